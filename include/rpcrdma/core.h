@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What C may ask of the protocol core.
+ *
+ * The core is deterministic: it performs no I/O, allocates nothing, takes no
+ * lock and reads no clock. Each object lives in memory of the caller, who
+ * serializes all calls that name the same object. No call sleeps. Every size
+ * is in octets unless it says otherwise. Section numbers are those of
+ * draft-ietf-nfsv4-rpcrdma-version-two-07; D1 to D10 are in
+ * Documentation/protocol-notes.rst.
+ */
+#ifndef _RPCRDMA_CORE_H
+#define _RPCRDMA_CORE_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most of each thing that one transport header may carry here. */
+#define RPCRDMA_MAX_SEGMENTS	16
+#define RPCRDMA_MAX_CHUNKS	8
+/* Protocol errors that wait for a credit; a peer that causes more is cut off. */
+#define RPCRDMA_MAX_ERRORS	16
+/* A window is zero or at least this (D3). */
+#define RPCRDMA_MIN_WINDOW	3
+#define RPCRDMA_MIN_RECV_SIZE	1024
+
+enum rpcrdma_role {
+	RPCRDMA_ROLE_CLIENT,	/* opened the connection */
+	RPCRDMA_ROLE_SERVER,	/* accepted it */
+};
+
+/* Values are those of msg_type in RFC 5531. */
+enum rpcrdma_dir {
+	RPCRDMA_CALL = 0,
+	RPCRDMA_REPLY = 1,
+};
+
+/* rdma_htype, sections 6.1 and 8.4 */
+enum rpcrdma_htype {
+	RPCRDMA2_ERROR = 4,
+	RPCRDMA2_GRANT = 5,
+	RPCRDMA2_CONNPROP_MIDDLE = 6,
+	RPCRDMA2_CONNPROP_FINAL = 7,
+	RPCRDMA2_CALL_EXTERNAL = 8,
+	RPCRDMA2_CALL_MIDDLE = 9,
+	RPCRDMA2_CALL_INLINE = 10,
+	RPCRDMA2_REPLY_EXTERNAL = 11,
+	RPCRDMA2_REPLY_MIDDLE = 12,
+	RPCRDMA2_REPLY_INLINE = 13,
+};
+
+/* rdma_err, section 7 */
+enum rpcrdma_errcode {
+	RPCRDMA2_ERR_NONE = 0,	/* not on the wire */
+	RPCRDMA2_ERR_VERS = 1,
+	RPCRDMA2_ERR_BAD_XDR = 2,
+	RPCRDMA2_ERR_BAD_PROPVAL = 3,
+	RPCRDMA2_ERR_INVAL_HTYPE = 4,
+	RPCRDMA2_ERR_INVAL_CONT = 5,
+	RPCRDMA2_ERR_READ_CHUNKS = 6,
+	RPCRDMA2_ERR_WRITE_CHUNKS = 7,
+	RPCRDMA2_ERR_SEGMENTS = 8,
+	RPCRDMA2_ERR_WRITE_RESOURCE = 9,
+	RPCRDMA2_ERR_REPLY_RESOURCE = 10,
+	RPCRDMA2_ERR_VERS_MISMATCH = 11,
+	RPCRDMA2_ERR_SYSTEM = 100,
+};
+
+/* Reverse-Direction Support, section 5.2.5 */
+enum rpcrdma_reverse {
+	RPCRDMA_RVRSDIR_NONE = 0,
+	RPCRDMA_RVRSDIR_SIMPLE = 1,
+	RPCRDMA_RVRSDIR_CONT = 2,
+	RPCRDMA_RVRSDIR_GENL = 3,
+};
+
+/* struct rpcrdma2_segment */
+struct rpcrdma_segment {
+	u32 handle;
+	u32 length;
+	u64 offset;
+};
+
+/* struct rpcrdma2_read_segment */
+struct rpcrdma_read_segment {
+	u32 position;
+	struct rpcrdma_segment target;
+};
+
+/**
+ * struct rpcrdma_write_chunk - one counted array of segments
+ * @count: number of segments; zero is an empty Write chunk
+ * @first: index of its first segment in rpcrdma_chunks.write_segs
+ */
+struct rpcrdma_write_chunk {
+	u32 count;
+	u32 first;
+};
+
+/**
+ * struct rpcrdma_chunks - every chunk list that a header can carry
+ * @n_call: segments of the Call chunk (Position zero; EXTERNAL Calls)
+ * @n_reads: segments of the Read list
+ * @n_writes: chunks of the Write list
+ * @n_write_segs: segments used in @write_segs, the Reply chunk's included
+ * @has_reply: the Reply chunk is present
+ * @call: the Call chunk
+ * @reads: the Read list, in list order
+ * @writes: the Write list, in list order
+ * @reply: the Reply chunk
+ * @write_segs: the segments that @writes and @reply refer to
+ */
+struct rpcrdma_chunks {
+	u32 n_call;
+	u32 n_reads;
+	u32 n_writes;
+	u32 n_write_segs;
+	bool has_reply;
+	struct rpcrdma_segment call[RPCRDMA_MAX_SEGMENTS];
+	struct rpcrdma_read_segment reads[RPCRDMA_MAX_SEGMENTS];
+	struct rpcrdma_write_chunk writes[RPCRDMA_MAX_CHUNKS];
+	struct rpcrdma_write_chunk reply;
+	struct rpcrdma_segment write_segs[RPCRDMA_MAX_SEGMENTS];
+};
+
+/**
+ * struct rpcrdma_range - some octets of an unreduced Payload stream
+ * @offset: first octet
+ * @length: how many
+ */
+struct rpcrdma_range {
+	u32 offset;
+	u32 length;
+};
+
+/* ------------------------------------------------------------------ */
+/* Session                                                            */
+/* ------------------------------------------------------------------ */
+
+/**
+ * struct rpcrdma_properties - transport properties, section 5.2
+ * @send_size: Maximum Send Size
+ * @recv_size: Receive Buffer Size
+ * @max_segment_size: Maximum Segment Size
+ * @max_segments: Maximum Segment Count
+ * @reverse: Reverse-Direction Support, enum rpcrdma_reverse
+ */
+struct rpcrdma_properties {
+	u32 send_size;
+	u32 recv_size;
+	u32 max_segment_size;
+	u32 max_segments;
+	u32 reverse;
+};
+
+/**
+ * struct rpcrdma_config - how this side of a session behaves
+ * @role: enum rpcrdma_role
+ * @window: Receives offered to the peer, one less than are posted (D3); at
+ *	least RPCRDMA_MIN_WINDOW, since nothing could ever reopen a zero
+ * @max_message: largest RPC message accepted, Read chunks included
+ * @max_read_chunks: most Read chunks accepted in one Call
+ * @max_write_chunks: most Write chunks accepted in one Call
+ * @first_xid: XID of the CONNPROP message (D6)
+ * @ddp_threshold: items up to this size stay in the Payload stream (D9)
+ * @local: properties to advertise; also this side's own limits
+ */
+struct rpcrdma_config {
+	u32 role;
+	u32 window;
+	u32 max_message;
+	u32 max_read_chunks;
+	u32 max_write_chunks;
+	u32 first_xid;
+	u32 ddp_threshold;
+	struct rpcrdma_properties local;
+};
+
+/* Storage for one session; the core checks that it suffices. */
+struct rpcrdma_session {
+	u64 opaque[128];
+};
+
+/* Why a message was not delivered, or why a connection must close. */
+enum rpcrdma_reason {
+	RPCRDMA_REASON_NONE,
+	RPCRDMA_REASON_SHORT,		/* under 16 octets: dropped (D4) */
+	RPCRDMA_REASON_VERSION,		/* version not spoken here */
+	RPCRDMA_REASON_VERSION_MISMATCH,/* not the connection's version */
+	RPCRDMA_REASON_HTYPE,		/* unknown or unsupported header type */
+	RPCRDMA_REASON_XDR,		/* header does not parse, or breaks D7 */
+	RPCRDMA_REASON_XID,		/* rdma_xid is not the message's xid */
+	RPCRDMA_REASON_DIRECTION,	/* header type is not the message's msg_type */
+	RPCRDMA_REASON_PROPVAL,		/* malformed property */
+	RPCRDMA_REASON_CONTINUATION,	/* sequence broken */
+	RPCRDMA_REASON_TOO_LARGE,	/* message beyond max_message */
+	RPCRDMA_REASON_CHUNKS,		/* more chunks or segments than accepted */
+	RPCRDMA_REASON_DISCARDING,	/* rest of a message already refused */
+	RPCRDMA_REASON_UNKNOWN_ERROR,	/* unrecognized rdma_err: dropped */
+	RPCRDMA_REASON_EARLY,		/* sent before it was allowed to */
+	RPCRDMA_REASON_CREDIT,		/* peer overran its credits */
+	RPCRDMA_REASON_FLOOD,		/* too many refused messages unanswered */
+	RPCRDMA_REASON_NO_VERSION,	/* peer speaks no version of ours */
+	RPCRDMA_REASON_INVARIANT,	/* a bug here */
+	RPCRDMA_REASON_COUNT
+};
+
+enum rpcrdma_rx_action {
+	RPCRDMA_RX_DROP,	/* nothing for the caller to do; see reason */
+	RPCRDMA_RX_CONTROL,	/* GRANT or CONNPROP, taken in by the session */
+	RPCRDMA_RX_PAYLOAD,	/* octets of an RPC message: place them */
+	RPCRDMA_RX_FAIL_RPC,	/* the Call of ours with this XID has failed */
+	RPCRDMA_RX_CLOSE,	/* the connection cannot go on */
+};
+
+/**
+ * struct rpcrdma_rx - what a received message means
+ * @action: enum rpcrdma_rx_action
+ * @reason: enum rpcrdma_reason, for DROP, FAIL_RPC and CLOSE
+ * @htype: rdma_htype as received, zero if there was none
+ * @vers: rdma_vers as received
+ * @xid: rdma_xid, host order
+ * @error: FAIL_RPC: a negative errno; rdma_err decides (section 7)
+ * @errcode: FAIL_RPC: the rdma_err received, or that was sent in answer
+ * @kick: something may be sent now that could not be before
+ * @opened: this message completed the initial exchange (section 4.3)
+ * @abandon: the partly received message of direction @dir is void: free it.
+ *	Set with any action; it is carried out before @action.
+ * @dir: PAYLOAD, and @abandon: enum rpcrdma_dir
+ * @last: PAYLOAD: these are the final octets and @chunks is valid
+ * @payload: PAYLOAD: where they are in the Receive buffer
+ * @stream_offset: PAYLOAD: where they belong in the (reduced) Payload stream
+ * @stream_length: PAYLOAD: size of the whole (reduced) Payload stream
+ * @unreduced_length: last: size of the message once Read chunks are back in
+ * @inv_handle: last: rdma_inv_handle, zero if none
+ * @external: last: the message's stream is in the Call or Reply chunk
+ * @chunks: last: the chunk lists
+ */
+struct rpcrdma_rx {
+	u32 action;
+	u32 reason;
+	u32 htype;
+	u32 vers;
+	u32 xid;
+	s32 error;
+	u32 errcode;
+	bool kick;
+	bool opened;
+	bool abandon;
+	bool last;
+	bool external;
+	u32 dir;
+	struct rpcrdma_range payload;
+	u32 stream_offset;
+	u32 stream_length;
+	u32 unreduced_length;
+	u32 inv_handle;
+	struct rpcrdma_chunks chunks;
+};
+
+/**
+ * struct rpcrdma_message - an RPC message to be sent, and how far it got
+ * @xid: rdma_xid, host order
+ * @dir: enum rpcrdma_dir
+ * @length: size of the (reduced) Payload stream; a multiple of four
+ * @inv_handle: Calls: one of the handles in @chunks, or zero
+ * @chunks: chunk lists for the final header, or NULL
+ * @sent: octets of the stream already sent; zero at first, kept by the core
+ *
+ * Lives as long as it is being sent.
+ */
+struct rpcrdma_message {
+	u32 xid;
+	u32 dir;
+	u32 length;
+	u32 inv_handle;
+	const struct rpcrdma_chunks *chunks;
+	u32 sent;
+};
+
+/**
+ * struct rpcrdma_tx - one Send to be posted
+ * @htype: header type, enum rpcrdma_htype
+ * @header_length: octets of Transport stream written to the buffer
+ * @payload: octets of the message's stream to be appended to them
+ * @first: this is the first Send of the message
+ * @last: this is the last Send of the message
+ */
+struct rpcrdma_tx {
+	u32 htype;
+	u32 header_length;
+	struct rpcrdma_range payload;
+	bool first;
+	bool last;
+};
+
+enum rpcrdma_tx_result {
+	RPCRDMA_TX_NONE,	/* nothing to send */
+	RPCRDMA_TX_BLOCKED,	/* something to send, but no credit for it */
+	RPCRDMA_TX_CONTROL,	/* post the control message that was written */
+	RPCRDMA_TX_MESSAGE,	/* post this part of the message */
+	RPCRDMA_TX_INVALID,	/* the message cannot be sent as planned */
+};
+
+/**
+ * struct rpcrdma_session_info - what a session has come to, for people
+ * @version: protocol version in force, zero before it is known
+ * @local: properties that this side advertised
+ * @peer: properties in force for the peer
+ * @max_send: largest Send to the peer
+ * @sent: Sends posted
+ * @received: Receives completed
+ * @peer_credits: Sends the peer allows now
+ * @window: Receives this side offers
+ * @window_used: Receives of the window that the peer may not use now
+ * @window_high: the most that @window_used has been
+ * @blocked: how often a message had to wait for credit
+ */
+struct rpcrdma_session_info {
+	u32 version;
+	struct rpcrdma_properties local;
+	struct rpcrdma_properties peer;
+	u32 max_send;
+	u32 sent;
+	u32 received;
+	u32 peer_credits;
+	u32 window;
+	u32 window_used;
+	u32 window_high;
+	u32 blocked;
+};
+
+/**
+ * rpcrdma_session_init - begin a session on a new connection
+ * @s: storage, any content
+ * @cfg: copied
+ *
+ * The session is in the state of section 4.3: a client has its CONNPROP_FINAL
+ * to send and may send nothing else before an answer comes; a server waits.
+ *
+ * Return: false if @cfg contradicts itself (window, sizes); @s is unusable.
+ */
+bool __must_check rpcrdma_session_init(struct rpcrdma_session *s,
+				       const struct rpcrdma_config *cfg);
+
+/**
+ * rpcrdma_session_receive - take in one received message
+ * @s: the session
+ * @buf: the message, at least four-octet aligned
+ * @len: its size
+ * @rx: filled in with what to do
+ *
+ * The Receive counts as used until rpcrdma_session_release() gives it back.
+ * An RDMA2_ERROR that is due is remembered and leaves through
+ * rpcrdma_session_next_send(); @rx->kick says so.
+ */
+void rpcrdma_session_receive(struct rpcrdma_session *s, const void *buf,
+			     u32 len, struct rpcrdma_rx *rx);
+
+/**
+ * rpcrdma_session_release - Receives are posted again and can be offered
+ * @s: the session
+ * @count: how many
+ *
+ * Call it after the Receive is back on the queue, never before (D3). A caller
+ * that cannot yet take another message holds back the call.
+ *
+ * Return: true if a GRANT became due; the caller then sends.
+ */
+bool __must_check rpcrdma_session_release(struct rpcrdma_session *s, u32 count);
+
+/**
+ * rpcrdma_session_next_send - what to post next
+ * @s: the session
+ * @msg: the message at the head of the caller's queue, or NULL
+ * @buf: Send buffer, four-octet aligned
+ * @size: its size, at least the local send_size
+ * @tx: filled in for CONTROL and MESSAGE
+ *
+ * Control messages go first, also between the parts of @msg (D7). The Send is
+ * counted as posted: the caller posts in the order of these calls, or closes
+ * the connection. Once a message has been begun the caller keeps offering it
+ * until @tx->last.
+ *
+ * Return: enum rpcrdma_tx_result. INVALID leaves the session unchanged.
+ */
+u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
+					   struct rpcrdma_message *msg,
+					   void *buf, u32 size,
+					   struct rpcrdma_tx *tx);
+
+/**
+ * rpcrdma_session_refuse - answer a Call with RDMA2_ERROR instead of a Reply
+ * @s: the session
+ * @xid: of the Call, host order
+ * @errcode: enum rpcrdma_errcode
+ * @index: WRITE_RESOURCE: chunk index from one; others: the error's count
+ * @needed: WRITE_RESOURCE and REPLY_RESOURCE: octets needed
+ *
+ * Return: false if no more errors can wait; the caller closes the connection.
+ */
+bool __must_check rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid,
+					 u32 errcode, u32 index, u32 needed);
+
+/** rpcrdma_session_ready - the initial exchange is done, messages may flow */
+bool __must_check rpcrdma_session_ready(const struct rpcrdma_session *s);
+
+void rpcrdma_session_info(const struct rpcrdma_session *s,
+			  struct rpcrdma_session_info *info);
+
+/* ------------------------------------------------------------------ */
+/* Payload planning (section 6.6, D9)                                 */
+/* ------------------------------------------------------------------ */
+
+/**
+ * struct rpcrdma_call_shape - a Call as the upper layer built it
+ * @length: octets of the whole message
+ * @item: the DDP-eligible argument, length zero if there is none; its length
+ *	is without XDR roundup
+ * @result_max: largest DDP-eligible result expected, zero if there is none
+ * @reducible: false forbids reduction (RPCSEC_GSS integrity or privacy)
+ * @reply_expected: false for Call-only procedures, which carry no chunks (4.7)
+ */
+struct rpcrdma_call_shape {
+	u32 length;
+	struct rpcrdma_range item;
+	u32 result_max;
+	bool reducible;
+	bool reply_expected;
+};
+
+/**
+ * struct rpcrdma_call_plan - how a Call will travel
+ * @read_chunk: move @item of the shape by a Read chunk
+ * @write_chunk: offer a Write chunk of result_max octets
+ * @stream_length: octets left in the Payload stream
+ * @removed: what the Read chunk takes out of the stream, XDR roundup included
+ */
+struct rpcrdma_call_plan {
+	bool read_chunk;
+	bool write_chunk;
+	u32 stream_length;
+	struct rpcrdma_range removed;
+};
+
+void rpcrdma_plan_call(const struct rpcrdma_session *s,
+		       const struct rpcrdma_call_shape *shape,
+		       struct rpcrdma_call_plan *plan);
+
+/**
+ * struct rpcrdma_write_job - one RDMA Write that a Reply needs
+ * @source: octets of the unreduced Reply
+ * @target: where they go
+ */
+struct rpcrdma_write_job {
+	struct rpcrdma_range source;
+	struct rpcrdma_segment target;
+};
+
+/**
+ * struct rpcrdma_reply_plan - how a Reply will travel
+ * @errcode: nonzero: send this error instead; @index and @needed belong to it
+ * @index: see rpcrdma_session_refuse()
+ * @needed: see rpcrdma_session_refuse()
+ * @stream_length: octets left in the Payload stream
+ * @n_removed: how many entries of @removed are used
+ * @removed: what the Write chunks take out of the stream, ascending, XDR
+ *	roundup included
+ * @n_jobs: how many entries of @jobs are used
+ * @jobs: the RDMA Writes, in order
+ * @chunks: Write list to return: the Call's, with lengths as written
+ */
+struct rpcrdma_reply_plan {
+	u32 errcode;
+	u32 index;
+	u32 needed;
+	u32 stream_length;
+	u32 n_removed;
+	struct rpcrdma_range removed[RPCRDMA_MAX_CHUNKS];
+	u32 n_jobs;
+	struct rpcrdma_write_job jobs[RPCRDMA_MAX_SEGMENTS];
+	struct rpcrdma_chunks chunks;
+};
+
+/**
+ * rpcrdma_plan_reply - match results with the Write chunks of the Call
+ * @s: the session
+ * @call: chunk lists of the Call
+ * @length: octets of the whole Reply
+ * @results: DDP-eligible results in Reply order, lengths without XDR roundup
+ * @n_results: how many; further ones than chunks stay in the stream
+ * @plan: filled in
+ */
+void rpcrdma_plan_reply(const struct rpcrdma_session *s,
+			const struct rpcrdma_chunks *call, u32 length,
+			const struct rpcrdma_range *results, u32 n_results,
+			struct rpcrdma_reply_plan *plan);
+
+/**
+ * struct rpcrdma_piece - where some octets of an unreduced Call come from
+ * @target: their place in the unreduced message
+ * @segment: index in rpcrdma_chunks.reads, or -1 for the received stream
+ * @source: offset in the received stream, or in the segment
+ */
+struct rpcrdma_piece {
+	struct rpcrdma_range target;
+	s32 segment;
+	u32 source;
+};
+
+#define RPCRDMA_MAX_PIECES	(2 * RPCRDMA_MAX_SEGMENTS + 1)
+
+/**
+ * rpcrdma_layout_call - lay out a Call that has Read chunks (section 4.5.1)
+ * @chunks: as given by rpcrdma_session_receive(), so already valid
+ * @stream_length: octets of the received stream
+ * @pieces: room for RPCRDMA_MAX_PIECES entries
+ *
+ * XDR roundup after a chunk is in no piece: the caller's memory there is zero.
+ *
+ * Return: number of pieces, ascending by target offset.
+ */
+u32 __must_check rpcrdma_layout_call(const struct rpcrdma_chunks *chunks,
+				     u32 stream_length,
+				     struct rpcrdma_piece *pieces);
+
+/**
+ * rpcrdma_stream_run - map the reduced stream to the unreduced message
+ * @removed: ranges taken out, ascending, not overlapping
+ * @n_removed: how many
+ * @offset: octet of the reduced stream
+ * @unreduced: its octet in the unreduced message
+ *
+ * Return: how many octets follow there without a gap; U32_MAX after the last
+ * range.
+ */
+u32 __must_check rpcrdma_stream_run(const struct rpcrdma_range *removed,
+				    u32 n_removed, u32 offset, u32 *unreduced);
+
+/**
+ * rpcrdma_written - octets that a Reply says were written into a Write chunk
+ * @offered: chunk lists of the Call
+ * @returned: chunk lists of the Reply
+ * @index: chunk, from zero
+ * @length: set to the octets
+ *
+ * Return: false if the Reply returned other segments than were offered, or
+ * lengths that do not fill them in order (section 4.5.2.1).
+ */
+bool __must_check rpcrdma_written(const struct rpcrdma_chunks *offered,
+				  const struct rpcrdma_chunks *returned,
+				  u32 index, u32 *length);
+
+/* ------------------------------------------------------------------ */
+/* Registration bookkeeping                                           */
+/* ------------------------------------------------------------------ */
+
+/*
+ * Life of a memory region:
+ *
+ *   FREE -take-> HELD -post-> ACTIVE -remote_inv-----------------> HELD
+ *                              |  \---invalidate-> INVALIDATING -done-> HELD
+ *   HELD -put-> FREE
+ *   any  -lost-> LOST (the queue pair died: destroy it, never reuse it)
+ *
+ * HELD: the peer cannot reach it; it may be mapped, unmapped, posted or put.
+ * ACTIVE and INVALIDATING: the peer may reach it; nothing may touch its memory
+ * mapping and put is refused.
+ */
+enum rpcrdma_mr_state {
+	RPCRDMA_MR_NONE,	/* the slot has no region */
+	RPCRDMA_MR_FREE,
+	RPCRDMA_MR_HELD,
+	RPCRDMA_MR_ACTIVE,
+	RPCRDMA_MR_INVALIDATING,
+	RPCRDMA_MR_LOST,
+	RPCRDMA_MR_STATES
+};
+
+enum rpcrdma_mr_event {
+	RPCRDMA_MR_POST,	/* registration is about to be posted */
+	RPCRDMA_MR_REMOTE_INV,	/* a Receive completed with its handle */
+	RPCRDMA_MR_LOCAL_INV,	/* Local Invalidate is about to be posted */
+	RPCRDMA_MR_INV_DONE,	/* Local Invalidate completed */
+	RPCRDMA_MR_LOSE,	/* the queue pair is dead */
+	RPCRDMA_MR_EVENTS
+};
+
+/**
+ * struct rpcrdma_mr_slot - bookkeeping for one memory region
+ * @handle: rkey while not FREE; then a link
+ * @state: enum rpcrdma_mr_state
+ * @next: free list link
+ */
+struct rpcrdma_mr_slot {
+	u32 handle;
+	u16 state;
+	u16 next;
+};
+
+/**
+ * struct rpcrdma_mr_table - all memory regions of one connection
+ * @slots: caller's array
+ * @capacity: its size, under 65535
+ * @free_head: internal
+ * @count: slots in each state
+ */
+struct rpcrdma_mr_table {
+	struct rpcrdma_mr_slot *slots;
+	u32 capacity;
+	u32 free_head;
+	u32 count[RPCRDMA_MR_STATES];
+};
+
+void rpcrdma_mr_table_init(struct rpcrdma_mr_table *t,
+			   struct rpcrdma_mr_slot *slots, u32 capacity);
+
+/** rpcrdma_mr_add - slot @index now has a region. Return: false if it had one */
+bool __must_check rpcrdma_mr_add(struct rpcrdma_mr_table *t, u32 index);
+
+/** rpcrdma_mr_take - a free region, or -1 if there is none; it becomes HELD */
+s32 __must_check rpcrdma_mr_take(struct rpcrdma_mr_table *t);
+
+/**
+ * rpcrdma_mr_event - something happened to a region
+ * @t: the table
+ * @index: the slot
+ * @event: enum rpcrdma_mr_event
+ * @handle: the rkey meant; must be the slot's own, except that POST sets it and
+ *	LOSE, which concerns the region, ignores it
+ *
+ * Return: false if that cannot happen in this state; nothing changes.
+ */
+bool __must_check rpcrdma_mr_event(struct rpcrdma_mr_table *t, u32 index,
+				   u32 event, u32 handle);
+
+/** rpcrdma_mr_put - give back a HELD region. Return: false if it is not HELD */
+bool __must_check rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index);
+
+/** rpcrdma_mr_remove - the region is destroyed; only FREE, HELD or LOST */
+bool __must_check rpcrdma_mr_remove(struct rpcrdma_mr_table *t, u32 index);
+
+/* ------------------------------------------------------------------ */
+/* RFC 8797 private data                                              */
+/* ------------------------------------------------------------------ */
+
+#define RPCRDMA_CM_PRIVATE_SIZE	8
+
+/**
+ * struct rpcrdma_cm_private - RFC 8797 connection private data
+ * @send_size: in octets; multiple of 1024, at most 262144
+ * @recv_size: in octets; likewise
+ * @remote_inv: Send With Invalidate is welcome
+ */
+struct rpcrdma_cm_private {
+	u32 send_size;
+	u32 recv_size;
+	bool remote_inv;
+};
+
+void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf);
+
+/* Return: false if @buf is no such message; @p is then the RFC's default. */
+bool __must_check rpcrdma_cm_private_decode(const void *buf, u32 len,
+					    struct rpcrdma_cm_private *p);
+
+/* ------------------------------------------------------------------ */
+/* Names, for traces and counters                                     */
+/* ------------------------------------------------------------------ */
+
+const char *rpcrdma_htype_name(u32 htype);
+const char *rpcrdma_reason_name(u32 reason);
+const char *rpcrdma_errcode_name(u32 errcode);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _RPCRDMA_CORE_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What the core may ask of its host. Memory primitives come from the compiler's
+ * builtins and resolve to the kernel's or the C library's own.
+ */
+#ifndef _RPCRDMA_SHIM_H
+#define _RPCRDMA_SHIM_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * rpcrdma_shim_broken - an invariant of the core does not hold
+ * @file: where
+ * @line: where
+ * @what: the invariant
+ *
+ * The kernel traces it (and warns once in a debug build); the core then closes
+ * that one connection. Userspace tests abort.
+ */
+void rpcrdma_shim_broken(const char *file, int line, const char *what);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _RPCRDMA_SHIM_H */

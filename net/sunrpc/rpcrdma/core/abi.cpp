@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The C names of <rpcrdma/core.h>. Nothing is decided here.
+ */
+#include "names.h"
+#include "planner.h"
+#include "private_data.h"
+#include "registration.h"
+#include "session.h"
+
+/* <new> is no freestanding header of the kernel build. */
+inline void *operator new(size_t, void *place) noexcept
+{
+	return place;
+}
+
+using rpcrdma::Bytes;
+using rpcrdma::MutableBytes;
+using rpcrdma::Range;
+using rpcrdma::Session;
+using rpcrdma::Span;
+
+static_assert(sizeof(Session) <= sizeof(rpcrdma_session));
+static_assert(alignof(Session) <= alignof(rpcrdma_session));
+static_assert(__is_trivially_copyable(Session), "its owner just forgets it");
+static_assert(sizeof(rpcrdma_segment) == 16);
+
+static Session &session(rpcrdma_session *s)
+{
+	return *__builtin_launder(reinterpret_cast<Session *>(s));
+}
+
+static const Session &session(const rpcrdma_session *s)
+{
+	return *__builtin_launder(reinterpret_cast<const Session *>(s));
+}
+
+static Bytes bytes(const void *p, u32 size)
+{
+	return Bytes(static_cast<const u8 *>(p), size);
+}
+
+static MutableBytes bytes(void *p, u32 size)
+{
+	return MutableBytes(static_cast<u8 *>(p), size);
+}
+
+extern "C" {
+
+bool rpcrdma_session_init(struct rpcrdma_session *s,
+			  const struct rpcrdma_config *cfg)
+{
+	if (!Session::valid(*cfg))
+		return false;
+	::new (static_cast<void *>(s->opaque)) Session(*cfg);
+	return true;
+}
+
+void rpcrdma_session_receive(struct rpcrdma_session *s, const void *buf,
+			     u32 len, struct rpcrdma_rx *rx)
+{
+	session(s).receive(bytes(buf, len), *rx);
+}
+
+bool rpcrdma_session_release(struct rpcrdma_session *s, u32 count)
+{
+	return session(s).release(count);
+}
+
+u32 rpcrdma_session_next_send(struct rpcrdma_session *s,
+			      struct rpcrdma_message *msg, void *buf, u32 size,
+			      struct rpcrdma_tx *tx)
+{
+	return session(s).next_send(msg, bytes(buf, size), *tx);
+}
+
+bool rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid, u32 errcode,
+			    u32 index, u32 needed)
+{
+	/* The arm with two words has the index first; the others one word. */
+	const bool length_only = errcode == RPCRDMA2_ERR_REPLY_RESOURCE;
+
+	return session(s).refuse(xid, { errcode,
+					{ length_only ? needed : index,
+					  length_only ? 0 : needed } });
+}
+
+bool rpcrdma_session_ready(const struct rpcrdma_session *s)
+{
+	return session(s).ready();
+}
+
+void rpcrdma_session_info(const struct rpcrdma_session *s,
+			  struct rpcrdma_session_info *info)
+{
+	session(s).info(*info);
+}
+
+void rpcrdma_plan_call(const struct rpcrdma_session *s,
+		       const struct rpcrdma_call_shape *shape,
+		       struct rpcrdma_call_plan *plan)
+{
+	rpcrdma::plan_call(session(s).planning(), *shape, *plan);
+}
+
+void rpcrdma_plan_reply(const struct rpcrdma_session *,
+			const struct rpcrdma_chunks *call, u32 length,
+			const struct rpcrdma_range *results, u32 n_results,
+			struct rpcrdma_reply_plan *plan)
+{
+	rpcrdma::plan_reply(*call, length,
+			    Span<const Range>(results, n_results), *plan);
+}
+
+u32 rpcrdma_layout_call(const struct rpcrdma_chunks *chunks, u32 stream_length,
+			struct rpcrdma_piece *pieces)
+{
+	return rpcrdma::layout_call(*chunks, stream_length, pieces);
+}
+
+u32 rpcrdma_stream_run(const struct rpcrdma_range *removed, u32 n_removed,
+		       u32 offset, u32 *unreduced)
+{
+	return rpcrdma::stream_run(Span<const Range>(removed, n_removed),
+				   offset, *unreduced);
+}
+
+bool rpcrdma_written(const struct rpcrdma_chunks *offered,
+		     const struct rpcrdma_chunks *returned, u32 index,
+		     u32 *length)
+{
+	return rpcrdma::written(*offered, *returned, index, *length);
+}
+
+void rpcrdma_mr_table_init(struct rpcrdma_mr_table *t,
+			   struct rpcrdma_mr_slot *slots, u32 capacity)
+{
+	rpcrdma::registration::init(*t, slots, capacity);
+}
+
+bool rpcrdma_mr_add(struct rpcrdma_mr_table *t, u32 index)
+{
+	return rpcrdma::registration::add(*t, index);
+}
+
+s32 rpcrdma_mr_take(struct rpcrdma_mr_table *t)
+{
+	return rpcrdma::registration::take(*t);
+}
+
+bool rpcrdma_mr_event(struct rpcrdma_mr_table *t, u32 index, u32 event,
+		      u32 handle)
+{
+	return rpcrdma::registration::event(*t, index, event, handle);
+}
+
+bool rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index)
+{
+	return rpcrdma::registration::put(*t, index);
+}
+
+bool rpcrdma_mr_remove(struct rpcrdma_mr_table *t, u32 index)
+{
+	return rpcrdma::registration::remove(*t, index);
+}
+
+void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf)
+{
+	rpcrdma::encode_private_data(*p, bytes(buf, RPCRDMA_CM_PRIVATE_SIZE));
+}
+
+bool rpcrdma_cm_private_decode(const void *buf, u32 len,
+			       struct rpcrdma_cm_private *p)
+{
+	return rpcrdma::decode_private_data(bytes(buf, len), *p);
+}
+
+const char *rpcrdma_htype_name(u32 htype)
+{
+	return rpcrdma::htype_name(htype);
+}
+
+const char *rpcrdma_reason_name(u32 reason)
+{
+	return rpcrdma::reason_name(reason);
+}
+
+const char *rpcrdma_errcode_name(u32 errcode)
+{
+	return rpcrdma::errcode_name(errcode);
+}
+
+} /* extern "C" */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "chunks.h"
+#include "xdr.h"
+
+namespace rpcrdma
+{
+
+void clear(Chunks &c)
+{
+	c.n_call = 0;
+	c.n_reads = 0;
+	c.n_writes = 0;
+	c.n_write_segs = 0;
+	c.has_reply = false;
+	c.reply = {};
+}
+
+bool no_chunks(const Chunks &c)
+{
+	return !c.n_call && !c.n_reads && !c.n_writes && !c.has_reply;
+}
+
+static bool within(const Chunks &c, const WriteChunk &w)
+{
+	return w.first <= c.n_write_segs && w.count <= c.n_write_segs - w.first;
+}
+
+bool well_formed(const Chunks &c)
+{
+	if (c.n_call > RPCRDMA_MAX_SEGMENTS ||
+	    c.n_reads > RPCRDMA_MAX_SEGMENTS ||
+	    c.n_writes > RPCRDMA_MAX_CHUNKS ||
+	    c.n_write_segs > RPCRDMA_MAX_SEGMENTS)
+		return false;
+	u32 used = 0;
+	for (u32 i = 0; i < c.n_writes; i++) {
+		if (!within(c, c.writes[i]))
+			return false;
+		used += c.writes[i].count;
+	}
+	if (c.has_reply) {
+		if (!within(c, c.reply))
+			return false;
+		used += c.reply.count;
+	}
+	return used <= c.n_write_segs;
+}
+
+u32 total_segments(const Chunks &c)
+{
+	return c.n_call + c.n_reads + c.n_write_segs;
+}
+
+Span<const Segment> segments(const Chunks &c, const WriteChunk &w)
+{
+	return Span<const Segment>(c.write_segs + w.first, w.count);
+}
+
+u64 total_length(Span<const Segment> s)
+{
+	u64 sum = 0;
+
+	for (const Segment &seg : s)
+		sum += seg.length;
+	return sum;
+}
+
+bool handle_known(const Chunks &c, u32 handle)
+{
+	if (!handle)
+		return true;
+	for (u32 i = 0; i < c.n_call; i++)
+		if (c.call[i].handle == handle)
+			return true;
+	for (u32 i = 0; i < c.n_reads; i++)
+		if (c.reads[i].target.handle == handle)
+			return true;
+	for (u32 i = 0; i < c.n_write_segs; i++)
+		if (c.write_segs[i].handle == handle)
+			return true;
+	return false;
+}
+
+bool reads_valid(const Chunks &c, u32 stream, u64 &unreduced)
+{
+	u64 end = 0; /* of the chunk before, in the unreduced message */
+	u64 inserted = 0;
+
+	for (u32 i = 0; i < c.n_reads;) {
+		const u32 position = c.reads[i].position;
+		u64 length = 0;
+
+		if (!position || !xdr_aligned(position) || position < end)
+			return false;
+		if (position - inserted > stream)
+			return false;
+		while (i < c.n_reads && c.reads[i].position == position)
+			length += c.reads[i++].target.length;
+		inserted += xdr_roundup(length);
+		end = position + xdr_roundup(length);
+	}
+	unreduced = stream + inserted;
+	return true;
+}
+
+} // namespace rpcrdma

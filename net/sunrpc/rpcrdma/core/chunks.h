@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Chunk lists (sections 4.4 and 4.5): what can be said of them without knowing
+ * how they are written on the wire.
+ */
+#ifndef _RPCRDMA_CORE_CHUNKS_H
+#define _RPCRDMA_CORE_CHUNKS_H
+
+#include "span.h"
+#include <rpcrdma/core.h>
+
+namespace rpcrdma
+{
+
+using Chunks = rpcrdma_chunks;
+using Segment = rpcrdma_segment;
+using ReadSegment = rpcrdma_read_segment;
+using WriteChunk = rpcrdma_write_chunk;
+using Range = rpcrdma_range;
+
+/* Make @c hold no chunk. The arrays are left as they are. */
+void clear(Chunks &c);
+
+/* No Read, Write, Call or Reply chunk at all, not even an empty one. */
+[[nodiscard]] bool no_chunks(const Chunks &c);
+
+/* All counts are within the arrays; no two Write chunks share a segment. */
+[[nodiscard]] bool well_formed(const Chunks &c);
+
+/* Segments in all lists together: what property RCSIZ bounds (5.2.4). */
+[[nodiscard]] u32 total_segments(const Chunks &c);
+
+/* The segments of one Write chunk or of the Reply chunk. */
+[[nodiscard]] Span<const Segment> segments(const Chunks &c,
+					   const WriteChunk &w);
+
+/* Sum of the segment lengths, in octets. */
+[[nodiscard]] u64 total_length(Span<const Segment> s);
+
+/* @handle is zero or the handle of some segment in @c (section 6.5). */
+[[nodiscard]] bool handle_known(const Chunks &c, u32 handle);
+
+/**
+ * Check the Read list against the stream it is to be inserted in (4.5.1, D7):
+ * positions non-zero, non-decreasing, multiples of four, inside the message;
+ * no overlap.
+ *
+ * @stream: octets of the reduced Payload stream
+ * @unreduced: set to the octets of the whole message, roundup included; may
+ *	exceed 32 bits
+ */
+[[nodiscard]] bool reads_valid(const Chunks &c, u32 stream, u64 &unreduced);
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_CHUNKS_H */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Flow control of one connection (section 4.2.1, D1 to D3).
+ *
+ * Every counter counts messages, modulo 2^32, and is compared by serial
+ * arithmetic. The draft adds the advertised credits to what was sent; they
+ * count from what was received (D1), and with that, of W Receives offered:
+ *
+ *   rdma_credit = received + (W - (received - released)) = released + W
+ *
+ * which never falls, so no message takes back what an earlier one granted.
+ */
+#ifndef _RPCRDMA_CORE_CREDITS_H
+#define _RPCRDMA_CORE_CREDITS_H
+
+#include <rpcrdma/core.h>
+
+namespace rpcrdma
+{
+
+class Credits {
+public:
+	/**
+	 * @window: Receives offered, one less than are posted; zero, or at
+	 *	least RPCRDMA_MIN_WINDOW
+	 * @start: value of both counts at the beginning; zero on a real
+	 *	connection, near 2^32 in tests of the wrap
+	 */
+	constexpr explicit Credits(u32 window, u32 start = 0)
+		: window_(window)
+		, sent_(start)
+		, limit_(start + 1)
+		, received_(start)
+		, released_(start)
+		, told_(start + 1)
+	{
+	}
+
+	/* A message of any type but GRANT may be posted (D2). */
+	[[nodiscard]] constexpr bool may_send() const
+	{
+		return ahead(limit_, sent_) > 0;
+	}
+
+	/* A GRANT may be posted: also into the one extra Receive (D3). */
+	[[nodiscard]] constexpr bool may_grant() const
+	{
+		return ahead(limit_, sent_) >= 0;
+	}
+
+	/**
+	 * Half of the window is used up and there is something new to tell.
+	 *
+	 * The news must be worth two messages: one that only takes back the
+	 * Receive of a GRANT, while the others are held, would make two such
+	 * peers answer GRANT with GRANT for ever.
+	 */
+	[[nodiscard]] constexpr bool grant_due() const
+	{
+		return ahead(told_, received_) <= s32(window_ / 2) &&
+		       ahead(credit(), told_) >= 2;
+	}
+
+	/* rdma_credit of the next message. */
+	[[nodiscard]] constexpr u32 credit() const
+	{
+		return released_ + window_;
+	}
+
+	/* A message that carries credit() is being posted. */
+	constexpr void sent()
+	{
+		sent_++;
+		if (ahead(credit(), told_) > 0)
+			told_ = credit();
+	}
+
+	/* A Receive completed, whatever was in it. */
+	constexpr void received()
+	{
+		received_++;
+		if (in_use() > high_)
+			high_ = in_use();
+	}
+
+	/**
+	 * The message just received was more than the peer may have known it
+	 * was allowed to send.
+	 */
+	[[nodiscard]] constexpr bool overrun(bool grant) const
+	{
+		return ahead(received_, told_) > (grant ? 1 : 0);
+	}
+
+	/* rdma_credit of the message just received; may be less than before. */
+	constexpr void limit(u32 credit)
+	{
+		limit_ = credit;
+	}
+
+	/**
+	 * Before a version is agreed on there is no credit to go by: the peer
+	 * sends one message and gets one answer (section 4.3).
+	 */
+	constexpr void ping_pong(u32 answers)
+	{
+		limit_ = sent_ + answers;
+		if (ahead(received_, told_) > 0)
+			told_ = received_;
+	}
+
+	/**
+	 * @count Receives are posted again.
+	 *
+	 * Return: false if there were not so many to give back.
+	 */
+	[[nodiscard]] constexpr bool release(u32 count)
+	{
+		if (count > in_use())
+			return false;
+		released_ += count;
+		return true;
+	}
+
+	[[nodiscard]] constexpr u32 window() const
+	{
+		return window_;
+	}
+	[[nodiscard]] constexpr u32 sent_count() const
+	{
+		return sent_;
+	}
+	[[nodiscard]] constexpr u32 received_count() const
+	{
+		return received_;
+	}
+	/* Messages received and not released. */
+	[[nodiscard]] constexpr u32 in_use() const
+	{
+		return received_ - released_;
+	}
+	[[nodiscard]] constexpr u32 high() const
+	{
+		return high_;
+	}
+	/* Messages that may be sent now. */
+	[[nodiscard]] constexpr u32 available() const
+	{
+		return may_send() ? limit_ - sent_ : 0;
+	}
+
+private:
+	static constexpr s32 ahead(u32 a, u32 b)
+	{
+		return static_cast<s32>(a - b);
+	}
+
+	u32 window_;
+	u32 sent_; /* Sends posted */
+	u32 limit_; /* rdma_credit received last */
+	u32 received_; /* Receives completed */
+	u32 released_; /* of them, posted again */
+	u32 told_; /* the largest rdma_credit sent */
+	u32 high_ = 0;
+};
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_CREDITS_H */

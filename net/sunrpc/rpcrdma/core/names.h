@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What people read in traces. Every string is static; an unknown number has
+ * the name "?".
+ */
+#ifndef _RPCRDMA_CORE_NAMES_H
+#define _RPCRDMA_CORE_NAMES_H
+
+#include <rpcrdma/core.h>
+
+namespace rpcrdma
+{
+
+[[nodiscard]] const char *htype_name(u32 htype);
+[[nodiscard]] const char *errcode_name(u32 code);
+[[nodiscard]] const char *reason_name(u32 reason);
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_NAMES_H */

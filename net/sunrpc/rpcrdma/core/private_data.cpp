@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "private_data.h"
+#include "xdr.h"
+
+namespace rpcrdma
+{
+
+static constexpr u32 kMagic = 0xf6ab0e18;
+static constexpr u8 kFormat = 1;
+static constexpr u8 kFlagRemoteInv = 1;
+/* Sizes travel as a number of these, less one. */
+static constexpr u32 kUnit = 1024;
+static constexpr u32 kUnitsMax = 256;
+
+/* In the order of the message. */
+enum Place : u32 {
+	kAtFormat = 4,
+	kAtFlags = 5,
+	kAtSendSize = 6,
+	kAtRecvSize = 7,
+};
+static_assert(kAtRecvSize + 1 == RPCRDMA_CM_PRIVATE_SIZE);
+
+static u8 to_units(u32 octets)
+{
+	const u32 units = octets / kUnit;
+
+	if (!units)
+		return 0;
+	return static_cast<u8>((units < kUnitsMax ? units : kUnitsMax) - 1);
+}
+
+static u32 from_units(u8 units)
+{
+	return (u32{ units } + 1) * kUnit;
+}
+
+void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out)
+{
+	store_be32(out.data(), kMagic);
+	out[kAtFormat] = kFormat;
+	out[kAtFlags] = p.remote_inv ? kFlagRemoteInv : 0;
+	out[kAtSendSize] = to_units(p.send_size);
+	out[kAtRecvSize] = to_units(p.recv_size);
+}
+
+bool decode_private_data(Bytes in, rpcrdma_cm_private &p)
+{
+	p = { kUnit, kUnit, false };
+	if (in.size() < RPCRDMA_CM_PRIVATE_SIZE ||
+	    load_be32(in.data()) != kMagic || in[kAtFormat] != kFormat)
+		return false;
+	p.send_size = from_units(in[kAtSendSize]);
+	p.recv_size = from_units(in[kAtRecvSize]);
+	p.remote_inv = in[kAtFlags] & kFlagRemoteInv;
+	return true;
+}
+
+} // namespace rpcrdma

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * RFC 8797: what version 1 peers tell each other in RDMA-CM private data.
+ * Version 2 sends it too, since the peer may turn out to be version 1 (D5).
+ */
+#ifndef _RPCRDMA_CORE_PRIVATE_DATA_H
+#define _RPCRDMA_CORE_PRIVATE_DATA_H
+
+#include "span.h"
+#include <rpcrdma/core.h>
+
+namespace rpcrdma
+{
+
+/* See rpcrdma_cm_private_encode(). @out has RPCRDMA_CM_PRIVATE_SIZE octets. */
+void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out);
+
+/* See rpcrdma_cm_private_decode(). */
+[[nodiscard]] bool decode_private_data(Bytes in, rpcrdma_cm_private &p);
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_PRIVATE_DATA_H */

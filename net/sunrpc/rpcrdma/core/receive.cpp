@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a session makes of a received message.
+ *
+ * An ERROR is never answered with an ERROR, and a GRANT, whose XID means
+ * nothing, with none either. A malformed Call is answered; a malformed Reply
+ * fails its RPC here, and is answered only where the draft's continuation rules
+ * ask for it (D6). The precise code wins over INVAL_CONT when a fragment does
+ * not even parse.
+ */
+#include "check.h"
+#include "linux_errno.h"
+#include "session.h"
+#include "xdr.h"
+
+namespace rpcrdma
+{
+
+static void reset(rpcrdma_rx &rx)
+{
+	rx.action = RPCRDMA_RX_DROP;
+	rx.reason = RPCRDMA_REASON_NONE;
+	rx.htype = 0;
+	rx.vers = 0;
+	rx.xid = 0;
+	rx.error = 0;
+	rx.errcode = RPCRDMA2_ERR_NONE;
+	rx.kick = false;
+	rx.opened = false;
+	rx.abandon = false;
+	rx.last = false;
+	rx.external = false;
+	rx.dir = RPCRDMA_CALL;
+	rx.payload = {};
+	rx.stream_offset = 0;
+	rx.stream_length = 0;
+	rx.unreduced_length = 0;
+	rx.inv_handle = 0;
+	clear(rx.chunks);
+}
+
+static void drop(rpcrdma_reason reason, rpcrdma_rx &rx)
+{
+	rx.action = RPCRDMA_RX_DROP;
+	rx.reason = reason;
+}
+
+void Session::close(rpcrdma_reason reason, rpcrdma_rx &rx)
+{
+	closed_ = reason;
+	rx.action = RPCRDMA_RX_CLOSE;
+	rx.reason = reason;
+}
+
+void Session::open(rpcrdma_rx &rx)
+{
+	if (opened_)
+		return;
+	opened_ = true;
+	rx.opened = true;
+}
+
+/* The caller has set the action; a flood of errors overrides it. */
+void Session::answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx)
+{
+	if (!errors_.push({ p.xid, p.vers, body }))
+		close(RPCRDMA_REASON_FLOOD, rx);
+}
+
+void Session::abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx)
+{
+	if (!incoming_[direction].refuse(xid, last))
+		return;
+	rx.abandon = true;
+	rx.dir = direction;
+}
+
+void Session::receive(Bytes in, rpcrdma_rx &rx)
+{
+	reset(rx);
+	if (closed_ != RPCRDMA_REASON_NONE) {
+		close(closed_, rx);
+		return;
+	}
+
+	const bool could_send = credits_.may_send();
+	take(in, rx);
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return;
+	rx.kick = rx.opened || grant_due() ||
+		  (credits_.may_send() && (!could_send || control_due()));
+}
+
+void Session::take(Bytes in, rpcrdma_rx &rx)
+{
+	Prefix p;
+
+	credits_.received();
+	if (client() && !final_sent_)
+		return close(RPCRDMA_REASON_EARLY, rx);
+	if (!decode_prefix(in, p)) {
+		if (credits_.overrun(false))
+			return close(RPCRDMA_REASON_CREDIT, rx);
+		return drop(RPCRDMA_REASON_SHORT, rx);
+	}
+	rx.xid = p.xid;
+	rx.vers = p.vers;
+	rx.htype = p.htype;
+	if (p.vers == kVersion2)
+		take_version2(in, p, rx);
+	else
+		take_other_version(p, rx);
+}
+
+/* The fourth word has meant "error" since version 1: never answer that. */
+void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
+{
+	const bool answerable = p.htype != RPCRDMA2_ERROR;
+
+	if (agreed_) {
+		if (credits_.overrun(false))
+			return close(RPCRDMA_REASON_CREDIT, rx);
+		drop(RPCRDMA_REASON_VERSION_MISMATCH, rx);
+		if (answerable)
+			answer(p, { RPCRDMA2_ERR_VERS_MISMATCH, {} }, rx);
+		return;
+	}
+	if (client())
+		return close(RPCRDMA_REASON_NO_VERSION, rx);
+
+	drop(RPCRDMA_REASON_VERSION, rx);
+	if (answerable)
+		answer(p, { RPCRDMA2_ERR_VERS, { kVersion2, kVersion2 } }, rx);
+	credits_.ping_pong(errors_.size());
+}
+
+void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
+{
+	const HeaderType *type = header_type(p.htype);
+	Header h = {};
+
+	if (credits_.overrun(type && type->kind == Kind::Grant))
+		return close(RPCRDMA_REASON_CREDIT, rx);
+
+	/*
+	 * An ERROR does not show that the peer speaks version 2: a version 1
+	 * server may echo the version of what it refuses, and its credit word
+	 * is no running count (D5).
+	 */
+	if (p.htype != RPCRDMA2_ERROR)
+		agreed_ = true;
+	if (agreed_)
+		credits_.limit(p.credit);
+
+	if (!type) {
+		drop(RPCRDMA_REASON_HTYPE, rx);
+		return answer(p, { RPCRDMA2_ERR_INVAL_HTYPE, {} }, rx);
+	}
+	h.prefix = p;
+	h.type = type;
+	switch (type->kind) {
+	case Kind::Error:
+		return take_error(in, h, rx);
+	case Kind::Grant:
+		return take_grant(in, rx);
+	case Kind::Connprop:
+		return take_connprop(in, h, rx);
+	case Kind::Call:
+	case Kind::Reply:
+		return take_rpc(in, h, rx);
+	}
+}
+
+void Session::take_grant(Bytes in, rpcrdma_rx &rx)
+{
+	if (in.size() != kPrefixSize)
+		return drop(RPCRDMA_REASON_XDR, rx);
+	rx.action = RPCRDMA_RX_CONTROL;
+	if (!middle_received_)
+		open(rx);
+}
+
+void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
+{
+	const Parse parsed = decode_body(in, kNoLimits, h, rx.chunks);
+	const ErrorType *type = error_type(h.error.code);
+
+	/* Whatever it holds against our first message, that was our best. */
+	if (client() && !opened_) {
+		if (h.error.code == RPCRDMA2_ERR_VERS ||
+		    h.prefix.xid == config_.first_xid)
+			return close(RPCRDMA_REASON_NO_VERSION, rx);
+		return drop(RPCRDMA_REASON_EARLY, rx);
+	}
+	if (!type)
+		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
+						  RPCRDMA_REASON_XDR,
+			    rx);
+	rx.action = RPCRDMA_RX_FAIL_RPC;
+	rx.reason =
+		parsed == Parse::Ok ? RPCRDMA_REASON_NONE : RPCRDMA_REASON_XDR;
+	rx.error = type->error;
+	rx.errcode = type->code;
+	if (incoming_[RPCRDMA_REPLY].active(h.prefix.xid))
+		abandon(RPCRDMA_REPLY, h.prefix.xid, false, rx);
+}
+
+void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
+{
+	Properties p = staged_;
+
+	if (final_received_) {
+		drop(RPCRDMA_REASON_CONTINUATION, rx);
+		return answer(h.prefix, { RPCRDMA2_ERR_INVAL_CONT, {} }, rx);
+	}
+	switch (decode_properties(in.after(kPrefixSize), p)) {
+	case PropertyParse::BadXdr:
+		drop(RPCRDMA_REASON_XDR, rx);
+		return answer(h.prefix, { RPCRDMA2_ERR_BAD_XDR, {} }, rx);
+	case PropertyParse::BadValue:
+		drop(RPCRDMA_REASON_PROPVAL, rx);
+		return answer(h.prefix, { RPCRDMA2_ERR_BAD_PROPVAL, {} }, rx);
+	case PropertyParse::Ok:
+		break;
+	}
+	staged_ = p;
+	rx.action = RPCRDMA_RX_CONTROL;
+	if (h.type->last) {
+		peer_ = staged_;
+		final_received_ = true;
+	}
+	middle_received_ = !h.type->last;
+	/*
+	 * A client with more to say needs credit for it, so a server answers
+	 * the first MIDDLE already; a client has nothing to answer.
+	 */
+	if (h.type->last || !client())
+		open(rx);
+}
+
+bool Session::supported(const HeaderType &t) const
+{
+	if (t.external() && !special_format_)
+		return false;
+	/* A client's ingress Calls are reverse-direction ones (section 4.6). */
+	if (t.kind != Kind::Call || !client())
+		return true;
+	switch (reverse_level()) {
+	case RPCRDMA_RVRSDIR_NONE:
+		return false;
+	case RPCRDMA_RVRSDIR_SIMPLE:
+		return t.payload && t.last;
+	case RPCRDMA_RVRSDIR_CONT:
+		return t.payload;
+	default:
+		return true;
+	}
+}
+
+/* A Reply returns what its Call offered, so no limit of ours applies. */
+Limits Session::limits_for(const HeaderType &t) const
+{
+	if (t.kind != Kind::Call)
+		return kNoLimits;
+	if (client() && reverse_level() < RPCRDMA_RVRSDIR_GENL)
+		return { RPCRDMA_MAX_SEGMENTS, 0, 0 };
+	return { config_.local.max_segments, config_.max_read_chunks,
+		 config_.max_write_chunks };
+}
+
+/* Section 7.2: the RPC message's own first words, if they are here. */
+static rpcrdma_reason check_first_words(Bytes in, const Header &h)
+{
+	const u8 *p = in.data() + h.payload.offset;
+
+	if (load_be32(p) != h.prefix.xid)
+		return RPCRDMA_REASON_XID;
+	if (h.payload.length >= 2 * kWordSize &&
+	    load_be32(p + kWordSize) != h.type->direction())
+		return RPCRDMA_REASON_DIRECTION;
+	return RPCRDMA_REASON_NONE;
+}
+
+/* Section 7.1 to 7.3: everything that can be wrong with an RPC message. */
+Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
+{
+	const Limits limits = limits_for(*h.type);
+
+	if (!supported(*h.type))
+		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
+	switch (decode_body(in, limits, h, rx.chunks)) {
+	case Parse::BadXdr:
+		return { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
+	case Parse::TooManyReadChunks:
+		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_READ_CHUNKS,
+			 limits.read_chunks };
+	case Parse::TooManyWriteChunks:
+		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS,
+			 limits.write_chunks };
+	case Parse::TooManySegments:
+		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SEGMENTS,
+			 limits.segments };
+	case Parse::Ok:
+		break;
+	}
+	if (rx.chunks.has_reply && !limits.write_chunks)
+		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS, 0 };
+	if (middle_received_)
+		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+	if (h.type->payload && !incoming_[h.type->direction()].active()) {
+		const rpcrdma_reason reason = check_first_words(in, h);
+
+		if (reason != RPCRDMA_REASON_NONE)
+			return { reason, RPCRDMA2_ERR_BAD_XDR };
+	}
+	return assemble(h, rx);
+}
+
+/* The octets of a message that is in its body chunk. */
+static u64 external_length(const Header &h, const Chunks &c)
+{
+	if (h.type->kind == Kind::Call)
+		return total_length(Span<const Segment>(c.call, c.n_call));
+	return total_length(segments(c, c.reply));
+}
+
+Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
+{
+	static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR,
+					     RPCRDMA2_ERR_BAD_XDR };
+	static constexpr Refusal kBroken = { RPCRDMA_REASON_CONTINUATION,
+					     RPCRDMA2_ERR_INVAL_CONT };
+	Continuation &incoming = incoming_[h.type->direction()];
+	Range place = {};
+	u32 total = 0;
+
+	if (h.type->external()) {
+		const u64 length = external_length(h, rx.chunks);
+
+		if (incoming.active())
+			return kBroken;
+		if (!length || !xdr_aligned(length))
+			return kBadXdr;
+		if (length > config_.max_message)
+			return { RPCRDMA_REASON_TOO_LARGE,
+				 RPCRDMA2_ERR_BAD_XDR };
+		total = static_cast<u32>(length);
+	} else {
+		const Fragment f = { h.prefix.xid, h.payload.length,
+				     h.remaining, h.type->last };
+
+		switch (incoming.take(f, config_.max_message, place, total)) {
+		case Continuation::Verdict::Accept:
+			break;
+		case Continuation::Verdict::TooLarge:
+			return { RPCRDMA_REASON_TOO_LARGE,
+				 RPCRDMA2_ERR_INVAL_CONT };
+		case Continuation::Verdict::Broken:
+		case Continuation::Verdict::Interloper:
+			return kBroken;
+		}
+	}
+
+	rx.dir = h.type->direction();
+	if (h.type->last) {
+		u64 unreduced;
+		const bool valid = reads_valid(rx.chunks, total, unreduced);
+
+		/* The continuation has ended, but what it left is void. */
+		rx.abandon = place.offset > 0;
+		if (!valid)
+			return kBadXdr;
+		if (unreduced > config_.max_message)
+			return { RPCRDMA_REASON_TOO_LARGE,
+				 RPCRDMA2_ERR_BAD_XDR };
+		rx.abandon = false;
+		rx.unreduced_length = static_cast<u32>(unreduced);
+	}
+	rx.payload = h.payload;
+	rx.stream_offset = place.offset;
+	rx.stream_length = total;
+	return {};
+}
+
+void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
+{
+	Continuation &incoming = incoming_[h.type->direction()];
+
+	if (h.type->payload && incoming.discarding(h.prefix.xid)) {
+		incoming.discarded(h.type->last);
+		return drop(RPCRDMA_REASON_DISCARDING, rx);
+	}
+
+	const Refusal why = examine(in, h, rx);
+	if (why.reason != RPCRDMA_REASON_NONE)
+		return refuse_rpc(h, why, rx);
+
+	rx.action = RPCRDMA_RX_PAYLOAD;
+	rx.last = h.type->last;
+	rx.external = h.type->external();
+	rx.inv_handle = h.inv_handle;
+	open(rx);
+}
+
+void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
+{
+	const ErrorBody body = { why.code, { why.arg, 0 } };
+
+	abandon(h.type->direction(), h.prefix.xid, h.type->last, rx);
+	rx.reason = why.reason;
+	if (h.type->kind == Kind::Call) {
+		rx.action = RPCRDMA_RX_DROP;
+		return answer(h.prefix, body, rx);
+	}
+	rx.action = RPCRDMA_RX_FAIL_RPC;
+	rx.error = -kEIO;
+	rx.errcode = why.code;
+	if (why.code == RPCRDMA2_ERR_INVAL_CONT)
+		answer(h.prefix, body, rx);
+}
+
+bool Session::release(u32 count)
+{
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return false;
+	if (!RPCRDMA_CHECK(credits_.release(count))) {
+		closed_ = RPCRDMA_REASON_INVARIANT;
+		return false;
+	}
+	return grant_due();
+}
+
+} // namespace rpcrdma

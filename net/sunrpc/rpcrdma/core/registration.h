@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Which of a connection's memory regions the peer may reach. The states and
+ * what leads from one to the next are drawn in <rpcrdma/core.h>.
+ */
+#ifndef _RPCRDMA_CORE_REGISTRATION_H
+#define _RPCRDMA_CORE_REGISTRATION_H
+
+#include <rpcrdma/core.h>
+
+namespace rpcrdma::registration
+{
+
+using Table = rpcrdma_mr_table;
+using Slot = rpcrdma_mr_slot;
+
+/* Ends the free list; no slot has this index. */
+inline constexpr u16 kEnd = UINT16_MAX;
+
+/* The state after @event in @state, or @state itself if it cannot happen. */
+[[nodiscard]] u32 next_state(u32 state, u32 event);
+
+/* For each see the function of the same name in <rpcrdma/core.h>. */
+void init(Table &t, Slot *slots, u32 capacity);
+[[nodiscard]] bool add(Table &t, u32 index);
+[[nodiscard]] s32 take(Table &t);
+[[nodiscard]] bool event(Table &t, u32 index, u32 event, u32 handle);
+[[nodiscard]] bool put(Table &t, u32 index);
+[[nodiscard]] bool remove(Table &t, u32 index);
+
+} // namespace rpcrdma::registration
+
+#endif /* _RPCRDMA_CORE_REGISTRATION_H */

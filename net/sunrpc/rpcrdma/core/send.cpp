@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a session sends next.
+ *
+ * Order: its own CONNPROP_FINAL; errors; the message; a GRANT. Each message
+ * carries the credit word, so a GRANT is worth a Send only when there is
+ * nothing else to send, or nothing that may be sent.
+ */
+#include "check.h"
+#include "session.h"
+#include "xdr.h"
+
+namespace rpcrdma
+{
+
+/* Of this side's messages, those of reverse-direction RPCs (section 4.6). */
+bool Session::sends_reversed(u32 direction) const
+{
+	return direction == (client() ? RPCRDMA_REPLY : RPCRDMA_CALL);
+}
+
+/* The client's word holds for reverse Calls and for their Replies (5.2.5). */
+u32 Session::reverse_level() const
+{
+	return client() ? config_.local.reverse : peer_.reverse;
+}
+
+/* The inline threshold towards the peer (section 4.2.2). */
+u32 Session::max_send() const
+{
+	return config_.local.send_size < peer_.recv_size ?
+		       config_.local.send_size :
+		       peer_.recv_size;
+}
+
+bool Session::control_due() const
+{
+	return !errors_.empty() || (!final_sent_ && (client() || opened_));
+}
+
+bool Session::grant_due() const
+{
+	return agreed_ && final_sent_ && credits_.grant_due() &&
+	       credits_.may_grant();
+}
+
+rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
+				     rpcrdma_tx &tx)
+{
+	const bool may_send = credits_.may_send();
+
+	tx = {};
+	if (closed_ == RPCRDMA_REASON_INVARIANT)
+		return RPCRDMA_TX_INVALID;
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return RPCRDMA_TX_NONE;
+
+	if (may_send) {
+		if (!final_sent_ && (client() || opened_))
+			return send_properties(out, tx);
+		if (!errors_.empty())
+			return send_error(out, tx);
+		if (msg && opened_)
+			return send_part(*msg, out, tx);
+	} else if (msg && opened_ && !waiting_) {
+		waiting_ = true;
+		blocked_++;
+	}
+	if (grant_due())
+		return send_grant(out, tx);
+	return msg || control_due() ? RPCRDMA_TX_BLOCKED : RPCRDMA_TX_NONE;
+}
+
+static rpcrdma_tx_result control(u32 htype, u32 size, rpcrdma_tx &tx)
+{
+	tx.htype = htype;
+	tx.header_length = size;
+	return RPCRDMA_TX_CONTROL;
+}
+
+rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
+{
+	const Header h = {
+		.prefix = { config_.first_xid, kVersion2, credits_.credit(),
+			    RPCRDMA2_CONNPROP_FINAL },
+		.type = header_type(RPCRDMA2_CONNPROP_FINAL),
+	};
+	const u32 head = encode(h, nullptr, out);
+	const u32 set = encode_properties(config_.local, out.after(head));
+
+	if (!head || !set || head + set > kFirstMessageMax)
+		return RPCRDMA_TX_INVALID;
+	final_sent_ = true;
+	credits_.sent();
+	return control(RPCRDMA2_CONNPROP_FINAL, head + set, tx);
+}
+
+rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
+{
+	const PendingError &e = errors_.front();
+	/* To version 1 the word is the number of Calls it may have open. */
+	const u32 credit = e.vers == kVersion1 && !agreed_ ? config_.window :
+							     credits_.credit();
+	const Header h = {
+		.prefix = { e.xid, e.vers, credit, RPCRDMA2_ERROR },
+		.type = header_type(RPCRDMA2_ERROR),
+		.error = e.body,
+	};
+	const u32 size = encode(h, nullptr, out);
+
+	if (!size)
+		return RPCRDMA_TX_INVALID;
+	errors_.pop();
+	credits_.sent();
+	return control(RPCRDMA2_ERROR, size, tx);
+}
+
+rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
+{
+	const Header h = {
+		.prefix = { 0, kVersion2, credits_.credit(), RPCRDMA2_GRANT },
+		.type = header_type(RPCRDMA2_GRANT),
+	};
+	const u32 size = encode(h, nullptr, out);
+
+	if (!size)
+		return RPCRDMA_TX_INVALID;
+	credits_.sent();
+	return control(RPCRDMA2_GRANT, size, tx);
+}
+
+/* This side keeps the rules that it holds its peers to (D7, 5.2.4, 6.5). */
+bool Session::chunks_sendable(const rpcrdma_message &msg) const
+{
+	const Chunks &c = *msg.chunks;
+	u64 unreduced;
+
+	if (!well_formed(c) || c.n_call)
+		return false;
+	if (sends_reversed(msg.dir) && reverse_level() < RPCRDMA_RVRSDIR_GENL)
+		return no_chunks(c);
+	if (msg.dir == RPCRDMA_REPLY)
+		return !c.n_reads && !c.has_reply;
+	return total_segments(c) <= peer_.max_segments &&
+	       reads_valid(c, msg.length, unreduced) &&
+	       handle_known(c, msg.inv_handle);
+}
+
+bool Session::sendable(const rpcrdma_message &msg) const
+{
+	if (msg.dir > RPCRDMA_REPLY || !msg.length ||
+	    !xdr_aligned(msg.length) || msg.sent >= msg.length)
+		return false;
+	if (sending_.active ?
+		    msg.xid != sending_.xid || msg.dir != sending_.dir ||
+			    msg.length != sending_.length ||
+			    msg.sent != sending_.sent :
+		    msg.sent != 0)
+		return false;
+	if (sends_reversed(msg.dir) && reverse_level() == RPCRDMA_RVRSDIR_NONE)
+		return false;
+	return msg.chunks ? chunks_sendable(msg) : !msg.inv_handle;
+}
+
+rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
+				     rpcrdma_tx &tx)
+{
+	const bool call = msg.dir == RPCRDMA_CALL;
+	const HeaderType *type = header_type(call ? RPCRDMA2_CALL_INLINE :
+						    RPCRDMA2_REPLY_INLINE);
+	const u32 max = max_send();
+
+	if (!sendable(msg))
+		return RPCRDMA_TX_INVALID;
+	u32 head = header_size(*type, msg.chunks);
+	u32 part = msg.length - msg.sent;
+	if (head > max || max - head < kXdrUnit)
+		return RPCRDMA_TX_INVALID;
+	if (part > max - head) {
+		if (sends_reversed(msg.dir) &&
+		    reverse_level() < RPCRDMA_RVRSDIR_CONT)
+			return RPCRDMA_TX_INVALID;
+		type = header_type(call ? RPCRDMA2_CALL_MIDDLE :
+					  RPCRDMA2_REPLY_MIDDLE);
+		head = header_size(*type, nullptr);
+		/* The INLINE that ends the message needs a word of it. */
+		part -= kXdrUnit;
+		if (part > max - head)
+			part = (max - head) & ~(kXdrUnit - 1);
+	}
+
+	const Header h = {
+		.prefix = { msg.xid, kVersion2, credits_.credit(),
+			    type->htype },
+		.type = type,
+		.remaining = msg.length - msg.sent - part,
+		.inv_handle = msg.inv_handle,
+	};
+	const u32 size = encode(h, msg.chunks, out);
+	if (!size)
+		return RPCRDMA_TX_INVALID;
+	if (!RPCRDMA_CHECK(size == head && part)) {
+		closed_ = RPCRDMA_REASON_INVARIANT;
+		return RPCRDMA_TX_INVALID;
+	}
+
+	tx.htype = type->htype;
+	tx.header_length = size;
+	tx.payload = { msg.sent, part };
+	tx.first = !msg.sent;
+	tx.last = type->last;
+	msg.sent += part;
+	sending_ = { !type->last, msg.xid, msg.dir, msg.length, msg.sent };
+	waiting_ = false;
+	credits_.sent();
+	return RPCRDMA_TX_MESSAGE;
+}
+
+} // namespace rpcrdma

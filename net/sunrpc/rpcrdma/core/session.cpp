@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The life of a session; receive.cpp and send.cpp hold what happens in it.
+ */
+#include "session.h"
+#include "check.h"
+
+namespace rpcrdma
+{
+
+/* Credit limits are less than 2^31 - 1 ahead of the counts (4.2.1). */
+static constexpr u32 kWindowMax = (1U << 31) - 2;
+
+bool Session::valid(const rpcrdma_config &cfg)
+{
+	return cfg.role <= RPCRDMA_ROLE_SERVER &&
+	       cfg.window >= RPCRDMA_MIN_WINDOW && cfg.window <= kWindowMax &&
+	       cfg.max_message >= RPCRDMA_MIN_RECV_SIZE &&
+	       cfg.max_read_chunks <= RPCRDMA_MAX_SEGMENTS &&
+	       cfg.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
+	       cfg.local.max_segments <= RPCRDMA_MAX_SEGMENTS &&
+	       cfg.local.send_size >= RPCRDMA_MIN_RECV_SIZE &&
+	       properties_valid(cfg.local);
+}
+
+Session::Session(const rpcrdma_config &cfg)
+	: Session(cfg, Options{})
+{
+}
+
+Session::Session(const rpcrdma_config &cfg, const Options &options)
+	: config_(cfg)
+	, credits_(cfg.window, options.count_start)
+	, special_format_(options.special_format)
+{
+}
+
+bool Session::refuse(u32 xid, const ErrorBody &body)
+{
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return false;
+	if (!RPCRDMA_CHECK(error_type(body.code))) {
+		closed_ = RPCRDMA_REASON_INVARIANT;
+		return false;
+	}
+	return errors_.push({ xid, kVersion2, body });
+}
+
+bool Session::ready() const
+{
+	return opened_ && closed_ == RPCRDMA_REASON_NONE;
+}
+
+void Session::info(struct rpcrdma_session_info &info) const
+{
+	info.version = agreed_ ? kVersion2 : 0;
+	info.local = config_.local;
+	info.peer = peer_;
+	info.max_send = max_send();
+	info.sent = credits_.sent_count();
+	info.received = credits_.received_count();
+	info.peer_credits = credits_.available();
+	info.window = credits_.window();
+	info.window_used = credits_.in_use();
+	info.window_high = credits_.high();
+	info.blocked = blocked_;
+}
+
+PlanningRules Session::planning() const
+{
+	return { config_.ddp_threshold,
+		 peer_.max_segments &&
+			 (!sends_reversed(RPCRDMA_CALL) ||
+			  reverse_level() == RPCRDMA_RVRSDIR_GENL) };
+}
+
+} // namespace rpcrdma

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * One RPC-over-RDMA version 2 connection, seen from one end.
+ */
+#ifndef _RPCRDMA_CORE_SESSION_H
+#define _RPCRDMA_CORE_SESSION_H
+
+#include "continuation.h"
+#include "credits.h"
+#include "errors.h"
+#include "planner.h"
+#include "properties.h"
+#include "wire.h"
+
+namespace rpcrdma
+{
+
+/* The first message may meet a version 1 Receive of this size (4.3). */
+inline constexpr u32 kFirstMessageMax = 1024;
+
+/*
+ * CALL_EXTERNAL and REPLY_EXTERNAL are decoded and checked, but no layer above
+ * moves body chunks yet, so they are refused. This is the switch.
+ */
+inline constexpr bool kSpecialFormat = false;
+
+/**
+ * State machine of a connection, for both roles and both directions.
+ *
+ * Its methods sort into
+ * - events, which the caller reports: receive(), release();
+ * - commands: refuse();
+ * - output, which the caller asks for until there is none: next_send();
+ * - getters: ready(), info(), planning().
+ *
+ * The exchange of section 4.3, as a client and as a server sees it:
+ *
+ *   client: [FINAL to send] -posted-> [wait] -any legal message-> [open]
+ *   server: [wait] -any legal message-> [open, FINAL to send] -posted-> [open]
+ *
+ * Version 2 is agreed on as soon as the peer has sent a message of that
+ * version; only then does its credit word mean anything, and may an ERROR go
+ * back. A property set that is refused does not open the connection. A session
+ * that has closed stays closed, and says why.
+ */
+class Session {
+public:
+	/* What only tests and later features choose. */
+	struct Options {
+		u32 count_start = 0;
+		bool special_format = kSpecialFormat;
+	};
+
+	/* @cfg does not contradict itself. */
+	[[nodiscard]] static bool valid(const rpcrdma_config &cfg);
+
+	/* @cfg is valid(). */
+	explicit Session(const rpcrdma_config &cfg);
+	Session(const rpcrdma_config &cfg, const Options &options);
+
+	/* See rpcrdma_session_receive(). */
+	void receive(Bytes in, rpcrdma_rx &rx);
+	/* See rpcrdma_session_release(). */
+	[[nodiscard]] bool release(u32 count);
+
+	/* See rpcrdma_session_refuse(). */
+	[[nodiscard]] bool refuse(u32 xid, const ErrorBody &body);
+
+	/* See rpcrdma_session_next_send(). */
+	[[nodiscard]] rpcrdma_tx_result
+	next_send(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx);
+
+	/* See rpcrdma_session_ready(). */
+	[[nodiscard]] bool ready() const;
+	/* See rpcrdma_session_info(). */
+	void info(struct rpcrdma_session_info &info) const;
+	/* What the planner has to know of this connection. */
+	[[nodiscard]] PlanningRules planning() const;
+
+private:
+	/* Why a message is not taken, and what the peer is told of it. */
+	struct Refusal {
+		rpcrdma_reason reason;
+		rpcrdma_errcode code;
+		u32 arg = 0;
+	};
+
+	/* receive.cpp */
+	void take(Bytes in, rpcrdma_rx &rx);
+	void take_other_version(const Prefix &p, rpcrdma_rx &rx);
+	void take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx);
+	void take_grant(Bytes in, rpcrdma_rx &rx);
+	void take_error(Bytes in, Header &h, rpcrdma_rx &rx);
+	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
+	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal examine(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal assemble(const Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] bool supported(const HeaderType &t) const;
+	[[nodiscard]] Limits limits_for(const HeaderType &t) const;
+	void refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx);
+	void answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx);
+	void abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx);
+	void open(rpcrdma_rx &rx);
+	void close(rpcrdma_reason reason, rpcrdma_rx &rx);
+
+	/* send.cpp */
+	[[nodiscard]] rpcrdma_tx_result send_properties(MutableBytes out,
+							rpcrdma_tx &tx);
+	[[nodiscard]] rpcrdma_tx_result send_error(MutableBytes out,
+						   rpcrdma_tx &tx);
+	[[nodiscard]] rpcrdma_tx_result send_grant(MutableBytes out,
+						   rpcrdma_tx &tx);
+	[[nodiscard]] rpcrdma_tx_result
+	send_part(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
+	[[nodiscard]] bool sendable(const rpcrdma_message &msg) const;
+	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
+	[[nodiscard]] bool control_due() const;
+	[[nodiscard]] bool grant_due() const;
+	[[nodiscard]] u32 max_send() const;
+	[[nodiscard]] u32 reverse_level() const;
+	[[nodiscard]] bool sends_reversed(u32 direction) const;
+
+	[[nodiscard]] bool client() const
+	{
+		return config_.role == RPCRDMA_ROLE_CLIENT;
+	}
+
+	/* Of a message that has been begun and not finished. */
+	struct Sending {
+		bool active;
+		u32 xid;
+		u32 dir;
+		u32 length;
+		u32 sent;
+	};
+
+	rpcrdma_config config_;
+	Credits credits_;
+	Properties peer_ = kDefaultProperties;
+	/* Of CONNPROP_MIDDLE messages; in force once the FINAL has come. */
+	Properties staged_ = kDefaultProperties;
+	Continuation incoming_[2]; /* by enum rpcrdma_dir */
+	ErrorQueue errors_;
+	Sending sending_ = {};
+	u32 blocked_ = 0;
+	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;
+	bool special_format_;
+	bool agreed_ = false; /* the peer speaks version 2 */
+	bool opened_ = false; /* RPC messages may flow */
+	bool final_sent_ = false;
+	bool final_received_ = false;
+	bool middle_received_ = false; /* and its FINAL not yet */
+	bool waiting_ = false; /* a message waits for credit */
+};
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_SESSION_H */

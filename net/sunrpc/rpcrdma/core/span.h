@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A view of consecutive objects that somebody else owns.
+ */
+#ifndef _RPCRDMA_CORE_SPAN_H
+#define _RPCRDMA_CORE_SPAN_H
+
+#include <rpcrdma/types.h>
+
+namespace rpcrdma
+{
+
+template <typename T> class Span {
+public:
+	constexpr Span() = default;
+	constexpr Span(T *data, u32 size)
+		: data_(data)
+		, size_(size)
+	{
+	}
+	template <u32 N>
+	constexpr Span(T (&array)[N])
+		: data_(array)
+		, size_(N)
+	{
+	}
+
+	[[nodiscard]] constexpr T *data() const
+	{
+		return data_;
+	}
+	[[nodiscard]] constexpr u32 size() const
+	{
+		return size_;
+	}
+	[[nodiscard]] constexpr T &operator[](u32 i) const
+	{
+		return data_[i];
+	}
+	[[nodiscard]] constexpr T *begin() const
+	{
+		return data_;
+	}
+	[[nodiscard]] constexpr T *end() const
+	{
+		return data_ + size_;
+	}
+	/* What follows the first @n elements; empty if there are no more. */
+	[[nodiscard]] constexpr Span after(u32 n) const
+	{
+		return n < size_ ? Span(data_ + n, size_ - n) : Span();
+	}
+
+private:
+	T *data_ = nullptr;
+	u32 size_ = 0;
+};
+
+using Bytes = Span<const u8>;
+using MutableBytes = Span<u8>;
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_SPAN_H */

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "wire.h"
+#include "linux_errno.h"
+#include "xdr.h"
+
+namespace rpcrdma
+{
+
+static_assert(kPrefixSize == 4 * kWordSize);
+static_assert(kSegmentSize == 2 * kWordSize + sizeof(u64));
+static_assert(kReadSegmentSize == kWordSize + kSegmentSize);
+
+static constexpr u16 kCallLists = kFieldReads | kFieldWrites | kFieldReply;
+
+static constexpr HeaderType kHeaderTypes[] = {
+	{ RPCRDMA2_ERROR, kFieldError, Kind::Error, false, true, "ERROR" },
+	{ RPCRDMA2_GRANT, 0, Kind::Grant, false, true, "GRANT" },
+	{ RPCRDMA2_CONNPROP_MIDDLE, kFieldProperties, Kind::Connprop, false,
+	  false, "CONNPROP_MIDDLE" },
+	{ RPCRDMA2_CONNPROP_FINAL, kFieldProperties, Kind::Connprop, false,
+	  true, "CONNPROP_FINAL" },
+	{ RPCRDMA2_CALL_EXTERNAL, kFieldInvHandle | kFieldCall | kCallLists,
+	  Kind::Call, false, true, "CALL_EXTERNAL" },
+	{ RPCRDMA2_CALL_MIDDLE, kFieldRemaining, Kind::Call, true, false,
+	  "CALL_MIDDLE" },
+	{ RPCRDMA2_CALL_INLINE, kFieldInvHandle | kCallLists, Kind::Call, true,
+	  true, "CALL_INLINE" },
+	{ RPCRDMA2_REPLY_EXTERNAL, kFieldWrites | kFieldReply, Kind::Reply,
+	  false, true, "REPLY_EXTERNAL" },
+	{ RPCRDMA2_REPLY_MIDDLE, kFieldRemaining, Kind::Reply, true, false,
+	  "REPLY_MIDDLE" },
+	{ RPCRDMA2_REPLY_INLINE, kFieldWrites, Kind::Reply, true, true,
+	  "REPLY_INLINE" },
+};
+
+static constexpr u32 kFirstType = RPCRDMA2_ERROR;
+static constexpr u32 kTypes = sizeof(kHeaderTypes) / sizeof(kHeaderTypes[0]);
+
+static constexpr bool types_are_dense()
+{
+	for (u32 i = 0; i < kTypes; i++)
+		if (kHeaderTypes[i].htype != kFirstType + i)
+			return false;
+	return true;
+}
+static_assert(types_are_dense());
+
+const HeaderType *header_type(u32 htype)
+{
+	const u32 i = htype - kFirstType;
+
+	return i < kTypes ? &kHeaderTypes[i] : nullptr;
+}
+
+static constexpr ErrorType kErrorTypes[] = {
+	{ RPCRDMA2_ERR_VERS, 2, -kEPROTONOSUPPORT, "VERS" },
+	{ RPCRDMA2_ERR_BAD_XDR, 0, -kEIO, "BAD_XDR" },
+	{ RPCRDMA2_ERR_BAD_PROPVAL, 0, -kEIO, "BAD_PROPVAL" },
+	{ RPCRDMA2_ERR_INVAL_HTYPE, 0, -kEIO, "INVAL_HTYPE" },
+	{ RPCRDMA2_ERR_INVAL_CONT, 0, -kEIO, "INVAL_CONT" },
+	{ RPCRDMA2_ERR_READ_CHUNKS, 1, -kEIO, "READ_CHUNKS" },
+	{ RPCRDMA2_ERR_WRITE_CHUNKS, 1, -kEIO, "WRITE_CHUNKS" },
+	{ RPCRDMA2_ERR_SEGMENTS, 1, -kEIO, "SEGMENTS" },
+	{ RPCRDMA2_ERR_WRITE_RESOURCE, 2, -kEIO, "WRITE_RESOURCE" },
+	{ RPCRDMA2_ERR_REPLY_RESOURCE, 1, -kEIO, "REPLY_RESOURCE" },
+	{ RPCRDMA2_ERR_VERS_MISMATCH, 0, -kEPROTONOSUPPORT, "VERS_MISMATCH" },
+	{ RPCRDMA2_ERR_SYSTEM, 0, -kEREMOTEIO, "SYSTEM" },
+};
+
+const ErrorType *error_type(u32 code)
+{
+	for (const ErrorType &e : kErrorTypes)
+		if (e.code == code)
+			return &e;
+	return nullptr;
+}
+
+bool decode_prefix(Bytes in, Prefix &p)
+{
+	XdrReader r(in);
+
+	return r.word(p.xid) && r.word(p.vers) && r.word(p.credit) &&
+	       r.word(p.htype);
+}
+
+/* How much a header holds, counted also where it is too much to store. */
+struct Count {
+	u32 read_chunks = 0;
+	u32 write_chunks = 0;
+	u32 segments = 0;
+};
+
+static bool get_segment(XdrReader &r, Segment &s)
+{
+	return r.word(s.handle) && r.word(s.length) && r.hyper(s.offset);
+}
+
+static bool get_read_segment(XdrReader &r, ReadSegment &s)
+{
+	return r.word(s.position) && get_segment(r, s.target);
+}
+
+static bool get_call(XdrReader &r, Chunks &c, Count &n)
+{
+	bool more;
+
+	for (;;) {
+		ReadSegment s;
+
+		if (!r.boolean(more))
+			return false;
+		if (!more)
+			return n.segments > 0;
+		if (!get_read_segment(r, s) || s.position)
+			return false;
+		if (n.segments++ < RPCRDMA_MAX_SEGMENTS)
+			c.call[c.n_call++] = s.target;
+	}
+}
+
+static bool get_reads(XdrReader &r, Chunks &c, Count &n)
+{
+	u32 position = 0;
+	bool more;
+
+	for (;;) {
+		ReadSegment s;
+
+		if (!r.boolean(more))
+			return false;
+		if (!more)
+			return true;
+		if (!get_read_segment(r, s))
+			return false;
+		if (!n.read_chunks || s.position != position)
+			n.read_chunks++;
+		position = s.position;
+		n.segments++;
+		if (c.n_reads < RPCRDMA_MAX_SEGMENTS)
+			c.reads[c.n_reads++] = s;
+	}
+}
+
+static bool get_write_chunk(XdrReader &r, Chunks &c, WriteChunk &w, Count &n)
+{
+	u32 count;
+
+	if (!r.word(count) || count > r.left() / kSegmentSize)
+		return false;
+	w.first = c.n_write_segs;
+	w.count = count;
+	n.segments += count;
+	for (u32 i = 0; i < count; i++) {
+		Segment s;
+
+		if (!get_segment(r, s))
+			return false;
+		if (c.n_write_segs < RPCRDMA_MAX_SEGMENTS)
+			c.write_segs[c.n_write_segs++] = s;
+	}
+	return true;
+}
+
+static bool get_writes(XdrReader &r, Chunks &c, Count &n)
+{
+	bool more;
+
+	for (;;) {
+		WriteChunk w;
+
+		if (!r.boolean(more))
+			return false;
+		if (!more)
+			return true;
+		if (!get_write_chunk(r, c, w, n))
+			return false;
+		if (n.write_chunks++ < RPCRDMA_MAX_CHUNKS)
+			c.writes[c.n_writes++] = w;
+	}
+}
+
+static bool get_reply(XdrReader &r, Chunks &c, Count &n)
+{
+	if (!r.boolean(c.has_reply))
+		return false;
+	return !c.has_reply || get_write_chunk(r, c, c.reply, n);
+}
+
+static bool get_error(XdrReader &r, ErrorBody &e)
+{
+	if (!r.word(e.code))
+		return false;
+	const ErrorType *type = error_type(e.code);
+	if (!type) {
+		Bytes rest;
+
+		return r.opaque(r.left() & ~(kXdrUnit - 1), rest);
+	}
+	for (u32 i = 0; i < type->words; i++)
+		if (!r.word(e.arg[i]))
+			return false;
+	return true;
+}
+
+static bool get_lists(XdrReader &r, const HeaderType &t, Chunks &c, Count &n)
+{
+	return (!(t.fields & kFieldCall) || get_call(r, c, n)) &&
+	       (!(t.fields & kFieldReads) || get_reads(r, c, n)) &&
+	       (!(t.fields & kFieldWrites) || get_writes(r, c, n)) &&
+	       (!(t.fields & kFieldReply) || get_reply(r, c, n));
+}
+
+static Parse within_limits(const Count &n, const Limits &limits)
+{
+	if (n.read_chunks > limits.read_chunks)
+		return Parse::TooManyReadChunks;
+	if (n.write_chunks > limits.write_chunks ||
+	    n.write_chunks > RPCRDMA_MAX_CHUNKS)
+		return Parse::TooManyWriteChunks;
+	if (n.segments > limits.segments || n.segments > RPCRDMA_MAX_SEGMENTS)
+		return Parse::TooManySegments;
+	return Parse::Ok;
+}
+
+Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
+{
+	const HeaderType &t = *h.type;
+	XdrReader r(in.after(kPrefixSize));
+	Count n;
+
+	clear(c);
+	h.error = {};
+	h.remaining = 0;
+	h.inv_handle = 0;
+	h.properties = {};
+	h.payload = {};
+
+	if ((t.fields & kFieldError) && !get_error(r, h.error))
+		return Parse::BadXdr;
+	if (t.fields & kFieldProperties) {
+		/* The set is decoded elsewhere; it ends with the message. */
+		h.properties = { kPrefixSize, r.left() };
+		return Parse::Ok;
+	}
+	if ((t.fields & kFieldRemaining) && !r.word(h.remaining))
+		return Parse::BadXdr;
+	if ((t.fields & kFieldInvHandle) && !r.word(h.inv_handle))
+		return Parse::BadXdr;
+	if (!get_lists(r, t, c, n))
+		return Parse::BadXdr;
+	if (t.payload ? !r.left() || !xdr_aligned(r.left()) : r.left() > 0)
+		return Parse::BadXdr;
+	if (t.htype == RPCRDMA2_REPLY_EXTERNAL && !c.has_reply)
+		return Parse::BadXdr;
+
+	const Parse p = within_limits(n, limits);
+	if (p != Parse::Ok)
+		return p;
+	if (!handle_known(c, h.inv_handle))
+		return Parse::BadXdr;
+	if (t.payload)
+		h.payload = { kPrefixSize + r.offset(), r.left() };
+	return Parse::Ok;
+}
+
+static constexpr Field kLists[] = { kFieldCall, kFieldReads, kFieldWrites,
+				    kFieldReply };
+
+static u32 write_chunk_size(const WriteChunk &w)
+{
+	return kWordSize + w.count * kSegmentSize;
+}
+
+u32 header_size(const HeaderType &t, const Chunks *c)
+{
+	u32 size = kPrefixSize;
+
+	if (t.fields & (kFieldRemaining | kFieldInvHandle))
+		size += kWordSize;
+	/* Each list and optional chunk ends with, or is, one discriminator. */
+	for (const Field f : kLists)
+		if (t.fields & f)
+			size += kWordSize;
+	if (!c)
+		return size;
+	if (t.fields & kFieldCall)
+		size += c->n_call * (kWordSize + kReadSegmentSize);
+	if (t.fields & kFieldReads)
+		size += c->n_reads * (kWordSize + kReadSegmentSize);
+	if (t.fields & kFieldWrites)
+		for (u32 i = 0; i < c->n_writes; i++)
+			size += kWordSize + write_chunk_size(c->writes[i]);
+	if ((t.fields & kFieldReply) && c->has_reply)
+		size += write_chunk_size(c->reply);
+	return size;
+}
+
+static void put_segment(XdrWriter &w, const Segment &s)
+{
+	w.word(s.handle);
+	w.word(s.length);
+	w.hyper(s.offset);
+}
+
+static void put_read_segment(XdrWriter &w, u32 position, const Segment &s)
+{
+	w.word(1);
+	w.word(position);
+	put_segment(w, s);
+}
+
+static void put_write_chunk(XdrWriter &w, const Chunks &c, const WriteChunk &k)
+{
+	w.word(k.count);
+	for (const Segment &s : segments(c, k))
+		put_segment(w, s);
+}
+
+static void put_lists(XdrWriter &w, const HeaderType &t, const Chunks *c)
+{
+	if (t.fields & kFieldCall) {
+		for (u32 i = 0; c && i < c->n_call; i++)
+			put_read_segment(w, 0, c->call[i]);
+		w.word(0);
+	}
+	if (t.fields & kFieldReads) {
+		for (u32 i = 0; c && i < c->n_reads; i++)
+			put_read_segment(w, c->reads[i].position,
+					 c->reads[i].target);
+		w.word(0);
+	}
+	if (t.fields & kFieldWrites) {
+		for (u32 i = 0; c && i < c->n_writes; i++) {
+			w.word(1);
+			put_write_chunk(w, *c, c->writes[i]);
+		}
+		w.word(0);
+	}
+	if (t.fields & kFieldReply) {
+		w.word(c && c->has_reply);
+		if (c && c->has_reply)
+			put_write_chunk(w, *c, c->reply);
+	}
+}
+
+u32 encode(const Header &h, const Chunks *c, MutableBytes out)
+{
+	const HeaderType &t = *h.type;
+	XdrWriter w(out);
+
+	w.word(h.prefix.xid);
+	w.word(h.prefix.vers);
+	w.word(h.prefix.credit);
+	w.word(t.htype);
+	if (t.fields & kFieldError) {
+		const ErrorType *e = error_type(h.error.code);
+
+		w.word(h.error.code);
+		for (u32 i = 0; e && i < e->words; i++)
+			w.word(h.error.arg[i]);
+	}
+	if (t.fields & kFieldRemaining)
+		w.word(h.remaining);
+	if (t.fields & kFieldInvHandle)
+		w.word(h.inv_handle);
+	put_lists(w, t, c);
+	return w.ok() ? w.size() : 0;
+}
+
+} // namespace rpcrdma

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * RPC-over-RDMA version 2 transport headers on the wire (sections 6 and 8).
+ *
+ * A header is the prefix and then, depending on its type, some of these fields
+ * in this order. One table says which; decoder, encoder and size follow it.
+ */
+#ifndef _RPCRDMA_CORE_WIRE_H
+#define _RPCRDMA_CORE_WIRE_H
+
+#include "chunks.h"
+#include "span.h"
+
+namespace rpcrdma
+{
+
+inline constexpr u32 kVersion1 = 1;
+inline constexpr u32 kVersion2 = 2;
+
+/* struct rpcrdma2_hdr_prefix: four words, and no twenty octets (D4). */
+inline constexpr u32 kPrefixSize = 16;
+inline constexpr u32 kWordSize = 4;
+inline constexpr u32 kSegmentSize = 16;
+inline constexpr u32 kReadSegmentSize = 20;
+
+/* What a header type is about. */
+enum class Kind : u8 { Error, Grant, Connprop, Call, Reply };
+
+/* Parts of a header after the prefix, in wire order. */
+enum Field : u16 {
+	kFieldError = 1 << 0,
+	kFieldProperties = 1 << 1,
+	kFieldRemaining = 1 << 2,
+	kFieldInvHandle = 1 << 3,
+	kFieldCall = 1 << 4,
+	kFieldReads = 1 << 5,
+	kFieldWrites = 1 << 6,
+	kFieldReply = 1 << 7,
+};
+
+/**
+ * What the draft says of one header type (section 6.1)
+ * @fields: Field bits
+ * @payload: a part of an RPC message follows the header
+ * @last: no further message continues this one
+ */
+struct HeaderType {
+	u32 htype;
+	u16 fields;
+	Kind kind;
+	bool payload;
+	bool last;
+	const char *name;
+
+	[[nodiscard]] constexpr u32 direction() const
+	{
+		return kind == Kind::Reply ? RPCRDMA_REPLY : RPCRDMA_CALL;
+	}
+	/* The RPC message is in a body chunk (section 4.4.3). */
+	[[nodiscard]] constexpr bool external() const
+	{
+		return (kind == Kind::Call || kind == Kind::Reply) && !payload;
+	}
+};
+
+/* The type with this number, or nullptr. */
+[[nodiscard]] const HeaderType *header_type(u32 htype);
+
+/**
+ * What the draft says of one error code (section 7)
+ * @words: how many words of the union's arm follow the code
+ * @error: negative errno with which a Call completes
+ */
+struct ErrorType {
+	u32 code;
+	u32 words;
+	s32 error;
+	const char *name;
+};
+
+/* The error with this number, or nullptr. */
+[[nodiscard]] const ErrorType *error_type(u32 code);
+
+/**
+ * struct rpcrdma2_hdr_error
+ * @arg: the arm: low and high version; a maximum; chunk index and length
+ *	needed; a length needed
+ */
+struct ErrorBody {
+	u32 code;
+	u32 arg[2];
+};
+
+/* struct rpcrdma_common, host order */
+struct Prefix {
+	u32 xid;
+	u32 vers;
+	u32 credit;
+	u32 htype;
+};
+
+/**
+ * One transport header, without its chunk lists
+ * @type: never nullptr once decoded
+ * @properties: where the property set is in the message
+ * @payload: where the RPC message's octets are in the message
+ */
+struct Header {
+	Prefix prefix = {};
+	const HeaderType *type = nullptr;
+	ErrorBody error = {};
+	u32 remaining = 0;
+	u32 inv_handle = 0;
+	Range properties = {};
+	Range payload = {};
+};
+
+/* How much of what a header may carry; the arrays of Chunks bound all. */
+struct Limits {
+	u32 segments;
+	u32 read_chunks;
+	u32 write_chunks;
+};
+
+inline constexpr Limits kNoLimits = { RPCRDMA_MAX_SEGMENTS,
+				      RPCRDMA_MAX_SEGMENTS,
+				      RPCRDMA_MAX_CHUNKS };
+
+enum class Parse : u8 {
+	Ok,
+	BadXdr,
+	TooManyReadChunks,
+	TooManyWriteChunks,
+	TooManySegments,
+};
+
+/* False if @in is shorter than a prefix; nothing of it can be trusted then. */
+[[nodiscard]] bool decode_prefix(Bytes in, Prefix &p);
+
+/**
+ * Decode what follows the prefix.
+ *
+ * @in: the whole message
+ * @limits: what this side accepts
+ * @h: @h.prefix and @h.type are given, the rest is filled in
+ * @c: overwritten; complete only if the result is Ok
+ *
+ * Beyond the XDR this checks what one header says of itself: a payload is a
+ * positive multiple of four octets; nothing follows a header without payload;
+ * a Call chunk has segments, all in Position zero; a REPLY_EXTERNAL has its
+ * Reply chunk; rdma_inv_handle is in the header (D7). Lists are walked to their
+ * end even when they are too long, never past the end of @in.
+ *
+ * For an ERROR, @h.error.code is set whenever the message is long enough for
+ * it, also if the result is BadXdr. An unknown code has no arm: its words are
+ * skipped.
+ */
+[[nodiscard]] Parse decode_body(Bytes in, const Limits &limits, Header &h,
+				Chunks &c);
+
+/* Octets that encode() will write. Property sets are not counted. */
+[[nodiscard]] u32 header_size(const HeaderType &type, const Chunks *c);
+
+/**
+ * Encode a header, all but a property set.
+ *
+ * @h: prefix, error, remaining, inv_handle and type are used
+ * @c: chunk lists, well formed, or nullptr
+ *
+ * Return: octets written, or zero if @out is too small.
+ */
+[[nodiscard]] u32 encode(const Header &h, const Chunks *c, MutableBytes out);
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_WIRE_H */
