@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rpcrdma
+
+#if !defined(_TRACE_RPCRDMA_V2_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_RPCRDMA_V2_H
+
+#include <linux/tracepoint.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <rpcrdma/core.h>
+
+/* Names that trace-cmd can show without asking the module. */
+#define rpcrdma_show_htype(x)						\
+	__print_symbolic(x,						\
+		{ RPCRDMA2_ERROR,		"ERROR" },		\
+		{ RPCRDMA2_GRANT,		"GRANT" },		\
+		{ RPCRDMA2_CONNPROP_MIDDLE,	"CONNPROP_MIDDLE" },	\
+		{ RPCRDMA2_CONNPROP_FINAL,	"CONNPROP_FINAL" },	\
+		{ RPCRDMA2_CALL_EXTERNAL,	"CALL_EXTERNAL" },	\
+		{ RPCRDMA2_CALL_MIDDLE,		"CALL_MIDDLE" },	\
+		{ RPCRDMA2_CALL_INLINE,		"CALL_INLINE" },	\
+		{ RPCRDMA2_REPLY_EXTERNAL,	"REPLY_EXTERNAL" },	\
+		{ RPCRDMA2_REPLY_MIDDLE,	"REPLY_MIDDLE" },	\
+		{ RPCRDMA2_REPLY_INLINE,	"REPLY_INLINE" })
+
+#define rpcrdma_show_action(x)						\
+	__print_symbolic(x,						\
+		{ RPCRDMA_RX_DROP,		"drop" },		\
+		{ RPCRDMA_RX_CONTROL,		"control" },		\
+		{ RPCRDMA_RX_PAYLOAD,		"payload" },		\
+		{ RPCRDMA_RX_FAIL_RPC,		"fail" },		\
+		{ RPCRDMA_RX_CLOSE,		"close" })
+
+TRACE_EVENT(rpcrdma_rx,
+	TP_PROTO(u32 conn, const struct rpcrdma_rx *rx, u32 len),
+	TP_ARGS(conn, rx, len),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, htype)
+		__field(u32, action)
+		__field(u32, len)
+		__string(reason, rpcrdma_reason_name(rx->reason))
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = rx->xid;
+		__entry->htype = rx->htype;
+		__entry->action = rx->action;
+		__entry->len = len;
+		__assign_str(reason);
+	),
+	TP_printk("conn=%u xid=0x%08x %s len=%u %s (%s)", __entry->conn,
+		  __entry->xid, rpcrdma_show_htype(__entry->htype),
+		  __entry->len, rpcrdma_show_action(__entry->action),
+		  __get_str(reason))
+);
+
+TRACE_EVENT(rpcrdma_tx,
+	TP_PROTO(u32 conn, const struct rpcrdma_tx *tx, u32 xid, u32 len),
+	TP_ARGS(conn, tx, xid, len),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, htype)
+		__field(u32, len)
+		__field(u32, offset)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		__entry->htype = tx->htype;
+		__entry->len = len;
+		__entry->offset = tx->payload.offset;
+	),
+	TP_printk("conn=%u xid=0x%08x %s len=%u offset=%u", __entry->conn,
+		  __entry->xid, rpcrdma_show_htype(__entry->htype),
+		  __entry->len, __entry->offset)
+);
+
+TRACE_EVENT(rpcrdma_refuse,
+	TP_PROTO(u32 conn, u32 xid, u32 errcode, u32 index, u32 needed),
+	TP_ARGS(conn, xid, errcode, index, needed),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, index)
+		__field(u32, needed)
+		__string(errcode, rpcrdma_errcode_name(errcode))
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		__entry->index = index;
+		__entry->needed = needed;
+		__assign_str(errcode);
+	),
+	TP_printk("conn=%u xid=0x%08x %s index=%u needed=%u", __entry->conn,
+		  __entry->xid, __get_str(errcode), __entry->index,
+		  __entry->needed)
+);
+
+TRACE_EVENT(rpcrdma_lost,
+	TP_PROTO(u32 conn, const char *why),
+	TP_ARGS(conn, why),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__string(why, why)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__assign_str(why);
+	),
+	TP_printk("conn=%u %s", __entry->conn, __get_str(why))
+);
+
+TRACE_EVENT(rpcrdma_wc,
+	TP_PROTO(u32 conn, const char *what, const struct ib_wc *wc),
+	TP_ARGS(conn, what, wc),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, vendor_err)
+		__string(what, what)
+		__string(status, ib_wc_status_msg(wc->status))
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->vendor_err = wc->vendor_err;
+		__assign_str(what);
+		__assign_str(status);
+	),
+	TP_printk("conn=%u %s: %s (0x%x)", __entry->conn, __get_str(what),
+		  __get_str(status), __entry->vendor_err)
+);
+
+TRACE_EVENT(rpcrdma_cm,
+	TP_PROTO(const struct rdma_cm_id *id,
+		 const struct rdma_cm_event *event),
+	TP_ARGS(id, event),
+	TP_STRUCT__entry(
+		__field(int, status)
+		__string(event, rdma_event_msg(event->event))
+		__array(u8, src, sizeof(struct sockaddr_in6))
+		__array(u8, dst, sizeof(struct sockaddr_in6))
+	),
+	TP_fast_assign(
+		__entry->status = event->status;
+		__assign_str(event);
+		memcpy(__entry->src, &id->route.addr.src_addr,
+		       sizeof(struct sockaddr_in6));
+		memcpy(__entry->dst, &id->route.addr.dst_addr,
+		       sizeof(struct sockaddr_in6));
+	),
+	TP_printk("%pISpc - %pISpc %s status=%d", __entry->src, __entry->dst,
+		  __get_str(event), __entry->status)
+);
+
+TRACE_EVENT(rpcrdma_mr,
+	TP_PROTO(u32 conn, u32 index, u32 handle, const char *what),
+	TP_ARGS(conn, index, handle, what),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, index)
+		__field(u32, handle)
+		__string(what, what)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->index = index;
+		__entry->handle = handle;
+		__assign_str(what);
+	),
+	TP_printk("conn=%u region=%u handle=0x%08x %s", __entry->conn,
+		  __entry->index, __entry->handle, __get_str(what))
+);
+
+TRACE_EVENT(rpcrdma_connect,
+	TP_PROTO(const char *server, const char *step, int status),
+	TP_ARGS(server, step, status),
+	TP_STRUCT__entry(
+		__field(int, status)
+		__string(server, server)
+		__string(step, step)
+	),
+	TP_fast_assign(
+		__entry->status = status;
+		__assign_str(server);
+		__assign_str(step);
+	),
+	TP_printk("%s %s status=%d", __get_str(server), __get_str(step),
+		  __entry->status)
+);
+
+TRACE_EVENT(rpcrdma_broken,
+	TP_PROTO(const char *file, int line, const char *what),
+	TP_ARGS(file, line, what),
+	TP_STRUCT__entry(
+		__field(int, line)
+		__string(file, file)
+		__string(what, what)
+	),
+	TP_fast_assign(
+		__entry->line = line;
+		__assign_str(file);
+		__assign_str(what);
+	),
+	TP_printk("%s:%d %s", __get_str(file), __entry->line, __get_str(what))
+);
+
+#endif /* _TRACE_RPCRDMA_V2_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH trace/events
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE rpcrdma_v2
+#include <trace/define_trace.h>

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Making and ending an RDMA connection. The owner drives rdma_cm; what is here
+ * begins when the device is known and ends when nothing can come from it.
+ */
+#include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "../params.h"
+#include "verbs.h"
+
+static atomic_t rpcrdma_conn_ids = ATOMIC_INIT(0);
+
+static void rpcrdma_lost_worker(struct work_struct *work)
+{
+	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
+						 lost_work);
+
+	rpcrdma_conn_lost(conn, conn->lost_why);
+}
+
+/**
+ * rpcrdma_conn_lost_later - rpcrdma_conn_lost() from any context
+ * @conn: the connection, its queue pair not yet destroyed
+ * @why: for the trace; a string that stays
+ *
+ * Context: any, also with conn->lock held.
+ */
+void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why)
+{
+	WRITE_ONCE(conn->lost_why, why);
+	schedule_work(&conn->lost_work);
+}
+
+/* Some drivers call this from a tasklet. */
+static void rpcrdma_qp_event(struct ib_event *event, void *context)
+{
+	struct rpcrdma_conn *conn = context;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+	case IB_EVENT_SQ_DRAINED:
+	case IB_EVENT_PATH_MIG:
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		break;
+	default:
+		rpcrdma_conn_lost_later(conn, ib_event_msg(event->event));
+	}
+}
+
+/**
+ * rpcrdma_conn_lost - the connection cannot go on
+ * @conn: the connection
+ * @why: for the trace
+ *
+ * Context: process context, conn->lock not held. Only the first call has an
+ * effect. Nothing is posted from now on. Does not end the connection: its
+ * owner does, when told so.
+ */
+void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
+{
+	if (test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags))
+		return;
+	trace_rpcrdma_lost(conn->id, why);
+	spin_lock(&conn->lock);
+	conn->closed = true;
+	wake_up_all(&conn->pump_wait);
+	spin_unlock(&conn->lock);
+	conn->ops->lost(conn);
+}
+
+/**
+ * rpcrdma_conn_ready - may RPC messages flow?
+ * @conn: the connection
+ *
+ * Return: true once the initial exchange is complete (section 4.3).
+ */
+bool rpcrdma_conn_ready(struct rpcrdma_conn *conn)
+{
+	bool ready;
+
+	spin_lock(&conn->lock);
+	ready = rpcrdma_session_ready(&conn->session);
+	spin_unlock(&conn->lock);
+	return ready;
+}
+
+static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
+				  const struct rpcrdma_conn_attr *attr)
+{
+	struct ib_device *device = conn->cm_id->device;
+	struct ib_qp_init_attr qp = { };
+	u32 max_wr = device->attrs.max_qp_wr;
+	u32 sges = 1, chains, rw_wrs = 0, largest;
+	int rc;
+
+	/*
+	 * The budget that send.c hands out covers Sends and what is
+	 * chained in front of them. Invalidations are bounded by the number of
+	 * regions and are not accounted; one slot is for draining.
+	 */
+	chains = attr->max_mrs + 4 * attr->send_ring;
+	if (attr->rw_ctxs) {
+		sges = min_t(u32, attr->rw_pages, device->attrs.max_send_sge);
+		rw_wrs = 8 * attr->rw_ctxs;
+	}
+	conn->sq_depth = attr->send_ring + chains + rw_wrs;
+	if (conn->sq_depth + attr->max_mrs + 1 > max_wr) {
+		if (max_wr < 4 * attr->send_ring + attr->max_mrs + 1)
+			return -ENOSPC;
+		conn->sq_depth = max_wr - attr->max_mrs - 1;
+	}
+	conn->sq_avail = conn->sq_depth;
+
+	/*
+	 * The largest message must fit half of the budget, or it could wait
+	 * for ever; with registration each operation takes three.
+	 */
+	largest = DIV_ROUND_UP(RPCRDMA_MAX_MESSAGE, sges * PAGE_SIZE) +
+		  RPCRDMA_MAX_SEGMENTS;
+	if (attr->rw_ctxs && 3 * largest >= conn->sq_depth / 2)
+		return -ENOSPC;
+
+	conn->send_cq = ib_alloc_cq_any(device, conn,
+					conn->sq_depth + attr->max_mrs + 1,
+					IB_POLL_WORKQUEUE);
+	if (IS_ERR(conn->send_cq)) {
+		rc = PTR_ERR(conn->send_cq);
+		conn->send_cq = NULL;
+		return rc;
+	}
+	conn->recv_cq = ib_alloc_cq_any(device, conn,
+					attr->config.window + 2,
+					IB_POLL_WORKQUEUE);
+	if (IS_ERR(conn->recv_cq)) {
+		rc = PTR_ERR(conn->recv_cq);
+		conn->recv_cq = NULL;
+		return rc;
+	}
+
+	qp.event_handler = rpcrdma_qp_event;
+	qp.qp_context = conn;
+	qp.send_cq = conn->send_cq;
+	qp.recv_cq = conn->recv_cq;
+	qp.qp_type = IB_QPT_RC;
+	qp.sq_sig_type = IB_SIGNAL_REQ_WR;
+	qp.port_num = conn->cm_id->port_num;
+	qp.cap.max_rdma_ctxs = attr->rw_ctxs;
+	qp.cap.max_send_wr = conn->sq_depth + attr->max_mrs + 1;
+	qp.cap.max_recv_wr = attr->config.window + 2;
+	qp.cap.max_send_sge = sges;
+	qp.cap.max_recv_sge = 1;
+	rc = rdma_create_qp(conn->cm_id, conn->pd, &qp);
+	if (rc)
+		return rc;
+	conn->qp = conn->cm_id->qp;
+	return 0;
+}
+
+static void rpcrdma_conn_free(struct kref *kref)
+{
+	struct rpcrdma_conn *conn = container_of(kref, struct rpcrdma_conn,
+						 kref);
+
+	kfree(conn);
+}
+
+/**
+ * rpcrdma_conn_put - drop a reference
+ * @conn: the connection, destroyed before the last reference goes
+ */
+void rpcrdma_conn_put(struct rpcrdma_conn *conn)
+{
+	kref_put(&conn->kref, rpcrdma_conn_free);
+}
+
+static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
+{
+	rpcrdma_frwr_cleanup(conn);
+	if (conn->qp)
+		rdma_destroy_qp(conn->cm_id);
+	conn->qp = NULL;
+	/* The queue pair was the last that could schedule it. */
+	cancel_work_sync(&conn->lost_work);
+	rpcrdma_send_cleanup(conn);
+	rpcrdma_recv_cleanup(conn);
+	if (conn->send_cq)
+		ib_free_cq(conn->send_cq);
+	if (conn->recv_cq)
+		ib_free_cq(conn->recv_cq);
+	if (conn->pd)
+		ib_dealloc_pd(conn->pd);
+}
+
+/**
+ * rpcrdma_conn_create - everything a connection needs, Receives posted
+ * @cm_id: bound to a device; its event handler stays the caller's
+ * @attr: copied as needed
+ *
+ * The caller then connects or accepts. On success @cm_id belongs to the
+ * connection, which destroys it at its end.
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: a connection with one reference, or an ERR_PTR: %-ENOMEM,
+ * %-ENODEV if the device is going away, %-EINVAL if @attr makes no sense,
+ * %-ENOSPC if the device's queues are too short, or what a verb returned.
+ */
+struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
+					 const struct rpcrdma_conn_attr *attr)
+{
+	struct ib_device *device = cm_id->device;
+	struct rpcrdma_conn_attr a = *attr;
+	struct rpcrdma_conn *conn;
+	int rc;
+
+	conn = kzalloc_node(sizeof(*conn), GFP_KERNEL, ibdev_to_node(device));
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&conn->kref);
+	conn->ops = a.ops;
+	conn->context = a.context;
+	conn->role = a.config.role;
+	conn->error = -ENOTCONN;
+	conn->created = ktime_get();
+	conn->id = atomic_inc_return(&rpcrdma_conn_ids);
+	conn->cm_id = cm_id;
+	spin_lock_init(&conn->lock);
+	INIT_LIST_HEAD(&conn->tx_queue);
+	INIT_LIST_HEAD(&conn->job_queue);
+	init_waitqueue_head(&conn->pump_wait);
+	init_completion(&conn->reclaimed);
+	INIT_LIST_HEAD(&conn->stats_link);
+	INIT_WORK(&conn->lost_work, rpcrdma_lost_worker);
+	scnprintf(conn->name, sizeof(conn->name), "%pISpc - %pISpc",
+		  &cm_id->route.addr.src_addr, &cm_id->route.addr.dst_addr);
+
+	/* Without fast registration all items stay in the Payload stream. */
+	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+		a.max_mrs = 0;
+	a.mr_pages = min(a.mr_pages, device->attrs.max_fast_reg_page_list_len);
+
+	rc = -EINVAL;
+	if (!rpcrdma_session_init(&conn->session, &a.config))
+		goto out_free;
+	rc = rpcrdma_device_add(conn);
+	if (rc)
+		goto out_free;
+
+	conn->pd = ib_alloc_pd(device, 0);
+	if (IS_ERR(conn->pd)) {
+		rc = PTR_ERR(conn->pd);
+		conn->pd = NULL;
+		goto out_release;
+	}
+	rc = rpcrdma_conn_create_qp(conn, &a);
+	if (rc)
+		goto out_release;
+	rc = rpcrdma_send_setup(conn, a.send_ring, a.config.local.send_size);
+	if (rc)
+		goto out_release;
+	rc = rpcrdma_recv_setup(conn, a.config.window + 1,
+				a.config.local.recv_size);
+	if (rc)
+		goto out_release;
+	rc = rpcrdma_frwr_setup(conn, a.max_mrs, a.mr_pages);
+	if (rc)
+		goto out_release;
+	rc = rpcrdma_recv_post_all(conn);
+	if (rc)
+		goto out_drain;
+	rpcrdma_stats_add(conn);
+	return conn;
+
+out_drain:
+	ib_drain_qp(conn->qp);
+out_release:
+	rpcrdma_conn_release_resources(conn);
+	rpcrdma_device_del(conn);
+out_free:
+	rpcrdma_conn_put(conn);
+	return ERR_PTR(rc);
+}
+
+/**
+ * rpcrdma_conn_destroy - end a connection
+ * @conn: the connection; the caller's reference stays with the caller
+ *
+ * When this returns the peer reaches no memory through this connection, every
+ * message queued on it has ended, and no callback comes any more.
+ *
+ * Context: Process context. May sleep. Not from an ops callback.
+ */
+void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
+{
+	struct rdma_cm_id *cm_id = conn->cm_id;
+
+	/* The owner knows already; this keeps ops->lost from being called. */
+	set_bit(RPCRDMA_CONN_LOST, &conn->flags);
+	rpcrdma_send_stop(conn);
+	rdma_disconnect(cm_id);
+
+	spin_lock(&conn->lock);
+	conn->dead = true;
+	spin_unlock(&conn->lock);
+
+	ib_drain_qp(conn->qp);
+	rpcrdma_frwr_reclaim(conn);
+	complete_all(&conn->reclaimed);
+	rpcrdma_send_flush(conn);
+
+	rpcrdma_stats_del(conn);
+	rpcrdma_conn_release_resources(conn);
+	rdma_destroy_id(cm_id);
+	rpcrdma_device_del(conn);
+}

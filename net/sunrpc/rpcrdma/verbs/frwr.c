@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory regions by fast registration. The core's table says what may happen
+ * to a region; here the verbs are called that make it happen.
+ *
+ * A region is mapped while HELD, becomes ACTIVE with the Send that shows its
+ * handle to the peer, and is unmapped only when HELD again: after a Send With
+ * Invalidate named it, or after a Local Invalidate completed. Regions of a dead
+ * queue pair are never reused.
+ *
+ * When no region is free the caller leaves its item in the Payload stream;
+ * nobody waits for a region. The pool grows in the background up to its bound.
+ */
+#include <linux/slab.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "../params.h"
+#include "verbs.h"
+
+/* Regions made with the connection; the rest on demand. */
+#define RPCRDMA_MR_INITIAL	4
+
+static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_conn *conn)
+{
+	int node = ibdev_to_node(conn->cm_id->device);
+	struct rpcrdma_mr *mr;
+
+	mr = kzalloc_node(sizeof(*mr), GFP_KERNEL, node);
+	if (!mr)
+		return NULL;
+	mr->sgl = kmalloc_array_node(conn->mr_pages, sizeof(*mr->sgl),
+				     GFP_KERNEL, node);
+	if (!mr->sgl)
+		goto out_free;
+	sg_init_table(mr->sgl, conn->mr_pages);
+	mr->mr = ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, conn->mr_pages);
+	if (IS_ERR(mr->mr))
+		goto out_free;
+	mr->conn = conn;
+	INIT_LIST_HEAD(&mr->link);
+	return mr;
+
+out_free:
+	kfree(mr->sgl);
+	kfree(mr);
+	return NULL;
+}
+
+static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
+{
+	ib_dereg_mr(mr->mr);
+	kfree(mr->sgl);
+	kfree(mr);
+}
+
+/* Grow the pool by up to @count regions. Return: how many were added. */
+static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
+{
+	struct rpcrdma_mr *mr;
+	u32 added = 0;
+
+	while (added < count && conn->n_mrs < conn->mr_table.capacity) {
+		mr = rpcrdma_mr_alloc(conn);
+		if (!mr)
+			break;
+		spin_lock(&conn->lock);
+		mr->index = conn->n_mrs;
+		conn->mrs[mr->index] = mr;
+		if (!rpcrdma_mr_add(&conn->mr_table, mr->index)) {
+			spin_unlock(&conn->lock);
+			rpcrdma_mr_free(mr);
+			break;
+		}
+		conn->n_mrs++;
+		spin_unlock(&conn->lock);
+		added++;
+	}
+	return added;
+}
+
+static void rpcrdma_frwr_worker(struct work_struct *work)
+{
+	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
+						 mr_work);
+
+	rpcrdma_frwr_grow(conn, RPCRDMA_MR_BATCH);
+}
+
+/**
+ * rpcrdma_frwr_setup - make the pool of memory regions
+ * @conn: the connection, queue pair created
+ * @max_mrs: bound of the pool; zero makes none
+ * @mr_pages: pages that one region can hold
+ *
+ * Return: 0 or %-ENOMEM. The caller cleans up.
+ */
+int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
+{
+	INIT_WORK(&conn->mr_work, rpcrdma_frwr_worker);
+	conn->mr_pages = mr_pages;
+	if (!max_mrs)
+		return 0;
+
+	conn->mr_slots = kvcalloc(max_mrs, sizeof(*conn->mr_slots),
+				  GFP_KERNEL);
+	conn->mrs = kvcalloc(max_mrs, sizeof(*conn->mrs), GFP_KERNEL);
+	if (!conn->mr_slots || !conn->mrs)
+		return -ENOMEM;
+	rpcrdma_mr_table_init(&conn->mr_table, conn->mr_slots, max_mrs);
+	if (!rpcrdma_frwr_grow(conn, RPCRDMA_MR_INITIAL))
+		return -ENOMEM;
+	return 0;
+}
+
+/**
+ * rpcrdma_frwr_cleanup - destroy the pool
+ * @conn: drained and reclaimed, or never connected
+ */
+void rpcrdma_frwr_cleanup(struct rpcrdma_conn *conn)
+{
+	while (conn->n_mrs)
+		rpcrdma_mr_free(conn->mrs[--conn->n_mrs]);
+	kvfree(conn->mrs);
+	kvfree(conn->mr_slots);
+	conn->mrs = NULL;
+	conn->mr_slots = NULL;
+}
+
+static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
+{
+	if (mr->nents)
+		ib_dma_unmap_sg_attrs(mr->conn->cm_id->device, mr->sgl,
+				      mr->nents, mr->dir, mr->attrs);
+	mr->nents = 0;
+}
+
+/* The bookkeeping refused: a bug here, for which this connection alone pays. */
+static void rpcrdma_mr_broken(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	lockdep_assert_held(&conn->lock);
+	conn->closed = true;
+	if (!conn->dead)
+		rpcrdma_conn_lost_later(conn, "region in the wrong state");
+}
+
+static void rpcrdma_mr_step(struct rpcrdma_mr *mr, u32 event)
+{
+	struct rpcrdma_conn *conn = mr->conn;
+
+	if (!rpcrdma_mr_event(&conn->mr_table, mr->index, event, mr->mr->rkey))
+		rpcrdma_mr_broken(conn);
+}
+
+static void rpcrdma_mr_give_back(struct rpcrdma_conn *conn,
+				 struct rpcrdma_mr *mr)
+{
+	lockdep_assert_held(&conn->lock);
+	rpcrdma_mr_unmap(mr);
+	list_del_init(&mr->link);
+	if (!rpcrdma_mr_put(&conn->mr_table, mr->index))
+		rpcrdma_mr_broken(conn);
+}
+
+static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
+					 struct list_head *mrs)
+{
+	struct rpcrdma_mr *mr = NULL;
+	s32 index = -1;
+
+	spin_lock(&conn->lock);
+	if (!conn->dead && conn->n_mrs)
+		index = rpcrdma_mr_take(&conn->mr_table);
+	if (index >= 0) {
+		mr = conn->mrs[index];
+		list_add_tail(&mr->link, mrs);
+	} else {
+		conn->stats.no_mr++;
+		if (!conn->dead && conn->n_mrs < conn->mr_table.capacity)
+			schedule_work(&conn->mr_work);
+	}
+	spin_unlock(&conn->lock);
+	return mr;
+}
+
+/* Map octets @offset.. of @pages. Return: octets mapped, or zero. */
+static u32 rpcrdma_mr_map(struct rpcrdma_mr *mr, struct page **pages,
+			  u32 offset, u32 length, bool remote_write)
+{
+	struct ib_device *device = mr->conn->cm_id->device;
+	unsigned int n = 0, mapped_nents;
+	struct scatterlist *sg;
+	u32 mapped = 0, run;
+	int rc;
+
+	sg_init_table(mr->sgl, mr->conn->mr_pages);
+	sg = mr->sgl;
+	for (; mapped < length && n < mr->conn->mr_pages; n++) {
+		run = min_t(u32, length - mapped,
+			    PAGE_SIZE - offset_in_page(offset + mapped));
+		sg_set_page(sg, pages[(offset + mapped) >> PAGE_SHIFT], run,
+			    offset_in_page(offset + mapped));
+		mapped += run;
+		if (mapped < length && n + 1 < mr->conn->mr_pages)
+			sg = sg_next(sg);
+	}
+	sg_mark_end(sg);
+
+	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	mr->attrs = 0;
+	/* Fewer entries than given may be mapped; unmapping takes all. */
+	mapped_nents = ib_dma_map_sg(device, mr->sgl, n, mr->dir);
+	if (!mapped_nents)
+		return 0;
+	mr->nents = n;
+
+	rc = ib_map_mr_sg(mr->mr, mr->sgl, mapped_nents, NULL, PAGE_SIZE);
+	if (rc != mapped_nents)
+		return 0;
+
+	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
+	memset(&mr->reg, 0, sizeof(mr->reg));
+	mr->reg.wr.opcode = IB_WR_REG_MR;
+	mr->reg.mr = mr->mr;
+	mr->reg.key = mr->mr->rkey;
+	mr->reg.access = remote_write ?
+		IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE :
+		IB_ACCESS_REMOTE_READ;
+	return mapped;
+}
+
+/**
+ * rpcrdma_frwr_map - prepare regions for a chunk
+ * @conn: the connection
+ * @mrs: list of the RPC; regions are added to its end
+ * @range: octets, counted from the start of the first page
+ * @pages: the memory; pinned by the caller until rpcrdma_frwr_put()
+ * @remote_write: the peer will write, else read
+ * @segs: filled in
+ * @max_segs: room in @segs
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: number of segments; %-ENOBUFS if regions or room are short, when
+ * @mrs is as it was and the item can stay in the Payload stream; %-EIO if the
+ * memory cannot be mapped.
+ */
+int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
+		     const struct rpcrdma_range *range, struct page **pages,
+		     bool remote_write, struct rpcrdma_segment *segs,
+		     u32 max_segs)
+{
+	u32 offset = range->offset, left = range->length;
+	struct rpcrdma_session_info info;
+	struct rpcrdma_mr *mr, *tmp;
+	int rc = -ENOBUFS;
+	u32 n = 0, length;
+	LIST_HEAD(taken);
+
+	rpcrdma_session_info(&conn->session, &info);
+	while (left) {
+		mr = n < max_segs ? rpcrdma_mr_get(conn, &taken) : NULL;
+		if (!mr)
+			goto out_undo;
+		length = rpcrdma_mr_map(mr, pages, offset,
+					min(left, info.peer.max_segment_size),
+					remote_write);
+		if (!length) {
+			rc = -EIO;
+			goto out_undo;
+		}
+		segs[n].handle = mr->mr->rkey;
+		segs[n].length = length;
+		segs[n].offset = mr->mr->iova;
+		n++;
+		offset += length;
+		left -= length;
+	}
+	spin_lock(&conn->lock);
+	list_splice_tail(&taken, mrs);
+	spin_unlock(&conn->lock);
+	return n;
+
+out_undo:
+	spin_lock(&conn->lock);
+	list_for_each_entry_safe(mr, tmp, &taken, link)
+		rpcrdma_mr_give_back(conn, mr);
+	spin_unlock(&conn->lock);
+	return rc;
+}
+
+/**
+ * rpcrdma_frwr_chain - registration Work Requests in front of a Send
+ * @mrs: regions that are mapped and not yet posted
+ * @next: what follows
+ *
+ * Context: the pump; the caller posts right after.
+ *
+ * Return: the first Work Request of the chain.
+ */
+struct ib_send_wr *rpcrdma_frwr_chain(struct list_head *mrs,
+				      struct ib_send_wr *next)
+{
+	struct rpcrdma_conn *conn;
+	struct rpcrdma_mr *mr;
+
+	if (list_empty(mrs))
+		return next;
+	conn = list_first_entry(mrs, struct rpcrdma_mr, link)->conn;
+	spin_lock(&conn->lock);
+	list_for_each_entry_reverse(mr, mrs, link) {
+		rpcrdma_mr_step(mr, RPCRDMA_MR_POST);
+		trace_rpcrdma_mr(conn->id, mr->index, mr->mr->rkey,
+				 "register");
+		mr->reg.wr.next = next;
+		next = &mr->reg.wr;
+		conn->stats.registrations++;
+	}
+	spin_unlock(&conn->lock);
+	return next;
+}
+
+/**
+ * rpcrdma_frwr_remote_inv - a Reply came by Send With Invalidate
+ * @conn: the connection
+ * @mrs: regions of the RPC that the Reply belongs to
+ * @handle: what was invalidated
+ *
+ * A handle of something else ends the connection: that peer cannot be trusted
+ * with memory.
+ */
+void rpcrdma_frwr_remote_inv(struct rpcrdma_conn *conn, struct list_head *mrs,
+			     u32 handle)
+{
+	struct rpcrdma_mr *mr;
+	bool found = false;
+
+	spin_lock(&conn->lock);
+	list_for_each_entry(mr, mrs, link) {
+		if (mr->mr->rkey != handle)
+			continue;
+		found = rpcrdma_mr_event(&conn->mr_table, mr->index,
+					 RPCRDMA_MR_REMOTE_INV, handle);
+		conn->stats.remote_invalidates++;
+		trace_rpcrdma_mr(conn->id, mr->index, mr->mr->rkey,
+				 "remote invalidate");
+		break;
+	}
+	spin_unlock(&conn->lock);
+	if (!found)
+		rpcrdma_conn_lost(conn, "unknown handle invalidated");
+}
+
+static void rpcrdma_frwr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_mr *mr = container_of(wc->wr_cqe, struct rpcrdma_mr,
+					     cqe);
+	struct rpcrdma_conn *conn = mr->conn;
+	struct rpcrdma_inv *waiter = mr->waiter;
+	bool ok = wc->status == IB_WC_SUCCESS;
+
+	if (!ok) {
+		if (wc->status != IB_WC_WR_FLUSH_ERR)
+			trace_rpcrdma_wc(conn->id, "Local Invalidate", wc);
+		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+	}
+	spin_lock(&conn->lock);
+	mr->waiter = NULL;
+	rpcrdma_mr_step(mr, ok ? RPCRDMA_MR_INV_DONE : RPCRDMA_MR_LOSE);
+	spin_unlock(&conn->lock);
+	if (waiter)
+		waiter->done(waiter);
+}
+
+/**
+ * rpcrdma_frwr_invalidate - take a list of regions away from the peer
+ * @conn: the connection
+ * @mrs: regions of one RPC
+ * @inv: told when it is done; lives until then
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: true if @inv->done will be called; false if nothing was left to
+ * invalidate or the connection is dead.
+ */
+bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
+			     struct rpcrdma_inv *inv)
+{
+	struct ib_send_wr *first = NULL, **prev = &first;
+	struct rpcrdma_mr *mr, *last = NULL;
+
+	spin_lock(&conn->lock);
+	if (conn->dead)
+		goto out_unlock;
+	list_for_each_entry(mr, mrs, link) {
+		if (conn->mr_slots[mr->index].state != RPCRDMA_MR_ACTIVE)
+			continue;
+		rpcrdma_mr_step(mr, RPCRDMA_MR_LOCAL_INV);
+		mr->cqe.done = rpcrdma_frwr_inv_done;
+		mr->waiter = NULL;
+		memset(&mr->inv, 0, sizeof(mr->inv));
+		mr->inv.wr_cqe = &mr->cqe;
+		mr->inv.opcode = IB_WR_LOCAL_INV;
+		/* Each tells its own end, so that each is accounted for. */
+		mr->inv.send_flags = IB_SEND_SIGNALED;
+		mr->inv.ex.invalidate_rkey = mr->mr->rkey;
+		*prev = &mr->inv;
+		prev = &mr->inv.next;
+		last = mr;
+		conn->stats.local_invalidates++;
+		trace_rpcrdma_mr(conn->id, mr->index, mr->mr->rkey,
+				 "local invalidate");
+	}
+	if (last) {
+		/*
+		 * In order: when the last is done, all are. If it cannot be
+		 * posted, the memory is safe when the queue pair is dead, and
+		 * rpcrdma_frwr_reclaim() tells the waiter.
+		 */
+		last->waiter = inv;
+		if (ib_post_send(conn->qp, first, NULL))
+			rpcrdma_conn_lost_later(conn, "post Local Invalidate");
+	}
+out_unlock:
+	spin_unlock(&conn->lock);
+	return last;
+}
+
+struct rpcrdma_inv_wait {
+	struct rpcrdma_inv inv;
+	struct completion done;
+};
+
+static void rpcrdma_frwr_wake(struct rpcrdma_inv *inv)
+{
+	complete(&container_of(inv, struct rpcrdma_inv_wait, inv)->done);
+}
+
+/**
+ * rpcrdma_frwr_invalidate_wait - take regions away from the peer, and wait
+ * @conn: the connection
+ * @mrs: regions of one RPC; empty when this returns
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
+				  struct list_head *mrs)
+{
+	struct rpcrdma_inv_wait wait = { .inv.done = rpcrdma_frwr_wake };
+
+	init_completion(&wait.done);
+	if (rpcrdma_frwr_invalidate(conn, mrs, &wait.inv))
+		wait_for_completion(&wait.done);
+	rpcrdma_frwr_put(conn, mrs);
+	if (!list_empty(mrs))
+		wait_for_completion(&conn->reclaimed);
+}
+
+/**
+ * rpcrdma_frwr_keep_cpu - the CPU writes to memory that the peer may write to
+ * @conn: the connection
+ * @mrs: regions of one RPC, whose result came in the Payload stream after all
+ *
+ * What a bounce buffer or a cache holds for the device must not come down on
+ * it when the regions are unmapped.
+ */
+void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs)
+{
+	struct rpcrdma_mr *mr;
+
+	spin_lock(&conn->lock);
+	list_for_each_entry(mr, mrs, link)
+		mr->attrs = DMA_ATTR_SKIP_CPU_SYNC;
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_frwr_put - give back every region that the peer cannot reach
+ * @conn: the connection
+ * @mrs: regions of one RPC; those of a dead connection stay on it until
+ *	rpcrdma_frwr_reclaim() takes them
+ *
+ * Context: Process context, no lock held.
+ */
+void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs)
+{
+	struct rpcrdma_mr *mr, *tmp;
+
+	spin_lock(&conn->lock);
+	list_for_each_entry_safe(mr, tmp, mrs, link) {
+		if (conn->mr_slots[mr->index].state != RPCRDMA_MR_HELD)
+			continue;
+		rpcrdma_mr_give_back(conn, mr);
+	}
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_frwr_reclaim - take back every region of a drained queue pair
+ * @conn: the connection, dead and drained
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_inv *waiter;
+	struct rpcrdma_mr *mr;
+	u32 i;
+
+	cancel_work_sync(&conn->mr_work);
+	spin_lock(&conn->lock);
+	for (i = 0; i < conn->n_mrs; i++) {
+		mr = conn->mrs[i];
+		rpcrdma_mr_unmap(mr);
+		list_del_init(&mr->link);
+		if (!rpcrdma_mr_event(&conn->mr_table, i, RPCRDMA_MR_LOSE,
+				      mr->mr->rkey))
+			trace_rpcrdma_mr(conn->id, i, mr->mr->rkey,
+					 "lost already");
+	}
+	/* Those whose Local Invalidate never was on the queue */
+	for (i = 0; i < conn->n_mrs; i++) {
+		waiter = conn->mrs[i]->waiter;
+		conn->mrs[i]->waiter = NULL;
+		if (!waiter)
+			continue;
+		spin_unlock(&conn->lock);
+		waiter->done(waiter);
+		spin_lock(&conn->lock);
+	}
+	spin_unlock(&conn->lock);
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The send queue and its pump.
+ *
+ * Messages leave in the order they came, one at a time, as credits allow; the
+ * session may put control messages between their parts. Only one thread pumps
+ * at a time, the others leave a note; so the order of session decisions is the
+ * order of posting without holding the lock while octets are copied.
+ *
+ * Send Work Requests complete in order, so one signaled Send in a quarter of
+ * the ring settles all before it. A Send is also signaled when somebody waits
+ * for it, or when half of the send queue's budget is out.
+ */
+#include <linux/slab.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "verbs.h"
+
+static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
+{
+	if (tm->done)
+		tm->done(tm, status);
+}
+
+/* Octets @offset.. of the message's reduced stream, copied to @to. */
+static int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset,
+			      void *to, u32 length)
+{
+	u32 run, at;
+
+	while (length) {
+		run = rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
+					 &at);
+		run = min(run, length);
+		if (!run || read_bytes_from_xdr_buf(tm->xdr, at, to, run))
+			return -EMSGSIZE;
+		to += run;
+		offset += run;
+		length -= run;
+	}
+	return 0;
+}
+
+static bool rpcrdma_send_signaled(const struct rpcrdma_conn *conn,
+				  const struct rpcrdma_send *send)
+{
+	return send->held || send->index % (conn->n_sends / 4) == 0 ||
+	       conn->sq_avail < conn->sq_depth / 2;
+}
+
+/* Build and post what the session decided. Called without the lock. */
+static int rpcrdma_send_post(struct rpcrdma_conn *conn,
+			     struct rpcrdma_send *send,
+			     struct rpcrdma_txmsg *tm,
+			     const struct rpcrdma_tx *tx, bool signaled)
+{
+	struct ib_device *device = conn->cm_id->device;
+	struct ib_send_wr *first = &send->wr;
+	int rc;
+
+	if (tx->payload.length) {
+		rc = rpcrdma_txmsg_copy(tm, tx->payload.offset,
+					send->buf + tx->header_length,
+					tx->payload.length);
+		if (rc)
+			return rc;
+	}
+	send->sge.length = tx->header_length + tx->payload.length;
+	ib_dma_sync_single_for_device(device, send->sge.addr, send->sge.length,
+				      DMA_TO_DEVICE);
+
+	send->wr.next = NULL;
+	send->wr.opcode = IB_WR_SEND;
+	send->wr.send_flags = signaled ? IB_SEND_SIGNALED : 0;
+	if (tm && tx->last && tm->invalidate) {
+		send->wr.opcode = IB_WR_SEND_WITH_INV;
+		send->wr.ex.invalidate_rkey = tm->invalidate;
+	}
+	if (tm && tx->first && tm->chain)
+		first = tm->chain(tm, first);
+
+	conn->stats.tx_doorbells++;
+	conn->stats.tx_htype[tx->htype]++;
+	conn->stats.tx_wire_bytes += send->sge.length;
+	if (tx->first && tx->last)
+		conn->stats.tx_inline_bytes += tx->payload.length;
+	else
+		conn->stats.tx_continued_bytes += tx->payload.length;
+	trace_rpcrdma_tx(conn->id, tx, tm ? tm->msg.xid : 0, send->sge.length);
+	/* From here on an answer is possible. */
+	if (tm && tx->last)
+		WRITE_ONCE(tm->posted, true);
+	return ib_post_send(conn->qp, first, NULL);
+}
+
+/* One RDMA job, if there is room for it. */
+static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_job *job;
+	int rc;
+
+	job = list_first_entry_or_null(&conn->job_queue, struct rpcrdma_job,
+				       link);
+	if (!job)
+		return false;
+	if (job->cost > conn->sq_avail) {
+		conn->stats.sq_full++;
+		return false;
+	}
+	list_del_init(&job->link);
+	conn->sq_avail -= job->cost;
+	spin_unlock(&conn->lock);
+
+	rc = job->post(job, &job->cqe);
+	if (rc)
+		rpcrdma_conn_lost(conn, "post RDMA Read");
+	spin_lock(&conn->lock);
+	/* A part may be under way: the flush ends it, after draining. */
+	if (rc)
+		list_add(&job->link, &conn->job_queue);
+	return true;
+}
+
+/* One Send, if there is something to send and room for it. */
+static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_txmsg *tm, *offer;
+	struct rpcrdma_send *send;
+	struct rpcrdma_tx tx;
+	bool signaled;
+	u32 result, cost;
+	int rc;
+
+	if (conn->send_head - conn->send_tail == conn->n_sends ||
+	    !conn->sq_avail) {
+		conn->stats.sq_full++;
+		return false;
+	}
+
+	tm = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
+				      link);
+	cost = 1;
+	if (tm && !tm->msg.sent)
+		cost += tm->chain_cost;
+	offer = cost <= conn->sq_avail ? tm : NULL;
+	send = &conn->sends[conn->send_head % conn->n_sends];
+	result = rpcrdma_session_next_send(&conn->session,
+					   offer ? &offer->msg : NULL,
+					   send->buf, conn->send_size, &tx);
+	switch (result) {
+	case RPCRDMA_TX_MESSAGE:
+		break;
+	case RPCRDMA_TX_CONTROL:
+		tm = NULL;
+		cost = 1;
+		break;
+	case RPCRDMA_TX_INVALID:
+		/* The message's fault, or without one the session's. */
+		if (offer)
+			list_del_init(&offer->link);
+		spin_unlock(&conn->lock);
+		if (offer)
+			rpcrdma_txmsg_done(offer, -EMSGSIZE);
+		else
+			rpcrdma_conn_lost(conn, "session broken");
+		spin_lock(&conn->lock);
+		return true;
+	default:
+		return false;
+	}
+
+	conn->send_head++;
+	conn->sq_avail -= cost;
+	send->cost = cost;
+	send->held = tm && tx.last && tm->hold ? tm : NULL;
+	signaled = rpcrdma_send_signaled(conn, send);
+	conn->pump_msg = tm;
+	if (tm && tx.last)
+		list_del_init(&tm->link);
+	spin_unlock(&conn->lock);
+
+	rc = rpcrdma_send_post(conn, send, tm, &tx, signaled);
+	if (rc) {
+		/* Nothing may follow a Send that was counted but not posted. */
+		rpcrdma_conn_lost(conn, "post Send");
+		rc = rc == -EMSGSIZE ? rc : -ENOTCONN;
+	}
+
+	spin_lock(&conn->lock);
+	conn->pump_msg = NULL;
+	if (wq_has_sleeper(&conn->pump_wait))
+		wake_up_all(&conn->pump_wait);
+	if (tm && tx.last && !tm->hold) {
+		spin_unlock(&conn->lock);
+		rpcrdma_txmsg_done(tm, rc);
+		spin_lock(&conn->lock);
+	}
+	return true;
+}
+
+/**
+ * rpcrdma_conn_pump - post what can be posted
+ * @conn: the connection
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ */
+void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
+{
+	spin_lock(&conn->lock);
+	conn->pump_again = true;
+	if (conn->pumping) {
+		spin_unlock(&conn->lock);
+		return;
+	}
+	conn->pumping = true;
+	while (conn->pump_again && !conn->closed) {
+		conn->pump_again = false;
+		while (!conn->closed && (rpcrdma_pump_job(conn) ||
+					 rpcrdma_pump_send(conn)))
+			;
+	}
+	conn->pumping = false;
+	wake_up_all(&conn->pump_wait);
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_conn_send - queue an RPC message
+ * @conn: the connection
+ * @tm: the message; the connection's until its @done
+ *
+ * Context: Process context, no lock held. Does not sleep; @tm->done may run
+ * before this returns.
+ *
+ * Return: 0, %-ENOTCONN if the connection is over, or %-ENOSPC if the chain is
+ * too long for the send queue; @tm->done then does not run.
+ */
+int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
+{
+	if (tm->chain_cost >= conn->sq_depth / 2)
+		return -ENOSPC;
+	spin_lock(&conn->lock);
+	if (conn->closed) {
+		spin_unlock(&conn->lock);
+		return -ENOTCONN;
+	}
+	tm->conn = conn;
+	tm->posted = false;
+	list_add_tail(&tm->link, &conn->tx_queue);
+	spin_unlock(&conn->lock);
+	rpcrdma_conn_pump(conn);
+	return 0;
+}
+
+/**
+ * rpcrdma_conn_pending - is any part of a message yet to be sent?
+ * @conn: the connection
+ * @tm: a message that was given to rpcrdma_conn_send()
+ *
+ * Context: Process context, conn->lock held. While this is true and the lock
+ * is held, @tm->done does not run.
+ */
+bool rpcrdma_conn_pending(struct rpcrdma_conn *conn,
+			  const struct rpcrdma_txmsg *tm)
+{
+	lockdep_assert_held(&conn->lock);
+	return !list_empty(&tm->link) ||
+	       (conn->pump_msg == tm && !READ_ONCE(tm->posted));
+}
+
+/**
+ * rpcrdma_conn_cancel - take back a message
+ * @conn: the connection
+ * @tm: a message without @done, queued or not
+ *
+ * A message of which a part has been sent cannot be taken back without
+ * breaking the peer's reassembly; the connection ends then.
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: true if nothing of the message was or will be sent.
+ */
+bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
+{
+	bool lost = false, unsent = false;
+
+	spin_lock(&conn->lock);
+	wait_event_cmd(conn->pump_wait, conn->pump_msg != tm,
+		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
+	if (!list_empty(&tm->link)) {
+		list_del_init(&tm->link);
+		unsent = !tm->msg.sent;
+		/* At once: the pump must not begin another message now. */
+		conn->closed |= !unsent;
+		lost = !unsent;
+	}
+	spin_unlock(&conn->lock);
+	if (lost)
+		rpcrdma_conn_lost(conn, "message cancelled half sent");
+	return unsent;
+}
+
+/**
+ * rpcrdma_conn_wait_sent - wait until a message is out, or its connection over
+ * @conn: the connection
+ * @tm: the message
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
+{
+	spin_lock(&conn->lock);
+	wait_event_cmd(conn->pump_wait,
+		       conn->closed || (list_empty(&tm->link) &&
+					conn->pump_msg != tm),
+		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_conn_refuse - answer a Call with RDMA2_ERROR
+ * @conn: the connection
+ * @xid: of the Call, host order
+ * @errcode: enum rpcrdma_errcode
+ * @index: see rpcrdma_session_refuse()
+ * @needed: likewise
+ *
+ * Context: Process context, no lock held.
+ *
+ * Return: false if too many errors wait already; the connection is lost.
+ */
+bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
+			 u32 index, u32 needed)
+{
+	bool ok;
+
+	spin_lock(&conn->lock);
+	ok = rpcrdma_session_refuse(&conn->session, xid, errcode, index,
+				    needed);
+	spin_unlock(&conn->lock);
+	trace_rpcrdma_refuse(conn->id, xid, errcode, index, needed);
+	if (!ok) {
+		rpcrdma_conn_lost(conn, "errors unanswered");
+		return false;
+	}
+	rpcrdma_conn_pump(conn);
+	return true;
+}
+
+static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_job *job = container_of(wc->wr_cqe, struct rpcrdma_job,
+					       cqe);
+	struct rpcrdma_conn *conn = job->conn;
+	int status = 0;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		trace_rpcrdma_wc(conn->id, "RDMA Read", wc);
+		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+		status = -EIO;
+	}
+	spin_lock(&conn->lock);
+	conn->sq_avail += job->cost;
+	spin_unlock(&conn->lock);
+	job->done(job, status);
+	rpcrdma_conn_pump(conn);
+}
+
+/**
+ * rpcrdma_conn_job - queue Work Requests that carry no message
+ * @conn: the connection
+ * @job: its cost, post and done are set; the connection's until its @done
+ *
+ * Context: Process context, no lock held.
+ *
+ * Return: 0, %-ENOTCONN if the connection is over, or %-ENOSPC if the job can
+ * never fit the send queue; @job->done then does not run.
+ */
+int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job)
+{
+	if (job->cost >= conn->sq_depth / 2)
+		return -ENOSPC;
+	job->conn = conn;
+	job->cqe.done = rpcrdma_job_done;
+	spin_lock(&conn->lock);
+	if (conn->closed) {
+		spin_unlock(&conn->lock);
+		return -ENOTCONN;
+	}
+	list_add_tail(&job->link, &conn->job_queue);
+	spin_unlock(&conn->lock);
+	rpcrdma_conn_pump(conn);
+	return 0;
+}
+
+static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_send *send = container_of(wc->wr_cqe,
+						 struct rpcrdma_send, cqe);
+	struct rpcrdma_conn *conn = send->conn;
+	struct rpcrdma_send *s;
+	struct rpcrdma_txmsg *held;
+	u32 last, count;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		/* rpcrdma_send_flush() ends what was in flight. */
+		if (wc->status != IB_WC_WR_FLUSH_ERR)
+			trace_rpcrdma_wc(conn->id, "Send", wc);
+		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+		return;
+	}
+
+	spin_lock(&conn->lock);
+	count = (send->index - conn->send_tail) % conn->n_sends + 1;
+	last = conn->send_tail + count;
+	while (conn->send_tail != last) {
+		s = &conn->sends[conn->send_tail % conn->n_sends];
+		held = s->held;
+		s->held = NULL;
+		conn->sq_avail += s->cost;
+		conn->send_tail++;
+		if (held) {
+			spin_unlock(&conn->lock);
+			rpcrdma_txmsg_done(held, 0);
+			spin_lock(&conn->lock);
+		}
+	}
+	spin_unlock(&conn->lock);
+	rpcrdma_conn_pump(conn);
+}
+
+/**
+ * rpcrdma_send_setup - allocate Sends
+ * @conn: the connection
+ * @count: how many, a power of two, at least four
+ * @size: octets of each buffer
+ *
+ * Return: 0, %-EINVAL, %-ENOMEM, or %-EIO if a buffer cannot be mapped. The
+ * caller cleans up.
+ */
+int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
+{
+	struct ib_device *device = conn->cm_id->device;
+	int node = ibdev_to_node(device);
+	struct rpcrdma_send *send;
+
+	/* Ring indices run freely and wrap at 2^32. */
+	if (count < 4 || !is_power_of_2(count))
+		return -EINVAL;
+	conn->sends = kvcalloc_node(count, sizeof(*conn->sends), GFP_KERNEL,
+				    node);
+	if (!conn->sends)
+		return -ENOMEM;
+
+	for (; conn->n_sends < count; conn->n_sends++) {
+		send = &conn->sends[conn->n_sends];
+		send->conn = conn;
+		send->index = conn->n_sends;
+		send->buf = kmalloc_node(size, GFP_KERNEL, node);
+		if (!send->buf)
+			return -ENOMEM;
+		send->sge.addr = ib_dma_map_single(device, send->buf, size,
+						   DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(device, send->sge.addr)) {
+			kfree(send->buf);
+			return -EIO;
+		}
+		send->sge.length = size;
+		send->sge.lkey = conn->pd->local_dma_lkey;
+		send->cqe.done = rpcrdma_send_done;
+		send->wr.wr_cqe = &send->cqe;
+		send->wr.sg_list = &send->sge;
+		send->wr.num_sge = 1;
+	}
+	conn->send_size = size;
+	return 0;
+}
+
+/**
+ * rpcrdma_send_stop - the pump posts nothing from now on
+ * @conn: the connection
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_send_stop(struct rpcrdma_conn *conn)
+{
+	spin_lock(&conn->lock);
+	conn->closed = true;
+	wake_up_all(&conn->pump_wait);
+	wait_event_cmd(conn->pump_wait, !conn->pumping,
+		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_send_flush - end everything queued or in flight with -ENOTCONN
+ * @conn: stopped and drained
+ *
+ * Context: Process context, no lock held.
+ */
+void rpcrdma_send_flush(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_txmsg *tm;
+	struct rpcrdma_send *send;
+	struct rpcrdma_job *job;
+
+	spin_lock(&conn->lock);
+	while (conn->send_tail != conn->send_head) {
+		send = &conn->sends[conn->send_tail++ % conn->n_sends];
+		tm = send->held;
+		send->held = NULL;
+		if (!tm)
+			continue;
+		spin_unlock(&conn->lock);
+		rpcrdma_txmsg_done(tm, -ENOTCONN);
+		spin_lock(&conn->lock);
+	}
+	while ((tm = list_first_entry_or_null(&conn->tx_queue,
+					      struct rpcrdma_txmsg, link))) {
+		list_del_init(&tm->link);
+		spin_unlock(&conn->lock);
+		rpcrdma_txmsg_done(tm, -ENOTCONN);
+		spin_lock(&conn->lock);
+	}
+	while ((job = list_first_entry_or_null(&conn->job_queue,
+					       struct rpcrdma_job, link))) {
+		list_del_init(&job->link);
+		spin_unlock(&conn->lock);
+		job->done(job, -ENOTCONN);
+		spin_lock(&conn->lock);
+	}
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_send_cleanup - free the Sends; none is posted any more
+ * @conn: the connection
+ */
+void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
+{
+	struct ib_device *device = conn->cm_id->device;
+	struct rpcrdma_send *send;
+
+	while (conn->n_sends) {
+		send = &conn->sends[--conn->n_sends];
+		ib_dma_unmap_single(device, send->sge.addr, conn->send_size,
+				    DMA_TO_DEVICE);
+		kfree(send->buf);
+	}
+	kvfree(conn->sends);
+	conn->sends = NULL;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What connections do, for people and scripts that watch them:
+ *
+ *   <debugfs>/rpcrdma/conn/<id>	one connection
+ *   <debugfs>/rpcrdma/totals		all connections since the module came,
+ *					and what exists now
+ *
+ * One "name: value" per line. Octets unless the name says otherwise. This is
+ * for debugging and testing: no stable interface, as debugfs goes.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "verbs.h"
+
+static struct dentry *rpcrdma_debugfs;
+static struct dentry *rpcrdma_debugfs_conns;
+
+/* Guards the list and the sum of those that have left it. */
+static DEFINE_MUTEX(rpcrdma_stats_lock);
+static LIST_HEAD(rpcrdma_stats_conns);
+static struct rpcrdma_stats rpcrdma_stats_past;
+static u64 rpcrdma_stats_closed;
+
+static_assert(sizeof(struct rpcrdma_stats) % sizeof(u64) == 0);
+
+static void rpcrdma_stats_sum(struct rpcrdma_stats *to,
+			      const struct rpcrdma_stats *from)
+{
+	const u64 *f = (const u64 *)from;
+	u64 *t = (u64 *)to;
+	size_t i;
+
+	for (i = 0; i < sizeof(*to) / sizeof(u64); i++)
+		t[i] += READ_ONCE(f[i]);
+}
+
+static void rpcrdma_stats_show_all(struct seq_file *m,
+				   const struct rpcrdma_stats *s)
+{
+	u32 i;
+
+	for (i = 0; i < RPCRDMA_HTYPES; i++)
+		if (s->tx_htype[i] || s->rx_htype[i])
+			seq_printf(m, "messages %s: sent %llu received %llu\n",
+				   rpcrdma_htype_name(i), s->tx_htype[i],
+				   s->rx_htype[i]);
+	for (i = 1; i < RPCRDMA_REASON_COUNT; i++)
+		if (s->rx_refused[i])
+			seq_printf(m, "refused %s: %llu\n",
+				   rpcrdma_reason_name(i), s->rx_refused[i]);
+	seq_printf(m, "bytes inline: sent %llu received %llu\n",
+		   s->tx_inline_bytes, s->rx_inline_bytes);
+	seq_printf(m, "bytes continued: sent %llu received %llu\n",
+		   s->tx_continued_bytes, s->rx_continued_bytes);
+	seq_printf(m, "bytes on wire by Send: sent %llu received %llu\n",
+		   s->tx_wire_bytes, s->rx_wire_bytes);
+	seq_printf(m, "read chunks: %llu\n", s->read_chunks);
+	seq_printf(m, "bytes by read chunk: %llu\n", s->read_chunk_bytes);
+	seq_printf(m, "write chunks: %llu\n", s->write_chunks);
+	seq_printf(m, "bytes by write chunk: %llu\n", s->write_chunk_bytes);
+	seq_printf(m, "doorbells: %llu\n", s->tx_doorbells);
+	seq_printf(m, "registrations: %llu\n", s->registrations);
+	seq_printf(m, "local invalidates: %llu\n", s->local_invalidates);
+	seq_printf(m, "remote invalidates: %llu\n", s->remote_invalidates);
+	seq_printf(m, "no free region: %llu\n", s->no_mr);
+	seq_printf(m, "send queue full: %llu\n", s->sq_full);
+	seq_printf(m, "unmatched replies: %llu\n", s->bad_xids);
+}
+
+static void rpcrdma_stats_properties(struct seq_file *m, const char *whose,
+				     const struct rpcrdma_properties *p)
+{
+	seq_printf(m, "%s properties: send %u receive %u segment %u segments %u reverse %u\n",
+		   whose, p->send_size, p->recv_size, p->max_segment_size,
+		   p->max_segments, p->reverse);
+}
+
+static int rpcrdma_conn_show(struct seq_file *m, void *v)
+{
+	struct rpcrdma_conn *conn = m->private;
+	u32 in_use[RPCRDMA_MR_STATES];
+	struct rpcrdma_session_info info;
+	struct rpcrdma_stats stats = { };
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	memcpy(in_use, conn->mr_table.count, sizeof(in_use));
+	spin_unlock(&conn->lock);
+
+	seq_printf(m, "connection: %s\n", conn->name);
+	seq_printf(m, "role: %s\n",
+		   conn->role == RPCRDMA_ROLE_CLIENT ? "client" : "server");
+	seq_printf(m, "age in ms: %lld\n",
+		   ktime_ms_delta(ktime_get(), conn->created));
+	seq_printf(m, "version: %u\n", info.version);
+	rpcrdma_stats_properties(m, "local", &info.local);
+	rpcrdma_stats_properties(m, "peer", &info.peer);
+	seq_printf(m, "largest send: %u\n", info.max_send);
+	seq_printf(m, "window: %u used %u high %u\n", info.window,
+		   info.window_used, info.window_high);
+	seq_printf(m, "peer credits: %u\n", info.peer_credits);
+	seq_printf(m, "waits for credit: %u\n", info.blocked);
+	seq_printf(m, "sends: %u\n", info.sent);
+	seq_printf(m, "receives: %u\n", info.received);
+	seq_printf(m, "regions: %u free %u held %u active %u invalidating %u\n",
+		   conn->n_mrs, in_use[RPCRDMA_MR_FREE],
+		   in_use[RPCRDMA_MR_HELD], in_use[RPCRDMA_MR_ACTIVE],
+		   in_use[RPCRDMA_MR_INVALIDATING]);
+	rpcrdma_stats_sum(&stats, &conn->stats);
+	rpcrdma_stats_show_all(m, &stats);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(rpcrdma_conn);
+
+static int rpcrdma_totals_show(struct seq_file *m, void *v)
+{
+	struct rpcrdma_stats *total;
+	struct rpcrdma_conn *conn;
+	u32 open = 0, regions = 0;
+	u64 closed;
+
+	total = kmalloc(sizeof(*total), GFP_KERNEL);
+	if (!total)
+		return -ENOMEM;
+	mutex_lock(&rpcrdma_stats_lock);
+	*total = rpcrdma_stats_past;
+	closed = rpcrdma_stats_closed;
+	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link) {
+		rpcrdma_stats_sum(total, &conn->stats);
+		regions += conn->n_mrs;
+		open++;
+	}
+	mutex_unlock(&rpcrdma_stats_lock);
+
+	seq_printf(m, "connections: open %u closed %llu\n", open, closed);
+	seq_printf(m, "regions: %u\n", regions);
+	rpcrdma_stats_show_all(m, total);
+	kfree(total);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(rpcrdma_totals);
+
+/**
+ * rpcrdma_stats_add - show a connection
+ * @conn: complete, not yet connected
+ */
+void rpcrdma_stats_add(struct rpcrdma_conn *conn)
+{
+	char id[12];
+
+	snprintf(id, sizeof(id), "%u", conn->id);
+	mutex_lock(&rpcrdma_stats_lock);
+	list_add_tail(&conn->stats_link, &rpcrdma_stats_conns);
+	mutex_unlock(&rpcrdma_stats_lock);
+	conn->debugfs = debugfs_create_file(id, 0444, rpcrdma_debugfs_conns,
+					    conn, &rpcrdma_conn_fops);
+}
+
+/**
+ * rpcrdma_stats_del - stop showing a connection, remember its sums
+ * @conn: drained; nothing counts any more
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_stats_del(struct rpcrdma_conn *conn)
+{
+	debugfs_remove(conn->debugfs);
+	mutex_lock(&rpcrdma_stats_lock);
+	list_del_init(&conn->stats_link);
+	rpcrdma_stats_sum(&rpcrdma_stats_past, &conn->stats);
+	rpcrdma_stats_closed++;
+	mutex_unlock(&rpcrdma_stats_lock);
+}
+
+/** rpcrdma_stats_init - make the directory. */
+void rpcrdma_stats_init(void)
+{
+	rpcrdma_debugfs = debugfs_create_dir("rpcrdma", NULL);
+	rpcrdma_debugfs_conns = debugfs_create_dir("conn", rpcrdma_debugfs);
+	debugfs_create_file("totals", 0444, rpcrdma_debugfs, NULL,
+			    &rpcrdma_totals_fops);
+}
+
+/** rpcrdma_stats_exit - remove the directory */
+void rpcrdma_stats_exit(void)
+{
+	debugfs_remove_recursive(rpcrdma_debugfs);
+}

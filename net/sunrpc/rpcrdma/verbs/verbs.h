@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * One RDMA connection, whichever side opened it.
+ *
+ * Normal operation: the queue pair's Receives are posted once and handed back
+ * one by one; every received message goes through the session, which says what
+ * it means. Messages to be sent wait on one queue. The pump, of which one at a
+ * time runs per connection, asks the session what to post next, copies the
+ * octets into a Send buffer and posts. Because Sends carry copies, a message's
+ * memory is needed only until its last Send is posted; chunk memory is needed
+ * until the RPC is over.
+ *
+ * Transport recovery: the first sign of trouble calls ops->lost, once. The
+ * owner then calls rpcrdma_conn_destroy() from a context that may sleep. That
+ * moves the queue pair to the error state, waits until no completion can come
+ * any more, takes back every memory region, ends every queued message with
+ * -ENOTCONN and frees all resources. struct rpcrdma_conn itself lives until
+ * its last reference goes.
+ */
+#ifndef _RPCRDMA_VERBS_H
+#define _RPCRDMA_VERBS_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/sunrpc/xdr.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/rw.h>
+
+#include <rpcrdma/core.h>
+
+struct rpcrdma_conn;
+struct rpcrdma_txmsg;
+struct seq_file;
+
+/* Header types that are counted one by one; the rest share slot zero. */
+#define RPCRDMA_HTYPES		14
+
+/**
+ * struct rpcrdma_stats - what a connection has done
+ *
+ * rx_ members are written by the Receive handler alone, tx_ members by the
+ * pump alone; the others under rpcrdma_conn.lock.
+ */
+struct rpcrdma_stats {
+	u64 rx_htype[RPCRDMA_HTYPES];
+	u64 rx_refused[RPCRDMA_REASON_COUNT];
+	u64 rx_inline_bytes;
+	u64 rx_continued_bytes;
+	u64 rx_wire_bytes;
+	u64 tx_htype[RPCRDMA_HTYPES];
+	u64 tx_inline_bytes;
+	u64 tx_continued_bytes;
+	u64 tx_wire_bytes;
+	u64 tx_doorbells;
+	u64 read_chunks;
+	u64 read_chunk_bytes;
+	u64 write_chunks;
+	u64 write_chunk_bytes;
+	u64 registrations;
+	u64 local_invalidates;
+	u64 remote_invalidates;
+	u64 no_mr;
+	u64 sq_full;
+	u64 bad_xids;
+};
+
+/**
+ * struct rpcrdma_recv - a Receive and its buffer
+ * @conn: owner
+ * @cqe: completion
+ * @wr: the Work Request, ready to be posted
+ * @sge: its only element
+ * @link: free for the keeper of the buffer
+ * @buf: the buffer, DMA mapped while it exists
+ * @len: octets received
+ */
+struct rpcrdma_recv {
+	struct rpcrdma_conn *conn;
+	struct ib_cqe cqe;
+	struct ib_recv_wr wr;
+	struct ib_sge sge;
+	struct list_head link;
+	void *buf;
+	u32 len;
+};
+
+/* What ops->payload did with a Receive. */
+enum rpcrdma_recv_verdict {
+	RPCRDMA_RECV_DONE,	/* post it and offer it to the peer again */
+	RPCRDMA_RECV_KEEP,	/* kept; comes back by rpcrdma_conn_recv_put() */
+};
+
+/**
+ * struct rpcrdma_conn_ops - what the owner of a connection does
+ * @ready: the initial exchange is complete (section 4.3)
+ * @lost: the connection is over; called once, any process context, must not
+ *	sleep and must not destroy the connection itself
+ * @payload: octets of an RPC message have come; @invalidated is the handle
+ *	that a Send With Invalidate named, or zero. May sleep.
+ * @abandon: what @payload got of the message in this direction is void
+ * @failed: the Call with rx->xid cannot succeed: rx->error
+ *
+ * All but @lost come from the Receive handler and are serialized.
+ */
+struct rpcrdma_conn_ops {
+	void (*ready)(struct rpcrdma_conn *conn);
+	void (*lost)(struct rpcrdma_conn *conn);
+	enum rpcrdma_recv_verdict (*payload)(struct rpcrdma_conn *conn,
+					     const struct rpcrdma_rx *rx,
+					     struct rpcrdma_recv *recv,
+					     u32 invalidated);
+	void (*abandon)(struct rpcrdma_conn *conn, u32 dir);
+	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
+};
+
+/**
+ * struct rpcrdma_txmsg - an RPC message on its way out
+ * @link: the connection's queue; empty when not queued
+ * @conn: where it was queued last
+ * @msg: what the session needs to know
+ * @xdr: the unreduced message; valid until @done or rpcrdma_conn_cancel()
+ * @removed: ranges of @xdr that chunks carry, ascending
+ * @n_removed: how many
+ * @chain: puts Work Requests in front of @next, returns the first of them;
+ *	called once, before the first Send is posted. NULL if there are none.
+ * @chain_cost: how many Work Requests @chain adds
+ * @hold: @done waits until the last Send has completed, so everything in
+ *	front of it has too; else @done follows the posting of the last Send
+ * @posted: the pump is through with it; see rpcrdma_conn_pending()
+ * @invalidate: handle for a Send With Invalidate, or zero
+ * @done: the end: 0, or a negative errno. Called once per
+ *	rpcrdma_conn_send() that returned 0, unless it is cancelled. Process
+ *	context, no lock held. NULL is allowed.
+ */
+struct rpcrdma_txmsg {
+	struct list_head link;
+	struct rpcrdma_conn *conn;
+	struct rpcrdma_message msg;
+	const struct xdr_buf *xdr;
+	const struct rpcrdma_range *removed;
+	u32 n_removed;
+	u32 chain_cost;
+	bool hold;
+	bool posted;
+	u32 invalidate;
+	struct ib_send_wr *(*chain)(struct rpcrdma_txmsg *tm,
+				    struct ib_send_wr *next);
+	void (*done)(struct rpcrdma_txmsg *tm, int status);
+};
+
+/**
+ * struct rpcrdma_job - Work Requests without a message: RDMA Reads
+ * @link: the connection's queue
+ * @cost: Work Requests
+ * @post: posts them with @cqe on the last; returns as ib_post_send()
+ * @done: completed, status of the last Work Request; process context
+ * @cqe: belongs to the connection
+ */
+struct rpcrdma_job {
+	struct list_head link;
+	struct rpcrdma_conn *conn;
+	u32 cost;
+	struct ib_cqe cqe;
+	int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe);
+	void (*done)(struct rpcrdma_job *job, int status);
+};
+
+/**
+ * struct rpcrdma_send - a Send and its buffer
+ * @cqe: completion
+ * @wr: the Work Request
+ * @sge: its only element
+ * @buf: the buffer, DMA mapped while it exists
+ * @cost: Work Requests posted with it
+ * @held: message whose @done follows this Send's completion
+ */
+struct rpcrdma_send {
+	struct rpcrdma_conn *conn;
+	struct ib_cqe cqe;
+	struct ib_send_wr wr;
+	struct ib_sge sge;
+	void *buf;
+	u32 index;
+	u32 cost;
+	struct rpcrdma_txmsg *held;
+};
+
+/**
+ * struct rpcrdma_mr - a memory region for fast registration
+ * @index: slot in the table of the core
+ * @link: list of the owner, while it has one
+ * @attrs: DMA_ATTR_SKIP_CPU_SYNC if what the CPU wrote there counts
+ * @waiter: told when this region cannot be reached any more
+ */
+struct rpcrdma_mr {
+	struct rpcrdma_conn *conn;
+	struct list_head link;
+	u32 index;
+	struct ib_mr *mr;
+	struct scatterlist *sgl;
+	unsigned int nents;
+	enum dma_data_direction dir;
+	unsigned long attrs;
+	struct ib_reg_wr reg;
+	struct ib_send_wr inv;
+	struct ib_cqe cqe;
+	struct rpcrdma_inv *waiter;
+};
+
+/**
+ * struct rpcrdma_inv - waits for the invalidation of a list of regions
+ * @done: all are invalid, or the queue pair is dead; process context
+ */
+struct rpcrdma_inv {
+	void (*done)(struct rpcrdma_inv *inv);
+};
+
+/**
+ * struct rpcrdma_device - one RDMA device
+ * @users: connections, and the device itself while it is there
+ * @idle: the last user has gone
+ * @conns: the connections
+ * @removed: no more connections, please
+ */
+struct rpcrdma_device {
+	refcount_t users;
+	struct completion idle;
+	struct list_head conns;
+	bool removed;
+};
+
+enum {
+	RPCRDMA_CONN_LOST,	/* bit: ops->lost has been called */
+};
+
+/**
+ * struct rpcrdma_conn_attr - what a connection is made with
+ * @ops: the owner's
+ * @context: the owner's
+ * @config: for the session; sizes are rounded to what the device can do
+ * @send_ring: Sends that may be outstanding
+ * @max_mrs: memory regions at most, zero for none
+ * @mr_pages: pages that one memory region can hold
+ * @rw_ctxs: RDMA Read and Write contexts at once, zero for none
+ * @rw_pages: pages of the largest of them
+ */
+struct rpcrdma_conn_attr {
+	const struct rpcrdma_conn_ops *ops;
+	void *context;
+	struct rpcrdma_config config;
+	u32 send_ring;
+	u32 max_mrs;
+	u32 mr_pages;
+	u32 rw_ctxs;
+	u32 rw_pages;
+};
+
+/**
+ * struct rpcrdma_conn - one RDMA connection
+ * @lock: guards session, queues, ring indices, regions and flags. Never held
+ *	across anything that sleeps; taken in process context only.
+ * @lost_work: calls rpcrdma_conn_lost() for those who cannot
+ * @lost_why: for it
+ * @error: why it was lost, a negative errno; valid once ops->lost is called
+ */
+struct rpcrdma_conn {
+	struct kref kref;
+	const struct rpcrdma_conn_ops *ops;
+	void *context;
+	u32 id;
+	u32 role;
+	unsigned long flags;
+	int error;
+	struct work_struct lost_work;
+	const char *lost_why;
+	char name[96];
+
+	struct rdma_cm_id *cm_id;
+	struct rpcrdma_device *device;
+	struct list_head device_link;
+	struct ib_pd *pd;
+	struct ib_qp *qp;
+	struct ib_cq *send_cq;
+	struct ib_cq *recv_cq;
+
+	spinlock_t lock;	/* see above */
+	struct rpcrdma_session session;
+	bool closed;		/* the pump posts no more */
+	bool dead;		/* the queue pair is in the error state */
+
+	struct rpcrdma_recv *recvs;
+	u32 n_recvs;
+	struct rpcrdma_rx rx;
+
+	struct list_head tx_queue;
+	struct list_head job_queue;
+	bool pumping;
+	bool pump_again;
+	const struct rpcrdma_txmsg *pump_msg;
+	wait_queue_head_t pump_wait;
+	struct rpcrdma_send *sends;
+	u32 n_sends;
+	u32 send_size;
+	u32 send_head;
+	u32 send_tail;
+	u32 sq_depth;
+	u32 sq_avail;
+
+	struct rpcrdma_mr_table mr_table;
+	struct rpcrdma_mr_slot *mr_slots;
+	struct rpcrdma_mr **mrs;
+	u32 mr_pages;
+	u32 n_mrs;
+	struct work_struct mr_work;
+	struct completion reclaimed;
+
+	struct rpcrdma_stats stats;
+	ktime_t created;
+	struct list_head stats_link;
+	struct dentry *debugfs;
+};
+
+/* conn.c */
+struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
+					 const struct rpcrdma_conn_attr *attr);
+void rpcrdma_conn_destroy(struct rpcrdma_conn *conn);
+void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why);
+void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why);
+void rpcrdma_conn_put(struct rpcrdma_conn *conn);
+bool rpcrdma_conn_ready(struct rpcrdma_conn *conn);
+
+static inline struct rpcrdma_conn *rpcrdma_conn_get(struct rpcrdma_conn *conn)
+{
+	kref_get(&conn->kref);
+	return conn;
+}
+
+/* recv.c */
+int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
+int rpcrdma_recv_post_all(struct rpcrdma_conn *conn);
+void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn);
+void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn,
+			   struct rpcrdma_recv *recv);
+
+/* send.c */
+int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
+void rpcrdma_send_cleanup(struct rpcrdma_conn *conn);
+void rpcrdma_send_stop(struct rpcrdma_conn *conn);
+void rpcrdma_send_flush(struct rpcrdma_conn *conn);
+int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
+bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
+bool rpcrdma_conn_pending(struct rpcrdma_conn *conn,
+			  const struct rpcrdma_txmsg *tm);
+void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn,
+			    struct rpcrdma_txmsg *tm);
+int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job);
+void rpcrdma_conn_pump(struct rpcrdma_conn *conn);
+bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
+			 u32 index, u32 needed);
+
+/* frwr.c */
+int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages);
+void rpcrdma_frwr_cleanup(struct rpcrdma_conn *conn);
+void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn);
+int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
+		     const struct rpcrdma_range *range, struct page **pages,
+		     bool remote_write, struct rpcrdma_segment *segs,
+		     u32 max_segs);
+struct ib_send_wr *rpcrdma_frwr_chain(struct list_head *mrs,
+				      struct ib_send_wr *next);
+void rpcrdma_frwr_remote_inv(struct rpcrdma_conn *conn, struct list_head *mrs,
+			     u32 handle);
+bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
+			     struct rpcrdma_inv *inv);
+void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
+				  struct list_head *mrs);
+void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs);
+void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs);
+
+/* device.c */
+int rpcrdma_device_init(void);
+void rpcrdma_device_exit(void);
+int rpcrdma_device_add(struct rpcrdma_conn *conn);
+void rpcrdma_device_del(struct rpcrdma_conn *conn);
+
+/* stats.c */
+void rpcrdma_stats_init(void);
+void rpcrdma_stats_exit(void);
+void rpcrdma_stats_add(struct rpcrdma_conn *conn);
+void rpcrdma_stats_del(struct rpcrdma_conn *conn);
+
+#endif /* _RPCRDMA_VERBS_H */
