@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# 'make help' says what there is. The module itself is described in Kbuild.
+
+KVER	?= $(shell uname -r)
+# A kernel that scripts/kernel knows: stock-6.12, debug-6.12, stock-6.1. Without
+# one, the module is for the running kernel, or for KDIR.
+KERNEL	?=
+ifneq ($(KERNEL),)
+KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
+LABEL	:= $(KERNEL)
+else
+KDIR	?= /lib/modules/$(KVER)/build
+LABEL	:= $(notdir $(patsubst %/build,%,$(KDIR)))
+endif
+
+# kbuild leaves its objects beside the sources, so that each kernel gets a copy
+# of them to build in. What is not copied from the tree is kbuild's to keep.
+MIRROR	:= build/$(LABEL)/src
+STAGE	:= build/$(LABEL)/stage
+SOURCES	:= $(wildcard Kbuild include net tools/testing/kunit)
+KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
+KBUILD	= $(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR)
+
+# Kernels that the tests boot.
+TEST_KERNEL	?= $(or $(KERNEL),stock-6.12)
+CHECK_KERNEL	?= debug-6.12
+SUBMAKE		= $(MAKE) --no-print-directory
+
+.DEFAULT_GOAL := modules
+.PHONY: all modules modules_install stage clean distclean help kdir deps \
+	unit kunit selftests selftests-debug harness style check check-full soak demo
+
+all: modules
+
+kdir:
+	@test -n "$(KDIR)" -a -e "$(KDIR)/Makefile" || { \
+	  echo "No kernel build directory '$(KDIR)'." >&2; \
+	  echo "Install linux-headers-$(KVER), or name another kernel:" >&2; \
+	  echo "  make KDIR=<build directory>    or    make KERNEL=stock-6.12" >&2; \
+	  exit 1; }
+
+# One build at a time for each kernel: whoever comes second waits.
+modules: kdir
+	@command -v rsync > /dev/null || { echo "Install rsync." >&2; exit 1; }
+	@mkdir -p $(MIRROR)
+	+@exec 9> $(MIRROR).lock && flock 9 && \
+	  rsync -a -R --delete $(foreach pattern,$(KEEP),--exclude='$(pattern)') \
+	    $(SOURCES) $(MIRROR)/ && \
+	  $(KBUILD) modules
+
+# As the kernel's own target of that name, with INSTALL_MOD_PATH; into updates/,
+# where depmod looks first. DEPMOD=true leaves depmod to a package's scripts.
+# kbuild's own attempt at it needs a System.map, which headers lack; and it wants
+# to sign, which needs a key.
+DEPMOD	?= depmod
+modules_install: modules
+	+@$(KBUILD) modules_install INSTALL_MOD_DIR=updates DEPMOD=true \
+	  $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
+	@$(DEPMOD) $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
+	  "$$(cat $(KDIR)/include/config/kernel.release)"
+
+# What a guest that boots KERNEL will find in /lib/modules. Only what changed is
+# replaced: a guest may be running from it. Neither debug data nor compression: it
+# would be the guest that unpacks them.
+stage:
+	@test -n "$(KERNEL)" || { echo "make stage needs KERNEL=" >&2; exit 1; }
+	@rm -rf $(STAGE).new
+	+@$(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true \
+	  INSTALL_MOD_PATH=$(CURDIR)/$(STAGE).new INSTALL_MOD_STRIP=1 \
+	  CONFIG_MODULE_COMPRESS_XZ=
+	@mkdir -p $(STAGE)
+	@cd $(STAGE).new && rsync -rpcR --delete ./lib/modules/*/updates ../stage/
+	@scripts/kernel stage $(KERNEL) $(STAGE)
+
+clean:
+	rm -rf build
+	$(if $(wildcard tools/testing/unit/Makefile),+$(SUBMAKE) -C tools/testing/unit clean)
+
+distclean: clean
+	rm -rf "$$(scripts/kernel cache)"
+
+deps:
+	scripts/install-deps
+
+unit:
+	+@$(SUBMAKE) -C tools/testing/unit check
+
+kunit:
+	+@$(SUBMAKE) stage KERNEL=$(CHECK_KERNEL)
+	@tools/testing/qemu/guest --kernel $(CHECK_KERNEL) tools/testing/qemu/kunit
+
+# INTREE=both (or server, client) runs the kernel's own transport instead.
+selftests:
+	$(if $(filter both,$(INTREE)),,+@$(SUBMAKE) stage KERNEL=$(TEST_KERNEL))
+	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
+	  KERNEL=$(TEST_KERNEL) TESTS="$(TESTS)"
+
+selftests-debug:
+	+@$(SUBMAKE) selftests TEST_KERNEL=$(CHECK_KERNEL)
+
+# Tests of the test harness itself.
+harness:
+	@tools/testing/qemu/selftest
+
+style:
+	@scripts/style $(CHECK_KERNEL)
+
+check:
+	@scripts/tally style unit harness kunit selftests
+
+check-full:
+	@scripts/tally style unit harness kunit selftests selftests-debug
+
+# The self-tests on the checking kernel, over and over: MINUTES, default 60.
+soak:
+	@scripts/tally --minutes $(or $(MINUTES),60) selftests-debug
+
+demo:
+	@scripts/demo
+
+help:
+	@echo 'Build'
+	@echo '  modules          rpcrdma.ko for the running kernel, KDIR= or KERNEL= (default)'
+	@echo '  modules_install  install it under updates/, honouring INSTALL_MOD_PATH'
+	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
+	@echo '  clean            remove what was built here; distclean: the kernel cache too'
+	@echo 'Test'
+	@echo '  check            all of the next five; last line: the count'
+	@echo '  unit             user-space tests of the protocol core'
+	@echo '  kunit            tests inside the kernel, on the checking kernel'
+	@echo '  selftests        NFS in guests; TESTS="mount.sh ..." picks, INTREE=both'
+	@echo '                   tests the kernel'"'"'s own transport, KERNEL= another kernel'
+	@echo '  style            checkpatch, sparse, shellcheck'
+	@echo '  harness          tests of the test harness itself'
+	@echo '  check-full       check, and selftests-debug'
+	@echo '  selftests-debug  the same on the checking kernel'
+	@echo '  soak             selftests-debug for MINUTES=60'
+	@echo '  demo             show it working'
+	@echo 'Set-up'
+	@echo '  deps             install the Debian packages that all of this needs'
+	@echo
+	@echo 'KERNEL is one of stock-6.12, debug-6.12, stock-6.1 (scripts/kernel --help).'
+	@echo 'Kernels are cached in $${RPCRDMA_CACHE:-~/.cache/rpcrdma}.'

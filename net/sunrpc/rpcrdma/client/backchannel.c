@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls from the server (section 4.6): NFSv4.1 callbacks. This side answers
+ * them, on the connection they came by.
+ *
+ * A call and its answer fit one page each: the NFS client tells the server so
+ * when it creates the session. What a peer sends beyond that is refused.
+ */
+#include <linux/slab.h>
+#include <linux/sunrpc/bc_xprt.h>
+#include <linux/sunrpc/svc.h>
+
+#include "client.h"
+
+/* Callbacks at once; BC_MAX_SLOTS of sunrpc is the same figure. */
+#define RPCRDMA_BC_SLOTS	64
+
+/**
+ * struct rpcrdma_bc_call - a call from the server
+ * @rqst: what sunrpc sees; first member
+ * @ref: the upper layer's, and the send queue's while the answer is there
+ * @rx: the transport, referenced while the upper layer has @rqst. The other
+ *	users end with the connection, which never outlives the transport.
+ * @conn: where it came from, referenced
+ * @tm: the answer
+ * @arg: page of the call
+ * @res: page of the answer
+ */
+struct rpcrdma_bc_call {
+	struct rpc_rqst rqst;
+	struct kref ref;
+	struct rpcrdma_xprt *rx;
+	struct rpcrdma_conn *conn;
+	struct rpcrdma_txmsg tm;
+	struct page *arg;
+	struct page *res;
+};
+
+static void rpcrdma_bc_call_free(struct kref *ref)
+{
+	struct rpcrdma_bc_call *call = container_of(ref, struct rpcrdma_bc_call,
+						    ref);
+	struct rpcrdma_xprt *rx = call->rx;
+
+	if (call->conn)
+		rpcrdma_conn_put(call->conn);
+	if (call->arg)
+		__free_page(call->arg);
+	if (call->res)
+		__free_page(call->res);
+	kfree(call);
+	atomic_dec(&rx->bc_calls);
+}
+
+static void rpcrdma_bc_call_put(struct rpcrdma_bc_call *call)
+{
+	kref_put(&call->ref, rpcrdma_bc_call_free);
+}
+
+static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
+						   u32 xid, u32 length)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_bc_call *call;
+	struct rpc_rqst *rqst;
+
+	if (!rx->xprt.bc_serv || length > PAGE_SIZE)
+		return NULL;
+	call = kzalloc(sizeof(*call), GFP_NOFS);
+	if (!call)
+		return NULL;
+	if (atomic_inc_return(&rx->bc_calls) > RPCRDMA_BC_SLOTS) {
+		atomic_dec(&rx->bc_calls);
+		kfree(call);
+		return NULL;
+	}
+	kref_init(&call->ref);
+	call->rx = rx;
+	call->conn = rpcrdma_conn_get(conn);
+	INIT_LIST_HEAD(&call->tm.link);
+	call->arg = alloc_page(GFP_NOFS);
+	call->res = alloc_page(GFP_NOFS);
+	if (!call->arg || !call->res) {
+		rpcrdma_bc_call_put(call);
+		return NULL;
+	}
+
+	rqst = &call->rqst;
+	rqst->rq_xprt = &rx->xprt;
+	rqst->rq_xid = cpu_to_be32(xid);
+	__set_bit(RPC_BC_PA_IN_USE, &rqst->rq_bc_pa_state);
+	xdr_buf_init(&rqst->rq_snd_buf, page_address(call->res), PAGE_SIZE);
+	xdr_buf_init(&rqst->rq_rcv_buf, page_address(call->arg), PAGE_SIZE);
+	rqst->rq_rcv_buf.head[0].iov_len = length;
+	rqst->rq_rcv_buf.len = length;
+	rqst->rq_private_buf.len = length;
+	return call;
+}
+
+/**
+ * rpcrdma_bc_call - octets of a call from the server
+ * @conn: the connection
+ * @rx: what they are
+ * @recv: where they are
+ *
+ * Context: the Receive handler; process context.
+ */
+void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
+		     struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_xprt *x = conn->context;
+	struct rpcrdma_bc_call *call = x->bc_assembly;
+	struct svc_serv *serv;
+
+	if (!rx->stream_offset) {
+		call = rpcrdma_bc_call_get(conn, rx->xid, rx->stream_length);
+		if (!call)
+			rpcrdma_conn_refuse(conn, rx->xid, RPCRDMA2_ERR_SYSTEM,
+					    0, 0);
+	}
+	x->bc_assembly = rx->last ? NULL : call;
+	if (!call)
+		return;
+	memcpy(page_address(call->arg) + rx->stream_offset,
+	       recv->buf + rx->payload.offset, rx->payload.length);
+	if (!rx->last)
+		return;
+
+	serv = x->xprt.bc_serv;
+	if (!serv) {
+		rpcrdma_bc_call_put(call);
+		return;
+	}
+	xprt_get(&x->xprt);
+	atomic_inc(&x->xprt.bc_slot_count);
+	lwq_enqueue(&call->rqst.rq_bc_list, &serv->sv_cb_list);
+	svc_pool_wake_idle_thread(&serv->sv_pools[0]);
+}
+
+/**
+ * rpcrdma_bc_abandon - a partly received message is void
+ * @conn: the connection
+ * @dir: Replies need no memory while they come; Calls do
+ *
+ * Context: the Receive handler, or nothing is received any more.
+ */
+void rpcrdma_bc_abandon(struct rpcrdma_conn *conn, u32 dir)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_bc_call *call = rx->bc_assembly;
+
+	if (dir != RPCRDMA_CALL || !call)
+		return;
+	rx->bc_assembly = NULL;
+	rpcrdma_bc_call_put(call);
+}
+
+static void rpcrdma_bc_sent(struct rpcrdma_txmsg *tm, int status)
+{
+	rpcrdma_bc_call_put(container_of(tm, struct rpcrdma_bc_call, tm));
+}
+
+/**
+ * rpcrdma_bc_send_reply - answer a call from the server
+ * @rqst: the call; its rq_snd_buf is the answer
+ *
+ * Context: the caller holds the transport's write lock.
+ *
+ * Return: 0, or %-ENOTCONN if the connection it came by is gone: the server
+ * will call again on another one.
+ */
+int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
+{
+	struct rpcrdma_bc_call *call = container_of(rqst,
+						    struct rpcrdma_bc_call,
+						    rqst);
+	struct rpcrdma_txmsg *tm = &call->tm;
+	int rc;
+
+	if (call->rx->conn != call->conn)
+		return -ENOTCONN;
+	tm->msg.xid = be32_to_cpu(rqst->rq_xid);
+	tm->msg.dir = RPCRDMA_REPLY;
+	tm->msg.length = rqst->rq_snd_buf.len;
+	tm->xdr = &rqst->rq_snd_buf;
+	tm->done = rpcrdma_bc_sent;
+	kref_get(&call->ref);
+	rc = rpcrdma_conn_send(call->conn, tm);
+	if (rc)
+		rpcrdma_bc_call_put(call);
+	return rc;
+}
+
+/**
+ * rpcrdma_bc_free_rqst - the upper layer is through with a call
+ * @rqst: the call
+ */
+void rpcrdma_bc_free_rqst(struct rpc_rqst *rqst)
+{
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	rpcrdma_bc_call_put(container_of(rqst, struct rpcrdma_bc_call, rqst));
+	xprt_put(xprt);
+}
+
+/**
+ * rpcrdma_bc_setup - callbacks are going to come
+ * @xprt: the transport
+ * @reqs: how many at once
+ *
+ * Return: 0, or %-ENOSPC if that is more than can be served. Memory is
+ * allocated when a call comes.
+ */
+int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
+{
+	return reqs > RPCRDMA_BC_SLOTS ? -ENOSPC : 0;
+}
+
+/** rpcrdma_bc_maxpayload - octets of the largest call or answer */
+size_t rpcrdma_bc_maxpayload(struct rpc_xprt *xprt)
+{
+	return PAGE_SIZE;
+}
+
+/** rpcrdma_bc_num_slots - calls that may be outstanding */
+unsigned int rpcrdma_bc_num_slots(struct rpc_xprt *xprt)
+{
+	return RPCRDMA_BC_SLOTS;
+}
+
+/** rpcrdma_bc_destroy - no more callbacks; there is nothing to free */
+void rpcrdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
+{
+}

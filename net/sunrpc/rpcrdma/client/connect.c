@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connecting and disconnecting a client transport.
+ *
+ * One worker per transport takes all steps one after the other, under the
+ * xprt's write lock: address, route, queue pair, rdma_cm handshake, exchange
+ * of properties (section 4.3). Each step ends by an event, by an error or by
+ * its time-out; whatever fails, the attempt is undone completely.
+ *
+ * A connection that is lost later is closed by sunrpc's own autoclose, which
+ * also holds the write lock; so there is at most one connection at any time.
+ */
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/sunrpc/addr.h>
+#include <rdma/ib_cm.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "client.h"
+
+static void rpcrdma_step_done(struct rpcrdma_xprt *rx, int error)
+{
+	if (error)
+		cmpxchg(&rx->cm_error, 0, error);
+	complete(&rx->step);
+}
+
+static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
+				   struct rdma_cm_event *event)
+{
+	struct rpcrdma_xprt *rx = id->context;
+	struct rpcrdma_conn *conn;
+
+	trace_rpcrdma_cm(id, event);
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		rpcrdma_step_done(rx, 0);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		rpcrdma_step_done(rx, -EHOSTUNREACH);
+		break;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		rpcrdma_step_done(rx, -ENETUNREACH);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		rpcrdma_step_done(rx, -ENOTCONN);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		/* Left over from before: the same attempt succeeds later. */
+		rpcrdma_step_done(rx, event->status == IB_CM_REJ_STALE_CONN ?
+				  -EAGAIN : -ECONNREFUSED);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		/* Set before the connection could have such an event. */
+		conn = READ_ONCE(rx->conn);
+		if (conn && conn->cm_id == id)
+			rpcrdma_conn_lost(conn, rdma_event_msg(event->event));
+		rpcrdma_step_done(rx, -ENOTCONN);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static void rpcrdma_client_ready(struct rpcrdma_conn *conn)
+{
+	rpcrdma_step_done(conn->context, 0);
+}
+
+static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+
+	/* Told late: another connection has taken the place of this one. */
+	if (READ_ONCE(rx->conn) != conn)
+		return;
+	rpcrdma_step_done(rx, conn->error);
+	/* Pairs with the barrier in rpcrdma_connect_worker(). */
+	smp_mb();
+	if (xprt_connected(&rx->xprt))
+		xprt_force_disconnect(&rx->xprt);
+}
+
+static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
+	.ready = rpcrdma_client_ready,
+	.lost = rpcrdma_client_lost,
+	.payload = rpcrdma_client_payload,
+	.abandon = rpcrdma_bc_abandon,
+	.failed = rpcrdma_client_failed,
+};
+
+/* Begin a step: what ended before does not end it. */
+static void rpcrdma_step_begin(struct rpcrdma_xprt *rx)
+{
+	reinit_completion(&rx->step);
+}
+
+/* Wait for a step whose start returned @rc. */
+static int rpcrdma_step_wait(struct rpcrdma_xprt *rx, const char *step, int rc,
+			     unsigned long timeout)
+{
+	if (!rc && !READ_ONCE(rx->cm_error) &&
+	    !wait_for_completion_timeout(&rx->step, timeout))
+		rc = -ETIMEDOUT;
+	if (!rc)
+		rc = READ_ONCE(rx->cm_error);
+	trace_rpcrdma_connect(rx->xprt.address_strings[RPC_DISPLAY_ADDR], step,
+			      rc);
+	return rc;
+}
+
+static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_properties *local;
+	struct rpcrdma_cm_private private;
+	u8 private_data[RPCRDMA_CM_PRIVATE_SIZE];
+	struct rdma_conn_param param = { };
+	struct rpcrdma_conn_attr attr = {
+		.ops = &rpcrdma_client_conn_ops,
+		.context = rx,
+		.config = {
+			.role = RPCRDMA_ROLE_CLIENT,
+			.window = RPCRDMA_DEF_WINDOW,
+			.max_message = RPCRDMA_MAX_MESSAGE,
+			.first_xid = get_random_u32(),
+			.ddp_threshold = READ_ONCE(rpcrdma_ddp_threshold),
+		},
+		.send_ring = RPCRDMA_SEND_RING,
+		.max_mrs = RPCRDMA_MAX_MRS,
+		.mr_pages = RPCRDMA_MR_PAGES,
+	};
+	struct rpcrdma_conn *conn;
+	int rc;
+
+	local = &attr.config.local;
+	local->send_size = RPCRDMA_DEF_INLINE;
+	local->recv_size = RPCRDMA_DEF_INLINE;
+	local->max_segment_size = RPCRDMA_MAX_PAYLOAD;
+	local->max_segments = RPCRDMA_MAX_SEGMENTS;
+	local->reverse = RPCRDMA_RVRSDIR_CONT;
+
+	rpcrdma_step_begin(rx);
+	rc = rdma_resolve_addr(rx->cm_id, NULL,
+			       (struct sockaddr *)&rx->xprt.addr,
+			       RPCRDMA_CM_TIMEOUT_MS);
+	rc = rpcrdma_step_wait(rx, "address", rc, RPCRDMA_CONNECT_TIMEOUT);
+	if (rc)
+		return rc;
+	rpcrdma_step_begin(rx);
+	rc = rdma_resolve_route(rx->cm_id, RPCRDMA_CM_TIMEOUT_MS);
+	rc = rpcrdma_step_wait(rx, "route", rc, RPCRDMA_CONNECT_TIMEOUT);
+	if (rc)
+		return rc;
+
+	conn = rpcrdma_conn_create(rx->cm_id, &attr);
+	trace_rpcrdma_connect(rx->xprt.address_strings[RPC_DISPLAY_ADDR],
+			      "resources", PTR_ERR_OR_ZERO(conn));
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	WRITE_ONCE(rx->conn, conn);
+	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
+		return -ENOTCONN;
+
+	/* RFC 8797: the peer may turn out to speak version 1. */
+	private.send_size = local->send_size;
+	private.recv_size = local->recv_size;
+	private.remote_inv = true;
+	rpcrdma_cm_private_encode(&private, private_data);
+	param.private_data = private_data;
+	param.private_data_len = sizeof(private_data);
+	/* RDMA Reads come from the server only. */
+	param.initiator_depth = 0;
+	param.responder_resources =
+		min(U8_MAX, rx->cm_id->device->attrs.max_qp_rd_atom);
+	param.retry_count = 6;
+	/* Credits see to it that a Receive is always there. */
+	param.rnr_retry_count = 0;
+	param.flow_control = 0;
+
+	rpcrdma_step_begin(rx);
+	rc = rdma_connect(rx->cm_id, &param);
+	rc = rpcrdma_step_wait(rx, "handshake", rc, rx->xprt.connect_timeout);
+	if (rc)
+		return rc;
+
+	rpcrdma_step_begin(rx);
+	rpcrdma_conn_pump(conn);
+	if (rpcrdma_conn_ready(conn))
+		rpcrdma_step_done(rx, 0);
+	return rpcrdma_step_wait(rx, "properties", 0, RPCRDMA_NEGOTIATION);
+}
+
+static int rpcrdma_connect(struct rpcrdma_xprt *rx)
+{
+	int rc;
+
+	rpcrdma_disconnect(rx);
+	rx->cm_error = 0;
+	rx->cm_id = rdma_create_id(rx->xprt.xprt_net, rpcrdma_client_cm_event,
+				   rx, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(rx->cm_id)) {
+		rc = PTR_ERR(rx->cm_id);
+		rx->cm_id = NULL;
+		return rc;
+	}
+	rc = rpcrdma_connect_cm(rx);
+	if (rc)
+		rpcrdma_disconnect(rx);
+	return rc;
+}
+
+/**
+ * rpcrdma_disconnect - end the connection, or an attempt at one
+ * @rx: the transport; nothing of the connection is left when this returns
+ *
+ * Context: Process context, under the xprt's write lock. May sleep.
+ */
+void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_conn *conn = rx->conn;
+
+	if (conn) {
+		rpcrdma_conn_destroy(conn);
+		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
+		WRITE_ONCE(rx->conn, NULL);
+		rpcrdma_conn_put(conn);
+	} else if (rx->cm_id) {
+		rdma_destroy_id(rx->cm_id);
+	}
+	rx->cm_id = NULL;
+}
+
+/*
+ * What sunrpc retries and what it gives up on. A mount that cannot work fails
+ * at once; one that worked goes on trying, since devices come back.
+ */
+static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
+{
+	switch (rc) {
+	case -ECONNREFUSED:
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+	case -ETIMEDOUT:
+	case -ENOTCONN:
+	case -EAGAIN:
+		return rc;
+	case -ENOMEM:
+		/* sunrpc waits and tries again; ENOMEM would fail the RPC. */
+		return -ENOBUFS;
+	}
+	return rx->xprt.stat.connect_count ? -ENETUNREACH : rc;
+}
+
+/**
+ * rpcrdma_connect_worker - connect in the background
+ * @work: of the transport
+ *
+ * The write lock came with the work and goes back at its end. RPCs wait on
+ * the pending queue meanwhile.
+ */
+void rpcrdma_connect_worker(struct work_struct *work)
+{
+	struct rpcrdma_xprt *rx = container_of(work, struct rpcrdma_xprt,
+					       connector.work);
+	struct rpc_xprt *xprt = &rx->xprt;
+	unsigned int noreclaim = 0;
+	bool swapper = atomic_read(&xprt->swapper);
+	int rc;
+
+	if (swapper)
+		noreclaim = memalloc_noreclaim_save();
+	rc = rpcrdma_connect(rx);
+	xprt_clear_connecting(xprt);
+	if (!rc) {
+		xprt->connect_cookie++;
+		xprt->stat.connect_count++;
+		xprt->stat.connect_time += (long)jiffies -
+					   xprt->stat.connect_start;
+		xprt->reestablish_timeout = 0;
+		xprt_set_connected(xprt);
+		/* Pairs with the barrier in rpcrdma_client_lost(). */
+		smp_mb__after_atomic();
+		if (test_bit(RPCRDMA_CONN_LOST, &rx->conn->flags))
+			xprt_force_disconnect(xprt);
+		rc = -EAGAIN;
+	} else {
+		rc = rpcrdma_connect_status(rx, rc);
+	}
+	xprt_unlock_connect(xprt, rx);
+	xprt_wake_pending_tasks(xprt, rc);
+	if (swapper)
+		memalloc_noreclaim_restore(noreclaim);
+}

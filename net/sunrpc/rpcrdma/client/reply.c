@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Replies: from the Receive buffer to rq_rcv_buf.
+ *
+ * Octets are placed as they come, by their offset in the Payload stream, so a
+ * continued Reply needs no memory of its own. Without a Write chunk the stream
+ * fills head, pages and tail in order, as any stream transport does. With one,
+ * the pages hold the result already: the stream fills the head, which is cut
+ * to what came, and what is left goes to the tail.
+ *
+ * An RPC is complete when the peer can no longer reach its memory: at once if
+ * it had no regions or the Reply invalidated them, else after a Local
+ * Invalidate. It stays pinned until then.
+ */
+#include <linux/sunrpc/xdr.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "client.h"
+
+static u32 rpcrdma_xdr_room(const struct xdr_buf *buf)
+{
+	return buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;
+}
+
+/**
+ * rpcrdma_reply_place - copy a part of a Reply's stream
+ * @to: the receive buffer
+ * @offset: where in it
+ * @from: the octets
+ * @length: how many
+ *
+ * What does not fit is left out, as on any stream transport; decoding notices.
+ *
+ * Return: octets placed.
+ */
+u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,
+			const void *from, u32 length)
+{
+	u32 room = rpcrdma_xdr_room(to);
+
+	if (offset >= room)
+		return 0;
+	length = min(length, room - offset);
+	if (write_bytes_to_xdr_buf(to, offset, (void *)from, length))
+		return 0;
+	return length;
+}
+
+/* Look up and pin the RPC that a Reply belongs to. */
+static struct rpc_rqst *rpcrdma_reply_rqst(struct rpcrdma_conn *conn, u32 xid)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+	struct rpc_rqst *rqst;
+
+	spin_lock(&rx->xprt.queue_lock);
+	rqst = xprt_lookup_rqst(&rx->xprt, cpu_to_be32(xid));
+	if (rqst)
+		xprt_pin_rqst(rqst);
+	spin_unlock(&rx->xprt.queue_lock);
+	if (!rqst) {
+		spin_lock(&conn->lock);
+		conn->stats.bad_xids++;
+		spin_unlock(&conn->lock);
+	}
+	return rqst;
+}
+
+static void rpcrdma_reply_unpin(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
+{
+	spin_lock(&rx->xprt.queue_lock);
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&rx->xprt.queue_lock);
+}
+
+/* The peer cannot reach the RPC's memory any more: let it go on. */
+static void rpcrdma_reply_complete(struct rpcrdma_req *req)
+{
+	struct rpc_rqst *rqst = &req->rqst;
+	struct rpcrdma_xprt *rx = rpcrdma_xprt(rqst->rq_xprt);
+	struct rpcrdma_conn *conn = req->conn;
+
+	rpcrdma_frwr_put(conn, &req->mrs);
+
+	spin_lock(&rx->xprt.queue_lock);
+	/* Regions of a dead connection are waited for when the RPC is freed. */
+	if (list_empty_careful(&req->mrs))
+		req->conn = NULL;
+	else
+		conn = NULL;
+	if (req->status < 0) {
+		rx->stats.bad_reply++;
+		rqst->rq_task->tk_status = req->status;
+		xprt_complete_rqst(rqst->rq_task, 0);
+	} else {
+		rx->stats.replied_bytes += req->status;
+		xprt_update_rtt(rqst->rq_task);
+		xprt_complete_rqst(rqst->rq_task, req->status);
+	}
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&rx->xprt.queue_lock);
+	if (conn)
+		rpcrdma_conn_put(conn);
+}
+
+static void rpcrdma_reply_invalidated(struct rpcrdma_inv *inv)
+{
+	rpcrdma_reply_complete(container_of(inv, struct rpcrdma_req, inv));
+}
+
+/* @req is pinned. */
+static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
+				 struct rpcrdma_req *req, int status)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+
+	req->status = status;
+	req->inv.done = rpcrdma_reply_invalidated;
+	if (rpcrdma_frwr_invalidate(conn, &req->mrs, &req->inv))
+		rx->stats.local_invalidates++;
+	else
+		rpcrdma_reply_complete(req);
+}
+
+/*
+ * Place octets of a Reply whose result was written into a Write chunk.
+ * Return: octets of the message, or a negative errno.
+ */
+static int rpcrdma_reply_place_reduced(struct rpc_rqst *rqst,
+				       const struct rpcrdma_rx *rx,
+				       const void *from, u32 written)
+{
+	struct xdr_buf *buf = &rqst->rq_private_buf;
+	u32 head = buf->head[0].iov_len, length = rx->payload.length;
+	u32 offset = rx->stream_offset, n;
+
+	if (offset < head) {
+		n = min(length, head - offset);
+		memcpy(buf->head[0].iov_base + offset, from, n);
+		offset += n;
+		from += n;
+		length -= n;
+	}
+	if (length) {
+		n = offset - head;
+		if (n > buf->tail[0].iov_len ||
+		    length > buf->tail[0].iov_len - n)
+			return -EIO;
+		memcpy(buf->tail[0].iov_base + n, from, length);
+	}
+	if (rx->last && rx->stream_length < head) {
+		buf->head[0].iov_len = rx->stream_length;
+		rqst->rq_rcv_buf.head[0].iov_len = rx->stream_length;
+	}
+	/* The chunk has no XDR padding, but the length of the message does. */
+	return rx->stream_length + xdr_align_size(written);
+}
+
+static bool rpcrdma_reply_written(struct rpcrdma_req *req,
+				  const struct rpcrdma_rx *rx, u32 *written)
+{
+	*written = 0;
+	if (!req->chunks.n_writes || !rx->chunks.n_writes)
+		return true;
+	if (!rpcrdma_written(&req->chunks, &rx->chunks, 0, written))
+		return false;
+	return *written <= req->rqst.rq_rcv_buf.page_len;
+}
+
+/* A part of a Reply. Return: octets of the message so far, or an errno. */
+static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
+			      struct rpcrdma_req *req,
+			      const struct rpcrdma_rx *rx, const void *from)
+{
+	struct rpcrdma_xprt *x = conn->context;
+	struct rpc_rqst *rqst = &req->rqst;
+	u32 written = 0;
+	bool reduced;
+
+	x->stats.fixed_up_bytes += rx->payload.length;
+	if (rx->last && !rpcrdma_reply_written(req, rx, &written))
+		return -EIO;
+	/*
+	 * The Write list comes with the last octets. Until then a Call that
+	 * offered a Write chunk takes it as used, which the binding requires
+	 * of the peer; a single Send shows it right away.
+	 */
+	reduced = req->chunks.n_writes && (written || !rx->last ||
+					   rx->stream_offset);
+	if (reduced) {
+		if (written) {
+			spin_lock(&conn->lock);
+			conn->stats.write_chunks++;
+			conn->stats.write_chunk_bytes += written;
+			spin_unlock(&conn->lock);
+		}
+		return rpcrdma_reply_place_reduced(rqst, rx, from, written);
+	}
+	if (req->chunks.n_writes)
+		rpcrdma_frwr_keep_cpu(conn, &req->mrs);
+	rpcrdma_reply_place(&rqst->rq_private_buf, rx->stream_offset, from,
+			    rx->payload.length);
+	return min_t(u32, rx->stream_length,
+		     rpcrdma_xdr_room(&rqst->rq_private_buf));
+}
+
+/**
+ * rpcrdma_client_payload - octets of an RPC message have come
+ * @conn: the connection
+ * @rx: what they are
+ * @recv: where they are
+ * @invalidated: handle that came with a Send With Invalidate, or zero
+ *
+ * Context: the Receive handler; process context.
+ *
+ * Return: always RPCRDMA_RECV_DONE: everything is copied.
+ */
+enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
+						 const struct rpcrdma_rx *rx,
+						 struct rpcrdma_recv *recv,
+						 u32 invalidated)
+{
+	struct rpc_rqst *rqst;
+	struct rpcrdma_req *req;
+	bool pending;
+	int rc;
+
+	if (rx->dir == RPCRDMA_CALL) {
+		rpcrdma_bc_call(conn, rx, recv);
+		return RPCRDMA_RECV_DONE;
+	}
+
+	rqst = rpcrdma_reply_rqst(conn, rx->xid);
+	if (!rqst)
+		return RPCRDMA_RECV_DONE;
+	req = rpcrdma_req(rqst);
+	if (req->conn != conn) {
+		/* Answers a Call that this connection did not carry. */
+		rpcrdma_reply_unpin(conn->context, rqst);
+		return RPCRDMA_RECV_DONE;
+	}
+
+	spin_lock(&conn->lock);
+	pending = rpcrdma_conn_pending(conn, &req->tm);
+	spin_unlock(&conn->lock);
+	if (pending) {
+		/* The pump still reads the Call: it must not complete now. */
+		rpcrdma_reply_unpin(conn->context, rqst);
+		rpcrdma_conn_lost(conn, "Reply to a Call not sent");
+		return RPCRDMA_RECV_DONE;
+	}
+
+	rc = rpcrdma_reply_take(conn, req, rx, recv->buf + rx->payload.offset);
+	if (invalidated)
+		rpcrdma_frwr_remote_inv(conn, &req->mrs, invalidated);
+	if (rc < 0 || rx->last)
+		rpcrdma_reply_finish(conn, req, rc);
+	else
+		rpcrdma_reply_unpin(conn->context, rqst);
+	return RPCRDMA_RECV_DONE;
+}
+
+/* Fail the outstanding RPC with this XID, if @conn carries it. */
+static void rpcrdma_reply_fail(struct rpcrdma_conn *conn, u32 xid, int error)
+{
+	struct rpc_rqst *rqst = rpcrdma_reply_rqst(conn, xid);
+	struct rpcrdma_req *req;
+	bool pending;
+
+	if (!rqst)
+		return;
+	req = rpcrdma_req(rqst);
+	if (req->conn != conn) {
+		rpcrdma_reply_unpin(conn->context, rqst);
+		return;
+	}
+
+	/* A refusal may answer the first part: it counts when all are out. */
+	spin_lock(&conn->lock);
+	pending = rpcrdma_conn_pending(conn, &req->tm);
+	if (pending)
+		WRITE_ONCE(req->refused, error);
+	spin_unlock(&conn->lock);
+	if (pending)
+		rpcrdma_reply_unpin(conn->context, rqst);
+	else
+		rpcrdma_reply_finish(conn, req, error);
+}
+
+/**
+ * rpcrdma_client_failed - a Call cannot succeed
+ * @conn: the connection
+ * @rx: which one, and why
+ *
+ * Context: the Receive handler; process context.
+ */
+void rpcrdma_client_failed(struct rpcrdma_conn *conn,
+			   const struct rpcrdma_rx *rx)
+{
+	rpcrdma_reply_fail(conn, rx->xid, rx->error);
+}
+
+/**
+ * rpcrdma_client_end - a Call left the send queue, and will have no Reply
+ * @tm: the Call
+ * @error: a negative errno for its RPC
+ *
+ * Context: the pump; process context.
+ */
+void rpcrdma_client_end(struct rpcrdma_txmsg *tm, int error)
+{
+	rpcrdma_reply_fail(tm->conn, tm->msg.xid, error);
+}

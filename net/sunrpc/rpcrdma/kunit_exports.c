@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What rpcrdma_kunit.ko may call. Nothing is exported on a kernel without
+ * KUnit, and C++ exports nothing itself: genksyms reads C alone.
+ */
+#include <kunit/visibility.h>
+
+#include "client/client.h"
+
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_init);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_info);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_next_send);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_ready);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_receive);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_release);
+
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_cancel);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_create);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_destroy);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_lost);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_pump);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_recv_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_send);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_chain);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_invalidate_wait);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_map);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_remote_inv);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);

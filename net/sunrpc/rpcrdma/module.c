@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * RPC-over-RDMA: client and server transports in one module.
+ */
+#include <linux/init.h>
+#include <linux/module.h>
+
+#include "client/client.h"
+#include "module.h"
+#include "server/server.h"
+#include "verbs/verbs.h"
+
+unsigned int rpcrdma_ddp_threshold = RPCRDMA_DEF_THRESHOLD;
+module_param_named(ddp_threshold, rpcrdma_ddp_threshold, uint, 0644);
+MODULE_PARM_DESC(ddp_threshold,
+		 "DDP-eligible items up to this many octets travel inline or continued, larger ones by chunk");
+
+static int __init rpcrdma_init(void)
+{
+	int rc;
+
+	rpcrdma_stats_init();
+	rc = rpcrdma_device_init();
+	if (rc)
+		goto out_stats;
+	rc = rpcrdma_client_init();
+	if (rc) {
+		if (rc == -EEXIST)
+			pr_err("rpcrdma: another rpcrdma module is loaded: remove it first (modprobe -r rpcrdma)\n");
+		goto out_device;
+	}
+	rc = rpcrdma_server_init();
+	if (rc)
+		goto out_client;
+	return 0;
+
+out_client:
+	rpcrdma_client_exit();
+out_device:
+	rpcrdma_device_exit();
+out_stats:
+	rpcrdma_stats_exit();
+	return rc;
+}
+
+static void __exit rpcrdma_exit(void)
+{
+	rpcrdma_server_exit();
+	rpcrdma_client_exit();
+	rpcrdma_device_exit();
+	rpcrdma_stats_exit();
+}
+
+module_init(rpcrdma_init);
+module_exit(rpcrdma_exit);
+
+MODULE_AUTHOR("The rpcrdma developers");
+MODULE_DESCRIPTION("RPC-over-RDMA version 2 client and server transports");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(RPCRDMA_VERSION);
+MODULE_ALIAS("svcrdma");
+MODULE_ALIAS("xprtrdma");
+MODULE_ALIAS("rpcrdma6");

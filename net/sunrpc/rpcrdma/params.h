@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Sizes and times in one place. Sizes in octets unless they say otherwise.
+ */
+#ifndef _RPCRDMA_PARAMS_H
+#define _RPCRDMA_PARAMS_H
+
+#include <linux/jiffies.h>
+#include <linux/sizes.h>
+
+/* Largest NFS READ or WRITE, and what surrounds it in the largest message. */
+#define RPCRDMA_MAX_PAYLOAD	SZ_1M
+#define RPCRDMA_MAX_MESSAGE	(RPCRDMA_MAX_PAYLOAD + SZ_64K)
+
+/* Send and Receive buffers, and how many Receives the peer is offered. */
+#define RPCRDMA_DEF_INLINE	8192
+#define RPCRDMA_DEF_WINDOW	64
+#define RPCRDMA_SEND_RING	64
+
+/*
+ * DDP-eligible items up to this size travel in the Payload stream. The
+ * module parameter ddp_threshold changes it.
+ */
+#define RPCRDMA_DEF_THRESHOLD	SZ_16K
+
+/* Client: RPCs at once, and memory regions for them. */
+#define RPCRDMA_DEF_SLOTS	128
+#define RPCRDMA_MAX_MRS		256
+#define RPCRDMA_MR_BATCH	16
+#define RPCRDMA_MR_PAGES	(RPCRDMA_MAX_PAYLOAD / PAGE_SIZE + 1)
+
+#define RPCRDMA_BIND_TIMEOUT	(60U * HZ)
+#define RPCRDMA_CM_TIMEOUT_MS	5000
+#define RPCRDMA_CONNECT_TIMEOUT	(60U * HZ)
+#define RPCRDMA_NEGOTIATION	(10U * HZ)
+#define RPCRDMA_INIT_REEST	(5U * HZ)
+#define RPCRDMA_MAX_REEST	(30U * HZ)
+#define RPCRDMA_IDLE_TIMEOUT	(5U * 60 * HZ)
+
+#define RPCRDMA_LISTEN_BACKLOG	10
+
+/*
+ * Server. Connections that nobody has accepted yet; for each connection:
+ * memory of Calls that no nfsd thread has picked up, Replies that are not yet
+ * sent and their memory, RDMA contexts and the scatter elements of each of
+ * their Work Requests.
+ */
+#define RPCRDMA_MAX_PENDING	128
+#define RPCRDMA_SVC_CALL_MEMORY	(8 * RPCRDMA_MAX_MESSAGE)
+#define RPCRDMA_SVC_REPLIES	(2 * RPCRDMA_DEF_WINDOW)
+#define RPCRDMA_SVC_REPLY_MEMORY	(16 * RPCRDMA_MAX_PAYLOAD)
+#define RPCRDMA_SVC_RW_CTXS	64
+#define RPCRDMA_SVC_RW_PAGES	16
+
+#endif /* _RPCRDMA_PARAMS_H */

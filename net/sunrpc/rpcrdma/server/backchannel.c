@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls to the client (section 4.6): NFSv4.1 callbacks. nfsd is the requester
+ * here, so sunrpc wants a struct rpc_xprt for the connection.
+ *
+ * Callbacks are small and may be dropped by nfsd at any time. So each is copied
+ * when it is sent, and the copy belongs to the connection alone. Whether the
+ * client takes reverse-direction Calls, and of what size, is for the session to
+ * say when it sends: a Call that it refuses fails like one that the client has
+ * answered with an error.
+ *
+ * The transport outlives the svc_xprt's own reference to it, because Replies
+ * can come until the connection is destroyed.
+ */
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
+#include <linux/sunrpc/bc_xprt.h>
+#include <linux/sunrpc/clnt.h>
+#include <linux/sunrpc/sched.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "../client/client.h"
+#include "server.h"
+
+/* Callbacks at once, their size, and copies of them that are not yet sent. */
+#define RPCRDMA_SVC_BC_MIN_SLOTS	2
+#define RPCRDMA_SVC_BC_SLOTS	64
+#define RPCRDMA_SVC_BC_SIZE	PAGE_SIZE
+#define RPCRDMA_SVC_BC_UNSENT	RPCRDMA_SVC_BC_SLOTS
+
+static struct xprt_class rpcrdma_svc_bc_class;
+
+static const struct rpc_timeout rpcrdma_svc_bc_timeout = {
+	.to_initval = RPCRDMA_CONNECT_TIMEOUT,
+	.to_maxval = RPCRDMA_CONNECT_TIMEOUT,
+};
+
+/**
+ * struct rpcrdma_svc_bc - the transport of callbacks
+ * @xprt: what sunrpc sees; first member, sunrpc frees it
+ * @conn: the connection, referenced; it may have ended
+ * @unsent: Calls that the connection has not sent yet
+ */
+struct rpcrdma_svc_bc {
+	struct rpc_xprt xprt;
+	struct rpcrdma_conn *conn;
+	atomic_t unsent;
+};
+
+/**
+ * struct rpcrdma_svc_bc_call - a copy of a Call
+ * @tm: the message
+ * @bc: the transport, which lives as long as the connection
+ * @xdr: the octets, in @data
+ * @data: the octets
+ */
+struct rpcrdma_svc_bc_call {
+	struct rpcrdma_txmsg tm;
+	struct rpcrdma_svc_bc *bc;
+	struct xdr_buf xdr;
+	u8 data[] __aligned(4);
+};
+
+static struct rpcrdma_svc_bc *rpcrdma_svc_bc_of(struct rpc_xprt *xprt)
+{
+	return container_of(xprt, struct rpcrdma_svc_bc, xprt);
+}
+
+/* Look up and pin the callback that something is about. */
+static struct rpc_rqst *rpcrdma_svc_bc_rqst(struct rpc_xprt *xprt, u32 xid)
+{
+	struct rpc_rqst *rqst;
+
+	spin_lock(&xprt->queue_lock);
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid));
+	if (rqst)
+		xprt_pin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+	return rqst;
+}
+
+/* End @rqst if @status says so: octets of the Reply, or a negative errno. */
+static void rpcrdma_svc_bc_unpin(struct rpc_rqst *rqst, bool end, int status)
+{
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	spin_lock(&xprt->queue_lock);
+	if (end) {
+		if (status < 0)
+			rqst->rq_task->tk_status = status;
+		xprt_complete_rqst(rqst->rq_task, max(status, 0));
+	}
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+}
+
+static void rpcrdma_svc_bc_fail(struct rpc_xprt *xprt, u32 xid, int error)
+{
+	struct rpc_rqst *rqst = rpcrdma_svc_bc_rqst(xprt, xid);
+
+	if (rqst)
+		rpcrdma_svc_bc_unpin(rqst, true, error);
+}
+
+/**
+ * rpcrdma_svc_bc_reply - octets of a Reply from the client
+ * @conn: the connection
+ * @rx: what they are
+ * @recv: where they are
+ *
+ * Context: the Receive handler; process context.
+ */
+void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
+			  const struct rpcrdma_rx *rx,
+			  const struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_svc *svc = conn->context;
+	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
+	struct rpc_rqst *rqst = NULL;
+	struct xdr_buf *to;
+
+	if (xprt)
+		rqst = rpcrdma_svc_bc_rqst(xprt, rx->xid);
+	if (!rqst) {
+		spin_lock(&conn->lock);
+		conn->stats.bad_xids++;
+		spin_unlock(&conn->lock);
+		return;
+	}
+	to = &rqst->rq_private_buf;
+	rpcrdma_reply_place(to, rx->stream_offset,
+			    recv->buf + rx->payload.offset, rx->payload.length);
+	rpcrdma_svc_bc_unpin(rqst, rx->last,
+			     min(rx->stream_length, to->buflen));
+}
+
+/**
+ * rpcrdma_svc_bc_failed - the client answered a Call with an error
+ * @conn: the connection
+ * @rx: which one, and why
+ *
+ * Context: the Receive handler; process context.
+ */
+void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
+			   const struct rpcrdma_rx *rx)
+{
+	struct rpcrdma_svc *svc = conn->context;
+	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
+
+	if (xprt)
+		rpcrdma_svc_bc_fail(xprt, rx->xid, rx->error);
+}
+
+static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)
+{
+	struct rpcrdma_svc_bc_call *call = container_of(tm,
+					struct rpcrdma_svc_bc_call, tm);
+	struct rpcrdma_svc_bc *bc = call->bc;
+
+	/* Those of a lost connection are failed when sunrpc closes it. */
+	if (status && status != -ENOTCONN)
+		rpcrdma_svc_bc_fail(&bc->xprt, tm->msg.xid, -EIO);
+	kfree(call);
+	atomic_dec(&bc->unsent);
+}
+
+static struct rpcrdma_svc_bc_call *
+rpcrdma_svc_bc_copy(struct rpcrdma_svc_bc *bc, const struct rpc_rqst *rqst)
+{
+	const struct xdr_buf *from = &rqst->rq_snd_buf;
+	struct rpcrdma_svc_bc_call *call;
+
+	call = kzalloc(struct_size(call, data, from->len),
+		       rpc_task_gfp_mask());
+	if (!call)
+		return NULL;
+	if (read_bytes_from_xdr_buf(from, 0, call->data, from->len)) {
+		kfree(call);
+		return NULL;
+	}
+	xdr_buf_init(&call->xdr, call->data, from->len);
+	call->xdr.head[0].iov_len = from->len;
+	call->xdr.len = from->len;
+	call->bc = bc;
+	INIT_LIST_HEAD(&call->tm.link);
+	call->tm.msg.xid = be32_to_cpu(rqst->rq_xid);
+	call->tm.msg.dir = RPCRDMA_CALL;
+	call->tm.msg.length = from->len;
+	call->tm.xdr = &call->xdr;
+	call->tm.done = rpcrdma_svc_bc_sent;
+	return call;
+}
+
+static int rpcrdma_svc_bc_send_request(struct rpc_rqst *rqst)
+{
+	struct rpcrdma_svc_bc *bc = rpcrdma_svc_bc_of(rqst->rq_xprt);
+	struct rpcrdma_svc_bc_call *call;
+	int rc = -ENOBUFS;
+
+	if (rqst->rq_snd_buf.len > RPCRDMA_SVC_BC_SIZE)
+		return -EMSGSIZE;
+	if (atomic_inc_return(&bc->unsent) > RPCRDMA_SVC_BC_UNSENT)
+		goto out_dec;
+	call = rpcrdma_svc_bc_copy(bc, rqst);
+	if (!call)
+		goto out_dec;
+	rqst->rq_xtime = ktime_get();
+	rqst->rq_xmit_bytes_sent += rqst->rq_snd_buf.len;
+	rc = rpcrdma_conn_send(bc->conn, &call->tm);
+	if (!rc)
+		return 0;
+
+	/* Without this the task would try again at once, and for ever. */
+	xprt_disconnect_done(&bc->xprt);
+	kfree(call);
+	rc = -ENOTCONN;
+out_dec:
+	atomic_dec(&bc->unsent);
+	return rc;
+}
+
+static void rpcrdma_svc_bc_close(struct rpc_xprt *xprt)
+{
+	xprt_disconnect_done(xprt);
+}
+
+static void rpcrdma_svc_bc_destroy(struct rpc_xprt *xprt)
+{
+	struct rpcrdma_svc_bc *bc = rpcrdma_svc_bc_of(xprt);
+
+	rpcrdma_conn_put(bc->conn);
+	kfree(xprt->address_strings[RPC_DISPLAY_ADDR]);
+	kfree(xprt->address_strings[RPC_DISPLAY_PORT]);
+	xprt_free(xprt);
+	module_put(THIS_MODULE);
+}
+
+static void rpcrdma_svc_bc_inject_disconnect(struct rpc_xprt *xprt)
+{
+	rpcrdma_conn_lost(rpcrdma_svc_bc_of(xprt)->conn, "fault injected");
+}
+
+static void rpcrdma_svc_bc_print_stats(struct rpc_xprt *xprt,
+				       struct seq_file *seq)
+{
+	seq_printf(seq, "\txprt:\trdma 0 %lu %lu 0 0 %lu %lu %lu 0 0\n",
+		   xprt->stat.bind_count, xprt->stat.connect_count,
+		   xprt->stat.sends, xprt->stat.recvs, xprt->stat.bad_xids);
+}
+
+static const struct rpc_xprt_ops rpcrdma_svc_bc_ops = {
+	.reserve_xprt = xprt_reserve_xprt,
+	.release_xprt = xprt_release_xprt,
+	.alloc_slot = xprt_alloc_slot,
+	.free_slot = xprt_free_slot,
+	.buf_alloc = rpc_malloc,
+	.buf_free = rpc_free,
+	.send_request = rpcrdma_svc_bc_send_request,
+	.wait_for_reply_request = xprt_wait_for_reply_request_def,
+	.close = rpcrdma_svc_bc_close,
+	.destroy = rpcrdma_svc_bc_destroy,
+	.print_stats = rpcrdma_svc_bc_print_stats,
+	.inject_disconnect = rpcrdma_svc_bc_inject_disconnect,
+};
+
+static int rpcrdma_svc_bc_name(struct rpc_xprt *xprt)
+{
+	struct sockaddr *sap = (struct sockaddr *)&xprt->addr;
+	bool v6 = sap->sa_family == AF_INET6;
+	const char **names = xprt->address_strings;
+
+	names[RPC_DISPLAY_ADDR] = kasprintf(GFP_KERNEL, "%pISc", sap);
+	names[RPC_DISPLAY_PORT] = kasprintf(GFP_KERNEL, "%u",
+					    rpc_get_port(sap));
+	names[RPC_DISPLAY_PROTO] = "rdma";
+	names[RPC_DISPLAY_NETID] = v6 ? RPCBIND_NETID_RDMA6 :
+					RPCBIND_NETID_RDMA;
+	return names[RPC_DISPLAY_ADDR] && names[RPC_DISPLAY_PORT] ? 0 : -ENOMEM;
+}
+
+/* Give @svc its transport. Return: false if it has one already. */
+static bool rpcrdma_svc_bc_attach(struct rpcrdma_svc *svc,
+				  struct rpc_xprt *xprt)
+{
+	bool first;
+
+	spin_lock(&svc->lock);
+	first = !svc->bc;
+	if (first) {
+		/* One reference each for svc_xprt_free() and for @svc */
+		svc->xprt.xpt_bc_xprt = xprt_get(xprt);
+		WRITE_ONCE(svc->bc, xprt_get(xprt));
+	}
+	spin_unlock(&svc->lock);
+	return first;
+}
+
+static struct rpc_xprt *rpcrdma_svc_bc_setup(struct xprt_create *args)
+{
+	struct svc_xprt *sxprt = args->bc_xprt;
+	struct rpcrdma_svc_bc *bc;
+	struct rpcrdma_svc *svc;
+	struct rpc_xprt *xprt;
+	int rc = -ENOMEM;
+
+	if (!sxprt || sxprt->xpt_class != &rpcrdma_svc_class ||
+	    test_bit(XPT_LISTENER, &sxprt->xpt_flags))
+		return ERR_PTR(-EINVAL);
+	if (args->addrlen > sizeof(xprt->addr))
+		return ERR_PTR(-EBADF);
+	svc = rpcrdma_svc_of(sxprt);
+
+	xprt = xprt_alloc(args->net, sizeof(*bc), RPCRDMA_SVC_BC_MIN_SLOTS,
+			  RPCRDMA_SVC_BC_SLOTS);
+	if (!xprt)
+		return ERR_PTR(-ENOMEM);
+	bc = rpcrdma_svc_bc_of(xprt);
+	__module_get(THIS_MODULE);
+	bc->conn = rpcrdma_conn_get(svc->conn);
+	atomic_set(&bc->unsent, 0);
+
+	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
+	xprt->addrlen = args->addrlen;
+	xprt->ops = &rpcrdma_svc_bc_ops;
+	xprt->xprt_class = &rpcrdma_svc_bc_class;
+	xprt->prot = XPRT_TRANSPORT_BC_RDMA;
+	xprt->timeout = &rpcrdma_svc_bc_timeout;
+	xprt->max_payload = RPCRDMA_SVC_BC_SIZE;
+	xprt->bc_xprt = sxprt;
+	/* There is nothing to be connected: the client has done that. */
+	xprt_set_bound(xprt);
+	xprt_set_connected(xprt);
+	if (rpcrdma_svc_bc_name(xprt))
+		goto out_destroy;
+	/* sunrpc uses the one there is, except that two may come at once. */
+	rc = -EAGAIN;
+	if (!rpcrdma_svc_bc_attach(svc, xprt))
+		goto out_destroy;
+	return xprt;
+
+out_destroy:
+	rpcrdma_svc_bc_destroy(xprt);
+	return ERR_PTR(rc);
+}
+
+static struct xprt_class rpcrdma_svc_bc_class = {
+	.list = LIST_HEAD_INIT(rpcrdma_svc_bc_class.list),
+	.name = "rdma backchannel",
+	.owner = THIS_MODULE,
+	.ident = XPRT_TRANSPORT_BC_RDMA,
+	.setup = rpcrdma_svc_bc_setup,
+	.netid = { "" },
+};
+
+/**
+ * rpcrdma_svc_bc_init - offer the transport of callbacks to sunrpc
+ *
+ * Return: 0, or %-EEXIST if another module has it.
+ */
+int rpcrdma_svc_bc_init(void)
+{
+	return xprt_register_transport(&rpcrdma_svc_bc_class);
+}
+
+/** rpcrdma_svc_bc_exit - no transport of the class is left */
+void rpcrdma_svc_bc_exit(void)
+{
+	xprt_unregister_transport(&rpcrdma_svc_bc_class);
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Listening for RDMA connections.
+ *
+ * The connection manager's thread only queues a request; an nfsd thread
+ * accepts it. Until then the request can vanish (the client gives up, the
+ * device is removed), and whoever takes it off the list has to end it.
+ *
+ * A listener on one address is bound to a device. When the device goes, or the
+ * address moves to another one, the rdma_cm_id has to go too: a work item
+ * replaces it, and tries again until the address is back.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
+#include <linux/sunrpc/xprt.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "server.h"
+
+/* How long after an attempt to listen the next one follows. */
+#define RPCRDMA_RELISTEN	HZ
+
+struct workqueue_struct *rpcrdma_svc_wq;
+
+static const struct svc_xprt_ops rpcrdma_listener_ops;
+
+static struct rpcrdma_listener *rpcrdma_listener_of(struct svc_xprt *xprt)
+{
+	return container_of(xprt, struct rpcrdma_listener, xprt);
+}
+
+/* Take @svc off the list. Return: false if somebody else did already. */
+static bool rpcrdma_listener_take(struct rpcrdma_listener *l,
+				  struct rpcrdma_svc *svc)
+{
+	bool mine;
+
+	spin_lock(&l->lock);
+	mine = !list_empty(&svc->pending);
+	if (mine) {
+		list_del_init(&svc->pending);
+		l->n_pending--;
+	}
+	spin_unlock(&l->lock);
+	return mine;
+}
+
+/* Events of a connection that is still to be accepted. */
+static int rpcrdma_pending_event(struct rdma_cm_id *cm_id,
+				 struct rdma_cm_event *event)
+{
+	struct rpcrdma_svc *svc = cm_id->context;
+
+	trace_rpcrdma_cm(cm_id, event);
+	WRITE_ONCE(svc->gone, true);
+	if (rpcrdma_listener_take(svc->listener, svc))
+		rpcrdma_svc_discard(&svc->xprt);
+	return 0;
+}
+
+static int rpcrdma_connect_request(struct rpcrdma_listener *l,
+				   struct rdma_cm_id *cm_id,
+				   const struct rdma_conn_param *param)
+{
+	struct rpcrdma_svc *svc;
+
+	svc = rpcrdma_svc_alloc(l, cm_id, param);
+	if (!svc)
+		return -ENOMEM;
+
+	spin_lock(&l->lock);
+	if (l->closed || l->n_pending >= RPCRDMA_MAX_PENDING) {
+		spin_unlock(&l->lock);
+		/* rdma_cm rejects the request and destroys its cm_id. */
+		svc->cm_id = NULL;
+		rpcrdma_svc_discard(&svc->xprt);
+		return -EBUSY;
+	}
+	cm_id->context = svc;
+	cm_id->event_handler = rpcrdma_pending_event;
+	list_add_tail(&svc->pending, &l->pending);
+	l->n_pending++;
+	set_bit(XPT_CONN, &l->xprt.xpt_flags);
+	spin_unlock(&l->lock);
+
+	svc_xprt_enqueue(&l->xprt);
+	return 0;
+}
+
+static int rpcrdma_listener_event(struct rdma_cm_id *cm_id,
+				  struct rdma_cm_event *event)
+{
+	struct rpcrdma_listener *l = cm_id->context;
+
+	trace_rpcrdma_cm(cm_id, event);
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return rpcrdma_connect_request(l, cm_id, &event->param.conn);
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		spin_lock(&l->lock);
+		if (!l->closed)
+			queue_delayed_work(rpcrdma_svc_wq, &l->listen, 0);
+		spin_unlock(&l->lock);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int rpcrdma_listener_bind(struct rpcrdma_listener *l,
+				 struct sockaddr *sap)
+{
+	struct rdma_cm_id *cm_id;
+	int rc;
+
+	cm_id = rdma_create_id(l->xprt.xpt_net, rpcrdma_listener_event, l,
+			       RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(cm_id))
+		return PTR_ERR(cm_id);
+
+	/* The same port can then be bound for both address families. */
+	rc = IS_ENABLED(CONFIG_IPV6) ? rdma_set_afonly(cm_id, 1) : 0;
+	if (!rc)
+		rc = rdma_bind_addr(cm_id, sap);
+	if (!rc) {
+		l->cm_id = cm_id;
+		/* With the port, if the caller left it open; before events. */
+		svc_xprt_set_local(&l->xprt, (struct sockaddr *)
+				   &cm_id->route.addr.src_addr,
+				   svc_addr_len(sap));
+		rc = rdma_listen(cm_id, RPCRDMA_LISTEN_BACKLOG);
+	}
+	if (rc) {
+		l->cm_id = NULL;
+		rdma_destroy_id(cm_id);
+	}
+	return rc;
+}
+
+static void rpcrdma_listener_again(struct work_struct *work)
+{
+	struct rpcrdma_listener *l = container_of(to_delayed_work(work),
+						  struct rpcrdma_listener,
+						  listen);
+	int rc;
+
+	if (l->cm_id)
+		rdma_destroy_id(l->cm_id);
+	l->cm_id = NULL;
+
+	rc = rpcrdma_listener_bind(l, (struct sockaddr *)&l->xprt.xpt_local);
+	trace_rpcrdma_connect(l->xprt.xpt_remotebuf, "listen again", rc);
+	if (!rc)
+		return;
+	spin_lock(&l->lock);
+	if (!l->closed)
+		queue_delayed_work(rpcrdma_svc_wq, &l->listen,
+				   RPCRDMA_RELISTEN);
+	spin_unlock(&l->lock);
+}
+
+static void rpcrdma_listener_detach(struct svc_xprt *xprt);
+
+static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
+						struct net *net,
+						struct sockaddr *sap, int salen,
+						int flags)
+{
+	struct rpcrdma_listener *l;
+	int rc;
+
+	if (sap->sa_family != AF_INET && sap->sa_family != AF_INET6)
+		return ERR_PTR(-EAFNOSUPPORT);
+	l = kzalloc(sizeof(*l), GFP_KERNEL);
+	if (!l)
+		return ERR_PTR(-ENOMEM);
+
+	svc_xprt_init(net, &rpcrdma_svc_class, &l->xprt, serv);
+	l->xprt.xpt_ops = &rpcrdma_listener_ops;
+	set_bit(XPT_LISTENER, &l->xprt.xpt_flags);
+	set_bit(XPT_CONG_CTRL, &l->xprt.xpt_flags);
+	strscpy(l->xprt.xpt_remotebuf, "listener",
+		sizeof(l->xprt.xpt_remotebuf));
+	INIT_DELAYED_WORK(&l->listen, rpcrdma_listener_again);
+	spin_lock_init(&l->lock);
+	INIT_LIST_HEAD(&l->pending);
+
+	/* Requests may come from here on, before nfsd knows the listener. */
+	rc = rpcrdma_listener_bind(l, sap);
+	if (rc) {
+		/* An event may have come in between. */
+		rpcrdma_listener_detach(&l->xprt);
+		rpcrdma_svc_discard(&l->xprt);
+		return ERR_PTR(rc);
+	}
+	return &l->xprt;
+}
+
+static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
+{
+	struct rpcrdma_listener *l = rpcrdma_listener_of(xprt);
+	struct rpcrdma_svc *svc;
+	int rc;
+
+	spin_lock(&l->lock);
+	svc = list_first_entry_or_null(&l->pending, struct rpcrdma_svc,
+				       pending);
+	if (svc) {
+		list_del_init(&svc->pending);
+		l->n_pending--;
+	}
+	if (list_empty(&l->pending))
+		clear_bit(XPT_CONN, &xprt->xpt_flags);
+	spin_unlock(&l->lock);
+	if (!svc)
+		return NULL;
+
+	rc = rpcrdma_svc_accept(svc);
+	trace_rpcrdma_connect(svc->xprt.xpt_remotebuf, "accept", rc);
+	if (rc) {
+		rpcrdma_svc_discard(&svc->xprt);
+		return NULL;
+	}
+	return &svc->xprt;
+}
+
+static void rpcrdma_listener_detach(struct svc_xprt *xprt)
+{
+	struct rpcrdma_listener *l = rpcrdma_listener_of(xprt);
+	struct rpcrdma_svc *svc;
+
+	spin_lock(&l->lock);
+	l->closed = true;
+	spin_unlock(&l->lock);
+	cancel_delayed_work_sync(&l->listen);
+
+	/* No request comes after this. */
+	if (l->cm_id)
+		rdma_destroy_id(l->cm_id);
+	l->cm_id = NULL;
+
+	spin_lock(&l->lock);
+	while ((svc = list_first_entry_or_null(&l->pending, struct rpcrdma_svc,
+					       pending))) {
+		list_del_init(&svc->pending);
+		l->n_pending--;
+		spin_unlock(&l->lock);
+		rpcrdma_svc_discard(&svc->xprt);
+		spin_lock(&l->lock);
+	}
+	spin_unlock(&l->lock);
+}
+
+/* Detached before, or never bound. */
+static void rpcrdma_listener_free(struct svc_xprt *xprt)
+{
+	kfree(rpcrdma_listener_of(xprt));
+}
+
+/* A listener has no data: these satisfy callers that do not ask. */
+static int rpcrdma_listener_recvfrom(struct svc_rqst *rqstp)
+{
+	svc_xprt_received(rqstp->rq_xprt);
+	return 0;
+}
+
+static int rpcrdma_listener_has_wspace(struct svc_xprt *xprt)
+{
+	return 1;
+}
+
+static void rpcrdma_listener_release_ctxt(struct svc_xprt *xprt, void *ctxt)
+{
+}
+
+static void rpcrdma_listener_kill_temp(struct svc_xprt *xprt)
+{
+}
+
+static const struct svc_xprt_ops rpcrdma_listener_ops = {
+	.xpo_create = rpcrdma_listener_create,
+	.xpo_accept = rpcrdma_listener_accept,
+	.xpo_has_wspace = rpcrdma_listener_has_wspace,
+	.xpo_recvfrom = rpcrdma_listener_recvfrom,
+	.xpo_release_ctxt = rpcrdma_listener_release_ctxt,
+	.xpo_detach = rpcrdma_listener_detach,
+	.xpo_free = rpcrdma_listener_free,
+	.xpo_kill_temp_xprt = rpcrdma_listener_kill_temp,
+};
+
+struct svc_xprt_class rpcrdma_svc_class = {
+	.xcl_name = "rdma",
+	.xcl_owner = THIS_MODULE,
+	.xcl_ops = &rpcrdma_listener_ops,
+	.xcl_max_payload = RPCRDMA_MAX_PAYLOAD,
+	.xcl_ident = XPRT_TRANSPORT_RDMA,
+};
+
+/**
+ * rpcrdma_server_init - offer the transport to RPC services
+ *
+ * Return: 0, %-ENOMEM, or %-EEXIST if the kernel's own transport is loaded.
+ */
+int rpcrdma_server_init(void)
+{
+	int rc;
+
+	rc = rpcrdma_svc_calls_init();
+	if (rc)
+		return rc;
+	rpcrdma_svc_wq = alloc_workqueue("rpcrdma_svc", WQ_UNBOUND, 0);
+	if (!rpcrdma_svc_wq) {
+		rc = -ENOMEM;
+		goto out_calls;
+	}
+	rc = rpcrdma_svc_bc_init();
+	if (rc)
+		goto out_wq;
+	rc = svc_reg_xprt_class(&rpcrdma_svc_class);
+	if (rc)
+		goto out_bc;
+	return 0;
+
+out_bc:
+	rpcrdma_svc_bc_exit();
+out_wq:
+	destroy_workqueue(rpcrdma_svc_wq);
+out_calls:
+	rpcrdma_svc_calls_exit();
+	return rc;
+}
+
+/**
+ * rpcrdma_server_exit - wait for the last connection to be gone
+ *
+ * Context: Process context. May sleep. Every svc_xprt held a reference to the
+ * module, so none is left; the work that frees them may still run.
+ */
+void rpcrdma_server_exit(void)
+{
+	svc_unreg_xprt_class(&rpcrdma_svc_class);
+	rpcrdma_svc_bc_exit();
+	destroy_workqueue(rpcrdma_svc_wq);
+	rpcrdma_svc_calls_exit();
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * RDMA Reads and Writes by the rdma_rw API, which knows which devices need
+ * memory registration for them.
+ *
+ * A set is filled operation by operation, chained and posted once, and freed
+ * after its last Work Request has completed, or after the queue pair has been
+ * drained.
+ */
+#include <linux/slab.h>
+
+#include "server.h"
+
+/**
+ * rpcrdma_svc_rw_alloc - an empty set of operations
+ * @conn: connection they will go through
+ * @dir: %DMA_FROM_DEVICE for RDMA Reads, %DMA_TO_DEVICE for RDMA Writes
+ * @max_ops: how many operations at most
+ * @octets: how much they move at most, all together
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: the set, or NULL.
+ */
+struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn,
+					    enum dma_data_direction dir,
+					    u32 max_ops, u32 octets)
+{
+	struct rpcrdma_svc_rw *rw;
+
+	rw = kzalloc(struct_size(rw, ops, max_ops), GFP_KERNEL);
+	if (!rw)
+		return NULL;
+	rw->conn = conn;
+	rw->dir = dir;
+	rw->max_ops = max_ops;
+	/* Each operation can begin and end inside a page, in head and tail. */
+	rw->max_sge = octets / PAGE_SIZE + 4 * max_ops;
+	rw->sgl = kvmalloc_array(rw->max_sge, sizeof(*rw->sgl), GFP_KERNEL);
+	if (!rw->sgl) {
+		kfree(rw);
+		return NULL;
+	}
+	sg_init_table(rw->sgl, rw->max_sge);
+	return rw;
+}
+
+/**
+ * rpcrdma_svc_rw_free - end a set of operations
+ * @rw: none of them is under way; the queue pair still exists
+ *
+ * Context: Process context.
+ */
+void rpcrdma_svc_rw_free(struct rpcrdma_svc_rw *rw)
+{
+	struct rpcrdma_conn *conn = rw->conn;
+	struct rpcrdma_svc_op *op;
+
+	while (rw->n_ops) {
+		op = &rw->ops[--rw->n_ops];
+		rdma_rw_ctx_destroy(&op->ctx, conn->qp, conn->cm_id->port_num,
+				    op->sgl, op->nents, rw->dir);
+	}
+	kvfree(rw->sgl);
+	kfree(rw);
+}
+
+static bool rpcrdma_svc_rw_sge(struct rpcrdma_svc_rw *rw, struct page *page,
+			       u32 offset, u32 length)
+{
+	if (rw->n_sge == rw->max_sge)
+		return false;
+	sg_set_page(&rw->sgl[rw->n_sge++], page, length, offset);
+	return true;
+}
+
+static bool rpcrdma_svc_rw_kvec(struct rpcrdma_svc_rw *rw,
+				const struct kvec *kvec,
+				const struct rpcrdma_range *range)
+{
+	void *start = kvec->iov_base + range->offset;
+
+	return rpcrdma_svc_rw_sge(rw, virt_to_page(start),
+				  offset_in_page(start), range->length);
+}
+
+static bool rpcrdma_svc_rw_array(struct rpcrdma_svc_rw *rw,
+				 struct page **pages,
+				 const struct rpcrdma_range *range)
+{
+	u32 offset = range->offset;
+	u32 left = range->length;
+	u32 run;
+
+	while (left) {
+		run = min_t(u32, left, PAGE_SIZE - offset_in_page(offset));
+		if (!rpcrdma_svc_rw_sge(rw, pages[offset >> PAGE_SHIFT],
+					offset_in_page(offset), run))
+			return false;
+		offset += run;
+		left -= run;
+	}
+	return true;
+}
+
+/* The scatter elements from @first on become one operation. */
+static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
+				 u32 handle, u64 address)
+{
+	struct rpcrdma_conn *conn = rw->conn;
+	struct rpcrdma_svc_op *op;
+	int rc;
+
+	if (rw->n_ops == rw->max_ops || rw->n_sge == first)
+		return -EINVAL;
+	op = &rw->ops[rw->n_ops];
+	op->sgl = &rw->sgl[first];
+	op->nents = rw->n_sge - first;
+	sg_mark_end(&rw->sgl[rw->n_sge - 1]);
+	rc = rdma_rw_ctx_init(&op->ctx, conn->qp, conn->cm_id->port_num,
+			      op->sgl, op->nents, 0, address, handle, rw->dir);
+	if (rc < 0)
+		return rc;
+	rw->cost += rc;
+	rw->n_ops++;
+	return 0;
+}
+
+/**
+ * rpcrdma_svc_rw_pages - add an operation on an array of pages
+ * @rw: the set
+ * @pages: the array
+ * @range: octets of it
+ * @handle: remote memory
+ * @address: likewise
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: 0, %-EAGAIN if the device has no memory region free for it, or
+ * another negative errno.
+ */
+int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
+			 const struct rpcrdma_range *range, u32 handle,
+			 u64 address)
+{
+	u32 first = rw->n_sge;
+
+	if (!rpcrdma_svc_rw_array(rw, pages, range))
+		return -EINVAL;
+	return rpcrdma_svc_rw_commit(rw, first, handle, address);
+}
+
+/**
+ * rpcrdma_svc_rw_xdr - add an operation on an XDR buffer
+ * @rw: the set
+ * @xdr: the buffer
+ * @range: octets of it
+ * @handle: remote memory
+ * @address: likewise
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rpcrdma_svc_rw_xdr(struct rpcrdma_svc_rw *rw, const struct xdr_buf *xdr,
+		       const struct rpcrdma_range *range, u32 handle,
+		       u64 address)
+{
+	u32 offset = range->offset;
+	u32 left = range->length;
+	u32 first = rw->n_sge;
+	struct rpcrdma_range r;
+	bool ok = true;
+
+	if (offset > xdr->len || left > xdr->len - offset)
+		return -EINVAL;
+
+	if (offset < xdr->head[0].iov_len && left) {
+		r.offset = offset;
+		r.length = min_t(u32, left, xdr->head[0].iov_len - offset);
+		ok = rpcrdma_svc_rw_kvec(rw, &xdr->head[0], &r);
+		offset += r.length;
+		left -= r.length;
+	}
+	offset -= xdr->head[0].iov_len;
+	if (ok && left && offset < xdr->page_len) {
+		r.offset = xdr->page_base + offset;
+		r.length = min_t(u32, left, xdr->page_len - offset);
+		ok = rpcrdma_svc_rw_array(rw, xdr->pages, &r);
+		offset += r.length;
+		left -= r.length;
+	}
+	offset -= xdr->page_len;
+	if (ok && left) {
+		r.offset = offset;
+		r.length = left;
+		ok = rpcrdma_svc_rw_kvec(rw, &xdr->tail[0], &r);
+	}
+	return ok ? rpcrdma_svc_rw_commit(rw, first, handle, address) : -EINVAL;
+}
+
+/**
+ * rpcrdma_svc_rw_chain - the Work Requests of a set
+ * @rw: the set, not empty; this is called once for it
+ * @cqe: completion of the last one, if nothing follows
+ * @next: what follows, or NULL
+ *
+ * Return: the first Work Request.
+ */
+struct ib_send_wr *rpcrdma_svc_rw_chain(struct rpcrdma_svc_rw *rw,
+					struct ib_cqe *cqe,
+					struct ib_send_wr *next)
+{
+	struct rpcrdma_conn *conn = rw->conn;
+	u32 i = rw->n_ops;
+
+	while (i--)
+		next = rdma_rw_ctx_wrs(&rw->ops[i].ctx, conn->qp,
+				       conn->cm_id->port_num, next ? NULL : cqe,
+				       next);
+	return next;
+}

@@ -1,0 +1,878 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * From Receives to Calls that nfsd can pick up.
+ *
+ * A Call that came in one Receive, without Read chunks, stays in the Receive
+ * buffer until an nfsd thread copies it. The peer gets the credit back then, so
+ * at most a window of such Calls can exist. A continued Call is copied to pages
+ * of its own, fragment by fragment. The RDMA Reads of a Call with Read chunks
+ * start as soon as the Call is complete and there is memory for it; no thread
+ * waits for them, nfsd hears of the Call when they are done.
+ *
+ * Bounds. call_memory counts the pages of all these Calls, from their
+ * allocation until nfsd has taken them. With C = RPCRDMA_SVC_CALL_MEMORY, M the
+ * largest Call, W the window, I the size of a Receive:
+ *
+ * - While call_memory >= C, the Receive of a fragment is held back after it has
+ *   been copied, and with it the credit. So at most W more fragments arrive,
+ *   each of which takes at most I / PAGE_SIZE + 2 pages.
+ * - RDMA Reads start if call_memory + size <= C; a Call that cannot start them
+ *   waits, in order of arrival, and keeps its Receive if it has one. It may
+ *   start in any case if no other Call is being read or is ready.
+ *
+ * So call_memory never exceeds C + M + W * (I + 2 * PAGE_SIZE).
+ *
+ * Why this cannot block for ever: Calls that are ready are picked up, since
+ * nfsd threads never wait for this connection (a Reply that lacks credit is
+ * left to the connection). Reads that are under way end, or the connection
+ * does. When neither kind is left, the first waiting Call may start. When none
+ * waits either, the partial Call alone is counted, which has at most M < C
+ * octets; then nothing is held back, and its fragments can come. Each step of
+ * this passes through rpcrdma_svc_relax().
+ */
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "server.h"
+
+static struct kmem_cache *rpcrdma_svc_calls;
+
+/**
+ * struct rpcrdma_svc_read - the RDMA Reads of one Call
+ * @job: what the connection knows
+ * @call: the Call
+ * @rw: the operations
+ */
+struct rpcrdma_svc_read {
+	struct rpcrdma_job job;
+	struct rpcrdma_svc_call *call;
+	struct rpcrdma_svc_rw *rw;
+};
+
+static void rpcrdma_svc_relax(struct rpcrdma_svc *svc);
+
+static u32 rpcrdma_svc_page_count(u32 octets)
+{
+	return DIV_ROUND_UP(octets, PAGE_SIZE);
+}
+
+static void rpcrdma_svc_free_pages(struct page **pages, u32 count)
+{
+	if (!pages)
+		return;
+	release_pages(pages, count);
+	kvfree(pages);
+}
+
+/* Fill @pages from @have to @want, or change nothing. */
+static bool rpcrdma_svc_get_pages(struct page **pages, u32 have, u32 want)
+{
+	u32 n = have, more;
+
+	while (n < want) {
+		more = alloc_pages_bulk_array(GFP_KERNEL, want - n, pages + n);
+		if (!more) {
+			release_pages(pages + have, n - have);
+			memset(pages + have, 0, (n - have) * sizeof(*pages));
+			return false;
+		}
+		n += more;
+	}
+	return true;
+}
+
+static void rpcrdma_svc_copy_in(struct page **pages, u32 offset,
+				const void *from, u32 length)
+{
+	u32 run;
+
+	while (length) {
+		run = min_t(u32, length, PAGE_SIZE - offset_in_page(offset));
+		memcpy_to_page(pages[offset >> PAGE_SHIFT],
+			       offset_in_page(offset), from, run);
+		offset += run;
+		from += run;
+		length -= run;
+	}
+}
+
+static void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end)
+{
+	u32 run;
+
+	while (offset < end) {
+		run = min_t(u32, end - offset,
+			    PAGE_SIZE - offset_in_page(offset));
+		memzero_page(pages[offset >> PAGE_SHIFT],
+			     offset_in_page(offset), run);
+		offset += run;
+	}
+}
+
+/* The Receive of @call, if it has one, stays the caller's. */
+static void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
+{
+	rpcrdma_svc_free_pages(call->pages, call->n_pages);
+	kmem_cache_free(rpcrdma_svc_calls, call);
+}
+
+static struct rpcrdma_svc_call *
+rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx)
+{
+	struct rpcrdma_svc_call *call;
+
+	call = kmem_cache_alloc(rpcrdma_svc_calls, GFP_KERNEL);
+	if (!call)
+		return NULL;
+	INIT_LIST_HEAD(&call->link);
+	call->svc = svc;
+	call->recv = NULL;
+	call->pages = NULL;
+	call->n_pages = 0;
+	call->xid = rx->xid;
+	call->vers = rx->vers;
+	call->length = rx->stream_length;
+	call->n_results = 0;
+	return call;
+}
+
+/* Take over what only the last part of a message tells. */
+static void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
+				      const struct rpcrdma_rx *rx)
+{
+	const struct rpcrdma_chunks *chunks = &rx->chunks;
+
+	call->unreduced = rx->unreduced_length;
+	call->inv_handle = rx->inv_handle;
+	call->external = rx->external;
+	if (chunks->n_call || chunks->n_reads || chunks->n_writes ||
+	    chunks->has_reply) {
+		call->chunks = *chunks;
+		return;
+	}
+	call->chunks.n_call = 0;
+	call->chunks.n_reads = 0;
+	call->chunks.n_writes = 0;
+	call->chunks.n_write_segs = 0;
+	call->chunks.has_reply = false;
+}
+
+static bool rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
+{
+	return call->chunks.n_call || call->chunks.n_reads;
+}
+
+/* Hand @call to nfsd. It may be gone when this returns. */
+static void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
+				   struct rpcrdma_svc_call *call)
+{
+	bool first;
+
+	spin_lock(&svc->lock);
+	first = list_empty(&svc->ready);
+	list_add_tail(&call->link, &svc->ready);
+	svc->n_ready++;
+	if (first)
+		set_bit(XPT_DATA, &svc->xprt.xpt_flags);
+	spin_unlock(&svc->lock);
+
+	/* With XPT_DATA set already, somebody else will enqueue. */
+	if (first)
+		svc_xprt_enqueue(&svc->xprt);
+}
+
+static void rpcrdma_svc_charge(struct rpcrdma_svc *svc, u32 pages)
+{
+	spin_lock(&svc->lock);
+	svc->call_memory += pages << PAGE_SHIFT;
+	spin_unlock(&svc->lock);
+}
+
+static void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 pages)
+{
+	spin_lock(&svc->lock);
+	svc->call_memory -= pages << PAGE_SHIFT;
+	spin_unlock(&svc->lock);
+}
+
+/* Free a Call that will never be answered; its connection may go on. */
+static void rpcrdma_svc_call_drop(struct rpcrdma_svc *svc,
+				  struct rpcrdma_svc_call *call)
+{
+	rpcrdma_svc_uncharge(svc, call->n_pages);
+	rpcrdma_svc_call_free(call);
+}
+
+/* ------------------------------------------------------------------ */
+/* RDMA Reads                                                         */
+/* ------------------------------------------------------------------ */
+
+static int rpcrdma_svc_read_post(struct rpcrdma_job *job, struct ib_cqe *cqe)
+{
+	struct rpcrdma_svc_read *read = container_of(job,
+						     struct rpcrdma_svc_read,
+						     job);
+
+	return ib_post_send(job->conn->qp,
+			    rpcrdma_svc_rw_chain(read->rw, cqe, NULL), NULL);
+}
+
+static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
+{
+	struct rpcrdma_svc_read *read = container_of(job,
+						     struct rpcrdma_svc_read,
+						     job);
+	struct rpcrdma_svc_call *call = read->call;
+	struct rpcrdma_svc *svc = call->svc;
+	unsigned int nofs;
+
+	rpcrdma_svc_rw_free(read->rw);
+	kfree(read);
+
+	/* Ready before it stops being read: relax() looks for both. */
+	if (status)
+		rpcrdma_svc_call_drop(svc, call);
+	else
+		rpcrdma_svc_call_ready(svc, call);
+	spin_lock(&svc->lock);
+	svc->reading--;
+	spin_unlock(&svc->lock);
+	/* See rpcrdma_svc_payload(). */
+	nofs = memalloc_nofs_save();
+	rpcrdma_svc_relax(svc);
+	memalloc_nofs_restore(nofs);
+}
+
+/* Copy octets of the received Payload stream of @call to @to. */
+static int rpcrdma_svc_copy_stream(const struct rpcrdma_svc_call *call,
+				   u32 source, struct page **to,
+				   const struct rpcrdma_range *target)
+{
+	u32 offset = target->offset;
+	u32 left = target->length;
+	const void *from;
+	u32 run;
+
+	if (call->recv) {
+		if (source > call->payload.length ||
+		    left > call->payload.length - source)
+			return -EPROTO;
+		rpcrdma_svc_copy_in(to, offset, call->recv->buf +
+				    call->payload.offset + source, left);
+		return 0;
+	}
+
+	if (source > call->length || left > call->length - source ||
+	    !call->pages)
+		return -EPROTO;
+	while (left) {
+		run = min_t(u32, left, PAGE_SIZE - offset_in_page(source));
+		from = kmap_local_page(call->pages[source >> PAGE_SHIFT]);
+		rpcrdma_svc_copy_in(to, offset, from + offset_in_page(source),
+				    run);
+		kunmap_local(from);
+		source += run;
+		offset += run;
+		left -= run;
+	}
+	return 0;
+}
+
+/* The Payload stream is in the Call chunk, which is one run of segments. */
+static int rpcrdma_svc_read_stream(struct rpcrdma_svc_rw *rw,
+				   const struct rpcrdma_svc_call *call,
+				   u32 source, struct page **to,
+				   struct rpcrdma_range target)
+{
+	const struct rpcrdma_chunks *chunks = &call->chunks;
+	const struct rpcrdma_segment *s;
+	struct rpcrdma_range run;
+	int rc;
+	u32 i;
+
+	for (i = 0; i < chunks->n_call && target.length; i++) {
+		s = &chunks->call[i];
+		if (source >= s->length) {
+			source -= s->length;
+			continue;
+		}
+		run.offset = target.offset;
+		run.length = min(target.length, s->length - source);
+		rc = rpcrdma_svc_rw_pages(rw, to, &run, s->handle,
+					  s->offset + source);
+		if (rc)
+			return rc;
+		target.offset += run.length;
+		target.length -= run.length;
+		source = 0;
+	}
+	return target.length ? -EPROTO : 0;
+}
+
+/* Lay @call out in @to: copy what has come, plan to read the rest. */
+static int rpcrdma_svc_layout(const struct rpcrdma_svc_call *call,
+			      struct rpcrdma_svc_rw *rw, struct page **to)
+{
+	struct rpcrdma_piece pieces[RPCRDMA_MAX_PIECES];
+	const struct rpcrdma_segment *s;
+	struct rpcrdma_piece *p;
+	u32 n, i, end = 0;
+	int rc;
+
+	n = rpcrdma_layout_call(&call->chunks, call->length, pieces);
+	for (i = 0; i < n; i++) {
+		p = &pieces[i];
+		if (p->target.offset < end ||
+		    p->target.offset > call->unreduced ||
+		    p->target.length > call->unreduced - p->target.offset)
+			return -EPROTO;
+		/* XDR roundup, of which nobody says what it contains */
+		rpcrdma_svc_zero(to, end, p->target.offset);
+		end = p->target.offset + p->target.length;
+
+		if (p->segment >= 0) {
+			s = &call->chunks.reads[p->segment].target;
+			rc = rpcrdma_svc_rw_pages(rw, to, &p->target, s->handle,
+						  s->offset + p->source);
+		} else if (call->external) {
+			rc = rpcrdma_svc_read_stream(rw, call, p->source, to,
+						     p->target);
+		} else {
+			rc = rpcrdma_svc_copy_stream(call, p->source, to,
+						     &p->target);
+		}
+		if (rc)
+			return rc;
+	}
+	rpcrdma_svc_zero(to, end, call->unreduced);
+	return 0;
+}
+
+/* Each Read segment may cut a run of the Call chunk in two. */
+static u32 rpcrdma_svc_count_ops(const struct rpcrdma_chunks *chunks)
+{
+	u32 ops = chunks->n_reads;
+
+	if (chunks->n_call)
+		ops += chunks->n_call + chunks->n_reads;
+	return ops;
+}
+
+static void rpcrdma_svc_count_reads(struct rpcrdma_svc *svc,
+				    const struct rpcrdma_svc_call *call)
+{
+	struct rpcrdma_stats *stats = &svc->conn->stats;
+	const struct rpcrdma_chunks *chunks = &call->chunks;
+	u32 i, position = U32_MAX;
+
+	spin_lock(&svc->conn->lock);
+	stats->read_chunks += !!chunks->n_call;
+	for (i = 0; i < chunks->n_call; i++)
+		stats->read_chunk_bytes += chunks->call[i].length;
+	for (i = 0; i < chunks->n_reads; i++) {
+		stats->read_chunks += chunks->reads[i].position != position;
+		position = chunks->reads[i].position;
+		stats->read_chunk_bytes += chunks->reads[i].target.length;
+	}
+	spin_unlock(&svc->conn->lock);
+}
+
+/*
+ * Begin the RDMA Reads of @call, for which memory has been accounted. Unless
+ * this fails, @call is not the caller's any more.
+ */
+static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
+				  struct rpcrdma_svc_call *call)
+{
+	u32 count = rpcrdma_svc_page_count(call->unreduced);
+	struct rpcrdma_recv *recv = call->recv;
+	struct rpcrdma_svc_read *read;
+	struct page **pages;
+	int rc = -ENOMEM;
+
+	read = kzalloc(sizeof(*read), GFP_KERNEL);
+	pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
+	if (!read || !pages || !rpcrdma_svc_get_pages(pages, 0, count))
+		goto out_free;
+	read->rw = rpcrdma_svc_rw_alloc(svc->conn, DMA_FROM_DEVICE,
+					rpcrdma_svc_count_ops(&call->chunks),
+					call->unreduced);
+	if (!read->rw)
+		goto out_pages;
+	rc = rpcrdma_svc_layout(call, read->rw, pages);
+	if (rc)
+		goto out_rw;
+
+	/* From here on the Call is in @pages alone. */
+	rpcrdma_svc_count_reads(svc, call);
+	if (call->pages) {
+		rpcrdma_svc_uncharge(svc, call->n_pages);
+		rpcrdma_svc_free_pages(call->pages, call->n_pages);
+	}
+	call->pages = pages;
+	call->n_pages = count;
+	call->length = call->unreduced;
+	call->recv = NULL;
+	if (recv)
+		rpcrdma_conn_recv_put(svc->conn, recv);
+
+	read->call = call;
+	read->job.cost = read->rw->cost;
+	read->job.post = rpcrdma_svc_read_post;
+	read->job.done = rpcrdma_svc_read_done;
+	if (!read->rw->n_ops) {
+		/* Nothing but empty chunks. The caller goes on to the next. */
+		rpcrdma_svc_rw_free(read->rw);
+		kfree(read);
+		rpcrdma_svc_call_ready(svc, call);
+		spin_lock(&svc->lock);
+		svc->reading--;
+		spin_unlock(&svc->lock);
+		return 0;
+	}
+	rc = rpcrdma_conn_job(svc->conn, &read->job);
+	if (rc) {
+		rpcrdma_conn_lost(svc->conn, "RDMA Read not possible");
+		rpcrdma_svc_read_done(&read->job, rc);
+	}
+	return 0;
+
+out_rw:
+	rpcrdma_svc_rw_free(read->rw);
+out_pages:
+	release_pages(pages, count);
+out_free:
+	kvfree(pages);
+	kfree(read);
+	return rc;
+}
+
+/* Take the next Call off the waiting list if its Reads may start. */
+static struct rpcrdma_svc_call *
+rpcrdma_svc_read_next(struct rpcrdma_svc *svc, bool *alone)
+	__must_hold(&svc->lock)
+{
+	struct rpcrdma_svc_call *call;
+	u32 need;
+
+	lockdep_assert_held(&svc->lock);
+	call = list_first_entry_or_null(&svc->waiting, struct rpcrdma_svc_call,
+					link);
+	if (!call)
+		return NULL;
+	need = rpcrdma_svc_page_count(call->unreduced) << PAGE_SHIFT;
+	if (svc->call_memory + need > RPCRDMA_SVC_CALL_MEMORY &&
+	    (svc->reading || !list_empty(&svc->ready)))
+		return NULL;
+	list_del_init(&call->link);
+	svc->call_memory += need;
+	*alone = !svc->reading++;
+	return call;
+}
+
+/* Reads of @call could not start. Return: true to try again. */
+static bool rpcrdma_svc_read_retry(struct rpcrdma_svc *svc,
+				   struct rpcrdma_svc_call *call, bool alone,
+				   int rc)
+{
+	u32 pages = rpcrdma_svc_page_count(call->unreduced);
+	bool again;
+
+	if (rc != -EAGAIN || alone) {
+		rpcrdma_conn_lost(svc->conn, "RDMA Read not possible");
+		alone = true;
+	}
+
+	/* Memory regions come back when other Reads end. */
+	spin_lock(&svc->lock);
+	svc->call_memory -= pages << PAGE_SHIFT;
+	list_add(&call->link, &svc->waiting);
+	again = !--svc->reading && !alone;
+	spin_unlock(&svc->lock);
+	return again;
+}
+
+/*
+ * Memory may have become free: give back Receives, start RDMA Reads.
+ *
+ * Context: Process context, no lock held. May sleep.
+ */
+static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
+{
+	struct rpcrdma_svc_call *call;
+	struct rpcrdma_recv *recv;
+	bool alone;
+	int rc;
+
+	spin_lock(&svc->lock);
+	while (svc->call_memory < RPCRDMA_SVC_CALL_MEMORY) {
+		recv = list_first_entry_or_null(&svc->held, struct rpcrdma_recv,
+						link);
+		if (!recv)
+			break;
+		list_del_init(&recv->link);
+		spin_unlock(&svc->lock);
+		rpcrdma_conn_recv_put(svc->conn, recv);
+		spin_lock(&svc->lock);
+	}
+
+	while (!test_bit(RPCRDMA_CONN_LOST, &svc->conn->flags)) {
+		call = rpcrdma_svc_read_next(svc, &alone);
+		if (!call)
+			break;
+		spin_unlock(&svc->lock);
+		rc = rpcrdma_svc_read_start(svc, call);
+		if (rc && !rpcrdma_svc_read_retry(svc, call, alone, rc))
+			return;
+		spin_lock(&svc->lock);
+	}
+	spin_unlock(&svc->lock);
+}
+
+/* ------------------------------------------------------------------ */
+/* The Receive handler                                                */
+/* ------------------------------------------------------------------ */
+
+/* Add the octets of one Receive to a continued Call. */
+static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
+			      struct rpcrdma_svc_call *call,
+			      const struct rpcrdma_rx *rx,
+			      const struct rpcrdma_recv *recv)
+{
+	u32 have = call->n_pages;
+	u32 want = rpcrdma_svc_page_count(rx->stream_offset +
+					  rx->payload.length);
+
+	if (rx->stream_offset > call->length ||
+	    rx->payload.length > call->length - rx->stream_offset)
+		return -EPROTO;
+	if (want > have) {
+		if (!rpcrdma_svc_get_pages(call->pages, have, want))
+			return -ENOMEM;
+		call->n_pages = want;
+		rpcrdma_svc_charge(svc, want - have);
+	}
+	rpcrdma_svc_copy_in(call->pages, rx->stream_offset,
+			    recv->buf + rx->payload.offset, rx->payload.length);
+	return 0;
+}
+
+static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
+			     const struct rpcrdma_rx *rx)
+{
+	u32 count = rpcrdma_svc_page_count(rx->stream_length);
+	struct rpcrdma_svc_call *call;
+
+	if (rx->stream_length > svc->max_call)
+		return -EPROTO;
+	call = rpcrdma_svc_call_alloc(svc, rx);
+	if (!call)
+		return -ENOMEM;
+	call->pages = kvcalloc(count, sizeof(*call->pages), GFP_KERNEL);
+	if (!call->pages) {
+		rpcrdma_svc_call_free(call);
+		return -ENOMEM;
+	}
+	svc->partial = call;
+	return 0;
+}
+
+static int rpcrdma_svc_wait(struct rpcrdma_svc *svc,
+			    struct rpcrdma_svc_call *call)
+{
+	if (call->unreduced > svc->max_call || !call->unreduced)
+		return -EPROTO;
+	spin_lock(&svc->lock);
+	list_add_tail(&call->link, &svc->waiting);
+	spin_unlock(&svc->lock);
+	rpcrdma_svc_relax(svc);
+	return 0;
+}
+
+static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
+				const struct rpcrdma_rx *rx,
+				struct rpcrdma_recv *recv,
+				enum rpcrdma_recv_verdict *verdict)
+{
+	struct rpcrdma_svc_call *call;
+	int rc;
+
+	if (!rx->stream_offset && !svc->partial) {
+		rc = rpcrdma_svc_begin(svc, rx);
+		if (rc)
+			return rc;
+	}
+	call = svc->partial;
+	if (!call)
+		return -EPROTO;
+	rc = rpcrdma_svc_append(svc, call, rx, recv);
+	if (rc)
+		return rc;
+
+	/* Whoever makes call_memory fall below the bound looks at the list. */
+	spin_lock(&svc->lock);
+	if (svc->call_memory >= RPCRDMA_SVC_CALL_MEMORY) {
+		list_add_tail(&recv->link, &svc->held);
+		*verdict = RPCRDMA_RECV_KEEP;
+	}
+	spin_unlock(&svc->lock);
+	if (!rx->last)
+		return 0;
+
+	rpcrdma_svc_call_complete(call, rx);
+	if (rpcrdma_svc_call_has_reads(call)) {
+		rc = rpcrdma_svc_wait(svc, call);
+		if (rc)
+			return rc;
+		svc->partial = NULL;
+		return 0;
+	}
+	svc->partial = NULL;
+	rpcrdma_svc_call_ready(svc, call);
+	return 0;
+}
+
+static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv,
+			      enum rpcrdma_recv_verdict *verdict)
+{
+	struct rpcrdma_svc_call *call;
+	int rc;
+
+	if (rx->payload.length > svc->max_call)
+		return -EPROTO;
+	call = rpcrdma_svc_call_alloc(svc, rx);
+	if (!call)
+		return -ENOMEM;
+	call->recv = recv;
+	call->payload = rx->payload;
+	rpcrdma_svc_call_complete(call, rx);
+	if (rpcrdma_svc_call_has_reads(call)) {
+		rc = rpcrdma_svc_wait(svc, call);
+		if (rc) {
+			rpcrdma_svc_call_free(call);
+			return rc;
+		}
+	} else {
+		call->length = rx->payload.length;
+		rpcrdma_svc_call_ready(svc, call);
+	}
+	*verdict = RPCRDMA_RECV_KEEP;
+	return 0;
+}
+
+/**
+ * rpcrdma_svc_payload - octets of an RPC message have come
+ * @conn: the connection
+ * @rx: what they are
+ * @recv: where they are
+ * @invalidated: a server registers no memory that could be
+ *
+ * Context: the Receive handler. May sleep.
+ *
+ * Return: what becomes of @recv.
+ */
+enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
+					      const struct rpcrdma_rx *rx,
+					      struct rpcrdma_recv *recv,
+					      u32 invalidated)
+{
+	enum rpcrdma_recv_verdict verdict = RPCRDMA_RECV_DONE;
+	struct rpcrdma_svc *svc = conn->context;
+	unsigned int nofs;
+	int rc;
+
+	/* Octets may be missing once a Call could not be placed. */
+	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
+		return RPCRDMA_RECV_DONE;
+	if (rx->dir != RPCRDMA_CALL) {
+		rpcrdma_svc_bc_reply(conn, rx, recv);
+		return RPCRDMA_RECV_DONE;
+	}
+
+	/* Reclaim could wait for an NFS WRITE that only this thread can take. */
+	nofs = memalloc_nofs_save();
+	if (rx->last && !rx->stream_offset)
+		rc = rpcrdma_svc_single(svc, rx, recv, &verdict);
+	else
+		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
+	memalloc_nofs_restore(nofs);
+	/* The client will send the Call again, by another connection. */
+	if (rc)
+		rpcrdma_conn_lost(conn, rc == -ENOMEM ? "no memory for a Call" :
+				  "Call cannot be placed");
+	return verdict;
+}
+
+/**
+ * rpcrdma_svc_abandon - the rest of a continued message will not come
+ * @conn: the connection
+ * @dir: which message
+ *
+ * Context: the Receive handler. May sleep.
+ */
+void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir)
+{
+	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_call *call = svc->partial;
+	unsigned int nofs;
+
+	if (dir != RPCRDMA_CALL || !call)
+		return;
+	svc->partial = NULL;
+	rpcrdma_svc_call_drop(svc, call);
+	nofs = memalloc_nofs_save();
+	rpcrdma_svc_relax(svc);
+	memalloc_nofs_restore(nofs);
+}
+
+/**
+ * rpcrdma_svc_drop_calls - free Calls that nobody picked up
+ * @svc: its connection is destroyed, and all Receives with it
+ *
+ * Context: Process context.
+ */
+void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
+{
+	struct rpcrdma_svc_call *call, *next;
+
+	list_splice_init(&svc->waiting, &svc->ready);
+	list_for_each_entry_safe(call, next, &svc->ready, link)
+		rpcrdma_svc_call_free(call);
+	if (svc->partial)
+		rpcrdma_svc_call_free(svc->partial);
+}
+
+/* ------------------------------------------------------------------ */
+/* nfsd threads                                                       */
+/* ------------------------------------------------------------------ */
+
+/* Move the octets of @call to @rqstp's pages. */
+static void rpcrdma_svc_move(struct svc_rqst *rqstp,
+			     struct rpcrdma_svc_call *call)
+{
+	u32 count = rpcrdma_svc_page_count(call->length);
+
+	if (call->recv) {
+		rpcrdma_svc_copy_in(rqstp->rq_pages, 0, call->recv->buf +
+				    call->payload.offset, call->length);
+	} else {
+		release_pages(rqstp->rq_pages, count);
+		memcpy(rqstp->rq_pages, call->pages,
+		       count * sizeof(*call->pages));
+		kvfree(call->pages);
+		call->pages = NULL;
+		call->n_pages = 0;
+	}
+	rqstp->rq_respages = &rqstp->rq_pages[count];
+	rqstp->rq_next_page = rqstp->rq_respages + 1;
+}
+
+/* The first page is the head, all others follow; as TCP does it. */
+static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp, u32 length)
+{
+	struct xdr_buf *arg = &rqstp->rq_arg;
+
+	arg->head[0].iov_base = page_address(rqstp->rq_pages[0]);
+	arg->head[0].iov_len = min_t(u32, length, PAGE_SIZE);
+	arg->pages = &rqstp->rq_pages[1];
+	arg->page_base = 0;
+	arg->page_len = length - arg->head[0].iov_len;
+	arg->tail[0].iov_base = NULL;
+	arg->tail[0].iov_len = 0;
+	arg->len = length;
+	arg->buflen = length;
+}
+
+/**
+ * rpcrdma_svc_recvfrom - an nfsd thread wants a Call
+ * @rqstp: where it goes
+ *
+ * Context: Process context. May sleep, but waits for no other party.
+ *
+ * Return: the size of the Call, zero if there is none.
+ */
+int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
+{
+	struct svc_xprt *xprt = rqstp->rq_xprt;
+	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
+	struct rpcrdma_svc_call *call;
+	bool relax = false;
+
+	/* Nothing for svc_xprt_release() to free if there is no Call. */
+	rqstp->rq_respages = rqstp->rq_pages;
+	rqstp->rq_next_page = rqstp->rq_respages;
+	rqstp->rq_xprt_ctxt = NULL;
+
+	spin_lock(&svc->lock);
+	call = list_first_entry_or_null(&svc->ready, struct rpcrdma_svc_call,
+					link);
+	if (call) {
+		list_del_init(&call->link);
+		svc->n_ready--;
+		svc->call_memory -= call->n_pages << PAGE_SHIFT;
+		relax = call->n_pages || (list_empty(&svc->ready) &&
+					  !list_empty(&svc->waiting));
+	}
+	if (list_empty(&svc->ready))
+		clear_bit(XPT_DATA, &xprt->xpt_flags);
+	spin_unlock(&svc->lock);
+	/* Another thread may take the next one meanwhile. */
+	svc_xprt_received(xprt);
+	if (!call)
+		return 0;
+
+	rpcrdma_svc_move(rqstp, call);
+	if (call->recv)
+		rpcrdma_conn_recv_put(svc->conn, call->recv);
+	call->recv = NULL;
+	if (relax)
+		rpcrdma_svc_relax(svc);
+
+	rpcrdma_svc_fill_arg(rqstp, call->length);
+	rqstp->rq_xprt_ctxt = call;
+	rqstp->rq_prot = IPPROTO_MAX;
+	svc_xprt_copy_addrs(rqstp, xprt);
+	set_bit(RQ_SECURE, &rqstp->rq_flags);
+	if (test_bit(XPT_LOCAL, &xprt->xpt_flags))
+		set_bit(RQ_LOCAL, &rqstp->rq_flags);
+	else
+		clear_bit(RQ_LOCAL, &rqstp->rq_flags);
+	return rqstp->rq_arg.len;
+}
+
+/**
+ * rpcrdma_svc_release_ctxt - a Call is over
+ * @xprt: its transport
+ * @ctxt: what rpcrdma_svc_recvfrom() left in rq_xprt_ctxt, or NULL; between
+ *	the two it may have been in a deferred request
+ *
+ * Context: Process context.
+ */
+void rpcrdma_svc_release_ctxt(struct svc_xprt *xprt, void *ctxt)
+{
+	if (ctxt)
+		rpcrdma_svc_call_free(ctxt);
+}
+
+/**
+ * rpcrdma_svc_calls_init - prepare for Calls
+ *
+ * Return: 0 or %-ENOMEM.
+ */
+int rpcrdma_svc_calls_init(void)
+{
+	rpcrdma_svc_calls = KMEM_CACHE(rpcrdma_svc_call, 0);
+	return rpcrdma_svc_calls ? 0 : -ENOMEM;
+}
+
+/** rpcrdma_svc_calls_exit - no Call is left */
+void rpcrdma_svc_calls_exit(void)
+{
+	kmem_cache_destroy(rpcrdma_svc_calls);
+}

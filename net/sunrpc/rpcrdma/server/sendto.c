@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * From nfsd's results to Replies.
+ *
+ * A Reply owns the pages of its results from here on, so the nfsd thread is
+ * free at once: neither credits nor RDMA Writes make it wait. Results that the
+ * client wants in Write chunks go ahead of the first Send in the same chain of
+ * Work Requests; the connection tells when the last Send is posted or, with
+ * RDMA Writes, has completed, and the pages are freed then.
+ *
+ * Bounds. A client that returns no credits makes Replies pile up. From
+ * RPCRDMA_SVC_REPLIES of them or RPCRDMA_SVC_REPLY_MEMORY octets on, no nfsd
+ * thread picks up another Call of this connection. Threads that are at work by
+ * then add one Reply each.
+ */
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/svcauth.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "server.h"
+
+/**
+ * struct rpcrdma_svc_reply - a Reply on its way out
+ * @tm: the message
+ * @svc: the connection
+ * @xdr: its octets, in @pages
+ * @plan: how it travels
+ * @rw: RDMA Writes, or NULL
+ * @memory: octets accounted for it
+ * @n_pages: length of @pages
+ * @pages: what the octets are in
+ */
+struct rpcrdma_svc_reply {
+	struct rpcrdma_txmsg tm;
+	struct rpcrdma_svc *svc;
+	struct xdr_buf xdr;
+	struct rpcrdma_reply_plan plan;
+	struct rpcrdma_svc_rw *rw;
+	u32 memory;
+	u32 n_pages;
+	struct page *pages[];
+};
+
+static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
+{
+	return READ_ONCE(svc->replies) >= RPCRDMA_SVC_REPLIES ||
+	       READ_ONCE(svc->reply_memory) >= RPCRDMA_SVC_REPLY_MEMORY;
+}
+
+/**
+ * rpcrdma_svc_has_wspace - may a Call be picked up
+ * @xprt: the connection
+ *
+ * Return: 0 while too many Replies wait.
+ */
+int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
+{
+	/*
+	 * The caller has set or cleared a bit in xpt_flags before. Pairs with
+	 * the barrier in rpcrdma_svc_reply_free(): if this finds no room, that
+	 * finds the bits as they are now, and enqueues.
+	 */
+	smp_mb();
+	return !rpcrdma_svc_replies_full(rpcrdma_svc_of(xprt));
+}
+
+static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
+{
+	struct rpcrdma_svc *svc = reply->svc;
+	bool full;
+
+	if (reply->rw)
+		rpcrdma_svc_rw_free(reply->rw);
+
+	spin_lock(&svc->lock);
+	full = rpcrdma_svc_replies_full(svc);
+	WRITE_ONCE(svc->replies, svc->replies - 1);
+	WRITE_ONCE(svc->reply_memory, svc->reply_memory - reply->memory);
+	full = full && !rpcrdma_svc_replies_full(svc);
+	spin_unlock(&svc->lock);
+
+	release_pages(reply->pages, reply->n_pages);
+	kfree(reply);
+	if (full) {
+		/* Pairs with the one in rpcrdma_svc_has_wspace(). */
+		smp_mb();
+		svc_xprt_enqueue(&svc->xprt);
+	}
+}
+
+static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
+{
+	struct rpcrdma_svc_reply *reply = container_of(tm,
+						struct rpcrdma_svc_reply, tm);
+	struct rpcrdma_svc *svc = reply->svc;
+
+	/* A Reply that cannot be sent: the client has to ask again. */
+	if (status)
+		rpcrdma_conn_lost(svc->conn, "Reply not sent");
+	rpcrdma_svc_reply_free(reply);
+}
+
+static struct ib_send_wr *rpcrdma_svc_reply_chain(struct rpcrdma_txmsg *tm,
+						  struct ib_send_wr *next)
+{
+	struct rpcrdma_svc_reply *reply = container_of(tm,
+						struct rpcrdma_svc_reply, tm);
+
+	return rpcrdma_svc_rw_chain(reply->rw, NULL, next);
+}
+
+/* The pages of the results leave @rqstp and become the Reply's. */
+static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
+{
+	u32 count = rqstp->rq_next_page - rqstp->rq_respages;
+	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
+	struct rpcrdma_svc_reply *reply;
+	u32 first;
+
+	reply = kmalloc(struct_size(reply, pages, count), GFP_KERNEL);
+	if (!reply)
+		return NULL;
+	memset(&reply->tm, 0, sizeof(reply->tm));
+	INIT_LIST_HEAD(&reply->tm.link);
+	reply->svc = svc;
+	reply->rw = NULL;
+	reply->xdr = rqstp->rq_res;
+	if (reply->xdr.page_len) {
+		first = rqstp->rq_res.pages - rqstp->rq_respages;
+		reply->xdr.pages = &reply->pages[first];
+	}
+
+	reply->n_pages = count;
+	memcpy(reply->pages, rqstp->rq_respages,
+	       count * sizeof(*reply->pages));
+	memset(rqstp->rq_respages, 0, count * sizeof(*reply->pages));
+	/* Nothing is left for svc_xprt_release() to free. */
+	rqstp->rq_next_page = rqstp->rq_respages;
+
+	reply->memory = count << PAGE_SHIFT;
+	spin_lock(&svc->lock);
+	WRITE_ONCE(svc->replies, svc->replies + 1);
+	WRITE_ONCE(svc->reply_memory, svc->reply_memory + reply->memory);
+	spin_unlock(&svc->lock);
+	return reply;
+}
+
+/* Integrity and privacy cover the results where they are (D9). */
+static bool rpcrdma_svc_reducible(const struct svc_rqst *rqstp)
+{
+	u32 flavor = rqstp->rq_cred.cr_flavor;
+
+	return flavor < RPC_AUTH_GSS || flavor == RPC_AUTH_TLS ||
+	       flavor == RPC_AUTH_GSS_KRB5;
+}
+
+static bool rpcrdma_svc_word_is(const struct xdr_buf *xdr, u32 offset,
+				u32 value)
+{
+	__be32 word;
+
+	return !read_bytes_from_xdr_buf(xdr, offset, &word, sizeof(word)) &&
+	       word == cpu_to_be32(value);
+}
+
+/*
+ * A result is the content of a variable-length opaque, so its length is the
+ * word in front of it. nfsd's READLINK of NFSv4 names the place of that word
+ * instead of the next one; what came of that is corrected here. Anything else
+ * stays in the Payload stream, with all that follows.
+ */
+static u32 rpcrdma_svc_results(const struct svc_rqst *rqstp,
+			       struct rpcrdma_svc_call *call,
+			       const struct xdr_buf *xdr)
+{
+	struct rpcrdma_range *r;
+	u32 i;
+
+	if (!call->chunks.n_writes || !rpcrdma_svc_reducible(rqstp))
+		return 0;
+	for (i = 0; i < call->n_results; i++) {
+		r = &call->results[i];
+		if (r->offset >= XDR_UNIT &&
+		    rpcrdma_svc_word_is(xdr, r->offset - XDR_UNIT, r->length))
+			continue;
+		if (!rpcrdma_svc_word_is(xdr, r->offset, r->length))
+			break;
+		r->offset += XDR_UNIT;
+	}
+	return i;
+}
+
+static void rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
+				   struct rpcrdma_svc_call *call,
+				   struct rpcrdma_svc_reply *reply)
+{
+	u32 n_results = rpcrdma_svc_results(rqstp, call, &reply->xdr);
+	struct rpcrdma_conn *conn = reply->svc->conn;
+	struct rpcrdma_reply_plan *plan = &reply->plan;
+	u32 i;
+
+	spin_lock(&conn->lock);
+	rpcrdma_plan_reply(&conn->session, &call->chunks, reply->xdr.len,
+			   call->results, n_results, plan);
+	if (!plan->errcode) {
+		conn->stats.write_chunks += plan->n_removed;
+		for (i = 0; i < plan->n_jobs; i++)
+			conn->stats.write_chunk_bytes +=
+						plan->jobs[i].source.length;
+	}
+	spin_unlock(&conn->lock);
+}
+
+static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply)
+{
+	const struct rpcrdma_reply_plan *plan = &reply->plan;
+	const struct rpcrdma_write_job *job;
+	u32 i, octets = 0;
+	int rc;
+
+	for (i = 0; i < plan->n_jobs; i++)
+		octets += plan->jobs[i].source.length;
+	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, DMA_TO_DEVICE,
+					 plan->n_jobs, octets);
+	if (!reply->rw)
+		return -ENOMEM;
+	for (i = 0; i < plan->n_jobs; i++) {
+		job = &plan->jobs[i];
+		rc = rpcrdma_svc_rw_xdr(reply->rw, &reply->xdr, &job->source,
+					job->target.handle, job->target.offset);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Handles are invalidated only for a peer that can cope with it. */
+static u32 rpcrdma_svc_invalidate(const struct rpcrdma_svc *svc,
+				  const struct rpcrdma_svc_call *call)
+{
+	if (!svc->remote_inv || (call->vers == 1 && !svc->peer.remote_inv))
+		return 0;
+	return call->inv_handle;
+}
+
+static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
+				  const struct rpcrdma_svc_call *call)
+{
+	const struct rpcrdma_reply_plan *plan = &reply->plan;
+	struct rpcrdma_txmsg *tm = &reply->tm;
+	int rc;
+
+	if (plan->n_jobs) {
+		rc = rpcrdma_svc_reply_writes(reply);
+		if (rc)
+			return rc;
+		tm->chain = rpcrdma_svc_reply_chain;
+		tm->chain_cost = reply->rw->cost;
+		tm->hold = true;
+	}
+	tm->msg.xid = call->xid;
+	tm->msg.dir = RPCRDMA_REPLY;
+	tm->msg.length = plan->stream_length;
+	if (plan->chunks.n_writes || plan->chunks.has_reply)
+		tm->msg.chunks = &plan->chunks;
+	tm->xdr = &reply->xdr;
+	tm->removed = plan->removed;
+	tm->n_removed = plan->n_removed;
+	tm->invalidate = rpcrdma_svc_invalidate(reply->svc, call);
+	tm->done = rpcrdma_svc_reply_done;
+	return rpcrdma_conn_send(reply->svc->conn, tm);
+}
+
+/**
+ * rpcrdma_svc_sendto - nfsd has the results of a Call
+ * @rqstp: the Call and its results
+ *
+ * Context: Process context. May sleep, but waits for no other party.
+ *
+ * Return: 0, or a negative errno; the connection is lost then.
+ */
+int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
+{
+	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
+	struct rpcrdma_svc_call *call = rqstp->rq_xprt_ctxt;
+	struct rpcrdma_svc_reply *reply;
+	const struct rpcrdma_reply_plan *plan;
+	int rc = -ENOTCONN;
+
+	if (svc_xprt_is_dead(&svc->xprt) || !call)
+		goto out_lost;
+	reply = rpcrdma_svc_reply_alloc(rqstp);
+	if (!reply) {
+		rc = -ENOMEM;
+		goto out_lost;
+	}
+
+	rpcrdma_svc_reply_plan(rqstp, call, reply);
+	plan = &reply->plan;
+	if (plan->errcode) {
+		rpcrdma_conn_refuse(svc->conn, call->xid, plan->errcode,
+				    plan->index, plan->needed);
+		rpcrdma_svc_reply_free(reply);
+		return 0;
+	}
+
+	rc = rpcrdma_svc_reply_send(reply, call);
+	if (rc) {
+		rpcrdma_svc_reply_free(reply);
+		goto out_lost;
+	}
+	return 0;
+
+out_lost:
+	rpcrdma_conn_lost(svc->conn, rc == -ENOMEM ? "no memory for a Reply" :
+			  "Reply not possible");
+	return rc;
+}
+
+/**
+ * rpcrdma_svc_result_payload - a DDP-eligible result is at hand
+ * @rqstp: the Call
+ * @offset: where it is in the Reply
+ * @length: octets without XDR roundup
+ *
+ * Results come in the order of the Reply. An offset that does not grow means
+ * that the Reply is being encoded anew, after a deferral.
+ *
+ * Return: 0.
+ */
+int rpcrdma_svc_result_payload(struct svc_rqst *rqstp, unsigned int offset,
+			       unsigned int length)
+{
+	struct rpcrdma_svc_call *call = rqstp->rq_xprt_ctxt;
+	struct rpcrdma_range *r;
+
+	if (!call)
+		return 0;
+	if (call->n_results && offset <= call->results[call->n_results - 1].offset)
+		call->n_results = 0;
+	/* Further ones stay in the Payload stream. */
+	if (call->n_results == RPCRDMA_MAX_CHUNKS)
+		return 0;
+	r = &call->results[call->n_results++];
+	r->offset = offset;
+	r->length = length;
+	return 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Server side: the svc_xprt class "rdma".
+ *
+ * A listener turns connection requests into struct rpcrdma_svc, one for each
+ * connection. Its Receive handler builds Calls (recvfrom.c); nfsd threads pick
+ * them up, and leave their Replies to the connection (sendto.c).
+ */
+#ifndef _RPCRDMA_SERVER_H
+#define _RPCRDMA_SERVER_H
+
+#include <linux/list.h>
+#include <linux/sunrpc/svc.h>
+#include <linux/sunrpc/svc_xprt.h>
+#include <linux/workqueue.h>
+
+#include "../params.h"
+#include "../verbs/verbs.h"
+
+/**
+ * struct rpcrdma_listener - a bound address
+ * @xprt: what nfsd knows
+ * @cm_id: the listening one, NULL while there is none; detach and @listen
+ *	exclude each other
+ * @listen: replaces @cm_id after its device went or changed its address
+ * @lock: guards the following
+ * @pending: connections nobody has accepted yet
+ * @n_pending: how many
+ * @closed: no more of them
+ */
+struct rpcrdma_listener {
+	struct svc_xprt xprt;
+	struct rdma_cm_id *cm_id;
+	struct delayed_work listen;
+
+	spinlock_t lock;	/* see above */
+	struct list_head pending;
+	u32 n_pending;
+	bool closed;
+};
+
+/**
+ * struct rpcrdma_svc - a connection that a client opened
+ * @xprt: what nfsd knows
+ * @conn: the connection, NULL until accepted
+ * @cm_id: until @conn takes it over
+ * @listener: where it came in, until accepted
+ * @pending: link in the listener's list
+ * @gone: the client gave up before it was accepted
+ * @peer: the client's private data (RFC 8797)
+ * @initiator_depth: RDMA Reads that the client lets us have under way
+ * @remote_inv: this device can send with invalidate
+ * @max_call: octets of the largest Call that nfsd's page arrays can hold
+ * @release: frees everything from a context that may sleep
+ * @bc: transport of callbacks, or NULL; set once
+ * @partial: the Call being assembled; belongs to the Receive handler
+ * @lock: guards the following; nothing is taken inside it
+ * @ready: Calls that nfsd may pick up
+ * @waiting: Calls whose RDMA Reads cannot start yet
+ * @held: Receives kept back because @call_memory is at its bound
+ * @reading: Calls whose RDMA Reads are under way
+ * @n_ready: length of @ready
+ * @call_memory: octets of pages owned by Calls
+ * @replies: Replies not yet done
+ * @reply_memory: octets of pages owned by them
+ */
+struct rpcrdma_svc {
+	struct svc_xprt xprt;
+	struct rpcrdma_conn *conn;
+	struct rdma_cm_id *cm_id;
+	struct rpcrdma_listener *listener;
+	struct list_head pending;
+	bool gone;
+	struct rpcrdma_cm_private peer;
+	u8 initiator_depth;
+	bool remote_inv;
+	u32 max_call;
+	struct work_struct release;
+
+	struct rpc_xprt *bc;
+	struct rpcrdma_svc_call *partial;
+
+	spinlock_t lock;	/* see above */
+	struct list_head ready;
+	struct list_head waiting;
+	struct list_head held;
+	u32 reading;
+	u32 n_ready;
+	u32 call_memory;
+	u32 replies;
+	u32 reply_memory;
+};
+
+/**
+ * struct rpcrdma_svc_call - a Call, and what its Reply will need of it
+ * @link: list of struct rpcrdma_svc, while it is in one
+ * @svc: the connection
+ * @recv: the Receive that has its octets, or NULL
+ * @payload: where they are in @recv
+ * @pages: its octets, if they are not in @recv
+ * @n_pages: pages that are there
+ * @length: octets; of the Payload stream while Read chunks are missing
+ * @unreduced: octets with Read chunks
+ * @xid: host order
+ * @vers: protocol version it came by
+ * @inv_handle: handle that the Reply may invalidate, or zero
+ * @external: its Payload stream is in the Call chunk
+ * @n_results: used entries of @results
+ * @results: DDP-eligible results of the Reply
+ * @chunks: the chunk lists; valid only as far as the counts say
+ */
+struct rpcrdma_svc_call {
+	struct list_head link;
+	struct rpcrdma_svc *svc;
+	struct rpcrdma_recv *recv;
+	struct rpcrdma_range payload;
+	struct page **pages;
+	u32 n_pages;
+	u32 length;
+	u32 unreduced;
+	u32 xid;
+	u32 vers;
+	u32 inv_handle;
+	bool external;
+	u32 n_results;
+	struct rpcrdma_range results[RPCRDMA_MAX_CHUNKS];
+	struct rpcrdma_chunks chunks;
+};
+
+/**
+ * struct rpcrdma_svc_op - one RDMA Read or Write
+ * @ctx: its Work Requests
+ * @sgl: local memory
+ * @nents: elements of @sgl
+ */
+struct rpcrdma_svc_op {
+	struct rdma_rw_ctx ctx;
+	struct scatterlist *sgl;
+	u32 nents;
+};
+
+/**
+ * struct rpcrdma_svc_rw - the RDMA Reads of a Call, or the Writes of a Reply
+ * @conn: the connection
+ * @dir: DMA_FROM_DEVICE for Reads
+ * @cost: Work Requests
+ * @sgl: scatter elements of all operations
+ * @max_sge: how many there can be
+ * @n_sge: how many are used
+ * @max_ops: operations there can be
+ * @n_ops: operations there are
+ * @ops: the operations
+ */
+struct rpcrdma_svc_rw {
+	struct rpcrdma_conn *conn;
+	enum dma_data_direction dir;
+	u32 cost;
+	struct scatterlist *sgl;
+	u32 max_sge;
+	u32 n_sge;
+	u32 max_ops;
+	u32 n_ops;
+	struct rpcrdma_svc_op ops[];
+};
+
+static inline struct rpcrdma_svc *rpcrdma_svc_of(struct svc_xprt *xprt)
+{
+	return container_of(xprt, struct rpcrdma_svc, xprt);
+}
+
+/* listener.c */
+extern struct svc_xprt_class rpcrdma_svc_class;
+extern struct workqueue_struct *rpcrdma_svc_wq;
+int rpcrdma_server_init(void);
+void rpcrdma_server_exit(void);
+
+/* xprt.c */
+struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
+				      struct rdma_cm_id *cm_id,
+				      const struct rdma_conn_param *param);
+int rpcrdma_svc_accept(struct rpcrdma_svc *svc);
+void rpcrdma_svc_discard(struct svc_xprt *xprt);
+
+/* recvfrom.c */
+int rpcrdma_svc_calls_init(void);
+void rpcrdma_svc_calls_exit(void);
+int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp);
+void rpcrdma_svc_release_ctxt(struct svc_xprt *xprt, void *ctxt);
+enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
+					      const struct rpcrdma_rx *rx,
+					      struct rpcrdma_recv *recv,
+					      u32 invalidated);
+void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir);
+void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc);
+
+/* sendto.c */
+int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);
+int rpcrdma_svc_sendto(struct svc_rqst *rqstp);
+int rpcrdma_svc_result_payload(struct svc_rqst *rqstp, unsigned int offset,
+			       unsigned int length);
+
+/* backchannel.c */
+int rpcrdma_svc_bc_init(void);
+void rpcrdma_svc_bc_exit(void);
+void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
+			  const struct rpcrdma_rx *rx,
+			  const struct rpcrdma_recv *recv);
+void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
+			   const struct rpcrdma_rx *rx);
+
+/* rdma_rw.c */
+struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn,
+					    enum dma_data_direction dir,
+					    u32 max_ops, u32 octets);
+void rpcrdma_svc_rw_free(struct rpcrdma_svc_rw *rw);
+int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
+			 const struct rpcrdma_range *range, u32 handle,
+			 u64 address);
+int rpcrdma_svc_rw_xdr(struct rpcrdma_svc_rw *rw, const struct xdr_buf *xdr,
+		       const struct rpcrdma_range *range, u32 handle,
+		       u64 address);
+struct ib_send_wr *rpcrdma_svc_rw_chain(struct rpcrdma_svc_rw *rw,
+					struct ib_cqe *cqe,
+					struct ib_send_wr *next);
+
+#endif /* _RPCRDMA_SERVER_H */

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The life of a connection that a client opened.
+ *
+ * It begins on a listener's list, with nothing but a rdma_cm_id. Accepting
+ * gives it a struct rpcrdma_conn, which takes over the rdma_cm_id. Trouble at
+ * any time sets XPT_CLOSE; an nfsd thread then detaches it. The last reference
+ * to the svc_xprt goes when no nfsd thread works on one of its Calls any more;
+ * a work item then ends the connection, since that sleeps and must not run
+ * under the connection manager's own thread.
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
+#include <linux/sunrpc/xprt.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "server.h"
+
+static const struct svc_xprt_ops rpcrdma_svc_ops;
+
+/* Called by the connection, for the first sign of trouble. */
+static void rpcrdma_svc_lost(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_svc *svc = conn->context;
+
+	svc_xprt_deferred_close(&svc->xprt);
+}
+
+static void rpcrdma_svc_ready(struct rpcrdma_conn *conn)
+{
+}
+
+static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
+	.ready = rpcrdma_svc_ready,
+	.lost = rpcrdma_svc_lost,
+	.payload = rpcrdma_svc_payload,
+	.abandon = rpcrdma_svc_abandon,
+	.failed = rpcrdma_svc_bc_failed,
+};
+
+static void rpcrdma_svc_release(struct work_struct *work)
+{
+	struct rpcrdma_svc *svc = container_of(work, struct rpcrdma_svc,
+					       release);
+
+	if (svc->conn)
+		rpcrdma_conn_destroy(svc->conn);
+	else if (svc->cm_id)
+		rdma_destroy_id(svc->cm_id);
+	rpcrdma_svc_drop_calls(svc);
+	if (svc->bc)
+		xprt_put(svc->bc);
+	if (svc->conn)
+		rpcrdma_conn_put(svc->conn);
+	if (svc->listener)
+		svc_xprt_put(&svc->listener->xprt);
+	kfree(svc);
+}
+
+/**
+ * rpcrdma_svc_discard - end a transport that nfsd never got to see
+ * @xprt: a listener or a connection, with one reference
+ *
+ * Context: Process context, also that of a connection manager event.
+ */
+void rpcrdma_svc_discard(struct svc_xprt *xprt)
+{
+	/* svc_xprt_put() drops a module reference that nfsd would have got. */
+	__module_get(THIS_MODULE);
+	svc_xprt_put(xprt);
+}
+
+/**
+ * rpcrdma_svc_alloc - a connection to be accepted
+ * @listener: where it came in
+ * @cm_id: stays the caller's until rpcrdma_svc_accept() or the end of @svc
+ * @param: of the connection request
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: the connection, with one reference, or NULL.
+ */
+struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
+				      struct rdma_cm_id *cm_id,
+				      const struct rdma_conn_param *param)
+{
+	struct rdma_addr *addr = &cm_id->route.addr;
+	struct rpcrdma_svc *svc;
+	struct sockaddr *sap;
+
+	svc = kzalloc_node(sizeof(*svc), GFP_KERNEL,
+			   ibdev_to_node(cm_id->device));
+	if (!svc)
+		return NULL;
+	svc_xprt_init(listener->xprt.xpt_net, &rpcrdma_svc_class, &svc->xprt,
+		      listener->xprt.xpt_server);
+	svc->xprt.xpt_ops = &rpcrdma_svc_ops;
+	set_bit(XPT_CONG_CTRL, &svc->xprt.xpt_flags);
+	svc->cm_id = cm_id;
+	svc_xprt_get(&listener->xprt);
+	svc->listener = listener;
+	INIT_LIST_HEAD(&svc->pending);
+	INIT_WORK(&svc->release, rpcrdma_svc_release);
+	spin_lock_init(&svc->lock);
+	INIT_LIST_HEAD(&svc->ready);
+	INIT_LIST_HEAD(&svc->waiting);
+	INIT_LIST_HEAD(&svc->held);
+
+	if (!rpcrdma_cm_private_decode(param->private_data,
+				       param->private_data_len, &svc->peer))
+		svc->peer.remote_inv = false;
+	svc->initiator_depth = param->initiator_depth;
+
+	sap = (struct sockaddr *)&addr->src_addr;
+	svc_xprt_set_local(&svc->xprt, sap, svc_addr_len(sap));
+	sap = (struct sockaddr *)&addr->dst_addr;
+	svc_xprt_set_remote(&svc->xprt, sap, svc_addr_len(sap));
+	if (rpc_cmp_addr((struct sockaddr *)&addr->src_addr, sap))
+		set_bit(XPT_LOCAL, &svc->xprt.xpt_flags);
+
+	/*
+	 * The client's port differs after each reconnect. nfsd's duplicate
+	 * request cache, which compares addresses, has to find the Calls of
+	 * the connection before.
+	 */
+	rpc_set_port((struct sockaddr *)&svc->xprt.xpt_remote, 0);
+	return svc;
+}
+
+/* Events of a connection that is being accepted, or has been. */
+static int rpcrdma_svc_event(struct rdma_cm_id *cm_id,
+			     struct rdma_cm_event *event)
+{
+	struct rpcrdma_svc *svc = cm_id->context;
+
+	trace_rpcrdma_cm(cm_id, event);
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		rpcrdma_conn_lost(svc->conn, rdma_event_msg(event->event));
+	}
+	return 0;
+}
+
+static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
+{
+	struct rpcrdma_conn_attr attr = {
+		.ops = &rpcrdma_svc_conn_ops,
+		.context = svc,
+		.config = {
+			.role = RPCRDMA_ROLE_SERVER,
+			.window = RPCRDMA_DEF_WINDOW,
+			.max_message = svc->max_call,
+			.max_read_chunks = RPCRDMA_MAX_CHUNKS,
+			.max_write_chunks = RPCRDMA_MAX_CHUNKS,
+			.first_xid = get_random_u32(),
+			.local = {
+				.send_size = RPCRDMA_DEF_INLINE,
+				.recv_size = RPCRDMA_DEF_INLINE,
+				.max_segment_size = RPCRDMA_MAX_PAYLOAD,
+				.max_segments = RPCRDMA_MAX_SEGMENTS,
+				.reverse = RPCRDMA_RVRSDIR_NONE,
+			},
+		},
+		.send_ring = RPCRDMA_SEND_RING,
+		.rw_ctxs = RPCRDMA_SVC_RW_CTXS,
+		.rw_pages = RPCRDMA_SVC_RW_PAGES,
+	};
+	struct rpcrdma_conn *conn;
+
+	conn = rpcrdma_conn_create(svc->cm_id, &attr);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	svc->conn = conn;
+	svc->cm_id = NULL;
+	return 0;
+}
+
+/**
+ * rpcrdma_svc_accept - let a client in
+ * @svc: off its listener's list
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: 0 or a negative errno; the caller then discards @svc.
+ */
+int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
+{
+	const struct ib_device_attr *attrs = &svc->cm_id->device->attrs;
+	struct rdma_cm_id *cm_id = svc->cm_id;
+	const struct rpcrdma_cm_private mine = {
+		.send_size = RPCRDMA_DEF_INLINE,
+		.recv_size = RPCRDMA_DEF_INLINE,
+	};
+	u8 private[RPCRDMA_CM_PRIVATE_SIZE];
+	struct rdma_conn_param param = {
+		.private_data = private,
+		.private_data_len = sizeof(private),
+		.initiator_depth = min_t(u32, svc->initiator_depth,
+					 attrs->max_qp_init_rd_atom),
+	};
+	int rc;
+
+	/* A client without room for RDMA Reads can send no large argument. */
+	if (!param.initiator_depth)
+		return -EINVAL;
+	if (!rdma_protocol_iwarp(cm_id->device, cm_id->port_num) &&
+	    !rdma_ib_or_roce(cm_id->device, cm_id->port_num))
+		return -EPROTONOSUPPORT;
+	svc->remote_inv = attrs->device_cap_flags &
+			  IB_DEVICE_MEM_MGT_EXTENSIONS;
+	svc->max_call = min_t(u32, RPCRDMA_MAX_MESSAGE,
+			      svc->xprt.xpt_server->sv_max_mesg);
+
+	rc = rpcrdma_svc_create_conn(svc);
+	if (rc)
+		return rc;
+	rpcrdma_cm_private_encode(&mine, private);
+
+	/* Events up to here went to the listener's handler. */
+	rdma_lock_handler(cm_id);
+	rc = -ECONNABORTED;
+	if (!svc->gone) {
+		cm_id->event_handler = rpcrdma_svc_event;
+		rc = rdma_accept(cm_id, &param);
+	}
+	rdma_unlock_handler(cm_id);
+	if (rc)
+		return rc;
+
+	/* Only the listener's handler needed it. */
+	svc_xprt_put(&svc->listener->xprt);
+	svc->listener = NULL;
+	return 0;
+}
+
+static void rpcrdma_svc_detach(struct svc_xprt *xprt)
+{
+	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
+
+	rdma_disconnect(svc->conn->cm_id);
+}
+
+static void rpcrdma_svc_free(struct svc_xprt *xprt)
+{
+	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
+
+	queue_work(rpcrdma_svc_wq, &svc->release);
+}
+
+static void rpcrdma_svc_kill_temp(struct svc_xprt *xprt)
+{
+}
+
+static const struct svc_xprt_ops rpcrdma_svc_ops = {
+	.xpo_has_wspace = rpcrdma_svc_has_wspace,
+	.xpo_recvfrom = rpcrdma_svc_recvfrom,
+	.xpo_sendto = rpcrdma_svc_sendto,
+	.xpo_result_payload = rpcrdma_svc_result_payload,
+	.xpo_release_ctxt = rpcrdma_svc_release_ctxt,
+	.xpo_detach = rpcrdma_svc_detach,
+	.xpo_free = rpcrdma_svc_free,
+	.xpo_kill_temp_xprt = rpcrdma_svc_kill_temp,
+};
