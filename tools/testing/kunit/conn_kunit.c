@@ -1,0 +1,701 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The connection layer over a real RDMA device: one connection to ourselves.
+ *
+ *	client conn ----- rdma_cm, rxe ----- server conn
+ *
+ * Each side keeps the octets of the last message that came, by direction.
+ */
+#include <kunit/test.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/unaligned.h>
+
+#include "params.h"
+#include "verbs/verbs.h"
+
+static char *addr = "192.0.2.1";
+module_param(addr, charp, 0444);
+MODULE_PARM_DESC(addr, "IPv4 address of an RDMA device of this machine");
+
+#define CONN_TIMEOUT	(20 * HZ)
+#define CONN_WINDOW	8
+#define CONN_MAX	SZ_1M
+
+struct conn_side {
+	struct rdma_cm_id *cm_id;
+	struct rpcrdma_conn *conn;
+	struct completion ready;
+	struct completion lost;
+	struct completion arrived;
+	atomic_t messages;
+	spinlock_t lock;	/* guards held */
+	struct list_head held;
+	bool hold;
+	u32 invalidated;
+	u32 length;
+	u8 *got;
+};
+
+struct conn_fixture {
+	struct rdma_cm_id *listener;
+	struct completion step;
+	struct conn_side client;
+	struct conn_side server;
+	u8 *stream;
+};
+
+struct conn_msg {
+	struct rpcrdma_txmsg tm;
+	struct xdr_buf xdr;
+	struct completion done;
+	int status;
+};
+
+static void conn_ready(struct rpcrdma_conn *conn)
+{
+	struct conn_side *side = conn->context;
+
+	complete(&side->ready);
+}
+
+static void conn_lost(struct rpcrdma_conn *conn)
+{
+	struct conn_side *side = conn->context;
+
+	complete_all(&side->lost);
+}
+
+static enum rpcrdma_recv_verdict conn_payload(struct rpcrdma_conn *conn,
+					      const struct rpcrdma_rx *rx,
+					      struct rpcrdma_recv *recv,
+					      u32 invalidated)
+{
+	struct conn_side *side = conn->context;
+
+	if (rx->stream_offset + rx->payload.length <= CONN_MAX)
+		memcpy(side->got + rx->stream_offset,
+		       recv->buf + rx->payload.offset, rx->payload.length);
+	side->length = rx->stream_length;
+	if (invalidated)
+		side->invalidated = invalidated;
+	if (rx->last) {
+		atomic_inc(&side->messages);
+		complete(&side->arrived);
+	}
+	if (!READ_ONCE(side->hold))
+		return RPCRDMA_RECV_DONE;
+	spin_lock(&side->lock);
+	list_add_tail(&recv->link, &side->held);
+	spin_unlock(&side->lock);
+	return RPCRDMA_RECV_KEEP;
+}
+
+/* Give back what was held, and hold no more. */
+static void conn_let_go(struct conn_side *side)
+{
+	struct rpcrdma_recv *recv;
+
+	WRITE_ONCE(side->hold, false);
+	spin_lock(&side->lock);
+	while ((recv = list_first_entry_or_null(&side->held,
+						struct rpcrdma_recv, link))) {
+		list_del_init(&recv->link);
+		spin_unlock(&side->lock);
+		rpcrdma_conn_recv_put(side->conn, recv);
+		spin_lock(&side->lock);
+	}
+	spin_unlock(&side->lock);
+}
+
+static void conn_abandon(struct rpcrdma_conn *conn, u32 dir)
+{
+}
+
+static void conn_failed(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx)
+{
+}
+
+static const struct rpcrdma_conn_ops conn_ops = {
+	.ready = conn_ready,
+	.lost = conn_lost,
+	.payload = conn_payload,
+	.abandon = conn_abandon,
+	.failed = conn_failed,
+};
+
+static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
+{
+	struct rpcrdma_conn_attr attr = {
+		.ops = &conn_ops,
+		.context = side,
+		.config = {
+			.role = role,
+			.window = CONN_WINDOW,
+			.max_message = CONN_MAX,
+			.max_read_chunks = RPCRDMA_MAX_CHUNKS,
+			.max_write_chunks = RPCRDMA_MAX_CHUNKS,
+			.first_xid = 1,
+			.ddp_threshold = RPCRDMA_DEF_THRESHOLD,
+			.local = {
+				.send_size = RPCRDMA_DEF_INLINE,
+				.recv_size = RPCRDMA_DEF_INLINE,
+				.max_segment_size = RPCRDMA_MAX_PAYLOAD,
+				.max_segments = RPCRDMA_MAX_SEGMENTS,
+				.reverse = RPCRDMA_RVRSDIR_GENL,
+			},
+		},
+		.send_ring = 16,
+		.max_mrs = 8,
+		.mr_pages = RPCRDMA_MR_PAGES,
+	};
+
+	return rpcrdma_conn_create(side->cm_id, &attr);
+}
+
+static int conn_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct conn_fixture *f = id->context;
+	struct conn_side *side = id == f->client.cm_id ? &f->client :
+				 &f->server;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		f->server.cm_id = id;
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		if (side->conn)
+			rpcrdma_conn_lost(side->conn, "disconnected");
+		return 0;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		/* The server's would wake the client's wait. */
+		if (side == &f->server)
+			return 0;
+		break;
+	default:
+		break;
+	}
+	complete(&f->step);
+	return 0;
+}
+
+static void conn_side_init(struct kunit *test, struct conn_side *side)
+{
+	init_completion(&side->ready);
+	init_completion(&side->lost);
+	init_completion(&side->arrived);
+	spin_lock_init(&side->lock);
+	INIT_LIST_HEAD(&side->held);
+	side->got = kvzalloc(CONN_MAX, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, side->got);
+}
+
+static void conn_wait(struct kunit *test, struct completion *c)
+{
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(c, CONN_TIMEOUT),
+			0UL);
+}
+
+static int conn_init(struct kunit *test)
+{
+	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	struct rdma_conn_param param = { .responder_resources = 1 };
+	int rc;
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	test->priv = f;
+	init_completion(&f->step);
+	conn_side_init(test, &f->client);
+	conn_side_init(test, &f->server);
+	f->stream = kvzalloc(CONN_MAX, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->stream);
+	get_random_bytes(f->stream, CONN_MAX);
+
+	sin.sin_addr.s_addr = in_aton(addr);
+	f->listener = rdma_create_id(&init_net, conn_cm_event, f, RDMA_PS_TCP,
+				     IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(f->listener));
+	KUNIT_ASSERT_EQ(test, rdma_bind_addr(f->listener,
+					     (struct sockaddr *)&sin), 0);
+	KUNIT_ASSERT_EQ(test, rdma_listen(f->listener, 1), 0);
+	sin.sin_port = ((struct sockaddr_in *)
+			&f->listener->route.addr.src_addr)->sin_port;
+
+	f->client.cm_id = rdma_create_id(&init_net, conn_cm_event, f,
+					 RDMA_PS_TCP, IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(f->client.cm_id));
+	KUNIT_ASSERT_EQ(test, rdma_resolve_addr(f->client.cm_id, NULL,
+						(struct sockaddr *)&sin, 5000),
+			0);
+	conn_wait(test, &f->step);
+	KUNIT_ASSERT_EQ(test, rdma_resolve_route(f->client.cm_id, 5000), 0);
+	conn_wait(test, &f->step);
+	f->client.conn = conn_make(&f->client, RPCRDMA_ROLE_CLIENT);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(f->client.conn));
+	KUNIT_ASSERT_EQ(test, rdma_connect(f->client.cm_id, &param), 0);
+	conn_wait(test, &f->step);
+	KUNIT_ASSERT_NOT_NULL(test, f->server.cm_id);
+	f->server.conn = conn_make(&f->server, RPCRDMA_ROLE_SERVER);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(f->server.conn));
+	param.responder_resources = 0;
+	param.initiator_depth = 1;
+	rdma_lock_handler(f->server.cm_id);
+	rc = rdma_accept(f->server.cm_id, &param);
+	rdma_unlock_handler(f->server.cm_id);
+	KUNIT_ASSERT_EQ(test, rc, 0);
+	conn_wait(test, &f->step);
+
+	rpcrdma_conn_pump(f->client.conn);
+	conn_wait(test, &f->client.ready);
+	conn_wait(test, &f->server.ready);
+	return 0;
+}
+
+static void conn_end(struct conn_side *side)
+{
+	if (!IS_ERR_OR_NULL(side->conn)) {
+		rpcrdma_conn_destroy(side->conn);
+		rpcrdma_conn_put(side->conn);
+	} else if (!IS_ERR_OR_NULL(side->cm_id)) {
+		rdma_destroy_id(side->cm_id);
+	}
+	side->conn = NULL;
+	side->cm_id = NULL;
+}
+
+static void conn_exit(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+
+	if (!f)
+		return;
+	conn_end(&f->client);
+	conn_end(&f->server);
+	if (!IS_ERR_OR_NULL(f->listener))
+		rdma_destroy_id(f->listener);
+	kvfree(f->client.got);
+	kvfree(f->server.got);
+	kvfree(f->stream);
+}
+
+static void conn_msg_done(struct rpcrdma_txmsg *tm, int status)
+{
+	struct conn_msg *m = container_of(tm, struct conn_msg, tm);
+
+	m->status = status;
+	complete(&m->done);
+}
+
+static struct conn_msg *conn_msg(struct kunit *test, u32 xid, u32 dir,
+				 u32 length)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	init_completion(&m->done);
+	INIT_LIST_HEAD(&m->tm.link);
+	put_unaligned_be32(xid, f->stream);
+	put_unaligned_be32(dir, f->stream + 4);
+	m->xdr.head[0].iov_base = f->stream;
+	m->xdr.head[0].iov_len = length;
+	m->xdr.len = length;
+	m->tm.msg.xid = xid;
+	m->tm.msg.dir = dir;
+	m->tm.msg.length = length;
+	m->tm.xdr = &m->xdr;
+	m->tm.done = conn_msg_done;
+	return m;
+}
+
+static void conn_exchange(struct kunit *test, struct conn_side *from,
+			  struct conn_side *to, u32 dir)
+{
+	static const u32 sizes[] = { 8, 100, 4096, 8100, 8160, 8192, 20000,
+				     65536, CONN_MAX };
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		m = conn_msg(test, i + 1, dir, sizes[i]);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(from->conn, &m->tm),
+				0);
+		conn_wait(test, &to->arrived);
+		conn_wait(test, &m->done);
+		KUNIT_EXPECT_EQ(test, m->status, 0);
+		KUNIT_EXPECT_EQ(test, to->length, sizes[i]);
+		KUNIT_EXPECT_EQ(test, memcmp(to->got, f->stream, sizes[i]), 0);
+	}
+}
+
+static void conn_carries_calls(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+}
+
+static void conn_carries_replies(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+}
+
+static void conn_carries_reverse_calls(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_CALL);
+}
+
+static void conn_waits_for_credit(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+	int i, seen;
+
+	f->server.hold = true;
+	for (i = 0; i < 2 * CONN_WINDOW; i++) {
+		m = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&m->tm), 0);
+	}
+	for (i = 0; i < CONN_WINDOW; i++)
+		conn_wait(test, &f->server.arrived);
+	msleep(200);
+	seen = atomic_read(&f->server.messages);
+	KUNIT_EXPECT_LE(test, seen, CONN_WINDOW);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+
+	/* The rest must come without anybody asking for it. */
+	conn_let_go(&f->server);
+	for (; i < 2 * CONN_WINDOW; i++)
+		conn_wait(test, &f->server.arrived);
+}
+
+static void conn_cancels_unsent(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m, *last = NULL;
+	int i;
+
+	f->server.hold = true;
+	for (i = 0; i < CONN_WINDOW + 4; i++) {
+		last = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&last->tm), 0);
+	}
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_cancel(f->client.conn,
+						    &last->tm));
+	KUNIT_EXPECT_FALSE(test, completion_done(&last->done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+
+	/* Half sent: nothing but the end of the connection can undo that. */
+	conn_let_go(&f->server);
+	for (i = 0; i < CONN_WINDOW + 3; i++)
+		conn_wait(test, &f->server.arrived);
+	f->server.hold = true;
+	m = conn_msg(test, 8, RPCRDMA_CALL, 16 * RPCRDMA_DEF_INLINE);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_cancel(f->client.conn, &m->tm));
+	conn_wait(test, &f->client.lost);
+}
+
+static void conn_ends_what_is_queued(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m[3];
+	int i;
+
+	f->server.hold = true;
+	for (i = 0; i < CONN_WINDOW; i++) {
+		m[0] = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&m[0]->tm), 0);
+	}
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		m[i] = conn_msg(test, 9, RPCRDMA_CALL, 64);
+		m[i]->tm.hold = i == 1;
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&m[i]->tm), 0);
+	}
+	conn_end(&f->client);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		KUNIT_EXPECT_TRUE(test, completion_done(&m[i]->done));
+		KUNIT_EXPECT_EQ(test, m[i]->status, -ENOTCONN);
+	}
+	conn_wait(test, &f->server.lost);
+}
+
+/* A message that no header can carry ends alone. */
+static void conn_reports_what_cannot_be_sent(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m = conn_msg(test, 5, RPCRDMA_CALL, 63);
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+}
+
+struct conn_raw {
+	struct ib_cqe cqe;
+	struct completion done;
+	enum ib_wc_status status;
+};
+
+static void conn_raw_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct conn_raw *raw = container_of(wc->wr_cqe, struct conn_raw, cqe);
+
+	raw->status = wc->status;
+	complete(&raw->done);
+}
+
+/* A Send that no session would make: @words as they are, host order. */
+static void conn_send_raw(struct kunit *test, const u32 *words, u32 length)
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->client.cm_id->device;
+	struct conn_raw raw = { .cqe.done = conn_raw_done };
+	struct ib_sge sge = { .length = length };
+	struct ib_send_wr wr = {
+		.wr_cqe = &raw.cqe,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+	__be32 *buf = kunit_kzalloc(test, 64, GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	for (i = 0; i < DIV_ROUND_UP(length, 4); i++)
+		buf[i] = cpu_to_be32(words[i]);
+	init_completion(&raw.done);
+	sge.lkey = f->client.conn->pd->local_dma_lkey;
+	sge.addr = ib_dma_map_single(device, buf, 64, DMA_TO_DEVICE);
+	KUNIT_ASSERT_FALSE(test, ib_dma_mapping_error(device, sge.addr));
+	KUNIT_EXPECT_EQ(test, ib_post_send(f->client.conn->qp, &wr, NULL), 0);
+	conn_wait(test, &raw.done);
+	ib_dma_unmap_single(device, sge.addr, 64, DMA_TO_DEVICE);
+	KUNIT_EXPECT_EQ(test, raw.status, IB_WC_SUCCESS);
+}
+
+/* What a bad message is answered with, counted as, and does not disturb. */
+static void conn_survives_bad_messages(struct kunit *test)
+{
+	static const struct {
+		u32 reason;
+		bool answered;
+		u32 length;
+		u32 words[12];
+	} bad[] = {
+		{ RPCRDMA_REASON_SHORT, false, 12, { 1, 2, 0 } },
+		{ RPCRDMA_REASON_HTYPE, true, 16, { 2, 2, 100, 99 } },
+		{ RPCRDMA_REASON_HTYPE, true, 20, { 3, 2, 100, 8, 0 } },
+		{ RPCRDMA_REASON_VERSION_MISMATCH, true, 28,
+		  { 4, 1, 100, 0, 0, 0, 0 } },
+		/* an optional-data discriminator of two */
+		{ RPCRDMA_REASON_XDR, true, 40,
+		  { 5, 2, 100, 10, 0, 2, 0, 0, 5, 0 } },
+		/* the message has another XID */
+		{ RPCRDMA_REASON_XID, true, 40,
+		  { 6, 2, 100, 10, 0, 0, 0, 0, 7, 0 } },
+		/* the message is a Reply */
+		{ RPCRDMA_REASON_DIRECTION, true, 40,
+		  { 8, 2, 100, 10, 0, 0, 0, 0, 8, 1 } },
+		/* more to come than anybody takes */
+		{ RPCRDMA_REASON_TOO_LARGE, true, 28,
+		  { 9, 2, 100, 9, 0x7ffffff8, 9, 0 } },
+		/* properties after the final ones */
+		{ RPCRDMA_REASON_CONTINUATION, true, 20, { 10, 2, 100, 7, 0 } },
+	};
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_stats *server = &f->server.conn->stats;
+	struct rpcrdma_stats *client = &f->client.conn->stats;
+	u64 refused, answers;
+	int i, wait;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		refused = server->rx_refused[bad[i].reason];
+		answers = client->rx_htype[RPCRDMA2_ERROR];
+		conn_send_raw(test, bad[i].words, bad[i].length);
+		for (wait = 0; wait < 200; wait++) {
+			if (READ_ONCE(client->rx_htype[RPCRDMA2_ERROR]) -
+			    answers == bad[i].answered &&
+			    READ_ONCE(server->rx_refused[bad[i].reason]) !=
+			    refused)
+				break;
+			msleep(20);
+		}
+		KUNIT_EXPECT_EQ_MSG(test, server->rx_refused[bad[i].reason],
+				    refused + 1, "case %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, client->rx_htype[RPCRDMA2_ERROR],
+				    answers + bad[i].answered, "case %d", i);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+}
+
+struct conn_chunk_call {
+	struct conn_msg *m;
+	struct list_head mrs;
+	struct rpcrdma_chunks chunks;
+};
+
+static struct conn_chunk_call *conn_the_chunk_call;
+
+static struct ib_send_wr *conn_chain(struct rpcrdma_txmsg *tm,
+				     struct ib_send_wr *next)
+{
+	return rpcrdma_frwr_chain(&conn_the_chunk_call->mrs, next);
+}
+
+/* A Call that offers one Write chunk of @length octets over @pages. */
+static struct conn_chunk_call *conn_offer(struct kunit *test,
+					  struct page **pages, u32 length)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_range range = { .offset = 100, .length = length };
+	struct conn_chunk_call *call;
+	int n;
+
+	call = kunit_kzalloc(test, sizeof(*call), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, call);
+	INIT_LIST_HEAD(&call->mrs);
+	n = rpcrdma_frwr_map(f->client.conn, &call->mrs, &range, pages, true,
+			     call->chunks.write_segs, RPCRDMA_MAX_SEGMENTS);
+	KUNIT_ASSERT_EQ(test, n, 1);
+	KUNIT_EXPECT_EQ(test, call->chunks.write_segs[0].length, length);
+	call->chunks.n_writes = 1;
+	call->chunks.n_write_segs = 1;
+	call->chunks.writes[0].count = 1;
+	call->m = conn_msg(test, 77, RPCRDMA_CALL, 64);
+	call->m->tm.msg.chunks = &call->chunks;
+	call->m->tm.msg.inv_handle = call->chunks.write_segs[0].handle;
+	call->m->tm.chain = conn_chain;
+	call->m->tm.chain_cost = 1;
+	conn_the_chunk_call = call;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &call->m->tm),
+			0);
+	conn_wait(test, &f->server.arrived);
+	return call;
+}
+
+static void conn_invalidates(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
+	struct page *pages[17];
+	struct conn_chunk_call *call;
+	struct conn_msg *reply;
+	u32 handle;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		pages[i] = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
+	}
+
+	/* By this side. */
+	call = conn_offer(test, pages, 65536);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
+	rpcrdma_frwr_put(f->client.conn, &call->mrs);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
+	rpcrdma_frwr_invalidate_wait(f->client.conn, &call->mrs);
+	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 0U);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_FREE], f->client.conn->n_mrs);
+
+	/* By the peer. */
+	call = conn_offer(test, pages, 65536);
+	handle = call->chunks.write_segs[0].handle;
+	reply = conn_msg(test, 77, RPCRDMA_REPLY, 64);
+	reply->tm.invalidate = handle;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &reply->tm),
+			0);
+	conn_wait(test, &f->client.arrived);
+	KUNIT_EXPECT_EQ(test, f->client.invalidated, handle);
+	rpcrdma_frwr_remote_inv(f->client.conn, &call->mrs, handle);
+	rpcrdma_frwr_put(f->client.conn, &call->mrs);
+	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+
+	/* By the end of the connection. */
+	call = conn_offer(test, pages, 65536);
+	conn_end(&f->client);
+	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		__free_page(pages[i]);
+}
+
+static void conn_distrusts_foreign_invalidation(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	LIST_HEAD(none);
+
+	rpcrdma_frwr_remote_inv(f->client.conn, &none, 0x1234);
+	conn_wait(test, &f->client.lost);
+}
+
+static void conn_pool_grows_to_its_bound(struct kunit *test)
+{
+	struct rpcrdma_range range = { .length = PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_segment seg;
+	struct page *page = alloc_page(GFP_KERNEL);
+	LIST_HEAD(mrs);
+	int i, rc;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	for (i = 0; i < 100 && f->client.conn->n_mrs < 8; i++) {
+		rc = rpcrdma_frwr_map(f->client.conn, &mrs, &range, &page,
+				      false, &seg, 1);
+		KUNIT_EXPECT_TRUE(test, rc == 1 || rc == -ENOBUFS);
+		if (rc < 0)
+			msleep(20);
+	}
+	do {
+		rc = rpcrdma_frwr_map(f->client.conn, &mrs, &range, &page,
+				      false, &seg, 1);
+	} while (rc == 1);
+	KUNIT_EXPECT_EQ(test, rc, -ENOBUFS);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, f->client.conn->n_mrs, 8U);
+	KUNIT_EXPECT_EQ(test, list_count_nodes(&mrs), 8UL);
+	rpcrdma_frwr_put(f->client.conn, &mrs);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mrs));
+	__free_page(page);
+}
+
+static struct kunit_case conn_cases[] = {
+	KUNIT_CASE(conn_carries_calls),
+	KUNIT_CASE(conn_carries_replies),
+	KUNIT_CASE(conn_carries_reverse_calls),
+	KUNIT_CASE(conn_waits_for_credit),
+	KUNIT_CASE(conn_cancels_unsent),
+	KUNIT_CASE(conn_ends_what_is_queued),
+	KUNIT_CASE(conn_reports_what_cannot_be_sent),
+	KUNIT_CASE(conn_survives_bad_messages),
+	KUNIT_CASE(conn_invalidates),
+	KUNIT_CASE(conn_distrusts_foreign_invalidation),
+	KUNIT_CASE(conn_pool_grows_to_its_bound),
+	{ }
+};
+
+static struct kunit_suite conn_suite = {
+	.name = "rpcrdma_conn",
+	.init = conn_init,
+	.exit = conn_exit,
+	.test_cases = conn_cases,
+};
+
+kunit_test_suite(conn_suite);

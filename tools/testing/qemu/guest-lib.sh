@@ -1,0 +1,157 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What a script that runs in a guest can call. Source it as
+#
+#	. "$GUEST_LIB"
+#
+# Topology, with --pair:
+#
+#	   client                                       server
+#	+-----------------------+            +-----------------------+
+#	| rxe0 on eth0          |  Ethernet  | rxe0 on eth0          |
+#	|   192.0.2.2/24        |------------|   192.0.2.1/24        |
+#	|   2001:db8::2/64      |  MTU 9000  |   2001:db8::1/64      |
+#	+-----------------------+            +-----------------------+
+#
+# and without:
+#
+#	   alone
+#	+-----------------------+
+#	| rxe0 on eth0          |   the guest mounts its own address; the
+#	|   192.0.2.1/24        |   packets never leave rxe0
+#	|   2001:db8::1/64      |
+#	+-----------------------+
+#
+# Set for the script: GUEST_ROLE (alone, client or server), GUEST_OUT (a
+# directory on the host, per guest: leave files there), GUEST_SHARED (the same
+# directory in both guests).
+#
+# A function that cannot do its work says why on stderr and returns non-zero.
+
+SERVER4=192.0.2.1 SERVER6=2001:db8::1
+CLIENT4=192.0.2.2 CLIENT6=2001:db8::2
+export SERVER4 SERVER6 CLIENT4 CLIENT6
+
+complain() { # MESSAGE...
+	echo "$GUEST_ROLE: $*" >&2
+	return 1
+}
+
+# The network interface that QEMU gave us. A kernel may have others.
+net_device() {
+	local device
+	for device in /sys/class/net/*/device/driver; do
+		[[ $device -ef /sys/bus/virtio/drivers/virtio_net ]] || continue
+		device=${device#/sys/class/net/}
+		echo "${device%%/*}"
+		return
+	done
+	complain "no virtio network interface"
+}
+
+# Configure lo and the Ethernet. guest-init has done this before a script runs.
+net_up() {
+	local dev host
+	dev=$(net_device) || return
+	[[ $GUEST_ROLE = client ]] && host=2 || host=1
+	ip -batch - <<- END
+		link set lo up
+		link set $dev mtu 9000 up
+		addr add 192.0.2.$host/24 dev $dev
+		addr add 2001:db8::$host/64 dev $dev nodad
+	END
+}
+
+# An RDMA device over the Ethernet, of type rxe (default) or siw.
+rdma_up() { # [TYPE]
+	local type=${1:-rxe} dev
+	dev=$(net_device) || return
+	modprobe "rdma_$type" 2> /dev/null || modprobe "$type" ||
+		complain "no driver for $type" || return
+	modprobe -a ib_uverbs rdma_ucm 2> /dev/null
+	[[ -e /sys/class/infiniband/${type}0 ]] ||
+		rdma link add "${type}0" type "$type" netdev "$dev"
+}
+
+rdma_down() { # [TYPE]
+	rdma link delete "${1:-rxe}0"
+}
+
+# Export a tmpfs of at most SIZE (default half the memory) as server:/export,
+# NFSv4 root too, and serve it over RDMA on port 20049 and over TCP on 2049.
+# The kernel loads the transport by its alias when it is told to listen.
+server_up() { # [THREADS [SIZE]]
+	mkdir -p /export
+	mountpoint -q /export ||
+		mount -t tmpfs ${2:+-o size="$2"} export /export || return
+	mountpoint -q /proc/fs/nfsd || {
+		modprobe nfsd && mount -t nfsd nfsd /proc/fs/nfsd
+	} || return
+	pipefs_up || return
+	pidof -q rpcbind || rpcbind -w || return
+	exportfs -i -o rw,no_root_squash,no_subtree_check,insecure,fsid=0 '*:/export' ||
+		return
+	pidof -q rpc.mountd || rpc.mountd || return
+	rpc.nfsd --grace-time 10 --lease-time 10 "${1:-4}" || return
+	grep -q '^rdma 20049' /proc/fs/nfsd/portlist ||
+		echo rdma 20049 > /proc/fs/nfsd/portlist ||
+		complain "nfsd cannot listen on rdma"
+}
+
+# Stop nfsd; every listener goes with its threads.
+server_down() {
+	rpc.nfsd 0 && exportfs -au
+}
+
+pipefs_up() {
+	modprobe sunrpc || return
+	mountpoint -q /var/lib/nfs/rpc_pipefs ||
+		mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
+}
+
+# Mount the server's export over RDMA. VERS as in mount(8): 3, 4.0, 4.1, 4.2.
+# ADDRESS is IPv4 or IPv6. OPTIONS are added to the mount's.
+mount_rdma() { # VERS ADDRESS DIRECTORY [OPTIONS]
+	local address=$2 path=/ options
+	[[ $address = *:* ]] && address="[$address]"
+	options=vers=$1,proto=rdma,port=20049
+	[[ $2 = *:* ]] && options=vers=$1,proto=rdma6,port=20049
+	if [[ $1 = 3 ]]; then
+		# The MOUNT protocol itself cannot run over RDMA.
+		[[ $2 = *:* ]] && options+=,mountproto=tcp6 || options+=,mountproto=tcp
+		options+=,nolock path=/export
+	fi
+	pipefs_up || return
+	mkdir -p "$3"
+	mount -t nfs -o "$options${4:+,$4}" "$address:$path" "$3"
+}
+
+# Tell the other guest that NAME has come about.
+signal() { # NAME
+	: > "$GUEST_SHARED/$1"
+}
+
+# Wait for the other guest to signal NAME, at most SECONDS (default 60). Fails
+# at once when the other guest's script has failed.
+await() { # NAME [SECONDS]
+	local end=$((SECONDS + ${2:-60})) failed
+	until [[ -e $GUEST_SHARED/$1 ]]; do
+		for failed in "$GUEST_SHARED"/*.failed; do
+			[[ -e $failed ]] || continue
+			complain "gave up waiting for '$1': the other guest failed"
+			return
+		done
+		((SECONDS < end)) || complain "waited ${2:-60} s for '$1'" || return
+		sleep 0.2
+	done
+}
+
+# Wait until a TCP port answers, at most SECONDS (default 30).
+await_port() { # ADDRESS PORT [SECONDS]
+	local end=$((SECONDS + ${3:-30}))
+	until (: > "/dev/tcp/$1/$2") 2> /dev/null; do
+		((SECONDS < end)) || complain "no answer from $1 port $2" || return
+		sleep 0.2
+	done
+}

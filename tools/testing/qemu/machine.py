@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Start QEMU machines: accelerator, initramfs, command line, life and death."""
+
+import hashlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+QEMU = "qemu-system-x86_64"
+PROBE_SECONDS = 10
+# What initramfs-init needs before the host's file system is there.
+BOOT_MODULES = ("virtio_pci", "virtio_net", "9pnet_virtio", "9p", "overlay")
+CMDLINE = "console=ttyS0 loglevel=5 nokaslr oops=panic panic=-1 log_buf_len=4M cryptomgr.notests"
+
+
+class Failure(Exception):
+    """The harness cannot do its work: a message for the user."""
+
+
+def output(*command):
+    """The stdout of a command; Failure if it does not succeed."""
+    try:
+        return subprocess.run([str(word) for word in command], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+    except FileNotFoundError:
+        raise Failure(f"no program {command[0]}: run scripts/install-deps") from None
+    except subprocess.CalledProcessError as error:
+        raise Failure(f"'{' '.join(map(str, command))}' "
+                      f"ended with status {error.returncode}") from None
+
+
+def initramfs(directory, modules, release, init=HERE / "initramfs-init"):
+    """Write directory/initramfs: busybox, an init and the modules to get going.
+
+    modules: the lib/modules of the guest; release: which kernel's to take.
+    """
+    busybox = shutil.which("busybox")
+    if not busybox:
+        raise Failure("no program busybox: run scripts/install-deps")
+    tree = directory / "initramfs.d"
+    (tree / "bin").mkdir(parents=True)
+    (tree / "modules").mkdir()
+    shutil.copy(busybox, tree / "bin/busybox")
+    shutil.copy(init, tree / "init")
+    (tree / "init").chmod(0o755)
+    (tree / "guest-init.path").write_text(f"{HERE / 'guest-init'}\n", encoding="utf-8")
+    names = []
+    if modules:
+        plan = output("modprobe", "-C", "/dev/null", "-d", modules.parent.parent,
+                      "-S", release, "--show-depends", "-a", *BOOT_MODULES)
+        for line in plan.splitlines():
+            action, _, path = line.partition(" ")
+            name = Path(path.strip()).name
+            if action == "insmod" and name not in names:
+                shutil.copy(path.strip(), tree / "modules" / name)
+                names.append(name)
+    (tree / "modules/list").write_text("".join(f"{n}\n" for n in names), encoding="ascii")
+    archive = directory / "initramfs"
+    subprocess.run(f"cd {shlex.quote(str(tree))} && find . | cpio -o -H newc --quiet "
+                   f"> {shlex.quote(str(archive))}", shell=True, check=True)
+    shutil.rmtree(tree)
+    return archive
+
+
+class Qemu:
+    """One running QEMU, which dies with us and is never left behind."""
+
+    def __init__(self, arguments, log):
+        with open(log, "wb") as file:
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", QEMU, *map(str, arguments)],
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                start_new_session=True)
+
+    def running(self):
+        """Whether the machine has not ended by itself."""
+        return self.process.poll() is None
+
+    def wait(self, seconds):
+        """Wait for the machine to end by itself; whether it did."""
+        try:
+            self.process.wait(seconds)
+            return True
+        except subprocess.TimeoutExpired:
+            return False
+
+    def kill(self):
+        """End the machine, now."""
+        if self.running():
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def common(image, archive, console, cmdline):
+    """QEMU arguments that every machine has."""
+    return ["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+            "-machine", "q35,hpet=off", "-kernel", image, "-initrd", archive,
+            "-serial", f"file:{console}", "-append", cmdline]
+
+
+def accelerator(image, cache):
+    """'kvm' if it boots a guest here, else 'tcg'.
+
+    /dev/kvm may exist, open, and still hang a guest: only a boot tells. The
+    answer is kept in the cache until the next boot or QEMU version.
+    """
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    key = hashlib.sha256((boot + output(QEMU, "--version")).encode()).hexdigest()[:16]
+    answer = cache / f"accelerator-{key}"
+    if answer.exists():
+        return answer.read_text(encoding="ascii").strip()
+    for old in cache.glob("accelerator-*"):
+        old.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="rpcrdma-kvm-") as name:
+        directory = Path(name)
+        init = directory / "init"
+        init.write_text("#!/bin/busybox sh\n/bin/busybox reboot -f\n", encoding="ascii")
+        archive = initramfs(directory, None, None, init)
+        qemu = Qemu(common(image, archive, directory / "console", CMDLINE)
+                    + ["-accel", "kvm", "-cpu", "host", "-m", "512"], directory / "qemu")
+        works = qemu.wait(PROBE_SECONDS) and qemu.process.returncode == 0
+        qemu.kill()
+        works = works and "Linux version" in (directory / "console").read_text(
+            encoding="utf-8", errors="replace")
+    found = "kvm" if works else "tcg"
+    fresh = answer.with_suffix(".new")
+    fresh.write_text(found + "\n", encoding="ascii")
+    fresh.replace(answer)
+    return found
+
+
+def accel_arguments(name, icount):
+    """QEMU arguments for an accelerator; icount makes time count instructions."""
+    if icount:
+        return ["-accel", "tcg", "-icount", "shift=0,sleep=off", "-rtc", "clock=vm",
+                "-cpu", "max"]
+    if name == "kvm":
+        return ["-accel", "kvm", "-cpu", "host"]
+    return ["-accel", "tcg,thread=multi", "-cpu", "max"]
+
+
+def share(tag, path, writable):
+    """QEMU arguments for one 9p share of a host directory."""
+    if "," in str(path):
+        raise Failure(f"{path}: QEMU cannot share a path with a comma in it")
+    options = f"local,path={path},mount_tag={tag},security_model=none,multidevs=remap"
+    return ["-virtfs", options if writable else options + ",readonly=on"]
+
+
+def network(role, sockets):
+    """QEMU arguments for the Ethernet of a guest; sockets: where a pair meets."""
+    mac = "52:54:00:00:00:02" if role == "client" else "52:54:00:00:00:01"
+    device = ["-device", f"virtio-net-pci,netdev=net0,mac={mac}"]
+    if role == "alone":
+        return ["-netdev", "user,id=net0,restrict=on", *device]
+    # Datagrams keep frame boundaries; a TCP socket would add Nagle's delays.
+    peer = "server" if role == "client" else "client"
+    return ["-netdev", "dgram,id=net0"
+            f",local.type=unix,local.path={sockets}/{role}"
+            f",remote.type=unix,remote.path={sockets}/{peer}", *device]

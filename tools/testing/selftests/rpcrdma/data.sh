@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that what is written is what is read, and what the server has: every
+# size around a page, a Send, the threshold of chunks, rsize and wsize; through
+# the page cache, past it and through mmap; by NFSv3 and v4.2, IPv4 and IPv6.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+dir=/mnt/nfs
+integrity=$SELFTESTS/integrity.py
+seed=${SEED:-20}
+
+server() {
+	serve 4
+}
+
+client() {
+	begin
+	try 3 "$SERVER4" $(($(amount 16) << 20))
+	try 4.2 "$SERVER4" $(($(amount 64) << 20))
+	try 4.2 "$SERVER6"
+	end
+}
+
+blocks_are() {
+	grep " $dir nfs" /proc/mounts
+	grep " $dir nfs" /proc/mounts | grep rsize=1048576 | grep -q wsize=1048576
+}
+
+# The program ends well, and the server has the file that it should have left.
+run() { # WHAT FILE ARGUMENT...
+	local output
+	output=$(/usr/bin/python3 "$integrity" "$1" "$dir/$2" "${@:3}") || {
+		echo "$output"
+		return 1
+	}
+	content=${output##*$'\n'}
+	sync -f "$dir"
+	on_server /usr/bin/python3 "$integrity" same "/export/$2" "$content" || return
+	echo "$content" > "/tmp/$2.content"
+}
+
+flip_octet() { # FILE
+	printf x | dd of="$1" bs=1 seek=100001 conv=notrunc status=none
+}
+
+notices() { # FILE
+	echo 3 > /proc/sys/vm/drop_caches
+	! /usr/bin/python3 "$integrity" same "$dir/$1" "$(< "/tmp/$1.content")"
+}
+
+try() { # VERS ADDRESS [LARGEST]
+	local what="v$1 $2"
+	check "$what: mount" mount_rdma "$1" "$2" "$dir" || return
+	check "$what: blocks of 1 MiB" blocks_are
+	[[ -z ${3-} ]] || check "$what: sizes and offsets" run table table "$3"
+	check "$what: random operations, seed $seed" \
+		run random random "$seed" "$(amount 150)"
+	seed=$((seed + 1))
+	on_server flip_octet /export/random
+	check "$what: a wrong octet on the server is noticed" notices random
+	check "$what: unmount" umount "$dir"
+}
+
+"$GUEST_ROLE"

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Compare a file with a copy of it in memory while both are changed alike.
+
+  integrity.py table FILE [LARGEST]    every size in SIZES and LARGEST, at an offset
+                                       that is aligned and one that is not
+  integrity.py random FILE SEED COUNT  COUNT operations, chosen by SEED; or until
+                                       there is a file named COUNT
+  integrity.py same FILE CRC           the file has this content
+
+Writes and reads go through the page cache, past it (O_DIRECT, from memory at any
+alignment) and through mmap; the file is truncated, extended and left sparse. The
+last line is a checksum of what the file has to contain, for the other side.
+"""
+
+import mmap
+import os
+import random
+import sys
+import zlib
+
+KIB, MIB, PAGE = 1 << 10, 1 << 20, 4096
+# Around a page, a Send, the threshold of chunks, rsize and wsize.
+SIZES = (1, 2, 3, 4, 5, 511, 513, 4095, 4096, 4097, 7900, 7996, 8100, 8131, 8160,
+         8191, 8192, 8193, 16341, 16383, 16384, 16385, 65535, 65536, 65537,
+         MIB - 1, MIB, MIB + 1)
+OFFSETS = (0, 1, 0, 4093)
+LONGEST = 2 * MIB
+
+
+class Different(Exception):
+    """The file is not what it has to be."""
+
+
+def checksum(data):
+    """Of what a file has, and how much that is."""
+    return f"{zlib.crc32(data):08x}-{len(data)}"
+
+
+class File:
+    """A file, its copy, and the ways to reach it."""
+
+    def __init__(self, path, seed):
+        flags = os.O_RDWR | os.O_CREAT
+        self.cached = os.open(path, flags | os.O_TRUNC, 0o644)
+        self.direct = os.open(path, flags | os.O_DIRECT, 0o644)
+        self.copy = bytearray()
+        self.noise = random.Random(seed).randbytes(MIB + 4099)
+        self.turn = 0
+        self.memory = mmap.mmap(-1, LONGEST + PAGE)
+
+    def fresh(self, length):
+        """Octets that differ from those before, wherever they come to lie."""
+        self.turn = (self.turn * 5 + 7919) % len(self.noise)
+        data = self.noise[self.turn:self.turn + length]
+        while len(data) < length:
+            data += self.noise[:length - len(data)]
+        return data
+
+    def note(self, offset, data):
+        """The copy after a write."""
+        if offset > len(self.copy):
+            self.copy.extend(bytes(offset - len(self.copy)))
+        self.copy[offset:offset + len(data)] = data
+
+    def compare(self, offset, data, length):
+        """What was read is what the copy has."""
+        want = self.copy[offset:offset + length]
+        if data == want:
+            return
+        where = next((i for i, (a, b) in enumerate(zip(data, want)) if a != b),
+                     min(len(data), len(want)))
+        raise Different(f"{length} octets at {offset}: read {len(data)} of {len(want)}, "
+                        f"first difference at {offset + where}: "
+                        f"{data[where:where + 8].hex()} for {want[where:where + 8].hex()}")
+
+    def write(self, offset, length):
+        """Through the page cache."""
+        data = self.fresh(length)
+        done = 0
+        while done < length:
+            done += os.pwrite(self.cached, data[done:], offset + done)
+        self.note(offset, data)
+
+    def read(self, offset, length):
+        """Through the page cache."""
+        data = b""
+        while len(data) < length:
+            part = os.pread(self.cached, length - len(data), offset + len(data))
+            if not part:
+                break
+            data += part
+        self.compare(offset, data, length)
+
+    def write_direct(self, offset, length, skew=0):
+        """Past the page cache, from memory skew octets into a page."""
+        data = self.fresh(length)
+        for done in range(0, length, LONGEST):
+            part = data[done:done + LONGEST]
+            view = memoryview(self.memory)[skew:skew + len(part)]
+            view[:] = part
+            if os.pwritev(self.direct, [view], offset + done) != len(part):
+                raise Different(f"short write of {len(part)} octets at {offset + done}")
+        self.note(offset, data)
+
+    def read_direct(self, offset, length, skew=0):
+        """Past the page cache."""
+        for done in range(0, length, LONGEST):
+            count = min(LONGEST, length - done)
+            view = memoryview(self.memory)[skew:skew + count]
+            try:
+                got = os.preadv(self.direct, [view], offset + done)
+            except OSError as error:
+                raise Different(f"direct read of {count} octets at {offset + done} "
+                                f"into memory at {skew}: {error}") from None
+            self.compare(offset + done, bytes(view[:got]), count)
+
+    def mapped(self, offset, length, change):
+        """Through mmap: write, or read."""
+        length = min(length, len(self.copy) - offset)
+        if length <= 0:
+            return
+        start = offset // PAGE * PAGE
+        with mmap.mmap(self.cached, offset + length - start, offset=start) as area:
+            at = offset - start
+            if change:
+                data = self.fresh(length)
+                area[at:at + length] = data
+                area.flush()
+                self.note(offset, data)
+            else:
+                self.compare(offset, area[at:at + length], length)
+
+    def truncate(self, length):
+        """Shorten, or lengthen by a hole."""
+        os.ftruncate(self.cached, length)
+        if length > len(self.copy):
+            self.copy.extend(bytes(length - len(self.copy)))
+        del self.copy[length:]
+
+    def forget(self):
+        """Out with the page cache: the next read asks the server."""
+        os.fsync(self.cached)
+        os.posix_fadvise(self.cached, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def finish(self):
+        """Everything once more, from the server; then what it has to be."""
+        self.forget()
+        if os.fstat(self.cached).st_size != len(self.copy):
+            raise Different(f"size {os.fstat(self.cached).st_size} for {len(self.copy)}")
+        self.read(0, len(self.copy))
+        os.close(self.direct)
+        os.close(self.cached)
+        print(checksum(self.copy))
+
+
+def table(path, largest="0"):
+    """Every size, each way."""
+    file = File(path, 1)
+    for i, size in enumerate(SIZES + ((int(largest),) if int(largest) else ())):
+        for offset in OFFSETS[i & 2:(i & 2) + 2] if size < MIB else (1,):
+            file.write(offset, size)
+            file.forget()
+            file.read_direct(offset, size, offset % PAGE)
+            file.write_direct(offset, size, size % PAGE)
+            file.read(offset, size)
+            if size < MIB:
+                file.mapped(offset, size, True)
+                file.forget()
+                file.mapped(offset, size, False)
+    file.finish()
+
+
+def one(file, dice):
+    """One operation."""
+    end = len(file.copy)
+    size = max(1, min(LONGEST, dice.choice(SIZES) + dice.randint(-3, 3)))
+    if dice.random() < 0.8:
+        size = min(size, 70 * KIB)
+    offset = dice.choice((0, end, dice.randint(0, end), dice.randint(0, end),
+                          dice.randint(0, end) // PAGE * PAGE))
+    skew = dice.choice((0, 1, 512, 4095))
+    kind = dice.randrange(20)
+    if kind < 4:
+        file.write(offset, size)
+    elif kind < 8:
+        file.write_direct(offset, size, skew)
+    elif kind < 11:
+        file.read(offset, size)
+    elif kind < 14:
+        file.read_direct(offset, size, skew)
+    elif kind < 15:
+        file.mapped(offset, size, True)
+    elif kind < 16:
+        file.mapped(offset, size, False)
+    elif kind < 17:
+        file.truncate(offset)
+    elif kind < 18 and end < 4 * MIB:
+        file.write(end + size, 100)
+    elif kind < 19 and end < 4 * MIB:
+        file.truncate(end + size)
+    else:
+        file.forget()
+
+
+def shuffle(path, seed, count):
+    """Operations by chance; the same ones for the same seed."""
+    print(f"seed {seed}")
+    dice = random.Random(int(seed))
+    file = File(path, int(seed))
+    number = 0
+    try:
+        while number < int(count) if count.isdigit() else not os.path.exists(count):
+            one(file, dice)
+            number += 1
+        file.finish()
+    except Different as different:
+        raise Different(f"operation {number}: {different}") from None
+
+
+def same(path, want):
+    """The file has this content."""
+    with open(path, "rb") as file:
+        got = checksum(file.read())
+    if got != want:
+        raise Different(f"checksum {got} for {want}")
+
+
+def main(what, *arguments):
+    """Do it; the exit status."""
+    try:
+        {"table": table, "random": shuffle, "same": same}[what](*arguments)
+    except Different as different:
+        print(different)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

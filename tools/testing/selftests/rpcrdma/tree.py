@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Make trees of many small things, and say what a tree has, for both sides.
+
+  tree.py make DIR COUNT       COUNT files with long names, one renamed or removed
+                               now and then
+  tree.py links DIR            symbolic links up to PATH_MAX, hard links
+  tree.py deep DIR             directories in directories
+  tree.py acl DIR COUNT        a file with a POSIX ACL of COUNT users
+  tree.py acl4 FILE OCTETS     its NFSv4 ACL is at least so large
+  tree.py xattr DIR LARGEST    user.* attributes of up to LARGEST octets
+  tree.py list DIR             a checksum of names, types, sizes, content, targets,
+                               link counts, and how many there are
+"""
+
+import os
+import struct
+import sys
+import zlib
+
+ACL = "system.posix_acl_access"
+TARGETS = (1, 3, 4, 5, 59, 60, 61, 127, 128, 1000, 4000, 4092, 4093, 4094, 4095)
+VALUES = (0, 1, 3, 100, 4000, 7900, 8192, 16384, 16385, 40000, 65536)
+
+
+def make(directory, count):
+    """Many files; a large directory."""
+    os.mkdir(directory)
+    for i in range(int(count)):
+        name = f"{directory}/{i:06d}-{'long' * (i % 50)}"
+        with open(name, "wb") as file:
+            file.write(b"%d\n" % i * (i % 7))
+        if os.stat(name).st_size != len(b"%d\n" % i) * (i % 7):
+            raise SystemExit(f"{name}: wrong size")
+        if i % 10 == 3:
+            os.rename(name, f"{directory}/renamed-{i}")
+        elif i % 10 == 7:
+            os.unlink(name)
+
+
+def links(directory):
+    """Symbolic links of every length, and names of one file."""
+    os.mkdir(directory)
+    for length in TARGETS:
+        os.symlink("x" * length, f"{directory}/to-{length}")
+    with open(f"{directory}/file", "wb") as file:
+        file.write(b"file")
+    for i in range(100):
+        os.link(f"{directory}/file", f"{directory}/hard-{i}")
+
+
+def deep(directory):
+    """Down as far as a path goes."""
+    while len(directory) < 3500:
+        os.mkdir(directory)
+        directory += "/" + "d" * 200
+    with open(f"{directory[:-201]}/bottom", "wb") as file:
+        file.write(b"bottom")
+
+
+def acl(directory, count):
+    """A long ACL, which has to come back as it went."""
+    os.mkdir(directory)
+    users = [(2, 4, 10000 + i) for i in range(int(count))]
+    entries = [(1, 6, 0xffffffff), *users, (4, 4, 0xffffffff), (16, 7, 0xffffffff),
+               (32, 4, 0xffffffff)]
+    value = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries)
+    name = f"{directory}/file"
+    with open(name, "wb"):
+        pass
+    os.setxattr(name, ACL, value)
+    forget()
+    if os.getxattr(name, ACL) != value:
+        raise SystemExit(f"{name}: another ACL came back")
+
+
+def acl4(name, octets):
+    """As NFSv4 has it."""
+    size = len(os.getxattr(name, "system.nfs4_acl"))
+    if size < int(octets):
+        raise SystemExit(f"{name}: NFSv4 ACL of {size} octets")
+
+
+def value_of(size):
+    """An attribute's."""
+    return bytes((size + i * 7) & 255 for i in range(size))
+
+
+def xattr(directory, largest):
+    """Attributes of every size."""
+    os.mkdir(directory)
+    for size in (v for v in VALUES if v <= int(largest)):
+        name = f"{directory}/{size}"
+        with open(name, "wb"):
+            pass
+        os.setxattr(name, "user.large", value_of(size))
+    for i in range(200):
+        os.setxattr(f"{directory}/0", f"user.{i}-{'many' * (i % 40)}", b"v")
+    forget()
+    for name in sorted(os.listdir(directory)):
+        if os.getxattr(f"{directory}/{name}", "user.large") != value_of(int(name)):
+            raise SystemExit(f"{directory}/{name}: another value came back")
+    if len(os.listxattr(f"{directory}/0")) < 201:
+        raise SystemExit(f"{directory}/0: attributes are missing")
+
+
+def forget():
+    """Ask the server again."""
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
+        file.write("3")
+
+
+def describe(path, attributes):
+    """What one thing is."""
+    status = os.lstat(path)
+    what = [path, status.st_mode, status.st_nlink]
+    if os.path.islink(path):
+        what.append(os.readlink(path))
+    elif os.path.isfile(path):
+        with open(path, "rb") as file:
+            what += [status.st_size, file.read()]
+        for name in attributes:
+            what.append(os.getxattr(path, name))
+    return repr(what).encode()
+
+
+def listing(directory):
+    """Of everything below."""
+    attributes = {"acl": [ACL], "xattr": ["user.large"]}.get(os.path.basename(directory), ())
+    os.chdir(directory)
+    total, count = 0, 0
+    for where, directories, files in os.walk("."):
+        directories.sort()
+        for name in sorted(directories + files):
+            total = zlib.crc32(describe(os.path.join(where, name), attributes), total)
+            count += 1
+    print(f"{total:08x} {count}")
+
+
+if __name__ == "__main__":
+    {"make": make, "links": links, "deep": deep, "acl": acl, "acl4": acl4,
+     "xattr": xattr, "list": listing}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What the unit tests share: octets, and a session with its surroundings.
+ */
+#ifndef _RPCRDMA_UNIT_SUPPORT_H
+#define _RPCRDMA_UNIT_SUPPORT_H
+
+#include "session.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace unit
+{
+
+/* How many calls of rpcrdma_shim_broken() the test has asked for. */
+extern unsigned tolerated_breaks;
+
+using Octets = std::vector<u8>;
+using Words = std::vector<u32>;
+
+inline Octets octets(const Words &words)
+{
+	Octets out;
+
+	for (u32 w : words)
+		for (int shift = 24; shift >= 0; shift -= 8)
+			out.push_back(static_cast<u8>(w >> shift));
+	return out;
+}
+
+inline u32 word_at(const Octets &o, u32 index)
+{
+	const u8 *p = o.data() + 4 * index;
+
+	return u32{ p[0] } << 24 | u32{ p[1] } << 16 | u32{ p[2] } << 8 | p[3];
+}
+
+inline Words operator+(Words a, const Words &b)
+{
+	a.insert(a.end(), b.begin(), b.end());
+	return a;
+}
+
+/* A copy whose end is the end of its allocation, for ASan to watch over. */
+class Exact {
+public:
+	explicit Exact(const Octets &o)
+		: size_(static_cast<u32>(o.size()))
+		, copy_(new u8[o.size()])
+	{
+		if (size_)
+			std::memcpy(copy_.get(), o.data(), size_);
+	}
+	[[nodiscard]] rpcrdma::Bytes bytes() const
+	{
+		return { copy_.get(), size_ };
+	}
+
+private:
+	u32 size_;
+	std::unique_ptr<u8[]> copy_;
+};
+
+/* Credit word of the scripted peer: as good as no limit. */
+inline constexpr u32 kPlenty = 1000;
+inline constexpr u32 kClientXid = 0xc0000001;
+inline constexpr u32 kServerXid = 0x50000001;
+
+inline rpcrdma_config config(rpcrdma_role role)
+{
+	rpcrdma_config c = {};
+
+	c.role = role;
+	c.window = 64;
+	c.max_message = 1 << 20;
+	c.max_read_chunks = 4;
+	c.max_write_chunks = 4;
+	c.first_xid = role == RPCRDMA_ROLE_CLIENT ? kClientXid : kServerXid;
+	c.ddp_threshold = 4096;
+	c.local = rpcrdma::kDefaultProperties;
+	return c;
+}
+
+inline Words prefix(u32 xid, u32 htype, u32 credit = kPlenty, u32 vers = 2)
+{
+	return { xid, vers, credit, htype };
+}
+
+inline Words connprop(u32 xid, const Words &set = { 0 },
+		      u32 htype = RPCRDMA2_CONNPROP_FINAL)
+{
+	return prefix(xid, htype) + set;
+}
+
+inline Words property(u32 which, u32 value)
+{
+	return { 1, which, 4, value };
+}
+
+/* An RPC message of @length octets, in words. */
+inline Words rpc(u32 xid, u32 dir, u32 length)
+{
+	Words w = { xid, dir };
+
+	for (u32 i = 2; i < length / 4; i++)
+		w.push_back(xid + i);
+	w.resize(length / 4);
+	return w;
+}
+
+inline Words slice(const Words &w, u32 from, u32 octets)
+{
+	return Words(w.begin() + from / 4, w.begin() + (from + octets) / 4);
+}
+
+inline Words call_inline(u32 xid, const Words &payload)
+{
+	return prefix(xid, RPCRDMA2_CALL_INLINE) + Words{ 0, 0, 0, 0 } +
+	       payload;
+}
+
+inline Words reply_inline(u32 xid, const Words &payload)
+{
+	return prefix(xid, RPCRDMA2_REPLY_INLINE) + Words{ 0 } + payload;
+}
+
+inline Words middle(u32 htype, u32 xid, u32 remaining, const Words &payload)
+{
+	return prefix(xid, htype) + Words{ remaining } + payload;
+}
+
+/* A session, its Send buffer, and a scripted peer that never runs dry. */
+class Endpoint {
+public:
+	explicit Endpoint(const rpcrdma_config &c,
+			  const rpcrdma::Session::Options &options = {})
+		: session(c, options)
+		, buffer_(c.local.send_size)
+	{
+	}
+
+	/* Receive a message and give its Receive back at once. */
+	const rpcrdma_rx &receive(const Words &w)
+	{
+		return receive_octets(octets(w));
+	}
+	const rpcrdma_rx &receive_octets(const Octets &o)
+	{
+		const Exact copy(o);
+
+		session.receive(copy.bytes(), rx);
+		if (rx.action != RPCRDMA_RX_CLOSE)
+			grant = session.release(1);
+		return rx;
+	}
+
+	u32 next(rpcrdma_message *msg = nullptr)
+	{
+		const u32 result = session.next_send(
+			msg,
+			{ buffer_.data(), static_cast<u32>(buffer_.size()) },
+			tx);
+
+		sent = Octets(buffer_.begin(),
+			      buffer_.begin() + tx.header_length);
+		return result;
+	}
+
+	/* What next_send() has to say, as words. */
+	Words next_control()
+	{
+		Words w;
+
+		EXPECT_EQ(next(), u32{ RPCRDMA_TX_CONTROL });
+		for (u32 i = 0; i < sent.size() / 4; i++)
+			w.push_back(word_at(sent, i));
+		return w;
+	}
+
+	/* The words after the prefix of the ERROR that is next to be sent. */
+	Words next_error(u32 xid)
+	{
+		const Words w = next_control();
+
+		if (w.size() < 5)
+			return {};
+		EXPECT_EQ(w[0], xid);
+		EXPECT_EQ(w[1], 2u);
+		EXPECT_EQ(w[3], u32{ RPCRDMA2_ERROR });
+		return Words(w.begin() + 4, w.end());
+	}
+
+	[[nodiscard]] struct rpcrdma_session_info info() const
+	{
+		struct rpcrdma_session_info i;
+
+		session.info(i);
+		return i;
+	}
+
+	rpcrdma::Session session;
+	rpcrdma_rx rx = {};
+	rpcrdma_tx tx = {};
+	Octets sent;
+	bool grant = false;
+
+private:
+	Octets buffer_;
+};
+
+/* Past the exchange of section 4.3; @peer is the peer's property set. */
+inline Endpoint open_client(const rpcrdma_config &c, const Words &peer = { 0 },
+			    const rpcrdma::Session::Options &options = {})
+{
+	Endpoint e(c, options);
+
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.receive(connprop(kServerXid, peer)).action,
+		  u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_TRUE(e.rx.opened);
+	return e;
+}
+
+inline Endpoint open_client(const Words &peer = { 0 })
+{
+	return open_client(config(RPCRDMA_ROLE_CLIENT), peer);
+}
+
+inline Endpoint open_server(const rpcrdma_config &c, const Words &peer = { 0 },
+			    const rpcrdma::Session::Options &options = {})
+{
+	Endpoint e(c, options);
+
+	EXPECT_EQ(e.receive(connprop(kClientXid, peer)).action,
+		  u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	return e;
+}
+
+inline Endpoint open_server(const Words &peer = { 0 })
+{
+	return open_server(config(RPCRDMA_ROLE_SERVER), peer);
+}
+
+/* A client whose reverse direction reaches to @level. */
+inline Endpoint open_client_reverse(u32 level)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.local.reverse = level;
+	return open_client(c);
+}
+
+/* A Call of this side, all inline, not yet begun. */
+inline rpcrdma_message message(u32 xid, u32 dir, u32 length,
+			       const rpcrdma_chunks *chunks = nullptr)
+{
+	return { xid, dir, length, 0, chunks, 0 };
+}
+
+} // namespace unit
+
+#endif /* _RPCRDMA_UNIT_SUPPORT_H */

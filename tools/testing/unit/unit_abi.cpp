@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The C functions do what their C++ counterparts do; here is one pass through
+ * all of them.
+ */
+#include "support.h"
+
+using namespace unit;
+
+namespace
+{
+
+struct Peer {
+	rpcrdma_session s;
+	rpcrdma_rx rx;
+	rpcrdma_tx tx;
+	bool grant = false;
+	alignas(4) u8 buffer[4096];
+
+	explicit Peer(rpcrdma_role role)
+	{
+		const rpcrdma_config c = config(role);
+
+		std::memset(&s, 0xee, sizeof(s));
+		EXPECT_TRUE(rpcrdma_session_init(&s, &c));
+	}
+	u32 next(rpcrdma_message *msg = nullptr)
+	{
+		return rpcrdma_session_next_send(&s, msg, buffer,
+						 sizeof(buffer), &tx);
+	}
+	void receive(const Peer &from)
+	{
+		rpcrdma_session_receive(
+			&s, from.buffer,
+			from.tx.header_length + from.tx.payload.length, &rx);
+		grant = rpcrdma_session_release(&s, 1);
+	}
+};
+
+} // namespace
+
+TEST(abi, session__exchange_call_and_refusal)
+{
+	Peer client(RPCRDMA_ROLE_CLIENT);
+	Peer server(RPCRDMA_ROLE_SERVER);
+	rpcrdma_message msg = message(7, RPCRDMA_CALL, 40);
+	struct rpcrdma_session_info info;
+
+	EXPECT_FALSE(rpcrdma_session_ready(&client.s));
+	ASSERT_EQ(client.next(), u32{ RPCRDMA_TX_CONTROL });
+	server.receive(client);
+	EXPECT_TRUE(server.rx.opened);
+	EXPECT_TRUE(rpcrdma_session_ready(&server.s));
+	ASSERT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+	client.receive(server);
+	EXPECT_TRUE(client.rx.opened);
+
+	ASSERT_EQ(client.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	const Octets stream = octets(rpc(7, RPCRDMA_CALL, 40));
+	std::memcpy(client.buffer + client.tx.header_length, stream.data(), 40);
+	server.receive(client);
+	ASSERT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(server.rx.xid, 7u);
+
+	ASSERT_TRUE(rpcrdma_session_refuse(
+		&server.s, 7, RPCRDMA2_ERR_WRITE_RESOURCE, 2, 5000));
+	ASSERT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(Octets(server.buffer + 16, server.buffer + 28),
+		  octets({ 9, 2, 5000 }));
+	client.receive(server);
+	EXPECT_EQ(client.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(client.rx.xid, 7u);
+	EXPECT_EQ(client.rx.errcode, u32{ RPCRDMA2_ERR_WRITE_RESOURCE });
+
+	rpcrdma_session_info(&client.s, &info);
+	EXPECT_EQ(info.version, 2u);
+	EXPECT_EQ(info.sent, 2u);
+	EXPECT_EQ(info.received, 2u);
+}
+
+TEST(abi, session__refuse_puts_each_number_in_its_place)
+{
+	static const struct {
+		u32 code;
+		Words body;
+	} rows[] = {
+		{ RPCRDMA2_ERR_READ_CHUNKS, { 6, 11 } },
+		{ RPCRDMA2_ERR_WRITE_CHUNKS, { 7, 11 } },
+		{ RPCRDMA2_ERR_SEGMENTS, { 8, 11 } },
+		{ RPCRDMA2_ERR_WRITE_RESOURCE, { 9, 11, 22 } },
+		{ RPCRDMA2_ERR_REPLY_RESOURCE, { 10, 22 } },
+		{ RPCRDMA2_ERR_SYSTEM, { 100 } },
+	};
+	Peer client(RPCRDMA_ROLE_CLIENT);
+	Peer server(RPCRDMA_ROLE_SERVER);
+
+	ASSERT_EQ(client.next(), u32{ RPCRDMA_TX_CONTROL });
+	server.receive(client);
+	ASSERT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+	for (const auto &row : rows) {
+		ASSERT_TRUE(
+			rpcrdma_session_refuse(&server.s, 7, row.code, 11, 22));
+		ASSERT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+		EXPECT_EQ(Octets(server.buffer + 16,
+				 server.buffer + server.tx.header_length),
+			  octets(row.body));
+	}
+}
+
+TEST(abi, session__init_refuses_what_contradicts_itself)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+	rpcrdma_session s;
+
+	c.window = 2;
+	EXPECT_FALSE(rpcrdma_session_init(&s, &c));
+}
+
+TEST(abi, plan__both_ways)
+{
+	Peer server(RPCRDMA_ROLE_SERVER);
+	Peer client(RPCRDMA_ROLE_CLIENT);
+	const rpcrdma_call_shape shape = {
+		8192 + 200, { 120, 8190 }, 9000, true, true
+	};
+	rpcrdma_call_plan plan;
+
+	ASSERT_EQ(client.next(), u32{ RPCRDMA_TX_CONTROL });
+	server.receive(client);
+	ASSERT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+	client.receive(server);
+	rpcrdma_plan_call(&client.s, &shape, &plan);
+	EXPECT_TRUE(plan.read_chunk);
+	EXPECT_TRUE(plan.write_chunk);
+	EXPECT_EQ(plan.stream_length, 200u);
+	rpcrdma_plan_call(&server.s, &shape, &plan);
+	EXPECT_FALSE(plan.read_chunk) << "the client offered no reverse chunks";
+
+	rpcrdma_chunks call = {};
+	call.n_reads = 1;
+	call.reads[0] = { 120, { 5, 8190, 0 } };
+	call.n_writes = 1;
+	call.writes[0] = { 1, 0 };
+	call.n_write_segs = 1;
+	call.write_segs[0] = { 6, 9000, 0 };
+	rpcrdma_piece pieces[RPCRDMA_MAX_PIECES];
+	EXPECT_EQ(rpcrdma_layout_call(&call, 200, pieces), 3u);
+
+	const rpcrdma_range result = { 100, 8999 };
+	rpcrdma_reply_plan reply;
+	rpcrdma_plan_reply(&server.s, &call, 9200, &result, 1, &reply);
+	EXPECT_EQ(reply.errcode, 0u);
+	EXPECT_EQ(reply.stream_length, 200u);
+	u32 octets;
+	EXPECT_TRUE(rpcrdma_written(&call, &reply.chunks, 0, &octets));
+	EXPECT_EQ(octets, 8999u);
+	u32 to;
+	EXPECT_EQ(rpcrdma_stream_run(reply.removed, reply.n_removed, 100, &to),
+		  UINT32_MAX);
+	EXPECT_EQ(to, 9100u);
+}
+
+TEST(abi, mr_table__one_life)
+{
+	rpcrdma_mr_slot slots[2];
+	rpcrdma_mr_table t;
+
+	rpcrdma_mr_table_init(&t, slots, 2);
+	EXPECT_EQ(rpcrdma_mr_take(&t), -1);
+	EXPECT_TRUE(rpcrdma_mr_add(&t, 1));
+	EXPECT_EQ(rpcrdma_mr_take(&t), 1);
+	EXPECT_TRUE(rpcrdma_mr_event(&t, 1, RPCRDMA_MR_POST, 9));
+	EXPECT_FALSE(rpcrdma_mr_put(&t, 1));
+	EXPECT_TRUE(rpcrdma_mr_event(&t, 1, RPCRDMA_MR_LOCAL_INV, 9));
+	EXPECT_FALSE(rpcrdma_mr_remove(&t, 1));
+	EXPECT_TRUE(rpcrdma_mr_event(&t, 1, RPCRDMA_MR_INV_DONE, 9));
+	EXPECT_TRUE(rpcrdma_mr_put(&t, 1));
+	EXPECT_TRUE(rpcrdma_mr_remove(&t, 1));
+	EXPECT_EQ(t.count[RPCRDMA_MR_NONE], 2u);
+}
+
+TEST(abi, cm_private__round_trip)
+{
+	const rpcrdma_cm_private in = { 4096, 8192, true };
+	rpcrdma_cm_private out;
+	u8 buf[RPCRDMA_CM_PRIVATE_SIZE];
+
+	rpcrdma_cm_private_encode(&in, buf);
+	ASSERT_TRUE(rpcrdma_cm_private_decode(buf, sizeof(buf), &out));
+	EXPECT_EQ(out.send_size, 4096u);
+	EXPECT_EQ(out.recv_size, 8192u);
+	EXPECT_TRUE(out.remote_inv);
+	EXPECT_FALSE(rpcrdma_cm_private_decode(nullptr, 0, &out));
+}
+
+TEST(abi, names__are_strings)
+{
+	EXPECT_STREQ(rpcrdma_htype_name(5), "GRANT");
+	EXPECT_STREQ(rpcrdma_reason_name(RPCRDMA_REASON_XID), "xid");
+	EXPECT_STREQ(rpcrdma_errcode_name(2), "BAD_XDR");
+}

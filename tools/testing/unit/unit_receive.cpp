@@ -1,0 +1,832 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What becomes of received messages once the connection is open.
+ */
+#include "golden.h"
+#include "linux_errno.h"
+
+using namespace rpcrdma;
+using namespace unit;
+
+namespace
+{
+
+constexpr u32 kCall = RPCRDMA_CALL;
+constexpr u32 kReply = RPCRDMA_REPLY;
+
+void expect_dropped(const Endpoint &e, u32 reason)
+{
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(e.rx.reason, reason);
+}
+
+void expect_failed(const Endpoint &e, u32 reason, u32 code, s32 error = -kEIO)
+{
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(e.rx.reason, reason);
+	EXPECT_EQ(e.rx.errcode, code);
+	EXPECT_EQ(e.rx.error, error);
+}
+
+Words call_with(const Words &lists, const Words &payload)
+{
+	return prefix(payload[0], RPCRDMA2_CALL_INLINE) + Words{ 0 } + lists +
+	       payload;
+}
+
+/* A Read list of one segment. */
+Words read_at(u32 position, u32 length)
+{
+	return { 1, position, 0xaa, length, 0, 0, 0, 0, 0 };
+}
+
+} // namespace
+
+TEST(receive, short__dropped_and_counted_D4)
+{
+	for (u32 size = 0; size < 16; size++) {
+		Endpoint e = open_server();
+		const u32 before = e.info().received;
+
+		e.receive_octets(Octets(size, 2));
+		expect_dropped(e, RPCRDMA_REASON_SHORT);
+		EXPECT_EQ(e.info().received, before + 1);
+		EXPECT_FALSE(e.rx.kick);
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE }) << "no answer";
+	}
+}
+
+TEST(receive, htype__unknown_D7)
+{
+	Endpoint client = open_client();
+	Endpoint server = open_server();
+
+	for (Endpoint *e : { &client, &server })
+		for (u32 htype : { 0u, 1u, 3u, 14u, 0xffffff01u, UINT32_MAX }) {
+			e->receive(prefix(7, htype) + Words{ 1, 2, 3 });
+			expect_dropped(*e, RPCRDMA_REASON_HTYPE);
+			EXPECT_TRUE(e->rx.kick);
+			EXPECT_EQ(e->next_error(7),
+				  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+		}
+}
+
+TEST(receive, simple__a_call)
+{
+	Endpoint e = open_server();
+
+	e.receive(call_inline(7, rpc(7, kCall, 128)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.xid, 7u);
+	EXPECT_EQ(e.rx.dir, kCall);
+	EXPECT_TRUE(e.rx.last);
+	EXPECT_FALSE(e.rx.external);
+	EXPECT_FALSE(e.rx.abandon);
+	EXPECT_EQ(e.rx.payload.offset, 32u);
+	EXPECT_EQ(e.rx.payload.length, 128u);
+	EXPECT_EQ(e.rx.stream_offset, 0u);
+	EXPECT_EQ(e.rx.stream_length, 128u);
+	EXPECT_EQ(e.rx.unreduced_length, 128u);
+	EXPECT_EQ(e.rx.inv_handle, 0u);
+	EXPECT_TRUE(no_chunks(e.rx.chunks));
+}
+
+TEST(receive, simple__a_call_with_chunks)
+{
+	Endpoint e = open_server();
+
+	for (const Golden &g : goldens()) {
+		if (g.htype != RPCRDMA2_CALL_INLINE)
+			continue;
+		e.receive_octets(g.message());
+		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(e.rx.inv_handle, 0xd1u);
+		EXPECT_EQ(e.rx.stream_length, 16u);
+		EXPECT_EQ(e.rx.unreduced_length, 16u + 0x1008 + 4);
+		EXPECT_EQ(e.rx.chunks.n_reads, 3u);
+		EXPECT_EQ(e.rx.chunks.n_writes, 2u);
+		EXPECT_TRUE(e.rx.chunks.has_reply);
+	}
+}
+
+TEST(receive, simple__a_reply)
+{
+	Endpoint e = open_client();
+
+	e.receive(reply_inline(7, rpc(7, kReply, 128)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.dir, kReply);
+	EXPECT_EQ(e.rx.payload.offset, 20u);
+	EXPECT_EQ(e.rx.stream_length, 128u);
+}
+
+TEST(receive, simple__the_smallest_payload)
+{
+	Endpoint e = open_server();
+
+	e.receive(call_inline(7, { 7 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.stream_length, 4u);
+}
+
+TEST(receive, malformed__a_call_is_answered)
+{
+	const std::vector<Words> bad = {
+		prefix(7, RPCRDMA2_CALL_INLINE),
+		prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0, 0, 0, 0 },
+		prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0, 2, 0, 0, 7, 0 },
+		prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 9, 0, 0, 0, 7, 0 },
+		prefix(7, RPCRDMA2_CALL_MIDDLE) + Words{ 8 },
+	};
+	Endpoint e = open_server();
+
+	for (const Words &w : bad) {
+		e.receive(w);
+		expect_dropped(e, RPCRDMA_REASON_XDR);
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	}
+}
+
+TEST(receive, malformed__a_reply_fails_its_rpc_D6)
+{
+	const std::vector<Words> bad = {
+		prefix(7, RPCRDMA2_REPLY_INLINE),
+		prefix(7, RPCRDMA2_REPLY_INLINE) + Words{ 0 },
+		prefix(7, RPCRDMA2_REPLY_INLINE) + Words{ 2, 7, 1 },
+		prefix(7, RPCRDMA2_REPLY_MIDDLE) + Words{ 8 },
+	};
+
+	for (const Words &w : bad) {
+		Endpoint e = open_client();
+
+		e.receive(w);
+		expect_failed(e, RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR);
+		EXPECT_EQ(e.rx.xid, 7u);
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE }) << "no answer";
+	}
+}
+
+TEST(receive, first_words__xid)
+{
+	Endpoint server = open_server();
+	Endpoint client = open_client();
+
+	server.receive(call_inline(7, rpc(8, kCall, 40)));
+	expect_dropped(server, RPCRDMA_REASON_XID);
+	EXPECT_EQ(server.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	client.receive(reply_inline(7, rpc(8, kReply, 40)));
+	expect_failed(client, RPCRDMA_REASON_XID, RPCRDMA2_ERR_BAD_XDR);
+}
+
+TEST(receive, first_words__direction)
+{
+	Endpoint server = open_server();
+	Endpoint client = open_client();
+
+	server.receive(call_inline(7, rpc(7, kReply, 40)));
+	expect_dropped(server, RPCRDMA_REASON_DIRECTION);
+	EXPECT_EQ(server.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	client.receive(reply_inline(7, rpc(7, kCall, 40)));
+	expect_failed(client, RPCRDMA_REASON_DIRECTION, RPCRDMA2_ERR_BAD_XDR);
+}
+
+TEST(receive, first_words__as_many_as_there_are)
+{
+	Endpoint e = open_server();
+
+	e.receive(call_inline(7, { 7, kReply }));
+	expect_dropped(e, RPCRDMA_REASON_DIRECTION);
+	e.receive(call_inline(7, { 7, kCall }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(call_inline(7, { 7 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+TEST(receive, first_words__only_of_the_first_fragment)
+{
+	Endpoint e = open_server();
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 8, { 7 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(call_inline(7, { 1234, 5678 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(e.rx.last);
+}
+
+TEST(receive, first_words__of_a_middle)
+{
+	Endpoint e = open_server();
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 40, rpc(8, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	EXPECT_FALSE(e.rx.abandon);
+	e.receive(call_inline(7, rpc(8, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+}
+
+TEST(receive, reads__checked_against_the_stream_D7)
+{
+	Endpoint e = open_server();
+	const Words stream = rpc(7, kCall, 40);
+
+	for (u32 position : { 4u, 40u }) {
+		e.receive(call_with(read_at(position, 10), stream));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(e.rx.unreduced_length, 52u);
+	}
+	for (u32 position : { 0u, 2u, 44u }) {
+		e.receive(call_with(read_at(position, 10), stream));
+		expect_dropped(e, RPCRDMA_REASON_XDR);
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	}
+}
+
+TEST(receive, reads__message_beyond_the_bound)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.max_message = 4096;
+	Endpoint e = open_server(c);
+	e.receive(call_with(read_at(8, 4096 - 40), rpc(7, kCall, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.unreduced_length, 4096u);
+	for (u32 length : { 4096u - 39, UINT32_MAX }) {
+		e.receive(call_with(read_at(8, length), rpc(7, kCall, 40)));
+		expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	}
+}
+
+TEST(receive, chunks__more_than_advertised_D7)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	const Words stream = rpc(7, kCall, 40);
+	Words reads;
+	Words writes;
+
+	c.max_read_chunks = 2;
+	c.max_write_chunks = 1;
+	c.local.max_segments = 3;
+	Endpoint e = open_server(c);
+	for (u32 i = 1; i <= 3; i++) {
+		reads = reads + Words{ 1, 4 * i, i, 0, 0, 0 };
+		writes = writes + Words{ 1, 0 };
+	}
+	e.receive(call_with(reads + Words{ 0, 0, 0 }, stream));
+	expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+	EXPECT_EQ(e.next_error(7), (Words{ RPCRDMA2_ERR_READ_CHUNKS, 2 }));
+
+	e.receive(call_with(Words{ 0 } + writes + Words{ 0, 0 }, stream));
+	expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+	EXPECT_EQ(e.next_error(7), (Words{ RPCRDMA2_ERR_WRITE_CHUNKS, 1 }));
+
+	Words segments = { 0, 1, 4 };
+	for (u32 i = 0; i < 4; i++)
+		segments = segments + Words{ i, 4, 0, 0 };
+	e.receive(call_with(segments + Words{ 0, 0 }, stream));
+	expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+	EXPECT_EQ(e.next_error(7), (Words{ RPCRDMA2_ERR_SEGMENTS, 3 }));
+}
+
+TEST(receive, chunks__in_a_reply_beyond_the_arrays)
+{
+	Endpoint e = open_client();
+	Words w = prefix(7, RPCRDMA2_REPLY_INLINE);
+
+	for (u32 i = 0; i < 9; i++)
+		w = w + Words{ 1, 0 };
+	e.receive(w + Words{ 0 } + rpc(7, kReply, 40));
+	expect_failed(e, RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS);
+}
+
+TEST(receive, continued__a_call_of_three_parts)
+{
+	Endpoint e = open_server();
+	const Words whole = rpc(7, kCall, 400);
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_FALSE(e.rx.last);
+	EXPECT_EQ(e.rx.payload.offset, 20u);
+	EXPECT_EQ(e.rx.stream_offset, 0u);
+	EXPECT_EQ(e.rx.stream_length, 400u);
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 100, slice(whole, 100, 200)));
+	EXPECT_EQ(e.rx.stream_offset, 100u);
+	EXPECT_EQ(e.rx.stream_length, 400u);
+	/* The Read list of the last header counts in the whole stream. */
+	e.receive(prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0 } +
+		  read_at(396, 4) + slice(whole, 300, 100));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(e.rx.last);
+	EXPECT_EQ(e.rx.stream_offset, 300u);
+	EXPECT_EQ(e.rx.unreduced_length, 404u);
+}
+
+TEST(receive, continued__remaining_does_not_add_up_D7)
+{
+	const Words whole = rpc(7, kCall, 400);
+
+	for (u32 remaining : { 0u, 96u, 104u, 300u, UINT32_MAX }) {
+		Endpoint e = open_server();
+
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
+				 slice(whole, 0, 100)));
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, remaining,
+				 slice(whole, 100, 200)));
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		EXPECT_TRUE(e.rx.abandon);
+		EXPECT_EQ(e.rx.dir, kCall);
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+		/* One answer; the rest is dropped in silence. */
+		for (int i = 0; i < 3; i++) {
+			e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 100,
+					 slice(whole, 100, 100)));
+			expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+			EXPECT_FALSE(e.rx.abandon);
+		}
+		e.receive(call_inline(7, slice(whole, 300, 100)));
+		expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+		/* The same XID again is a retransmission. */
+		e.receive(call_inline(7, whole));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	}
+}
+
+TEST(receive, continued__the_last_part_has_another_size_D7)
+{
+	const Words whole = rpc(7, kCall, 400);
+
+	for (u32 size : { 296u, 304u }) {
+		Endpoint e = open_server();
+		Words rest = slice(whole, 100, 300);
+
+		rest.resize(size / 4);
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
+				 slice(whole, 0, 100)));
+		e.receive(call_inline(7, rest));
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		EXPECT_TRUE(e.rx.abandon);
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+		/* That was its last part: the XID is free again. */
+		e.receive(call_inline(7, whole));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	}
+}
+
+TEST(receive, continued__too_large_at_the_first_fragment_D7)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.max_message = 8192;
+	Endpoint e = open_server(c);
+	e.receive(
+		middle(RPCRDMA2_CALL_MIDDLE, 7, 8192 - 96, rpc(7, kCall, 100)));
+	expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_FALSE(e.rx.abandon) << "nothing was begun";
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 8000, Words(24)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 8192 - 100,
+			 rpc(8, kCall, 100)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+TEST(receive, continued__another_message_of_the_direction_D7)
+{
+	Endpoint e = open_server();
+	const Words whole = rpc(7, kCall, 400);
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(call_inline(8, rpc(8, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	EXPECT_FALSE(e.rx.abandon);
+	EXPECT_EQ(e.next_error(8), Words{ RPCRDMA2_ERR_INVAL_CONT });
+	/* A fragmented interloper is answered once. */
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 9, 40, rpc(9, kCall, 40)));
+	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_CONT });
+	e.receive(call_inline(9, rpc(9, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	/* And the message goes on. */
+	e.receive(call_inline(7, slice(whole, 100, 300)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(e.rx.last);
+}
+
+TEST(receive, continued__directions_are_independent_D7)
+{
+	Endpoint e = open_server();
+	const Words call = rpc(7, kCall, 400);
+	const Words reply = rpc(7, kReply, 200);
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(call, 0, 100)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, 7, 100, slice(reply, 0, 100)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.dir, kReply);
+	e.receive(call_inline(7, slice(call, 100, 300)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.stream_length, 400u);
+	e.receive(reply_inline(7, slice(reply, 100, 100)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.stream_length, 200u);
+}
+
+TEST(receive, continued__control_messages_between_D7)
+{
+	Endpoint e = open_server();
+	const Words whole = rpc(7, kCall, 400);
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(prefix(0, RPCRDMA2_GRANT));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	e.receive(prefix(7, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_FALSE(e.rx.abandon) << "that XID is a reverse Call's (D6)";
+	e.receive(call_inline(7, slice(whole, 100, 300)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+TEST(receive, continued__a_broken_reply_fails_and_is_answered_D6)
+{
+	Endpoint e = open_client();
+	const Words whole = rpc(7, kReply, 400);
+
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(reply_inline(7, slice(whole, 100, 100)));
+	expect_failed(e, RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.rx.dir, kReply);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+}
+
+TEST(receive, continued__a_fragment_that_does_not_parse)
+{
+	const Words whole = rpc(7, kCall, 400);
+	Endpoint e = open_server();
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0, 5 });
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 300, rpc(8, kCall, 100)));
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 300, {}));
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	EXPECT_TRUE(e.rx.abandon);
+	(void)e.next_error(8);
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 200, Words(25)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+}
+
+TEST(receive, continued__reads_that_miss_the_whole_stream)
+{
+	Endpoint e = open_server();
+	const Words whole = rpc(7, kCall, 400);
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0 } +
+		  read_at(404, 4) + slice(whole, 100, 300));
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	EXPECT_TRUE(e.rx.abandon) << "its fragments are with the caller";
+	EXPECT_EQ(e.rx.dir, kCall);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	e.receive(call_inline(7, whole));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_FALSE(e.rx.abandon);
+}
+
+TEST(receive, error__fails_its_rpc)
+{
+	static const struct {
+		Words body;
+		s32 error;
+	} rows[] = {
+		{ { 1, 1, 1 }, -kEPROTONOSUPPORT },
+		{ { 2 }, -kEIO },
+		{ { 5 }, -kEIO },
+		{ { 6, 0 }, -kEIO },
+		{ { 9, 1, 4096 }, -kEIO },
+		{ { 11 }, -kEPROTONOSUPPORT },
+		{ { 100 }, -kEREMOTEIO },
+	};
+	Endpoint client = open_client();
+	Endpoint server = open_server();
+
+	for (Endpoint *e : { &client, &server })
+		for (const auto &row : rows) {
+			e->receive(prefix(7, RPCRDMA2_ERROR) + row.body);
+			expect_failed(*e, RPCRDMA_REASON_NONE, row.body[0],
+				      row.error);
+			EXPECT_EQ(e->rx.xid, 7u);
+		}
+}
+
+TEST(receive, error__of_an_unknown_code_is_dropped_D7)
+{
+	Endpoint e = open_client();
+
+	for (u32 code : { 0u, 12u, 99u, 101u, UINT32_MAX }) {
+		e.receive(prefix(7, RPCRDMA2_ERROR) + Words{ code });
+		expect_dropped(e, RPCRDMA_REASON_UNKNOWN_ERROR);
+		e.receive(prefix(7, RPCRDMA2_ERROR) + Words{ code, 1, 2, 3 });
+		expect_dropped(e, RPCRDMA_REASON_UNKNOWN_ERROR);
+	}
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(receive, error__is_never_answered)
+{
+	Endpoint e = open_client();
+
+	e.receive(prefix(7, RPCRDMA2_ERROR));
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	e.receive(prefix(7, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SEGMENTS });
+	expect_failed(e, RPCRDMA_REASON_XDR, RPCRDMA2_ERR_SEGMENTS);
+	e.receive(prefix(7, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM, 0 });
+	expect_failed(e, RPCRDMA_REASON_XDR, RPCRDMA2_ERR_SYSTEM, -kEREMOTEIO);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(receive, error__about_the_reply_being_put_together)
+{
+	Endpoint e = open_client();
+	const Words whole = rpc(7, kReply, 400);
+
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(prefix(7, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	expect_failed(e, RPCRDMA_REASON_NONE, RPCRDMA2_ERR_SYSTEM, -kEREMOTEIO);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.rx.dir, kReply);
+	e.receive(reply_inline(7, slice(whole, 100, 300)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	e.receive(reply_inline(8, rpc(8, kReply, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+TEST(receive, grant__opens_credit)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(1, kCall, 40);
+	const u32 sent = e.info().sent;
+
+	e.receive(prefix(0, RPCRDMA2_GRANT, sent));
+	EXPECT_FALSE(e.rx.kick);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	e.receive(prefix(0xdead, RPCRDMA2_GRANT, sent + 1));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(receive, grant__octets_behind_it)
+{
+	Endpoint e = open_client();
+
+	e.receive(prefix(0, RPCRDMA2_GRANT, 5000) + Words{ 0 });
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	EXPECT_EQ(e.info().peer_credits, 5000u - 1) << "the prefix was whole";
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE }) << "no answer";
+}
+
+TEST(receive, credit__overrun_closes)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	const Exact call(octets(call_inline(7, rpc(7, kCall, 40))));
+	const Exact grant(octets(prefix(0, RPCRDMA2_GRANT)));
+
+	c.window = 3;
+	for (bool extra : { false, true }) {
+		/* Told 4 = 1 received + 3, and nothing is given back. */
+		Endpoint e = open_server(c);
+
+		for (int i = 0; i < 3; i++) {
+			e.session.receive(call.bytes(), e.rx);
+			EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		}
+		e.session.receive((extra ? grant : call).bytes(), e.rx);
+		if (!extra) {
+			EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+			EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CREDIT });
+			continue;
+		}
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		e.session.receive(grant.bytes(), e.rx);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CREDIT });
+	}
+}
+
+TEST(receive, credit__every_kind_of_junk_counts)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	const std::vector<Octets> junk = {
+		Octets(3),
+		octets(prefix(1, 99)),
+		octets(prefix(1, 0, 9, 1)),
+		octets(prefix(1, RPCRDMA2_ERROR) + Words{ 100 }),
+	};
+
+	c.window = 3;
+	for (const Octets &o : junk) {
+		Endpoint e = open_server(c);
+		const Exact copy(o);
+
+		for (int i = 0; i < 3; i++) {
+			e.session.receive(copy.bytes(), e.rx);
+			EXPECT_NE(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+		}
+		e.session.receive(copy.bytes(), e.rx);
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CREDIT });
+	}
+}
+
+TEST(receive, flood__closes_when_no_more_errors_can_wait)
+{
+	Endpoint e = open_server();
+
+	for (u32 i = 0; i < RPCRDMA_MAX_ERRORS; i++) {
+		e.receive(prefix(i, 99));
+		expect_dropped(e, RPCRDMA_REASON_HTYPE);
+	}
+	e.receive(prefix(77, 99));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_FLOOD });
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(receive, flood__not_while_the_errors_leave)
+{
+	Endpoint e = open_server();
+
+	for (u32 i = 0; i < 500; i++) {
+		e.receive(prefix(i, 99));
+		ASSERT_EQ(e.next_error(i), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	}
+}
+
+TEST(receive, reverse__a_call_to_a_client_that_takes_none)
+{
+	Endpoint e = open_client();
+
+	e.receive(call_inline(7, rpc(7, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_HTYPE);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 40, rpc(8, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_HTYPE);
+	EXPECT_EQ(e.next_error(8), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	e.receive(call_inline(8, rpc(8, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+}
+
+TEST(receive, reverse__simple)
+{
+	Endpoint e = open_client_reverse(RPCRDMA_RVRSDIR_SIMPLE);
+
+	e.receive(call_inline(7, rpc(7, kCall, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 40, rpc(8, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_HTYPE);
+	EXPECT_EQ(e.next_error(8), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+}
+
+TEST(receive, reverse__continued)
+{
+	Endpoint e = open_client_reverse(RPCRDMA_RVRSDIR_CONT);
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 40, rpc(8, kCall, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(call_inline(8, Words(10)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(e.rx.last);
+}
+
+TEST(receive, reverse__chunks_only_with_general_support)
+{
+	const Words stream = rpc(7, kCall, 40);
+
+	for (u32 level : { RPCRDMA_RVRSDIR_SIMPLE, RPCRDMA_RVRSDIR_CONT }) {
+		Endpoint e = open_client_reverse(level);
+
+		e.receive(call_with(read_at(8, 16), stream));
+		expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+		EXPECT_EQ(e.next_error(7),
+			  (Words{ RPCRDMA2_ERR_READ_CHUNKS, 0 }));
+		e.receive(call_with({ 0, 1, 0, 0, 0 }, stream));
+		expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+		EXPECT_EQ(e.next_error(7),
+			  (Words{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 }));
+		e.receive(call_with({ 0, 0, 1, 1, 5, 5, 0, 0 }, stream));
+		expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+		EXPECT_EQ(e.next_error(7),
+			  (Words{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 }));
+	}
+	Endpoint e = open_client_reverse(RPCRDMA_RVRSDIR_GENL);
+	e.receive(call_with(read_at(8, 16), stream));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+TEST(receive, reverse__a_reply_to_a_server)
+{
+	Endpoint e = open_server();
+
+	e.receive(reply_inline(7, rpc(7, kReply, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.dir, kReply);
+}
+
+TEST(receive, special__refused_for_now)
+{
+	Endpoint server = open_server();
+	Endpoint client = open_client();
+
+	for (const Golden &g : goldens()) {
+		if (g.htype == RPCRDMA2_CALL_EXTERNAL) {
+			server.receive_octets(g.message());
+			expect_dropped(server, RPCRDMA_REASON_HTYPE);
+			EXPECT_EQ(server.next_control()[4],
+				  u32{ RPCRDMA2_ERR_INVAL_HTYPE });
+		} else if (g.htype == RPCRDMA2_REPLY_EXTERNAL) {
+			client.receive_octets(g.message());
+			expect_failed(client, RPCRDMA_REASON_HTYPE,
+				      RPCRDMA2_ERR_INVAL_HTYPE);
+		}
+	}
+}
+
+TEST(receive, special__behind_its_switch)
+{
+	Session::Options options;
+
+	options.special_format = true;
+	Endpoint server =
+		open_server(config(RPCRDMA_ROLE_SERVER), { 0 }, options);
+	Endpoint client =
+		open_client(config(RPCRDMA_ROLE_CLIENT), { 0 }, options);
+
+	for (const Golden &g : goldens()) {
+		const bool call = g.htype == RPCRDMA2_CALL_EXTERNAL;
+
+		if (!call && g.htype != RPCRDMA2_REPLY_EXTERNAL)
+			continue;
+		Endpoint &e = call ? server : client;
+		e.receive_octets(g.message());
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_TRUE(e.rx.external);
+		EXPECT_TRUE(e.rx.last);
+		EXPECT_EQ(e.rx.payload.length, 0u);
+		EXPECT_EQ(e.rx.stream_length, call ? 0x140u : 0x400u);
+		EXPECT_EQ(e.rx.unreduced_length,
+			  call ? 0x140u + 0x1008 + 4 : 0x400u);
+	}
+	const auto external = [](u32 length) {
+		return prefix(7, RPCRDMA2_CALL_EXTERNAL) +
+		       Words{ 0, 1, 0, 9, length, 0, 0, 0, 0, 0, 0 };
+	};
+	for (u32 length : { 0u, 2u, 41u }) {
+		server.receive(external(length));
+		expect_dropped(server, RPCRDMA_REASON_XDR);
+		(void)server.next_error(7);
+	}
+	server.receive(external((1 << 20) + 4));
+	expect_dropped(server, RPCRDMA_REASON_TOO_LARGE);
+	(void)server.next_error(7);
+	server.receive(external(1 << 20));
+	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	/* Never to a client that takes less than all. */
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+	for (u32 level : { RPCRDMA_RVRSDIR_NONE, RPCRDMA_RVRSDIR_SIMPLE,
+			   RPCRDMA_RVRSDIR_CONT }) {
+		c.local.reverse = level;
+		Endpoint e = open_client(c, { 0 }, options);
+		e.receive(external(40));
+		expect_dropped(e, RPCRDMA_REASON_HTYPE);
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	}
+	/* Between fragments it is an interloper like any other. */
+	server.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 40, rpc(8, kCall, 40)));
+	server.receive(external(40));
+	expect_dropped(server, RPCRDMA_REASON_CONTINUATION);
+	EXPECT_EQ(server.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+}
+
+TEST(receive, kick__once_the_way_is_free)
+{
+	Endpoint e = open_client();
+	const u32 sent = e.info().sent;
+
+	e.receive(prefix(0, RPCRDMA2_GRANT, sent));
+	e.receive(prefix(7, 99, sent));
+	EXPECT_FALSE(e.rx.kick) << "an ERROR waits, without credit";
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED });
+	e.receive(prefix(0, RPCRDMA2_GRANT, sent + 1));
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	e.receive(prefix(0, RPCRDMA2_GRANT, sent + 5));
+	EXPECT_TRUE(e.rx.kick);
+	e.receive(prefix(0, RPCRDMA2_GRANT, sent + 6));
+	EXPECT_FALSE(e.rx.kick) << "it was free before";
+}

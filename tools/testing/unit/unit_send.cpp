@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What next_send() sends, in which order and in which parts.
+ */
+#include "support.h"
+#include "xdr.h"
+
+using namespace rpcrdma;
+using namespace unit;
+
+namespace
+{
+
+constexpr u32 kCall = RPCRDMA_CALL;
+constexpr u32 kReply = RPCRDMA_REPLY;
+
+/* Take all credit away, or give back @n. */
+void leave_credits(Endpoint &e, u32 n)
+{
+	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + n));
+}
+
+Chunks one_write(u32 length = 4096)
+{
+	Chunks c = {};
+
+	c.n_writes = 1;
+	c.writes[0] = { 1, 0 };
+	c.n_write_segs = 1;
+	c.write_segs[0] = { 0xaa, length, 0 };
+	return c;
+}
+
+} // namespace
+
+TEST(send, simple__a_call)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(7, kCall, 100);
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_INLINE });
+	EXPECT_TRUE(e.tx.first);
+	EXPECT_TRUE(e.tx.last);
+	EXPECT_EQ(e.tx.payload.offset, 0u);
+	EXPECT_EQ(e.tx.payload.length, 100u);
+	EXPECT_EQ(msg.sent, 100u);
+	/* D1: one received and released, 64 offered. */
+	EXPECT_EQ(e.sent, octets({ 7, 2, 65, 10, 0, 0, 0, 0 }));
+}
+
+TEST(send, simple__a_reply)
+{
+	Endpoint e = open_server();
+	rpcrdma_message msg = message(7, kReply, 100);
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.sent, octets({ 7, 2, 65, 13, 0 }));
+	EXPECT_TRUE(e.tx.last);
+}
+
+TEST(send, simple__up_to_the_inline_threshold)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(7, kCall, 4096 - 32);
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_INLINE });
+	msg = message(8, kCall, 4096 - 28);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_MIDDLE });
+	EXPECT_EQ(e.tx.payload.length, 4096u - 32);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_INLINE });
+	EXPECT_EQ(e.tx.payload.length, 4u) << "a word is left for it";
+}
+
+TEST(send, continued__every_length)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+	Session::Options options;
+
+	for (u32 length = 4; length <= 3 * 1024; length += 4) {
+		Endpoint e = open_client(c, property(2, 1024), options);
+		rpcrdma_message msg = message(7, kCall, length);
+		u32 at = 0;
+
+		do {
+			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+			ASSERT_EQ(e.tx.payload.offset, at);
+			ASSERT_EQ(e.tx.first, at == 0);
+			ASSERT_GE(e.tx.payload.length, 4u);
+			ASSERT_EQ(e.tx.payload.length % 4, 0u);
+			ASSERT_LE(e.tx.header_length + e.tx.payload.length,
+				  1024u);
+			at += e.tx.payload.length;
+			ASSERT_EQ(msg.sent, at);
+			if (!e.tx.last)
+				ASSERT_EQ(word_at(e.sent, 4), length - at);
+		} while (!e.tx.last);
+		ASSERT_EQ(at, length);
+	}
+}
+
+TEST(send, continued__chunks_go_with_the_last_part_only)
+{
+	Endpoint e = open_client();
+	const Chunks c = one_write();
+	rpcrdma_message msg = message(7, kCall, 6000, &c);
+
+	msg.inv_handle = 0xaa;
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.header_length, 20u);
+	EXPECT_EQ(e.tx.payload.length, 4076u);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.sent, octets({ 7, 2, 65, 10, 0xaa, 0, 1, 1, 0xaa, 4096, 0,
+				   0, 0, 0 }));
+	EXPECT_TRUE(e.tx.last);
+}
+
+TEST(send, continued__control_messages_go_between_the_parts)
+{
+	Endpoint e = open_server();
+	rpcrdma_message msg = message(7, kReply, 10000);
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(prefix(9, 99));
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_ERROR });
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.payload.offset, 4076u);
+}
+
+TEST(send, continued__no_other_message_between_the_parts)
+{
+	Endpoint e = open_server();
+	rpcrdma_message first = message(7, kReply, 10000);
+	rpcrdma_message other = message(8, kReply, 100);
+
+	ASSERT_EQ(e.next(&first), u32{ RPCRDMA_TX_MESSAGE });
+	const u32 sent = e.info().sent;
+	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_EQ(e.info().sent, sent);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	ASSERT_EQ(e.next(&first), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_EQ(e.next(&first), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(e.tx.last);
+	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, invalid__leaves_all_as_it_was)
+{
+	Endpoint e = open_client();
+	const std::vector<rpcrdma_message> bad = {
+		message(7, kCall, 0),
+		message(7, kCall, 6),
+		message(7, 2, 100),
+		{ 7, kCall, 100, 0, nullptr, 4 },
+		{ 7, kCall, 100, 0, nullptr, 100 },
+		{ 7, kCall, 100, 0xaa, nullptr, 0 },
+	};
+
+	for (rpcrdma_message msg : bad) {
+		const u32 sent = e.info().sent;
+		const u32 was = msg.sent;
+
+		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+		EXPECT_EQ(e.info().sent, sent);
+		EXPECT_EQ(msg.sent, was);
+	}
+	rpcrdma_message good = message(7, kCall, 100);
+	EXPECT_EQ(e.next(&good), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, invalid__chunks_that_this_side_would_refuse_D7)
+{
+	Endpoint e = open_client();
+	const auto offered = [&](const Chunks &c, u32 inv = 0) {
+		rpcrdma_message msg = message(7, kCall, 100, &c);
+
+		msg.inv_handle = inv;
+		return e.next(&msg);
+	};
+	const u32 invalid = RPCRDMA_TX_INVALID;
+	Chunks c = one_write();
+
+	EXPECT_EQ(offered(c, 0xbb), invalid) << "no such handle";
+	EXPECT_EQ(offered(c, 0xaa), u32{ RPCRDMA_TX_MESSAGE });
+	c.writes[0] = { 2, 0 };
+	EXPECT_EQ(offered(c), invalid) << "segments that are not there";
+	c = {};
+	c.n_reads = 1;
+	for (u32 position : { 0u, 3u, 104u }) {
+		c.reads[0] = { position, { 1, 40, 0 } };
+		EXPECT_EQ(offered(c), invalid);
+	}
+	c.reads[0].position = 100;
+	EXPECT_EQ(offered(c), u32{ RPCRDMA_TX_MESSAGE });
+	c.n_reads = RPCRDMA_MAX_SEGMENTS + 1;
+	EXPECT_EQ(offered(c), invalid);
+	c = {};
+	c.n_call = 1;
+	EXPECT_EQ(offered(c), invalid) << "no Special Format yet";
+}
+
+TEST(send, invalid__more_segments_than_the_peer_takes)
+{
+	Endpoint e = open_client(property(4, 2));
+	Chunks c = one_write();
+
+	c.n_reads = 1;
+	c.reads[0] = { 8, { 1, 40, 0 } };
+	rpcrdma_message msg = message(7, kCall, 100, &c);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	c.n_reads = 2;
+	c.reads[1] = { 8, { 2, 40, 0 } };
+	msg = message(8, kCall, 100, &c);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+}
+
+TEST(send, invalid__call_lists_in_a_reply)
+{
+	Endpoint e = open_server();
+	Chunks c = one_write();
+
+	rpcrdma_message msg = message(7, kReply, 100, &c);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	c.n_reads = 1;
+	c.reads[0] = { 8, { 1, 40, 0 } };
+	msg = message(8, kReply, 100, &c);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+	c = one_write();
+	c.has_reply = true;
+	msg = message(9, kReply, 100, &c);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+}
+
+TEST(send, invalid__buffer_too_small)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(7, kCall, 100);
+	rpcrdma_tx tx;
+
+	for (u32 size = 0; size < 32; size++) {
+		std::unique_ptr<u8[]> out(new u8[size]);
+
+		EXPECT_EQ(e.session.next_send(&msg, { out.get(), size }, tx),
+			  u32{ RPCRDMA_TX_INVALID });
+	}
+	EXPECT_EQ(msg.sent, 0u);
+}
+
+TEST(send, invalid__buffer_too_small_for_control)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	rpcrdma_tx tx;
+
+	c.window = 4;
+	Endpoint e(c);
+	/* Each in turn is what is due; none of them is lost. */
+	const auto due = [&](u32 size) {
+		for (u32 room = 0; room < size; room++) {
+			std::unique_ptr<u8[]> out(new u8[room]);
+
+			EXPECT_EQ(e.session.next_send(nullptr,
+						      { out.get(), room }, tx),
+				  u32{ RPCRDMA_TX_INVALID });
+		}
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+		EXPECT_EQ(e.tx.header_length, size);
+		return e.tx.htype;
+	};
+	e.receive(connprop(kClientXid));
+	EXPECT_EQ(due(80), u32{ RPCRDMA2_CONNPROP_FINAL });
+	EXPECT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SEGMENTS, { 16, 0 } }));
+	EXPECT_EQ(due(24), u32{ RPCRDMA2_ERROR });
+	e.receive(call_inline(1, rpc(1, kCall, 40)));
+	e.receive(call_inline(2, rpc(2, kCall, 40)));
+	EXPECT_EQ(due(16), u32{ RPCRDMA2_GRANT });
+}
+
+TEST(send, credit__blocked_is_counted_once_per_wait)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(7, kCall, 100);
+
+	leave_credits(e, 0);
+	for (int i = 0; i < 5; i++)
+		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	EXPECT_EQ(e.info().blocked, 1u);
+	leave_credits(e, 1);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	msg = message(8, kCall, 100);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	EXPECT_EQ(e.info().blocked, 2u);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(send, credit__never_more_than_granted_D2)
+{
+	Endpoint e = open_client();
+
+	for (u32 grant = 1; grant < 20; grant++) {
+		leave_credits(e, grant);
+		for (u32 i = 0; i < grant; i++) {
+			rpcrdma_message msg = message(i, kCall, 100);
+
+			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		}
+		rpcrdma_message msg = message(99, kCall, 100);
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	}
+}
+
+TEST(send, grant__not_when_a_message_carries_the_word)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.window = 4;
+	Endpoint e = open_server(c);
+	for (u32 i = 0; i < 2; i++)
+		e.receive(call_inline(i, rpc(i, kCall, 40)));
+	EXPECT_TRUE(e.grant);
+	rpcrdma_message msg = message(0, kReply, 40);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(word_at(e.sent, 2), 7u);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(send, grant__when_there_is_nothing_else)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.window = 4;
+	Endpoint e = open_server(c);
+	e.receive(call_inline(1, rpc(1, kCall, 40)));
+	EXPECT_FALSE(e.grant);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	e.receive(call_inline(2, rpc(2, kCall, 40)));
+	EXPECT_TRUE(e.grant);
+	EXPECT_EQ(e.next_control(), (Words{ 0, 2, 7, 5 }));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(send, grant__while_everything_else_is_blocked_D3)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	rpcrdma_message msg = message(1, kReply, 40);
+
+	c.window = 4;
+	Endpoint e = open_server(c);
+	const u32 sent = e.info().sent;
+	for (u32 i = 0; i < 2; i++) {
+		Words w = call_inline(i, rpc(i, kCall, 40));
+
+		w[2] = sent; /* no credit left */
+		e.receive(w);
+	}
+	EXPECT_TRUE(e.grant);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_GRANT });
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	/* The extra Receive is used up now, so there is no second GRANT. */
+	for (u32 i = 0; i < 3; i++) {
+		Words w = call_inline(i, rpc(i, kCall, 40));
+
+		w[2] = sent;
+		e.receive(w);
+		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_FALSE(e.grant);
+	}
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	/* As soon as the limit allows for it, there is. */
+	e.receive(prefix(0, RPCRDMA2_GRANT, sent + 1));
+	EXPECT_TRUE(e.rx.kick);
+	ASSERT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_GRANT });
+}
+
+TEST(send, grant__not_before_this_sides_final)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.window = 3;
+	Endpoint e(c);
+	/* Version 2 it is, but nothing legal came yet. */
+	e.receive(prefix(0, RPCRDMA2_GRANT) + Words{ 0 });
+	EXPECT_FALSE(e.rx.opened);
+	EXPECT_FALSE(e.grant);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(send, grant__not_before_the_version_is_agreed)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.window = 3;
+	Endpoint e(c);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	for (int i = 0; i < 3; i++) {
+		e.receive(prefix(9, RPCRDMA2_ERROR) + Words{ 100 });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_EARLY });
+		EXPECT_FALSE(e.grant);
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+TEST(send, error__waits_for_an_ordinary_credit)
+{
+	Endpoint e = open_server();
+
+	leave_credits(e, 0);
+	ASSERT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED });
+	leave_credits(e, 1);
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_SYSTEM });
+}
+
+TEST(send, error__goes_before_the_message)
+{
+	Endpoint e = open_server();
+	rpcrdma_message msg = message(1, kReply, 40);
+
+	ASSERT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, reverse__as_far_as_the_client_allows)
+{
+	const Chunks c = one_write();
+
+	for (u32 level = 0; level <= RPCRDMA_RVRSDIR_GENL; level++) {
+		const auto first = [&](u32 length, const Chunks *chunks) {
+			Endpoint e = open_server(property(5, level));
+			rpcrdma_message msg = message(7, kCall, length, chunks);
+
+			return e.next(&msg) == RPCRDMA_TX_MESSAGE;
+		};
+		EXPECT_EQ(first(100, nullptr), level >= RPCRDMA_RVRSDIR_SIMPLE);
+		EXPECT_EQ(first(8000, nullptr), level >= RPCRDMA_RVRSDIR_CONT);
+		EXPECT_EQ(first(100, &c), level >= RPCRDMA_RVRSDIR_GENL);
+	}
+	/* Lists that are there but empty are no chunks. */
+	const Chunks none = {};
+	Endpoint e = open_server(property(5, RPCRDMA_RVRSDIR_SIMPLE));
+	rpcrdma_message msg = message(7, kCall, 100, &none);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, reverse__replies_keep_to_the_same_level)
+{
+	for (u32 level = 0; level <= RPCRDMA_RVRSDIR_GENL; level++) {
+		const auto first = [&](u32 length) {
+			Endpoint e = open_client_reverse(level);
+			rpcrdma_message msg = message(7, kReply, length);
+
+			return e.next(&msg) == RPCRDMA_TX_MESSAGE;
+		};
+		EXPECT_EQ(first(100), level >= RPCRDMA_RVRSDIR_SIMPLE);
+		EXPECT_EQ(first(8000), level >= RPCRDMA_RVRSDIR_CONT);
+	}
+}
+
+TEST(send, header__largest_there_is)
+{
+	rpcrdma_config cfg = config(RPCRDMA_ROLE_CLIENT);
+	Endpoint e = open_client(cfg, property(2, 1024));
+	Chunks c = {};
+
+	/* Eight Write chunks and sixteen segments: what 16 segments can cost. */
+	c.n_reads = 8;
+	for (u32 i = 0; i < 8; i++)
+		c.reads[i] = { 4 + 4 * i, { i, 4, 0 } };
+	c.n_writes = 8;
+	c.n_write_segs = 8;
+	for (u32 i = 0; i < 8; i++) {
+		c.writes[i] = { 1, i };
+		c.write_segs[i] = { i, 4, 0 };
+	}
+	rpcrdma_message msg = message(7, kCall, 2000, &c);
+	u32 parts = 0;
+	do {
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		ASSERT_LE(e.tx.header_length + e.tx.payload.length, 1024u);
+		parts++;
+	} while (!e.tx.last);
+	EXPECT_EQ(parts, 3u);
+	EXPECT_EQ(e.tx.header_length, 32u + 8 * 24 + 8 * 24);
+}

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The exchange of section 4.3, and what a session says of itself.
+ */
+#include "support.h"
+
+using namespace rpcrdma;
+using namespace unit;
+
+TEST(session, valid__config)
+{
+	const rpcrdma_config good = config(RPCRDMA_ROLE_CLIENT);
+	const auto bad = [&](auto change) {
+		rpcrdma_config c = good;
+
+		change(c);
+		return !Session::valid(c);
+	};
+	using C = rpcrdma_config;
+
+	EXPECT_TRUE(Session::valid(good));
+	EXPECT_TRUE(bad([](C &c) { c.role = 2; }));
+	for (u32 window : { 0u, 1u, 2u, 0x7fffffffu, UINT32_MAX })
+		EXPECT_TRUE(bad([&](C &c) { c.window = window; }));
+	for (u32 window : { 3u, 0x7ffffffeu })
+		EXPECT_FALSE(bad([&](C &c) { c.window = window; }));
+	EXPECT_TRUE(bad([](C &c) { c.max_message = 1023; }));
+	EXPECT_TRUE(bad([](C &c) { c.max_read_chunks = 17; }));
+	EXPECT_TRUE(bad([](C &c) { c.max_write_chunks = 9; }));
+	EXPECT_TRUE(bad([](C &c) { c.local.max_segments = 17; }));
+	EXPECT_TRUE(bad([](C &c) { c.local.send_size = 1023; }));
+	EXPECT_TRUE(bad([](C &c) { c.local.recv_size = 1023; }));
+	EXPECT_TRUE(bad([](C &c) { c.local.max_segment_size = 0; }));
+	EXPECT_TRUE(bad([](C &c) { c.local.reverse = 4; }));
+}
+
+TEST(session, client__sends_its_final_first_and_waits_D5)
+{
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+	rpcrdma_message msg = message(1, RPCRDMA_CALL, 100);
+
+	EXPECT_FALSE(e.session.ready());
+	EXPECT_EQ(e.info().version, 0u);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CONNPROP_FINAL });
+	EXPECT_LE(e.sent.size(), 1024u);
+	EXPECT_EQ(word_at(e.sent, 0), kClientXid);
+	EXPECT_EQ(word_at(e.sent, 1), 2u);
+	EXPECT_EQ(word_at(e.sent, 2), 64u) << "D1: nothing received yet";
+	EXPECT_EQ(word_at(e.sent, 3), u32{ RPCRDMA2_CONNPROP_FINAL });
+
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	EXPECT_EQ(msg.sent, 0u);
+	EXPECT_FALSE(e.session.ready());
+}
+
+TEST(session, client__opens_with_the_servers_final)
+{
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+	rpcrdma_message msg = message(1, RPCRDMA_CALL, 100);
+
+	(void)e.next();
+	e.receive(connprop(kServerXid, property(2, 8192)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_TRUE(e.session.ready());
+	EXPECT_EQ(e.info().version, 2u);
+	EXPECT_EQ(e.info().peer.recv_size, 8192u);
+	EXPECT_EQ(e.info().max_send, 4096u) << "its own send_size";
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(session, client__its_own_properties_are_in_the_final)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+	Properties p = kDefaultProperties;
+
+	c.local = { 8192, 16384, 65536, 8, RPCRDMA_RVRSDIR_CONT };
+	Endpoint e(c);
+	(void)e.next();
+	const Exact copy(e.sent);
+	ASSERT_EQ(decode_properties(copy.bytes().after(16), p),
+		  PropertyParse::Ok);
+	EXPECT_EQ(std::memcmp(&p, &c.local, sizeof(p)), 0);
+}
+
+TEST(session, client__refused_with_ERR_VERS_of_either_version_D5)
+{
+	for (u32 vers : { 1u, 2u }) {
+		Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+
+		(void)e.next();
+		/* A version 1 credit word is a window: it is not a count. */
+		e.receive(prefix(kClientXid, RPCRDMA2_ERROR, 32, vers) +
+			  Words{ RPCRDMA2_ERR_VERS, 1, 1 });
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_NO_VERSION });
+		EXPECT_EQ(e.info().peer_credits, 0u) << "word was read";
+		EXPECT_EQ(e.info().version, 0u);
+	}
+}
+
+TEST(session, client__closed_stays_closed)
+{
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+	rpcrdma_message msg = message(1, RPCRDMA_CALL, 100);
+
+	(void)e.next();
+	e.receive(prefix(kClientXid, RPCRDMA2_ERROR, 32, 1) + Words{ 1, 1, 1 });
+	ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	e.receive(connprop(kServerXid));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_NO_VERSION });
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_NONE });
+	EXPECT_FALSE(e.session.ready());
+	EXPECT_FALSE(e.session.release(1));
+	EXPECT_FALSE(e.session.refuse(1, { RPCRDMA2_ERR_SYSTEM, {} }));
+}
+
+TEST(session, client__any_other_version_in_the_answer)
+{
+	for (u32 vers : { 0u, 1u, 3u, UINT32_MAX }) {
+		Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+
+		(void)e.next();
+		e.receive(prefix(kClientXid, 0, 32, vers));
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_NO_VERSION });
+	}
+}
+
+TEST(session, client__its_properties_are_refused)
+{
+	for (u32 code : { RPCRDMA2_ERR_BAD_PROPVAL, RPCRDMA2_ERR_INVAL_HTYPE,
+			  RPCRDMA2_ERR_BAD_XDR }) {
+		Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+
+		(void)e.next();
+		e.receive(prefix(kClientXid, RPCRDMA2_ERROR) + Words{ code });
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_NO_VERSION });
+	}
+}
+
+TEST(session, client__an_error_about_nothing_does_not_open)
+{
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+
+	(void)e.next();
+	e.receive(prefix(99, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_EARLY });
+	EXPECT_FALSE(e.session.ready());
+}
+
+TEST(session, client__the_server_speaks_first)
+{
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+
+	e.receive(connprop(kServerXid));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_EARLY });
+}
+
+TEST(session, client__opens_with_a_grant_and_takes_the_final_later)
+{
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+
+	(void)e.next();
+	e.receive(prefix(0, RPCRDMA2_GRANT));
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_EQ(e.info().max_send, 4096u) << "defaults hold";
+	e.receive(connprop(kServerXid, property(2, 2048)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_FALSE(e.rx.opened);
+	EXPECT_EQ(e.info().max_send, 2048u);
+}
+
+TEST(session, server__answers_a_final_with_its_own_D5)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	e.receive(connprop(kClientXid, property(2, 2048)));
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_TRUE(e.rx.kick);
+	ASSERT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CONNPROP_FINAL });
+	EXPECT_EQ(word_at(e.sent, 0), kServerXid);
+	EXPECT_EQ(word_at(e.sent, 2), 65u) << "D1: one received, 64 offered";
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE }) << "exactly one";
+	EXPECT_EQ(e.info().max_send, 2048u);
+}
+
+TEST(session, server__takes_any_legal_message_as_the_first_D5)
+{
+	const std::vector<Words> first = {
+		connprop(kClientXid),
+		connprop(kClientXid, { 0 }, RPCRDMA2_CONNPROP_MIDDLE),
+		prefix(0, RPCRDMA2_GRANT),
+		call_inline(7, rpc(7, RPCRDMA_CALL, 40)),
+		middle(RPCRDMA2_CALL_MIDDLE, 7, 40, rpc(7, RPCRDMA_CALL, 40)),
+		reply_inline(7, rpc(7, RPCRDMA_REPLY, 40)),
+	};
+
+	for (const Words &w : first) {
+		Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+		e.receive(w);
+		EXPECT_TRUE(e.rx.opened) << w[3];
+		EXPECT_TRUE(e.rx.kick);
+		EXPECT_TRUE(e.session.ready());
+		EXPECT_EQ(e.info().max_send, 4096u);
+		/* Its own FINAL goes out before the answer. */
+		rpcrdma_message msg = message(7, RPCRDMA_REPLY, 40);
+		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
+		EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CONNPROP_FINAL });
+		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	}
+}
+
+TEST(session, server__an_illegal_first_message_does_not_open)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0, 0 });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_FALSE(e.rx.opened);
+	EXPECT_FALSE(e.session.ready());
+	/* But the peer speaks version 2, so it is told. */
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	e.receive(connprop(kClientXid));
+	EXPECT_TRUE(e.rx.opened);
+}
+
+TEST(session, server__version_1_client_gets_ERR_VERS_D5)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	/* RDMA_MSG of version 1, asking for 32 credits. */
+	e.receive(prefix(0xabcd, 0, 32, 1) + Words{ 0, 0, 0, 0xabcd, 0 });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_VERSION });
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_FALSE(e.rx.opened);
+	/* RFC 8166: xid, vers, credits, RDMA_ERROR, ERR_VERS, low, high. */
+	EXPECT_EQ(e.next_control(), (Words{ 0xabcd, 1, 64, 4, 1, 2, 2 }));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	EXPECT_FALSE(e.session.ready());
+	EXPECT_EQ(e.info().version, 0u);
+}
+
+TEST(session, server__sends_a_version_1_client_nothing_else_D5)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+	rpcrdma_message msg = message(1, RPCRDMA_CALL, 40);
+
+	/* Far more than the window, and no version 2 credit in any of them. */
+	for (u32 i = 0; i < 1000; i++) {
+		e.receive(prefix(i, 0, 32, 1) + Words{ 0, 0, 0, i, 0 });
+		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		ASSERT_FALSE(e.grant);
+		ASSERT_EQ(e.next_control(), (Words{ i, 1, 64, 4, 1, 2, 2 }));
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	}
+}
+
+TEST(session, server__a_version_1_error_is_not_answered)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(prefix(7, RPCRDMA2_ERROR, 32, 1) + Words{ 1, 1, 1 });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(session, server__a_client_that_tries_version_3_first)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(prefix(7, 77, 32, 3));
+	EXPECT_EQ(e.next_control(), (Words{ 7, 3, 65, 4, 1, 2, 2 }));
+	e.receive(connprop(kClientXid));
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CONNPROP_FINAL });
+}
+
+TEST(session, server__two_messages_at_once_before_an_answer)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(connprop(kClientXid));
+	e.receive(call_inline(7, rpc(7, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CREDIT });
+}
+
+TEST(session, connprop__after_the_final)
+{
+	for (u32 htype :
+	     { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL }) {
+		Endpoint e = open_server(property(2, 8192));
+
+		e.receive(connprop(5, property(2, 2048), htype));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CONTINUATION });
+		EXPECT_EQ(e.next_error(5), Words{ RPCRDMA2_ERR_INVAL_CONT });
+		EXPECT_EQ(e.info().peer.recv_size, 8192u);
+	}
+}
+
+TEST(session, connprop__middles_apply_with_the_final)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(connprop(1, property(2, 2048), RPCRDMA2_CONNPROP_MIDDLE));
+	EXPECT_TRUE(e.rx.opened) << "the client needs credit to go on";
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.info().peer.recv_size, 4096u) << "not yet";
+	e.receive(connprop(2, property(5, 2), RPCRDMA2_CONNPROP_MIDDLE));
+	e.receive(connprop(3, property(1, 3000)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(e.info().peer.recv_size, 2048u);
+	EXPECT_EQ(e.info().peer.reverse, 2u);
+	EXPECT_EQ(e.info().peer.send_size, 3000u);
+}
+
+TEST(session, connprop__client_waits_for_the_servers_final)
+{
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+	rpcrdma_message msg = message(1, RPCRDMA_CALL, 40);
+
+	(void)e.next();
+	e.receive(connprop(1, property(2, 2048), RPCRDMA2_CONNPROP_MIDDLE));
+	EXPECT_FALSE(e.rx.opened);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	e.receive(prefix(0, RPCRDMA2_GRANT));
+	EXPECT_FALSE(e.rx.opened) << "its FINAL is still to come";
+	e.receive(connprop(2));
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_EQ(e.info().max_send, 2048u);
+}
+
+TEST(session, connprop__many_middles_do_not_starve)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+	u32 grants = 0;
+
+	c.window = 3;
+	Endpoint e(c);
+	(void)e.next();
+	for (u32 i = 0; i < 40; i++) {
+		e.receive(connprop(i, { 0 }, RPCRDMA2_CONNPROP_MIDDLE));
+		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		if (!e.grant)
+			continue;
+		ASSERT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+		ASSERT_EQ(e.tx.htype, u32{ RPCRDMA2_GRANT });
+		grants++;
+	}
+	EXPECT_EQ(grants, 20u);
+}
+
+TEST(session, connprop__middle_followed_by_something_else)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(connprop(1, property(2, 2048), RPCRDMA2_CONNPROP_MIDDLE));
+	(void)e.next();
+	e.receive(call_inline(7, rpc(7, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CONTINUATION });
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+	/* A GRANT and an ERROR may come between; then the rest. */
+	e.receive(prefix(0, RPCRDMA2_GRANT));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	e.receive(prefix(9, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	e.receive(connprop(2));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(e.info().peer.recv_size, 2048u);
+	e.receive(call_inline(8, rpc(8, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+TEST(session, connprop__a_bad_value_applies_nothing)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(connprop(1, { 2, 2, 4, 2048, 5, 4, 9 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
+	EXPECT_FALSE(e.rx.opened);
+	EXPECT_EQ(e.next_error(1), Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	EXPECT_EQ(e.info().peer.recv_size, 4096u);
+	/* What was discarded does not count as the one FINAL. */
+	e.receive(connprop(2, property(2, 2048)));
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_EQ(e.info().peer.recv_size, 2048u);
+}
+
+TEST(session, connprop__a_set_that_does_not_parse)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(connprop(1, { 1 }));
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_XDR });
+	EXPECT_EQ(e.next_error(1), Words{ RPCRDMA2_ERR_BAD_XDR });
+}
+
+TEST(session, connprop__every_truncation)
+{
+	const Octets whole = octets(connprop(1, { 2, 2, 4, 2048, 99, 0 }));
+
+	for (u32 size = 0; size < whole.size(); size++) {
+		Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+		e.receive_octets(Octets(whole.begin(), whole.begin() + size));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_FALSE(e.rx.opened);
+		EXPECT_EQ(e.rx.kick, size >= 16);
+	}
+}
+
+TEST(session, max_send__the_smaller_of_both_sides_D10)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.local.send_size = 8192;
+	EXPECT_EQ(open_client(c).info().max_send, 4096u);
+	EXPECT_EQ(open_client(c, property(2, 65536)).info().max_send, 8192u);
+	EXPECT_EQ(open_client(c, property(2, 1024)).info().max_send, 1024u);
+}
+
+TEST(session, version_mismatch__once_version_2_is_agreed)
+{
+	Endpoint client = open_client();
+	Endpoint server = open_server();
+
+	for (Endpoint *e : { &client, &server })
+		for (u32 vers : { 0u, 1u, 3u }) {
+			e->receive(prefix(7, 0, 5, vers) + Words{ 0, 0, 0 });
+			EXPECT_EQ(e->rx.action, u32{ RPCRDMA_RX_DROP });
+			EXPECT_EQ(e->rx.reason,
+				  u32{ RPCRDMA_REASON_VERSION_MISMATCH });
+			EXPECT_GT(e->info().peer_credits, 100u)
+				<< "its credit word means something else";
+			const Words w = e->next_control();
+			EXPECT_EQ(w[0], 7u);
+			EXPECT_EQ(w[1], vers);
+			EXPECT_EQ(w[2], e->info().received + 64)
+				<< "the connection is one of version 2";
+			EXPECT_EQ(w[4], u32{ RPCRDMA2_ERR_VERS_MISMATCH });
+			EXPECT_EQ(w.size(), 5u);
+			/* But no ERROR answers an ERROR. */
+			e->receive(prefix(7, RPCRDMA2_ERROR, 5, vers) +
+				   Words{ 1, 1, 1 });
+			EXPECT_EQ(e->rx.action, u32{ RPCRDMA_RX_DROP });
+			EXPECT_EQ(e->next(), u32{ RPCRDMA_TX_NONE });
+		}
+}
+
+TEST(session, info__counts)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	Endpoint e = open_server(c);
+
+	EXPECT_EQ(e.info().sent, 1u);
+	EXPECT_EQ(e.info().received, 1u);
+	EXPECT_EQ(e.info().window, 64u);
+	EXPECT_EQ(e.info().window_used, 0u);
+	EXPECT_EQ(e.info().window_high, 1u);
+	EXPECT_EQ(e.info().peer_credits, kPlenty - 1);
+	const Exact copy(octets(call_inline(7, rpc(7, RPCRDMA_CALL, 40))));
+	for (u32 i = 0; i < 5; i++)
+		e.session.receive(copy.bytes(), e.rx);
+	EXPECT_EQ(e.info().window_used, 5u);
+	EXPECT_FALSE(e.session.release(5));
+	EXPECT_EQ(e.info().window_used, 0u);
+	EXPECT_EQ(e.info().window_high, 5u);
+}
+
+TEST(session, release__too_many_is_a_bug_here)
+{
+	Endpoint e = open_server();
+	rpcrdma_message msg = message(1, RPCRDMA_REPLY, 40);
+
+	tolerated_breaks = 1;
+	EXPECT_FALSE(e.session.release(1));
+	EXPECT_EQ(tolerated_breaks, 0u);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+	e.receive(call_inline(7, rpc(7, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_INVARIANT });
+}
+
+TEST(session, refuse__goes_out_as_an_error)
+{
+	Endpoint e = open_server();
+
+	EXPECT_TRUE(e.session.refuse(
+		9, { RPCRDMA2_ERR_WRITE_RESOURCE, { 2, 5000 } }));
+	EXPECT_TRUE(e.session.refuse(10, { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_EQ(e.next_error(9),
+		  (Words{ RPCRDMA2_ERR_WRITE_RESOURCE, 2, 5000 }));
+	EXPECT_EQ(e.next_error(10), Words{ RPCRDMA2_ERR_SYSTEM });
+}
+
+TEST(session, refuse__no_more_can_wait)
+{
+	Endpoint e = open_server();
+
+	for (u32 i = 0; i < RPCRDMA_MAX_ERRORS; i++)
+		EXPECT_TRUE(e.session.refuse(i, { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_FALSE(e.session.refuse(99, { RPCRDMA2_ERR_SYSTEM, {} }));
+}
+
+TEST(session, refuse__an_unknown_code_is_a_bug_here)
+{
+	Endpoint e = open_server();
+
+	tolerated_breaks = 1;
+	EXPECT_FALSE(e.session.refuse(9, { 12, {} }));
+	EXPECT_EQ(tolerated_breaks, 0u);
+}
+
+TEST(session, planning__who_may_use_chunks)
+{
+	EXPECT_TRUE(open_client().session.planning().chunks);
+	EXPECT_FALSE(open_client(property(4, 0)).session.planning().chunks)
+		<< "the peer takes no segments";
+	for (u32 level : { 0u, 1u, 2u, 3u })
+		EXPECT_EQ(open_server(property(5, level))
+				  .session.planning()
+				  .chunks,
+			  level == RPCRDMA_RVRSDIR_GENL);
+}
+
+TEST(session, count_start__wraps_without_notice)
+{
+	/* The scripted peer's credit word has to be near the count, too. */
+	for (u32 start : { UINT32_MAX - 5, 0x7ffffffau }) {
+		Session::Options options;
+		u32 replies = 0;
+
+		options.count_start = start;
+		Endpoint e(config(RPCRDMA_ROLE_SERVER), options);
+		Words first = connprop(kClientXid);
+		first[2] = start + kPlenty;
+		e.receive(first);
+		ASSERT_TRUE(e.rx.opened);
+		ASSERT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+		for (u32 i = 0; i < 50; i++) {
+			Words w = call_inline(i, rpc(i, RPCRDMA_CALL, 40));
+			rpcrdma_message msg = message(i, RPCRDMA_REPLY, 40);
+
+			w[2] = start + kPlenty;
+			e.receive(w);
+			ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+			ASSERT_EQ(word_at(e.sent, 2), start + 2 + i + 64);
+			replies++;
+		}
+		EXPECT_EQ(replies, 50u);
+	}
+}
