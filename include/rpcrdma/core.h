@@ -23,6 +23,8 @@ extern "C" {
 #define RPCRDMA_MAX_CHUNKS	8
 /* Protocol errors that wait for a credit; a peer that causes more is cut off. */
 #define RPCRDMA_MAX_ERRORS	16
+/* RDMA Writes of one Reply: segments, and gaps that reduced items leave. */
+#define RPCRDMA_MAX_WRITE_JOBS	(RPCRDMA_MAX_SEGMENTS + RPCRDMA_MAX_CHUNKS + 1)
 /* A window is zero or at least this (D3). */
 #define RPCRDMA_MIN_WINDOW	3
 #define RPCRDMA_MIN_RECV_SIZE	1024
@@ -166,6 +168,10 @@ struct rpcrdma_properties {
  * @max_write_chunks: most Write chunks accepted in one Call
  * @first_xid: XID of the CONNPROP message (D6)
  * @ddp_threshold: items up to this size stay in the Payload stream (D9)
+ * @special_threshold: Payload streams up to this size are sent, larger ones go
+ *	by a body chunk where that is possible (D13)
+ * @reserve: credits that only probes may use while Calls are outstanding
+ *	(keep-alive of the NFS binding); zero or one
  * @local: properties to advertise; also this side's own limits
  */
 struct rpcrdma_config {
@@ -176,6 +182,8 @@ struct rpcrdma_config {
 	u32 max_write_chunks;
 	u32 first_xid;
 	u32 ddp_threshold;
+	u32 special_threshold;
+	u32 reserve;
 	struct rpcrdma_properties local;
 };
 
@@ -225,6 +233,9 @@ enum rpcrdma_rx_action {
  * @xid: rdma_xid, host order
  * @error: FAIL_RPC: a negative errno; rdma_err decides (section 7)
  * @errcode: FAIL_RPC: the rdma_err received, or that was sent in answer
+ * @reported: FAIL_RPC: the peer sent an ERROR about it; false if a Reply was
+ *	malformed
+ * @errargs: FAIL_RPC, if @reported: the words that came with rdma_err
  * @kick: something may be sent now that could not be before
  * @opened: this message completed the initial exchange (section 4.3)
  * @abandon: the partly received message of direction @dir is void: free it.
@@ -247,6 +258,8 @@ struct rpcrdma_rx {
 	u32 xid;
 	s32 error;
 	u32 errcode;
+	u32 errargs[2];
+	bool reported;
 	bool kick;
 	bool opened;
 	bool abandon;
@@ -268,6 +281,9 @@ struct rpcrdma_rx {
  * @length: size of the (reduced) Payload stream; a multiple of four
  * @inv_handle: Calls: one of the handles in @chunks, or zero
  * @chunks: chunk lists for the final header, or NULL
+ * @external: Special Format: the stream is in the Call or Reply chunk of
+ *	@chunks, and one header is all that is sent
+ * @probe: may use the credits that rpcrdma_config.reserve keeps back
  * @sent: octets of the stream already sent; zero at first, kept by the core
  *
  * Lives as long as it is being sent.
@@ -278,6 +294,8 @@ struct rpcrdma_message {
 	u32 length;
 	u32 inv_handle;
 	const struct rpcrdma_chunks *chunks;
+	bool external;
+	bool probe;
 	u32 sent;
 };
 
@@ -405,6 +423,31 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
 bool __must_check rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid,
 					 u32 errcode, u32 index, u32 needed);
 
+/**
+ * rpcrdma_session_set_window - offer more or fewer Receives from now on
+ * @s: the session
+ * @window: at least RPCRDMA_MIN_WINDOW
+ *
+ * To grow, post the further Receives first. What was offered is never taken
+ * back: a window that shrinks does so as Receives complete, which then are not
+ * posted again, see rpcrdma_session_retire().
+ *
+ * Return: true if a GRANT became due; the caller then sends.
+ */
+bool __must_check rpcrdma_session_set_window(struct rpcrdma_session *s,
+					     u32 window);
+
+/**
+ * rpcrdma_session_retire - is one completed Receive needed any longer?
+ * @s: the session
+ *
+ * To be asked before a Receive is posted again.
+ *
+ * Return: true if the window has become smaller: this Receive stays off the
+ * queue and no rpcrdma_session_release() follows for it.
+ */
+bool __must_check rpcrdma_session_retire(struct rpcrdma_session *s);
+
 /** rpcrdma_session_ready - the initial exchange is done, messages may flow */
 bool __must_check rpcrdma_session_ready(const struct rpcrdma_session *s);
 
@@ -415,12 +458,25 @@ void rpcrdma_session_info(const struct rpcrdma_session *s,
 /* Payload planning (section 6.6, D9)                                 */
 /* ------------------------------------------------------------------ */
 
+/*
+ * What earlier attempts at an RPC have shown that the peer does not take, or
+ * does need (section 7.3).
+ */
+enum rpcrdma_avoid {
+	RPCRDMA_AVOID_READ_CHUNK	= 1 << 0,
+	RPCRDMA_AVOID_WRITE_CHUNK	= 1 << 1,
+	RPCRDMA_AVOID_CALL_CHUNK	= 1 << 2,
+	RPCRDMA_NEED_REPLY_CHUNK	= 1 << 3,
+};
+
 /**
  * struct rpcrdma_call_shape - a Call as the upper layer built it
  * @length: octets of the whole message
  * @item: the DDP-eligible argument, length zero if there is none; its length
  *	is without XDR roundup
  * @result_max: largest DDP-eligible result expected, zero if there is none
+ * @reply_max: largest Reply that the upper layer has room for
+ * @avoid: enum rpcrdma_avoid, from rpcrdma_plan_retry(); zero at first
  * @reducible: false forbids reduction (RPCSEC_GSS integrity or privacy)
  * @reply_expected: false for Call-only procedures, which carry no chunks (4.7)
  */
@@ -428,6 +484,8 @@ struct rpcrdma_call_shape {
 	u32 length;
 	struct rpcrdma_range item;
 	u32 result_max;
+	u32 reply_max;
+	u32 avoid;
 	bool reducible;
 	bool reply_expected;
 };
@@ -436,12 +494,16 @@ struct rpcrdma_call_shape {
  * struct rpcrdma_call_plan - how a Call will travel
  * @read_chunk: move @item of the shape by a Read chunk
  * @write_chunk: offer a Write chunk of result_max octets
+ * @call_chunk: Special Format: the Payload stream goes by a Call chunk
+ * @reply_chunk: offer a Reply chunk of reply_max octets
  * @stream_length: octets left in the Payload stream
  * @removed: what the Read chunk takes out of the stream, XDR roundup included
  */
 struct rpcrdma_call_plan {
 	bool read_chunk;
 	bool write_chunk;
+	bool call_chunk;
+	bool reply_chunk;
 	u32 stream_length;
 	struct rpcrdma_range removed;
 };
@@ -449,6 +511,19 @@ struct rpcrdma_call_plan {
 void rpcrdma_plan_call(const struct rpcrdma_session *s,
 		       const struct rpcrdma_call_shape *shape,
 		       struct rpcrdma_call_plan *plan);
+
+/**
+ * rpcrdma_plan_retry - may a Call be sent again after RDMA2_ERROR?
+ * @plan: how it travelled
+ * @rx: FAIL_RPC, about this Call
+ * @avoid: shape.avoid of that plan; for the next one on return
+ *
+ * Each retry adds to @avoid, so there are few of them (sections 6.6.4, 7.3).
+ *
+ * Return: 0 to plan and send again, or the negative errno of the RPC.
+ */
+s32 __must_check rpcrdma_plan_retry(const struct rpcrdma_call_plan *plan,
+				    const struct rpcrdma_rx *rx, u32 *avoid);
 
 /**
  * struct rpcrdma_write_job - one RDMA Write that a Reply needs
@@ -470,8 +545,10 @@ struct rpcrdma_write_job {
  * @removed: what the Write chunks take out of the stream, ascending, XDR
  *	roundup included
  * @n_jobs: how many entries of @jobs are used
+ * @external: Special Format: the stream goes into the Reply chunk
  * @jobs: the RDMA Writes, in order
- * @chunks: Write list to return: the Call's, with lengths as written
+ * @chunks: Write list and Reply chunk to return: the Call's, with lengths as
+ *	written
  */
 struct rpcrdma_reply_plan {
 	u32 errcode;
@@ -481,7 +558,8 @@ struct rpcrdma_reply_plan {
 	u32 n_removed;
 	struct rpcrdma_range removed[RPCRDMA_MAX_CHUNKS];
 	u32 n_jobs;
-	struct rpcrdma_write_job jobs[RPCRDMA_MAX_SEGMENTS];
+	bool external;
+	struct rpcrdma_write_job jobs[RPCRDMA_MAX_WRITE_JOBS];
 	struct rpcrdma_chunks chunks;
 };
 
@@ -553,6 +631,67 @@ u32 __must_check rpcrdma_stream_run(const struct rpcrdma_range *removed,
 bool __must_check rpcrdma_written(const struct rpcrdma_chunks *offered,
 				  const struct rpcrdma_chunks *returned,
 				  u32 index, u32 *length);
+
+/**
+ * rpcrdma_replied - octets that a Reply says were written into the Reply chunk
+ * @offered: chunk lists of the Call
+ * @returned: chunk lists of the Reply
+ * @length: set to the octets
+ *
+ * Return: false as for rpcrdma_written().
+ */
+bool __must_check rpcrdma_replied(const struct rpcrdma_chunks *offered,
+				  const struct rpcrdma_chunks *returned,
+				  u32 *length);
+
+/* ------------------------------------------------------------------ */
+/* Calls whose RDMA operations broke a connection (section 7.3)       */
+/* ------------------------------------------------------------------ */
+
+#define RPCRDMA_MAX_FAILED	64
+#define RPCRDMA_FAILED_SECONDS	120
+
+/**
+ * struct rpcrdma_failed_call - one of them
+ * @peer: the Requester, by any key that survives its reconnects
+ * @xid: of the Call, host order
+ * @since: when, in seconds
+ * @used: the entry means something
+ */
+struct rpcrdma_failed_call {
+	u64 peer;
+	u32 xid;
+	u32 since;
+	bool used;
+};
+
+/* All of them; a new one takes the place of the oldest. All zero is empty. */
+struct rpcrdma_failed_calls {
+	struct rpcrdma_failed_call calls[RPCRDMA_MAX_FAILED];
+};
+
+/**
+ * rpcrdma_failed_note - an RDMA operation for a Call has ended its connection
+ * @t: the table
+ * @peer: the Requester
+ * @xid: of the Call, host order
+ * @now: seconds of any clock that does not go back
+ */
+void rpcrdma_failed_note(struct rpcrdma_failed_calls *t, u64 peer, u32 xid,
+			 u32 now);
+
+/**
+ * rpcrdma_failed_known - is a Call the retransmission of such a one?
+ * @t: the table
+ * @peer: the Requester
+ * @xid: of the Call, host order
+ * @now: seconds
+ *
+ * Return: true to answer it with RDMA2_ERR_SYSTEM instead of trying again. It
+ * stays known until RPCRDMA_FAILED_SECONDS have passed.
+ */
+bool __must_check rpcrdma_failed_known(const struct rpcrdma_failed_calls *t,
+				       u64 peer, u32 xid, u32 now);
 
 /* ------------------------------------------------------------------ */
 /* Registration bookkeeping                                           */
