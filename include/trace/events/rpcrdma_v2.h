@@ -49,7 +49,7 @@ TRACE_EVENT(rpcrdma_rx,
 		__entry->htype = rx->htype;
 		__entry->action = rx->action;
 		__entry->len = len;
-		__assign_str(reason);
+		rpcrdma_assign_str(reason, rpcrdma_reason_name(rx->reason));
 	),
 	TP_printk("conn=%u xid=0x%08x %s len=%u %s (%s)", __entry->conn,
 		  __entry->xid, rpcrdma_show_htype(__entry->htype),
@@ -94,7 +94,7 @@ TRACE_EVENT(rpcrdma_refuse,
 		__entry->xid = xid;
 		__entry->index = index;
 		__entry->needed = needed;
-		__assign_str(errcode);
+		rpcrdma_assign_str(errcode, rpcrdma_errcode_name(errcode));
 	),
 	TP_printk("conn=%u xid=0x%08x %s index=%u needed=%u", __entry->conn,
 		  __entry->xid, __get_str(errcode), __entry->index,
@@ -110,7 +110,7 @@ TRACE_EVENT(rpcrdma_lost,
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
-		__assign_str(why);
+		rpcrdma_assign_str(why, why);
 	),
 	TP_printk("conn=%u %s", __entry->conn, __get_str(why))
 );
@@ -127,8 +127,8 @@ TRACE_EVENT(rpcrdma_wc,
 	TP_fast_assign(
 		__entry->conn = conn;
 		__entry->vendor_err = wc->vendor_err;
-		__assign_str(what);
-		__assign_str(status);
+		rpcrdma_assign_str(what, what);
+		rpcrdma_assign_str(status, ib_wc_status_msg(wc->status));
 	),
 	TP_printk("conn=%u %s: %s (0x%x)", __entry->conn, __get_str(what),
 		  __get_str(status), __entry->vendor_err)
@@ -146,7 +146,7 @@ TRACE_EVENT(rpcrdma_cm,
 	),
 	TP_fast_assign(
 		__entry->status = event->status;
-		__assign_str(event);
+		rpcrdma_assign_str(event, rdma_event_msg(event->event));
 		memcpy(__entry->src, &id->route.addr.src_addr,
 		       sizeof(struct sockaddr_in6));
 		memcpy(__entry->dst, &id->route.addr.dst_addr,
@@ -169,7 +169,7 @@ TRACE_EVENT(rpcrdma_mr,
 		__entry->conn = conn;
 		__entry->index = index;
 		__entry->handle = handle;
-		__assign_str(what);
+		rpcrdma_assign_str(what, what);
 	),
 	TP_printk("conn=%u region=%u handle=0x%08x %s", __entry->conn,
 		  __entry->index, __entry->handle, __get_str(what))
@@ -185,8 +185,8 @@ TRACE_EVENT(rpcrdma_connect,
 	),
 	TP_fast_assign(
 		__entry->status = status;
-		__assign_str(server);
-		__assign_str(step);
+		rpcrdma_assign_str(server, server);
+		rpcrdma_assign_str(step, step);
 	),
 	TP_printk("%s %s status=%d", __get_str(server), __get_str(step),
 		  __entry->status)
@@ -202,8 +202,8 @@ TRACE_EVENT(rpcrdma_broken,
 	),
 	TP_fast_assign(
 		__entry->line = line;
-		__assign_str(file);
-		__assign_str(what);
+		rpcrdma_assign_str(file, file);
+		rpcrdma_assign_str(what, what);
 	),
 	TP_printk("%s:%d %s", __get_str(file), __entry->line, __get_str(what))
 );

@@ -133,8 +133,7 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 	}
 	xprt_get(&x->xprt);
 	atomic_inc(&x->xprt.bc_slot_count);
-	lwq_enqueue(&call->rqst.rq_bc_list, &serv->sv_cb_list);
-	svc_pool_wake_idle_thread(&serv->sv_pools[0]);
+	rpcrdma_compat_bc_enqueue(serv, &call->rqst);
 }
 
 /**

@@ -266,4 +266,5 @@ static const struct svc_xprt_ops rpcrdma_svc_ops = {
 	.xpo_detach = rpcrdma_svc_detach,
 	.xpo_free = rpcrdma_svc_free,
 	.xpo_kill_temp_xprt = rpcrdma_svc_kill_temp,
+	RPCRDMA_COMPAT_SVC_OPS
 };

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What older kernels lack, under the names that the newest supported one has
+ * for it. Every C file gets this first; nothing else tests a kernel version.
+ */
+#ifndef _RPCRDMA_COMPAT_H
+#define _RPCRDMA_COMPAT_H
+
+#include <linux/slab.h>
+#include <linux/sunrpc/bc_xprt.h>
+#include <linux/sunrpc/svc.h>
+#include <linux/version.h>
+
+#ifndef kvcalloc_node
+#define kvcalloc_node(n, size, flags, node) \
+	kvzalloc_node(array_size(n, size), flags, node)
+#endif
+
+/* Give a call from the server to the threads that serve callbacks. */
+static inline void rpcrdma_compat_bc_enqueue(struct svc_serv *serv,
+					     struct rpc_rqst *rqst)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	lwq_enqueue(&rqst->rq_bc_list, &serv->sv_cb_list);
+	svc_pool_wake_idle_thread(&serv->sv_pools[0]);
+#else
+	spin_lock(&serv->sv_cb_lock);
+	list_add_tail(&rqst->rq_bc_list, &serv->sv_cb_list);
+	spin_unlock(&serv->sv_cb_lock);
+	wake_up(&serv->sv_cb_waitq);
+#endif
+}
+
+/* Further members of struct svc_xprt_ops. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#define RPCRDMA_COMPAT_SVC_OPS
+#else
+/* There are no privileged ports: see rpcrdma_svc_recvfrom(). */
+static inline void rpcrdma_compat_secure_port(struct svc_rqst *rqstp)
+{
+	set_bit(RQ_SECURE, &rqstp->rq_flags);
+}
+
+#define RPCRDMA_COMPAT_SVC_OPS	.xpo_secure_port = rpcrdma_compat_secure_port,
+#endif
+
+/* In TP_fast_assign(): the source of a __string() had to be named again. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define rpcrdma_assign_str(field, value)	__assign_str(field)
+#else
+#define rpcrdma_assign_str(field, value)	__assign_str(field, value)
+#endif
+
+#endif /* _RPCRDMA_COMPAT_H */
