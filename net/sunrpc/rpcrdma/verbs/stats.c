@@ -61,6 +61,12 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 	seq_printf(m, "bytes by read chunk: %llu\n", s->read_chunk_bytes);
 	seq_printf(m, "write chunks: %llu\n", s->write_chunks);
 	seq_printf(m, "bytes by write chunk: %llu\n", s->write_chunk_bytes);
+	seq_printf(m, "call chunks: %llu\n", s->call_chunks);
+	seq_printf(m, "bytes by call chunk: %llu\n", s->call_chunk_bytes);
+	seq_printf(m, "reply chunks: %llu\n", s->reply_chunks);
+	seq_printf(m, "bytes by reply chunk: %llu\n", s->reply_chunk_bytes);
+	seq_printf(m, "retries: %llu\n", s->retries);
+	seq_printf(m, "keep-alives: %llu\n", s->keep_alives);
 	seq_printf(m, "doorbells: %llu\n", s->tx_doorbells);
 	seq_printf(m, "registrations: %llu\n", s->registrations);
 	seq_printf(m, "local invalidates: %llu\n", s->local_invalidates);

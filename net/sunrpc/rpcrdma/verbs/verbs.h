@@ -62,6 +62,12 @@ struct rpcrdma_stats {
 	u64 read_chunk_bytes;
 	u64 write_chunks;
 	u64 write_chunk_bytes;
+	u64 call_chunks;
+	u64 call_chunk_bytes;
+	u64 reply_chunks;
+	u64 reply_chunk_bytes;
+	u64 retries;
+	u64 keep_alives;
 	u64 registrations;
 	u64 local_invalidates;
 	u64 remote_invalidates;
