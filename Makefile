@@ -29,7 +29,8 @@ SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit kunit selftests selftests-debug harness style check check-full soak demo
+	unit kunit selftests selftests-debug harness style conformance check \
+	check-full soak demo
 
 all: modules
 
@@ -106,11 +107,18 @@ harness:
 style:
 	@scripts/style $(CHECK_KERNEL)
 
+# Every normative sentence of the drafts, where it is honoured, and its test.
+# DRAFTS is where the drafts are, to be compared with.
+DRAFTS	?= $(firstword $(wildcard ../*/spec))
+conformance:
+	@tools/testing/conformance/selftest
+	@scripts/conformance $(if $(DRAFTS),--drafts $(DRAFTS))
+
 check:
-	@scripts/tally style unit harness kunit selftests
+	@scripts/tally style unit harness conformance kunit selftests
 
 check-full:
-	@scripts/tally style unit harness kunit selftests selftests-debug
+	@scripts/tally style unit harness conformance kunit selftests selftests-debug
 
 # The self-tests on the checking kernel, over and over: MINUTES, default 60.
 soak:
@@ -126,13 +134,14 @@ help:
 	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
 	@echo '  clean            remove what was built here; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next five; last line: the count'
+	@echo '  check            all of the next six; last line: the count'
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  kunit            tests inside the kernel, on the checking kernel'
 	@echo '  selftests        NFS in guests; TESTS="mount.sh ..." picks, INTREE=both'
 	@echo '                   tests the kernel'"'"'s own transport, KERNEL= another kernel'
 	@echo '  style            checkpatch, sparse, shellcheck'
 	@echo '  harness          tests of the test harness itself'
+	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
 	@echo '  check-full       check, and selftests-debug'
 	@echo '  selftests-debug  the same on the checking kernel'
 	@echo '  soak             selftests-debug for MINUTES=60'
