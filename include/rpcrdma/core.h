@@ -6,7 +6,7 @@
  * lock and reads no clock. Each object lives in memory of the caller, who
  * serializes all calls that name the same object. No call sleeps. Every size
  * is in octets unless it says otherwise. Section numbers are those of
- * draft-ietf-nfsv4-rpcrdma-version-two-07; D1 to D10 are in
+ * draft-ietf-nfsv4-rpcrdma-version-two-07; D1 and so on are in
  * Documentation/protocol-notes.rst.
  */
 #ifndef _RPCRDMA_CORE_H
@@ -282,7 +282,9 @@ struct rpcrdma_rx {
  * @inv_handle: Calls: one of the handles in @chunks, or zero
  * @chunks: chunk lists for the final header, or NULL
  * @external: Special Format: the stream is in the Call or Reply chunk of
- *	@chunks, and one header is all that is sent
+ *	@chunks, whose segments are together as long as it, and one header is
+ *	all that is sent
+ * @call_only: Calls: no Reply is expected, so there may be no chunks (4.7)
  * @probe: may use the credits that rpcrdma_config.reserve keeps back
  * @sent: octets of the stream already sent; zero at first, kept by the core
  *
@@ -295,6 +297,7 @@ struct rpcrdma_message {
 	u32 inv_handle;
 	const struct rpcrdma_chunks *chunks;
 	bool external;
+	bool call_only;
 	bool probe;
 	u32 sent;
 };
@@ -428,9 +431,10 @@ bool __must_check rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid,
  * @s: the session
  * @window: at least RPCRDMA_MIN_WINDOW
  *
- * To grow, post the further Receives first. What was offered is never taken
- * back: a window that shrinks does so as Receives complete, which then are not
- * posted again, see rpcrdma_session_retire().
+ * To grow, first post as many Receives as @window is larger than the one in
+ * rpcrdma_session_info. What was offered is never taken back: a window that
+ * shrinks does so as Receives complete, which then are not posted again, see
+ * rpcrdma_session_retire(). Until then the larger one is in force.
  *
  * Return: true if a GRANT became due; the caller then sends.
  */
@@ -467,6 +471,7 @@ enum rpcrdma_avoid {
 	RPCRDMA_AVOID_WRITE_CHUNK	= 1 << 1,
 	RPCRDMA_AVOID_CALL_CHUNK	= 1 << 2,
 	RPCRDMA_NEED_REPLY_CHUNK	= 1 << 3,
+	RPCRDMA_AVOID_REPLY_CHUNK	= 1 << 4,
 };
 
 /**
@@ -496,14 +501,19 @@ struct rpcrdma_call_shape {
  * @write_chunk: offer a Write chunk of result_max octets
  * @call_chunk: Special Format: the Payload stream goes by a Call chunk
  * @reply_chunk: offer a Reply chunk of reply_max octets
+ * @reply_max: that of the shape
  * @stream_length: octets left in the Payload stream
  * @removed: what the Read chunk takes out of the stream, XDR roundup included
+ *
+ * A caller that lacks memory regions may leave any chunk out: it says so here,
+ * and lets the stream be sent whole without a Read chunk.
  */
 struct rpcrdma_call_plan {
 	bool read_chunk;
 	bool write_chunk;
 	bool call_chunk;
 	bool reply_chunk;
+	u32 reply_max;
 	u32 stream_length;
 	struct rpcrdma_range removed;
 };
@@ -643,6 +653,21 @@ bool __must_check rpcrdma_written(const struct rpcrdma_chunks *offered,
 bool __must_check rpcrdma_replied(const struct rpcrdma_chunks *offered,
 				  const struct rpcrdma_chunks *returned,
 				  u32 *length);
+
+/**
+ * rpcrdma_first_words - does a stream from a body chunk belong to its header?
+ * @stream: its first octets
+ * @len: how many are there
+ * @xid: of the header, host order
+ * @dir: enum rpcrdma_dir of the header
+ *
+ * The session does this for messages that it has seen (section 7.2, D7).
+ *
+ * Return: false for a message to be treated as malformed: a Call is answered
+ * with BAD_XDR, a Reply fails its RPC.
+ */
+bool __must_check rpcrdma_first_words(const void *stream, u32 len, u32 xid,
+				      u32 dir);
 
 /* ------------------------------------------------------------------ */
 /* Calls whose RDMA operations broke a connection (section 7.3)       */

@@ -184,7 +184,13 @@ inline Endpoint open_client_reverse(u32 level)
 inline rpcrdma_message message(u32 xid, u32 dir, u32 length,
 			       const rpcrdma_chunks *chunks = nullptr)
 {
-	return { xid, dir, length, 0, chunks, 0 };
+	rpcrdma_message m = {};
+
+	m.xid = xid;
+	m.dir = dir;
+	m.length = length;
+	m.chunks = chunks;
+	return m;
 }
 
 } // namespace unit

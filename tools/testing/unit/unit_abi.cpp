@@ -122,7 +122,13 @@ TEST(abi, plan__both_ways)
 	Peer server(RPCRDMA_ROLE_SERVER);
 	Peer client(RPCRDMA_ROLE_CLIENT);
 	const rpcrdma_call_shape shape = {
-		8192 + 200, { 120, 8190 }, 9000, true, true
+		.length = 8192 + 200,
+		.item = { 120, 8190 },
+		.result_max = 9000,
+		.reply_max = 10000,
+		.avoid = 0,
+		.reducible = true,
+		.reply_expected = true,
 	};
 	rpcrdma_call_plan plan;
 

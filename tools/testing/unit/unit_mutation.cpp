@@ -18,9 +18,8 @@ struct Endpoints {
 	Endpoint server;
 
 	Endpoints()
-		: client(open_client(client_config(), { 0 }, special()))
-		, server(open_server(config(RPCRDMA_ROLE_SERVER), { 0 },
-				     special()))
+		: client(open_client(client_config()))
+		, server(open_server())
 	{
 	}
 	static rpcrdma_config client_config()
@@ -29,13 +28,6 @@ struct Endpoints {
 
 		c.local.reverse = RPCRDMA_RVRSDIR_GENL;
 		return c;
-	}
-	static Session::Options special()
-	{
-		Session::Options o;
-
-		o.special_format = true;
-		return o;
 	}
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "support.h"
 #include "planner.h"
+#include "wire.h"
 #include "xdr.h"
 
+#include <numeric>
 #include <random>
 
 using namespace rpcrdma;
@@ -10,7 +12,13 @@ using namespace rpcrdma;
 namespace
 {
 
-constexpr PlanningRules kRules = { 4096, true };
+constexpr PlanningRules kRules = {
+	.ddp_threshold = 4096,
+	.special_threshold = 65536,
+	.max_send = 4096,
+	.chunks = true,
+	.continued = true,
+};
 
 rpcrdma_call_plan plan(const rpcrdma_call_shape &shape,
 		       const PlanningRules &rules = kRules)
@@ -25,11 +33,29 @@ rpcrdma_call_plan plan(const rpcrdma_call_shape &shape,
 /* A Call with a WRITE payload of @length octets after 120 of header. */
 rpcrdma_call_shape write_call(u32 length)
 {
-	return { 120 + u32(xdr_roundup(length)) + 16,
-		 { 120, length },
-		 0,
-		 true,
-		 true };
+	return {
+		.length = 120 + u32(xdr_roundup(length)) + 16,
+		.item = { 120, length },
+		.result_max = 0,
+		.reply_max = 2000,
+		.avoid = 0,
+		.reducible = true,
+		.reply_expected = true,
+	};
+}
+
+/* A Call of @length octets whose result is of up to @result octets. */
+rpcrdma_call_shape read_call(u32 result, u32 length = 160)
+{
+	return {
+		.length = length,
+		.item = {},
+		.result_max = result,
+		.reply_max = 200 + u32(xdr_roundup(result)),
+		.avoid = 0,
+		.reducible = true,
+		.reply_expected = true,
+	};
 }
 
 /* Write chunks: the lengths of each one's segments. */
@@ -49,12 +75,14 @@ Chunks writes(const std::vector<std::vector<u32>> &list)
 }
 
 rpcrdma_reply_plan reply(const Chunks &call, u32 length,
-			 std::vector<Range> results)
+			 std::vector<Range> results,
+			 const PlanningRules &rules = kRules)
 {
 	rpcrdma_reply_plan p;
 
 	std::memset(&p, 0xee, sizeof(p));
-	plan_reply(call, length, { results.data(), u32(results.size()) }, p);
+	plan_reply(rules, call, length, { results.data(), u32(results.size()) },
+		   p);
 	return p;
 }
 
@@ -76,7 +104,7 @@ TEST(planner, plan_call__the_threshold_D9)
 
 TEST(planner, plan_call__results)
 {
-	rpcrdma_call_shape shape = { 160, {}, 4096, true, true };
+	rpcrdma_call_shape shape = read_call(4096);
 
 	EXPECT_FALSE(plan(shape).write_chunk);
 	shape.result_max = 4097;
@@ -97,7 +125,7 @@ TEST(planner, plan_call__no_chunks_where_they_are_forbidden)
 		(forbid == 0 ? s.reducible :
 		 forbid == 1 ? s.reply_expected :
 			       rules.chunks) = false;
-		const rpcrdma_call_plan p = plan(s, rules);
+		rpcrdma_call_plan p = plan(s, rules);
 		EXPECT_FALSE(p.read_chunk);
 		EXPECT_FALSE(p.write_chunk);
 		EXPECT_EQ(p.stream_length, s.length);
@@ -118,6 +146,262 @@ TEST(planner, plan_call__an_item_that_cannot_be_cut_out)
 	EXPECT_FALSE(plan(shape).read_chunk);
 	shape.item = { 0xfffffffc, 8192 };
 	EXPECT_FALSE(plan(shape).read_chunk);
+}
+
+TEST(planner, plan_call__special_above_its_threshold_D13)
+{
+	rpcrdma_call_shape shape = read_call(0, 65536);
+
+	EXPECT_FALSE(plan(shape).call_chunk);
+	shape.length += 4;
+	EXPECT_TRUE(plan(shape).call_chunk);
+	EXPECT_EQ(plan(shape).stream_length, 65540u);
+	/* What counts is what the Read chunk leaves; it stays beside it. */
+	shape = write_call(1 << 20);
+	EXPECT_TRUE(plan(shape).read_chunk);
+	EXPECT_FALSE(plan(shape).call_chunk);
+	shape.length += 70000;
+	EXPECT_TRUE(plan(shape).read_chunk);
+	EXPECT_TRUE(plan(shape).call_chunk);
+	EXPECT_EQ(plan(shape).stream_length, 70000u + 136);
+}
+
+TEST(planner, plan_call__a_body_chunk_needs_no_reduction_D13)
+{
+	rpcrdma_call_shape shape = write_call(1 << 20);
+
+	shape.reducible = false;
+	EXPECT_FALSE(plan(shape).read_chunk);
+	EXPECT_TRUE(plan(shape).call_chunk);
+	EXPECT_EQ(plan(shape).stream_length, shape.length);
+	/* Neither does one whose item cannot be cut out. */
+	shape = write_call(1 << 20);
+	shape.item.offset = 122;
+	EXPECT_TRUE(plan(shape).call_chunk);
+}
+
+TEST(planner, plan_call__a_reply_chunk_for_what_cannot_be_reduced_D13)
+{
+	rpcrdma_call_shape shape = read_call(65537);
+
+	EXPECT_TRUE(plan(shape).write_chunk);
+	EXPECT_FALSE(plan(shape).reply_chunk) << "the Write chunk takes it";
+	shape.reducible = false;
+	EXPECT_FALSE(plan(shape).write_chunk);
+	EXPECT_TRUE(plan(shape).reply_chunk);
+	EXPECT_EQ(plan(shape).reply_max, shape.reply_max);
+	shape.result_max = 65536;
+	EXPECT_FALSE(plan(shape).reply_chunk);
+	shape = read_call(65537);
+	shape.avoid = RPCRDMA_AVOID_WRITE_CHUNK;
+	EXPECT_TRUE(plan(shape).reply_chunk);
+	/* Not where ddp_threshold wants the result in the stream. */
+	PlanningRules rules = kRules;
+	rules.ddp_threshold = 1 << 20;
+	EXPECT_FALSE(plan(read_call(1 << 20), rules).reply_chunk);
+	EXPECT_FALSE(plan(read_call(1 << 20), rules).write_chunk);
+	/* Not for READDIR, however much it may return. */
+	shape = read_call(0);
+	shape.reply_max = 1 << 20;
+	for (bool reducible : { false, true }) {
+		shape.reducible = reducible;
+		EXPECT_FALSE(plan(shape).reply_chunk);
+	}
+}
+
+TEST(planner, plan_call__a_reply_chunk_that_is_needed_D14)
+{
+	rpcrdma_call_shape shape = read_call(8192);
+
+	shape.avoid = RPCRDMA_NEED_REPLY_CHUNK;
+	EXPECT_TRUE(plan(shape).write_chunk);
+	EXPECT_TRUE(plan(shape).reply_chunk);
+	shape.result_max = 0;
+	EXPECT_TRUE(plan(shape).reply_chunk);
+	shape.reply_max = 0;
+	EXPECT_FALSE(plan(shape).reply_chunk) << "of no octets";
+	shape = read_call(0);
+	shape.avoid = RPCRDMA_NEED_REPLY_CHUNK | RPCRDMA_AVOID_REPLY_CHUNK;
+	EXPECT_FALSE(plan(shape).reply_chunk);
+}
+
+TEST(planner, plan_call__what_is_avoided_D14)
+{
+	rpcrdma_call_shape shape = write_call(1 << 20);
+
+	shape.result_max = 1 << 20;
+	shape.avoid = RPCRDMA_AVOID_READ_CHUNK;
+	EXPECT_FALSE(plan(shape).read_chunk);
+	EXPECT_TRUE(plan(shape).write_chunk);
+	EXPECT_TRUE(plan(shape).call_chunk) << "the item is in the stream now";
+	EXPECT_EQ(plan(shape).stream_length, shape.length);
+	shape.avoid |= RPCRDMA_AVOID_CALL_CHUNK;
+	EXPECT_FALSE(plan(shape).call_chunk);
+	shape.avoid |= RPCRDMA_AVOID_WRITE_CHUNK;
+	EXPECT_FALSE(plan(shape).write_chunk);
+	EXPECT_TRUE(plan(shape).reply_chunk);
+	shape.avoid |= RPCRDMA_AVOID_REPLY_CHUNK;
+	EXPECT_FALSE(plan(shape).reply_chunk);
+}
+
+namespace
+{
+
+constexpr u32 kAvoidRead = RPCRDMA_AVOID_READ_CHUNK;
+constexpr u32 kAvoidWrite = RPCRDMA_AVOID_WRITE_CHUNK;
+constexpr u32 kAvoidCall = RPCRDMA_AVOID_CALL_CHUNK;
+constexpr u32 kAvoidReply = RPCRDMA_AVOID_REPLY_CHUNK;
+constexpr u32 kNeedReply = RPCRDMA_NEED_REPLY_CHUNK;
+
+/* A plan with the chunks that the flags @used would avoid. */
+rpcrdma_call_plan plan_with(u32 used)
+{
+	rpcrdma_call_plan p = {};
+
+	p.read_chunk = used & kAvoidRead;
+	p.write_chunk = used & kAvoidWrite;
+	p.call_chunk = used & kAvoidCall;
+	p.reply_chunk = used & kAvoidReply;
+	p.reply_max = 5000;
+	return p;
+}
+
+rpcrdma_rx error(u32 code, u32 arg0 = 0, u32 arg1 = 0)
+{
+	rpcrdma_rx rx = {};
+
+	rx.action = RPCRDMA_RX_FAIL_RPC;
+	rx.error = -71;
+	rx.errcode = code;
+	rx.errargs[0] = arg0;
+	rx.errargs[1] = arg1;
+	rx.reported = true;
+	return rx;
+}
+
+constexpr u32 kNoRetry = UINT32_MAX;
+
+/* The flags that an error adds, or kNoRetry. */
+u32 added(u32 used, const rpcrdma_rx &rx, u32 avoid = 0)
+{
+	const u32 before = avoid;
+	const s32 rc = plan_retry(plan_with(used), rx, avoid);
+
+	if (rc) {
+		EXPECT_EQ(rc, -71);
+		EXPECT_EQ(avoid, before);
+		return kNoRetry;
+	}
+	EXPECT_EQ(avoid & before, before) << "none is taken back";
+	EXPECT_NE(avoid, before) << "it would never end";
+	return avoid & ~before;
+}
+
+} // namespace
+
+TEST(planner, plan_retry__too_many_chunks_or_segments_D14)
+{
+	static const struct {
+		u32 code;
+		u32 used;
+		u32 add;
+	} rows[] = {
+		{ RPCRDMA2_ERR_READ_CHUNKS, kAvoidRead, kAvoidRead },
+		{ RPCRDMA2_ERR_READ_CHUNKS, kAvoidRead | kAvoidCall,
+		  kAvoidRead },
+		{ RPCRDMA2_ERR_READ_CHUNKS, kAvoidCall, kAvoidCall },
+		{ RPCRDMA2_ERR_READ_CHUNKS, kAvoidWrite | kAvoidReply,
+		  kNoRetry },
+		{ RPCRDMA2_ERR_WRITE_CHUNKS, kAvoidWrite, kAvoidWrite },
+		{ RPCRDMA2_ERR_WRITE_CHUNKS, kAvoidWrite | kAvoidReply,
+		  kAvoidWrite },
+		{ RPCRDMA2_ERR_WRITE_CHUNKS, kAvoidReply, kAvoidReply },
+		{ RPCRDMA2_ERR_WRITE_CHUNKS, kAvoidRead | kAvoidCall,
+		  kNoRetry },
+		{ RPCRDMA2_ERR_SEGMENTS, kAvoidRead | kAvoidWrite,
+		  kAvoidRead | kAvoidWrite },
+		{ RPCRDMA2_ERR_SEGMENTS, kAvoidCall | kAvoidReply,
+		  kAvoidCall | kAvoidReply },
+		{ RPCRDMA2_ERR_SEGMENTS, 0, kNoRetry },
+	};
+
+	for (const auto &row : rows) {
+		EXPECT_EQ(added(row.used, error(row.code)), row.add)
+			<< row.code << " " << row.used;
+		if (row.add != kNoRetry)
+			EXPECT_EQ(added(row.used, error(row.code), row.add),
+				  kNoRetry)
+				<< "it has been tried already";
+	}
+}
+
+TEST(planner, plan_retry__reply_resources_D14)
+{
+	const u32 write = RPCRDMA2_ERR_WRITE_RESOURCE;
+	const u32 reply = RPCRDMA2_ERR_REPLY_RESOURCE;
+
+	EXPECT_EQ(added(kAvoidWrite, error(write, 1, 5000)), kAvoidWrite);
+	EXPECT_EQ(added(kAvoidWrite, error(write, 1, 5001)), kNoRetry)
+		<< "nobody has room for it";
+	EXPECT_EQ(added(kAvoidWrite, error(write, 0, 5000)), kNoRetry);
+	EXPECT_EQ(added(kAvoidWrite, error(write, 1, 0)), kNoRetry);
+	EXPECT_EQ(added(kAvoidReply, error(write, 1, 5000)), kNoRetry);
+
+	EXPECT_EQ(added(0, error(reply, 5000)), kNeedReply);
+	EXPECT_EQ(added(kAvoidWrite, error(reply, 1)), kNeedReply);
+	EXPECT_EQ(added(0, error(reply, 5001)), kNoRetry);
+	EXPECT_EQ(added(0, error(reply, 0)), kNoRetry);
+	EXPECT_EQ(added(kAvoidReply, error(reply, 4000)), kNoRetry)
+		<< "it had all there is";
+	EXPECT_EQ(added(0, error(reply, 4000), kAvoidReply), kNoRetry);
+	/* What is needed is not given up again. */
+	EXPECT_EQ(added(kAvoidReply, error(RPCRDMA2_ERR_SEGMENTS), kNeedReply),
+		  kNoRetry);
+	EXPECT_EQ(added(kAvoidReply | kAvoidCall, error(RPCRDMA2_ERR_SEGMENTS),
+			kNeedReply),
+		  kAvoidCall);
+}
+
+TEST(planner, plan_retry__everything_else_is_permanent_D14)
+{
+	const u32 all = kAvoidRead | kAvoidWrite | kAvoidCall | kAvoidReply;
+
+	for (u32 code : { 1u, 2u, 3u, 4u, 5u, 11u, 100u, 0u, 77u })
+		EXPECT_EQ(added(all, error(code, 1, 4000)), kNoRetry) << code;
+	/* Of a malformed Reply nothing is known but that. */
+	rpcrdma_rx rx = error(RPCRDMA2_ERR_READ_CHUNKS);
+	rx.reported = false;
+	EXPECT_EQ(added(all, rx), kNoRetry);
+	/* Never zero, which would mean to send it again. */
+	u32 avoid = 0;
+	rx.error = 0;
+	EXPECT_LT(plan_retry(plan_with(all), rx, avoid), 0);
+}
+
+TEST(planner, plan_retry__ends_against_any_peer_D14)
+{
+	std::mt19937 random(3);
+
+	for (int round = 0; round < 2000; round++) {
+		rpcrdma_call_shape shape = write_call(random() % (1 << 20));
+		u32 tries = 0;
+		s32 rc;
+
+		shape.result_max = random() % (1 << 20);
+		shape.reply_max = random() % (1 << 20);
+		shape.length += random() % 2 ? 0 : 1 << 20;
+		shape.reducible = random() % 2;
+		do {
+			const rpcrdma_call_plan p = plan(shape);
+			const rpcrdma_rx rx =
+				error(1 + random() % 11, random() % 4,
+				      random() % (1 << 19));
+
+			rc = plan_retry(p, rx, shape.avoid);
+			ASSERT_LE(++tries, 6u);
+		} while (!rc);
+		EXPECT_LT(rc, 0);
+	}
 }
 
 TEST(planner, plan_reply__one_result_one_chunk)
@@ -280,9 +564,173 @@ TEST(planner, plan_reply__chunk_lists_that_make_no_sense)
 	EXPECT_TRUE(no_chunks(p.chunks));
 }
 
+namespace
+{
+
+/* A Call that offers a Reply chunk besides. */
+Chunks with_reply(Chunks c, const std::vector<u32> &lengths)
+{
+	c.has_reply = true;
+	c.reply = { u32(lengths.size()), c.n_write_segs };
+	for (u32 length : lengths) {
+		const u32 i = c.n_write_segs++;
+
+		c.write_segs[i] = { 0x100 + i, length, i * 0x100000ull };
+	}
+	return c;
+}
+
+} // namespace
+
+TEST(planner, plan_reply__the_reply_chunk_is_for_what_does_not_fit_a_send_D13)
+{
+	const Chunks call = with_reply({}, { 8192 });
+	/* REPLY_INLINE without Write chunks has 20 octets of header. */
+	auto p = reply(call, 4096 - 20, {});
+
+	EXPECT_EQ(p.errcode, 0u);
+	EXPECT_FALSE(p.external);
+	EXPECT_FALSE(p.chunks.has_reply) << "REPLY_INLINE has no place for it";
+	EXPECT_EQ(p.n_jobs, 0u);
+
+	p = reply(call, 4096 - 16, {});
+	EXPECT_EQ(p.errcode, 0u);
+	EXPECT_TRUE(p.external);
+	EXPECT_EQ(p.stream_length, 4096u - 16);
+	ASSERT_EQ(p.n_jobs, 1u);
+	EXPECT_EQ(p.jobs[0].source.offset, 0u);
+	EXPECT_EQ(p.jobs[0].source.length, 4080u);
+	EXPECT_EQ(p.jobs[0].target.handle, 0x100u);
+	EXPECT_EQ(p.jobs[0].target.length, 4080u);
+	ASSERT_TRUE(p.chunks.has_reply);
+	u32 n;
+	ASSERT_TRUE(replied(call, p.chunks, n));
+	EXPECT_EQ(n, 4080u);
+	/* The Write list makes the header longer: 4 + 4 + 16. */
+	const Chunks both = with_reply(writes({ { 100 } }), { 8192 });
+	EXPECT_FALSE(reply(both, 4096 - 44, {}).external);
+	EXPECT_TRUE(reply(both, 4096 - 40, {}).external);
+}
+
+TEST(planner, plan_reply__external_writes_around_what_was_removed_D13)
+{
+	const Chunks call = with_reply(writes({ { 300 }, {}, { 5000 } }),
+				       { 1000, 0, 4096, 4000 });
+	const auto p = reply(call, 8000 + 300 + 4 + 204,
+			     { { 100, 297 }, { 600, 200 }, { 2000, 5 } });
+
+	EXPECT_EQ(p.errcode, 0u);
+	EXPECT_TRUE(p.external);
+	ASSERT_EQ(p.n_removed, 2u);
+	EXPECT_EQ(p.stream_length, 8508u - 300 - 8);
+	static const struct {
+		u32 from, length, handle;
+		u64 offset;
+	} want[] = {
+		{ 100, 297, 0x100, 0 },
+		{ 2000, 5, 0x101, 0x10000 },
+		{ 0, 100, 0x102, 0x200000 },
+		{ 400, 900, 0x102, 0x200000 + 100 },
+		{ 1300, 700, 0x104, 0x400000 },
+		{ 2008, 3396, 0x104, 0x400000 + 700 },
+		{ 5404, 3104, 0x105, 0x500000 },
+	};
+	ASSERT_EQ(p.n_jobs, std::size(want));
+	for (u32 i = 0; i < p.n_jobs; i++) {
+		EXPECT_EQ(p.jobs[i].source.offset, want[i].from) << i;
+		EXPECT_EQ(p.jobs[i].source.length, want[i].length) << i;
+		EXPECT_EQ(p.jobs[i].target.length, want[i].length) << i;
+		EXPECT_EQ(p.jobs[i].target.handle, want[i].handle) << i;
+		EXPECT_EQ(p.jobs[i].target.offset, want[i].offset) << i;
+	}
+	u32 n;
+	ASSERT_TRUE(replied(call, p.chunks, n));
+	EXPECT_EQ(n, p.stream_length);
+	ASSERT_TRUE(written(call, p.chunks, 0, n));
+	EXPECT_EQ(n, 297u);
+	ASSERT_TRUE(written(call, p.chunks, 2, n));
+	EXPECT_EQ(n, 5u);
+}
+
+TEST(planner, plan_reply__a_reply_chunk_just_large_enough_D13)
+{
+	EXPECT_TRUE(reply(with_reply({}, { 4000, 4000 }), 8000, {}).external);
+	/* Else it is continued, which is what a Responder should do (6.6.4). */
+	for (const auto &lengths : std::vector<std::vector<u32>>{
+		     { 4000, 3999 }, {}, { 0 }, { 7999 } }) {
+		const auto p = reply(with_reply({}, lengths), 8000, {});
+
+		EXPECT_EQ(p.errcode, 0u);
+		EXPECT_FALSE(p.external);
+		EXPECT_FALSE(p.chunks.has_reply);
+		EXPECT_EQ(p.chunks.n_write_segs, 0u);
+		EXPECT_EQ(p.n_jobs, 0u);
+		EXPECT_EQ(p.stream_length, 8000u);
+	}
+	EXPECT_TRUE(reply(with_reply({}, { UINT32_MAX, UINT32_MAX }), 8000, {})
+			    .external)
+		<< "summed in 64 bits";
+}
+
+TEST(planner, plan_reply__no_way_to_send_it_D13)
+{
+	PlanningRules rules = kRules;
+
+	rules.continued = false;
+	auto p = reply({}, 4096 - 20, {}, rules);
+	EXPECT_EQ(p.errcode, 0u);
+	p = reply({}, 4096 - 16, {}, rules);
+	EXPECT_EQ(p.errcode, u32{ RPCRDMA2_ERR_REPLY_RESOURCE });
+	EXPECT_EQ(p.needed, 4096u - 16);
+	p = reply(with_reply({}, { 4000 }), 4096, {}, rules);
+	EXPECT_EQ(p.errcode, u32{ RPCRDMA2_ERR_REPLY_RESOURCE });
+	EXPECT_FALSE(p.external);
+	p = reply(with_reply({}, { 4096 }), 4096, {}, rules);
+	EXPECT_EQ(p.errcode, 0u);
+	EXPECT_TRUE(p.external);
+	/* A Write chunk that is too short is told first: it comes first. */
+	p = reply(writes({ { 8 } }), 8192, { { 100, 12 } }, rules);
+	EXPECT_EQ(p.errcode, u32{ RPCRDMA2_ERR_WRITE_RESOURCE });
+}
+
+TEST(planner, replied__what_was_offered)
+{
+	const Chunks offered = with_reply(writes({ { 50 } }), { 100, 200 });
+	Chunks back = offered;
+	u32 n;
+
+	ASSERT_TRUE(replied(offered, back, n));
+	EXPECT_EQ(n, 300u);
+	back.write_segs[2].length = 7;
+	ASSERT_TRUE(replied(offered, back, n));
+	EXPECT_EQ(n, 107u);
+	back.write_segs[1].length = 99;
+	EXPECT_FALSE(replied(offered, back, n)) << "a gap";
+	back = offered;
+	back.write_segs[2].handle++;
+	EXPECT_FALSE(replied(offered, back, n));
+	back = offered;
+	back.reply.count = 1;
+	EXPECT_FALSE(replied(offered, back, n));
+	back = offered;
+	back.reply.first = 0;
+	EXPECT_FALSE(replied(offered, back, n)) << "another chunk's segments";
+	back = offered;
+	back.has_reply = false;
+	EXPECT_FALSE(replied(offered, back, n));
+	EXPECT_FALSE(replied(writes({ { 50 } }), offered, n))
+		<< "none was offered";
+	back = offered;
+	back.reply.count = 17;
+	EXPECT_FALSE(replied(offered, back, n));
+	EXPECT_EQ(n, 0u);
+}
+
 TEST(planner, plan_reply__what_it_returns_is_what_a_client_accepts)
 {
+	const HeaderType &inline_reply = *header_type(RPCRDMA2_REPLY_INLINE);
 	std::mt19937 random(7);
+	u32 specials = 0;
 
 	for (int round = 0; round < 3000; round++) {
 		std::vector<std::vector<u32>> offered;
@@ -305,9 +753,29 @@ TEST(planner, plan_reply__what_it_returns_is_what_a_client_accepts)
 			at += u32(xdr_roundup(length)) + random() % 50 / 4 * 4;
 		}
 		const u32 length = at + 40;
-		const Chunks call = writes(offered);
-		const auto p = reply(call, length, results);
+		std::vector<u32> body;
+		Chunks call = writes(offered);
 
+		for (; random() % 4 && segs < 16; segs++)
+			body.push_back(random() % 3 ? random() % 2000 : 0);
+		if (random() % 3)
+			call = with_reply(call, body);
+		PlanningRules rules = kRules;
+		rules.max_send = 400;
+		rules.continued = random() % 2;
+		const auto p = reply(call, length, results, rules);
+
+		if (p.errcode == RPCRDMA2_ERR_REPLY_RESOURCE) {
+			ASSERT_FALSE(rules.continued);
+			ASSERT_GT(p.needed +
+					  header_size(inline_reply, &p.chunks),
+				  rules.max_send);
+			if (call.has_reply)
+				ASSERT_LT(std::accumulate(body.begin(),
+							  body.end(), 0u),
+					  p.needed);
+			continue;
+		}
 		if (p.errcode) {
 			ASSERT_LE(p.index, offered.size());
 			u32 room = 0;
@@ -331,13 +799,33 @@ TEST(planner, plan_reply__what_it_returns_is_what_a_client_accepts)
 				ASSERT_EQ(octets, 0u);
 			in_chunks += octets;
 		}
+		if (p.external) {
+			u32 octets;
+
+			ASSERT_TRUE(replied(call, p.chunks, octets));
+			ASSERT_EQ(octets, p.stream_length);
+			in_chunks += octets;
+			specials++;
+		} else {
+			ASSERT_FALSE(p.chunks.has_reply);
+		}
+		ASSERT_LE(p.n_jobs, u32{ RPCRDMA_MAX_WRITE_JOBS });
+		/* Each octet of the Reply goes somewhere, once. */
+		std::vector<bool> seen(length);
 		for (u32 i = 0; i < p.n_jobs; i++) {
-			ASSERT_EQ(p.jobs[i].source.length,
-				  p.jobs[i].target.length);
-			in_chunks -= p.jobs[i].source.length;
+			const Range from = p.jobs[i].source;
+
+			ASSERT_GT(from.length, 0u);
+			ASSERT_EQ(from.length, p.jobs[i].target.length);
+			in_chunks -= from.length;
+			for (u32 k = 0; k < from.length; k++) {
+				ASSERT_FALSE(seen[from.offset + k]);
+				seen[from.offset + k] = true;
+			}
 		}
 		ASSERT_EQ(in_chunks, 0u);
 	}
+	EXPECT_GT(specials, 300u);
 }
 
 TEST(planner, written__other_segments_than_offered)

@@ -738,34 +738,10 @@ TEST(receive, reverse__a_reply_to_a_server)
 	EXPECT_EQ(e.rx.dir, kReply);
 }
 
-TEST(receive, special__refused_for_now)
+TEST(receive, special__calls_and_replies)
 {
 	Endpoint server = open_server();
 	Endpoint client = open_client();
-
-	for (const Golden &g : goldens()) {
-		if (g.htype == RPCRDMA2_CALL_EXTERNAL) {
-			server.receive_octets(g.message());
-			expect_dropped(server, RPCRDMA_REASON_HTYPE);
-			EXPECT_EQ(server.next_control()[4],
-				  u32{ RPCRDMA2_ERR_INVAL_HTYPE });
-		} else if (g.htype == RPCRDMA2_REPLY_EXTERNAL) {
-			client.receive_octets(g.message());
-			expect_failed(client, RPCRDMA_REASON_HTYPE,
-				      RPCRDMA2_ERR_INVAL_HTYPE);
-		}
-	}
-}
-
-TEST(receive, special__behind_its_switch)
-{
-	Session::Options options;
-
-	options.special_format = true;
-	Endpoint server =
-		open_server(config(RPCRDMA_ROLE_SERVER), { 0 }, options);
-	Endpoint client =
-		open_client(config(RPCRDMA_ROLE_CLIENT), { 0 }, options);
 
 	for (const Golden &g : goldens()) {
 		const bool call = g.htype == RPCRDMA2_CALL_EXTERNAL;
@@ -796,16 +772,21 @@ TEST(receive, special__behind_its_switch)
 	(void)server.next_error(7);
 	server.receive(external(1 << 20));
 	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
-	/* Never to a client that takes less than all. */
-	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
-	for (u32 level : { RPCRDMA_RVRSDIR_NONE, RPCRDMA_RVRSDIR_SIMPLE,
-			   RPCRDMA_RVRSDIR_CONT }) {
-		c.local.reverse = level;
-		Endpoint e = open_client(c, { 0 }, options);
+	/* Never to a client that takes less than all: 4.6.4 says which error. */
+	Endpoint none = open_client();
+	none.receive(external(40));
+	expect_dropped(none, RPCRDMA_REASON_HTYPE);
+	EXPECT_EQ(none.next_error(7), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	for (u32 level : { RPCRDMA_RVRSDIR_SIMPLE, RPCRDMA_RVRSDIR_CONT }) {
+		Endpoint e = open_client_reverse(level);
 		e.receive(external(40));
-		expect_dropped(e, RPCRDMA_REASON_HTYPE);
-		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+		expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+		EXPECT_EQ(e.next_error(7),
+			  (Words{ RPCRDMA2_ERR_READ_CHUNKS, 0 }));
 	}
+	Endpoint all = open_client_reverse(RPCRDMA_RVRSDIR_GENL);
+	all.receive(external(40));
+	EXPECT_EQ(all.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	/* Between fragments it is an interloper like any other. */
 	server.receive(middle(RPCRDMA2_CALL_MIDDLE, 8, 40, rpc(8, kCall, 40)));
 	server.receive(external(40));

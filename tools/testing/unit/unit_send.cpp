@@ -148,17 +148,203 @@ TEST(send, continued__no_other_message_between_the_parts)
 	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_MESSAGE });
 }
 
+namespace
+{
+
+/* A Call or Reply whose stream of 40,000 octets is in a body chunk. */
+Chunks body(u32 dir)
+{
+	Chunks c = one_write();
+
+	if (dir == kCall) {
+		c.n_call = 2;
+		c.call[0] = { 0xc0, 30000, 0x111 };
+		c.call[1] = { 0xc1, 10000, 0x222 };
+	} else {
+		c.has_reply = true;
+		c.reply = { 2, 1 };
+		c.n_write_segs = 3;
+		c.write_segs[1] = { 0xd0, 40000, 0x333 };
+		c.write_segs[2] = { 0xd1, 0, 0x444 };
+	}
+	return c;
+}
+
+rpcrdma_message special(u32 xid, u32 dir, const Chunks &c, u32 length = 40000)
+{
+	rpcrdma_message msg = message(xid, dir, length, &c);
+
+	msg.external = true;
+	return msg;
+}
+
+} // namespace
+
+TEST(send, special__a_call_with_all_kinds_of_chunks)
+{
+	Endpoint e = open_client();
+	Chunks c = body(kCall);
+
+	/* What an NFS server must always accept, and a Reply chunk. */
+	c.n_reads = 1;
+	c.reads[0] = { 100, { 0xb0, 5000, 0x555 } };
+	c.has_reply = true;
+	c.reply = { 1, 1 };
+	c.n_write_segs = 2;
+	c.write_segs[1] = { 0xd0, 9000, 0x666 };
+	rpcrdma_message msg = special(7, kCall, c);
+	msg.inv_handle = 0xc1;
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_EXTERNAL });
+	EXPECT_TRUE(e.tx.first);
+	EXPECT_TRUE(e.tx.last);
+	EXPECT_EQ(e.tx.payload.length, 0u);
+	EXPECT_EQ(msg.sent, 40000u);
+	EXPECT_EQ(e.sent,
+		  octets({ 7,	  2, 65,    8,	  0xc1, 1,    0,     0xc0,
+			   30000, 0, 0x111, 1,	  0,	0xc1, 10000, 0,
+			   0x222, 0, 1,	    100,  0xb0, 5000, 0,     0x555,
+			   0,	  1, 1,	    0xaa, 4096, 0,    0,     0,
+			   1,	  1, 0xd0,  9000, 0,	0x666 }));
+	/* The server it goes to takes it, with the default limits. */
+	Endpoint server = open_server();
+	server.receive_octets(e.sent);
+	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(server.rx.external);
+	EXPECT_EQ(server.rx.stream_length, 40000u);
+	EXPECT_EQ(server.rx.unreduced_length, 45000u);
+	EXPECT_EQ(server.rx.inv_handle, 0xc1u);
+	EXPECT_EQ(server.rx.chunks.n_call, 2u);
+	EXPECT_EQ(server.rx.chunks.n_reads, 1u);
+	EXPECT_EQ(server.rx.chunks.n_writes, 1u);
+	EXPECT_TRUE(server.rx.chunks.has_reply);
+	/* The next message is begun as ever. */
+	msg = message(8, kCall, 100);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, special__a_reply)
+{
+	Endpoint e = open_server();
+	const Chunks c = body(kReply);
+	rpcrdma_message msg = special(7, kReply, c);
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_REPLY_EXTERNAL });
+	EXPECT_TRUE(e.tx.last);
+	EXPECT_EQ(e.sent, octets({ 7,	  2, 65,    11,	  1, 1, 0xaa,
+				   4096,  0, 0,	    0,	  1, 2, 0xd0,
+				   40000, 0, 0x333, 0xd1, 0, 0, 0x444 }));
+	Endpoint client = open_client();
+	client.receive_octets(e.sent);
+	EXPECT_EQ(client.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(client.rx.external);
+	EXPECT_EQ(client.rx.stream_length, 40000u);
+}
+
+TEST(send, special__waits_for_credit_like_any_message)
+{
+	Endpoint e = open_client();
+	const Chunks c = body(kCall);
+	rpcrdma_message msg = special(7, kCall, c);
+
+	leave_credits(e, 0);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	leave_credits(e, 1);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, special__invalid)
+{
+	Endpoint client = open_client();
+	Endpoint server = open_server();
+	const auto refused = [&](u32 dir, const Chunks &c, u32 length,
+				 u32 inv = 0) {
+		Endpoint &e = dir == kCall ? client : server;
+		rpcrdma_message msg = special(7, dir, c, length);
+
+		msg.inv_handle = inv;
+		return e.next(&msg) == RPCRDMA_TX_INVALID && !msg.sent;
+	};
+
+	for (u32 dir : { kCall, kReply }) {
+		EXPECT_FALSE(refused(dir, body(dir), 40000));
+		EXPECT_TRUE(refused(dir, body(dir), 39996));
+		EXPECT_TRUE(refused(dir, body(dir), 40004));
+		EXPECT_TRUE(refused(dir, body(1 - dir), 40000));
+		EXPECT_TRUE(refused(dir, one_write(40000), 40000));
+		EXPECT_TRUE(refused(dir, {}, 40000));
+		EXPECT_TRUE(refused(dir, body(dir), 0));
+	}
+	EXPECT_TRUE(refused(kCall, body(kCall), 40000, 0xc2));
+	Chunks c = body(kCall);
+	c.n_reads = 1;
+	c.reads[0] = { 40004, { 1, 4, 0 } };
+	EXPECT_TRUE(refused(kCall, c, 40000)) << "outside of the message";
+	c = body(kReply);
+	c.n_reads = 1;
+	c.reads[0] = { 4, { 1, 4, 0 } };
+	EXPECT_TRUE(refused(kReply, c, 40000));
+	c = body(kReply);
+	c.n_call = 1;
+	EXPECT_TRUE(refused(kReply, c, 40000));
+	/* All segments of a header count together (5.2.4). */
+	Endpoint few = open_client(property(4, 2));
+	c = body(kCall);
+	rpcrdma_message msg = special(7, kCall, c);
+	EXPECT_EQ(few.next(&msg), u32{ RPCRDMA_TX_INVALID });
+	Endpoint enough = open_client(property(4, 3));
+	EXPECT_EQ(enough.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, special__in_the_reverse_direction_by_level)
+{
+	for (u32 level = 0; level <= RPCRDMA_RVRSDIR_GENL; level++) {
+		const bool may = level == RPCRDMA_RVRSDIR_GENL;
+		Endpoint server = open_server(property(5, level));
+		Endpoint client = open_client_reverse(level);
+		const Chunks call = body(kCall);
+		const Chunks reply = body(kReply);
+		rpcrdma_message msg = special(7, kCall, call);
+
+		EXPECT_EQ(server.next(&msg) == RPCRDMA_TX_MESSAGE, may);
+		msg = special(7, kReply, reply);
+		EXPECT_EQ(client.next(&msg) == RPCRDMA_TX_MESSAGE, may);
+	}
+}
+
+TEST(send, call_only__carries_no_chunks)
+{
+	Endpoint e = open_client();
+	const Chunks one = one_write();
+	const Chunks whole = body(kCall);
+	const Chunks none = {};
+	rpcrdma_message msg = message(7, kCall, 100, &one);
+
+	msg.call_only = true;
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+	msg = special(7, kCall, whole);
+	msg.call_only = true;
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+	msg = message(7, kCall, 100, &none);
+	msg.call_only = true;
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
 TEST(send, invalid__leaves_all_as_it_was)
 {
 	Endpoint e = open_client();
-	const std::vector<rpcrdma_message> bad = {
-		message(7, kCall, 0),
-		message(7, kCall, 6),
-		message(7, 2, 100),
-		{ 7, kCall, 100, 0, nullptr, 4 },
-		{ 7, kCall, 100, 0, nullptr, 100 },
-		{ 7, kCall, 100, 0xaa, nullptr, 0 },
+	std::vector<rpcrdma_message> bad = {
+		message(7, kCall, 0),	message(7, kCall, 6),
+		message(7, 2, 100),	message(7, kCall, 100),
+		message(7, kCall, 100), message(7, kCall, 100),
+		message(7, kCall, 100),
 	};
+
+	bad[3].sent = 4;
+	bad[4].sent = 100;
+	bad[5].inv_handle = 0xaa;
+	bad[6].external = true;
 
 	for (rpcrdma_message msg : bad) {
 		const u32 sent = e.info().sent;
@@ -200,7 +386,8 @@ TEST(send, invalid__chunks_that_this_side_would_refuse_D7)
 	EXPECT_EQ(offered(c), invalid);
 	c = {};
 	c.n_call = 1;
-	EXPECT_EQ(offered(c), invalid) << "no Special Format yet";
+	c.call[0] = { 1, 100, 0 };
+	EXPECT_EQ(offered(c), invalid) << "a Call chunk, but the Call is here";
 }
 
 TEST(send, invalid__more_segments_than_the_peer_takes)

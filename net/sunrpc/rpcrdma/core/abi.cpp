@@ -2,6 +2,7 @@
 /*
  * The C names of <rpcrdma/core.h>. Nothing is decided here.
  */
+#include "failed.h"
 #include "names.h"
 #include "planner.h"
 #include "private_data.h"
@@ -85,6 +86,16 @@ bool rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid, u32 errcode,
 					  length_only ? 0 : needed } });
 }
 
+bool rpcrdma_session_set_window(struct rpcrdma_session *s, u32 window)
+{
+	return session(s).set_window(window);
+}
+
+bool rpcrdma_session_retire(struct rpcrdma_session *s)
+{
+	return session(s).retire();
+}
+
 bool rpcrdma_session_ready(const struct rpcrdma_session *s)
 {
 	return session(s).ready();
@@ -103,12 +114,18 @@ void rpcrdma_plan_call(const struct rpcrdma_session *s,
 	rpcrdma::plan_call(session(s).planning(), *shape, *plan);
 }
 
-void rpcrdma_plan_reply(const struct rpcrdma_session *,
+s32 rpcrdma_plan_retry(const struct rpcrdma_call_plan *plan,
+		       const struct rpcrdma_rx *rx, u32 *avoid)
+{
+	return rpcrdma::plan_retry(*plan, *rx, *avoid);
+}
+
+void rpcrdma_plan_reply(const struct rpcrdma_session *s,
 			const struct rpcrdma_chunks *call, u32 length,
 			const struct rpcrdma_range *results, u32 n_results,
 			struct rpcrdma_reply_plan *plan)
 {
-	rpcrdma::plan_reply(*call, length,
+	rpcrdma::plan_reply(session(s).planning(), *call, length,
 			    Span<const Range>(results, n_results), *plan);
 }
 
@@ -130,6 +147,30 @@ bool rpcrdma_written(const struct rpcrdma_chunks *offered,
 		     u32 *length)
 {
 	return rpcrdma::written(*offered, *returned, index, *length);
+}
+
+bool rpcrdma_replied(const struct rpcrdma_chunks *offered,
+		     const struct rpcrdma_chunks *returned, u32 *length)
+{
+	return rpcrdma::replied(*offered, *returned, *length);
+}
+
+bool rpcrdma_first_words(const void *stream, u32 len, u32 xid, u32 dir)
+{
+	return rpcrdma::check_first_words(bytes(stream, len), xid, dir) ==
+	       RPCRDMA_REASON_NONE;
+}
+
+void rpcrdma_failed_note(struct rpcrdma_failed_calls *t, u64 peer, u32 xid,
+			 u32 now)
+{
+	rpcrdma::failed::note(*t, peer, xid, now);
+}
+
+bool rpcrdma_failed_known(const struct rpcrdma_failed_calls *t, u64 peer,
+			  u32 xid, u32 now)
+{
+	return rpcrdma::failed::known(*t, peer, xid, now);
 }
 
 void rpcrdma_mr_table_init(struct rpcrdma_mr_table *t,

@@ -65,6 +65,13 @@ u64 total_length(Span<const Segment> s)
 	return sum;
 }
 
+u64 body_length(const Chunks &c, u32 dir)
+{
+	if (dir == RPCRDMA_CALL)
+		return total_length(Span<const Segment>(c.call, c.n_call));
+	return c.has_reply ? total_length(segments(c, c.reply)) : 0;
+}
+
 bool handle_known(const Chunks &c, u32 handle)
 {
 	if (!handle)

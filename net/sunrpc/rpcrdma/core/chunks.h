@@ -37,6 +37,9 @@ void clear(Chunks &c);
 /* Sum of the segment lengths, in octets. */
 [[nodiscard]] u64 total_length(Span<const Segment> s);
 
+/* Octets of the body chunk of a message in direction @dir; zero if none. */
+[[nodiscard]] u64 body_length(const Chunks &c, u32 dir);
+
 /* @handle is zero or the handle of some segment in @c (section 6.5). */
 [[nodiscard]] bool handle_known(const Chunks &c, u32 handle);
 

@@ -8,7 +8,10 @@
  *
  *   rdma_credit = received + (W - (received - released)) = released + W
  *
- * which never falls, so no message takes back what an earlier one granted.
+ * which never falls, so no message takes back what an earlier one granted. A
+ * window that shrinks does so by one whenever a Receive completes and is not
+ * posted again: released + 1 and W - 1, which leaves the word as it is. One that
+ * grows is advertised at once.
  */
 #ifndef _RPCRDMA_CORE_CREDITS_H
 #define _RPCRDMA_CORE_CREDITS_H
@@ -92,6 +95,32 @@ public:
 		return ahead(received_, told_) > (grant ? 1 : 0);
 	}
 
+	/**
+	 * Offer @window Receives from now on, or as soon as so many have
+	 * completed that what was offered has been honoured.
+	 */
+	constexpr void set_window(u32 window)
+	{
+		surplus_ = window < window_ ? window_ - window : 0;
+		if (window > window_)
+			window_ = window;
+	}
+
+	/**
+	 * A Receive that has completed is not to be posted again.
+	 *
+	 * Return: false if it is still needed; nothing has changed then.
+	 */
+	[[nodiscard]] constexpr bool retire()
+	{
+		if (!surplus_ || !in_use())
+			return false;
+		surplus_--;
+		window_--;
+		released_++;
+		return true;
+	}
+
 	/* rdma_credit of the message just received; may be less than before. */
 	constexpr void limit(u32 credit)
 	{
@@ -155,7 +184,8 @@ private:
 		return static_cast<s32>(a - b);
 	}
 
-	u32 window_;
+	u32 window_; /* Receives that are or were posted, but one */
+	u32 surplus_ = 0; /* of them, not to be posted again */
 	u32 sent_; /* Sends posted */
 	u32 limit_; /* rdma_credit received last */
 	u32 received_; /* Receives completed */

@@ -6,20 +6,51 @@
  * than ddp_threshold; up to there one more Send, or a few, cost less than
  * registering memory and the Responder's round trip to fetch it. A Write chunk
  * is offered when the largest result expected is above the same threshold.
- * Neither happens when reduction is forbidden (RPCSEC_GSS integrity and
- * privacy), when no Reply will tell that the memory is free again (4.7), when
- * the peer takes no segments, or in the reverse direction to a peer that did
- * not announce RVRSDIR_GENL. What stays in the stream travels in one Send if it
- * fits, else continued; the session decides that when it sends.
+ *
+ * What is left in the Payload stream goes by a Call chunk (Special Format) when
+ * it is larger than special_threshold; the Read chunk stays beside it. Smaller
+ * streams travel in one Send if they fit (Simple), else in several (Continued);
+ * the session decides that when it sends.
+ *
+ * A Reply chunk is offered when the result cannot be reduced and is expected to
+ * be larger than both thresholds. Where the size of a Reply is only a guess
+ * (READDIR, ACLs) none is: any Reply can be continued, so registering memory
+ * for the worst case would be for nothing (6.6.4).
+ *
+ * RPCSEC_GSS integrity and privacy forbid reduction, not body chunks. There are
+ * no chunks of any kind when no Reply will tell that the memory is free again
+ * (4.7), when the peer takes no segments, or in the reverse direction to a peer
+ * that did not announce RVRSDIR_GENL.
+ *
+ * A retry. An ERROR that names what the Responder cannot take, or needs, is
+ * answered with the same Call without that, or with it (7.3). Each retry adds a
+ * flag and none is ever taken back, which bounds them; an ERROR that adds none,
+ * or leaves open what would help, ends the RPC:
+ *
+ *   READ_CHUNKS	no Read chunk; if there was none, no Call chunk
+ *   WRITE_CHUNKS	no Write chunk; if there was none, no Reply chunk
+ *   SEGMENTS		none of the chunks that there were
+ *   WRITE_RESOURCE	no Write chunk, if the upper layer has room for the result
+ *   REPLY_RESOURCE	a Reply chunk, if the upper layer has room for the Reply
  *
  * A Reply. The Requester has chosen by offering Write chunks: the nth
  * DDP-eligible result goes into the nth of them, whatever its size (6.6.3). An
  * empty chunk leaves its result in the stream. A chunk that is too short is an
  * error the Requester can act upon, not a reason to send the result inline,
- * since it is offered for no other purpose (6.6.4). The Reply chunk is not
- * used: a Reply that does not fit is continued (6.6.4).
+ * since it is offered for no other purpose (6.6.4). A chunk whose operation has
+ * no result is returned with its segments, all of length zero: the binding says
+ * "empty", but a Responder copies the segment count and all segments (4.5.2.1),
+ * and so its Requester can tell that it is the chunk it has offered. From others
+ * an empty one is taken for that, too.
+ *
+ * The stream that is left goes in one Send if it fits, whatever else was
+ * offered; else into the Reply chunk if there is one and it is large enough; it
+ * is continued otherwise. Where that is not allowed (a reverse-direction Reply
+ * below RVRSDIR_CONT) the Requester is told how long a Reply chunk it needs.
  */
 #include "planner.h"
+#include "linux_errno.h"
+#include "wire.h"
 #include "xdr.h"
 
 namespace rpcrdma
@@ -35,19 +66,90 @@ static bool removable(const Range &item, u64 from, u32 length)
 void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	       rpcrdma_call_plan &plan)
 {
-	const bool chunks =
-		rules.chunks && shape.reducible && shape.reply_expected;
+	const u32 avoid = shape.avoid;
+	const bool chunks = rules.chunks && shape.reply_expected;
+	const bool reduce = chunks && shape.reducible;
+	const bool large_result = shape.result_max > rules.ddp_threshold;
 
 	plan = {};
+	plan.reply_max = shape.reply_max;
 	plan.stream_length = shape.length;
-	plan.write_chunk = chunks && shape.result_max > rules.ddp_threshold;
-	plan.read_chunk = chunks && shape.item.length > rules.ddp_threshold &&
+	plan.read_chunk = reduce && !(avoid & RPCRDMA_AVOID_READ_CHUNK) &&
+			  shape.item.length > rules.ddp_threshold &&
 			  removable(shape.item, 0, shape.length);
-	if (!plan.read_chunk)
-		return;
-	plan.removed = { shape.item.offset,
-			 static_cast<u32>(xdr_roundup(shape.item.length)) };
-	plan.stream_length -= plan.removed.length;
+	if (plan.read_chunk) {
+		plan.removed = { shape.item.offset,
+				 static_cast<u32>(
+					 xdr_roundup(shape.item.length)) };
+		plan.stream_length -= plan.removed.length;
+	}
+	plan.call_chunk = chunks && !(avoid & RPCRDMA_AVOID_CALL_CHUNK) &&
+			  plan.stream_length > rules.special_threshold;
+	plan.write_chunk =
+		reduce && !(avoid & RPCRDMA_AVOID_WRITE_CHUNK) && large_result;
+	plan.reply_chunk = chunks && !(avoid & RPCRDMA_AVOID_REPLY_CHUNK) &&
+			   shape.reply_max &&
+			   (avoid & RPCRDMA_NEED_REPLY_CHUNK ||
+			    (large_result && !plan.write_chunk &&
+			     shape.result_max > rules.special_threshold));
+}
+
+/* The chunks of a plan, as the flags that would avoid them. */
+static u32 chunks_used(const rpcrdma_call_plan &plan)
+{
+	return (plan.read_chunk ? u32{ RPCRDMA_AVOID_READ_CHUNK } : 0) |
+	       (plan.write_chunk ? u32{ RPCRDMA_AVOID_WRITE_CHUNK } : 0) |
+	       (plan.call_chunk ? u32{ RPCRDMA_AVOID_CALL_CHUNK } : 0) |
+	       (plan.reply_chunk ? u32{ RPCRDMA_AVOID_REPLY_CHUNK } : 0);
+}
+
+/* The octets that an error says are needed, if it says so. */
+static bool has_room(u32 needed, const rpcrdma_call_plan &plan)
+{
+	return needed && needed <= plan.reply_max;
+}
+
+/* What might help against an error, as flags for the next plan. */
+static u32 remedy(const rpcrdma_call_plan &plan, const rpcrdma_rx &rx)
+{
+	const u32 used = chunks_used(plan);
+
+	switch (rx.errcode) {
+	case RPCRDMA2_ERR_READ_CHUNKS:
+		return used & (plan.read_chunk ? RPCRDMA_AVOID_READ_CHUNK :
+						 RPCRDMA_AVOID_CALL_CHUNK);
+	case RPCRDMA2_ERR_WRITE_CHUNKS:
+		return used & (plan.write_chunk ? RPCRDMA_AVOID_WRITE_CHUNK :
+						  RPCRDMA_AVOID_REPLY_CHUNK);
+	case RPCRDMA2_ERR_SEGMENTS:
+		return used;
+	case RPCRDMA2_ERR_WRITE_RESOURCE:
+		return rx.errargs[0] && has_room(rx.errargs[1], plan) ?
+			       used & RPCRDMA_AVOID_WRITE_CHUNK :
+			       0;
+	case RPCRDMA2_ERR_REPLY_RESOURCE:
+		return !plan.reply_chunk && has_room(rx.errargs[0], plan) ?
+			       u32{ RPCRDMA_NEED_REPLY_CHUNK } :
+			       0;
+	default:
+		return 0;
+	}
+}
+
+s32 plan_retry(const rpcrdma_call_plan &plan, const rpcrdma_rx &rx, u32 &avoid)
+{
+	u32 add = rx.reported ? remedy(plan, rx) : 0;
+
+	/* A Reply chunk that is needed is not given up, nor one refused asked for. */
+	if (avoid & RPCRDMA_NEED_REPLY_CHUNK)
+		add &= ~u32{ RPCRDMA_AVOID_REPLY_CHUNK };
+	if (avoid & RPCRDMA_AVOID_REPLY_CHUNK)
+		add &= ~u32{ RPCRDMA_NEED_REPLY_CHUNK };
+	add &= ~avoid;
+	if (!add)
+		return rx.error < 0 ? rx.error : -kEIO;
+	avoid |= add;
+	return 0;
 }
 
 /* Fill a Write chunk contiguously, in segment order (section 4.5.2.1). */
@@ -67,30 +169,53 @@ static void fill(const WriteChunk &chunk, Range source,
 	}
 }
 
-void plan_reply(const Chunks &call, u32 length, Span<const Range> results,
-		rpcrdma_reply_plan &plan)
+/* The same for what is left of the stream, octets of roundup included. */
+static void fill_reply(rpcrdma_reply_plan &plan)
+{
+	const Span<const Range> removed(plan.removed, plan.n_removed);
+	const WriteChunk &chunk = plan.chunks.reply;
+	u32 at = 0; /* in the reduced stream */
+
+	for (u32 i = chunk.first; i < chunk.first + chunk.count; i++) {
+		Segment &s = plan.chunks.write_segs[i];
+		const u32 room = s.length;
+
+		s.length = 0;
+		while (s.length < room && at < plan.stream_length) {
+			u32 from;
+			u32 n = stream_run(removed, at, from);
+
+			if (n > room - s.length)
+				n = room - s.length;
+			if (n > plan.stream_length - at)
+				n = plan.stream_length - at;
+			plan.jobs[plan.n_jobs++] = { { from, n },
+						     { s.handle, n,
+						       s.offset + s.length } };
+			s.length += n;
+			at += n;
+		}
+	}
+}
+
+static void copy_chunk(const Chunks &from, const WriteChunk &w, Chunks &to,
+		       WriteChunk &copy)
+{
+	copy = { w.count, to.n_write_segs };
+	for (const Segment &s : segments(from, w))
+		to.write_segs[to.n_write_segs++] = s;
+}
+
+/* Return: false if a Write chunk is too short, and the plan says which. */
+static bool reduce_reply(const Chunks &call, u32 length,
+			 Span<const Range> results, rpcrdma_reply_plan &plan)
 {
 	Chunks &c = plan.chunks;
 	u64 end = 0; /* of the result before */
 
-	plan.errcode = RPCRDMA2_ERR_NONE;
-	plan.index = 0;
-	plan.needed = 0;
-	plan.stream_length = length;
-	plan.n_removed = 0;
-	plan.n_jobs = 0;
-	clear(c);
-	if (!well_formed(call))
-		return;
-
 	c.n_writes = call.n_writes;
-	for (u32 i = 0; i < call.n_writes; i++) {
-		const WriteChunk &w = call.writes[i];
-
-		c.writes[i] = { w.count, c.n_write_segs };
-		for (const Segment &s : segments(call, w))
-			c.write_segs[c.n_write_segs++] = s;
-	}
+	for (u32 i = 0; i < call.n_writes; i++)
+		copy_chunk(call, call.writes[i], c, c.writes[i]);
 
 	for (u32 i = 0; i < c.n_writes; i++) {
 		const WriteChunk &w = c.writes[i];
@@ -102,7 +227,7 @@ void plan_reply(const Chunks &call, u32 length, Span<const Range> results,
 			plan.errcode = RPCRDMA2_ERR_WRITE_RESOURCE;
 			plan.index = i + 1;
 			plan.needed = result.length;
-			return;
+			return false;
 		}
 		fill(w, result, plan);
 		if (!result.length)
@@ -113,6 +238,40 @@ void plan_reply(const Chunks &call, u32 length, Span<const Range> results,
 		const u32 padded = static_cast<u32>(xdr_roundup(result.length));
 		plan.removed[plan.n_removed++] = { result.offset, padded };
 		plan.stream_length -= padded;
+	}
+	return true;
+}
+
+void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
+		Span<const Range> results, rpcrdma_reply_plan &plan)
+{
+	const HeaderType &simple = *header_type(RPCRDMA2_REPLY_INLINE);
+	const bool valid = well_formed(call);
+	Chunks &c = plan.chunks;
+
+	plan.errcode = RPCRDMA2_ERR_NONE;
+	plan.index = 0;
+	plan.needed = 0;
+	plan.stream_length = length;
+	plan.n_removed = 0;
+	plan.n_jobs = 0;
+	plan.external = false;
+	clear(c);
+	if (valid && !reduce_reply(call, length, results, plan))
+		return;
+	if (u64{ header_size(simple, &c) } + plan.stream_length <=
+	    rules.max_send)
+		return;
+	if (valid && call.has_reply &&
+	    total_length(segments(call, call.reply)) >= plan.stream_length) {
+		plan.external = true;
+		c.has_reply = true;
+		copy_chunk(call, call.reply, c, c.reply);
+		return fill_reply(plan);
+	}
+	if (!rules.continued) {
+		plan.errcode = RPCRDMA2_ERR_REPLY_RESOURCE;
+		plan.needed = plan.stream_length;
 	}
 }
 
@@ -161,22 +320,12 @@ u32 stream_run(Span<const Range> removed, u32 offset, u32 &unreduced)
 	return UINT32_MAX;
 }
 
-bool written(const Chunks &offered, const Chunks &returned, u32 index,
-	     u32 &length)
+/* Octets in a returned chunk, if it is the one offered, filled in order. */
+static bool filled(Span<const Segment> out, Span<const Segment> in, u32 &length)
 {
 	u64 sum = 0;
 	bool full = true; /* every segment so far */
 
-	length = 0;
-	if (!well_formed(offered) || !well_formed(returned) ||
-	    returned.n_writes != offered.n_writes || index >= offered.n_writes)
-		return false;
-
-	const auto out = segments(offered, offered.writes[index]);
-	const auto in = segments(returned, returned.writes[index]);
-	/* So the binding has it; the base protocol returns the segments (D9). */
-	if (!in.size())
-		return true;
 	if (in.size() != out.size())
 		return false;
 	for (u32 i = 0; i < in.size(); i++) {
@@ -191,6 +340,30 @@ bool written(const Chunks &offered, const Chunks &returned, u32 index,
 		return false;
 	length = static_cast<u32>(sum);
 	return true;
+}
+
+bool written(const Chunks &offered, const Chunks &returned, u32 index,
+	     u32 &length)
+{
+	length = 0;
+	if (!well_formed(offered) || !well_formed(returned) ||
+	    returned.n_writes != offered.n_writes || index >= offered.n_writes)
+		return false;
+	/* So the binding has it; the base protocol returns the segments (D9). */
+	if (!returned.writes[index].count)
+		return true;
+	return filled(segments(offered, offered.writes[index]),
+		      segments(returned, returned.writes[index]), length);
+}
+
+bool replied(const Chunks &offered, const Chunks &returned, u32 &length)
+{
+	length = 0;
+	if (!well_formed(offered) || !well_formed(returned) ||
+	    !offered.has_reply || !returned.has_reply)
+		return false;
+	return filled(segments(offered, offered.reply),
+		      segments(returned, returned.reply), length);
 }
 
 } // namespace rpcrdma

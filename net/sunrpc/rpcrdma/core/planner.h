@@ -13,20 +13,30 @@ namespace rpcrdma
 /**
  * What a plan depends on besides the message
  * @ddp_threshold: items up to this many octets stay in the Payload stream
+ * @special_threshold: streams up to this many octets are sent
+ * @max_send: largest Send to the peer, the header included
  * @chunks: Calls of this side may carry chunks
+ * @continued: Replies of this side may take several Sends
  */
 struct PlanningRules {
 	u32 ddp_threshold;
+	u32 special_threshold;
+	u32 max_send;
 	bool chunks;
+	bool continued;
 };
 
 /* See rpcrdma_plan_call(). */
 void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	       rpcrdma_call_plan &plan);
 
+/* See rpcrdma_plan_retry(). */
+[[nodiscard]] s32 plan_retry(const rpcrdma_call_plan &plan,
+			     const rpcrdma_rx &rx, u32 &avoid);
+
 /* See rpcrdma_plan_reply(). */
-void plan_reply(const Chunks &call, u32 length, Span<const Range> results,
-		rpcrdma_reply_plan &plan);
+void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
+		Span<const Range> results, rpcrdma_reply_plan &plan);
 
 /* See rpcrdma_layout_call(); @pieces has RPCRDMA_MAX_PIECES entries. */
 [[nodiscard]] u32 layout_call(const Chunks &chunks, u32 stream_length,
@@ -39,6 +49,10 @@ void plan_reply(const Chunks &call, u32 length, Span<const Range> results,
 /* See rpcrdma_written(). */
 [[nodiscard]] bool written(const Chunks &offered, const Chunks &returned,
 			   u32 index, u32 &length);
+
+/* See rpcrdma_replied(). */
+[[nodiscard]] bool replied(const Chunks &offered, const Chunks &returned,
+			   u32 &length);
 
 } // namespace rpcrdma
 

@@ -25,6 +25,9 @@ static void reset(rpcrdma_rx &rx)
 	rx.xid = 0;
 	rx.error = 0;
 	rx.errcode = RPCRDMA2_ERR_NONE;
+	rx.errargs[0] = 0;
+	rx.errargs[1] = 0;
+	rx.reported = false;
 	rx.kick = false;
 	rx.opened = false;
 	rx.abandon = false;
@@ -67,6 +70,20 @@ void Session::answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx)
 		close(RPCRDMA_REASON_FLOOD, rx);
 }
 
+/*
+ * One of this side's Calls has come to its end. Which ones wait is for the
+ * caller to know; here it is enough how many. What a peer sends twice, or about
+ * Calls that never were, makes the number too small, never too large.
+ */
+void Session::completed(u32 xid)
+{
+	if (sending_.active && sending_.dir == RPCRDMA_CALL &&
+	    sending_.xid == xid)
+		sending_.answered = true;
+	else if (outstanding_)
+		outstanding_--;
+}
+
 void Session::abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx)
 {
 	if (!incoming_[direction].refuse(xid, last))
@@ -84,10 +101,11 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 	}
 
 	const bool could_send = credits_.may_send();
+	const bool could_begin = may_begin();
 	take(in, rx);
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return;
-	rx.kick = rx.opened || grant_due() ||
+	rx.kick = rx.opened || grant_due() || (!could_begin && may_begin()) ||
 		  (credits_.may_send() && (!could_send || control_due()));
 }
 
@@ -201,6 +219,12 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		parsed == Parse::Ok ? RPCRDMA_REASON_NONE : RPCRDMA_REASON_XDR;
 	rx.error = type->error;
 	rx.errcode = type->code;
+	rx.reported = true;
+	if (parsed == Parse::Ok) {
+		rx.errargs[0] = h.error.arg[0];
+		rx.errargs[1] = h.error.arg[1];
+	}
+	completed(h.prefix.xid);
 	if (incoming_[RPCRDMA_REPLY].active(h.prefix.xid))
 		abandon(RPCRDMA_REPLY, h.prefix.xid, false, rx);
 }
@@ -240,8 +264,6 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 
 bool Session::supported(const HeaderType &t) const
 {
-	if (t.external() && !special_format_)
-		return false;
 	/* A client's ingress Calls are reverse-direction ones (section 4.6). */
 	if (t.kind != Kind::Call || !client())
 		return true;
@@ -249,9 +271,7 @@ bool Session::supported(const HeaderType &t) const
 	case RPCRDMA_RVRSDIR_NONE:
 		return false;
 	case RPCRDMA_RVRSDIR_SIMPLE:
-		return t.payload && t.last;
-	case RPCRDMA_RVRSDIR_CONT:
-		return t.payload;
+		return t.last;
 	default:
 		return true;
 	}
@@ -268,15 +288,14 @@ Limits Session::limits_for(const HeaderType &t) const
 		 config_.max_write_chunks };
 }
 
-/* Section 7.2: the RPC message's own first words, if they are here. */
-static rpcrdma_reason check_first_words(Bytes in, const Header &h)
+rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir)
 {
-	const u8 *p = in.data() + h.payload.offset;
+	XdrReader r(stream);
+	u32 word;
 
-	if (load_be32(p) != h.prefix.xid)
+	if (!r.word(word) || word != xid)
 		return RPCRDMA_REASON_XID;
-	if (h.payload.length >= 2 * kWordSize &&
-	    load_be32(p + kWordSize) != h.type->direction())
+	if (r.word(word) && word != dir)
 		return RPCRDMA_REASON_DIRECTION;
 	return RPCRDMA_REASON_NONE;
 }
@@ -303,25 +322,21 @@ Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 	case Parse::Ok:
 		break;
 	}
+	if (rx.chunks.n_call && !limits.read_chunks)
+		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_READ_CHUNKS, 0 };
 	if (rx.chunks.has_reply && !limits.write_chunks)
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS, 0 };
 	if (middle_received_)
 		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
 	if (h.type->payload && !incoming_[h.type->direction()].active()) {
-		const rpcrdma_reason reason = check_first_words(in, h);
+		const rpcrdma_reason reason =
+			check_first_words(in.after(h.payload.offset),
+					  h.prefix.xid, h.type->direction());
 
 		if (reason != RPCRDMA_REASON_NONE)
 			return { reason, RPCRDMA2_ERR_BAD_XDR };
 	}
 	return assemble(h, rx);
-}
-
-/* The octets of a message that is in its body chunk. */
-static u64 external_length(const Header &h, const Chunks &c)
-{
-	if (h.type->kind == Kind::Call)
-		return total_length(Span<const Segment>(c.call, c.n_call));
-	return total_length(segments(c, c.reply));
 }
 
 Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
@@ -335,7 +350,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 	u32 total = 0;
 
 	if (h.type->external()) {
-		const u64 length = external_length(h, rx.chunks);
+		const u64 length = body_length(rx.chunks, h.type->direction());
 
 		if (incoming.active())
 			return kBroken;
@@ -397,6 +412,8 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.last = h.type->last;
+	if (rx.last && h.type->kind == Kind::Reply)
+		completed(h.prefix.xid);
 	rx.external = h.type->external();
 	rx.inv_handle = h.inv_handle;
 	open(rx);
@@ -412,6 +429,7 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 		rx.action = RPCRDMA_RX_DROP;
 		return answer(h.prefix, body, rx);
 	}
+	completed(h.prefix.xid);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.error = -kEIO;
 	rx.errcode = why.code;

@@ -5,6 +5,10 @@
  * Order: its own CONNPROP_FINAL; errors; the message; a GRANT. Each message
  * carries the credit word, so a GRANT is worth a Send only when there is
  * nothing else to send, or nothing that may be sent.
+ *
+ * The credit in reserve keeps a Call from being begun, and nothing else: Replies
+ * and the parts of a message already begun go on, since the answer that the
+ * reserve waits for may depend on them.
  */
 #include "check.h"
 #include "session.h"
@@ -33,6 +37,12 @@ u32 Session::max_send() const
 		       peer_.recv_size;
 }
 
+/* A Call that is no probe: one credit may be kept for those (binding, 3.4.1). */
+bool Session::may_begin() const
+{
+	return credits_.available() > (outstanding_ ? config_.reserve : 0);
+}
+
 bool Session::control_due() const
 {
 	return !errors_.empty() || (!final_sent_ && (client() || opened_));
@@ -48,6 +58,8 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
 	const bool may_send = credits_.may_send();
+	const bool begins =
+		msg && !msg->sent && msg->dir == RPCRDMA_CALL && !msg->probe;
 
 	tx = {};
 	if (closed_ == RPCRDMA_REASON_INVARIANT)
@@ -60,9 +72,11 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 			return send_properties(out, tx);
 		if (!errors_.empty())
 			return send_error(out, tx);
-		if (msg && opened_)
-			return send_part(*msg, out, tx);
-	} else if (msg && opened_ && !waiting_) {
+		if (msg && opened_ && (!begins || may_begin()))
+			return msg->external ? send_external(*msg, out, tx) :
+					       send_part(*msg, out, tx);
+	}
+	if (msg && opened_ && !waiting_) {
 		waiting_ = true;
 		blocked_++;
 	}
@@ -99,7 +113,7 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 {
 	const PendingError &e = errors_.front();
 	/* To version 1 the word is the number of Calls it may have open. */
-	const u32 credit = e.vers == kVersion1 && !agreed_ ? config_.window :
+	const u32 credit = e.vers == kVersion1 && !agreed_ ? credits_.window() :
 							     credits_.credit();
 	const Header h = {
 		.prefix = { e.xid, e.vers, credit, RPCRDMA2_ERROR },
@@ -133,14 +147,20 @@ rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
 bool Session::chunks_sendable(const rpcrdma_message &msg) const
 {
 	const Chunks &c = *msg.chunks;
+	const bool call = msg.dir == RPCRDMA_CALL;
 	u64 unreduced;
 
-	if (!well_formed(c) || c.n_call)
+	if (!well_formed(c))
 		return false;
-	if (sends_reversed(msg.dir) && reverse_level() < RPCRDMA_RVRSDIR_GENL)
+	if (msg.call_only ||
+	    (sends_reversed(msg.dir) && reverse_level() < RPCRDMA_RVRSDIR_GENL))
 		return no_chunks(c);
-	if (msg.dir == RPCRDMA_REPLY)
-		return !c.n_reads && !c.has_reply;
+	if (msg.external && body_length(c, msg.dir) != msg.length)
+		return false;
+	if (call ? c.n_call && !msg.external : c.n_call || c.n_reads)
+		return false;
+	if (!call)
+		return c.has_reply == msg.external;
 	return total_segments(c) <= peer_.max_segments &&
 	       reads_valid(c, msg.length, unreduced) &&
 	       handle_known(c, msg.inv_handle);
@@ -158,6 +178,8 @@ bool Session::sendable(const rpcrdma_message &msg) const
 		    msg.sent != 0)
 		return false;
 	if (sends_reversed(msg.dir) && reverse_level() == RPCRDMA_RVRSDIR_NONE)
+		return false;
+	if (msg.external && (!msg.chunks || no_chunks(*msg.chunks)))
 		return false;
 	return msg.chunks ? chunks_sendable(msg) : !msg.inv_handle;
 }
@@ -209,11 +231,47 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 	tx.payload = { msg.sent, part };
 	tx.first = !msg.sent;
 	tx.last = type->last;
+	account(msg, part, type->last);
+	return RPCRDMA_TX_MESSAGE;
+}
+
+/* Special Format: the header is all that is sent (section 6.6.3). */
+rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
+					 rpcrdma_tx &tx)
+{
+	const Header h = {
+		.prefix = { msg.xid, kVersion2, credits_.credit(), 0 },
+		.type = header_type(msg.dir == RPCRDMA_CALL ?
+					    RPCRDMA2_CALL_EXTERNAL :
+					    RPCRDMA2_REPLY_EXTERNAL),
+		.inv_handle = msg.inv_handle,
+	};
+
+	if (!sendable(msg) || header_size(*h.type, msg.chunks) > max_send())
+		return RPCRDMA_TX_INVALID;
+	const u32 size = encode(h, msg.chunks, out);
+	if (!size)
+		return RPCRDMA_TX_INVALID;
+
+	tx.htype = h.type->htype;
+	tx.header_length = size;
+	tx.first = true;
+	tx.last = true;
+	account(msg, msg.length, true);
+	return RPCRDMA_TX_MESSAGE;
+}
+
+/* A part of a message is being posted. */
+void Session::account(rpcrdma_message &msg, u32 part, bool last)
+{
+	const bool answered = sending_.active && sending_.answered;
+
 	msg.sent += part;
-	sending_ = { !type->last, msg.xid, msg.dir, msg.length, msg.sent };
+	sending_ = { !last, msg.xid, msg.dir, msg.length, msg.sent, answered };
+	if (last && msg.dir == RPCRDMA_CALL && !msg.call_only && !answered)
+		outstanding_++;
 	waiting_ = false;
 	credits_.sent();
-	return RPCRDMA_TX_MESSAGE;
 }
 
 } // namespace rpcrdma

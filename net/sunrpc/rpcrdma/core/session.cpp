@@ -11,10 +11,14 @@ namespace rpcrdma
 /* Credit limits are less than 2^31 - 1 ahead of the counts (4.2.1). */
 static constexpr u32 kWindowMax = (1U << 31) - 2;
 
+/* More would only keep credits from being used. */
+static constexpr u32 kReserveMax = 1;
+
 bool Session::valid(const rpcrdma_config &cfg)
 {
 	return cfg.role <= RPCRDMA_ROLE_SERVER &&
 	       cfg.window >= RPCRDMA_MIN_WINDOW && cfg.window <= kWindowMax &&
+	       cfg.reserve <= kReserveMax &&
 	       cfg.max_message >= RPCRDMA_MIN_RECV_SIZE &&
 	       cfg.max_read_chunks <= RPCRDMA_MAX_SEGMENTS &&
 	       cfg.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
@@ -31,7 +35,6 @@ Session::Session(const rpcrdma_config &cfg)
 Session::Session(const rpcrdma_config &cfg, const Options &options)
 	: config_(cfg)
 	, credits_(cfg.window, options.count_start)
-	, special_format_(options.special_format)
 {
 }
 
@@ -44,6 +47,24 @@ bool Session::refuse(u32 xid, const ErrorBody &body)
 		return false;
 	}
 	return errors_.push({ xid, kVersion2, body });
+}
+
+bool Session::set_window(u32 window)
+{
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return false;
+	if (!RPCRDMA_CHECK(window >= RPCRDMA_MIN_WINDOW &&
+			   window <= kWindowMax)) {
+		closed_ = RPCRDMA_REASON_INVARIANT;
+		return false;
+	}
+	credits_.set_window(window);
+	return grant_due();
+}
+
+bool Session::retire()
+{
+	return credits_.retire();
 }
 
 bool Session::ready() const
@@ -68,10 +89,18 @@ void Session::info(struct rpcrdma_session_info &info) const
 
 PlanningRules Session::planning() const
 {
-	return { config_.ddp_threshold,
-		 peer_.max_segments &&
-			 (!sends_reversed(RPCRDMA_CALL) ||
-			  reverse_level() == RPCRDMA_RVRSDIR_GENL) };
+	const u32 level = reverse_level();
+
+	return {
+		.ddp_threshold = config_.ddp_threshold,
+		.special_threshold = config_.special_threshold,
+		.max_send = max_send(),
+		.chunks =
+			peer_.max_segments && (!sends_reversed(RPCRDMA_CALL) ||
+					       level >= RPCRDMA_RVRSDIR_GENL),
+		.continued = !sends_reversed(RPCRDMA_REPLY) ||
+			     level >= RPCRDMA_RVRSDIR_CONT,
+	};
 }
 
 } // namespace rpcrdma

@@ -18,18 +18,15 @@ namespace rpcrdma
 /* The first message may meet a version 1 Receive of this size (4.3). */
 inline constexpr u32 kFirstMessageMax = 1024;
 
-/*
- * CALL_EXTERNAL and REPLY_EXTERNAL are decoded and checked, but no layer above
- * moves body chunks yet, so they are refused. This is the switch.
- */
-inline constexpr bool kSpecialFormat = false;
+/* Section 7.2: the RPC message's own first words, as far as they are here. */
+[[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir);
 
 /**
  * State machine of a connection, for both roles and both directions.
  *
  * Its methods sort into
- * - events, which the caller reports: receive(), release();
- * - commands: refuse();
+ * - events, which the caller reports: receive(), release(), retire();
+ * - commands: refuse(), set_window();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), info(), planning().
  *
@@ -45,10 +42,9 @@ inline constexpr bool kSpecialFormat = false;
  */
 class Session {
 public:
-	/* What only tests and later features choose. */
+	/* What only tests choose. */
 	struct Options {
 		u32 count_start = 0;
-		bool special_format = kSpecialFormat;
 	};
 
 	/* @cfg does not contradict itself. */
@@ -62,9 +58,13 @@ public:
 	void receive(Bytes in, rpcrdma_rx &rx);
 	/* See rpcrdma_session_release(). */
 	[[nodiscard]] bool release(u32 count);
+	/* See rpcrdma_session_retire(). */
+	[[nodiscard]] bool retire();
 
 	/* See rpcrdma_session_refuse(). */
 	[[nodiscard]] bool refuse(u32 xid, const ErrorBody &body);
+	/* See rpcrdma_session_set_window(). */
+	[[nodiscard]] bool set_window(u32 window);
 
 	/* See rpcrdma_session_next_send(). */
 	[[nodiscard]] rpcrdma_tx_result
@@ -112,9 +112,14 @@ private:
 						   rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result
 	send_part(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
+	[[nodiscard]] rpcrdma_tx_result
+	send_external(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
+	void account(rpcrdma_message &msg, u32 part, bool last);
 	[[nodiscard]] bool sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool control_due() const;
+	[[nodiscard]] bool may_begin() const;
+	void completed(u32 xid);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;
 	[[nodiscard]] u32 reverse_level() const;
@@ -132,6 +137,7 @@ private:
 		u32 dir;
 		u32 length;
 		u32 sent;
+		bool answered; /* its peer has failed it already */
 	};
 
 	rpcrdma_config config_;
@@ -143,8 +149,8 @@ private:
 	ErrorQueue errors_;
 	Sending sending_ = {};
 	u32 blocked_ = 0;
+	u32 outstanding_ = 0; /* Calls sent whole and not answered */
 	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;
-	bool special_format_;
 	bool agreed_ = false; /* the peer speaks version 2 */
 	bool opened_ = false; /* RPC messages may flow */
 	bool final_sent_ = false;
