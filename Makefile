@@ -30,7 +30,8 @@ SUBMAKE		= $(MAKE) --no-print-directory
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
 	unit kunit selftests selftests-debug harness style conformance check \
-	check-full soak demo
+	check-full soak demo dist packaging
+	dist packaging
 
 all: modules
 
@@ -118,7 +119,20 @@ check:
 	@scripts/tally style unit harness conformance kunit selftests
 
 check-full:
-	@scripts/tally style unit harness conformance kunit selftests selftests-debug
+	@scripts/tally style unit harness conformance kunit selftests selftests-debug \
+	  packaging
+
+# What users get: a tarball of HEAD in DIST=, and from it a Debian package.
+VERSION	:= $(shell sed -n 's/.*RPCRDMA_VERSION[[:space:]]*"\(.*\)"/\1/p' \
+		net/sunrpc/rpcrdma/module.h)
+DIST	?= build/dist
+dist:
+	@mkdir -p $(DIST)
+	@git archive --prefix=rpcrdma-$(VERSION)/ -o $(DIST)/rpcrdma-$(VERSION).tar.gz HEAD
+	@echo $(DIST)/rpcrdma-$(VERSION).tar.gz
+
+packaging:
+	@tools/testing/packaging
 
 # The self-tests on the checking kernel, over and over: MINUTES, default 60.
 soak:
@@ -132,6 +146,7 @@ help:
 	@echo '  modules          rpcrdma.ko for the running kernel, KDIR= or KERNEL= (default)'
 	@echo '  modules_install  install it under updates/, honouring INSTALL_MOD_PATH'
 	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
+	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove what was built here; distclean: the kernel cache too'
 	@echo 'Test'
 	@echo '  check            all of the next six; last line: the count'
@@ -143,8 +158,10 @@ help:
 	@echo '  harness          tests of the test harness itself'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
 	@echo '  check-full       check, and selftests-debug'
+	@echo '  check-full       check, selftests-debug and packaging'
 	@echo '  selftests-debug  the same on the checking kernel'
 	@echo '  soak             selftests-debug for MINUTES=60'
+	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
 	@echo '  demo             show it working'
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'
