@@ -31,7 +31,6 @@ SUBMAKE		= $(MAKE) --no-print-directory
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
 	unit kunit selftests selftests-debug harness style conformance check \
 	check-full soak demo dist packaging
-	dist packaging
 
 all: modules
 
