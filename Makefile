@@ -156,7 +156,6 @@ help:
 	@echo '  style            checkpatch, sparse, shellcheck'
 	@echo '  harness          tests of the test harness itself'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
-	@echo '  check-full       check, and selftests-debug'
 	@echo '  check-full       check, selftests-debug and packaging'
 	@echo '  selftests-debug  the same on the checking kernel'
 	@echo '  soak             selftests-debug for MINUTES=60'
