@@ -15,6 +15,11 @@ module_param_named(ddp_threshold, rpcrdma_ddp_threshold, uint, 0644);
 MODULE_PARM_DESC(ddp_threshold,
 		 "DDP-eligible items up to this many octets travel inline or continued, larger ones by chunk");
 
+unsigned int rpcrdma_idle_timeout = RPCRDMA_IDLE_TIMEOUT;
+module_param_named(idle_timeout, rpcrdma_idle_timeout, uint, 0644);
+MODULE_PARM_DESC(idle_timeout,
+		 "A new mount closes a connection that it has not used for so many seconds; 0: never");
+
 static int __init rpcrdma_init(void)
 {
 	int rc;

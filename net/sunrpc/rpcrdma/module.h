@@ -9,4 +9,7 @@
 /* Module parameter, octets; read for each RPC. */
 extern unsigned int rpcrdma_ddp_threshold;
 
+/* Module parameter, seconds; read for each new client transport. */
+extern unsigned int rpcrdma_idle_timeout;
+
 #endif /* _RPCRDMA_MODULE_H */

@@ -35,7 +35,8 @@
 #define RPCRDMA_NEGOTIATION	(10U * HZ)
 #define RPCRDMA_INIT_REEST	(5U * HZ)
 #define RPCRDMA_MAX_REEST	(30U * HZ)
-#define RPCRDMA_IDLE_TIMEOUT	(5U * 60 * HZ)
+/* Seconds. The module parameter idle_timeout changes it. */
+#define RPCRDMA_IDLE_TIMEOUT	(5U * 60)
 
 #define RPCRDMA_LISTEN_BACKLOG	10
 

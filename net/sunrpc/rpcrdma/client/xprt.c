@@ -311,7 +311,8 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 	xprt->max_reconnect_timeout = RPCRDMA_MAX_REEST;
 	xprt->bind_timeout = RPCRDMA_BIND_TIMEOUT;
 	xprt->reestablish_timeout = RPCRDMA_INIT_REEST;
-	xprt->idle_timeout = RPCRDMA_IDLE_TIMEOUT;
+	xprt->idle_timeout =
+		(unsigned long)READ_ONCE(rpcrdma_idle_timeout) * HZ;
 	xprt->addrlen = args->addrlen;
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
 	if (rpc_get_port(args->dstaddr))
