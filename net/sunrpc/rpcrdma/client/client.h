@@ -35,7 +35,9 @@ struct rpcrdma_xprt_stats {
  *	stale
  * @conn: the connection; read and written under the xprt's write lock
  * @step: a step of connecting is over
- * @cm_error: first thing that went wrong in this attempt, a negative errno
+ * @cm_error: first thing that went wrong in this attempt or since, a negative
+ *	errno; the next attempt waits
+ * @established: when @conn came about, in jiffies
  * @timeout: as set by set_connect_timeout
  * @bc_calls: callbacks that the upper layer is working on
  */
@@ -46,6 +48,7 @@ struct rpcrdma_xprt {
 	struct rpcrdma_conn *conn;
 	struct completion step;
 	int cm_error;
+	unsigned long established;
 	struct rpc_timeout timeout;
 	struct rpcrdma_xprt_stats stats;
 	struct rpcrdma_bc_call *bc_assembly;

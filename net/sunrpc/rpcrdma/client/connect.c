@@ -208,11 +208,14 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	if (IS_ERR(rx->cm_id)) {
 		rc = PTR_ERR(rx->cm_id);
 		rx->cm_id = NULL;
-		return rc;
+	} else {
+		rc = rpcrdma_connect_cm(rx);
 	}
-	rc = rpcrdma_connect_cm(rx);
-	if (rc)
+	if (rc) {
 		rpcrdma_disconnect(rx);
+		/* Whatever failed, and not only by an event, delays the next. */
+		rx->cm_error = rc;
+	}
 	return rc;
 }
 
@@ -283,7 +286,7 @@ void rpcrdma_connect_worker(struct work_struct *work)
 		xprt->stat.connect_count++;
 		xprt->stat.connect_time += (long)jiffies -
 					   xprt->stat.connect_start;
-		xprt->reestablish_timeout = 0;
+		rx->established = jiffies;
 		xprt_set_connected(xprt);
 		/* Pairs with the barrier in rpcrdma_client_lost(). */
 		smp_mb__after_atomic();

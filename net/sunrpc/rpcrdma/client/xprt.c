@@ -145,10 +145,19 @@ static void rpcrdma_op_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 	queue_delayed_work(system_long_wq, &rx->connector, delay);
 }
 
+/*
+ * sunrpc closes after failed attempts, too. Those, and a connection that did
+ * not last, let the next attempt wait, or one that can never serve an RPC would
+ * come and go without end.
+ */
 static void rpcrdma_op_close(struct rpc_xprt *xprt)
 {
-	rpcrdma_disconnect(rpcrdma_xprt(xprt));
-	xprt->reestablish_timeout = 0;
+	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+
+	if (rx->conn &&
+	    time_after(jiffies, rx->established + RPCRDMA_INIT_REEST))
+		xprt->reestablish_timeout = 0;
+	rpcrdma_disconnect(rx);
 	++xprt->connect_cookie;
 	xprt_disconnect_done(xprt);
 }
