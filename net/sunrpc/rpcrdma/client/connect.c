@@ -43,7 +43,6 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		rpcrdma_step_done(rx, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_UNREACHABLE:
 		rpcrdma_step_done(rx, -ENETUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -54,6 +53,10 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		rpcrdma_step_done(rx, event->status == IB_CM_REJ_STALE_CONN ?
 				  -EAGAIN : -ECONNREFUSED);
 		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		/* Also when the server's hardware address has changed. */
+		rpcrdma_step_done(rx, -ENETUNREACH);
+		fallthrough;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
