@@ -115,6 +115,43 @@ TRACE_EVENT(rpcrdma_lost,
 	TP_printk("conn=%u %s", __entry->conn, __get_str(why))
 );
 
+TRACE_EVENT(rpcrdma_window,
+	TP_PROTO(u32 conn, u32 window, int status),
+	TP_ARGS(conn, window, status),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, window)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->window = window;
+		__entry->status = status;
+	),
+	TP_printk("conn=%u window=%u status=%d", __entry->conn,
+		  __entry->window, __entry->status)
+);
+
+/* What became of a Call that gets no Reply. */
+TRACE_EVENT(rpcrdma_call,
+	TP_PROTO(u32 conn, u32 xid, const char *what, int status),
+	TP_ARGS(conn, xid, what, status),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(int, status)
+		__string(what, what)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		__entry->status = status;
+		rpcrdma_assign_str(what, what);
+	),
+	TP_printk("conn=%u xid=0x%08x %s status=%d", __entry->conn,
+		  __entry->xid, __get_str(what), __entry->status)
+);
+
 TRACE_EVENT(rpcrdma_wc,
 	TP_PROTO(u32 conn, const char *what, const struct ib_wc *wc),
 	TP_ARGS(conn, what, wc),

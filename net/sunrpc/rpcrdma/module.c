@@ -20,6 +20,10 @@ module_param_named(idle_timeout, rpcrdma_idle_timeout, uint, 0644);
 MODULE_PARM_DESC(idle_timeout,
 		 "A new mount closes a connection that it has not used for so many seconds; 0: never");
 
+unsigned int rpcrdma_window = RPCRDMA_DEF_WINDOW;
+module_param_cb(window, &rpcrdma_window_ops, &rpcrdma_window, 0644);
+MODULE_PARM_DESC(window, "Receives offered to each peer, 3 to 256");
+
 static int __init rpcrdma_init(void)
 {
 	int rc;

@@ -6,6 +6,7 @@
 #define _RPCRDMA_PARAMS_H
 
 #include <linux/jiffies.h>
+#include <linux/moduleparam.h>
 #include <linux/sizes.h>
 
 /* Largest NFS READ or WRITE, and what surrounds it in the largest message. */
@@ -15,6 +16,7 @@
 /* Send and Receive buffers, and how many Receives the peer is offered. */
 #define RPCRDMA_DEF_INLINE	8192
 #define RPCRDMA_DEF_WINDOW	64
+#define RPCRDMA_MAX_WINDOW	256
 #define RPCRDMA_SEND_RING	64
 
 /*
@@ -52,5 +54,9 @@
 #define RPCRDMA_SVC_REPLY_MEMORY	(16 * RPCRDMA_MAX_PAYLOAD)
 #define RPCRDMA_SVC_RW_CTXS	64
 #define RPCRDMA_SVC_RW_PAGES	16
+
+/* module.c; recv.c */
+extern unsigned int rpcrdma_window;
+extern const struct kernel_param_ops rpcrdma_window_ops;
 
 #endif /* _RPCRDMA_PARAMS_H */

@@ -34,6 +34,7 @@ struct conn_side {
 	bool hold;
 	u32 invalidated;
 	u32 length;
+	u32 faulty;
 	u8 *got;
 };
 
@@ -116,12 +117,20 @@ static void conn_failed(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx)
 {
 }
 
+static void conn_fault(struct rpcrdma_conn *conn, u32 xid)
+{
+	struct conn_side *side = conn->context;
+
+	side->faulty = xid;
+}
+
 static const struct rpcrdma_conn_ops conn_ops = {
 	.ready = conn_ready,
 	.lost = conn_lost,
 	.payload = conn_payload,
 	.abandon = conn_abandon,
 	.failed = conn_failed,
+	.fault = conn_fault,
 };
 
 static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
@@ -676,6 +685,213 @@ static void conn_pool_grows_to_its_bound(struct kunit *test)
 	__free_page(page);
 }
 
+/* Return: Receives that the server offers. */
+static u32 conn_window(struct conn_fixture *f)
+{
+	struct rpcrdma_session_info info;
+
+	spin_lock(&f->server.conn->lock);
+	rpcrdma_session_info(&f->server.conn->session, &info);
+	spin_unlock(&f->server.conn->lock);
+	return info.window;
+}
+
+static void conn_send_small(struct kunit *test, int count)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+
+	while (count--) {
+		m = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&m->tm), 0);
+	}
+}
+
+/* A Receive goes after its message has been taken. */
+static void conn_expect_recvs(struct kunit *test, u32 count)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 100 && READ_ONCE(f->server.conn->n_recvs) != count;
+	     i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, f->server.conn->n_recvs, count);
+}
+
+static void conn_window_changes(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+	int i, seen;
+
+	KUNIT_EXPECT_EQ(test, server->n_recvs, CONN_WINDOW + 1U);
+
+	/* Larger: the peer hears of it, and can use it. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 20), 0);
+	KUNIT_EXPECT_EQ(test, conn_window(f), 20U);
+	KUNIT_EXPECT_EQ(test, server->n_recvs, 21U);
+	f->server.hold = true;
+	conn_send_small(test, 24);
+	for (i = 0; i < 20; i++)
+		conn_wait(test, &f->server.arrived);
+	msleep(200);
+	seen = atomic_read(&f->server.messages);
+	KUNIT_EXPECT_LE(test, seen, 20);
+	conn_let_go(&f->server);
+	for (; i < 24; i++)
+		conn_wait(test, &f->server.arrived);
+
+	/* Smaller: the buffers go as messages come. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 4), 0);
+	KUNIT_EXPECT_EQ(test, conn_window(f), 20U);
+	conn_send_small(test, 60);
+	for (i = 0; i < 60; i++)
+		conn_wait(test, &f->server.arrived);
+	conn_expect_recvs(test, 5);
+	KUNIT_EXPECT_EQ(test, conn_window(f), 4U);
+
+	/* Larger again, before all that were to go have gone. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 32), 0);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 5), 0);
+	conn_send_small(test, 10);
+	for (i = 0; i < 10; i++)
+		conn_wait(test, &f->server.arrived);
+	KUNIT_EXPECT_GT(test, server->n_recvs, 6U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 12), 0);
+	conn_send_small(test, 60);
+	for (i = 0; i < 60; i++)
+		conn_wait(test, &f->server.arrived);
+	conn_expect_recvs(test, 13);
+
+	/* What makes no sense becomes what does. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 0), 0);
+	conn_send_small(test, 60);
+	for (i = 0; i < 60; i++)
+		conn_wait(test, &f->server.arrived);
+	conn_expect_recvs(test, RPCRDMA_MIN_WINDOW + 1);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 100000), 0);
+	KUNIT_EXPECT_EQ(test, conn_window(f), (u32)RPCRDMA_MAX_WINDOW);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 8), 0);
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+struct conn_read {
+	struct rpcrdma_job job;
+	struct completion done;
+	struct ib_sge sge;
+	struct ib_rdma_wr wr;
+	int status;
+};
+
+static int conn_read_post(struct rpcrdma_job *job, struct ib_cqe *cqe)
+{
+	struct conn_read *read = container_of(job, struct conn_read, job);
+
+	read->wr.wr.wr_cqe = cqe;
+	return ib_post_send(job->conn->qp, &read->wr.wr, NULL);
+}
+
+static void conn_read_done(struct rpcrdma_job *job, int status)
+{
+	struct conn_read *read = container_of(job, struct conn_read, job);
+
+	read->status = status;
+	complete(&read->done);
+}
+
+/* An RDMA Read by the server of memory that the client never offered. */
+static struct conn_read *conn_read(struct kunit *test, u32 xid)
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->server.cm_id->device;
+	struct conn_read *read = kunit_kzalloc(test, sizeof(*read), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, read);
+	init_completion(&read->done);
+	read->sge.length = 64;
+	read->sge.lkey = f->server.conn->pd->local_dma_lkey;
+	read->sge.addr = ib_dma_map_single(device, f->server.got, 64,
+					   DMA_FROM_DEVICE);
+	KUNIT_ASSERT_FALSE(test, ib_dma_mapping_error(device, read->sge.addr));
+	read->wr.wr.opcode = IB_WR_RDMA_READ;
+	read->wr.wr.send_flags = IB_SEND_SIGNALED;
+	read->wr.wr.sg_list = &read->sge;
+	read->wr.wr.num_sge = 1;
+	read->wr.rkey = 0x1234;
+	read->job.cost = 1;
+	read->job.xid = xid;
+	read->job.post = conn_read_post;
+	read->job.done = conn_read_done;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_job(f->server.conn, &read->job), 0);
+	conn_wait(test, &read->done);
+	ib_dma_unmap_single(device, read->sge.addr, 64, DMA_FROM_DEVICE);
+	KUNIT_EXPECT_NE(test, read->status, 0);
+	conn_wait(test, &f->server.lost);
+	return read;
+}
+
+static void conn_blames_a_bad_operation(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+
+	conn_read(test, 42);
+	KUNIT_EXPECT_EQ(test, f->server.faulty, 42U);
+}
+
+/* Lost with its connection: the same Call may succeed on the next one. */
+static void conn_blames_no_flushed_operation(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct conn_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(f->server.conn->qp, &attr,
+					   IB_QP_STATE), 0);
+	conn_read(test, 43);
+	KUNIT_EXPECT_EQ(test, f->server.faulty, 0U);
+}
+
+/* A device without fast registration: no regions, all else as always. */
+static void conn_does_without_registration(struct kunit *test)
+{
+	struct rpcrdma_range range = { .length = PAGE_SIZE };
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->client.cm_id->device;
+	u64 flags = device->attrs.device_cap_flags;
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct rpcrdma_segment seg;
+	struct conn_side side = { };
+	LIST_HEAD(mrs);
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	sin.sin_addr.s_addr = in_aton(addr);
+	sin.sin_port = htons(1);
+	side.cm_id = rdma_create_id(&init_net, conn_cm_event, f, RDMA_PS_TCP,
+				    IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(side.cm_id));
+	reinit_completion(&f->step);
+	KUNIT_EXPECT_EQ(test, rdma_resolve_addr(side.cm_id, NULL,
+						(struct sockaddr *)&sin, 5000),
+			0);
+	conn_wait(test, &f->step);
+	device->attrs.device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
+	side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
+	device->attrs.device_cap_flags = flags;
+	KUNIT_EXPECT_FALSE(test, IS_ERR(side.conn));
+	if (!IS_ERR(side.conn)) {
+		KUNIT_EXPECT_EQ(test, side.conn->n_mrs, 0U);
+		KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(side.conn, &mrs, &range,
+						       &page, false, &seg, 1),
+				-ENOBUFS);
+	}
+	conn_end(&side);
+	__free_page(page);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
@@ -688,6 +904,10 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
+	KUNIT_CASE(conn_window_changes),
+	KUNIT_CASE(conn_blames_a_bad_operation),
+	KUNIT_CASE(conn_blames_no_flushed_operation),
+	KUNIT_CASE(conn_does_without_registration),
 	{ }
 };
 

@@ -130,7 +130,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx)
 		.context = rx,
 		.config = {
 			.role = RPCRDMA_ROLE_CLIENT,
-			.window = RPCRDMA_DEF_WINDOW,
+			.window = 0, /* the module parameter's */
 			.max_message = RPCRDMA_MAX_MESSAGE,
 			.first_xid = get_random_u32(),
 			.ddp_threshold = READ_ONCE(rpcrdma_ddp_threshold),

@@ -119,7 +119,7 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 	 * for ever; with registration each operation takes three.
 	 */
 	largest = DIV_ROUND_UP(RPCRDMA_MAX_MESSAGE, sges * PAGE_SIZE) +
-		  RPCRDMA_MAX_SEGMENTS;
+		  RPCRDMA_MAX_RW_OPS;
 	if (attr->rw_ctxs && 3 * largest >= conn->sq_depth / 2)
 		return -ENOSPC;
 
@@ -131,8 +131,8 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 		conn->send_cq = NULL;
 		return rc;
 	}
-	conn->recv_cq = ib_alloc_cq_any(device, conn,
-					attr->config.window + 2,
+	/* One Receive more than the window, and one for draining. */
+	conn->recv_cq = ib_alloc_cq_any(device, conn, conn->max_window + 2,
 					IB_POLL_WORKQUEUE);
 	if (IS_ERR(conn->recv_cq)) {
 		rc = PTR_ERR(conn->recv_cq);
@@ -149,7 +149,7 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 	qp.port_num = conn->cm_id->port_num;
 	qp.cap.max_rdma_ctxs = attr->rw_ctxs;
 	qp.cap.max_send_wr = conn->sq_depth + attr->max_mrs + 1;
-	qp.cap.max_recv_wr = attr->config.window + 2;
+	qp.cap.max_recv_wr = conn->max_window + 2;
 	qp.cap.max_send_sge = sges;
 	qp.cap.max_recv_sge = 1;
 	rc = rdma_create_qp(conn->cm_id, conn->pd, &qp);
@@ -234,6 +234,8 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	init_completion(&conn->reclaimed);
 	INIT_LIST_HEAD(&conn->stats_link);
 	INIT_WORK(&conn->lost_work, rpcrdma_lost_worker);
+	INIT_LIST_HEAD(&conn->recvs);
+	INIT_WORK(&conn->window_work, rpcrdma_window_worker);
 	scnprintf(conn->name, sizeof(conn->name), "%pISpc - %pISpc",
 		  &cm_id->route.addr.src_addr, &cm_id->route.addr.dst_addr);
 
@@ -241,6 +243,14 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		a.max_mrs = 0;
 	a.mr_pages = min(a.mr_pages, device->attrs.max_fast_reg_page_list_len);
+
+	conn->max_window = min_t(u32, RPCRDMA_MAX_WINDOW,
+				 min(device->attrs.max_qp_wr,
+				     device->attrs.max_cqe) - 2);
+	conn->follow = !a.config.window;
+	if (conn->follow)
+		a.config.window = READ_ONCE(rpcrdma_window);
+	a.config.window = min(a.config.window, conn->max_window);
 
 	rc = -EINVAL;
 	if (!rpcrdma_session_init(&conn->session, &a.config))
@@ -272,6 +282,9 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	if (rc)
 		goto out_drain;
 	rpcrdma_stats_add(conn);
+	/* It may have changed before the connection was in the list. */
+	if (conn->follow && a.config.window != READ_ONCE(rpcrdma_window))
+		schedule_work(&conn->window_work);
 	return conn;
 
 out_drain:
@@ -312,6 +325,8 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 	rpcrdma_send_flush(conn);
 
 	rpcrdma_stats_del(conn);
+	/* Not in the list any more, so nobody schedules it again. */
+	cancel_work_sync(&conn->window_work);
 	rpcrdma_conn_release_resources(conn);
 	rdma_destroy_id(cm_id);
 	rpcrdma_device_del(conn);

@@ -1,15 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receives: a fixed set of buffers, one more than the window (D3). A buffer is
+ * Receives: a set of buffers, one more than the window (D3). A buffer is
  * posted, or in the hands of the Receive handler, or kept by the owner of the
  * connection; nothing else exists, so a message can never find the queue
  * empty while its sender had credit.
+ *
+ * The window can change. To grow, buffers are made and posted before the peer
+ * hears of them. To shrink, buffers are freed instead of being posted again;
+ * what the peer was granted stays, so that takes as many messages as the window
+ * loses. The queues have room for the largest window from the beginning, which
+ * is a few octets for each Receive, where its buffer is thousands.
  */
+#include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../params.h"
 #include "verbs.h"
+
+static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* Return: a Receive that is in no list, or an ERR_PTR. */
+static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
+{
+	struct ib_device *device = conn->cm_id->device;
+	int node = ibdev_to_node(device);
+	struct rpcrdma_recv *recv;
+
+	recv = kzalloc_node(sizeof(*recv), GFP_KERNEL, node);
+	if (!recv)
+		return ERR_PTR(-ENOMEM);
+	recv->buf = kmalloc_node(conn->recv_size, GFP_KERNEL, node);
+	if (!recv->buf) {
+		kfree(recv);
+		return ERR_PTR(-ENOMEM);
+	}
+	recv->sge.addr = ib_dma_map_single(device, recv->buf, conn->recv_size,
+					   DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(device, recv->sge.addr)) {
+		kfree(recv->buf);
+		kfree(recv);
+		return ERR_PTR(-EIO);
+	}
+	recv->conn = conn;
+	recv->sge.length = conn->recv_size;
+	recv->sge.lkey = conn->pd->local_dma_lkey;
+	recv->cqe.done = rpcrdma_recv_done;
+	recv->wr.wr_cqe = &recv->cqe;
+	recv->wr.sg_list = &recv->sge;
+	recv->wr.num_sge = 1;
+	INIT_LIST_HEAD(&recv->all);
+	INIT_LIST_HEAD(&recv->link);
+	return recv;
+}
+
+static void rpcrdma_recv_free(struct rpcrdma_recv *recv)
+{
+	ib_dma_unmap_single(recv->conn->cm_id->device, recv->sge.addr,
+			    recv->sge.length, DMA_FROM_DEVICE);
+	kfree(recv->buf);
+	kfree(recv);
+}
 
 static int rpcrdma_recv_post(struct rpcrdma_conn *conn,
 			     struct rpcrdma_recv *recv)
@@ -20,7 +73,8 @@ static int rpcrdma_recv_post(struct rpcrdma_conn *conn,
 }
 
 /**
- * rpcrdma_conn_recv_put - post a Receive again and offer it to the peer
+ * rpcrdma_conn_recv_put - post a Receive again and offer it to the peer, or
+ *	free it if the window has become smaller
  * @conn: the connection, not yet destroyed
  * @recv: a Receive that ops->payload kept, or that nobody wants
  *
@@ -28,19 +82,28 @@ static int rpcrdma_recv_post(struct rpcrdma_conn *conn,
  */
 void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn, struct rpcrdma_recv *recv)
 {
-	bool due = false;
-	int rc;
+	bool due = false, retired = false;
+	int rc = -ENOTCONN;
 
 	/*
 	 * Under one lock: no Receive follows the drain, see conn_destroy, and
 	 * none is offered before it is posted.
 	 */
 	spin_lock(&conn->lock);
-	rc = conn->dead ? -ENOTCONN : rpcrdma_recv_post(conn, recv);
-	if (!rc)
+	if (!conn->dead) {
+		retired = rpcrdma_session_retire(&conn->session);
+		rc = retired ? 0 : rpcrdma_recv_post(conn, recv);
+	}
+	if (retired) {
+		list_del(&recv->all);
+		conn->n_recvs--;
+	} else if (!rc) {
 		due = rpcrdma_session_release(&conn->session, 1);
+	}
 	spin_unlock(&conn->lock);
-	if (rc)
+	if (retired)
+		rpcrdma_recv_free(recv);
+	else if (rc)
 		rpcrdma_conn_lost(conn, "post Receive");
 	else if (due)
 		rpcrdma_conn_pump(conn);
@@ -126,34 +189,14 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 {
-	struct ib_device *device = conn->cm_id->device;
-	int node = ibdev_to_node(device);
 	struct rpcrdma_recv *recv;
 
-	conn->recvs = kvcalloc_node(count, sizeof(*conn->recvs), GFP_KERNEL,
-				    node);
-	if (!conn->recvs)
-		return -ENOMEM;
-
+	conn->recv_size = size;
 	for (; conn->n_recvs < count; conn->n_recvs++) {
-		recv = &conn->recvs[conn->n_recvs];
-		recv->conn = conn;
-		recv->buf = kmalloc_node(size, GFP_KERNEL, node);
-		if (!recv->buf)
-			return -ENOMEM;
-		recv->sge.addr = ib_dma_map_single(device, recv->buf, size,
-						   DMA_FROM_DEVICE);
-		if (ib_dma_mapping_error(device, recv->sge.addr)) {
-			kfree(recv->buf);
-			return -EIO;
-		}
-		recv->sge.length = size;
-		recv->sge.lkey = conn->pd->local_dma_lkey;
-		recv->cqe.done = rpcrdma_recv_done;
-		recv->wr.wr_cqe = &recv->cqe;
-		recv->wr.sg_list = &recv->sge;
-		recv->wr.num_sge = 1;
-		INIT_LIST_HEAD(&recv->link);
+		recv = rpcrdma_recv_alloc(conn);
+		if (IS_ERR(recv))
+			return PTR_ERR(recv);
+		list_add_tail(&recv->all, &conn->recvs);
 	}
 	return 0;
 }
@@ -166,12 +209,15 @@ int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
  */
 int rpcrdma_recv_post_all(struct rpcrdma_conn *conn)
 {
-	int rc = 0;
-	u32 i;
+	struct rpcrdma_recv *recv;
+	int rc;
 
-	for (i = 0; i < conn->n_recvs && !rc; i++)
-		rc = rpcrdma_recv_post(conn, &conn->recvs[i]);
-	return rc;
+	list_for_each_entry(recv, &conn->recvs, all) {
+		rc = rpcrdma_recv_post(conn, recv);
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 /**
@@ -180,15 +226,118 @@ int rpcrdma_recv_post_all(struct rpcrdma_conn *conn)
  */
 void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
 {
-	struct ib_device *device = conn->cm_id->device;
-	struct rpcrdma_recv *recv;
+	struct rpcrdma_recv *recv, *next;
 
-	while (conn->n_recvs) {
-		recv = &conn->recvs[--conn->n_recvs];
-		ib_dma_unmap_single(device, recv->sge.addr, recv->sge.length,
-				    DMA_FROM_DEVICE);
-		kfree(recv->buf);
-	}
-	kvfree(conn->recvs);
-	conn->recvs = NULL;
+	list_for_each_entry_safe(recv, next, &conn->recvs, all)
+		rpcrdma_recv_free(recv);
+	INIT_LIST_HEAD(&conn->recvs);
+	conn->n_recvs = 0;
 }
+
+/*
+ * Post what is needed of the @n in @fresh for @window. Return: 0; %-EAGAIN if
+ * that is more, and nothing has changed; or what the verb returned.
+ */
+static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
+			       struct list_head *fresh, u32 n)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_recv *recv;
+	int rc;
+
+	if (conn->n_recvs + n < window + 1)
+		return -EAGAIN;
+	while (conn->n_recvs < window + 1) {
+		recv = list_first_entry(fresh, struct rpcrdma_recv, all);
+		rc = rpcrdma_recv_post(conn, recv);
+		if (rc)
+			return rc;
+		list_move_tail(&recv->all, &conn->recvs);
+		conn->n_recvs++;
+	}
+	return 0;
+}
+
+/**
+ * rpcrdma_conn_set_window - offer the peer more or fewer Receives
+ * @conn: the connection
+ * @window: how many; the queues may be too short for so many
+ *
+ * Context: Process context, no lock held. May sleep. One caller at a time.
+ *
+ * Return: 0, %-ENOTCONN if the connection is over, %-ENOMEM, or %-EIO if a
+ * buffer cannot be mapped.
+ */
+int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
+{
+	struct rpcrdma_recv *recv, *next;
+	bool due = false;
+	LIST_HEAD(fresh);
+	u32 n = 0;
+	int rc;
+
+	window = clamp(window, RPCRDMA_MIN_WINDOW, conn->max_window);
+	do {
+		/* Receives may be freed meanwhile: see the end of the loop. */
+		while (READ_ONCE(conn->n_recvs) + n < window + 1) {
+			recv = rpcrdma_recv_alloc(conn);
+			rc = PTR_ERR_OR_ZERO(recv);
+			if (rc)
+				goto out_free;
+			list_add_tail(&recv->all, &fresh);
+			n++;
+		}
+
+		spin_lock(&conn->lock);
+		rc = conn->dead ? -ENOTCONN :
+				  rpcrdma_window_grow(conn, window, &fresh, n);
+		if (!rc)
+			due = rpcrdma_session_set_window(&conn->session,
+							 window);
+		spin_unlock(&conn->lock);
+	} while (rc == -EAGAIN);
+	if (rc && rc != -ENOTCONN)
+		rpcrdma_conn_lost(conn, "post Receive");
+	else if (due)
+		rpcrdma_conn_pump(conn);
+
+out_free:
+	list_for_each_entry_safe(recv, next, &fresh, all)
+		rpcrdma_recv_free(recv);
+	return rc;
+}
+
+/**
+ * rpcrdma_window_worker - the module parameter has changed
+ * @work: of the connection
+ */
+void rpcrdma_window_worker(struct work_struct *work)
+{
+	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
+						 window_work);
+	u32 window = READ_ONCE(rpcrdma_window);
+	unsigned int noio;
+	int rc;
+
+	/* Reclaim could wait for an RPC that waits for this connection. */
+	noio = memalloc_noio_save();
+	rc = rpcrdma_conn_set_window(conn, window);
+	memalloc_noio_restore(noio);
+	trace_rpcrdma_window(conn->id, window, rc);
+}
+
+static int rpcrdma_window_set(const char *val, const struct kernel_param *kp)
+{
+	int rc;
+
+	rc = param_set_uint_minmax(val, kp, RPCRDMA_MIN_WINDOW,
+				   RPCRDMA_MAX_WINDOW);
+	if (!rc)
+		rpcrdma_stats_follow();
+	return rc;
+}
+
+const struct kernel_param_ops rpcrdma_window_ops = {
+	.set = rpcrdma_window_set,
+	.get = param_get_uint,
+};

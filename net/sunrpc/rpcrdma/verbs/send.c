@@ -176,6 +176,8 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	conn->sq_avail -= cost;
 	send->cost = cost;
 	send->held = tm && tx.last && tm->hold ? tm : NULL;
+	send->reply = tm && tm->msg.dir == RPCRDMA_REPLY;
+	send->xid = tm ? tm->msg.xid : 0;
 	signaled = rpcrdma_send_signaled(conn, send);
 	conn->pump_msg = tm;
 	if (tm && tx.last)
@@ -228,6 +230,18 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
 }
 
 /**
+ * rpcrdma_conn_fits - can so many Work Requests be posted at once?
+ * @conn: the connection
+ * @cost: Work Requests
+ *
+ * Return: false if the send queue never has room for them.
+ */
+bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost)
+{
+	return cost < conn->sq_depth / 2;
+}
+
+/**
  * rpcrdma_conn_send - queue an RPC message
  * @conn: the connection
  * @tm: the message; the connection's until its @done
@@ -240,7 +254,7 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
  */
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 {
-	if (tm->chain_cost >= conn->sq_depth / 2)
+	if (!rpcrdma_conn_fits(conn, tm->chain_cost))
 		return -ENOSPC;
 	spin_lock(&conn->lock);
 	if (conn->closed) {
@@ -350,6 +364,43 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 	return true;
 }
 
+/* The same operation would fail on another connection too. */
+static bool rpcrdma_wc_fault(const struct ib_wc *wc)
+{
+	switch (wc->status) {
+	case IB_WC_LOC_LEN_ERR:
+	case IB_WC_LOC_QP_OP_ERR:
+	case IB_WC_LOC_PROT_ERR:
+	case IB_WC_LOC_ACCESS_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_OP_ERR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * rpcrdma_conn_fault - a Work Request for a Call of the peer has failed
+ * @conn: the connection; it ends
+ * @what: the operation
+ * @wc: its completion
+ * @xid: of the Call, host order
+ *
+ * Context: Process context, no lock held.
+ */
+void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
+			const struct ib_wc *wc, u32 xid)
+{
+	if (wc->status != IB_WC_WR_FLUSH_ERR)
+		trace_rpcrdma_wc(conn->id, what, wc);
+	/* Before the peer can send the Call again. */
+	if (conn->ops->fault && rpcrdma_wc_fault(wc))
+		conn->ops->fault(conn, xid);
+	rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+}
+
 static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_job *job = container_of(wc->wr_cqe, struct rpcrdma_job,
@@ -358,8 +409,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 	int status = 0;
 
 	if (wc->status != IB_WC_SUCCESS) {
-		trace_rpcrdma_wc(conn->id, "RDMA Read", wc);
-		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+		rpcrdma_conn_fault(conn, "RDMA Read", wc, job->xid);
 		status = -EIO;
 	}
 	spin_lock(&conn->lock);
@@ -372,7 +422,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 /**
  * rpcrdma_conn_job - queue Work Requests that carry no message
  * @conn: the connection
- * @job: its cost, post and done are set; the connection's until its @done
+ * @job: its cost, xid, post and done are set; the connection's until its @done
  *
  * Context: Process context, no lock held.
  *
@@ -381,7 +431,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job)
 {
-	if (job->cost >= conn->sq_depth / 2)
+	if (!rpcrdma_conn_fits(conn, job->cost))
 		return -ENOSPC;
 	job->conn = conn;
 	job->cqe.done = rpcrdma_job_done;
@@ -407,6 +457,10 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (wc->status != IB_WC_SUCCESS) {
 		/* rpcrdma_send_flush() ends what was in flight. */
+		if (send->reply) {
+			rpcrdma_conn_fault(conn, "Send", wc, send->xid);
+			return;
+		}
 		if (wc->status != IB_WC_WR_FLUSH_ERR)
 			trace_rpcrdma_wc(conn->id, "Send", wc);
 		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));

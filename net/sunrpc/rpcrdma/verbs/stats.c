@@ -74,6 +74,10 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 	seq_printf(m, "no free region: %llu\n", s->no_mr);
 	seq_printf(m, "send queue full: %llu\n", s->sq_full);
 	seq_printf(m, "unmatched replies: %llu\n", s->bad_xids);
+	seq_printf(m, "calls that broke the connection: %llu\n",
+		   s->failed_calls);
+	seq_printf(m, "failed calls answered: %llu\n",
+		   s->failed_calls_answered);
 }
 
 static void rpcrdma_stats_properties(struct seq_file *m, const char *whose,
@@ -107,6 +111,7 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "largest send: %u\n", info.max_send);
 	seq_printf(m, "window: %u used %u high %u\n", info.window,
 		   info.window_used, info.window_high);
+	seq_printf(m, "receive buffers: %u\n", READ_ONCE(conn->n_recvs));
 	seq_printf(m, "peer credits: %u\n", info.peer_credits);
 	seq_printf(m, "waits for credit: %u\n", info.blocked);
 	seq_printf(m, "sends: %u\n", info.sent);
@@ -125,7 +130,7 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 {
 	struct rpcrdma_stats *total;
 	struct rpcrdma_conn *conn;
-	u32 open = 0, regions = 0;
+	u32 open = 0, regions = 0, recvs = 0;
 	u64 closed;
 
 	total = kmalloc(sizeof(*total), GFP_KERNEL);
@@ -137,12 +142,14 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link) {
 		rpcrdma_stats_sum(total, &conn->stats);
 		regions += conn->n_mrs;
+		recvs += READ_ONCE(conn->n_recvs);
 		open++;
 	}
 	mutex_unlock(&rpcrdma_stats_lock);
 
 	seq_printf(m, "connections: open %u closed %llu\n", open, closed);
 	seq_printf(m, "regions: %u\n", regions);
+	seq_printf(m, "receive buffers: %u\n", recvs);
 	rpcrdma_stats_show_all(m, total);
 	kfree(total);
 	return 0;
@@ -178,6 +185,22 @@ void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 	list_del_init(&conn->stats_link);
 	rpcrdma_stats_sum(&rpcrdma_stats_past, &conn->stats);
 	rpcrdma_stats_closed++;
+	mutex_unlock(&rpcrdma_stats_lock);
+}
+
+/**
+ * rpcrdma_stats_follow - the module parameter window has changed
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_stats_follow(void)
+{
+	struct rpcrdma_conn *conn;
+
+	mutex_lock(&rpcrdma_stats_lock);
+	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link)
+		if (conn->follow)
+			schedule_work(&conn->window_work);
 	mutex_unlock(&rpcrdma_stats_lock);
 }
 

@@ -38,6 +38,13 @@ struct rpcrdma_conn;
 struct rpcrdma_txmsg;
 struct seq_file;
 
+/*
+ * RDMA operations of one Call or Reply. A Call chunk is cut at its own segments
+ * and at each Read segment.
+ */
+#define RPCRDMA_MAX_RW_OPS	(3 * RPCRDMA_MAX_SEGMENTS)
+static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITE_JOBS);
+
 /* Header types that are counted one by one; the rest share slot zero. */
 #define RPCRDMA_HTYPES		14
 
@@ -74,11 +81,14 @@ struct rpcrdma_stats {
 	u64 no_mr;
 	u64 sq_full;
 	u64 bad_xids;
+	u64 failed_calls;
+	u64 failed_calls_answered;
 };
 
 /**
  * struct rpcrdma_recv - a Receive and its buffer
  * @conn: owner
+ * @all: link in its list of all Receives
  * @cqe: completion
  * @wr: the Work Request, ready to be posted
  * @sge: its only element
@@ -88,6 +98,7 @@ struct rpcrdma_stats {
  */
 struct rpcrdma_recv {
 	struct rpcrdma_conn *conn;
+	struct list_head all;
 	struct ib_cqe cqe;
 	struct ib_recv_wr wr;
 	struct ib_sge sge;
@@ -111,8 +122,11 @@ enum rpcrdma_recv_verdict {
  *	that a Send With Invalidate named, or zero. May sleep.
  * @abandon: what @payload got of the message in this direction is void
  * @failed: the Call with rx->xid cannot succeed: rx->error
+ * @fault: an operation for the Call of the peer with this XID could not be
+ *	carried out, and not because the connection broke: it will break the next
+ *	one as well. Process context, must not sleep. NULL is allowed.
  *
- * All but @lost come from the Receive handler and are serialized.
+ * All but @lost and @fault come from the Receive handler and are serialized.
  */
 struct rpcrdma_conn_ops {
 	void (*ready)(struct rpcrdma_conn *conn);
@@ -123,6 +137,7 @@ struct rpcrdma_conn_ops {
 					     u32 invalidated);
 	void (*abandon)(struct rpcrdma_conn *conn, u32 dir);
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
+	void (*fault)(struct rpcrdma_conn *conn, u32 xid);
 };
 
 /**
@@ -164,14 +179,16 @@ struct rpcrdma_txmsg {
  * struct rpcrdma_job - Work Requests without a message: RDMA Reads
  * @link: the connection's queue
  * @cost: Work Requests
+ * @xid: of the Call they are for, host order
  * @post: posts them with @cqe on the last; returns as ib_post_send()
- * @done: completed, status of the last Work Request; process context
+ * @done: completed, or will not; process context
  * @cqe: belongs to the connection
  */
 struct rpcrdma_job {
 	struct list_head link;
 	struct rpcrdma_conn *conn;
 	u32 cost;
+	u32 xid;
 	struct ib_cqe cqe;
 	int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe);
 	void (*done)(struct rpcrdma_job *job, int status);
@@ -185,6 +202,8 @@ struct rpcrdma_job {
  * @buf: the buffer, DMA mapped while it exists
  * @cost: Work Requests posted with it
  * @held: message whose @done follows this Send's completion
+ * @xid: of the Reply it belongs to
+ * @reply: it is a Reply's
  */
 struct rpcrdma_send {
 	struct rpcrdma_conn *conn;
@@ -195,6 +214,8 @@ struct rpcrdma_send {
 	u32 index;
 	u32 cost;
 	struct rpcrdma_txmsg *held;
+	u32 xid;
+	bool reply;
 };
 
 /**
@@ -249,7 +270,8 @@ enum {
  * struct rpcrdma_conn_attr - what a connection is made with
  * @ops: the owner's
  * @context: the owner's
- * @config: for the session; sizes are rounded to what the device can do
+ * @config: for the session; sizes are rounded to what the device can do. A
+ *	window of zero is that of the module parameter, and follows it.
  * @send_ring: Sends that may be outstanding
  * @max_mrs: memory regions at most, zero for none
  * @mr_pages: pages that one memory region can hold
@@ -271,6 +293,11 @@ struct rpcrdma_conn_attr {
  * struct rpcrdma_conn - one RDMA connection
  * @lock: guards session, queues, ring indices, regions and flags. Never held
  *	across anything that sleeps; taken in process context only.
+ * @follow: the window is that of the module parameter
+ * @max_window: what the queues are long enough for
+ * @window_work: makes the window what the module parameter says
+ * @recvs: all Receives
+ * @n_recvs: how many
  * @lost_work: calls rpcrdma_conn_lost() for those who cannot
  * @lost_why: for it
  * @error: why it was lost, a negative errno; valid once ops->lost is called
@@ -300,8 +327,12 @@ struct rpcrdma_conn {
 	bool closed;		/* the pump posts no more */
 	bool dead;		/* the queue pair is in the error state */
 
-	struct rpcrdma_recv *recvs;
+	struct list_head recvs;
 	u32 n_recvs;
+	u32 recv_size;
+	u32 max_window;
+	bool follow;
+	struct work_struct window_work;
 	struct rpcrdma_rx rx;
 
 	struct list_head tx_queue;
@@ -351,6 +382,8 @@ static inline struct rpcrdma_conn *rpcrdma_conn_get(struct rpcrdma_conn *conn)
 int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
 int rpcrdma_recv_post_all(struct rpcrdma_conn *conn);
 void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn);
+int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window);
+void rpcrdma_window_worker(struct work_struct *work);
 void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn,
 			   struct rpcrdma_recv *recv);
 
@@ -366,9 +399,12 @@ bool rpcrdma_conn_pending(struct rpcrdma_conn *conn,
 void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn,
 			    struct rpcrdma_txmsg *tm);
 int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job);
+bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost);
 void rpcrdma_conn_pump(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 			 u32 index, u32 needed);
+void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
+			const struct ib_wc *wc, u32 xid);
 
 /* frwr.c */
 int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages);
@@ -400,5 +436,6 @@ void rpcrdma_stats_init(void);
 void rpcrdma_stats_exit(void);
 void rpcrdma_stats_add(struct rpcrdma_conn *conn);
 void rpcrdma_stats_del(struct rpcrdma_conn *conn);
+void rpcrdma_stats_follow(void);
 
 #endif /* _RPCRDMA_VERBS_H */
