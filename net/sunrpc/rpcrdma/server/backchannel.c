@@ -105,6 +105,13 @@ static void rpcrdma_svc_bc_fail(struct rpc_xprt *xprt, u32 xid, int error)
 		rpcrdma_svc_bc_unpin(rqst, true, error);
 }
 
+/* No Call from here offers a chunk, so no Reply can return one. */
+static bool rpcrdma_svc_bc_plain(const struct rpcrdma_rx *rx)
+{
+	return !rx->external && !rx->chunks.n_call && !rx->chunks.n_reads &&
+	       !rx->chunks.n_writes && !rx->chunks.has_reply;
+}
+
 /**
  * rpcrdma_svc_bc_reply - octets of a Reply from the client
  * @conn: the connection
@@ -128,6 +135,10 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 		spin_lock(&conn->lock);
 		conn->stats.bad_xids++;
 		spin_unlock(&conn->lock);
+		return;
+	}
+	if (rx->last && !rpcrdma_svc_bc_plain(rx)) {
+		rpcrdma_svc_bc_unpin(rqst, true, -EIO);
 		return;
 	}
 	to = &rqst->rq_private_buf;

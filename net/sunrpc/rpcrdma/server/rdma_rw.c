@@ -5,15 +5,30 @@
  *
  * A set is filled operation by operation, chained and posted once, and freed
  * after its last Work Request has completed, or after the queue pair has been
- * drained.
+ * drained. One that the peer's memory does not admit ends the connection, and
+ * the set knows which Call was to blame.
  */
 #include <linux/slab.h>
 
 #include "server.h"
 
+/* One of the Work Requests could not be carried out, or was flushed. */
+static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_svc_rw *rw = container_of(wc->wr_cqe,
+						 struct rpcrdma_svc_rw, cqe);
+
+	/* Not signaled: none completes that has succeeded. */
+	if (wc->status == IB_WC_SUCCESS)
+		return;
+	rpcrdma_conn_fault(rw->conn, rw->dir == DMA_FROM_DEVICE ?
+			   "RDMA Read" : "RDMA Write", wc, rw->xid);
+}
+
 /**
  * rpcrdma_svc_rw_alloc - an empty set of operations
  * @conn: connection they will go through
+ * @xid: of the Call they are for, host order
  * @dir: %DMA_FROM_DEVICE for RDMA Reads, %DMA_TO_DEVICE for RDMA Writes
  * @max_ops: how many operations at most
  * @octets: how much they move at most, all together
@@ -22,7 +37,7 @@
  *
  * Return: the set, or NULL.
  */
-struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn,
+struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u32 xid,
 					    enum dma_data_direction dir,
 					    u32 max_ops, u32 octets)
 {
@@ -32,6 +47,8 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn,
 	if (!rw)
 		return NULL;
 	rw->conn = conn;
+	rw->cqe.done = rpcrdma_svc_rw_failed;
+	rw->xid = xid;
 	rw->dir = dir;
 	rw->max_ops = max_ops;
 	/* Each operation can begin and end inside a page, in head and tail. */
@@ -205,6 +222,9 @@ int rpcrdma_svc_rw_xdr(struct rpcrdma_svc_rw *rw, const struct xdr_buf *xdr,
  * @cqe: completion of the last one, if nothing follows
  * @next: what follows, or NULL
  *
+ * The set stays until they have completed or the queue pair has been drained:
+ * each tells of its own failure.
+ *
  * Return: the first Work Request.
  */
 struct ib_send_wr *rpcrdma_svc_rw_chain(struct rpcrdma_svc_rw *rw,
@@ -212,11 +232,15 @@ struct ib_send_wr *rpcrdma_svc_rw_chain(struct rpcrdma_svc_rw *rw,
 					struct ib_send_wr *next)
 {
 	struct rpcrdma_conn *conn = rw->conn;
+	struct ib_send_wr *first = next, *wr;
 	u32 i = rw->n_ops;
 
 	while (i--)
-		next = rdma_rw_ctx_wrs(&rw->ops[i].ctx, conn->qp,
-				       conn->cm_id->port_num, next ? NULL : cqe,
-				       next);
-	return next;
+		first = rdma_rw_ctx_wrs(&rw->ops[i].ctx, conn->qp,
+					conn->cm_id->port_num,
+					first ? NULL : cqe, first);
+	for (wr = first; wr != next; wr = wr->next)
+		if (!wr->wr_cqe)
+			wr->wr_cqe = &rw->cqe;
+	return first;
 }

@@ -11,7 +11,7 @@
  *
  * Bounds. call_memory counts the pages of all these Calls, from their
  * allocation until nfsd has taken them. With C = RPCRDMA_SVC_CALL_MEMORY, M the
- * largest Call, W the window, I the size of a Receive:
+ * largest Call, W the largest window, I the size of a Receive:
  *
  * - While call_memory >= C, the Receive of a fragment is held back after it has
  *   been copied, and with it the credit. So at most W more fragments arrive,
@@ -199,7 +199,15 @@ static void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 pages)
 	spin_unlock(&svc->lock);
 }
 
-/* Free a Call that will never be answered; its connection may go on. */
+/* Say that there will be no Reply to a Call, and will not be another time. */
+static void rpcrdma_svc_refuse(struct rpcrdma_svc *svc, u32 xid, u32 errcode,
+			       int status)
+{
+	trace_rpcrdma_call(svc->conn->id, xid, "cannot be taken", status);
+	rpcrdma_conn_refuse(svc->conn, xid, errcode, 0, 0);
+}
+
+/* Free a Call that nfsd will not see; its connection may go on. */
 static void rpcrdma_svc_call_drop(struct rpcrdma_svc *svc,
 				  struct rpcrdma_svc_call *call)
 {
@@ -221,6 +229,29 @@ static int rpcrdma_svc_read_post(struct rpcrdma_job *job, struct ib_cqe *cqe)
 			    rpcrdma_svc_rw_chain(read->rw, cqe, NULL), NULL);
 }
 
+/* A Call chunk has the Call that its header announces. */
+static bool rpcrdma_svc_call_sound(const struct rpcrdma_svc_call *call)
+{
+	return !call->external ||
+	       rpcrdma_first_words(page_address(call->pages[0]),
+				   min_t(u32, call->length, PAGE_SIZE),
+				   call->xid, RPCRDMA_CALL);
+}
+
+/* Reads that were never posted. */
+static void rpcrdma_svc_read_drop(struct rpcrdma_svc_read *read)
+{
+	struct rpcrdma_svc_call *call = read->call;
+	struct rpcrdma_svc *svc = call->svc;
+
+	rpcrdma_svc_rw_free(read->rw);
+	kfree(read);
+	rpcrdma_svc_call_drop(svc, call);
+	spin_lock(&svc->lock);
+	svc->reading--;
+	spin_unlock(&svc->lock);
+}
+
 static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 {
 	struct rpcrdma_svc_read *read = container_of(job,
@@ -234,10 +265,14 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	kfree(read);
 
 	/* Ready before it stops being read: relax() looks for both. */
-	if (status)
-		rpcrdma_svc_call_drop(svc, call);
-	else
+	if (!status && rpcrdma_svc_call_sound(call)) {
 		rpcrdma_svc_call_ready(svc, call);
+	} else {
+		if (!status)
+			rpcrdma_svc_refuse(svc, call->xid, RPCRDMA2_ERR_BAD_XDR,
+					   -EBADMSG);
+		rpcrdma_svc_call_drop(svc, call);
+	}
 	spin_lock(&svc->lock);
 	svc->reading--;
 	spin_unlock(&svc->lock);
@@ -370,9 +405,9 @@ static void rpcrdma_svc_count_reads(struct rpcrdma_svc *svc,
 	u32 i, position = U32_MAX;
 
 	spin_lock(&svc->conn->lock);
-	stats->read_chunks += !!chunks->n_call;
+	stats->call_chunks += !!chunks->n_call;
 	for (i = 0; i < chunks->n_call; i++)
-		stats->read_chunk_bytes += chunks->call[i].length;
+		stats->call_chunk_bytes += chunks->call[i].length;
 	for (i = 0; i < chunks->n_reads; i++) {
 		stats->read_chunks += chunks->reads[i].position != position;
 		position = chunks->reads[i].position;
@@ -398,13 +433,16 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
 	if (!read || !pages || !rpcrdma_svc_get_pages(pages, 0, count))
 		goto out_free;
-	read->rw = rpcrdma_svc_rw_alloc(svc->conn, DMA_FROM_DEVICE,
+	read->rw = rpcrdma_svc_rw_alloc(svc->conn, call->xid, DMA_FROM_DEVICE,
 					rpcrdma_svc_count_ops(&call->chunks),
 					call->unreduced);
 	if (!read->rw)
 		goto out_pages;
 	rc = rpcrdma_svc_layout(call, read->rw, pages);
 	if (rc)
+		goto out_rw;
+	rc = -ENOSPC;
+	if (!rpcrdma_conn_fits(svc->conn, read->rw->cost))
 		goto out_rw;
 
 	/* From here on the Call is in @pages alone. */
@@ -422,6 +460,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 
 	read->call = call;
 	read->job.cost = read->rw->cost;
+	read->job.xid = call->xid;
 	read->job.post = rpcrdma_svc_read_post;
 	read->job.done = rpcrdma_svc_read_done;
 	if (!read->rw->n_ops) {
@@ -434,11 +473,10 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 		spin_unlock(&svc->lock);
 		return 0;
 	}
+	/* The connection is over: so is the Call. */
 	rc = rpcrdma_conn_job(svc->conn, &read->job);
-	if (rc) {
-		rpcrdma_conn_lost(svc->conn, "RDMA Read not possible");
-		rpcrdma_svc_read_done(&read->job, rc);
-	}
+	if (rc)
+		rpcrdma_svc_read_drop(read);
 	return 0;
 
 out_rw:
@@ -474,26 +512,41 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc, bool *alone)
 	return call;
 }
 
-/* Reads of @call could not start. Return: true to try again. */
-static bool rpcrdma_svc_read_retry(struct rpcrdma_svc *svc,
-				   struct rpcrdma_svc_call *call, bool alone,
-				   int rc)
+/*
+ * Reads of @call could not start: wait, or do without it. Return: true to go
+ * on with the waiting list.
+ */
+static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
+				    struct rpcrdma_svc_call *call, bool alone,
+				    int rc)
 {
 	u32 pages = rpcrdma_svc_page_count(call->unreduced);
+	struct rpcrdma_recv *recv = call->recv;
 	bool again;
 
-	if (rc != -EAGAIN || alone) {
-		rpcrdma_conn_lost(svc->conn, "RDMA Read not possible");
-		alone = true;
+	/* Memory regions come back when other Reads end. */
+	if (rc == -ENOMEM || (rc == -EAGAIN && !alone)) {
+		if (rc == -ENOMEM)
+			rpcrdma_conn_lost(svc->conn, "no memory for a Call");
+		spin_lock(&svc->lock);
+		svc->call_memory -= pages << PAGE_SHIFT;
+		list_add(&call->link, &svc->waiting);
+		again = !--svc->reading && rc != -ENOMEM;
+		spin_unlock(&svc->lock);
+		return again;
 	}
 
-	/* Memory regions come back when other Reads end. */
+	/* With more than the device can do, continued it would arrive. */
+	rpcrdma_svc_refuse(svc, call->xid, rc == -EAGAIN || rc == -ENOSPC ?
+			   RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_SYSTEM, rc);
+	rpcrdma_svc_call_drop(svc, call);
+	if (recv)
+		rpcrdma_conn_recv_put(svc->conn, recv);
 	spin_lock(&svc->lock);
 	svc->call_memory -= pages << PAGE_SHIFT;
-	list_add(&call->link, &svc->waiting);
-	again = !--svc->reading && !alone;
+	svc->reading--;
 	spin_unlock(&svc->lock);
-	return again;
+	return true;
 }
 
 /*
@@ -526,7 +579,7 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 			break;
 		spin_unlock(&svc->lock);
 		rc = rpcrdma_svc_read_start(svc, call);
-		if (rc && !rpcrdma_svc_read_retry(svc, call, alone, rc))
+		if (rc && !rpcrdma_svc_read_failed(svc, call, alone, rc))
 			return;
 		spin_lock(&svc->lock);
 	}
@@ -601,14 +654,16 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	struct rpcrdma_svc_call *call;
 	int rc;
 
-	if (!rx->stream_offset && !svc->partial) {
+	if (!rx->stream_offset && !svc->partial &&
+	    !rpcrdma_svc_failed_answer(svc, rx->xid)) {
 		rc = rpcrdma_svc_begin(svc, rx);
 		if (rc)
 			return rc;
 	}
 	call = svc->partial;
+	/* The rest of a Call that has been refused. */
 	if (!call)
-		return -EPROTO;
+		return 0;
 	rc = rpcrdma_svc_append(svc, call, rx, recv);
 	if (rc)
 		return rc;
@@ -644,6 +699,8 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
 	struct rpcrdma_svc_call *call;
 	int rc;
 
+	if (rpcrdma_svc_failed_answer(svc, rx->xid))
+		return 0;
 	if (rx->payload.length > svc->max_call)
 		return -EPROTO;
 	call = rpcrdma_svc_call_alloc(svc, rx);
@@ -702,10 +759,13 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 	else
 		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
 	memalloc_nofs_restore(nofs);
-	/* The client will send the Call again, by another connection. */
-	if (rc)
-		rpcrdma_conn_lost(conn, rc == -ENOMEM ? "no memory for a Call" :
-				  "Call cannot be placed");
+	if (rc == -ENOMEM) {
+		/* The client will send it again, by another connection. */
+		rpcrdma_conn_lost(conn, "no memory for a Call");
+	} else if (rc) {
+		rpcrdma_svc_refuse(svc, rx->xid, RPCRDMA2_ERR_SYSTEM, rc);
+		rpcrdma_svc_abandon(conn, RPCRDMA_CALL);
+	}
 	return verdict;
 }
 

@@ -91,14 +91,25 @@ static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 	}
 }
 
+/* A Reply that no connection would carry: the client must not ask again. */
+static void rpcrdma_svc_reply_refuse(struct rpcrdma_svc *svc, u32 xid,
+				     int status)
+{
+	trace_rpcrdma_call(svc->conn->id, xid, "Reply not possible", status);
+	rpcrdma_conn_refuse(svc->conn, xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+}
+
 static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 {
 	struct rpcrdma_svc_reply *reply = container_of(tm,
 						struct rpcrdma_svc_reply, tm);
 	struct rpcrdma_svc *svc = reply->svc;
 
-	/* A Reply that cannot be sent: the client has to ask again. */
-	if (status)
+	if (status == -EMSGSIZE && !test_bit(RPCRDMA_CONN_LOST,
+					     &svc->conn->flags))
+		rpcrdma_svc_reply_refuse(svc, tm->msg.xid, status);
+	else if (status)
+		/* The client has to ask again. */
 		rpcrdma_conn_lost(svc->conn, "Reply not sent");
 	rpcrdma_svc_reply_free(reply);
 }
@@ -200,21 +211,26 @@ static void rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
 	u32 n_results = rpcrdma_svc_results(rqstp, call, &reply->xdr);
 	struct rpcrdma_conn *conn = reply->svc->conn;
 	struct rpcrdma_reply_plan *plan = &reply->plan;
-	u32 i;
+	u32 i, octets = 0;
 
 	spin_lock(&conn->lock);
 	rpcrdma_plan_reply(&conn->session, &call->chunks, reply->xdr.len,
 			   call->results, n_results, plan);
 	if (!plan->errcode) {
-		conn->stats.write_chunks += plan->n_removed;
 		for (i = 0; i < plan->n_jobs; i++)
-			conn->stats.write_chunk_bytes +=
-						plan->jobs[i].source.length;
+			octets += plan->jobs[i].source.length;
+		if (plan->external) {
+			conn->stats.reply_chunks++;
+			conn->stats.reply_chunk_bytes += plan->stream_length;
+			octets -= plan->stream_length;
+		}
+		conn->stats.write_chunks += plan->n_removed;
+		conn->stats.write_chunk_bytes += octets;
 	}
 	spin_unlock(&conn->lock);
 }
 
-static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply)
+static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u32 xid)
 {
 	const struct rpcrdma_reply_plan *plan = &reply->plan;
 	const struct rpcrdma_write_job *job;
@@ -223,7 +239,7 @@ static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply)
 
 	for (i = 0; i < plan->n_jobs; i++)
 		octets += plan->jobs[i].source.length;
-	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, DMA_TO_DEVICE,
+	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, xid, DMA_TO_DEVICE,
 					 plan->n_jobs, octets);
 	if (!reply->rw)
 		return -ENOMEM;
@@ -254,7 +270,7 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	int rc;
 
 	if (plan->n_jobs) {
-		rc = rpcrdma_svc_reply_writes(reply);
+		rc = rpcrdma_svc_reply_writes(reply, call->xid);
 		if (rc)
 			return rc;
 		tm->chain = rpcrdma_svc_reply_chain;
@@ -264,6 +280,7 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	tm->msg.xid = call->xid;
 	tm->msg.dir = RPCRDMA_REPLY;
 	tm->msg.length = plan->stream_length;
+	tm->msg.external = plan->external;
 	if (plan->chunks.n_writes || plan->chunks.has_reply)
 		tm->msg.chunks = &plan->chunks;
 	tm->xdr = &reply->xdr;
@@ -279,6 +296,9 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
  * @rqstp: the Call and its results
  *
  * Context: Process context. May sleep, but waits for no other party.
+ *
+ * A Reply that is impossible for good is answered with an error; one that is
+ * impossible now is lost with its connection, so that the client asks again.
  *
  * Return: 0, or a negative errno; the connection is lost then.
  */
@@ -308,15 +328,22 @@ int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
 	}
 
 	rc = rpcrdma_svc_reply_send(reply, call);
-	if (rc) {
-		rpcrdma_svc_reply_free(reply);
-		goto out_lost;
+	if (!rc)
+		return 0;
+	rpcrdma_svc_reply_free(reply);
+	switch (rc) {
+	case -ENOMEM:
+	case -EAGAIN:	/* the device has no memory region free */
+	case -ENOTCONN:
+		break;
+	default:
+		rpcrdma_svc_reply_refuse(svc, call->xid, rc);
+		return 0;
 	}
-	return 0;
 
 out_lost:
-	rpcrdma_conn_lost(svc->conn, rc == -ENOMEM ? "no memory for a Reply" :
-			  "Reply not possible");
+	rpcrdma_conn_lost(svc->conn, rc == -ENOTCONN ? "no way for a Reply" :
+			  "no memory for a Reply");
 	return rc;
 }
 

@@ -51,6 +51,7 @@ struct rpcrdma_listener {
  * @initiator_depth: RDMA Reads that the client lets us have under way
  * @remote_inv: this device can send with invalidate
  * @max_call: octets of the largest Call that nfsd's page arrays can hold
+ * @peer_key: what the client is known by, see failed.c
  * @release: frees everything from a context that may sleep
  * @bc: transport of callbacks, or NULL; set once
  * @partial: the Call being assembled; belongs to the Receive handler
@@ -75,6 +76,7 @@ struct rpcrdma_svc {
 	u8 initiator_depth;
 	bool remote_inv;
 	u32 max_call;
+	u64 peer_key;
 	struct work_struct release;
 
 	struct rpc_xprt *bc;
@@ -142,6 +144,8 @@ struct rpcrdma_svc_op {
 /**
  * struct rpcrdma_svc_rw - the RDMA Reads of a Call, or the Writes of a Reply
  * @conn: the connection
+ * @cqe: of all Work Requests without another; they complete only if they fail
+ * @xid: of the Call, host order
  * @dir: DMA_FROM_DEVICE for Reads
  * @cost: Work Requests
  * @sgl: scatter elements of all operations
@@ -153,6 +157,8 @@ struct rpcrdma_svc_op {
  */
 struct rpcrdma_svc_rw {
 	struct rpcrdma_conn *conn;
+	struct ib_cqe cqe;
+	u32 xid;
 	enum dma_data_direction dir;
 	u32 cost;
 	struct scatterlist *sgl;
@@ -208,8 +214,14 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx);
 
+/* failed.c */
+u64 rpcrdma_svc_failed_peer(const struct net *net, const struct sockaddr *sap);
+void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid);
+bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u32 xid);
+void rpcrdma_svc_failed_init(void);
+
 /* rdma_rw.c */
-struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn,
+struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u32 xid,
 					    enum dma_data_direction dir,
 					    u32 max_ops, u32 octets);
 void rpcrdma_svc_rw_free(struct rpcrdma_svc_rw *rw);

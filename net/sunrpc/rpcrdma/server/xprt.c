@@ -39,6 +39,7 @@ static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.payload = rpcrdma_svc_payload,
 	.abandon = rpcrdma_svc_abandon,
 	.failed = rpcrdma_svc_bc_failed,
+	.fault = rpcrdma_svc_fault,
 };
 
 static void rpcrdma_svc_release(struct work_struct *work)
@@ -118,6 +119,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	svc_xprt_set_local(&svc->xprt, sap, svc_addr_len(sap));
 	sap = (struct sockaddr *)&addr->dst_addr;
 	svc_xprt_set_remote(&svc->xprt, sap, svc_addr_len(sap));
+	svc->peer_key = rpcrdma_svc_failed_peer(listener->xprt.xpt_net, sap);
 	if (rpc_cmp_addr((struct sockaddr *)&addr->src_addr, sap))
 		set_bit(XPT_LOCAL, &svc->xprt.xpt_flags);
 
@@ -154,7 +156,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		.context = svc,
 		.config = {
 			.role = RPCRDMA_ROLE_SERVER,
-			.window = RPCRDMA_DEF_WINDOW,
+			.window = 0, /* the module parameter's */
 			.max_message = svc->max_call,
 			.max_read_chunks = RPCRDMA_MAX_CHUNKS,
 			.max_write_chunks = RPCRDMA_MAX_CHUNKS,
