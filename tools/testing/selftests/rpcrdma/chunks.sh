@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that data is right whichever way messages and the items in them travel:
+# all in the Payload stream, all by chunks, or whole messages by chunks (Special
+# Format, with and without Read and Write chunks beside it); and that each way was
+# really taken. Links whose targets are items too, results that are shorter than
+# what was provided for, none at all, and directories of all sizes.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+dir=/mnt/nfs
+integrity=$SELFTESTS/integrity.py
+parameters=/sys/module/rpcrdma/parameters
+seed=${SEED:-30}
+
+server() {
+	serve 4
+}
+
+client() {
+	begin
+	modprobe rpcrdma || bail "no module"
+	local vers
+	for vers in 3 4.2; do
+		try "$vers" "streams" 4294967295 4294967295
+		check "v$vers: streams: no chunk" moved 0 0 0 0
+		try "$vers" "small chunks" 0 4294967295
+		check "v$vers: small chunks: items only" moved 1 1 0 0
+		try "$vers" "special" 4294967295 8192
+		check "v$vers: special: messages only" moved 0 0 1 1
+		try "$vers" "chunks and special" 65536 8192
+		check "v$vers: chunks and special: all" moved 1 1 1 1
+	done
+	end
+}
+
+# The program ends well, and the server has the file that it should have left.
+run() { # WHAT FILE ARGUMENT...
+	local output
+	output=$(/usr/bin/python3 "$integrity" "$1" "$dir/$2" "${@:3}") || {
+		echo "$output"
+		return 1
+	}
+	sync -f "$dir"
+	on_server /usr/bin/python3 "$integrity" same "/export/$2" "${output##*$'\n'}"
+}
+
+totals="read write call reply"
+
+remember() {
+	local what
+	for what in $totals; do
+		declare -g "had_$what=$(counter "$what chunks")"
+	done
+}
+
+# Which kinds of chunks moved something since: 1 or 0 for each of $totals.
+moved() { # READ WRITE CALL REPLY
+	local what had now wrong=0
+	for what in $totals; do
+		had=had_$what now=$(counter "$what chunks")
+		echo "$what chunks: ${!had} before, $now now, expected $1"
+		(((now > had) == $1)) || wrong=1
+		shift
+	done
+	return $wrong
+}
+
+try() { # VERS WHAT DDP-THRESHOLD SPECIAL-THRESHOLD
+	local what="v$1: $2"
+	echo "$3" > $parameters/ddp_threshold
+	echo "$4" > $parameters/special_threshold
+	remember
+	check "$what: mount" mount_rdma "$1" "$SERVER4" "$dir" || return
+	check "$what: random operations, seed $seed" \
+		run random random "$seed" "$(amount 60)"
+	seed=$((seed + 1))
+	check "$what: ends of files" short_reads
+	check "$what: links" links
+	check "$what: directories" directories
+	check "$what: what does not exist" errors
+	rm -rf "${dir:?}"/*
+	check "$what: unmount" umount "$dir"
+}
+
+# Results shorter than the chunk that was offered for them, and empty ones.
+short_reads() {
+	local size
+	for size in 0 1 3 4095 4097 65535 65537 131071; do
+		head -c "$size" /dev/urandom > /tmp/short
+		cp /tmp/short "$dir/short" || return
+		echo 3 > /proc/sys/vm/drop_caches
+		dd if="$dir/short" of=/tmp/back bs=1M iflag=direct status=none || return
+		cmp /tmp/short /tmp/back || return
+		rm "$dir/short"
+	done
+}
+
+links() {
+	local length target
+	for length in 1 2 3 4 5 255 1000 4095; do
+		target=$(printf "%0${length}d" 7)
+		ln -s "$target" "$dir/link" || return
+		echo 3 > /proc/sys/vm/drop_caches
+		[[ $(readlink "$dir/link") = "$target" ]] || return
+		[[ $(on_server readlink /export/link) = "$target" ]] || return
+		rm "$dir/link"
+	done
+}
+
+directories() {
+	local count
+	for count in 1 "$(amount 400)"; do
+		mkdir "$dir/many" || return
+		on_server fill "$count" || return
+		echo 3 > /proc/sys/vm/drop_caches
+		(($(find "$dir/many" -type f | wc -l) == count)) || return
+		on_server rm -r /export/many
+	done
+}
+
+fill() { # COUNT
+	local i
+	for ((i = 0; i < $1; i++)); do
+		: > "/export/many/a-name-that-takes-some-octets-of-its-own-$i"
+	done
+}
+
+# Items that a Call offered a chunk for, and that its Reply does not have.
+errors() {
+	mkdir "$dir/directory" && echo x > "$dir/file" || return
+	! cat "$dir/directory" && ! readlink "$dir/file" && ! cat "$dir/none"
+}
+
+"$GUEST_ROLE"

@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that callbacks work, which are Calls from the server over the connection
+# that the client made: delegations that a second client, the server itself over
+# TCP, recalls; by one and by the hundred; and while the connection is cut, when
+# the server has to call again on the next one. What is read and written is right
+# after each.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+dir=/mnt/nfs
+other=/mnt/other
+
+server() {
+	# A delegation that is not returned in this time is revoked.
+	LEASE=60 serve 8
+}
+
+client() {
+	begin
+	device=$(net_device)
+	tc qdisc add dev "$device" root netem loss 0% || bail "no netem"
+	local vers
+	for vers in 4.1 4.2; do
+		check "v$vers: mount" mount_rdma "$vers" "$SERVER4" "$dir" || continue
+		check "v$vers: second client" on_server mount_other "$vers"
+		check "v$vers: read delegation" delegated "$vers.read"
+		check "v$vers: recalled by a writer" recalled_by_writer "$vers.read"
+		check "v$vers: many delegations" many_delegated "$vers.many"
+		check "v$vers: all recalled at once" many_recalled "$vers.many"
+		check "v$vers: write delegation" delegated_for_writing "$vers.write"
+		check "v$vers: recalled by a reader" recalled_by_reader "$vers.write"
+		check "v$vers: delegation" delegated "$vers.cut"
+		check "v$vers: recalled while the connection is cut" \
+			recalled_while_cut "$vers.cut"
+		check "v$vers: works on" works_on "$vers.after"
+		check "v$vers: second client leaves" on_server umount "$other"
+		check "v$vers: unmount" umount "$dir"
+	done
+	check "nothing left" within 30 nothing_left
+	check "server: nothing left" on_server within 30 nothing_left
+	end
+}
+
+mount_other() { # VERS
+	mkdir -p "$other"
+	mount -t nfs -o "vers=$1,proto=tcp" "$SERVER4:/" "$other"
+}
+
+# Delegations that our client holds; the other may hold some, too.
+delegations() {
+	grep -l "^address: \"$CLIENT4" /proc/fs/nfsd/clients/*/info |
+		sed 's/info$/states/' | xargs cat | grep -c 'type: deleg'
+}
+
+holds() { # COUNT
+	(($(on_server delegations) >= $1))
+}
+
+make_file() { # NAME
+	echo old > "/export/$1"
+}
+
+# The first opens may come before the server has seen that callbacks get through.
+delegated() { # NAME
+	on_server make_file "$1" && within 60 read_holds "$1"
+}
+
+read_holds() { # NAME
+	[[ $(< "$dir/$1") = old ]] && holds 1
+}
+
+# Write NAME by the second client, and see what the first reads then.
+recalled_by_writer() { # NAME
+	local before
+	before=$(counter "messages CALL_INLINE" received)
+	on_server write_other "$1" || return
+	was_called "$before" 1 && [[ $(< "$dir/$1") = new ]] &&
+		(($(on_server delegations) == 0))
+}
+
+write_other() { # NAME
+	echo new > "$other/$1"
+}
+
+was_called() { # BEFORE COUNT
+	local now
+	now=$(counter "messages CALL_INLINE" received)
+	echo "$1 callbacks before, $now now"
+	((now >= $1 + $2))
+}
+
+many_delegated() { # NAME
+	many=$(amount 200)
+	on_server make_many "$1" "$many" && read_many "$1" old &&
+		within 10 holds $((many * 9 / 10))
+}
+
+make_many() { # NAME COUNT
+	local i
+	mkdir -p "/export/$1"
+	for ((i = 0; i < $2; i++)); do
+		echo old > "/export/$1/$i"
+	done
+}
+
+read_many() { # NAME CONTENT
+	local file n=0
+	for file in "$dir/$1"/*; do
+		[[ $(< "$file") = "$2" ]] || return
+		n=$((n + 1))
+	done
+	((n == many))
+}
+
+many_recalled() { # NAME
+	local before
+	before=$(counter "messages CALL_INLINE" received)
+	on_server write_many "$1" || return
+	was_called "$before" $((many * 9 / 10)) && read_many "$1" new
+}
+
+# Ten at a time, in processes of their own: each waits for its recall.
+write_many() { # NAME
+	local pids=() pid i
+	for i in {0..9}; do
+		write_some "$1" "$i" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || return
+	done
+}
+
+write_some() { # NAME LAST-DIGIT
+	local file
+	for file in "$other/$1"/*"$2"; do
+		echo new > "$file" || return
+	done
+}
+
+# What has been written is in the client's cache alone, until it is asked back.
+delegated_for_writing() { # NAME
+	on_server make_file "$1" && exec 6<> "$dir/$1" && within 20 holds 1 &&
+		echo dirty >&6
+}
+
+recalled_by_reader() { # NAME
+	local before content
+	before=$(counter "messages CALL_INLINE" received)
+	content=$(on_server cat "$other/$1")
+	exec 6>&-
+	echo "the second client read '$content'"
+	was_called "$before" 1 && [[ $content = dirty ]]
+}
+
+# The call is made while nothing gets through. Both ends lose the connection; the
+# client makes a new one, and the server calls again on it.
+recalled_while_cut() { # NAME
+	local called closed kept=0
+	called=$(counter "messages CALL_INLINE" received)
+	closed=$(on_server counter connections closed)
+	tc qdisc change dev "$device" root netem loss 100% || return
+	on_server write_later "$1"
+	on_server within 40 cut "$closed" || kept=1
+	on_server written && kept=1
+	tc qdisc change dev "$device" root netem loss 0% || return
+	((kept == 0)) || return
+	# Whoever wants something of the server makes the new connection.
+	ls "$dir" > /dev/null
+	on_server within 60 written || return
+	was_called "$called" 1 && [[ $(< "$dir/$1") = new ]]
+}
+
+write_later() { # NAME
+	rm -f /tmp/written
+	(write_other "$1" && : > /tmp/written) > /dev/null 2>&1 &
+}
+
+written() {
+	[[ -e /tmp/written ]]
+}
+
+cut() { # CLOSED-BEFORE
+	cat /sys/kernel/debug/rpcrdma/totals
+	(($(counter connections closed) > $1))
+}
+
+works_on() { # NAME
+	echo works > "$dir/$1" && sync -f "$dir" &&
+		[[ $(on_server cat "/export/$1") = works ]]
+}
+
+"$GUEST_ROLE"
