@@ -14,6 +14,7 @@
  * then add one Reply each.
  */
 #include <linux/mm.h>
+#include <linux/nfs4.h>
 #include <linux/pagemap.h>
 #include <linux/slab.h>
 #include <linux/sunrpc/svcauth.h>
@@ -177,31 +178,52 @@ static bool rpcrdma_svc_word_is(const struct xdr_buf *xdr, u32 offset,
 	       word == cpu_to_be32(value);
 }
 
+/* The result of an operation of NFSv4 that begins at @offset. */
+static bool rpcrdma_svc_op_is(const struct svc_rqst *rqstp,
+			      const struct xdr_buf *xdr, u32 offset, u32 op)
+{
+	return rqstp->rq_vers < 4 || (rpcrdma_svc_word_is(xdr, offset, op) &&
+				      rpcrdma_svc_word_is(xdr, offset + XDR_UNIT,
+							  NFS4_OK));
+}
+
 /*
  * A result is the content of a variable-length opaque, so its length is the
  * word in front of it. nfsd's READLINK of NFSv4 names the place of that word
- * instead of the next one; what came of that is corrected here. Anything else
- * stays in the Payload stream, with all that follows.
+ * instead of the next one; what came of that is corrected here. READ_PLUS names
+ * data that is not DDP-eligible, which is left out. Anything else stays in the
+ * Payload stream, with all that follows.
  */
 static u32 rpcrdma_svc_results(const struct svc_rqst *rqstp,
 			       struct rpcrdma_svc_call *call,
 			       const struct xdr_buf *xdr)
 {
 	struct rpcrdma_range *r;
-	u32 i;
+	u32 i, n = 0;
 
 	if (!call->chunks.n_writes || !rpcrdma_svc_reducible(rqstp))
 		return 0;
 	for (i = 0; i < call->n_results; i++) {
 		r = &call->results[i];
-		if (r->offset >= XDR_UNIT &&
-		    rpcrdma_svc_word_is(xdr, r->offset - XDR_UNIT, r->length))
+		if (r->offset >= 4 * XDR_UNIT &&
+		    rpcrdma_svc_word_is(xdr, r->offset - XDR_UNIT, r->length)) {
+			/* operation, status, end of file, length */
+			if (rpcrdma_svc_op_is(rqstp, xdr,
+					      r->offset - 4 * XDR_UNIT,
+					      OP_READ))
+				call->results[n++] = *r;
 			continue;
-		if (!rpcrdma_svc_word_is(xdr, r->offset, r->length))
+		}
+		/* operation, status, length */
+		if (r->offset < 2 * XDR_UNIT ||
+		    !rpcrdma_svc_word_is(xdr, r->offset, r->length) ||
+		    !rpcrdma_svc_op_is(rqstp, xdr, r->offset - 2 * XDR_UNIT,
+				       OP_READLINK))
 			break;
-		r->offset += XDR_UNIT;
+		call->results[n] = *r;
+		call->results[n++].offset += XDR_UNIT;
 	}
-	return i;
+	return n;
 }
 
 static void rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,

@@ -206,7 +206,8 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
  *
  * Return: a connection with one reference, or an ERR_PTR: %-ENOMEM,
  * %-ENODEV if the device is going away, %-EINVAL if @attr makes no sense,
- * %-ENOSPC if the device's queues are too short, or what a verb returned.
+ * %-ENOSPC if the device's queues are too short, %-EOPNOTSUPP if it cannot do
+ * RDMA Reads into memory of several pages, or what a verb returned.
  */
 struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 					 const struct rpcrdma_conn_attr *attr)
@@ -239,9 +240,16 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	scnprintf(conn->name, sizeof(conn->name), "%pISpc - %pISpc",
 		  &cm_id->route.addr.src_addr, &cm_id->route.addr.dst_addr);
 
-	/* Without fast registration all items stay in the Payload stream. */
-	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+	/*
+	 * Without fast registration all items stay in the Payload stream. Only
+	 * iWARP needs it on the side that reads and writes.
+	 */
+	rc = -EOPNOTSUPP;
+	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)) {
+		if (a.rw_ctxs && rdma_protocol_iwarp(device, cm_id->port_num))
+			goto out_free;
 		a.max_mrs = 0;
+	}
 	a.mr_pages = min(a.mr_pages, device->attrs.max_fast_reg_page_list_len);
 
 	conn->max_window = min_t(u32, RPCRDMA_MAX_WINDOW,
