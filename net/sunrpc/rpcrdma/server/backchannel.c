@@ -138,6 +138,7 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 		return;
 	}
 	if (rx->last && !rpcrdma_svc_bc_plain(rx)) {
+		trace_rpcrdma_call(conn->id, rx->xid, "callback's Reply", -EIO);
 		rpcrdma_svc_bc_unpin(rqst, true, -EIO);
 		return;
 	}
@@ -161,6 +162,7 @@ void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 	struct rpcrdma_svc *svc = conn->context;
 	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
 
+	trace_rpcrdma_call(conn->id, rx->xid, "callback refused", rx->error);
 	if (xprt)
 		rpcrdma_svc_bc_fail(xprt, rx->xid, rx->error);
 }
@@ -172,6 +174,9 @@ static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)
 	struct rpcrdma_svc_bc *bc = call->bc;
 
 	/* Those of a lost connection are failed when sunrpc closes it. */
+	if (status)
+		trace_rpcrdma_call(bc->conn->id, tm->msg.xid,
+				   "callback not sent", status);
 	if (status && status != -ENOTCONN)
 		rpcrdma_svc_bc_fail(&bc->xprt, tm->msg.xid, -EIO);
 	kfree(call);
@@ -209,10 +214,11 @@ static int rpcrdma_svc_bc_send_request(struct rpc_rqst *rqst)
 {
 	struct rpcrdma_svc_bc *bc = rpcrdma_svc_bc_of(rqst->rq_xprt);
 	struct rpcrdma_svc_bc_call *call;
-	int rc = -ENOBUFS;
+	int rc = -EMSGSIZE;
 
 	if (rqst->rq_snd_buf.len > RPCRDMA_SVC_BC_SIZE)
-		return -EMSGSIZE;
+		goto out;
+	rc = -ENOBUFS;
 	if (atomic_inc_return(&bc->unsent) > RPCRDMA_SVC_BC_UNSENT)
 		goto out_dec;
 	call = rpcrdma_svc_bc_copy(bc, rqst);
@@ -230,6 +236,9 @@ static int rpcrdma_svc_bc_send_request(struct rpc_rqst *rqst)
 	rc = -ENOTCONN;
 out_dec:
 	atomic_dec(&bc->unsent);
+out:
+	trace_rpcrdma_call(bc->conn->id, be32_to_cpu(rqst->rq_xid),
+			   "callback not sent", rc);
 	return rc;
 }
 

@@ -67,12 +67,17 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 	struct rpcrdma_svc *svc;
 
 	svc = rpcrdma_svc_alloc(l, cm_id, param);
-	if (!svc)
+	if (!svc) {
+		trace_rpcrdma_connect(l->xprt.xpt_remotebuf, "request",
+				      -ENOMEM);
 		return -ENOMEM;
+	}
 
 	spin_lock(&l->lock);
 	if (l->closed || l->n_pending >= RPCRDMA_MAX_PENDING) {
 		spin_unlock(&l->lock);
+		trace_rpcrdma_connect(svc->xprt.xpt_remotebuf, "request",
+				      -EBUSY);
 		/* rdma_cm rejects the request and destroys its cm_id. */
 		svc->cm_id = NULL;
 		rpcrdma_svc_discard(&svc->xprt);
@@ -191,6 +196,7 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
 
 	/* Requests may come from here on, before nfsd knows the listener. */
 	rc = rpcrdma_listener_bind(l, sap);
+	trace_rpcrdma_connect(l->xprt.xpt_remotebuf, "listen", rc);
 	if (rc) {
 		/* An event may have come in between. */
 		rpcrdma_listener_detach(&l->xprt);
