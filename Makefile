@@ -94,6 +94,7 @@ kunit:
 # INTREE=both (or server, client) runs the kernel's own transport instead.
 selftests:
 	$(if $(filter both,$(INTREE)),,+@$(SUBMAKE) stage KERNEL=$(TEST_KERNEL))
+	+@$(SUBMAKE) -C tools/testing/peer
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
 	  KERNEL=$(TEST_KERNEL) TESTS="$(TESTS)"
 

@@ -153,6 +153,22 @@ kernels_own() {
 	[[ -e /sys/module/rpcrdma && ! -e /sys/module/rpcrdma/version ]]
 }
 
+# Tests of tools/testing/peer, as subtests of one more.
+peer_tests() { # FILTER
+	local status peer=$SELFTESTS/../../../../build/peer/peer
+	check "program" timeout 10 "$peer" --gtest_list_tests || return
+	echo "# Subtest: ${peer##*/}"
+	timeout 500 "$peer" --gtest_filter="$1" | sed -u 's/^/    /'
+	status=${PIPESTATUS[0]}
+	ran=$((ran + 1))
+	if ((status == 0)); then
+		echo "ok $ran - ${peer##*/}"
+	else
+		failed=$((failed + 1))
+		echo "not ok $ran - ${peer##*/} # status $status"
+	fi
+}
+
 # A mount on DIRECTORY fails soon; what it said goes to /tmp/refused. One attempt of
 # mount(8): more of them would only take longer.
 refused() { # VERS DIRECTORY

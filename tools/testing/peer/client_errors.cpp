@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What our client makes of errors (section 7) and of Replies that break a rule:
+ * one RPC fails, once, and the mount works on. Calls are counted, so that no
+ * loop hides behind a system call that ends.
+ */
+#include "nfs3.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+using namespace peer;
+
+static constexpr u32 kLarge = 65536;
+static constexpr u32 kSmall = 4096;
+
+/* One that says: this RPC failed here, and not: the file is gone. */
+static ::testing::AssertionResult is_io_error(int error)
+{
+	if (error == EIO || error == EREMOTEIO || error == EPROTO ||
+	    error == EPROTONOSUPPORT)
+		return ::testing::AssertionSuccess();
+	return ::testing::AssertionFailure()
+	       << "errno " << error << ", expected an I/O error";
+}
+
+static void works(Nfs3 &server)
+{
+	EXPECT_EQ(server.read(8192, kSmall), 0);
+	EXPECT_EQ(server.write(0, kLarge), 0);
+	EXPECT_EQ(server.read(0, kLarge), 0);
+	EXPECT_EQ(server.connections(), 1u) << "the connection was replaced";
+	server.unmount();
+}
+
+TEST(client_mount, reads_and_writes)
+{
+	Nfs3 server;
+
+	server.mount();
+	for (const u32 length : { 512u, 4096u, 16384u, 65536u, 262144u }) {
+		EXPECT_EQ(server.write(4096, length), 0) << length;
+		EXPECT_EQ(server.read(4096, length), 0) << length;
+	}
+	EXPECT_EQ(server.stat(), 0);
+	works(server);
+}
+
+/* The answer to READs or WRITEs that carry chunks is @body, @times times. */
+static void refuse_chunks(Nfs3 &server, Proc proc, const Words &body, u32 times)
+{
+	server.forget();
+	server.on(proc, [&server, body, times,
+			 refused = 0u](Peer &p, const Rpc &call) mutable {
+		if (refused == times)
+			return false;
+		refused++;
+		server.error(p, call, body);
+		return true;
+	});
+}
+
+static void retries(Proc proc, const Words &body)
+{
+	const auto io = [proc](Nfs3 &s) {
+		return proc == kRead3 ? s.read(0, kLarge) : s.write(0, kLarge);
+	};
+	Nfs3 server;
+
+	server.mount();
+	/* It does what the error asks for, and succeeds. */
+	refuse_chunks(server, proc, body, 1);
+	EXPECT_EQ(io(server), 0);
+	EXPECT_EQ(server.count(proc), 2u);
+	EXPECT_TRUE(server.last.writes.empty() || proc == kWrite3);
+	EXPECT_TRUE(server.last.reads.empty());
+
+	/* It does not do so for ever. */
+	refuse_chunks(server, proc, body, 100);
+	EXPECT_TRUE(is_io_error(io(server)));
+	EXPECT_LE(server.count(proc), 4u);
+	server.on(proc, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+TEST(client_retry, read_chunks)
+{
+	retries(kWrite3, { RPCRDMA2_ERR_READ_CHUNKS, 0 });
+}
+
+TEST(client_retry, write_chunks)
+{
+	retries(kRead3, { RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
+}
+
+TEST(client_retry, segments_of_a_read_chunk)
+{
+	retries(kWrite3, { RPCRDMA2_ERR_SEGMENTS, 0 });
+}
+
+TEST(client_retry, segments_of_a_write_chunk)
+{
+	retries(kRead3, { RPCRDMA2_ERR_SEGMENTS, 0 });
+}
+
+TEST(client_retry, write_resource)
+{
+	retries(kRead3, { RPCRDMA2_ERR_WRITE_RESOURCE, 1, kLarge + 100 });
+}
+
+/* The next attempt offers a Reply chunk that could take the Reply. */
+TEST(client_retry, reply_resource)
+{
+	const u32 needed = kSmall + 128;
+	Nfs3 server;
+	u32 offered = 0;
+
+	server.mount();
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		if (call.reply)
+			for (const Segment &s : *call.reply)
+				offered += s.length;
+		else
+			server.error(p, call,
+				     { RPCRDMA2_ERR_REPLY_RESOURCE, needed });
+		return !call.reply;
+	});
+	EXPECT_EQ(server.read(0, kSmall), 0);
+	EXPECT_EQ(server.count(kRead3), 2u);
+	EXPECT_GE(offered, needed);
+
+	refuse_chunks(server, kRead3, { RPCRDMA2_ERR_REPLY_RESOURCE, needed },
+		      100);
+	EXPECT_TRUE(is_io_error(server.read(0, kSmall)));
+	EXPECT_LE(server.count(kRead3), 4u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+/* An RPC whose Call is answered with @body fails at once. */
+static void fails(Nfs3 &server, const Words &body)
+{
+	for (const u32 length : { kSmall, kLarge })
+		for (const Proc proc : { kRead3, kWrite3 }) {
+			refuse_chunks(server, proc, body, 100);
+			EXPECT_TRUE(is_io_error(
+				proc == kRead3 ? server.read(0, length) :
+						 server.write(0, length)));
+			EXPECT_EQ(server.count(proc), 1u)
+				<< "error " << body[0] << " length " << length;
+			server.on(proc,
+				  [](Peer &, const Rpc &) { return false; });
+		}
+}
+
+TEST(client_error, permanent_ones_fail_the_rpc_at_once)
+{
+	Nfs3 server;
+
+	server.mount();
+	for (const u32 code :
+	     { RPCRDMA2_ERR_BAD_XDR, RPCRDMA2_ERR_BAD_PROPVAL,
+	       RPCRDMA2_ERR_INVAL_HTYPE, RPCRDMA2_ERR_INVAL_CONT,
+	       RPCRDMA2_ERR_VERS_MISMATCH, RPCRDMA2_ERR_SYSTEM })
+		fails(server, { code });
+	works(server);
+}
+
+TEST(client_error, about_chunks_that_were_not_there)
+{
+	Nfs3 server;
+
+	server.mount();
+	for (const Words &body :
+	     { Words{ RPCRDMA2_ERR_READ_CHUNKS, 0 },
+	       Words{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 },
+	       Words{ RPCRDMA2_ERR_SEGMENTS, 0 },
+	       Words{ RPCRDMA2_ERR_WRITE_RESOURCE, 1, 4096 } }) {
+		refuse_chunks(server, kRead3, body, 100);
+		EXPECT_TRUE(is_io_error(server.read(0, kSmall)));
+		EXPECT_LE(server.count(kRead3), 2u) << "error " << body[0];
+	}
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+TEST(client_error, unknown_codes_are_dropped)
+{
+	Nfs3 server;
+
+	server.mount();
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		for (const u32 code : { 0u, 12u, 99u, 101u, 0xffffffffu })
+			server.error(p, call, { code });
+		return false;
+	});
+	EXPECT_EQ(server.read(0, kSmall), 0);
+	EXPECT_EQ(server.read(0, kLarge), 0);
+	EXPECT_EQ(server.count(kRead3), 2u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+TEST(client_error, about_another_xid_is_dropped)
+{
+	Nfs3 server;
+
+	server.mount();
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		Rpc other = call;
+
+		other.xid ^= 0x40000000;
+		server.error(p, other, { RPCRDMA2_ERR_SYSTEM });
+		return false;
+	});
+	EXPECT_EQ(server.read(0, kSmall), 0);
+	EXPECT_EQ(server.count(kRead3), 1u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+/* ------------------------------------------------------------------ */
+/* Replies                                                            */
+/* ------------------------------------------------------------------ */
+
+/* READs are answered by @answer; each fails its RPC, and nothing else. */
+static void malformed(u32 length,
+		      const std::function<void(Peer &, const Rpc &)> &answer)
+{
+	Nfs3 server;
+
+	server.mount();
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		answer(p, call);
+		return true;
+	});
+	EXPECT_TRUE(is_io_error(server.read(0, length)));
+	EXPECT_EQ(server.count(kRead3), 1u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+static Words rpc_reply(u32 xid)
+{
+	/* NFS3ERR_IO would be no test of anything: this is a READ that ends. */
+	return { xid, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0 };
+}
+
+TEST(client_reply, of_another_xid_is_dropped)
+{
+	Nfs3 server;
+
+	server.mount();
+	server.on(kRead3, [](Peer &p, const Rpc &call) {
+		const u32 xid = call.xid ^ 0x40000000;
+
+		p.send(unit::reply_inline(xid, rpc_reply(xid)));
+		return false;
+	});
+	EXPECT_EQ(server.read(0, kSmall), 0);
+	EXPECT_EQ(server.count(kRead3), 1u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+TEST(client_reply, of_another_direction)
+{
+	malformed(kSmall, [](Peer &p, const Rpc &call) {
+		Words w = rpc_reply(call.xid);
+
+		w[1] = 0;
+		p.send(unit::reply_inline(call.xid, w));
+	});
+}
+
+TEST(client_reply, with_another_xid_inside)
+{
+	malformed(kSmall, [](Peer &p, const Rpc &call) {
+		p.send(unit::reply_inline(call.xid, rpc_reply(call.xid + 1)));
+	});
+}
+
+TEST(client_reply, without_a_payload)
+{
+	malformed(kSmall, [](Peer &p, const Rpc &call) {
+		p.send(unit::reply_inline(call.xid, {}));
+	});
+}
+
+TEST(client_reply, cut_short_in_its_lists)
+{
+	malformed(kSmall, [](Peer &p, const Rpc &call) {
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) +
+		       Words{ 1, 2, 0xc1, 4096, 0 });
+	});
+}
+
+TEST(client_reply, cut_short_before_them)
+{
+	malformed(kSmall, [](Peer &p, const Rpc &call) {
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE));
+	});
+}
+
+TEST(client_reply, external_without_a_reply_chunk)
+{
+	malformed(kSmall, [](Peer &p, const Rpc &call) {
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_EXTERNAL) +
+		       Words{ 0, 0 });
+	});
+}
+
+TEST(client_reply, external_that_was_not_asked_for)
+{
+	malformed(kSmall, [](Peer &p, const Rpc &call) {
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_EXTERNAL) +
+		       Words{ 0, 1, 1, 0xd1, 128, 0, 0x1000 });
+	});
+}
+
+/* Shorter than the RPC protocol's own header: sunrpc may ask again. */
+TEST(client_reply, of_two_words)
+{
+	Nfs3 server;
+
+	server.mount();
+	server.on(kRead3, [](Peer &p, const Rpc &call) {
+		p.send(unit::reply_inline(call.xid, { call.xid, 1 }));
+		return true;
+	});
+	EXPECT_TRUE(is_io_error(server.read(0, kSmall)));
+	EXPECT_LE(server.count(kRead3), 4u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	server.unmount();
+}
+
+/* A READ by Write chunk whose Reply returns other segments than were offered. */
+static void returns(const std::function<Words(const Chunk &)> &list)
+{
+	malformed(kLarge, [&list](Peer &p, const Rpc &call) {
+		const Words post = { 0 };
+
+		ASSERT_FALSE(call.writes.empty());
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) +
+		       list(call.writes[0]) + Words{ call.xid, 1, 0, 0, 0, 0 } +
+		       Words{ 0 } + post + Words{ kLarge, 0, kLarge });
+	});
+}
+
+static Words segment_words(const Segment &s, u32 length)
+{
+	return { s.handle, length, static_cast<u32>(s.offset >> 32),
+		 static_cast<u32>(s.offset) };
+}
+
+TEST(client_reply, returns_a_longer_segment)
+{
+	returns([](const Chunk &offered) {
+		Words w = { 1, static_cast<u32>(offered.size()) };
+
+		for (const Segment &s : offered)
+			w = w + segment_words(s, s.length + 4);
+		return w + Words{ 0 };
+	});
+}
+
+TEST(client_reply, returns_another_handle)
+{
+	returns([](const Chunk &offered) {
+		Words w = { 1, static_cast<u32>(offered.size()) };
+
+		for (Segment s : offered) {
+			s.handle ^= 0x100;
+			w = w + segment_words(s, s.length);
+		}
+		return w + Words{ 0 };
+	});
+}
+
+TEST(client_reply, returns_more_segments)
+{
+	returns([](const Chunk &offered) {
+		Words w = { 1, static_cast<u32>(offered.size()) + 1 };
+
+		for (const Segment &s : offered)
+			w = w + segment_words(s, s.length);
+		return w + segment_words(offered[0], 0) + Words{ 0 };
+	});
+}
+
+TEST(client_reply, returns_more_chunks)
+{
+	returns([](const Chunk &offered) {
+		Words w = { 1, static_cast<u32>(offered.size()) };
+
+		for (const Segment &s : offered)
+			w = w + segment_words(s, s.length);
+		return w + Words{ 1, 0, 0 };
+	});
+}
+
+TEST(client_reply, returns_fewer_octets_than_it_says)
+{
+	returns([](const Chunk &offered) {
+		Words w = { 1, static_cast<u32>(offered.size()) };
+
+		for (const Segment &s : offered)
+			w = w + segment_words(s, s.length / 2);
+		return w + Words{ 0 };
+	});
+}
+
+/* ------------------------------------------------------------------ */
+/* Continued Replies                                                  */
+/* ------------------------------------------------------------------ */
+
+/* In parts of @size octets, with @between before each but the first. */
+static void send_parts(Peer &p, u32 xid, Octets stream, u32 size,
+		       const std::function<void()> &between)
+{
+	const auto cut = [&stream](u32 length) {
+		const Octets part(stream.begin(), stream.begin() + length);
+
+		stream.erase(stream.begin(), stream.begin() + length);
+		return part;
+	};
+
+	while (stream.size() > size) {
+		const Octets part = cut(size);
+
+		p.send(unit::prefix(xid, RPCRDMA2_REPLY_MIDDLE) +
+			       Words{ static_cast<u32>(stream.size()) },
+		       part);
+		between();
+	}
+	p.send(unit::prefix(xid, RPCRDMA2_REPLY_INLINE) + Words{ 0 }, stream);
+}
+
+TEST(client_continued, in_parts_of_any_size)
+{
+	for (const u32 size : { 4u, 52u, 1000u }) {
+		Nfs3 server;
+		u32 parts = 0;
+
+		server.mount();
+		server.on(kRead3, [&](Peer &p, const Rpc &call) {
+			send_parts(p, call.xid, server.result(p, call), size,
+				   [&] {
+					   if (++parts % 16 == 0)
+						   p.send_grant();
+				   });
+			return true;
+		});
+		EXPECT_EQ(server.read(0, 1024), 0) << size;
+		EXPECT_EQ(server.count(kRead3), 1u);
+		server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+		works(server);
+	}
+}
+
+TEST(client_continued, control_messages_may_come_between)
+{
+	Nfs3 server;
+
+	server.mount();
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		u32 n = 0;
+
+		send_parts(p, call.xid, server.result(p, call), 200, [&] {
+			if (n++ % 4 == 0)
+				p.send_grant();
+			p.send(unit::prefix(call.xid ^ 0x40000000,
+					    RPCRDMA2_ERROR) +
+			       Words{ n % 2 ? u32{ RPCRDMA2_ERR_SYSTEM } :
+					      0x7777u });
+		});
+		return true;
+	});
+	EXPECT_EQ(server.read(0, 4096), 0);
+	EXPECT_EQ(server.count(kRead3), 1u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+/* Broken: the RPC fails, and the server is told (D6). */
+static void breaks(const std::function<void(Peer &, u32, const Octets &)> &send)
+{
+	Nfs3 server;
+	u32 xid = 0;
+	u32 told = 0;
+
+	server.mount();
+	server.control = [&](Peer &, const Message &m) {
+		if (m.htype() == RPCRDMA2_ERROR && m.xid() == xid &&
+		    m.words(4) == Words{ RPCRDMA2_ERR_INVAL_CONT })
+			told++;
+	};
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		xid = call.xid;
+		send(p, call.xid, server.result(p, call));
+		return true;
+	});
+	EXPECT_TRUE(is_io_error(server.read(0, kSmall)));
+	EXPECT_EQ(server.count(kRead3), 1u);
+	server.serve_for(200);
+	EXPECT_EQ(told, 1u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+static void send_middle(Peer &p, u32 xid, const Octets &stream, u32 from,
+			u32 length, u32 remaining)
+{
+	p.send(unit::prefix(xid, RPCRDMA2_REPLY_MIDDLE) + Words{ remaining },
+	       Octets(stream.begin() + from, stream.begin() + from + length));
+}
+
+TEST(client_continued, remaining_does_not_fall)
+{
+	breaks([](Peer &p, u32 xid, const Octets &stream) {
+		const u32 size = static_cast<u32>(stream.size());
+
+		send_middle(p, xid, stream, 0, 200, size - 200);
+		send_middle(p, xid, stream, 200, 200, size - 200);
+	});
+}
+
+TEST(client_continued, ends_too_soon)
+{
+	breaks([](Peer &p, u32 xid, const Octets &stream) {
+		const u32 size = static_cast<u32>(stream.size());
+
+		send_middle(p, xid, stream, 0, 200, size - 200);
+		p.send(unit::prefix(xid, RPCRDMA2_REPLY_INLINE) + Words{ 0 },
+		       Octets(stream.begin() + 200, stream.begin() + 400));
+	});
+}
+
+TEST(client_continued, far_too_large)
+{
+	breaks([](Peer &p, u32 xid, const Octets &stream) {
+		send_middle(p, xid, stream, 0, 200, 0xfffffff0);
+	});
+}
+
+TEST(client_continued, another_reply_between)
+{
+	Nfs3 server;
+
+	server.mount();
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		const Octets stream = server.result(p, call);
+		const u32 size = static_cast<u32>(stream.size());
+		const u32 other = call.xid ^ 0x40000000;
+
+		send_middle(p, call.xid, stream, 0, 200, size - 200);
+		p.send(unit::reply_inline(other, rpc_reply(other)));
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) +
+			       Words{ 0 },
+		       Octets(stream.begin() + 200, stream.end()));
+		return true;
+	});
+	EXPECT_EQ(server.read(0, kSmall), 0);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Our client and a server that opens connections in its own way, is sparing with
+ * credits, ends connections, calls back, or falls silent.
+ */
+#include "nfs3.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <fstream>
+
+using namespace peer;
+
+static constexpr u32 kLarge = 65536;
+static constexpr u32 kSmall = 4096;
+
+static void works(Nfs3 &server)
+{
+	EXPECT_EQ(server.read(8192, kSmall), 0);
+	EXPECT_EQ(server.write(0, kLarge), 0);
+	EXPECT_EQ(server.read(0, kLarge), 0);
+	EXPECT_EQ(server.write(4096, 3 * kSmall), 0);
+	EXPECT_EQ(server.read(4096, 3 * kSmall), 0);
+}
+
+/* ------------------------------------------------------------------ */
+/* Opening                                                            */
+/* ------------------------------------------------------------------ */
+
+TEST(client_opening, its_first_message)
+{
+	Nfs3 server;
+
+	server.opening = [](Peer &p) {
+		const Message m = p.next();
+
+		EXPECT_EQ(m.htype(), u32{ RPCRDMA2_CONNPROP_FINAL });
+		EXPECT_LE(m.octets.size(), 1024u);
+		/* Nothing follows before there is an answer. */
+		p.expect_silence(500);
+		EXPECT_EQ(p.credit(), s32(m.credit()));
+		p.take_properties(m);
+		EXPECT_GE(p.property(2), 1024u);
+		p.send(unit::connprop(p.new_xid()));
+	};
+	server.mount();
+	works(server);
+	server.unmount();
+}
+
+TEST(client_opening, properties_in_several_messages)
+{
+	Nfs3 server;
+
+	server.opening = [](Peer &p) {
+		p.take_properties(p.next());
+		p.send(unit::connprop(p.new_xid(), unit::property(2, 1024),
+				      RPCRDMA2_CONNPROP_MIDDLE));
+		p.send(unit::connprop(p.new_xid(), { 0 },
+				      RPCRDMA2_CONNPROP_MIDDLE));
+		p.send(unit::connprop(p.new_xid()));
+	};
+	server.mount();
+	works(server);
+	server.unmount();
+}
+
+/* The smallest of everything: Calls are continued, and have no chunks. */
+TEST(client_opening, a_server_that_takes_little)
+{
+	Nfs3 server;
+
+	server.opening = [](Peer &p) {
+		p.take_properties(p.next());
+		p.send(unit::connprop(p.new_xid(), { 2, 2, 4, 1024, 4, 4, 0 }));
+	};
+	server.on(kWrite3, [](Peer &, const Rpc &call) {
+		EXPECT_LE(call.largest, 1024u);
+		EXPECT_TRUE(call.reads.empty());
+		EXPECT_TRUE(call.call.empty());
+		return false;
+	});
+	server.on(kRead3, [](Peer &, const Rpc &call) {
+		EXPECT_TRUE(call.writes.empty());
+		EXPECT_FALSE(call.reply);
+		return false;
+	});
+	server.mount();
+	works(server);
+	server.unmount();
+}
+
+TEST(client_opening, one_segment_at_most)
+{
+	Nfs3 server;
+
+	server.opening = [](Peer &p) {
+		p.take_properties(p.next());
+		p.send(unit::connprop(p.new_xid(), { 1, 4, 4, 1 }));
+	};
+	const auto few = [](Peer &, const Rpc &call) {
+		size_t segments = call.reads.size() + call.call.size();
+
+		for (const Chunk &c : call.writes)
+			segments += c.size();
+		if (call.reply)
+			segments += call.reply->size();
+		EXPECT_LE(segments, 1u);
+		return false;
+	};
+	server.on(kRead3, few);
+	server.on(kWrite3, few);
+	server.mount();
+	works(server);
+	server.unmount();
+}
+
+static void does_not_mount(const std::function<void(Peer &)> &opening)
+{
+	Nfs3 server;
+	const long begin = now();
+
+	server.opening = opening;
+	EXPECT_NE(server.try_mount("", 60), 0);
+	EXPECT_LT(now() - begin, 45000);
+	EXPECT_LE(server.connections(), 6u);
+}
+
+TEST(client_opening, no_answer_at_all)
+{
+	does_not_mount([](Peer &p) { p.next(); });
+}
+
+TEST(client_opening, a_server_of_version_1)
+{
+	/* The kernel's own server echoes the version it was sent (D5). */
+	for (const u32 vers : { 1u, 2u })
+		does_not_mount([vers](Peer &p) {
+			const Message m = p.next();
+
+			p.send_as_is(unit::octets(
+				{ m.xid(), vers, 32, 4, 1, 1, 1 }));
+		});
+}
+
+TEST(client_opening, its_properties_are_refused)
+{
+	does_not_mount([](Peer &p) {
+		const Message m = p.next();
+
+		p.send(unit::prefix(m.xid(), RPCRDMA2_ERROR) +
+		       Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	});
+}
+
+TEST(client_opening, the_connection_ends_at_once)
+{
+	does_not_mount([](Peer &p) {
+		p.next();
+		p.link().disconnect();
+	});
+}
+
+TEST(client_opening, a_bad_property_set)
+{
+	does_not_mount([](Peer &p) {
+		p.next();
+		p.send(unit::connprop(p.new_xid(), unit::property(2, 100)));
+	});
+}
+
+/* ------------------------------------------------------------------ */
+/* Credits                                                            */
+/* ------------------------------------------------------------------ */
+
+static void mounts_with_window(u32 window)
+{
+	Nfs3 server;
+
+	server.opening = [window](Peer &p) {
+		p.offer(window);
+		p.take_properties(p.next());
+		p.send(unit::connprop(p.new_xid()));
+	};
+	server.mount();
+	EXPECT_EQ(server.read(0, kLarge), 0);
+	EXPECT_EQ(server.read(0, kSmall), 0);
+	EXPECT_EQ(server.stat(), 0);
+	server.unmount();
+}
+
+TEST(client_credits, a_window_of_one)
+{
+	mounts_with_window(1);
+}
+
+TEST(client_credits, a_window_of_two)
+{
+	mounts_with_window(2);
+}
+
+TEST(client_credits, none_at_first)
+{
+	Nfs3 server;
+
+	server.opening = [](Peer &p) {
+		p.offer(0);
+		p.take_properties(p.next());
+		p.send(unit::connprop(p.new_xid()));
+		/* It may say how much it takes, and no more. */
+		p.expect_silence(1500);
+		EXPECT_LE(p.grants(), 1u);
+		p.offer(Peer::kWindow);
+		p.send_grant();
+	};
+	server.mount();
+	works(server);
+	server.unmount();
+}
+
+/* ------------------------------------------------------------------ */
+/* Connections that end                                               */
+/* ------------------------------------------------------------------ */
+
+/* The first READ meets @end; the next connection brings it again. */
+static void reconnects(u32 length,
+		       const std::function<void(Peer &, const Rpc &)> &end)
+{
+	Nfs3 server;
+	u32 calls = 0;
+	u32 first_xid = 0;
+
+	server.mount();
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		if (calls++) {
+			EXPECT_EQ(call.xid, first_xid);
+			return false;
+		}
+		first_xid = call.xid;
+		end(p, call);
+		return true;
+	});
+	EXPECT_EQ(server.read(0, length, 60), 0);
+	EXPECT_EQ(calls, 2u);
+	EXPECT_EQ(server.connections(), 2u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+	server.unmount();
+}
+
+TEST(client_lost, instead_of_a_reply)
+{
+	reconnects(kSmall, [](Peer &p, const Rpc &) { p.link().disconnect(); });
+}
+
+TEST(client_lost, with_memory_registered)
+{
+	reconnects(kLarge, [](Peer &p, const Rpc &) { p.link().disconnect(); });
+}
+
+TEST(client_lost, in_the_middle_of_a_reply)
+{
+	reconnects(kSmall, [](Peer &p, const Rpc &call) {
+		p.send(unit::middle(RPCRDMA2_REPLY_MIDDLE, call.xid, 4000,
+				    { call.xid, 1, 0, 0, 0, 0 }));
+		p.link().disconnect();
+	});
+}
+
+/* The device ends the connection, since there is no such handle. */
+TEST(client_lost, invalidation_of_a_handle_that_is_none)
+{
+	reconnects(kLarge, [](Peer &p, const Rpc &call) {
+		const Words w = { call.xid, 1, 0, 0, 0, 0, 5, 0 };
+
+		p.send(unit::reply_inline(call.xid, {}), unit::octets(w),
+		       0xbad00);
+	});
+}
+
+TEST(client_lost, one_message_too_many)
+{
+	Nfs3 server;
+
+	server.mount();
+	/* Until the client has no Receive left, or says that it is enough. */
+	for (u32 i = 0; i < 200 && server.peer().link().alive(); i++)
+		server.peer().send_as_is(unit::octets(
+			unit::prefix(i, RPCRDMA2_ERROR,
+				     server.peer().received() + Peer::kWindow) +
+			Words{ 0x7777 }));
+	EXPECT_TRUE(server.peer().link().closed(kPatience));
+	EXPECT_EQ(server.read(0, kSmall, 60), 0);
+	EXPECT_EQ(server.connections(), 2u);
+	server.unmount();
+}
+
+/* ------------------------------------------------------------------ */
+/* Remote invalidation                                                */
+/* ------------------------------------------------------------------ */
+
+TEST(client_invalidation, of_the_handle_that_it_named)
+{
+	Nfs3 server;
+
+	server.mount();
+	server.sender = [](Peer &p, const Rpc &call, const Octets &stream) {
+		if (call.word(5) != kWrite3 || !call.inv_handle) {
+			p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) +
+				       Words{ 0 },
+			       stream);
+			return;
+		}
+		EXPECT_FALSE(call.reads.empty());
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) +
+			       Words{ 0 },
+		       stream, call.inv_handle);
+	};
+	for (u32 i = 0; i < 8; i++)
+		EXPECT_EQ(server.write(i * kLarge, kLarge), 0);
+	EXPECT_NE(server.last.inv_handle, 0u);
+	server.sender = nullptr;
+	works(server);
+	EXPECT_EQ(server.connections(), 1u);
+	server.unmount();
+}
+
+/* ------------------------------------------------------------------ */
+/* Calls to the client                                                */
+/* ------------------------------------------------------------------ */
+
+/* Section 7.3 holds for them as well: this client takes no chunks. */
+TEST(client_reverse, chunks_are_refused)
+{
+	const std::vector<Words> one = { { 0xb1, 4, 0, 0x1000 } };
+	Nfs3 server;
+	Words answer;
+	u32 answered = 0;
+
+	server.mount();
+	server.control = [&](Peer &, const Message &m) {
+		if (m.htype() == RPCRDMA2_ERROR) {
+			answered = m.xid();
+			answer = m.words(4);
+		}
+	};
+	const auto refused = [&](const Words &header, const Words &error) {
+		const u32 xid = header[0];
+		Words message = header;
+
+		if (header[3] == RPCRDMA2_CALL_INLINE)
+			message = message + Words{ xid, 0, 2, 0x40000000, 1,
+						   0,	0, 0, 0,	  0 };
+		server.peer().send(message);
+		answer.clear();
+		server.serve_for(400);
+		EXPECT_EQ(answered, xid);
+		EXPECT_EQ(answer, error);
+	};
+	const auto xid = [&] {
+		return server.peer().new_xid();
+	};
+
+	refused(call_header(xid(), Lists().read(8, one[0])),
+		{ RPCRDMA2_ERR_READ_CHUNKS, 0 });
+	refused(call_header(xid(), Lists().write(one)),
+		{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
+	refused(call_header(xid(), Lists().reply_chunk(one)),
+		{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
+	refused(call_external(xid(), one), { RPCRDMA2_ERR_INVAL_HTYPE });
+	/* There is nobody for calls without chunks either, in NFSv3. */
+	refused(call_header(xid(), {}), { RPCRDMA2_ERR_SYSTEM });
+	works(server);
+	EXPECT_EQ(server.connections(), 1u);
+	server.unmount();
+}
+
+/* ------------------------------------------------------------------ */
+/* A server that falls silent                                         */
+/* ------------------------------------------------------------------ */
+
+static void set_parameter(const std::string &name, u32 value)
+{
+	std::ofstream("/sys/module/rpcrdma/parameters/" + name) << value;
+}
+
+TEST(client_keepalive, finds_out_that_nobody_is_there)
+{
+	Nfs3 server;
+	bool silent = true;
+
+	if (!std::ifstream("/sys/module/rpcrdma/parameters/keepalive"))
+		FAIL() << "no parameter of that name";
+	set_parameter("keepalive", 2);
+	server.mount("timeo=600");
+	server.forget();
+	server.on(kNull, [&](Peer &, const Rpc &) { return silent; });
+	server.on(kRead3, [&](Peer &, const Rpc &) { return silent; });
+	const auto before = server.opening;
+	server.opening = [&](Peer &p) {
+		silent = false;
+		before(p);
+	};
+	const long begin = now();
+	EXPECT_EQ(server.read(0, kSmall, 60), 0);
+	EXPECT_LT(now() - begin, 30000);
+	EXPECT_EQ(server.connections(), 2u);
+	server.unmount();
+	set_parameter("keepalive", 60);
+}

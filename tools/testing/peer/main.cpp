@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Tests that speak RPC-over-RDMA version 2 to a kernel, octet by octet. They
+ * run in a guest: server_* as a client of the kernel's NFS server, client_* as
+ * a server that the kernel's NFS client mounts.
+ */
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <sstream>
+
+/* In a kernel's self-test, results are TAP. */
+class Tap : public testing::EmptyTestEventListener {
+	void OnTestProgramStart(const testing::UnitTest &all) override
+	{
+		std::cout << "1.." << all.test_to_run_count() << std::endl;
+	}
+	void OnTestPartResult(const testing::TestPartResult &part) override
+	{
+		std::istringstream lines(part.message());
+		std::string line;
+
+		if (!part.failed())
+			return;
+		std::cout << "# " << (part.file_name() ? part.file_name() : "-")
+			  << ":" << part.line_number() << "\n";
+		while (std::getline(lines, line))
+			std::cout << "# " << line << "\n";
+	}
+	void OnTestEnd(const testing::TestInfo &test) override
+	{
+		const bool passed = test.result()->Passed();
+
+		std::cout << (passed ? "ok " : "not ok ") << ++number_ << " - "
+			  << test.test_suite_name() << "." << test.name()
+			  << std::endl;
+	}
+
+	int number_ = 0;
+};
+
+int main(int argc, char **argv)
+{
+	testing::InitGoogleTest(&argc, argv);
+	testing::TestEventListeners &listeners =
+		testing::UnitTest::GetInstance()->listeners();
+	delete listeners.Release(listeners.default_result_printer());
+	listeners.Append(new Tap);
+	return RUN_ALL_TESTS();
+}
+
+/* The core is linked for its tables of names alone. */
+extern "C" void rpcrdma_shim_broken(const char *file, int line,
+				    const char *what)
+{
+	std::fprintf(stderr, "%s:%d: %s\n", file, line, what);
+	std::abort();
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "nfs.h"
+
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+namespace peer
+{
+
+enum {
+	kGetattr = 9,
+	kLookup = 15,
+	kPutrootfh = 24,
+	kRead = 25,
+	kReadlink = 27,
+	kWrite = 38
+};
+
+static const std::string kExport = "/export/";
+const char Nfs::kLink[] = "where/ever";
+
+static Octets opaque(const Octets &o)
+{
+	Octets out = unit::octets({ static_cast<u32>(o.size()) });
+
+	out.insert(out.end(), o.begin(), o.end());
+	out.resize((out.size() + 3) & ~3UL);
+	return out;
+}
+
+static void append(Octets &to, const Octets &o)
+{
+	to.insert(to.end(), o.begin(), o.end());
+}
+
+Compound &Compound::op(const Words &w)
+{
+	append(octets_, unit::octets(w));
+	ops_++;
+	return *this;
+}
+
+Compound &Compound::root()
+{
+	return op({ kPutrootfh });
+}
+
+Compound &Compound::lookup(const std::string &name)
+{
+	op({ kLookup });
+	append(octets_, opaque(Octets(name.begin(), name.end())));
+	return *this;
+}
+
+/* FATTR4_SIZE alone */
+Compound &Compound::getattr()
+{
+	return op({ kGetattr, 1, 1 << 4 });
+}
+
+Compound &Compound::read(u64 offset, u32 count)
+{
+	return op({ kRead, 0, 0, 0, 0, static_cast<u32>(offset >> 32),
+		    static_cast<u32>(offset), count });
+}
+
+Compound &Compound::readlink()
+{
+	return op({ kReadlink });
+}
+
+Compound &Compound::write(u64 offset, u32 length)
+{
+	return op({ kWrite, 0, 0, 0, 0, static_cast<u32>(offset >> 32),
+		    static_cast<u32>(offset), 0, length });
+}
+
+Compound &Compound::data(const Octets &octets)
+{
+	append(octets_, octets);
+	octets_.resize((octets_.size() + 3) & ~3UL);
+	return *this;
+}
+
+/* AUTH_SYS as root; no tag, minor version 0. */
+Words Compound::header(u32 xid, u32 ops)
+{
+	return { xid, RPCRDMA_CALL, 2, 100003, 4, 1,
+		 /* credential and verifier */
+		 1, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, ops };
+}
+
+u32 Compound::position() const
+{
+	return static_cast<u32>(4 * header(0, 0).size() + octets_.size());
+}
+
+Octets Compound::message(u32 xid) const
+{
+	Octets o = unit::octets(header(xid, ops_));
+
+	append(o, octets_);
+	return o;
+}
+
+Octets Nfs::data(u32 offset, u32 length)
+{
+	Octets o;
+
+	for (u32 i = offset; i < offset + length && i < kSize; i++)
+		o.push_back(static_cast<u8>(i * 7 + (i >> 8) * 13));
+	return o;
+}
+
+void Nfs::prepare()
+{
+	static bool done;
+
+	if (done)
+		return;
+	const Octets content = data(0, kSize);
+	std::ofstream(kExport + "data", std::ios::binary)
+		.write(reinterpret_cast<const char *>(content.data()),
+		       static_cast<long>(content.size()));
+	std::ofstream(kExport + "empty");
+	unlink((kExport + "link").c_str());
+	if (symlink(kLink, (kExport + "link").c_str()))
+		throw Failure("no symbolic link");
+	done = true;
+}
+
+void Nfs::create(const std::string &name)
+{
+	std::ofstream(kExport + name, std::ios::trunc);
+}
+
+Octets Nfs::written(const std::string &name)
+{
+	std::ifstream file(kExport + name, std::ios::binary);
+
+	return Octets(std::istreambuf_iterator<char>(file), {});
+}
+
+u32 Nfs::send(const Compound &c, const Lists &lists, u32 inv_handle)
+{
+	const u32 xid = peer_.new_xid();
+
+	peer_.send(call_header(xid, lists, inv_handle), c.message(xid));
+	return xid;
+}
+
+Rpc Nfs::call(const Compound &c, const Lists &lists, u32 inv_handle)
+{
+	return peer_.reply(send(c, lists, inv_handle));
+}
+
+std::vector<Result> Nfs::results(const Octets &stream,
+				 const std::vector<bool> &reduced)
+{
+	std::vector<Result> all;
+	u32 at = 0, data = 0;
+	const auto word = [&] {
+		if (4 * (at + 1) > stream.size())
+			throw Failure("a Reply is too short");
+		return unit::word_at(stream, at++);
+	};
+
+	/* xid, REPLY, accepted, verifier, success */
+	at = 1;
+	for (const u32 expected : { 1, 0, 0, 0, 0 })
+		if (word() != expected)
+			throw Failure("an RPC was not accepted");
+	word(); /* status of the last operation */
+	if (word())
+		throw Failure("there is a tag in a Reply");
+	for (u32 n = word(); n; n--) {
+		Result r = {};
+
+		r.op = word();
+		r.status = word();
+		if (r.status) {
+			all.push_back(r);
+			continue;
+		}
+		if (r.op == kRead)
+			word(); /* eof */
+		if (r.op == kRead || r.op == kReadlink) {
+			r.length = word();
+			const bool here =
+				data >= reduced.size() || !reduced[data];
+
+			data++;
+			if (here && 4 * at + r.length > stream.size())
+				throw Failure("a Reply is too short");
+			if (here)
+				r.data.assign(stream.begin() + 4 * at,
+					      stream.begin() + 4 * at +
+						      r.length);
+			if (here)
+				at += (r.length + 3) / 4;
+		} else if (r.op == kWrite) {
+			r.length = word();
+			at += 3;
+		} else if (r.op == kGetattr) {
+			at += word(); /* bitmap */
+			at += (word() + 3) / 4;
+		}
+		all.push_back(r);
+	}
+	if (4 * at != stream.size())
+		throw Failure("a Reply is too long");
+	return all;
+}
+
+Octets Nfs::read_result(const Rpc &reply)
+{
+	const std::vector<Result> all = results(reply.stream);
+
+	if (all.empty() || all.back().status)
+		throw Failure(
+			"READ failed with status " +
+			std::to_string(all.empty() ? 0 : all.back().status));
+	return all.back().data;
+}
+
+} // namespace peer

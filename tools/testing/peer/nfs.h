@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * As much of NFSv4.0 as a client needs to move data without any state: root,
+ * names, and I/O with the anonymous stateid.
+ */
+#ifndef _RPCRDMA_PEER_NFS_H
+#define _RPCRDMA_PEER_NFS_H
+
+#include "peer.h"
+
+namespace peer
+{
+
+/* The operations of a COMPOUND, and the RPC message that they make. */
+class Compound {
+public:
+	Compound &root();
+	Compound &lookup(const std::string &name);
+	Compound &getattr();
+	Compound &read(u64 offset, u32 count);
+	Compound &readlink();
+	/* A WRITE up to the length of its data, which is to be added. */
+	Compound &write(u64 offset, u32 length);
+	Compound &data(const Octets &octets);
+
+	/* Octets of the RPC message so far: a position for a Read chunk. */
+	[[nodiscard]] u32 position() const;
+	[[nodiscard]] Octets message(u32 xid) const;
+
+private:
+	Compound &op(const Words &w);
+	[[nodiscard]] static Words header(u32 xid, u32 ops);
+
+	Octets octets_;
+	u32 ops_ = 0;
+};
+
+/* One operation's result. */
+struct Result {
+	u32 op;
+	u32 status;
+	/* READ and READLINK: how long the data is, and the data if it is here. */
+	u32 length = 0;
+	Octets data;
+};
+
+/* Files in the export, which is in this guest, and calls about them. */
+class Nfs {
+public:
+	static constexpr u32 kSize = 200000;
+	static const char kLink[];
+
+	explicit Nfs(Peer &peer)
+		: peer_(peer)
+	{
+		prepare();
+	}
+
+	/* The content of the file "data". */
+	[[nodiscard]] static Octets data(u32 offset, u32 length);
+	/* An empty file to be written to, and what it has then. */
+	static void create(const std::string &name);
+	[[nodiscard]] static Octets written(const std::string &name);
+
+	[[nodiscard]] static Compound file(const std::string &name)
+	{
+		return Compound().root().lookup(name);
+	}
+	[[nodiscard]] static Compound read(const std::string &name, u64 offset,
+					   u32 count)
+	{
+		return file(name).read(offset, count);
+	}
+
+	/* Send in one message with these lists, and take the Reply. */
+	Rpc call(const Compound &c, const Lists &lists = {},
+		 u32 inv_handle = 0);
+	/* Send it; the Reply's XID is returned. */
+	u32 send(const Compound &c, const Lists &lists = {},
+		 u32 inv_handle = 0);
+
+	/*
+	 * What a Reply's stream says. @reduced: for each READ and READLINK in
+	 * turn, whether its data is elsewhere.
+	 */
+	[[nodiscard]] static std::vector<Result>
+	results(const Octets &stream, const std::vector<bool> &reduced = {});
+	/* The data of the READ that came last, in the stream. */
+	[[nodiscard]] static Octets read_result(const Rpc &reply);
+
+private:
+	static void prepare();
+
+	Peer &peer_;
+};
+
+} // namespace peer
+
+#endif /* _RPCRDMA_PEER_NFS_H */

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "nfs3.h"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace peer
+{
+
+static const char kAddress[] = "192.0.2.1";
+const char Nfs3::kWhere[] = "/tmp/wire";
+
+/* ------------------------------------------------------------------ */
+/* MOUNT                                                              */
+/* ------------------------------------------------------------------ */
+
+MountDaemon::MountDaemon()
+	: listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+{
+	sockaddr_in sin = {};
+	socklen_t size = sizeof(sin);
+
+	sin.sin_family = AF_INET;
+	if (bind(listener_, reinterpret_cast<sockaddr *>(&sin), size) ||
+	    listen(listener_, 4) ||
+	    getsockname(listener_, reinterpret_cast<sockaddr *>(&sin), &size))
+		throw Failure("no TCP port for the MOUNT protocol");
+	port_ = ntohs(sin.sin_port);
+	thread_ = std::thread([this] { serve(); });
+}
+
+MountDaemon::~MountDaemon()
+{
+	stop_ = true;
+	thread_.join();
+	close(listener_);
+}
+
+static bool get(int fd, u8 *to, size_t length)
+{
+	while (length) {
+		const ssize_t n = ::read(fd, to, length);
+
+		if (n <= 0)
+			return false;
+		to += n;
+		length -= static_cast<size_t>(n);
+	}
+	return true;
+}
+
+/* One record, one fragment. */
+bool MountDaemon::answer(int fd)
+{
+	Octets mark(4);
+
+	if (!get(fd, mark.data(), 4))
+		return false;
+	Octets call(unit::word_at(mark, 0) & 0x7fffffff);
+	if (call.size() < 24 || !get(fd, call.data(), call.size()))
+		return false;
+
+	Words reply = { unit::word_at(call, 0), 1, 0, 0, 0, 0 };
+	/* MNT: the root's handle, and AUTH_SYS. Nothing else says anything. */
+	if (unit::word_at(call, 5) == 1)
+		reply = reply + Words{ 0, 4, 1, 1, 1 };
+	const u32 size = static_cast<u32>(4 * reply.size());
+	const Octets out = unit::octets(Words{ 0x80000000 | size } + reply);
+	return ::write(fd, out.data(), out.size()) ==
+	       static_cast<ssize_t>(out.size());
+}
+
+void MountDaemon::serve()
+{
+	while (!stop_) {
+		pollfd wait = { listener_, POLLIN, 0 };
+
+		if (::poll(&wait, 1, 100) != 1)
+			continue;
+		const int fd =
+			accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+		const timeval patience = { 5, 0 };
+
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			   sizeof(patience));
+		while (!stop_ && answer(fd))
+			;
+		close(fd);
+	}
+}
+
+/* ------------------------------------------------------------------ */
+/* System calls                                                       */
+/* ------------------------------------------------------------------ */
+
+Child::Child(const std::function<int()> &work)
+	: pid_(fork())
+{
+	if (pid_ < 0)
+		throw Failure("cannot fork");
+	if (!pid_)
+		_exit(work());
+}
+
+Child::~Child()
+{
+	if (pid_ <= 0 || status_ >= 0)
+		return;
+	kill(pid_, SIGKILL);
+	/* It may be stuck, which is for another test to find out. */
+	for (int i = 0; i < 20 && !ended(); i++)
+		usleep(100000);
+}
+
+bool Child::ended()
+{
+	int status;
+
+	if (status_ < 0 && waitpid(pid_, &status, WNOHANG) == pid_)
+		status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+	return status_ >= 0;
+}
+
+/* ------------------------------------------------------------------ */
+/* The server                                                         */
+/* ------------------------------------------------------------------ */
+
+static void usual_opening(Peer &p)
+{
+	p.take_properties(p.next());
+	p.send(unit::connprop(p.new_xid()));
+}
+
+Nfs3::Nfs3()
+	: opening(usual_opening)
+	, listener_(nullptr, kPort)
+	, content_(kFileSize)
+{
+	for (u32 i = 0; i < kFileSize; i++)
+		content_[i] = static_cast<u8>(i * 11 + (i >> 8) * 5);
+}
+
+Nfs3::~Nfs3()
+{
+	if (!mounted_)
+		return;
+	/* Whatever state it is in. */
+	peer_.reset();
+	Child child([] { return umount2(kWhere, MNT_FORCE | MNT_DETACH); });
+	for (int i = 0; i < 50 && !child.ended(); i++)
+		usleep(100000);
+}
+
+void Nfs3::on(Proc proc, std::function<bool(Peer &, const Rpc &)> answer)
+{
+	hooks_[proc] = std::move(answer);
+}
+
+u32 Nfs3::count(Proc proc) const
+{
+	const auto found = counts_.find(proc);
+
+	return found == counts_.end() ? 0 : found->second;
+}
+
+Peer &Nfs3::peer()
+{
+	if (!peer_)
+		throw Failure("there is no connection");
+	return *peer_;
+}
+
+/* Take in at most one thing that happens. */
+void Nfs3::step(int ms)
+{
+	if (peer_ && !peer_->link().alive())
+		peer_.reset();
+	if (std::unique_ptr<Link> link = listener_.accept(peer_ ? 0 : ms)) {
+		connections_++;
+		peer_ = std::make_unique<Peer>(std::move(link));
+		try {
+			opening(*peer_);
+		} catch (const Failure &) {
+			/* The client gave up; a test notices what matters. */
+			if (peer_->link().alive())
+				throw;
+		}
+		return;
+	}
+	if (!peer_)
+		return;
+	const std::optional<Message> m = peer_->poll(ms);
+	if (m)
+		take(*m);
+}
+
+void Nfs3::take(Message m)
+{
+	if (m.htype() == RPCRDMA2_GRANT)
+		return;
+	if (m.htype() < RPCRDMA2_CALL_EXTERNAL) {
+		if (control)
+			control(*peer_, m);
+		return;
+	}
+	const Rpc call = peer_->rpc_from(std::move(m));
+	/* The procedure's number, wherever the stream is. */
+	const Octets stream = unreduced(*peer_, call);
+	Rpc whole = call;
+
+	whole.stream = stream;
+	const u32 proc = whole.word(5);
+	counts_[proc]++;
+	last = whole;
+	const auto hook = hooks_.find(proc);
+	if (hook == hooks_.end() || !hook->second(*peer_, whole))
+		reply(*peer_, whole);
+	/* Each of ours gives credit; a peer that hears nothing needs it too. */
+	if (peer_ && peer_->link().alive() && peer_->received() % 16 == 0 &&
+	    peer_->credit() >= 0)
+		peer_->send_grant();
+}
+
+int Nfs3::serve(Child &child, int seconds)
+{
+	const long end = now() + 1000L * seconds;
+
+	while (!child.ended()) {
+		if (now() > end)
+			throw Failure("system calls take too long");
+		step(20);
+	}
+	return child.result();
+}
+
+void Nfs3::serve_for(int ms)
+{
+	const long end = now() + ms;
+
+	while (now() < end)
+		step(20);
+}
+
+int Nfs3::try_mount(const std::string &options, int seconds)
+{
+	const std::string all =
+		std::string("vers=3,proto=rdma,port=20049,addr=") + kAddress +
+		",mountaddr=" + kAddress +
+		",mountvers=3,mountproto=tcp,mountport=" +
+		std::to_string(mountd_.port()) +
+		",nolock,noacl,sec=sys,rsize=65536,wsize=65536,soft,timeo=100,"
+		"retrans=1,noac" +
+		(options.empty() ? "" : ",") + options;
+
+	mkdir(kWhere, 0755);
+	return serve(
+		[&] {
+			const std::string device = std::string(kAddress) + ":/";
+
+			return ::mount(device.c_str(), kWhere, "nfs", 0,
+				       all.c_str()) ?
+				       errno :
+				       0;
+		},
+		seconds);
+}
+
+void Nfs3::mount(const std::string &options)
+{
+	const int error = try_mount(options);
+
+	if (error)
+		throw Failure(std::string("mount: ") + std::strerror(error));
+	mounted_ = true;
+}
+
+void Nfs3::unmount()
+{
+	const int error = serve([] { return umount(kWhere) ? errno : 0; });
+
+	if (error)
+		throw Failure(std::string("umount: ") + std::strerror(error));
+	mounted_ = false;
+	/* The client ends the connection, and all is well with it until then. */
+	const long end = now() + kPatience;
+	while (peer_ && now() < end)
+		step(20);
+	if (peer_)
+		throw Failure("the client keeps its connection");
+}
+
+static std::string file()
+{
+	return std::string(Nfs3::kWhere) + "/file";
+}
+
+static u8 *aligned()
+{
+	static Octets memory(Nfs3::kFileSize + 8192);
+
+	return memory.data() +
+	       (4096 - reinterpret_cast<uintptr_t>(memory.data()) % 4096);
+}
+
+int Nfs3::read(u32 offset, u32 length, int seconds)
+{
+	return serve(
+		[&] {
+			const int fd =
+				open(file().c_str(), O_RDONLY | O_DIRECT);
+
+			if (fd < 0)
+				return errno;
+			const ssize_t n = pread(fd, aligned(), length, offset);
+			if (n < 0)
+				return errno;
+			/* What was read is what there is. */
+			return n == static_cast<ssize_t>(length) &&
+					       !std::memcmp(aligned(),
+							    &content_[offset],
+							    length) ?
+				       0 :
+				       ERANGE;
+		},
+		seconds);
+}
+
+int Nfs3::write(u32 offset, u32 length, int seconds)
+{
+	u8 *memory = aligned();
+
+	for (u32 i = 0; i < length; i++)
+		memory[i] = static_cast<u8>(i * 3 + changes_);
+	const Octets expected(memory, memory + length);
+	const int error = serve(
+		[&] {
+			const int fd =
+				open(file().c_str(), O_WRONLY | O_DIRECT);
+
+			if (fd < 0)
+				return errno;
+			return pwrite(fd, memory, length, offset) ==
+					       static_cast<ssize_t>(length) ?
+				       0 :
+				       errno;
+		},
+		seconds);
+
+	if (!error && !std::equal(expected.begin(), expected.end(),
+				  content_.begin() + offset))
+		return ERANGE;
+	return error;
+}
+
+int Nfs3::stat(int seconds)
+{
+	return serve(
+		[] {
+			struct stat s;
+
+			if (::stat(file().c_str(), &s))
+				return errno;
+			return s.st_size == kFileSize ? 0 : ERANGE;
+		},
+		seconds);
+}
+
+/* The Call with what its chunks hold. */
+Octets Nfs3::unreduced(Peer &p, const Rpc &call)
+{
+	Octets whole;
+	const auto fetch = [&p](const Segment &s, Octets &to) {
+		Octets part(s.length);
+
+		if (!p.link().read(s.handle, s.offset, part))
+			throw Failure("cannot read a chunk");
+		to.insert(to.end(), part.begin(), part.end());
+	};
+
+	if (!call.external)
+		whole = call.stream;
+	for (const auto &[position, segment] : call.call)
+		fetch(segment, whole);
+	for (u32 i = 0; i < call.reads.size();) {
+		const u32 position = call.reads[i].first;
+		Octets data;
+
+		while (i < call.reads.size() && call.reads[i].first == position)
+			fetch(call.reads[i++].second, data);
+		data.resize((data.size() + 3) & ~3UL);
+		if (position > whole.size())
+			throw Failure("a Read chunk lies outside its message");
+		whole.insert(whole.begin() + position, data.begin(),
+			     data.end());
+	}
+	return whole;
+}
+
+Words Nfs3::attributes(bool directory) const
+{
+	const u32 size = directory ? 4096 : kFileSize;
+
+	return { directory ? 2u : 1u,
+		 directory ? 0755u : 0644u,
+		 1,
+		 0,
+		 0,
+		 0,
+		 size,
+		 0,
+		 size,
+		 0,
+		 0,
+		 0,
+		 77,
+		 0,
+		 directory ? 1u : 2u,
+		 1,
+		 changes_,
+		 1,
+		 changes_,
+		 1,
+		 changes_ };
+}
+
+/* The result of a call, from its accept_stat on. */
+Octets Nfs3::result(Peer &p, const Rpc &call)
+{
+	const u32 proc = call.word(5);
+	/* Past the credential and the verifier. */
+	u32 at = 6;
+	at += 2 + call.word(at + 1) / 4;
+	at += 2 + call.word(at + 1) / 4;
+	const bool has_handle = proc != kNull;
+	const bool directory = !has_handle || call.word(at + 1) == 1;
+	at += 2;
+	Words w = { call.xid, 1, 0, 0, 0, 0 };
+	const Words post = Words{ 1 } + attributes(directory);
+	Octets data;
+
+	(void)p;
+	data_length_ = 0;
+	switch (proc) {
+	case kNull:
+		break;
+	case kGetattr3:
+		w = w + Words{ 0 } + attributes(directory);
+		break;
+	case kSetattr3:
+		w = w + Words{ 0, 0 } + post;
+		break;
+	case kLookup3:
+		/* There is one name. */
+		w = w + Words{ 0, 4, 2, 1 } + attributes(false) + post;
+		break;
+	case kAccess3:
+		w = w + Words{ 0 } + post + Words{ call.word(at) };
+		break;
+	case kRead3: {
+		const u32 offset = call.word(at + 1);
+		const u32 length =
+			std::min(call.word(at + 2), kFileSize - offset);
+
+		w = w + Words{ 0 } + post +
+		    Words{ length, offset + length == kFileSize, length };
+		data.assign(content_.begin() + offset,
+			    content_.begin() + offset + length);
+		break;
+	}
+	case kWrite3: {
+		const u32 offset = call.word(at + 1);
+		const u32 length = call.word(at + 2);
+		const auto from = call.stream.begin() + 4 * (at + 5);
+
+		if (4 * (at + 5) + length > call.stream.size() ||
+		    offset + length > kFileSize)
+			throw Failure("a WRITE without its data");
+		std::copy(from, from + length, content_.begin() + offset);
+		changes_++;
+		/* All is stable. */
+		w = w + Words{ 0, 0, 0, length, 2, 7, 7 };
+		break;
+	}
+	case kFsstat3:
+		w = w + Words{ 0 } + post +
+		    Words{ 0,	 1 << 30, 0,   1 << 29, 0,   1 << 29, 0,
+			   1000, 0,	  500, 0,	500, 0 };
+		break;
+	case kFsinfo3:
+		w = w + Words{ 0 } + post + Words{ 1 << 20, 1 << 20, 4096,
+						   1 << 20, 1 << 20, 4096,
+						   4096,    0xffff,  0xffffffff,
+						   0,	    1,	     0x1b };
+		break;
+	case kPathconf3:
+		w = w + Words{ 0 } + post + Words{ 10, 255, 1, 1, 0, 1 };
+		break;
+	case kCommit3:
+		w = w + Words{ 0, 0, 0, 7, 7 };
+		break;
+	default:
+		/* NFS3ERR_NOTSUPP, no attributes */
+		w = w + Words{ 10004, 0 };
+	}
+
+	Octets o = unit::octets(w);
+	data_at_ = static_cast<u32>(o.size());
+	data_length_ = static_cast<u32>(data.size());
+	o.insert(o.end(), data.begin(), data.end());
+	o.resize((o.size() + 3) & ~3UL);
+	return o;
+}
+
+/* As much into a chunk as fits, in order. */
+bool Nfs3::write_chunk(Peer &p, const Chunk &offered, const Octets &data,
+		       Chunk &written)
+{
+	u32 at = 0;
+
+	written = offered;
+	for (Segment &s : written) {
+		s.length =
+			std::min(s.length, static_cast<u32>(data.size()) - at);
+		if (!p.link().write(s.handle, s.offset,
+				    Octets(data.begin() + at,
+					   data.begin() + at + s.length)))
+			throw Failure("cannot write a chunk");
+		at += s.length;
+	}
+	return at == data.size();
+}
+
+static Words words_of(const Chunk &chunk)
+{
+	Words w = { static_cast<u32>(chunk.size()) };
+
+	for (const Segment &s : chunk)
+		w = w + Words{ s.handle, s.length,
+			       static_cast<u32>(s.offset >> 32),
+			       static_cast<u32>(s.offset) };
+	return w;
+}
+
+void Nfs3::reply(Peer &p, const Rpc &call)
+{
+	Octets stream = result(p, call);
+	Words list = { 0 };
+
+	if (sender)
+		return sender(p, call, stream);
+	if (!call.writes.empty()) {
+		const auto data = stream.begin() + data_at_;
+		Chunk written;
+
+		write_chunk(p, call.writes[0],
+			    Octets(data, data + data_length_), written);
+		stream.erase(data, data + ((data_length_ + 3) & ~3));
+		list = Words{ 1 } + words_of(written) + Words{ 0 };
+	}
+
+	const u32 most = p.receive_size();
+	if (stream.size() + 256 > most && call.reply) {
+		Chunk written;
+
+		if (!write_chunk(p, *call.reply, stream, written))
+			throw Failure("the Reply chunk is too small");
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_EXTERNAL) + list +
+		       Words{ 1 } + words_of(written));
+		return;
+	}
+	while (stream.size() + 256 > most) {
+		const u32 part = most - 256;
+
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_MIDDLE) +
+			       Words{ static_cast<u32>(stream.size()) - part },
+		       Octets(stream.begin(), stream.begin() + part));
+		stream.erase(stream.begin(), stream.begin() + part);
+	}
+	p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) + list, stream);
+}
+
+void Nfs3::error(Peer &p, const Rpc &call, const Words &body)
+{
+	p.send(unit::prefix(call.xid, RPCRDMA2_ERROR) + body);
+}
+
+} // namespace peer

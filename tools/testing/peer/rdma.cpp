@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "rdma.h"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <poll.h>
+#include <unistd.h>
+
+namespace peer
+{
+
+long now()
+{
+	timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+[[noreturn]] static void fail(const std::string &what)
+{
+	throw Failure(what + ": " + std::strerror(errno));
+}
+
+static sockaddr_in socket_address(const char *address, u16 port)
+{
+	sockaddr_in sin = {};
+
+	sin.sin_family = AF_INET;
+	sin.sin_port = htons(port);
+	if (address && inet_pton(AF_INET, address, &sin.sin_addr) != 1)
+		throw Failure(std::string("no address: ") + address);
+	return sin;
+}
+
+/* The next event, or NULL after @ms. */
+static rdma_cm_event *next_event(rdma_event_channel *channel, int ms)
+{
+	pollfd fd = { channel->fd, POLLIN, 0 };
+	rdma_cm_event *event = nullptr;
+
+	if (poll(&fd, 1, ms) == 1 && rdma_get_cm_event(channel, &event))
+		fail("rdma_get_cm_event");
+	return event;
+}
+
+static rdma_conn_param connection(const void *data, u8 length)
+{
+	rdma_conn_param param = {};
+
+	param.private_data = data;
+	param.private_data_len = length;
+	param.responder_resources = 16;
+	param.initiator_depth = 16;
+	param.retry_count = 6;
+	/* A Receive that is missing is somebody's mistake. */
+	param.rnr_retry_count = 0;
+	return param;
+}
+
+Link::Link(const char *address, u16 port, const Octets &private_data)
+{
+	sockaddr_in sin = socket_address(address, port);
+	rdma_conn_param param = connection(
+		private_data.data(), static_cast<u8>(private_data.size()));
+
+	channel_ = rdma_create_event_channel();
+	if (!channel_)
+		fail("rdma_create_event_channel");
+	try {
+		if (rdma_create_id(channel_, &id_, nullptr, RDMA_PS_TCP))
+			fail("rdma_create_id");
+		if (rdma_resolve_addr(id_, nullptr,
+				      reinterpret_cast<sockaddr *>(&sin), 2000))
+			fail("rdma_resolve_addr");
+		await_event(RDMA_CM_EVENT_ADDR_RESOLVED);
+		if (rdma_resolve_route(id_, 2000))
+			fail("rdma_resolve_route");
+		await_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
+		setup();
+		if (rdma_connect(id_, &param))
+			fail("rdma_connect");
+		await_event(RDMA_CM_EVENT_ESTABLISHED);
+	} catch (...) {
+		destroy();
+		throw;
+	}
+}
+
+Link::Link(rdma_cm_id *id)
+	: id_(id)
+{
+	rdma_conn_param param = connection(nullptr, 0);
+
+	channel_ = rdma_create_event_channel();
+	if (!channel_ || rdma_migrate_id(id_, channel_))
+		fail("rdma_migrate_id");
+	try {
+		setup();
+		if (rdma_accept(id_, &param))
+			fail("rdma_accept");
+		await_event(RDMA_CM_EVENT_ESTABLISHED);
+	} catch (...) {
+		destroy();
+		throw;
+	}
+}
+
+Link::~Link()
+{
+	destroy();
+}
+
+void Link::destroy()
+{
+	disconnect();
+	if (id_ && id_->qp)
+		rdma_destroy_qp(id_);
+	if (mr_)
+		ibv_dereg_mr(mr_);
+	if (send_cq_)
+		ibv_destroy_cq(send_cq_);
+	if (recv_cq_)
+		ibv_destroy_cq(recv_cq_);
+	if (id_)
+		rdma_destroy_id(id_);
+	if (channel_)
+		rdma_destroy_event_channel(channel_);
+}
+
+void Link::setup()
+{
+	ibv_qp_init_attr attr = {};
+
+	send_cq_ = ibv_create_cq(id_->verbs, 16, nullptr, nullptr, 0);
+	recv_cq_ =
+		ibv_create_cq(id_->verbs, kReceives + 1, nullptr, nullptr, 0);
+	if (!send_cq_ || !recv_cq_)
+		fail("ibv_create_cq");
+	attr.send_cq = send_cq_;
+	attr.recv_cq = recv_cq_;
+	attr.qp_type = IBV_QPT_RC;
+	attr.cap.max_send_wr = 16;
+	attr.cap.max_recv_wr = kReceives;
+	attr.cap.max_send_sge = 1;
+	attr.cap.max_recv_sge = 1;
+	if (rdma_create_qp(id_, nullptr, &attr))
+		fail("rdma_create_qp");
+
+	buffers_.resize((kReceives + 1) * kReceiveSize);
+	mr_ = ibv_reg_mr(id_->pd, buffers_.data(), buffers_.size(),
+			 IBV_ACCESS_LOCAL_WRITE);
+	if (!mr_)
+		fail("ibv_reg_mr");
+	for (u32 i = 0; i < kReceives; i++)
+		post_receive(i);
+}
+
+void Link::post_receive(u32 index)
+{
+	ibv_sge sge = {};
+	ibv_recv_wr wr = {};
+	ibv_recv_wr *bad;
+
+	sge.addr = reinterpret_cast<uintptr_t>(&buffers_[index * kReceiveSize]);
+	sge.length = kReceiveSize;
+	sge.lkey = mr_->lkey;
+	wr.wr_id = index;
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	if (ibv_post_recv(id_->qp, &wr, &bad))
+		fail("ibv_post_recv");
+}
+
+void Link::await_event(rdma_cm_event_type wanted)
+{
+	rdma_cm_event *event = next_event(channel_, kPatience);
+
+	if (!event)
+		throw Failure(std::string("no event, expected ") +
+			      rdma_event_str(wanted));
+	const rdma_cm_event_type type = event->event;
+	const int status = event->status;
+	rdma_ack_cm_event(event);
+	if (type != wanted)
+		throw Failure(std::string(rdma_event_str(type)) + ", status " +
+			      std::to_string(status) + ", expected " +
+			      rdma_event_str(wanted));
+}
+
+/* rxe hands the kernel's IB_WC_WITH_INVALIDATE to user space as it is. */
+static constexpr unsigned int kRxeWithInv = 1 << 2;
+
+/* Take in whatever has come. */
+void Link::progress()
+{
+	while (rdma_cm_event *event = next_event(channel_, 0)) {
+		if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
+		    event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			gone_ = true;
+		rdma_ack_cm_event(event);
+	}
+
+	ibv_wc wc;
+	while (ibv_poll_cq(recv_cq_, 1, &wc) > 0) {
+		if (wc.status != IBV_WC_SUCCESS) {
+			gone_ = true;
+			continue;
+		}
+		const auto start = buffers_.begin() +
+				   static_cast<long>(wc.wr_id * kReceiveSize);
+		Arrival a = { Octets(start, start + wc.byte_len), {} };
+
+		if (wc.wc_flags & (IBV_WC_WITH_INV | kRxeWithInv))
+			a.invalidated = wc.invalidated_rkey;
+		arrived_.push_back(std::move(a));
+		post_receive(static_cast<u32>(wc.wr_id));
+	}
+}
+
+bool Link::complete(ibv_send_wr *wr)
+{
+	const long end = now() + kPatience;
+	ibv_send_wr *bad;
+	ibv_wc wc;
+
+	wr->send_flags = IBV_SEND_SIGNALED;
+	if (ibv_post_send(id_->qp, wr, &bad)) {
+		gone_ = true;
+		return false;
+	}
+	while (ibv_poll_cq(send_cq_, 1, &wc) == 0) {
+		if (now() > end)
+			throw Failure("a Send does not complete");
+		usleep(50);
+	}
+	if (wc.status != IBV_WC_SUCCESS)
+		gone_ = true;
+	return wc.status == IBV_WC_SUCCESS;
+}
+
+bool Link::send(const Octets &octets, std::optional<u32> invalidate)
+{
+	u8 *buffer = &buffers_[kReceives * kReceiveSize];
+	ibv_send_wr wr = {};
+	ibv_sge sge = {};
+
+	if (octets.size() > kReceiveSize)
+		throw Failure("too large to send");
+	std::copy(octets.begin(), octets.end(), buffer);
+	sge.addr = reinterpret_cast<uintptr_t>(buffer);
+	sge.length = static_cast<u32>(octets.size());
+	sge.lkey = mr_->lkey;
+	wr.opcode = invalidate ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND;
+	if (invalidate)
+		wr.invalidate_rkey = *invalidate;
+	wr.sg_list = &sge;
+	wr.num_sge = octets.empty() ? 0 : 1;
+	return complete(&wr);
+}
+
+bool Link::transfer(ibv_wr_opcode opcode, u32 handle, u64 address,
+		    Octets &octets)
+{
+	ibv_send_wr wr = {};
+	ibv_sge sge = {};
+
+	if (octets.empty())
+		return true;
+	ibv_mr *mr = ibv_reg_mr(id_->pd, octets.data(), octets.size(),
+				IBV_ACCESS_LOCAL_WRITE);
+	if (!mr)
+		fail("ibv_reg_mr");
+	sge.addr = reinterpret_cast<uintptr_t>(octets.data());
+	sge.length = static_cast<u32>(octets.size());
+	sge.lkey = mr->lkey;
+	wr.opcode = opcode;
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.wr.rdma.remote_addr = address;
+	wr.wr.rdma.rkey = handle;
+	const bool done = complete(&wr);
+	ibv_dereg_mr(mr);
+	return done;
+}
+
+bool Link::write(u32 handle, u64 address, const Octets &octets)
+{
+	Octets copy = octets;
+
+	return transfer(IBV_WR_RDMA_WRITE, handle, address, copy);
+}
+
+bool Link::read(u32 handle, u64 address, Octets &octets)
+{
+	return transfer(IBV_WR_RDMA_READ, handle, address, octets);
+}
+
+u32 Link::bind(ibv_mw *mw, ibv_mr *mr, void *start, u32 length)
+{
+	ibv_send_wr wr = {};
+
+	wr.opcode = IBV_WR_BIND_MW;
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info.mr = mr;
+	wr.bind_mw.bind_info.addr = reinterpret_cast<uintptr_t>(start);
+	wr.bind_mw.bind_info.length = length;
+	wr.bind_mw.bind_info.mw_access_flags =
+		IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+	if (!complete(&wr))
+		throw Failure("cannot bind a memory window");
+	return wr.bind_mw.rkey;
+}
+
+std::optional<Arrival> Link::receive(int ms)
+{
+	const long end = now() + ms;
+
+	for (;;) {
+		/* What came before the end of a connection counts. */
+		const bool last = gone_ || now() > end;
+
+		progress();
+		if (!arrived_.empty()) {
+			Arrival a = std::move(arrived_.front());
+
+			arrived_.pop_front();
+			return a;
+		}
+		if (last)
+			return {};
+		usleep(100);
+	}
+}
+
+bool Link::closed(int ms)
+{
+	const long end = now() + ms;
+
+	while (progress(), !gone_ && now() < end)
+		usleep(500);
+	return gone_;
+}
+
+void Link::disconnect()
+{
+	if (!id_ || !id_->qp)
+		return;
+	rdma_disconnect(id_);
+	gone_ = true;
+}
+
+Listener::Listener(const char *address, u16 port)
+	: channel_(rdma_create_event_channel())
+{
+	sockaddr_in sin = socket_address(address, port);
+
+	if (!channel_ || rdma_create_id(channel_, &id_, nullptr, RDMA_PS_TCP))
+		fail("rdma_create_id");
+	if (rdma_bind_addr(id_, reinterpret_cast<sockaddr *>(&sin)))
+		fail("rdma_bind_addr");
+	if (rdma_listen(id_, 8))
+		fail("rdma_listen");
+}
+
+Listener::~Listener()
+{
+	rdma_destroy_id(id_);
+	rdma_destroy_event_channel(channel_);
+}
+
+std::unique_ptr<Link> Listener::accept(int ms)
+{
+	const long end = now() + ms;
+
+	do {
+		const int left = static_cast<int>(end - now());
+		rdma_cm_event *event =
+			next_event(channel_, left > 0 ? left : 0);
+
+		if (!event)
+			return nullptr;
+		const rdma_cm_event_type type = event->event;
+		rdma_cm_id *id = event->id;
+		rdma_ack_cm_event(event);
+		if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+			return std::make_unique<Link>(id);
+	} while (now() < end);
+	return nullptr;
+}
+
+Region::Region(Link &link, u32 length, Access access, bool window)
+	: memory_(length + 2 * kGuard, kPattern)
+	, length_(length)
+{
+	int flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND;
+
+	flags |= access == Access::Read ? IBV_ACCESS_REMOTE_READ :
+					  IBV_ACCESS_REMOTE_WRITE;
+	/* The guards are reachable too: only who keeps the rules spares them. */
+	mr_ = ibv_reg_mr(link.pd(), memory_.data(), memory_.size(), flags);
+	if (!mr_)
+		fail("ibv_reg_mr");
+	handle_ = mr_->rkey;
+	if (!window)
+		return;
+	mw_ = ibv_alloc_mw(link.pd(), IBV_MW_TYPE_2);
+	if (!mw_)
+		fail("ibv_alloc_mw");
+	handle_ = link.bind(mw_, mr_, memory_.data(),
+			    static_cast<u32>(memory_.size()));
+}
+
+Region::Region(Link &link, const Octets &content, bool window)
+	: Region(link, static_cast<u32>(content.size()), Access::Read, window)
+{
+	std::copy(content.begin(), content.end(), memory_.begin() + kGuard);
+}
+
+Region::~Region()
+{
+	if (mw_)
+		ibv_dealloc_mw(mw_);
+	ibv_dereg_mr(mr_);
+}
+
+Words Region::segment(u32 offset, u32 length) const
+{
+	const u64 start =
+		reinterpret_cast<uintptr_t>(memory_.data()) + kGuard + offset;
+
+	return { handle_, length, static_cast<u32>(start >> 32),
+		 static_cast<u32>(start) };
+}
+
+Octets Region::content(u32 offset, u32 length) const
+{
+	const auto start = memory_.begin() + kGuard + offset;
+
+	return Octets(start, start + length);
+}
+
+bool Region::untouched_from(u32 written) const
+{
+	for (u32 i = 0; i < memory_.size(); i++)
+		if ((i < kGuard || i >= kGuard + written) &&
+		    memory_[i] != kPattern)
+			return false;
+	return true;
+}
+
+} // namespace peer

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls in several messages (section 6.6.2): what our server takes, what it
+ * refuses, and that only the message that is at fault is lost.
+ */
+#include "peer.h"
+
+#include <gtest/gtest.h>
+
+using namespace peer;
+
+static const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
+
+/* A NULL call, to be sent in parts. */
+class Parts {
+public:
+	explicit Parts(Peer &p)
+		: peer_(p)
+		, xid_(p.new_xid())
+		, call_(null_call(xid_))
+	{
+	}
+	[[nodiscard]] u32 xid() const
+	{
+		return xid_;
+	}
+	[[nodiscard]] u32 left() const
+	{
+		return static_cast<u32>(4 * call_.size()) - sent_;
+	}
+	/* The next part, with what it says is left after it. */
+	void middle(u32 octets, u32 remaining, u32 xid)
+	{
+		peer_.send(unit::middle(RPCRDMA2_CALL_MIDDLE, xid, remaining,
+					unit::slice(call_, sent_, octets)));
+		sent_ += octets;
+	}
+	void middle(u32 octets)
+	{
+		middle(octets, left() - octets, xid_);
+	}
+	/* All that is left, or less. */
+	void last(u32 octets)
+	{
+		peer_.send(unit::call_inline(
+			xid_, unit::slice(call_, sent_, octets)));
+		sent_ += octets;
+	}
+	void last()
+	{
+		last(left());
+	}
+	void answered()
+	{
+		EXPECT_TRUE(is_null_reply(peer_.reply(xid_)));
+	}
+	void refused()
+	{
+		peer_.expect_error(xid_, kInvalCont);
+	}
+
+private:
+	Peer &peer_;
+	u32 xid_;
+	Words call_;
+	u32 sent_ = 0;
+};
+
+TEST(server_continued, parts_of_any_size)
+{
+	Peer p = Peer::open();
+
+	for (u32 size : { 4, 8, 12, 36 }) {
+		Parts call(p);
+
+		while (call.left() > size)
+			call.middle(size);
+		call.last();
+		call.answered();
+	}
+	p.expect_works();
+}
+
+TEST(server_continued, control_messages_may_come_between)
+{
+	Peer p = Peer::open();
+	Parts call(p);
+
+	call.middle(12);
+	p.send_grant();
+	call.middle(8);
+	p.send(unit::prefix(p.new_xid(), RPCRDMA2_ERROR) +
+	       Words{ RPCRDMA2_ERR_BAD_XDR });
+	p.send(unit::prefix(p.new_xid(), RPCRDMA2_ERROR) + Words{ 0x7777 });
+	call.last();
+	call.answered();
+	p.expect_works();
+}
+
+TEST(server_continued, a_reply_may_come_between)
+{
+	Peer p = Peer::open();
+	Parts call(p);
+	const u32 xid = p.new_xid();
+
+	call.middle(12);
+	p.send(unit::middle(RPCRDMA2_REPLY_MIDDLE, xid, 16, { xid, 1 }));
+	call.middle(8);
+	p.send(unit::reply_inline(xid, { 0, 0, 0, 0 }));
+	call.last();
+	call.answered();
+	p.expect_works();
+}
+
+TEST(server_continued, another_xid_is_refused_and_the_first_goes_on)
+{
+	Peer p = Peer::open();
+	Parts call(p), other(p);
+
+	call.middle(12);
+	other.middle(12);
+	other.refused();
+	/* The rest of what was refused is not answered again. */
+	other.middle(8);
+	other.last();
+	p.expect_silence();
+	call.last();
+	call.answered();
+	p.expect_works();
+}
+
+TEST(server_continued, a_whole_call_between_is_refused)
+{
+	Peer p = Peer::open();
+	Parts call(p), other(p);
+
+	call.middle(12);
+	other.last();
+	other.refused();
+	call.last();
+	call.answered();
+	p.expect_works();
+}
+
+TEST(server_continued, an_external_call_between_is_refused)
+{
+	Peer p = Peer::open();
+	Parts call(p);
+	const u32 xid = p.new_xid();
+
+	call.middle(12);
+	p.send(call_external(xid, { { 0xa1, 40, 0, 0x1000 } }));
+	p.expect_error(xid, kInvalCont);
+	call.last();
+	call.answered();
+	p.expect_works();
+}
+
+/* @break_it sends the part that is wrong. */
+static void broken(const std::function<void(Parts &)> &break_it)
+{
+	Peer p = Peer::open();
+	Parts call(p);
+
+	call.middle(12);
+	break_it(call);
+	call.refused();
+	/* The message is void: the rest is dropped, once. */
+	if (call.left()) {
+		call.middle(4);
+		call.last();
+	}
+	p.expect_silence();
+	p.expect_works();
+}
+
+TEST(server_continued, remaining_does_not_fall)
+{
+	broken([](Parts &call) { call.middle(8, call.left(), call.xid()); });
+}
+
+TEST(server_continued, remaining_falls_by_too_much)
+{
+	broken([](Parts &call) {
+		call.middle(8, call.left() - 12, call.xid());
+	});
+}
+
+TEST(server_continued, remaining_is_zero)
+{
+	broken([](Parts &call) { call.middle(8, 0, call.xid()); });
+}
+
+TEST(server_continued, remaining_is_no_whole_words)
+{
+	broken([](Parts &call) {
+		call.middle(8, call.left() - 9, call.xid());
+	});
+}
+
+TEST(server_continued, ends_too_soon)
+{
+	Peer p = Peer::open();
+	Parts call(p);
+
+	call.middle(12);
+	call.last(8);
+	call.refused();
+	p.expect_works();
+}
+
+TEST(server_continued, ends_too_late)
+{
+	Peer p = Peer::open();
+	Parts call(p);
+
+	call.middle(12);
+	call.middle(24);
+	p.send(unit::call_inline(call.xid(), { 0, 0, 0 }));
+	call.refused();
+	p.expect_works();
+}
+
+TEST(server_continued, total_is_bounded_at_the_first_part)
+{
+	Peer p = Peer::open();
+
+	for (u32 remaining : { 0xfffffffcu, 0x80000000u, 64u << 20 }) {
+		Parts call(p);
+
+		call.middle(12, remaining, call.xid());
+		call.refused();
+	}
+	p.expect_works();
+}
+
+TEST(server_continued, parts_of_one_message_may_be_abandoned_by_the_end)
+{
+	for (u32 i = 0; i < 4; i++) {
+		Peer p = Peer::open();
+		Parts call(p);
+
+		call.middle(12, 200000, call.xid());
+		call.middle(16, 200000 - 16, call.xid());
+	}
+	Peer::open().expect_works();
+}
+
+TEST(server_continued, read_list_is_checked_against_the_whole)
+{
+	Peer p = Peer::open();
+	Parts call(p);
+	const Words segment = { 0xb1, 4, 0, 0x1000 };
+
+	call.middle(12);
+	p.send(call_header(call.xid(), Lists().read(44, segment)) +
+	       unit::slice(null_call(call.xid()), 12, 28));
+	p.expect_error(call.xid(), { RPCRDMA2_ERR_BAD_XDR });
+	p.expect_works();
+}

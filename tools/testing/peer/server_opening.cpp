@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The first messages (section 4.3, D5), versions (7.1) and transport properties
+ * (section 5), as our server takes them.
+ */
+#include "nfs.h"
+#include "peer.h"
+
+#include <gtest/gtest.h>
+
+using namespace peer;
+
+static const Words kBadPropval = { RPCRDMA2_ERR_BAD_PROPVAL };
+static const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
+
+/* The versions that the server says it speaks, and one of which it says so. */
+static const Words kVersions = { RPCRDMA2_ERR_VERS, 2, 2 };
+static constexpr u32 kVersionsNotSpoken[] = { 0, 1, 3, 0xffffffff };
+
+TEST(server_version, another_one_first)
+{
+	for (u32 vers : kVersionsNotSpoken) {
+		Peer p = Peer::connect();
+		const u32 xid = p.new_xid();
+
+		/* Version 1's RDMA_MSG, or whatever it is in later ones. */
+		ASSERT_TRUE(p.send_as_is(unit::octets(
+			Words{ xid, vers, 32, 0, 0, 0, 0 } + null_call(xid))));
+		p.expect_error(xid, kVersions, vers);
+	}
+}
+
+TEST(server_version, two_after_another_one)
+{
+	Peer p = Peer::connect();
+
+	ASSERT_TRUE(p.send_as_is(unit::octets(
+		unit::connprop(p.new_xid(), { 0 }, RPCRDMA2_CONNPROP_FINAL))));
+	p.take_properties(p.next());
+	p.expect_works();
+
+	Peer q = Peer::connect();
+	const u32 xid = q.new_xid();
+	ASSERT_TRUE(q.send_as_is(unit::octets(Words{ xid, 3, 32, 0, 0, 0, 0 } +
+					      null_call(xid))));
+	q.expect_error(xid, kVersions, 3);
+	q.send_as_is(unit::octets(unit::connprop(q.new_xid())));
+	q.take_properties(q.next());
+	q.expect_works();
+}
+
+TEST(server_version, an_error_of_another_one_is_not_answered)
+{
+	Peer p = Peer::connect();
+
+	ASSERT_TRUE(
+		p.send_as_is(unit::octets({ p.new_xid(), 1, 32, 4, 1, 1, 1 })));
+	p.expect_silence();
+}
+
+TEST(server_version, mismatch_later)
+{
+	Peer p = Peer::open();
+
+	for (u32 vers : { 0u, 1u, 3u, 0xffffffffu }) {
+		const u32 xid = p.new_xid();
+		Words call = unit::call_inline(xid, null_call(xid));
+
+		call[1] = vers;
+		p.send(call);
+		p.expect_error(xid, { RPCRDMA2_ERR_VERS_MISMATCH }, vers);
+	}
+	p.expect_works();
+}
+
+static Words numeric(u32 which, u32 value)
+{
+	return { which, 4, value };
+}
+
+TEST(server_properties, all_six)
+{
+	const Words secret = { 6, 12, 8, 0x61626364, 0x65666768 };
+	Peer p = Peer::open(Words{ 6 } + numeric(1, 8192) + numeric(2, 8192) +
+			    numeric(3, 65536) + numeric(4, 4) + numeric(5, 0) +
+			    secret);
+
+	p.expect_works();
+	/* What the server has to say makes sense. */
+	EXPECT_GE(p.property(1), 1024u);
+	EXPECT_GE(p.property(2), 1024u);
+	EXPECT_GE(p.property(3), 65536u);
+	EXPECT_GE(p.property(4), 1u);
+	EXPECT_LE(p.property(5), 3u);
+}
+
+TEST(server_properties, unknown_ones_are_skipped)
+{
+	Peer p = Peer::open(Words{ 3, 0x7777, 5, 0x61626364, 0x65000000,
+				   0xffffff02, 0, 0xffffffff, 4, 1 });
+
+	p.expect_works();
+}
+
+TEST(server_properties, no_octets_mean_the_default)
+{
+	Peer p = Peer::open(Words{ 2 } + numeric(2, 1024) + Words{ 2, 0 });
+	Nfs nfs(p);
+
+	p.expect_works();
+	const Rpc r = nfs.call(nfs.read("data", 0, 20000));
+	EXPECT_LE(r.largest, 4096u);
+	EXPECT_GT(r.largest, 1024u);
+}
+
+static void bad_value(const Words &set)
+{
+	Peer p = Peer::connect();
+	const u32 xid = p.new_xid();
+
+	p.send(unit::connprop(xid, set));
+	p.expect_error(xid, kBadPropval);
+	/* That was no property set; another one may follow. */
+	p.send(unit::connprop(p.new_xid()));
+	p.take_properties(p.next());
+	p.expect_works();
+}
+
+TEST(server_properties, numbers_of_another_size)
+{
+	for (u32 which = 1; which <= 5; which++) {
+		bad_value({ 1, which, 8, 0, 8192 });
+		bad_value({ 1, which, 3, 0 });
+	}
+}
+
+TEST(server_properties, longer_than_the_message)
+{
+	bad_value({ 1, 2, 0xffffffff, 8192 });
+	bad_value({ 1, 0x7777, 8, 8192 });
+	bad_value({ 1, 6, 8, 8, 0 });
+}
+
+TEST(server_properties, values_that_cannot_work)
+{
+	bad_value(Words{ 1 } + numeric(1, 0));
+	bad_value(Words{ 1 } + numeric(2, 1023));
+	bad_value(Words{ 1 } + numeric(3, 0));
+	bad_value(Words{ 1 } + numeric(5, 4));
+}
+
+TEST(server_properties, set_cut_short)
+{
+	for (const Words &set : { Words{}, Words{ 1 }, Words{ 1, 2 },
+				  Words{ 2, 2, 4, 8192 }, Words{ 0xffffffff },
+				  /* and one too long */
+				  Words{ 0, 0 } }) {
+		Peer p = Peer::connect();
+		const u32 xid = p.new_xid();
+
+		p.send(unit::prefix(xid, RPCRDMA2_CONNPROP_FINAL) + set);
+		p.expect_error(xid, { RPCRDMA2_ERR_BAD_XDR });
+		p.send(unit::connprop(p.new_xid()));
+		p.take_properties(p.next());
+		p.expect_works();
+	}
+}
+
+TEST(server_properties, in_several_messages)
+{
+	Peer p = Peer::connect();
+	Nfs nfs(p);
+
+	p.send(unit::connprop(p.new_xid(), unit::property(2, 1024),
+			      RPCRDMA2_CONNPROP_MIDDLE));
+	p.take_properties(p.next());
+	p.send(unit::connprop(p.new_xid(), { 0 }, RPCRDMA2_CONNPROP_MIDDLE));
+	p.send(unit::connprop(p.new_xid()));
+	p.expect_silence();
+	p.expect_works();
+	EXPECT_LE(nfs.call(nfs.read("data", 0, 20000)).largest, 1024u);
+}
+
+TEST(server_properties, no_call_between_them)
+{
+	Peer p = Peer::connect();
+	const u32 xid = p.new_xid();
+
+	p.send(unit::connprop(p.new_xid(), { 0 }, RPCRDMA2_CONNPROP_MIDDLE));
+	p.take_properties(p.next());
+	p.send(unit::call_inline(xid, null_call(xid)));
+	p.expect_error(xid, kInvalCont);
+	p.send(unit::connprop(p.new_xid()));
+	p.expect_works();
+}
+
+TEST(server_properties, none_after_the_final_ones)
+{
+	Peer p = Peer::open();
+
+	for (u32 htype :
+	     { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL }) {
+		const u32 xid = p.new_xid();
+
+		p.send(unit::connprop(xid, { 0 }, htype));
+		p.expect_error(xid, kInvalCont);
+	}
+	p.expect_works();
+}
+
+/* Its own properties come first, and the defaults hold for the peer. */
+TEST(server_opening, a_call_first)
+{
+	Peer p = Peer::connect();
+	Nfs nfs(p);
+	const u32 xid = p.new_xid();
+
+	p.send(unit::call_inline(xid, null_call(xid)));
+	p.take_properties(p.next());
+	EXPECT_TRUE(is_null_reply(p.reply(xid)));
+	p.expect_works();
+	EXPECT_LE(nfs.call(nfs.read("data", 0, 20000)).largest, 4096u);
+}
+
+TEST(server_opening, a_grant_first)
+{
+	Peer p = Peer::connect();
+
+	p.send_grant();
+	p.take_properties(p.next());
+	p.expect_works();
+}
+
+TEST(server_opening, rubbish_first)
+{
+	Peer p = Peer::connect();
+	const u32 xid = p.new_xid();
+
+	p.send(unit::prefix(xid, 0x7777));
+	p.expect_error(xid, { RPCRDMA2_ERR_INVAL_HTYPE });
+	p.send(unit::connprop(p.new_xid()));
+	p.take_properties(p.next());
+	p.expect_works();
+}
+
+TEST(server_opening, nothing_at_all)
+{
+	Peer silent = Peer::connect();
+
+	Peer::open().expect_works();
+	silent.expect_silence();
+}
+
+/* Reply size, Maximum Segment Size and Count of the smallest kind. */
+TEST(server_properties, the_smallest_receives)
+{
+	Peer p = Peer::open(Words{ 3 } + numeric(2, 1024) + numeric(3, 1) +
+			    numeric(4, 0));
+	Nfs nfs(p);
+
+	p.expect_works();
+	const Rpc r = nfs.call(nfs.read("data", 0, 20000));
+	EXPECT_LE(r.largest, 1024u);
+	EXPECT_GE(r.pieces, 20u);
+	EXPECT_TRUE(Nfs::read_result(r) == nfs.data(0, 20000));
+	p.expect_works();
+}

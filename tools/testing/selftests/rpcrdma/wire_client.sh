@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves what our client makes of every message that a server can send, and of
+# servers that are sparing with credits or fall silent: a program
+# (tools/testing/peer) is the server, of one file, and mounts from itself. FILTER
+# picks tests of that program, as gtest understands it.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --env FILTER="${FILTER-}"
+
+alone() {
+	if ! { rdma_up rxe && pipefs_up && modprobe -a nfs nfsv3 rpcrdma; }; then
+		bail "no client"
+	fi
+	peer_tests "${FILTER:-client_*}"
+	check "nothing left" within 30 nothing_left
+	sed 's/^/# /' /sys/kernel/debug/rpcrdma/totals
+	check "remove the module" within 10 rmmod rpcrdma
+	finish
+}
+
+"$GUEST_ROLE"

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves what our server makes of every message that a client can send: a program
+# (tools/testing/peer) speaks version 2 to it octet by octet, right and wrong.
+# FILTER picks tests of that program, as gtest understands it.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --env FILTER="${FILTER-}"
+
+alone() {
+	if ! { rdma_up rxe && largest_blocks && server_up 4; }; then
+		bail "no server"
+	fi
+	# No client has anything to reclaim, and I/O without OPEN waits for the end.
+	echo Y > /proc/fs/nfsd/v4_end_grace
+	peer_tests "${FILTER:-server_*}"
+	check "nothing left" within 30 nothing_left
+	sed 's/^/# /' /sys/kernel/debug/rpcrdma/totals
+	check "stop the server" server_down
+	check "remove the module" within 10 rmmod rpcrdma
+	finish
+}
+
+"$GUEST_ROLE"
