@@ -32,6 +32,7 @@ static int core_init(struct kunit *test)
 		.max_write_chunks = RPCRDMA_MAX_CHUNKS,
 		.first_xid = 0x1234,
 		.ddp_threshold = 16384,
+		.special_threshold = 1 << 18,
 		.local = {
 			.send_size = BUF_SIZE,
 			.recv_size = BUF_SIZE,
@@ -155,9 +156,47 @@ static void core_refuses_garbage(struct kunit *test)
 	KUNIT_EXPECT_LE(test, i, (u32)RPCRDMA_MAX_ERRORS);
 }
 
+static void core_carries_a_special_call(struct kunit *test)
+{
+	struct core_pair *p = test->priv;
+	struct rpcrdma_call_shape shape = {
+		.length = 1 << 19,
+		.reply_max = 4096,
+		.reply_expected = true,
+	};
+	struct rpcrdma_message msg = {
+		.xid = 0xabcdef01,
+		.dir = RPCRDMA_CALL,
+		.external = true,
+	};
+	struct rpcrdma_call_plan plan;
+	struct rpcrdma_chunks *c;
+
+	c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	core_open(test, p);
+	rpcrdma_plan_call(&p->client.session, &shape, &plan);
+	KUNIT_ASSERT_TRUE(test, plan.call_chunk);
+
+	c->n_call = 1;
+	c->call[0].handle = 0x77;
+	c->call[0].length = plan.stream_length;
+	msg.length = plan.stream_length;
+	msg.inv_handle = 0x77;
+	msg.chunks = c;
+	KUNIT_ASSERT_EQ(test, core_step(test, &p->client, &p->server, &msg,
+					NULL), (u32)RPCRDMA_TX_MESSAGE);
+	KUNIT_EXPECT_EQ(test, msg.sent, msg.length);
+	KUNIT_ASSERT_EQ(test, p->server.rx.action, (u32)RPCRDMA_RX_PAYLOAD);
+	KUNIT_EXPECT_TRUE(test, p->server.rx.external);
+	KUNIT_EXPECT_EQ(test, p->server.rx.stream_length, msg.length);
+	KUNIT_EXPECT_EQ(test, p->server.rx.chunks.call[0].handle, 0x77U);
+}
+
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(core_negotiates),
 	KUNIT_CASE(core_carries_a_continued_call),
+	KUNIT_CASE(core_carries_a_special_call),
 	KUNIT_CASE(core_refuses_garbage),
 	{ }
 };

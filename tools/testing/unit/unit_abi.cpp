@@ -167,6 +167,73 @@ TEST(abi, plan__both_ways)
 	EXPECT_EQ(to, 9100u);
 }
 
+TEST(abi, session__window_and_retry)
+{
+	Peer client(RPCRDMA_ROLE_CLIENT);
+	Peer server(RPCRDMA_ROLE_SERVER);
+	rpcrdma_call_plan plan = {};
+	u32 avoid = 0;
+
+	ASSERT_EQ(client.next(), u32{ RPCRDMA_TX_CONTROL });
+	server.receive(client);
+	ASSERT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+	client.receive(server);
+	EXPECT_TRUE(rpcrdma_session_set_window(&server.s, 200));
+	ASSERT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+	client.receive(server);
+	EXPECT_FALSE(rpcrdma_session_set_window(&server.s, 100));
+	EXPECT_FALSE(rpcrdma_session_retire(&server.s));
+
+	plan.read_chunk = true;
+	ASSERT_TRUE(rpcrdma_session_refuse(&server.s, 7,
+					   RPCRDMA2_ERR_READ_CHUNKS, 0, 0));
+	ASSERT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+	client.receive(server);
+	EXPECT_EQ(rpcrdma_plan_retry(&plan, &client.rx, &avoid), 0);
+	EXPECT_EQ(avoid, u32{ RPCRDMA_AVOID_READ_CHUNK });
+	EXPECT_EQ(rpcrdma_plan_retry(&plan, &client.rx, &avoid), -EIO);
+}
+
+TEST(abi, replied__and_the_first_words)
+{
+	const Octets stream = octets({ 7, RPCRDMA_REPLY, 5 });
+	rpcrdma_chunks call = {};
+	rpcrdma_reply_plan plan;
+	Peer server(RPCRDMA_ROLE_SERVER);
+	u32 n;
+
+	call.has_reply = true;
+	call.reply = { 1, 0 };
+	call.n_write_segs = 1;
+	call.write_segs[0] = { 6, 9000, 0 };
+	rpcrdma_plan_reply(&server.s, &call, 8000, nullptr, 0, &plan);
+	EXPECT_TRUE(plan.external);
+	EXPECT_TRUE(rpcrdma_replied(&call, &plan.chunks, &n));
+	EXPECT_EQ(n, 8000u);
+
+	const auto belongs = [&](u32 len, u32 xid, u32 dir) {
+		const Exact copy(Octets(stream.begin(), stream.begin() + len));
+
+		return rpcrdma_first_words(copy.bytes().data(), len, xid, dir);
+	};
+	EXPECT_TRUE(belongs(12, 7, RPCRDMA_REPLY));
+	EXPECT_TRUE(belongs(8, 7, RPCRDMA_REPLY));
+	EXPECT_TRUE(belongs(4, 7, RPCRDMA_CALL)) << "as many as there are";
+	EXPECT_FALSE(belongs(12, 8, RPCRDMA_REPLY));
+	EXPECT_FALSE(belongs(12, 7, RPCRDMA_CALL));
+	EXPECT_FALSE(belongs(3, 7, RPCRDMA_REPLY));
+}
+
+TEST(abi, failed__note_and_ask)
+{
+	rpcrdma_failed_calls t = {};
+
+	rpcrdma_failed_note(&t, 5, 7, 100);
+	EXPECT_TRUE(rpcrdma_failed_known(&t, 5, 7, 100));
+	EXPECT_FALSE(
+		rpcrdma_failed_known(&t, 5, 7, 100 + RPCRDMA_FAILED_SECONDS));
+}
+
 TEST(abi, mr_table__one_life)
 {
 	rpcrdma_mr_slot slots[2];

@@ -170,6 +170,101 @@ TEST(credits, overrun__the_first_message_is_free_even_of_a_window_of_zero)
 	EXPECT_TRUE(c.overrun(false));
 }
 
+TEST(credits, set_window__growth_takes_effect_at_once_D15)
+{
+	Credits c(4);
+
+	c.sent();
+	c.received();
+	EXPECT_TRUE(c.release(1));
+	EXPECT_FALSE(c.grant_due());
+	c.set_window(64);
+	EXPECT_EQ(c.window(), 64u);
+	EXPECT_EQ(c.credit(), 65u);
+	EXPECT_TRUE(c.grant_due()) << "three left of 64";
+	EXPECT_FALSE(c.retire());
+	c.sent();
+	EXPECT_FALSE(c.grant_due());
+}
+
+TEST(credits, set_window__shrinks_as_receives_complete_D15)
+{
+	for (u32 start : { 0u, UINT32_MAX - 5, 0x7ffffffau }) {
+		Credits c(10, start);
+
+		c.sent();
+		c.set_window(4);
+		EXPECT_EQ(c.window(), 10u) << "it was offered";
+		EXPECT_EQ(c.credit(), start + 10);
+		EXPECT_FALSE(c.retire()) << "none has completed";
+		for (u32 i = 0; i < 6; i++) {
+			c.received();
+			EXPECT_FALSE(c.overrun(false));
+			ASSERT_TRUE(c.retire());
+			EXPECT_EQ(c.credit(), start + 10) << "never less";
+			EXPECT_EQ(c.in_use(), 0u);
+		}
+		EXPECT_EQ(c.window(), 4u);
+		/* All of what was offered may still come. */
+		for (u32 i = 0; i < 4; i++) {
+			c.received();
+			EXPECT_FALSE(c.overrun(false));
+			EXPECT_FALSE(c.retire());
+			EXPECT_EQ(c.grant_due(), i > 1)
+				<< "half of the new window";
+			EXPECT_TRUE(c.release(1));
+		}
+		EXPECT_EQ(c.credit(), start + 14);
+		c.received();
+		EXPECT_TRUE(c.overrun(false));
+		EXPECT_FALSE(c.overrun(true));
+	}
+}
+
+TEST(credits, set_window__several_changes_in_a_row_D15)
+{
+	Credits c(10);
+
+	c.sent();
+	c.set_window(4);
+	c.received();
+	EXPECT_TRUE(c.retire());
+	EXPECT_EQ(c.window(), 9u);
+	c.set_window(8); /* more than four, less than what there is */
+	c.received();
+	EXPECT_TRUE(c.retire());
+	EXPECT_EQ(c.window(), 8u);
+	c.received();
+	EXPECT_FALSE(c.retire());
+	EXPECT_TRUE(c.release(1));
+	c.set_window(3);
+	c.set_window(12);
+	EXPECT_EQ(c.window(), 12u);
+	c.received();
+	EXPECT_FALSE(c.retire());
+	EXPECT_TRUE(c.release(1));
+	EXPECT_EQ(c.credit(), 12u + 4) << "four are back, or retired";
+	c.set_window(12);
+	EXPECT_EQ(c.credit(), 12u + 4) << "four are back, or retired";
+}
+
+TEST(credits, granted__the_most_at_one_time)
+{
+	Credits c(4);
+
+	EXPECT_EQ(c.granted(), 1u);
+	c.limit(8);
+	for (int i = 0; i < 6; i++)
+		c.sent();
+	c.limit(10);
+	EXPECT_EQ(c.granted(), 8u);
+	c.limit(20);
+	EXPECT_EQ(c.granted(), 14u);
+	/* A peer that takes credits back has a smaller window now. */
+	c.limit(9);
+	EXPECT_EQ(c.granted(), 3u);
+}
+
 TEST(credits, release__no_more_than_was_received)
 {
 	Credits c(4);
@@ -264,6 +359,18 @@ public:
 		released_ += n;
 		return true;
 	}
+	[[nodiscard]] bool retire()
+	{
+		return false;
+	}
+	[[nodiscard]] u32 window() const
+	{
+		return window_;
+	}
+	void set_window(u32 window)
+	{
+		window_ = window;
+	}
 
 private:
 	u32 window_;
@@ -322,6 +429,18 @@ public:
 	{
 		return credits_.release(n);
 	}
+	[[nodiscard]] bool retire()
+	{
+		return credits_.retire();
+	}
+	[[nodiscard]] u32 window() const
+	{
+		return credits_.window();
+	}
+	void set_window(u32 window)
+	{
+		credits_.set_window(window);
+	}
 
 private:
 	Credits credits_;
@@ -337,7 +456,7 @@ struct Flying {
 /*
  * Two peers and two FIFO channels. One step is: a peer posts a message it has,
  * or a GRANT that is due; the first message of a channel arrives; a peer gives
- * one Receive back. A peer gives Receives back in any order with everything
+ * one Receive back; a peer changes its window, if it is to. A peer gives Receives back in any order with everything
  * else, so "held by a slow upper layer" is among the schedules.
  */
 template <typename Tracker> struct Model {
@@ -347,13 +466,24 @@ template <typename Tracker> struct Model {
 		u32 posted; /* Receives on the queue */
 		u32 held;
 		std::deque<Flying> inbound;
+		std::vector<u32> windows; /* to be offered in turn */
 	};
 
 	Side side[2];
 
 	Model(u32 window0, u32 window1, u32 todo0, u32 todo1, u32 start)
-		: side{ { Tracker(window0, start), todo0, window0 + 1, 0, {} },
-			{ Tracker(window1, start), todo1, window1 + 1, 0, {} } }
+		: side{ { Tracker(window0, start),
+			  todo0,
+			  window0 + 1,
+			  0,
+			  {},
+			  {} },
+			{ Tracker(window1, start),
+			  todo1,
+			  window1 + 1,
+			  0,
+			  {},
+			  {} } }
 	{
 	}
 
@@ -369,6 +499,7 @@ template <typename Tracker> struct Model {
 			std::memcpy(raw, &s.credits, sizeof(raw));
 			k.insert(k.end(), std::begin(raw), std::end(raw));
 			k.insert(k.end(), { s.todo, s.posted, s.held,
+					    u32(s.windows.size()),
 					    u32(s.inbound.size()) });
 			for (const Flying &f : s.inbound)
 				k.push_back(f.credit * 2 + f.grant);
@@ -382,6 +513,26 @@ template <typename Tracker> struct Model {
 
 		side[1 - from].inbound.push_back({ s.credits.credit(), grant });
 		s.credits.sent();
+	}
+
+	/* A Receive that has completed is free: post it again, or not. */
+	static void give_back(Side &s)
+	{
+		if (s.credits.retire())
+			return;
+		s.posted++;
+		EXPECT_TRUE(s.credits.release(1));
+	}
+
+	void resize(int i)
+	{
+		Side &s = side[i];
+		const u32 window = s.windows.front();
+
+		s.windows.erase(s.windows.begin());
+		if (window > s.credits.window())
+			s.posted += window - s.credits.window();
+		s.credits.set_window(window);
 	}
 
 	[[nodiscard]] bool finished() const
@@ -453,12 +604,10 @@ Outcome search(const Model<Tracker> &start, size_t max_states,
 				if (r.credits.overrun(f.grant))
 					out.overrun = true;
 				r.credits.limit(f.credit);
-				if (hold_receives) {
+				if (hold_receives)
 					r.held++;
-				} else {
-					r.posted++;
-					EXPECT_TRUE(r.credits.release(1));
-				}
+				else
+					n.give_back(r);
 				if (out.overrun) {
 					out.states = seen.size();
 					return out;
@@ -470,8 +619,14 @@ Outcome search(const Model<Tracker> &start, size_t max_states,
 				Model<Tracker> n = m;
 
 				n.side[i].held--;
-				n.side[i].posted++;
-				EXPECT_TRUE(n.side[i].credits.release(1));
+				n.give_back(n.side[i]);
+				reach(n);
+				stuck = false;
+			}
+			if (!s.windows.empty()) {
+				Model<Tracker> n = m;
+
+				n.resize(i);
 				reach(n);
 				stuck = false;
 			}
@@ -539,6 +694,36 @@ TEST(credits_search, both_ways__across_the_wrap)
 	expect_sound(3, 3, 6, 6, false, UINT32_MAX - 2);
 	expect_sound(4, 3, 0, 10, true, UINT32_MAX - 4);
 	expect_sound(3, 3, 6, 6, false, 0x7ffffffd);
+}
+
+TEST(credits_search, windows__change_at_any_moment_D15)
+{
+	static const struct {
+		u32 window0, window1, todo0, todo1;
+		std::vector<u32> windows0, windows1;
+		bool held;
+		u32 start;
+	} rows[] = {
+		{ 6, 3, 0, 9, { 3 }, {}, false, 0 },
+		{ 6, 3, 0, 9, { 3, 5 }, {}, false, UINT32_MAX - 6 },
+		{ 3, 3, 2, 5, { 5, 3 }, {}, false, 0x7ffffffc },
+		{ 3, 5, 2, 3, { 4 }, { 3 }, false, 0 },
+		{ 5, 3, 0, 5, { 3 }, {}, true, UINT32_MAX - 4 },
+		{ 3, 3, 0, 4, { 5, 3 }, {}, true, 0 },
+	};
+
+	for (const auto &row : rows) {
+		Model<Credits> start(row.window0, row.window1, row.todo0,
+				     row.todo1, row.start);
+
+		start.side[0].windows = row.windows0;
+		start.side[1].windows = row.windows1;
+		const Outcome o = search(start, 300000, row.held);
+		EXPECT_FALSE(o.overrun);
+		EXPECT_FALSE(o.deadlock);
+		EXPECT_TRUE(o.bounded) << row.windows0.size();
+		EXPECT_GT(o.states, 100u);
+	}
 }
 
 TEST(credits_search, tiny_peer__does_not_make_this_side_loop_D3)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Two sessions, two FIFO pipes and exactly as many Receives as the protocol
- * asks for. A seed decides the sizes, the windows and who does what next.
+ * asks for. A seed decides the sizes, the windows and when they change, what goes
+ * by Special Format, who keeps a credit in reserve and who does what next.
  *
  * Each side sends only after it was told to (a new message, rx.kick, or release
  * returning true) and until there is nothing to send, so that a wakeup that the
@@ -38,6 +39,8 @@ public:
 		for (int i = 0; i < 2; i++)
 			for (u32 n = random_() % 30; n; n--)
 				enqueue(i);
+		for (Side &s : side_)
+			s.resizes = random_() % 2 ? random_() % 6 : 0;
 	}
 
 	void run()
@@ -53,6 +56,8 @@ public:
 					can.push_back(2 + i);
 				if (side_[i].held)
 					can.push_back(4 + i);
+				if (side_[i].resizes)
+					can.push_back(6 + i);
 			}
 			if (can.empty())
 				break;
@@ -63,8 +68,10 @@ public:
 				send(i);
 			else if (what < 4)
 				deliver(i);
-			else
+			else if (what < 6)
 				release(i, 1 + random_() % side_[i].held);
+			else
+				resize(i);
 			if (::testing::Test::HasFatalFailure())
 				return;
 		}
@@ -72,11 +79,16 @@ public:
 			ASSERT_TRUE(s.queue.empty()) << "deadlock";
 			ASSERT_TRUE(s.expected.empty()) << "lost";
 			ASSERT_TRUE(s.session.ready());
+			struct rpcrdma_session_info info;
+			s.session.info(info);
+			ASSERT_EQ(s.posted, info.window + 1);
 		}
 	}
 
 	u32 grants = 0;
 	u32 fragments = 0;
+	u32 specials = 0;
+	u32 retired = 0;
 
 private:
 	struct Side {
@@ -97,6 +109,7 @@ private:
 		u32 posted;
 		u32 recv_size;
 		u32 held = 0;
+		u32 resizes = 0;
 		bool awake = true;
 		Octets buffer;
 	};
@@ -123,6 +136,7 @@ private:
 		c.local.send_size = 1024 + random_() % 4096;
 		c.local.recv_size = 1024 + random_() % 4096;
 		c.local.reverse = RPCRDMA_RVRSDIR_GENL;
+		c.reserve = random_() % 2;
 		return c;
 	}
 
@@ -154,15 +168,54 @@ private:
 			};
 			for (u32 k = 0; k < count; k++)
 				o.chunks.write_segs[o.chunks.n_write_segs++] = {
-					u32(random_()), u32(random_()),
-					random_()
+					u32(random_()),
+					u32(random_()) % 1048577, random_()
 				};
 		}
+		if (random_() % 4 == 0)
+			make_special(o);
+		o.msg.probe = random_() % 8 == 0;
 		if (o.chunks.n_reads)
 			o.msg.inv_handle = o.chunks.reads[0].target.handle;
 		side_[from].queue.push_back(o);
 		side_[1 - from].expected.push_back(o);
 		side_[from].awake = true;
+	}
+
+	/* The stream goes into a body chunk of two segments. */
+	void make_special(Outgoing &o)
+	{
+		Chunks &c = o.chunks;
+		const u32 first = random_() % (o.msg.length + 1);
+		const Segment segments[] = {
+			{ u32(random_()), first, random_() },
+			{ u32(random_()), o.msg.length - first, random_() }
+		};
+
+		o.msg.external = true;
+		o.stream.clear();
+		if (o.msg.dir == RPCRDMA_CALL) {
+			for (const Segment &s : segments)
+				c.call[c.n_call++] = s;
+			return;
+		}
+		c.has_reply = true;
+		c.reply = { 2, c.n_write_segs };
+		for (const Segment &s : segments)
+			c.write_segs[c.n_write_segs++] = s;
+	}
+
+	void resize(int i)
+	{
+		Side &s = side_[i];
+		struct rpcrdma_session_info info;
+		const u32 window = 3 + random_() % 14;
+
+		s.resizes--;
+		s.session.info(info);
+		if (window > info.window)
+			s.posted += window - info.window;
+		s.awake |= s.session.set_window(window);
 	}
 
 	/* One Send, or find that there is none. */
@@ -191,6 +244,7 @@ private:
 				   o->stream.begin() + tx.payload.offset +
 					   tx.payload.length);
 			fragments += !tx.last;
+			specials += o->msg.external;
 			if (tx.last)
 				s.queue.pop_front();
 			break;
@@ -245,6 +299,9 @@ private:
 		if (!rx.last)
 			return;
 		ASSERT_EQ(a, want.stream);
+		ASSERT_EQ(rx.external, want.msg.external);
+		ASSERT_EQ(rx.chunks.n_call, want.chunks.n_call);
+		ASSERT_EQ(rx.chunks.has_reply, want.chunks.has_reply);
 		ASSERT_EQ(rx.chunks.n_reads, want.chunks.n_reads);
 		ASSERT_EQ(rx.chunks.n_writes, want.chunks.n_writes);
 		ASSERT_EQ(rx.chunks.n_write_segs, want.chunks.n_write_segs);
@@ -263,9 +320,15 @@ private:
 	{
 		Side &s = side_[i];
 
-		s.held -= count;
-		s.posted += count;
-		s.awake |= s.session.release(count);
+		for (; count; count--) {
+			s.held--;
+			if (s.session.retire()) {
+				retired++;
+				continue;
+			}
+			s.posted++;
+			s.awake |= s.session.release(1);
+		}
 	}
 
 	std::mt19937 random_;
@@ -278,6 +341,8 @@ void run_seeds(u32 first, u32 last, bool hold)
 {
 	u32 grants = 0;
 	u32 fragments = 0;
+	u32 specials = 0;
+	u32 retired = 0;
 
 	for (u32 seed = first; seed <= last; seed++) {
 		Loopback l(seed, hold);
@@ -287,10 +352,14 @@ void run_seeds(u32 first, u32 last, bool hold)
 			FAIL() << "seed " << seed;
 		grants += l.grants;
 		fragments += l.fragments;
+		specials += l.specials;
+		retired += l.retired;
 	}
 	/* The seeds do reach what they are there for. */
 	EXPECT_GT(grants, last - first);
 	EXPECT_GT(fragments, 10 * (last - first));
+	EXPECT_GT(specials, last - first);
+	EXPECT_GT(retired, last - first);
 }
 
 } // namespace

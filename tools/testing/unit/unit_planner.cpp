@@ -16,7 +16,9 @@ constexpr PlanningRules kRules = {
 	.ddp_threshold = 4096,
 	.special_threshold = 65536,
 	.max_send = 4096,
+	.max_stream = 200000,
 	.chunks = true,
+	.special = true,
 	.continued = true,
 };
 
@@ -128,6 +130,8 @@ TEST(planner, plan_call__no_chunks_where_they_are_forbidden)
 		rpcrdma_call_plan p = plan(s, rules);
 		EXPECT_FALSE(p.read_chunk);
 		EXPECT_FALSE(p.write_chunk);
+		EXPECT_EQ(p.call_chunk, forbid == 0);
+		EXPECT_EQ(p.reply_chunk, forbid == 0);
 		EXPECT_EQ(p.stream_length, s.length);
 	}
 }
@@ -164,6 +168,23 @@ TEST(planner, plan_call__special_above_its_threshold_D13)
 	EXPECT_TRUE(plan(shape).read_chunk);
 	EXPECT_TRUE(plan(shape).call_chunk);
 	EXPECT_EQ(plan(shape).stream_length, 70000u + 136);
+}
+
+TEST(planner, plan_call__special_beyond_the_peers_credits_D13)
+{
+	rpcrdma_call_shape shape = read_call(0, 30000);
+	PlanningRules rules = kRules;
+
+	rules.max_stream = 30000;
+	EXPECT_FALSE(plan(shape, rules).call_chunk);
+	shape.length += 4;
+	EXPECT_TRUE(plan(shape, rules).call_chunk);
+	rules.special = false;
+	EXPECT_FALSE(plan(shape, rules).call_chunk);
+	EXPECT_EQ(plan(shape, rules).stream_length, 30004u);
+	rules.special = true;
+	shape.reply_expected = false;
+	EXPECT_FALSE(plan(shape, rules).call_chunk);
 }
 
 TEST(planner, plan_call__a_body_chunk_needs_no_reduction_D13)

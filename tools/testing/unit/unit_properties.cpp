@@ -184,16 +184,16 @@ TEST(properties, encode_properties__golden)
 	const Properties p = { 4096, 8192, 1 << 20, 16, 2 };
 	const Words want = { 5, 1,	 4, 4096, 2,  4, 8192, 3,
 			     4, 1 << 20, 4, 4,	  16, 5, 4,    2 };
-	Octets out(properties_size());
+	Octets out(kPropertiesSize);
 
-	ASSERT_EQ(encode_properties(p, { out.data(), properties_size() }),
+	ASSERT_EQ(encode_properties(p, { out.data(), kPropertiesSize }),
 		  out.size());
 	EXPECT_EQ(out, octets(want));
 }
 
 TEST(properties, encode_properties__too_small_a_buffer)
 {
-	for (u32 room = 0; room < properties_size(); room++) {
+	for (u32 room = 0; room < kPropertiesSize; room++) {
 		std::unique_ptr<u8[]> out(new u8[room]);
 
 		EXPECT_EQ(encode_properties(kDefaultProperties,

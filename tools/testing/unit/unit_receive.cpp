@@ -298,6 +298,9 @@ TEST(receive, chunks__in_a_reply_beyond_the_arrays)
 		w = w + Words{ 1, 0 };
 	e.receive(w + Words{ 0 } + rpc(7, kReply, 40));
 	expect_failed(e, RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS);
+	Endpoint simple = open_client_reverse(RPCRDMA_RVRSDIR_SIMPLE);
+	simple.receive(w + Words{ 0 } + rpc(7, kReply, 40));
+	expect_failed(simple, RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS);
 }
 
 TEST(receive, continued__a_call_of_three_parts)
@@ -505,12 +508,11 @@ TEST(receive, error__fails_its_rpc)
 		Words body;
 		s32 error;
 	} rows[] = {
-		{ { 1, 1, 1 }, -kEPROTONOSUPPORT },
+		{ { 1, 1, 2 }, -kEPROTONOSUPPORT },
 		{ { 2 }, -kEIO },
 		{ { 5 }, -kEIO },
 		{ { 6, 0 }, -kEIO },
 		{ { 9, 1, 4096 }, -kEIO },
-		{ { 11 }, -kEPROTONOSUPPORT },
 		{ { 100 }, -kEREMOTEIO },
 	};
 	Endpoint client = open_client();
@@ -522,7 +524,40 @@ TEST(receive, error__fails_its_rpc)
 			expect_failed(*e, RPCRDMA_REASON_NONE, row.body[0],
 				      row.error);
 			EXPECT_EQ(e->rx.xid, 7u);
+			EXPECT_TRUE(e->rx.reported);
+			for (u32 i = 0; i < 2; i++)
+				EXPECT_EQ(e->rx.errargs[i],
+					  i + 1 < row.body.size() ?
+						  row.body[i + 1] :
+						  0u);
 		}
+	/* What failed here was not reported. */
+	client.receive(reply_inline(7, rpc(8, kReply, 40)));
+	expect_failed(client, RPCRDMA_REASON_XID, RPCRDMA2_ERR_BAD_XDR);
+	EXPECT_FALSE(client.rx.reported);
+	EXPECT_EQ(client.rx.errargs[0], 0u);
+	/* Nothing can be told from an ERROR that does not parse. */
+	client.receive(prefix(7, RPCRDMA2_ERROR) + Words{ 9, 1 });
+	EXPECT_TRUE(client.rx.reported);
+	EXPECT_EQ(client.rx.errargs[0], 0u);
+}
+
+TEST(receive, error__no_more_of_a_refused_version)
+{
+	/* Only version 2 is spoken, so the connection is of no use any more. */
+	for (const Words &body :
+	     { Words{ 1, 1, 1 }, Words{ 1, 3, 9 }, Words{ 11 } }) {
+		Endpoint client = open_client();
+		Endpoint server = open_server();
+
+		for (Endpoint *e : { &client, &server }) {
+			e->receive(prefix(7, RPCRDMA2_ERROR) + body);
+			EXPECT_EQ(e->rx.action, u32{ RPCRDMA_RX_CLOSE });
+			EXPECT_EQ(e->rx.reason,
+				  u32{ RPCRDMA_REASON_NO_VERSION });
+			EXPECT_EQ(e->next(), u32{ RPCRDMA_TX_NONE });
+		}
+	}
 }
 
 TEST(receive, error__of_an_unknown_code_is_dropped_D7)
@@ -715,14 +750,19 @@ TEST(receive, reverse__chunks_only_with_general_support)
 		expect_dropped(e, RPCRDMA_REASON_CHUNKS);
 		EXPECT_EQ(e.next_error(7),
 			  (Words{ RPCRDMA2_ERR_READ_CHUNKS, 0 }));
+		/* 7.3.2: neither Write chunks nor a continued Reply. */
+		const Words refused = {
+			level == RPCRDMA_RVRSDIR_SIMPLE ?
+				u32{ RPCRDMA2_ERR_REPLY_RESOURCE } :
+				u32{ RPCRDMA2_ERR_WRITE_CHUNKS },
+			0
+		};
 		e.receive(call_with({ 0, 1, 0, 0, 0 }, stream));
 		expect_dropped(e, RPCRDMA_REASON_CHUNKS);
-		EXPECT_EQ(e.next_error(7),
-			  (Words{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 }));
+		EXPECT_EQ(e.next_error(7), refused);
 		e.receive(call_with({ 0, 0, 1, 1, 5, 5, 0, 0 }, stream));
 		expect_dropped(e, RPCRDMA_REASON_CHUNKS);
-		EXPECT_EQ(e.next_error(7),
-			  (Words{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 }));
+		EXPECT_EQ(e.next_error(7), refused);
 	}
 	Endpoint e = open_client_reverse(RPCRDMA_RVRSDIR_GENL);
 	e.receive(call_with(read_at(8, 16), stream));

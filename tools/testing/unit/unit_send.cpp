@@ -242,6 +242,46 @@ TEST(send, special__a_reply)
 	EXPECT_EQ(client.rx.stream_length, 40000u);
 }
 
+TEST(send, refused_type__is_not_sent_again)
+{
+	Endpoint e = open_client();
+	const Chunks c = body(kCall);
+	const auto send = [&](rpcrdma_message msg) {
+		u32 result;
+
+		do
+			result = e.next(&msg);
+		while (result == RPCRDMA_TX_MESSAGE && !e.tx.last);
+		return result;
+	};
+	const auto refuse = [&](u32 xid) {
+		e.receive(prefix(xid, RPCRDMA2_ERROR) +
+			  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	};
+
+	refuse(1); /* of nothing that was sent */
+	EXPECT_TRUE(e.session.planning().special);
+	EXPECT_EQ(send(special(7, kCall, c)), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(send(message(8, kCall, 8000)), u32{ RPCRDMA_TX_MESSAGE });
+	refuse(7);
+	EXPECT_EQ(send(special(9, kCall, c)), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_FALSE(e.session.planning().special);
+	EXPECT_EQ(send(message(10, kCall, 8000)), u32{ RPCRDMA_TX_MESSAGE });
+	refuse(10);
+	EXPECT_EQ(send(message(11, kCall, 8000)), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
+	EXPECT_EQ(send(message(12, kCall, 100)), u32{ RPCRDMA_TX_MESSAGE });
+	refuse(12);
+	EXPECT_EQ(send(message(13, kCall, 100)), u32{ RPCRDMA_TX_INVALID });
+	/* That says nothing of Replies. */
+	Endpoint r = open_client_reverse(RPCRDMA_RVRSDIR_CONT);
+	r.receive(prefix(1, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	rpcrdma_message msg = message(7, kReply, 100);
+	EXPECT_EQ(r.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
 TEST(send, special__waits_for_credit_like_any_message)
 {
 	Endpoint e = open_client();
@@ -405,6 +445,35 @@ TEST(send, invalid__more_segments_than_the_peer_takes)
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
 }
 
+TEST(send, invalid__larger_segments_than_the_peer_takes)
+{
+	Endpoint e = open_client(property(3, 5000));
+	const auto offered = [&](const Chunks &c, bool external) {
+		rpcrdma_message msg =
+			message(7, kCall, external ? 5004 : 100, &c);
+
+		msg.external = external;
+		return e.next(&msg) == RPCRDMA_TX_MESSAGE;
+	};
+
+	for (u32 length : { 5000u, 5001u }) {
+		const bool fits = length == 5000;
+		Chunks c = one_write(length);
+
+		EXPECT_EQ(offered(c, false), fits);
+		c = {};
+		c.n_reads = 2;
+		c.reads[0] = { 8, { 1, 40, 0 } };
+		c.reads[1] = { 8, { 2, length, 0 } };
+		EXPECT_EQ(offered(c, false), fits);
+		c = {};
+		c.n_call = 2;
+		c.call[0] = { 1, 5004 - length, 0 };
+		c.call[1] = { 1, length, 0 };
+		EXPECT_EQ(offered(c, true), fits);
+	}
+}
+
 TEST(send, invalid__call_lists_in_a_reply)
 {
 	Endpoint e = open_server();
@@ -497,6 +566,140 @@ TEST(send, credit__never_more_than_granted_D2)
 		rpcrdma_message msg = message(99, kCall, 100);
 		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
 	}
+}
+
+namespace
+{
+
+Endpoint open_reserving()
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.reserve = 1;
+	c.local.reverse = RPCRDMA_RVRSDIR_GENL;
+	return open_client(c);
+}
+
+} // namespace
+
+TEST(send, reserve__the_last_credit_is_for_probes_D16)
+{
+	Endpoint e = open_reserving();
+	rpcrdma_message msg = message(1, kCall, 100);
+
+	leave_credits(e, 2);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	msg = message(2, kCall, 100);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	EXPECT_EQ(msg.sent, 0u);
+	EXPECT_EQ(e.info().blocked, 1u);
+	rpcrdma_message probe = message(3, kCall, 40);
+	probe.probe = true;
+	EXPECT_EQ(e.next(&probe), u32{ RPCRDMA_TX_MESSAGE });
+	/* One credit more is not enough, two are. */
+	leave_credits(e, 1);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+	leave_credits(e, 2);
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	/* Without a reserve the last one is like the others. */
+	Endpoint other = open_client();
+	leave_credits(other, 2);
+	for (u32 xid : { 1u, 2u }) {
+		msg = message(xid, kCall, 100);
+		EXPECT_EQ(other.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	}
+}
+
+TEST(send, reserve__a_peer_with_a_window_of_one_D16)
+{
+	Endpoint e = open_reserving();
+
+	leave_credits(e, 1);
+	for (u32 xid = 1; xid < 50; xid++) {
+		rpcrdma_message msg = message(xid, kCall, 100);
+		rpcrdma_message next = message(xid + 1, kCall, 100);
+
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		/* It gives the Receive back before it has an answer. */
+		leave_credits(e, 1);
+		ASSERT_EQ(e.next(&next), u32{ RPCRDMA_TX_BLOCKED });
+		Words w;
+		switch (xid % 4) {
+		case 0: /* an ERROR is an answer */
+			w = prefix(xid, RPCRDMA2_ERROR) +
+			    Words{ RPCRDMA2_ERR_SYSTEM };
+			break;
+		case 1: /* so is a Reply that nobody can read */
+			w = reply_inline(xid, rpc(xid + 1, kReply, 40));
+			break;
+		case 2: /* and the end of one of several parts */
+			w = middle(RPCRDMA2_REPLY_MIDDLE, xid, 40,
+				   rpc(xid, kReply, 40));
+			w[2] = e.info().sent + 1;
+			e.receive(w);
+			ASSERT_FALSE(e.rx.kick);
+			[[fallthrough]];
+		default:
+			w = reply_inline(xid, rpc(xid, kReply, 40));
+		}
+		w[2] = e.info().sent + 1;
+		e.receive(w);
+		ASSERT_TRUE(e.rx.kick) << xid;
+	}
+}
+
+TEST(send, reserve__what_is_not_held_back_D16)
+{
+	Endpoint e = open_reserving();
+	rpcrdma_message msg = message(1, kCall, 9000);
+	rpcrdma_message reply = message(9, kReply, 100);
+
+	/* Parts of what has been begun. */
+	leave_credits(e, 3);
+	for (u32 part = 0; part < 3; part++) {
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		ASSERT_EQ(e.tx.last, part == 2);
+	}
+	/* Replies, on which the answer waited for may depend; and errors. */
+	leave_credits(e, 1);
+	EXPECT_EQ(e.next(&reply), u32{ RPCRDMA_TX_MESSAGE });
+	leave_credits(e, 1);
+	ASSERT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+}
+
+TEST(send, reserve__calls_that_are_not_waited_for_D16)
+{
+	Endpoint e = open_reserving();
+	rpcrdma_message msg = message(1, kCall, 100);
+
+	/* Call-only procedures have no answer. */
+	msg.call_only = true;
+	leave_credits(e, 1);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	leave_credits(e, 1);
+	msg = message(2, kCall, 6000);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	/* Refused before all of it was sent: it is not refused again. */
+	Words w = prefix(2, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_INVAL_CONT };
+	w[2] = e.info().sent + 1;
+	e.receive(w);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_TRUE(e.tx.last);
+	leave_credits(e, 1);
+	msg = message(3, kCall, 100);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	/* What never was asked makes no debt. */
+	for (u32 i = 0; i < 3; i++)
+		e.receive(reply_inline(i + 50, rpc(i + 50, kReply, 40)));
+	leave_credits(e, 1);
+	msg = message(4, kCall, 100);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	leave_credits(e, 1);
+	msg = message(5, kCall, 100);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
 }
 
 TEST(send, grant__not_when_a_message_carries_the_word)

@@ -425,6 +425,78 @@ TEST(session, connprop__every_truncation)
 	}
 }
 
+TEST(session, connprop__a_bad_middle_does_not_undo_the_others)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(connprop(1, property(2, 2048), RPCRDMA2_CONNPROP_MIDDLE));
+	(void)e.next();
+	e.receive(connprop(2, { 2, 1, 4, 9999, 3, 4, 0 },
+			   RPCRDMA2_CONNPROP_MIDDLE));
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
+	EXPECT_EQ(e.next_error(2), Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	/* Octets of no length take a value back to its default. */
+	e.receive(
+		connprop(3, { 2, 4, 4, 7, 5, 4, 1 }, RPCRDMA2_CONNPROP_MIDDLE));
+	e.receive(connprop(4, { 1, 4, 0 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(e.info().peer.recv_size, 2048u);
+	EXPECT_EQ(e.info().peer.send_size, 4096u) << "none of that message";
+	EXPECT_EQ(e.info().peer.max_segments, 16u);
+	EXPECT_EQ(e.info().peer.reverse, 1u);
+}
+
+TEST(session, connprop__host_authentication_in_pieces)
+{
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	/* Each is a whole property; what they mean together is for a policy. */
+	for (u32 i = 0; i < 3; i++) {
+		e.receive(connprop(i, { 1, 6, 8, 4, 0x61626364 },
+				   RPCRDMA2_CONNPROP_MIDDLE));
+		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		if (!i)
+			(void)e.next();
+	}
+	e.receive(connprop(4, { 2, 6, 8, 1, 0x61000000, 2, 4, 2048 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(e.info().peer.recv_size, 2048u);
+	/* Its own length goes beyond it. */
+	Endpoint bad(config(RPCRDMA_ROLE_SERVER));
+	bad.receive(connprop(1, { 1, 6, 8, 5, 0x61626364 }));
+	EXPECT_EQ(bad.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
+	EXPECT_EQ(bad.next_error(1), Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+}
+
+TEST(session, connprop__every_kind_of_rpc_message_in_between)
+{
+	const std::vector<Words> others = {
+		call_inline(7, rpc(7, RPCRDMA_CALL, 40)),
+		middle(RPCRDMA2_CALL_MIDDLE, 7, 40, rpc(7, RPCRDMA_CALL, 40)),
+		prefix(7, RPCRDMA2_CALL_EXTERNAL) +
+			Words{ 0, 1, 0, 9, 40, 0, 0, 0, 0, 0, 0 },
+		reply_inline(7, rpc(7, RPCRDMA_REPLY, 40)),
+		middle(RPCRDMA2_REPLY_MIDDLE, 7, 40, rpc(7, RPCRDMA_REPLY, 40)),
+		prefix(7, RPCRDMA2_REPLY_EXTERNAL) +
+			Words{ 0, 1, 1, 9, 40, 0, 0 },
+	};
+
+	for (const Words &w : others) {
+		Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+		e.receive(connprop(1, property(2, 2048),
+				   RPCRDMA2_CONNPROP_MIDDLE));
+		(void)e.next();
+		e.receive(w);
+		EXPECT_NE(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CONTINUATION })
+			<< w[3];
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+		e.receive(connprop(2));
+		EXPECT_EQ(e.info().peer.recv_size, 2048u);
+	}
+}
+
 TEST(session, max_send__the_smaller_of_both_sides_D10)
 {
 	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
@@ -525,6 +597,99 @@ TEST(session, refuse__an_unknown_code_is_a_bug_here)
 	tolerated_breaks = 1;
 	EXPECT_FALSE(e.session.refuse(9, { 12, {} }));
 	EXPECT_EQ(tolerated_breaks, 0u);
+}
+
+TEST(session, valid__reserve)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.reserve = 1;
+	EXPECT_TRUE(Session::valid(c));
+	c.reserve = 2;
+	EXPECT_FALSE(Session::valid(c));
+}
+
+TEST(session, set_window__growth_makes_a_grant_due_D15)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.window = 4;
+	Endpoint e = open_server(c);
+	e.receive(call_inline(1, rpc(1, RPCRDMA_CALL, 40)));
+	EXPECT_FALSE(e.grant);
+	EXPECT_TRUE(e.session.set_window(8));
+	EXPECT_EQ(e.next_control(), (Words{ 0, 2, 10, 5 }));
+	EXPECT_EQ(e.info().window, 8u);
+	EXPECT_FALSE(e.session.set_window(9)) << "not worth a message";
+}
+
+TEST(session, set_window__shrinks_by_what_is_retired_D15)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	const Exact copy(octets(call_inline(7, rpc(7, RPCRDMA_CALL, 40))));
+
+	c.window = 6;
+	Endpoint e = open_server(c);
+	EXPECT_FALSE(e.session.retire());
+	EXPECT_FALSE(e.session.set_window(3));
+	EXPECT_FALSE(e.session.retire()) << "no Receive has completed";
+	for (u32 window = 5; window >= 3; window--) {
+		e.session.receive(copy.bytes(), e.rx);
+		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		ASSERT_TRUE(e.session.retire());
+		EXPECT_EQ(e.info().window, window);
+		EXPECT_EQ(e.info().window_used, 0u);
+	}
+	e.session.receive(copy.bytes(), e.rx);
+	EXPECT_FALSE(e.session.retire());
+	EXPECT_FALSE(e.session.release(1));
+	/* Told: 1 + 6. Received: 5. The word stays where it was, plus one. */
+	rpcrdma_message msg = message(7, RPCRDMA_REPLY, 40);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(word_at(e.sent, 2), 8u);
+}
+
+TEST(session, set_window__bounds)
+{
+	for (u32 window : { 0u, 2u, 0x7fffffffu }) {
+		Endpoint e = open_server();
+
+		tolerated_breaks = 1;
+		EXPECT_FALSE(e.session.set_window(window));
+		EXPECT_EQ(tolerated_breaks, 0u);
+		EXPECT_FALSE(e.session.ready());
+		EXPECT_FALSE(e.session.set_window(64)) << "it has closed";
+	}
+	Endpoint e = open_server();
+	EXPECT_FALSE(e.session.set_window(3));
+	EXPECT_TRUE(e.session.set_window(0x7ffffffe));
+}
+
+TEST(session, planning__what_a_plan_depends_on)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.special_threshold = 70000;
+	Endpoint e(c);
+	(void)e.next();
+	Words final = connprop(kServerXid, property(2, 2048));
+	final[2] = 11;
+	e.receive(final);
+	const PlanningRules rules = e.session.planning();
+	EXPECT_EQ(rules.ddp_threshold, 4096u);
+	EXPECT_EQ(rules.special_threshold, 70000u);
+	EXPECT_EQ(rules.max_send, 2048u);
+	EXPECT_EQ(rules.max_stream, 10u * (2048 - 20)) << "ten Sends";
+	EXPECT_TRUE(rules.special);
+	EXPECT_FALSE(rules.continued) << "it takes no reverse Calls";
+	final = prefix(0, RPCRDMA2_GRANT, 0x7fffffff);
+	e.receive(final);
+	EXPECT_EQ(e.session.planning().max_stream, UINT32_MAX);
+	EXPECT_TRUE(open_server().session.planning().continued);
+	for (u32 level : { 1u, 2u, 3u })
+		EXPECT_EQ(
+			open_client_reverse(level).session.planning().continued,
+			level >= RPCRDMA_RVRSDIR_CONT);
 }
 
 TEST(session, planning__who_may_use_chunks)

@@ -65,6 +65,22 @@ u64 total_length(Span<const Segment> s)
 	return sum;
 }
 
+bool segments_within(const Chunks &c, u32 max)
+{
+	u32 largest = 0;
+
+	for (u32 i = 0; i < c.n_call; i++)
+		if (c.call[i].length > largest)
+			largest = c.call[i].length;
+	for (u32 i = 0; i < c.n_reads; i++)
+		if (c.reads[i].target.length > largest)
+			largest = c.reads[i].target.length;
+	for (u32 i = 0; i < c.n_write_segs; i++)
+		if (c.write_segs[i].length > largest)
+			largest = c.write_segs[i].length;
+	return largest <= max;
+}
+
 u64 body_length(const Chunks &c, u32 dir)
 {
 	if (dir == RPCRDMA_CALL)

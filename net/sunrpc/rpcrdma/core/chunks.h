@@ -37,6 +37,9 @@ void clear(Chunks &c);
 /* Sum of the segment lengths, in octets. */
 [[nodiscard]] u64 total_length(Span<const Segment> s);
 
+/* No segment is larger than property RSSIZ allows (5.2.3). */
+[[nodiscard]] bool segments_within(const Chunks &c, u32 max);
+
 /* Octets of the body chunk of a message in direction @dir; zero if none. */
 [[nodiscard]] u64 body_length(const Chunks &c, u32 dir);
 

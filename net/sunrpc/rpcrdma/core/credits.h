@@ -124,7 +124,11 @@ public:
 	/* rdma_credit of the message just received; may be less than before. */
 	constexpr void limit(u32 credit)
 	{
+		const bool taken_back = ahead(credit, limit_) < 0;
+
 		limit_ = credit;
+		if (taken_back || available() > granted_)
+			granted_ = available();
 	}
 
 	/**
@@ -178,6 +182,12 @@ public:
 		return may_send() ? limit_ - sent_ : 0;
 	}
 
+	/* The most that the peer has allowed at one time: of its window, about. */
+	[[nodiscard]] constexpr u32 granted() const
+	{
+		return granted_;
+	}
+
 private:
 	static constexpr s32 ahead(u32 a, u32 b)
 	{
@@ -192,6 +202,7 @@ private:
 	u32 released_; /* of them, posted again */
 	u32 told_; /* the largest rdma_credit sent */
 	u32 high_ = 0;
+	u32 granted_ = 1;
 };
 
 } // namespace rpcrdma

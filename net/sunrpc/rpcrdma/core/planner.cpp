@@ -8,9 +8,10 @@
  * is offered when the largest result expected is above the same threshold.
  *
  * What is left in the Payload stream goes by a Call chunk (Special Format) when
- * it is larger than special_threshold; the Read chunk stays beside it. Smaller
- * streams travel in one Send if they fit (Simple), else in several (Continued);
- * the session decides that when it sends.
+ * it is larger than special_threshold, or takes more Sends than the peer has ever
+ * granted credits for at a time, so that it would have to pause for a GRANT; the
+ * Read chunk stays beside it. Other streams travel in one Send if they fit
+ * (Simple), else in several (Continued); the session decides that when it sends.
  *
  * A Reply chunk is offered when the result cannot be reduced and is expected to
  * be larger than both thresholds. Where the size of a Reply is only a guess
@@ -20,7 +21,8 @@
  * RPCSEC_GSS integrity and privacy forbid reduction, not body chunks. There are
  * no chunks of any kind when no Reply will tell that the memory is free again
  * (4.7), when the peer takes no segments, or in the reverse direction to a peer
- * that did not announce RVRSDIR_GENL.
+ * that did not announce RVRSDIR_GENL. A header type that the peer has refused is
+ * not used again on its connection (7.1.3).
  *
  * A retry. An ERROR that names what the Responder cannot take, or needs, is
  * answered with the same Call without that, or with it (7.3). Each retry adds a
@@ -83,8 +85,10 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 					 xdr_roundup(shape.item.length)) };
 		plan.stream_length -= plan.removed.length;
 	}
-	plan.call_chunk = chunks && !(avoid & RPCRDMA_AVOID_CALL_CHUNK) &&
-			  plan.stream_length > rules.special_threshold;
+	plan.call_chunk = chunks && rules.special &&
+			  !(avoid & RPCRDMA_AVOID_CALL_CHUNK) &&
+			  (plan.stream_length > rules.special_threshold ||
+			   plan.stream_length > rules.max_stream);
 	plan.write_chunk =
 		reduce && !(avoid & RPCRDMA_AVOID_WRITE_CHUNK) && large_result;
 	plan.reply_chunk = chunks && !(avoid & RPCRDMA_AVOID_REPLY_CHUNK) &&

@@ -15,14 +15,18 @@ namespace rpcrdma
  * @ddp_threshold: items up to this many octets stay in the Payload stream
  * @special_threshold: streams up to this many octets are sent
  * @max_send: largest Send to the peer, the header included
+ * @max_stream: largest Call that Sends can carry, or carry without a pause
  * @chunks: Calls of this side may carry chunks
+ * @special: one of those chunks may be a Call chunk
  * @continued: Replies of this side may take several Sends
  */
 struct PlanningRules {
 	u32 ddp_threshold;
 	u32 special_threshold;
 	u32 max_send;
+	u32 max_stream;
 	bool chunks;
+	bool special;
 	bool continued;
 };
 

@@ -23,7 +23,7 @@ static constexpr NumericProperty kNumeric[] = {
 	  RPCRDMA_RVRSDIR_GENL },
 };
 
-static constexpr u32 kNumerics = sizeof(kNumeric) / sizeof(kNumeric[0]);
+static_assert(sizeof(kNumeric) / sizeof(kNumeric[0]) == kNumerics);
 
 static bool get_number(const NumericProperty &n, Bytes data, Properties &p)
 {
@@ -85,12 +85,6 @@ PropertyParse decode_properties(Bytes in, Properties &p)
 		return PropertyParse::BadXdr;
 	p = staged;
 	return PropertyParse::Ok;
-}
-
-u32 properties_size()
-{
-	/* A count; then for each which, length and value. */
-	return sizeof(u32) + kNumerics * 3 * sizeof(u32);
 }
 
 u32 encode_properties(const Properties &p, MutableBytes out)

@@ -52,8 +52,11 @@ enum class PropertyParse : u8 {
  */
 [[nodiscard]] PropertyParse decode_properties(Bytes in, Properties &p);
 
-/* Octets that encode_properties() writes. */
-[[nodiscard]] u32 properties_size();
+/* Numeric properties there are. */
+inline constexpr u32 kNumerics = 5;
+
+/* Octets of them: a count; then for each which, length and value. */
+inline constexpr u32 kPropertiesSize = (1 + kNumerics * 3) * sizeof(u32);
 
 /* Encode all numeric properties. Return: octets, zero if @out is too small. */
 [[nodiscard]] u32 encode_properties(const Properties &p, MutableBytes out);

@@ -198,6 +198,35 @@ void Session::take_grant(Bytes in, rpcrdma_rx &rx)
 		open(rx);
 }
 
+/* Sections 7.1.1 and 7.1.2: the peer takes no more of this version. */
+static bool version_refused(const ErrorBody &e)
+{
+	return e.code == RPCRDMA2_ERR_VERS_MISMATCH ||
+	       (e.code == RPCRDMA2_ERR_VERS &&
+		(e.arg[0] > kVersion2 || e.arg[1] < kVersion2));
+}
+
+/*
+ * Section 7.1.3: do not send that type again. The ERROR names an XID; which type
+ * that Call had is known to nobody here, so the most special one in use goes
+ * first: messages find other ways without it.
+ */
+void Session::type_refused()
+{
+	static constexpr u32 kOrder[] = { RPCRDMA2_CALL_EXTERNAL,
+					  RPCRDMA2_CALL_MIDDLE,
+					  RPCRDMA2_CALL_INLINE };
+
+	for (const u32 htype : kOrder) {
+		const u32 bit = type_bit(*header_type(htype));
+
+		if (types_sent_ & ~types_refused_ & bit) {
+			types_refused_ |= bit;
+			return;
+		}
+	}
+}
+
 void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	const Parse parsed = decode_body(in, kNoLimits, h, rx.chunks);
@@ -220,6 +249,11 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	rx.error = type->error;
 	rx.errcode = type->code;
 	rx.reported = true;
+	/* Only this version is spoken here, so there is nothing left to say. */
+	if (parsed == Parse::Ok && version_refused(h.error))
+		return close(RPCRDMA_REASON_NO_VERSION, rx);
+	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE)
+		type_refused();
 	if (parsed == Parse::Ok) {
 		rx.errargs[0] = h.error.arg[0];
 		rx.errargs[1] = h.error.arg[1];
@@ -300,6 +334,19 @@ rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir)
 	return RPCRDMA_REASON_NONE;
 }
 
+/*
+ * Section 7.3.2: who takes no Write chunks and cannot continue a Reply either
+ * speaks of the Reply; how long that will be nobody knows yet.
+ */
+Session::Refusal Session::no_writes(const Limits &limits) const
+{
+	if (!limits.write_chunks && client() &&
+	    reverse_level() == RPCRDMA_RVRSDIR_SIMPLE)
+		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_REPLY_RESOURCE };
+	return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS,
+		 limits.write_chunks };
+}
+
 /* Section 7.1 to 7.3: everything that can be wrong with an RPC message. */
 Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 {
@@ -314,8 +361,7 @@ Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_READ_CHUNKS,
 			 limits.read_chunks };
 	case Parse::TooManyWriteChunks:
-		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS,
-			 limits.write_chunks };
+		return no_writes(limits);
 	case Parse::TooManySegments:
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SEGMENTS,
 			 limits.segments };
@@ -325,7 +371,7 @@ Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 	if (rx.chunks.n_call && !limits.read_chunks)
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_READ_CHUNKS, 0 };
 	if (rx.chunks.has_reply && !limits.write_chunks)
-		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS, 0 };
+		return no_writes(limits);
 	if (middle_received_)
 		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
 	if (h.type->payload && !incoming_[h.type->direction()].active()) {

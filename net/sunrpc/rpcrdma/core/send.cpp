@@ -92,6 +92,9 @@ static rpcrdma_tx_result control(u32 htype, u32 size, rpcrdma_tx &tx)
 	return RPCRDMA_TX_CONTROL;
 }
 
+/* All of this side's properties fit the FINAL, so it sends no MIDDLE (6.3.3). */
+static_assert(kPrefixSize + kPropertiesSize <= kFirstMessageMax);
+
 rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 {
 	const Header h = {
@@ -102,7 +105,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 	const u32 head = encode(h, nullptr, out);
 	const u32 set = encode_properties(config_.local, out.after(head));
 
-	if (!head || !set || head + set > kFirstMessageMax)
+	if (!head || !set)
 		return RPCRDMA_TX_INVALID;
 	final_sent_ = true;
 	credits_.sent();
@@ -162,6 +165,7 @@ bool Session::chunks_sendable(const rpcrdma_message &msg) const
 	if (!call)
 		return c.has_reply == msg.external;
 	return total_segments(c) <= peer_.max_segments &&
+	       segments_within(c, peer_.max_segment_size) &&
 	       reads_valid(c, msg.length, unreduced) &&
 	       handle_known(c, msg.inv_handle);
 }
@@ -211,6 +215,9 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 			part = (max - head) & ~(kXdrUnit - 1);
 	}
 
+	if (types_refused_ & type_bit(*type))
+		return RPCRDMA_TX_INVALID;
+
 	const Header h = {
 		.prefix = { msg.xid, kVersion2, credits_.credit(),
 			    type->htype },
@@ -231,7 +238,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 	tx.payload = { msg.sent, part };
 	tx.first = !msg.sent;
 	tx.last = type->last;
-	account(msg, part, type->last);
+	account(msg, part, *type);
 	return RPCRDMA_TX_MESSAGE;
 }
 
@@ -247,7 +254,8 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 		.inv_handle = msg.inv_handle,
 	};
 
-	if (!sendable(msg) || header_size(*h.type, msg.chunks) > max_send())
+	if (!sendable(msg) || types_refused_ & type_bit(*h.type) ||
+	    header_size(*h.type, msg.chunks) > max_send())
 		return RPCRDMA_TX_INVALID;
 	const u32 size = encode(h, msg.chunks, out);
 	if (!size)
@@ -257,18 +265,22 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 	tx.header_length = size;
 	tx.first = true;
 	tx.last = true;
-	account(msg, msg.length, true);
+	account(msg, msg.length, *h.type);
 	return RPCRDMA_TX_MESSAGE;
 }
 
 /* A part of a message is being posted. */
-void Session::account(rpcrdma_message &msg, u32 part, bool last)
+void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
 {
+	const bool call = msg.dir == RPCRDMA_CALL;
 	const bool answered = sending_.active && sending_.answered;
 
 	msg.sent += part;
-	sending_ = { !last, msg.xid, msg.dir, msg.length, msg.sent, answered };
-	if (last && msg.dir == RPCRDMA_CALL && !msg.call_only && !answered)
+	sending_ = { !type.last, msg.xid,  msg.dir,
+		     msg.length, msg.sent, answered };
+	if (call)
+		types_sent_ |= type_bit(type);
+	if (call && type.last && !msg.call_only && !answered)
 		outstanding_++;
 	waiting_ = false;
 	credits_.sent();

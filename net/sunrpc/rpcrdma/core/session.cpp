@@ -87,6 +87,22 @@ void Session::info(struct rpcrdma_session_info &info) const
 	info.blocked = blocked_;
 }
 
+/*
+ * Octets of a Call that the credits of the peer carry in one go. Without
+ * CALL_MIDDLE, what fits one Send that has no chunks.
+ */
+u32 Session::max_stream() const
+{
+	const HeaderType &inline_call = *header_type(RPCRDMA2_CALL_INLINE);
+	const HeaderType &middle = *header_type(RPCRDMA2_CALL_MIDDLE);
+
+	if (types_refused_ & type_bit(middle))
+		return max_send() - header_size(inline_call, nullptr);
+	const u64 octets = u64{ credits_.granted() } *
+			   (max_send() - header_size(middle, nullptr));
+	return octets < UINT32_MAX ? static_cast<u32>(octets) : UINT32_MAX;
+}
+
 PlanningRules Session::planning() const
 {
 	const u32 level = reverse_level();
@@ -95,9 +111,12 @@ PlanningRules Session::planning() const
 		.ddp_threshold = config_.ddp_threshold,
 		.special_threshold = config_.special_threshold,
 		.max_send = max_send(),
+		.max_stream = max_stream(),
 		.chunks =
 			peer_.max_segments && (!sends_reversed(RPCRDMA_CALL) ||
 					       level >= RPCRDMA_RVRSDIR_GENL),
+		.special = !(types_refused_ &
+			     type_bit(*header_type(RPCRDMA2_CALL_EXTERNAL))),
 		.continued = !sends_reversed(RPCRDMA_REPLY) ||
 			     level >= RPCRDMA_RVRSDIR_CONT,
 	};

@@ -18,6 +18,12 @@ namespace rpcrdma
 /* The first message may meet a version 1 Receive of this size (4.3). */
 inline constexpr u32 kFirstMessageMax = 1024;
 
+/* A header type in a set of them. */
+[[nodiscard]] inline u32 type_bit(const HeaderType &t)
+{
+	return 1U << t.htype;
+}
+
 /* Section 7.2: the RPC message's own first words, as far as they are here. */
 [[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir);
 
@@ -94,6 +100,7 @@ private:
 	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
 	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal no_writes(const Limits &limits) const;
 	[[nodiscard]] Refusal assemble(const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool supported(const HeaderType &t) const;
 	[[nodiscard]] Limits limits_for(const HeaderType &t) const;
@@ -114,11 +121,13 @@ private:
 	send_part(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result
 	send_external(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
-	void account(rpcrdma_message &msg, u32 part, bool last);
+	void account(rpcrdma_message &msg, u32 part, const HeaderType &type);
 	[[nodiscard]] bool sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool control_due() const;
 	[[nodiscard]] bool may_begin() const;
+	[[nodiscard]] u32 max_stream() const;
+	void type_refused();
 	void completed(u32 xid);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;
@@ -150,6 +159,8 @@ private:
 	Sending sending_ = {};
 	u32 blocked_ = 0;
 	u32 outstanding_ = 0; /* Calls sent whole and not answered */
+	u32 types_sent_ = 0; /* of Calls, by bit */
+	u32 types_refused_ = 0; /* of them, by INVAL_HTYPE */
 	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;
 	bool agreed_ = false; /* the peer speaks version 2 */
 	bool opened_ = false; /* RPC messages may flow */
