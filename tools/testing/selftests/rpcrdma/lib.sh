@@ -16,6 +16,8 @@
 # kernel with checkers, else 1.
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+integrity=$SELFTESTS/integrity.py
+dir=/mnt/nfs
 ran=0 failed=0
 
 in_guests() { # [OPTION OF guest]...
@@ -117,7 +119,7 @@ on_server() { # COMMAND...
 	return "$(< "$GUEST_SHARED/status.$name")"
 }
 
-# The client's first steps; $dir is where it mounts.
+# The client's first steps.
 begin() {
 	rdma_up rxe || bail "no RDMA device"
 	await ready || bail "no server"
@@ -179,4 +181,140 @@ refused() { # VERS DIRECTORY
 	echo "status $status after $((SECONDS - begin)) s: $output" | tee /tmp/refused
 	((status != 0 && status != 124)) && ((SECONDS - begin < 30)) &&
 		! mountpoint -q "$2"
+}
+
+# The program runs before, while and after the command does.
+during() { # WHAT COMMAND...
+	local pid before
+	rm -f /tmp/stop /tmp/output
+	/usr/bin/python3 "$integrity" random "$dir/file" "${SEED:-$ran}" /tmp/stop \
+		> /tmp/output 2>&1 &
+	pid=$!
+	sleep 1
+	check "$1" "${@:2}"
+	before=$(counter "messages REPLY_INLINE" received)
+	check "$1: goes on" within 60 gone_on "$before"
+	touch /tmp/stop
+	check "$1: the same data here" ends_well "$pid"
+	check "$1: the same data there" same_there
+}
+
+gone_on() { # BEFORE
+	(($(counter "messages REPLY_INLINE" received) >= $1 + 20))
+}
+
+ends_well() { # PID [OUTPUT]
+	within 90 ended "$1" || { kill -9 "$1"; echo "still runs"; return 1; }
+	cat "${2:-/tmp/output}"
+	grep -q '^[0-9a-f]\{8\}-[0-9]*$' "${2:-/tmp/output}"
+}
+
+ended() { # PID
+	[[ ! -e /proc/$1 || $(< "/proc/$1/stat") = *') Z '* ]]
+}
+
+same_there() {
+	on_server /usr/bin/python3 "$integrity" same /export/file \
+		"$(tail -n 1 /tmp/output)"
+}
+
+# The queueing discipline is there from the beginning: while one replaces another
+# packets are refused, and rxe takes that for the end of a queue pair, the one of
+# the connection manager included, which only a new device brings back.
+frames_can_be_lost() {
+	tc qdisc add dev "$(net_device)" root netem loss 0%
+}
+
+lossy() { # PERCENT
+	tc qdisc change dev "$(net_device)" root netem loss "$1%"
+}
+
+lose() { # SECONDS
+	lossy 100 && sleep "$1" && lossy 0
+}
+
+remove_device() {
+	rdma_down rxe && sleep 2 && rdma_up rxe
+}
+
+restart_nfsd() {
+	server_down && sleep 1 && server_up 4
+}
+
+# Every sunrpc transport of ours: its directory in sysfs.
+transports() {
+	ls -dv /sys/kernel/sunrpc/xprt-switches/switch-*/xprt-*-rdma
+}
+
+# So many connections are open.
+connections() { # COUNT
+	grep ^connections: /sys/kernel/debug/rpcrdma/totals
+	(($(counter connections open) == $1))
+}
+
+closed() {
+	counter connections closed
+}
+
+carrier() { # DEVICE
+	[[ $(< "/sys/class/net/$1/carrier") = 1 ]]
+}
+
+# No frame gets through, either way, from now on; and no longer.
+away() {
+	on_server lossy 100 && lossy 100
+}
+
+back() {
+	lossy 0 && on_server lossy 0
+}
+
+# Programs in the background, to be killed; the array pids gets theirs.
+start() { # COMMAND...
+	"$@" > /dev/null 2>&1 &
+	pids+=($!)
+	disown
+}
+
+direct_writer() { # SIZE
+	exec dd if=/dev/zero of="$dir/direct-$1" bs="$1" count=100000 oflag=direct
+}
+
+direct_reader() { # SIZE
+	exec dd if="$dir/data" of=/dev/null bs="$1" iflag=direct
+}
+
+waits() { # PID
+	[[ $(< "/proc/$1/stat") = *') D '* ]]
+} 2> /dev/null
+
+all_wait() { # PID...
+	local pid
+	for pid; do
+		waits "$pid" || return
+	done
+}
+
+all_ended() { # PID...
+	local pid
+	for pid; do
+		ended "$pid" || return
+	done
+}
+
+fill() {
+	dd if=/dev/urandom of="$dir/data" bs=1M count=8 oflag=direct
+}
+
+works() {
+	echo "works $ran" > "$dir/after" && sync -f "$dir" &&
+		[[ $(on_server cat /export/after) = "works $ran" ]]
+}
+
+same_data() {
+	local here there
+	there=$(on_server sha256sum /export/data) || return
+	here=$(dd if="$dir/data" bs=1M iflag=direct status=none | sha256sum) || return
+	echo "here $here, there $there"
+	[[ ${here%% *} = "${there%% *}" ]]
 }

@@ -11,7 +11,6 @@
 in_guests --pair
 
 dir=/mnt/nfs
-integrity=$SELFTESTS/integrity.py
 
 server() {
 	serve 4
@@ -19,8 +18,7 @@ server() {
 
 client() {
 	begin
-	device=$(net_device)
-	tc qdisc add dev "$device" root netem loss 0% || bail "no netem"
+	frames_can_be_lost || bail "no netem"
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	during "frames lost for 2 s" lose 2
 	during "frames lost for 9 s" lose 9
@@ -46,67 +44,11 @@ client() {
 	end
 }
 
-# The program runs before, while and after the command does.
-during() { # WHAT COMMAND...
-	local pid before
-	rm -f /tmp/stop /tmp/output
-	/usr/bin/python3 "$integrity" random "$dir/file" "${SEED:-$ran}" /tmp/stop \
-		> /tmp/output 2>&1 &
-	pid=$!
-	sleep 1
-	check "$1" "${@:2}"
-	before=$(counter "messages REPLY_INLINE" received)
-	check "$1: goes on" within 60 gone_on "$before"
-	touch /tmp/stop
-	check "$1: the same data here" ends_well "$pid"
-	check "$1: the same data there" same_there
-}
-
-gone_on() { # BEFORE
-	(($(counter "messages REPLY_INLINE" received) >= $1 + 20))
-}
-
-ends_well() { # PID
-	within 90 ended "$1" || { kill -9 "$1"; echo "still runs"; return 1; }
-	cat /tmp/output
-	grep -q '^[0-9a-f]\{8\}-[0-9]*$' /tmp/output
-}
-
-ended() { # PID
-	[[ ! -e /proc/$1 || $(< "/proc/$1/stat") = *') Z '* ]]
-}
-
-same_there() {
-	on_server /usr/bin/python3 "$integrity" same /export/file \
-		"$(tail -n 1 /tmp/output)"
-}
-
-# The queueing discipline is there from the beginning: while one replaces another
-# packets are refused, and rxe takes that for the end of a queue pair, the one of
-# the connection manager included, which only a new device brings back.
-lose() { # SECONDS
-	tc qdisc change dev "$device" root netem loss 100% && sleep "$1" &&
-		tc qdisc change dev "$device" root netem loss 0%
-}
-
-remove_device() {
-	rdma_down rxe && sleep 2 && rdma_up rxe
-}
-
-restart_nfsd() {
-	server_down && sleep 1 && server_up 4
-}
-
 gives_up() {
 	local begin=$SECONDS
 	dd if=/dev/zero of="$dir/soft" bs=4K count=1 oflag=direct && return 1
 	echo "after $((SECONDS - begin)) s"
 	((SECONDS - begin < 60))
-}
-
-works() {
-	echo works > "$dir/after" && sync -f "$dir" &&
-		[[ $(on_server cat /export/after) = works ]]
 }
 
 "$GUEST_ROLE"

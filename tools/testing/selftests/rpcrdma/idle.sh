@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that a mount by another port works and survives the server's restart, and
+# that a connection that nobody uses is closed and comes back when it is wanted.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+server() {
+	serve 4
+}
+
+client() {
+	begin
+	another_port
+	idle
+	check "server: stop" on_server server_down
+	check "server: nothing left" on_server within 30 nothing_left
+	end
+}
+
+another_port() {
+	check "port: nobody listens there" no_listener
+	check "port: the server listens there, too" on_server listen 20050
+	check "port: mount" mount_rdma 3 "$SERVER4" "$dir" port=20050
+	check "port: it is that one" \
+		grep -q "^connection: .* - $SERVER4:20050" \
+		/sys/kernel/debug/rpcrdma/conn/*
+	during "port: nfsd restarted, elsewhere first" on_server restart_elsewhere
+	check "port: unmount" umount "$dir"
+	check "port: nothing left" within 30 nothing_left
+}
+
+no_listener() {
+	local begin=$SECONDS
+	timeout 60 bash -c ". '$GUEST_LIB'
+		mount_rdma 3 '$SERVER4' '$dir' port=20050,retry=0" && return 1
+	echo "after $((SECONDS - begin)) s"
+	((SECONDS - begin < 30)) && ! mountpoint -q "$dir" && nothing_left
+}
+
+listen() { # PORT
+	echo "rdma $1" > /proc/fs/nfsd/portlist && cat /proc/fs/nfsd/portlist
+}
+
+# Refused at first, as nobody listens on the client's port.
+restart_elsewhere() {
+	server_down && sleep 1 && server_up 4 && sleep 2 && listen 20050
+}
+
+# NFSv3: a lease keeps NFSv4 talking.
+idle() {
+	echo 8 > /sys/module/rpcrdma/parameters/idle_timeout
+	check "idle: mount" mount_rdma 3 "$SERVER4" "$dir"
+	check "idle: data" fill
+	check "idle: the connection goes" within 60 nothing_left
+	check "idle: at the server, too" on_server within 30 nothing_left
+	check "idle: the same data" same_data
+	check "idle: the connection is back" connections 1
+	check "idle: it goes again" within 60 nothing_left
+	check "idle: it stays while it is used" stays
+	echo 300 > /sys/module/rpcrdma/parameters/idle_timeout
+	check "idle: unmount" umount "$dir"
+	check "idle: nothing left" within 30 nothing_left
+}
+
+# Something every other second for longer than the time-out.
+stays() {
+	local before i
+	stat "$dir/data" > /dev/null
+	before=$(closed)
+	for ((i = 0; i < 7; i++)); do
+		dd if="$dir/data" of=/dev/null bs=4K count=1 iflag=direct || return
+		sleep 2
+	done
+	echo "closed: before $before, after $(closed)"
+	(($(closed) == before)) && connections 1
+}
+
+"$GUEST_ROLE"
