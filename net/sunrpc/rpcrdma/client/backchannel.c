@@ -128,6 +128,7 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 
 	serv = x->xprt.bc_serv;
 	if (!serv) {
+		rpcrdma_conn_refuse(conn, rx->xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
 		rpcrdma_bc_call_put(call);
 		return;
 	}
@@ -156,7 +157,13 @@ void rpcrdma_bc_abandon(struct rpcrdma_conn *conn, u32 dir)
 
 static void rpcrdma_bc_sent(struct rpcrdma_txmsg *tm, int status)
 {
-	rpcrdma_bc_call_put(container_of(tm, struct rpcrdma_bc_call, tm));
+	struct rpcrdma_bc_call *call = container_of(tm, struct rpcrdma_bc_call,
+						    tm);
+
+	/* That is how the server learns that no answer comes (7.4). */
+	if (status)
+		rpcrdma_conn_lost(call->conn, "callback not answered");
+	rpcrdma_bc_call_put(call);
 }
 
 /**
