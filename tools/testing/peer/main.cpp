@@ -36,6 +36,9 @@ class Tap : public testing::EmptyTestEventListener {
 		std::cout << (passed ? "ok " : "not ok ") << ++number_ << " - "
 			  << test.test_suite_name() << "." << test.name()
 			  << std::endl;
+		if (test.result()->elapsed_time() > 5000)
+			std::cout << "# " << test.result()->elapsed_time()
+				  << " ms" << std::endl;
 	}
 
 	int number_ = 0;

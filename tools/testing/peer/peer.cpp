@@ -380,6 +380,9 @@ Rpc Peer::rpc_from(Message m)
 			remaining = left;
 			rpc.stream.insert(rpc.stream.end(), part.begin(),
 					  part.end());
+			/* A message may be longer than the window. */
+			if (!frozen_ && rpc.pieces % 16 == 0 && credit() >= 0)
+				send_grant();
 			continue;
 		}
 
