@@ -127,11 +127,19 @@ static struct ib_send_wr *rpcrdma_svc_reply_chain(struct rpcrdma_txmsg *tm,
 /* The pages of the results leave @rqstp and become the Reply's. */
 static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 {
+	const struct xdr_buf *res = &rqstp->rq_res;
 	u32 count = rqstp->rq_next_page - rqstp->rq_respages;
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
 	struct rpcrdma_svc_reply *reply;
-	u32 first;
+	u32 first = 0;
 
+	/* RPCSEC_GSS adds to the results and leaves rq_next_page behind. */
+	if (res->page_len) {
+		first = res->pages - rqstp->rq_respages;
+		count = max_t(u32, count, first +
+			      DIV_ROUND_UP(res->page_base + res->page_len,
+					   PAGE_SIZE));
+	}
 	reply = kmalloc(struct_size(reply, pages, count), GFP_KERNEL);
 	if (!reply)
 		return NULL;
@@ -140,10 +148,8 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	reply->svc = svc;
 	reply->rw = NULL;
 	reply->xdr = rqstp->rq_res;
-	if (reply->xdr.page_len) {
-		first = rqstp->rq_res.pages - rqstp->rq_respages;
+	if (reply->xdr.page_len)
 		reply->xdr.pages = &reply->pages[first];
-	}
 
 	reply->n_pages = count;
 	memcpy(reply->pages, rqstp->rq_respages,
