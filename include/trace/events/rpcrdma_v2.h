@@ -101,6 +101,50 @@ TRACE_EVENT(rpcrdma_refuse,
 		  __entry->needed)
 );
 
+TRACE_EVENT(rpcrdma_retry,
+	TP_PROTO(u32 conn, const struct rpcrdma_rx *rx, u32 avoid, int status),
+	TP_ARGS(conn, rx, avoid, status),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, arg0)
+		__field(u32, arg1)
+		__field(u32, avoid)
+		__field(int, status)
+		__string(errcode, rpcrdma_errcode_name(rx->errcode))
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = rx->xid;
+		__entry->arg0 = rx->errargs[0];
+		__entry->arg1 = rx->errargs[1];
+		__entry->avoid = avoid;
+		__entry->status = status;
+		rpcrdma_assign_str(errcode, rpcrdma_errcode_name(rx->errcode));
+	),
+	TP_printk("conn=%u xid=0x%08x %s %u %u avoid=0x%x status=%d",
+		  __entry->conn, __entry->xid, __get_str(errcode),
+		  __entry->arg0, __entry->arg1, __entry->avoid,
+		  __entry->status)
+);
+
+TRACE_EVENT(rpcrdma_keepalive,
+	TP_PROTO(u32 conn, u32 xid, const char *what),
+	TP_ARGS(conn, xid, what),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__string(what, what)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		rpcrdma_assign_str(what, what);
+	),
+	TP_printk("conn=%u xid=0x%08x %s", __entry->conn, __entry->xid,
+		  __get_str(what))
+);
+
 TRACE_EVENT(rpcrdma_lost,
 	TP_PROTO(u32 conn, const char *why),
 	TP_ARGS(conn, why),

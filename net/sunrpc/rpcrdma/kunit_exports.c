@@ -29,4 +29,5 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_invalidate_wait);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_map);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_remote_inv);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);

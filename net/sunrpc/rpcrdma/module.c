@@ -15,6 +15,16 @@ module_param_named(ddp_threshold, rpcrdma_ddp_threshold, uint, 0644);
 MODULE_PARM_DESC(ddp_threshold,
 		 "DDP-eligible items up to this many octets travel inline or continued, larger ones by chunk");
 
+unsigned int rpcrdma_special_threshold = RPCRDMA_DEF_SPECIAL;
+module_param_named(special_threshold, rpcrdma_special_threshold, uint, 0644);
+MODULE_PARM_DESC(special_threshold,
+		 "Payload streams up to this many octets travel inline or continued, larger ones by body chunk");
+
+unsigned int rpcrdma_keepalive = RPCRDMA_DEF_KEEPALIVE;
+module_param_named(keepalive, rpcrdma_keepalive, uint, 0644);
+MODULE_PARM_DESC(keepalive,
+		 "Seconds of silence before a client asks whether the server is there, 0: never");
+
 unsigned int rpcrdma_idle_timeout = RPCRDMA_IDLE_TIMEOUT;
 module_param_named(idle_timeout, rpcrdma_idle_timeout, uint, 0644);
 MODULE_PARM_DESC(idle_timeout,

@@ -6,8 +6,10 @@
 
 #define RPCRDMA_VERSION		"0.1.0"
 
-/* Module parameter, octets; read for each RPC. */
+/* Module parameters: octets and seconds; new connections take them. */
 extern unsigned int rpcrdma_ddp_threshold;
+extern unsigned int rpcrdma_special_threshold;
+extern unsigned int rpcrdma_keepalive;
 
 /* Module parameter, seconds; read for each new client transport. */
 extern unsigned int rpcrdma_idle_timeout;

@@ -25,6 +25,15 @@
  */
 #define RPCRDMA_DEF_THRESHOLD	SZ_16K
 
+/*
+ * Payload streams up to this size are sent, larger ones go by a body chunk
+ * where that is possible. The module parameter special_threshold changes it.
+ */
+#define RPCRDMA_DEF_SPECIAL	SZ_64K
+
+/* Client: seconds of silence before it asks whether the server is there. */
+#define RPCRDMA_DEF_KEEPALIVE	30
+
 /* Client: RPCs at once, and memory regions for them. */
 #define RPCRDMA_DEF_SLOTS	128
 #define RPCRDMA_MAX_MRS		256

@@ -100,10 +100,69 @@ static void reply_too_long(struct kunit *test)
 						  4), 0U);
 }
 
+/* What a Reply chunk has is in place: only lengths are left to set up. */
+static struct rpc_rqst *reply_rqst(struct kunit *test)
+{
+	struct reply_fixture *f = test->priv;
+	struct rpc_rqst *rqst = kunit_kzalloc(test, sizeof(*rqst), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rqst);
+	rqst->rq_rcv_buf = f->buf;
+	rqst->rq_private_buf = f->buf;
+	return rqst;
+}
+
+static void reply_external_in_order(struct kunit *test)
+{
+	static const int lengths[] = { 24, 100, 104, 5100, 5104, ROOM };
+	struct rpc_rqst *rqst = reply_rqst(test);
+	struct rpc_rqst before = *rqst;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++)
+		KUNIT_EXPECT_EQ(test,
+				rpcrdma_reply_external(rqst, lengths[i], false,
+						       0), lengths[i]);
+	KUNIT_EXPECT_MEMEQ(test, rqst, &before, sizeof(before));
+}
+
+static void reply_external_refused(struct kunit *test)
+{
+	struct rpc_rqst *rqst = reply_rqst(test);
+
+	KUNIT_EXPECT_EQ(test,
+			rpcrdma_reply_external(rqst, ROOM + 4, false, 0), -EIO);
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_external(rqst, 102, false, 0),
+			-EIO);
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_external(rqst, U32_MAX - 3, false,
+						     0), -EIO);
+	/* The pages are the Write chunk's. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_external(rqst, 164, true, 0), -EIO);
+}
+
+static void reply_external_reduced(struct kunit *test)
+{
+	struct rpc_rqst *rqst = reply_rqst(test);
+
+	/* The head is full, the rest of the stream is in the tail. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_external(rqst, 160, true, 4999),
+			160 + 5000);
+	KUNIT_EXPECT_EQ(test, rqst->rq_private_buf.head[0].iov_len,
+			(size_t)100);
+	/* The head ends where the stream does: the pages follow. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_external(rqst, 88, true, 5),
+			88 + 8);
+	KUNIT_EXPECT_EQ(test, rqst->rq_private_buf.head[0].iov_len, (size_t)88);
+	KUNIT_EXPECT_EQ(test, rqst->rq_rcv_buf.head[0].iov_len, (size_t)88);
+}
+
 static struct kunit_case reply_cases[] = {
 	KUNIT_CASE(reply_in_one_piece),
 	KUNIT_CASE(reply_in_pieces),
 	KUNIT_CASE(reply_too_long),
+	KUNIT_CASE(reply_external_in_order),
+	KUNIT_CASE(reply_external_refused),
+	KUNIT_CASE(reply_external_reduced),
 	{ }
 };
 

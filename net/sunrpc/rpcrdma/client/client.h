@@ -18,6 +18,8 @@
 struct rpcrdma_xprt_stats {
 	unsigned long read_segments;
 	unsigned long write_segments;
+	unsigned long reply_segments;
+	unsigned long call_chunks;
 	unsigned long failed_marshal;
 	unsigned long bad_reply;
 	unsigned long local_invalidates;
@@ -25,6 +27,30 @@ struct rpcrdma_xprt_stats {
 	u64 replied_bytes;
 	u64 pulled_up_bytes;
 	u64 fixed_up_bytes;
+};
+
+/**
+ * struct rpcrdma_keepalive - asks whether the server is there
+ * @work: looks after each interval what has come; runs while connected
+ * @tm: the probe
+ * @xdr: its message
+ * @call: a NULL Call
+ * @prog: RPC program that this transport was used for last
+ * @vers: its version
+ * @received: what had come when the worker looked last
+ * @quiet: intervals without anything before it looked last
+ * @waiting: the probe is not answered; guarded by the connection's lock
+ */
+struct rpcrdma_keepalive {
+	struct delayed_work work;
+	struct rpcrdma_txmsg tm;
+	struct xdr_buf xdr;
+	__be32 call[10];
+	u32 prog;
+	u32 vers;
+	u32 received;
+	u32 quiet;
+	bool waiting;
 };
 
 /**
@@ -39,6 +65,7 @@ struct rpcrdma_xprt_stats {
  *	errno; the next attempt waits
  * @established: when @conn came about, in jiffies
  * @timeout: as set by set_connect_timeout
+ * @keepalive: of the connection
  * @bc_calls: callbacks that the upper layer is working on
  */
 struct rpcrdma_xprt {
@@ -51,6 +78,7 @@ struct rpcrdma_xprt {
 	unsigned long established;
 	struct rpc_timeout timeout;
 	struct rpcrdma_xprt_stats stats;
+	struct rpcrdma_keepalive keepalive;
 	struct rpcrdma_bc_call *bc_assembly;
 	atomic_t bc_calls;
 };
@@ -60,38 +88,60 @@ static inline struct rpcrdma_xprt *rpcrdma_xprt(struct rpc_xprt *xprt)
 	return container_of(xprt, struct rpcrdma_xprt, xprt);
 }
 
+/* The RPC has to be planned, encoded and sent again; no errno of sunrpc's. */
+#define RPCRDMA_REQ_AGAIN	(-ERESTART)
+
+enum {
+	RPCRDMA_REQ_ENDED,	/* bit: answered or refused; nothing more counts */
+};
+
 /**
  * struct rpcrdma_req - an RPC
  * @rqst: what sunrpc sees; first member, so that sunrpc can free it
  * @conn: referenced from sending until the Reply is in, or the RPC is dropped;
  *	cleared under the xprt's queue_lock while the RPC is outstanding
  * @tm: the Call on its way
- * @snd: its xdr_buf as it was then: sunrpc may encode anew when the connection
- *	is being closed, while the pump still copies
+ * @snd: its xdr_buf as it was then
+ * @plan: how it travels
  * @chunks: its chunk lists
- * @removed: what the Read chunk carries
+ * @max_segs: segments that they may have together
  * @mrs: its memory regions
  * @inv: waits for their invalidation
- * @status: of the Reply: octets, or a negative errno
- * @refused: a negative errno if the peer refused the Call before all of it
- *	was sent
+ * @avoid: enum rpcrdma_avoid, what earlier attempts at the RPC have shown
+ * @flags: RPCRDMA_REQ_ENDED
+ * @status: of the Reply: octets, a negative errno, or RPCRDMA_REQ_AGAIN
+ * @external: the Reply's stream is in the Reply chunk
+ * @refused: set if the peer refused the Call before all of it was sent: a
+ *	negative errno, or RPCRDMA_REQ_AGAIN
+ * @failure: the same, for the task of the RPC; guarded by queue_lock
  */
 struct rpcrdma_req {
 	struct rpc_rqst rqst;
 	struct rpcrdma_conn *conn;
 	struct rpcrdma_txmsg tm;
 	struct xdr_buf snd;
-	struct rpcrdma_range removed;
+	struct rpcrdma_call_plan plan;
+	u32 max_segs;
 	struct list_head mrs;
 	struct rpcrdma_inv inv;
+	u32 avoid;
+	unsigned long flags;
 	int status;
+	bool external;
 	int refused;
+	int failure;
 	struct rpcrdma_chunks chunks;
 };
 
 static inline struct rpcrdma_req *rpcrdma_req(struct rpc_rqst *rqst)
 {
 	return container_of(rqst, struct rpcrdma_req, rqst);
+}
+
+/* Octets that fit in an xdr_buf. */
+static inline u32 rpcrdma_xdr_room(const struct xdr_buf *buf)
+{
+	return buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;
 }
 
 /* xprt.c */
@@ -105,10 +155,21 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
 /* request.c */
 int rpcrdma_send_request(struct rpc_rqst *rqst);
 void rpcrdma_req_release(struct rpcrdma_req *req, bool sent);
+void rpcrdma_wait_for_reply(struct rpc_task *task);
+
+/* keepalive.c */
+void rpcrdma_keepalive_init(struct rpcrdma_xprt *rx);
+void rpcrdma_keepalive_start(struct rpcrdma_xprt *rx);
+void rpcrdma_keepalive_stop(struct rpcrdma_xprt *rx);
+void rpcrdma_keepalive_note(struct rpcrdma_xprt *rx,
+			    const struct rpc_clnt *clnt);
+bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn, u32 xid);
 
 /* reply.c */
 u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,
 			const void *from, u32 length);
+int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
+			   u32 written);
 enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 						 const struct rpcrdma_rx *rx,
 						 struct rpcrdma_recv *recv,

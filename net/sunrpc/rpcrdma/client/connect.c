@@ -134,6 +134,10 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx)
 			.max_message = RPCRDMA_MAX_MESSAGE,
 			.first_xid = get_random_u32(),
 			.ddp_threshold = READ_ONCE(rpcrdma_ddp_threshold),
+			.special_threshold =
+				READ_ONCE(rpcrdma_special_threshold),
+			/* One credit for the keep-alive. */
+			.reserve = 1,
 		},
 		.send_ring = RPCRDMA_SEND_RING,
 		.max_mrs = RPCRDMA_MAX_MRS,
@@ -233,6 +237,7 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 	struct rpcrdma_conn *conn = rx->conn;
 
 	if (conn) {
+		rpcrdma_keepalive_stop(rx);
 		rpcrdma_conn_destroy(conn);
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
 		WRITE_ONCE(rx->conn, NULL);
@@ -290,6 +295,7 @@ void rpcrdma_connect_worker(struct work_struct *work)
 		xprt->stat.connect_time += (long)jiffies -
 					   xprt->stat.connect_start;
 		rx->established = jiffies;
+		rpcrdma_keepalive_start(rx);
 		xprt_set_connected(xprt);
 		/* Pairs with the barrier in rpcrdma_client_lost(). */
 		smp_mb__after_atomic();

@@ -6,22 +6,20 @@
  * continued Reply needs no memory of its own. Without a Write chunk the stream
  * fills head, pages and tail in order, as any stream transport does. With one,
  * the pages hold the result already: the stream fills the head, which is cut
- * to what came, and what is left goes to the tail.
+ * to what came, and what is left goes to the tail. A Reply chunk is the same
+ * memory in the same order, and the peer has placed the octets already.
  *
  * An RPC is complete when the peer can no longer reach its memory: at once if
  * it had no regions or the Reply invalidated them, else after a Local
- * Invalidate. It stays pinned until then.
+ * Invalidate, or when its connection is dead and gone. It stays pinned until
+ * then. An RPC that failed is not complete for sunrpc, which would take it for
+ * not answered: its task is woken and finds out, see rpcrdma_req_woken().
  */
 #include <linux/sunrpc/xdr.h>
 
 #include <trace/events/rpcrdma_v2.h>
 
 #include "client.h"
-
-static u32 rpcrdma_xdr_room(const struct xdr_buf *buf)
-{
-	return buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;
-}
 
 /**
  * rpcrdma_reply_place - copy a part of a Reply's stream
@@ -73,6 +71,21 @@ static void rpcrdma_reply_unpin(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 	spin_unlock(&rx->xprt.queue_lock);
 }
 
+/* The RPC with this XID, pinned, if @conn carries it and it is not over. */
+static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
+{
+	struct rpc_rqst *rqst = rpcrdma_reply_rqst(conn, xid);
+	struct rpcrdma_req *req;
+
+	if (!rqst)
+		return NULL;
+	req = rpcrdma_req(rqst);
+	if (req->conn == conn && !test_bit(RPCRDMA_REQ_ENDED, &req->flags))
+		return req;
+	rpcrdma_reply_unpin(conn->context, rqst);
+	return NULL;
+}
+
 /* The peer cannot reach the RPC's memory any more: let it go on. */
 static void rpcrdma_reply_complete(struct rpcrdma_req *req)
 {
@@ -81,17 +94,20 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req)
 	struct rpcrdma_conn *conn = req->conn;
 
 	rpcrdma_frwr_put(conn, &req->mrs);
+	/* Nobody could look at a body chunk's first words before. */
+	if (req->external && req->status >= 0 &&
+	    !rpcrdma_first_words(rqst->rq_private_buf.head[0].iov_base,
+				 min_t(u32, req->status,
+				       rqst->rq_private_buf.head[0].iov_len),
+				 be32_to_cpu(rqst->rq_xid), RPCRDMA_REPLY))
+		req->status = -EIO;
 
 	spin_lock(&rx->xprt.queue_lock);
-	/* Regions of a dead connection are waited for when the RPC is freed. */
-	if (list_empty_careful(&req->mrs))
-		req->conn = NULL;
-	else
-		conn = NULL;
+	req->conn = NULL;
 	if (req->status < 0) {
 		rx->stats.bad_reply++;
-		rqst->rq_task->tk_status = req->status;
-		xprt_complete_rqst(rqst->rq_task, 0);
+		req->failure = req->status;
+		rpc_wake_up_queued_task(&rx->xprt.pending, rqst->rq_task);
 	} else {
 		rx->stats.replied_bytes += req->status;
 		xprt_update_rtt(rqst->rq_task);
@@ -99,8 +115,7 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req)
 	}
 	xprt_unpin_rqst(rqst);
 	spin_unlock(&rx->xprt.queue_lock);
-	if (conn)
-		rpcrdma_conn_put(conn);
+	rpcrdma_conn_put(conn);
 }
 
 static void rpcrdma_reply_invalidated(struct rpcrdma_inv *inv)
@@ -114,6 +129,11 @@ static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
 {
 	struct rpcrdma_xprt *rx = conn->context;
 
+	/* The pump may have found an end for it at the same time. */
+	if (test_and_set_bit(RPCRDMA_REQ_ENDED, &req->flags)) {
+		rpcrdma_reply_unpin(rx, &req->rqst);
+		return;
+	}
 	req->status = status;
 	req->inv.done = rpcrdma_reply_invalidated;
 	if (rpcrdma_frwr_invalidate(conn, &req->mrs, &req->inv))
@@ -167,37 +187,96 @@ static bool rpcrdma_reply_written(struct rpcrdma_req *req,
 	return *written <= req->rqst.rq_rcv_buf.page_len;
 }
 
+/**
+ * rpcrdma_reply_external - set up a Reply whose stream is in the Reply chunk
+ * @rqst: the RPC; its receive buffer is the chunk
+ * @length: octets of the stream
+ * @reduced: a Write chunk was offered, so the chunk leaves the pages out
+ * @written: what came by it
+ *
+ * Return: octets of the message, or a negative errno.
+ */
+int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
+			   u32 written)
+{
+	struct xdr_buf *buf = &rqst->rq_private_buf;
+	u32 room = rpcrdma_xdr_room(buf);
+
+	/* The last octets of an odd room are in no chunk. */
+	if (reduced)
+		room -= buf->page_len;
+	if (length > room || length % XDR_UNIT)
+		return -EIO;
+	if (!reduced)
+		return length;
+	if (length < buf->head[0].iov_len) {
+		buf->head[0].iov_len = length;
+		rqst->rq_rcv_buf.head[0].iov_len = length;
+	}
+	return length + xdr_align_size(written);
+}
+
+static void rpcrdma_reply_count(struct rpcrdma_conn *conn, u32 written,
+				bool external, u32 replied)
+{
+	spin_lock(&conn->lock);
+	if (written) {
+		conn->stats.write_chunks++;
+		conn->stats.write_chunk_bytes += written;
+	}
+	if (external) {
+		conn->stats.reply_chunks++;
+		conn->stats.reply_chunk_bytes += replied;
+	}
+	spin_unlock(&conn->lock);
+}
+
+static const struct rpcrdma_segment *
+rpcrdma_write_segs(const struct rpcrdma_chunks *c,
+		   const struct rpcrdma_write_chunk *chunk)
+{
+	return &c->write_segs[chunk->first];
+}
+
 /* A part of a Reply. Return: octets of the message so far, or an errno. */
 static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 			      struct rpcrdma_req *req,
 			      const struct rpcrdma_rx *rx, const void *from)
 {
+	const struct rpcrdma_chunks *c = &req->chunks;
 	struct rpcrdma_xprt *x = conn->context;
 	struct rpc_rqst *rqst = &req->rqst;
-	u32 written = 0;
+	u32 written = 0, replied = 0;
 	bool reduced;
 
 	x->stats.fixed_up_bytes += rx->payload.length;
 	if (rx->last && !rpcrdma_reply_written(req, rx, &written))
 		return -EIO;
+	if (rx->external && !rpcrdma_replied(c, &rx->chunks, &replied))
+		return -EIO;
+	if (written || rx->external)
+		rpcrdma_reply_count(conn, written, rx->external, replied);
+	req->external = rx->external;
+	if (rx->external)
+		return rpcrdma_reply_external(rqst, replied, c->n_writes,
+					      written);
+
 	/*
 	 * The Write list comes with the last octets. Until then a Call that
 	 * offered a Write chunk takes it as used, which the binding requires
 	 * of the peer; a single Send shows it right away.
 	 */
-	reduced = req->chunks.n_writes && (written || !rx->last ||
-					   rx->stream_offset);
-	if (reduced) {
-		if (written) {
-			spin_lock(&conn->lock);
-			conn->stats.write_chunks++;
-			conn->stats.write_chunk_bytes += written;
-			spin_unlock(&conn->lock);
-		}
+	reduced = c->n_writes && (written || !rx->last || rx->stream_offset);
+	if (c->has_reply)
+		rpcrdma_frwr_keep_cpu(conn, &req->mrs,
+				      rpcrdma_write_segs(c, &c->reply),
+				      c->reply.count);
+	if (reduced)
 		return rpcrdma_reply_place_reduced(rqst, rx, from, written);
-	}
-	if (req->chunks.n_writes)
-		rpcrdma_frwr_keep_cpu(conn, &req->mrs);
+	if (c->n_writes)
+		rpcrdma_frwr_keep_cpu(conn, &req->mrs,
+				      rpcrdma_write_segs(c, &c->writes[0]),
+				      c->writes[0].count);
 	rpcrdma_reply_place(&rqst->rq_private_buf, rx->stream_offset, from,
 			    rx->payload.length);
 	return min_t(u32, rx->stream_length,
@@ -220,7 +299,6 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 						 struct rpcrdma_recv *recv,
 						 u32 invalidated)
 {
-	struct rpc_rqst *rqst;
 	struct rpcrdma_req *req;
 	bool pending;
 	int rc;
@@ -229,23 +307,20 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 		rpcrdma_bc_call(conn, rx, recv);
 		return RPCRDMA_RECV_DONE;
 	}
+	if (rpcrdma_keepalive_answered(conn, rx->xid))
+		return RPCRDMA_RECV_DONE;
 
-	rqst = rpcrdma_reply_rqst(conn, rx->xid);
-	if (!rqst)
+	/* Else it answers a Call that this connection did not carry. */
+	req = rpcrdma_reply_req(conn, rx->xid);
+	if (!req)
 		return RPCRDMA_RECV_DONE;
-	req = rpcrdma_req(rqst);
-	if (req->conn != conn) {
-		/* Answers a Call that this connection did not carry. */
-		rpcrdma_reply_unpin(conn->context, rqst);
-		return RPCRDMA_RECV_DONE;
-	}
 
 	spin_lock(&conn->lock);
 	pending = rpcrdma_conn_pending(conn, &req->tm);
 	spin_unlock(&conn->lock);
 	if (pending) {
 		/* The pump still reads the Call: it must not complete now. */
-		rpcrdma_reply_unpin(conn->context, rqst);
+		rpcrdma_reply_unpin(conn->context, &req->rqst);
 		rpcrdma_conn_lost(conn, "Reply to a Call not sent");
 		return RPCRDMA_RECV_DONE;
 	}
@@ -256,24 +331,18 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 	if (rc < 0 || rx->last)
 		rpcrdma_reply_finish(conn, req, rc);
 	else
-		rpcrdma_reply_unpin(conn->context, rqst);
+		rpcrdma_reply_unpin(conn->context, &req->rqst);
 	return RPCRDMA_RECV_DONE;
 }
 
-/* Fail the outstanding RPC with this XID, if @conn carries it. */
-static void rpcrdma_reply_fail(struct rpcrdma_conn *conn, u32 xid, int error)
+/*
+ * An outstanding RPC failed. @req is pinned; @error is a negative errno or
+ * RPCRDMA_REQ_AGAIN.
+ */
+static void rpcrdma_reply_fail(struct rpcrdma_conn *conn,
+			       struct rpcrdma_req *req, int error)
 {
-	struct rpc_rqst *rqst = rpcrdma_reply_rqst(conn, xid);
-	struct rpcrdma_req *req;
 	bool pending;
-
-	if (!rqst)
-		return;
-	req = rpcrdma_req(rqst);
-	if (req->conn != conn) {
-		rpcrdma_reply_unpin(conn->context, rqst);
-		return;
-	}
 
 	/* A refusal may answer the first part: it counts when all are out. */
 	spin_lock(&conn->lock);
@@ -282,13 +351,13 @@ static void rpcrdma_reply_fail(struct rpcrdma_conn *conn, u32 xid, int error)
 		WRITE_ONCE(req->refused, error);
 	spin_unlock(&conn->lock);
 	if (pending)
-		rpcrdma_reply_unpin(conn->context, rqst);
+		rpcrdma_reply_unpin(conn->context, &req->rqst);
 	else
 		rpcrdma_reply_finish(conn, req, error);
 }
 
 /**
- * rpcrdma_client_failed - a Call cannot succeed
+ * rpcrdma_client_failed - a Call has been refused, or its Reply is malformed
  * @conn: the connection
  * @rx: which one, and why
  *
@@ -297,17 +366,38 @@ static void rpcrdma_reply_fail(struct rpcrdma_conn *conn, u32 xid, int error)
 void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx)
 {
-	rpcrdma_reply_fail(conn, rx->xid, rx->error);
+	struct rpcrdma_req *req;
+	int error;
+
+	/* Even this says that the peer is there. */
+	if (rpcrdma_keepalive_answered(conn, rx->xid))
+		return;
+	req = rpcrdma_reply_req(conn, rx->xid);
+	if (!req)
+		return;
+	error = rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
+	trace_rpcrdma_retry(conn->id, rx, req->avoid, error);
+	if (!error) {
+		spin_lock(&conn->lock);
+		conn->stats.retries++;
+		spin_unlock(&conn->lock);
+		error = RPCRDMA_REQ_AGAIN;
+	}
+	rpcrdma_reply_fail(conn, req, error);
 }
 
 /**
  * rpcrdma_client_end - a Call left the send queue, and will have no Reply
  * @tm: the Call
- * @error: a negative errno for its RPC
+ * @error: a negative errno for its RPC, or RPCRDMA_REQ_AGAIN
  *
  * Context: the pump; process context.
  */
 void rpcrdma_client_end(struct rpcrdma_txmsg *tm, int error)
 {
-	rpcrdma_reply_fail(tm->conn, tm->msg.xid, error);
+	struct rpcrdma_conn *conn = tm->conn;
+	struct rpcrdma_req *req = rpcrdma_reply_req(conn, tm->msg.xid);
+
+	if (req)
+		rpcrdma_reply_fail(conn, req, error);
 }

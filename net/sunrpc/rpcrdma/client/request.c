@@ -2,10 +2,14 @@
 /*
  * Calls: from rq_snd_buf to the connection's send queue.
  *
- * The planner says which items go by chunk. If there is no region for one, it
- * stays in the Payload stream. The octets of the stream are copied out of
- * rq_snd_buf when their Send is posted, which can be after send_request has
- * returned; rpcrdma_req_release() is what makes the buffers free again.
+ * The planner says which items go by chunk, and whether the whole stream does.
+ * If there is no region for one, it stays in the Payload stream. The octets of
+ * the stream are copied out of rq_snd_buf when their Send is posted, which can
+ * be after send_request has returned, and the peer reads chunks when it likes.
+ * rpcrdma_req_release() is what makes the buffers free again. sunrpc frees or
+ * encodes them anew in two cases: at the end of the RPC, after buf_free; and
+ * when it sends again, after the task slept in wait_for_reply_request, whose
+ * callback comes first.
  */
 #include <linux/sunrpc/xdr.h>
 
@@ -56,9 +60,15 @@ static int rpcrdma_fill_sparse(struct xdr_buf *buf)
 	return 0;
 }
 
+static u32 rpcrdma_req_max_segs(const struct rpcrdma_req *req)
+{
+	const struct rpcrdma_chunks *c = &req->chunks;
+
+	return req->max_segs - c->n_call - c->n_reads - c->n_write_segs;
+}
+
 static int rpcrdma_req_read_chunk(struct rpcrdma_req *req,
-				  struct rpcrdma_conn *conn, u32 position,
-				  u32 max_segs)
+				  struct rpcrdma_conn *conn, u32 position)
 {
 	struct rpcrdma_segment segs[RPCRDMA_MAX_SEGMENTS];
 	const struct xdr_buf *buf = &req->rqst.rq_snd_buf;
@@ -70,7 +80,7 @@ static int rpcrdma_req_read_chunk(struct rpcrdma_req *req,
 	int i, n;
 
 	n = rpcrdma_frwr_map(conn, &req->mrs, &range, buf->pages, false, segs,
-			     max_segs);
+			     rpcrdma_req_max_segs(req));
 	if (n < 0)
 		return n;
 	for (i = 0; i < n; i++) {
@@ -82,7 +92,7 @@ static int rpcrdma_req_read_chunk(struct rpcrdma_req *req,
 }
 
 static int rpcrdma_req_write_chunk(struct rpcrdma_req *req,
-				   struct rpcrdma_conn *conn, u32 max_segs)
+				   struct rpcrdma_conn *conn)
 {
 	const struct xdr_buf *buf = &req->rqst.rq_rcv_buf;
 	struct rpcrdma_range range = {
@@ -93,7 +103,7 @@ static int rpcrdma_req_write_chunk(struct rpcrdma_req *req,
 	int n;
 
 	n = rpcrdma_frwr_map(conn, &req->mrs, &range, buf->pages, true,
-			     c->write_segs, max_segs - c->n_reads);
+			     c->write_segs, rpcrdma_req_max_segs(req));
 	if (n < 0)
 		return n;
 	c->writes[0].first = 0;
@@ -103,33 +113,167 @@ static int rpcrdma_req_write_chunk(struct rpcrdma_req *req,
 	return 0;
 }
 
-/* Decide how the Call travels, and prepare its regions. */
-static int rpcrdma_req_prepare(struct rpcrdma_req *req,
-			       struct rpcrdma_conn *conn)
+/*
+ * Regions for octets @from..@to of a message. Return: segments, or what
+ * rpcrdma_frwr_map() returns, when those before the failure are on @mrs.
+ */
+static int rpcrdma_body_run(struct rpcrdma_conn *conn, struct list_head *mrs,
+			    const struct xdr_buf *buf, u32 from, u32 to,
+			    bool remote_write, struct rpcrdma_segment *segs,
+			    u32 max_segs)
 {
-	struct rpc_rqst *rqst = &req->rqst;
-	const struct xdr_buf *snd = &rqst->rq_snd_buf;
+	const u32 sizes[] = {
+		buf->head[0].iov_len, buf->page_len, buf->tail[0].iov_len,
+	};
+	u32 start = 0, begin, end, segments = 0, i;
+	struct rpcrdma_range range;
+	struct kvec vec;
+	int n;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); start += sizes[i++]) {
+		begin = max(from, start);
+		end = min(to, start + sizes[i]);
+		if (begin >= end)
+			continue;
+		range.offset = begin - start;
+		range.length = end - begin;
+		if (i == 1) {
+			range.offset += buf->page_base;
+			n = rpcrdma_frwr_map(conn, mrs, &range, buf->pages,
+					     remote_write, segs + segments,
+					     max_segs - segments);
+		} else {
+			vec = i ? buf->tail[0] : buf->head[0];
+			vec.iov_base += range.offset;
+			vec.iov_len = range.length;
+			n = rpcrdma_frwr_map_kvec(conn, mrs, &vec,
+						  remote_write,
+						  segs + segments,
+						  max_segs - segments);
+		}
+		if (n < 0)
+			return n;
+		segments += n;
+	}
+	return segments;
+}
+
+/*
+ * Regions for a body chunk: octets up to @end of a message, but @removed.
+ * Return: as rpcrdma_frwr_map().
+ */
+static int rpcrdma_req_body(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
+			    const struct xdr_buf *buf, u32 end,
+			    const struct rpcrdma_range *removed,
+			    bool remote_write, struct rpcrdma_segment *segs)
+{
+	u32 max_segs = rpcrdma_req_max_segs(req);
+	u32 resume = removed->offset + removed->length;
+	LIST_HEAD(mrs);
+	int n, more;
+
+	n = rpcrdma_body_run(conn, &mrs, buf, 0,
+			     removed->length ? removed->offset : end,
+			     remote_write, segs, max_segs);
+	if (n >= 0 && removed->length) {
+		more = rpcrdma_body_run(conn, &mrs, buf, resume, end,
+					remote_write, segs + n, max_segs - n);
+		n = more < 0 ? more : n + more;
+	}
+	if (n < 0) {
+		rpcrdma_frwr_put(conn, &mrs);
+		return n;
+	}
+	spin_lock(&conn->lock);
+	list_splice_tail(&mrs, &req->mrs);
+	spin_unlock(&conn->lock);
+	return n;
+}
+
+static int rpcrdma_req_call_chunk(struct rpcrdma_req *req,
+				  struct rpcrdma_conn *conn)
+{
+	const struct xdr_buf *buf = &req->rqst.rq_snd_buf;
 	struct rpcrdma_chunks *c = &req->chunks;
-	struct rpcrdma_call_shape shape = {
+	int n;
+
+	n = rpcrdma_req_body(req, conn, buf, buf->len, &req->plan.removed,
+			     false, c->call);
+	if (n < 0)
+		return n;
+	c->n_call = n;
+	return 0;
+}
+
+/* Room for the whole Reply, or for what the Write chunk leaves of it. */
+static int rpcrdma_req_reply_chunk(struct rpcrdma_req *req,
+				   struct rpcrdma_conn *conn)
+{
+	const struct xdr_buf *buf = &req->rqst.rq_rcv_buf;
+	struct rpcrdma_chunks *c = &req->chunks;
+	struct rpcrdma_range item = { };
+	u32 end = rpcrdma_xdr_room(buf);
+	int n;
+
+	if (c->n_writes) {
+		item.offset = buf->head[0].iov_len;
+		item.length = buf->page_len;
+	}
+	end -= (end - item.length) % XDR_UNIT;
+	n = rpcrdma_req_body(req, conn, buf, end, &item, true,
+			     c->write_segs + c->n_write_segs);
+	if (n < 0)
+		return n;
+	c->reply.first = c->n_write_segs;
+	c->reply.count = n;
+	c->has_reply = true;
+	c->n_write_segs += n;
+	return 0;
+}
+
+static void rpcrdma_req_shape(const struct rpcrdma_req *req,
+			      struct rpcrdma_call_shape *shape)
+{
+	const struct rpc_rqst *rqst = &req->rqst;
+	const struct xdr_buf *snd = &rqst->rq_snd_buf;
+	const struct xdr_buf *rcv = &rqst->rq_rcv_buf;
+
+	*shape = (struct rpcrdma_call_shape) {
 		.length = snd->len,
+		.avoid = req->avoid,
 		.reply_expected = rpc_reply_expected(rqst->rq_task),
 		.reducible = !test_bit(RPCAUTH_AUTH_DATATOUCH,
 				       &rqst->rq_cred->cr_auth->au_flags),
 	};
+	if (snd->flags & XDRBUF_WRITE) {
+		shape->item.offset = snd->head[0].iov_len;
+		shape->item.length = snd->page_len;
+	}
+	if (!shape->reply_expected)
+		return;
+	shape->reply_max = round_down(rpcrdma_xdr_room(rcv), XDR_UNIT);
+	if (rcv->flags & XDRBUF_READ)
+		shape->result_max = rcv->page_len;
+}
+
+/*
+ * Decide how the Call travels, and prepare its regions. Where they are short
+ * the plan is changed to what does without.
+ */
+static int rpcrdma_req_prepare(struct rpcrdma_req *req,
+			       struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_call_plan *plan = &req->plan;
+	struct rpcrdma_chunks *c = &req->chunks;
 	struct rpcrdma_session_info info;
-	struct rpcrdma_call_plan plan;
-	u32 max_segs;
+	struct rpcrdma_call_shape shape;
 	int rc;
 
-	if (snd->flags & XDRBUF_WRITE) {
-		shape.item.offset = snd->head[0].iov_len;
-		shape.item.length = snd->page_len;
-	}
-	if (rqst->rq_rcv_buf.flags & XDRBUF_READ)
-		shape.result_max = rqst->rq_rcv_buf.page_len;
-	rpcrdma_plan_call(&conn->session, &shape, &plan);
+	rpcrdma_req_shape(req, &shape);
+	rpcrdma_plan_call(&conn->session, &shape, plan);
 	rpcrdma_session_info(&conn->session, &info);
-	max_segs = min_t(u32, info.peer.max_segments, RPCRDMA_MAX_SEGMENTS);
+	req->max_segs = min_t(u32, info.peer.max_segments,
+			      RPCRDMA_MAX_SEGMENTS);
 
 	c->n_call = 0;
 	c->n_reads = 0;
@@ -137,30 +281,44 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	c->n_write_segs = 0;
 	c->has_reply = false;
 
-	rc = plan.read_chunk ?
-		rpcrdma_req_read_chunk(req, conn, shape.item.offset,
-				       max_segs) : 0;
-	if (rc == -ENOBUFS) {
-		plan.read_chunk = false;
-		plan.stream_length = shape.length;
-	} else if (rc) {
-		return rc;
-	}
-	rc = plan.write_chunk ?
-		rpcrdma_req_write_chunk(req, conn, max_segs) : 0;
-	if (rc && rc != -ENOBUFS)
-		return rc;
-	rc = rpcrdma_fill_sparse(&rqst->rq_rcv_buf);
+	rc = rpcrdma_fill_sparse(&req->rqst.rq_rcv_buf);
 	if (rc)
 		return rc;
 
-	req->removed = plan.removed;
-	req->tm.n_removed = plan.read_chunk ? 1 : 0;
-	req->tm.msg.length = plan.stream_length;
+	rc = plan->read_chunk ?
+		rpcrdma_req_read_chunk(req, conn, shape.item.offset) : 0;
+	if (rc == -ENOBUFS) {
+		plan->read_chunk = false;
+		plan->stream_length = shape.length;
+		plan->removed.length = 0;
+	} else if (rc) {
+		return rc;
+	}
+	rc = plan->write_chunk ? rpcrdma_req_write_chunk(req, conn) : 0;
+	if (rc == -ENOBUFS)
+		plan->write_chunk = false;
+	else if (rc)
+		return rc;
+	rc = plan->call_chunk ? rpcrdma_req_call_chunk(req, conn) : 0;
+	if (rc == -ENOBUFS)
+		plan->call_chunk = false;
+	else if (rc)
+		return rc;
+	rc = plan->reply_chunk ? rpcrdma_req_reply_chunk(req, conn) : 0;
+	if (rc == -ENOBUFS)
+		plan->reply_chunk = false;
+	else if (rc)
+		return rc;
+
+	req->tm.n_removed = plan->read_chunk ? 1 : 0;
+	req->tm.msg.length = plan->stream_length;
+	req->tm.msg.external = plan->call_chunk;
 	if (c->n_reads)
 		req->tm.msg.inv_handle = c->reads[0].target.handle;
 	else if (c->n_write_segs)
 		req->tm.msg.inv_handle = c->write_segs[0].handle;
+	else if (c->n_call)
+		req->tm.msg.inv_handle = c->call[0].handle;
 	else
 		req->tm.msg.inv_handle = 0;
 	return 0;
@@ -175,16 +333,103 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
  */
 void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
 {
-	struct rpcrdma_conn *conn = req->conn;
+	struct rpc_xprt *xprt = req->rqst.rq_xprt;
+	struct rpcrdma_conn *conn;
 
+	/* From here on no Reply is its own. */
+	spin_lock(&xprt->queue_lock);
+	conn = req->conn;
+	req->conn = NULL;
+	spin_unlock(&xprt->queue_lock);
 	if (!conn)
 		return;
 	if (sent)
 		rpcrdma_conn_wait_sent(conn, &req->tm);
 	rpcrdma_conn_cancel(conn, &req->tm);
 	rpcrdma_frwr_invalidate_wait(conn, &req->mrs);
-	req->conn = NULL;
 	rpcrdma_conn_put(conn);
+}
+
+/* Wait until nobody sends the RPC or takes its Reply in. */
+static void rpcrdma_req_unpinned(struct rpcrdma_req *req)
+{
+	struct rpc_rqst *rqst = &req->rqst;
+	unsigned long *state = &rqst->rq_task->tk_runstate;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	spin_lock(&xprt->queue_lock);
+	while (atomic_read(&rqst->rq_pin)) {
+		/* Without it xprt_unpin_rqst() wakes nobody. */
+		set_bit(RPC_TASK_MSG_PIN_WAIT, state);
+		spin_unlock(&xprt->queue_lock);
+		wait_var_event(&rqst->rq_pin, !atomic_read(&rqst->rq_pin));
+		spin_lock(&xprt->queue_lock);
+		clear_bit(RPC_TASK_MSG_PIN_WAIT, state);
+	}
+	spin_unlock(&xprt->queue_lock);
+}
+
+static bool rpcrdma_req_answered(struct rpc_rqst *rqst)
+{
+	/* Pairs with the barrier in xprt_complete_rqst(). */
+	return smp_load_acquire(&rqst->rq_reply_bytes_recvd);
+}
+
+/*
+ * The task has slept until the Reply came, or for another reason. In all other
+ * cases sunrpc may encode the Call anew next, or give up.
+ */
+static void rpcrdma_req_woken(struct rpc_task *task)
+{
+	struct rpc_rqst *rqst = task->tk_rqstp;
+	struct rpcrdma_req *req = rpcrdma_req(rqst);
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	if (rpcrdma_req_answered(rqst))
+		goto out_answered;
+	/*
+	 * An RC connection has no keep-alive of its own: no answer in time is
+	 * its end.
+	 */
+	if (task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure))
+		xprt_force_disconnect(xprt);
+	rpcrdma_req_unpinned(req);
+	rpcrdma_req_release(req, false);
+	if (rpcrdma_req_answered(rqst))
+		goto out_answered;
+
+	if (req->failure == RPCRDMA_REQ_AGAIN) {
+		/* Or sunrpc takes a Call on a connection that lives as sent. */
+		rqst->rq_connect_cookie = READ_ONCE(xprt->connect_cookie) - 1;
+		task->tk_status = -EAGAIN;
+	} else if (req->failure) {
+		task->tk_status = req->failure;
+	}
+	req->failure = 0;
+	return;
+
+out_answered:
+	task->tk_status = 0;
+}
+
+/**
+ * rpcrdma_wait_for_reply - put the task of an RPC to sleep
+ * @task: the task
+ *
+ * Context: the caller holds the transport's queue_lock.
+ */
+void rpcrdma_wait_for_reply(struct rpc_task *task)
+{
+	struct rpc_rqst *rqst = task->tk_rqstp;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+	unsigned long timeout = jiffies + rqst->rq_timeout;
+
+	if (time_after(timeout, rqst->rq_majortimeo))
+		timeout = rqst->rq_majortimeo;
+	rpc_sleep_on_timeout(&xprt->pending, task, rpcrdma_req_woken, timeout);
+	/* It had failed before the task could sleep. */
+	if (rpcrdma_req(rqst)->failure)
+		rpc_wake_up_queued_task(&xprt->pending, task);
 }
 
 /**
@@ -212,44 +457,50 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 		return -ENOTCONN;
 
 	req = rpcrdma_req(rqst);
-	if (req->conn == conn) {
-		/*
-		 * Not answered yet: the connection is reliable, so sending the
-		 * same again on it helps nobody. Begin a new one.
-		 */
-		xprt_force_disconnect(&rx->xprt);
-		return -ENOTCONN;
-	}
 	rpcrdma_req_release(req, false);
+	req->failure = 0;
 
 	rc = rpcrdma_req_prepare(req, conn);
 	if (rc)
 		goto out_unmap;
 
 	req->conn = rpcrdma_conn_get(conn);
+	req->flags = 0;
 	req->status = 0;
+	req->external = false;
 	req->refused = 0;
 	req->tm.msg.xid = be32_to_cpu(rqst->rq_xid);
 	req->tm.msg.dir = RPCRDMA_CALL;
 	req->tm.msg.chunks = &req->chunks;
+	req->tm.msg.call_only = !rpc_reply_expected(rqst->rq_task);
 	req->tm.msg.sent = 0;
 	req->snd = rqst->rq_snd_buf;
 	req->tm.xdr = &req->snd;
-	req->tm.removed = &req->removed;
+	req->tm.removed = &req->plan.removed;
 	req->tm.chain = list_empty(&req->mrs) ? NULL : rpcrdma_req_chain;
 	req->tm.done = rpcrdma_req_sent;
 	req->tm.chain_cost = list_count_nodes(&req->mrs);
 
 	rx->stats.requested_bytes += rqst->rq_snd_buf.len;
-	rx->stats.pulled_up_bytes += req->tm.msg.length;
+	if (!req->plan.call_chunk)
+		rx->stats.pulled_up_bytes += req->tm.msg.length;
 	rx->stats.read_segments += req->chunks.n_reads;
-	rx->stats.write_segments += req->chunks.n_write_segs;
+	if (req->chunks.n_writes)
+		rx->stats.write_segments += req->chunks.writes[0].count;
+	if (req->chunks.has_reply)
+		rx->stats.reply_segments += req->chunks.reply.count;
+	rx->stats.call_chunks += req->plan.call_chunk;
 	spin_lock(&conn->lock);
-	if (req->tm.n_removed) {
+	if (req->plan.read_chunk) {
 		conn->stats.read_chunks++;
 		conn->stats.read_chunk_bytes += rqst->rq_snd_buf.page_len;
 	}
+	if (req->plan.call_chunk) {
+		conn->stats.call_chunks++;
+		conn->stats.call_chunk_bytes += req->plan.stream_length;
+	}
 	spin_unlock(&conn->lock);
+	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
 
 	rqst->rq_xtime = ktime_get();
 	rc = rpcrdma_conn_send(conn, &req->tm);

@@ -126,8 +126,12 @@ static void rpcrdma_op_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
 
 static void rpcrdma_op_buf_free(struct rpc_task *task)
 {
-	rpcrdma_req_release(rpcrdma_req(task->tk_rqstp),
-			    !rpc_reply_expected(task));
+	struct rpcrdma_req *req = rpcrdma_req(task->tk_rqstp);
+
+	rpcrdma_req_release(req, !rpc_reply_expected(task));
+	/* Whatever the slot is used for next is another RPC. */
+	req->avoid = 0;
+	req->failure = 0;
 	rpc_free(task);
 }
 
@@ -173,27 +177,6 @@ static void rpcrdma_op_destroy(struct rpc_xprt *xprt)
 	module_put(THIS_MODULE);
 }
 
-/*
- * An RC connection has no keep-alive: no answer in time is its end. The Call is
- * taken off the send queue before sunrpc encodes it anew.
- */
-static void rpcrdma_op_timer(struct rpc_xprt *xprt, struct rpc_task *task)
-{
-	struct rpcrdma_req *req = rpcrdma_req(task->tk_rqstp);
-	struct rpcrdma_conn *conn;
-
-	spin_lock(&xprt->queue_lock);
-	conn = req->conn;
-	if (conn)
-		rpcrdma_conn_get(conn);
-	spin_unlock(&xprt->queue_lock);
-	if (conn) {
-		rpcrdma_conn_cancel(conn, &req->tm);
-		rpcrdma_conn_put(conn);
-	}
-	xprt_force_disconnect(xprt);
-}
-
 static void rpcrdma_op_set_connect_timeout(struct rpc_xprt *xprt,
 					   unsigned long connect_timeout,
 					   unsigned long reconnect_timeout)
@@ -230,12 +213,12 @@ static void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
 		   xprt->stat.bklog_u);
 	/* read, write and reply segments; octets asked for and answered */
 	seq_printf(m, "%lu %lu %lu %llu %llu ", s->read_segments,
-		   s->write_segments, 0UL, s->requested_bytes,
+		   s->write_segments, s->reply_segments, s->requested_bytes,
 		   s->replied_bytes);
 	/* pullup fixup hardway failed_marshal bad_reply nomsg_calls */
 	seq_printf(m, "%llu %llu %lu %lu %lu %lu ", s->pulled_up_bytes,
 		   s->fixed_up_bytes, 0UL, s->failed_marshal, s->bad_reply,
-		   0UL);
+		   s->call_chunks);
 	/* recovered orphaned allocated regions, local_invalidates */
 	seq_printf(m, "%lu %lu %lu %lu ", 0UL, 0UL, 0UL,
 		   s->local_invalidates);
@@ -275,8 +258,7 @@ static const struct rpc_xprt_ops rpcrdma_xprt_ops = {
 	.buf_alloc		= rpc_malloc,
 	.buf_free		= rpcrdma_op_buf_free,
 	.send_request		= rpcrdma_send_request,
-	.wait_for_reply_request	= xprt_wait_for_reply_request_def,
-	.timer			= rpcrdma_op_timer,
+	.wait_for_reply_request	= rpcrdma_wait_for_reply,
 	.close			= rpcrdma_op_close,
 	.destroy		= rpcrdma_op_destroy,
 	.set_connect_timeout	= rpcrdma_op_set_connect_timeout,
@@ -328,6 +310,7 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 		xprt_set_bound(xprt);
 	init_completion(&rx->step);
 	INIT_DELAYED_WORK(&rx->connector, rpcrdma_connect_worker);
+	rpcrdma_keepalive_init(rx);
 
 	rc = rpcrdma_format_addresses(xprt, args->dstaddr);
 	if (rc) {

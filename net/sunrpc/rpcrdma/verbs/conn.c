@@ -232,7 +232,6 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	INIT_LIST_HEAD(&conn->tx_queue);
 	INIT_LIST_HEAD(&conn->job_queue);
 	init_waitqueue_head(&conn->pump_wait);
-	init_completion(&conn->reclaimed);
 	INIT_LIST_HEAD(&conn->stats_link);
 	INIT_WORK(&conn->lost_work, rpcrdma_lost_worker);
 	INIT_LIST_HEAD(&conn->recvs);
@@ -329,7 +328,6 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 
 	ib_drain_qp(conn->qp);
 	rpcrdma_frwr_reclaim(conn);
-	complete_all(&conn->reclaimed);
 	rpcrdma_send_flush(conn);
 
 	rpcrdma_stats_del(conn);

@@ -184,9 +184,29 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 	return mr;
 }
 
-/* Map octets @offset.. of @pages. Return: octets mapped, or zero. */
-static u32 rpcrdma_mr_map(struct rpcrdma_mr *mr, struct page **pages,
-			  u32 offset, u32 length, bool remote_write)
+/*
+ * Memory that a chunk shows to the peer: pages, or what lies at an address.
+ * Octets count from the start of the first page.
+ */
+struct rpcrdma_memory {
+	struct page **pages;
+	u8 *address;
+	u32 offset;
+	u32 length;
+};
+
+static struct page *rpcrdma_memory_page(const struct rpcrdma_memory *memory,
+					u32 offset)
+{
+	if (memory->pages)
+		return memory->pages[offset >> PAGE_SHIFT];
+	return virt_to_page(memory->address + (offset - memory->offset));
+}
+
+/* Map octets @offset.. of @memory. Return: octets mapped, or zero. */
+static u32 rpcrdma_mr_map(struct rpcrdma_mr *mr,
+			  const struct rpcrdma_memory *memory, u32 offset,
+			  u32 length, bool remote_write)
 {
 	struct ib_device *device = mr->conn->cm_id->device;
 	unsigned int n = 0, mapped_nents;
@@ -199,8 +219,8 @@ static u32 rpcrdma_mr_map(struct rpcrdma_mr *mr, struct page **pages,
 	for (; mapped < length && n < mr->conn->mr_pages; n++) {
 		run = min_t(u32, length - mapped,
 			    PAGE_SIZE - offset_in_page(offset + mapped));
-		sg_set_page(sg, pages[(offset + mapped) >> PAGE_SHIFT], run,
-			    offset_in_page(offset + mapped));
+		sg_set_page(sg, rpcrdma_memory_page(memory, offset + mapped),
+			    run, offset_in_page(offset + mapped));
 		mapped += run;
 		if (mapped < length && n + 1 < mr->conn->mr_pages)
 			sg = sg_next(sg);
@@ -230,28 +250,13 @@ static u32 rpcrdma_mr_map(struct rpcrdma_mr *mr, struct page **pages,
 	return mapped;
 }
 
-/**
- * rpcrdma_frwr_map - prepare regions for a chunk
- * @conn: the connection
- * @mrs: list of the RPC; regions are added to its end
- * @range: octets, counted from the start of the first page
- * @pages: the memory; pinned by the caller until rpcrdma_frwr_put()
- * @remote_write: the peer will write, else read
- * @segs: filled in
- * @max_segs: room in @segs
- *
- * Context: Process context, no lock held. Does not sleep.
- *
- * Return: number of segments; %-ENOBUFS if regions or room are short, when
- * @mrs is as it was and the item can stay in the Payload stream; %-EIO if the
- * memory cannot be mapped.
- */
-int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
-		     const struct rpcrdma_range *range, struct page **pages,
-		     bool remote_write, struct rpcrdma_segment *segs,
-		     u32 max_segs)
+static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
+				   struct list_head *mrs,
+				   const struct rpcrdma_memory *memory,
+				   bool remote_write,
+				   struct rpcrdma_segment *segs, u32 max_segs)
 {
-	u32 offset = range->offset, left = range->length;
+	u32 offset = memory->offset, left = memory->length;
 	struct rpcrdma_session_info info;
 	struct rpcrdma_mr *mr, *tmp;
 	int rc = -ENOBUFS;
@@ -263,7 +268,7 @@ int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
 		mr = n < max_segs ? rpcrdma_mr_get(conn, &taken) : NULL;
 		if (!mr)
 			goto out_undo;
-		length = rpcrdma_mr_map(mr, pages, offset,
+		length = rpcrdma_mr_map(mr, memory, offset,
 					min(left, info.peer.max_segment_size),
 					remote_write);
 		if (!length) {
@@ -288,6 +293,67 @@ out_undo:
 		rpcrdma_mr_give_back(conn, mr);
 	spin_unlock(&conn->lock);
 	return rc;
+}
+
+/**
+ * rpcrdma_frwr_map - prepare regions for a chunk
+ * @conn: the connection
+ * @mrs: list of the RPC; regions are added to its end
+ * @range: octets, counted from the start of the first page
+ * @pages: the memory; pinned by the caller until rpcrdma_frwr_put()
+ * @remote_write: the peer will write, else read
+ * @segs: filled in
+ * @max_segs: room in @segs
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: number of segments; %-ENOBUFS if regions or room are short, when
+ * @mrs is as it was and the item can stay in the Payload stream; %-EIO if the
+ * memory cannot be mapped.
+ */
+int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
+		     const struct rpcrdma_range *range, struct page **pages,
+		     bool remote_write, struct rpcrdma_segment *segs,
+		     u32 max_segs)
+{
+	struct rpcrdma_memory memory = {
+		.pages = pages,
+		.offset = range->offset,
+		.length = range->length,
+	};
+
+	return rpcrdma_frwr_map_memory(conn, mrs, &memory, remote_write, segs,
+				       max_segs);
+}
+
+/**
+ * rpcrdma_frwr_map_kvec - prepare regions for a part of a chunk
+ * @conn: the connection
+ * @mrs: list of the RPC; regions are added to its end
+ * @vec: the memory; stays until rpcrdma_frwr_put()
+ * @remote_write: the peer will write, else read
+ * @segs: filled in
+ * @max_segs: room in @segs
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: as rpcrdma_frwr_map(). Memory outside the kernel's direct mapping
+ * is short of regions for ever.
+ */
+int rpcrdma_frwr_map_kvec(struct rpcrdma_conn *conn, struct list_head *mrs,
+			  const struct kvec *vec, bool remote_write,
+			  struct rpcrdma_segment *segs, u32 max_segs)
+{
+	struct rpcrdma_memory memory = {
+		.address = vec->iov_base,
+		.offset = offset_in_page(vec->iov_base),
+		.length = vec->iov_len,
+	};
+
+	if (vec->iov_len && !virt_addr_valid(vec->iov_base))
+		return -ENOBUFS;
+	return rpcrdma_frwr_map_memory(conn, mrs, &memory, remote_write, segs,
+				       max_segs);
 }
 
 /**
@@ -357,7 +423,7 @@ static void rpcrdma_frwr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_mr *mr = container_of(wc->wr_cqe, struct rpcrdma_mr,
 					     cqe);
 	struct rpcrdma_conn *conn = mr->conn;
-	struct rpcrdma_inv *waiter = mr->waiter;
+	struct rpcrdma_inv *waiter = NULL;
 	bool ok = wc->status == IB_WC_SUCCESS;
 
 	if (!ok) {
@@ -366,7 +432,9 @@ static void rpcrdma_frwr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
 	}
 	spin_lock(&conn->lock);
-	mr->waiter = NULL;
+	/* Else rpcrdma_frwr_reclaim() tells, when the memory is unmapped. */
+	if (ok)
+		swap(waiter, mr->waiter);
 	rpcrdma_mr_step(mr, ok ? RPCRDMA_MR_INV_DONE : RPCRDMA_MR_LOSE);
 	spin_unlock(&conn->lock);
 	if (waiter)
@@ -381,8 +449,8 @@ static void rpcrdma_frwr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
  *
  * Context: Process context, no lock held. Does not sleep.
  *
- * Return: true if @inv->done will be called; false if nothing was left to
- * invalidate or the connection is dead.
+ * Return: true if @inv->done will be called, with every region of @mrs HELD
+ * or taken back; false if nothing was left to invalidate.
  */
 bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 			     struct rpcrdma_inv *inv)
@@ -391,14 +459,15 @@ bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 	struct rpcrdma_mr *mr, *last = NULL;
 
 	spin_lock(&conn->lock);
-	if (conn->dead)
-		goto out_unlock;
 	list_for_each_entry(mr, mrs, link) {
-		if (conn->mr_slots[mr->index].state != RPCRDMA_MR_ACTIVE)
+		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
+			continue;
+		last = mr;
+		if (conn->dead ||
+		    conn->mr_slots[mr->index].state != RPCRDMA_MR_ACTIVE)
 			continue;
 		rpcrdma_mr_step(mr, RPCRDMA_MR_LOCAL_INV);
 		mr->cqe.done = rpcrdma_frwr_inv_done;
-		mr->waiter = NULL;
 		memset(&mr->inv, 0, sizeof(mr->inv));
 		mr->inv.wr_cqe = &mr->cqe;
 		mr->inv.opcode = IB_WR_LOCAL_INV;
@@ -407,22 +476,19 @@ bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 		mr->inv.ex.invalidate_rkey = mr->mr->rkey;
 		*prev = &mr->inv;
 		prev = &mr->inv.next;
-		last = mr;
 		conn->stats.local_invalidates++;
 		trace_rpcrdma_mr(conn->id, mr->index, mr->mr->rkey,
 				 "local invalidate");
 	}
-	if (last) {
-		/*
-		 * In order: when the last is done, all are. If it cannot be
-		 * posted, the memory is safe when the queue pair is dead, and
-		 * rpcrdma_frwr_reclaim() tells the waiter.
-		 */
+	/*
+	 * In order: when the last is done, all are. If it cannot be posted or
+	 * fails, the memory is safe when the queue pair is dead, and
+	 * rpcrdma_frwr_reclaim() tells the waiter.
+	 */
+	if (last)
 		last->waiter = inv;
-		if (ib_post_send(conn->qp, first, NULL))
-			rpcrdma_conn_lost_later(conn, "post Local Invalidate");
-	}
-out_unlock:
+	if (first && ib_post_send(conn->qp, first, NULL))
+		rpcrdma_conn_lost_later(conn, "post Local Invalidate");
 	spin_unlock(&conn->lock);
 	return last;
 }
@@ -453,25 +519,29 @@ void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
 	if (rpcrdma_frwr_invalidate(conn, mrs, &wait.inv))
 		wait_for_completion(&wait.done);
 	rpcrdma_frwr_put(conn, mrs);
-	if (!list_empty(mrs))
-		wait_for_completion(&conn->reclaimed);
 }
 
 /**
  * rpcrdma_frwr_keep_cpu - the CPU writes to memory that the peer may write to
  * @conn: the connection
- * @mrs: regions of one RPC, whose result came in the Payload stream after all
+ * @mrs: regions of one RPC
+ * @segs: a chunk among them, which the Reply did not use
+ * @n_segs: its segments
  *
  * What a bounce buffer or a cache holds for the device must not come down on
  * it when the regions are unmapped.
  */
-void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs)
+void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
+			   const struct rpcrdma_segment *segs, u32 n_segs)
 {
 	struct rpcrdma_mr *mr;
+	u32 i;
 
 	spin_lock(&conn->lock);
 	list_for_each_entry(mr, mrs, link)
-		mr->attrs = DMA_ATTR_SKIP_CPU_SYNC;
+		for (i = 0; i < n_segs; i++)
+			if (segs[i].handle == mr->mr->rkey)
+				mr->attrs = DMA_ATTR_SKIP_CPU_SYNC;
 	spin_unlock(&conn->lock);
 }
 

@@ -229,6 +229,22 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
+/* A probe goes before all others, but not between the parts of one. */
+static void rpcrdma_send_enqueue(struct rpcrdma_conn *conn,
+				 struct rpcrdma_txmsg *tm)
+{
+	struct rpcrdma_txmsg *first;
+
+	first = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
+					 link);
+	if (!tm->msg.probe || !first)
+		list_add_tail(&tm->link, &conn->tx_queue);
+	else if (first->msg.sent)
+		list_add(&tm->link, &first->link);
+	else
+		list_add(&tm->link, &conn->tx_queue);
+}
+
 /**
  * rpcrdma_conn_fits - can so many Work Requests be posted at once?
  * @conn: the connection
@@ -263,7 +279,7 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	}
 	tm->conn = conn;
 	tm->posted = false;
-	list_add_tail(&tm->link, &conn->tx_queue);
+	rpcrdma_send_enqueue(conn, tm);
 	spin_unlock(&conn->lock);
 	rpcrdma_conn_pump(conn);
 	return 0;

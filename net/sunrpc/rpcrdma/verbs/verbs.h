@@ -242,7 +242,8 @@ struct rpcrdma_mr {
 
 /**
  * struct rpcrdma_inv - waits for the invalidation of a list of regions
- * @done: all are invalid, or the queue pair is dead; process context
+ * @done: all are invalid, or taken back after the queue pair died; process
+ *	context
  */
 struct rpcrdma_inv {
 	void (*done)(struct rpcrdma_inv *inv);
@@ -355,7 +356,6 @@ struct rpcrdma_conn {
 	u32 mr_pages;
 	u32 n_mrs;
 	struct work_struct mr_work;
-	struct completion reclaimed;
 
 	struct rpcrdma_stats stats;
 	ktime_t created;
@@ -414,6 +414,9 @@ int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
 		     const struct rpcrdma_range *range, struct page **pages,
 		     bool remote_write, struct rpcrdma_segment *segs,
 		     u32 max_segs);
+int rpcrdma_frwr_map_kvec(struct rpcrdma_conn *conn, struct list_head *mrs,
+			  const struct kvec *vec, bool remote_write,
+			  struct rpcrdma_segment *segs, u32 max_segs);
 struct ib_send_wr *rpcrdma_frwr_chain(struct list_head *mrs,
 				      struct ib_send_wr *next);
 void rpcrdma_frwr_remote_inv(struct rpcrdma_conn *conn, struct list_head *mrs,
@@ -422,7 +425,8 @@ bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 			     struct rpcrdma_inv *inv);
 void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
 				  struct list_head *mrs);
-void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs);
+void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
+			   const struct rpcrdma_segment *segs, u32 n_segs);
 void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs);
 
 /* device.c */

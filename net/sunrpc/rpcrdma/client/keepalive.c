@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Keep-alive, as the binding asks for it.
+ *
+ * A reliable connection notices a dead peer only when something is sent. So,
+ * when nothing has been received for an interval, a NULL Call asks for a sign
+ * of life; the session keeps one credit back for it, and it goes in front of
+ * Calls that wait for credit. If nothing at all has come by the end of the next
+ * interval the connection is over, and sunrpc sends again on another.
+ *
+ * sunrpc knows nothing of the probe: a connection that nobody uses ends by its
+ * idle timer as ever. The probe's XID comes from the counter that sunrpc takes
+ * its own from, so that none of those outstanding is the same.
+ */
+#include <linux/sunrpc/sched.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "client.h"
+
+/* A multiplication by HZ must not overflow, and a timer can only wait so long. */
+#define RPCRDMA_KEEPALIVE_MAX	(24U * 60 * 60)
+
+static unsigned long rpcrdma_keepalive_interval(void)
+{
+	return HZ * min(READ_ONCE(rpcrdma_keepalive), RPCRDMA_KEEPALIVE_MAX);
+}
+
+static void rpcrdma_keepalive_encode(struct rpcrdma_keepalive *k, __be32 xid)
+{
+	__be32 *p = k->call;
+
+	*p++ = xid;
+	*p++ = cpu_to_be32(RPC_CALL);
+	*p++ = cpu_to_be32(RPC_VERSION);
+	*p++ = cpu_to_be32(READ_ONCE(k->prog));
+	*p++ = cpu_to_be32(READ_ONCE(k->vers));
+	*p++ = cpu_to_be32(0);
+	*p++ = cpu_to_be32(RPC_AUTH_NULL);
+	*p++ = cpu_to_be32(0);
+	*p++ = cpu_to_be32(RPC_AUTH_NULL);
+	*p = cpu_to_be32(0);
+	xdr_buf_init(&k->xdr, k->call, sizeof(k->call));
+	k->xdr.head[0].iov_len = sizeof(k->call);
+	k->xdr.len = sizeof(k->call);
+}
+
+static void rpcrdma_keepalive_probe(struct rpcrdma_xprt *rx,
+				    struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_keepalive *k = &rx->keepalive;
+	struct rpcrdma_txmsg *tm = &k->tm;
+	u32 xid;
+
+	spin_lock(&rx->xprt.reserve_lock);
+	xid = rx->xprt.xid++;
+	spin_unlock(&rx->xprt.reserve_lock);
+	rpcrdma_keepalive_encode(k, (__force __be32)xid);
+
+	memset(&tm->msg, 0, sizeof(tm->msg));
+	tm->msg.xid = be32_to_cpu((__force __be32)xid);
+	tm->msg.dir = RPCRDMA_CALL;
+	tm->msg.length = sizeof(k->call);
+	tm->msg.probe = true;
+	tm->xdr = &k->xdr;
+	spin_lock(&conn->lock);
+	k->waiting = true;
+	conn->stats.keep_alives++;
+	spin_unlock(&conn->lock);
+	trace_rpcrdma_keepalive(conn->id, tm->msg.xid, "probe");
+	/* A connection that is over needs none. */
+	if (rpcrdma_conn_send(conn, tm))
+		trace_rpcrdma_keepalive(conn->id, tm->msg.xid, "not sent");
+}
+
+static void rpcrdma_keepalive_worker(struct work_struct *work)
+{
+	struct rpcrdma_xprt *rx = container_of(work, struct rpcrdma_xprt,
+					       keepalive.work.work);
+	struct rpcrdma_keepalive *k = &rx->keepalive;
+	unsigned long interval = rpcrdma_keepalive_interval();
+	/* Stays until rpcrdma_keepalive_stop() has returned. */
+	struct rpcrdma_conn *conn = rx->conn;
+	struct rpcrdma_session_info info;
+	bool waiting, unanswered;
+
+	if (!interval)
+		return;
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	waiting = k->waiting;
+	/* One that had no credit yet proves nothing. */
+	unanswered = waiting && !rpcrdma_conn_pending(conn, &k->tm);
+	spin_unlock(&conn->lock);
+
+	k->quiet = info.received == k->received ? k->quiet + 1 : 0;
+	k->received = info.received;
+	if (k->quiet > 1 && unanswered) {
+		trace_rpcrdma_keepalive(conn->id, k->tm.msg.xid, "unanswered");
+		rpcrdma_conn_lost(conn, "keep-alive not answered");
+		return;
+	}
+	if (k->quiet && !waiting && READ_ONCE(k->prog))
+		rpcrdma_keepalive_probe(rx, conn);
+	queue_delayed_work(xprtiod_workqueue, &k->work, interval);
+}
+
+/**
+ * rpcrdma_keepalive_note - what to ask the server for
+ * @rx: the transport
+ * @clnt: a client that uses it
+ */
+void rpcrdma_keepalive_note(struct rpcrdma_xprt *rx,
+			    const struct rpc_clnt *clnt)
+{
+	WRITE_ONCE(rx->keepalive.vers, clnt->cl_vers);
+	WRITE_ONCE(rx->keepalive.prog, clnt->cl_prog);
+}
+
+/**
+ * rpcrdma_keepalive_answered - is this about the probe?
+ * @conn: the connection
+ * @xid: of a Reply or an error, host order
+ *
+ * Context: the Receive handler; process context.
+ *
+ * Return: true if it is; nobody else knows the XID.
+ */
+bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn, u32 xid)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_keepalive *k = &rx->keepalive;
+	bool match;
+
+	if (!READ_ONCE(k->waiting))
+		return false;
+	spin_lock(&conn->lock);
+	match = k->waiting && k->tm.msg.xid == xid &&
+		!rpcrdma_conn_pending(conn, &k->tm);
+	if (match)
+		k->waiting = false;
+	spin_unlock(&conn->lock);
+	if (match)
+		trace_rpcrdma_keepalive(conn->id, xid, "answered");
+	return match;
+}
+
+/**
+ * rpcrdma_keepalive_init - a new transport
+ * @rx: the transport
+ */
+void rpcrdma_keepalive_init(struct rpcrdma_xprt *rx)
+{
+	INIT_DELAYED_WORK(&rx->keepalive.work, rpcrdma_keepalive_worker);
+	INIT_LIST_HEAD(&rx->keepalive.tm.link);
+}
+
+/**
+ * rpcrdma_keepalive_start - a connection has come up
+ * @rx: the transport
+ *
+ * Context: under the xprt's write lock.
+ */
+void rpcrdma_keepalive_start(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_keepalive *k = &rx->keepalive;
+	unsigned long interval = rpcrdma_keepalive_interval();
+
+	k->received = 0;
+	k->quiet = 0;
+	k->waiting = false;
+	if (interval)
+		queue_delayed_work(xprtiod_workqueue, &k->work, interval);
+}
+
+/**
+ * rpcrdma_keepalive_stop - the connection is about to be destroyed
+ * @rx: the transport
+ *
+ * Context: Process context, under the xprt's write lock. May sleep.
+ */
+void rpcrdma_keepalive_stop(struct rpcrdma_xprt *rx)
+{
+	cancel_delayed_work_sync(&rx->keepalive.work);
+}
