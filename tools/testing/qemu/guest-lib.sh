@@ -80,8 +80,9 @@ rdma_down() { # [TYPE]
 
 # Export a tmpfs of at most SIZE (default half the memory) as server:/export,
 # NFSv4 root too, and serve it over RDMA on port 20049 and over TCP on 2049.
-# The kernel loads the transport by its alias when it is told to listen. LEASE is
-# the lease time of NFSv4 in seconds (default 10).
+# $EXPORT_OPTIONS are added to the export's. The kernel loads the transport by its
+# alias when it is told to listen. LEASE is the lease time of NFSv4 in seconds
+# (default 10).
 server_up() { # [THREADS [SIZE]]
 	mkdir -p /export
 	mountpoint -q /export ||
@@ -91,8 +92,8 @@ server_up() { # [THREADS [SIZE]]
 	} || return
 	pipefs_up || return
 	pidof -q rpcbind || rpcbind -w || return
-	exportfs -i -o rw,no_root_squash,no_subtree_check,insecure,fsid=0 '*:/export' ||
-		return
+	exportfs -i -o "rw,no_root_squash,no_subtree_check,insecure,fsid=0${EXPORT_OPTIONS:+,$EXPORT_OPTIONS}" \
+		'*:/export' || return
 	pidof -q rpc.mountd || rpc.mountd || return
 	rpc.nfsd --grace-time 10 --lease-time "${LEASE:-10}" "${1:-4}" || return
 	grep -q '^rdma 20049' /proc/fs/nfsd/portlist ||

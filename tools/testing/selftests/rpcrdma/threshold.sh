@@ -11,7 +11,7 @@
 in_guests --pair
 
 dir=/mnt/nfs
-parameter=/sys/module/rpcrdma/parameters/ddp_threshold
+parameters=/sys/module/rpcrdma/parameters
 entries=2000
 
 server() {
@@ -108,8 +108,9 @@ by_chunk() { # SIZE COUNT CALL|REPLY
 
 try() { # THRESHOLD VERS
 	local what="threshold $1, v$2" size count by
-	# New connections take it.
-	echo "$1" > "$parameter"
+	# New connections take it. Streams of any size are sent.
+	echo "$1" > "$parameters/ddp_threshold"
+	echo 4194304 > "$parameters/special_threshold"
 	check "$what: mount" mount_rdma "$2" "$SERVER4" "$dir" || return
 	for size in 4096 16384 65536 1048576; do
 		((size > $1)) && by=by_chunk || by=by_stream

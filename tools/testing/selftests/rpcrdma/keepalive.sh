@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that a client asks whether a silent server is there. One that answers keeps
+# its connection, and stays idle for sunrpc; one that is stuck loses it, and what was
+# on its way is sent again. With the parameter keepalive at zero nobody asks.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+dir=/mnt/nfs
+interval=2
+
+# One thread, and a file system that can be frozen under it.
+server() {
+	freezable && disk
+	serve 1
+}
+
+freezable() {
+	modprobe -a loop ext4 2> /dev/null
+}
+
+disk() {
+	truncate -s 64M /run/disk && mkfs.ext4 -q /run/disk && mkdir -p /export &&
+		mount -o loop /run/disk /export
+}
+
+client() {
+	begin
+	head -c 1M /dev/urandom > /tmp/data
+	modprobe rpcrdma
+	for vers in 3 4.2; do
+		silent "$vers" 0
+		silent "$vers" "$interval"
+	done
+	if freezable; then
+		stuck 3
+	else
+		skip "server stuck" "no ext4 to freeze in this kernel"
+	fi
+	end
+}
+
+mounted() { # VERS INTERVAL
+	echo "$2" > /sys/module/rpcrdma/parameters/keepalive
+	mount_rdma "$1" "$SERVER4" "$dir"
+}
+
+# For how many seconds sunrpc takes the transport for unused.
+idle() {
+	awk '$1 == "xprt:" && $2 == "rdma" { print $7 }' /proc/self/mountstats
+}
+
+# NFSv4 renews its lease before it is silent for long: seen for less than that.
+silent() { # VERS INTERVAL
+	local what="v$1, interval $2" asked closed bad
+	check "$what: mount" mounted "$1" "$2" || return
+	asked=$(counter keep-alives)
+	closed=$(counter connections closed)
+	bad=$(counter "unmatched replies")
+	sleep 7
+	check "$what: asks as often as it should" asks "$2" "$asked"
+	check "$what: answers are its own" [ "$(counter "unmatched replies")" = "$bad" ]
+	check "$what: stays connected" [ "$(counter connections closed)" = "$closed" ]
+	[[ $1 != 3 ]] || check "$what: is idle for sunrpc" [ "$(idle)" -ge 4 ]
+	check "$what: unmount" umount "$dir"
+}
+
+asks() { # INTERVAL BEFORE
+	local by=$(($(counter keep-alives) - $2))
+	echo "keep-alives: $by"
+	if (($1)); then
+		((by >= 1 && by <= 7 / $1))
+	else
+		((by == 0))
+	fi
+}
+
+stuck() { # VERS
+	local what="v$1, server stuck" closed pid
+	check "$what: mount" mounted "$1" "$interval" || return
+	closed=$(counter connections closed)
+	check "$what: freeze" on_server fsfreeze -f /export
+	dd if=/tmp/data of="$dir/file" bs=64K oflag=direct 2> /tmp/output &
+	pid=$!
+	check "$what: connection given up" within 30 closed_since "$closed"
+	check "$what: writes go on" kill -0 "$pid"
+	check "$what: thaw" on_server fsfreeze -u /export
+	check "$what: writes end" within 120 ended "$pid"
+	check "$what: they succeeded" wait "$pid"
+	check "$what: same data" same
+	check "$what: unmount" umount "$dir"
+	check "$what: nothing left" within 30 nothing_left
+}
+
+closed_since() { # BEFORE
+	(($(counter connections closed) > $1))
+}
+
+ended() { # PID
+	[[ ! -e /proc/$1 || $(< "/proc/$1/stat") = *') Z '* ]]
+}
+
+same() {
+	[[ $(on_server cksum /export/file) = "$(cksum < /tmp/data) /export/file" ]]
+}
+
+"$GUEST_ROLE"

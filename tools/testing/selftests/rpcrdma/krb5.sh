@@ -1,0 +1,291 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that RPCSEC_GSS works: a KDC and nfsd in the server, mounts with krb5,
+# krb5i and krb5p. What is written is what is read and what the server has, for
+# files from 1 octet to more than 4 MiB, through the page cache, past it and through
+# mmap. By the module's counters: with krb5 data moves by Read and Write chunks;
+# integrity and privacy forbid that, so it travels in the Payload stream, continued
+# up to special_threshold, by Call and Reply chunks above. Connections that break
+# while krb5p data is on its way do it no harm.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+dir=/mnt/nfs
+integrity=$SELFTESTS/integrity.py
+realm=EXAMPLE.TEST
+server_name=server.example.test
+client_name=client.example.test
+principals=("nfs/$server_name" "nfs/$client_name")
+
+server() {
+	rdma_up rxe && largest_blocks || exit
+	if ! modprobe rpcsec_gss_krb5; then
+		signal ready
+		exit 0
+	fi
+	names && kdc_up && EXPORT_OPTIONS=sec=sys:krb5:krb5i:krb5p server_up 4 || exit
+	rpc.svcgssd -p "${principals[0]}" || exit
+	signal ready
+	obey
+}
+
+client() {
+	begin
+	if ! modprobe rpcsec_gss_krb5; then
+		skip "krb5" "no rpcsec_gss_krb5 in this kernel"
+		finish
+	fi
+	modprobe rpcrdma
+	gssd_up || bail "no rpc.gssd"
+	head -c 2M /dev/urandom > /tmp/data
+	for flavor in krb5 krb5i krb5p; do
+		try "$flavor" 4.2
+	done
+	for flavor in krb5 krb5i krb5p; do
+		try "$flavor" 3
+	done
+	check "krb5p: mount" mount_as krb5p 4.2
+	during "krb5p: connections that break" break_connections
+	check "krb5p: unmount" umount "$dir"
+	check "krb5p, v3: mount" mount_as krb5p 3
+	during "krb5p, v3: connections that break" break_connections
+	check "krb5p, v3: unmount" umount "$dir"
+	check "nothing left" within 30 nothing_left
+	end
+}
+
+# What both guests have to know. The file system under /etc is theirs alone.
+names() {
+	cat >> /etc/hosts <<- END
+		$SERVER4 $server_name server
+		$CLIENT4 $client_name client
+	END
+	cat > /etc/krb5.conf <<- END
+		[libdefaults]
+			default_realm = $realm
+			dns_lookup_kdc = false
+			dns_lookup_realm = false
+			dns_canonicalize_hostname = false
+			rdns = false
+			permitted_enctypes = aes256-cts-hmac-sha1-96
+		[realms]
+			$realm = {
+				kdc = $server_name
+			}
+		[domain_realm]
+			.example.test = $realm
+	END
+	# The server takes the client's machine, in whose name root acts, for root.
+	cat > /etc/idmapd.conf <<- END
+		[General]
+		Domain = example.test
+		[Translation]
+		GSS-Methods = static,nsswitch
+		[Static]
+		nfs/$client_name@$realm = root
+	END
+}
+
+kdc_up() {
+	local principal
+	mkdir -p /run/krb5kdc /etc/krb5kdc
+	cat > /etc/krb5kdc/kdc.conf <<- END
+		[realms]
+			$realm = {
+				database_name = /run/krb5kdc/principal
+				key_stash_file = /run/krb5kdc/stash
+				supported_enctypes = aes256-cts-hmac-sha1-96:normal
+			}
+		[logging]
+			kdc = FILE:$GUEST_OUT/krb5kdc.log
+	END
+	kdb5_util -r "$realm" -P "$RANDOM$RANDOM" create -s || return
+	for principal in "${principals[@]}"; do
+		kadmin.local -r "$realm" addprinc -randkey "$principal" || return
+	done
+	kadmin.local -r "$realm" ktadd -k /etc/krb5.keytab "${principals[0]}" &&
+		kadmin.local -r "$realm" ktadd -k "$GUEST_SHARED/krb5.keytab" \
+			"${principals[1]}" && krb5kdc
+}
+
+gssd_up() {
+	names && cp "$GUEST_SHARED/krb5.keytab" /etc/krb5.keytab && pipefs_up &&
+		rpc.gssd -p /var/lib/nfs/rpc_pipefs
+}
+
+mount_as() { # FLAVOR VERS
+	mount_rdma "$2" "$server_name" "$dir" "sec=$1"
+}
+
+secured() { # FLAVOR
+	grep " $dir nfs" /proc/mounts
+	grep " $dir nfs" /proc/mounts | grep proto=rdma | grep -q "sec=$1,"
+}
+
+# The module's counters that matter here: what they were is 'before'.
+declare -A before
+counters=("read chunks" "write chunks" "call chunks" "reply chunks"
+	"messages CALL_MIDDLE sent" "messages CALL_EXTERNAL sent"
+	"messages REPLY_MIDDLE received" "messages REPLY_EXTERNAL received")
+
+value() { # COUNTER
+	case $1 in
+	*" sent") counter "${1% sent}" sent ;;
+	*" received") counter "${1% received}" received ;;
+	*) counter "$1" ;;
+	esac
+}
+
+remember() {
+	local name
+	for name in "${counters[@]}"; do
+		before[$name]=$(value "$name")
+	done
+}
+
+# All counters as they were, but those named: they have grown by as much as follows
+# them, or by any number if that is +.
+grew() { # [COUNTER BY]...
+	local name by wrong=0
+	local -A want
+	while (($#)); do
+		want[$1]=$2
+		shift 2
+	done
+	for name in "${counters[@]}"; do
+		by=$(($(value "$name") - before[$name]))
+		if [[ ${want[$name]-0} = + ]]; then
+			((by > 0))
+		else
+			((by == ${want[$name]-0}))
+		fi && continue
+		echo "$name: $by, should be ${want[$name]-0}"
+		wrong=1
+	done
+	return $wrong
+}
+
+write_direct() { # SIZE
+	dd if=/tmp/data of="$dir/file" bs="$1" count=2 oflag=direct
+}
+
+read_direct() { # SIZE
+	dd if="$dir/file" of=/tmp/back bs="$1" count=2 iflag=direct &&
+		cmp -n $(($1 * 2)) /tmp/data /tmp/back
+}
+
+checksum() {
+	head -c "$1" /export/file | cksum
+}
+
+server_has() { # OCTETS
+	[[ $(on_server checksum "$1") = $(head -c "$1" /tmp/data | cksum) ]]
+}
+
+# Two direct writes of SIZE and the counters that they have to move, then the same
+# for reads.
+writes() { # WHAT SIZE [COUNTER BY]...
+	remember
+	check "$1: write $2" write_direct "$2"
+	check "$1: write $2: ${3-nothing} grew" grew "${@:3}"
+	check "$1: write $2: server has it" server_has $(($2 * 2))
+}
+
+reads() { # WHAT SIZE [COUNTER BY]...
+	remember
+	check "$1: read $2" read_direct "$2"
+	check "$1: read $2: ${3-nothing} grew" grew "${@:3}"
+}
+
+# The program ends well, and the server has the file that it should have left.
+run() { # WHAT FILE ARGUMENT...
+	local output
+	output=$(/usr/bin/python3 "$integrity" "$1" "$dir/$2" "${@:3}") || {
+		echo "$output"
+		return 1
+	}
+	sync -f "$dir"
+	on_server /usr/bin/python3 "$integrity" same "/export/$2" "${output##*$'\n'}"
+}
+
+not_reduced() {
+	((before["read chunks"] == $(value "read chunks"))) &&
+		((before["write chunks"] == $(value "write chunks")))
+}
+
+try() { # FLAVOR VERS
+	local what="$1, v$2"
+	check "$what: mount" mount_as "$1" "$2" || return
+	check "$what: security" secured "$1"
+	# The first RPCs set up contexts.
+	on_server touch /export/file
+	stat "$dir/file" > /dev/null
+	writes "$what" 4096
+	reads "$what" 4096
+	if [[ $1 = krb5 ]]; then
+		for size in 131072 1048576; do
+			writes "$what" "$size" "read chunks" 2
+			reads "$what" "$size" "write chunks" 2
+		done
+	else
+		writes "$what" 32768 "messages CALL_MIDDLE sent" +
+		reads "$what" 32768 "messages REPLY_MIDDLE received" +
+		for size in 131072 1048576; do
+			writes "$what" "$size" "call chunks" 2 \
+				"messages CALL_EXTERNAL sent" 2
+			reads "$what" "$size" "reply chunks" 2 \
+				"messages REPLY_EXTERNAL received" 2
+		done
+	fi
+	remember
+	if [[ $2 = 3 ]]; then
+		check "$what: random operations" run random random 7 "$(amount 40)"
+	else
+		check "$what: sizes and offsets" run table table 4194307
+	fi
+	[[ $1 = krb5 ]] || check "$what: nothing reduced" not_reduced
+	rm -f "${dir:?}"/*
+	check "$what: unmount" umount "$dir"
+}
+
+# The program runs before, while and after the command does.
+during() { # WHAT COMMAND...
+	local pid
+	rm -f /tmp/stop /tmp/output
+	/usr/bin/python3 "$integrity" random "$dir/file" 11 /tmp/stop > /tmp/output 2>&1 &
+	pid=$!
+	sleep 1
+	check "$1" "${@:2}"
+	touch /tmp/stop
+	check "$1: the same data here" ends_well "$pid"
+	check "$1: the same data there" on_server /usr/bin/python3 "$integrity" same \
+		/export/file "$(tail -n 1 /tmp/output)"
+}
+
+ends_well() { # PID
+	within 120 ended "$1" || { kill -9 "$1"; echo "still runs"; return 1; }
+	cat /tmp/output
+	grep -q '^[0-9a-f]\{8\}-[0-9]*$' /tmp/output
+}
+
+ended() { # PID
+	[[ ! -e /proc/$1 || $(< "/proc/$1/stat") = *') Z '* ]]
+}
+
+# Who sets the address of a transport, be it the same, disconnects it.
+break_connections() {
+	local i closed transport
+	closed=$(counter connections closed)
+	for ((i = 0; i < 6; i++)); do
+		for transport in /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma; do
+			echo "$SERVER4" 2> /dev/null > "$transport/dstaddr"
+		done
+		sleep 1.5
+	done
+	echo "closed: $(($(counter connections closed) - closed))"
+	(($(counter connections closed) >= closed + 4))
+}
+
+"$GUEST_ROLE"
