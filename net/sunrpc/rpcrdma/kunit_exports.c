@@ -7,6 +7,7 @@
 
 #include "client/client.h"
 
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_plan_call);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_init);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_info);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_next_send);
