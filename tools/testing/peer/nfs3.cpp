@@ -17,7 +17,7 @@ namespace peer
 {
 
 static const char kAddress[] = "192.0.2.1";
-const char Nfs3::kWhere[] = "/tmp/wire";
+const char Nfs3::kWhere[] = "/mnt/wire";
 
 /* ------------------------------------------------------------------ */
 /* MOUNT                                                              */
