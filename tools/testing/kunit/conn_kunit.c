@@ -507,7 +507,8 @@ static void conn_survives_bad_messages(struct kunit *test)
 	} bad[] = {
 		{ RPCRDMA_REASON_SHORT, false, 12, { 1, 2, 0 } },
 		{ RPCRDMA_REASON_HTYPE, true, 16, { 2, 2, 100, 99 } },
-		{ RPCRDMA_REASON_HTYPE, true, 20, { 3, 2, 100, 8, 0 } },
+		/* a Call by a chunk that is not there */
+		{ RPCRDMA_REASON_XDR, true, 20, { 3, 2, 100, 8, 0 } },
 		{ RPCRDMA_REASON_VERSION_MISMATCH, true, 28,
 		  { 4, 1, 100, 0, 0, 0, 0 } },
 		/* an optional-data discriminator of two */
@@ -784,13 +785,17 @@ struct conn_read {
 	struct completion done;
 	struct ib_sge sge;
 	struct ib_rdma_wr wr;
+	bool flush;
 	int status;
 };
 
 static int conn_read_post(struct rpcrdma_job *job, struct ib_cqe *cqe)
 {
 	struct conn_read *read = container_of(job, struct conn_read, job);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
+	if (read->flush)
+		ib_modify_qp(job->conn->qp, &attr, IB_QP_STATE);
 	read->wr.wr.wr_cqe = cqe;
 	return ib_post_send(job->conn->qp, &read->wr.wr, NULL);
 }
@@ -804,7 +809,7 @@ static void conn_read_done(struct rpcrdma_job *job, int status)
 }
 
 /* An RDMA Read by the server of memory that the client never offered. */
-static struct conn_read *conn_read(struct kunit *test, u32 xid)
+static void conn_read(struct kunit *test, u32 xid, bool flush)
 {
 	struct conn_fixture *f = test->priv;
 	struct ib_device *device = f->server.cm_id->device;
@@ -822,6 +827,7 @@ static struct conn_read *conn_read(struct kunit *test, u32 xid)
 	read->wr.wr.sg_list = &read->sge;
 	read->wr.wr.num_sge = 1;
 	read->wr.rkey = 0x1234;
+	read->flush = flush;
 	read->job.cost = 1;
 	read->job.xid = xid;
 	read->job.post = conn_read_post;
@@ -831,26 +837,22 @@ static struct conn_read *conn_read(struct kunit *test, u32 xid)
 	ib_dma_unmap_single(device, read->sge.addr, 64, DMA_FROM_DEVICE);
 	KUNIT_EXPECT_NE(test, read->status, 0);
 	conn_wait(test, &f->server.lost);
-	return read;
 }
 
 static void conn_blames_a_bad_operation(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 
-	conn_read(test, 42);
+	conn_read(test, 42, false);
 	KUNIT_EXPECT_EQ(test, f->server.faulty, 42U);
 }
 
 /* Lost with its connection: the same Call may succeed on the next one. */
 static void conn_blames_no_flushed_operation(struct kunit *test)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct conn_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(f->server.conn->qp, &attr,
-					   IB_QP_STATE), 0);
-	conn_read(test, 43);
+	conn_read(test, 43, true);
 	KUNIT_EXPECT_EQ(test, f->server.faulty, 0U);
 }
 
