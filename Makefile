@@ -29,7 +29,7 @@ SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit kunit selftests selftests-debug harness style conformance check \
+	unit kunit selftests selftests-full selftests-debug harness style conformance check \
 	check-full soak demo dist packaging
 
 all: modules
@@ -96,10 +96,13 @@ selftests:
 	$(if $(filter both,$(INTREE)),,+@$(SUBMAKE) stage KERNEL=$(TEST_KERNEL))
 	+@$(SUBMAKE) -C tools/testing/peer
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
-	  KERNEL=$(TEST_KERNEL) TESTS="$(TESTS)"
+	  KERNEL=$(TEST_KERNEL) TESTS="$(TESTS)" FULL=$(FULL)
+
+selftests-full:
+	+@$(SUBMAKE) selftests FULL=1
 
 selftests-debug:
-	+@$(SUBMAKE) selftests TEST_KERNEL=$(CHECK_KERNEL)
+	+@$(SUBMAKE) selftests TEST_KERNEL=$(CHECK_KERNEL) FULL=1
 
 # Tests of the test harness itself.
 harness:
@@ -119,8 +122,8 @@ check:
 	@scripts/tally style unit harness conformance kunit selftests
 
 check-full:
-	@scripts/tally style unit harness conformance kunit selftests selftests-debug \
-	  packaging
+	@scripts/tally style unit harness conformance kunit selftests-full \
+	  selftests-debug packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
 VERSION	:= $(shell sed -n 's/.*RPCRDMA_VERSION[[:space:]]*"\(.*\)"/\1/p' \
@@ -157,7 +160,8 @@ help:
 	@echo '  style            checkpatch, sparse, shellcheck'
 	@echo '  harness          tests of the test harness itself'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
-	@echo '  check-full       check, selftests-debug and packaging'
+	@echo '  check-full       check with selftests-full, selftests-debug and packaging'
+	@echo '  selftests-full   those that take long, too'
 	@echo '  selftests-debug  the same on the checking kernel'
 	@echo '  soak             selftests-debug for MINUTES=60'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
