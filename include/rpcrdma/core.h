@@ -227,7 +227,8 @@ enum rpcrdma_rx_action {
 /**
  * struct rpcrdma_rx - what a received message means
  * @action: enum rpcrdma_rx_action
- * @reason: enum rpcrdma_reason, for DROP, FAIL_RPC and CLOSE
+ * @reason: enum rpcrdma_reason, for DROP, FAIL_RPC and CLOSE. NO_VERSION says of
+ *	either that the connection cannot go on
  * @htype: rdma_htype as received, zero if there was none
  * @vers: rdma_vers as received
  * @xid: rdma_xid, host order

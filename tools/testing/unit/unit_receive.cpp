@@ -544,19 +544,35 @@ TEST(receive, error__fails_its_rpc)
 
 TEST(receive, error__no_more_of_a_refused_version)
 {
-	/* Only version 2 is spoken, so the connection is of no use any more. */
+	/* The RPC fails, or it would be sent again on the next connection. */
 	for (const Words &body :
 	     { Words{ 1, 1, 1 }, Words{ 1, 3, 9 }, Words{ 11 } }) {
-		Endpoint client = open_client();
-		Endpoint server = open_server();
+		Endpoint e = open_client();
+		rpcrdma_message msg = message(7, kCall, 100);
 
-		for (Endpoint *e : { &client, &server }) {
-			e->receive(prefix(7, RPCRDMA2_ERROR) + body);
-			EXPECT_EQ(e->rx.action, u32{ RPCRDMA_RX_CLOSE });
-			EXPECT_EQ(e->rx.reason,
-				  u32{ RPCRDMA_REASON_NO_VERSION });
-			EXPECT_EQ(e->next(), u32{ RPCRDMA_TX_NONE });
-		}
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		e.receive(prefix(7, RPCRDMA2_ERROR) + body);
+		expect_failed(e, RPCRDMA_REASON_NO_VERSION, body[0],
+			      -kEPROTONOSUPPORT);
+		EXPECT_EQ(e.rx.xid, 7u);
+		msg = message(8, kCall, 100);
+		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_NONE });
+		e.receive(reply_inline(8, rpc(8, kReply, 40)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	}
+}
+
+TEST(receive, error__no_version_can_be_refused_without_a_call)
+{
+	Endpoint client = open_client();
+	Endpoint server = open_server();
+
+	for (Endpoint *e : { &client, &server }) {
+		e->receive(prefix(7, RPCRDMA2_ERROR) +
+			   Words{ RPCRDMA2_ERR_VERS_MISMATCH });
+		expect_failed(*e, RPCRDMA_REASON_NONE,
+			      RPCRDMA2_ERR_VERS_MISMATCH, -kEPROTONOSUPPORT);
+		EXPECT_TRUE(e->session.ready());
 	}
 }
 

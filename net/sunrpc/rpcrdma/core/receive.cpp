@@ -249,9 +249,15 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	rx.error = type->error;
 	rx.errcode = type->code;
 	rx.reported = true;
-	/* Only this version is spoken here, so there is nothing left to say. */
-	if (parsed == Parse::Ok && version_refused(h.error))
-		return close(RPCRDMA_REASON_NO_VERSION, rx);
+	/*
+	 * Only this version is spoken here, so there is nothing left to say. A
+	 * side that has no Call outstanding has not been answered.
+	 */
+	if (parsed == Parse::Ok && version_refused(h.error) &&
+	    (outstanding_ || sending_.active)) {
+		closed_ = RPCRDMA_REASON_NO_VERSION;
+		rx.reason = closed_;
+	}
 	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE)
 		type_refused();
 	if (parsed == Parse::Ok) {

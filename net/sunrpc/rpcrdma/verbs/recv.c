@@ -164,6 +164,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
 		conn->ops->failed(conn, rx);
+		if (rx->reason == RPCRDMA_REASON_NO_VERSION)
+			rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
 		break;
 	case RPCRDMA_RX_CLOSE:
 		if (rx->reason == RPCRDMA_REASON_NO_VERSION)
