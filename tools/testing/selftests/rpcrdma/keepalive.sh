@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that a client asks whether a silent server is there. One that answers keeps
-# its connection, and stays idle for sunrpc; one that is stuck loses it, and what was
+# its connection, until sunrpc closes it for not being used; one that is stuck loses it, and what was
 # on its way is sent again. With the parameter keepalive at zero nobody asks.
 
 . "$(dirname "$0")/lib.sh"
@@ -34,6 +34,7 @@ client() {
 		silent "$vers" 0
 		silent "$vers" "$interval"
 	done
+	unused 3
 	if freezable; then
 		stuck 3
 	else
@@ -75,6 +76,20 @@ asks() { # INTERVAL BEFORE
 	else
 		((by == 0))
 	fi
+}
+
+unused() { # VERS
+	local what="v$1, unused" parameter=/sys/module/rpcrdma/parameters/idle_timeout
+	local before asked closed
+	before=$(< "$parameter")
+	echo $((interval * 5)) > "$parameter"
+	check "$what: mount" mounted "$1" "$interval" || return
+	asked=$(counter keep-alives)
+	closed=$(counter connections closed)
+	check "$what: closed in time" within 30 closed_since "$closed"
+	check "$what: had been asked" [ "$(counter keep-alives)" -gt "$asked" ]
+	check "$what: unmount" umount "$dir"
+	echo "$before" > "$parameter"
 }
 
 stuck() { # VERS
