@@ -159,12 +159,45 @@ TEST(client_error, permanent_ones_fail_the_rpc_at_once)
 	Nfs3 server;
 
 	server.mount();
-	for (const u32 code :
-	     { RPCRDMA2_ERR_BAD_XDR, RPCRDMA2_ERR_BAD_PROPVAL,
-	       RPCRDMA2_ERR_INVAL_HTYPE, RPCRDMA2_ERR_INVAL_CONT,
-	       RPCRDMA2_ERR_VERS_MISMATCH, RPCRDMA2_ERR_SYSTEM })
+	for (const u32 code : { RPCRDMA2_ERR_BAD_XDR, RPCRDMA2_ERR_BAD_PROPVAL,
+				RPCRDMA2_ERR_INVAL_CONT, RPCRDMA2_ERR_SYSTEM })
 		fails(server, { code });
 	works(server);
+}
+
+/* Section 7.1.3: that type is not sent again on this connection. */
+TEST(client_error, a_header_type_that_was_refused)
+{
+	Nfs3 server;
+
+	server.mount();
+	refuse_chunks(server, kRead3, { RPCRDMA2_ERR_INVAL_HTYPE }, 1);
+	EXPECT_TRUE(is_io_error(server.read(0, kSmall)));
+	EXPECT_EQ(server.count(kRead3), 1u);
+	EXPECT_TRUE(is_io_error(server.read(0, kSmall)));
+	EXPECT_EQ(server.count(kRead3), 1u);
+	/* Another connection may be to another server. */
+	server.peer().link().disconnect();
+	EXPECT_EQ(server.read(0, kSmall), 0);
+	server.unmount();
+}
+
+/* Sections 7.1.1 and 7.1.2: there is no other version to go on with. */
+TEST(client_error, a_version_that_was_refused)
+{
+	for (const Words &body : { Words{ RPCRDMA2_ERR_VERS_MISMATCH },
+				   Words{ RPCRDMA2_ERR_VERS, 1, 1 } }) {
+		Nfs3 server;
+
+		server.mount();
+		refuse_chunks(server, kRead3, body, 1);
+		const int error = server.read(0, kSmall, 60);
+		if (error)
+			EXPECT_TRUE(is_io_error(error));
+		EXPECT_LE(server.count(kRead3), 2u);
+		EXPECT_EQ(server.read(0, kSmall, 60), 0);
+		server.unmount();
+	}
 }
 
 TEST(client_error, about_chunks_that_were_not_there)

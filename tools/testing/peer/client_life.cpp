@@ -243,7 +243,8 @@ static void reconnects(u32 length,
 	});
 	EXPECT_EQ(server.read(0, length, 60), 0);
 	EXPECT_EQ(calls, 2u);
-	EXPECT_EQ(server.connections(), 2u);
+	/* sunrpc may close once more what had been lost already. */
+	EXPECT_LE(server.connections(), 3u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
 	works(server);
 	server.unmount();
