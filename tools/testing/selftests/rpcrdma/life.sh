@@ -68,9 +68,24 @@ move() { # FROM TO
 	local xprt
 	on_server change_address "$@" || return
 	for xprt in $(transports); do
-		echo "$2" > "$xprt/dstaddr" || return
+		within 60 tell "$xprt" "$2" || { stacks; return 1; }
 	done
 	within 60 connected_to "$2"
+}
+
+# The kernel waits for the transport to be free, and can find it taken each time.
+tell() { # TRANSPORT ADDRESS
+	timeout 5 bash -c "echo '$2' > '$1/dstaddr'"
+}
+
+# Who is in this module or in sunrpc, for those who want to know why.
+stacks() {
+	local task
+	for task in /proc/[0-9]*; do
+		grep -qE 'rpcrdma|sunrpc' "$task/stack" &&
+			echo "$(< "$task/comm"):" && cat "$task/stack"
+	done 2> /dev/null
+	cat /sys/kernel/sunrpc/xprt-switches/switch-*/xprt-*-rdma/xprt_state
 }
 
 # Without the device in between, rxe would send farewells from an address that is
