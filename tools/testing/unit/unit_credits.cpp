@@ -263,6 +263,8 @@ TEST(credits, granted__the_most_at_one_time)
 	/* A peer that takes credits back has a smaller window now. */
 	c.limit(9);
 	EXPECT_EQ(c.granted(), 3u);
+	c.limit(6);
+	EXPECT_EQ(c.granted(), 1u) << "none now, but some day one";
 }
 
 TEST(credits, release__no_more_than_was_received)

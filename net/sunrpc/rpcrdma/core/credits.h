@@ -129,6 +129,9 @@ public:
 		limit_ = credit;
 		if (taken_back || available() > granted_)
 			granted_ = available();
+		/* Sooner or later it allows one. */
+		if (!granted_)
+			granted_ = 1;
 	}
 
 	/**
