@@ -269,6 +269,7 @@ TEST(send, refused_type__is_not_sent_again)
 	EXPECT_FALSE(e.session.planning().special);
 	EXPECT_EQ(send(message(10, kCall, 8000)), u32{ RPCRDMA_TX_MESSAGE });
 	refuse(10);
+	refuse(10); /* the parts one by one: it is still one type */
 	EXPECT_EQ(send(message(11, kCall, 8000)), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
 	EXPECT_EQ(send(message(12, kCall, 100)), u32{ RPCRDMA_TX_MESSAGE });

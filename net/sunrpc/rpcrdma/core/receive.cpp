@@ -209,19 +209,23 @@ static bool version_refused(const ErrorBody &e)
 /*
  * Section 7.1.3: do not send that type again. The ERROR names an XID; which type
  * that Call had is known to nobody here, so the most special one in use goes
- * first: messages find other ways without it.
+ * first: messages find other ways without it. Each part of a continued Call may
+ * be refused, which says the same of one type, not something of one more each.
  */
-void Session::type_refused()
+void Session::type_refused(u32 xid)
 {
 	static constexpr u32 kOrder[] = { RPCRDMA2_CALL_EXTERNAL,
 					  RPCRDMA2_CALL_MIDDLE,
 					  RPCRDMA2_CALL_INLINE };
 
+	if (types_refused_ && refused_xid_ == xid)
+		return;
 	for (const u32 htype : kOrder) {
 		const u32 bit = type_bit(*header_type(htype));
 
 		if (types_sent_ & ~types_refused_ & bit) {
 			types_refused_ |= bit;
+			refused_xid_ = xid;
 			return;
 		}
 	}
@@ -259,7 +263,7 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		rx.reason = closed_;
 	}
 	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE)
-		type_refused();
+		type_refused(h.prefix.xid);
 	if (parsed == Parse::Ok) {
 		rx.errargs[0] = h.error.arg[0];
 		rx.errargs[1] = h.error.arg[1];

@@ -127,7 +127,7 @@ private:
 	[[nodiscard]] bool control_due() const;
 	[[nodiscard]] bool may_begin() const;
 	[[nodiscard]] u32 max_stream() const;
-	void type_refused();
+	void type_refused(u32 xid);
 	void completed(u32 xid);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;
@@ -161,6 +161,7 @@ private:
 	u32 outstanding_ = 0; /* Calls sent whole and not answered */
 	u32 types_sent_ = 0; /* of Calls, by bit */
 	u32 types_refused_ = 0; /* of them, by INVAL_HTYPE */
+	u32 refused_xid_ = 0; /* of the Call that this was last said of */
 	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;
 	bool agreed_ = false; /* the peer speaks version 2 */
 	bool opened_ = false; /* RPC messages may flow */
