@@ -33,10 +33,11 @@ static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 {
 	struct rpcrdma_req *req = container_of(tm, struct rpcrdma_req, tm);
 
-	/* After a lost connection sunrpc sends again. */
-	if (status == -ENOTCONN)
-		return;
-	if (status)
+	/*
+	 * A refusal also counts if the rest could not be sent. Else sunrpc
+	 * sends again after a lost connection.
+	 */
+	if (status && status != -ENOTCONN)
 		rpcrdma_client_end(tm, -EIO);
 	else if (READ_ONCE(req->refused))
 		rpcrdma_client_end(tm, req->refused);

@@ -158,14 +158,20 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		cost = 1;
 		break;
 	case RPCRDMA_TX_INVALID:
-		/* The message's fault, or without one the session's. */
+		/*
+		 * The message's fault, or without one the session's. What has
+		 * been begun must be finished before anything else can be sent,
+		 * and its chain is under way: the flush ends it.
+		 */
+		if (offer && offer->msg.sent)
+			offer = NULL;
 		if (offer)
 			list_del_init(&offer->link);
 		spin_unlock(&conn->lock);
 		if (offer)
 			rpcrdma_txmsg_done(offer, -EMSGSIZE);
 		else
-			rpcrdma_conn_lost(conn, "session broken");
+			rpcrdma_conn_lost(conn, "message cannot go on");
 		spin_lock(&conn->lock);
 		return true;
 	default:
