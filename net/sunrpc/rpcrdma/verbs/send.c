@@ -235,12 +235,29 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
-/* A probe goes before all others, but not between the parts of one. */
+/* The session may keep it back, for want of more credit than others need. */
+static bool rpcrdma_send_waits(const struct rpcrdma_txmsg *tm)
+{
+	return tm->msg.dir == RPCRDMA_CALL && !tm->msg.probe && !tm->msg.sent;
+}
+
+/*
+ * A probe goes before all others, but not between the parts of one. A client's
+ * Replies go before Calls that wait: what those wait for may depend on them.
+ */
 static void rpcrdma_send_enqueue(struct rpcrdma_conn *conn,
 				 struct rpcrdma_txmsg *tm)
 {
 	struct rpcrdma_txmsg *first;
 
+	if (conn->role == RPCRDMA_ROLE_CLIENT && tm->msg.dir == RPCRDMA_REPLY) {
+		list_for_each_entry(first, &conn->tx_queue, link)
+			if (rpcrdma_send_waits(first))
+				break;
+		/* Before it, or last. */
+		list_add_tail(&tm->link, &first->link);
+		return;
+	}
 	first = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
 					 link);
 	if (!tm->msg.probe || !first)
