@@ -210,12 +210,30 @@ rpcrdma_svc_bc_copy(struct rpcrdma_svc_bc *bc, const struct rpc_rqst *rqst)
 	return call;
 }
 
+/*
+ * The session would refuse each Call to a client that takes none, but that can
+ * be before the task sleeps, which sunrpc takes for a Call not answered and sends
+ * it again at once.
+ */
+static bool rpcrdma_svc_bc_welcome(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_session_info info;
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	spin_unlock(&conn->lock);
+	return info.peer.reverse != RPCRDMA_RVRSDIR_NONE;
+}
+
 static int rpcrdma_svc_bc_send_request(struct rpc_rqst *rqst)
 {
 	struct rpcrdma_svc_bc *bc = rpcrdma_svc_bc_of(rqst->rq_xprt);
 	struct rpcrdma_svc_bc_call *call;
-	int rc = -EMSGSIZE;
+	int rc = -EIO;
 
+	if (!rpcrdma_svc_bc_welcome(bc->conn))
+		goto out;
+	rc = -EMSGSIZE;
 	if (rqst->rq_snd_buf.len > RPCRDMA_SVC_BC_SIZE)
 		goto out;
 	rc = -ENOBUFS;
