@@ -271,8 +271,10 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	int rc;
 
 	rpcrdma_req_shape(req, &shape);
+	spin_lock(&conn->lock);
 	rpcrdma_plan_call(&conn->session, &shape, plan);
 	rpcrdma_session_info(&conn->session, &info);
+	spin_unlock(&conn->lock);
 	req->max_segs = min_t(u32, info.peer.max_segments,
 			      RPCRDMA_MAX_SEGMENTS);
 
