@@ -318,3 +318,8 @@ same_data() {
 	echo "here $here, there $there"
 	[[ ${here%% *} = "${there%% *}" ]]
 }
+
+# The kernel waits for the transport to be free, and can find it taken each time.
+tell() { # FILE OF A TRANSPORT, WHAT
+	timeout 5 bash -c "echo '$2' > '$1'"
+}

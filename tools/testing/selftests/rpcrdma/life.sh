@@ -68,14 +68,9 @@ move() { # FROM TO
 	local xprt
 	on_server change_address "$@" || return
 	for xprt in $(transports); do
-		within 60 tell "$xprt" "$2" || { stacks; return 1; }
+		within 60 tell "$xprt/dstaddr" "$2" || { stacks; return 1; }
 	done
 	within 60 connected_to "$2"
-}
-
-# The kernel waits for the transport to be free, and can find it taken each time.
-tell() { # TRANSPORT ADDRESS
-	timeout 5 bash -c "echo '$2' > '$1/dstaddr'"
 }
 
 # Who is in this module or in sunrpc, for those who want to know why.

@@ -75,7 +75,7 @@ all_used() {
 
 # To write a transport's address, even the same one, ends its connection.
 sever() { # TRANSPORT
-	echo "$SERVER4" > "$1/dstaddr"
+	within 30 tell "$1/dstaddr" "$SERVER4"
 }
 
 sever_some() {
@@ -94,8 +94,8 @@ closed_more() { # BEFORE COUNT
 remove_one() {
 	local one
 	one=$(transports | tail -n 1)
-	echo offline > "$one/xprt_state" && within 30 unused "$one" &&
-		echo remove > "$one/xprt_state"
+	within 30 tell "$one/xprt_state" offline && within 30 unused "$one" &&
+		within 30 tell "$one/xprt_state" remove
 }
 
 unused() { # TRANSPORT
