@@ -227,13 +227,13 @@ enum rpcrdma_rx_action {
 /**
  * struct rpcrdma_rx - what a received message means
  * @action: enum rpcrdma_rx_action
- * @reason: enum rpcrdma_reason, for DROP, FAIL_RPC and CLOSE. NO_VERSION says of
- *	either that the connection cannot go on
+ * @reason: enum rpcrdma_reason, for DROP, FAIL_RPC and CLOSE
  * @htype: rdma_htype as received, zero if there was none
  * @vers: rdma_vers as received
  * @xid: rdma_xid, host order
  * @error: FAIL_RPC: a negative errno; rdma_err decides (section 7)
  * @errcode: FAIL_RPC: the rdma_err received, or that was sent in answer
+ * @ended: FAIL_RPC: after that the connection cannot go on, as with CLOSE
  * @reported: FAIL_RPC: the peer sent an ERROR about it; false if a Reply was
  *	malformed
  * @errargs: FAIL_RPC, if @reported: the words that came with rdma_err
@@ -260,6 +260,7 @@ struct rpcrdma_rx {
 	s32 error;
 	u32 errcode;
 	u32 errargs[2];
+	bool ended;
 	bool reported;
 	bool kick;
 	bool opened;

@@ -555,6 +555,7 @@ TEST(receive, error__no_more_of_a_refused_version)
 		expect_failed(e, RPCRDMA_REASON_NO_VERSION, body[0],
 			      -kEPROTONOSUPPORT);
 		EXPECT_EQ(e.rx.xid, 7u);
+		EXPECT_TRUE(e.rx.ended);
 		msg = message(8, kCall, 100);
 		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_NONE });
 		e.receive(reply_inline(8, rpc(8, kReply, 40)));
@@ -572,6 +573,7 @@ TEST(receive, error__no_version_can_be_refused_without_a_call)
 			   Words{ RPCRDMA2_ERR_VERS_MISMATCH });
 		expect_failed(*e, RPCRDMA_REASON_NONE,
 			      RPCRDMA2_ERR_VERS_MISMATCH, -kEPROTONOSUPPORT);
+		EXPECT_FALSE(e->rx.ended);
 		EXPECT_TRUE(e->session.ready());
 	}
 }

@@ -273,8 +273,11 @@ TEST(send, refused_type__is_not_sent_again)
 	EXPECT_EQ(send(message(11, kCall, 8000)), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
 	EXPECT_EQ(send(message(12, kCall, 100)), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(e.rx.ended);
 	refuse(12);
-	EXPECT_EQ(send(message(13, kCall, 100)), u32{ RPCRDMA_TX_INVALID });
+	/* No Call can be sent any more; another connection may do better. */
+	EXPECT_TRUE(e.rx.ended);
+	EXPECT_EQ(send(message(13, kCall, 100)), u32{ RPCRDMA_TX_NONE });
 	/* That says nothing of Replies. */
 	Endpoint r = open_client_reverse(RPCRDMA_RVRSDIR_CONT);
 	r.receive(prefix(1, RPCRDMA2_ERROR) +

@@ -27,6 +27,7 @@ static void reset(rpcrdma_rx &rx)
 	rx.errcode = RPCRDMA2_ERR_NONE;
 	rx.errargs[0] = 0;
 	rx.errargs[1] = 0;
+	rx.ended = false;
 	rx.reported = false;
 	rx.kick = false;
 	rx.opened = false;
@@ -211,24 +212,27 @@ static bool version_refused(const ErrorBody &e)
  * that Call had is known to nobody here, so the most special one in use goes
  * first: messages find other ways without it. Each part of a continued Call may
  * be refused, which says the same of one type, not something of one more each.
+ *
+ * Return: false if there is no way left.
  */
-void Session::type_refused(u32 xid)
+bool Session::type_refused(u32 xid)
 {
 	static constexpr u32 kOrder[] = { RPCRDMA2_CALL_EXTERNAL,
 					  RPCRDMA2_CALL_MIDDLE,
 					  RPCRDMA2_CALL_INLINE };
 
 	if (types_refused_ && refused_xid_ == xid)
-		return;
+		return true;
 	for (const u32 htype : kOrder) {
 		const u32 bit = type_bit(*header_type(htype));
 
 		if (types_sent_ & ~types_refused_ & bit) {
 			types_refused_ |= bit;
 			refused_xid_ = xid;
-			return;
+			return htype != RPCRDMA2_CALL_INLINE;
 		}
 	}
+	return true;
 }
 
 void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
@@ -258,12 +262,16 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	 * side that has no Call outstanding has not been answered.
 	 */
 	if (parsed == Parse::Ok && version_refused(h.error) &&
-	    (outstanding_ || sending_.active)) {
+	    (outstanding_ || sending_.active))
 		closed_ = RPCRDMA_REASON_NO_VERSION;
+	/* A server has more to do than its own Calls. */
+	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE &&
+	    !type_refused(h.prefix.xid) && client())
+		closed_ = RPCRDMA_REASON_HTYPE;
+	if (closed_ != RPCRDMA_REASON_NONE) {
 		rx.reason = closed_;
+		rx.ended = true;
 	}
-	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE)
-		type_refused(h.prefix.xid);
 	if (parsed == Parse::Ok) {
 		rx.errargs[0] = h.error.arg[0];
 		rx.errargs[1] = h.error.arg[1];

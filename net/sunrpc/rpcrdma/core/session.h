@@ -127,7 +127,7 @@ private:
 	[[nodiscard]] bool control_due() const;
 	[[nodiscard]] bool may_begin() const;
 	[[nodiscard]] u32 max_stream() const;
-	void type_refused(u32 xid);
+	[[nodiscard]] bool type_refused(u32 xid);
 	void completed(u32 xid);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;

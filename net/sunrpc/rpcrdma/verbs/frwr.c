@@ -263,7 +263,9 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 	u32 n = 0, length;
 	LIST_HEAD(taken);
 
+	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
+	spin_unlock(&conn->lock);
 	while (left) {
 		mr = n < max_segs ? rpcrdma_mr_get(conn, &taken) : NULL;
 		if (!mr)

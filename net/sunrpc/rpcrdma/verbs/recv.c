@@ -164,7 +164,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
 		conn->ops->failed(conn, rx);
-		if (rx->reason == RPCRDMA_REASON_NO_VERSION)
+		if (rx->ended)
 			rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
 		break;
 	case RPCRDMA_RX_CLOSE:
