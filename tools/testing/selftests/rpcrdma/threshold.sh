@@ -14,7 +14,9 @@ dir=/mnt/nfs
 parameters=/sys/module/rpcrdma/parameters
 entries=2000
 
+# A Call that takes more Sends than were ever allowed would go by a Call chunk.
 server() {
+	modprobe rpcrdma && echo 256 > $parameters/window
 	serve 4
 }
 
