@@ -250,42 +250,18 @@ try() { # FLAVOR VERS
 	check "$what: unmount" umount "$dir"
 }
 
-# The program runs before, while and after the command does.
-during() { # WHAT COMMAND...
-	local pid
-	rm -f /tmp/stop /tmp/output
-	/usr/bin/python3 "$integrity" random "$dir/file" 11 /tmp/stop > /tmp/output 2>&1 &
-	pid=$!
-	sleep 1
-	check "$1" "${@:2}"
-	touch /tmp/stop
-	check "$1: the same data here" ends_well "$pid"
-	check "$1: the same data there" on_server /usr/bin/python3 "$integrity" same \
-		/export/file "$(tail -n 1 /tmp/output)"
-}
-
-ends_well() { # PID
-	within 120 ended "$1" || { kill -9 "$1"; echo "still runs"; return 1; }
-	cat /tmp/output
-	grep -q '^[0-9a-f]\{8\}-[0-9]*$' /tmp/output
-}
-
-ended() { # PID
-	[[ ! -e /proc/$1 || $(< "/proc/$1/stat") = *') Z '* ]]
-}
-
 # Who sets the address of a transport, be it the same, disconnects it.
 break_connections() {
-	local i closed transport
-	closed=$(counter connections closed)
+	local i before transport
+	before=$(closed)
 	for ((i = 0; i < 6; i++)); do
-		for transport in /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma; do
-			echo "$SERVER4" 2> /dev/null > "$transport/dstaddr"
+		for transport in $(transports); do
+			within 30 tell "$transport/dstaddr" "$SERVER4" || return
 		done
 		sleep 1.5
 	done
-	echo "closed: $(($(counter connections closed) - closed))"
-	(($(counter connections closed) >= closed + 4))
+	echo "closed: $(($(closed) - before))"
+	(($(closed) >= before + 4))
 }
 
 "$GUEST_ROLE"
