@@ -100,36 +100,43 @@ static bool get_read_segment(XdrReader &r, ReadSegment &s)
 	return r.word(s.position) && get_segment(r, s.target);
 }
 
-static bool get_call(XdrReader &r, Chunks &c, Count &n)
+/* An XDR list: @take reads one item, until none follows. */
+template <typename Take> static bool get_list(XdrReader &r, Take take)
 {
 	bool more;
 
 	for (;;) {
-		ReadSegment s;
-
 		if (!r.boolean(more))
 			return false;
 		if (!more)
-			return n.segments > 0;
+			return true;
+		if (!take())
+			return false;
+	}
+}
+
+static bool get_call(XdrReader &r, Chunks &c, Count &n)
+{
+	const auto take = [&] {
+		ReadSegment s;
+
 		if (!get_read_segment(r, s) || s.position)
 			return false;
 		if (n.segments++ < RPCRDMA_MAX_SEGMENTS)
 			c.call[c.n_call++] = s.target;
-	}
+		return true;
+	};
+
+	return get_list(r, take) && n.segments > 0;
 }
 
 static bool get_reads(XdrReader &r, Chunks &c, Count &n)
 {
 	u32 position = 0;
-	bool more;
 
-	for (;;) {
+	return get_list(r, [&] {
 		ReadSegment s;
 
-		if (!r.boolean(more))
-			return false;
-		if (!more)
-			return true;
 		if (!get_read_segment(r, s))
 			return false;
 		if (!n.read_chunks || s.position != position)
@@ -138,7 +145,8 @@ static bool get_reads(XdrReader &r, Chunks &c, Count &n)
 		n.segments++;
 		if (c.n_reads < RPCRDMA_MAX_SEGMENTS)
 			c.reads[c.n_reads++] = s;
-	}
+		return true;
+	});
 }
 
 static bool get_write_chunk(XdrReader &r, Chunks &c, WriteChunk &w, Count &n)
@@ -163,20 +171,15 @@ static bool get_write_chunk(XdrReader &r, Chunks &c, WriteChunk &w, Count &n)
 
 static bool get_writes(XdrReader &r, Chunks &c, Count &n)
 {
-	bool more;
-
-	for (;;) {
+	return get_list(r, [&] {
 		WriteChunk w;
 
-		if (!r.boolean(more))
-			return false;
-		if (!more)
-			return true;
 		if (!get_write_chunk(r, c, w, n))
 			return false;
 		if (n.write_chunks++ < RPCRDMA_MAX_CHUNKS)
 			c.writes[c.n_writes++] = w;
-	}
+		return true;
+	});
 }
 
 static bool get_reply(XdrReader &r, Chunks &c, Count &n)
