@@ -289,8 +289,10 @@ struct rpcrdma_rx {
  * @call_only: Calls: no Reply is expected, so there may be no chunks (4.7)
  * @probe: may use the credits that rpcrdma_config.reserve keeps back
  * @sent: octets of the stream already sent; zero at first, kept by the core
+ * @outstanding: Calls: sent whole, and rpcrdma_session_end_call() is still to
+ *	come; false at first, kept by the core
  *
- * Lives as long as it is being sent.
+ * Lives as long as it is being sent, a Call until it has ended.
  */
 struct rpcrdma_message {
 	u32 xid;
@@ -302,6 +304,7 @@ struct rpcrdma_message {
 	bool call_only;
 	bool probe;
 	u32 sent;
+	bool outstanding;
 };
 
 /**
@@ -414,6 +417,22 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
 					   struct rpcrdma_message *msg,
 					   void *buf, u32 size,
 					   struct rpcrdma_tx *tx);
+
+/**
+ * rpcrdma_session_end_call - nobody waits for the Reply to a Call any more
+ * @s: the session that it was sent on
+ * @msg: a Call of which nothing more is going to be sent
+ *
+ * Its Reply has come, or it has failed, or its caller has given it up. The core
+ * knows no XIDs, and a Reply can come that nobody waits for; so only the caller
+ * can say how many Calls are outstanding. Doing it again, or for a Call that was
+ * never sent, changes nothing.
+ *
+ * Return: true if something may be sent now that could not be before; the
+ * caller then sends.
+ */
+bool __must_check rpcrdma_session_end_call(struct rpcrdma_session *s,
+					   struct rpcrdma_message *msg);
 
 /**
  * rpcrdma_session_refuse - answer a Call with RDMA2_ERROR instead of a Reply

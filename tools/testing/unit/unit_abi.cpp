@@ -72,6 +72,9 @@ TEST(abi, session__exchange_call_and_refusal)
 	EXPECT_EQ(client.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 	EXPECT_EQ(client.rx.xid, 7u);
 	EXPECT_EQ(client.rx.errcode, u32{ RPCRDMA2_ERR_WRITE_RESOURCE });
+	EXPECT_TRUE(msg.outstanding);
+	EXPECT_FALSE(rpcrdma_session_end_call(&client.s, &msg));
+	EXPECT_FALSE(msg.outstanding);
 
 	rpcrdma_session_info(&client.s, &info);
 	EXPECT_EQ(info.version, 2u);

@@ -58,6 +58,8 @@ public:
 					can.push_back(4 + i);
 				if (side_[i].resizes)
 					can.push_back(6 + i);
+				if (!side_[i].outstanding.empty())
+					can.push_back(8 + i);
 			}
 			if (can.empty())
 				break;
@@ -70,8 +72,10 @@ public:
 				deliver(i);
 			else if (what < 6)
 				release(i, 1 + random_() % side_[i].held);
-			else
+			else if (what < 8)
 				resize(i);
+			else
+				end_call(i);
 			if (::testing::Test::HasFatalFailure())
 				return;
 		}
@@ -105,6 +109,8 @@ private:
 		std::deque<Octets> inbound;
 		/* What the peer has queued for this side, in order. */
 		std::deque<Outgoing> expected;
+		/* Calls that were sent; when one is over, the seed says. */
+		std::deque<rpcrdma_message> outstanding;
 		Octets assembly[2];
 		u32 posted;
 		u32 recv_size;
@@ -218,6 +224,14 @@ private:
 		s.awake |= s.session.set_window(window);
 	}
 
+	void end_call(int i)
+	{
+		Side &s = side_[i];
+
+		s.awake |= s.session.end_call(s.outstanding.front());
+		s.outstanding.pop_front();
+	}
+
 	/* One Send, or find that there is none. */
 	void send(int i)
 	{
@@ -245,8 +259,11 @@ private:
 					   tx.payload.length);
 			fragments += !tx.last;
 			specials += o->msg.external;
-			if (tx.last)
-				s.queue.pop_front();
+			if (!tx.last)
+				break;
+			if (o->msg.outstanding)
+				s.outstanding.push_back(o->msg);
+			s.queue.pop_front();
 			break;
 		case RPCRDMA_TX_CONTROL:
 			grants += tx.htype == RPCRDMA2_GRANT;

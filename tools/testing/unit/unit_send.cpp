@@ -629,29 +629,62 @@ TEST(send, reserve__a_peer_with_a_window_of_one_D16)
 		/* It gives the Receive back before it has an answer. */
 		leave_credits(e, 1);
 		ASSERT_EQ(e.next(&next), u32{ RPCRDMA_TX_BLOCKED });
-		Words w;
-		switch (xid % 4) {
-		case 0: /* an ERROR is an answer */
-			w = prefix(xid, RPCRDMA2_ERROR) +
-			    Words{ RPCRDMA2_ERR_SYSTEM };
-			break;
-		case 1: /* so is a Reply that nobody can read */
-			w = reply_inline(xid, rpc(xid + 1, kReply, 40));
-			break;
-		case 2: /* and the end of one of several parts */
-			w = middle(RPCRDMA2_REPLY_MIDDLE, xid, 40,
-				   rpc(xid, kReply, 40));
-			w[2] = e.info().sent + 1;
-			e.receive(w);
-			ASSERT_FALSE(e.rx.kick);
-			[[fallthrough]];
-		default:
-			w = reply_inline(xid, rpc(xid, kReply, 40));
-		}
+		/* What ends the Call is for its caller to say. */
+		Words w = reply_inline(xid, rpc(xid, kReply, 40));
 		w[2] = e.info().sent + 1;
 		e.receive(w);
-		ASSERT_TRUE(e.rx.kick) << xid;
+		ASSERT_FALSE(e.rx.kick);
+		ASSERT_EQ(e.next(&next), u32{ RPCRDMA_TX_BLOCKED });
+		ASSERT_TRUE(e.session.end_call(msg)) << xid;
 	}
+}
+
+TEST(send, reserve__exactly_while_calls_are_outstanding_D16)
+{
+	Endpoint e = open_reserving();
+	rpcrdma_message calls[] = { message(1, kCall, 100),
+				    message(2, kCall, 100) };
+	rpcrdma_message next = message(3, kCall, 100);
+
+	leave_credits(e, 3);
+	for (rpcrdma_message &msg : calls) {
+		EXPECT_FALSE(msg.outstanding);
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		EXPECT_TRUE(msg.outstanding);
+	}
+	leave_credits(e, 1);
+	/* One that its caller has given up, and its Reply afterwards. */
+	EXPECT_FALSE(e.session.end_call(calls[0]));
+	EXPECT_FALSE(calls[0].outstanding);
+	EXPECT_FALSE(e.session.end_call(calls[0]));
+	for (u32 again = 0; again < 2; again++) {
+		Words w = reply_inline(1, rpc(1, kReply, 40));
+		w[2] = e.info().sent + 1;
+		e.receive(w);
+		EXPECT_FALSE(e.rx.kick);
+		EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_BLOCKED });
+	}
+	/* Nor does one count that was never sent. */
+	EXPECT_FALSE(e.session.end_call(next));
+	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_BLOCKED });
+	/* The other was never answered: nothing is kept for it from now on. */
+	EXPECT_TRUE(e.session.end_call(calls[1]));
+	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, end_call__nothing_follows_on_a_session_that_has_closed)
+{
+	Endpoint e = open_reserving();
+	rpcrdma_message msg = message(1, kCall, 100);
+
+	leave_credits(e, 1);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	leave_credits(e, 1);
+	e.receive(prefix(1, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_VERS_MISMATCH });
+	ASSERT_TRUE(e.rx.ended);
+	EXPECT_FALSE(e.session.end_call(msg));
+	EXPECT_FALSE(msg.outstanding);
 }
 
 TEST(send, reserve__what_is_not_held_back_D16)
@@ -684,25 +717,17 @@ TEST(send, reserve__calls_that_are_not_waited_for_D16)
 	leave_credits(e, 1);
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	leave_credits(e, 1);
+	EXPECT_FALSE(msg.outstanding);
+	/* Nor is waited for what has been begun and not finished. */
 	msg = message(2, kCall, 6000);
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
-	/* Refused before all of it was sent: it is not refused again. */
-	Words w = prefix(2, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_INVAL_CONT };
-	w[2] = e.info().sent + 1;
-	e.receive(w);
+	EXPECT_FALSE(msg.outstanding);
+	leave_credits(e, 1);
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	ASSERT_TRUE(e.tx.last);
+	EXPECT_TRUE(msg.outstanding);
 	leave_credits(e, 1);
 	msg = message(3, kCall, 100);
-	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
-	/* What never was asked makes no debt. */
-	for (u32 i = 0; i < 3; i++)
-		e.receive(reply_inline(i + 50, rpc(i + 50, kReply, 40)));
-	leave_credits(e, 1);
-	msg = message(4, kCall, 100);
-	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
-	leave_credits(e, 1);
-	msg = message(5, kCall, 100);
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
 }
 

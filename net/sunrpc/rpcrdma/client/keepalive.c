@@ -130,18 +130,22 @@ bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn, u32 xid)
 {
 	struct rpcrdma_xprt *rx = conn->context;
 	struct rpcrdma_keepalive *k = &rx->keepalive;
-	bool match;
+	bool match, more = false;
 
 	if (!READ_ONCE(k->waiting))
 		return false;
 	spin_lock(&conn->lock);
 	match = k->waiting && k->tm.msg.xid == xid &&
 		!rpcrdma_conn_pending(conn, &k->tm);
-	if (match)
+	if (match) {
 		k->waiting = false;
+		more = rpcrdma_session_end_call(&conn->session, &k->tm.msg);
+	}
 	spin_unlock(&conn->lock);
 	if (match)
 		trace_rpcrdma_keepalive(conn->id, xid, "answered");
+	if (more)
+		rpcrdma_conn_pump(conn);
 	return match;
 }
 

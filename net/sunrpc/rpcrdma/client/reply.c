@@ -94,6 +94,7 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req)
 	struct rpcrdma_conn *conn = req->conn;
 
 	rpcrdma_frwr_put(conn, &req->mrs);
+	rpcrdma_conn_end_call(conn, &req->tm);
 	/* Nobody could look at a body chunk's first words before. */
 	if (req->external && req->status >= 0 &&
 	    !rpcrdma_first_words(rqst->rq_private_buf.head[0].iov_base,

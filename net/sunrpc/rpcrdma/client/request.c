@@ -349,6 +349,7 @@ void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
 	if (sent)
 		rpcrdma_conn_wait_sent(conn, &req->tm);
 	rpcrdma_conn_cancel(conn, &req->tm);
+	rpcrdma_conn_end_call(conn, &req->tm);
 	rpcrdma_frwr_invalidate_wait(conn, &req->mrs);
 	rpcrdma_conn_put(conn);
 }

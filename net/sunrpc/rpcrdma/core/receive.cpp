@@ -71,20 +71,6 @@ void Session::answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx)
 		close(RPCRDMA_REASON_FLOOD, rx);
 }
 
-/*
- * One of this side's Calls has come to its end. Which ones wait is for the
- * caller to know; here it is enough how many. What a peer sends twice, or about
- * Calls that never were, makes the number too small, never too large.
- */
-void Session::completed(u32 xid)
-{
-	if (sending_.active && sending_.dir == RPCRDMA_CALL &&
-	    sending_.xid == xid)
-		sending_.answered = true;
-	else if (outstanding_)
-		outstanding_--;
-}
-
 void Session::abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx)
 {
 	if (!incoming_[direction].refuse(xid, last))
@@ -276,7 +262,6 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		rx.errargs[0] = h.error.arg[0];
 		rx.errargs[1] = h.error.arg[1];
 	}
-	completed(h.prefix.xid);
 	if (incoming_[RPCRDMA_REPLY].active(h.prefix.xid))
 		abandon(RPCRDMA_REPLY, h.prefix.xid, false, rx);
 }
@@ -476,8 +461,6 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.last = h.type->last;
-	if (rx.last && h.type->kind == Kind::Reply)
-		completed(h.prefix.xid);
 	rx.external = h.type->external();
 	rx.inv_handle = h.inv_handle;
 	open(rx);
@@ -493,7 +476,6 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 		rx.action = RPCRDMA_RX_DROP;
 		return answer(h.prefix, body, rx);
 	}
-	completed(h.prefix.xid);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.error = -kEIO;
 	rx.errcode = why.code;

@@ -43,6 +43,21 @@ bool Session::may_begin() const
 	return credits_.available() > (outstanding_ ? config_.reserve : 0);
 }
 
+bool Session::end_call(rpcrdma_message &msg)
+{
+	const bool could_begin = may_begin();
+
+	if (!msg.outstanding)
+		return false;
+	if (!RPCRDMA_CHECK(outstanding_)) {
+		closed_ = RPCRDMA_REASON_INVARIANT;
+		return false;
+	}
+	msg.outstanding = false;
+	outstanding_--;
+	return ready() && !could_begin && may_begin();
+}
+
 bool Session::control_due() const
 {
 	return !errors_.empty() || (!final_sent_ && (client() || opened_));
@@ -273,15 +288,15 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
 {
 	const bool call = msg.dir == RPCRDMA_CALL;
-	const bool answered = sending_.active && sending_.answered;
 
 	msg.sent += part;
-	sending_ = { !type.last, msg.xid,  msg.dir,
-		     msg.length, msg.sent, answered };
+	sending_ = { !type.last, msg.xid, msg.dir, msg.length, msg.sent };
 	if (call)
 		types_sent_ |= type_bit(type);
-	if (call && type.last && !msg.call_only && !answered)
+	if (call && type.last && !msg.call_only) {
+		msg.outstanding = true;
 		outstanding_++;
+	}
 	waiting_ = false;
 	credits_.sent();
 }

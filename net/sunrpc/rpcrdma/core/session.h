@@ -31,7 +31,7 @@ inline constexpr u32 kFirstMessageMax = 1024;
  * State machine of a connection, for both roles and both directions.
  *
  * Its methods sort into
- * - events, which the caller reports: receive(), release(), retire();
+ * - events, which the caller reports: receive(), release(), retire(), end_call();
  * - commands: refuse(), set_window();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), info(), planning().
@@ -66,6 +66,9 @@ public:
 	[[nodiscard]] bool release(u32 count);
 	/* See rpcrdma_session_retire(). */
 	[[nodiscard]] bool retire();
+
+	/* See rpcrdma_session_end_call(). */
+	[[nodiscard]] bool end_call(rpcrdma_message &msg);
 
 	/* See rpcrdma_session_refuse(). */
 	[[nodiscard]] bool refuse(u32 xid, const ErrorBody &body);
@@ -128,7 +131,6 @@ private:
 	[[nodiscard]] bool may_begin() const;
 	[[nodiscard]] u32 max_stream() const;
 	[[nodiscard]] bool type_refused(u32 xid);
-	void completed(u32 xid);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;
 	[[nodiscard]] u32 reverse_level() const;
@@ -146,7 +148,6 @@ private:
 		u32 dir;
 		u32 length;
 		u32 sent;
-		bool answered; /* its peer has failed it already */
 	};
 
 	rpcrdma_config config_;
@@ -158,7 +159,7 @@ private:
 	ErrorQueue errors_;
 	Sending sending_ = {};
 	u32 blocked_ = 0;
-	u32 outstanding_ = 0; /* Calls sent whole and not answered */
+	u32 outstanding_ = 0; /* Calls sent whole and not ended */
 	u32 types_sent_ = 0; /* of Calls, by bit */
 	u32 types_refused_ = 0; /* of them, by INVAL_HTYPE */
 	u32 refused_xid_ = 0; /* of the Call that this was last said of */

@@ -357,6 +357,24 @@ bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 }
 
 /**
+ * rpcrdma_conn_end_call - nobody waits for the Reply to a Call any more
+ * @conn: the connection
+ * @tm: a Call of which nothing more is going to be sent
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ */
+void rpcrdma_conn_end_call(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
+{
+	bool more;
+
+	spin_lock(&conn->lock);
+	more = rpcrdma_session_end_call(&conn->session, &tm->msg);
+	spin_unlock(&conn->lock);
+	if (more)
+		rpcrdma_conn_pump(conn);
+}
+
+/**
  * rpcrdma_conn_wait_sent - wait until a message is out, or its connection over
  * @conn: the connection
  * @tm: the message

@@ -396,6 +396,8 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 bool rpcrdma_conn_pending(struct rpcrdma_conn *conn,
 			  const struct rpcrdma_txmsg *tm);
+void rpcrdma_conn_end_call(struct rpcrdma_conn *conn,
+			   struct rpcrdma_txmsg *tm);
 void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn,
 			    struct rpcrdma_txmsg *tm);
 int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job);
