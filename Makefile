@@ -29,7 +29,7 @@ SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit kunit selftests selftests-full selftests-debug harness style conformance check \
+	unit kunit selftests selftests-full selftests-debug harness style conformance codec check \
 	check-full soak demo dist packaging
 
 all: modules
@@ -76,7 +76,8 @@ stage:
 
 clean:
 	rm -rf build
-	$(if $(wildcard tools/testing/unit/Makefile),+$(SUBMAKE) -C tools/testing/unit clean)
+	+@for part in $(wildcard tools/testing/*/Makefile); do \
+	  $(SUBMAKE) -C "$${part%/*}" clean || exit; done
 
 distclean: clean
 	rm -rf "$$(scripts/kernel cache)"
@@ -118,11 +119,15 @@ conformance:
 	@tools/testing/conformance/selftest
 	@scripts/conformance $(if $(DRAFTS),--drafts $(DRAFTS))
 
+# The codec against the XDR of the draft, which is in DRAFTS too.
+codec:
+	+@$(SUBMAKE) -C tools/testing/codec check DRAFTS=$(abspath $(DRAFTS))
+
 check:
-	@scripts/tally style unit harness conformance kunit selftests
+	@scripts/tally style unit codec harness conformance kunit selftests
 
 check-full:
-	@scripts/tally style unit harness conformance kunit selftests-full \
+	@scripts/tally style unit codec harness conformance kunit selftests-full \
 	  selftests-debug packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
@@ -152,8 +157,9 @@ help:
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove what was built here; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next six; last line: the count'
+	@echo '  check            all of the next seven; last line: the count'
 	@echo '  unit             user-space tests of the protocol core'
+	@echo '  codec            its headers against the XDR in the draft, if there is DRAFTS='
 	@echo '  kunit            tests inside the kernel, on the checking kernel'
 	@echo '  selftests        NFS in guests; TESTS="mount.sh ..." picks, INTREE=both'
 	@echo '                   tests the kernel'"'"'s own transport, KERNEL= another kernel'
