@@ -144,6 +144,15 @@ static inline u32 rpcrdma_xdr_room(const struct xdr_buf *buf)
 	return buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;
 }
 
+/* When an RPC that has been sent is no longer waited for, in jiffies. */
+static inline unsigned long rpcrdma_reply_timeout(const struct rpc_rqst *rqst)
+{
+	unsigned long timeout = jiffies + rqst->rq_timeout;
+
+	return time_after(timeout, rqst->rq_majortimeo) ? rqst->rq_majortimeo :
+							  timeout;
+}
+
 /* xprt.c */
 int rpcrdma_client_init(void);
 void rpcrdma_client_exit(void);

@@ -426,11 +426,9 @@ void rpcrdma_wait_for_reply(struct rpc_task *task)
 {
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpc_xprt *xprt = rqst->rq_xprt;
-	unsigned long timeout = jiffies + rqst->rq_timeout;
 
-	if (time_after(timeout, rqst->rq_majortimeo))
-		timeout = rqst->rq_majortimeo;
-	rpc_sleep_on_timeout(&xprt->pending, task, rpcrdma_req_woken, timeout);
+	rpc_sleep_on_timeout(&xprt->pending, task, rpcrdma_req_woken,
+			     rpcrdma_reply_timeout(rqst));
 	/* It had failed before the task could sleep. */
 	if (rpcrdma_req(rqst)->failure)
 		rpc_wake_up_queued_task(&xprt->pending, task);

@@ -4,10 +4,13 @@
  * here, so sunrpc wants a struct rpc_xprt for the connection.
  *
  * Callbacks are small and may be dropped by nfsd at any time. So each is copied
- * when it is sent, and the copy belongs to the connection alone. Whether the
- * client takes reverse-direction Calls, and of what size, is for the session to
- * say when it sends: a Call that it refuses fails like one that the client has
- * answered with an error.
+ * when it is sent, and the copy belongs to the connection until it is out.
+ * Whether the client takes reverse-direction Calls, and of what size, is for the
+ * session to say when it sends: a Call that it refuses fails like one that the
+ * client has answered with an error. Either can be before the RPC's task sleeps,
+ * so the copy remembers it; else sunrpc takes the Call for not answered and sends
+ * it again at once. nfsd does the same with a callback that has failed, so the
+ * task sleeps for a while before it finds out.
  *
  * The transport outlives the svc_xprt's own reference to it, because Replies
  * can come until the connection is destroyed.
@@ -30,6 +33,8 @@
 #define RPCRDMA_SVC_BC_SLOTS	64
 #define RPCRDMA_SVC_BC_SIZE	PAGE_SIZE
 #define RPCRDMA_SVC_BC_UNSENT	RPCRDMA_SVC_BC_SLOTS
+/* nfsd hears of a failure that much later, lest it tries again at once. */
+#define RPCRDMA_SVC_BC_PAUSE	HZ
 
 static struct xprt_class rpcrdma_svc_bc_class;
 
@@ -43,22 +48,32 @@ static const struct rpc_timeout rpcrdma_svc_bc_timeout = {
  * @xprt: what sunrpc sees; first member, sunrpc frees it
  * @conn: the connection, referenced; it may have ended
  * @unsent: Calls that the connection has not sent yet
+ * @calls: Calls whose RPC is not over; guarded by the xprt's queue_lock
  */
 struct rpcrdma_svc_bc {
 	struct rpc_xprt xprt;
 	struct rpcrdma_conn *conn;
 	atomic_t unsent;
+	struct list_head calls;
 };
 
 /**
  * struct rpcrdma_svc_bc_call - a copy of a Call
  * @tm: the message
+ * @ref: the connection's until the Call is out, and the RPC's until its end
+ * @link: in the list of @bc until the end of the RPC
+ * @failure: why the RPC fails, a negative errno; guarded by queue_lock
+ * @paused: its task has slept for that
  * @bc: the transport, which lives as long as the connection
  * @xdr: the octets, in @data
  * @data: the octets
  */
 struct rpcrdma_svc_bc_call {
 	struct rpcrdma_txmsg tm;
+	struct kref ref;
+	struct list_head link;
+	int failure;
+	bool paused;
 	struct rpcrdma_svc_bc *bc;
 	struct xdr_buf xdr;
 	u8 data[] __aligned(4);
@@ -82,27 +97,77 @@ static struct rpc_rqst *rpcrdma_svc_bc_rqst(struct rpc_xprt *xprt, u32 xid)
 	return rqst;
 }
 
-/* End @rqst if @status says so: octets of the Reply, or a negative errno. */
-static void rpcrdma_svc_bc_unpin(struct rpc_rqst *rqst, bool end, int status)
+static void rpcrdma_svc_bc_unpin(struct rpc_rqst *rqst, bool end, int length)
 {
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
 	spin_lock(&xprt->queue_lock);
-	if (end) {
-		if (status < 0)
-			rqst->rq_task->tk_status = status;
-		xprt_complete_rqst(rqst->rq_task, max(status, 0));
-	}
+	if (end)
+		xprt_complete_rqst(rqst->rq_task, length);
 	xprt_unpin_rqst(rqst);
 	spin_unlock(&xprt->queue_lock);
 }
 
+static void rpcrdma_svc_bc_call_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct rpcrdma_svc_bc_call, ref));
+}
+
+static void rpcrdma_svc_bc_call_put(struct rpcrdma_svc_bc_call *call)
+{
+	kref_put(&call->ref, rpcrdma_svc_bc_call_free);
+}
+
+static struct rpcrdma_svc_bc_call *
+rpcrdma_svc_bc_call_find(struct rpc_xprt *xprt, u32 xid)
+	__must_hold(&xprt->queue_lock)
+{
+	struct rpcrdma_svc_bc_call *call;
+
+	lockdep_assert_held(&xprt->queue_lock);
+	list_for_each_entry(call, &rpcrdma_svc_bc_of(xprt)->calls, link)
+		if (call->tm.msg.xid == xid)
+			return call;
+	return NULL;
+}
+
+/* The RPC of a Call is over, or the Call is going to be sent anew. */
+static void rpcrdma_svc_bc_end(struct rpc_rqst *rqst)
+{
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+	struct rpcrdma_svc_bc_call *call;
+
+	spin_lock(&xprt->queue_lock);
+	call = rpcrdma_svc_bc_call_find(xprt, be32_to_cpu(rqst->rq_xid));
+	if (call)
+		list_del_init(&call->link);
+	spin_unlock(&xprt->queue_lock);
+	if (!call)
+		return;
+	rpcrdma_conn_end_call(call->bc->conn, &call->tm);
+	rpcrdma_svc_bc_call_put(call);
+}
+
+/* The RPC of a Call, if it is not over, fails. */
 static void rpcrdma_svc_bc_fail(struct rpc_xprt *xprt, u32 xid, int error)
 {
-	struct rpc_rqst *rqst = rpcrdma_svc_bc_rqst(xprt, xid);
+	struct rpcrdma_conn *conn = rpcrdma_svc_bc_of(xprt)->conn;
+	struct rpcrdma_svc_bc_call *call;
+	struct rpc_rqst *rqst;
 
-	if (rqst)
-		rpcrdma_svc_bc_unpin(rqst, true, error);
+	spin_lock(&xprt->queue_lock);
+	call = rpcrdma_svc_bc_call_find(xprt, xid);
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid));
+	if (call && rqst) {
+		call->failure = error;
+		rpc_wake_up_queued_task(&xprt->pending, rqst->rq_task);
+	}
+	spin_unlock(&xprt->queue_lock);
+	if (!call || !rqst)
+		return;
+	spin_lock(&conn->lock);
+	conn->stats.failed_callbacks++;
+	spin_unlock(&conn->lock);
 }
 
 /* No Call from here offers a chunk, so no Reply can return one. */
@@ -139,7 +204,8 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 	}
 	if (rx->last && !rpcrdma_svc_bc_plain(rx)) {
 		trace_rpcrdma_call(conn->id, rx->xid, "callback's Reply", -EIO);
-		rpcrdma_svc_bc_unpin(rqst, true, -EIO);
+		rpcrdma_svc_bc_unpin(rqst, false, 0);
+		rpcrdma_svc_bc_fail(xprt, rx->xid, -EIO);
 		return;
 	}
 	to = &rqst->rq_private_buf;
@@ -172,6 +238,7 @@ static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)
 	struct rpcrdma_svc_bc_call *call = container_of(tm,
 					struct rpcrdma_svc_bc_call, tm);
 	struct rpcrdma_svc_bc *bc = call->bc;
+	bool over;
 
 	/* Those of a lost connection are failed when sunrpc closes it. */
 	if (status)
@@ -179,7 +246,13 @@ static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)
 				   "callback not sent", status);
 	if (status && status != -ENOTCONN)
 		rpcrdma_svc_bc_fail(&bc->xprt, tm->msg.xid, -EIO);
-	kfree(call);
+	spin_lock(&bc->xprt.queue_lock);
+	over = list_empty(&call->link);
+	spin_unlock(&bc->xprt.queue_lock);
+	/* When the RPC ended the session had not counted the Call yet. */
+	if (over)
+		rpcrdma_conn_end_call(bc->conn, tm);
+	rpcrdma_svc_bc_call_put(call);
 	atomic_dec(&bc->unsent);
 }
 
@@ -201,6 +274,8 @@ rpcrdma_svc_bc_copy(struct rpcrdma_svc_bc *bc, const struct rpc_rqst *rqst)
 	call->xdr.head[0].iov_len = from->len;
 	call->xdr.len = from->len;
 	call->bc = bc;
+	kref_init(&call->ref);
+	INIT_LIST_HEAD(&call->link);
 	INIT_LIST_HEAD(&call->tm.link);
 	call->tm.msg.xid = be32_to_cpu(rqst->rq_xid);
 	call->tm.msg.dir = RPCRDMA_CALL;
@@ -210,30 +285,13 @@ rpcrdma_svc_bc_copy(struct rpcrdma_svc_bc *bc, const struct rpc_rqst *rqst)
 	return call;
 }
 
-/*
- * The session would refuse each Call to a client that takes none, but that can
- * be before the task sleeps, which sunrpc takes for a Call not answered and sends
- * it again at once.
- */
-static bool rpcrdma_svc_bc_welcome(struct rpcrdma_conn *conn)
-{
-	struct rpcrdma_session_info info;
-
-	spin_lock(&conn->lock);
-	rpcrdma_session_info(&conn->session, &info);
-	spin_unlock(&conn->lock);
-	return info.peer.reverse != RPCRDMA_RVRSDIR_NONE;
-}
-
 static int rpcrdma_svc_bc_send_request(struct rpc_rqst *rqst)
 {
 	struct rpcrdma_svc_bc *bc = rpcrdma_svc_bc_of(rqst->rq_xprt);
 	struct rpcrdma_svc_bc_call *call;
-	int rc = -EIO;
+	int rc = -EMSGSIZE;
 
-	if (!rpcrdma_svc_bc_welcome(bc->conn))
-		goto out;
-	rc = -EMSGSIZE;
+	rpcrdma_svc_bc_end(rqst);
 	if (rqst->rq_snd_buf.len > RPCRDMA_SVC_BC_SIZE)
 		goto out;
 	rc = -ENOBUFS;
@@ -244,13 +302,18 @@ static int rpcrdma_svc_bc_send_request(struct rpc_rqst *rqst)
 		goto out_dec;
 	rqst->rq_xtime = ktime_get();
 	rqst->rq_xmit_bytes_sent += rqst->rq_snd_buf.len;
+	spin_lock(&bc->xprt.queue_lock);
+	list_add(&call->link, &bc->calls);
+	kref_get(&call->ref);
+	spin_unlock(&bc->xprt.queue_lock);
 	rc = rpcrdma_conn_send(bc->conn, &call->tm);
 	if (!rc)
 		return 0;
 
 	/* Without this the task would try again at once, and for ever. */
 	xprt_disconnect_done(&bc->xprt);
-	kfree(call);
+	rpcrdma_svc_bc_end(rqst);
+	rpcrdma_svc_bc_call_put(call);
 	rc = -ENOTCONN;
 out_dec:
 	atomic_dec(&bc->unsent);
@@ -258,6 +321,50 @@ out:
 	trace_rpcrdma_call(bc->conn->id, be32_to_cpu(rqst->rq_xid),
 			   "callback not sent", rc);
 	return rc;
+}
+
+static void rpcrdma_svc_bc_woken(struct rpc_task *task);
+
+/* Put @task to sleep until its Reply comes, or because the RPC has failed. */
+static void rpcrdma_svc_bc_sleep(struct rpc_task *task)
+	__must_hold(&task->tk_rqstp->rq_xprt->queue_lock)
+{
+	struct rpc_rqst *rqst = task->tk_rqstp;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+	unsigned long timeout = rpcrdma_reply_timeout(rqst);
+	struct rpcrdma_svc_bc_call *call;
+
+	call = rpcrdma_svc_bc_call_find(xprt, be32_to_cpu(rqst->rq_xid));
+	if (call && call->failure) {
+		call->paused = true;
+		timeout = jiffies + RPCRDMA_SVC_BC_PAUSE;
+	}
+	rpc_sleep_on_timeout(&xprt->pending, task, rpcrdma_svc_bc_woken,
+			     timeout);
+}
+
+/* @task has slept until the Reply came, or for another reason. */
+static void rpcrdma_svc_bc_woken(struct rpc_task *task)
+{
+	struct rpc_rqst *rqst = task->tk_rqstp;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+	struct rpcrdma_svc_bc_call *call;
+
+	spin_lock(&xprt->queue_lock);
+	call = rpcrdma_svc_bc_call_find(xprt, be32_to_cpu(rqst->rq_xid));
+	if (rqst->rq_reply_bytes_recvd)
+		task->tk_status = 0;
+	else if (call && call->failure && !call->paused)
+		rpcrdma_svc_bc_sleep(task);
+	else if (call && call->failure)
+		task->tk_status = call->failure;
+	spin_unlock(&xprt->queue_lock);
+}
+
+static void rpcrdma_svc_bc_buf_free(struct rpc_task *task)
+{
+	rpcrdma_svc_bc_end(task->tk_rqstp);
+	rpc_free(task);
 }
 
 static void rpcrdma_svc_bc_close(struct rpc_xprt *xprt)
@@ -295,9 +402,9 @@ static const struct rpc_xprt_ops rpcrdma_svc_bc_ops = {
 	.alloc_slot = xprt_alloc_slot,
 	.free_slot = xprt_free_slot,
 	.buf_alloc = rpc_malloc,
-	.buf_free = rpc_free,
+	.buf_free = rpcrdma_svc_bc_buf_free,
 	.send_request = rpcrdma_svc_bc_send_request,
-	.wait_for_reply_request = xprt_wait_for_reply_request_def,
+	.wait_for_reply_request = rpcrdma_svc_bc_sleep,
 	.close = rpcrdma_svc_bc_close,
 	.destroy = rpcrdma_svc_bc_destroy,
 	.print_stats = rpcrdma_svc_bc_print_stats,
@@ -359,6 +466,7 @@ static struct rpc_xprt *rpcrdma_svc_bc_setup(struct xprt_create *args)
 	__module_get(THIS_MODULE);
 	bc->conn = rpcrdma_conn_get(svc->conn);
 	atomic_set(&bc->unsent, 0);
+	INIT_LIST_HEAD(&bc->calls);
 
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
 	xprt->addrlen = args->addrlen;

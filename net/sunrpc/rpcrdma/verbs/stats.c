@@ -78,6 +78,7 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 		   s->failed_calls);
 	seq_printf(m, "failed calls answered: %llu\n",
 		   s->failed_calls_answered);
+	seq_printf(m, "callbacks failed: %llu\n", s->failed_callbacks);
 }
 
 static void rpcrdma_stats_properties(struct seq_file *m, const char *whose,

@@ -83,6 +83,7 @@ struct rpcrdma_stats {
 	u64 bad_xids;
 	u64 failed_calls;
 	u64 failed_calls_answered;
+	u64 failed_callbacks;
 };
 
 /**
