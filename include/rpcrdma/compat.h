@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/sunrpc/bc_xprt.h>
 #include <linux/sunrpc/svc.h>
+#include <linux/sysctl.h>
 #include <linux/version.h>
 
 #ifndef kvcalloc_node
@@ -42,6 +43,20 @@ static inline void rpcrdma_compat_secure_port(struct svc_rqst *rqstp)
 }
 
 #define RPCRDMA_COMPAT_SVC_OPS	.xpo_secure_port = rpcrdma_compat_secure_port,
+#endif
+
+/* A table of sysctls ended with an empty entry. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define RPCRDMA_COMPAT_SYSCTL_END
+#else
+#define RPCRDMA_COMPAT_SYSCTL_END	{ },
+#endif
+
+/* Handlers of sysctls were given an entry that they may change. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define rpcrdma_ctl_table		const struct ctl_table
+#else
+#define rpcrdma_ctl_table		struct ctl_table
 #endif
 
 /* In TP_fast_assign(): the source of a __string() had to be named again. */

@@ -44,15 +44,24 @@ static int __init rpcrdma_init(void)
 		goto out_stats;
 	rc = rpcrdma_client_init();
 	if (rc) {
-		if (rc == -EEXIST)
+		/* modprobe takes EEXIST for success. */
+		if (rc == -EEXIST) {
 			pr_err("rpcrdma: another rpcrdma module is loaded: remove it first (modprobe -r rpcrdma)\n");
+			rc = -EBUSY;
+		}
 		goto out_device;
 	}
 	rc = rpcrdma_server_init();
 	if (rc)
 		goto out_client;
+	/* Last: the names are free if the transports were. */
+	rc = rpcrdma_sysctl_init();
+	if (rc)
+		goto out_server;
 	return 0;
 
+out_server:
+	rpcrdma_server_exit();
 out_client:
 	rpcrdma_client_exit();
 out_device:
@@ -64,6 +73,7 @@ out_stats:
 
 static void __exit rpcrdma_exit(void)
 {
+	rpcrdma_sysctl_exit();
 	rpcrdma_server_exit();
 	rpcrdma_client_exit();
 	rpcrdma_device_exit();

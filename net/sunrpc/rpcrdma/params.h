@@ -64,8 +64,22 @@
 #define RPCRDMA_SVC_RW_CTXS	64
 #define RPCRDMA_SVC_RW_PAGES	16
 
+/* Server: RDMA Reads under way at once, as far as device and client allow. */
+#define RPCRDMA_DEF_READS	16
+
+/* Sysctls; new mounts and connections take them. sysctl.c */
+extern unsigned int rpcrdma_slots;
+extern unsigned int rpcrdma_inline_read;
+extern unsigned int rpcrdma_inline_write;
+extern unsigned int rpcrdma_svc_inline;
+extern unsigned int rpcrdma_svc_reads;
+
+int rpcrdma_sysctl_init(void);
+void rpcrdma_sysctl_exit(void);
+
 /* module.c; recv.c */
 extern unsigned int rpcrdma_window;
+void rpcrdma_window_change(unsigned int window);
 extern const struct kernel_param_ops rpcrdma_window_ops;
 
 #endif /* _RPCRDMA_PARAMS_H */

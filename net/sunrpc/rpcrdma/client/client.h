@@ -14,6 +14,7 @@
 
 /**
  * struct rpcrdma_xprt_stats - counters of mountstats that outlive connections
+ * @conns: of the connections before this one
  */
 struct rpcrdma_xprt_stats {
 	unsigned long read_segments;
@@ -23,10 +24,11 @@ struct rpcrdma_xprt_stats {
 	unsigned long failed_marshal;
 	unsigned long bad_reply;
 	unsigned long local_invalidates;
-	u64 requested_bytes;
-	u64 replied_bytes;
+	u64 offered_bytes;
+	u64 written_bytes;
 	u64 pulled_up_bytes;
 	u64 fixed_up_bytes;
+	struct rpcrdma_stats conns;
 };
 
 /**
@@ -59,7 +61,8 @@ struct rpcrdma_keepalive {
  * @connector: brings the connection up
  * @cm_id: of the attempt under way or the connection; events of another are
  *	stale
- * @conn: the connection; read and written under the xprt's write lock
+ * @conn: the connection; read and written under the xprt's write lock, and
+ *	cleared under its transport_lock as well
  * @step: a step of connecting is over
  * @cm_error: first thing that went wrong in this attempt or since, a negative
  *	errno; the next attempt waits

@@ -147,8 +147,8 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx)
 	int rc;
 
 	local = &attr.config.local;
-	local->send_size = RPCRDMA_DEF_INLINE;
-	local->recv_size = RPCRDMA_DEF_INLINE;
+	local->send_size = READ_ONCE(rpcrdma_inline_write);
+	local->recv_size = READ_ONCE(rpcrdma_inline_read);
 	local->max_segment_size = RPCRDMA_MAX_PAYLOAD;
 	local->max_segments = RPCRDMA_MAX_SEGMENTS;
 	local->reverse = RPCRDMA_RVRSDIR_CONT;
@@ -240,7 +240,10 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 		rpcrdma_keepalive_stop(rx);
 		rpcrdma_conn_destroy(conn);
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
+		spin_lock(&rx->xprt.transport_lock);
+		rpcrdma_stats_sum(&rx->stats.conns, &conn->stats);
 		WRITE_ONCE(rx->conn, NULL);
+		spin_unlock(&rx->xprt.transport_lock);
 		rpcrdma_conn_put(conn);
 	} else if (rx->cm_id) {
 		rdma_destroy_id(rx->cm_id);

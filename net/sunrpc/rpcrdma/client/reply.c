@@ -110,7 +110,6 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req)
 		req->failure = req->status;
 		rpc_wake_up_queued_task(&rx->xprt.pending, rqst->rq_task);
 	} else {
-		rx->stats.replied_bytes += req->status;
 		xprt_update_rtt(rqst->rq_task);
 		xprt_complete_rqst(rqst->rq_task, req->status);
 	}
@@ -255,6 +254,7 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 		return -EIO;
 	if (rx->external && !rpcrdma_replied(c, &rx->chunks, &replied))
 		return -EIO;
+	x->stats.written_bytes += written + replied;
 	if (written || rx->external)
 		rpcrdma_reply_count(conn, written, rx->external, replied);
 	req->external = rx->external;

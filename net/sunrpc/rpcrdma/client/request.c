@@ -452,6 +452,7 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	struct rpcrdma_conn *conn = rx->conn;
 	struct rpcrdma_req *req;
 	int rc;
+	u32 i;
 
 	if (!rqst->rq_buffer)
 		return rpcrdma_bc_send_reply(rqst);
@@ -483,7 +484,8 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	req->tm.done = rpcrdma_req_sent;
 	req->tm.chain_cost = list_count_nodes(&req->mrs);
 
-	rx->stats.requested_bytes += rqst->rq_snd_buf.len;
+	for (i = 0; i < req->chunks.n_write_segs; i++)
+		rx->stats.offered_bytes += req->chunks.write_segs[i].length;
 	if (!req->plan.call_chunk)
 		rx->stats.pulled_up_bytes += req->tm.msg.length;
 	rx->stats.read_segments += req->chunks.n_reads;

@@ -197,13 +197,43 @@ static void rpcrdma_op_set_connect_timeout(struct rpc_xprt *xprt,
 	spin_unlock(&xprt->transport_lock);
 }
 
-/* Columns by position: mountstats knows them so. New ones go to the end. */
+/* What all connections did; the version of the one that there is, or zero. */
+static u32 rpcrdma_conns_stats(struct rpcrdma_xprt *rx,
+			       struct rpcrdma_stats *sum)
+{
+	struct rpcrdma_session_info info = { };
+	struct rpcrdma_conn *conn;
+
+	spin_lock(&rx->xprt.transport_lock);
+	*sum = rx->stats.conns;
+	conn = READ_ONCE(rx->conn);
+	if (conn) {
+		rpcrdma_stats_sum(sum, &conn->stats);
+		spin_lock(&conn->lock);
+		rpcrdma_session_info(&conn->session, &info);
+		spin_unlock(&conn->lock);
+	}
+	spin_unlock(&rx->xprt.transport_lock);
+	return info.version;
+}
+
+/*
+ * Columns by position: mountstats knows them so. Ours follow at the end;
+ * Documentation/drop-in.rst names them all.
+ */
 static void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
 {
-	const struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
 	const struct rpcrdma_xprt_stats *s = &rx->stats;
+	struct rpcrdma_stats *c;
 	long idle = 0;
+	u32 version;
 
+	/* Too large for the stack. */
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	if (!c)
+		return;
+	version = rpcrdma_conns_stats(rx, c);
 	if (xprt_connected(xprt))
 		idle = (long)(jiffies - xprt->last_used) / HZ;
 	seq_printf(m, "\txprt:\trdma %u %lu %lu %lu %ld %lu %lu %lu %llu %llu ",
@@ -211,19 +241,24 @@ static void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
 		   xprt->stat.connect_time / HZ, idle, xprt->stat.sends,
 		   xprt->stat.recvs, xprt->stat.bad_xids, xprt->stat.req_u,
 		   xprt->stat.bklog_u);
-	/* read, write and reply segments; octets asked for and answered */
+	/* segments to read, to write, for replies; octets of the latter two */
 	seq_printf(m, "%lu %lu %lu %llu %llu ", s->read_segments,
-		   s->write_segments, s->reply_segments, s->requested_bytes,
-		   s->replied_bytes);
+		   s->write_segments, s->reply_segments, s->offered_bytes,
+		   s->written_bytes);
 	/* pullup fixup hardway failed_marshal bad_reply nomsg_calls */
 	seq_printf(m, "%llu %llu %lu %lu %lu %lu ", s->pulled_up_bytes,
 		   s->fixed_up_bytes, 0UL, s->failed_marshal, s->bad_reply,
 		   s->call_chunks);
 	/* recovered orphaned allocated regions, local_invalidates */
-	seq_printf(m, "%lu %lu %lu %lu ", 0UL, 0UL, 0UL,
+	seq_printf(m, "%lu %lu %llu %lu ", 0UL, 0UL, c->regions,
 		   s->local_invalidates);
 	/* empty_sendctx_q reply_waits_for_send */
-	seq_printf(m, "%lu %lu\n", 0UL, 0UL);
+	seq_printf(m, "%llu %lu ", c->sq_full, 0UL);
+	/* Not the kernel's own: version, and what connections did */
+	seq_printf(m, "%u %llu %llu %llu %llu %llu\n", version,
+		   c->remote_invalidates, c->no_mr, c->retries,
+		   c->tx_continued_bytes, c->rx_continued_bytes);
+	kfree(c);
 }
 
 /*
@@ -284,7 +319,7 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 	if (!try_module_get(THIS_MODULE))
 		return ERR_PTR(-EIO);
 	xprt = xprt_alloc(args->net, sizeof(struct rpcrdma_xprt), 0,
-			  RPCRDMA_DEF_SLOTS);
+			  READ_ONCE(rpcrdma_slots));
 	if (!xprt) {
 		module_put(THIS_MODULE);
 		return ERR_PTR(-ENOMEM);

@@ -398,13 +398,15 @@ static u32 rpcrdma_svc_count_ops(const struct rpcrdma_chunks *chunks)
 }
 
 static void rpcrdma_svc_count_reads(struct rpcrdma_svc *svc,
-				    const struct rpcrdma_svc_call *call)
+				    const struct rpcrdma_svc_call *call,
+				    u32 n_ops)
 {
 	struct rpcrdma_stats *stats = &svc->conn->stats;
 	const struct rpcrdma_chunks *chunks = &call->chunks;
 	u32 i, position = U32_MAX;
 
 	spin_lock(&svc->conn->lock);
+	stats->rdma_reads += n_ops;
 	stats->call_chunks += !!chunks->n_call;
 	for (i = 0; i < chunks->n_call; i++)
 		stats->call_chunk_bytes += chunks->call[i].length;
@@ -446,7 +448,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 		goto out_rw;
 
 	/* From here on the Call is in @pages alone. */
-	rpcrdma_svc_count_reads(svc, call);
+	rpcrdma_svc_count_reads(svc, call, read->rw->n_ops);
 	if (call->pages) {
 		rpcrdma_svc_uncharge(svc, call->n_pages);
 		rpcrdma_svc_free_pages(call->pages, call->n_pages);

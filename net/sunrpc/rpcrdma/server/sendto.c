@@ -252,6 +252,7 @@ static void rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
 			conn->stats.reply_chunk_bytes += plan->stream_length;
 			octets -= plan->stream_length;
 		}
+		conn->stats.rdma_writes += plan->n_jobs;
 		conn->stats.write_chunks += plan->n_removed;
 		conn->stats.write_chunk_bytes += octets;
 	}

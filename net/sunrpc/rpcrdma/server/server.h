@@ -50,6 +50,7 @@ struct rpcrdma_listener {
  * @peer: the client's private data (RFC 8797)
  * @initiator_depth: RDMA Reads that the client lets us have under way
  * @remote_inv: this device can send with invalidate
+ * @inline_size: of Send and Receive buffers
  * @max_call: octets of the largest Call that nfsd's page arrays can hold
  * @peer_key: what the client is known by, see failed.c
  * @release: frees everything from a context that may sleep
@@ -75,6 +76,7 @@ struct rpcrdma_svc {
 	struct rpcrdma_cm_private peer;
 	u8 initiator_depth;
 	bool remote_inv;
+	u32 inline_size;
 	u32 max_call;
 	u64 peer_key;
 	struct work_struct release;

@@ -162,8 +162,8 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 			.max_write_chunks = RPCRDMA_MAX_CHUNKS,
 			.first_xid = get_random_u32(),
 			.local = {
-				.send_size = RPCRDMA_DEF_INLINE,
-				.recv_size = RPCRDMA_DEF_INLINE,
+				.send_size = svc->inline_size,
+				.recv_size = svc->inline_size,
 				.max_segment_size = RPCRDMA_MAX_PAYLOAD,
 				.max_segments = RPCRDMA_MAX_SEGMENTS,
 				.reverse = RPCRDMA_RVRSDIR_NONE,
@@ -195,22 +195,21 @@ int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 {
 	const struct ib_device_attr *attrs = &svc->cm_id->device->attrs;
 	struct rdma_cm_id *cm_id = svc->cm_id;
-	const struct rpcrdma_cm_private mine = {
-		.send_size = RPCRDMA_DEF_INLINE,
-		.recv_size = RPCRDMA_DEF_INLINE,
-	};
+	struct rpcrdma_cm_private mine = { };
 	u8 private[RPCRDMA_CM_PRIVATE_SIZE];
 	struct rdma_conn_param param = {
 		.private_data = private,
 		.private_data_len = sizeof(private),
-		.initiator_depth = min_t(u32, svc->initiator_depth,
-					 attrs->max_qp_init_rd_atom),
 	};
+	u32 reads;
 	int rc;
 
 	/* A client without room for RDMA Reads can send no large argument. */
-	if (!param.initiator_depth)
+	reads = min_t(u32, svc->initiator_depth, attrs->max_qp_init_rd_atom);
+	if (!reads)
 		return -EINVAL;
+	reads = min(reads, READ_ONCE(rpcrdma_svc_reads));
+	param.initiator_depth = reads;
 	if (!rdma_protocol_iwarp(cm_id->device, cm_id->port_num) &&
 	    !rdma_ib_or_roce(cm_id->device, cm_id->port_num))
 		return -EPROTONOSUPPORT;
@@ -219,9 +218,14 @@ int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 	svc->max_call = min_t(u32, RPCRDMA_MAX_MESSAGE,
 			      svc->xprt.xpt_server->sv_max_mesg);
 
+	svc->inline_size = READ_ONCE(rpcrdma_svc_inline);
+
 	rc = rpcrdma_svc_create_conn(svc);
 	if (rc)
 		return rc;
+	svc->conn->reads_at_once = reads;
+	mine.send_size = svc->inline_size;
+	mine.recv_size = svc->inline_size;
 	rpcrdma_cm_private_encode(&mine, private);
 
 	/* Events up to here went to the listener's handler. */

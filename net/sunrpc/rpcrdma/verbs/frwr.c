@@ -73,6 +73,7 @@ static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
 			break;
 		}
 		conn->n_mrs++;
+		conn->stats.regions++;
 		spin_unlock(&conn->lock);
 		added++;
 	}

@@ -328,6 +328,20 @@ void rpcrdma_window_worker(struct work_struct *work)
 	trace_rpcrdma_window(conn->id, window, rc);
 }
 
+/**
+ * rpcrdma_window_change - offer each peer so many Receives from now on
+ * @window: what the module parameter shall be; limited to what it can be
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_window_change(unsigned int window)
+{
+	WRITE_ONCE(rpcrdma_window,
+		   clamp_t(unsigned int, window, RPCRDMA_MIN_WINDOW,
+			   RPCRDMA_MAX_WINDOW));
+	rpcrdma_stats_follow();
+}
+
 static int rpcrdma_window_set(const char *val, const struct kernel_param *kp)
 {
 	int rc;

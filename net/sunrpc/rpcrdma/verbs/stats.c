@@ -21,13 +21,18 @@ static struct dentry *rpcrdma_debugfs_conns;
 /* Guards the list and the sum of those that have left it. */
 static DEFINE_MUTEX(rpcrdma_stats_lock);
 static LIST_HEAD(rpcrdma_stats_conns);
-static struct rpcrdma_stats rpcrdma_stats_past;
+static struct rpcrdma_stats rpcrdma_stats_past[2];
 static u64 rpcrdma_stats_closed;
 
 static_assert(sizeof(struct rpcrdma_stats) % sizeof(u64) == 0);
 
-static void rpcrdma_stats_sum(struct rpcrdma_stats *to,
-			      const struct rpcrdma_stats *from)
+/**
+ * rpcrdma_stats_sum - add what a connection did
+ * @to: to this
+ * @from: which may still be counting
+ */
+void rpcrdma_stats_sum(struct rpcrdma_stats *to,
+		       const struct rpcrdma_stats *from)
 {
 	const u64 *f = (const u64 *)from;
 	u64 *t = (u64 *)to;
@@ -57,6 +62,8 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 		   s->tx_continued_bytes, s->rx_continued_bytes);
 	seq_printf(m, "bytes on wire by Send: sent %llu received %llu\n",
 		   s->tx_wire_bytes, s->rx_wire_bytes);
+	seq_printf(m, "RDMA operations: read %llu write %llu\n",
+		   s->rdma_reads, s->rdma_writes);
 	seq_printf(m, "read chunks: %llu\n", s->read_chunks);
 	seq_printf(m, "bytes by read chunk: %llu\n", s->read_chunk_bytes);
 	seq_printf(m, "write chunks: %llu\n", s->write_chunks);
@@ -68,6 +75,7 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 	seq_printf(m, "retries: %llu\n", s->retries);
 	seq_printf(m, "keep-alives: %llu\n", s->keep_alives);
 	seq_printf(m, "doorbells: %llu\n", s->tx_doorbells);
+	seq_printf(m, "regions made: %llu\n", s->regions);
 	seq_printf(m, "registrations: %llu\n", s->registrations);
 	seq_printf(m, "local invalidates: %llu\n", s->local_invalidates);
 	seq_printf(m, "remote invalidates: %llu\n", s->remote_invalidates);
@@ -115,6 +123,7 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "receive buffers: %u\n", READ_ONCE(conn->n_recvs));
 	seq_printf(m, "peer credits: %u\n", info.peer_credits);
 	seq_printf(m, "waits for credit: %u\n", info.blocked);
+	seq_printf(m, "reads at once: %u\n", conn->reads_at_once);
 	seq_printf(m, "sends: %u\n", info.sent);
 	seq_printf(m, "receives: %u\n", info.received);
 	seq_printf(m, "regions: %u free %u held %u active %u invalidating %u\n",
@@ -138,7 +147,8 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 	if (!total)
 		return -ENOMEM;
 	mutex_lock(&rpcrdma_stats_lock);
-	*total = rpcrdma_stats_past;
+	*total = rpcrdma_stats_past[RPCRDMA_ROLE_CLIENT];
+	rpcrdma_stats_sum(total, &rpcrdma_stats_past[RPCRDMA_ROLE_SERVER]);
 	closed = rpcrdma_stats_closed;
 	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link) {
 		rpcrdma_stats_sum(total, &conn->stats);
@@ -184,8 +194,27 @@ void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 	debugfs_remove(conn->debugfs);
 	mutex_lock(&rpcrdma_stats_lock);
 	list_del_init(&conn->stats_link);
-	rpcrdma_stats_sum(&rpcrdma_stats_past, &conn->stats);
+	rpcrdma_stats_sum(&rpcrdma_stats_past[conn->role], &conn->stats);
 	rpcrdma_stats_closed++;
+	mutex_unlock(&rpcrdma_stats_lock);
+}
+
+/**
+ * rpcrdma_stats_of - what all connections did, those that are gone as well
+ * @role: that this side has in them
+ * @sum: filled in
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_stats_of(u32 role, struct rpcrdma_stats *sum)
+{
+	struct rpcrdma_conn *conn;
+
+	mutex_lock(&rpcrdma_stats_lock);
+	*sum = rpcrdma_stats_past[role];
+	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link)
+		if (conn->role == role)
+			rpcrdma_stats_sum(sum, &conn->stats);
 	mutex_unlock(&rpcrdma_stats_lock);
 }
 

@@ -65,6 +65,8 @@ struct rpcrdma_stats {
 	u64 tx_continued_bytes;
 	u64 tx_wire_bytes;
 	u64 tx_doorbells;
+	u64 rdma_reads;
+	u64 rdma_writes;
 	u64 read_chunks;
 	u64 read_chunk_bytes;
 	u64 write_chunks;
@@ -75,6 +77,7 @@ struct rpcrdma_stats {
 	u64 reply_chunk_bytes;
 	u64 retries;
 	u64 keep_alives;
+	u64 regions;
 	u64 registrations;
 	u64 local_invalidates;
 	u64 remote_invalidates;
@@ -302,6 +305,7 @@ struct rpcrdma_conn_attr {
  * @n_recvs: how many
  * @lost_work: calls rpcrdma_conn_lost() for those who cannot
  * @lost_why: for it
+ * @reads_at_once: RDMA Reads that this side may have under way; for people
  * @error: why it was lost, a negative errno; valid once ops->lost is called
  */
 struct rpcrdma_conn {
@@ -334,6 +338,7 @@ struct rpcrdma_conn {
 	u32 recv_size;
 	u32 max_window;
 	bool follow;
+	u32 reads_at_once;
 	struct work_struct window_work;
 	struct rpcrdma_rx rx;
 
@@ -444,5 +449,8 @@ void rpcrdma_stats_exit(void);
 void rpcrdma_stats_add(struct rpcrdma_conn *conn);
 void rpcrdma_stats_del(struct rpcrdma_conn *conn);
 void rpcrdma_stats_follow(void);
+void rpcrdma_stats_sum(struct rpcrdma_stats *to,
+		       const struct rpcrdma_stats *from);
+void rpcrdma_stats_of(u32 role, struct rpcrdma_stats *sum);
 
 #endif /* _RPCRDMA_VERBS_H */

@@ -1,0 +1,498 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves Documentation/drop-in.rst line by line: how the module is loaded, and that it
+# is not while the kernel's own is there; that its sysctls have the names, modes and
+# ranges of the kernel's own, which is loaded to be asked, and do what they should;
+# what the counters count; and that mountstats, nfsiostat, nfsstat and rpcctl show a
+# mount as it is.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+sysctls=/proc/sys/sunrpc
+own=/lib/modules/$(uname -r)/kernel/net/sunrpc/xprtrdma/rpcrdma.ko
+columns=(port bind_count connect_count connect_time idle_time rpcsends rpcreceives
+	badxids inflightsends backlogutil read_segments write_segments reply_segments
+	total_rdma_req total_rdma_rep pullup fixup hardway failed_marshal bad_reply
+	nomsg_calls recovered_mrs orphaned_mrs allocated_mrs local_invalidates
+	empty_sendctx_q reply_waits_for_send version remote_invalidates no_region
+	retries continued_sent continued_received)
+
+server() {
+	rdma_up rxe && largest_blocks || exit
+	check_not_loaded || exit
+	server_up 4 || exit
+	signal ready
+	obey
+}
+
+# Whoever is the first to need it has it loaded.
+check_not_loaded() {
+	[[ ! -e /sys/module/rpcrdma ]]
+}
+
+client() {
+	begin
+	head -c 2M /dev/urandom > /tmp/data
+	loading
+	refusal
+	compare_sysctls
+	client_sysctls
+	server_sysctls
+	server_counters
+	mountstats_columns
+	tools
+	check "remove the module" within 10 rmmod rpcrdma
+	check "its files are gone" gone
+	end
+}
+
+ours() {
+	[[ -e /sys/module/rpcrdma/version ]]
+}
+
+# ---- loading
+
+loading() {
+	check "what modprobe finds is under updates/" found_first
+	check "license, dependencies" what_modinfo_says
+	local alias
+	for alias in rpcrdma rpcrdma6 xprtrdma svcrdma; do
+		check "alias $alias loads it" loads "$alias"
+	done
+	check "rdma-core's list loads it" loads_by_list
+	check "mount loads it" loads_by_mount 4.2 "$SERVER4"
+	check "mount of an IPv6 address loads it" loads_by_mount 3 "$SERVER6"
+	check "nfsd loaded it" on_server ours
+	modprobe rpcrdma
+	check "version in sysfs" same_version
+	check "trace events" test -d /sys/kernel/tracing/events/rpcrdma
+}
+
+found_first() {
+	modinfo -F filename rpcrdma
+	[[ $(modinfo -F filename rpcrdma) = */updates/rpcrdma.ko* ]]
+}
+
+what_modinfo_says() {
+	modinfo rpcrdma
+	[[ $(modinfo -F license rpcrdma) = "Dual BSD/GPL" ]] || return
+	local module
+	for module in sunrpc ib_core rdma_cm; do
+		[[ ,$(modinfo -F depends rpcrdma), = *,$module,* ]] || return
+	done
+}
+
+loads() { # MODULE
+	check_not_loaded && modprobe "$1" && ours && rmmod rpcrdma
+}
+
+# As the unit rdma-load-modules@.service does; what else is in it may be missing.
+loads_by_list() {
+	check_not_loaded || return
+	if [[ -x /lib/systemd/systemd-modules-load ]]; then
+		/lib/systemd/systemd-modules-load /etc/rdma/modules/rdma.conf
+	else
+		sed -n '/^[^#]/p' /etc/rdma/modules/rdma.conf | xargs -n 1 modprobe
+	fi
+	ours && rmmod rpcrdma
+}
+
+loads_by_mount() { # VERS ADDRESS
+	check_not_loaded && mount_rdma "$1" "$2" "$dir" && ours && umount "$dir" &&
+		within 10 rmmod rpcrdma
+}
+
+same_version() {
+	[[ $(< /sys/module/rpcrdma/version) = "$(modinfo -F version rpcrdma)" ]]
+}
+
+# ---- one of them
+
+refusal() {
+	check "the kernel's own is refused while this one is loaded" no_second
+	rmmod rpcrdma
+	check "the kernel's own, under another name" load_renamed
+	check "this one is refused while that is loaded" refused_with_message
+	rmmod another_one
+	check "and is loaded when that has gone" modprobe rpcrdma
+}
+
+no_second() {
+	! insmod "$own" 2> /tmp/error && ours && grep "File exists" /tmp/error
+}
+
+# The name is in struct module, with zeros up to its 56th octet; the kernel takes it
+# from there. The signature, which does not fit any more, is at the end: 12 octets, of
+# which the last four are its length, and a mark of 28.
+load_renamed() {
+	/usr/bin/python3 - "$own" /tmp/another_one.ko <<- 'END' || return
+		import sys
+		with open(sys.argv[1], "rb") as file:
+		    module = file.read()
+		old, new = b"rpcrdma" + bytes(49), b"another_one" + bytes(45)
+		at = module.rindex(old)
+		module = module[:at] + new + module[at + len(new):]
+		if module.endswith(b"~Module signature appended~\n"):
+		    module = module[:-40 - int.from_bytes(module[-32:-28], "big")]
+		with open(sys.argv[2], "wb") as file:
+		    file.write(module)
+	END
+	modprobe -a sunrpc ib_core rdma_cm && insmod /tmp/another_one.ko &&
+		[[ -e /sys/module/another_one && -e $sysctls/svc_rdma ]]
+}
+
+refused_with_message() {
+	dmesg -C
+	! modprobe rpcrdma && check_not_loaded &&
+		dmesg | grep "another rpcrdma module is loaded"
+}
+
+# ---- sysctls
+
+compare_sysctls() {
+	probe > /tmp/ours
+	rmmod rpcrdma
+	insmod "$own"
+	check "the kernel's own transport" kernels_own
+	probe > /tmp/theirs
+	rmmod rpcrdma
+	modprobe rpcrdma
+	check "sysctls: names, modes, ranges" same_sysctls
+	check "sysctls: all are there" all_sysctls
+	check "sysctls: defaults" defaults
+}
+
+# Each file, its mode, and what it takes. What a counter takes means nothing.
+probe() {
+	local file value was
+	find $sysctls -name 'rdma_*' -o -path '*/svc_rdma/*' | sort | while read -r file; do
+		echo "$file $(stat -c '%a %U' "$file")"
+		[[ ${file##*/} = rdma_stat_@(read|recv|write|sq_starve) ]] && continue
+		was=$(< "$file")
+		for value in -1 0 1 3 4 6 7 255 256 1023 1024 4095 4096 4097 16384 \
+			16385 65536 65537; do
+			if (echo "$value" > "$file") 2> /dev/null; then
+				echo "$file takes $value"
+			fi
+		done
+		echo "$was" > "$file"
+	done
+}
+
+same_sysctls() {
+	diff /tmp/theirs /tmp/ours
+}
+
+all_sysctls() {
+	(($(grep -c ' 644 root$' /tmp/ours) == 18))
+}
+
+# Taken before anybody wrote to them.
+defaults() {
+	rmmod rpcrdma && modprobe rpcrdma || return
+	local name value
+	while read -r name value; do
+		echo "$name: $(< "$sysctls/$name"), should be $value"
+		[[ $(< "$sysctls/$name") = "$value" ]] || return
+	done <<- END
+		rdma_slot_table_entries 128
+		rdma_max_inline_read 8192
+		rdma_max_inline_write 8192
+		rdma_inline_write_padding 0
+		rdma_memreg_strategy 5
+		rdma_pad_optimize 0
+		svc_rdma/max_requests 64
+		svc_rdma/max_req_size 8192
+		svc_rdma/max_outbound_read_requests 16
+		svc_rdma/rdma_stat_read 0
+		svc_rdma/rdma_stat_recv 0
+		svc_rdma/rdma_stat_write 0
+		svc_rdma/rdma_stat_sq_starve 0
+	END
+}
+
+set_knobs() { # [NAME VALUE]...
+	while (($#)); do
+		echo "$2" > "$sysctls/$1" || return
+		shift 2
+	done
+}
+
+# The only connection says so.
+says() { # LINE
+	cat /sys/kernel/debug/rpcrdma/conn/*
+	grep -q "^$1" /sys/kernel/debug/rpcrdma/conn/*
+}
+
+round_trip() {
+	dd if=/tmp/data of="$dir/data" bs=1M oflag=direct &&
+		head -c 300001 /tmp/data > "$dir/some" && sync -f "$dir" &&
+		echo 3 > /proc/sys/vm/drop_caches && cmp /tmp/data "$dir/data" &&
+		cmp -n 300001 /tmp/data "$dir/some"
+}
+
+max_slots() {
+	grep -h max_num_slots "$(transports)/xprt_info"
+	[[ $(< "$(transports)/xprt_info") = *max_num_slots=$1[^0-9]* ]]
+}
+
+client_sysctls() {
+	check "client: set" set_knobs rdma_slot_table_entries 24 \
+		rdma_max_inline_read 2048 rdma_max_inline_write 16384 \
+		rdma_inline_write_padding 64 rdma_memreg_strategy 6 rdma_pad_optimize 1
+	check "client: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "client: rdma_slot_table_entries" max_slots 24
+	check "client: inline sizes" says "local properties: send 16384 receive 2048 "
+	check "client: the server knows" on_server \
+		says "peer properties: send 16384 receive 2048 "
+	check "client: the server sends no more" on_server says "largest send: 2048$"
+	check "client: data" round_trip
+	check "client: unmount" umount "$dir"
+	set_knobs rdma_slot_table_entries 128 rdma_max_inline_read 8192 \
+		rdma_max_inline_write 8192 rdma_inline_write_padding 0 \
+		rdma_memreg_strategy 5 rdma_pad_optimize 0
+}
+
+window_is() { # WINDOW
+	[[ $(< $sysctls/svc_rdma/max_requests) = "$1" ]] &&
+		[[ $(< /sys/module/rpcrdma/parameters/window) = "$1" ]]
+}
+
+server_sysctls() {
+	check "server: set" on_server set_knobs svc_rdma/max_requests 20 \
+		svc_rdma/max_req_size 5000 svc_rdma/max_outbound_read_requests 3
+	check "server: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "server: max_requests" on_server says "window: 20 "
+	check "server: max_requests is the window" on_server window_is 20
+	check "server: max_req_size" on_server says "local properties: send 5000 receive 5000 "
+	check "server: the client knows" says "peer properties: send 5000 receive 5000 "
+	check "server: max_outbound_read_requests" on_server says "reads at once: 3$"
+	check "server: data" round_trip
+	on_server set_knobs svc_rdma/max_requests 33
+	check "server: a connection follows" on_server within 10 says "window: 33 "
+	on_server set_knobs svc_rdma/max_requests 16384
+	check "server: max_requests has a limit" on_server window_is 256
+	check "server: unmount" umount "$dir"
+	on_server set_knobs svc_rdma/max_requests 64 svc_rdma/max_req_size 8192 \
+		svc_rdma/max_outbound_read_requests 16
+}
+
+# ---- counters
+
+column() { # NAME
+	local i
+	for ((i = 0; i < ${#columns[@]}; i++)); do
+		[[ ${columns[i]} = "$1" ]] && break
+	done
+	awk -v i=$((i + 3)) '$1 == "xprt:" && $2 == "rdma" { print $i; exit }' \
+		/proc/self/mountstats
+}
+
+stat_of() { # NAME
+	cat "$sysctls/svc_rdma/rdma_stat_$1"
+}
+
+reset_counters() {
+	local name
+	for name in read write recv sq_starve; do
+		echo 0 > "$sysctls/svc_rdma/rdma_stat_$name" || return
+	done
+	(($(stat_of read) == 0 && $(stat_of write) == 0 && $(stat_of recv) == 0))
+}
+
+server_counters() {
+	local reads writes recvs sends
+	check "counters: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "counters: data" round_trip
+	check "counters: writing makes them zero" on_server reset_counters
+	reads=$(column read_segments) writes=$(column write_segments)
+	sends=$(column rpcsends)
+	dd if=/tmp/data of="$dir/data" bs=1M count=2 oflag=direct
+	dd if="$dir/data" of=/dev/null bs=512K count=4 iflag=direct
+	reads=$(($(column read_segments) - reads))
+	writes=$(($(column write_segments) - writes))
+	sends=$(($(column rpcsends) - sends))
+	recvs=$(on_server stat_of recv)
+	check "counters: rdma_stat_read is what the client offered: $reads" \
+		equal "$reads" "$(on_server stat_of read)" 2
+	check "counters: rdma_stat_write is what the client offered: $writes" \
+		equal "$writes" "$(on_server stat_of write)" 4
+	check "counters: rdma_stat_recv, at least $sends" test "$recvs" -ge "$sends"
+	check "counters: rdma_stat_sq_starve" on_server number sq_starve
+	check "counters: unmount" umount "$dir"
+	check "counters: those of closed connections stay" on_server at_least "$recvs"
+}
+
+equal() { # A B AT-LEAST
+	echo "client $1, server $2"
+	(($1 == $2 && $1 >= $3))
+}
+
+number() { # NAME
+	[[ $(stat_of "$1") =~ ^[0-9]+$ ]]
+}
+
+at_least() { # COUNT
+	stat_of recv
+	(($(stat_of recv) >= $1))
+}
+
+mountstats_columns() {
+	check "mountstats: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "mountstats: as many columns as are named" so_many_columns
+	check "mountstats: one connection, version 2" first_connection
+	check "mountstats: no chunks for what is small" small
+	local name
+	local -A before
+	for name in "${columns[@]}"; do
+		before[$name]=$(column "$name")
+	done
+	dd if=/tmp/data of="$dir/data" bs=1M count=2 oflag=direct
+	check "mountstats: two Read chunks" grew read_segments 2 2
+	check "mountstats: no Write chunk" grew write_segments 0 0
+	check "mountstats: pull-up is not the data" grew pullup 1 65536
+	dd if="$dir/data" of=/dev/null bs=1M count=2 iflag=direct
+	check "mountstats: two Write chunks" grew write_segments 2 2
+	check "mountstats: their octets" grew total_rdma_req 2097152 2200000
+	check "mountstats: what came by them" grew total_rdma_rep 2097152 2097152
+	check "mountstats: fix-up is not the data" grew fixup 1 65536
+	check "mountstats: all regions were invalidated" invalidated
+	head -c 12000 /tmp/data > "$dir/some" && sync -f "$dir"
+	check "mountstats: continued" grew continued_sent 12000 20000
+	dd if="$dir/some" of=/dev/null bs=12000 iflag=direct
+	check "mountstats: continued answers" grew continued_received 12000 40000
+	check "mountstats: every RPC was answered" answered
+	check "mountstats: nothing went wrong" no_errors
+	check "mountstats: disconnect" within 30 tell "$(transports)/dstaddr" "$SERVER4"
+	check "mountstats: data" round_trip
+	check "mountstats: another connection, with regions of its own" second_connection
+}
+
+so_many_columns() {
+	grep '^[[:space:]]*xprt:' /proc/self/mountstats
+	[[ $(awk '$1 == "xprt:" && $2 == "rdma" { print NF - 2 }' \
+		/proc/self/mountstats) = "${#columns[@]}" ]]
+}
+
+first_connection() {
+	(($(column connect_count) == 1 && $(column version) == 2)) &&
+		(($(column port) == 0 && $(column idle_time) < 60)) &&
+		(($(column allocated_mrs) > 0))
+}
+
+small() {
+	echo small > "$dir/small" && sync -f "$dir" &&
+		[[ $(< "$dir/small") = small ]] && (($(column read_segments) == 0)) &&
+		(($(column write_segments) == 0 && $(column reply_segments) == 0)) &&
+		(($(column total_rdma_req) == 0))
+}
+
+grew() { # COLUMN FROM TO
+	local by=$(($(column "$1") - before[$1]))
+	echo "$1: ${before[$1]}, now $by more, should be from $2 to $3"
+	((by >= $2 && by <= $3))
+}
+
+# By the server, one per Reply, or by the client.
+invalidated() {
+	echo "remote $(column remote_invalidates) local $(column local_invalidates)"
+	(($(column remote_invalidates) + $(column local_invalidates) >= 4))
+}
+
+answered() {
+	echo "sends $(column rpcsends) receives $(column rpcreceives)"
+	(($(column rpcsends) == $(column rpcreceives) && $(column rpcsends) > 10))
+}
+
+no_errors() {
+	local name
+	for name in badxids hardway failed_marshal bad_reply recovered_mrs orphaned_mrs \
+		reply_waits_for_send retries; do
+		echo "$name: $(column $name)"
+		(($(column $name) == 0)) || return
+	done
+}
+
+second_connection() {
+	echo "regions: ${before[allocated_mrs]}, now $(column allocated_mrs)"
+	(($(column connect_count) == 2)) &&
+		(($(column allocated_mrs) > before[allocated_mrs]))
+}
+
+# ---- programs
+
+tools() {
+	check "mountstats shows the mount" shows mountstats "$dir" -- \
+		"Stats for $SERVER4:/ mounted on $dir:" "vers=4.2,.*proto=rdma,port=20049" \
+		"WRITE:" "READ:"
+	check "mountstats --xprt shows the transport" shows mountstats --xprt "$dir" -- \
+		"Transport protocol: rdma" "Connect count: 2" \
+		"RPC requests: [1-9]" "Read segments: $(column read_segments)" \
+		"Write segments: $(column write_segments)" \
+		"Registered: $(column total_rdma_req) bytes" \
+		"RDMA received: $(column total_rdma_rep) bytes" \
+		"Total pull-up: [1-9][0-9]* bytes" "Bad replies: 0" \
+		"Allocated MRs: $(column allocated_mrs)" \
+		"Replies that waited for Send completion: 0"
+	check "nfsiostat shows it" shows nfsiostat "$dir" -- \
+		"^$SERVER4:/ mounted on $dir:"
+	check "nfsiostat: data was written, without retransmission" iostat_numbers write
+	check "nfsiostat: and read" iostat_numbers read
+	check "nfsstat -m" shows nfsstat -m -- "^$dir from $SERVER4:/" \
+		"vers=4.2,.*proto=rdma,port=20049"
+	check "nfsstat -c" shows nfsstat -c -- "Client rpc stats:" "Client nfs v4"
+	if [[ -x /usr/sbin/rpcctl ]]; then
+		check "rpcctl xprt" shows rpcctl xprt show -- \
+			"xprt-[0-9]*: rdma, $SERVER4, port 20049, state <.*CONNECTED.*BOUND" \
+			"max 128"
+		check "rpcctl switch" shows rpcctl switch show -- \
+			"xprts 1, active 1" "rdma, $SERVER4"
+		check "rpcctl client" shows rpcctl client show -- "rdma, $SERVER4"
+	else
+		skip "rpcctl" "not installed"
+	fi
+	check "/proc/mounts" shows cat /proc/mounts -- " $dir nfs4 .*proto=rdma,port=20049"
+	check "unmount" umount "$dir"
+	check "IPv6: mount" mount_rdma 3 "$SERVER6" "$dir"
+	check "IPv6: nfsstat -m" shows nfsstat -m -- "proto=rdma6,port=20049"
+	check "IPv6: mountstats" shows mountstats --xprt "$dir" -- "Connect count: 1"
+	check "IPv6: unmount" umount "$dir"
+}
+
+# The command succeeds and prints something that matches each of the expressions.
+shows() { # COMMAND... -- EXPRESSION...
+	local -a command=()
+	while [[ $1 != -- ]]; do
+		command+=("$1")
+		shift
+	done
+	shift
+	local output expression
+	output=$("${command[@]}" 2>&1) || { echo "$output"; return 1; }
+	for expression; do
+		grep -q -- "$expression" <<< "$output" && continue
+		echo "no '$expression' in:"
+		echo "$output"
+		return 1
+	done
+}
+
+# ops/s kB/s kB/op retrans avg-RTT avg-exe ...
+iostat_numbers() { # read|write
+	local output
+	output=$(nfsiostat "$dir")
+	echo "$output"
+	awk -v "what=$1:" '
+		next_one { found = $1 > 0 && $2 > 0 && $4 == 0 && $6 > 0; exit }
+		$1 == what { next_one = 1 }
+		END { exit !found }' <<< "$output"
+}
+
+gone() {
+	[[ -z $(find $sysctls -name 'rdma_*' -o -path '*/svc_rdma/*') ]] &&
+		[[ ! -e /sys/kernel/debug/rpcrdma ]]
+}
+
+"$GUEST_ROLE"
