@@ -452,6 +452,58 @@ static void conn_reports_what_cannot_be_sent(struct kunit *test)
 	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
 }
 
+/* The message that is posted slowly, and what the device does really. */
+static struct conn_msg *conn_slow;
+static int (*conn_post_send)(struct ib_qp *qp, const struct ib_send_wr *wr,
+			     const struct ib_send_wr **bad);
+
+/* Does not return before the owner has been told that the message is out. */
+static int conn_post_send_slowly(struct ib_qp *qp, const struct ib_send_wr *wr,
+				 const struct ib_send_wr **bad)
+{
+	struct conn_msg *m = xchg(&conn_slow, NULL);
+	int rc = conn_post_send(qp, wr, bad);
+
+	if (m)
+		wait_for_completion_timeout(&m->done, CONN_TIMEOUT);
+	return rc;
+}
+
+static void conn_told_again(struct rpcrdma_txmsg *tm, int status)
+{
+	struct conn_msg *m = container_of(tm, struct conn_msg, tm);
+
+	m->status = -EALREADY;
+}
+
+/* Told that it is out, the owner uses the memory for something else. */
+static void conn_msg_reused(struct rpcrdma_txmsg *tm, int status)
+{
+	tm->hold = false;
+	tm->done = conn_told_again;
+	conn_msg_done(tm, status);
+}
+
+static void conn_lets_go_of_what_is_out(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->client.conn->qp->device;
+	struct conn_msg *m = conn_msg(test, 11, RPCRDMA_CALL, 64);
+	int rc;
+
+	m->tm.hold = true;
+	m->tm.done = conn_msg_reused;
+	conn_post_send = device->ops.post_send;
+	WRITE_ONCE(conn_slow, m);
+	WRITE_ONCE(device->ops.post_send, conn_post_send_slowly);
+	rc = rpcrdma_conn_send(f->client.conn, &m->tm);
+	WRITE_ONCE(device->ops.post_send, conn_post_send);
+	WRITE_ONCE(conn_slow, NULL);
+	KUNIT_ASSERT_EQ(test, rc, 0);
+	conn_wait(test, &f->server.arrived);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+}
+
 struct conn_raw {
 	struct ib_cqe cqe;
 	struct completion done;
@@ -902,6 +954,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
+	KUNIT_CASE(conn_lets_go_of_what_is_out),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),

@@ -127,6 +127,7 @@ static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
+	void (*done)(struct rpcrdma_txmsg *tm, int status) = NULL;
 	struct rpcrdma_txmsg *tm, *offer;
 	struct rpcrdma_send *send;
 	struct rpcrdma_tx tx;
@@ -186,8 +187,15 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	send->xid = tm ? tm->msg.xid : 0;
 	signaled = rpcrdma_send_signaled(conn, send);
 	conn->pump_msg = tm;
-	if (tm && tx.last)
+	if (tm && tx.last) {
 		list_del_init(&tm->link);
+		/*
+		 * Once it is posted, the completion of its last Send may end
+		 * it, or its Reply if it has no @done: it can be gone.
+		 */
+		if (!tm->hold)
+			done = tm->done;
+	}
 	spin_unlock(&conn->lock);
 
 	rc = rpcrdma_send_post(conn, send, tm, &tx, signaled);
@@ -201,9 +209,9 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	conn->pump_msg = NULL;
 	if (wq_has_sleeper(&conn->pump_wait))
 		wake_up_all(&conn->pump_wait);
-	if (tm && tx.last && !tm->hold) {
+	if (done) {
 		spin_unlock(&conn->lock);
-		rpcrdma_txmsg_done(tm, rc);
+		done(tm, rc);
 		spin_lock(&conn->lock);
 	}
 	return true;
@@ -561,6 +569,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 	/* Ring indices run freely and wrap at 2^32. */
 	if (count < 4 || !is_power_of_2(count))
 		return -EINVAL;
+	conn->send_size = size;
 	conn->sends = kvcalloc_node(count, sizeof(*conn->sends), GFP_KERNEL,
 				    node);
 	if (!conn->sends)
@@ -586,7 +595,6 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send->wr.sg_list = &send->sge;
 		send->wr.num_sge = 1;
 	}
-	conn->send_size = size;
 	return 0;
 }
 
