@@ -29,7 +29,7 @@ SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit kunit selftests selftests-full selftests-debug harness style conformance codec check \
+	unit kunit selftests selftests-full selftests-debug harness style conformance codec fuzz check \
 	check-full soak demo dist packaging
 
 all: modules
@@ -123,11 +123,15 @@ conformance:
 codec:
 	+@$(SUBMAKE) -C tools/testing/codec check DRAFTS=$(abspath $(DRAFTS))
 
+# Each target for FUZZ_SECONDS, 30 if not said otherwise.
+fuzz:
+	+@$(SUBMAKE) -C tools/testing/fuzz check
+
 check:
-	@scripts/tally style unit codec harness conformance kunit selftests
+	@scripts/tally style unit codec fuzz harness conformance kunit selftests
 
 check-full:
-	@scripts/tally style unit codec harness conformance kunit selftests-full \
+	@scripts/tally style unit codec fuzz harness conformance kunit selftests-full \
 	  selftests-debug packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
@@ -142,9 +146,11 @@ dist:
 packaging:
 	@tools/testing/packaging
 
-# The self-tests on the checking kernel, over and over: MINUTES, default 60.
+# Fuzzing and the self-tests on the checking kernel, over and over: MINUTES,
+# default 60.
 soak:
-	@scripts/tally --minutes $(or $(MINUTES),60) selftests-debug
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
+	  scripts/tally --minutes $(or $(MINUTES),60) fuzz selftests-debug
 
 demo:
 	@scripts/demo
@@ -157,9 +163,10 @@ help:
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove what was built here; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next seven; last line: the count'
+	@echo '  check            all of the next eight; last line: the count'
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  codec            its headers against the XDR in the draft, if there is DRAFTS='
+	@echo '  fuzz             what a peer can send, by chance: FUZZ_SECONDS=30 for each kind'
 	@echo '  kunit            tests inside the kernel, on the checking kernel'
 	@echo '  selftests        NFS in guests; TESTS="mount.sh ..." picks, INTREE=both'
 	@echo '                   tests the kernel'"'"'s own transport, KERNEL= another kernel'
@@ -169,7 +176,7 @@ help:
 	@echo '  check-full       check with selftests-full, selftests-debug and packaging'
 	@echo '  selftests-full   those that take long, too'
 	@echo '  selftests-debug  the same on the checking kernel'
-	@echo '  soak             selftests-debug for MINUTES=60'
+	@echo '  soak             fuzz and selftests-debug for MINUTES=60'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
 	@echo '  demo             show it working'
 	@echo 'Set-up'

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * RFC 8797 private data: sizes are in range whatever came, and what was read is
+ * written the same but for flags that are not known.
+ */
+#include "fuzz.h"
+#include "private_data.h"
+
+using namespace rpcrdma;
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	const fuzz::Exact copy(data, size);
+	rpcrdma_cm_private p = { 1, 1, true };
+	const bool ok = decode_private_data(copy.bytes(), p);
+	u8 out[RPCRDMA_CM_PRIVATE_SIZE];
+
+	FUZZ_CHECK(p.send_size >= 1024 && p.send_size <= 262144);
+	FUZZ_CHECK(p.recv_size >= 1024 && p.recv_size <= 262144);
+	FUZZ_CHECK(p.send_size % 1024 == 0 && p.recv_size % 1024 == 0);
+	if (!ok) {
+		FUZZ_CHECK(p.send_size == 1024 && p.recv_size == 1024 &&
+			   !p.remote_inv);
+		return 0;
+	}
+	FUZZ_CHECK(size >= RPCRDMA_CM_PRIVATE_SIZE);
+	encode_private_data(p, out);
+	for (u32 i = 0; i < sizeof(out); i++)
+		FUZZ_CHECK(out[i] == (i == 5 ? data[i] & 1 : data[i]));
+	return 0;
+}

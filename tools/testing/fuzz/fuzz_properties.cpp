@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A property set. What is accepted is in range and, written and read again, the
+ * same; what is refused changes nothing; a set that follows another one adds to
+ * it (section 6.3.3).
+ */
+#include "fuzz.h"
+#include "properties.h"
+
+using namespace rpcrdma;
+
+static bool same(const Properties &a, const Properties &b)
+{
+	return !std::memcmp(&a, &b, sizeof(a));
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	const fuzz::Exact copy(data, size);
+	const Properties before = { 1111, 2222, 3333, 4, 1 };
+	Properties p = before;
+	u8 out[kPropertiesSize];
+
+	if (decode_properties(copy.bytes(), p) != PropertyParse::Ok) {
+		FUZZ_CHECK(same(p, before));
+		return 0;
+	}
+	FUZZ_CHECK(properties_valid(p));
+	FUZZ_CHECK(encode_properties(p, out) == sizeof(out));
+	FUZZ_CHECK(!encode_properties(p, { out, sizeof(out) - 1 }));
+
+	Properties again = kDefaultProperties;
+	FUZZ_CHECK(decode_properties(out, again) == PropertyParse::Ok);
+	FUZZ_CHECK(same(p, again));
+
+	/* What a set says holds whatever was there before. */
+	FUZZ_CHECK(decode_properties(copy.bytes(), again) == PropertyParse::Ok);
+	FUZZ_CHECK(same(p, again));
+	return 0;
+}
