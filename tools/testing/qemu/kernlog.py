@@ -5,13 +5,15 @@ import re
 
 # A healthy run prints none of these.
 COMPLAINT = re.compile("|".join((
-    r"\bWARNING: ", r"\bBUG: ", r"\bBUG at ", r"\bKASAN: ", r"\bUBSAN: ", r"\bOops\b",
+    r"\bWARNING: ", r"\bBUG: ", r"\bBUG at ", r"\bBUG \S+ \(", r"\bKASAN: ",
+    r"\bUBSAN: ", r"\bOops\b", r"\bDMA-API: ",
     r"general protection fault", r"unable to handle", r"Kernel panic", r"Bad page state",
     r"possible circular locking", r"possible recursive locking",
     r"inconsistent lock state", r"lock order inversion", r"suspicious RCU usage",
     r"suspicious rcu_dereference", r"bad unlock balance", r"held lock freed",
     r"locks? still held", r"trying to register non-static key", r"DEBUG_LOCKS_WARN_ON",
-    r"BUG_?ON", r"INFO: task .* blocked", r"INFO: .*detected stall", r"soft lockup",
+    r"BUG_?ON", r"INFO: task .* blocked", r"INFO: .*detected (expedited )?stall",
+    r"soft lockup",
     r"hard LOCKUP", r"sleeping function called", r"scheduling while atomic",
     r"suspected memory leaks", r"refcount_t: ", r"list_(add|del) corruption",
     r"detected buffer overflow", r"field-spanning (read|write)",
