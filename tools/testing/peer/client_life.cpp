@@ -275,8 +275,8 @@ TEST(client_lost, invalidation_of_a_handle_that_is_none)
 	reconnects(kLarge, [](Peer &p, const Rpc &call) {
 		const Words w = { call.xid, 1, 0, 0, 0, 0, 5, 0 };
 
-		p.send(unit::reply_inline(call.xid, {}), unit::octets(w),
-		       0xbad00);
+		p.send_last(unit::reply_inline(call.xid, {}), unit::octets(w),
+			    0xbad00);
 	});
 }
 

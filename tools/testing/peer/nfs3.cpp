@@ -590,7 +590,7 @@ void Nfs3::reply(Peer &p, const Rpc &call)
 
 void Nfs3::error(Peer &p, const Rpc &call, const Words &body)
 {
-	p.send(unit::prefix(call.xid, RPCRDMA2_ERROR) + body);
+	p.send_last(unit::prefix(call.xid, RPCRDMA2_ERROR) + body);
 }
 
 } // namespace peer

@@ -144,8 +144,8 @@ void Peer::await_credit()
 	}
 }
 
-void Peer::send(const Words &header, const Octets &payload,
-		std::optional<u32> invalidate)
+bool Peer::put(const Words &header, const Octets &payload,
+	       std::optional<u32> invalidate)
 {
 	Words w = header;
 
@@ -153,8 +153,20 @@ void Peer::send(const Words &header, const Octets &payload,
 	w[2] = credit_word();
 	Octets o = unit::octets(w);
 	o.insert(o.end(), payload.begin(), payload.end());
-	if (!send_as_is(o, invalidate))
+	return send_as_is(o, invalidate);
+}
+
+void Peer::send(const Words &header, const Octets &payload,
+		std::optional<u32> invalidate)
+{
+	if (!put(header, payload, invalidate))
 		fail("cannot send");
+}
+
+void Peer::send_last(const Words &header, const Octets &payload,
+		     std::optional<u32> invalidate)
+{
+	put(header, payload, invalidate);
 }
 
 void Peer::send(const Words &message)

@@ -98,6 +98,12 @@ public:
 	void send(const Words &message);
 	void send(const Words &header, const Octets &payload,
 		  std::optional<u32> invalidate = {});
+	/*
+	 * The same for a message at which the kernel may end the connection:
+	 * the queue pair can be gone before it has acknowledged the message.
+	 */
+	void send_last(const Words &header, const Octets &payload = {},
+		       std::optional<u32> invalidate = {});
 	/* Send just these octets, now. */
 	bool send_as_is(const Octets &message,
 			std::optional<u32> invalidate = {});
@@ -162,6 +168,8 @@ private:
 	[[noreturn]] void fail(const std::string &what) const;
 	void note(const char *what, const Octets &message);
 	void await_credit();
+	bool put(const Words &header, const Octets &payload,
+		 std::optional<u32> invalidate);
 	std::optional<Message> arrival(int ms);
 	void take_credit(const Message &m);
 	[[nodiscard]] u32 credit_word() const
