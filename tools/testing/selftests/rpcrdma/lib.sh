@@ -13,7 +13,8 @@
 # Started on a host, a script restarts itself through tools/testing/qemu/guest,
 # whose options in_guests takes. $KERNEL and $INTREE choose the kernel and whose
 # transport runs; see guest --help. $SLOW divides the amount of work; it is 8 on a
-# kernel with checkers, else 1.
+# kernel with checkers, else 1. $PATIENCE multiplies the time within which things
+# have to happen; it is 3 there, else 1.
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
@@ -21,11 +22,12 @@ dir=/mnt/nfs
 ran=0 failed=0
 
 in_guests() { # [OPTION OF guest]...
-	local slow=1 timeout=600
-	[[ ${KERNEL-} = debug* ]] && slow=8 timeout=1800
+	local slow=1 patience=1 timeout=600
+	[[ ${KERNEL-} = debug* ]] && slow=8 patience=3 timeout=1800
 	[[ -z ${GUEST_ROLE-} ]] &&
 		exec "$SELFTESTS/../../qemu/guest" --timeout "$timeout" \
-			--env SLOW="${SLOW:-$slow}" "$@" "$(realpath "$0")"
+			--env SLOW="${SLOW:-$slow}" \
+			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
 	# shellcheck source=tools/testing/qemu/guest-lib.sh
 	. "$GUEST_LIB"
 	[[ $GUEST_ROLE = server ]] || echo "TAP version 13"
@@ -71,9 +73,9 @@ amount() { # N
 	echo $(($1 < SLOW ? 1 : $1 / SLOW))
 }
 
-# The command succeeds within SECONDS.
+# The command succeeds within SECONDS, on a kernel that is not slow.
 within() { # SECONDS COMMAND...
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * PATIENCE))
 	shift
 	until "$@"; do
 		((SECONDS < end)) || return
@@ -114,7 +116,7 @@ on_server() { # COMMAND...
 	local name=$BASHPID-$EPOCHREALTIME
 	echo "${@@Q}" > "$GUEST_SHARED/new.$name"
 	mv "$GUEST_SHARED/new.$name" "$GUEST_SHARED/ask.$name"
-	await "answered.$name" 300 || return
+	await "answered.$name" $((300 * PATIENCE)) || return
 	cat "$GUEST_SHARED/answer.$name"
 	return "$(< "$GUEST_SHARED/status.$name")"
 }
@@ -160,7 +162,7 @@ peer_tests() { # FILTER
 	local status peer=$SELFTESTS/../../../../build/peer/peer
 	check "program" timeout 10 "$peer" --gtest_list_tests || return
 	echo "# Subtest: ${peer##*/}"
-	timeout 500 "$peer" --gtest_filter="$1" | sed -u 's/^/    /'
+	timeout $((500 * PATIENCE)) "$peer" --gtest_filter="$1" | sed -u 's/^/    /'
 	status=${PIPESTATUS[0]}
 	ran=$((ran + 1))
 	if ((status == 0)); then
@@ -321,5 +323,5 @@ same_data() {
 
 # The kernel waits for the transport to be free, and can find it taken each time.
 tell() { # FILE OF A TRANSPORT, WHAT
-	timeout 5 bash -c "echo '$2' > '$1'"
+	timeout $((5 * PATIENCE)) bash -c "echo '$2' > '$1'"
 }
