@@ -711,7 +711,10 @@ struct rpcrdma_failed_call {
 	bool used;
 };
 
-/* All of them; a new one takes the place of the oldest. All zero is empty. */
+/*
+ * All of them; all zero is empty. In a full table a new one takes the place of
+ * the oldest of the Requester that has the most.
+ */
 struct rpcrdma_failed_calls {
 	struct rpcrdma_failed_call calls[RPCRDMA_MAX_FAILED];
 };

@@ -71,3 +71,60 @@ TEST(failed, note__the_oldest_gives_way)
 		EXPECT_TRUE(known(t, 5, 1001, now));
 	}
 }
+
+TEST(failed, note__a_peer_takes_no_more_than_its_share)
+{
+	rpcrdma_failed_calls t = {};
+	u32 now = 1000;
+
+	/* What others have noted stays, whatever one does. */
+	for (u32 peer = 1; peer <= 4; peer++)
+		note(t, peer, 7, now);
+	for (u32 i = 0; i < 3 * RPCRDMA_MAX_FAILED; i++)
+		note(t, 99, i, now + 1);
+	for (u32 peer = 1; peer <= 4; peer++)
+		EXPECT_TRUE(known(t, peer, 7, now + 1)) << peer;
+	/* And what they note has room, at the cost of that one. */
+	for (u32 xid = 10; xid < 20; xid++)
+		for (u32 peer = 1; peer <= 5; peer++)
+			note(t, peer, xid, now + 2);
+	for (u32 i = 0; i < 3 * RPCRDMA_MAX_FAILED; i++)
+		note(t, 99, i, now + 3);
+	for (u32 peer = 1; peer <= 5; peer++)
+		for (u32 xid = 10; xid < 20; xid++)
+			EXPECT_TRUE(known(t, peer, xid, now + 3)) << peer;
+	/* It keeps the rest, the newest. */
+	EXPECT_TRUE(known(t, 99, 3 * RPCRDMA_MAX_FAILED - 1, now + 3));
+	EXPECT_FALSE(known(t, 99, 0, now + 3));
+}
+
+TEST(failed, note__as_many_peers_as_there_is_room)
+{
+	rpcrdma_failed_calls t = {};
+
+	for (u32 peer = 1; peer <= RPCRDMA_MAX_FAILED; peer++)
+		note(t, peer, 7, 1000 + peer);
+	/* Nobody has more than another: its own, or else the oldest. */
+	note(t, 5, 8, 1100);
+	EXPECT_FALSE(known(t, 5, 7, 1100));
+	EXPECT_TRUE(known(t, 5, 8, 1100));
+	EXPECT_TRUE(known(t, 1, 7, 1100));
+	note(t, 500, 7, 1100);
+	EXPECT_TRUE(known(t, 500, 7, 1100));
+	EXPECT_FALSE(known(t, 1, 7, 1100));
+	EXPECT_TRUE(known(t, 2, 7, 1100));
+}
+
+TEST(failed, note__what_has_expired_gives_way_first)
+{
+	rpcrdma_failed_calls t = {};
+
+	for (u32 i = 0; i < RPCRDMA_MAX_FAILED; i++)
+		note(t, i < 2 ? 1 : 2, i, i == 1 ? 1000 : 1050);
+	note(t, 3, 7, 1000 + RPCRDMA_FAILED_SECONDS);
+	for (u32 i = 0; i < RPCRDMA_MAX_FAILED; i++)
+		EXPECT_EQ(known(t, i < 2 ? 1 : 2, i,
+				1000 + RPCRDMA_FAILED_SECONDS),
+			  i != 1)
+			<< i;
+}

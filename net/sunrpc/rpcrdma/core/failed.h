@@ -5,6 +5,7 @@
  * A Requester sends such a Call again on its next connection, where the same
  * would happen again. There is room for a few and they expire, so the worst a
  * Requester can do is to be answered with an error for a while, itself alone.
+ * When the room is used up those suffer who use the most of it.
  */
 #ifndef _RPCRDMA_CORE_FAILED_H
 #define _RPCRDMA_CORE_FAILED_H
