@@ -115,15 +115,6 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 	rpcrdma_svc_reply_free(reply);
 }
 
-static struct ib_send_wr *rpcrdma_svc_reply_chain(struct rpcrdma_txmsg *tm,
-						  struct ib_send_wr *next)
-{
-	struct rpcrdma_svc_reply *reply = container_of(tm,
-						struct rpcrdma_svc_reply, tm);
-
-	return rpcrdma_svc_rw_chain(reply->rw, NULL, next);
-}
-
 /* The pages of the results leave @rqstp and become the Reply's. */
 static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 {
@@ -238,38 +229,32 @@ static void rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
 {
 	u32 n_results = rpcrdma_svc_results(rqstp, call, &reply->xdr);
 	struct rpcrdma_conn *conn = reply->svc->conn;
-	struct rpcrdma_reply_plan *plan = &reply->plan;
-	u32 i, octets = 0;
 
 	spin_lock(&conn->lock);
 	rpcrdma_plan_reply(&conn->session, &call->chunks, reply->xdr.len,
-			   call->results, n_results, plan);
-	if (!plan->errcode) {
-		for (i = 0; i < plan->n_jobs; i++)
-			octets += plan->jobs[i].source.length;
-		if (plan->external) {
-			conn->stats.reply_chunks++;
-			conn->stats.reply_chunk_bytes += plan->stream_length;
-			octets -= plan->stream_length;
-		}
-		conn->stats.rdma_writes += plan->n_jobs;
-		conn->stats.write_chunks += plan->n_removed;
-		conn->stats.write_chunk_bytes += octets;
-	}
+			   call->results, n_results, &reply->plan);
 	spin_unlock(&conn->lock);
+}
+
+static u32 rpcrdma_svc_reply_octets(const struct rpcrdma_reply_plan *plan)
+{
+	u32 i, octets = 0;
+
+	for (i = 0; i < plan->n_jobs; i++)
+		octets += plan->jobs[i].source.length;
+	return octets;
 }
 
 static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u32 xid)
 {
 	const struct rpcrdma_reply_plan *plan = &reply->plan;
 	const struct rpcrdma_write_job *job;
-	u32 i, octets = 0;
 	int rc;
+	u32 i;
 
-	for (i = 0; i < plan->n_jobs; i++)
-		octets += plan->jobs[i].source.length;
 	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, xid, DMA_TO_DEVICE,
-					 plan->n_jobs, octets);
+					 plan->n_jobs,
+					 rpcrdma_svc_reply_octets(plan));
 	if (!reply->rw)
 		return -ENOMEM;
 	for (i = 0; i < plan->n_jobs; i++) {
@@ -280,6 +265,35 @@ static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u32 xid)
 			return rc;
 	}
 	return 0;
+}
+
+/* The chunks of a Reply are on their way. */
+static void rpcrdma_svc_reply_count(const struct rpcrdma_svc_reply *reply)
+{
+	const struct rpcrdma_reply_plan *plan = &reply->plan;
+	struct rpcrdma_conn *conn = reply->svc->conn;
+	u32 octets = rpcrdma_svc_reply_octets(plan);
+
+	spin_lock(&conn->lock);
+	if (plan->external) {
+		conn->stats.reply_chunks++;
+		conn->stats.reply_chunk_bytes += plan->stream_length;
+		octets -= plan->stream_length;
+	}
+	conn->stats.rdma_writes += plan->n_jobs;
+	conn->stats.write_chunks += plan->n_removed;
+	conn->stats.write_chunk_bytes += octets;
+	spin_unlock(&conn->lock);
+}
+
+static struct ib_send_wr *rpcrdma_svc_reply_chain(struct rpcrdma_txmsg *tm,
+						  struct ib_send_wr *next)
+{
+	struct rpcrdma_svc_reply *reply = container_of(tm,
+						struct rpcrdma_svc_reply, tm);
+
+	rpcrdma_svc_reply_count(reply);
+	return rpcrdma_svc_rw_chain(reply->rw, NULL, next);
 }
 
 /* Handles are invalidated only for a peer that can cope with it. */
