@@ -680,17 +680,19 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	if (!rx->last)
 		return 0;
 
+	/* Whoever gets it now may free it. */
+	svc->partial = NULL;
 	rpcrdma_svc_call_complete(call, rx);
-	if (rpcrdma_svc_call_has_reads(call)) {
-		rc = rpcrdma_svc_wait(svc, call);
-		if (rc)
-			return rc;
-		svc->partial = NULL;
+	if (!rpcrdma_svc_call_has_reads(call)) {
+		rpcrdma_svc_call_ready(svc, call);
 		return 0;
 	}
-	svc->partial = NULL;
-	rpcrdma_svc_call_ready(svc, call);
-	return 0;
+	rc = rpcrdma_svc_wait(svc, call);
+	if (rc) {
+		rpcrdma_svc_call_drop(svc, call);
+		rpcrdma_svc_relax(svc);
+	}
+	return rc;
 }
 
 static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
