@@ -109,6 +109,7 @@ static int rpcrdma_counter_handler(rpcrdma_ctl_table *table, int write,
 }
 
 /* The module parameter window; more than it can be is as much as it can be. */
+/* cppcheck-suppress constParameter -- a proc_handler has this type on some kernels */
 static int rpcrdma_requests_handler(rpcrdma_ctl_table *table, int write,
 				    void *buffer, size_t *lenp, loff_t *ppos)
 {

@@ -98,7 +98,7 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 
 void Session::take(Bytes in, rpcrdma_rx &rx)
 {
-	Prefix p;
+	Prefix p = {};
 
 	credits_.received();
 	if (client() && !final_sent_)
@@ -428,11 +428,11 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 	rx.dir = h.type->direction();
 	if (h.type->last) {
 		u64 unreduced;
-		const bool valid = reads_valid(rx.chunks, total, unreduced);
+		const bool fits = reads_valid(rx.chunks, total, unreduced);
 
 		/* The continuation has ended, but what it left is void. */
 		rx.abandon = place.offset > 0;
-		if (!valid)
+		if (!fits)
 			return kBadXdr;
 		if (unreduced > config_.max_message)
 			return { RPCRDMA_REASON_TOO_LARGE,

@@ -89,8 +89,8 @@ public:
 private:
 	/* Why a message is not taken, and what the peer is told of it. */
 	struct Refusal {
-		rpcrdma_reason reason;
-		rpcrdma_errcode code;
+		rpcrdma_reason reason = RPCRDMA_REASON_NONE;
+		rpcrdma_errcode code = RPCRDMA2_ERR_NONE;
 		u32 arg = 0;
 	};
 

@@ -18,8 +18,10 @@ public:
 		, size_(size)
 	{
 	}
+	/* Implicit: an array is a span of all of it. */
 	template <u32 N>
-	constexpr Span(T (&array)[N])
+	/* cppcheck-suppress noExplicitConstructor */
+	constexpr Span(T (&array)[N]) /* NOLINT(google-explicit-constructor) */
 		: data_(array)
 		, size_(N)
 	{

@@ -7,7 +7,7 @@ namespace rpcrdma
 {
 
 static_assert(kPrefixSize == 4 * kWordSize);
-static_assert(kSegmentSize == 2 * kWordSize + sizeof(u64));
+static_assert(kSegmentSize == kWordSize + kWordSize + sizeof(u64));
 static_assert(kReadSegmentSize == kWordSize + kSegmentSize);
 
 static constexpr u16 kCallLists = kFieldReads | kFieldWrites | kFieldReply;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What cppcheck has to know of the kernel's macros, whose headers it is not shown:
+ * those that are loops, and those that are no C at all.
+ */
+#define list_for_each_entry(pos, head, member)                             \
+	for (pos = (void *)(head)->next; &pos->member != (head);           \
+	     pos = (void *)pos->member.next)
+#define list_for_each_entry_safe(pos, n, head, member)                     \
+	for (pos = (void *)(head)->next, n = (void *)pos->member.next;     \
+	     &pos->member != (head); pos = n, n = (void *)n->member.next)
+#define list_for_each_entry_reverse(pos, head, member)                     \
+	for (pos = (void *)(head)->prev; &pos->member != (head);           \
+	     pos = (void *)pos->member.prev)
+#define TRACE_EVENT(name, ...)
+#define DECLARE_EVENT_CLASS(name, ...)
+#define DEFINE_EVENT(class, name, ...)
+#define TRACE_DEFINE_ENUM(name)
