@@ -248,6 +248,24 @@ TEST(credits, set_window__several_changes_in_a_row_D15)
 	EXPECT_EQ(c.credit(), 12u + 4) << "four are back, or retired";
 }
 
+TEST(credits, retire__not_the_receive_of_a_grant_D15)
+{
+	Credits c(5);
+
+	c.sent();
+	for (int i = 0; i < 5; i++)
+		c.received();
+	c.set_window(3);
+	c.received(); /* a GRANT */
+	EXPECT_FALSE(c.retire()) << "all others are held: it is the last one";
+	EXPECT_TRUE(c.release(1));
+	EXPECT_EQ(c.credit(), 6u) << "for another GRANT";
+	EXPECT_TRUE(c.retire()) << "one of those that were held";
+	EXPECT_TRUE(c.retire());
+	EXPECT_FALSE(c.retire());
+	EXPECT_EQ(c.window(), 3u);
+}
+
 TEST(credits, granted__the_most_at_one_time)
 {
 	Credits c(4);

@@ -109,11 +109,14 @@ public:
 	/**
 	 * A Receive that has completed is not to be posted again.
 	 *
+	 * While the whole window is in use, that is the one for a GRANT: it
+	 * stays, or the peer could not give credit to what others wait for.
+	 *
 	 * Return: false if it is still needed; nothing has changed then.
 	 */
 	[[nodiscard]] constexpr bool retire()
 	{
-		if (!surplus_ || !in_use())
+		if (!surplus_ || !in_use() || in_use() > window_)
 			return false;
 		surplus_--;
 		window_--;
