@@ -29,7 +29,7 @@ SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit kunit selftests selftests-full selftests-debug harness style conformance codec fuzz check \
+	unit sim sim-soak kunit selftests selftests-full selftests-debug harness style conformance codec fuzz check \
 	check-full soak demo dist packaging
 
 all: modules
@@ -88,6 +88,14 @@ deps:
 unit:
 	+@$(SUBMAKE) -C tools/testing/unit check
 
+# The simulator: SEED= where to begin, SIM_SECONDS= how long.
+sim:
+	+@$(SUBMAKE) -C tools/testing/sim check
+
+# The same from another seed each time.
+sim-soak:
+	+@$(SUBMAKE) -C tools/testing/sim check SEED=$$(date +%s)000000
+
 kunit:
 	+@$(SUBMAKE) stage KERNEL=$(CHECK_KERNEL)
 	@tools/testing/qemu/guest --kernel $(CHECK_KERNEL) tools/testing/qemu/kunit
@@ -128,10 +136,10 @@ fuzz:
 	+@$(SUBMAKE) -C tools/testing/fuzz check
 
 check:
-	@scripts/tally style unit codec fuzz harness conformance kunit selftests
+	@scripts/tally style unit codec fuzz sim harness conformance kunit selftests
 
 check-full:
-	@scripts/tally style unit codec fuzz harness conformance kunit selftests-full \
+	@scripts/tally style unit codec fuzz sim harness conformance kunit selftests-full \
 	  selftests-debug packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
@@ -146,11 +154,11 @@ dist:
 packaging:
 	@tools/testing/packaging
 
-# Fuzzing and the self-tests on the checking kernel, over and over: MINUTES,
+# Fuzzing, seeds and the self-tests on the checking kernel, over and over: MINUTES,
 # default 60.
 soak:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
-	  scripts/tally --minutes $(or $(MINUTES),60) fuzz selftests-debug
+	  scripts/tally --minutes $(or $(MINUTES),60) fuzz sim-soak selftests-debug
 
 demo:
 	@scripts/demo
@@ -163,10 +171,12 @@ help:
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove what was built here; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next eight; last line: the count'
+	@echo '  check            all of the next nine; last line: the count'
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  codec            its headers against the XDR in the draft, if there is DRAFTS='
 	@echo '  fuzz             what a peer can send, by chance: FUZZ_SECONDS=30 for each kind'
+	@echo '  sim              two endpoints of the core over a simulated fabric, for'
+	@echo '                   SIM_SECONDS=120 from SEED=1, and bugs that it has to find'
 	@echo '  kunit            tests inside the kernel, on the checking kernel'
 	@echo '  selftests        NFS in guests; TESTS="mount.sh ..." picks, INTREE=both'
 	@echo '                   tests the kernel'"'"'s own transport, KERNEL= another kernel'
@@ -176,7 +186,7 @@ help:
 	@echo '  check-full       check with selftests-full, selftests-debug and packaging'
 	@echo '  selftests-full   those that take long, too'
 	@echo '  selftests-debug  the same on the checking kernel'
-	@echo '  soak             fuzz and selftests-debug for MINUTES=60'
+	@echo '  soak             fuzz, sim and selftests-debug for MINUTES=60'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
 	@echo '  demo             show it working'
 	@echo 'Set-up'

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "checkers.h"
+#include "world.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace sim
+{
+
+void fail(const char *checker, const char *format, ...)
+{
+	char what[200];
+	va_list args;
+
+	va_start(args, format);
+	std::vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	throw Failure{ checker, what };
+}
+
+namespace check
+{
+
+/* An errno of the core: a Call that has broken a connection before. */
+static constexpr s32 kRemoteIo = -121;
+
+void ended(const Rpc &r)
+{
+	const Requester &from = r.requester;
+
+	if (r.ends != 1)
+		fail("answers", "%u ends %u times", r.shape.number, r.ends);
+	if (r.end != Rpc::End::Failed || r.excused)
+		return;
+	if ((r.status == kRemoteIo &&
+	     (from.ever_tainted() || from.cancelled())) ||
+	    from.twin_excused(r.xid))
+		return;
+	fail("answers", "%u xid %08x fails: %s, error %d", r.shape.number,
+	     r.xid, r.status ? "refused" : "wrong octets", r.status);
+}
+
+void unreachable(const Rpc &r)
+{
+	if (r.conn && r.conn->qp().reachable(&r))
+		fail("access", "%u goes on while its memory can be reached",
+		     r.shape.number);
+}
+
+void receives(const Conn &c)
+{
+	const SessionInfo i = c.info();
+	const QueuePair &qp = c.qp();
+
+	if (c.lost_flag || !qp.up())
+		return;
+	if (c.receives() != i.window + 1)
+		fail("lost", "%u Receives for a window of %u", c.receives(),
+		     i.window);
+	if (qp.receives() + qp.receives_completed() + c.kept() != c.receives())
+		fail("lost", "%u Receives: %u posted, %u completed, %u kept",
+		     c.receives(), qp.receives(), qp.receives_completed(),
+		     c.kept());
+	if (i.window_used != c.kept())
+		fail("lost", "%u Receives kept, %u not advertised", c.kept(),
+		     i.window_used);
+}
+
+void gone(const Conn &c)
+{
+	const rpcrdma_mr_table &t = c.table();
+
+	if (c.config.max_mrs && t.count[RPCRDMA_MR_LOST] != c.regions())
+		fail("lost", "%u regions, %u of them taken back", c.regions(),
+		     t.count[RPCRDMA_MR_LOST]);
+}
+
+void responder_gone(const Responder &r)
+{
+	if (r.replies() || r.reading())
+		fail("lost", "%u Replies and %u Calls without a connection",
+		     r.replies(), r.reading());
+}
+
+void quiet(const Link &l)
+{
+	for (u32 side = 0; side < 2; side++) {
+		const Conn &c = l.ends[side]->conn;
+		const SessionInfo here = c.info();
+		const SessionInfo there = l.ends[1 - side]->conn.info();
+		const rpcrdma_mr_table &t = c.table();
+
+		receives(c);
+		if (!l.ends[side]->responder.idle() || c.kept())
+			fail("lost", "%s has kept something", l.name(side));
+		if (here.sent != there.received)
+			fail("lost", "%s: %u messages sent, %u received",
+			     l.name(side), here.sent, there.received);
+		if (here.peer_credits > there.window)
+			fail("lost", "%s has %u credits of a window of %u",
+			     l.name(side), here.peer_credits, there.window);
+		if (here.version && here.peer_credits < there.window / 2)
+			fail("lost", "%s is left %u credits of a window of %u",
+			     l.name(side), here.peer_credits, there.window);
+		if (c.config.max_mrs && t.count[RPCRDMA_MR_FREE] != c.regions())
+			fail("lost", "%s: %u regions, %u of them free",
+			     l.name(side), c.regions(),
+			     t.count[RPCRDMA_MR_FREE]);
+	}
+}
+
+void memory(const Responder &r)
+{
+	if (r.call_memory() > r.call_bound())
+		fail("memory", "%u octets of Calls, bound %u", r.call_memory(),
+		     r.call_bound());
+	const u32 bound = r.limits.holds ?
+				  r.limits.replies + r.service.threads :
+				  r.limits.slots;
+
+	if (r.replies() > bound)
+		fail("memory", "%u Replies, bound %u", r.replies(), bound);
+}
+
+void honest(const Conn &c, const rpcrdma_rx &rx)
+{
+	if (c.link.tainted)
+		return;
+	switch (rx.reason) {
+	case RPCRDMA_REASON_NONE:
+	case RPCRDMA_REASON_CHUNKS: /* the peer learns what is taken */
+	case RPCRDMA_REASON_TOO_LARGE:
+	case RPCRDMA_REASON_DISCARDING:
+		return;
+	default:
+		fail("honest", "%s: %s of an honest peer", c.link.name(c.side),
+		     rpcrdma_reason_name(rx.reason));
+	}
+}
+
+void sensible(const Conn &c, const rpcrdma_rx &rx, u32 length)
+{
+	if (broken)
+		fail("invariant", "%s", broken);
+	if (rx.action > RPCRDMA_RX_CLOSE || rx.reason >= RPCRDMA_REASON_COUNT ||
+	    rx.reason == RPCRDMA_REASON_INVARIANT)
+		fail("invariant", "action %u, reason %u", rx.action, rx.reason);
+	if (rx.action == RPCRDMA_RX_FAIL_RPC && rx.error >= 0)
+		fail("invariant", "an RPC fails with %d", rx.error);
+	if (rx.action != RPCRDMA_RX_PAYLOAD)
+		return;
+	if (rx.dir > RPCRDMA_REPLY ||
+	    u64{ rx.payload.offset } + rx.payload.length > length ||
+	    rx.stream_length > c.config.core.max_message)
+		fail("invariant", "payload %u+%u of %u, stream %u",
+		     rx.payload.offset, rx.payload.length, length,
+		     rx.stream_length);
+	if (!rx.external &&
+	    (!rx.payload.length ||
+	     u64{ rx.stream_offset } + rx.payload.length > rx.stream_length))
+		fail("invariant", "payload of %u at %u of %u",
+		     rx.payload.length, rx.stream_offset, rx.stream_length);
+	if (rx.last && !rx.external &&
+	    rx.stream_offset + rx.payload.length != rx.stream_length)
+		fail("invariant", "the last payload ends at %u of %u",
+		     rx.stream_offset + rx.payload.length, rx.stream_length);
+	if (rx.last && (rx.unreduced_length < rx.stream_length ||
+			rx.unreduced_length > c.config.core.max_message))
+		fail("invariant", "%u octets, %u of them in the stream",
+		     rx.unreduced_length, rx.stream_length);
+}
+
+} // namespace check
+
+} // namespace sim

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * One checker for each property. They look and compare, and change nothing.
+ *
+ * answers	every RPC is answered once with the right octets, or fails once, and
+ *		only if it may
+ * waits	nothing waits for ever (in World::run)
+ * overrun	a message always finds a Receive that it fits in (in the fabric)
+ * access	nobody uses a handle after its invalidation, no memory is given back
+ *		before that (here and in the fabric)
+ * lost		no handle, Receive, context or credit is lost
+ * memory	within the formulas of responder.h
+ * honest	the core finds nothing wrong with what another core sends
+ * invariant	what the core says makes sense
+ */
+#ifndef _RPCRDMA_SIM_CHECKERS_H
+#define _RPCRDMA_SIM_CHECKERS_H
+
+#include "requester.h"
+#include "responder.h"
+
+namespace sim::check
+{
+
+/* "answers" */
+void ended(const Rpc &r);
+/* "access": the RPC's memory goes back to its owner now. */
+void unreachable(const Rpc &r);
+/* "lost": of all Receives, what each is doing is known. */
+void receives(const Conn &c);
+/* "lost": at the end of a connection, or of one side of it. */
+void gone(const Conn &c);
+void responder_gone(const Responder &r);
+/* "lost": when nothing can happen any more. */
+void quiet(const Link &l);
+/* "memory" */
+void memory(const Responder &r);
+/* "honest" */
+void honest(const Conn &c, const rpcrdma_rx &rx);
+/* "invariant" */
+void sensible(const Conn &c, const rpcrdma_rx &rx, u32 length);
+
+} // namespace sim::check
+
+#endif /* _RPCRDMA_SIM_CHECKERS_H */

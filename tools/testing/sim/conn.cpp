@@ -1,0 +1,710 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "conn.h"
+#include "checkers.h"
+#include "core.h"
+#include "world.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim
+{
+
+Conn::Conn(Link &l, u32 s, const ConnConfig &c, Owner &o)
+	: link(l)
+	, world(l.world)
+	, side(s)
+	, config(c)
+	, owner(o)
+	, largest_window(c.core.window)
+{
+}
+
+QueuePair &Conn::qp() const
+{
+	return link.qp[side];
+}
+
+SessionInfo Conn::info() const
+{
+	SessionInfo i;
+
+	rpcrdma_session_info(&session, &i);
+	return i;
+}
+
+bool Conn::create()
+{
+	if (!rpcrdma_session_init(&session, &config.core))
+		fail("invariant", "a session does not begin");
+	sq_avail_ = config.sq_depth;
+	if (!world.allocates())
+		return false;
+	sends_.resize(config.sends);
+	send_buffers_.reset(new u8[config.sends * config.core.local.send_size]);
+	for (u32 i = 0; i < config.sends; i++) {
+		sends_[i].conn = this;
+		sends_[i].index = i;
+	}
+	slots_.resize(config.max_mrs);
+	rpcrdma_mr_table_init(&table_, slots_.data(), config.max_mrs);
+	if (config.max_mrs && !grow(config.first_mrs))
+		return false;
+	for (u32 i = 0; i <= config.core.window; i++) {
+		Receive *r = new_receive();
+
+		if (!r)
+			return false;
+		qp().post_receive(posted(*r));
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ */
+/* send.c                                                             */
+/* ------------------------------------------------------------------ */
+
+/* Octets @tx.payload of the reduced stream. */
+static void copy(const Outgoing &m, const rpcrdma_tx &tx, u8 *to)
+{
+	u32 offset = tx.payload.offset;
+	u32 left = tx.payload.length;
+
+	while (left) {
+		u32 at;
+		const u32 run = std::min(left, rpcrdma_stream_run(m.removed,
+								  m.n_removed,
+								  offset, &at));
+		std::memcpy(to, m.octets + at, run);
+		to += run;
+		offset += run;
+		left -= run;
+	}
+}
+
+void Conn::post(Send &s, Outgoing *m, const rpcrdma_tx &tx, u8 *buffer)
+{
+	WorkRequest wr = {};
+
+	if (tx.payload.length)
+		copy(*m, tx, buffer + tx.header_length);
+	wr.op = WorkRequest::Send;
+	wr.owner = &s;
+	wr.local = buffer;
+	wr.length = tx.header_length + tx.payload.length;
+	wr.signaled = s.held || s.index % (config.sends / 4) == 0 ||
+		      sq_avail_ < config.sq_depth / 2;
+	if (m && tx.last && m->invalidate) {
+		wr.op = WorkRequest::SendInvalidate;
+		wr.key = m->invalidate;
+	}
+	const bool late = world.options.mutant == Mutant::WriteAfterSend;
+	if (m && tx.first && !late)
+		m->chain();
+	if (m && tx.last)
+		m->queued = false;
+	world.tally.continued += m && !tx.last;
+	world.tally.grants += tx.htype == RPCRDMA2_GRANT;
+	world.trace("%s posts %s xid %08x %u octets", link.name(side),
+		    rpcrdma_htype_name(tx.htype), m ? m->msg.xid : 0,
+		    wr.length);
+	qp().post_send(wr);
+	if (m && tx.first && late)
+		m->chain();
+}
+
+bool Conn::pump_job()
+{
+	if (job_queue_.empty() || job_queue_.front()->cost > sq_avail_)
+		return false;
+	Job *job = job_queue_.pop();
+
+	sq_avail_ -= job->cost;
+	job->post();
+	return true;
+}
+
+bool Conn::pump_send()
+{
+	if (send_head_ - send_tail_ == config.sends || !sq_avail_)
+		return false;
+
+	Outgoing *m = tx_queue_.empty() ? nullptr : tx_queue_.front();
+	u32 cost = 1;
+	if (m && !m->msg.sent)
+		cost += m->chain_cost;
+	Outgoing *offer = cost <= sq_avail_ ? m : nullptr;
+	Send &s = sends_[send_head_ % config.sends];
+	const u32 slot =
+		world.options.mutant == Mutant::SendBufferReused ? 0 : s.index;
+	u8 *buffer = &send_buffers_[slot * config.core.local.send_size];
+	rpcrdma_tx tx;
+
+	switch (core::next_send(*this, offer ? &offer->msg : nullptr, buffer,
+				tx)) {
+	case RPCRDMA_TX_MESSAGE:
+		break;
+	case RPCRDMA_TX_CONTROL:
+		m = nullptr;
+		cost = 1;
+		break;
+	case RPCRDMA_TX_INVALID:
+		if (offer && offer->msg.sent)
+			offer = nullptr;
+		if (offer) {
+			tx_queue_.pop();
+			offer->queued = false;
+			offer->done(Error::MessageSize);
+		} else {
+			lost("message cannot go on");
+		}
+		return true;
+	default:
+		return false;
+	}
+
+	send_head_++;
+	sq_avail_ -= cost;
+	s.cost = cost;
+	s.held = m && tx.last && m->hold ? m : nullptr;
+	s.reply = m && m->msg.dir == RPCRDMA_REPLY;
+	s.xid = m ? m->msg.xid : 0;
+	if (m && tx.last)
+		tx_queue_.pop();
+	post(s, m, tx, buffer);
+	if (m && tx.last && !m->hold)
+		m->done(Error::None);
+	return true;
+}
+
+void Conn::pump()
+{
+	pump_again_ = true;
+	if (pumping_)
+		return;
+	pumping_ = true;
+	while (pump_again_ && !closed_) {
+		pump_again_ = false;
+		while (!closed_ && (pump_job() || pump_send()))
+			;
+	}
+	pumping_ = false;
+}
+
+/* As rpcrdma_send_waits(). */
+static bool waits(const Outgoing &m)
+{
+	return m.msg.dir == RPCRDMA_CALL && !m.msg.probe && !m.msg.sent;
+}
+
+void Conn::enqueue(Outgoing &m)
+{
+	u32 at = tx_queue_.size();
+
+	if (side == 0 && m.msg.dir == RPCRDMA_REPLY) {
+		for (at = 0; at < tx_queue_.size(); at++)
+			if (waits(*tx_queue_[at]))
+				break;
+	} else if (m.msg.probe && !tx_queue_.empty()) {
+		at = tx_queue_.front()->msg.sent ? 1 : 0;
+	}
+	m.queued = true;
+	tx_queue_.insert(at, &m);
+}
+
+Error Conn::send(Outgoing &m)
+{
+	if (!fits(m.chain_cost))
+		return Error::NoSpace;
+	if (closed_)
+		return Error::NotConnected;
+	enqueue(m);
+	pump();
+	return Error::None;
+}
+
+Error Conn::start(Job &job)
+{
+	if (!fits(job.cost))
+		return Error::NoSpace;
+	if (closed_)
+		return Error::NotConnected;
+	job_queue_.push(&job);
+	pump();
+	return Error::None;
+}
+
+void Conn::cancel(Outgoing &m)
+{
+	if (!m.queued)
+		return;
+	for (u32 i = 0; i < tx_queue_.size(); i++) {
+		if (tx_queue_[i] != &m)
+			continue;
+		tx_queue_.erase(i);
+		break;
+	}
+	m.queued = false;
+	if (m.msg.sent)
+		lost("message cancelled half sent");
+}
+
+void Conn::end_call(Outgoing &m)
+{
+	if (rpcrdma_session_end_call(&session, &m.msg))
+		pump();
+}
+
+void Conn::refuse(u32 xid, u32 code, u32 index, u32 needed)
+{
+	world.trace("%s refuses xid %08x: %s", link.name(side), xid,
+		    rpcrdma_errcode_name(code));
+	if (!rpcrdma_session_refuse(&session, xid, code, index, needed))
+		return lost("errors unanswered");
+	pump();
+}
+
+void Conn::fault(const Completion &c, u32 xid)
+{
+	if (c.status == Status::RemoteAccess ||
+	    c.status == Status::RemoteInvalid ||
+	    c.status == Status::RemoteOperation)
+		owner.fault(xid);
+	lost("Work Request failed");
+}
+
+void Conn::Send::complete(const Completion &c)
+{
+	conn->sent(*this, c);
+}
+
+void Conn::sent(Send &s, const Completion &c)
+{
+	if (c.status != Status::Success) {
+		if (s.reply)
+			return fault(c, s.xid);
+		return lost("Send flushed");
+	}
+	const u32 last = send_tail_ + (s.index - send_tail_) % config.sends + 1;
+	while (send_tail_ != last) {
+		Send &t = sends_[send_tail_ % config.sends];
+		Outgoing *held = t.held;
+
+		t.held = nullptr;
+		sq_avail_ += t.cost;
+		send_tail_++;
+		if (held)
+			held->done(Error::None);
+	}
+	pump();
+}
+
+/* As rpcrdma_send_flush(). */
+void Conn::flush()
+{
+	while (send_tail_ != send_head_) {
+		Send &s = sends_[send_tail_++ % config.sends];
+		Outgoing *m = s.held;
+
+		s.held = nullptr;
+		if (m && world.options.mutant != Mutant::FlushForgotten)
+			m->done(Error::NotConnected);
+	}
+	while (!tx_queue_.empty()) {
+		Outgoing *m = tx_queue_.pop();
+
+		m->queued = false;
+		m->done(Error::NotConnected);
+	}
+	while (!job_queue_.empty())
+		job_queue_.pop()->done(Error::NotConnected);
+}
+
+/* ------------------------------------------------------------------ */
+/* recv.c                                                             */
+/* ------------------------------------------------------------------ */
+
+QueuePair::Posted Conn::posted(Receive &r) const
+{
+	const bool small = world.options.mutant == Mutant::BufferTooSmall;
+
+	return { r.buffer.get(), config.core.local.recv_size - (small ? 32 : 0),
+		 &r };
+}
+
+Receive *Conn::new_receive()
+{
+	if (!world.allocates())
+		return nullptr;
+	auto r = std::make_unique<Receive>();
+
+	r->conn = this;
+	r->buffer.reset(new u8[config.core.local.recv_size]);
+	receives_.push_back(std::move(r));
+	n_receives_++;
+	return receives_.back().get();
+}
+
+void Conn::retire(Receive &r)
+{
+	n_receives_--;
+	for (auto &p : receives_) {
+		if (p.get() != &r)
+			continue;
+		std::swap(p, receives_.back());
+		receives_.pop_back();
+		return;
+	}
+	fail("lost", "a Receive that is not there is retired");
+}
+
+void Conn::keep(Receive &r)
+{
+	r.kept = true;
+	kept_++;
+}
+
+void Conn::put_receive(Receive &r)
+{
+	const Mutant mutant = world.options.mutant;
+	bool due = false;
+
+	if (r.kept) {
+		kept_--;
+		if (mutant == Mutant::ReceiveForgotten &&
+		    world.schedule.once_in(32))
+			return;
+	}
+	r.kept = false;
+	if (dead_ || life != Life::Alive)
+		return lost("post Receive");
+	if (core::retire(*this))
+		return retire(r);
+	if (mutant == Mutant::OfferBeforePosting) {
+		if (core::release(*this))
+			pump();
+		return world.post_later(qp(), posted(r));
+	}
+	qp().post_receive(posted(r));
+	due = core::release(*this);
+	if (due)
+		pump();
+}
+
+void Receive::complete(const Completion &c)
+{
+	conn->received(*this, c);
+}
+
+void Conn::received(Receive &r, const Completion &c)
+{
+	rpcrdma_rx &rx = rx_;
+	bool kept = false;
+
+	if (c.status != Status::Success)
+		return lost("Receive flushed");
+	r.length = c.length;
+	core::receive(*this, r.buffer.get(), c.length, rx);
+	world.trace("%s receives %s xid %08x action %u reason %u",
+		    link.name(side), rpcrdma_htype_name(rx.htype), rx.xid,
+		    rx.action, rx.reason);
+	check::honest(*this, rx);
+
+	if (rx.opened)
+		owner.ready();
+	if (rx.abandon)
+		owner.abandon(rx.dir);
+	switch (rx.action) {
+	case RPCRDMA_RX_PAYLOAD:
+		kept = owner.payload(rx, r, c.invalidated);
+		break;
+	case RPCRDMA_RX_FAIL_RPC:
+		owner.failed(rx);
+		if (rx.ended)
+			lost(rpcrdma_reason_name(rx.reason));
+		break;
+	case RPCRDMA_RX_CLOSE:
+		return lost(rpcrdma_reason_name(rx.reason));
+	}
+	if (!kept)
+		put_receive(r);
+	if (rx.kick || rx.opened)
+		pump();
+	check::receives(*this);
+}
+
+/* As rpcrdma_conn_set_window(), in one step. */
+void Conn::set_window(u32 window)
+{
+	std::vector<Receive *> fresh;
+
+	while (n_receives_ < window + 1) {
+		Receive *r = new_receive();
+
+		if (!r) {
+			for (Receive *f : fresh)
+				retire(*f);
+			return;
+		}
+		fresh.push_back(r);
+	}
+	for (Receive *r : fresh)
+		qp().post_receive(posted(*r));
+	largest_window = std::max(largest_window, window);
+	world.trace("%s offers a window of %u", link.name(side), window);
+	if (core::set_window(*this, window))
+		pump();
+	check::receives(*this);
+}
+
+/* ------------------------------------------------------------------ */
+/* frwr.c                                                             */
+/* ------------------------------------------------------------------ */
+
+bool Conn::grow(u32 count)
+{
+	u32 added = 0;
+
+	for (; added < count && mrs_.size() < config.max_mrs; added++) {
+		if (!world.allocates())
+			break;
+		auto mr = std::make_unique<MemoryRegion>();
+
+		mr->conn = this;
+		mr->index = static_cast<u32>(mrs_.size());
+		mr->key = (mr->index + 1) << 8;
+		if (!rpcrdma_mr_add(&table_, mr->index))
+			fail("lost", "there is no slot for a region");
+		qp().add_region(&mr->region);
+		mrs_.push_back(std::move(mr));
+	}
+	return added;
+}
+
+bool Conn::active(const MemoryRegion &mr) const
+{
+	return slots_[mr.index].state == RPCRDMA_MR_ACTIVE;
+}
+
+void Conn::step(MemoryRegion &mr, u32 event)
+{
+	if (!rpcrdma_mr_event(&table_, mr.index, event, mr.key))
+		fail("access", "region %u: event %u in state %u", mr.index,
+		     event, slots_[mr.index].state);
+}
+
+void Conn::give_back(MemoryRegion &mr)
+{
+	if (!rpcrdma_mr_put(&table_, mr.index))
+		fail("access", "region %u given back in state %u", mr.index,
+		     slots_[mr.index].state);
+}
+
+int Conn::map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
+	      const void *of, rpcrdma_segment *segs, u32 max)
+{
+	const u32 largest = info().peer.max_segment_size;
+	Regions taken;
+	u32 n = 0;
+
+	while (length) {
+		s32 index = -1;
+
+		if (n < max && !dead_)
+			index = rpcrdma_mr_take(&table_);
+		if (index < 0) {
+			grow_ = n < max && mrs_.size() < config.max_mrs;
+			for (MemoryRegion *mr : taken)
+				give_back(*mr);
+			return -static_cast<int>(Error::NoRegion);
+		}
+		MemoryRegion &mr = *mrs_[index];
+		const u32 run = std::min(
+			{ length, largest, config.mr_octets - offset % kPage });
+		mr.key = (mr.key & ~0xffU) | ((mr.key + 1) & 0xff);
+		mr.window = { base + offset, run,
+			      u64{ mr.key } << 20 | offset % kPage, write, of };
+		segs[n++] = { mr.key, run, mr.window.address };
+		taken.push_back(&mr);
+		offset += run;
+		length -= run;
+	}
+	mrs.insert(mrs.end(), taken.begin(), taken.end());
+	return static_cast<int>(n);
+}
+
+void Conn::post_regions(Regions &mrs)
+{
+	for (MemoryRegion *mr : mrs) {
+		WorkRequest wr = {};
+
+		step(*mr, RPCRDMA_MR_POST);
+		wr.op = WorkRequest::Register;
+		wr.region = &mr->region;
+		wr.window = mr->window;
+		wr.key = mr->key;
+		qp().post_send(wr);
+	}
+}
+
+bool Conn::invalidate(Regions &mrs, Invalidated &inv)
+{
+	MemoryRegion *last = nullptr;
+
+	if (world.options.mutant == Mutant::NoInvalidation)
+		return false;
+	for (MemoryRegion *mr : mrs) {
+		const u32 state = slots_[mr->index].state;
+		WorkRequest wr = {};
+
+		if (state == RPCRDMA_MR_HELD)
+			continue;
+		last = mr;
+		if (dead_ || state != RPCRDMA_MR_ACTIVE)
+			continue;
+		step(*mr, RPCRDMA_MR_LOCAL_INV);
+		wr.op = WorkRequest::Invalidate;
+		wr.region = &mr->region;
+		wr.key = mr->key;
+		wr.owner = mr;
+		wr.signaled = true;
+		qp().post_send(wr);
+	}
+	if (last)
+		last->waiter = &inv;
+	return last;
+}
+
+void MemoryRegion::complete(const Completion &c)
+{
+	conn->invalidation_done(*this, c);
+}
+
+void Conn::invalidation_done(MemoryRegion &mr, const Completion &c)
+{
+	const bool ok = c.status == Status::Success;
+	Invalidated *waiter = nullptr;
+
+	if (!ok)
+		lost("Local Invalidate flushed");
+	else
+		std::swap(waiter, mr.waiter);
+	step(mr, ok ? RPCRDMA_MR_INV_DONE : RPCRDMA_MR_LOSE);
+	if (waiter)
+		waiter->unreachable();
+}
+
+void Conn::put_regions(Regions &mrs)
+{
+	Regions left;
+
+	for (MemoryRegion *mr : mrs) {
+		if (slots_[mr->index].state != RPCRDMA_MR_HELD)
+			left.push_back(mr);
+		else if (world.options.mutant != Mutant::RegionForgotten ||
+			 !world.schedule.once_in(16))
+			give_back(*mr);
+	}
+	mrs = std::move(left);
+}
+
+void Conn::remote_invalidated(Regions &mrs, u32 handle)
+{
+	for (MemoryRegion *mr : mrs)
+		if (mr->key == handle) {
+			if (rpcrdma_mr_event(&table_, mr->index,
+					     RPCRDMA_MR_REMOTE_INV, handle))
+				return;
+			break;
+		}
+	if (!link.excused(handle))
+		fail("access", "%08x invalidated from afar", handle);
+	lost("unknown handle invalidated");
+}
+
+void Conn::reclaim()
+{
+	for (auto &mr : mrs_)
+		if (!rpcrdma_mr_event(&table_, mr->index, RPCRDMA_MR_LOSE,
+				      mr->key))
+			fail("lost", "region %u cannot be lost", mr->index);
+	for (auto &mr : mrs_) {
+		Invalidated *waiter = nullptr;
+
+		std::swap(waiter, mr->waiter);
+		if (waiter)
+			waiter->unreachable();
+	}
+}
+
+/* ------------------------------------------------------------------ */
+/* conn.c                                                             */
+/* ------------------------------------------------------------------ */
+
+void Conn::lost(const char *reason)
+{
+	if (lost_flag)
+		return;
+	lost_flag = true;
+	closed_ = true;
+	why = reason;
+	world.trace("%s is lost: %s", link.name(side), reason);
+}
+
+void Conn::work()
+{
+	if (grow_) {
+		grow_ = false;
+		(void)grow(4);
+		return;
+	}
+	if (wanted_window_) {
+		const u32 window = wanted_window_;
+
+		wanted_window_ = 0;
+		if (!dead_)
+			set_window(window);
+	}
+}
+
+/* As the first half of rpcrdma_conn_destroy(). */
+void Conn::close()
+{
+	lost_flag = true;
+	closed_ = true;
+	dead_ = true;
+	life = Life::Draining;
+	qp().error();
+}
+
+bool Conn::drained() const
+{
+	return !qp().can_complete_send() && !qp().can_complete_receive();
+}
+
+/* The second half. */
+void Conn::destroy()
+{
+	reclaim();
+	flush();
+	life = Life::Gone;
+	owner.gone();
+	check::gone(*this);
+}
+
+void Conn::crash()
+{
+	qp().crash();
+	lost_flag = true;
+	closed_ = true;
+	dead_ = true;
+	life = Life::Gone;
+	for (Send &s : sends_)
+		s.held = nullptr;
+	for (u32 i = 0; i < tx_queue_.size(); i++)
+		tx_queue_[i]->queued = false;
+	tx_queue_.cut(0);
+	job_queue_.cut(0);
+}
+
+} // namespace sim

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * One end of a connection: what verbs/ is to the module, over the simulated
+ * fabric instead of the verbs. Its parts are those of verbs/send.c, recv.c and
+ * frwr.c, with the same names and the same order of steps.
+ */
+#ifndef _RPCRDMA_SIM_CONN_H
+#define _RPCRDMA_SIM_CONN_H
+
+#include "fabric.h"
+
+namespace sim
+{
+
+class Conn;
+class World;
+
+/* What the module calls negative errnos. */
+enum class Error : u8 {
+	None,
+	NotConnected,
+	NoMemory,
+	NoRegion,
+	Again,
+	NoSpace,
+	MessageSize,
+	Io,
+};
+
+/* A message to be sent: rpcrdma_txmsg. */
+class Outgoing {
+public:
+	rpcrdma_message msg = {};
+	const u8 *octets = nullptr; /* of the unreduced message */
+	rpcrdma_range removed[RPCRDMA_MAX_CHUNKS] = {};
+	u32 n_removed = 0;
+	u32 chain_cost = 0;
+	u32 invalidate = 0;
+	bool hold = false;
+	bool queued = false;
+
+	/* Post what goes before the first Send. */
+	virtual void chain()
+	{
+	}
+	/* The last Send is posted, or has completed if it is to be held. */
+	virtual void done(Error error) = 0;
+
+protected:
+	~Outgoing() = default;
+};
+
+/* Work Requests that carry no message: rpcrdma_job. */
+class Job {
+public:
+	u32 cost = 0;
+	u32 xid = 0;
+
+	virtual void post() = 0;
+	virtual void done(Error error) = 0;
+
+protected:
+	~Job() = default;
+};
+
+struct Receive final : Completer {
+	Conn *conn = nullptr;
+	std::unique_ptr<u8[]> buffer;
+	u32 length = 0;
+	bool kept = false;
+
+	void complete(const Completion &c) override;
+};
+
+/* Told when the peer can no longer reach some regions. */
+class Invalidated {
+public:
+	virtual void unreachable() = 0;
+
+protected:
+	~Invalidated() = default;
+};
+
+struct MemoryRegion final : Completer {
+	Conn *conn = nullptr;
+	Region region;
+	u32 index = 0;
+	u32 key = 0;
+	Window window;
+	Invalidated *waiter = nullptr;
+
+	void complete(const Completion &c) override;
+};
+
+using Regions = std::vector<MemoryRegion *>;
+
+/* What a connection tells its owner: rpcrdma_conn_ops. */
+class Owner {
+public:
+	virtual void ready() = 0;
+	/* Return: the Receive is kept. */
+	virtual bool payload(const rpcrdma_rx &rx, Receive &r,
+			     u32 invalidated) = 0;
+	virtual void abandon(u32 dir) = 0;
+	virtual void failed(const rpcrdma_rx &rx) = 0;
+	virtual void fault(u32 xid) = 0;
+	/* Nothing of the connection is left but what the owner has. */
+	virtual void gone() = 0;
+
+protected:
+	~Owner() = default;
+};
+
+struct ConnConfig {
+	rpcrdma_config core;
+	u32 sends;
+	u32 sq_depth;
+	u32 max_mrs;
+	u32 first_mrs;
+	u32 mr_octets;
+};
+
+class Conn {
+public:
+	enum class Life : u8 { Alive, Draining, Gone };
+
+	Conn(Link &link, u32 side, const ConnConfig &config, Owner &owner);
+
+	/* Return: false if there was no memory; nothing can be done with it. */
+	[[nodiscard]] bool create();
+
+	[[nodiscard]] Error send(Outgoing &m);
+	[[nodiscard]] Error start(Job &job);
+	[[nodiscard]] bool fits(u32 cost) const
+	{
+		return cost < config.sq_depth / 2;
+	}
+	/* A part of @m is yet to be sent. */
+	[[nodiscard]] bool pending(const Outgoing &m) const
+	{
+		return m.queued;
+	}
+	void cancel(Outgoing &m);
+	/* Nobody waits for the Reply any more. */
+	void end_call(Outgoing &m);
+	void refuse(u32 xid, u32 code, u32 index, u32 needed);
+	void pump();
+	/* Work Requests of a job have completed. */
+	void give_budget(u32 cost)
+	{
+		sq_avail_ += cost;
+	}
+
+	void put_receive(Receive &r);
+	void keep(Receive &r);
+	void request_window(u32 window)
+	{
+		wanted_window_ = window;
+	}
+
+	/* Return: segments, or a negative Error. */
+	int map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
+		const void *owner, rpcrdma_segment *segs, u32 max);
+	void post_regions(Regions &mrs);
+	/* Return: true if @inv will be told. */
+	bool invalidate(Regions &mrs, Invalidated &inv);
+	void put_regions(Regions &mrs);
+	void remote_invalidated(Regions &mrs, u32 handle);
+	[[nodiscard]] bool active(const MemoryRegion &mr) const;
+
+	void lost(const char *why);
+	void fault(const Completion &c, u32 xid);
+
+	/* What may happen next. */
+	[[nodiscard]] bool has_work() const
+	{
+		return life == Life::Alive && !dead_ &&
+		       (grow_ || wanted_window_);
+	}
+	void work();
+	void close();
+	[[nodiscard]] bool drained() const;
+	void destroy();
+	void crash();
+
+	[[nodiscard]] bool usable() const
+	{
+		return life == Life::Alive && !closed_;
+	}
+	[[nodiscard]] u32 receives() const
+	{
+		return n_receives_;
+	}
+	[[nodiscard]] u32 kept() const
+	{
+		return kept_;
+	}
+	[[nodiscard]] SessionInfo info() const;
+	[[nodiscard]] QueuePair &qp() const;
+	[[nodiscard]] u32 regions() const
+	{
+		return static_cast<u32>(mrs_.size());
+	}
+	[[nodiscard]] const rpcrdma_mr_table &table() const
+	{
+		return table_;
+	}
+
+	Link &link;
+	World &world;
+	const u32 side;
+	const ConnConfig config;
+	Owner &owner;
+	u32 largest_window; /* that was ever offered */
+	rpcrdma_session session;
+	Life life = Life::Alive;
+	bool lost_flag = false;
+	const char *why = "";
+
+private:
+	friend struct Receive;
+	friend struct MemoryRegion;
+
+	struct Send final : Completer {
+		Conn *conn = nullptr;
+		u32 index = 0;
+		u32 cost = 0;
+		u32 xid = 0;
+		bool reply = false;
+		Outgoing *held = nullptr;
+
+		void complete(const Completion &c) override;
+	};
+
+	[[nodiscard]] bool pump_job();
+	[[nodiscard]] bool pump_send();
+	void post(Send &s, Outgoing *m, const rpcrdma_tx &tx, u8 *buffer);
+	void enqueue(Outgoing &m);
+	void sent(Send &s, const Completion &c);
+	void flush();
+	void received(Receive &r, const Completion &c);
+	[[nodiscard]] Receive *new_receive();
+	[[nodiscard]] QueuePair::Posted posted(Receive &r) const;
+	void set_window(u32 window);
+	[[nodiscard]] bool grow(u32 count);
+	void give_back(MemoryRegion &mr);
+	void step(MemoryRegion &mr, u32 event);
+	void invalidation_done(MemoryRegion &mr, const Completion &c);
+	void reclaim();
+	void retire(Receive &r);
+
+	bool closed_ = false; /* nothing is posted any more */
+	bool dead_ = false; /* the queue pair is being drained */
+	bool pumping_ = false;
+	bool pump_again_ = false;
+	bool grow_ = false;
+	u32 wanted_window_ = 0;
+	u32 sq_avail_ = 0;
+	u32 send_head_ = 0;
+	u32 send_tail_ = 0;
+	std::vector<Send> sends_;
+	std::unique_ptr<u8[]> send_buffers_;
+	Queue<Outgoing *> tx_queue_;
+	Queue<Job *> job_queue_;
+	std::vector<std::unique_ptr<Receive>> receives_;
+	u32 n_receives_ = 0;
+	u32 kept_ = 0;
+	rpcrdma_mr_table table_ = {};
+	std::vector<rpcrdma_mr_slot> slots_;
+	std::vector<std::unique_ptr<MemoryRegion>> mrs_;
+	rpcrdma_rx rx_;
+};
+
+} // namespace sim
+
+#endif /* _RPCRDMA_SIM_CONN_H */

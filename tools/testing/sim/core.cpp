@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "core.h"
+#include "checkers.h"
+#include "world.h"
+
+namespace sim::core
+{
+
+static bool planted(const Conn &c, Mutant m)
+{
+	return c.world.options.mutant == m;
+}
+
+void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
+{
+	rpcrdma_session_receive(&c.session, buffer, length, &rx);
+	if (planted(c, Mutant::LastFragmentEarly) && rx.stream_offset)
+		rx.last = true;
+	check::sensible(c, rx, length);
+	if (planted(c, Mutant::KickLost) && !rx.opened)
+		rx.kick = false;
+	if (planted(c, Mutant::OffsetWrong) && rx.stream_offset)
+		rx.stream_offset -= 4;
+	if (planted(c, Mutant::WriteListShifted) && rx.chunks.n_write_segs > 1)
+		std::swap(rx.chunks.write_segs[0], rx.chunks.write_segs[1]);
+}
+
+u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
+{
+	const u32 result = rpcrdma_session_next_send(
+		&c.session, m, buffer, c.config.core.local.send_size, &tx);
+
+	if (planted(c, Mutant::GrantLost) && tx.htype == RPCRDMA2_GRANT)
+		return RPCRDMA_TX_NONE;
+	if (planted(c, Mutant::CreditOneMore) &&
+	    (result == RPCRDMA_TX_MESSAGE || result == RPCRDMA_TX_CONTROL))
+		buffer[11] += 2;
+	return result;
+}
+
+bool release(Conn &c)
+{
+	const bool twice = planted(c, Mutant::ReleaseTwice) &&
+			   c.world.schedule.once_in(64);
+
+	return rpcrdma_session_release(&c.session, twice ? 2 : 1);
+}
+
+bool retire(Conn &c)
+{
+	if (planted(c, Mutant::RetireAlways) && c.receives() > 4)
+		return true;
+	return rpcrdma_session_retire(&c.session);
+}
+
+bool set_window(Conn &c, u32 window)
+{
+	return rpcrdma_session_set_window(&c.session, window);
+}
+
+void plan_reply(Conn &c, const rpcrdma_chunks &call, u32 length,
+		const rpcrdma_range *results, u32 n, rpcrdma_reply_plan &plan)
+{
+	rpcrdma_plan_reply(&c.session, &call, length, results, n, &plan);
+}
+
+} // namespace sim::core

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The calls of the core that a connection makes, and where bugs of the core can
+ * be planted, as they would look from outside.
+ */
+#ifndef _RPCRDMA_SIM_CORE_H
+#define _RPCRDMA_SIM_CORE_H
+
+#include "conn.h"
+
+namespace sim::core
+{
+
+void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
+[[nodiscard]] u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer,
+			    rpcrdma_tx &tx);
+[[nodiscard]] bool release(Conn &c);
+[[nodiscard]] bool retire(Conn &c);
+[[nodiscard]] bool set_window(Conn &c, u32 window);
+void plan_reply(Conn &c, const rpcrdma_chunks &call, u32 length,
+		const rpcrdma_range *results, u32 n, rpcrdma_reply_plan &plan);
+
+} // namespace sim::core
+
+#endif /* _RPCRDMA_SIM_CORE_H */

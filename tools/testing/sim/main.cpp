@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Run seeds, print TAP. See README.
+ */
+#include "mutants.h"
+#include "world.h"
+
+#include <atomic>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+namespace sim
+{
+
+namespace
+{
+
+using Clock = std::chrono::steady_clock;
+
+struct Plan {
+	Options options;
+	u64 count = 0; /* seeds; zero: until the time is over */
+	double seconds = 0;
+	u32 jobs = 1;
+	bool mutants = false;
+	bool shrink = true;
+};
+
+/* Seeds that a planted bug may need to show. */
+constexpr u64 kMutantSeeds = 20000;
+
+/* Return: the failure, its checker nullptr if there is none. */
+Failure run(const Options &o, Tally *tally = nullptr)
+{
+	World w(o);
+
+	try {
+		w.run();
+	} catch (const Failure &f) {
+		return f;
+	}
+	if (tally)
+		tally->add(w.tally);
+	return { nullptr, {} };
+}
+
+bool fails(const Options &o, const char *checker)
+{
+	const Failure f = run(o);
+
+	return f.checker && !std::strcmp(f.checker, checker);
+}
+
+/* Leave out whatever the failure does not need. */
+Options shrink(Options o, const char *checker)
+{
+	bool smaller = true;
+	const auto attempt = [&](auto change) {
+		Options less = o;
+
+		change(less);
+		if (!fails(less, checker))
+			return;
+		o = less;
+		smaller = true;
+	};
+
+	o.features &= (1U << static_cast<u32>(Feature::Count)) - 1;
+	o.faults &= (1U << static_cast<u32>(Fault::Count)) - 1;
+	while (smaller) {
+		smaller = false;
+		for (u32 bit = 1; bit <= o.features; bit <<= 1)
+			if (o.features & bit)
+				attempt([&](Options &l) {
+					l.features &= ~bit;
+				});
+		for (u32 bit = 1; bit <= o.faults; bit <<= 1)
+			if (o.faults & bit)
+				attempt([&](Options &l) { l.faults &= ~bit; });
+		if (o.acts)
+			attempt([&](Options &l) {
+				l.acts = std::min(l.acts, 10U) - 1;
+			});
+		if (o.rpcs)
+			attempt([&](Options &l) {
+				l.rpcs = std::min(l.rpcs, 120U) / 2;
+			});
+		if (o.rpcs && !smaller)
+			attempt([&](Options &l) {
+				l.rpcs = std::min(l.rpcs, 120U) - 1;
+			});
+	}
+	return o;
+}
+
+const char *mutant_name(Mutant m)
+{
+	for (const MutantType &t : kMutants)
+		if (t.mutant == m)
+			return t.name;
+	return "none";
+}
+
+void print_failure(const Options &o, const Failure &f)
+{
+	std::printf("# seed %" PRIu64 ": %s: %s\n", o.seed, f.checker,
+		    f.what.c_str());
+	std::printf("# replay: sim --seed %" PRIu64, o.seed);
+	if (o.rpcs != UINT32_MAX)
+		std::printf(" --rpcs %u", o.rpcs);
+	if (o.acts != UINT32_MAX)
+		std::printf(" --acts %u", o.acts);
+	if (o.features != UINT32_MAX)
+		std::printf(" --features %#x", o.features);
+	if (o.faults != UINT32_MAX)
+		std::printf(" --faults %#x", o.faults);
+	if (o.mutant != Mutant::None)
+		std::printf(" --mutant %s", mutant_name(o.mutant));
+	std::printf(" --trace\n");
+}
+
+void report(const Plan &plan, const Options &o, const Failure &f)
+{
+	print_failure(o, f);
+	if (!plan.shrink)
+		return;
+	const Options less = shrink(o, f.checker);
+
+	std::printf("# cut down:\n");
+	print_failure(less, run(less));
+}
+
+void print_tally(const Tally &t, double seconds)
+{
+	static const char *const kActs[] = {
+		"connection losses",  "client restarts",     "server restarts",
+		"window changes",     "allocation failures", "stalls",
+		"lost flushes",	      "cancelled RPCs",	     "hostile acts",
+		"jumps of the clock",
+	};
+	static_assert(sizeof(kActs) / sizeof(kActs[0]) ==
+		      static_cast<size_t>(Fault::Count));
+
+	std::printf("# %" PRIu64 " seeds in %.0f s: %.0f a second\n", t.seeds,
+		    seconds, static_cast<double>(t.seeds) / seconds);
+	std::printf(
+		"# %" PRIu64 " steps, %" PRIu64 " connections; RPCs: %" PRIu64
+		" answered, %" PRIu64 " failed as they may, %" PRIu64
+		" cancelled, %" PRIu64 " gone with their machine\n",
+		t.steps, t.links, t.ends[0], t.ends[1], t.ends[2], t.ends[3]);
+	std::printf("# Calls with Read chunk %" PRIu64 ", Write chunk %" PRIu64
+		    ", Call chunk %" PRIu64 ", Reply chunk %" PRIu64
+		    ", sent again after an error %" PRIu64 "\n",
+		    t.reads, t.writes, t.call_chunks, t.reply_chunks,
+		    t.retries);
+	std::printf("# continued parts %" PRIu64 ", GRANTs %" PRIu64
+		    ", Receives held for memory %" PRIu64 "\n",
+		    t.continued, t.grants, t.held);
+	for (u32 i = 0; i < static_cast<u32>(Fault::Count); i++)
+		std::printf("# %s %" PRIu64 "%s", kActs[i], t.acts[i],
+			    i % 3 == 2 ? "\n" : ", ");
+	std::printf("\n");
+}
+
+/* Everything that seeds are there for has been seen. */
+bool reaches(const Tally &t)
+{
+	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
+		   t.retries && t.continued && t.grants && t.held;
+
+	for (const u64 n : t.ends)
+		all = all && n;
+	for (const u64 n : t.acts)
+		all = all && n;
+	return all;
+}
+
+int run_seeds(const Plan &plan)
+{
+	const auto begin = Clock::now();
+	std::atomic<u64> next = plan.options.seed;
+	std::atomic<bool> stop = false;
+	std::mutex lock;
+	Tally tally;
+	u32 failed = 0;
+	const auto elapsed = [&] {
+		return std::chrono::duration<double>(Clock::now() - begin)
+			.count();
+	};
+	const auto work = [&] {
+		Options o = plan.options;
+		Tally t;
+
+		while (!stop) {
+			o.seed = next++;
+			if (plan.count &&
+			    o.seed - plan.options.seed >= plan.count)
+				break;
+			if (plan.seconds > 0 && o.seed % 64 == 0 &&
+			    elapsed() >= plan.seconds)
+				break;
+			const Failure f = run(o, &t);
+
+			if (!f.checker)
+				continue;
+			const std::lock_guard<std::mutex> guard(lock);
+
+			report(plan, o, f);
+			if (++failed == 5)
+				stop = true;
+		}
+		const std::lock_guard<std::mutex> guard(lock);
+
+		tally.add(t);
+	};
+	std::vector<std::thread> threads;
+
+	for (u32 i = 0; i < plan.jobs; i++)
+		threads.emplace_back(work);
+	for (std::thread &t : threads)
+		t.join();
+	print_tally(tally, elapsed());
+	std::printf("TAP version 13\n1..2\n");
+	std::printf("%s 1 - %" PRIu64 " seeds from %" PRIu64 " are clean\n",
+		    failed ? "not ok" : "ok", tally.seeds, plan.options.seed);
+	std::printf("%s 2 - they reach everything\n",
+		    reaches(tally) ? "ok" : "not ok");
+	return failed || !reaches(tally);
+}
+
+/* Each planted bug is seen by its checker. */
+int run_mutants(const Plan &plan)
+{
+	int failed = 0;
+	u32 n = 0;
+
+	std::printf("TAP version 13\n1..%zu\n",
+		    sizeof(kMutants) / sizeof(kMutants[0]));
+	for (const MutantType &m : kMutants) {
+		Options o = plan.options;
+		bool found = false;
+
+		o.mutant = m.mutant;
+		for (; !found && o.seed < plan.options.seed + kMutantSeeds;)
+			if (fails(o, m.checker))
+				found = true;
+			else
+				o.seed++;
+		std::printf("%s %u - %s: %s (%s", found ? "ok" : "not ok", ++n,
+			    m.checker, m.what, m.name);
+		if (found)
+			std::printf(", seed %" PRIu64, o.seed);
+		std::printf(")\n");
+		failed |= !found;
+	}
+	return failed;
+}
+
+[[noreturn]] void usage()
+{
+	std::fprintf(stderr,
+		     "usage: sim [--seed N] [--count N] [--seconds N] "
+		     "[--jobs N]\n"
+		     "           [--rpcs N] [--acts N] [--features MASK] "
+		     "[--faults MASK]\n"
+		     "           [--mutant NAME] [--mutants] [--trace] "
+		     "[--no-shrink]\n");
+	std::exit(2);
+}
+
+Mutant mutant(const char *name)
+{
+	for (const MutantType &t : kMutants)
+		if (!std::strcmp(t.name, name))
+			return t.mutant;
+	usage();
+}
+
+Plan parse(int argc, char **argv)
+{
+	Plan plan;
+	Options &o = plan.options;
+
+	plan.jobs = std::max(1U, std::thread::hardware_concurrency());
+	for (int i = 1; i < argc; i++) {
+		const std::string name = argv[i];
+
+		if (name == "--trace") {
+			o.trace = true;
+			plan.shrink = false;
+			plan.count = 1;
+		} else if (name == "--mutants") {
+			plan.mutants = true;
+		} else if (name == "--no-shrink") {
+			plan.shrink = false;
+		} else if (i + 1 == argc) {
+			usage();
+		} else {
+			const char *value = argv[++i];
+			const u64 number = std::strtoull(value, nullptr, 0);
+
+			if (name == "--seed")
+				o.seed = number;
+			else if (name == "--count")
+				plan.count = number;
+			else if (name == "--seconds")
+				plan.seconds = static_cast<double>(number);
+			else if (name == "--jobs")
+				plan.jobs = static_cast<u32>(number);
+			else if (name == "--rpcs")
+				o.rpcs = static_cast<u32>(number);
+			else if (name == "--acts")
+				o.acts = static_cast<u32>(number);
+			else if (name == "--features")
+				o.features = static_cast<u32>(number);
+			else if (name == "--faults")
+				o.faults = static_cast<u32>(number);
+			else if (name == "--mutant")
+				o.mutant = mutant(value);
+			else
+				usage();
+		}
+	}
+	if (!plan.count && plan.seconds <= 0)
+		plan.count = 1;
+	return plan;
+}
+
+} // namespace
+
+} // namespace sim
+
+int main(int argc, char **argv)
+{
+	const sim::Plan plan = sim::parse(argc, argv);
+
+	if (plan.mutants)
+		return sim::run_mutants(plan);
+	if (plan.count != 1)
+		return sim::run_seeds(plan);
+
+	const sim::Failure f = sim::run(plan.options);
+
+	if (f.checker)
+		sim::report(plan, plan.options, f);
+	else
+		std::printf("clean\n");
+	return f.checker ? 1 : 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Bugs to plant, and which checker has to see each.
+ */
+#ifndef _RPCRDMA_SIM_MUTANTS_H
+#define _RPCRDMA_SIM_MUTANTS_H
+
+#include "options.h"
+
+namespace sim
+{
+
+struct MutantType {
+	Mutant mutant;
+	const char *name;
+	const char *checker;
+	const char *what;
+};
+
+inline constexpr MutantType kMutants[] = {
+	{ Mutant::KickLost, "kick-lost", "waits",
+	  "core: credit opens and nobody is told" },
+	{ Mutant::GrantLost, "grant-lost", "waits",
+	  "core: a GRANT is counted, not sent" },
+	{ Mutant::CreditOneMore, "credit-more", "overrun",
+	  "core: more credit than Receives" },
+	{ Mutant::OffsetWrong, "offset-wrong", "answers",
+	  "core: continued payload in the wrong place" },
+	{ Mutant::LastFragmentEarly, "last-early", "invariant",
+	  "core: a message ends before its end" },
+	{ Mutant::ReleaseTwice, "release-twice", "invariant",
+	  "core: a Receive is given back twice" },
+	{ Mutant::RetireAlways, "retire-always", "lost",
+	  "core: Receives go that are still needed" },
+	{ Mutant::WriteListShifted, "write-list", "answers",
+	  "core: segments of a Write list in another order" },
+	{ Mutant::OfferBeforePosting, "offer-early", "lost",
+	  "credit for a Receive before it is posted" },
+	{ Mutant::BufferTooSmall, "buffer-small", "overrun",
+	  "Receives smaller than announced" },
+	{ Mutant::ReceiveForgotten, "receive-lost", "lost",
+	  "a Receive that was kept is not posted again" },
+	{ Mutant::AnswerBeforeInvalidation, "answer-early", "access",
+	  "an RPC goes on before invalidation is done" },
+	{ Mutant::NoInvalidation, "no-invalidation", "access",
+	  "regions are reused without invalidation" },
+	{ Mutant::RegionForgotten, "region-lost", "lost",
+	  "a region does not go back to the pool" },
+	{ Mutant::WriteAfterSend, "write-late", "access",
+	  "what the Send needs is posted behind it" },
+	{ Mutant::AnswerTwice, "answer-twice", "answers",
+	  "an RPC is completed twice" },
+	{ Mutant::RoundupNotZero, "roundup", "answers",
+	  "XDR roundup of Read chunks is not zero" },
+	{ Mutant::HeldForEver, "held", "lost",
+	  "Receives held for memory are not given back" },
+	{ Mutant::FlushForgotten, "flush-lost", "lost",
+	  "a message in flight when the connection ended is not ended" },
+	{ Mutant::ReadsWithoutBound, "reads-unbound", "memory",
+	  "RDMA Reads start whatever memory they take" },
+	{ Mutant::RepliesWithoutBound, "replies-unbound", "memory",
+	  "Calls are picked up whatever Replies wait" },
+	{ Mutant::ReconnectForgets, "reconnect", "waits",
+	  "an RPC is not sent again" },
+	{ Mutant::SendBufferReused, "send-buffer", "honest",
+	  "a Send buffer is filled while it is being sent" },
+};
+
+static_assert(sizeof(kMutants) / sizeof(kMutants[0]) + 1 ==
+	      static_cast<size_t>(Mutant::Count));
+
+} // namespace sim
+
+#endif /* _RPCRDMA_SIM_MUTANTS_H */

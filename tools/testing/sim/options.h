@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What a run depends on: a seed, and bounds that make it smaller.
+ */
+#ifndef _RPCRDMA_SIM_OPTIONS_H
+#define _RPCRDMA_SIM_OPTIONS_H
+
+#include "base.h"
+
+namespace sim
+{
+
+/* Faults that a seed may choose, each a bit of Options::faults. */
+enum class Fault : u8 {
+	Loss, /* the queue pairs break */
+	ClientRestart,
+	ServerRestart,
+	Window, /* one side wants more or fewer Receives */
+	Allocation, /* the next few fail */
+	Stall, /* something that happens in the device, or a thread, waits */
+	LostFlush, /* a broken queue pair tells of some of its work only */
+	Cancel, /* the upper layer gives up an RPC */
+	Hostile, /* messages are changed, made up or repeated */
+	Clock, /* minutes pass */
+	Count,
+};
+
+/* What a seed may have, each a bit of Options::features. */
+enum class Feature : u8 {
+	Chunks,
+	Special,
+	Reverse, /* RPCs of the server */
+	Foreign, /* several chunks in a list, as no client of ours has them */
+	Continued,
+	Reserve,
+	Clients, /* more than one */
+	Count,
+};
+
+/* Bugs to plant; the checker that has to see each is in mutants.cpp. */
+enum class Mutant : u8 {
+	None,
+	/* of the core, as its callers see it */
+	KickLost,
+	GrantLost,
+	CreditOneMore,
+	OffsetWrong,
+	LastFragmentEarly,
+	ReleaseTwice,
+	RetireAlways,
+	WriteListShifted,
+	/* of the transports */
+	OfferBeforePosting,
+	BufferTooSmall,
+	ReceiveForgotten,
+	AnswerBeforeInvalidation,
+	NoInvalidation,
+	RegionForgotten,
+	WriteAfterSend,
+	AnswerTwice,
+	RoundupNotZero,
+	HeldForEver,
+	FlushForgotten,
+	ReadsWithoutBound,
+	RepliesWithoutBound,
+	ReconnectForgets,
+	SendBufferReused,
+	Count,
+};
+
+struct Options {
+	u64 seed = 1;
+	u32 rpcs = UINT32_MAX; /* at most so many */
+	u32 acts = UINT32_MAX; /* faults, at most so many */
+	u32 faults = UINT32_MAX;
+	u32 features = UINT32_MAX;
+	Mutant mutant = Mutant::None;
+	bool trace = false;
+
+	[[nodiscard]] bool has(Feature f) const
+	{
+		return features >> static_cast<u8>(f) & 1;
+	}
+	[[nodiscard]] bool has(Fault f) const
+	{
+		return faults >> static_cast<u8>(f) & 1;
+	}
+};
+
+} // namespace sim
+
+#endif /* _RPCRDMA_SIM_OPTIONS_H */

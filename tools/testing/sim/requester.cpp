@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "requester.h"
+#include "checkers.h"
+#include "world.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim
+{
+
+void Rpc::chain()
+{
+	conn->post_regions(mrs);
+}
+
+void Rpc::done(Error error)
+{
+	requester.sent(*this, error);
+}
+
+void Rpc::unreachable()
+{
+	requester.unreachable(*this);
+}
+
+bool Requester::ever_tainted() const
+{
+	return world.pairs[pair_]->ever_tainted;
+}
+
+bool Requester::twin_excused(u32 xid) const
+{
+	const Requester &other = world.pairs[pair_]->requester[1 - side_];
+
+	for (u32 i = 0; i < other.begun_; i++)
+		if (other.rpcs_[i].xid == xid && other.rpcs_[i].excused)
+			return true;
+	return false;
+}
+
+void Requester::run()
+{
+	if (queued_.empty())
+		begin(rpcs_[begun_++]);
+	send(*queued_.pop());
+}
+
+void Requester::begin(Rpc &r)
+{
+	r.xid = xid_++;
+	r.excused = world.may_fail(r.shape, pair_, side_);
+	build(r.shape, r.xid, RPCRDMA_CALL, r.call);
+	r.stream.resize(r.shape.reply_max);
+	for (u32 i = 0; i < r.shape.offered; i++)
+		r.results[i].resize(r.shape.result_max[i]);
+	active_.push_back(&r);
+	r.state = Rpc::State::Queued;
+	queued_.push(&r);
+}
+
+/* Octets of a message but those @removed, as segments of a body chunk. */
+int Requester::body(Rpc &r, Octets &octets, const rpcrdma_range *removed,
+		    u32 n_removed, bool write, rpcrdma_segment *segs)
+{
+	const rpcrdma_chunks &c = r.chunks;
+	const u32 max = std::min<u32>(r.conn->info().peer.max_segments,
+				      RPCRDMA_MAX_SEGMENTS) -
+			c.n_call - c.n_reads - c.n_write_segs;
+	const u32 end = static_cast<u32>(octets.size());
+	Regions mrs;
+	u32 at = 0;
+	u32 n = 0;
+
+	for (u32 i = 0; i <= n_removed; i++) {
+		const u32 to = i < n_removed ? removed[i].offset : end;
+
+		if (to > at) {
+			const int added =
+				r.conn->map(mrs, octets.data(), at, to - at,
+					    write, &r, segs + n, max - n);
+			if (added < 0) {
+				r.conn->put_regions(mrs);
+				return added;
+			}
+			n += static_cast<u32>(added);
+		}
+		if (i < n_removed)
+			at = to + removed[i].length;
+	}
+	r.mrs.insert(r.mrs.end(), mrs.begin(), mrs.end());
+	return static_cast<int>(n);
+}
+
+/* As rpcrdma_req_prepare(), for any number of items and results. */
+bool Requester::prepare(Rpc &r)
+{
+	const Shape &s = r.shape;
+	rpcrdma_call_plan &plan = r.plan;
+	rpcrdma_chunks &c = r.chunks;
+	rpcrdma_call_shape shape = {};
+	const u32 max = std::min<u32>(r.conn->info().peer.max_segments,
+				      RPCRDMA_MAX_SEGMENTS);
+
+	shape.length = s.call_length;
+	if (s.n_items)
+		shape.item = s.items[0];
+	shape.avoid = r.avoid;
+	shape.reducible = s.reducible;
+	shape.reply_expected = s.reply_expected;
+	if (s.reply_expected) {
+		shape.reply_max = s.reply_max;
+		shape.result_max = s.offered ? s.result_max[0] : 0;
+	}
+	rpcrdma_plan_call(&r.conn->session, &shape, &plan);
+
+	c.n_call = c.n_reads = c.n_writes = c.n_write_segs = 0;
+	c.has_reply = false;
+	r.n_removed = 0;
+	r.msg.inv_handle = 0;
+
+	for (u32 i = 0; plan.read_chunk && i < s.n_items; i++) {
+		rpcrdma_segment segs[RPCRDMA_MAX_SEGMENTS];
+		const int n = r.conn->map(r.mrs, r.call.data(),
+					  s.items[i].offset, s.items[i].length,
+					  false, &r, segs, max - c.n_reads);
+
+		if (n < 0)
+			break;
+		for (int k = 0; k < n; k++)
+			c.reads[c.n_reads++] = { s.items[i].offset, segs[k] };
+		r.removed[r.n_removed++] = { s.items[i].offset,
+					     padded(s.items[i]) };
+	}
+	plan.read_chunk = r.n_removed;
+	plan.stream_length = s.call_length;
+	for (u32 i = 0; i < r.n_removed; i++)
+		plan.stream_length -= r.removed[i].length;
+
+	for (u32 i = 0; plan.write_chunk && i < s.offered; i++) {
+		const int n = r.conn->map(r.mrs, r.results[i].data(), 0,
+					  s.result_max[i], true, &r,
+					  c.write_segs + c.n_write_segs,
+					  max - c.n_reads - c.n_write_segs);
+
+		if (n < 0)
+			break;
+		c.writes[c.n_writes++] = { static_cast<u32>(n),
+					   c.n_write_segs };
+		c.n_write_segs += static_cast<u32>(n);
+	}
+	plan.write_chunk = c.n_writes;
+
+	if (plan.call_chunk) {
+		const int n =
+			body(r, r.call, r.removed, r.n_removed, false, c.call);
+
+		plan.call_chunk = n >= 0;
+		c.n_call = n >= 0 ? static_cast<u32>(n) : 0;
+	}
+	if (plan.reply_chunk) {
+		const int n = body(r, r.stream, nullptr, 0, true,
+				   c.write_segs + c.n_write_segs);
+
+		plan.reply_chunk = n >= 0;
+		if (n >= 0) {
+			c.reply = { static_cast<u32>(n), c.n_write_segs };
+			c.has_reply = true;
+			c.n_write_segs += static_cast<u32>(n);
+		}
+	}
+	if (c.n_reads)
+		r.msg.inv_handle = c.reads[0].target.handle;
+	else if (c.n_write_segs)
+		r.msg.inv_handle = c.write_segs[0].handle;
+	else if (c.n_call)
+		r.msg.inv_handle = c.call[0].handle;
+	return world.allocates();
+}
+
+/* As rpcrdma_send_request(). */
+void Requester::send(Rpc &r)
+{
+	r.conn = conn;
+	r.state = Rpc::State::Waiting;
+	r.refused = 0;
+	r.external = false;
+	r.status = 0;
+	if (!prepare(r)) {
+		/* -ENOBUFS: sunrpc tries again. */
+		r.conn->put_regions(r.mrs);
+		r.state = Rpc::State::Queued;
+		queued_.push(&r);
+		return;
+	}
+	r.octets = r.call.data();
+	r.chain_cost = static_cast<u32>(r.mrs.size());
+	r.msg.xid = r.xid;
+	r.msg.dir = RPCRDMA_CALL;
+	r.msg.length = r.plan.stream_length;
+	r.msg.external = r.plan.call_chunk;
+	r.msg.chunks = &r.chunks;
+	r.msg.call_only = !r.shape.reply_expected;
+	r.msg.probe = r.shape.probe;
+	r.msg.sent = 0;
+	r.excused |= conn->link.tainted;
+	world.trace("%s calls %u xid %08x: %u octets%s%s%s%s",
+		    conn->link.name(side_), r.shape.number, r.xid,
+		    r.shape.call_length, r.plan.read_chunk ? " Read" : "",
+		    r.plan.write_chunk ? " Write" : "",
+		    r.plan.call_chunk ? " Call" : "",
+		    r.plan.reply_chunk ? " Reply" : "");
+	world.tally.reads += r.plan.read_chunk;
+	world.tally.writes += r.plan.write_chunk;
+	world.tally.call_chunks += r.plan.call_chunk;
+	world.tally.reply_chunks += r.plan.reply_chunk;
+	world.tally.retries += r.avoid != 0;
+	const Error error = conn->send(r);
+
+	if (error == Error::None)
+		return;
+	conn->put_regions(r.mrs);
+	if (error == Error::NotConnected) {
+		r.conn = nullptr;
+		r.state = Rpc::State::Queued;
+		queued_.push(&r);
+		return;
+	}
+	over(r, Rpc::End::Failed);
+}
+
+/* The RPC with this XID, if @c carries it and it is not over. */
+Rpc *Requester::find(const Conn &c, u32 xid)
+{
+	for (Rpc *r : active_)
+		if (r->xid == xid && r->conn == &c &&
+		    r->state == Rpc::State::Waiting)
+			return r;
+	return nullptr;
+}
+
+/* As rpcrdma_req_sent(). */
+void Requester::sent(Rpc &r, Error error)
+{
+	if (r.state != Rpc::State::Waiting || error == Error::NotConnected)
+		return;
+	if (error != Error::None)
+		return fail_rpc(r, -5);
+	if (r.refused)
+		return fail_rpc(r, r.refused);
+	if (!r.shape.reply_expected)
+		finish(r, 0);
+}
+
+/* A part of a Reply, as rpcrdma_reply_take(). */
+bool Requester::take(Rpc &r, const rpcrdma_rx &rx, const u8 *buffer)
+{
+	const rpcrdma_chunks &c = r.chunks;
+	u32 replied = 0;
+
+	for (u32 i = 0; rx.last && i < c.n_writes; i++) {
+		r.written[i] = 0;
+		if (rx.chunks.n_writes &&
+		    !rpcrdma_written(&c, &rx.chunks, i, &r.written[i]))
+			return false;
+	}
+	if (rx.external && !rpcrdma_replied(&c, &rx.chunks, &replied))
+		return false;
+	r.external = rx.external;
+	r.length = rx.external ? replied : rx.stream_length;
+	if (rx.external || rx.stream_offset >= r.stream.size())
+		return true;
+	const u32 room = static_cast<u32>(r.stream.size()) - rx.stream_offset;
+	std::memcpy(&r.stream[rx.stream_offset], buffer + rx.payload.offset,
+		    std::min(room, rx.payload.length));
+	return true;
+}
+
+/* As rpcrdma_client_payload(). */
+void Requester::payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
+			u32 invalidated)
+{
+	Rpc *r = find(c, rx.xid);
+
+	if (!r)
+		return;
+	if (c.pending(*r)) {
+		if (!c.link.tainted)
+			fail("answers", "Reply to %u, which is not sent",
+			     r->shape.number);
+		return c.lost("Reply to a Call not sent");
+	}
+	const bool ok = take(*r, rx, buffer);
+
+	if (invalidated)
+		c.remote_invalidated(r->mrs, invalidated);
+	if (!ok || rx.last)
+		finish(*r, ok ? 0 : -5);
+	if (rx.last && world.options.mutant == Mutant::AnswerTwice &&
+	    r->state == Rpc::State::Over)
+		over(*r, Rpc::End::Answered);
+}
+
+/* As rpcrdma_client_failed(). */
+void Requester::failed(Conn &c, const rpcrdma_rx &rx)
+{
+	Rpc *r = find(c, rx.xid);
+
+	if (!r)
+		return;
+	s32 error = rpcrdma_plan_retry(&r->plan, &rx, &r->avoid);
+
+	if (!error)
+		error = kAgain;
+	world.trace("%s: %u has failed: %d", c.link.name(side_),
+		    r->shape.number, error);
+	fail_rpc(*r, error);
+}
+
+void Requester::fail_rpc(Rpc &r, s32 error)
+{
+	if (r.conn->pending(r))
+		r.refused = error;
+	else
+		finish(r, error);
+}
+
+/* As rpcrdma_reply_finish(). */
+void Requester::finish(Rpc &r, s32 status)
+{
+	r.status = status;
+	r.state = Rpc::State::Ending;
+	/* The peer may go on as if nothing were wrong. */
+	if (status < 0 && (r.excused || twin_excused(r.xid)))
+		for (const MemoryRegion *mr : r.mrs)
+			r.conn->link.excuse(mr->key);
+	const bool early =
+		world.options.mutant == Mutant::AnswerBeforeInvalidation;
+	if (!r.conn->invalidate(r.mrs, r) || early)
+		unreachable(r);
+}
+
+/* As rpcrdma_reply_complete() and rpcrdma_req_woken(). */
+void Requester::unreachable(Rpc &r)
+{
+	r.conn->put_regions(r.mrs);
+	r.mrs.clear();
+	r.conn->end_call(r);
+	if (r.cancelled)
+		return over(r, Rpc::End::Cancelled);
+	if (r.status == kAgain) {
+		check::unreachable(r);
+		r.conn = nullptr;
+		r.state = Rpc::State::Queued;
+		queued_.push(&r);
+		return;
+	}
+	if (r.status < 0)
+		return over(r, Rpc::End::Failed);
+	over(r, right(r) ? Rpc::End::Answered : Rpc::End::Failed);
+}
+
+/* Compare what came with what the other side has sent. */
+bool Requester::right(Rpc &r)
+{
+	const Shape &s = r.shape;
+	Octets whole;
+	u32 from = 0;
+	u32 at = 0;
+
+	if (!s.reply_expected)
+		return true;
+	if (r.external && !rpcrdma_first_words(r.stream.data(), r.length, r.xid,
+					       RPCRDMA_REPLY))
+		return false;
+	build(s, r.xid, RPCRDMA_REPLY, whole);
+	const auto same = [&](u32 to) {
+		const u32 n = to - from;
+
+		if (at + n > r.length || r.length > r.stream.size() ||
+		    std::memcmp(&r.stream[at], &whole[from], n))
+			return false;
+		at += n;
+		return true;
+	};
+	for (u32 i = 0; i < r.chunks.n_writes; i++) {
+		if (!r.written[i])
+			continue;
+		if (i >= s.n_results || r.written[i] != s.results[i].length ||
+		    std::memcmp(r.results[i].data(),
+				&whole[s.results[i].offset], r.written[i]) ||
+		    !same(s.results[i].offset))
+			return false;
+		from = s.results[i].offset + padded(s.results[i]);
+	}
+	return same(static_cast<u32>(whole.size())) && at == r.length;
+}
+
+void Requester::over(Rpc &r, Rpc::End end)
+{
+	world.trace("%u is over: %d", r.shape.number, static_cast<int>(end));
+	r.ends++;
+	r.end = end;
+	world.tally.ends[static_cast<u32>(end)]++;
+	check::ended(r);
+	check::unreachable(r);
+	r.state = Rpc::State::Over;
+	r.conn = nullptr;
+	r.call = {};
+	r.stream = {};
+	for (Octets &o : r.results)
+		o = {};
+	active_.erase(std::remove(active_.begin(), active_.end(), &r),
+		      active_.end());
+	world.progress();
+}
+
+void Requester::cancel_one()
+{
+	if (active_.empty())
+		return;
+	Rpc &r = *active_[world.chaos.below(active())];
+
+	cancelled_ = true;
+	switch (r.state) {
+	case Rpc::State::Queued:
+		for (u32 i = 0; i < queued_.size(); i++)
+			if (queued_[i] == &r) {
+				queued_.erase(i);
+				break;
+			}
+		return over(r, Rpc::End::Cancelled);
+	case Rpc::State::Waiting:
+		world.trace("%u is given up", r.shape.number);
+		r.cancelled = true;
+		for (const MemoryRegion *mr : r.mrs)
+			r.conn->link.excuse(mr->key);
+		r.conn->cancel(r);
+		r.conn->end_call(r);
+		return finish(r, 0);
+	default:
+		return;
+	}
+}
+
+void Requester::excuse(const Conn &c)
+{
+	for (Rpc *r : active_)
+		if (r->conn == &c)
+			r->excused = true;
+}
+
+/* Nothing can come from @c any more: send again on another one, or fail. */
+void Requester::gone(Conn &c)
+{
+	const std::vector<Rpc *> all = active_;
+
+	if (conn == &c)
+		conn = nullptr;
+	for (Rpc *r : all) {
+		if (r->conn != &c || r->state != Rpc::State::Waiting)
+			continue;
+		r->mrs.clear();
+		check::unreachable(*r);
+		c.end_call(*r);
+		r->conn = nullptr;
+		if (side_ == 1) {
+			r->excused = true;
+			over(*r, Rpc::End::Failed);
+			continue;
+		}
+		if (world.options.mutant == Mutant::ReconnectForgets)
+			continue;
+		r->state = Rpc::State::Queued;
+		queued_.push(r);
+	}
+}
+
+void Requester::crash()
+{
+	const std::vector<Rpc *> all = active_;
+
+	conn = nullptr;
+	queued_.cut(0);
+	for (Rpc *r : all) {
+		r->mrs.clear();
+		r->conn = nullptr;
+		over(*r, Rpc::End::Crashed);
+	}
+}
+
+} // namespace sim

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * RPCs that one endpoint calls: what client/request.c and client/reply.c do, and
+ * of sunrpc what sends again and gives up. The server's callbacks go the same
+ * way, but end with their connection.
+ */
+#ifndef _RPCRDMA_SIM_REQUESTER_H
+#define _RPCRDMA_SIM_REQUESTER_H
+
+#include "conn.h"
+#include "rpc.h"
+
+#include <deque>
+
+namespace sim
+{
+
+class Requester;
+
+class Rpc final : public Outgoing, public Invalidated {
+public:
+	enum class State : u8 {
+		New,
+		Queued, /* to be sent, or sent again */
+		Waiting, /* for credit, or the Reply */
+		Ending, /* for invalidation */
+		Over,
+	};
+	enum class End : u8 { Answered, Failed, Cancelled, Crashed };
+
+	Rpc(Requester &r, const Shape &s)
+		: requester(r)
+		, shape(s)
+	{
+	}
+	void chain() override;
+	void done(Error error) override;
+	void unreachable() override;
+
+	Requester &requester;
+	const Shape shape;
+	u32 xid = 0;
+	State state = State::New;
+	End end = End::Failed;
+	u32 ends = 0; /* how often it has ended: once is right */
+	Conn *conn = nullptr;
+	Regions mrs;
+	rpcrdma_chunks chunks = {};
+	rpcrdma_call_plan plan = {};
+	u32 avoid = 0;
+	s32 refused = 0; /* while it is being sent; kAgain to send again */
+	s32 status = 0;
+	bool cancelled = false;
+	bool external = false;
+	bool excused = false; /* may fail, or have other octets */
+	u32 length = 0; /* of the Reply's stream */
+	u32 written[kItems] = {};
+	Octets call;
+	Octets stream;
+	Octets results[kItems];
+};
+
+class Requester {
+public:
+	static constexpr s32 kAgain = -85; /* ERESTART */
+
+	Requester(World &w, u32 pair, u32 side)
+		: world(w)
+		, pair_(pair)
+		, side_(side)
+	{
+	}
+	void add(const Shape &s)
+	{
+		rpcs_.emplace_back(*this, s);
+	}
+	void set_slots(u32 slots, u32 first_xid)
+	{
+		slots_ = slots;
+		xid_ = first_xid;
+	}
+
+	/* What may happen next: an RPC is sent. */
+	[[nodiscard]] bool can_run() const
+	{
+		return conn && conn->usable() &&
+		       (!queued_.empty() ||
+			(begun_ < rpcs_.size() && active_.size() < slots_));
+	}
+	void run();
+	[[nodiscard]] bool over() const
+	{
+		return begun_ == rpcs_.size() && active_.empty();
+	}
+	[[nodiscard]] bool ever_tainted() const;
+	/*
+	 * An ERROR has no direction (D6): what is said about a Reply that is
+	 * too large ends an RPC of the other side that has the same XID.
+	 */
+	[[nodiscard]] bool twin_excused(u32 xid) const;
+	[[nodiscard]] u32 active() const
+	{
+		return static_cast<u32>(active_.size());
+	}
+	/* Some have been given up: the peer may still be busy with them. */
+	[[nodiscard]] bool cancelled() const
+	{
+		return cancelled_;
+	}
+	/* One that is not over, or nullptr. */
+	[[nodiscard]] const Rpc *waiting() const
+	{
+		return active_.empty() ? nullptr : active_.front();
+	}
+	/* Give up one of the RPCs that are under way, if there is any. */
+	void cancel_one();
+	/* Those of a connection that does not behave. */
+	void excuse(const Conn &c);
+
+	/* What a connection reports. */
+	void payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
+		     u32 invalidated);
+	void failed(Conn &c, const rpcrdma_rx &rx);
+	void gone(Conn &c);
+	/* The machine has stopped. */
+	void crash();
+
+	/* What an RPC reports. */
+	void sent(Rpc &r, Error error);
+	void unreachable(Rpc &r);
+
+	World &world;
+	Conn *conn = nullptr; /* where new RPCs go */
+
+private:
+	void begin(Rpc &r);
+	void send(Rpc &r);
+	[[nodiscard]] bool prepare(Rpc &r);
+	[[nodiscard]] int body(Rpc &r, Octets &octets,
+			       const rpcrdma_range *removed, u32 n_removed,
+			       bool write, rpcrdma_segment *segs);
+	[[nodiscard]] Rpc *find(const Conn &c, u32 xid);
+	[[nodiscard]] bool take(Rpc &r, const rpcrdma_rx &rx, const u8 *buffer);
+	void fail_rpc(Rpc &r, s32 error);
+	void finish(Rpc &r, s32 status);
+	void over(Rpc &r, Rpc::End end);
+	[[nodiscard]] bool right(Rpc &r);
+
+	u32 pair_;
+	u32 side_;
+	u32 slots_ = 1;
+	u32 xid_ = 0;
+	u32 begun_ = 0;
+	bool cancelled_ = false;
+	std::deque<Rpc> rpcs_;
+	std::vector<Rpc *> active_;
+	Queue<Rpc *> queued_;
+};
+
+} // namespace sim
+
+#endif /* _RPCRDMA_SIM_REQUESTER_H */

@@ -1,0 +1,645 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "responder.h"
+#include "checkers.h"
+#include "core.h"
+#include "world.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim
+{
+
+static u32 page_count(u32 octets)
+{
+	return (octets + kPage - 1) / kPage;
+}
+
+template <typename T>
+static std::unique_ptr<T> take_out(std::vector<std::unique_ptr<T>> &from, u32 i)
+{
+	std::unique_ptr<T> t = std::move(from[i]);
+
+	from.erase(from.begin() + i);
+	return t;
+}
+
+template <typename T>
+static std::unique_ptr<T> take_out(std::vector<std::unique_ptr<T>> &from,
+				   const T &which)
+{
+	for (u32 i = 0; i < from.size(); i++)
+		if (from[i].get() == &which)
+			return take_out(from, i);
+	fail("lost", "a context is not where it should be");
+}
+
+Responder::Responder(Conn &c, Service &s, const ServiceLimits &l, u64 peer)
+	: conn(c)
+	, service(s)
+	, limits(l)
+	, peer_(peer)
+{
+}
+
+Responder::~Responder()
+{
+	service.busy -= static_cast<u32>(executing_.size());
+}
+
+u32 Responder::call_bound() const
+{
+	if (!limits.holds)
+		return (limits.slots + 1) * (limits.max_call + kPage);
+	return limits.call_memory + (limits.max_call + kPage) +
+	       conn.largest_window *
+		       (conn.config.core.local.recv_size + 2 * kPage);
+}
+
+bool Responder::idle() const
+{
+	return !partial_ && ready_.empty() && waiting_.empty() &&
+	       reading_.empty() && executing_.empty() && held_.empty() &&
+	       replies_.empty();
+}
+
+/* ------------------------------------------------------------------ */
+/* recvfrom.c                                                         */
+/* ------------------------------------------------------------------ */
+
+void IncomingCall::post()
+{
+	for (u32 i = 0; i < operations.size(); i++) {
+		const Operation &o = operations[i];
+		WorkRequest wr = {};
+
+		wr.op = WorkRequest::Read;
+		wr.local = o.local;
+		wr.length = o.length;
+		wr.key = o.handle;
+		wr.address = o.address;
+		wr.signaled = i + 1 == operations.size();
+		wr.owner = wr.signaled ? static_cast<Completer *>(&last) : this;
+		responder->conn.qp().post_send(wr);
+	}
+}
+
+/* Only a failure is told: they are not signaled. */
+void IncomingCall::complete(const Completion &c)
+{
+	responder->conn.fault(c, xid);
+}
+
+/* As rpcrdma_job_done(). */
+void IncomingCall::Last::complete(const Completion &c)
+{
+	Conn &conn = call->responder->conn;
+	const bool ok = c.status == Status::Success;
+
+	if (!ok)
+		conn.fault(c, call->xid);
+	conn.give_budget(call->cost);
+	call->responder->read_done(*call, ok ? Error::None : Error::Io);
+	conn.pump();
+}
+
+void IncomingCall::done(Error error)
+{
+	responder->read_done(*this, error);
+}
+
+Responder::CallPtr Responder::new_call(const rpcrdma_rx &rx)
+{
+	if (!conn.world.allocates())
+		return nullptr;
+	auto call = std::make_unique<IncomingCall>();
+
+	call->responder = this;
+	call->last.call = call.get();
+	call->xid = rx.xid;
+	call->length = rx.stream_length;
+	return call;
+}
+
+static void complete_call(IncomingCall &call, const rpcrdma_rx &rx)
+{
+	call.unreduced = rx.unreduced_length;
+	call.inv_handle = rx.inv_handle;
+	call.external = rx.external;
+	call.chunks = rx.chunks;
+}
+
+static bool has_reads(const IncomingCall &call)
+{
+	return call.chunks.n_call || call.chunks.n_reads;
+}
+
+/* As rpcrdma_svc_failed_answer(). */
+bool Responder::answered_before(u32 xid)
+{
+	if (!rpcrdma_failed_known(&service.failed_calls, peer_, xid,
+				  conn.world.seconds()))
+		return false;
+	conn.refuse(xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+	return true;
+}
+
+void Responder::fault(u32 xid)
+{
+	rpcrdma_failed_note(&service.failed_calls, peer_, xid,
+			    conn.world.seconds());
+}
+
+/* As rpcrdma_svc_payload(). */
+bool Responder::payload(const rpcrdma_rx &rx, Receive &r)
+{
+	bool kept = false;
+	Error error;
+
+	if (conn.lost_flag)
+		return false;
+	if (rx.last && !rx.stream_offset)
+		error = single(rx, r, kept);
+	else
+		error = fragment(rx, r, kept);
+	if (error == Error::NoMemory) {
+		conn.lost("no memory for a Call");
+	} else if (error != Error::None) {
+		conn.refuse(rx.xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+		abandon();
+	}
+	check::memory(*this);
+	return kept;
+}
+
+/* As rpcrdma_bc_call_get(). */
+bool Responder::too_many(u32 xid)
+{
+	if (limits.holds || ready_.size() + waiting_.size() + reading_.size() +
+					    executing_.size() +
+					    replies_.size() <
+				    limits.slots)
+		return false;
+	conn.refuse(xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+	return true;
+}
+
+Error Responder::single(const rpcrdma_rx &rx, Receive &r, bool &kept)
+{
+	if (answered_before(rx.xid) || too_many(rx.xid))
+		return Error::None;
+	if (rx.payload.length > limits.max_call)
+		return Error::Io;
+	CallPtr call = new_call(rx);
+
+	if (!call)
+		return Error::NoMemory;
+	complete_call(*call, rx);
+	if (has_reads(*call) &&
+	    (call->unreduced > limits.max_call || !call->unreduced))
+		return Error::Io;
+	if (limits.holds) {
+		call->receive = &r;
+		call->payload = rx.payload;
+		conn.keep(r);
+		kept = true;
+	} else {
+		const u8 *from = &r.buffer[rx.payload.offset];
+
+		call->octets.assign(from, from + rx.payload.length);
+		call->pages = page_count(rx.payload.length);
+		call_memory_ += call->pages * kPage;
+	}
+	if (has_reads(*call))
+		return wait(std::move(call));
+	call->length = rx.payload.length;
+	ready_.push_back(std::move(call));
+	return Error::None;
+}
+
+Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
+{
+	if (!rx.stream_offset && !partial_ && !answered_before(rx.xid) &&
+	    !too_many(rx.xid)) {
+		if (rx.stream_length > limits.max_call)
+			return Error::Io;
+		partial_ = new_call(rx);
+		if (!partial_)
+			return Error::NoMemory;
+	}
+	if (!partial_)
+		return Error::None;
+	IncomingCall &call = *partial_;
+	const u32 end = rx.stream_offset + rx.payload.length;
+
+	if (rx.stream_offset > call.length || end > call.length)
+		return Error::Io;
+	if (page_count(end) > call.pages) {
+		if (!conn.world.allocates())
+			return Error::NoMemory;
+		call_memory_ += (page_count(end) - call.pages) * kPage;
+		call.pages = page_count(end);
+	}
+	if (call.octets.size() < end)
+		call.octets.resize(end);
+	std::memcpy(&call.octets[rx.stream_offset],
+		    &r.buffer[rx.payload.offset], rx.payload.length);
+	if (limits.holds && call_memory_ >= limits.call_memory) {
+		conn.world.tally.held++;
+		held_.push_back(&r);
+		conn.keep(r);
+		kept = true;
+	}
+	if (!rx.last)
+		return Error::None;
+
+	complete_call(call, rx);
+	if (!has_reads(call)) {
+		ready_.push_back(std::move(partial_));
+		return Error::None;
+	}
+	if (call.unreduced > limits.max_call || !call.unreduced)
+		return Error::Io;
+	return wait(std::move(partial_));
+}
+
+void Responder::abandon()
+{
+	if (!partial_)
+		return;
+	call_memory_ -= partial_->pages * kPage;
+	partial_.reset();
+	relax();
+}
+
+Error Responder::wait(CallPtr call)
+{
+	waiting_.push_back(std::move(call));
+	relax();
+	return Error::None;
+}
+
+/* As rpcrdma_svc_relax(). */
+void Responder::relax()
+{
+	const Mutant mutant = conn.world.options.mutant;
+
+	while (mutant != Mutant::HeldForEver &&
+	       call_memory_ < limits.call_memory && !held_.empty()) {
+		Receive *r = held_.front();
+
+		held_.erase(held_.begin());
+		conn.put_receive(*r);
+	}
+	while (!conn.lost_flag) {
+		bool alone = false;
+		CallPtr call = next_to_read(alone);
+
+		if (!call)
+			return;
+		const Error error = start_reads(call);
+		if (error != Error::None &&
+		    !reads_failed(std::move(call), alone, error))
+			return;
+	}
+}
+
+Responder::CallPtr Responder::next_to_read(bool &alone)
+{
+	if (waiting_.empty())
+		return nullptr;
+	const u32 need = page_count(waiting_[0]->unreduced) * kPage;
+
+	if (limits.holds && call_memory_ + need > limits.call_memory &&
+	    (n_reading_ || !ready_.empty()) &&
+	    conn.world.options.mutant != Mutant::ReadsWithoutBound)
+		return nullptr;
+	call_memory_ += need;
+	alone = !n_reading_++;
+	return take_out(waiting_, 0);
+}
+
+/* As rpcrdma_svc_layout(). */
+Error Responder::lay_out(IncomingCall &call)
+{
+	rpcrdma_piece pieces[RPCRDMA_MAX_PIECES];
+	const u32 n = rpcrdma_layout_call(&call.chunks, call.length, pieces);
+	u8 *to = call.laid_out.data();
+	u32 end = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		rpcrdma_piece p = pieces[i];
+
+		if (p.target.offset < end || p.target.offset > call.unreduced ||
+		    p.target.length > call.unreduced - p.target.offset)
+			return Error::Io;
+		end = p.target.offset + p.target.length;
+		if (p.segment >= 0) {
+			const rpcrdma_segment &s =
+				call.chunks.reads[p.segment].target;
+
+			call.operations.push_back({ to + p.target.offset,
+						    p.target.length, s.handle,
+						    s.offset + p.source });
+			continue;
+		}
+		if (!call.external) {
+			const u8 *from =
+				call.receive ?
+					&call.receive
+						 ->buffer[call.payload.offset] :
+					call.octets.data();
+			const u32 size = call.receive ? call.payload.length :
+							u32(call.octets.size());
+
+			if (p.source > size ||
+			    p.target.length > size - p.source)
+				return Error::Io;
+			std::memcpy(to + p.target.offset, from + p.source,
+				    p.target.length);
+			continue;
+		}
+		for (u32 k = 0; k < call.chunks.n_call && p.target.length;
+		     k++) {
+			const rpcrdma_segment &s = call.chunks.call[k];
+
+			if (p.source >= s.length) {
+				p.source -= s.length;
+				continue;
+			}
+			const u32 run =
+				std::min(p.target.length, s.length - p.source);
+			call.operations.push_back({ to + p.target.offset, run,
+						    s.handle,
+						    s.offset + p.source });
+			p.target.offset += run;
+			p.target.length -= run;
+			p.source = 0;
+		}
+		if (p.target.length)
+			return Error::Io;
+	}
+	return Error::None;
+}
+
+/* As rpcrdma_svc_read_start(). Unless it fails, @call is not the caller's. */
+Error Responder::start_reads(CallPtr &call)
+{
+	World &w = conn.world;
+
+	if (!w.allocates())
+		return w.chaos.once_in(2) ? Error::NoMemory : Error::Again;
+	call->operations.clear();
+	call->laid_out.assign(call->unreduced,
+			      w.options.mutant == Mutant::RoundupNotZero);
+	const Error error = lay_out(*call);
+	if (error != Error::None)
+		return error;
+	if (!conn.fits(static_cast<u32>(call->operations.size())))
+		return Error::NoSpace;
+
+	call_memory_ -= call->pages * kPage;
+	call->pages = page_count(call->unreduced);
+	call->octets.swap(call->laid_out);
+	call->length = call->unreduced;
+	Receive *r = call->receive;
+	call->receive = nullptr;
+	call->cost = static_cast<u32>(call->operations.size());
+	check::memory(*this);
+	if (!call->cost) {
+		ready_.push_back(std::move(call));
+		n_reading_--;
+		if (r)
+			conn.put_receive(*r);
+		return Error::None;
+	}
+	IncomingCall &job = *call;
+	job.reading = true;
+	reading_.push_back(std::move(call));
+	if (r)
+		conn.put_receive(*r);
+	if (conn.start(job) != Error::None) {
+		call_memory_ -= job.pages * kPage;
+		n_reading_--;
+		(void)take_out(reading_, job);
+	}
+	return Error::None;
+}
+
+/* As rpcrdma_svc_read_failed(). */
+bool Responder::reads_failed(CallPtr call, bool alone, Error error)
+{
+	const u32 need = page_count(call->unreduced) * kPage;
+	Receive *r = call->receive;
+
+	if (error == Error::NoMemory || (error == Error::Again && !alone)) {
+		if (error == Error::NoMemory)
+			conn.lost("no memory for a Call");
+		call_memory_ -= need;
+		waiting_.insert(waiting_.begin(), std::move(call));
+		return !--n_reading_ && error != Error::NoMemory;
+	}
+	conn.refuse(call->xid,
+		    error == Error::Again || error == Error::NoSpace ?
+			    RPCRDMA2_ERR_READ_CHUNKS :
+			    RPCRDMA2_ERR_SYSTEM,
+		    0, 0);
+	call_memory_ -= call->pages * kPage;
+	call.reset();
+	if (r)
+		conn.put_receive(*r);
+	call_memory_ -= need;
+	n_reading_--;
+	return true;
+}
+
+bool Responder::sound(const IncomingCall &call) const
+{
+	return !call.external ||
+	       rpcrdma_first_words(call.octets.data(), call.length, call.xid,
+				   RPCRDMA_CALL);
+}
+
+/* As rpcrdma_svc_read_done(). */
+void Responder::read_done(IncomingCall &job, Error error)
+{
+	CallPtr call = take_out(reading_, job);
+
+	if (error == Error::None && sound(job)) {
+		ready_.push_back(std::move(call));
+	} else {
+		if (error == Error::None)
+			conn.refuse(job.xid, RPCRDMA2_ERR_BAD_XDR, 0, 0);
+		call_memory_ -= job.pages * kPage;
+		call.reset();
+	}
+	n_reading_--;
+	relax();
+}
+
+/* As rpcrdma_svc_recvfrom(). */
+void Responder::pick()
+{
+	CallPtr call = take_out(ready_, 0);
+
+	call_memory_ -= call->pages * kPage;
+	if (call->receive) {
+		const u8 *from = &call->receive->buffer[call->payload.offset];
+
+		call->octets.assign(from, from + call->length);
+		conn.put_receive(*call->receive);
+		call->receive = nullptr;
+	}
+	relax();
+	check::memory(*this);
+	call->shape = conn.world.arrived(conn, call->octets, call->xid);
+	service.busy++;
+	executing_.push_back(std::move(call));
+}
+
+/* ------------------------------------------------------------------ */
+/* sendto.c                                                           */
+/* ------------------------------------------------------------------ */
+
+bool Responder::replies_full() const
+{
+	return limits.holds &&
+	       conn.world.options.mutant != Mutant::RepliesWithoutBound &&
+	       (replies_.size() >= limits.replies ||
+		reply_memory_ >= limits.reply_memory);
+}
+
+void OutgoingReply::chain()
+{
+	for (u32 i = 0; i < plan.n_jobs; i++) {
+		const rpcrdma_write_job &job = plan.jobs[i];
+		WorkRequest wr = {};
+
+		wr.op = WorkRequest::Write;
+		wr.local = &message[job.source.offset];
+		wr.length = job.target.length;
+		wr.key = job.target.handle;
+		wr.address = job.target.offset;
+		wr.owner = this;
+		responder->conn.qp().post_send(wr);
+	}
+}
+
+/* Only a failure is told: they are not signaled. */
+void OutgoingReply::complete(const Completion &c)
+{
+	responder->conn.fault(c, msg.xid);
+}
+
+void OutgoingReply::done(Error error)
+{
+	responder->reply_done(*this, error);
+}
+
+Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
+{
+	World &w = conn.world;
+
+	if (reply.plan.n_jobs) {
+		if (!w.allocates())
+			return w.chaos.once_in(2) ? Error::NoMemory :
+						    Error::Again;
+		reply.chain_cost = reply.plan.n_jobs;
+		reply.hold = true;
+	}
+	reply.msg.xid = call.xid;
+	reply.msg.dir = RPCRDMA_REPLY;
+	reply.msg.length = reply.plan.stream_length;
+	reply.msg.external = reply.plan.external;
+	if (reply.plan.chunks.n_writes || reply.plan.chunks.has_reply)
+		reply.msg.chunks = &reply.plan.chunks;
+	reply.octets = reply.message.data();
+	std::copy_n(reply.plan.removed, reply.plan.n_removed, reply.removed);
+	reply.n_removed = reply.plan.n_removed;
+	if (w.sends_invalidate(conn))
+		reply.invalidate = call.inv_handle;
+	return conn.send(reply);
+}
+
+/* As rpcrdma_svc_sendto(). */
+void Responder::reply()
+{
+	World &w = conn.world;
+	CallPtr call =
+		take_out(executing_, w.schedule.below(u32(executing_.size())));
+	const Shape &s = call->shape;
+
+	service.busy--;
+	if (!s.reply_expected || gone_ || conn.lost_flag)
+		return;
+	if (!w.allocates())
+		return conn.lost("no memory for a Reply");
+	replies_.push_back(std::make_unique<OutgoingReply>());
+	OutgoingReply &reply = *replies_.back();
+	reply.responder = this;
+	build(s, call->xid, RPCRDMA_REPLY, reply.message);
+	reply.memory = page_count(s.reply_length) * kPage;
+	reply_memory_ += reply.memory;
+	check::memory(*this);
+
+	core::plan_reply(conn, call->chunks, s.reply_length, s.results,
+			 s.reducible ? s.n_results : 0, reply.plan);
+	if (reply.plan.errcode) {
+		conn.refuse(call->xid, reply.plan.errcode, reply.plan.index,
+			    reply.plan.needed);
+		return remove(reply);
+	}
+	const Error error = send(reply, *call);
+
+	switch (error) {
+	case Error::None:
+		return;
+	case Error::NoMemory:
+	case Error::Again:
+	case Error::NotConnected:
+		conn.lost("no way for a Reply");
+		break;
+	default:
+		conn.refuse(call->xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+	}
+	remove(reply);
+}
+
+void Responder::remove(OutgoingReply &reply)
+{
+	reply_memory_ -= reply.memory;
+	(void)take_out(replies_, reply);
+}
+
+void Responder::reply_done(OutgoingReply &reply, Error error)
+{
+	if (error == Error::MessageSize && !conn.lost_flag)
+		conn.refuse(reply.msg.xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+	else if (error != Error::None)
+		conn.lost("Reply not sent");
+	remove(reply);
+}
+
+/* The connection is destroyed, and all Receives with it. */
+void Responder::gone()
+{
+	gone_ = true;
+	partial_.reset();
+	ready_.clear();
+	waiting_.clear();
+	held_.clear();
+	call_memory_ = 0;
+	check::responder_gone(*this);
+}
+
+void Responder::crash()
+{
+	reading_.clear();
+	replies_.clear();
+	n_reading_ = 0;
+	gone();
+	service.busy -= static_cast<u32>(executing_.size());
+	executing_.clear();
+}
+
+} // namespace sim

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * RPCs that one endpoint serves on one connection: what server/recvfrom.c,
+ * server/sendto.c and server/rdma_rw.c do, and of nfsd the threads. The same code
+ * serves callbacks on the client.
+ *
+ * Bounds, in octets, as server/recvfrom.c and server/sendto.c have them:
+ *
+ *   Calls     C + M + W * (I + 2 * kPage)
+ *   Replies   R + one of each thread
+ *
+ * A client holds nothing back and refuses what is too many
+ * (client/backchannel.c). If both sides held Receives back, each could wait for
+ * the other's credit with a message half sent.
+ */
+#ifndef _RPCRDMA_SIM_RESPONDER_H
+#define _RPCRDMA_SIM_RESPONDER_H
+
+#include "conn.h"
+#include "rpc.h"
+
+namespace sim
+{
+
+class Responder;
+
+/* Threads and memory of the machine that serves, for all its connections. */
+struct Service {
+	u32 threads = 1;
+	u32 busy = 0;
+	rpcrdma_failed_calls failed_calls = {};
+};
+
+struct ServiceLimits {
+	u32 call_memory; /* C */
+	u32 replies;
+	u32 reply_memory;
+	u32 max_call; /* M */
+	bool holds; /* Receives, until there is a thread or memory */
+	u32 slots; /* else: Calls that are served at a time */
+};
+
+/* Octets that RDMA Read or Write moves. */
+struct Operation {
+	u8 *local;
+	u32 length;
+	u32 handle;
+	u64 address;
+};
+
+/* A Call, and the Reads that it waits for: rpcrdma_svc_call and _read. */
+struct IncomingCall final : public Job, public Completer {
+	/* The last of its Reads. */
+	struct Last final : Completer {
+		IncomingCall *call = nullptr;
+
+		void complete(const Completion &c) override;
+	};
+
+	Responder *responder = nullptr;
+	Last last;
+	Receive *receive = nullptr;
+	rpcrdma_range payload = {};
+	Octets octets; /* if they are not in @receive */
+	Octets laid_out; /* where Reads go */
+	u32 pages = 0;
+	u32 length = 0;
+	u32 unreduced = 0;
+	u32 inv_handle = 0;
+	bool external = false;
+	bool reading = false;
+	rpcrdma_chunks chunks = {};
+	std::vector<Operation> operations;
+	Shape shape = {}; /* once a thread has it */
+
+	void post() override;
+	void done(Error error) override;
+	void complete(const Completion &c) override;
+};
+
+struct OutgoingReply final : public Outgoing, public Completer {
+	Responder *responder = nullptr;
+	Octets message;
+	rpcrdma_reply_plan plan = {};
+	u32 memory = 0;
+
+	void chain() override;
+	void done(Error error) override;
+	void complete(const Completion &c) override;
+};
+
+class Responder {
+public:
+	Responder(Conn &c, Service &service, const ServiceLimits &limits,
+		  u64 peer);
+	~Responder();
+
+	/* What the connection reports. */
+	[[nodiscard]] bool payload(const rpcrdma_rx &rx, Receive &r);
+	void abandon();
+	void fault(u32 xid);
+	void gone();
+	/* The machine has stopped. */
+	void crash();
+
+	/* What may happen next: a thread picks up a Call, or has its Reply. */
+	[[nodiscard]] bool can_pick() const
+	{
+		return !ready_.empty() && service.busy < service.threads &&
+		       !replies_full();
+	}
+	void pick();
+	[[nodiscard]] bool can_reply() const
+	{
+		return !executing_.empty();
+	}
+	void reply();
+
+	/* What Calls and Replies report. */
+	void read_done(IncomingCall &call, Error error);
+	void reply_done(OutgoingReply &reply, Error error);
+	void remove(OutgoingReply &reply);
+
+	[[nodiscard]] u32 call_memory() const
+	{
+		return call_memory_;
+	}
+	[[nodiscard]] u32 call_bound() const;
+	[[nodiscard]] u32 replies() const
+	{
+		return static_cast<u32>(replies_.size());
+	}
+	/* Calls whose Reads are under way. */
+	[[nodiscard]] u32 reading() const
+	{
+		return static_cast<u32>(reading_.size());
+	}
+	[[nodiscard]] bool idle() const;
+	[[nodiscard]] bool threads_left() const
+	{
+		return !executing_.empty();
+	}
+
+	Conn &conn;
+	Service &service;
+	const ServiceLimits limits;
+
+private:
+	using CallPtr = std::unique_ptr<IncomingCall>;
+
+	[[nodiscard]] bool replies_full() const;
+	[[nodiscard]] Error single(const rpcrdma_rx &rx, Receive &r,
+				   bool &kept);
+	[[nodiscard]] Error fragment(const rpcrdma_rx &rx, Receive &r,
+				     bool &kept);
+	[[nodiscard]] Error wait(CallPtr call);
+	[[nodiscard]] CallPtr new_call(const rpcrdma_rx &rx);
+	[[nodiscard]] bool too_many(u32 xid);
+	[[nodiscard]] bool answered_before(u32 xid);
+	void relax();
+	[[nodiscard]] CallPtr next_to_read(bool &alone);
+	[[nodiscard]] Error start_reads(CallPtr &call);
+	[[nodiscard]] Error lay_out(IncomingCall &call);
+	[[nodiscard]] bool reads_failed(CallPtr call, bool alone, Error error);
+	[[nodiscard]] bool sound(const IncomingCall &call) const;
+	[[nodiscard]] Error send(OutgoingReply &reply,
+				 const IncomingCall &call);
+
+	const u64 peer_;
+	CallPtr partial_;
+	std::vector<CallPtr> ready_; /* in order of arrival */
+	std::vector<CallPtr> waiting_;
+	std::vector<CallPtr> reading_;
+	std::vector<CallPtr> executing_;
+	std::vector<Receive *> held_;
+	std::vector<std::unique_ptr<OutgoingReply>> replies_;
+	u32 n_reading_ = 0; /* being started, or under way */
+	u32 call_memory_ = 0;
+	u32 reply_memory_ = 0;
+	bool gone_ = false;
+};
+
+} // namespace sim
+
+#endif /* _RPCRDMA_SIM_RESPONDER_H */

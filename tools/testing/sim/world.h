@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * One run: machines, their connections, and who does what next.
+ *
+ * A server and one to three clients. Everything that may happen next is a source;
+ * in each step chance picks one. There is no time, but what is slow is picked
+ * seldom. When nothing can happen any more every RPC must be over: on a
+ * connection that has behaved nothing may wait for a time-out.
+ */
+#ifndef _RPCRDMA_SIM_WORLD_H
+#define _RPCRDMA_SIM_WORLD_H
+
+#include "options.h"
+#include "requester.h"
+#include "responder.h"
+
+#include <optional>
+
+namespace sim
+{
+
+/* Octets of a page; all sizes here are smaller than life. */
+inline constexpr u32 kPage = 256;
+
+struct Pair;
+
+/* One connection, with what both ends keep for it. */
+class Link {
+public:
+	/* One end, as the owner of its Conn. */
+	class End final : public Owner {
+	public:
+		End(Link &l, u32 s);
+
+		void ready() override;
+		bool payload(const rpcrdma_rx &rx, Receive &r,
+			     u32 invalidated) override;
+		void abandon(u32 dir) override;
+		void failed(const rpcrdma_rx &rx) override;
+		void fault(u32 xid) override;
+		void gone() override;
+		void crash();
+
+		Link &link;
+		const u32 side;
+		Conn conn;
+		Responder responder;
+	};
+
+	Link(World &w, Pair &p);
+
+	[[nodiscard]] const char *name(u32 side) const;
+	/* The peer may have been told anything: only survival counts. */
+	void taint();
+	void excuse(u32 key)
+	{
+		excused_.push_back(key);
+	}
+	/* It is nobody's fault that @key admits nothing. */
+	[[nodiscard]] bool excused(u32 key) const;
+	/* A message from @side arrives. Return: its length now. */
+	[[nodiscard]] u32 mangle(u32 side, u8 *buffer, u32 length, u32 size);
+	/* Something that @side's core has not sent. */
+	void inject(u32 side);
+	[[nodiscard]] bool forgotten() const;
+
+	World &world;
+	Pair &pair;
+	QueuePair qp[2];
+	bool disconnected[2] = {};
+	bool tainted = false;
+	u32 to_mangle[2] = {}; /* messages */
+	std::optional<End> ends[2];
+
+private:
+	std::vector<u32> excused_;
+	Octets last_[2];
+};
+
+/* A client, and what the server keeps for it. */
+struct Pair {
+	Pair(World &w, u32 index);
+
+	const u32 index;
+	ConnConfig config[2] = {};
+	ServiceLimits limits[2] = {};
+	bool invalidates[2] = {};
+	Service callbacks; /* the client's threads */
+	Requester requester[2];
+	std::vector<std::unique_ptr<Link>> links; /* the last one counts */
+	bool ever_tainted = false;
+
+	[[nodiscard]] bool over() const
+	{
+		return requester[0].over() && requester[1].over();
+	}
+};
+
+/* What many runs have done, to see that they do reach things. */
+struct Tally {
+	u64 seeds = 0;
+	u64 steps = 0;
+	u64 ends[4] = {};
+	u64 links = 0;
+	u64 acts[static_cast<u32>(Fault::Count)] = {};
+	u64 reads = 0;
+	u64 writes = 0;
+	u64 call_chunks = 0;
+	u64 reply_chunks = 0;
+	u64 continued = 0;
+	u64 retries = 0;
+	u64 grants = 0;
+	u64 held = 0;
+
+	void add(const Tally &t);
+};
+
+class World {
+public:
+	explicit World(const Options &o);
+	~World();
+
+	/* Throws Failure. */
+	void run();
+
+	/* What the parts ask for. */
+	[[nodiscard]] bool allocates();
+	[[nodiscard]] bool loses_flush()
+	{
+		return losing_ && chaos.once_in(2);
+	}
+	[[nodiscard]] u32 seconds() const
+	{
+		return seconds_;
+	}
+	[[nodiscard]] bool may_fail(const Shape &s, u32 pair, u32 side) const;
+	[[nodiscard]] bool sends_invalidate(const Conn &c) const;
+	/* A Call has come whole. Return: what the Reply is to be. */
+	[[nodiscard]] Shape arrived(const Conn &c, const Octets &octets,
+				    u32 xid);
+	void progress()
+	{
+		progress_ = steps_;
+	}
+	void post_later(QueuePair &qp, const QueuePair::Posted &r);
+	[[gnu::format(printf, 2, 3)]] void trace(const char *format, ...);
+
+	const Options options;
+	Random schedule; /* who is next */
+	Random chaos; /* what faults are like */
+	Service server;
+	std::vector<std::unique_ptr<Pair>> pairs;
+	Tally tally;
+
+private:
+	/* Something that may happen next. */
+	enum Kind : u8 {
+		Issue,
+		Arrive,
+		Respond,
+		Retire,
+		CompleteSend,
+		CompleteReceive,
+		Call,
+		Pick,
+		Reply,
+		Work,
+		Disconnected,
+		Close,
+		Destroy,
+		Connect,
+		Kinds,
+	};
+	struct Source {
+		Kind kind;
+		u8 side;
+		Link *link;
+		Pair *pair;
+	};
+	struct Act {
+		u32 step;
+		Fault fault;
+	};
+
+	void configure(Random &random, Pair &p);
+	void populate(Random &random, Pair &p);
+	[[nodiscard]] Shape shape(Random &random, u32 side, bool simple);
+	void plan_faults(Random &random);
+	[[nodiscard]] bool step();
+	void collect(Pair &p);
+	void collect(Link &l, u32 side);
+	void happen(const Source &s);
+	void connect(Pair &p);
+	void act(Fault f);
+	[[nodiscard]] Link *some_link();
+	[[nodiscard]] bool time_out();
+	[[noreturn]] void stuck() const;
+	void restart_client(Pair &p);
+	void restart_server();
+	void finish();
+	void forget();
+
+	std::vector<Shape> shapes_; /* by number */
+	std::vector<Source> sources_;
+	std::vector<Act> acts_; /* by step, the next one last */
+	std::vector<std::pair<QueuePair *, QueuePair::Posted>> later_;
+	u64 slow_ = 0; /* bits of sources that are seldom picked */
+	u64 stalled_ = 0;
+	u32 stalled_until_ = 0;
+	u32 steps_ = 0;
+	u32 progress_ = 0;
+	u32 seconds_ = 1000;
+	u32 failing_ = 0; /* allocations */
+	bool heavy_ = false; /* large Calls, little memory */
+	bool losing_ = false;
+};
+
+/* What the core has complained of in this thread, or nullptr. */
+extern thread_local const char *broken;
+
+} // namespace sim
+
+#endif /* _RPCRDMA_SIM_WORLD_H */
