@@ -493,6 +493,7 @@ enum rpcrdma_avoid {
 	RPCRDMA_AVOID_CALL_CHUNK	= 1 << 2,
 	RPCRDMA_NEED_REPLY_CHUNK	= 1 << 3,
 	RPCRDMA_AVOID_REPLY_CHUNK	= 1 << 4,
+	RPCRDMA_NEED_CALL_CHUNK		= 1 << 5,
 };
 
 /**
@@ -555,6 +556,17 @@ void rpcrdma_plan_call(const struct rpcrdma_session *s,
  */
 s32 __must_check rpcrdma_plan_retry(const struct rpcrdma_call_plan *plan,
 				    const struct rpcrdma_rx *rx, u32 *avoid);
+
+/**
+ * rpcrdma_plan_overtaken - may a Call be planned again that was not begun?
+ * @plan: how it was to travel, which the session called RPCRDMA_TX_INVALID: the
+ *	peer has refused a header type meanwhile (section 7.1.3)
+ * @avoid: as for rpcrdma_plan_retry(), which this is like
+ *
+ * Return: 0 to plan and send again, or the negative errno of the RPC.
+ */
+s32 __must_check rpcrdma_plan_overtaken(const struct rpcrdma_call_plan *plan,
+					u32 *avoid);
 
 /**
  * struct rpcrdma_write_job - one RDMA Write that a Reply needs

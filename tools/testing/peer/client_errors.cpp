@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <fstream>
+#include <unistd.h>
 
 using namespace peer;
 
@@ -44,6 +46,31 @@ TEST(client_mount, reads_and_writes)
 		EXPECT_EQ(server.read(4096, length), 0) << length;
 	}
 	EXPECT_EQ(server.stat(), 0);
+	works(server);
+}
+
+/* Section 4.5.2.4 */
+TEST(client_mount, no_room_for_roundup_in_a_write_chunk)
+{
+	Nfs3 server;
+
+	server.mount();
+	for (const u32 length : { 20001u, 32770u, 65535u }) {
+		u32 room = 0, chunks = 0;
+
+		server.on(kRead3, [&](Peer &, const Rpc &call) {
+			for (const Chunk &chunk : call.writes) {
+				chunks++;
+				for (const Segment &s : chunk)
+					room += s.length;
+			}
+			return false;
+		});
+		EXPECT_EQ(server.read(4096, length), 0);
+		EXPECT_EQ(chunks, 1u);
+		EXPECT_EQ(room, length);
+	}
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
 	works(server);
 }
 
@@ -178,6 +205,92 @@ TEST(client_error, a_header_type_that_was_refused)
 	EXPECT_EQ(server.read(0, kSmall, 60), 0);
 	EXPECT_EQ(server.count(kRead3), 2u);
 	server.unmount();
+}
+
+/* While it is there, Calls of more than a Send have no chunk but a Call chunk. */
+class Thresholds {
+public:
+	explicit Thresholds(u32 special)
+	{
+		set("ddp_threshold", 1 << 20);
+		set("special_threshold", special);
+	}
+	~Thresholds()
+	{
+		set("ddp_threshold", 16384);
+		set("special_threshold", 65536);
+	}
+
+private:
+	static void set(const std::string &name, u32 value)
+	{
+		std::ofstream("/sys/module/rpcrdma/parameters/" + name)
+			<< value;
+	}
+};
+
+/* A Call that waits for credit then goes in another way, without an error. */
+TEST(client_error, a_header_type_that_was_refused_while_another_call_waits)
+{
+	const Thresholds thresholds(4096);
+	std::vector<bool> external;
+	Nfs3 server;
+
+	server.opening = [](Peer &p) {
+		p.offer(1);
+		p.take_properties(p.next());
+		p.send(unit::connprop(p.new_xid()));
+	};
+	server.mount();
+	server.forget();
+	server.on(kWrite3, [&](Peer &p, const Rpc &call) {
+		external.push_back(call.external);
+		if (external.size() > 1)
+			return false;
+		/* Until the other one is there. */
+		usleep(500000);
+		p.offer(Peer::kWindow);
+		server.error(p, call, { RPCRDMA2_ERR_INVAL_HTYPE });
+		return true;
+	});
+	/* Two Calls of wsize, one of which succeeds. */
+	EXPECT_NE(server.write(0, 2 * kLarge), 0);
+	EXPECT_EQ(external, (std::vector<bool>{ true, false }));
+	server.on(kWrite3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
+/* The first part of a long Call is refused, and all others then. */
+TEST(client_error, a_part_that_was_refused)
+{
+	const Thresholds thresholds(1 << 20);
+	Nfs3 server;
+	u32 xid = 0, parts = 0;
+
+	server.mount();
+	server.forget();
+	server.message = [&](Peer &p, const Message &m) {
+		if (m.htype() == RPCRDMA2_CALL_MIDDLE && !xid) {
+			xid = m.xid();
+			p.send(unit::prefix(xid, RPCRDMA2_ERROR) +
+			       Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+		}
+		parts += m.xid() == xid;
+		return m.xid() == xid;
+	};
+	EXPECT_TRUE(is_io_error(server.write(0, kLarge)));
+	/* What has been begun is finished. */
+	server.serve_for(500);
+	EXPECT_GT(parts, kLarge / 8192);
+	/* The next one finds another way, which is a Call chunk. */
+	bool external = false;
+	server.on(kWrite3, [&](Peer &, const Rpc &call) {
+		external = call.external;
+		return false;
+	});
+	EXPECT_EQ(server.write(0, kLarge), 0);
+	EXPECT_TRUE(external);
+	works(server);
 }
 
 /* Sections 7.1.1 and 7.1.2: there is no other version to go on with. */

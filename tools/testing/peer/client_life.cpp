@@ -298,6 +298,28 @@ TEST(client_lost, one_message_too_many)
 	server.unmount();
 }
 
+/* It does not get to serve an RPC: each attempt comes later than the last. */
+TEST(client_lost, at_once_again_and_again)
+{
+	std::vector<long> when;
+	Nfs3 server;
+
+	server.mount();
+	const auto before = server.opening;
+	server.opening = [&](Peer &p) {
+		when.push_back(now());
+		before(p);
+		if (when.size() < 4)
+			p.link().disconnect();
+	};
+	server.peer().link().disconnect();
+	EXPECT_EQ(server.read(0, kSmall, 100), 0);
+	ASSERT_EQ(when.size(), 4u);
+	EXPECT_GT(when[2] - when[1], 2000);
+	EXPECT_GT(when[3] - when[2], 3 * (when[2] - when[1]) / 2);
+	server.unmount();
+}
+
 /* ------------------------------------------------------------------ */
 /* Remote invalidation                                                */
 /* ------------------------------------------------------------------ */

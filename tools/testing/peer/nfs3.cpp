@@ -212,6 +212,8 @@ void Nfs3::take(Message m)
 			control(*peer_, m);
 		return;
 	}
+	if (message && message(*peer_, m))
+		return;
 	const Rpc call = peer_->rpc_from(std::move(m));
 	/* The procedure's number, wherever the stream is. */
 	const Octets stream = unreduced(*peer_, call);

@@ -93,6 +93,8 @@ public:
 	void on(Proc proc, std::function<bool(Peer &, const Rpc &)> answer);
 	/* Every message that is no RPC message, nor GRANT. */
 	std::function<void(Peer &, const Message &)> control;
+	/* The first message of each RPC message. True: forget it. */
+	std::function<bool(Peer &, const Message &)> message;
 	/* How the Reply to @call goes out, instead of by reply(). */
 	std::function<void(Peer &, const Rpc &call, const Octets &stream)>
 		sender;

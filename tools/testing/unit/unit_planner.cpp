@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "support.h"
+#include "linux_errno.h"
 #include "planner.h"
 #include "wire.h"
 #include "xdr.h"
@@ -397,6 +398,38 @@ TEST(planner, plan_retry__everything_else_is_permanent_D14)
 	u32 avoid = 0;
 	rx.error = 0;
 	EXPECT_LT(plan_retry(plan_with(all), rx, avoid), 0);
+}
+
+TEST(planner, plan_overtaken__another_way_D14)
+{
+	rpcrdma_call_shape shape = write_call(1 << 20);
+	PlanningRules rules = kRules;
+
+	/* EXTERNAL was refused: in parts; and if those are, in no way. */
+	shape.avoid = RPCRDMA_AVOID_READ_CHUNK;
+	ASSERT_TRUE(plan(shape).call_chunk);
+	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), 0);
+	EXPECT_EQ(shape.avoid, kAvoidRead | kAvoidCall);
+	EXPECT_FALSE(plan(shape).call_chunk);
+	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), -kEIO);
+
+	/* MIDDLE was refused: by a chunk, however short it is. */
+	shape = write_call(6000);
+	shape.reducible = false;
+	ASSERT_FALSE(plan(shape).call_chunk);
+	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), 0);
+	EXPECT_TRUE(plan(shape).call_chunk);
+	/* That is refused as well. */
+	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), 0);
+	EXPECT_FALSE(plan(shape).call_chunk);
+	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), -kEIO);
+
+	/* There can be no chunk: it is not tried for ever. */
+	shape = write_call(6000);
+	rules.special = false;
+	EXPECT_EQ(plan_overtaken(plan(shape, rules), shape.avoid), 0);
+	EXPECT_FALSE(plan(shape, rules).call_chunk);
+	EXPECT_EQ(plan_overtaken(plan(shape, rules), shape.avoid), -kEIO);
 }
 
 TEST(planner, plan_retry__ends_against_any_peer_D14)

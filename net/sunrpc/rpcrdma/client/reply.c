@@ -388,6 +388,26 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 }
 
 /**
+ * rpcrdma_client_overtaken - a Call cannot be sent as planned, and nothing was
+ * @tm: the Call
+ *
+ * Context: the pump; process context.
+ */
+void rpcrdma_client_overtaken(struct rpcrdma_txmsg *tm)
+{
+	struct rpcrdma_conn *conn = tm->conn;
+	struct rpcrdma_req *req = rpcrdma_reply_req(conn, tm->msg.xid);
+	int error;
+
+	if (!req)
+		return;
+	error = rpcrdma_plan_overtaken(&req->plan, &req->avoid);
+	trace_rpcrdma_call(conn->id, tm->msg.xid, "cannot be sent as planned",
+			   error);
+	rpcrdma_reply_fail(conn, req, error ? error : RPCRDMA_REQ_AGAIN);
+}
+
+/**
  * rpcrdma_client_end - a Call left the send queue, and will have no Reply
  * @tm: the Call
  * @error: a negative errno for its RPC, or RPCRDMA_REQ_AGAIN

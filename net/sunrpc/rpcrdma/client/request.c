@@ -37,7 +37,9 @@ static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 	 * A refusal also counts if the rest could not be sent. Else sunrpc
 	 * sends again after a lost connection.
 	 */
-	if (status && status != -ENOTCONN)
+	if (status == -EMSGSIZE && !tm->msg.sent)
+		rpcrdma_client_overtaken(tm);
+	else if (status && status != -ENOTCONN)
 		rpcrdma_client_end(tm, -EIO);
 	else if (READ_ONCE(req->refused))
 		rpcrdma_client_end(tm, req->refused);

@@ -35,6 +35,9 @@
  *   WRITE_RESOURCE	no Write chunk, if the upper layer has room for the result
  *   REPLY_RESOURCE	a Reply chunk, if the upper layer has room for the Reply
  *
+ * A Call that waits while the peer refuses its header type is planned again, too:
+ * without a Call chunk if it has one, else with one.
+ *
  * A Reply. The Requester has chosen by offering Write chunks: the nth
  * DDP-eligible result goes into the nth of them, whatever its size (6.6.3). An
  * empty chunk leaves its result in the stream. A chunk that is too short is an
@@ -87,7 +90,8 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	}
 	plan.call_chunk = chunks && rules.special &&
 			  !(avoid & RPCRDMA_AVOID_CALL_CHUNK) &&
-			  (plan.stream_length > rules.special_threshold ||
+			  (avoid & RPCRDMA_NEED_CALL_CHUNK ||
+			   plan.stream_length > rules.special_threshold ||
 			   plan.stream_length > rules.max_stream);
 	plan.write_chunk =
 		reduce && !(avoid & RPCRDMA_AVOID_WRITE_CHUNK) && large_result;
@@ -152,6 +156,18 @@ s32 plan_retry(const rpcrdma_call_plan &plan, const rpcrdma_rx &rx, u32 &avoid)
 	add &= ~avoid;
 	if (!add)
 		return rx.error < 0 ? rx.error : -kEIO;
+	avoid |= add;
+	return 0;
+}
+
+s32 plan_overtaken(const rpcrdma_call_plan &plan, u32 &avoid)
+{
+	const u32 add = plan.call_chunk ? u32{ RPCRDMA_AVOID_CALL_CHUNK } :
+					  u32{ RPCRDMA_NEED_CALL_CHUNK };
+
+	/* With neither there is no way left; twice the same is no other way. */
+	if (avoid & (add | RPCRDMA_AVOID_CALL_CHUNK))
+		return -kEIO;
 	avoid |= add;
 	return 0;
 }
