@@ -395,9 +395,10 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 		goto out_answered;
 	/*
 	 * An RC connection has no keep-alive of its own: no answer in time is
-	 * its end.
+	 * its end, unless another one has taken its place already.
 	 */
-	if (task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure))
+	if (task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
+	    rqst->rq_connect_cookie == READ_ONCE(xprt->connect_cookie))
 		xprt_force_disconnect(xprt);
 	rpcrdma_req_unpinned(req);
 	rpcrdma_req_release(req, false);
