@@ -23,6 +23,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_lost);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_pump);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_recv_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_refuse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_send);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_set_window);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_chain);

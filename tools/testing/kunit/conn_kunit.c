@@ -452,6 +452,38 @@ static void conn_reports_what_cannot_be_sent(struct kunit *test)
 	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
 }
 
+/*
+ * One that has been begun and cannot go on would be in the way of all others:
+ * its header type is refused while it waits for credit.
+ */
+static void conn_ends_with_what_cannot_go_on(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m = conn_msg(test, 5, RPCRDMA_CALL,
+				      2 * CONN_WINDOW * RPCRDMA_DEF_INLINE);
+	struct conn_msg *next = conn_msg(test, 6, RPCRDMA_CALL, 64);
+
+	f->server.hold = true;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &next->tm), 0);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_conn_refuse(f->server.conn, 5,
+						    RPCRDMA2_ERR_INVAL_HTYPE,
+						    0, 0));
+	msleep(200);
+	KUNIT_EXPECT_GT(test, m->tm.msg.sent, 0U);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+
+	/* With credit for the next part. */
+	conn_let_go(&f->server);
+	conn_wait(test, &f->client.lost);
+	conn_end(&f->client);
+	KUNIT_EXPECT_TRUE(test, completion_done(&m->done));
+	KUNIT_EXPECT_EQ(test, m->status, -ENOTCONN);
+	KUNIT_EXPECT_TRUE(test, completion_done(&next->done));
+	KUNIT_EXPECT_EQ(test, next->status, -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);
+}
+
 /* The message that is posted slowly, and what the device does really. */
 static struct conn_msg *conn_slow;
 static int (*conn_post_send)(struct ib_qp *qp, const struct ib_send_wr *wr,
@@ -954,6 +986,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
+	KUNIT_CASE(conn_ends_with_what_cannot_go_on),
 	KUNIT_CASE(conn_lets_go_of_what_is_out),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
