@@ -14,6 +14,7 @@ enum {
 	kPutrootfh = 24,
 	kRead = 25,
 	kReadlink = 27,
+	kRemove = 28,
 	kWrite = 38
 };
 
@@ -68,6 +69,13 @@ Compound &Compound::read(u64 offset, u32 count)
 Compound &Compound::readlink()
 {
 	return op({ kReadlink });
+}
+
+Compound &Compound::remove(const std::string &name)
+{
+	op({ kRemove });
+	append(octets_, opaque(Octets(name.begin(), name.end())));
+	return *this;
 }
 
 Compound &Compound::write(u64 offset, u32 length)

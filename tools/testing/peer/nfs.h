@@ -19,6 +19,7 @@ public:
 	Compound &getattr();
 	Compound &read(u64 offset, u32 count);
 	Compound &readlink();
+	Compound &remove(const std::string &name);
 	/* A WRITE up to the length of its data, which is to be added. */
 	Compound &write(u64 offset, u32 length);
 	Compound &data(const Octets &octets);

@@ -265,3 +265,25 @@ TEST(server_properties, the_smallest_receives)
 	EXPECT_TRUE(Nfs::read_result(r) == nfs.data(0, 20000));
 	p.expect_works();
 }
+
+/* Section 3.4.2 of the binding: another connection has another port. */
+TEST(server_replay, a_call_again_on_another_connection)
+{
+	const Compound c = Compound().root().remove("removed");
+	const auto call = [&](Peer &p, u32 xid) {
+		p.send(call_header(xid, {}), c.message(xid));
+		return words(p.reply(xid).stream);
+	};
+	Peer first = Peer::open();
+	const u32 xid = first.new_xid();
+
+	Nfs::create("removed");
+	const Words done = call(first, xid);
+	ASSERT_GT(done.size(), 6u);
+	EXPECT_EQ(done[6], 0u);
+	first.link().disconnect();
+	Peer second = Peer::open();
+	EXPECT_EQ(call(second, xid), done);
+	/* It has not been done once more: there is nothing to be removed. */
+	EXPECT_EQ(call(second, second.new_xid()).at(6), 2u);
+}
