@@ -385,6 +385,44 @@ static void conn_waits_for_credit(struct kunit *test)
 		conn_wait(test, &f->server.arrived);
 }
 
+/* The order in which messages went out is their status. */
+static void conn_msg_in_order(struct rpcrdma_txmsg *tm, int status)
+{
+	static atomic_t order;
+
+	conn_msg_done(tm, status ? status : atomic_inc_return(&order));
+}
+
+/* What the Calls wait for may depend on the Reply. */
+static void conn_lets_replies_pass(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *call, *reply;
+	int i;
+
+	f->server.hold = true;
+	for (i = 0; i < CONN_WINDOW; i++) {
+		call = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&call->tm), 0);
+	}
+	call = conn_msg(test, 8, RPCRDMA_CALL, 64);
+	reply = conn_msg(test, 9, RPCRDMA_REPLY, 64);
+	call->tm.done = conn_msg_in_order;
+	reply->tm.done = conn_msg_in_order;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &call->tm), 0);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &reply->tm), 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&reply->done));
+
+	conn_let_go(&f->server);
+	conn_wait(test, &reply->done);
+	conn_wait(test, &call->done);
+	KUNIT_EXPECT_GT(test, reply->status, 0);
+	KUNIT_EXPECT_GT(test, call->status, reply->status);
+	for (i = 0; i < CONN_WINDOW + 2; i++)
+		conn_wait(test, &f->server.arrived);
+}
+
 static void conn_cancels_unsent(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
@@ -983,6 +1021,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_replies),
 	KUNIT_CASE(conn_carries_reverse_calls),
 	KUNIT_CASE(conn_waits_for_credit),
+	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
