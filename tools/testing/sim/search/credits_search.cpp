@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Two trackers of credits, two FIFO channels, and every interleaving.
+ *
+ * One step is: a side posts a message, or a GRANT that is due; the first message
+ * of a channel arrives; a side gives one Receive back; a side changes its window.
+ * Counters matter by their differences only, so that traffic without end has
+ * finitely many states, and all of them are visited.
+ *
+ * In each state:
+ * - what arrives finds a Receive, and no more comes than was allowed;
+ * - a side that has a message, now or from now on, will be able to post it, even
+ *   if the other has none ever again. That holds also if the side keeps all
+ *   Receives that it has until it has posted its message, as a server does whose
+ *   threads wait for it (but not if both do).
+ * And no sequence of GRANTs that answer GRANTs has no end.
+ */
+#include "credits.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+namespace
+{
+
+using rpcrdma::Credits;
+
+/* Counters of a tracker as differences, and what else it decides by. */
+struct Essence {
+	u32 window;
+	u32 surplus;
+	s32 allowed; /* limit - sent */
+	u32 in_use; /* received - released */
+	s32 told; /* told - received */
+};
+
+/* Credits as it lies in memory. essence__is_all_there_is holds the two equal. */
+struct Layout {
+	u32 window, surplus, sent, limit, received, released, told, high,
+		granted;
+};
+static_assert(sizeof(Layout) == sizeof(Credits));
+
+Essence essence(const Credits &c)
+{
+	Layout l;
+
+	std::memcpy(&l, &c, sizeof(l));
+	return { l.window, l.surplus, s32(l.limit - l.sent),
+		 l.received - l.released, s32(l.told - l.received) };
+}
+
+/* The draft's own words: "Sent message count" + "Advertised credits". */
+class LiteralCredits {
+public:
+	explicit LiteralCredits(u32 window, u32 = 0)
+		: window_(window)
+	{
+	}
+	[[nodiscard]] bool may_send() const
+	{
+		return s32(limit_ - sent_) > 0;
+	}
+	[[nodiscard]] bool may_grant() const
+	{
+		return s32(limit_ - sent_) >= 0;
+	}
+	/* D3's rule, with what the literal words tell the peer. */
+	[[nodiscard]] bool grant_due() const
+	{
+		return s32(told_ - received_) <= s32(window_ / 2) &&
+		       s32(credit() - told_) >= 2;
+	}
+	[[nodiscard]] u32 credit() const
+	{
+		return sent_ + window_ - (received_ - released_);
+	}
+	void sent()
+	{
+		told_ = credit();
+		sent_++;
+	}
+	void received()
+	{
+		received_++;
+	}
+	[[nodiscard]] bool overrun(bool) const
+	{
+		return false;
+	}
+	void limit(u32 credit)
+	{
+		limit_ = credit;
+	}
+	[[nodiscard]] bool release(u32 n)
+	{
+		released_ += n;
+		return true;
+	}
+	[[nodiscard]] bool retire()
+	{
+		return false;
+	}
+	[[nodiscard]] u32 window() const
+	{
+		return window_;
+	}
+	void set_window(u32 window)
+	{
+		window_ = window;
+	}
+	[[nodiscard]] u32 received_count() const
+	{
+		return received_;
+	}
+	/* What it tells depends on both counts. */
+	friend Essence essence(const LiteralCredits &c)
+	{
+		return { c.window_, c.sent_ - c.received_,
+			 s32(c.limit_ - c.sent_), c.received_ - c.released_,
+			 s32(c.told_ - c.received_) };
+	}
+
+private:
+	u32 window_;
+	u32 sent_ = 0;
+	u32 limit_ = 1;
+	u32 received_ = 0;
+	u32 released_ = 0;
+	u32 told_ = 1;
+};
+
+/* The real thing, but it grants whenever it has anything new to tell. */
+class EagerCredits : public Credits {
+public:
+	using Credits::Credits;
+
+	[[nodiscard]] bool grant_due() const
+	{
+		return credit() != told_now_;
+	}
+	void sent()
+	{
+		told_now_ = credit();
+		Credits::sent();
+	}
+	friend Essence essence(const EagerCredits &c)
+	{
+		Essence e = essence(static_cast<const Credits &>(c));
+
+		e.told = s32(c.told_now_ - c.received_count());
+		return e;
+	}
+
+private:
+	u32 told_now_ = 1;
+};
+
+struct Flying {
+	u32 credit;
+	bool grant;
+};
+
+/* Small, so that millions of states fit; compared octet by octet. */
+using Key = std::array<u8, 48>;
+
+struct KeyHash {
+	size_t operator()(const Key &k) const
+	{
+		u64 h = 0;
+
+		for (u32 i = 0; i < k.size(); i += sizeof(u64)) {
+			u64 word;
+
+			std::memcpy(&word, &k[i], sizeof(word));
+			h = (h ^ word) * 0x9e3779b97f4a7c15;
+			h ^= h >> 29;
+		}
+		return h;
+	}
+};
+
+template <typename Tracker> struct Side {
+	Tracker credits;
+	u32 posted; /* Receives on the queue */
+	u32 held; /* Receives of messages that the upper layer has */
+	u32 target; /* the window wanted */
+	u32 n_inbound = 0;
+	Flying inbound[12] = {};
+
+	explicit Side(u32 window, u32 start)
+		: credits(window, start)
+		, posted(window + 1)
+		, held(0)
+		, target(window)
+	{
+	}
+};
+
+template <typename A, typename B> struct Model {
+	Side<A> a;
+	Side<B> b;
+
+	[[nodiscard]] Key key() const
+	{
+		Key k = {};
+		u32 n = 0;
+
+		pack(k, n, a, b.credits.received_count());
+		pack(k, n, b, a.credits.received_count());
+		return k;
+	}
+
+private:
+	/* Words in flight are the other side's, and relative to its count. */
+	template <typename T>
+	static void pack(Key &k, u32 &n, const Side<T> &s, u32 base)
+	{
+		const Essence e = essence(s.credits);
+		const auto put = [&](u32 v) {
+			k.at(n++) = static_cast<u8>(v);
+		};
+
+		put(e.window);
+		put(e.surplus);
+		put(u32(e.allowed));
+		put(e.in_use);
+		put(u32(e.told));
+		put(s.posted << 4 | s.held);
+		put(s.target);
+		put(s.n_inbound);
+		for (u32 i = 0; i < s.n_inbound; i++)
+			put((s.inbound[i].credit - base) << 1 |
+			    s.inbound[i].grant);
+	}
+};
+
+struct Rules {
+	bool hold_a =
+		false; /* Receives are kept until a step gives them back */
+	bool hold_b = false;
+	std::vector<u32> windows_a; /* to change to, at any time */
+	std::vector<u32> windows_b;
+	bool stop = false; /* at the first that is found */
+	u32 max_states = 4000000;
+};
+
+struct Outcome {
+	size_t states = 0;
+	bool overrun = false;
+	bool blocked_a = false; /* a message that can never be posted */
+	bool blocked_b = false;
+	bool endless = false; /* GRANTs */
+	bool complete = true;
+};
+
+template <typename A, typename B> class Search {
+public:
+	using State = Model<A, B>;
+
+	Search(const State &start, const Rules &rules)
+		: rules_(rules)
+	{
+		(void)reach(start);
+		while (!open_.empty() && !out_.overrun &&
+		       !(rules_.stop && (out_.blocked_a || out_.blocked_b))) {
+			if (ids_.size() > rules_.max_states) {
+				out_.complete = false;
+				break;
+			}
+			const State s = open_.front();
+			const u32 id = first_++;
+
+			open_.pop_front();
+			from_ = id;
+			expand(s);
+		}
+		out_.states = ids_.size();
+		if (out_.complete && !out_.overrun)
+			out_.endless = cyclic();
+	}
+
+	[[nodiscard]] const Outcome &outcome() const
+	{
+		return out_;
+	}
+
+private:
+	u32 reach(const State &s)
+	{
+		const auto [it, fresh] =
+			ids_.emplace(s.key(), static_cast<u32>(ids_.size()));
+
+		if (fresh)
+			open_.push_back(s);
+		return it->second;
+	}
+
+	template <typename S, typename T>
+	static void post(S &from, T &to, bool grant)
+	{
+		to.inbound[to.n_inbound++] = { from.credits.credit(), grant };
+		from.credits.sent();
+	}
+
+	/* A Receive that has completed is free: post it again, or not. */
+	template <typename S> static void give_back(S &s)
+	{
+		if (s.credits.retire())
+			return;
+		s.posted++;
+		EXPECT_TRUE(s.credits.release(1));
+	}
+
+	template <typename S> void arrive(S &s, bool hold)
+	{
+		const Flying f = s.inbound[0];
+
+		s.n_inbound--;
+		for (u32 i = 0; i < s.n_inbound; i++)
+			s.inbound[i] = s.inbound[i + 1];
+		if (!s.posted)
+			out_.overrun = true;
+		s.posted--;
+		s.credits.received();
+		if (s.credits.overrun(f.grant))
+			out_.overrun = true;
+		s.credits.limit(f.credit);
+		if (hold && !f.grant)
+			s.held++;
+		else
+			give_back(s);
+	}
+
+	template <typename S> static void resize(S &s, u32 window)
+	{
+		if (window > s.credits.window())
+			s.posted += window - s.credits.window();
+		s.credits.set_window(window);
+		s.target = window;
+	}
+
+	/* What can happen to @s, which is @mine of @m, without its messages. */
+	template <typename S, typename T>
+	u32 others(const State &m, S State::*mine, T State::*theirs, bool hold,
+		   bool &release)
+	{
+		const S &s = m.*mine;
+		u32 n = 0;
+
+		if (s.credits.grant_due() && s.credits.may_grant()) {
+			State next = m;
+
+			post(next.*mine, next.*theirs, true);
+			edges_.push_back({ from_, reach(next) });
+			n++;
+		}
+		if (s.n_inbound) {
+			State next = m;
+
+			arrive(next.*mine, hold);
+			edges_.push_back({ from_, reach(next) });
+			n++;
+		}
+		release = s.held;
+		if (s.held) {
+			State next = m;
+
+			(next.*mine).held--;
+			give_back(next.*mine);
+			edges_.push_back({ from_, reach(next) });
+		}
+		return n;
+	}
+
+	template <typename S, typename T>
+	void messages(const State &m, S State::*mine, T State::*theirs,
+		      const std::vector<u32> &windows)
+	{
+		if ((m.*mine).credits.may_send()) {
+			State next = m;
+
+			post(next.*mine, next.*theirs, false);
+			(void)reach(next);
+		}
+		for (const u32 window : windows) {
+			if (window == (m.*mine).target)
+				continue;
+			State next = m;
+
+			resize(next.*mine, window);
+			(void)reach(next);
+		}
+	}
+
+	void expand(const State &m)
+	{
+		bool release_a, release_b;
+		const u32 n = others(m, &State::a, &State::b, rules_.hold_a,
+				     release_a) +
+			      others(m, &State::b, &State::a, rules_.hold_b,
+				     release_b);
+
+		messages(m, &State::a, &State::b, rules_.windows_a);
+		messages(m, &State::b, &State::a, rules_.windows_b);
+		/* The other's Receives come back; its own wait for it. */
+		if (!n && !release_b && !m.a.credits.may_send())
+			out_.blocked_a = true;
+		if (!n && !release_a && !m.b.credits.may_send())
+			out_.blocked_b = true;
+	}
+
+	/* Steps without any message go round in a circle. */
+	[[nodiscard]] bool cyclic() const
+	{
+		const size_t states = ids_.size();
+		std::vector<u32> begin(states + 2), to(edges_.size());
+		std::vector<u32> incoming(states), ready;
+		size_t removed = 0;
+
+		for (const Edge &e : edges_)
+			begin[e.from + 2]++;
+		for (size_t i = 2; i < begin.size(); i++)
+			begin[i] += begin[i - 1];
+		for (const Edge &e : edges_) {
+			to[begin[e.from + 1]++] = e.to;
+			incoming[e.to]++;
+		}
+		for (u32 i = 0; i < states; i++)
+			if (!incoming[i])
+				ready.push_back(i);
+		for (; !ready.empty(); removed++) {
+			const u32 i = ready.back();
+
+			ready.pop_back();
+			for (u32 k = begin[i]; k < begin[i + 1]; k++)
+				if (!--incoming[to[k]])
+					ready.push_back(to[k]);
+		}
+		return removed < states;
+	}
+
+	struct Edge {
+		u32 from, to;
+	};
+
+	const Rules &rules_;
+	Outcome out_;
+	std::unordered_map<Key, u32, KeyHash> ids_;
+	std::deque<State> open_; /* in the order of their ids */
+	std::vector<Edge> edges_; /* steps that are not messages */
+	u32 first_ = 0;
+	u32 from_ = 0;
+};
+
+template <typename A, typename B>
+Outcome search(u32 a, u32 b, const Rules &rules = {}, u32 start = 0)
+{
+	const Model<A, B> m = { Side<A>(a, start), Side<B>(b, start) };
+
+	return Search<A, B>(m, rules).outcome();
+}
+
+} // namespace
+
+TEST(credits_search, essence__is_all_there_is)
+{
+	Credits c(5, 100);
+
+	c.sent();
+	c.limit(104);
+	c.received();
+	c.received();
+	EXPECT_TRUE(c.release(1));
+	c.set_window(4);
+	const Essence e = essence(c);
+	EXPECT_EQ(e.window, c.window());
+	EXPECT_EQ(e.surplus, 1u);
+	EXPECT_EQ(u32(e.allowed), c.available());
+	EXPECT_EQ(e.in_use, c.in_use());
+	EXPECT_EQ(e.told, 105 - 102);
+}
+
+namespace
+{
+
+size_t total_states;
+
+/*
+ * A peer that advertises less than it may (D3) can starve itself: with a window
+ * of zero or one nothing can be sent to it, and one of zero that holds its only
+ * Receive back gets no GRANT either.
+ */
+void expect_sound(u32 a, u32 b, const Rules &rules, u32 start = 0)
+{
+	const Outcome o = search<Credits, Credits>(a, b, rules, start);
+
+	EXPECT_TRUE(o.complete);
+	EXPECT_FALSE(o.overrun);
+	EXPECT_FALSE(o.endless);
+	EXPECT_TRUE(!o.blocked_a || b < 2);
+	EXPECT_TRUE(!o.blocked_b || (!b && rules.hold_b));
+	std::printf("windows %u%s%s and %u%s%s: %zu states\n", a,
+		    rules.windows_a.empty() ? "" : ", changing",
+		    rules.hold_a ? ", held" : "", b,
+		    rules.windows_b.empty() ? "" : ", changing",
+		    rules.hold_b ? ", held" : "", o.states);
+	total_states += o.states;
+	::testing::Test::RecordProperty("states", int(o.states));
+}
+
+/* As expect_sound(), for each way of holding Receives back. */
+void expect_sound_held(u32 a, u32 b, Rules rules)
+{
+	for (u32 held = 1; held < 4; held++) {
+		rules.hold_a = held & 1;
+		rules.hold_b = held & 2;
+		expect_sound(a, b, rules);
+	}
+}
+
+const std::vector<u32> kWindows = { 3, 4, 5 };
+
+} // namespace
+
+TEST(credits_search, every_window__all_interleavings)
+{
+	for (const u32 a : kWindows)
+		for (u32 b = 0; b <= 5; b++)
+			expect_sound(a, b, {});
+}
+
+TEST(credits_search, every_window__held_receives)
+{
+	for (const u32 a : kWindows)
+		for (u32 b = 0; b <= 5; b++)
+			expect_sound_held(a, b, {});
+}
+
+TEST(credits_search, both_ways__across_the_wrap)
+{
+	for (const u32 start :
+	     { UINT32_MAX - 2, UINT32_MAX - 7, 0x7ffffffdU }) {
+		expect_sound(3, 3, {}, start);
+		expect_sound(4, 5, {}, start);
+		expect_sound(5, 3, { true, true, {}, {} }, start);
+	}
+}
+
+/* From any window each other one is reached, so one beginning does for all. */
+TEST(credits_search, windows__change_at_any_moment_D15)
+{
+	Rules rules;
+
+	rules.windows_a = kWindows;
+	for (u32 b = 0; b <= 5; b++) {
+		expect_sound(3, b, rules);
+		expect_sound_held(3, b, rules);
+	}
+	rules.windows_b = kWindows;
+	expect_sound(3, 3, rules);
+	expect_sound_held(3, 3, rules);
+	std::printf("%zu states in all\n", total_states);
+}
+
+TEST(credits_search, tiny_peer__does_not_make_this_side_loop_D3)
+{
+	/*
+	 * A window of one or two is not ours to advertise, and such a peer may
+	 * starve; but even one that answers everything with a GRANT draws no
+	 * endless GRANTs out of this side.
+	 */
+	for (const u32 a : kWindows)
+		for (const u32 b : { 0u, 1u, 2u })
+			for (const bool held : { false, true }) {
+				const Outcome o = search<Credits, EagerCredits>(
+					a, b, { held, held, {}, {} });
+
+				EXPECT_TRUE(o.complete);
+				EXPECT_FALSE(o.endless);
+				EXPECT_FALSE(o.overrun);
+			}
+}
+
+TEST(credits_search, two_eager_peers__grant_for_ever_D3)
+{
+	/* What the rule of two messages is there for. */
+	EXPECT_TRUE((search<EagerCredits, EagerCredits>(4, 4)).endless);
+}
+
+TEST(credits_search, literal_draft__deadlocks_D1)
+{
+	for (const u32 a : kWindows)
+		for (const u32 b : kWindows) {
+			Rules rules;
+
+			rules.stop = true;
+			const Outcome o =
+				search<LiteralCredits, LiteralCredits>(a, b,
+								       rules);
+
+			EXPECT_TRUE(o.blocked_a || o.blocked_b);
+			EXPECT_LT(o.states, 2000u);
+		}
+}
