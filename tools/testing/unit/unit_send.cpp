@@ -133,7 +133,7 @@ TEST(send, continued__control_messages_go_between_the_parts)
 
 TEST(send, continued__no_other_message_between_the_parts)
 {
-	Endpoint e = open_server();
+	Endpoint e = open_server(property(5, RPCRDMA_RVRSDIR_GENL));
 	rpcrdma_message first = message(7, kReply, 10000);
 	rpcrdma_message other = message(8, kReply, 100);
 
@@ -141,6 +141,17 @@ TEST(send, continued__no_other_message_between_the_parts)
 	const u32 sent = e.info().sent;
 	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.info().sent, sent);
+	/* Nor the same one with another length, direction or progress. */
+	other = first;
+	other.length -= 4;
+	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_INVALID });
+	other = first;
+	other.dir = kCall;
+	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_INVALID });
+	other = first;
+	other.sent -= 4;
+	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_INVALID });
+	other = message(8, kReply, 100);
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 	ASSERT_EQ(e.next(&first), u32{ RPCRDMA_TX_MESSAGE });
 	ASSERT_EQ(e.next(&first), u32{ RPCRDMA_TX_MESSAGE });
@@ -284,6 +295,39 @@ TEST(send, refused_type__is_not_sent_again)
 		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
 	rpcrdma_message msg = message(7, kReply, 100);
 	EXPECT_EQ(r.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, refused_type__a_server_has_more_to_do)
+{
+	Endpoint e = open_server(property(5, RPCRDMA_RVRSDIR_SIMPLE));
+	rpcrdma_message call = message(7, kCall, 100);
+	rpcrdma_message again = message(8, kCall, 100);
+	rpcrdma_message reply = message(9, kReply, 100);
+
+	ASSERT_EQ(e.next(&call), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(prefix(7, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_FALSE(e.rx.ended);
+	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_EQ(e.next(&reply), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, special__buffer_too_small)
+{
+	Endpoint e = open_client();
+	const Chunks c = body(kCall);
+	rpcrdma_message msg = special(7, kCall, c);
+	rpcrdma_tx tx;
+
+	for (u32 size : { 0u, 16u, 100u }) {
+		std::unique_ptr<u8[]> out(new u8[size]);
+
+		EXPECT_EQ(e.session.next_send(&msg, { out.get(), size }, tx),
+			  u32{ RPCRDMA_TX_INVALID });
+	}
+	EXPECT_EQ(msg.sent, 0u);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 }
 
 TEST(send, special__waits_for_credit_like_any_message)
@@ -670,6 +714,19 @@ TEST(send, reserve__exactly_while_calls_are_outstanding_D16)
 	/* The other was never answered: nothing is kept for it from now on. */
 	EXPECT_TRUE(e.session.end_call(calls[1]));
 	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, end_call__of_a_call_that_this_session_never_sent)
+{
+	Endpoint e = open_reserving();
+	rpcrdma_message msg = message(1, kCall, 100);
+
+	msg.outstanding = true;
+	tolerated_breaks = 1;
+	EXPECT_FALSE(e.session.end_call(msg));
+	EXPECT_EQ(tolerated_breaks, 0u);
+	EXPECT_FALSE(e.session.ready());
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_INVALID });
 }
 
 TEST(send, end_call__nothing_follows_on_a_session_that_has_closed)

@@ -147,6 +147,7 @@ TEST(wire, header_type__table_of_section_6_1)
 		ASSERT_NE(t, nullptr);
 		EXPECT_EQ(t->htype, row.htype);
 		EXPECT_EQ(t->payload, row.payload);
+		EXPECT_EQ(t->external(), row.htype == 8 || row.htype == 11);
 		EXPECT_STREQ(t->name, row.name);
 	}
 	for (u32 htype : { 0u, 1u, 2u, 3u, 14u, 255u, 0xffffff01u, UINT32_MAX })
@@ -291,6 +292,10 @@ TEST(wire, encode__empty_lists)
 	h.type = header_type(RPCRDMA2_REPLY_INLINE);
 	EXPECT_EQ(encode(h, nullptr, out), 20u);
 	EXPECT_EQ(header_size(*h.type, nullptr), 20u);
+	/* Not that it could be sent. */
+	h.type = header_type(RPCRDMA2_CALL_EXTERNAL);
+	EXPECT_EQ(encode(h, nullptr, out), 36u);
+	EXPECT_EQ(header_size(*h.type, nullptr), 36u);
 }
 
 TEST(wire, decode_body__every_truncation)
