@@ -40,8 +40,12 @@ enum rpcrdma_dir {
 	RPCRDMA_REPLY = 1,
 };
 
-/* rdma_htype, sections 6.1 and 8.4 */
+/* rdma_htype, sections 6.1 and 8.4; rdma_proc of version 1 (RFC 8166, 4.2.4) */
 enum rpcrdma_htype {
+	RPCRDMA1_MSG = 0,
+	RPCRDMA1_NOMSG = 1,
+	RPCRDMA1_MSGP = 2,
+	RPCRDMA1_DONE = 3,
 	RPCRDMA2_ERROR = 4,
 	RPCRDMA2_GRANT = 5,
 	RPCRDMA2_CONNPROP_MIDDLE = 6,
@@ -54,7 +58,10 @@ enum rpcrdma_htype {
 	RPCRDMA2_REPLY_INLINE = 13,
 };
 
-/* rdma_err, section 7 */
+/*
+ * rdma_err, section 7. In version 1, BAD_XDR is ERR_CHUNK, and what else there is
+ * to say is said by that.
+ */
 enum rpcrdma_errcode {
 	RPCRDMA2_ERR_NONE = 0,	/* not on the wire */
 	RPCRDMA2_ERR_VERS = 1,
@@ -173,6 +180,8 @@ struct rpcrdma_properties {
  * @reserve: credits that only probes may use while Calls are outstanding
  *	(keep-alive of the NFS binding); zero or one
  * @local: properties to advertise; also this side's own limits
+ * @min_version: lowest version of the protocol to speak, 1 or 2
+ * @max_version: the highest; both zero means version 2 alone
  */
 struct rpcrdma_config {
 	u32 role;
@@ -185,11 +194,13 @@ struct rpcrdma_config {
 	u32 special_threshold;
 	u32 reserve;
 	struct rpcrdma_properties local;
+	u32 min_version;
+	u32 max_version;
 };
 
 /* Storage for one session; the core checks that it suffices. */
 struct rpcrdma_session {
-	u64 opaque[128];
+	u64 opaque[256];
 };
 
 /* Why a message was not delivered, or why a connection must close. */
@@ -247,7 +258,7 @@ enum rpcrdma_rx_action {
  * @stream_offset: PAYLOAD: where they belong in the (reduced) Payload stream
  * @stream_length: PAYLOAD: size of the whole (reduced) Payload stream
  * @unreduced_length: last: size of the message once Read chunks are back in
- * @inv_handle: last: rdma_inv_handle, zero if none
+ * @inv_handle: last: what the Reply may invalidate, zero if nothing
  * @external: last: the message's stream is in the Call or Reply chunk
  * @chunks: last: the chunk lists
  */
@@ -365,7 +376,10 @@ struct rpcrdma_session_info {
  * @cfg: copied
  *
  * The session is in the state of section 4.3: a client has its CONNPROP_FINAL
- * to send and may send nothing else before an answer comes; a server waits.
+ * to send and may send nothing else before an answer comes; a server waits. The
+ * answer may be that the server speaks version 1; if @cfg allows that, too, the
+ * session goes on with it. A client that speaks version 1 alone has nothing to
+ * agree on. A server speaks the version that its client begins with (D5).
  *
  * Return: false if @cfg contradicts itself (window, sizes); @s is unusable.
  */
@@ -423,10 +437,10 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
  * @s: the session that it was sent on
  * @msg: a Call of which nothing more is going to be sent
  *
- * Its Reply has come, or it has failed, or its caller has given it up. The core
- * knows no XIDs, and a Reply can come that nobody waits for; so only the caller
- * can say how many Calls are outstanding. Doing it again, or for a Call that was
- * never sent, changes nothing.
+ * Its Reply has come, or it has failed, or its caller has given it up. A Reply
+ * can come that nobody waits for; so only the caller can say how many Calls are
+ * outstanding. In version 1 a Call that is given up gives its credit back. Doing
+ * it again, or for a Call that was never sent, changes nothing.
  *
  * Return: true if something may be sent now that could not be before; the
  * caller then sends.
@@ -475,6 +489,9 @@ bool __must_check rpcrdma_session_retire(struct rpcrdma_session *s);
 
 /** rpcrdma_session_ready - the initial exchange is done, messages may flow */
 bool __must_check rpcrdma_session_ready(const struct rpcrdma_session *s);
+
+/** rpcrdma_session_version - in force, zero before it is known */
+u32 __must_check rpcrdma_session_version(const struct rpcrdma_session *s);
 
 void rpcrdma_session_info(const struct rpcrdma_session *s,
 			  struct rpcrdma_session_info *info);
@@ -527,8 +544,11 @@ struct rpcrdma_call_shape {
  * @stream_length: octets left in the Payload stream
  * @removed: what the Read chunk takes out of the stream, XDR roundup included
  *
- * A caller that lacks memory regions may leave any chunk out: it says so here,
- * and lets the stream be sent whole without a Read chunk.
+ * @chunks_required: version 1, where there is no other way
+ *
+ * A caller that lacks memory regions may leave any chunk out, unless they are
+ * required: it says so here, and lets the stream be sent whole without a Read
+ * chunk.
  */
 struct rpcrdma_call_plan {
 	bool read_chunk;
@@ -538,6 +558,7 @@ struct rpcrdma_call_plan {
 	u32 reply_max;
 	u32 stream_length;
 	struct rpcrdma_range removed;
+	bool chunks_required;
 };
 
 void rpcrdma_plan_call(const struct rpcrdma_session *s,
@@ -686,6 +707,14 @@ bool __must_check rpcrdma_written(const struct rpcrdma_chunks *offered,
 bool __must_check rpcrdma_replied(const struct rpcrdma_chunks *offered,
 				  const struct rpcrdma_chunks *returned,
 				  u32 *length);
+
+/**
+ * rpcrdma_inv_handle - a handle for the Reply to invalidate
+ * @chunks: of a Call
+ *
+ * Return: one of the handles, or zero if there is none.
+ */
+u32 __must_check rpcrdma_inv_handle(const struct rpcrdma_chunks *chunks);
 
 /**
  * rpcrdma_first_words - does a stream from a body chunk belong to its header?
@@ -866,6 +895,16 @@ void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf);
 /* Return: false if @buf is no such message; @p is then the RFC's default. */
 bool __must_check rpcrdma_cm_private_decode(const void *buf, u32 len,
 					    struct rpcrdma_cm_private *p);
+
+/**
+ * rpcrdma_session_private - the peer's private data has come
+ * @s: the session
+ * @p: as decoded, or the default
+ *
+ * In force if version 1 is. Until this is called the RFC's default is.
+ */
+void rpcrdma_session_private(struct rpcrdma_session *s,
+			     const struct rpcrdma_cm_private *p);
 
 /* ------------------------------------------------------------------ */
 /* Names, for traces and counters                                     */

@@ -107,6 +107,11 @@ bool rpcrdma_session_ready(const struct rpcrdma_session *s)
 	return session(s).ready();
 }
 
+u32 rpcrdma_session_version(const struct rpcrdma_session *s)
+{
+	return session(s).version();
+}
+
 void rpcrdma_session_info(const struct rpcrdma_session *s,
 			  struct rpcrdma_session_info *info)
 {
@@ -164,6 +169,11 @@ bool rpcrdma_replied(const struct rpcrdma_chunks *offered,
 		     const struct rpcrdma_chunks *returned, u32 *length)
 {
 	return rpcrdma::replied(*offered, *returned, *length);
+}
+
+u32 rpcrdma_inv_handle(const struct rpcrdma_chunks *chunks)
+{
+	return rpcrdma::inv_handle(*chunks);
 }
 
 bool rpcrdma_first_words(const void *stream, u32 len, u32 xid, u32 dir)
@@ -225,6 +235,12 @@ bool rpcrdma_cm_private_decode(const void *buf, u32 len,
 			       struct rpcrdma_cm_private *p)
 {
 	return rpcrdma::decode_private_data(bytes(buf, len), *p);
+}
+
+void rpcrdma_session_private(struct rpcrdma_session *s,
+			     const struct rpcrdma_cm_private *p)
+{
+	session(s).peer_private(*p);
 }
 
 const char *rpcrdma_htype_name(u32 htype)

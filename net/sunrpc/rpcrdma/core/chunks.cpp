@@ -17,7 +17,12 @@ void clear(Chunks &c)
 
 bool no_chunks(const Chunks &c)
 {
-	return !c.n_call && !c.n_reads && !c.n_writes && !c.has_reply;
+	return no_reads(c) && !c.n_writes && !c.has_reply;
+}
+
+bool no_reads(const Chunks &c)
+{
+	return !c.n_call && !c.n_reads;
 }
 
 static bool within(const Chunks &c, const WriteChunk &w)
@@ -102,6 +107,15 @@ bool handle_known(const Chunks &c, u32 handle)
 		if (c.write_segs[i].handle == handle)
 			return true;
 	return false;
+}
+
+u32 inv_handle(const Chunks &c)
+{
+	if (c.n_reads)
+		return c.reads[0].target.handle;
+	if (c.n_write_segs)
+		return c.write_segs[0].handle;
+	return c.n_call ? c.call[0].handle : 0;
 }
 
 bool reads_valid(const Chunks &c, u32 stream, u64 &unreduced)

@@ -24,6 +24,9 @@ void clear(Chunks &c);
 /* No Read, Write, Call or Reply chunk at all, not even an empty one. */
 [[nodiscard]] bool no_chunks(const Chunks &c);
 
+/* Neither Call chunk nor Read list: nothing for a Responder to fetch. */
+[[nodiscard]] bool no_reads(const Chunks &c);
+
 /* All counts are within the arrays; no two Write chunks share a segment. */
 [[nodiscard]] bool well_formed(const Chunks &c);
 
@@ -45,6 +48,9 @@ void clear(Chunks &c);
 
 /* @handle is zero or the handle of some segment in @c (section 6.5). */
 [[nodiscard]] bool handle_known(const Chunks &c, u32 handle);
+
+/* A handle for the Reply to invalidate, or zero: see rpcrdma_inv_handle(). */
+[[nodiscard]] u32 inv_handle(const Chunks &c);
 
 /**
  * Check the Read list against the stream it is to be inserted in (4.5.1, D7):

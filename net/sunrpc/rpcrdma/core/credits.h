@@ -165,6 +165,11 @@ public:
 	{
 		return window_;
 	}
+	/* What the window is, or is going to be once enough have retired. */
+	[[nodiscard]] constexpr u32 target() const
+	{
+		return window_ - surplus_;
+	}
 	[[nodiscard]] constexpr u32 sent_count() const
 	{
 		return sent_;

@@ -35,6 +35,8 @@ static_assert(sizeof(kReasons) / sizeof(kReasons[0]) == RPCRDMA_REASON_COUNT);
 
 const char *htype_name(u32 htype)
 {
+	if (htype <= RPCRDMA1_NOMSG)
+		return header_type_v1(htype, RPCRDMA_CALL).name;
 	const HeaderType *t = header_type(htype);
 
 	return t ? t->name : kUnknown;

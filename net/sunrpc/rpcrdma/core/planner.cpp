@@ -24,6 +24,15 @@
  * that did not announce RVRSDIR_GENL. A header type that the peer has refused is
  * not used again on its connection (7.1.3).
  *
+ * Version 1 continues nothing, so each message goes in one Send or by chunk, and
+ * what may come back has to be provided for. A Call whose argument fits its Send
+ * keeps it unless it is above ddp_threshold; a Call that does not fit without its
+ * argument either goes by a Call chunk, argument included, since Responders are
+ * used to that. If the largest Reply that the upper layer has room for does not fit
+ * one Send of the peer, a Write chunk is offered for a reducible result when the
+ * rest will fit, else a Reply chunk. "Fits" takes the header at its largest: how
+ * many segments a chunk has is known only when its memory is registered.
+ *
  * A retry. An ERROR that names what the Responder cannot take, or needs, is
  * answered with the same Call without that, or with it (7.3). Each retry adds a
  * flag and none is ever taken back, which bounds them; an ERROR that adds none,
@@ -51,11 +60,11 @@
  * The stream that is left goes in one Send if it fits, whatever else was
  * offered; else into the Reply chunk if there is one and it is large enough; it
  * is continued otherwise. Where that is not allowed (a reverse-direction Reply
- * below RVRSDIR_CONT) the Requester is told how long a Reply chunk it needs.
+ * below RVRSDIR_CONT, version 1) the Requester is told how long a Reply chunk it
+ * needs. Version 1 returns an unused Reply chunk with segments of length zero.
  */
 #include "planner.h"
 #include "linux_errno.h"
-#include "wire.h"
 #include "xdr.h"
 
 namespace rpcrdma
@@ -66,6 +75,70 @@ static bool removable(const Range &item, u64 from, u32 length)
 {
 	return item.offset && xdr_aligned(item.offset) && item.offset >= from &&
 	       item.offset + xdr_roundup(item.length) <= length;
+}
+
+static void reduce_call(const rpcrdma_call_shape &shape,
+			rpcrdma_call_plan &plan)
+{
+	plan.read_chunk = true;
+	plan.removed = { shape.item.offset,
+			 static_cast<u32>(xdr_roundup(shape.item.length)) };
+	plan.stream_length -= plan.removed.length;
+}
+
+/* Octets of the largest header of version 1 with such chunks. */
+static u32 largest_header_v1(bool reads, bool results)
+{
+	Chunks c;
+
+	clear(c);
+	if (results) {
+		/* As long as one Write chunk, which is longer than a Reply chunk. */
+		c.n_writes = 1;
+		c.writes[0] = { reads ? 0U : RPCRDMA_MAX_SEGMENTS, 0 };
+	}
+	if (reads)
+		c.n_reads = RPCRDMA_MAX_SEGMENTS;
+	return header_size(header_type_v1(RPCRDMA1_MSG, RPCRDMA_CALL), &c);
+}
+
+static bool fits(u32 header, u32 stream, u32 max)
+{
+	return u64{ header } + stream <= max;
+}
+
+static void plan_call_v1(const PlanningRules &rules,
+			 const rpcrdma_call_shape &shape,
+			 rpcrdma_call_plan &plan)
+{
+	const bool chunks = rules.chunks && shape.reply_expected;
+	const bool reduce = chunks && shape.reducible;
+	const u32 result = static_cast<u32>(xdr_roundup(shape.result_max));
+	const bool large_reply = !fits(largest_header_v1(false, false),
+				       shape.reply_max, rules.max_reply);
+
+	plan.chunks_required = true;
+	if (shape.result_max > rules.ddp_threshold || large_reply)
+		plan.write_chunk =
+			reduce && result && result <= shape.reply_max &&
+			fits(largest_header_v1(false, true),
+			     shape.reply_max - result, rules.max_reply);
+	plan.reply_chunk = chunks && large_reply && !plan.write_chunk;
+
+	const bool results = plan.write_chunk || plan.reply_chunk;
+	const bool large_call = !fits(largest_header_v1(false, results),
+				      shape.length, rules.max_send);
+	if (reduce && shape.item.length &&
+	    removable(shape.item, 0, shape.length) &&
+	    (large_call || shape.item.length > rules.ddp_threshold))
+		reduce_call(shape, plan);
+	if (!chunks || fits(largest_header_v1(plan.read_chunk, results),
+			    plan.stream_length, rules.max_send))
+		return;
+	plan.call_chunk = true;
+	plan.read_chunk = false;
+	plan.removed = {};
+	plan.stream_length = shape.length;
 }
 
 void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
@@ -79,15 +152,12 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	plan = {};
 	plan.reply_max = shape.reply_max;
 	plan.stream_length = shape.length;
-	plan.read_chunk = reduce && !(avoid & RPCRDMA_AVOID_READ_CHUNK) &&
-			  shape.item.length > rules.ddp_threshold &&
-			  removable(shape.item, 0, shape.length);
-	if (plan.read_chunk) {
-		plan.removed = { shape.item.offset,
-				 static_cast<u32>(
-					 xdr_roundup(shape.item.length)) };
-		plan.stream_length -= plan.removed.length;
-	}
+	if (rules.version == kVersion1)
+		return plan_call_v1(rules, shape, plan);
+	if (reduce && !(avoid & RPCRDMA_AVOID_READ_CHUNK) &&
+	    shape.item.length > rules.ddp_threshold &&
+	    removable(shape.item, 0, shape.length))
+		reduce_call(shape, plan);
 	plan.call_chunk = chunks && rules.special &&
 			  !(avoid & RPCRDMA_AVOID_CALL_CHUNK) &&
 			  (avoid & RPCRDMA_NEED_CALL_CHUNK ||
@@ -262,10 +332,27 @@ static bool reduce_reply(const Chunks &call, u32 length,
 	return true;
 }
 
+static void return_reply_chunk(const Chunks &call, rpcrdma_reply_plan &plan)
+{
+	plan.chunks.has_reply = true;
+	copy_chunk(call, call.reply, plan.chunks, plan.chunks.reply);
+}
+
+static void empty_reply_chunk(rpcrdma_reply_plan &plan)
+{
+	const WriteChunk &chunk = plan.chunks.reply;
+
+	for (u32 i = 0; plan.chunks.has_reply && i < chunk.count; i++)
+		plan.chunks.write_segs[chunk.first + i].length = 0;
+}
+
 void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
 		Span<const Range> results, rpcrdma_reply_plan &plan)
 {
-	const HeaderType &simple = *header_type(RPCRDMA2_REPLY_INLINE);
+	const bool version1 = rules.version == kVersion1;
+	const HeaderType &simple =
+		version1 ? header_type_v1(RPCRDMA1_MSG, RPCRDMA_REPLY) :
+			   *header_type(RPCRDMA2_REPLY_INLINE);
 	const bool valid = well_formed(call);
 	Chunks &c = plan.chunks;
 
@@ -279,14 +366,19 @@ void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
 	clear(c);
 	if (valid && !reduce_reply(call, length, results, plan))
 		return;
-	if (u64{ header_size(simple, &c) } + plan.stream_length <=
-	    rules.max_send)
+	/* Version 1 returns the Reply chunk also if it is not used. */
+	const bool offered = valid && call.has_reply;
+	if (offered && version1)
+		return_reply_chunk(call, plan);
+	if (fits(header_size(simple, &c), plan.stream_length, rules.max_send)) {
+		empty_reply_chunk(plan);
 		return;
-	if (valid && call.has_reply &&
+	}
+	if (offered &&
 	    total_length(segments(call, call.reply)) >= plan.stream_length) {
 		plan.external = true;
-		c.has_reply = true;
-		copy_chunk(call, call.reply, c, c.reply);
+		if (!version1)
+			return_reply_chunk(call, plan);
 		return fill_reply(plan);
 	}
 	if (!rules.continued) {

@@ -5,7 +5,7 @@
 #ifndef _RPCRDMA_CORE_PLANNER_H
 #define _RPCRDMA_CORE_PLANNER_H
 
-#include "chunks.h"
+#include "wire.h"
 
 namespace rpcrdma
 {
@@ -19,6 +19,8 @@ namespace rpcrdma
  * @chunks: Calls of this side may carry chunks
  * @special: one of those chunks may be a Call chunk
  * @continued: Replies of this side may take several Sends
+ * @version: of the protocol
+ * @max_reply: version 1: largest Send of the peer, the header included
  */
 struct PlanningRules {
 	u32 ddp_threshold;
@@ -28,6 +30,8 @@ struct PlanningRules {
 	bool chunks;
 	bool special;
 	bool continued;
+	u32 version = kVersion2;
+	u32 max_reply = 0;
 };
 
 /* See rpcrdma_plan_call(). */

@@ -46,7 +46,7 @@ void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out)
 
 bool decode_private_data(Bytes in, rpcrdma_cm_private &p)
 {
-	p = { kUnit, kUnit, false };
+	p = kDefaultPrivateData;
 	if (in.size() < RPCRDMA_CM_PRIVATE_SIZE ||
 	    load_be32(in.data()) != kMagic || in[kAtFormat] != kFormat)
 		return false;

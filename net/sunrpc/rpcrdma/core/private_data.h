@@ -12,6 +12,11 @@
 namespace rpcrdma
 {
 
+using PrivateData = rpcrdma_cm_private;
+
+/* In force for a peer that sends none. */
+inline constexpr PrivateData kDefaultPrivateData = { 1024, 1024, false };
+
 /* See rpcrdma_cm_private_encode(). @out has RPCRDMA_CM_PRIVATE_SIZE octets. */
 void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out);
 

@@ -7,6 +7,9 @@
  * fails its RPC here, and is answered only where the draft's continuation rules
  * ask for it (D6). The precise code wins over INVAL_CONT when a fragment does
  * not even parse.
+ *
+ * Version 1 has fewer header types and one error for all that can be wrong with a
+ * Call; after its lists are read everything is the same.
  */
 #include "check.h"
 #include "linux_errno.h"
@@ -71,6 +74,13 @@ void Session::answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx)
 		close(RPCRDMA_REASON_FLOOD, rx);
 }
 
+/* Version 1 counts Calls, and a Reply says how many there may be. */
+void Session::answered(const Prefix &p)
+{
+	if (version1() && requests_.answered(p.xid))
+		requests_.grant(p.credit);
+}
+
 void Session::abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx)
 {
 	if (!incoming_[direction].refuse(xid, last))
@@ -87,13 +97,15 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 		return;
 	}
 
-	const bool could_send = credits_.may_send();
+	const bool could_send = may_send();
 	const bool could_begin = may_begin();
+	const bool could_probe = available();
 	take(in, rx);
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return;
 	rx.kick = rx.opened || grant_due() || (!could_begin && may_begin()) ||
-		  (credits_.may_send() && (!could_send || control_due()));
+		  (!could_probe && available()) ||
+		  (may_send() && (!could_send || control_due()));
 }
 
 void Session::take(Bytes in, rpcrdma_rx &rx)
@@ -104,25 +116,39 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 	if (client() && !final_sent_)
 		return close(RPCRDMA_REASON_EARLY, rx);
 	if (!decode_prefix(in, p)) {
-		if (credits_.overrun(false))
+		if (!version1() && credits_.overrun(false))
 			return close(RPCRDMA_REASON_CREDIT, rx);
 		return drop(RPCRDMA_REASON_SHORT, rx);
 	}
 	rx.xid = p.xid;
 	rx.vers = p.vers;
 	rx.htype = p.htype;
-	if (p.vers == kVersion2)
-		take_version2(in, p, rx);
-	else
+	if (version_ ? p.vers != version_ : !spoken(p.vers))
 		take_other_version(p, rx);
+	else if (p.vers == kVersion1)
+		take_version1(in, p, rx);
+	else
+		take_version2(in, p, rx);
 }
 
 /* The fourth word has meant "error" since version 1: never answer that. */
 void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 {
 	const bool answerable = p.htype != RPCRDMA2_ERROR;
+	const ErrorBody low_and_high = {
+		RPCRDMA2_ERR_VERS, { config_.min_version, config_.max_version }
+	};
 
-	if (agreed_) {
+	if (version1()) {
+		drop(RPCRDMA_REASON_VERSION_MISMATCH, rx);
+		/* Only a Responder says so (RFC 8166, section 4.5.1). */
+		if (answerable && !client())
+			answer(p,
+			       { RPCRDMA2_ERR_VERS, { kVersion1, kVersion1 } },
+			       rx);
+		return;
+	}
+	if (version_) {
 		if (credits_.overrun(false))
 			return close(RPCRDMA_REASON_CREDIT, rx);
 		drop(RPCRDMA_REASON_VERSION_MISMATCH, rx);
@@ -135,8 +161,26 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 
 	drop(RPCRDMA_REASON_VERSION, rx);
 	if (answerable)
-		answer(p, { RPCRDMA2_ERR_VERS, { kVersion2, kVersion2 } }, rx);
+		answer(p, low_and_high, rx);
 	credits_.ping_pong(errors_.size());
+}
+
+/* RFC 8166, section 4: what is no RPC message is refused, or ignored. */
+void Session::take_version1(Bytes in, const Prefix &p, rpcrdma_rx &rx)
+{
+	Header h = {};
+
+	h.prefix = p;
+	if (p.htype == RPCRDMA2_ERROR)
+		return take_error(in, h, rx);
+	/* A client hears of version 1 by an error, or has begun with it. */
+	if (client() && !version_)
+		return close(RPCRDMA_REASON_NO_VERSION, rx);
+	if (!version_)
+		begin_version1();
+	if (p.htype == RPCRDMA1_DONE)
+		return drop(RPCRDMA_REASON_HTYPE, rx);
+	take_rpc(in, h, rx);
 }
 
 void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
@@ -153,8 +197,8 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	 * is no running count (D5).
 	 */
 	if (p.htype != RPCRDMA2_ERROR)
-		agreed_ = true;
-	if (agreed_)
+		version_ = kVersion2;
+	if (version_)
 		credits_.limit(p.credit);
 
 	if (!type) {
@@ -186,11 +230,11 @@ void Session::take_grant(Bytes in, rpcrdma_rx &rx)
 }
 
 /* Sections 7.1.1 and 7.1.2: the peer takes no more of this version. */
-static bool version_refused(const ErrorBody &e)
+bool Session::version_refused(const ErrorBody &e) const
 {
-	return e.code == RPCRDMA2_ERR_VERS_MISMATCH ||
+	return (e.code == RPCRDMA2_ERR_VERS_MISMATCH && !version1()) ||
 	       (e.code == RPCRDMA2_ERR_VERS &&
-		(e.arg[0] > kVersion2 || e.arg[1] < kVersion2));
+		(e.arg[0] > version_ || e.arg[1] < version_));
 }
 
 /*
@@ -221,18 +265,48 @@ bool Session::type_refused(u32 xid)
 	return true;
 }
 
+/* What refuses our first message offers version 1, or is of it (D5). */
+bool Session::speaks_version1(const Header &h, Parse parsed) const
+{
+	if (!spoken(kVersion1))
+		return false;
+	if (h.error.code == RPCRDMA2_ERR_VERS)
+		return parsed == Parse::Ok && h.error.arg[0] <= kVersion1 &&
+		       h.error.arg[1] >= kVersion1;
+	return h.prefix.vers == kVersion1 && h.prefix.xid == config_.first_xid;
+}
+
+/* Whatever it holds against our first message, that was our best. */
+void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
+{
+	if (speaks_version1(h, parsed)) {
+		begin_version1();
+		rx.action = RPCRDMA_RX_CONTROL;
+		return open(rx);
+	}
+	if (h.error.code == RPCRDMA2_ERR_VERS ||
+	    h.prefix.xid == config_.first_xid)
+		return close(RPCRDMA_REASON_NO_VERSION, rx);
+	drop(RPCRDMA_REASON_EARLY, rx);
+}
+
+/* Version 1 knows two; who says something else means one of them. */
+static u32 error_code_v1(const ErrorBody &e)
+{
+	return e.code == RPCRDMA2_ERR_VERS ? RPCRDMA2_ERR_VERS :
+					     RPCRDMA2_ERR_BAD_XDR;
+}
+
 void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 {
+	h.type = header_type(RPCRDMA2_ERROR);
 	const Parse parsed = decode_body(in, kNoLimits, h, rx.chunks);
-	const ErrorType *type = error_type(h.error.code);
 
-	/* Whatever it holds against our first message, that was our best. */
-	if (client() && !opened_) {
-		if (h.error.code == RPCRDMA2_ERR_VERS ||
-		    h.prefix.xid == config_.first_xid)
-			return close(RPCRDMA_REASON_NO_VERSION, rx);
-		return drop(RPCRDMA_REASON_EARLY, rx);
-	}
+	if (client() && !opened_)
+		return take_first_error(h, parsed, rx);
+	if (version1())
+		h.error.code = error_code_v1(h.error);
+	const ErrorType *type = error_type(h.error.code);
 	if (!type)
 		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
 						  RPCRDMA_REASON_XDR,
@@ -262,6 +336,7 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		rx.errargs[0] = h.error.arg[0];
 		rx.errargs[1] = h.error.arg[1];
 	}
+	answered(h.prefix);
 	if (incoming_[RPCRDMA_REPLY].active(h.prefix.xid))
 		abandon(RPCRDMA_REPLY, h.prefix.xid, false, rx);
 }
@@ -357,7 +432,38 @@ Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 
 	if (!supported(*h.type))
 		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
-	switch (decode_body(in, limits, h, rx.chunks)) {
+	return examine_lists(in, h, decode_body(in, limits, h, rx.chunks),
+			     limits, rx);
+}
+
+/* The same for version 1, where the direction is known afterwards. */
+Session::Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
+{
+	const u32 mine = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
+	Parse parsed = Parse::BadXdr;
+
+	if (h.prefix.htype > RPCRDMA1_NOMSG) {
+		h.type = &header_type_v1(RPCRDMA1_MSG, mine);
+		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
+	}
+	parsed = decode_body_v1(in, h, rx.chunks);
+	/* In the reverse direction there are no chunks (RFC 8167). */
+	if (parsed != Parse::Ok || (h.type->external() && !client()))
+		h.type = &header_type_v1(h.prefix.htype, mine);
+
+	const Limits limits = limits_for(*h.type);
+	if (!supported(*h.type))
+		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
+	if (parsed == Parse::Ok)
+		parsed = within_limits(counted(rx.chunks), limits);
+	return examine_lists(in, h, parsed, limits, rx);
+}
+
+/* What @limits allowed, as far as it has been @parsed. */
+Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
+					const Limits &limits, rpcrdma_rx &rx)
+{
+	switch (parsed) {
 	case Parse::BadXdr:
 		return { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
 	case Parse::TooManyReadChunks:
@@ -448,21 +554,29 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 
 void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 {
-	Continuation &incoming = incoming_[h.type->direction()];
+	if (!version1() && h.type->payload) {
+		Continuation &incoming = incoming_[h.type->direction()];
 
-	if (h.type->payload && incoming.discarding(h.prefix.xid)) {
-		incoming.discarded(h.type->last);
-		return drop(RPCRDMA_REASON_DISCARDING, rx);
+		if (incoming.discarding(h.prefix.xid)) {
+			incoming.discarded(h.type->last);
+			return drop(RPCRDMA_REASON_DISCARDING, rx);
+		}
 	}
 
-	const Refusal why = examine(in, h, rx);
+	const Refusal why =
+		version1() ? examine_v1(in, h, rx) : examine(in, h, rx);
 	if (why.reason != RPCRDMA_REASON_NONE)
 		return refuse_rpc(h, why, rx);
 
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.last = h.type->last;
+	if (rx.last && h.type->kind == Kind::Reply)
+		answered(h.prefix);
 	rx.external = h.type->external();
 	rx.inv_handle = h.inv_handle;
+	/* Version 1 leaves it to the Responder (RFC 8797). */
+	if (version1() && h.type->kind == Kind::Call && private_.remote_inv)
+		rx.inv_handle = inv_handle(rx.chunks);
 	open(rx);
 }
 
@@ -476,6 +590,7 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 		rx.action = RPCRDMA_RX_DROP;
 		return answer(h.prefix, body, rx);
 	}
+	answered(h.prefix);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.error = -kEIO;
 	rx.errcode = why.code;

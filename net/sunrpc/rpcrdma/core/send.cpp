@@ -9,6 +9,8 @@
  * The credit in reserve keeps a Call from being begun, and nothing else: Replies
  * and the parts of a message already begun go on, since the answer that the
  * reserve waits for may depend on them.
+ *
+ * In version 1 only Calls need credit.
  */
 #include "check.h"
 #include "session.h"
@@ -23,10 +25,15 @@ bool Session::sends_reversed(u32 direction) const
 	return direction == (client() ? RPCRDMA_REPLY : RPCRDMA_CALL);
 }
 
-/* The client's word holds for reverse Calls and for their Replies (5.2.5). */
+/*
+ * The client's word holds for reverse Calls and for their Replies (5.2.5). In
+ * version 1 they are simple, or are not supported.
+ */
 u32 Session::reverse_level() const
 {
-	return client() ? config_.local.reverse : peer_.reverse;
+	const u32 level = client() ? config_.local.reverse : peer_.reverse;
+
+	return version1() && level ? u32{ RPCRDMA_RVRSDIR_SIMPLE } : level;
 }
 
 /* The inline threshold towards the peer (section 4.2.2). */
@@ -37,15 +44,46 @@ u32 Session::max_send() const
 		       peer_.recv_size;
 }
 
+/* Calls that may be sent; in version 2, messages. */
+u32 Session::available() const
+{
+	if (!version1())
+		return credits_.available();
+	return requests_.available(receives_for(RPCRDMA_CALL));
+}
+
 /* A Call that is no probe: one credit may be kept for those (binding, 3.4.1). */
 bool Session::may_begin() const
 {
-	return credits_.available() > (outstanding_ ? config_.reserve : 0);
+	return available() > (outstanding_ ? config_.reserve : 0);
+}
+
+/* A message that is no Call to begin with. */
+bool Session::may_send() const
+{
+	return version1() || credits_.may_send();
+}
+
+bool Session::may_go(const rpcrdma_message &msg) const
+{
+	if (msg.sent || msg.dir != RPCRDMA_CALL)
+		return true;
+	return msg.probe ? available() : may_begin();
+}
+
+/*
+ * rdma_credit: a count of messages, or of Calls; those that the peer of a Reply
+ * may have outstanding, and those that the sender of a Call would like to.
+ */
+u32 Session::credit_word(u32 dir) const
+{
+	return version1() ? receives_for(dir) : credits_.credit();
 }
 
 bool Session::end_call(rpcrdma_message &msg)
 {
 	const bool could_begin = may_begin();
+	const bool could_probe = available();
 
 	if (!msg.outstanding)
 		return false;
@@ -55,7 +93,10 @@ bool Session::end_call(rpcrdma_message &msg)
 	}
 	msg.outstanding = false;
 	outstanding_--;
-	return ready() && !could_begin && may_begin();
+	if (version1())
+		requests_.abandon(msg.xid);
+	return ready() &&
+	       ((!could_begin && may_begin()) || (!could_probe && available()));
 }
 
 bool Session::control_due() const
@@ -65,29 +106,25 @@ bool Session::control_due() const
 
 bool Session::grant_due() const
 {
-	return agreed_ && final_sent_ && credits_.grant_due() &&
+	return version_ == kVersion2 && final_sent_ && credits_.grant_due() &&
 	       credits_.may_grant();
 }
 
 rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
-	const bool may_send = credits_.may_send();
-	const bool begins =
-		msg && !msg->sent && msg->dir == RPCRDMA_CALL && !msg->probe;
-
 	tx = {};
 	if (closed_ == RPCRDMA_REASON_INVARIANT)
 		return RPCRDMA_TX_INVALID;
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return RPCRDMA_TX_NONE;
 
-	if (may_send) {
+	if (may_send()) {
 		if (!final_sent_ && (client() || opened_))
 			return send_properties(out, tx);
 		if (!errors_.empty())
 			return send_error(out, tx);
-		if (msg && opened_ && (!begins || may_begin()))
+		if (msg && opened_ && may_go(*msg))
 			return msg->external ? send_external(*msg, out, tx) :
 					       send_part(*msg, out, tx);
 	}
@@ -131,13 +168,17 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 {
 	const PendingError &e = errors_.front();
 	/* To version 1 the word is the number of Calls it may have open. */
-	const u32 credit = e.vers == kVersion1 && !agreed_ ? credits_.window() :
-							     credits_.credit();
-	const Header h = {
+	const u32 credit = e.vers == kVersion1 && !version_ ?
+				   credits_.window() :
+				   credit_word(RPCRDMA_REPLY);
+	Header h = {
 		.prefix = { e.xid, e.vers, credit, RPCRDMA2_ERROR },
 		.type = header_type(RPCRDMA2_ERROR),
 		.error = e.body,
 	};
+	/* ERR_CHUNK is what version 1 has for everything else. */
+	if (version1() && e.body.code != RPCRDMA2_ERR_VERS)
+		h.error.code = RPCRDMA2_ERR_BAD_XDR;
 	const u32 size = encode(h, nullptr, out);
 
 	if (!size)
@@ -177,8 +218,10 @@ bool Session::chunks_sendable(const rpcrdma_message &msg) const
 		return false;
 	if (call ? c.n_call && !msg.external : c.n_call || c.n_reads)
 		return false;
+	/* Version 1 also returns a Reply chunk that has not been used. */
 	if (!call)
-		return c.has_reply == msg.external;
+		return c.has_reply == msg.external ||
+		       (version1() && !body_length(c, msg.dir));
 	return total_segments(c) <= peer_.max_segments &&
 	       segments_within(c, peer_.max_segment_size) &&
 	       reads_valid(c, msg.length, unreduced) &&
@@ -203,12 +246,25 @@ bool Session::sendable(const rpcrdma_message &msg) const
 	return msg.chunks ? chunks_sendable(msg) : !msg.inv_handle;
 }
 
+/* The header with which a message goes in one Send, or ends. */
+const HeaderType &Session::type_of(const rpcrdma_message &msg) const
+{
+	const bool call = msg.dir == RPCRDMA_CALL;
+
+	if (version1())
+		return header_type_v1(
+			msg.external ? RPCRDMA1_NOMSG : RPCRDMA1_MSG, msg.dir);
+	if (msg.external)
+		return *header_type(call ? RPCRDMA2_CALL_EXTERNAL :
+					   RPCRDMA2_REPLY_EXTERNAL);
+	return *header_type(call ? RPCRDMA2_CALL_INLINE :
+				   RPCRDMA2_REPLY_INLINE);
+}
+
 rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
-	const bool call = msg.dir == RPCRDMA_CALL;
-	const HeaderType *type = header_type(call ? RPCRDMA2_CALL_INLINE :
-						    RPCRDMA2_REPLY_INLINE);
+	const HeaderType *type = &type_of(msg);
 	const u32 max = max_send();
 
 	if (!sendable(msg))
@@ -218,11 +274,12 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 	if (head > max || max - head < kXdrUnit)
 		return RPCRDMA_TX_INVALID;
 	if (part > max - head) {
-		if (sends_reversed(msg.dir) &&
-		    reverse_level() < RPCRDMA_RVRSDIR_CONT)
+		if (version1() || (sends_reversed(msg.dir) &&
+				   reverse_level() < RPCRDMA_RVRSDIR_CONT))
 			return RPCRDMA_TX_INVALID;
-		type = header_type(call ? RPCRDMA2_CALL_MIDDLE :
-					  RPCRDMA2_REPLY_MIDDLE);
+		type = header_type(msg.dir == RPCRDMA_CALL ?
+					   RPCRDMA2_CALL_MIDDLE :
+					   RPCRDMA2_REPLY_MIDDLE);
 		head = header_size(*type, nullptr);
 		/* The INLINE that ends the message needs a word of it. */
 		part -= kXdrUnit;
@@ -234,7 +291,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 		return RPCRDMA_TX_INVALID;
 
 	const Header h = {
-		.prefix = { msg.xid, kVersion2, credits_.credit(),
+		.prefix = { msg.xid, version_, credit_word(msg.dir),
 			    type->htype },
 		.type = type,
 		.remaining = msg.length - msg.sent - part,
@@ -262,10 +319,8 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 					 rpcrdma_tx &tx)
 {
 	const Header h = {
-		.prefix = { msg.xid, kVersion2, credits_.credit(), 0 },
-		.type = header_type(msg.dir == RPCRDMA_CALL ?
-					    RPCRDMA2_CALL_EXTERNAL :
-					    RPCRDMA2_REPLY_EXTERNAL),
+		.prefix = { msg.xid, version_, credit_word(msg.dir), 0 },
+		.type = &type_of(msg),
 		.inv_handle = msg.inv_handle,
 	};
 
@@ -296,6 +351,8 @@ void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
 	if (call && type.last && !msg.call_only) {
 		msg.outstanding = true;
 		outstanding_++;
+		if (version1())
+			requests_.sent(msg.xid);
 	}
 	waiting_ = false;
 	credits_.sent();

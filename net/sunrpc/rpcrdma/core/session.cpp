@@ -11,12 +11,29 @@ namespace rpcrdma
 /* Credit limits are less than 2^31 - 1 ahead of the counts (4.2.1). */
 static constexpr u32 kWindowMax = (1U << 31) - 2;
 
+/* Receives that a side offers for reverse-direction Calls, and their Replies. */
+static constexpr u32 kReverseShare = 8; /* one in so many */
+static constexpr u32 kReverseMax = 16;
+
+/* Zero and zero: what there was before version 1. */
+static rpcrdma_config with_versions(rpcrdma_config cfg)
+{
+	if (!cfg.min_version && !cfg.max_version)
+		cfg.min_version = cfg.max_version = kVersion2;
+	return cfg;
+}
+
 /* More would only keep credits from being used. */
 static constexpr u32 kReserveMax = 1;
 
-bool Session::valid(const rpcrdma_config &cfg)
+bool Session::valid(const rpcrdma_config &config)
 {
-	return cfg.role <= RPCRDMA_ROLE_SERVER &&
+	const rpcrdma_config cfg = with_versions(config);
+
+	return cfg.min_version >= kVersion1 &&
+	       cfg.min_version <= cfg.max_version &&
+	       cfg.max_version <= kVersion2 &&
+	       cfg.role <= RPCRDMA_ROLE_SERVER &&
 	       cfg.window >= RPCRDMA_MIN_WINDOW && cfg.window <= kWindowMax &&
 	       cfg.reserve <= kReserveMax &&
 	       cfg.max_message >= RPCRDMA_MIN_RECV_SIZE &&
@@ -33,9 +50,51 @@ Session::Session(const rpcrdma_config &cfg)
 }
 
 Session::Session(const rpcrdma_config &cfg, const Options &options)
-	: config_(cfg)
+	: config_(with_versions(cfg))
 	, credits_(cfg.window, options.count_start)
 {
+	if (client() && !spoken(kVersion2)) {
+		begin_version1();
+		opened_ = true;
+	}
+}
+
+/* There are no properties; what private data leaves open is at its largest. */
+void Session::begin_version1()
+{
+	version_ = kVersion1;
+	final_sent_ = true;
+	peer_ = {
+		.send_size = private_.send_size,
+		.recv_size = private_.recv_size,
+		.max_segment_size = UINT32_MAX,
+		.max_segments = RPCRDMA_MAX_SEGMENTS,
+		.reverse = RPCRDMA_RVRSDIR_SIMPLE,
+	};
+}
+
+void Session::peer_private(const PrivateData &p)
+{
+	private_ = p;
+	if (version1())
+		begin_version1();
+}
+
+/*
+ * Version 1: of this side's Receives, those for Calls in one direction or their
+ * Replies. So @dir tells whether its own Calls are meant, or those of the peer;
+ * both kinds together always find a Receive.
+ */
+u32 Session::receives_for(u32 dir) const
+{
+	const u32 window = credits_.target();
+	u32 reverse = window / kReverseShare;
+
+	if (!reverse)
+		reverse = 1;
+	if (reverse > kReverseMax)
+		reverse = kReverseMax;
+	return sends_reversed(dir) ? reverse : window - reverse;
 }
 
 bool Session::refuse(u32 xid, const ErrorBody &body)
@@ -46,7 +105,7 @@ bool Session::refuse(u32 xid, const ErrorBody &body)
 		closed_ = RPCRDMA_REASON_INVARIANT;
 		return false;
 	}
-	return errors_.push({ xid, kVersion2, body });
+	return errors_.push({ xid, version1() ? kVersion1 : kVersion2, body });
 }
 
 bool Session::set_window(u32 window)
@@ -58,13 +117,15 @@ bool Session::set_window(u32 window)
 		closed_ = RPCRDMA_REASON_INVARIANT;
 		return false;
 	}
+	const bool could_begin = may_begin();
 	credits_.set_window(window);
-	return grant_due();
+	return grant_due() || (!could_begin && may_begin());
 }
 
 bool Session::retire()
 {
-	return credits_.retire();
+	/* A grant of version 1 can be taken back, but not at a known moment. */
+	return !version1() && credits_.retire();
 }
 
 bool Session::ready() const
@@ -74,13 +135,13 @@ bool Session::ready() const
 
 void Session::info(struct rpcrdma_session_info &info) const
 {
-	info.version = agreed_ ? kVersion2 : 0;
+	info.version = version_;
 	info.local = config_.local;
 	info.peer = peer_;
 	info.max_send = max_send();
 	info.sent = credits_.sent_count();
 	info.received = credits_.received_count();
-	info.peer_credits = credits_.available();
+	info.peer_credits = available();
 	info.window = credits_.window();
 	info.window_used = credits_.in_use();
 	info.window_high = credits_.high();
@@ -117,8 +178,12 @@ PlanningRules Session::planning() const
 					       level >= RPCRDMA_RVRSDIR_GENL),
 		.special = !(types_refused_ &
 			     type_bit(*header_type(RPCRDMA2_CALL_EXTERNAL))),
-		.continued = !sends_reversed(RPCRDMA_REPLY) ||
-			     level >= RPCRDMA_RVRSDIR_CONT,
+		.continued = !version1() && (!sends_reversed(RPCRDMA_REPLY) ||
+					     level >= RPCRDMA_RVRSDIR_CONT),
+		.version = version_,
+		.max_reply = config_.local.recv_size < peer_.send_size ?
+				     config_.local.recv_size :
+				     peer_.send_size,
 	};
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One RPC-over-RDMA version 2 connection, seen from one end.
+ * One RPC-over-RDMA connection, seen from one end.
  */
 #ifndef _RPCRDMA_CORE_SESSION_H
 #define _RPCRDMA_CORE_SESSION_H
@@ -9,7 +9,9 @@
 #include "credits.h"
 #include "errors.h"
 #include "planner.h"
+#include "private_data.h"
 #include "properties.h"
+#include "requests.h"
 #include "wire.h"
 
 namespace rpcrdma
@@ -32,7 +34,7 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *
  * Its methods sort into
  * - events, which the caller reports: receive(), release(), retire(), end_call();
- * - commands: refuse(), set_window();
+ * - commands: refuse(), set_window(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), info(), planning().
  *
@@ -40,6 +42,12 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *
  *   client: [FINAL to send] -posted-> [wait] -any legal message-> [open]
  *   server: [wait] -any legal message-> [open, FINAL to send] -posted-> [open]
+ *
+ * A client whose FINAL is refused by a peer of version 1 is open in version 1; so
+ * is a server whose first message is of that version, and a client that offers
+ * nothing else from the beginning. What differs then: the header types, credits
+ * (Requests instead of Credits, which only counts Receives), no GRANT, no
+ * continuation, and properties taken from private data.
  *
  * Version 2 is agreed on as soon as the peer has sent a message of that
  * version; only then does its credit word mean anything, and may an ERROR go
@@ -74,6 +82,8 @@ public:
 	[[nodiscard]] bool refuse(u32 xid, const ErrorBody &body);
 	/* See rpcrdma_session_set_window(). */
 	[[nodiscard]] bool set_window(u32 window);
+	/* See rpcrdma_session_private(). */
+	void peer_private(const PrivateData &p);
 
 	/* See rpcrdma_session_next_send(). */
 	[[nodiscard]] rpcrdma_tx_result
@@ -81,6 +91,11 @@ public:
 
 	/* See rpcrdma_session_ready(). */
 	[[nodiscard]] bool ready() const;
+	/* See rpcrdma_session_version(). */
+	[[nodiscard]] u32 version() const
+	{
+		return version_;
+	}
 	/* See rpcrdma_session_info(). */
 	void info(struct rpcrdma_session_info &info) const;
 	/* What the planner has to know of this connection. */
@@ -97,12 +112,20 @@ private:
 	/* receive.cpp */
 	void take(Bytes in, rpcrdma_rx &rx);
 	void take_other_version(const Prefix &p, rpcrdma_rx &rx);
+	void take_version1(Bytes in, const Prefix &p, rpcrdma_rx &rx);
 	void take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx);
 	void take_grant(Bytes in, rpcrdma_rx &rx);
 	void take_error(Bytes in, Header &h, rpcrdma_rx &rx);
+	void take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx);
+	[[nodiscard]] bool speaks_version1(const Header &h, Parse parsed) const;
+	[[nodiscard]] bool version_refused(const ErrorBody &e) const;
 	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
 	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal examine_v1(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal examine_lists(Bytes in, const Header &h,
+					    Parse parsed, const Limits &limits,
+					    rpcrdma_rx &rx);
 	[[nodiscard]] Refusal no_writes(const Limits &limits) const;
 	[[nodiscard]] Refusal assemble(const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool supported(const HeaderType &t) const;
@@ -124,21 +147,42 @@ private:
 	send_part(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result
 	send_external(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
+	[[nodiscard]] const HeaderType &
+	type_of(const rpcrdma_message &msg) const;
 	void account(rpcrdma_message &msg, u32 part, const HeaderType &type);
 	[[nodiscard]] bool sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool control_due() const;
 	[[nodiscard]] bool may_begin() const;
+	[[nodiscard]] bool may_send() const;
+	[[nodiscard]] bool may_go(const rpcrdma_message &msg) const;
+	[[nodiscard]] u32 available() const;
+	[[nodiscard]] u32 credit_word(u32 dir) const;
 	[[nodiscard]] u32 max_stream() const;
 	[[nodiscard]] bool type_refused(u32 xid);
+	void answered(const Prefix &p);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;
 	[[nodiscard]] u32 reverse_level() const;
 	[[nodiscard]] bool sends_reversed(u32 direction) const;
 
+	/* session.cpp */
+	void begin_version1();
+	[[nodiscard]] u32 receives_for(u32 dir) const;
+
 	[[nodiscard]] bool client() const
 	{
 		return config_.role == RPCRDMA_ROLE_CLIENT;
+	}
+	[[nodiscard]] bool version1() const
+	{
+		return version_ == kVersion1;
+	}
+	/* As configured: may this version be agreed on? */
+	[[nodiscard]] bool spoken(u32 version) const
+	{
+		return config_.min_version <= version &&
+		       version <= config_.max_version;
 	}
 
 	/* Of a message that has been begun and not finished. */
@@ -152,6 +196,8 @@ private:
 
 	rpcrdma_config config_;
 	Credits credits_;
+	Requests requests_; /* version 1 */
+	PrivateData private_ = kDefaultPrivateData;
 	Properties peer_ = kDefaultProperties;
 	/* Of CONNPROP_MIDDLE messages; in force once the FINAL has come. */
 	Properties staged_ = kDefaultProperties;
@@ -163,8 +209,8 @@ private:
 	u32 types_sent_ = 0; /* of Calls, by bit */
 	u32 types_refused_ = 0; /* of them, by INVAL_HTYPE */
 	u32 refused_xid_ = 0; /* of the Call that this was last said of */
+	u32 version_ = 0; /* agreed on, once the peer has shown it */
 	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;
-	bool agreed_ = false; /* the peer speaks version 2 */
 	bool opened_ = false; /* RPC messages may flow */
 	bool final_sent_ = false;
 	bool final_received_ = false;

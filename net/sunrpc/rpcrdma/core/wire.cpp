@@ -52,6 +52,22 @@ const HeaderType *header_type(u32 htype)
 	return i < kTypes ? &kHeaderTypes[i] : nullptr;
 }
 
+static constexpr u16 kListsV1 = kFieldReads | kFieldWrites | kFieldReply;
+
+/* By procedure and direction. */
+static constexpr HeaderType kHeaderTypesV1[][2] = {
+	{ { RPCRDMA1_MSG, kListsV1, Kind::Call, true, true, "MSG" },
+	  { RPCRDMA1_MSG, kListsV1, Kind::Reply, true, true, "MSG" } },
+	{ { RPCRDMA1_NOMSG, kListsV1 | kFieldCallInReads, Kind::Call, false,
+	    true, "NOMSG" },
+	  { RPCRDMA1_NOMSG, kListsV1, Kind::Reply, false, true, "NOMSG" } },
+};
+
+const HeaderType &header_type_v1(u32 proc, u32 dir)
+{
+	return kHeaderTypesV1[proc == RPCRDMA1_NOMSG][dir == RPCRDMA_REPLY];
+}
+
 static constexpr ErrorType kErrorTypes[] = {
 	{ RPCRDMA2_ERR_VERS, 2, -kEPROTONOSUPPORT, "VERS" },
 	{ RPCRDMA2_ERR_BAD_XDR, 0, -kEIO, "BAD_XDR" },
@@ -83,13 +99,6 @@ bool decode_prefix(Bytes in, Prefix &p)
 	       r.word(p.htype);
 }
 
-/* How much a header holds, counted also where it is too much to store. */
-struct Count {
-	u32 read_chunks = 0;
-	u32 write_chunks = 0;
-	u32 segments = 0;
-};
-
 static bool get_segment(XdrReader &r, Segment &s)
 {
 	return r.word(s.handle) && r.word(s.length) && r.hyper(s.offset);
@@ -115,6 +124,12 @@ template <typename Take> static bool get_list(XdrReader &r, Take take)
 	}
 }
 
+static void add_call(const Segment &s, Chunks &c, Count &n)
+{
+	if (n.segments++ < RPCRDMA_MAX_SEGMENTS)
+		c.call[c.n_call++] = s;
+}
+
 static bool get_call(XdrReader &r, Chunks &c, Count &n)
 {
 	const auto take = [&] {
@@ -122,15 +137,15 @@ static bool get_call(XdrReader &r, Chunks &c, Count &n)
 
 		if (!get_read_segment(r, s) || s.position)
 			return false;
-		if (n.segments++ < RPCRDMA_MAX_SEGMENTS)
-			c.call[c.n_call++] = s.target;
+		add_call(s.target, c, n);
 		return true;
 	};
 
 	return get_list(r, take) && n.segments > 0;
 }
 
-static bool get_reads(XdrReader &r, Chunks &c, Count &n)
+/* @call: what comes first in Position zero is the Call chunk. */
+static bool get_reads(XdrReader &r, bool call, Chunks &c, Count &n)
 {
 	u32 position = 0;
 
@@ -139,6 +154,10 @@ static bool get_reads(XdrReader &r, Chunks &c, Count &n)
 
 		if (!get_read_segment(r, s))
 			return false;
+		if (call && !s.position && !n.read_chunks) {
+			add_call(s.target, c, n);
+			return true;
+		}
 		if (!n.read_chunks || s.position != position)
 			n.read_chunks++;
 		position = s.position;
@@ -208,12 +227,25 @@ static bool get_error(XdrReader &r, ErrorBody &e)
 static bool get_lists(XdrReader &r, const HeaderType &t, Chunks &c, Count &n)
 {
 	return (!(t.fields & kFieldCall) || get_call(r, c, n)) &&
-	       (!(t.fields & kFieldReads) || get_reads(r, c, n)) &&
+	       (!(t.fields & kFieldReads) ||
+		get_reads(r, t.fields & kFieldCallInReads, c, n)) &&
 	       (!(t.fields & kFieldWrites) || get_writes(r, c, n)) &&
 	       (!(t.fields & kFieldReply) || get_reply(r, c, n));
 }
 
-static Parse within_limits(const Count &n, const Limits &limits)
+Count counted(const Chunks &c)
+{
+	Count n;
+
+	for (u32 i = 0; i < c.n_reads; i++)
+		if (!i || c.reads[i].position != c.reads[i - 1].position)
+			n.read_chunks++;
+	n.write_chunks = c.n_writes;
+	n.segments = total_segments(c);
+	return n;
+}
+
+Parse within_limits(const Count &n, const Limits &limits)
 {
 	if (n.read_chunks > limits.read_chunks)
 		return Parse::TooManyReadChunks;
@@ -225,19 +257,29 @@ static Parse within_limits(const Count &n, const Limits &limits)
 	return Parse::Ok;
 }
 
-Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
+static void clear_body(Header &h, Chunks &c)
 {
-	const HeaderType &t = *h.type;
-	XdrReader r(in.after(kPrefixSize));
-	Count n;
-
 	clear(c);
 	h.error = {};
 	h.remaining = 0;
 	h.inv_handle = 0;
 	h.properties = {};
 	h.payload = {};
+}
 
+/* What follows the lists is a part of an RPC message, or nothing. */
+static bool payload_valid(const HeaderType &t, u32 octets)
+{
+	return t.payload ? octets && xdr_aligned(octets) : !octets;
+}
+
+Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
+{
+	const HeaderType &t = *h.type;
+	XdrReader r(in.after(kPrefixSize));
+	Count n;
+
+	clear_body(h, c);
 	if ((t.fields & kFieldError) && !get_error(r, h.error))
 		return Parse::BadXdr;
 	if (t.fields & kFieldProperties) {
@@ -251,7 +293,7 @@ Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
 		return Parse::BadXdr;
 	if (!get_lists(r, t, c, n))
 		return Parse::BadXdr;
-	if (t.payload ? !r.left() || !xdr_aligned(r.left()) : r.left() > 0)
+	if (!payload_valid(t, r.left()))
 		return Parse::BadXdr;
 	if (t.htype == RPCRDMA2_REPLY_EXTERNAL && !c.has_reply)
 		return Parse::BadXdr;
@@ -264,6 +306,43 @@ Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
 	if (t.payload)
 		h.payload = { kPrefixSize + r.offset(), r.left() };
 	return Parse::Ok;
+}
+
+/* Where the RPC message is not at hand, its chunk tells the direction. */
+static u32 direction_v1(Bytes payload, const Chunks &c)
+{
+	XdrReader r(payload);
+	u32 xid;
+	u32 dir;
+
+	if (!r.word(xid) || !r.word(dir))
+		dir = c.n_call ? RPCRDMA_CALL : RPCRDMA_REPLY;
+	return dir;
+}
+
+Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
+{
+	const u32 proc = h.prefix.htype;
+	XdrReader r(in.after(kPrefixSize));
+	Count n;
+
+	clear_body(h, c);
+	h.type = &header_type_v1(proc, RPCRDMA_CALL);
+	if (!get_lists(r, *h.type, c, n) || !payload_valid(*h.type, r.left()))
+		return Parse::BadXdr;
+	/* The direction is in the second word. */
+	if (h.type->payload && r.left() < 2 * kWordSize)
+		return Parse::BadXdr;
+
+	const Parse p = within_limits(n, kNoLimits);
+	if (p != Parse::Ok)
+		return p;
+	if (h.type->payload)
+		h.payload = { kPrefixSize + r.offset(), r.left() };
+	const u32 dir = direction_v1(in.after(kPrefixSize + r.offset()), c);
+	h.type = &header_type_v1(proc, dir);
+	/* Read chunks are for Calls. */
+	return dir == RPCRDMA_REPLY && !no_reads(c) ? Parse::BadXdr : Parse::Ok;
 }
 
 static constexpr Field kLists[] = { kFieldCall, kFieldReads, kFieldWrites,
@@ -286,7 +365,7 @@ u32 header_size(const HeaderType &t, const Chunks *c)
 			size += kWordSize;
 	if (!c)
 		return size;
-	if (t.fields & kFieldCall)
+	if (t.fields & (kFieldCall | kFieldCallInReads))
 		size += c->n_call * (kWordSize + kReadSegmentSize);
 	if (t.fields & kFieldReads)
 		size += c->n_reads * (kWordSize + kReadSegmentSize);
@@ -321,11 +400,11 @@ static void put_write_chunk(XdrWriter &w, const Chunks &c, const WriteChunk &k)
 
 static void put_lists(XdrWriter &w, const HeaderType &t, const Chunks *c)
 {
-	if (t.fields & kFieldCall) {
+	if (t.fields & (kFieldCall | kFieldCallInReads))
 		for (u32 i = 0; c && i < c->n_call; i++)
 			put_read_segment(w, 0, c->call[i]);
+	if (t.fields & kFieldCall)
 		w.word(0);
-	}
 	if (t.fields & kFieldReads) {
 		for (u32 i = 0; c && i < c->n_reads; i++)
 			put_read_segment(w, c->reads[i].position,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * RPC-over-RDMA version 2 transport headers on the wire (sections 6 and 8).
+ * RPC-over-RDMA transport headers on the wire: version 2 (sections 6 and 8), and
+ * version 1 (RFC 8166, section 4), whose fields are some of the same.
  *
  * A header is the prefix and then, depending on its type, some of these fields
  * in this order. One table says which; decoder, encoder and size follow it.
@@ -36,6 +37,8 @@ enum Field : u16 {
 	kFieldReads = 1 << 5,
 	kFieldWrites = 1 << 6,
 	kFieldReply = 1 << 7,
+	/* Version 1: the Call chunk is at the head of the Read list. */
+	kFieldCallInReads = 1 << 8,
 };
 
 /**
@@ -63,8 +66,16 @@ struct HeaderType {
 	}
 };
 
-/* The type with this number, or nullptr. */
+/* The type of version 2 with this number, or nullptr. */
 [[nodiscard]] const HeaderType *header_type(u32 htype);
+
+/**
+ * The type of version 1 with this procedure, for a Call or a Reply.
+ *
+ * @proc: RPCRDMA1_MSG or RPCRDMA1_NOMSG
+ * @dir: enum rpcrdma_dir, which RFC 8167 leaves to the RPC message to say
+ */
+[[nodiscard]] const HeaderType &header_type_v1(u32 proc, u32 dir);
 
 /**
  * What the draft says of one error code (section 7)
@@ -157,6 +168,31 @@ enum class Parse : u8 {
  */
 [[nodiscard]] Parse decode_body(Bytes in, const Limits &limits, Header &h,
 				Chunks &c);
+
+/**
+ * Decode what follows the prefix of an RPC message of version 1.
+ *
+ * @in: the whole message
+ * @h: @h.prefix is given, with RPCRDMA1_MSG or RPCRDMA1_NOMSG; the rest is
+ *	filled in. @h.type tells Calls from Replies if the result is Ok.
+ * @c: overwritten; complete only if the result is Ok
+ *
+ * The checks are those of decode_body(). What limits there are depends on the
+ * direction, which is known only now: see counted() and within_limits().
+ */
+[[nodiscard]] Parse decode_body_v1(Bytes in, Header &h, Chunks &c);
+
+/* How much a header holds, counted also where it is too much to store. */
+struct Count {
+	u32 read_chunks = 0;
+	u32 write_chunks = 0;
+	u32 segments = 0;
+};
+
+/* Of lists that decoding has stored whole. */
+[[nodiscard]] Count counted(const Chunks &c);
+
+[[nodiscard]] Parse within_limits(const Count &n, const Limits &limits);
 
 /* Octets that encode() will write. Property sets are not counted. */
 [[nodiscard]] u32 header_size(const HeaderType &type, const Chunks *c);

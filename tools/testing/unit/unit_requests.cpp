@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "requests.h"
+#include "support.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+using rpcrdma::Requests;
+
+TEST(requests, available__one_before_the_first_reply)
+{
+	Requests r;
+
+	EXPECT_EQ(r.available(32), 1u);
+	r.sent(7);
+	EXPECT_EQ(r.available(32), 0u);
+	EXPECT_TRUE(r.answered(7));
+	r.grant(20);
+	EXPECT_EQ(r.available(32), 20u);
+}
+
+TEST(requests, available__no_more_than_there_are_receives_for)
+{
+	Requests r;
+
+	r.grant(100);
+	EXPECT_EQ(r.available(32), 32u);
+	r.sent(7);
+	EXPECT_EQ(r.available(32), 31u);
+	EXPECT_EQ(r.available(1), 0u) << "the window has become smaller";
+	r.grant(UINT32_MAX);
+	EXPECT_EQ(r.available(UINT32_MAX), Requests::kMax - 1);
+}
+
+TEST(requests, grant__zero_counts_as_one)
+{
+	Requests r;
+
+	r.grant(0);
+	EXPECT_EQ(r.available(32), 1u);
+}
+
+TEST(requests, grant__may_become_smaller)
+{
+	Requests r;
+
+	r.grant(3);
+	for (u32 xid = 1; xid <= 3; xid++)
+		r.sent(xid);
+	r.grant(2);
+	EXPECT_EQ(r.available(32), 0u);
+	EXPECT_TRUE(r.answered(1));
+	EXPECT_EQ(r.available(32), 0u);
+	EXPECT_TRUE(r.answered(2));
+	EXPECT_EQ(r.available(32), 1u);
+}
+
+TEST(requests, answered__once)
+{
+	Requests r;
+
+	r.grant(2);
+	r.sent(7);
+	EXPECT_FALSE(r.answered(8));
+	EXPECT_EQ(r.available(32), 1u);
+	EXPECT_TRUE(r.answered(7));
+	EXPECT_FALSE(r.answered(7));
+	EXPECT_EQ(r.available(32), 2u);
+}
+
+TEST(requests, abandon__gives_the_credit_back_and_keeps_the_receive)
+{
+	Requests r;
+
+	r.grant(2);
+	r.sent(7);
+	EXPECT_TRUE(r.abandon(7));
+	EXPECT_EQ(r.available(32), 2u);
+	EXPECT_EQ(r.available(2), 1u) << "its Reply may still come";
+	EXPECT_FALSE(r.abandon(7)) << "once";
+	EXPECT_TRUE(r.answered(7));
+	EXPECT_EQ(r.available(2), 2u);
+	EXPECT_FALSE(r.answered(7));
+	EXPECT_FALSE(r.abandon(7));
+	EXPECT_EQ(r.available(2), 2u);
+}
+
+TEST(requests, abandon__of_nothing)
+{
+	Requests r;
+
+	EXPECT_FALSE(r.abandon(7));
+	r.sent(7);
+	EXPECT_TRUE(r.answered(7));
+	EXPECT_FALSE(r.abandon(7));
+	EXPECT_EQ(r.available(32), 1u);
+}
+
+TEST(requests, sent__again_after_it_was_abandoned)
+{
+	Requests r;
+
+	r.grant(4);
+	r.sent(7);
+	EXPECT_TRUE(r.abandon(7));
+	r.sent(7);
+	EXPECT_EQ(r.available(4), 2u) << "two Replies may come";
+	EXPECT_TRUE(r.answered(7));
+	EXPECT_TRUE(r.answered(7));
+	EXPECT_EQ(r.available(4), 4u);
+}
+
+/* Against the plainest bookkeeping there is. */
+TEST(requests, random__as_a_map_would_have_it)
+{
+	std::mt19937 random(1);
+
+	for (int run = 0; run < 200; run++) {
+		const u32 receives = 1 + random() % 20;
+		std::map<u32, bool> calls; /* abandoned? */
+		u32 granted = 1;
+		u32 waiting = 0;
+		Requests r;
+
+		for (int i = 0; i < 400; i++) {
+			const u32 xid = random() % 30;
+			const auto at = calls.find(xid);
+			const bool there = at != calls.end();
+			const u32 room =
+				receives -
+				std::min<u32>(receives, u32(calls.size()));
+			const u32 credits =
+				granted - std::min(granted, waiting);
+
+			ASSERT_EQ(r.available(receives),
+				  std::min(room, credits));
+			switch (random() % 4) {
+			case 0:
+				if (there || !std::min(room, credits))
+					break;
+				r.sent(xid);
+				calls[xid] = false;
+				waiting++;
+				break;
+			case 1:
+				ASSERT_EQ(r.answered(xid), there);
+				if (!there)
+					break;
+				waiting -= !at->second;
+				calls.erase(at);
+				granted = 1 + random() % 8;
+				r.grant(granted);
+				break;
+			case 2:
+				ASSERT_EQ(r.abandon(xid), there && !at->second);
+				if (!there || at->second)
+					break;
+				at->second = true;
+				waiting--;
+				break;
+			default:
+				break;
+			}
+		}
+	}
+}
