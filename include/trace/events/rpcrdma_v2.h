@@ -13,6 +13,8 @@
 /* Names that trace-cmd can show without asking the module. */
 #define rpcrdma_show_htype(x)						\
 	__print_symbolic(x,						\
+		{ RPCRDMA1_MSG,			"MSG" },		\
+		{ RPCRDMA1_NOMSG,		"NOMSG" },		\
 		{ RPCRDMA2_ERROR,		"ERROR" },		\
 		{ RPCRDMA2_GRANT,		"GRANT" },		\
 		{ RPCRDMA2_CONNPROP_MIDDLE,	"CONNPROP_MIDDLE" },	\

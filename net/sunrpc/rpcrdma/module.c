@@ -84,7 +84,7 @@ module_init(rpcrdma_init);
 module_exit(rpcrdma_exit);
 
 MODULE_AUTHOR("The rpcrdma developers");
-MODULE_DESCRIPTION("RPC-over-RDMA version 2 client and server transports");
+MODULE_DESCRIPTION("RPC-over-RDMA client and server transports, versions 1 and 2");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(RPCRDMA_VERSION);
 MODULE_ALIAS("svcrdma");

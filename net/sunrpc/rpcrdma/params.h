@@ -52,12 +52,13 @@
 #define RPCRDMA_LISTEN_BACKLOG	10
 
 /*
- * Server. Connections that nobody has accepted yet; for each connection:
- * memory of Calls that no nfsd thread has picked up, Replies that are not yet
- * sent and their memory, RDMA contexts and the scatter elements of each of
- * their Work Requests.
+ * Server. Connections that nobody has accepted yet; for each connection: Calls
+ * of version 1 that wait for a thread in their Receives, memory of Calls that no
+ * nfsd thread has picked up, Replies that are not yet sent and their memory, RDMA
+ * contexts and the scatter elements of each of their Work Requests.
  */
 #define RPCRDMA_MAX_PENDING	128
+#define RPCRDMA_SVC_V1_KEPT	16
 #define RPCRDMA_SVC_CALL_MEMORY	(8 * RPCRDMA_MAX_MESSAGE)
 #define RPCRDMA_SVC_REPLIES	(2 * RPCRDMA_DEF_WINDOW)
 #define RPCRDMA_SVC_REPLY_MEMORY	(16 * RPCRDMA_MAX_PAYLOAD)

@@ -2,13 +2,15 @@
 /*
  * The sysctls of the kernel's own transport: sunrpc.rdma_* for the client,
  * sunrpc.svc_rdma.* for the server. Names, modes and ranges are its, since people
- * have them in scripts; Documentation/drop-in.rst says what each does here.
+ * have them in scripts; Documentation/drop-in.rst says what each does here. Beside
+ * them are those for the versions of the protocol.
  */
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 
 #include "params.h"
 #include "verbs/verbs.h"
+#include "versions.h"
 
 unsigned int rpcrdma_slots = RPCRDMA_DEF_SLOTS;
 unsigned int rpcrdma_inline_read = RPCRDMA_DEF_INLINE;
@@ -158,6 +160,10 @@ static struct ctl_table rpcrdma_client_sysctls[] = {
 		       SYSCTL_ZERO, &rpcrdma_strategy_max),
 	RPCRDMA_SYSCTL("rdma_pad_optimize", rpcrdma_no_pad_optimize, NULL,
 		       NULL),
+	RPCRDMA_SYSCTL("rdma_min_version", rpcrdma_client_min,
+		       &rpcrdma_version_lowest, &rpcrdma_version_highest),
+	RPCRDMA_SYSCTL("rdma_max_version", rpcrdma_client_max,
+		       &rpcrdma_version_lowest, &rpcrdma_version_highest),
 	RPCRDMA_COMPAT_SYSCTL_END
 };
 
@@ -174,6 +180,10 @@ static struct ctl_table rpcrdma_server_sysctls[] = {
 		       &rpcrdma_svc_inline_min, &rpcrdma_inline_max),
 	RPCRDMA_SYSCTL("max_outbound_read_requests", rpcrdma_svc_reads,
 		       &rpcrdma_reads_min, &rpcrdma_reads_max),
+	RPCRDMA_SYSCTL("min_version", rpcrdma_server_min,
+		       &rpcrdma_version_lowest, &rpcrdma_version_highest),
+	RPCRDMA_SYSCTL("max_version", rpcrdma_server_max,
+		       &rpcrdma_version_lowest, &rpcrdma_version_highest),
 	RPCRDMA_COUNTER("rdma_stat_read", rpcrdma_svc_read),
 	RPCRDMA_COUNTER("rdma_stat_recv", rpcrdma_svc_recv),
 	RPCRDMA_COUNTER("rdma_stat_write", rpcrdma_svc_write),

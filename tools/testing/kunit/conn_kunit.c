@@ -1010,7 +1010,7 @@ static void conn_does_without_registration(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, side.conn->n_mrs, 0U);
 		KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(side.conn, &mrs, &range,
 						       &page, false, &seg, 1),
-				-ENOBUFS);
+				-EMSGSIZE);
 	}
 	conn_end(&side);
 	__free_page(page);

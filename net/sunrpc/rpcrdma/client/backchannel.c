@@ -225,7 +225,7 @@ int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 /** rpcrdma_bc_maxpayload - octets of the largest call or answer */
 size_t rpcrdma_bc_maxpayload(struct rpc_xprt *xprt)
 {
-	return PAGE_SIZE;
+	return READ_ONCE(rpcrdma_xprt(xprt)->bc_payload);
 }
 
 /** rpcrdma_bc_num_slots - calls that may be outstanding */

@@ -69,6 +69,8 @@ struct rpcrdma_keepalive {
  * @established: when @conn came about, in jiffies
  * @timeout: as set by set_connect_timeout
  * @keepalive: of the connection
+ * @spoke_v2: the connection before was of version 2
+ * @bc_payload: octets of the largest callback, or Reply to one
  * @bc_calls: callbacks that the upper layer is working on
  */
 struct rpcrdma_xprt {
@@ -82,6 +84,8 @@ struct rpcrdma_xprt {
 	struct rpc_timeout timeout;
 	struct rpcrdma_xprt_stats stats;
 	struct rpcrdma_keepalive keepalive;
+	bool spoke_v2;
+	u32 bc_payload;
 	struct rpcrdma_bc_call *bc_assembly;
 	atomic_t bc_calls;
 };
@@ -163,6 +167,8 @@ void rpcrdma_client_exit(void);
 /* connect.c */
 void rpcrdma_connect_worker(struct work_struct *work);
 void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
+bool rpcrdma_silent(const struct rpcrdma_xprt *rx);
+void rpcrdma_silent_note(const struct rpcrdma_xprt *rx, bool silent);
 
 /* request.c */
 int rpcrdma_send_request(struct rpc_rqst *rqst);

@@ -7,6 +7,11 @@
  * of properties (section 4.3). Each step ends by an event, by an error or by
  * its time-out; whatever fails, the attempt is undone completely.
  *
+ * A server of version 1 refuses the properties, and the connection goes on with
+ * that version (D5). One that leaves them unanswered is tried once more, with
+ * version 1 alone. What came of that is remembered for a while, for all mounts,
+ * so that not each of them has to wait.
+ *
  * A connection that is lost later is closed by sunrpc's own autoclose, which
  * also holds the write lock; so there is at most one connection at any time.
  */
@@ -17,13 +22,75 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../server/server.h"
+#include "../versions.h"
 #include "client.h"
+
+/* Octets of the smallest header of version 1. */
+#define RPCRDMA_V1_HEADER	28
+
+/* Guards the table of servers that left version 2 unanswered. */
+static DEFINE_SPINLOCK(rpcrdma_silent_lock);
+static struct rpcrdma_failed_calls rpcrdma_silent_servers;
+
+/**
+ * rpcrdma_silent - has the server left version 2 unanswered, not long ago?
+ * @rx: the transport
+ */
+bool rpcrdma_silent(const struct rpcrdma_xprt *rx)
+{
+	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
+	bool silent;
+
+	spin_lock(&rpcrdma_silent_lock);
+	silent = rpcrdma_failed_known(&rpcrdma_silent_servers,
+				      rpcrdma_svc_failed_peer(rx->xprt.xprt_net,
+							      sap),
+				      rpc_get_port(sap), ktime_get_seconds());
+	spin_unlock(&rpcrdma_silent_lock);
+	return silent;
+}
+
+/**
+ * rpcrdma_silent_note - remember a server, or forget it
+ * @rx: the transport
+ * @silent: it left version 2 unanswered
+ */
+void rpcrdma_silent_note(const struct rpcrdma_xprt *rx, bool silent)
+{
+	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
+	u32 since = ktime_get_seconds();
+
+	if (!silent)
+		since -= RPCRDMA_FAILED_SECONDS;
+	spin_lock(&rpcrdma_silent_lock);
+	rpcrdma_failed_note(&rpcrdma_silent_servers,
+			    rpcrdma_svc_failed_peer(rx->xprt.xprt_net, sap),
+			    rpc_get_port(sap), since);
+	spin_unlock(&rpcrdma_silent_lock);
+}
 
 static void rpcrdma_step_done(struct rpcrdma_xprt *rx, int error)
 {
 	if (error)
 		cmpxchg(&rx->cm_error, 0, error);
 	complete(&rx->step);
+}
+
+/* What the server takes and sends in version 1 (RFC 8797). */
+static void rpcrdma_established(struct rpcrdma_xprt *rx, struct rdma_cm_id *id,
+				const struct rdma_conn_param *param)
+{
+	struct rpcrdma_conn *conn = READ_ONCE(rx->conn);
+	struct rpcrdma_cm_private private;
+
+	if (!conn || conn->cm_id != id)
+		return;
+	/* Without it, the RFC's default. */
+	if (!rpcrdma_cm_private_decode(param->private_data,
+				       param->private_data_len, &private))
+		private.remote_inv = false;
+	rpcrdma_conn_private(conn, &private);
 }
 
 static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
@@ -34,9 +101,11 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 
 	trace_rpcrdma_cm(id, event);
 	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		rpcrdma_established(rx, id, &event->param.conn);
+		fallthrough;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_ESTABLISHED:
 		rpcrdma_step_done(rx, 0);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
@@ -119,7 +188,20 @@ static int rpcrdma_step_wait(struct rpcrdma_xprt *rx, const char *step, int rc,
 	return rc;
 }
 
-static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx)
+/* Nothing at all has come in answer to what has been sent. */
+static bool rpcrdma_unanswered(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_session_info info;
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	spin_unlock(&conn->lock);
+	return info.sent && !info.received;
+}
+
+static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
+			      const struct rpcrdma_config *versions,
+			      bool *unanswered)
 {
 	struct rpcrdma_properties *local;
 	struct rpcrdma_cm_private private;
@@ -138,6 +220,8 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx)
 				READ_ONCE(rpcrdma_special_threshold),
 			/* One credit for the keep-alive. */
 			.reserve = 1,
+			.min_version = versions->min_version,
+			.max_version = versions->max_version,
 		},
 		.send_ring = RPCRDMA_SEND_RING,
 		.max_mrs = RPCRDMA_MAX_MRS,
@@ -201,13 +285,18 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx)
 	rpcrdma_conn_pump(conn);
 	if (rpcrdma_conn_ready(conn))
 		rpcrdma_step_done(rx, 0);
-	return rpcrdma_step_wait(rx, "properties", 0, RPCRDMA_NEGOTIATION);
+	rc = rpcrdma_step_wait(rx, "properties", 0, RPCRDMA_NEGOTIATION);
+	*unanswered = rc && rpcrdma_unanswered(conn);
+	return rc;
 }
 
-static int rpcrdma_connect(struct rpcrdma_xprt *rx)
+static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
+			   const struct rpcrdma_config *versions,
+			   bool *unanswered)
 {
 	int rc;
 
+	*unanswered = false;
 	rpcrdma_disconnect(rx);
 	rx->cm_error = 0;
 	rx->cm_id = rdma_create_id(rx->xprt.xprt_net, rpcrdma_client_cm_event,
@@ -216,7 +305,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		rc = PTR_ERR(rx->cm_id);
 		rx->cm_id = NULL;
 	} else {
-		rc = rpcrdma_connect_cm(rx);
+		rc = rpcrdma_connect_cm(rx, versions, unanswered);
 	}
 	if (rc) {
 		rpcrdma_disconnect(rx);
@@ -224,6 +313,56 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		rx->cm_error = rc;
 	}
 	return rc;
+}
+
+/* In version 1 a callback goes in one Send, and so does its Reply. */
+static u32 rpcrdma_bc_payload(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_session_info info;
+	u32 size;
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	spin_unlock(&conn->lock);
+	size = min3(info.max_send, info.local.recv_size, info.peer.send_size);
+	return info.version == 1 ?
+		min_t(u32, size - RPCRDMA_V1_HEADER, PAGE_SIZE) : PAGE_SIZE;
+}
+
+static int rpcrdma_connect(struct rpcrdma_xprt *rx)
+{
+	const char *address = rx->xprt.address_strings[RPC_DISPLAY_ADDR];
+	struct rpcrdma_config versions = { .role = RPCRDMA_ROLE_CLIENT };
+	bool unanswered;
+	u32 version;
+	int rc;
+
+	rpcrdma_versions(&versions);
+	if (versions.min_version == 1 && rpcrdma_silent(rx))
+		versions.max_version = 1;
+	rc = rpcrdma_attempt(rx, &versions, &unanswered);
+
+	/* Who has spoken version 2 is expected to do so the next time. */
+	if (unanswered && versions.min_version == 1 &&
+	    versions.max_version > 1 && !rx->spoke_v2) {
+		versions.max_version = 1;
+		rc = rpcrdma_attempt(rx, &versions, &unanswered);
+		if (!rc)
+			rpcrdma_silent_note(rx, true);
+	}
+	rx->spoke_v2 = false;
+	if (rc == -EPROTONOSUPPORT)
+		pr_warn_ratelimited("rpcrdma: %s speaks no version from %u to %u\n",
+				    address, versions.min_version,
+				    versions.max_version);
+	if (rc)
+		return rc;
+	version = rpcrdma_conn_version(rx->conn);
+	rx->spoke_v2 = version == 2;
+	WRITE_ONCE(rx->bc_payload, rpcrdma_bc_payload(rx->conn));
+	trace_rpcrdma_connect(address, version == 1 ? "version 1" : "version 2",
+			      0);
+	return 0;
 }
 
 /**

@@ -259,9 +259,17 @@ static void rpcrdma_req_shape(const struct rpcrdma_req *req,
 		shape->result_max = rcv->page_len;
 }
 
+/* Can the Call do without a chunk that could not be prepared? */
+static bool rpcrdma_req_without(const struct rpcrdma_req *req, int rc)
+{
+	return (rc == -ENOBUFS || rc == -EMSGSIZE) &&
+	       !req->plan.chunks_required;
+}
+
 /*
  * Decide how the Call travels, and prepare its regions. Where they are short
- * the plan is changed to what does without.
+ * the plan is changed to what does without. Version 1 has no such way: the Call
+ * waits for a region, or fails if there never will be one.
  */
 static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 			       struct rpcrdma_conn *conn)
@@ -292,7 +300,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 
 	rc = plan->read_chunk ?
 		rpcrdma_req_read_chunk(req, conn, shape.item.offset) : 0;
-	if (rc == -ENOBUFS) {
+	if (rpcrdma_req_without(req, rc)) {
 		plan->read_chunk = false;
 		plan->stream_length = shape.length;
 		plan->removed.length = 0;
@@ -300,17 +308,17 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 		return rc;
 	}
 	rc = plan->write_chunk ? rpcrdma_req_write_chunk(req, conn) : 0;
-	if (rc == -ENOBUFS)
+	if (rpcrdma_req_without(req, rc))
 		plan->write_chunk = false;
 	else if (rc)
 		return rc;
 	rc = plan->call_chunk ? rpcrdma_req_call_chunk(req, conn) : 0;
-	if (rc == -ENOBUFS)
+	if (rpcrdma_req_without(req, rc))
 		plan->call_chunk = false;
 	else if (rc)
 		return rc;
 	rc = plan->reply_chunk ? rpcrdma_req_reply_chunk(req, conn) : 0;
-	if (rc == -ENOBUFS)
+	if (rpcrdma_req_without(req, rc))
 		plan->reply_chunk = false;
 	else if (rc)
 		return rc;
@@ -318,14 +326,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	req->tm.n_removed = plan->read_chunk ? 1 : 0;
 	req->tm.msg.length = plan->stream_length;
 	req->tm.msg.external = plan->call_chunk;
-	if (c->n_reads)
-		req->tm.msg.inv_handle = c->reads[0].target.handle;
-	else if (c->n_write_segs)
-		req->tm.msg.inv_handle = c->write_segs[0].handle;
-	else if (c->n_call)
-		req->tm.msg.inv_handle = c->call[0].handle;
-	else
-		req->tm.msg.inv_handle = 0;
+	req->tm.msg.inv_handle = rpcrdma_inv_handle(c);
 	return 0;
 }
 
@@ -521,5 +522,5 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 out_unmap:
 	rx->stats.failed_marshal++;
 	rpcrdma_frwr_put(conn, &req->mrs);
-	return rc;
+	return rc == -EMSGSIZE ? -EIO : rc;
 }

@@ -343,6 +343,7 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
 	if (rpc_get_port(args->dstaddr))
 		xprt_set_bound(xprt);
+	rx->bc_payload = PAGE_SIZE;
 	init_completion(&rx->step);
 	INIT_DELAYED_WORK(&rx->connector, rpcrdma_connect_worker);
 	rpcrdma_keepalive_init(rx);

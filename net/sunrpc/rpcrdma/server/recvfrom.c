@@ -4,7 +4,8 @@
  *
  * A Call that came in one Receive, without Read chunks, stays in the Receive
  * buffer until an nfsd thread copies it. The peer gets the credit back then, so
- * at most a window of such Calls can exist. A continued Call is copied to pages
+ * at most a window of such Calls can exist. (Version 1 leaves fewer of them there;
+ * it is as if the others had come continued.) A continued Call is copied to pages
  * of its own, fragment by fragment. The RDMA Reads of a Call with Read chunks
  * start as soon as the Call is complete and there is memory for it; no thread
  * waits for them, nfsd hears of the Call when they are done.
@@ -134,7 +135,6 @@ rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx)
 	call->pages = NULL;
 	call->n_pages = 0;
 	call->xid = rx->xid;
-	call->vers = rx->vers;
 	call->length = rx->stream_length;
 	call->n_results = 0;
 	return call;
@@ -727,6 +727,18 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
 	return 0;
 }
 
+/*
+ * A client of version 1 may have more Calls here than it was granted, since those
+ * that it has given up do not count for it. So not all Receives may be waiting for
+ * threads: from some on, Calls are copied. What that may take is bounded, see above.
+ */
+static bool rpcrdma_svc_copies(const struct rpcrdma_svc *svc,
+			       const struct rpcrdma_rx *rx)
+{
+	return rx->vers == 1 && !rx->external &&
+	       READ_ONCE(svc->n_ready) >= RPCRDMA_SVC_V1_KEPT;
+}
+
 /**
  * rpcrdma_svc_payload - octets of an RPC message have come
  * @conn: the connection
@@ -758,7 +770,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 
 	/* Reclaim could wait for an NFS WRITE that only this thread can take. */
 	nofs = memalloc_nofs_save();
-	if (rx->last && !rx->stream_offset)
+	if (rx->last && !rx->stream_offset && !rpcrdma_svc_copies(svc, rx))
 		rc = rpcrdma_svc_single(svc, rx, recv, &verdict);
 	else
 		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);

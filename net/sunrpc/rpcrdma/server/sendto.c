@@ -296,15 +296,6 @@ static struct ib_send_wr *rpcrdma_svc_reply_chain(struct rpcrdma_txmsg *tm,
 	return rpcrdma_svc_rw_chain(reply->rw, NULL, next);
 }
 
-/* Handles are invalidated only for a peer that can cope with it. */
-static u32 rpcrdma_svc_invalidate(const struct rpcrdma_svc *svc,
-				  const struct rpcrdma_svc_call *call)
-{
-	if (!svc->remote_inv || (call->vers == 1 && !svc->peer.remote_inv))
-		return 0;
-	return call->inv_handle;
-}
-
 static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 				  const struct rpcrdma_svc_call *call)
 {
@@ -329,7 +320,7 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	tm->xdr = &reply->xdr;
 	tm->removed = plan->removed;
 	tm->n_removed = plan->n_removed;
-	tm->invalidate = rpcrdma_svc_invalidate(reply->svc, call);
+	tm->invalidate = reply->svc->remote_inv ? call->inv_handle : 0;
 	tm->done = rpcrdma_svc_reply_done;
 	return rpcrdma_conn_send(reply->svc->conn, tm);
 }

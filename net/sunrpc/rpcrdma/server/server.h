@@ -106,7 +106,6 @@ struct rpcrdma_svc {
  * @length: octets; of the Payload stream while Read chunks are missing
  * @unreduced: octets with Read chunks
  * @xid: host order
- * @vers: protocol version it came by
  * @inv_handle: handle that the Reply may invalidate, or zero
  * @external: its Payload stream is in the Call chunk
  * @n_results: used entries of @results
@@ -123,7 +122,6 @@ struct rpcrdma_svc_call {
 	u32 length;
 	u32 unreduced;
 	u32 xid;
-	u32 vers;
 	u32 inv_handle;
 	bool external;
 	u32 n_results;

@@ -17,6 +17,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../versions.h"
 #include "server.h"
 
 static const struct svc_xprt_ops rpcrdma_svc_ops;
@@ -110,6 +111,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	INIT_LIST_HEAD(&svc->waiting);
 	INIT_LIST_HEAD(&svc->held);
 
+	/* Without private data the RFC's default holds. */
 	if (!rpcrdma_cm_private_decode(param->private_data,
 				       param->private_data_len, &svc->peer))
 		svc->peer.remote_inv = false;
@@ -175,9 +177,11 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 	};
 	struct rpcrdma_conn *conn;
 
+	rpcrdma_versions(&attr.config);
 	conn = rpcrdma_conn_create(svc->cm_id, &attr);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
+	rpcrdma_conn_private(conn, &svc->peer);
 	svc->conn = conn;
 	svc->cm_id = NULL;
 	return 0;

@@ -87,6 +87,35 @@ bool rpcrdma_conn_ready(struct rpcrdma_conn *conn)
 	return ready;
 }
 
+/**
+ * rpcrdma_conn_version - which version is spoken?
+ * @conn: the connection
+ *
+ * Return: 1 or 2, or 0 if that is not known yet.
+ */
+u32 rpcrdma_conn_version(struct rpcrdma_conn *conn)
+{
+	u32 version;
+
+	spin_lock(&conn->lock);
+	version = rpcrdma_session_version(&conn->session);
+	spin_unlock(&conn->lock);
+	return version;
+}
+
+/**
+ * rpcrdma_conn_private - the peer's private data has come (RFC 8797)
+ * @conn: the connection
+ * @p: what it said
+ */
+void rpcrdma_conn_private(struct rpcrdma_conn *conn,
+			  const struct rpcrdma_cm_private *p)
+{
+	spin_lock(&conn->lock);
+	rpcrdma_session_private(&conn->session, p);
+	spin_unlock(&conn->lock);
+}
+
 static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_conn_attr *attr)
 {

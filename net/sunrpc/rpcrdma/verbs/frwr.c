@@ -268,7 +268,12 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 	rpcrdma_session_info(&conn->session, &info);
 	spin_unlock(&conn->lock);
 	while (left) {
-		mr = n < max_segs ? rpcrdma_mr_get(conn, &taken) : NULL;
+		/* It would not help to wait. */
+		if (n == max_segs || !conn->mr_table.capacity) {
+			rc = -EMSGSIZE;
+			goto out_undo;
+		}
+		mr = rpcrdma_mr_get(conn, &taken);
 		if (!mr)
 			goto out_undo;
 		length = rpcrdma_mr_map(mr, memory, offset,
@@ -310,9 +315,9 @@ out_undo:
  *
  * Context: Process context, no lock held. Does not sleep.
  *
- * Return: number of segments; %-ENOBUFS if regions or room are short, when
- * @mrs is as it was and the item can stay in the Payload stream; %-EIO if the
- * memory cannot be mapped.
+ * Return: number of segments; %-ENOBUFS if no region is free or %-EMSGSIZE if
+ * there is no room, when @mrs is as it was and the item can stay in the Payload
+ * stream; %-EIO if the memory cannot be mapped.
  */
 int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
 		     const struct rpcrdma_range *range, struct page **pages,
@@ -340,8 +345,8 @@ int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
  *
  * Context: Process context, no lock held. Does not sleep.
  *
- * Return: as rpcrdma_frwr_map(). Memory outside the kernel's direct mapping
- * is short of regions for ever.
+ * Return: as rpcrdma_frwr_map(). There is no room for memory outside the
+ * kernel's direct mapping.
  */
 int rpcrdma_frwr_map_kvec(struct rpcrdma_conn *conn, struct list_head *mrs,
 			  const struct kvec *vec, bool remote_write,
@@ -354,7 +359,7 @@ int rpcrdma_frwr_map_kvec(struct rpcrdma_conn *conn, struct list_head *mrs,
 	};
 
 	if (vec->iov_len && !virt_addr_valid(vec->iov_base))
-		return -ENOBUFS;
+		return -EMSGSIZE;
 	return rpcrdma_frwr_map_memory(conn, mrs, &memory, remote_write, segs,
 				       max_segs);
 }

@@ -114,7 +114,12 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 {
 	struct rpcrdma_stats *stats = &conn->stats;
 
-	stats->rx_htype[rx->htype < RPCRDMA_HTYPES ? rx->htype : 0]++;
+	u32 slot = RPCRDMA_HTYPES - 1;
+
+	/* Without a version there was no header. */
+	if (rx->vers)
+		slot = min(slot, rx->htype);
+	stats->rx_htype[slot]++;
 	stats->rx_wire_bytes += len;
 	if (rx->reason < RPCRDMA_REASON_COUNT)
 		stats->rx_refused[rx->reason]++;
@@ -153,6 +158,9 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_recv_count(conn, rx, recv->len);
 	trace_rpcrdma_rx(conn->id, rx, recv->len);
 
+	if (rx->reason == RPCRDMA_REASON_VERSION)
+		pr_notice_ratelimited("rpcrdma: %s: version %u is not spoken here\n",
+				      conn->name, rx->vers);
 	if (rx->opened)
 		conn->ops->ready(conn);
 	if (rx->abandon)
@@ -164,6 +172,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
 		conn->ops->failed(conn, rx);
+		if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION)
+			conn->error = -EPROTONOSUPPORT;
 		if (rx->ended)
 			rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
 		break;

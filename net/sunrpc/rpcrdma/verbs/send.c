@@ -251,14 +251,17 @@ static bool rpcrdma_send_waits(const struct rpcrdma_txmsg *tm)
 
 /*
  * A probe goes before all others, but not between the parts of one. A client's
- * Replies go before Calls that wait: what those wait for may depend on them.
+ * Replies go before Calls that wait: what those wait for may depend on them. In
+ * version 1 that is so at both ends, since only Calls can be waiting.
  */
 static void rpcrdma_send_enqueue(struct rpcrdma_conn *conn,
 				 struct rpcrdma_txmsg *tm)
 {
 	struct rpcrdma_txmsg *first;
 
-	if (conn->role == RPCRDMA_ROLE_CLIENT && tm->msg.dir == RPCRDMA_REPLY) {
+	if (tm->msg.dir == RPCRDMA_REPLY &&
+	    (conn->role == RPCRDMA_ROLE_CLIENT ||
+	     rpcrdma_session_version(&conn->session) == 1)) {
 		list_for_each_entry(first, &conn->tx_queue, link)
 			if (rpcrdma_send_waits(first))
 				break;

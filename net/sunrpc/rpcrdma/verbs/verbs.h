@@ -45,8 +45,8 @@ struct seq_file;
 #define RPCRDMA_MAX_RW_OPS	(3 * RPCRDMA_MAX_SEGMENTS)
 static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITE_JOBS);
 
-/* Header types that are counted one by one; the rest share slot zero. */
-#define RPCRDMA_HTYPES		14
+/* Header types that are counted one by one; the rest share the last slot. */
+#define RPCRDMA_HTYPES		15
 
 /**
  * struct rpcrdma_stats - what a connection has done
@@ -377,6 +377,9 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_put(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_ready(struct rpcrdma_conn *conn);
+u32 rpcrdma_conn_version(struct rpcrdma_conn *conn);
+void rpcrdma_conn_private(struct rpcrdma_conn *conn,
+			  const struct rpcrdma_cm_private *p);
 
 static inline struct rpcrdma_conn *rpcrdma_conn_get(struct rpcrdma_conn *conn)
 {
