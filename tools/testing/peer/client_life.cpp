@@ -144,6 +144,86 @@ TEST(client_opening, a_server_of_version_1)
 		});
 }
 
+/* The client may speak version 1 while this exists; else wire_client.sh forbids it. */
+class Version1 {
+public:
+	Version1()
+	{
+		lowest(1);
+	}
+	~Version1()
+	{
+		lowest(2);
+	}
+
+private:
+	static void lowest(int version)
+	{
+		std::ofstream knob("/proc/sys/sunrpc/rdma_min_version");
+
+		knob << version << std::flush;
+		EXPECT_TRUE(knob.good());
+	}
+};
+
+/* A Call of version 1, and nothing of version 2 any more. */
+static bool is_version_1(const Message &m)
+{
+	const Words w = words(m.octets);
+
+	return w.size() > 8 && w[1] == 1 && w[2] >= 2 && w[2] <= 256 &&
+	       Words(w.begin() + 3, w.begin() + 9) ==
+		       Words{ 0, 0, 0, 0, w[0], RPCRDMA_CALL };
+}
+
+/* It goes on with version 1, and does so on the same connection. */
+TEST(client_opening, falls_back_to_version_1)
+{
+	const Version1 allowed;
+
+	for (const u32 vers : { 1u, 2u }) {
+		Nfs3 server;
+		bool fell_back = false;
+
+		server.opening = [&](Peer &p) {
+			const Message m = p.next();
+
+			if (m.vers() != 2)
+				return;
+			p.send_as_is(unit::octets(
+				{ m.xid(), vers, 32, 4, 1, 1, 1 }));
+			fell_back = is_version_1(p.next());
+			p.link().disconnect();
+		};
+		EXPECT_NE(server.try_mount("", 60), 0);
+		EXPECT_TRUE(fell_back);
+	}
+}
+
+/* Who leaves version 2 unanswered is tried once more, with version 1. */
+TEST(client_opening, no_answer_but_to_version_1)
+{
+	const Version1 allowed;
+	Nfs3 server;
+	u32 attempts = 0;
+	u32 second = 0;
+
+	server.opening = [&](Peer &p) {
+		const Message m = p.next();
+
+		if (m.vers() == 2)
+			attempts++;
+		else
+			second += is_version_1(m);
+		if (m.vers() == 1)
+			p.link().disconnect();
+	};
+	EXPECT_NE(server.try_mount("", 60), 0);
+	/* What came of it is remembered. */
+	EXPECT_EQ(attempts, 1u);
+	EXPECT_GE(second, 1u);
+}
+
 TEST(client_opening, its_properties_are_refused)
 {
 	does_not_mount([](Peer &p) {

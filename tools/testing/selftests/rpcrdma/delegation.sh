@@ -11,7 +11,6 @@
 in_guests --pair
 
 dir=/mnt/nfs
-other=/mnt/other
 
 server() {
 	# A delegation that is not returned in this time is revoked.
@@ -46,34 +45,6 @@ client() {
 	end
 }
 
-mount_other() { # VERS
-	mkdir -p "$other"
-	mount -t nfs -o "vers=$1,proto=tcp" "$SERVER4:/" "$other"
-}
-
-# Delegations that our client holds; the other may hold some, too.
-delegations() {
-	grep -l "^address: \"$CLIENT4" /proc/fs/nfsd/clients/*/info |
-		sed 's/info$/states/' | xargs cat | grep -c 'type: deleg'
-}
-
-holds() { # COUNT
-	(($(on_server delegations) >= $1))
-}
-
-make_file() { # NAME
-	echo old > "/export/$1"
-}
-
-# The first opens may come before the server has seen that callbacks get through.
-delegated() { # NAME
-	on_server make_file "$1" && within 90 read_holds "$1"
-}
-
-read_holds() { # NAME
-	[[ $(< "$dir/$1") = old ]] && holds 1
-}
-
 # Write NAME by the second client, and see what the first reads then.
 recalled_by_writer() { # NAME
 	local before
@@ -81,10 +52,6 @@ recalled_by_writer() { # NAME
 	on_server write_other "$1" || return
 	was_called "$before" 1 && [[ $(< "$dir/$1") = new ]] &&
 		(($(on_server delegations) == 0))
-}
-
-write_other() { # NAME
-	echo new > "$other/$1"
 }
 
 was_called() { # BEFORE COUNT

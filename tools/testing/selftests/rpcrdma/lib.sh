@@ -19,6 +19,7 @@
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
 dir=/mnt/nfs
+other=/mnt/other
 ran=0 failed=0
 
 in_guests() { # [OPTION OF guest]...
@@ -194,7 +195,7 @@ during() { # WHAT COMMAND...
 	pid=$!
 	sleep 1
 	check "$1" "${@:2}"
-	before=$(counter "messages REPLY_INLINE" received)
+	before=$(replies)
 	check "$1: goes on" within 60 gone_on "$before"
 	touch /tmp/stop
 	check "$1: the same data here" ends_well "$pid"
@@ -202,7 +203,13 @@ during() { # WHAT COMMAND...
 }
 
 gone_on() { # BEFORE
-	(($(counter "messages REPLY_INLINE" received) >= $1 + 20))
+	(($(replies) >= $1 + 20))
+}
+
+# Replies that this client's transports have got, whatever module they are of.
+replies() {
+	awk '$1 == "xprt:" && $2 == "rdma" { n += $9 } END { print n + 0 }' \
+		/proc/self/mountstats
 }
 
 ends_well() { # PID [OUTPUT]
@@ -324,4 +331,87 @@ same_data() {
 # The kernel waits for the transport to be free, and can find it taken each time.
 tell() { # FILE OF A TRANSPORT, WHAT
 	timeout $((5 * PATIENCE)) bash -c "echo '$2' > '$1'"
+}
+
+# Delegations: a second client is the server itself, over TCP.
+
+mount_other() { # VERS
+	mkdir -p "$other"
+	mount -t nfs -o "vers=$1,proto=tcp" "$SERVER4:/" "$other"
+}
+
+# Delegations that our client holds; the other may hold some, too.
+delegations() {
+	grep -l "^address: \"$CLIENT4" /proc/fs/nfsd/clients/*/info |
+		sed 's/info$/states/' | xargs cat | grep -c 'type: deleg'
+}
+
+holds() { # COUNT
+	(($(on_server delegations) >= $1))
+}
+
+make_file() { # NAME
+	echo old > "/export/$1"
+}
+
+# The first opens may come before the server has seen that callbacks get through.
+delegated() { # NAME
+	on_server make_file "$1" && within 90 read_holds "$1"
+}
+
+read_holds() { # NAME
+	[[ $(< "$dir/$1") = old ]] && holds 1
+}
+
+write_other() { # NAME
+	echo new > "$other/$1"
+}
+
+# Open connections all speak VERSION.
+speaks() { # VERSION
+	grep -H ^version: /sys/kernel/debug/rpcrdma/conn/* &&
+		! grep -hv "^version: $1$" < <(grep -h ^version: \
+			/sys/kernel/debug/rpcrdma/conn/*)
+}
+
+# Everything that a mount of VERS has to stand, if it is of version 1; at the end
+# that has our module SPEAKS tells.
+serves_in_version_1() { # VERS [SPEAKS]...
+	local vers=$1
+	check "v$vers: mount" mount_rdma "$vers" "$SERVER4" "$dir" || return
+	check "v$vers: version 1" "${@:2}" speaks 1
+	check "v$vers: every size" table
+	check "v$vers: the same data there" same_table
+	if [[ $vers = 4.[12] ]]; then
+		check "v$vers: second client" on_server mount_other "$vers"
+		check "v$vers: delegation" delegated "$vers"
+		check "v$vers: recalled" recalled "$vers"
+		check "v$vers: second client leaves" on_server umount "$other"
+	fi
+	check "v$vers: unmount" umount "$dir"
+}
+
+table() {
+	/usr/bin/python3 "$integrity" table "$dir/table" > /tmp/sum || {
+		cat /tmp/sum
+		return 1
+	}
+}
+
+same_table() {
+	on_server /usr/bin/python3 "$integrity" same /export/table \
+		"$(tail -n 1 /tmp/sum)"
+}
+
+recalled() { # NAME
+	on_server write_other "$1" && [[ $(< "$dir/$1") = new ]] &&
+		(($(on_server delegations) == 0))
+}
+
+set_knob() { # FILE VALUE
+	echo "$2" > "/proc/sys/sunrpc/$1" && [[ $(< "/proc/sys/sunrpc/$1") = "$2" ]]
+}
+
+says() { # TEXT
+	dmesg | tail -n 50 | grep "$1"
 }

@@ -1,32 +1,69 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves what our client does at a server that speaks version 1 only, the kernel's
-# own: the mount fails soon, says that the protocol is not supported, and leaves
-# nothing behind.
+# Proves that our client mounts from a server that speaks version 1 only, the
+# kernel's own: it falls back on the same connection, in no visible time. Data of all
+# sizes by each version of NFS, delegations recalled, connections that are lost while
+# a program writes. With version 1 forbidden, the mount fails soon and says why.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --intree server
 
-dir=/mnt/nfs
-
 server() {
-	serve 4
+	LEASE=60 serve 8
 }
 
 client() {
 	begin
+	frames_can_be_lost || bail "no netem"
 	check "server: the kernel's own transport" on_server kernels_own
 	local vers
-	for vers in 3 4.2; do
-		check "v$vers: mount fails in time" refused_as_unsupported "$vers"
-		echo "# $(< /tmp/refused)"
-		check "v$vers: nothing left" within 10 nothing_left
+	for vers in 3 4.0 4.1 4.2; do
+		serves_in_version_1 "$vers"
 	done
-	check "remove the module" within 10 rmmod rpcrdma
-	check "mount over TCP" mount -t nfs -o vers=4.2,proto=tcp "$SERVER4:/" "$dir"
+	check "nothing left" within 10 nothing_left
+
+	check "fall back" falls_back
+	during "frames lost for 9 s" lose 9
+	check "frames lost for 9 s: version 1" speaks 1
+	during "nfsd restarted" on_server restart_nfsd
 	check "unmount" umount "$dir"
+
+	check "version 1 alone: set" set_knob rdma_max_version 1
+	check "version 1 alone: mount" nothing_is_refused mount_rdma 4.2 \
+		"$SERVER4" "$dir"
+	check "version 1 alone: works" works
+	check "version 1 alone: unmount" umount "$dir"
+	check "version 1 alone: as before" set_knob rdma_max_version 2
+
+	check "forbidden" set_knob rdma_min_version 2
+	for vers in 3 4.2; do
+		check "forbidden: v$vers: mount fails in time" \
+			refused_as_unsupported "$vers"
+		echo "# $(< /tmp/refused)"
+		check "forbidden: v$vers: nothing left" within 10 nothing_left
+	done
+	check "forbidden: says why" says "speaks no version"
+	check "remove the module" within 10 rmmod rpcrdma
 	end
+}
+
+# By one connection, which the server has refused one version on.
+falls_back() {
+	local closed refused
+	closed=$(closed)
+	refused=$(counter "messages ERROR" received)
+	SECONDS=0
+	mount_rdma 4.2 "$SERVER4" "$dir" || return
+	echo "mounted after $SECONDS s"
+	((SECONDS < 10)) && (($(closed) == closed)) && speaks 1 &&
+		(($(counter "messages ERROR" received) == refused + 1))
+}
+
+nothing_is_refused() { # COMMAND...
+	local refused
+	refused=$(counter "messages ERROR" received)
+	"$@" && speaks 1 && (($(counter "messages ERROR" received) == refused))
 }
 
 refused_as_unsupported() { # VERS

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Clients of version 1 (RFC 8166), right and wrong, as our server takes them.
+ */
+#include "peer.h"
+
+#include "../unit/version1.h"
+
+#include <gtest/gtest.h>
+
+using namespace peer;
+namespace v1 = unit::v1;
+
+static const Words kErrChunk = { 2 };
+
+static void send(Peer &p, const Words &message)
+{
+	ASSERT_TRUE(p.send_as_is(unit::octets(message)));
+}
+
+/* A NULL call is answered, with these lists. */
+static void expect_works(Peer &p, const Words &lists = v1::kNoLists,
+			 const Words &returned = v1::kNoLists)
+{
+	const u32 xid = p.new_xid();
+
+	send(p, v1::prefix(xid, RPCRDMA1_MSG) + lists + null_call(xid));
+	const Message m = p.next();
+	const Words w = words(m.octets);
+
+	ASSERT_GE(w.size(), 4 + returned.size() + 2);
+	EXPECT_EQ(w[0], xid);
+	EXPECT_EQ(w[1], 1u);
+	EXPECT_GE(w[2], 2u) << "a grant";
+	EXPECT_LE(w[2], 256u) << "and no count";
+	EXPECT_EQ(w[3], u32{ RPCRDMA1_MSG });
+	EXPECT_EQ(Words(w.begin() + 4, w.begin() + 4 + returned.size()),
+		  returned);
+	EXPECT_EQ(w[4 + returned.size()], xid);
+	EXPECT_EQ(w[4 + returned.size() + 1], u32{ RPCRDMA_REPLY });
+	EXPECT_FALSE(m.invalidated);
+}
+
+TEST(server_version1, works)
+{
+	Peer p = Peer::connect();
+
+	for (u32 i = 0; i < 300; i++)
+		expect_works(p);
+	p.expect_silence();
+	EXPECT_EQ(p.grants(), 0u);
+}
+
+TEST(server_version1, chunks_that_are_not_used)
+{
+	Peer p = Peer::connect();
+
+	expect_works(p,
+		     Words{ 0, 1 } + v1::segments(0xc1, { 8192 }) +
+			     Words{ 0, 1 } + v1::segments(0xd1, { 100, 5000 }),
+		     Words{ 0, 1 } + v1::segments(0xc1, { 0 }) + Words{ 0, 1 } +
+			     v1::segments(0xd1, { 0, 0 }));
+}
+
+TEST(server_version1, calls_that_lie)
+{
+	Peer p = Peer::connect();
+	u32 number = 0;
+
+	expect_works(p);
+	for (const Words &w : v1::lying_calls(p.new_xid())) {
+		SCOPED_TRACE(number++);
+		send(p, w);
+		p.expect_error(w[0], kErrChunk, 1);
+	}
+	expect_works(p);
+}
+
+TEST(server_version1, calls_that_lie_first)
+{
+	for (const Words &w : v1::lying_calls(77)) {
+		Peer p = Peer::connect();
+
+		send(p, w);
+		p.expect_error(w[0], kErrChunk, 1);
+		expect_works(p);
+	}
+}
+
+TEST(server_version1, directions)
+{
+	Peer p = Peer::connect();
+	const u32 xid = p.new_xid();
+
+	expect_works(p);
+	/* Neither a Call nor a Reply; and Replies to nothing. */
+	for (u32 dir : { 2u, 0xffffffffu }) {
+		send(p, v1::msg(xid, dir));
+		p.expect_error(xid, kErrChunk, 1);
+	}
+	send(p, v1::reply(xid));
+	send(p, v1::msg(xid, RPCRDMA_REPLY, 40,
+			Words{ 0, 0, 1 } + v1::segments(0xd1, { 0 })));
+	p.expect_silence();
+	expect_works(p);
+}
+
+TEST(server_version1, other_procedures)
+{
+	Peer p = Peer::connect();
+	const u32 xid = p.new_xid();
+
+	expect_works(p);
+	for (u32 proc : { u32{ RPCRDMA1_MSGP }, 5u, 0xffffffffu }) {
+		send(p, v1::prefix(xid, proc) + Words{ 4, 4 } + v1::kNoLists +
+				null_call(xid));
+		p.expect_error(xid, kErrChunk, 1);
+	}
+	send(p, v1::prefix(xid, RPCRDMA1_DONE));
+	send(p, v1::err_chunk(xid));
+	send(p, v1::err_vers(xid, 1, 1));
+	send(p, { xid, 1, 32 });
+	p.expect_silence();
+	expect_works(p);
+}
+
+TEST(server_version1, another_version_later)
+{
+	Peer p = Peer::connect();
+	const u32 xid = p.new_xid();
+
+	expect_works(p);
+	for (u32 vers : { 0u, 2u, 3u }) {
+		send(p, { xid, vers, 32, RPCRDMA2_CONNPROP_FINAL, 0 });
+		p.expect_error(xid, { RPCRDMA2_ERR_VERS, 1, 1 }, vers);
+	}
+	expect_works(p);
+}
+
+/* While others speak version 2. */
+TEST(server_version1, beside_version_2)
+{
+	Peer one = Peer::connect();
+	Peer two = Peer::open();
+
+	for (u32 i = 0; i < 20; i++) {
+		expect_works(one);
+		two.expect_works();
+	}
+}

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that the sysctls decide which version our client and server speak, and that
+# a server which is upgraded is spoken to in version 2 after the next reconnect, by a
+# mount that began with version 1.
+
+. "$(dirname "$0")/lib.sh"
+[[ -z ${INTREE-} ]] || exit 4
+in_guests --pair
+
+server() {
+	serve 4
+}
+
+client() {
+	begin
+	check "old server: set" on_server set_knob svc_rdma/max_version 1
+	check "old server: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "old server: version 1" speaks 1
+	check "old server: every size" table
+	check "old server: the same data there" same_table
+	check "upgraded: set" on_server set_knob svc_rdma/max_version 2
+	check "upgraded: nfsd restarted" on_server restart_nfsd
+	check "upgraded: works" within 60 works
+	check "upgraded: version 2" within 60 speaks 2
+	check "upgraded: unmount" umount "$dir"
+	check "old client: set" set_knob rdma_max_version 1
+	check "old client: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "old client: version 1 there" on_server speaks 1
+	check "old client: works" works
+	check "old client: unmount" umount "$dir"
+	check "out of range" refuses_knob rdma_max_version 3
+	check "nothing left" within 30 nothing_left
+	check "server: nothing left" on_server within 30 nothing_left
+	end
+}
+
+refuses_knob() { # FILE VALUE
+	! echo "$2" > "/proc/sys/sunrpc/$1"
+}
+
+"$GUEST_ROLE"
