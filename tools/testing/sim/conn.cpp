@@ -201,7 +201,8 @@ void Conn::enqueue(Outgoing &m)
 {
 	u32 at = tx_queue_.size();
 
-	if (side == 0 && m.msg.dir == RPCRDMA_REPLY) {
+	if (m.msg.dir == RPCRDMA_REPLY &&
+	    (side == 0 || rpcrdma_session_version(&session) == 1)) {
 		for (at = 0; at < tx_queue_.size(); at++)
 			if (waits(*tx_queue_[at]))
 				break;
@@ -508,15 +509,16 @@ int Conn::map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
 	u32 n = 0;
 
 	while (length) {
-		s32 index = -1;
+		const bool never = n == max || !config.max_mrs;
+		const s32 index =
+			never || dead_ ? -1 : rpcrdma_mr_take(&table_);
 
-		if (n < max && !dead_)
-			index = rpcrdma_mr_take(&table_);
 		if (index < 0) {
-			grow_ = n < max && mrs_.size() < config.max_mrs;
+			grow_ |= !never && mrs_.size() < config.max_mrs;
 			for (MemoryRegion *mr : taken)
 				give_back(*mr);
-			return -static_cast<int>(Error::NoRegion);
+			return -static_cast<int>(never ? Error::MessageSize :
+							 Error::NoRegion);
 		}
 		MemoryRegion &mr = *mrs_[index];
 		const u32 run = std::min(

@@ -197,6 +197,10 @@ public:
 	}
 	[[nodiscard]] SessionInfo info() const;
 	[[nodiscard]] QueuePair &qp() const;
+	[[nodiscard]] u32 free_regions() const
+	{
+		return table_.count[RPCRDMA_MR_FREE];
+	}
 	[[nodiscard]] u32 regions() const
 	{
 		return static_cast<u32>(mrs_.size());

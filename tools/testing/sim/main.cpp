@@ -148,11 +148,12 @@ void print_tally(const Tally &t, double seconds)
 
 	std::printf("# %" PRIu64 " seeds in %.0f s: %.0f a second\n", t.seeds,
 		    seconds, static_cast<double>(t.seeds) / seconds);
-	std::printf(
-		"# %" PRIu64 " steps, %" PRIu64 " connections; RPCs: %" PRIu64
-		" answered, %" PRIu64 " failed as they may, %" PRIu64
-		" cancelled, %" PRIu64 " gone with their machine\n",
-		t.steps, t.links, t.ends[0], t.ends[1], t.ends[2], t.ends[3]);
+	std::printf("# %" PRIu64 " steps, %" PRIu64 " connections, %" PRIu64
+		    " of them of version 1; RPCs: %" PRIu64
+		    " answered, %" PRIu64 " failed as they may, %" PRIu64
+		    " cancelled, %" PRIu64 " gone with their machine\n",
+		    t.steps, t.links, t.links_v1, t.ends[0], t.ends[1],
+		    t.ends[2], t.ends[3]);
 	std::printf("# Calls with Read chunk %" PRIu64 ", Write chunk %" PRIu64
 		    ", Call chunk %" PRIu64 ", Reply chunk %" PRIu64
 		    ", sent again after an error %" PRIu64 "\n",
@@ -171,7 +172,7 @@ void print_tally(const Tally &t, double seconds)
 bool reaches(const Tally &t)
 {
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
-		   t.retries && t.continued && t.grants && t.held;
+		   t.retries && t.continued && t.grants && t.held && t.links_v1;
 
 	for (const u64 n : t.ends)
 		all = all && n;

@@ -34,6 +34,7 @@ enum class Feature : u8 {
 	Continued,
 	Reserve,
 	Clients, /* more than one */
+	Version1, /* spoken by some, with or without the choice */
 	Count,
 };
 

@@ -39,9 +39,17 @@ bool Requester::twin_excused(u32 xid) const
 	return false;
 }
 
+bool Requester::no_other_way() const
+{
+	return world.pairs[pair_]->version1 &&
+	       world.tally.acts[static_cast<u32>(Fault::Allocation)];
+}
+
 void Requester::run()
 {
-	if (queued_.empty())
+	if (queued_.empty() && region_for_parked())
+		queued_.push(parked_.pop());
+	else if (queued_.empty())
 		begin(rpcs_[begun_++]);
 	send(*queued_.pop());
 }
@@ -93,7 +101,7 @@ int Requester::body(Rpc &r, Octets &octets, const rpcrdma_range *removed,
 }
 
 /* As rpcrdma_req_prepare(), for any number of items and results. */
-bool Requester::prepare(Rpc &r)
+Error Requester::prepare(Rpc &r)
 {
 	const Shape &s = r.shape;
 	rpcrdma_call_plan &plan = r.plan;
@@ -125,6 +133,8 @@ bool Requester::prepare(Rpc &r)
 					  s.items[i].offset, s.items[i].length,
 					  false, &r, segs, max - c.n_reads);
 
+		if (n < 0 && plan.chunks_required)
+			return static_cast<Error>(-n);
 		if (n < 0)
 			break;
 		for (int k = 0; k < n; k++)
@@ -143,6 +153,8 @@ bool Requester::prepare(Rpc &r)
 					  c.write_segs + c.n_write_segs,
 					  max - c.n_reads - c.n_write_segs);
 
+		if (n < 0 && plan.chunks_required)
+			return static_cast<Error>(-n);
 		if (n < 0)
 			break;
 		c.writes[c.n_writes++] = { static_cast<u32>(n),
@@ -155,6 +167,8 @@ bool Requester::prepare(Rpc &r)
 		const int n =
 			body(r, r.call, r.removed, r.n_removed, false, c.call);
 
+		if (n < 0 && plan.chunks_required)
+			return static_cast<Error>(-n);
 		plan.call_chunk = n >= 0;
 		c.n_call = n >= 0 ? static_cast<u32>(n) : 0;
 	}
@@ -162,6 +176,8 @@ bool Requester::prepare(Rpc &r)
 		const int n = body(r, r.stream, nullptr, 0, true,
 				   c.write_segs + c.n_write_segs);
 
+		if (n < 0 && plan.chunks_required)
+			return static_cast<Error>(-n);
 		plan.reply_chunk = n >= 0;
 		if (n >= 0) {
 			c.reply = { static_cast<u32>(n), c.n_write_segs };
@@ -169,13 +185,8 @@ bool Requester::prepare(Rpc &r)
 			c.n_write_segs += static_cast<u32>(n);
 		}
 	}
-	if (c.n_reads)
-		r.msg.inv_handle = c.reads[0].target.handle;
-	else if (c.n_write_segs)
-		r.msg.inv_handle = c.write_segs[0].handle;
-	else if (c.n_call)
-		r.msg.inv_handle = c.call[0].handle;
-	return world.allocates();
+	r.msg.inv_handle = rpcrdma_inv_handle(&c);
+	return world.allocates() ? Error::None : Error::NoMemory;
 }
 
 /* As rpcrdma_send_request(). */
@@ -186,11 +197,20 @@ void Requester::send(Rpc &r)
 	r.refused = 0;
 	r.external = false;
 	r.status = 0;
-	if (!prepare(r)) {
-		/* -ENOBUFS: sunrpc tries again. */
+	const Error prepared = prepare(r);
+	if (prepared != Error::None) {
 		r.conn->put_regions(r.mrs);
+		r.mrs.clear();
+		if (prepared == Error::MessageSize)
+			return over(r, Rpc::End::Failed);
+		/* -ENOBUFS: sunrpc tries again later. */
 		r.state = Rpc::State::Queued;
-		queued_.push(&r);
+		if (prepared == Error::NoRegion) {
+			parked_free_ = conn->free_regions();
+			parked_.push(&r);
+		} else {
+			queued_.push(&r);
+		}
 		return;
 	}
 	r.octets = r.call.data();
@@ -415,6 +435,15 @@ void Requester::over(Rpc &r, Rpc::End end)
 	world.progress();
 }
 
+bool Requester::unpark()
+{
+	const bool any = !parked_.empty();
+
+	while (!parked_.empty())
+		queued_.push(parked_.pop());
+	return any;
+}
+
 void Requester::cancel_one()
 {
 	if (active_.empty())
@@ -424,11 +453,12 @@ void Requester::cancel_one()
 	cancelled_ = true;
 	switch (r.state) {
 	case Rpc::State::Queued:
-		for (u32 i = 0; i < queued_.size(); i++)
-			if (queued_[i] == &r) {
-				queued_.erase(i);
-				break;
-			}
+		for (Queue<Rpc *> *q : { &queued_, &parked_ })
+			for (u32 i = 0; i < q->size(); i++)
+				if ((*q)[i] == &r) {
+					q->erase(i);
+					break;
+				}
 		return over(r, Rpc::End::Cancelled);
 	case Rpc::State::Waiting:
 		world.trace("%u is given up", r.shape.number);
@@ -455,8 +485,10 @@ void Requester::gone(Conn &c)
 {
 	const std::vector<Rpc *> all = active_;
 
-	if (conn == &c)
+	if (conn == &c) {
 		conn = nullptr;
+		(void)unpark();
+	}
 	for (Rpc *r : all) {
 		if (r->conn != &c || r->state != Rpc::State::Waiting)
 			continue;
@@ -482,6 +514,7 @@ void Requester::crash()
 
 	conn = nullptr;
 	queued_.cut(0);
+	parked_.cut(0);
 	for (Rpc *r : all) {
 		r->mrs.clear();
 		r->conn = nullptr;

@@ -84,7 +84,7 @@ public:
 	[[nodiscard]] bool can_run() const
 	{
 		return conn && conn->usable() &&
-		       (!queued_.empty() ||
+		       (!queued_.empty() || region_for_parked() ||
 			(begun_ < rpcs_.size() && active_.size() < slots_));
 	}
 	void run();
@@ -98,6 +98,8 @@ public:
 	 * too large ends an RPC of the other side that has the same XID.
 	 */
 	[[nodiscard]] bool twin_excused(u32 xid) const;
+	/* Version 1 cannot do without chunks when the other side can. */
+	[[nodiscard]] bool no_other_way() const;
 	[[nodiscard]] u32 active() const
 	{
 		return static_cast<u32>(active_.size());
@@ -112,6 +114,8 @@ public:
 	{
 		return active_.empty() ? nullptr : active_.front();
 	}
+	/* Some time has passed: RPCs that had no region try again. */
+	[[nodiscard]] bool unpark();
 	/* Give up one of the RPCs that are under way, if there is any. */
 	void cancel_one();
 	/* Those of a connection that does not behave. */
@@ -133,9 +137,13 @@ public:
 	Conn *conn = nullptr; /* where new RPCs go */
 
 private:
+	[[nodiscard]] bool region_for_parked() const
+	{
+		return !parked_.empty() && conn->free_regions() > parked_free_;
+	}
 	void begin(Rpc &r);
 	void send(Rpc &r);
-	[[nodiscard]] bool prepare(Rpc &r);
+	[[nodiscard]] Error prepare(Rpc &r);
 	[[nodiscard]] int body(Rpc &r, Octets &octets,
 			       const rpcrdma_range *removed, u32 n_removed,
 			       bool write, rpcrdma_segment *segs);
@@ -155,6 +163,9 @@ private:
 	std::deque<Rpc> rpcs_;
 	std::vector<Rpc *> active_;
 	Queue<Rpc *> queued_;
+	/* They need regions, and more than were free then. */
+	Queue<Rpc *> parked_;
+	u32 parked_free_ = 0;
 };
 
 } // namespace sim

@@ -158,7 +158,10 @@ bool Responder::payload(const rpcrdma_rx &rx, Receive &r)
 
 	if (conn.lost_flag)
 		return false;
-	if (rx.last && !rx.stream_offset)
+	/* As rpcrdma_svc_copies(). */
+	const bool copies =
+		rx.vers == 1 && !rx.external && ready_.size() >= limits.kept_v1;
+	if (rx.last && !rx.stream_offset && !copies)
 		error = single(rx, r, kept);
 	else
 		error = fragment(rx, r, kept);

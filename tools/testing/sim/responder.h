@@ -37,6 +37,7 @@ struct ServiceLimits {
 	u32 reply_memory;
 	u32 max_call; /* M */
 	bool holds; /* Receives, until there is a thread or memory */
+	u32 kept_v1; /* Calls of version 1 that stay in their Receives */
 	u32 slots; /* else: Calls that are served at a time */
 };
 

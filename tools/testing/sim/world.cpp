@@ -160,6 +160,9 @@ World::World(const Options &o)
 	}
 	if (config.once_in(2))
 		slow_ = config.next() & config.next() & config.next();
+	/* Calls pile up when the server's only thread is slow. */
+	if (heavy_)
+		slow_ |= u64{ 1 } << (Reply * 2 + 1);
 	for (auto &p : pairs)
 		populate(work, *p);
 	plan_faults(faults);
@@ -215,6 +218,7 @@ void World::configure(Random &r, Pair &p)
 				   kPage * r.within(8, 64),
 				   k.max_message,
 				   side == 1,
+				   1,
 				   0 };
 		p.invalidates[side] = r.below(2);
 		if (heavy_) {
@@ -227,6 +231,7 @@ void World::configure(Random &r, Pair &p)
 			p.limits[side].call_memory = k.max_message + kPage;
 		}
 	}
+	configure_versions(r, p);
 	/* Both sides may use the same XIDs. */
 	const u32 xid = static_cast<u32>(r.next());
 	for (u32 side = 0; side < 2; side++) {
@@ -235,6 +240,39 @@ void World::configure(Random &r, Pair &p)
 		p.requester[side].set_slots(slots, xid);
 		/* Calls without a Reply are over for one side only. */
 		p.limits[1 - side].slots = slots + 20;
+	}
+}
+
+/* Who speaks what; there is always something in common. */
+void World::configure_versions(Random &r, Pair &p)
+{
+	static constexpr u8 kVersions[][4] = {
+		{ 0, 0, 0, 0 }, { 2, 2, 2, 2 }, { 2, 2, 1, 2 }, { 1, 2, 2, 2 },
+		{ 1, 2, 1, 2 }, { 1, 2, 1, 1 }, { 1, 1, 1, 2 }, { 1, 1, 1, 1 },
+	};
+	const u8 *v = kVersions[r.below(8)];
+
+	if (!options.has(Feature::Version1))
+		v = kVersions[0];
+	p.version1 = v[1] == 1 || v[3] == 1;
+	p.welcomes = r.below(2);
+	for (u32 side = 0; side < 2; side++) {
+		ConnConfig &c = p.config[side];
+		rpcrdma_config &k = c.core;
+
+		k.min_version = v[2 * side];
+		k.max_version = v[2 * side + 1];
+		p.private_data[side] = !r.once_in(4);
+		if (!p.version1)
+			continue;
+		/* There are no errors that say what else would do. */
+		k.max_read_chunks = RPCRDMA_MAX_SEGMENTS;
+		k.max_write_chunks = RPCRDMA_MAX_CHUNKS;
+		k.local.max_segments = RPCRDMA_MAX_SEGMENTS;
+		k.local.send_size &= ~1023U;
+		k.local.recv_size = 1024 * r.within(1, 2);
+		c.max_mrs = 32;
+		c.mr_octets = 8 * kPage;
 	}
 }
 
@@ -270,12 +308,15 @@ static u32 items(Random &r, u32 length, u32 n, rpcrdma_range *range)
 	return count;
 }
 
-Shape World::shape(Random &r, u32 side, bool simple)
+Shape World::shape(Random &r, const Pair &p, u32 side)
 {
+	const bool simple =
+		side && (p.version1 || p.config[0].core.local.reverse ==
+					       RPCRDMA_RVRSDIR_SIMPLE);
 	const bool large =
 		options.has(Feature::Continued) && (!simple || r.once_in(4));
-	const u32 most =
-		options.has(Feature::Foreign) && r.once_in(3) ? kItems : 1;
+	const bool foreign = options.has(Feature::Foreign) && r.once_in(3);
+	const u32 most = foreign && !p.version1 ? kItems : 1;
 	Shape s = {};
 
 	s.number = static_cast<u32>(shapes_.size());
@@ -286,15 +327,24 @@ Shape World::shape(Random &r, u32 side, bool simple)
 	s.offered = s.n_results;
 	for (u32 i = 0; i < s.offered; i++) {
 		s.result_max[i] = s.results[i].length + r.below(300);
-		if (r.once_in(12))
+		if (r.once_in(12) && !p.version1)
 			s.result_max[i] = r.within(1, s.result_max[i]);
 	}
 	/* An operation that fails has no result. */
 	if (r.once_in(6) && s.offered < most)
 		s.result_max[s.offered++] = r.within(1, 3000);
 	s.reply_max = s.reply_length + 4 * r.below(500);
-	s.reducible = !r.once_in(4);
-	s.reply_expected = !r.once_in(12);
+	s.reducible = heavy_ || !r.once_in(4);
+	s.reply_expected = p.version1 || !r.once_in(12);
+	if (p.version1 && s.offered) {
+		/* As there is room for: the rest, and the largest result. */
+		if (!s.n_results)
+			s.reply_length = std::min(s.reply_length, 400U);
+		s.reply_max = s.reply_length + 4 * r.below(100) +
+			      padded({ 0, s.result_max[0] });
+		if (s.n_results)
+			s.reply_max -= padded(s.results[0]);
+	}
 	s.probe = side == 0 && r.once_in(12);
 	return s;
 }
@@ -302,7 +352,6 @@ Shape World::shape(Random &r, u32 side, bool simple)
 void World::populate(Random &r, Pair &p)
 {
 	const u32 level = p.config[0].core.local.reverse;
-	const bool simple = level == RPCRDMA_RVRSDIR_SIMPLE;
 
 	for (u32 side = 0; side < 2; side++) {
 		u32 n = r.within(1, 16 / static_cast<u32>(pairs.size()) + 2);
@@ -310,7 +359,7 @@ void World::populate(Random &r, Pair &p)
 		if (side && level == RPCRDMA_RVRSDIR_NONE)
 			n = 0;
 		for (; n && shapes_.size() < options.rpcs; n--) {
-			shapes_.push_back(shape(r, side, side && simple));
+			shapes_.push_back(shape(r, p, side));
 			p.requester[side].add(shapes_.back());
 		}
 	}
@@ -348,7 +397,9 @@ bool World::may_fail(const Shape &s, u32 pair, u32 side) const
 	const ConnConfig &there = p.config[1 - side];
 
 	/* What RVRSDIR_SIMPLE allows fits one Send. */
-	if (side == 1 && there.core.local.reverse == RPCRDMA_RVRSDIR_SIMPLE &&
+	if (side == 1 &&
+	    (p.version1 ||
+	     there.core.local.reverse == RPCRDMA_RVRSDIR_SIMPLE) &&
 	    (s.call_length > 900 || s.reply_length > 900))
 		return true;
 	return s.call_length > there.core.max_message ||
@@ -499,8 +550,34 @@ void World::connect(Pair &p)
 			return;
 	trace("%s connects", link->name(0));
 	tally.links++;
+	tally.links_v1 += p.version1;
+	exchange_private_data(*link);
 	p.links.push_back(std::move(link));
-	p.links.back()->ends[0]->conn.pump();
+	Link::End &client = *p.links.back()->ends[0];
+	client.conn.pump();
+	if (rpcrdma_session_ready(&client.conn.session))
+		client.ready();
+}
+
+/* RFC 8797; without it, its default is in force. */
+void World::exchange_private_data(Link &l)
+{
+	for (u32 side = 0; side < 2; side++) {
+		const rpcrdma_properties &local =
+			l.pair.config[side].core.local;
+		const rpcrdma_cm_private sent = { local.send_size & ~1023U,
+						  local.recv_size & ~1023U,
+						  l.pair.welcomes };
+		rpcrdma_cm_private received;
+		u8 data[RPCRDMA_CM_PRIVATE_SIZE] = {};
+
+		if (l.pair.private_data[side])
+			rpcrdma_cm_private_encode(&sent, data);
+		if (!rpcrdma_cm_private_decode(data, sizeof(data), &received))
+			received.remote_inv = false;
+		rpcrdma_session_private(&l.ends[1 - side]->conn.session,
+					&received);
+	}
 }
 
 bool World::step()
@@ -556,6 +633,23 @@ void World::forget()
 				p->links.erase(p->links.begin() + i--);
 }
 
+/* The delay of RPCs that had no region; it helps a few times, or never. */
+bool World::try_again()
+{
+	static constexpr u32 kTries = 8;
+	bool any = false;
+
+	if (tried_since_ != progress_)
+		tries_ = 0;
+	tried_since_ = progress_;
+	if (++tries_ > kTries)
+		return false;
+	for (auto &p : pairs)
+		for (Requester &q : p->requester)
+			any |= q.unpark();
+	return any;
+}
+
 /*
  * Nothing can happen any more. Where somebody has not behaved, time-outs may
  * have to help; elsewhere nothing may have been waiting.
@@ -585,7 +679,7 @@ void World::run()
 			over &= p->over();
 		if (over)
 			break;
-		if (!time_out())
+		if (!try_again() && !time_out())
 			stuck();
 	}
 	finish();

@@ -89,10 +89,16 @@ struct Pair {
 	Requester requester[2];
 	std::vector<std::unique_ptr<Link>> links; /* the last one counts */
 	bool ever_tainted = false;
+	bool version1 = false; /* what they agree on */
+	bool private_data[2] = {}; /* is sent when connecting */
+	bool welcomes = false; /* remote invalidation, in version 1 */
 
+	/* In version 1 a server cannot call before its client has. */
 	[[nodiscard]] bool over() const
 	{
-		return requester[0].over() && requester[1].over();
+		return requester[0].over() &&
+		       (requester[1].over() ||
+			(version1 && !requester[1].active()));
 	}
 };
 
@@ -102,6 +108,7 @@ struct Tally {
 	u64 steps = 0;
 	u64 ends[4] = {};
 	u64 links = 0;
+	u64 links_v1 = 0;
 	u64 acts[static_cast<u32>(Fault::Count)] = {};
 	u64 reads = 0;
 	u64 writes = 0;
@@ -183,16 +190,19 @@ private:
 	};
 
 	void configure(Random &random, Pair &p);
+	void configure_versions(Random &random, Pair &p);
 	void populate(Random &random, Pair &p);
-	[[nodiscard]] Shape shape(Random &random, u32 side, bool simple);
+	[[nodiscard]] Shape shape(Random &random, const Pair &p, u32 side);
 	void plan_faults(Random &random);
 	[[nodiscard]] bool step();
 	void collect(Pair &p);
 	void collect(Link &l, u32 side);
 	void happen(const Source &s);
 	void connect(Pair &p);
+	void exchange_private_data(Link &l);
 	void act(Fault f);
 	[[nodiscard]] Link *some_link();
+	[[nodiscard]] bool try_again();
 	[[nodiscard]] bool time_out();
 	[[noreturn]] void stuck() const;
 	void restart_client(Pair &p);
@@ -209,6 +219,8 @@ private:
 	u32 stalled_until_ = 0;
 	u32 steps_ = 0;
 	u32 progress_ = 0;
+	u32 tried_since_ = 0;
+	u32 tries_ = 0;
 	u32 seconds_ = 1000;
 	u32 failing_ = 0; /* allocations */
 	bool heavy_ = false; /* large Calls, little memory */
