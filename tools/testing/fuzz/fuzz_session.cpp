@@ -57,6 +57,9 @@ rpcrdma_config configuration(Choices &in)
 	c.local.max_segment_size = 1 | in.number();
 	c.local.max_segments = in.up_to(16);
 	c.local.reverse = in.up_to(3);
+	/* Version 2 alone, both, or version 1 alone. */
+	c.min_version = in.octet() < 0x80 ? kVersion2 : kVersion1;
+	c.max_version = in.octet() < 0xe0 ? kVersion2 : c.min_version;
 	return c;
 }
 
@@ -233,6 +236,8 @@ public:
 		/* Any content will do. */
 		std::memset(&s_, 0xa5, sizeof(s_));
 		FUZZ_CHECK(rpcrdma_session_init(&s_, &config_));
+		/* Who offers version 1 alone has nothing to agree on. */
+		opened_ = client() && config_.max_version == kVersion1;
 	}
 
 	void run()
@@ -270,7 +275,10 @@ private:
 			begin();
 			break;
 		case 12:
-			set_window();
+			if (in_.octet() < 0xc0)
+				set_window();
+			else
+				private_data();
 			break;
 		case 13:
 			end_call();
@@ -308,8 +316,12 @@ private:
 			xid = config_.first_xid;
 		if (type && type->payload && partial_[dir].active && in_.flip())
 			xid = partial_[dir].xid;
+		const u8 vers = in_.octet();
+		if (vers < 0xf0 && config_.min_version == kVersion1 &&
+		    (vers & 1 || info().version == kVersion1))
+			return from_version1_peer(xid);
 		m.word(xid);
-		m.word(in_.octet() < 0xf0 ? 2 : in_.up_to(3));
+		m.word(vers < 0xf0 ? 2 : in_.up_to(3));
 		m.word(in_.octet() < 0xf0 ? info().sent + in_.up_to(20) :
 					    in_.word());
 		m.word(htype);
@@ -324,6 +336,32 @@ private:
 				m.octets().resize(in_.number() %
 						  (m.size() + 8));
 		}
+		return m.octets();
+	}
+
+	std::vector<u8> from_version1_peer(u32 xid)
+	{
+		const u32 proc =
+			in_.octet() < 0xe0 ? in_.up_to(1) : in_.up_to(5);
+		const u32 dir = in_.up_to(1);
+		Message m;
+
+		m.word(xid);
+		m.word(kVersion1);
+		m.word(in_.number());
+		m.word(proc);
+		if (proc == RPCRDMA2_ERROR) {
+			m.error(in_);
+		} else {
+			m.reads(in_,
+				proc == RPCRDMA1_NOMSG && dir == RPCRDMA_CALL);
+			m.writes(in_);
+			m.reply(in_);
+		}
+		if (proc == RPCRDMA1_MSG)
+			m.payload(in_, xid, dir, {});
+		if (in_.octet() > 0xe0)
+			m.octets()[in_.number() % m.size()] ^= in_.octet();
 		return m.octets();
 	}
 
@@ -380,7 +418,7 @@ private:
 		if (closed_)
 			return;
 		received_++;
-		if (whole && p.vers != 2)
+		if (whole && (p.vers != 2 || config_.max_version == kVersion1))
 			other_versions_ = true;
 		check_overrun(rx, p, whole, before.version);
 		if (rx.opened) {
@@ -458,7 +496,7 @@ private:
 			whole && p.vers == 2 && p.htype == RPCRDMA2_GRANT;
 		const bool over = ahead(received_, told_) > (grant ? 1 : 0);
 
-		if (other_versions_ || !counts ||
+		if (other_versions_ || !counts || info().version == kVersion1 ||
 		    rx.reason == RPCRDMA_REASON_EARLY)
 			return;
 		FUZZ_CHECK(over == (rx.action == RPCRDMA_RX_CLOSE &&
@@ -582,19 +620,38 @@ private:
 
 		FUZZ_CHECK(tx.header_length <= buffer_.size());
 		FUZZ_CHECK(tx.header_length + tx.payload.length <= max);
-		FUZZ_CHECK(tx.htype == RPCRDMA2_GRANT || before.peer_credits);
+		const bool version1 = before.version == kVersion1;
+
+		/* In version 1 only Calls need credit. */
+		if (tx.htype != RPCRDMA2_GRANT &&
+		    !(version1 && (result == RPCRDMA_TX_CONTROL ||
+				   msg->dir == RPCRDMA_REPLY)))
+			FUZZ_CHECK(before.peer_credits);
 		octets.resize(octets.size() + tx.payload.length);
 		const Bytes out(octets.data(), static_cast<u32>(octets.size()));
 		FUZZ_CHECK(decode_prefix(out, h.prefix));
 		h.type = header_type(tx.htype);
-		FUZZ_CHECK(h.type && h.prefix.htype == tx.htype);
-		if (h.type->kind == Kind::Connprop)
+		FUZZ_CHECK(h.prefix.htype == tx.htype);
+		if (version1 && result == RPCRDMA_TX_MESSAGE) {
+			/* The RPC message's own words say what it is. */
+			if (tx.payload.length == kWordSize)
+				return;
+			if (tx.payload.length)
+				store_be32(
+					&octets[tx.header_length + kWordSize],
+					msg->dir);
+			FUZZ_CHECK(decode_body_v1(out, h, c) == Parse::Ok);
+		} else if (h.type && h.type->kind == Kind::Connprop) {
 			check_properties(out.after(kPrefixSize));
-		else
+		} else {
+			FUZZ_CHECK(h.type);
 			FUZZ_CHECK(decode_body(out, kNoLimits, h, c) ==
 				   Parse::Ok);
+		}
 		if (h.prefix.vers == 2)
 			check_credit(h.prefix.credit);
+		else if (h.prefix.vers == kVersion1 && before.version != 2)
+			FUZZ_CHECK(h.prefix.credit <= before.window);
 		if (result == RPCRDMA_TX_CONTROL) {
 			FUZZ_CHECK(!h.type->payload && !tx.payload.length);
 			FUZZ_CHECK(h.type->kind < Kind::Call);
@@ -602,7 +659,8 @@ private:
 		}
 
 		FUZZ_CHECK(result == RPCRDMA_TX_MESSAGE && msg && opened_);
-		FUZZ_CHECK(h.prefix.vers == 2 && h.prefix.xid == msg->xid);
+		FUZZ_CHECK(h.prefix.vers == before.version);
+		FUZZ_CHECK(h.prefix.xid == msg->xid);
 		FUZZ_CHECK(h.type->direction() == msg->dir);
 		FUZZ_CHECK(tx.first == !already);
 		FUZZ_CHECK(tx.last == h.type->last);
@@ -623,8 +681,11 @@ private:
 			   const struct rpcrdma_session_info &before,
 			   const Chunks &c) const
 	{
-		const u32 level =
+		u32 level =
 			client() ? before.local.reverse : before.peer.reverse;
+
+		if (before.version == kVersion1 && level)
+			level = RPCRDMA_RVRSDIR_SIMPLE;
 
 		if (client() != (msg.dir == RPCRDMA_REPLY))
 			return;
@@ -675,6 +736,18 @@ private:
 		current_ = outgoing(in_);
 		has_message_ = true;
 		asleep_ = false;
+	}
+
+	void private_data()
+	{
+		u8 data[12];
+		const size_t size = in_.take(data, sizeof(data));
+		rpcrdma_cm_private p;
+
+		/* What does not parse is the default. */
+		(void)!rpcrdma_cm_private_decode(data, static_cast<u32>(size),
+						 &p);
+		rpcrdma_session_private(&s_, &p);
 	}
 
 	void set_window()
@@ -743,7 +816,9 @@ private:
 		FUZZ_CHECK(rpcrdma_session_ready(&s_) == (opened_ && !closed_));
 		if (closed_)
 			return;
-		FUZZ_CHECK(i.version == 0 || i.version == 2);
+		FUZZ_CHECK(!i.version || (i.version >= config_.min_version &&
+					  i.version <= config_.max_version));
+		FUZZ_CHECK(i.version == rpcrdma_session_version(&s_));
 		FUZZ_CHECK(i.version || !opened_);
 		FUZZ_CHECK(!std::memcmp(&i.local, &config_.local,
 					sizeof(i.local)));
