@@ -75,7 +75,9 @@ void World::act(Fault f)
 		losing_ = true;
 		break;
 	case Fault::Cancel:
-		p.requester[side].cancel_one();
+		/* One, or all of a process that is killed. */
+		for (u32 n = chaos.once_in(2) ? 1 : 8; n; n--)
+			p.requester[side].cancel_one();
 		break;
 	case Fault::Hostile:
 		if (!l)

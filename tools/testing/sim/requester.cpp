@@ -204,6 +204,7 @@ void Requester::send(Rpc &r)
 		if (prepared == Error::MessageSize)
 			return over(r, Rpc::End::Failed);
 		/* -ENOBUFS: sunrpc tries again later. */
+		r.conn = nullptr;
 		r.state = Rpc::State::Queued;
 		if (prepared == Error::NoRegion) {
 			parked_free_ = conn->free_regions();
