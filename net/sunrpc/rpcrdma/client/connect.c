@@ -78,7 +78,8 @@ static void rpcrdma_step_done(struct rpcrdma_xprt *rx, int error)
 }
 
 /* What the server takes and sends in version 1 (RFC 8797). */
-static void rpcrdma_established(struct rpcrdma_xprt *rx, struct rdma_cm_id *id,
+static void rpcrdma_established(struct rpcrdma_xprt *rx,
+				const struct rdma_cm_id *id,
 				const struct rdma_conn_param *param)
 {
 	struct rpcrdma_conn *conn = READ_ONCE(rx->conn);
