@@ -164,10 +164,12 @@ compare_sysctls() {
 	check "sysctls: defaults" defaults
 }
 
-# Each file, its mode, and what it takes. What a counter takes means nothing.
+# Each file, its mode, and what it takes. What a counter takes means nothing. The
+# kernel's own has no choice of versions.
 probe() {
 	local file value was
-	find $sysctls -name 'rdma_*' -o -path '*/svc_rdma/*' | sort | while read -r file; do
+	find $sysctls -name 'rdma_*' -o -path '*/svc_rdma/*' | grep -v '_version$' |
+		sort | while read -r file; do
 		echo "$file $(stat -c '%a %U' "$file")"
 		[[ ${file##*/} = rdma_stat_@(read|recv|write|sq_starve) ]] && continue
 		was=$(< "$file")
@@ -203,6 +205,10 @@ defaults() {
 		rdma_inline_write_padding 0
 		rdma_memreg_strategy 5
 		rdma_pad_optimize 0
+		rdma_min_version 1
+		rdma_max_version 2
+		svc_rdma/min_version 1
+		svc_rdma/max_version 2
 		svc_rdma/max_requests 64
 		svc_rdma/max_req_size 8192
 		svc_rdma/max_outbound_read_requests 16

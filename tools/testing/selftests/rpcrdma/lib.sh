@@ -412,6 +412,6 @@ set_knob() { # FILE VALUE
 	echo "$2" > "/proc/sys/sunrpc/$1" && [[ $(< "/proc/sys/sunrpc/$1") = "$2" ]]
 }
 
-says() { # TEXT
+logged() { # TEXT
 	dmesg | tail -n 50 | grep "$1"
 }

@@ -36,7 +36,7 @@ client() {
 	check "forbidden" on_server set_knob svc_rdma/min_version 2
 	check "forbidden: mount fails in time" refused 4.2 "$dir"
 	echo "# $(< /tmp/refused)"
-	check "forbidden: the server says why" on_server says "version 1 is not spoken"
+	check "forbidden: the server says why" on_server logged "version 1 is not spoken"
 	check "forbidden: mount over TCP" mount -t nfs -o vers=4.2,proto=tcp \
 		"$SERVER4:/" "$dir"
 	check "forbidden: unmount" umount "$dir"
