@@ -17,9 +17,12 @@ struct Peer {
 	bool grant = false;
 	alignas(4) u8 buffer[4096];
 
-	explicit Peer(rpcrdma_role role)
+	explicit Peer(rpcrdma_role role, u32 version = 2)
 	{
-		const rpcrdma_config c = config(role);
+		rpcrdma_config c = config(role);
+
+		c.min_version = version;
+		c.max_version = version;
 
 		std::memset(&s, 0xee, sizeof(s));
 		EXPECT_TRUE(rpcrdma_session_init(&s, &c));
@@ -80,6 +83,37 @@ TEST(abi, session__exchange_call_and_refusal)
 	EXPECT_EQ(info.version, 2u);
 	EXPECT_EQ(info.sent, 2u);
 	EXPECT_EQ(info.received, 2u);
+}
+
+TEST(abi, session__version_1)
+{
+	const rpcrdma_cm_private small = { 2048, 2048, true };
+	Peer client(RPCRDMA_ROLE_CLIENT, 1);
+	Peer server(RPCRDMA_ROLE_SERVER, 1);
+	rpcrdma_message msg = message(7, RPCRDMA_CALL, 40);
+	rpcrdma_chunks c = {};
+	struct rpcrdma_session_info info;
+
+	EXPECT_EQ(rpcrdma_session_version(&client.s), 1u);
+	EXPECT_EQ(rpcrdma_session_version(&server.s), 0u);
+	rpcrdma_session_private(&client.s, &small);
+	rpcrdma_session_private(&server.s, &small);
+	rpcrdma_session_info(&client.s, &info);
+	EXPECT_EQ(info.max_send, 2048u);
+
+	EXPECT_EQ(rpcrdma_inv_handle(&c), 0u);
+	c.n_reads = 1;
+	c.reads[0] = { 8, { 0xb1, 40, 0 } };
+	EXPECT_EQ(rpcrdma_inv_handle(&c), 0xb1u);
+	msg.chunks = &c;
+	ASSERT_EQ(client.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	const Octets stream = octets(rpc(7, RPCRDMA_CALL, 40));
+	std::memcpy(client.buffer + client.tx.header_length, stream.data(),
+		    stream.size());
+	server.receive(client);
+	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(server.rx.inv_handle, 0xb1u);
+	EXPECT_EQ(rpcrdma_session_version(&server.s), 1u);
 }
 
 TEST(abi, session__refuse_puts_each_number_in_its_place)

@@ -328,6 +328,61 @@ TEST(version1, private_data__sizes)
 /* What comes in                                                      */
 /* ------------------------------------------------------------------ */
 
+TEST(version1, wire__round_trip)
+{
+	for (const u32 proc : { RPCRDMA1_MSG, RPCRDMA1_NOMSG })
+		for (const u32 dir : { kCall, kReply }) {
+			const bool body = proc == RPCRDMA1_NOMSG;
+			Chunks c = {};
+			Chunks back;
+			Header h;
+
+			if (dir == kCall) {
+				c.n_call = body;
+				c.call[0] = { 0xa1, 40, 1 };
+				c.n_reads = 2;
+				c.reads[0] = { 8, { 0xb1, 5, 2 } };
+				c.reads[1] = { 16, { 0xb2, 8, 3 } };
+			}
+			c.n_writes = 1;
+			c.writes[0] = { 1, 0 };
+			c.has_reply = true;
+			c.reply = { 1, 1 };
+			c.n_write_segs = 2;
+			c.write_segs[0] = { 0xc1, 100, 4 };
+			c.write_segs[1] = { 0xd1, 40, 5 };
+			h.prefix = { 7, 1, 32, proc };
+			h.type = &header_type_v1(proc, dir);
+			Octets o(1024);
+			const u32 size =
+				encode(h, &c, { o.data(), u32(o.size()) });
+			ASSERT_EQ(size, header_size(*h.type, &c));
+			o.resize(size);
+			if (!body)
+				for (const u8 b : octets(rpc(7, dir, 40)))
+					o.push_back(b);
+
+			const Exact copy(o);
+			Header got;
+			ASSERT_TRUE(decode_prefix(copy.bytes(), got.prefix));
+			ASSERT_EQ(decode_body_v1(copy.bytes(), got, back),
+				  Parse::Ok);
+			EXPECT_EQ(got.type, h.type);
+			EXPECT_EQ(got.payload.length, body ? 0u : 40u);
+			EXPECT_EQ(back.n_call, c.n_call);
+			EXPECT_EQ(back.n_writes, 1u);
+			EXPECT_TRUE(back.has_reply);
+			const Count n = counted(back);
+			EXPECT_EQ(n.read_chunks, c.n_reads);
+			EXPECT_EQ(n.write_chunks, 1u);
+			EXPECT_EQ(n.segments, c.n_call + c.n_reads + 2);
+			EXPECT_EQ(within_limits(n, { 16, c.n_reads, 1 }),
+				  Parse::Ok);
+			EXPECT_EQ(within_limits(n, { 16, c.n_reads, 0 }),
+				  Parse::TooManyWriteChunks);
+		}
+}
+
 TEST(version1, receive__a_call)
 {
 	Endpoint e = server_of_1();
