@@ -216,7 +216,8 @@ void QueuePair::deliver(WorkRequest &wr, Packet &p, QueuePair &to)
 		c.invalidated = wr.key;
 	}
 	const Posted r = to.rq_.pop();
-	std::memcpy(r.buffer, data, wr.length);
+	if (wr.length)
+		std::memcpy(r.buffer, data, wr.length);
 	c.length = link_->mangle(side_, r.buffer, wr.length, r.size);
 	to.recv_cq_.push({ r.owner, c });
 	wr.done = true;

@@ -481,16 +481,28 @@ void Requester::excuse(const Conn &c)
 			r->excused = true;
 }
 
-/* Nothing can come from @c any more: send again on another one, or fail. */
+/*
+ * Nothing can come from @c any more: send again on another one. A callback fails;
+ * it belongs to its connection, also if it has not been sent.
+ */
 void Requester::gone(Conn &c)
 {
 	const std::vector<Rpc *> all = active_;
+	const bool current = conn == &c;
 
-	if (conn == &c) {
+	if (current) {
 		conn = nullptr;
 		(void)unpark();
 	}
+	if (current && side_ == 1)
+		queued_.cut(0);
 	for (Rpc *r : all) {
+		const bool queued = r->state == Rpc::State::Queued;
+
+		if (queued && side_ == 1 && current) {
+			r->excused = true;
+			over(*r, Rpc::End::Failed);
+		}
 		if (r->conn != &c || r->state != Rpc::State::Waiting)
 			continue;
 		r->mrs.clear();
