@@ -36,17 +36,6 @@ client() {
 	end
 }
 
-# The program ends well, and the server has the file that it should have left.
-run() { # WHAT FILE ARGUMENT...
-	local output
-	output=$(/usr/bin/python3 "$integrity" "$1" "$dir/$2" "${@:3}") || {
-		echo "$output"
-		return 1
-	}
-	sync -f "$dir"
-	on_server /usr/bin/python3 "$integrity" same "/export/$2" "${output##*$'\n'}"
-}
-
 totals="read write call reply"
 
 remember() {

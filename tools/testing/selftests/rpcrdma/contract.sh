@@ -226,12 +226,6 @@ set_knobs() { # [NAME VALUE]...
 	done
 }
 
-# The only connection says so.
-says() { # LINE
-	cat /sys/kernel/debug/rpcrdma/conn/*
-	grep -q "^$1" /sys/kernel/debug/rpcrdma/conn/*
-}
-
 round_trip() {
 	dd if=/tmp/data of="$dir/data" bs=1M oflag=direct &&
 		head -c 300001 /tmp/data > "$dir/some" && sync -f "$dir" &&
@@ -250,10 +244,10 @@ client_sysctls() {
 		rdma_inline_write_padding 64 rdma_memreg_strategy 6 rdma_pad_optimize 1
 	check "client: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	check "client: rdma_slot_table_entries" max_slots 24
-	check "client: inline sizes" says "local properties: send 16384 receive 2048 "
+	check "client: inline sizes" one_connection "local properties: send 16384 receive 2048 "
 	check "client: the server knows" on_server \
-		says "peer properties: send 16384 receive 2048 "
-	check "client: the server sends no more" on_server says "largest send: 2048$"
+		one_connection "peer properties: send 16384 receive 2048 "
+	check "client: the server sends no more" on_server one_connection "largest send: 2048$"
 	check "client: data" round_trip
 	check "client: unmount" umount "$dir"
 	set_knobs rdma_slot_table_entries 128 rdma_max_inline_read 8192 \
@@ -270,14 +264,14 @@ server_sysctls() {
 	check "server: set" on_server set_knobs svc_rdma/max_requests 20 \
 		svc_rdma/max_req_size 5000 svc_rdma/max_outbound_read_requests 3
 	check "server: mount" mount_rdma 4.2 "$SERVER4" "$dir"
-	check "server: max_requests" on_server says "window: 20 "
+	check "server: max_requests" on_server one_connection "window: 20 "
 	check "server: max_requests is the window" on_server window_is 20
-	check "server: max_req_size" on_server says "local properties: send 5000 receive 5000 "
-	check "server: the client knows" says "peer properties: send 5000 receive 5000 "
-	check "server: max_outbound_read_requests" on_server says "reads at once: 3$"
+	check "server: max_req_size" on_server one_connection "local properties: send 5000 receive 5000 "
+	check "server: the client knows" one_connection "peer properties: send 5000 receive 5000 "
+	check "server: max_outbound_read_requests" on_server one_connection "reads at once: 3$"
 	check "server: data" round_trip
 	on_server set_knobs svc_rdma/max_requests 33
-	check "server: a connection follows" on_server within 10 says "window: 33 "
+	check "server: a connection follows" on_server within 10 one_connection "window: 33 "
 	on_server set_knobs svc_rdma/max_requests 16384
 	check "server: max_requests has a limit" on_server window_is 256
 	check "server: unmount" umount "$dir"

@@ -10,7 +10,8 @@
 
 Writes and reads go through the page cache, past it (O_DIRECT, from memory at any
 alignment) and through mmap; the file is truncated, extended and left sparse. The
-last line is a checksum of what the file has to contain, for the other side.
+last line is a checksum of what the file has to contain, for the other side. With
+NO_HOLES in the environment nothing is left sparse: zeros are written there.
 """
 
 import mmap
@@ -131,8 +132,17 @@ class File:
             else:
                 self.compare(offset, area[at:at + length], length)
 
+    def fill(self, length):
+        """Zeros at the end, if holes are not to be."""
+        if "NO_HOLES" in os.environ and length > len(self.copy):
+            data = bytes(length - len(self.copy))
+            if os.pwrite(self.cached, data, len(self.copy)) != len(data):
+                raise Different(f"short write of {len(data)} zeros")
+            self.note(len(self.copy), data)
+
     def truncate(self, length):
         """Shorten, or lengthen by a hole."""
+        self.fill(length)
         os.ftruncate(self.cached, length)
         if length > len(self.copy):
             self.copy.extend(bytes(length - len(self.copy)))
@@ -196,6 +206,7 @@ def one(file, dice):
     elif kind < 17:
         file.truncate(offset)
     elif kind < 18 and end < 4 * MIB:
+        file.fill(end + size)
         file.write(end + size, 100)
     elif kind < 19 and end < 4 * MIB:
         file.truncate(end + size)

@@ -37,20 +37,6 @@ same_on_server() { # WHAT [COUNT]
 	[[ $here = "$there" && ${here#* } = "${2:-${here#* }}" ]]
 }
 
-# The server makes it, quickly; the client lists it.
-large_directory() { # ENTRIES
-	mkdir /export/large
-	(cd /export/large && seq -f "an-entry-with-a-name-of-some-length-%06g" "$1" |
-		xargs touch)
-}
-
-lists() { # ENTRIES
-	local found
-	found=$(find "$dir/large" -type f | sort -u | wc -l)
-	echo "found $found"
-	((found == $1))
-}
-
 changed_while_listing() {
 	local found
 	found=$(find "$dir/large" -type f -name '*17' -print -delete | wc -l)
