@@ -1,0 +1,330 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that this module and the kernel's own serve and mount each other: a source
+# tree that is copied and compared, sizes and offsets of data, fio with verification of
+# 4 KiB to 1 MiB, large directories, ACLs, delegations that are recalled, connections
+# that break while data is written, sizes of messages that the two ends negotiate,
+# krb5p. Ours against ours and the kernel's own against itself are done alike: what
+# fails there too is the fault of neither.
+#
+#	interop.sh [CLIENT/SERVER]...
+#
+# CLIENT and SERVER are 'ours', which runs on $KERNEL, or a kernel whose own transport
+# is to run, e.g. 'ours/stock-6.1'. Without any: both ways between ours and the kernel's
+# own of $KERNEL, NFSv4.2 and v3, a short round; with FULL=1 both kernels, all of NFS, and
+# everything above. PARTS="data trees ..." picks from that.
+
+. "$(dirname "$0")/lib.sh"
+
+client_is=${client_is-} server_is=${server_is-}
+tree=(/usr/bin/python3 "$SELFTESTS/tree.py")
+sources=$SELFTESTS/../../../..
+sysctls=/proc/sys/sunrpc
+
+on_host() {
+	local kernel=${KERNEL:-stock-6.12} number=0 wrong=0 pairing status
+	local versions="4.2 3" parts="data"
+	local -a pairings=("ours/$kernel" "$kernel/ours")
+	# The checking kernel would take hours.
+	if [[ -n ${FULL-} && $kernel != debug* ]]; then
+		versions="4.2 4.1 4.0 3"
+		parts="trees data delegations breaks sizes kerberos"
+		pairings=(ours/stock-6.12 stock-6.12/ours ours/stock-6.1 stock-6.1/ours)
+	fi
+	(($#)) && pairings=("$@")
+	echo "TAP version 13"
+	echo "1..${#pairings[@]}"
+	for pairing in "${pairings[@]}"; do
+		number=$((number + 1))
+		echo "# Subtest: $pairing"
+		pair "${VERSIONS-$versions}" "${PARTS-$parts}" "${pairing%/*}" \
+			"${pairing#*/}" | sed -u 's/^/    /'
+		status=${PIPESTATUS[0]}
+		if ((status == 0)); then
+			echo "ok $number - $pairing"
+		else
+			echo "not ok $number - $pairing # status $status"
+			wrong=1
+		fi
+	done
+	return $wrong
+}
+
+pair() { # VERSIONS PARTS CLIENT SERVER
+	local -a intree=()
+	case $3/$4 in
+	ours/ours) ;;
+	ours/*) intree=(--intree server --intree-kernel "$4") ;;
+	*/ours) intree=(--intree client --intree-kernel "$3") ;;
+	*) intree=(--intree both --intree-kernel "$3") ;;
+	esac
+	# Without them, or guest would take them for all.
+	env -u INTREE "$SELFTESTS/../../qemu/guest" --pair --timeout 1500 \
+		--env SLOW="${SLOW:-1}" --env PATIENCE="${PATIENCE:-1}" \
+		--env VERSIONS="$1" --env PARTS="$2" --env client_is="$3" \
+		--env server_is="$4" "${intree[@]}" "$(realpath "$0")"
+}
+
+if [[ -z ${GUEST_ROLE-} ]]; then
+	on_host "$@"
+	exit
+fi
+# shellcheck source=tools/testing/selftests/rpcrdma/kerberos.sh
+. "$SELFTESTS/kerberos.sh"
+in_guests --pair
+
+server() {
+	rdma_up rxe && largest_blocks || exit
+	if [[ $PARTS = *kerberos* ]]; then
+		names && kdc_up || exit
+		export EXPORT_OPTIONS=sec=sys:krb5p
+	fi
+	# A delegation that is not returned in this time is revoked.
+	LEASE=60 server_up 8 || exit
+	[[ $PARTS != *kerberos* ]] || rpc.svcgssd -p "${principals[0]}" || exit
+	try_holes
+	signal ready
+	obey
+}
+
+client() {
+	begin
+	modprobe rpcrdma
+	check "client: $client_is" runs "$client_is"
+	check "server: $server_is" on_server runs "$server_is"
+	[[ $PARTS != *kerberos* ]] || gssd_up || bail "no rpc.gssd"
+	local vers part
+	for vers in $VERSIONS; do
+		for part in $PARTS; do
+			[[ $(type -t "test_$part") = function ]] || bail "no part $part"
+			"test_$part" "$vers" "v$vers: $part"
+		done
+	done
+	check "remove the module" within 30 rmmod rpcrdma
+	check "server: stop" on_server server_down
+	check "server: remove the module" on_server within 30 rmmod rpcrdma
+	end
+}
+
+# This guest has the transport that it should have.
+runs() { # ours|KERNEL
+	echo "$(uname -r): $(cat /sys/module/rpcrdma/version)"
+	if [[ $1 = ours ]]; then
+		[[ -e /sys/module/rpcrdma/version ]]
+	else
+		kernels_own && [[ $(uname -r) = "${1#*-}".* ]]
+	fi
+}
+
+# Which version of RPC-over-RDMA the two ends have to speak.
+version() {
+	[[ $client_is/$server_is = ours/ours ]] && echo 2 || echo 1
+}
+
+# What our end says of the connection.
+ours_says() { # LINE...
+	if [[ $client_is = ours ]]; then
+		one_connection "$@"
+	else
+		on_server one_connection "$@"
+	fi
+}
+
+mounted() { # VERS WHAT [OPTIONS]
+	check "$2: mount" mount_rdma "$1" "${4-$SERVER4}" "$dir" "${3-}" || return
+	check "$2: over RDMA" over_rdma "$1"
+	[[ $client_is = ours || $server_is = ours ]] || return 0
+	check "$2: version $(version)" ours_says "version: $(version)"
+}
+
+unmounted() { # WHAT
+	rm -rf "${dir:?}"/*
+	check "$1: nothing left of the files" on_server empty
+	check "$1: unmount" umount "$dir"
+	[[ $client_is != ours ]] || check "$1: nothing left" within 30 nothing_left
+	[[ $server_is != ours ]] || check "$1: server: nothing left" \
+		on_server within 30 nothing_left
+}
+
+over_rdma() { # VERS
+	grep " $dir nfs" /proc/mounts
+	grep " $dir nfs" /proc/mounts | grep "vers=$1" | grep -q proto=rdma
+}
+
+empty() {
+	ls -A /export
+	[[ -z $(ls -A /export) ]]
+}
+
+# ---- a source tree, large directories, ACLs
+
+copy_tree() {
+	mkdir "$dir/tree" && cp -a "$sources"/{net,include,tools,Documentation} "$dir/tree" &&
+		sync -f "$dir"
+}
+
+compare_tree() { # DIRECTORY
+	local part
+	echo 3 > /proc/sys/vm/drop_caches
+	for part in net include tools Documentation; do
+		diff -r "$sources/$part" "$1/tree/$part" || return
+	done
+	(($(find "$1/tree" -type f | wc -l) > 100))
+}
+
+same_listing() { # NAME
+	local here there
+	echo 3 > /proc/sys/vm/drop_caches
+	here=$("${tree[@]}" list "$dir/$1") || return
+	there=$(on_server "${tree[@]}" list "/export/$1") || return
+	echo "here $here, there $there"
+	[[ $here = "$there" ]]
+}
+
+test_trees() { # VERS WHAT
+	mounted "$@" || return
+	check "$2: copy a source tree" copy_tree
+	check "$2: the same here" compare_tree "$dir"
+	check "$2: the same there" on_server compare_tree /export
+	check "$2: small files" "${tree[@]}" make "$dir/make" 200
+	check "$2: the same there" same_listing make
+	check "$2: links" "${tree[@]}" links "$dir/links"
+	check "$2: the same there" same_listing links
+	on_server large_directory 3000
+	check "$2: a large directory" lists 3000
+	if [[ $1 = 3 ]]; then
+		# nfsd fails with longer ones, whatever the transport.
+		check "$2: an ACL" "${tree[@]}" acl "$dir/acl" 300
+		check "$2: the same there" same_listing acl
+	else
+		# The kernel's own client fails with those that are much longer.
+		on_server "${tree[@]}" acl /export/acl 150
+		check "$2: an ACL" "${tree[@]}" acl4 "$dir/acl/file" 5000
+	fi
+	unmounted "$2"
+}
+
+# ---- data
+
+verified() { # IO-SIZE
+	mkdir -p "$dir/fio" &&
+		fio --name=verify --directory="$dir/fio" --rw=randwrite --direct=1 \
+			--ioengine=psync --numjobs=2 --size=8m --bs="$1" \
+			--verify=crc32c --verify_fatal=1 --minimal
+}
+
+test_data() { # VERS WHAT
+	local size
+	mounted "$@" || return
+	check "$2: sizes and offsets" run table table $((8 << 20))
+	check "$2: random operations" run random random 11 60
+	for size in 4k 16k 64k 256k 1m; do
+		check "$2: fio, $size" verified "$size"
+	done
+	unmounted "$2"
+}
+
+# ---- delegations
+
+# The writer waits for the recall, and less long than for a revocation.
+recalled_in_time() { # NAME
+	local begin=$SECONDS
+	recalled "$1" || return
+	echo "after $((SECONDS - begin)) s"
+	((SECONDS - begin < 40))
+}
+
+test_delegations() { # VERS WHAT
+	# Callbacks of v4.0 are calls to the client by TCP.
+	[[ $1 = 4.[12] ]] || return
+	mounted "$@" || return
+	check "$2: second client" on_server mount_other "$1"
+	for name in "$1.a" "$1.b"; do
+		check "$2: $name" delegated "$name"
+		check "$2: $name: recalled" recalled_in_time "$name"
+	done
+	check "$2: second client leaves" on_server umount "$other"
+	unmounted "$2"
+}
+
+# ---- connections that break
+
+test_breaks() { # VERS WHAT
+	mounted "$@" || return
+	during "$2: the client disconnects" break_connections
+	during "$2: the server restarts" on_server restart_nfsd
+	unmounted "$2"
+}
+
+# ---- sizes of messages
+
+set_client() { # SIZE
+	echo "$1" > $sysctls/rdma_max_inline_read &&
+		echo "$1" > $sysctls/rdma_max_inline_write
+}
+
+set_server() { # SIZE
+	echo "$1" > $sysctls/svc_rdma/max_req_size
+}
+
+# The other end asks for so much, and our Sends are no longer.
+peer_has() { # SIZE OURS
+	local largest=$(($1 < $2 ? $1 : $2))
+	ours_says "peer properties: .*receive $1 " "largest send: $largest$"
+}
+
+local_invalidations() {
+	awk '$1 == "xprt:" && $2 == "rdma" { print $27; exit }' /proc/self/mountstats
+}
+
+# One region, which the server invalidates with its answer, so that the client need not.
+# With a small inline size a Call may need one of its own.
+invalidated() {
+	local before after
+	before=$(local_invalidations)
+	dd if=/dev/zero of="$dir/many" bs=16k count=8 oflag=direct &&
+		dd if="$dir/many" of=/dev/null bs=16k iflag=direct || return
+	after=$(local_invalidations)
+	echo "local invalidations: before $before, after $after"
+	((after == before))
+}
+
+test_sizes() { # VERS WHAT
+	[[ $1 = 4.2 || $1 = 3 ]] || return
+	local sizes what mine peer
+	for sizes in "1024 65536" "1024 4096" "65536 4096" "16384 65536"; do
+		what="$2: client ${sizes% *}, server ${sizes#* }"
+		set_client "${sizes% *}"
+		on_server set_server "${sizes#* }"
+		mounted "$1" "$what" || continue
+		if [[ $client_is = ours ]]; then
+			mine=${sizes% *} peer=${sizes#* }
+		else
+			mine=${sizes#* } peer=${sizes% *}
+		fi
+		[[ $client_is/$server_is != *ours* ]] ||
+			check "$what: agreed upon" peer_has "$peer" "$mine"
+		check "$what: direct" verified 1m
+		((${sizes% *} < 4096)) || check "$what: remote invalidation" invalidated
+		check "$what: random operations" run random random 12 50
+		check "$what: small files" "${tree[@]}" make "$dir/make" 40
+		check "$what: the same there" same_listing make
+		unmounted "$what"
+	done
+	set_client 4096
+	on_server set_server 4096
+}
+
+# ---- privacy
+
+test_kerberos() { # VERS WHAT
+	mounted "$1" "$2" sec=krb5p "$server_name" || return
+	check "$2: security" secured krb5p
+	check "$2: sizes and offsets" run table table $((3 << 20))
+	check "$2: fio" verified 256k
+	during "$2: the client disconnects" break_connections
+	unmounted "$2"
+}
+
+"$GUEST_ROLE"
