@@ -28,6 +28,7 @@ struct Plan {
 	double seconds = 0;
 	u32 jobs = 1;
 	bool mutants = false;
+	const char *must_fail = nullptr; /* the checker */
 	bool shrink = true;
 };
 
@@ -234,6 +235,17 @@ int run_seeds(const Plan &plan)
 	return failed || !reaches(tally);
 }
 
+/* The first seed of @o, or after it, in which @checker fails; zero if none. */
+u64 first_failure(Options o, const char *checker)
+{
+	const u64 end = o.seed + kMutantSeeds;
+
+	for (; o.seed < end; o.seed++)
+		if (fails(o, checker))
+			return o.seed;
+	return 0;
+}
+
 /* Each planted bug is seen by its checker. */
 int run_mutants(const Plan &plan)
 {
@@ -244,22 +256,25 @@ int run_mutants(const Plan &plan)
 		    sizeof(kMutants) / sizeof(kMutants[0]));
 	for (const MutantType &m : kMutants) {
 		Options o = plan.options;
-		bool found = false;
 
 		o.mutant = m.mutant;
-		for (; !found && o.seed < plan.options.seed + kMutantSeeds;)
-			if (fails(o, m.checker))
-				found = true;
-			else
-				o.seed++;
-		std::printf("%s %u - %s: %s (%s", found ? "ok" : "not ok", ++n,
-			    m.checker, m.what, m.name);
-		if (found)
-			std::printf(", seed %" PRIu64, o.seed);
-		std::printf(")\n");
-		failed |= !found;
+		const u64 seed = first_failure(o, m.checker);
+		std::printf("%s %u - %s: %s (%s, seed %" PRIu64 ")\n",
+			    seed ? "ok" : "not ok", ++n, m.checker, m.what,
+			    m.name, seed);
+		failed |= !seed;
 	}
 	return failed;
+}
+
+int must_fail(const Plan &plan)
+{
+	const u64 seed = first_failure(plan.options, plan.must_fail);
+
+	std::printf("TAP version 13\n1..1\n");
+	std::printf("%s 1 - %s: this core fails (seed %" PRIu64 ")\n",
+		    seed ? "ok" : "not ok", plan.must_fail, seed);
+	return !seed;
 }
 
 [[noreturn]] void usage()
@@ -269,7 +284,9 @@ int run_mutants(const Plan &plan)
 		     "[--jobs N]\n"
 		     "           [--rpcs N] [--acts N] [--features MASK] "
 		     "[--faults MASK]\n"
-		     "           [--mutant NAME] [--mutants] [--trace] "
+		     "           [--mutant NAME] [--mutants] "
+		     "[--must-fail CHECKER]\n"
+		     "           [--trace] "
 		     "[--no-shrink]\n");
 	std::exit(2);
 }
@@ -321,6 +338,8 @@ Plan parse(int argc, char **argv)
 				o.features = static_cast<u32>(number);
 			else if (name == "--faults")
 				o.faults = static_cast<u32>(number);
+			else if (name == "--must-fail")
+				plan.must_fail = value;
 			else if (name == "--mutant")
 				o.mutant = mutant(value);
 			else
@@ -342,6 +361,8 @@ int main(int argc, char **argv)
 
 	if (plan.mutants)
 		return sim::run_mutants(plan);
+	if (plan.must_fail)
+		return sim::must_fail(plan);
 	if (plan.count != 1)
 		return sim::run_seeds(plan);
 
