@@ -23,13 +23,13 @@ namespace rpcrdma
  * @max_reply: version 1: largest Send of the peer, the header included
  */
 struct PlanningRules {
-	u32 ddp_threshold;
-	u32 special_threshold;
-	u32 max_send;
-	u32 max_stream;
-	bool chunks;
-	bool special;
-	bool continued;
+	u32 ddp_threshold = 0;
+	u32 special_threshold = 0;
+	u32 max_send = 0;
+	u32 max_stream = 0;
+	bool chunks = false;
+	bool special = false;
+	bool continued = false;
 	u32 version = kVersion2;
 	u32 max_reply = 0;
 };

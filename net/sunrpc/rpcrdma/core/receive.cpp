@@ -554,7 +554,8 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 
 void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 {
-	if (!version1() && h.type->payload) {
+	/* Version 1 has no type before its lists are read. */
+	if (h.type && h.type->payload) {
 		Continuation &incoming = incoming_[h.type->direction()];
 
 		if (incoming.discarding(h.prefix.xid)) {
@@ -563,8 +564,7 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 		}
 	}
 
-	const Refusal why =
-		version1() ? examine_v1(in, h, rx) : examine(in, h, rx);
+	const Refusal why = h.type ? examine(in, h, rx) : examine_v1(in, h, rx);
 	if (why.reason != RPCRDMA_REASON_NONE)
 		return refuse_rpc(h, why, rx);
 

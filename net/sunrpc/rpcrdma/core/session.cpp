@@ -26,22 +26,20 @@ static rpcrdma_config with_versions(rpcrdma_config cfg)
 /* More would only keep credits from being used. */
 static constexpr u32 kReserveMax = 1;
 
-bool Session::valid(const rpcrdma_config &config)
+bool Session::valid(const rpcrdma_config &cfg)
 {
-	const rpcrdma_config cfg = with_versions(config);
+	const rpcrdma_config c = with_versions(cfg);
 
-	return cfg.min_version >= kVersion1 &&
-	       cfg.min_version <= cfg.max_version &&
-	       cfg.max_version <= kVersion2 &&
-	       cfg.role <= RPCRDMA_ROLE_SERVER &&
-	       cfg.window >= RPCRDMA_MIN_WINDOW && cfg.window <= kWindowMax &&
-	       cfg.reserve <= kReserveMax &&
-	       cfg.max_message >= RPCRDMA_MIN_RECV_SIZE &&
-	       cfg.max_read_chunks <= RPCRDMA_MAX_SEGMENTS &&
-	       cfg.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
-	       cfg.local.max_segments <= RPCRDMA_MAX_SEGMENTS &&
-	       cfg.local.send_size >= RPCRDMA_MIN_RECV_SIZE &&
-	       properties_valid(cfg.local);
+	return c.min_version >= kVersion1 && c.min_version <= c.max_version &&
+	       c.max_version <= kVersion2 && c.role <= RPCRDMA_ROLE_SERVER &&
+	       c.window >= RPCRDMA_MIN_WINDOW && c.window <= kWindowMax &&
+	       c.reserve <= kReserveMax &&
+	       c.max_message >= RPCRDMA_MIN_RECV_SIZE &&
+	       c.max_read_chunks <= RPCRDMA_MAX_SEGMENTS &&
+	       c.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
+	       c.local.max_segments <= RPCRDMA_MAX_SEGMENTS &&
+	       c.local.send_size >= RPCRDMA_MIN_RECV_SIZE &&
+	       properties_valid(c.local);
 }
 
 Session::Session(const rpcrdma_config &cfg)
