@@ -29,19 +29,6 @@ blocks_are() {
 	grep " $dir nfs" /proc/mounts | grep rsize=1048576 | grep -q wsize=1048576
 }
 
-# The program ends well, and the server has the file that it should have left.
-run() { # WHAT FILE ARGUMENT...
-	local output
-	output=$(/usr/bin/python3 "$integrity" "$1" "$dir/$2" "${@:3}") || {
-		echo "$output"
-		return 1
-	}
-	content=${output##*$'\n'}
-	sync -f "$dir"
-	on_server /usr/bin/python3 "$integrity" same "/export/$2" "$content" || return
-	echo "$content" > "/tmp/$2.content"
-}
-
 flip_octet() { # FILE
 	printf x | dd of="$1" bs=1 seek=100001 conv=notrunc status=none
 }

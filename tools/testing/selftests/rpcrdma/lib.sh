@@ -20,6 +20,7 @@ SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
 dir=/mnt/nfs
 other=/mnt/other
+provider=rxe # or siw; see rdma_up
 ran=0 failed=0
 
 in_guests() { # [OPTION OF guest]...
@@ -86,7 +87,7 @@ within() { # SECONDS COMMAND...
 
 # Serve until the client signals 'done', and do what it asks with on_server.
 serve() { # [THREADS [SIZE]]
-	rdma_up rxe && largest_blocks && server_up "$@" || exit
+	rdma_up "$provider" && largest_blocks && server_up "$@" || exit
 	try_holes
 	signal ready
 	obey
@@ -140,7 +141,7 @@ on_server() { # COMMAND...
 
 # The client's first steps.
 begin() {
-	rdma_up rxe || bail "no RDMA device"
+	rdma_up "$provider" || bail "no RDMA device"
 	await ready || bail "no server"
 	if [[ -e $GUEST_SHARED/no-holes ]]; then
 		echo "# no holes in files: nfsd of this kernel loses data behind them"
@@ -151,6 +152,15 @@ begin() {
 end() {
 	signal 'done'
 	finish
+}
+
+# The same, and the module leaves nothing in either guest.
+end_unloaded() {
+	check "remove the module" within 30 rmmod rpcrdma
+	check "server: stop" on_server server_down
+	check "server: nothing left" on_server within 30 nothing_left
+	check "server: remove the module" on_server within 30 rmmod rpcrdma
+	end
 }
 
 # A counter in the module's totals: its first number, or that after WORD.
@@ -204,6 +214,20 @@ refused() { # VERS DIRECTORY
 	echo "status $status after $((SECONDS - begin)) s: $output" | tee /tmp/refused
 	((status != 0 && status != 124)) && ((SECONDS - begin < 30)) &&
 		! mountpoint -q "$2"
+}
+
+# The program ends well, and the server has the file that it should have left. Its
+# checksum is in /tmp/FILE.content.
+run() { # WHAT FILE ARGUMENT...
+	local output content
+	output=$(/usr/bin/python3 "$integrity" "$1" "$dir/$2" "${@:3}") || {
+		echo "$output"
+		return 1
+	}
+	content=${output##*$'\n'}
+	sync -f "$dir"
+	on_server /usr/bin/python3 "$integrity" same "/export/$2" "$content" || return
+	echo "$content" > "/tmp/$2.content"
 }
 
 # The program runs before, while and after the command does.
@@ -263,7 +287,7 @@ lose() { # SECONDS
 }
 
 remove_device() {
-	rdma_down rxe && sleep 2 && rdma_up rxe
+	rdma_down "$provider" && sleep 2 && rdma_up "$provider"
 }
 
 restart_nfsd() {
@@ -296,6 +320,27 @@ away() {
 
 back() {
 	lossy 0 && on_server lossy 0
+}
+
+# Every connection of ours is cut: who sets the address of a transport, be it the
+# same, disconnects it.
+cut_connections() {
+	local transport
+	for transport in $(transports); do
+		tell "$transport/dstaddr" "$SERVER4"
+	done
+}
+
+here() { # COMMAND...
+	"$@"
+}
+
+# The module stays while it is used.
+refuses() {
+	local users
+	users=$(cat /sys/module/rpcrdma/refcnt) || return
+	echo "$users users"
+	((users > 0)) && ! rmmod rpcrdma && [[ -e /sys/module/rpcrdma ]]
 }
 
 # Programs in the background, to be killed; the array pids gets theirs.
@@ -385,17 +430,6 @@ read_holds() { # NAME
 
 write_other() { # NAME
 	echo new > "$other/$1"
-}
-
-# The program ends well, and the server has the file that it should have left.
-run() { # WHAT FILE ARGUMENT...
-	local output
-	output=$(/usr/bin/python3 "$integrity" "$1" "$dir/$2" "${@:3}") || {
-		echo "$output"
-		return 1
-	}
-	sync -f "$dir"
-	on_server /usr/bin/python3 "$integrity" same "/export/$2" "${output##*$'\n'}"
 }
 
 # The server makes it, quickly; the client lists it.

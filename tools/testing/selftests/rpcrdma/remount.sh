@@ -62,13 +62,6 @@ from_updates() {
 		$(modinfo -F version rpcrdma) = "$(< /sys/module/rpcrdma/version)" ]]
 }
 
-refuses() {
-	local users
-	users=$(cat /sys/module/rpcrdma/refcnt) || return
-	echo "$users users"
-	((users > 0)) && ! rmmod rpcrdma && [[ -e /sys/module/rpcrdma ]]
-}
-
 stop_and_remove() {
 	server_down && within 10 nothing_left && rmmod rpcrdma && check_not_loaded
 }
