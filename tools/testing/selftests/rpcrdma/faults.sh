@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that memory which the module cannot get does no harm: allocations that are
+# made for it, by itself or by what it calls, fail while a mount is made, in the
+# middle of I/O and while connections come back, on the client and on the server. A
+# mount then succeeds or fails, soon; one that is there goes on, with the right
+# data; nothing is left, and the module can be removed. The kernel has to be one
+# that can make allocations fail, and should be one that finds leaks.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair --env PROVIDER="${PROVIDER-}"
+
+# A connection that is given up while messages arrive is too much for rxe: in 6.12
+# do_complete() of rxe_resp.c returns to RESPST_CHK_RESOURCE when it finds the queue
+# pair in error, so that the packet is taken again, the last of a Send without any
+# Receive, by which the kernel dies.
+provider=${PROVIDER:-siw}
+
+server() {
+	if ! can_fail; then
+		signal ready
+		exit 0
+	fi
+	modprobe rpcrdma || exit
+	serve 4
+}
+
+client() {
+	local kind where
+	if ! can_fail; then
+		skip "allocations that fail" "not in this kernel"
+		finish
+	fi
+	modprobe rpcrdma
+	begin
+	for where in here on_server; do
+		check "$where: mounts, failslab" \
+			mounts "$where" failslab 2 7 29 61 127 251 509
+		check "$where: mounts, fail_page_alloc" \
+			mounts "$where" fail_page_alloc 1 3 13 41
+	done
+	for where in here on_server; do
+		for kind in failslab fail_page_alloc; do
+			check "$where, $kind: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+			during "$where, $kind: in the middle" \
+				in_the_middle "$where" "$kind"
+			during "$where, $kind: connections come back" \
+				while_connecting "$where" "$kind"
+			check "$where, $kind: unmount" umount "$dir"
+			check "$where, $kind: nothing left" within 30 nothing_left
+			check "$where, $kind: v3: mount" mount_rdma 3 "$SERVER4" "$dir"
+			during "$where, $kind: v3: in the middle" \
+				in_the_middle "$where" "$kind"
+			check "$where, $kind: v3: unmount" umount "$dir"
+			check "$where, $kind: v3: nothing left" within 30 nothing_left
+		done
+	done
+	end_unloaded
+}
+
+can_fail() {
+	modprobe "$provider" || modprobe "rdma_$provider" || return
+	[[ -e /sys/kernel/debug/failslab/require-start &&
+		-e /sys/kernel/debug/fail_page_alloc/require-start ]]
+}
+
+# First and last address of the module's functions.
+text() {
+	awk '$4 == "[rpcrdma]" && tolower($2) == "t" { print $1 }' /proc/kallsyms |
+		sort | sed -n '1p; $p'
+}
+
+# Of the allocations with this module on the stack, so many, of each INTERVAL one.
+fail() { # KIND INTERVAL TIMES
+	local attr=/sys/kernel/debug/$1 range=()
+	mapfile -t range <<< "$(text)"
+	((${#range[@]} == 2)) || return
+	echo N > "$attr/task-filter"
+	echo N > "$attr/ignore-gfp-wait"
+	[[ $1 != fail_page_alloc ]] || echo 0 > "$attr/min-order"
+	echo 0 > "$attr/verbose"
+	echo 32 > "$attr/stacktrace-depth"
+	echo "0x${range[0]}" > "$attr/require-start"
+	echo "0x${range[1]}" > "$attr/require-end"
+	echo "$2" > "$attr/interval"
+	echo "$3" > "$attr/times"
+	echo 100 > "$attr/probability"
+}
+
+# How many have failed of those that should at most.
+stop_failing() { # KIND TIMES
+	local attr=/sys/kernel/debug/$1
+	echo 0 > "$attr/probability"
+	echo $(($2 - $(< "$attr/times")))
+}
+
+# With a few that fail, at another point each time.
+mounts() { # WHERE KIND INTERVAL...
+	local interval vers=4.2 status failures all=0
+	for interval in "${@:3}"; do
+		"$1" fail "$2" "$interval" 3 || return
+		timeout -s KILL 60 bash -c ". '$GUEST_LIB'
+			mount_rdma '$vers' '$SERVER4' '$dir' retry=0"
+		status=$?
+		failures=$("$1" stop_failing "$2" 3)
+		echo "v$vers, one of $interval, $failures times: status $status"
+		((status == 0)) || mountpoint -q "$dir" && status=1
+		((status < 124)) || return
+		all=$((all + failures))
+		! mountpoint -q "$dir" || { works && umount "$dir"; } || return
+		within 30 nothing_left || return
+		[[ $vers = 3 ]] && vers=4.2 || vers=3
+	done
+	((all > 0))
+}
+
+# The client has memory for as many RPCs as there were at once, and needs more when
+# there are more; there all allocations fail for a while.
+in_the_middle() { # WHERE KIND
+	local failures i pids=() interval=17
+	[[ $1 = on_server ]] || interval=1
+	echo data > "$dir/data"
+	"$1" fail "$2" "$interval" 1000000 || return
+	for ((i = 0; i < 8; i++)); do
+		start small_reader
+	done
+	sleep 10
+	failures=$("$1" stop_failing "$2" 1000000)
+	kill -9 "${pids[@]}"
+	echo "$failures failed"
+	within 30 all_ended "${pids[@]}" || return
+	# The client asks for no pages by itself.
+	((failures > 0)) || [[ $1 = here && $2 = fail_page_alloc ]]
+}
+
+small_reader() {
+	while dd if="$dir/data" of=/dev/null bs=4K iflag=direct; do
+		:
+	done
+}
+
+# An attempt to connect takes hundreds of allocations.
+while_connecting() { # WHERE KIND
+	local i failures before
+	before=$(closed)
+	"$1" fail "$2" 331 1000000 || return
+	for ((i = 0; i < 5; i++)); do
+		cut_connections
+		sleep 2
+	done
+	failures=$("$1" stop_failing "$2" 1000000)
+	echo "$failures failed, $(($(closed) - before)) connections closed"
+	((failures > 0 && $(closed) > before))
+}
+
+"$GUEST_ROLE"

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that the module works over another provider than rxe: siw, which is iWARP,
+# where whoever connects has to speak first and where the memory that an RDMA Read
+# fills has to be registered. Data is right, also after nfsd and the devices have
+# gone and come back; nothing is left.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+provider=siw
+
+server() {
+	if ! modprobe siw; then
+		signal ready
+		exit 0
+	fi
+	serve 4
+}
+
+client() {
+	local vers
+	if ! modprobe siw; then
+		skip "siw" "not in this kernel"
+		finish
+	fi
+	begin
+	for vers in 3 4.2; do
+		check "v$vers: mount" mount_rdma "$vers" "$SERVER4" "$dir" || continue
+		check "v$vers: sizes and offsets" run table table
+		check "v$vers: random operations" run random random 7 "$(amount 80)"
+		during "v$vers: nfsd restarts" on_server restart_nfsd
+		during "v$vers: the client's device is removed" remove_device
+		during "v$vers: the server's device is removed" \
+			on_server remove_device
+		during "v$vers: connections are cut" within 60 cut_connections
+		check "v$vers: unmount" umount "$dir"
+		check "v$vers: nothing left" within 30 nothing_left
+	done
+	end_unloaded
+}
+
+"$GUEST_ROLE"

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that a mount under load, by jobs that verify what they read and by a program
+# that compares a file with its own copy, loses nothing to connections that break
+# every few hundred calls, on the client's side and on the server's; to an RDMA device
+# that is removed and returns again and again, on either side; to a server that is
+# stopped and started again and again. Mounts can be unmounted while they reconnect.
+# The module cannot be removed while it is used, and can afterwards.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+rounds=3
+
+server() {
+	modprobe rpcrdma || exit
+	serve 8
+}
+
+client() {
+	begin
+	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" nconnect=2
+	check "the module stays" refuses
+	check "server: the module stays" on_server refuses
+	if [[ -e /sys/kernel/debug/fail_sunrpc ]]; then
+		stormy "connections break on the client" broken here client
+		stormy "connections break on the server" broken on_server server
+	else
+		skip "connections break" "this kernel cannot break them"
+	fi
+	stormy "the client's device comes and goes" rounds_of here remove_device
+	stormy "the server's device comes and goes" rounds_of on_server remove_device
+	stormy "nfsd comes and goes" rounds_of on_server restart_nfsd
+	check "unmount" umount "$dir"
+	check "nothing left" within 30 nothing_left
+	unmounted_in_between
+	end_unloaded
+}
+
+# Both programs run before, while and after the command does.
+stormy() { # WHAT COMMAND...
+	local jobs
+	rm -f /tmp/stop.jobs /tmp/jobs.well
+	{ verifying && touch /tmp/jobs.well; } > /tmp/jobs.output 2>&1 &
+	jobs=$!
+	during "$@"
+	touch /tmp/stop.jobs
+	check "$1: jobs that verify" jobs_end "$jobs"
+}
+
+# Until there is /tmp/stop.jobs.
+verifying() {
+	cat > /tmp/jobs <<- END
+		[global]
+		directory=$dir
+		size=$(amount 16)M
+		verify=crc32c
+		verify_fatal=1
+		bsrange=4k-1m
+		blockalign=4k
+		group_reporting
+		[direct]
+		rw=randrw
+		direct=1
+		numjobs=2
+		[cached]
+		rw=randrw
+		fsync=16
+	END
+	until [[ -e /tmp/stop.jobs ]]; do
+		fio --output-format=terse --randseed="$RANDOM" /tmp/jobs || return
+	done
+}
+
+jobs_end() { # PID
+	within 200 ended "$1" || { kill -9 "$1"; echo "still run"; return 1; }
+	cat /tmp/jobs.output
+	[[ -e /tmp/jobs.well ]]
+}
+
+# Every so many calls, where the kernel can do so.
+broken() { # WHERE SIDE
+	local before
+	before=$(closed)
+	"$1" break_every 300 "$2" && sleep $((20 * PATIENCE)) && "$1" break_every 0 "$2"
+	echo "$(($(closed) - before)) connections closed"
+	(($(closed) >= before + 2))
+}
+
+break_every() { # CALLS SIDE
+	local attr=/sys/kernel/debug/fail_sunrpc what
+	for what in client-disconnect server-disconnect cache-wait; do
+		echo Y > "$attr/ignore-$what"
+	done
+	echo N > "$attr/ignore-$2-disconnect"
+	echo 0 > "$attr/verbose"
+	echo N > "$attr/task-filter"
+	echo -1 > "$attr/times"
+	echo "$1" > "$attr/interval"
+	echo $(($1 ? 100 : 0)) > "$attr/probability"
+}
+
+rounds_of() { # WHERE COMMAND
+	local i before
+	before=$(closed)
+	for ((i = 0; i < rounds; i++)); do
+		"$@" || return
+		# Some work in between.
+		within 60 gone_on "$(counter "messages REPLY_INLINE" received)" || return
+	done
+	(($(closed) >= before + rounds))
+}
+
+# A mount under load whose connections have just been cut, or are coming back.
+unmounted_in_between() {
+	local versions=(3 4.2) options=("" -f -l) delays=(0 1.5 0.1 0.5) i
+	local vers option delay
+	for ((i = 0; i < 8 + $(amount 16); i++)); do
+		vers=${versions[i % 2]} option=${options[i % 3]}
+		delay=${delays[i / 2 % 4]}
+		check "v$vers, umount $option $delay s after it is cut" \
+			unmount_after "$vers" "$delay" "$option"
+	done
+	check "in between: nothing left" within 60 nothing_left
+}
+
+# A plain umount waits for nothing but what it has to write; it may find the mount
+# in use, until those who use it are killed.
+unmount_after() { # VERS DELAY OPTION
+	local pids=()
+	mount_rdma "$1" "$SERVER4" "$dir" || return
+	fill || return
+	start direct_writer 64K
+	start direct_reader 1M
+	sleep 0.5
+	cut_connections
+	sleep "$2"
+	[[ -z $3 ]] || timeout $((60 * PATIENCE)) umount "$3" "$dir"
+	kill -9 "${pids[@]}" 2> /dev/null
+	within 30 unmounts && within 30 all_ended "${pids[@]}" &&
+		within 60 nothing_left
+}
+
+unmounts() {
+	! mountpoint -q "$dir" || umount "$dir"
+}
+
+"$GUEST_ROLE"
