@@ -29,7 +29,7 @@ SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit sim sim-soak kunit selftests selftests-full selftests-debug harness style conformance codec fuzz check \
+	unit sim sim-soak kunit selftests selftests-full selftests-debug harness style conformance codec fuzz coverage check \
 	check-full soak demo dist packaging
 
 all: modules
@@ -135,12 +135,16 @@ codec:
 fuzz:
 	+@$(SUBMAKE) -C tools/testing/fuzz check
 
+# What of core/ all of these reach.
+coverage:
+	+@$(SUBMAKE) -C tools/testing/coverage check
+
 check:
 	@scripts/tally style unit codec fuzz sim harness conformance kunit selftests
 
 check-full:
-	@scripts/tally style unit codec fuzz sim harness conformance kunit selftests-full \
-	  selftests-debug packaging
+	@scripts/tally style unit codec fuzz sim coverage harness conformance kunit \
+	  selftests-full selftests-debug packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
 VERSION	:= $(shell sed -n 's/.*RPCRDMA_VERSION[[:space:]]*"\(.*\)"/\1/p' \
@@ -183,8 +187,9 @@ help:
 	@echo '  style            checkpatch, sparse, shellcheck'
 	@echo '  harness          tests of the test harness itself'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
-	@echo '  check-full       check with selftests-full, selftests-debug and packaging'
+	@echo '  check-full       check with coverage, selftests-full, selftests-debug, packaging'
 	@echo '  selftests-full   those that take long, too'
+	@echo '  coverage         what of the core the tests in user space reach'
 	@echo '  selftests-debug  the same on the checking kernel'
 	@echo '  soak             fuzz, sim and selftests-debug for MINUTES=60'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'

@@ -786,6 +786,8 @@ TEST(version1, credit__one_in_reserve_for_probes_D16)
 	e.receive(v1::reply(4, 2));
 	EXPECT_TRUE(e.rx.kick);
 	EXPECT_EQ(e.next(&probe), u32{ RPCRDMA_TX_MESSAGE });
+	/* Likewise once it has been given up. */
+	EXPECT_TRUE(e.session.end_call(probe));
 }
 
 TEST(version1, credit__a_window_that_changes)
@@ -985,6 +987,20 @@ TEST(version1, plan_call__an_argument_that_does_not_fit)
 	rules.ddp_threshold = 1024;
 	p = plan(shape(120 + 2048, { 120, 2048 }, 0, 200), rules);
 	EXPECT_TRUE(p.read_chunk) << "somebody prefers chunks";
+}
+
+TEST(version1, plan_call__what_is_no_item_and_no_result)
+{
+	/* Not in a multiple of four octets: nothing can be cut out there. */
+	rpcrdma_call_plan p = plan(shape(8320, { 122, 8192 }, 0, 200));
+	EXPECT_FALSE(p.read_chunk);
+	EXPECT_TRUE(p.call_chunk);
+	EXPECT_EQ(p.stream_length, 8320u);
+
+	/* Larger than the Reply that it is in. */
+	p = plan(shape(200, {}, 8192, 8000));
+	EXPECT_FALSE(p.write_chunk);
+	EXPECT_TRUE(p.reply_chunk);
 }
 
 TEST(version1, plan_call__up_to_the_last_octet)
