@@ -193,6 +193,7 @@ Error Requester::prepare(Rpc &r)
 void Requester::send(Rpc &r)
 {
 	r.conn = conn;
+	r.excused |= conn->link.tainted;
 	r.state = Rpc::State::Waiting;
 	r.refused = 0;
 	r.external = false;
@@ -224,7 +225,6 @@ void Requester::send(Rpc &r)
 	r.msg.call_only = !r.shape.reply_expected;
 	r.msg.probe = r.shape.probe;
 	r.msg.sent = 0;
-	r.excused |= conn->link.tainted;
 	world.trace("%s calls %u xid %08x: %u octets%s%s%s%s",
 		    conn->link.name(side_), r.shape.number, r.xid,
 		    r.shape.call_length, r.plan.read_chunk ? " Read" : "",
