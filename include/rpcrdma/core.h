@@ -439,8 +439,8 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
  *
  * Its Reply has come, or it has failed, or its caller has given it up. A Reply
  * can come that nobody waits for; so only the caller can say how many Calls are
- * outstanding. In version 1 a Call that is given up gives its credit back. Doing
- * it again, or for a Call that was never sent, changes nothing.
+ * outstanding. In version 1 a Call that is given up keeps its credit until it is
+ * answered. Doing it again, or for a Call that was never sent, changes nothing.
  *
  * Return: true if something may be sent now that could not be before; the
  * caller then sends.

@@ -3,8 +3,8 @@
 #include "support.h"
 
 #include <algorithm>
-#include <map>
 #include <random>
+#include <set>
 
 using rpcrdma::Requests;
 
@@ -69,98 +69,49 @@ TEST(requests, answered__once)
 	EXPECT_EQ(r.available(32), 2u);
 }
 
-TEST(requests, abandon__gives_the_credit_back_and_keeps_the_receive)
-{
-	Requests r;
-
-	r.grant(2);
-	r.sent(7);
-	EXPECT_TRUE(r.abandon(7));
-	EXPECT_EQ(r.available(32), 2u);
-	EXPECT_EQ(r.available(2), 1u) << "its Reply may still come";
-	EXPECT_FALSE(r.abandon(7)) << "once";
-	EXPECT_TRUE(r.answered(7));
-	EXPECT_EQ(r.available(2), 2u);
-	EXPECT_FALSE(r.answered(7));
-	EXPECT_FALSE(r.abandon(7));
-	EXPECT_EQ(r.available(2), 2u);
-}
-
-TEST(requests, abandon__of_nothing)
-{
-	Requests r;
-
-	EXPECT_FALSE(r.abandon(7));
-	r.sent(7);
-	EXPECT_TRUE(r.answered(7));
-	EXPECT_FALSE(r.abandon(7));
-	EXPECT_EQ(r.available(32), 1u);
-}
-
-TEST(requests, sent__again_after_it_was_abandoned)
+TEST(requests, sent__again_before_it_was_answered)
 {
 	Requests r;
 
 	r.grant(4);
 	r.sent(7);
-	EXPECT_TRUE(r.abandon(7));
 	r.sent(7);
 	EXPECT_EQ(r.available(4), 2u) << "two Replies may come";
 	EXPECT_TRUE(r.answered(7));
 	EXPECT_TRUE(r.answered(7));
+	EXPECT_FALSE(r.answered(7));
 	EXPECT_EQ(r.available(4), 4u);
 }
 
 /* Against the plainest bookkeeping there is. */
-TEST(requests, random__as_a_map_would_have_it)
+TEST(requests, random__as_a_set_would_have_it)
 {
 	std::mt19937 random(1);
 
 	for (int run = 0; run < 200; run++) {
 		const u32 receives = 1 + random() % 20;
-		std::map<u32, bool> calls; /* abandoned? */
+		std::set<u32> calls;
 		u32 granted = 1;
-		u32 waiting = 0;
 		Requests r;
 
 		for (int i = 0; i < 400; i++) {
 			const u32 xid = random() % 30;
-			const auto at = calls.find(xid);
-			const bool there = at != calls.end();
+			const bool there = calls.count(xid);
+			const u32 most = std::min(receives, granted);
 			const u32 room =
-				receives -
-				std::min<u32>(receives, u32(calls.size()));
-			const u32 credits =
-				granted - std::min(granted, waiting);
+				most - std::min<u32>(most, u32(calls.size()));
 
-			ASSERT_EQ(r.available(receives),
-				  std::min(room, credits));
-			switch (random() % 4) {
-			case 0:
-				if (there || !std::min(room, credits))
-					break;
-				r.sent(xid);
-				calls[xid] = false;
-				waiting++;
-				break;
-			case 1:
+			ASSERT_EQ(r.available(receives), room);
+			if (random() % 2) {
 				ASSERT_EQ(r.answered(xid), there);
 				if (!there)
-					break;
-				waiting -= !at->second;
-				calls.erase(at);
+					continue;
+				calls.erase(xid);
 				granted = 1 + random() % 8;
 				r.grant(granted);
-				break;
-			case 2:
-				ASSERT_EQ(r.abandon(xid), there && !at->second);
-				if (!there || at->second)
-					break;
-				at->second = true;
-				waiting--;
-				break;
-			default:
-				break;
+			} else if (!there && room) {
+				r.sent(xid);
+				calls.insert(xid);
 			}
 		}
 	}

@@ -83,7 +83,6 @@ u32 Session::credit_word(u32 dir) const
 bool Session::end_call(rpcrdma_message &msg)
 {
 	const bool could_begin = may_begin();
-	const bool could_probe = available();
 
 	if (!msg.outstanding)
 		return false;
@@ -93,10 +92,7 @@ bool Session::end_call(rpcrdma_message &msg)
 	}
 	msg.outstanding = false;
 	outstanding_--;
-	if (version1())
-		requests_.abandon(msg.xid);
-	return ready() &&
-	       ((!could_begin && may_begin()) || (!could_probe && available()));
+	return ready() && !could_begin && may_begin();
 }
 
 bool Session::control_due() const

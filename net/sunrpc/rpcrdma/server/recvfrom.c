@@ -728,8 +728,8 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
 }
 
 /*
- * A client of version 1 may have more Calls here than it was granted, since those
- * that it has given up do not count for it. So not all Receives may be waiting for
+ * A client of version 1 may have more Calls here than it was granted: the kernel's
+ * own does not count those that it has given up. So not all Receives may be waiting for
  * threads: from some on, Calls are copied. What that may take is bounded, see above.
  */
 static bool rpcrdma_svc_copies(const struct rpcrdma_svc *svc,
