@@ -89,17 +89,16 @@ static void reduce_call(const rpcrdma_call_shape &shape,
 /* Octets of the largest header of version 1 with such chunks. */
 static u32 largest_header_v1(bool reads, bool results)
 {
-	Chunks c;
+	u32 size = header_size(header_type_v1(RPCRDMA1_MSG, RPCRDMA_CALL),
+			       nullptr);
 
-	clear(c);
-	if (results) {
-		/* As long as one Write chunk, which is longer than a Reply chunk. */
-		c.n_writes = 1;
-		c.writes[0] = { reads ? 0U : RPCRDMA_MAX_SEGMENTS, 0 };
-	}
+	/* One Write chunk is longer than a Reply chunk. */
+	if (results)
+		size += 2 * kWordSize +
+			(reads ? 0 : RPCRDMA_MAX_SEGMENTS * kSegmentSize);
 	if (reads)
-		c.n_reads = RPCRDMA_MAX_SEGMENTS;
-	return header_size(header_type_v1(RPCRDMA1_MSG, RPCRDMA_CALL), &c);
+		size += RPCRDMA_MAX_SEGMENTS * (kWordSize + kReadSegmentSize);
+	return size;
 }
 
 static bool fits(u32 header, u32 stream, u32 max)
