@@ -393,6 +393,18 @@ static void conn_msg_in_order(struct rpcrdma_txmsg *tm, int status)
 	conn_msg_done(tm, status ? status : atomic_inc_return(&order));
 }
 
+/* One whose stream is its own, for messages of several XIDs at once. */
+static struct conn_msg *conn_own_msg(struct kunit *test, u32 xid, u32 dir)
+{
+	struct conn_msg *m = conn_msg(test, xid, dir, 64);
+	void *stream = kunit_kzalloc(test, m->xdr.len, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, stream);
+	memcpy(stream, m->xdr.head[0].iov_base, m->xdr.len);
+	m->xdr.head[0].iov_base = stream;
+	return m;
+}
+
 /* What the Calls wait for may depend on the Reply. */
 static void conn_lets_replies_pass(struct kunit *test)
 {
@@ -402,12 +414,12 @@ static void conn_lets_replies_pass(struct kunit *test)
 
 	f->server.hold = true;
 	for (i = 0; i < CONN_WINDOW; i++) {
-		call = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		call = conn_own_msg(test, 7, RPCRDMA_CALL);
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
 							&call->tm), 0);
 	}
-	call = conn_msg(test, 8, RPCRDMA_CALL, 64);
-	reply = conn_msg(test, 9, RPCRDMA_REPLY, 64);
+	call = conn_own_msg(test, 8, RPCRDMA_CALL);
+	reply = conn_own_msg(test, 9, RPCRDMA_REPLY);
 	call->tm.done = conn_msg_in_order;
 	reply->tm.done = conn_msg_in_order;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &call->tm), 0);
@@ -497,21 +509,19 @@ static void conn_reports_what_cannot_be_sent(struct kunit *test)
 static void conn_ends_with_what_cannot_go_on(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
+	struct conn_msg *next = conn_own_msg(test, 6, RPCRDMA_CALL);
 	struct conn_msg *m = conn_msg(test, 5, RPCRDMA_CALL,
 				      2 * CONN_WINDOW * RPCRDMA_DEF_INLINE);
-	struct conn_msg *next = conn_msg(test, 6, RPCRDMA_CALL, 64);
 
 	f->server.hold = true;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &next->tm), 0);
+	KUNIT_ASSERT_GT(test, m->tm.msg.sent, 0U);
+	KUNIT_ASSERT_LT(test, m->tm.msg.sent, m->tm.msg.length);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_ASSERT_TRUE(test, rpcrdma_conn_refuse(f->server.conn, 5,
 						    RPCRDMA2_ERR_INVAL_HTYPE,
 						    0, 0));
-	msleep(200);
-	KUNIT_EXPECT_GT(test, m->tm.msg.sent, 0U);
-	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
-
-	/* With credit for the next part. */
 	conn_let_go(&f->server);
 	conn_wait(test, &f->client.lost);
 	conn_end(&f->client);
