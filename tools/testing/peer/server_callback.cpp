@@ -71,11 +71,15 @@ public:
 		id_ = unit::slice(r, 8, 16);
 		compound({ sequence(), { kReclaimComplete, 0 } });
 		Nfs::create(file_);
-		r = compound({ sequence(), { kPutrootfh }, open() });
-		/* SEQUENCE, PUTROOTFH; stateid, change, flags, attributes */
-		const size_t attributes = 11 + 2 + 2 + 4 + 5 + 1;
-		if (r.at(attributes + 1 + r.at(attributes)) != 1)
-			throw Failure("no delegation to read");
+		/* Not while locks can be reclaimed, whatever version's. */
+		const long end = now() + 90000;
+
+		while (!delegated(r = compound({ sequence(), { kPutrootfh },
+						 open() }))) {
+			if (now() > end)
+				throw Failure("no delegation to read");
+			serve(500);
+		}
 	}
 
 	/* Somebody wants to write. */
@@ -167,6 +171,14 @@ private:
 	static Words channel(u32 requests)
 	{
 		return { 0, kCallback, kCallback, 0, 16, requests, 0 };
+	}
+	/* What OPEN gives, behind SEQUENCE and PUTROOTFH. */
+	static bool delegated(const Words &r)
+	{
+		/* stateid, change, flags, attributes */
+		const size_t attributes = 11 + 2 + 2 + 4 + 5 + 1;
+
+		return r.at(attributes + 1 + r.at(attributes)) == 1;
 	}
 	Words sequence()
 	{
