@@ -97,7 +97,6 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 		return;
 	}
 
-	const bool could_send = may_send();
 	const bool could_begin = may_begin();
 	const bool could_probe = available();
 	take(in, rx);
@@ -105,7 +104,7 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 		return;
 	rx.kick = rx.opened || grant_due() || (!could_begin && may_begin()) ||
 		  (!could_probe && available()) ||
-		  (may_send() && (!could_send || control_due()));
+		  (may_send() && control_due());
 }
 
 void Session::take(Bytes in, rpcrdma_rx &rx)
