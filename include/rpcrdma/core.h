@@ -892,9 +892,9 @@ struct rpcrdma_cm_private {
 
 void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf);
 
-/* Return: false if @buf is no such message; @p is then the RFC's default. */
-bool __must_check rpcrdma_cm_private_decode(const void *buf, u32 len,
-					    struct rpcrdma_cm_private *p);
+/* If @buf is no such message, @p is the RFC's default. */
+void rpcrdma_cm_private_decode(const void *buf, u32 len,
+			       struct rpcrdma_cm_private *p);
 
 /**
  * rpcrdma_session_private - the peer's private data has come

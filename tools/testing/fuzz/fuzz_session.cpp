@@ -744,9 +744,7 @@ private:
 		const size_t size = in_.take(data, sizeof(data));
 		rpcrdma_cm_private p;
 
-		/* What does not parse is the default. */
-		(void)!rpcrdma_cm_private_decode(data, static_cast<u32>(size),
-						 &p);
+		rpcrdma_cm_private_decode(data, static_cast<u32>(size), &p);
 		rpcrdma_session_private(&s_, &p);
 	}
 

@@ -573,8 +573,7 @@ void World::exchange_private_data(Link &l)
 
 		if (l.pair.private_data[side])
 			rpcrdma_cm_private_encode(&sent, data);
-		if (!rpcrdma_cm_private_decode(data, sizeof(data), &received))
-			received.remote_inv = false;
+		rpcrdma_cm_private_decode(data, sizeof(data), &received);
 		rpcrdma_session_private(&l.ends[1 - side]->conn.session,
 					&received);
 	}

@@ -87,10 +87,8 @@ static void rpcrdma_established(struct rpcrdma_xprt *rx,
 
 	if (!conn || conn->cm_id != id)
 		return;
-	/* Without it, the RFC's default. */
-	if (!rpcrdma_cm_private_decode(param->private_data,
-				       param->private_data_len, &private))
-		private.remote_inv = false;
+	rpcrdma_cm_private_decode(param->private_data, param->private_data_len,
+				  &private);
 	rpcrdma_conn_private(conn, &private);
 }
 

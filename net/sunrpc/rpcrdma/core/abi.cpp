@@ -231,10 +231,10 @@ void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf)
 	rpcrdma::encode_private_data(*p, bytes(buf, RPCRDMA_CM_PRIVATE_SIZE));
 }
 
-bool rpcrdma_cm_private_decode(const void *buf, u32 len,
+void rpcrdma_cm_private_decode(const void *buf, u32 len,
 			       struct rpcrdma_cm_private *p)
 {
-	return rpcrdma::decode_private_data(bytes(buf, len), *p);
+	(void)!rpcrdma::decode_private_data(bytes(buf, len), *p);
 }
 
 void rpcrdma_session_private(struct rpcrdma_session *s,

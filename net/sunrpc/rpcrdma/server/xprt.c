@@ -111,10 +111,8 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	INIT_LIST_HEAD(&svc->waiting);
 	INIT_LIST_HEAD(&svc->held);
 
-	/* Without private data the RFC's default holds. */
-	if (!rpcrdma_cm_private_decode(param->private_data,
-				       param->private_data_len, &svc->peer))
-		svc->peer.remote_inv = false;
+	rpcrdma_cm_private_decode(param->private_data, param->private_data_len,
+				  &svc->peer);
 	svc->initiator_depth = param->initiator_depth;
 
 	sap = (struct sockaddr *)&addr->src_addr;
