@@ -732,56 +732,67 @@ bool __must_check rpcrdma_first_words(const void *stream, u32 len, u32 xid,
 				      u32 dir);
 
 /* ------------------------------------------------------------------ */
-/* Calls whose RDMA operations broke a connection (section 7.3)       */
+/* What is remembered of peers for a while                            */
 /* ------------------------------------------------------------------ */
 
-#define RPCRDMA_MAX_FAILED	64
-#define RPCRDMA_FAILED_SECONDS	120
+#define RPCRDMA_MAX_RECENT	64
+#define RPCRDMA_RECENT_SECONDS	120
 
 /**
- * struct rpcrdma_failed_call - one of them
- * @peer: the Requester, by any key that survives its reconnects
- * @xid: of the Call, host order
+ * struct rpcrdma_recent_entry - one thing
+ * @peer: whose, by any key that survives its reconnects
+ * @id: what: the XID of a Call, a port; host order
  * @since: when, in seconds
  * @used: the entry means something
  */
-struct rpcrdma_failed_call {
+struct rpcrdma_recent_entry {
 	u64 peer;
-	u32 xid;
+	u32 id;
 	u32 since;
 	bool used;
 };
 
 /*
  * All of them; all zero is empty. In a full table a new one takes the place of
- * the oldest of the Requester that has the most.
+ * the oldest of the peer that has the most.
  */
-struct rpcrdma_failed_calls {
-	struct rpcrdma_failed_call calls[RPCRDMA_MAX_FAILED];
+struct rpcrdma_recent {
+	struct rpcrdma_recent_entry entries[RPCRDMA_MAX_RECENT];
 };
 
 /**
- * rpcrdma_failed_note - an RDMA operation for a Call has ended its connection
+ * rpcrdma_recent_note - remember something for RPCRDMA_RECENT_SECONDS
  * @t: the table
- * @peer: the Requester
- * @xid: of the Call, host order
+ * @peer: whose
+ * @id: what: of a Call whose RDMA operation has ended its connection the XID
+ *	(section 7.3)
  * @now: seconds of any clock that does not go back
+ *
+ * What is there already is as of @now.
  */
-void rpcrdma_failed_note(struct rpcrdma_failed_calls *t, u64 peer, u32 xid,
-			 u32 now);
+void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now);
 
 /**
- * rpcrdma_failed_known - is a Call the retransmission of such a one?
+ * rpcrdma_recent_known - has it been noted, not long ago?
  * @t: the table
- * @peer: the Requester
- * @xid: of the Call, host order
+ * @peer: whose
+ * @id: what
+ * @now: seconds
+ */
+bool __must_check rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer,
+				       u32 id, u32 now);
+
+/**
+ * rpcrdma_recent_forget - it is true no more
+ * @t: the table
+ * @peer: whose
+ * @id: what
  * @now: seconds
  *
- * Return: true to answer it with RDMA2_ERR_SYSTEM instead of trying again. It
- * stays known until RPCRDMA_FAILED_SECONDS have passed.
+ * Return: true if it was known.
  */
-bool __must_check rpcrdma_failed_known(const struct rpcrdma_failed_calls *t,
-				       u64 peer, u32 xid, u32 now);
+bool __must_check rpcrdma_recent_forget(struct rpcrdma_recent *t, u64 peer,
+					u32 id, u32 now);
 
 /* ------------------------------------------------------------------ */
 /* Registration bookkeeping                                           */

@@ -87,7 +87,7 @@ void World::act(Fault f)
 			l->inject(side);
 		break;
 	case Fault::Clock:
-		seconds_ += chaos.below(2 * RPCRDMA_FAILED_SECONDS);
+		seconds_ += chaos.below(2 * RPCRDMA_RECENT_SECONDS);
 		break;
 	case Fault::Count:
 		break;

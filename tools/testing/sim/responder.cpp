@@ -137,7 +137,7 @@ static bool has_reads(const IncomingCall &call)
 /* As rpcrdma_svc_failed_answer(). */
 bool Responder::answered_before(u32 xid)
 {
-	if (!rpcrdma_failed_known(&service.failed_calls, peer_, xid,
+	if (!rpcrdma_recent_known(&service.failed_calls, peer_, xid,
 				  conn.world.seconds()))
 		return false;
 	conn.refuse(xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
@@ -146,7 +146,7 @@ bool Responder::answered_before(u32 xid)
 
 void Responder::fault(u32 xid)
 {
-	rpcrdma_failed_note(&service.failed_calls, peer_, xid,
+	rpcrdma_recent_note(&service.failed_calls, peer_, xid,
 			    conn.world.seconds());
 }
 

@@ -28,7 +28,7 @@ class Responder;
 struct Service {
 	u32 threads = 1;
 	u32 busy = 0;
-	rpcrdma_failed_calls failed_calls = {};
+	rpcrdma_recent failed_calls = {};
 };
 
 struct ServiceLimits {

@@ -263,14 +263,16 @@ TEST(abi, replied__and_the_first_words)
 	EXPECT_FALSE(belongs(3, 7, RPCRDMA_REPLY));
 }
 
-TEST(abi, failed__note_and_ask)
+TEST(abi, recent__note_and_ask)
 {
-	rpcrdma_failed_calls t = {};
+	rpcrdma_recent t = {};
 
-	rpcrdma_failed_note(&t, 5, 7, 100);
-	EXPECT_TRUE(rpcrdma_failed_known(&t, 5, 7, 100));
+	rpcrdma_recent_note(&t, 5, 7, 100);
+	EXPECT_TRUE(rpcrdma_recent_known(&t, 5, 7, 100));
 	EXPECT_FALSE(
-		rpcrdma_failed_known(&t, 5, 7, 100 + RPCRDMA_FAILED_SECONDS));
+		rpcrdma_recent_known(&t, 5, 7, 100 + RPCRDMA_RECENT_SECONDS));
+	EXPECT_TRUE(rpcrdma_recent_forget(&t, 5, 7, 100));
+	EXPECT_FALSE(rpcrdma_recent_known(&t, 5, 7, 100));
 }
 
 TEST(abi, mr_table__one_life)

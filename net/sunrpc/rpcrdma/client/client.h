@@ -167,8 +167,7 @@ void rpcrdma_client_exit(void);
 /* connect.c */
 void rpcrdma_connect_worker(struct work_struct *work);
 void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
-bool rpcrdma_silent(const struct rpcrdma_xprt *rx);
-void rpcrdma_silent_note(const struct rpcrdma_xprt *rx, bool silent);
+bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx);
 
 /* request.c */
 int rpcrdma_send_request(struct rpc_rqst *rqst);

@@ -22,7 +22,6 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
-#include "../server/server.h"
 #include "../versions.h"
 #include "client.h"
 
@@ -31,43 +30,52 @@
 
 /* Guards the table of servers that left version 2 unanswered. */
 static DEFINE_SPINLOCK(rpcrdma_silent_lock);
-static struct rpcrdma_failed_calls rpcrdma_silent_servers;
+static struct rpcrdma_recent rpcrdma_silent_servers;
 
-/**
- * rpcrdma_silent - has the server left version 2 unanswered, not long ago?
- * @rx: the transport
- */
-bool rpcrdma_silent(const struct rpcrdma_xprt *rx)
+/* Has the server left version 2 unanswered, not long ago? */
+static bool rpcrdma_silent(const struct rpcrdma_xprt *rx)
 {
 	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
+	u64 key = rpcrdma_peer_key(rx->xprt.xprt_net, sap);
 	bool silent;
 
 	spin_lock(&rpcrdma_silent_lock);
-	silent = rpcrdma_failed_known(&rpcrdma_silent_servers,
-				      rpcrdma_svc_failed_peer(rx->xprt.xprt_net,
-							      sap),
+	silent = rpcrdma_recent_known(&rpcrdma_silent_servers, key,
 				      rpc_get_port(sap), ktime_get_seconds());
 	spin_unlock(&rpcrdma_silent_lock);
 	return silent;
 }
 
-/**
- * rpcrdma_silent_note - remember a server, or forget it
- * @rx: the transport
- * @silent: it left version 2 unanswered
- */
-void rpcrdma_silent_note(const struct rpcrdma_xprt *rx, bool silent)
+static void rpcrdma_note_silent(const struct rpcrdma_xprt *rx)
 {
 	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
-	u32 since = ktime_get_seconds();
+	u64 key = rpcrdma_peer_key(rx->xprt.xprt_net, sap);
 
-	if (!silent)
-		since -= RPCRDMA_FAILED_SECONDS;
 	spin_lock(&rpcrdma_silent_lock);
-	rpcrdma_failed_note(&rpcrdma_silent_servers,
-			    rpcrdma_svc_failed_peer(rx->xprt.xprt_net, sap),
-			    rpc_get_port(sap), since);
+	rpcrdma_recent_note(&rpcrdma_silent_servers, key, rpc_get_port(sap),
+			    ktime_get_seconds());
 	spin_unlock(&rpcrdma_silent_lock);
+}
+
+/**
+ * rpcrdma_forget_silent - a server that had left version 2 unanswered speaks it
+ * @rx: the transport
+ *
+ * Context: Process context. Does not sleep.
+ *
+ * Return: true if it was remembered as silent.
+ */
+bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx)
+{
+	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
+	u64 key = rpcrdma_peer_key(rx->xprt.xprt_net, sap);
+	bool silent;
+
+	spin_lock(&rpcrdma_silent_lock);
+	silent = rpcrdma_recent_forget(&rpcrdma_silent_servers, key,
+				       rpc_get_port(sap), ktime_get_seconds());
+	spin_unlock(&rpcrdma_silent_lock);
+	return silent;
 }
 
 static void rpcrdma_step_done(struct rpcrdma_xprt *rx, int error)
@@ -347,7 +355,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		versions.max_version = 1;
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
 		if (!rc)
-			rpcrdma_silent_note(rx, true);
+			rpcrdma_note_silent(rx);
 	}
 	rx->spoke_v2 = false;
 	if (rc == -EPROTONOSUPPORT)

@@ -379,10 +379,8 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 	error = rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
 	/* A server that was taken for one of version 1 and is not any more. */
 	if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION &&
-	    rpcrdma_silent(conn->context)) {
-		rpcrdma_silent_note(conn->context, false);
+	    rpcrdma_forget_silent(conn->context))
 		error = 0;
-	}
 	trace_rpcrdma_retry(conn->id, rx, req->avoid, error);
 	if (!error) {
 		spin_lock(&conn->lock);

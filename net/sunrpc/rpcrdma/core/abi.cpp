@@ -2,10 +2,10 @@
 /*
  * The C names of <rpcrdma/core.h>. Nothing is decided here.
  */
-#include "failed.h"
 #include "names.h"
 #include "planner.h"
 #include "private_data.h"
+#include "recent.h"
 #include "registration.h"
 #include "session.h"
 
@@ -182,16 +182,20 @@ bool rpcrdma_first_words(const void *stream, u32 len, u32 xid, u32 dir)
 	       RPCRDMA_REASON_NONE;
 }
 
-void rpcrdma_failed_note(struct rpcrdma_failed_calls *t, u64 peer, u32 xid,
-			 u32 now)
+void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now)
 {
-	rpcrdma::failed::note(*t, peer, xid, now);
+	rpcrdma::recent::note(*t, peer, id, now);
 }
 
-bool rpcrdma_failed_known(const struct rpcrdma_failed_calls *t, u64 peer,
-			  u32 xid, u32 now)
+bool rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer, u32 id,
+			  u32 now)
 {
-	return rpcrdma::failed::known(*t, peer, xid, now);
+	return rpcrdma::recent::known(*t, peer, id, now);
+}
+
+bool rpcrdma_recent_forget(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now)
+{
+	return rpcrdma::recent::forget(*t, peer, id, now);
 }
 
 void rpcrdma_mr_table_init(struct rpcrdma_mr_table *t,

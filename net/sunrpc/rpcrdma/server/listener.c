@@ -315,7 +315,6 @@ int rpcrdma_server_init(void)
 {
 	int rc;
 
-	rpcrdma_svc_failed_init();
 	rc = rpcrdma_svc_calls_init();
 	if (rc)
 		return rc;

@@ -52,7 +52,7 @@ struct rpcrdma_listener {
  * @remote_inv: this device can send with invalidate
  * @inline_size: of Send and Receive buffers
  * @max_call: octets of the largest Call that nfsd's page arrays can hold
- * @peer_key: what the client is known by, see failed.c
+ * @peer_key: what the client is known by, see rpcrdma_peer_key()
  * @release: frees everything from a context that may sleep
  * @bc: transport of callbacks, or NULL; set once
  * @partial: the Call being assembled; belongs to the Receive handler
@@ -215,10 +215,8 @@ void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx);
 
 /* failed.c */
-u64 rpcrdma_svc_failed_peer(const struct net *net, const struct sockaddr *sap);
 void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid);
 bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u32 xid);
-void rpcrdma_svc_failed_init(void);
 
 /* rdma_rw.c */
 struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u32 xid,

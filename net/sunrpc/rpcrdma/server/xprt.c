@@ -119,7 +119,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	svc_xprt_set_local(&svc->xprt, sap, svc_addr_len(sap));
 	sap = (struct sockaddr *)&addr->dst_addr;
 	svc_xprt_set_remote(&svc->xprt, sap, svc_addr_len(sap));
-	svc->peer_key = rpcrdma_svc_failed_peer(listener->xprt.xpt_net, sap);
+	svc->peer_key = rpcrdma_peer_key(listener->xprt.xpt_net, sap);
 	if (rpc_cmp_addr((struct sockaddr *)&addr->src_addr, sap))
 		set_bit(XPT_LOCAL, &svc->xprt.xpt_flags);
 

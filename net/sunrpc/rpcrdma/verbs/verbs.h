@@ -387,6 +387,9 @@ static inline struct rpcrdma_conn *rpcrdma_conn_get(struct rpcrdma_conn *conn)
 	return conn;
 }
 
+/* peer.c */
+u64 rpcrdma_peer_key(const struct net *net, const struct sockaddr *sap);
+
 /* recv.c */
 int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
 int rpcrdma_recv_post_all(struct rpcrdma_conn *conn);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "support.h"
-#include "failed.h"
+#include "recent.h"
 
-using namespace rpcrdma::failed;
+using namespace rpcrdma::recent;
 
-TEST(failed, known__until_it_expires)
+TEST(recent, known__until_it_expires)
 {
-	rpcrdma_failed_calls t = {};
+	rpcrdma_recent t = {};
 
 	EXPECT_FALSE(known(t, 0, 0, 0)) << "all zero is empty";
 	note(t, 5, 7, 1000);
@@ -14,14 +14,14 @@ TEST(failed, known__until_it_expires)
 	EXPECT_TRUE(known(t, 5, 7, 1119));
 	EXPECT_TRUE(known(t, 5, 7, 1119)) << "asking changes nothing";
 	EXPECT_FALSE(known(t, 5, 7, 1120));
-	EXPECT_FALSE(known(t, 5, 8, 1000)) << "another Call";
+	EXPECT_FALSE(known(t, 5, 8, 1000)) << "something else";
 	EXPECT_FALSE(known(t, 6, 7, 1000)) << "another peer";
 	EXPECT_FALSE(known(t, 5ull << 32 | 5, 7, 1000)) << "all of its key";
 }
 
-TEST(failed, known__across_the_wrap_of_the_clock)
+TEST(recent, known__across_the_wrap_of_the_clock)
 {
-	rpcrdma_failed_calls t = {};
+	rpcrdma_recent t = {};
 
 	note(t, 5, 7, UINT32_MAX - 10);
 	EXPECT_TRUE(known(t, 5, 7, UINT32_MAX));
@@ -29,58 +29,58 @@ TEST(failed, known__across_the_wrap_of_the_clock)
 	EXPECT_FALSE(known(t, 5, 7, 120));
 }
 
-TEST(failed, known__noted_a_moment_ahead)
+TEST(recent, known__noted_a_moment_ahead)
 {
-	rpcrdma_failed_calls t = {};
+	rpcrdma_recent t = {};
 
 	note(t, 5, 7, 1000);
 	EXPECT_TRUE(known(t, 5, 7, 999));
 }
 
-TEST(failed, note__a_duplicate_refreshes)
+TEST(recent, note__a_duplicate_refreshes)
 {
-	rpcrdma_failed_calls t = {};
+	rpcrdma_recent t = {};
 	u32 used = 0;
 
 	note(t, 5, 6, 900);
 	note(t, 5, 7, 1000);
 	note(t, 5, 7, 1100);
 	EXPECT_TRUE(known(t, 5, 7, 1219));
-	for (const rpcrdma_failed_call &c : t.calls)
-		used += c.used;
+	for (const rpcrdma_recent_entry &e : t.entries)
+		used += e.used;
 	EXPECT_EQ(used, 2u) << "in the same place";
 }
 
-TEST(failed, note__the_oldest_gives_way)
+TEST(recent, note__the_oldest_gives_way)
 {
 	/* Across the wrap of the clock, where the numbers themselves mislead. */
 	for (u32 start : { 0u, UINT32_MAX - 30 }) {
-		rpcrdma_failed_calls t = {};
-		const u32 now = start + RPCRDMA_MAX_FAILED;
+		rpcrdma_recent t = {};
+		const u32 now = start + RPCRDMA_MAX_RECENT;
 
-		for (u32 i = 0; i < RPCRDMA_MAX_FAILED; i++)
+		for (u32 i = 0; i < RPCRDMA_MAX_RECENT; i++)
 			note(t, 5, i, start + i);
 		note(t, 5, 0, now - 1); /* no longer the oldest */
-		for (u32 i = 0; i < RPCRDMA_MAX_FAILED; i++)
+		for (u32 i = 0; i < RPCRDMA_MAX_RECENT; i++)
 			EXPECT_TRUE(known(t, 5, i, now)) << i;
 		note(t, 5, 1000, now);
 		note(t, 5, 1001, now);
-		for (u32 i = 0; i < RPCRDMA_MAX_FAILED; i++)
+		for (u32 i = 0; i < RPCRDMA_MAX_RECENT; i++)
 			EXPECT_EQ(known(t, 5, i, now), i != 1 && i != 2) << i;
 		EXPECT_TRUE(known(t, 5, 1000, now));
 		EXPECT_TRUE(known(t, 5, 1001, now));
 	}
 }
 
-TEST(failed, note__a_peer_takes_no_more_than_its_share)
+TEST(recent, note__a_peer_takes_no_more_than_its_share)
 {
-	rpcrdma_failed_calls t = {};
+	rpcrdma_recent t = {};
 	u32 now = 1000;
 
 	/* What others have noted stays, whatever one does. */
 	for (u32 peer = 1; peer <= 4; peer++)
 		note(t, peer, 7, now);
-	for (u32 i = 0; i < 3 * RPCRDMA_MAX_FAILED; i++)
+	for (u32 i = 0; i < 3 * RPCRDMA_MAX_RECENT; i++)
 		note(t, 99, i, now + 1);
 	for (u32 peer = 1; peer <= 4; peer++)
 		EXPECT_TRUE(known(t, peer, 7, now + 1)) << peer;
@@ -88,21 +88,21 @@ TEST(failed, note__a_peer_takes_no_more_than_its_share)
 	for (u32 xid = 10; xid < 20; xid++)
 		for (u32 peer = 1; peer <= 5; peer++)
 			note(t, peer, xid, now + 2);
-	for (u32 i = 0; i < 3 * RPCRDMA_MAX_FAILED; i++)
+	for (u32 i = 0; i < 3 * RPCRDMA_MAX_RECENT; i++)
 		note(t, 99, i, now + 3);
 	for (u32 peer = 1; peer <= 5; peer++)
 		for (u32 xid = 10; xid < 20; xid++)
 			EXPECT_TRUE(known(t, peer, xid, now + 3)) << peer;
 	/* It keeps the rest, the newest. */
-	EXPECT_TRUE(known(t, 99, 3 * RPCRDMA_MAX_FAILED - 1, now + 3));
+	EXPECT_TRUE(known(t, 99, 3 * RPCRDMA_MAX_RECENT - 1, now + 3));
 	EXPECT_FALSE(known(t, 99, 0, now + 3));
 }
 
-TEST(failed, note__as_many_peers_as_there_is_room)
+TEST(recent, note__as_many_peers_as_there_is_room)
 {
-	rpcrdma_failed_calls t = {};
+	rpcrdma_recent t = {};
 
-	for (u32 peer = 1; peer <= RPCRDMA_MAX_FAILED; peer++)
+	for (u32 peer = 1; peer <= RPCRDMA_MAX_RECENT; peer++)
 		note(t, peer, 7, 1000 + peer);
 	/* Nobody has more than another: its own, or else the oldest. */
 	note(t, 5, 8, 1100);
@@ -115,16 +115,34 @@ TEST(failed, note__as_many_peers_as_there_is_room)
 	EXPECT_TRUE(known(t, 2, 7, 1100));
 }
 
-TEST(failed, note__what_has_expired_gives_way_first)
+TEST(recent, note__what_has_expired_gives_way_first)
 {
-	rpcrdma_failed_calls t = {};
+	rpcrdma_recent t = {};
 
-	for (u32 i = 0; i < RPCRDMA_MAX_FAILED; i++)
+	for (u32 i = 0; i < RPCRDMA_MAX_RECENT; i++)
 		note(t, i < 2 ? 1 : 2, i, i == 1 ? 1000 : 1050);
-	note(t, 3, 7, 1000 + RPCRDMA_FAILED_SECONDS);
-	for (u32 i = 0; i < RPCRDMA_MAX_FAILED; i++)
+	note(t, 3, 7, 1000 + RPCRDMA_RECENT_SECONDS);
+	for (u32 i = 0; i < RPCRDMA_MAX_RECENT; i++)
 		EXPECT_EQ(known(t, i < 2 ? 1 : 2, i,
-				1000 + RPCRDMA_FAILED_SECONDS),
+				1000 + RPCRDMA_RECENT_SECONDS),
 			  i != 1)
 			<< i;
+}
+
+TEST(recent, forget__and_say_whether_it_was_known)
+{
+	rpcrdma_recent t = {};
+
+	EXPECT_FALSE(forget(t, 5, 7, 1000)) << "nothing is there";
+	note(t, 5, 7, 1000);
+	note(t, 5, 8, 1000);
+	EXPECT_FALSE(forget(t, 6, 7, 1000)) << "another peer";
+	EXPECT_FALSE(forget(t, 5, 9, 1000)) << "something else";
+	EXPECT_TRUE(forget(t, 5, 7, 1119));
+	EXPECT_FALSE(known(t, 5, 7, 1119));
+	EXPECT_FALSE(forget(t, 5, 7, 1119)) << "once";
+	EXPECT_TRUE(known(t, 5, 8, 1119)) << "that alone";
+	EXPECT_FALSE(forget(t, 5, 8, 1120)) << "it has expired";
+	note(t, 5, 7, 1120);
+	EXPECT_TRUE(known(t, 5, 7, 1120)) << "as if it had never been there";
 }

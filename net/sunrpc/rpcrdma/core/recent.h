@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What is to be remembered of peers for a while.
+ *
+ * A server notes Calls whose RDMA operations have ended a connection (section
+ * 7.3): a Requester sends such a Call again on its next connection, where the
+ * same would happen again. A client notes servers that left version 2
+ * unanswered. There is room for a few and they expire, so the worst a peer can
+ * do is to be remembered for a while, itself alone. When the room is used up
+ * those suffer who use the most of it.
+ */
+#ifndef _RPCRDMA_CORE_RECENT_H
+#define _RPCRDMA_CORE_RECENT_H
+
+#include <rpcrdma/core.h>
+
+namespace rpcrdma::recent
+{
+
+/* See rpcrdma_recent_note(). */
+void note(rpcrdma_recent &t, u64 peer, u32 id, u32 now);
+
+/* See rpcrdma_recent_known(). */
+[[nodiscard]] bool known(const rpcrdma_recent &t, u64 peer, u32 id, u32 now);
+
+/* See rpcrdma_recent_forget(). */
+[[nodiscard]] bool forget(rpcrdma_recent &t, u64 peer, u32 id, u32 now);
+
+} // namespace rpcrdma::recent
+
+#endif /* _RPCRDMA_CORE_RECENT_H */
