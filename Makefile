@@ -29,8 +29,9 @@ SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit sim sim-soak kunit selftests selftests-full selftests-debug harness style conformance codec fuzz coverage check \
-	check-full soak demo dist packaging
+	unit sim sim-soak kunit selftests selftests-full selftests-debug selftests-soak \
+	harness style conformance codec fuzz coverage check check-full soak demo dist \
+	packaging
 
 all: modules
 
@@ -113,6 +114,12 @@ selftests-full:
 selftests-debug:
 	+@$(SUBMAKE) selftests TEST_KERNEL=$(CHECK_KERNEL) FULL=1
 
+# Those in which something is left to chance.
+SOAK_TESTS	?= data.sh load.sh recovery.sh life.sh storm.sh faults.sh
+selftests-soak:
+	+@SEED=$(or $(SEED),$$(date +%s)) $(SUBMAKE) selftests \
+	  TEST_KERNEL=$(CHECK_KERNEL) TESTS="$(SOAK_TESTS)"
+
 # Tests of the test harness itself.
 harness:
 	@tools/testing/qemu/selftest
@@ -158,11 +165,11 @@ dist:
 packaging:
 	@tools/testing/packaging
 
-# Fuzzing, seeds and the self-tests on the checking kernel, over and over: MINUTES,
-# default 60.
+# What chance has a part in, over and over, until MINUTES have passed, something
+# fails, or Ctrl-C.
 soak:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
-	  scripts/tally --minutes $(or $(MINUTES),60) fuzz sim-soak selftests-debug
+	  scripts/tally --minutes $(or $(MINUTES),60) fuzz sim-soak selftests-soak
 
 demo:
 	@scripts/demo
@@ -191,7 +198,7 @@ help:
 	@echo '  selftests-full   those that take long, too'
 	@echo '  coverage         what of the core the tests in user space reach'
 	@echo '  selftests-debug  the same on the checking kernel'
-	@echo '  soak             fuzz, sim and selftests-debug for MINUTES=60'
+	@echo '  soak             what chance has a part in, over and over for MINUTES=60'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
 	@echo '  demo             show it working'
 	@echo 'Set-up'

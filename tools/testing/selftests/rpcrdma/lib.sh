@@ -28,7 +28,7 @@ in_guests() { # [OPTION OF guest]...
 	[[ ${KERNEL-} = debug* ]] && slow=8 patience=3 timeout=1800
 	[[ -z ${GUEST_ROLE-} ]] &&
 		exec "$SELFTESTS/../../qemu/guest" --timeout "$timeout" \
-			--env SLOW="${SLOW:-$slow}" \
+			--env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
 	# shellcheck source=tools/testing/qemu/guest-lib.sh
 	. "$GUEST_LIB"
