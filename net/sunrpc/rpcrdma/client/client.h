@@ -66,6 +66,7 @@ struct rpcrdma_keepalive {
  * @step: a step of connecting is over
  * @cm_error: first thing that went wrong in this attempt or since, a negative
  *	errno; the next attempt waits
+ * @opened: the server has accepted this attempt
  * @established: when @conn came about, in jiffies
  * @timeout: as set by set_connect_timeout
  * @keepalive: of the connection
@@ -80,6 +81,7 @@ struct rpcrdma_xprt {
 	struct rpcrdma_conn *conn;
 	struct completion step;
 	int cm_error;
+	bool opened;
 	unsigned long established;
 	struct rpc_timeout timeout;
 	struct rpcrdma_xprt_stats stats;

@@ -109,6 +109,7 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 	trace_rpcrdma_cm(id, event);
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
+		WRITE_ONCE(rx->opened, true);
 		rpcrdma_established(rx, id, &event->param.conn);
 		fallthrough;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -195,20 +196,25 @@ static int rpcrdma_step_wait(struct rpcrdma_xprt *rx, const char *step, int rc,
 	return rc;
 }
 
-/* Nothing at all has come in answer to what has been sent. */
-static bool rpcrdma_unanswered(struct rpcrdma_conn *conn)
+/*
+ * The server has accepted, and then nothing at all has come. It may have ended
+ * the connection before the first message was out.
+ */
+static bool rpcrdma_unanswered(const struct rpcrdma_xprt *rx)
 {
+	struct rpcrdma_conn *conn = rx->conn;
 	struct rpcrdma_session_info info;
 
+	if (!conn || !READ_ONCE(rx->opened))
+		return false;
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	spin_unlock(&conn->lock);
-	return info.sent && !info.received;
+	return !info.received;
 }
 
 static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
-			      const struct rpcrdma_config *versions,
-			      bool *unanswered)
+			      const struct rpcrdma_config *versions)
 {
 	struct rpcrdma_properties *local;
 	struct rpcrdma_cm_private private;
@@ -292,9 +298,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	rpcrdma_conn_pump(conn);
 	if (rpcrdma_conn_ready(conn))
 		rpcrdma_step_done(rx, 0);
-	rc = rpcrdma_step_wait(rx, "properties", 0, RPCRDMA_NEGOTIATION);
-	*unanswered = rc && rpcrdma_unanswered(conn);
-	return rc;
+	return rpcrdma_step_wait(rx, "properties", 0, RPCRDMA_NEGOTIATION);
 }
 
 static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
@@ -306,15 +310,17 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
 	*unanswered = false;
 	rpcrdma_disconnect(rx);
 	rx->cm_error = 0;
+	rx->opened = false;
 	rx->cm_id = rdma_create_id(rx->xprt.xprt_net, rpcrdma_client_cm_event,
 				   rx, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(rx->cm_id)) {
 		rc = PTR_ERR(rx->cm_id);
 		rx->cm_id = NULL;
 	} else {
-		rc = rpcrdma_connect_cm(rx, versions, unanswered);
+		rc = rpcrdma_connect_cm(rx, versions);
 	}
 	if (rc) {
+		*unanswered = rpcrdma_unanswered(rx);
 		rpcrdma_disconnect(rx);
 		/* Whatever failed, and not only by an event, delays the next. */
 		rx->cm_error = rc;
