@@ -340,6 +340,7 @@ enum rpcrdma_tx_result {
 	RPCRDMA_TX_CONTROL,	/* post the control message that was written */
 	RPCRDMA_TX_MESSAGE,	/* post this part of the message */
 	RPCRDMA_TX_INVALID,	/* the message cannot be sent as planned */
+	RPCRDMA_TX_REFUSED,	/* the peer takes no parts: this one is over */
 };
 
 /**
@@ -423,7 +424,8 @@ bool __must_check rpcrdma_session_release(struct rpcrdma_session *s, u32 count);
  * Control messages go first, also between the parts of @msg (D7). The Send is
  * counted as posted: the caller posts in the order of these calls, or closes
  * the connection. Once a message has been begun the caller keeps offering it
- * until @tx->last.
+ * until @tx->last, or until the result is REFUSED: the peer has dropped what it
+ * was sent of the message (section 7.1.3), and the next one may begin.
  *
  * Return: enum rpcrdma_tx_result. INVALID leaves the session unchanged.
  */

@@ -587,6 +587,13 @@ private:
 			gone_ = already > 0;
 			return false;
 		}
+		if (result == RPCRDMA_TX_REFUSED) {
+			/* It is over, and another may begin. */
+			FUZZ_CHECK(msg && msg->dir == RPCRDMA_CALL && already);
+			FUZZ_CHECK(msg->sent == already);
+			has_message_ = false;
+			return false;
+		}
 		if (asleep_)
 			return false;
 		sent_++;

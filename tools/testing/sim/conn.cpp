@@ -159,6 +159,11 @@ bool Conn::pump_send()
 			lost("message cannot go on");
 		}
 		return true;
+	case RPCRDMA_TX_REFUSED:
+		tx_queue_.pop();
+		offer->queued = false;
+		offer->done(Error::Io);
+		return true;
 	default:
 		return false;
 	}

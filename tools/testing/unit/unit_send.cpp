@@ -297,6 +297,65 @@ TEST(send, refused_type__is_not_sent_again)
 	EXPECT_EQ(r.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 }
 
+TEST(send, refused_type__while_its_parts_are_sent)
+{
+	Endpoint e = open_client();
+	const Chunks c = body(kCall);
+	rpcrdma_message begun = message(8, kCall, 12000);
+	rpcrdma_message next = message(9, kCall, 100);
+	rpcrdma_message large = message(10, kCall, 8000);
+	rpcrdma_message special_one = special(7, kCall, c);
+
+	ASSERT_EQ(e.next(&special_one), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_MIDDLE });
+	const u32 sent = begun.sent;
+	e.receive(prefix(8, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_FALSE(e.rx.ended);
+	/* It was that type and no other. */
+	EXPECT_TRUE(e.session.planning().special);
+	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
+	/* Nothing more of it goes, and the connection goes on. */
+	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_REFUSED });
+	EXPECT_EQ(begun.sent, sent);
+	EXPECT_FALSE(begun.outstanding);
+	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.next(&large), u32{ RPCRDMA_TX_INVALID });
+	special_one = special(11, kCall, c);
+	EXPECT_EQ(e.next(&special_one), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+/* Not even its end, which is of another type. */
+TEST(send, refused_type__before_the_last_part)
+{
+	Endpoint e = open_client();
+	rpcrdma_message begun = message(8, kCall, 8000);
+
+	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(prefix(8, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_LT(begun.length - begun.sent, 4000u);
+	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_REFUSED });
+}
+
+/* Who refuses another Call may have taken the parts of this one. */
+TEST(send, refused_type__while_parts_of_another_call_are_sent)
+{
+	Endpoint e = open_client();
+	rpcrdma_message first = message(7, kCall, 8000);
+	rpcrdma_message begun = message(8, kCall, 12000);
+
+	while (e.next(&first), !e.tx.last)
+		;
+	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(prefix(7, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_GT(begun.sent, 0u);
+}
+
 TEST(send, refused_type__a_server_has_more_to_do)
 {
 	Endpoint e = open_server(property(5, RPCRDMA_RVRSDIR_SIMPLE));

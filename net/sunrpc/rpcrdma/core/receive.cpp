@@ -238,9 +238,10 @@ bool Session::version_refused(const ErrorBody &e) const
 
 /*
  * Section 7.1.3: do not send that type again. The ERROR names an XID; which type
- * that Call had is known to nobody here, so the most special one in use goes
- * first: messages find other ways without it. Each part of a continued Call may
- * be refused, which says the same of one type, not something of one more each.
+ * that Call had is known only while its parts are being sent. Else the most
+ * special one in use goes first: messages find other ways without it. Each part of
+ * a continued Call may be refused, which says the same of one type, not something
+ * of one more each.
  *
  * Return: false if there is no way left.
  */
@@ -252,6 +253,12 @@ bool Session::type_refused(u32 xid)
 
 	if (types_refused_ && refused_xid_ == xid)
 		return true;
+	if (sending_.active && sending_.dir == RPCRDMA_CALL &&
+	    sending_.xid == xid) {
+		types_refused_ |= type_bit(*header_type(RPCRDMA2_CALL_MIDDLE));
+		refused_xid_ = xid;
+		return true;
+	}
 	for (const u32 htype : kOrder) {
 		const u32 bit = type_bit(*header_type(htype));
 

@@ -283,6 +283,11 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 			part = (max - head) & ~(kXdrUnit - 1);
 	}
 
+	if (msg.sent && msg.dir == RPCRDMA_CALL && msg.xid == refused_xid_ &&
+	    types_refused_ & type_bit(*header_type(RPCRDMA2_CALL_MIDDLE))) {
+		sending_ = {};
+		return RPCRDMA_TX_REFUSED;
+	}
 	if (types_refused_ & type_bit(*type))
 		return RPCRDMA_TX_INVALID;
 

@@ -175,6 +175,12 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 			rpcrdma_conn_lost(conn, "message cannot go on");
 		spin_lock(&conn->lock);
 		return true;
+	case RPCRDMA_TX_REFUSED:
+		list_del_init(&offer->link);
+		spin_unlock(&conn->lock);
+		rpcrdma_txmsg_done(offer, -EIO);
+		spin_lock(&conn->lock);
+		return true;
 	default:
 		return false;
 	}
