@@ -15,6 +15,7 @@
  * A connection that is lost later is closed by sunrpc's own autoclose, which
  * also holds the write lock; so there is at most one connection at any time.
  */
+#include <linux/delay.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/sunrpc/addr.h>
@@ -27,6 +28,9 @@
 
 /* Octets of the smallest header of version 1. */
 #define RPCRDMA_V1_HEADER	28
+
+/* After a failed attempt; little beside what such an attempt takes. */
+#define RPCRDMA_PAUSE_MS	50
 
 /* Guards the table of servers that left version 2 unanswered. */
 static DEFINE_SPINLOCK(rpcrdma_silent_lock);
@@ -429,7 +433,9 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
  * @work: of the transport
  *
  * The write lock came with the work and goes back at its end. RPCs wait on
- * the pending queue meanwhile.
+ * the pending queue meanwhile, or for the lock. After a failure they do so a moment
+ * longer: they would pass the lock on to each other for ever, and whoever has come
+ * to change the address would never get it.
  */
 void rpcrdma_connect_worker(struct work_struct *work)
 {
@@ -438,11 +444,13 @@ void rpcrdma_connect_worker(struct work_struct *work)
 	struct rpc_xprt *xprt = &rx->xprt;
 	unsigned int noreclaim = 0;
 	bool swapper = atomic_read(&xprt->swapper);
+	bool failed;
 	int rc;
 
 	if (swapper)
 		noreclaim = memalloc_noreclaim_save();
 	rc = rpcrdma_connect(rx);
+	failed = rc;
 	xprt_clear_connecting(xprt);
 	if (!rc) {
 		xprt->connect_cookie++;
@@ -460,7 +468,13 @@ void rpcrdma_connect_worker(struct work_struct *work)
 	} else {
 		rc = rpcrdma_connect_status(rx, rc);
 	}
+	if (failed)
+		xprt_wait_for_buffer_space(xprt);
 	xprt_unlock_connect(xprt, rx);
+	if (failed) {
+		msleep(RPCRDMA_PAUSE_MS);
+		xprt_write_space(xprt);
+	}
 	xprt_wake_pending_tasks(xprt, rc);
 	if (swapper)
 		memalloc_noreclaim_restore(noreclaim);
