@@ -503,26 +503,41 @@ static void conn_reports_what_cannot_be_sent(struct kunit *test)
 }
 
 /*
- * One that has been begun and cannot go on would be in the way of all others:
- * its header type is refused while it waits for credit.
+ * Of @msg, Call 5, a part is out and the rest waits for credit, and @next waits
+ * behind it, when the header type of Call @xid is refused.
+ */
+static void conn_refuse_midway(struct kunit *test, u32 xid,
+			       struct conn_msg **msg, struct conn_msg **next)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m = conn_msg(test, 5, RPCRDMA_CALL,
+				      2 * CONN_WINDOW * RPCRDMA_DEF_INLINE);
+
+	*msg = m;
+	*next = conn_own_msg(test, 6, RPCRDMA_CALL);
+	f->server.hold = true;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_ASSERT_EQ(test,
+			rpcrdma_conn_send(f->client.conn, &(*next)->tm), 0);
+	KUNIT_ASSERT_GT(test, m->tm.msg.sent, 0U);
+	KUNIT_ASSERT_LT(test, m->tm.msg.sent, m->tm.msg.length);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_ASSERT_TRUE(test, rpcrdma_conn_refuse(f->server.conn, xid,
+						    RPCRDMA2_ERR_INVAL_HTYPE,
+						    0, 0));
+	conn_let_go(&f->server);
+}
+
+/*
+ * One that has been begun and cannot go on would be in the way of all others: it
+ * needs the type that was refused another.
  */
 static void conn_ends_with_what_cannot_go_on(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_msg *next = conn_own_msg(test, 6, RPCRDMA_CALL);
-	struct conn_msg *m = conn_msg(test, 5, RPCRDMA_CALL,
-				      2 * CONN_WINDOW * RPCRDMA_DEF_INLINE);
+	struct conn_msg *m, *next;
 
-	f->server.hold = true;
-	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
-	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &next->tm), 0);
-	KUNIT_ASSERT_GT(test, m->tm.msg.sent, 0U);
-	KUNIT_ASSERT_LT(test, m->tm.msg.sent, m->tm.msg.length);
-	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
-	KUNIT_ASSERT_TRUE(test, rpcrdma_conn_refuse(f->server.conn, 5,
-						    RPCRDMA2_ERR_INVAL_HTYPE,
-						    0, 0));
-	conn_let_go(&f->server);
+	conn_refuse_midway(test, 4, &m, &next);
 	conn_wait(test, &f->client.lost);
 	conn_end(&f->client);
 	KUNIT_EXPECT_TRUE(test, completion_done(&m->done));
@@ -530,6 +545,21 @@ static void conn_ends_with_what_cannot_go_on(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, completion_done(&next->done));
 	KUNIT_EXPECT_EQ(test, next->status, -ENOTCONN);
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);
+}
+
+/* One that was itself refused is dropped by the peer, so the next can go. */
+static void conn_goes_on_without_what_is_refused(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m, *next;
+
+	conn_refuse_midway(test, 5, &m, &next);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, -EIO);
+	KUNIT_EXPECT_LT(test, m->tm.msg.sent, m->tm.msg.length);
+	conn_wait(test, &next->done);
+	KUNIT_EXPECT_EQ(test, next->status, 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 }
 
 /* The message that is posted slowly, and what the device does really. */
@@ -1047,6 +1077,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
 	KUNIT_CASE(conn_ends_with_what_cannot_go_on),
+	KUNIT_CASE(conn_goes_on_without_what_is_refused),
 	KUNIT_CASE(conn_lets_go_of_what_is_out),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
