@@ -502,6 +502,57 @@ static void conn_reports_what_cannot_be_sent(struct kunit *test)
 	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
 }
 
+struct conn_cancel {
+	struct work_struct work;
+	struct rpcrdma_txmsg *tm;
+	struct completion over;
+};
+
+static struct conn_cancel conn_cancel;
+
+static void conn_cancel_worker(struct work_struct *work)
+{
+	rpcrdma_conn_cancel(conn_cancel.tm->conn, conn_cancel.tm);
+	complete(&conn_cancel.over);
+}
+
+static void conn_msg_cancelled(struct rpcrdma_txmsg *tm, int status)
+{
+	conn_cancel.tm = tm;
+	schedule_work(&conn_cancel.work);
+	if (wait_for_completion_timeout(&conn_cancel.over, HZ / 5))
+		status = -EALREADY;
+	conn_msg_done(tm, status);
+}
+
+/*
+ * While its owner is told so, one that cannot be sent is not free to be used
+ * anew: whoever cancels it waits.
+ */
+static void conn_holds_what_cannot_be_sent(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		INIT_WORK(&conn_cancel.work, conn_cancel_worker);
+		init_completion(&conn_cancel.over);
+		m = conn_msg(test, 5 + i, RPCRDMA_CALL, i ? 64 : 63);
+		/* The other one lacks octets, as is noticed later. */
+		m->xdr.head[0].iov_len = 32;
+		m->xdr.len = 32;
+		m->tm.done = conn_msg_cancelled;
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm),
+				0);
+		conn_wait(test, &m->done);
+		KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
+		flush_work(&conn_cancel.work);
+		KUNIT_EXPECT_FALSE(test, rpcrdma_conn_posted(&m->tm));
+	}
+	conn_wait(test, &f->client.lost);
+}
+
 /*
  * Of @msg, Call 5, a part is out and the rest waits for credit, and @next waits
  * behind it, when the header type of Call @xid is refused.
@@ -1076,6 +1127,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
+	KUNIT_CASE(conn_holds_what_cannot_be_sent),
 	KUNIT_CASE(conn_ends_with_what_cannot_go_on),
 	KUNIT_CASE(conn_goes_on_without_what_is_refused),
 	KUNIT_CASE(conn_lets_go_of_what_is_out),

@@ -63,6 +63,7 @@ static void rpcrdma_keepalive_probe(struct rpcrdma_xprt *rx,
 	tm->msg.length = sizeof(k->call);
 	tm->msg.probe = true;
 	tm->xdr = &k->xdr;
+	tm->posted = false;
 	spin_lock(&conn->lock);
 	k->waiting = true;
 	conn->stats.keep_alives++;
@@ -90,7 +91,7 @@ static void rpcrdma_keepalive_worker(struct work_struct *work)
 	rpcrdma_session_info(&conn->session, &info);
 	waiting = k->waiting;
 	/* One that had no credit yet proves nothing. */
-	unanswered = waiting && !rpcrdma_conn_pending(conn, &k->tm);
+	unanswered = waiting && rpcrdma_conn_posted(&k->tm);
 	spin_unlock(&conn->lock);
 
 	k->quiet = info.received == k->received ? k->quiet + 1 : 0;
@@ -136,7 +137,7 @@ bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn, u32 xid)
 		return false;
 	spin_lock(&conn->lock);
 	match = k->waiting && k->tm.msg.xid == xid &&
-		!rpcrdma_conn_pending(conn, &k->tm);
+		rpcrdma_conn_posted(&k->tm);
 	if (match) {
 		k->waiting = false;
 		more = rpcrdma_session_end_call(&conn->session, &k->tm.msg);

@@ -301,7 +301,6 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 						 u32 invalidated)
 {
 	struct rpcrdma_req *req;
-	bool pending;
 	int rc;
 
 	if (rx->dir == RPCRDMA_CALL) {
@@ -316,11 +315,11 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 	if (!req)
 		return RPCRDMA_RECV_DONE;
 
-	spin_lock(&conn->lock);
-	pending = rpcrdma_conn_pending(conn, &req->tm);
-	spin_unlock(&conn->lock);
-	if (pending) {
-		/* The pump still reads the Call: it must not complete now. */
+	if (!rpcrdma_conn_posted(&req->tm)) {
+		/*
+		 * The pump still reads the Call, or has yet to be given it: it
+		 * must not complete now.
+		 */
 		rpcrdma_reply_unpin(conn->context, &req->rqst);
 		rpcrdma_conn_lost(conn, "Reply to a Call not sent");
 		return RPCRDMA_RECV_DONE;
@@ -337,21 +336,24 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 }
 
 /*
- * An outstanding RPC failed. @req is pinned; @error is a negative errno or
+ * The peer refused a Call. @req is pinned; @error is a negative errno or
  * RPCRDMA_REQ_AGAIN.
  */
-static void rpcrdma_reply_fail(struct rpcrdma_conn *conn,
-			       struct rpcrdma_req *req, int error)
+static void rpcrdma_reply_refused(struct rpcrdma_conn *conn,
+				  struct rpcrdma_req *req, int error)
 {
-	bool pending;
+	bool early;
 
-	/* A refusal may answer the first part: it counts when all are out. */
+	/*
+	 * It may answer the first part, or be there before the Call: it counts
+	 * when all is out. The pump looks after this lock was free again.
+	 */
 	spin_lock(&conn->lock);
-	pending = rpcrdma_conn_pending(conn, &req->tm);
-	if (pending)
+	early = !rpcrdma_conn_posted(&req->tm);
+	if (early)
 		WRITE_ONCE(req->refused, error);
 	spin_unlock(&conn->lock);
-	if (pending)
+	if (early)
 		rpcrdma_reply_unpin(conn->context, &req->rqst);
 	else
 		rpcrdma_reply_finish(conn, req, error);
@@ -388,7 +390,7 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 		spin_unlock(&conn->lock);
 		error = RPCRDMA_REQ_AGAIN;
 	}
-	rpcrdma_reply_fail(conn, req, error);
+	rpcrdma_reply_refused(conn, req, error);
 }
 
 /**
@@ -408,7 +410,7 @@ void rpcrdma_client_overtaken(struct rpcrdma_txmsg *tm)
 	error = rpcrdma_plan_overtaken(&req->plan, &req->avoid);
 	trace_rpcrdma_call(conn->id, tm->msg.xid, "cannot be sent as planned",
 			   error);
-	rpcrdma_reply_fail(conn, req, error ? error : RPCRDMA_REQ_AGAIN);
+	rpcrdma_reply_finish(conn, req, error ? error : RPCRDMA_REQ_AGAIN);
 }
 
 /**
@@ -424,5 +426,5 @@ void rpcrdma_client_end(struct rpcrdma_txmsg *tm, int error)
 	struct rpcrdma_req *req = rpcrdma_reply_req(conn, tm->msg.xid);
 
 	if (req)
-		rpcrdma_reply_fail(conn, req, error);
+		rpcrdma_reply_finish(conn, req, error);
 }

@@ -41,7 +41,7 @@ static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 		rpcrdma_client_overtaken(tm);
 	else if (status && status != -ENOTCONN)
 		rpcrdma_client_end(tm, -EIO);
-	else if (READ_ONCE(req->refused))
+	else if (rpcrdma_conn_posted(tm) && READ_ONCE(req->refused))
 		rpcrdma_client_end(tm, req->refused);
 }
 
@@ -471,7 +471,6 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	if (rc)
 		goto out_unmap;
 
-	req->conn = rpcrdma_conn_get(conn);
 	req->flags = 0;
 	req->status = 0;
 	req->external = false;
@@ -509,6 +508,12 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	}
 	spin_unlock(&conn->lock);
 	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
+
+	/* Now what the peer says of this XID is about this Call. */
+	req->tm.posted = false;
+	spin_lock(&rx->xprt.queue_lock);
+	req->conn = rpcrdma_conn_get(conn);
+	spin_unlock(&rx->xprt.queue_lock);
 
 	rqst->rq_xtime = ktime_get();
 	rc = rpcrdma_conn_send(conn, &req->tm);

@@ -123,6 +123,15 @@ static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 	return true;
 }
 
+/* Who waits for the pump to be through with a message may go on. */
+static void rpcrdma_pump_through(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	conn->pump_msg = NULL;
+	if (wq_has_sleeper(&conn->pump_wait))
+		wake_up_all(&conn->pump_wait);
+}
+
 /* One Send, if there is something to send and room for it. */
 static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
@@ -168,12 +177,15 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 			offer = NULL;
 		if (offer)
 			list_del_init(&offer->link);
+		/* Whoever cancels it waits: it must not be used anew yet. */
+		conn->pump_msg = offer;
 		spin_unlock(&conn->lock);
 		if (offer)
 			rpcrdma_txmsg_done(offer, -EMSGSIZE);
 		else
 			rpcrdma_conn_lost(conn, "message cannot go on");
 		spin_lock(&conn->lock);
+		rpcrdma_pump_through(conn);
 		return true;
 	case RPCRDMA_TX_REFUSED:
 		list_del_init(&offer->link);
@@ -210,11 +222,14 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		rpcrdma_conn_lost(conn, "post Send");
 		rc = rc == -EMSGSIZE ? rc : -ENOTCONN;
 	}
+	/* Not posted, so that nothing but this ends it. */
+	if (rc == -EMSGSIZE && done) {
+		done(tm, rc);
+		done = NULL;
+	}
 
 	spin_lock(&conn->lock);
-	conn->pump_msg = NULL;
-	if (wq_has_sleeper(&conn->pump_wait))
-		wake_up_all(&conn->pump_wait);
+	rpcrdma_pump_through(conn);
 	if (done) {
 		spin_unlock(&conn->lock);
 		done(tm, rc);
@@ -323,22 +338,6 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	spin_unlock(&conn->lock);
 	rpcrdma_conn_pump(conn);
 	return 0;
-}
-
-/**
- * rpcrdma_conn_pending - is any part of a message yet to be sent?
- * @conn: the connection
- * @tm: a message that was given to rpcrdma_conn_send()
- *
- * Context: Process context, conn->lock held. While this is true and the lock
- * is held, @tm->done does not run.
- */
-bool rpcrdma_conn_pending(struct rpcrdma_conn *conn,
-			  const struct rpcrdma_txmsg *tm)
-{
-	lockdep_assert_held(&conn->lock);
-	return !list_empty(&tm->link) ||
-	       (conn->pump_msg == tm && !READ_ONCE(tm->posted));
 }
 
 /**

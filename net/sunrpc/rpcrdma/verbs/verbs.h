@@ -157,7 +157,7 @@ struct rpcrdma_conn_ops {
  * @chain_cost: how many Work Requests @chain adds
  * @hold: @done waits until the last Send has completed, so everything in
  *	front of it has too; else @done follows the posting of the last Send
- * @posted: the pump is through with it; see rpcrdma_conn_pending()
+ * @posted: the pump is through with it; see rpcrdma_conn_posted()
  * @invalidate: handle for a Send With Invalidate, or zero
  * @done: the end: 0, or a negative errno. Called once per
  *	rpcrdma_conn_send() that returned 0, unless it is cancelled. Process
@@ -178,6 +178,17 @@ struct rpcrdma_txmsg {
 				    struct ib_send_wr *next);
 	void (*done)(struct rpcrdma_txmsg *tm, int status);
 };
+
+/**
+ * rpcrdma_conn_posted - can there be an answer to a message?
+ * @tm: given to rpcrdma_conn_send(), or about to be, with @posted false
+ *
+ * Return: true if all of it has been posted, or is being posted.
+ */
+static inline bool rpcrdma_conn_posted(const struct rpcrdma_txmsg *tm)
+{
+	return READ_ONCE(tm->posted);
+}
 
 /**
  * struct rpcrdma_job - Work Requests without a message: RDMA Reads
@@ -406,8 +417,6 @@ void rpcrdma_send_stop(struct rpcrdma_conn *conn);
 void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
-bool rpcrdma_conn_pending(struct rpcrdma_conn *conn,
-			  const struct rpcrdma_txmsg *tm);
 void rpcrdma_conn_end_call(struct rpcrdma_conn *conn,
 			   struct rpcrdma_txmsg *tm);
 void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn,
