@@ -25,10 +25,25 @@ COMPLAINT = re.compile("|".join((
 ENDS = re.compile(r"---\[ end trace|</TASK>|={20,}$")
 BEFORE, AFTER, SHOWN = 3, 50, 4     # lines, lines, complaints
 
+# Data races: what the kernel does beside the module, by design or not, is not looked
+# at. One is the module's if a function of it made one of the accesses, or called the
+# function that did.
+RACE = re.compile(r"\bBUG: KCSAN: ")
+RACE_LINES = 150
+ACCESS = re.compile(r".* to 0x\w+ of \d+ bytes by .* on cpu \d+:$")
+OURS = re.compile(r"\[rpcrdma\w*\]$")
+
 
 def stamp_free(line):
     """The line without its [  12.345678] time stamp."""
     return re.sub(r"^(<\d+>)?\[\s*\d+\.\d+\](\[.*?\])? ?", "", line)
+
+
+def ours(race):
+    """Whether KCSAN's report, a list of lines, is about an access of the module's."""
+    lines = [stamp_free(line).strip() for line in race]
+    return any(ACCESS.match(line) and any(map(OURS.search, lines[i + 1:i + 3]))
+               for i, line in enumerate(lines))
 
 
 def complaints(log, allowed=None):
@@ -43,10 +58,14 @@ def complaints(log, allowed=None):
             continue
         if allowed and allowed.search(line):
             continue
-        last = number
-        for last in range(number + 1, min(number + AFTER, len(lines))):
+        last, race = number, RACE.search(line)
+        limit = number + (RACE_LINES if race else AFTER)
+        for last in range(number + 1, min(limit, len(lines))):
             if last > number + 2 and ENDS.search(stamp_free(lines[last])):
                 break
+        if race and not ours(lines[number:last]):
+            after = last
+            continue
         found.append(lines[max(0, number - BEFORE):last + 1])
         after = last
     return found

@@ -25,7 +25,7 @@ ran=0 failed=0
 
 in_guests() { # [OPTION OF guest]...
 	local slow=1 patience=1 timeout=600
-	[[ ${KERNEL-} = debug* ]] && slow=8 patience=3 timeout=1800
+	[[ ${KERNEL:-stock} != stock* ]] && slow=8 patience=3 timeout=1800
 	[[ -z ${GUEST_ROLE-} ]] &&
 		exec "$SELFTESTS/../../qemu/guest" --timeout "$timeout" \
 			--env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
@@ -142,7 +142,7 @@ on_server() { # COMMAND...
 # The client's first steps.
 begin() {
 	rdma_up "$provider" || bail "no RDMA device"
-	await ready || bail "no server"
+	await ready $((60 * PATIENCE)) || bail "no server"
 	if [[ -e $GUEST_SHARED/no-holes ]]; then
 		echo "# no holes in files: nfsd of this kernel loses data behind them"
 		export NO_HOLES=1
