@@ -3,8 +3,8 @@
 # 'make help' says what there is. The module itself is described in Kbuild.
 
 KVER	?= $(shell uname -r)
-# A kernel that scripts/kernel knows: stock-6.12, debug-6.12, stock-6.1. Without
-# one, the module is for the running kernel, or for KDIR.
+# A kernel that scripts/kernel knows: stock-6.12, debug-6.12, kcsan-6.12, stock-6.1.
+# Without one, the module is for the running kernel, or for KDIR.
 KERNEL	?=
 ifneq ($(KERNEL),)
 KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
@@ -204,5 +204,5 @@ help:
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'
 	@echo
-	@echo 'KERNEL is one of stock-6.12, debug-6.12, stock-6.1 (scripts/kernel --help).'
+	@echo 'KERNEL is one of stock-6.12, debug-6.12, kcsan-6.12, stock-6.1 (scripts/kernel --help).'
 	@echo 'Kernels are cached in $${RPCRDMA_CACHE:-~/.cache/rpcrdma}.'

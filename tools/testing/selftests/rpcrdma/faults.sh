@@ -9,7 +9,7 @@
 # that can make allocations fail, and should be one that finds leaks.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair --env PROVIDER="${PROVIDER-}"
+in_guests --pair --env PROVIDER="${PROVIDER-}" --env WHERE="${WHERE-}"
 
 # A connection that is given up while messages arrive is too much for rxe: in 6.12
 # do_complete() of rxe_resp.c returns to RESPST_CHK_RESOURCE when it finds the queue
@@ -34,13 +34,13 @@ client() {
 	fi
 	modprobe rpcrdma
 	begin
-	for where in here on_server; do
+	for where in ${WHERE:-here on_server}; do
 		check "$where: mounts, failslab" \
 			mounts "$where" failslab 2 7 29 61 127 251 509
 		check "$where: mounts, fail_page_alloc" \
 			mounts "$where" fail_page_alloc 1 3 13 41
 	done
-	for where in here on_server; do
+	for where in ${WHERE:-here on_server}; do
 		for kind in failslab fail_page_alloc; do
 			check "$where, $kind: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 			during "$where, $kind: in the middle" \
@@ -49,12 +49,11 @@ client() {
 				while_connecting "$where" "$kind"
 			check "$where, $kind: unmount" umount "$dir"
 			check "$where, $kind: nothing left" within 30 nothing_left
-			check "$where, $kind: v3: mount" mount_rdma 3 "$SERVER4" "$dir"
-			during "$where, $kind: v3: in the middle" \
-				in_the_middle "$where" "$kind"
-			check "$where, $kind: v3: unmount" umount "$dir"
-			check "$where, $kind: v3: nothing left" within 30 nothing_left
 		done
+		check "$where, v3: mount" mount_rdma 3 "$SERVER4" "$dir"
+		during "$where, v3: in the middle" in_the_middle "$where" failslab
+		check "$where, v3: unmount" umount "$dir"
+		check "$where, v3: nothing left" within 30 nothing_left
 	done
 	end_unloaded
 }
