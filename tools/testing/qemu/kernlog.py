@@ -26,12 +26,12 @@ ENDS = re.compile(r"---\[ end trace|</TASK>|={20,}$")
 BEFORE, AFTER, SHOWN = 3, 50, 4     # lines, lines, complaints
 
 # Data races: what the kernel does beside the module, by design or not, is not looked
-# at. One is the module's if a function of it made one of the accesses, or called the
-# function that did.
+# at. One is the module's if a function of it made one of the accesses, or a function
+# that is in no module did so for it.
 RACE = re.compile(r"\bBUG: KCSAN: ")
 RACE_LINES = 150
 ACCESS = re.compile(r".* to 0x\w+ of \d+ bytes by .* on cpu \d+:$")
-OURS = re.compile(r"\[rpcrdma\w*\]$")
+OURS = re.compile(r"^[^\[]*\n?[^\[]*\[rpcrdma\w*\]$")
 
 
 def stamp_free(line):
@@ -42,7 +42,8 @@ def stamp_free(line):
 def ours(race):
     """Whether KCSAN's report, a list of lines, is about an access of the module's."""
     lines = [stamp_free(line).strip() for line in race]
-    return any(ACCESS.match(line) and any(map(OURS.search, lines[i + 1:i + 3]))
+    return any(ACCESS.match(line) and any(OURS.match("\n".join(lines[i + 1:i + n]))
+                                          for n in (2, 3))
                for i, line in enumerate(lines))
 
 
