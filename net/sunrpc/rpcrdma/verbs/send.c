@@ -438,11 +438,16 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 }
 
 /* The same operation would fail on another connection too. */
-static bool rpcrdma_wc_fault(const struct ib_wc *wc)
+static bool rpcrdma_wc_fault(const struct rpcrdma_conn *conn,
+			     const struct ib_wc *wc)
 {
+	const struct rdma_cm_id *cm_id = conn->cm_id;
+
 	switch (wc->status) {
-	case IB_WC_LOC_LEN_ERR:
 	case IB_WC_LOC_QP_OP_ERR:
+		/* siw says so of whatever a broken connection has ended. */
+		return !rdma_protocol_iwarp(cm_id->device, cm_id->port_num);
+	case IB_WC_LOC_LEN_ERR:
 	case IB_WC_LOC_PROT_ERR:
 	case IB_WC_LOC_ACCESS_ERR:
 	case IB_WC_REM_INV_REQ_ERR:
@@ -469,7 +474,7 @@ void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		trace_rpcrdma_wc(conn->id, what, wc);
 	/* Before the peer can send the Call again. */
-	if (conn->ops->fault && rpcrdma_wc_fault(wc))
+	if (conn->ops->fault && rpcrdma_wc_fault(conn, wc))
 		conn->ops->fault(conn, xid);
 	rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
 }
