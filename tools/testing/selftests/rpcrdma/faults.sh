@@ -70,9 +70,16 @@ text() {
 		sort | sed -n '1p; $p'
 }
 
+# Where a function of siw begins, and where the one behind it does.
+function_of_siw() { # NAME
+	awk '$4 == "[siw]" { print $1, $3 }' /proc/kallsyms | sort |
+		awk -v name="$1" 'begun && $1 != begun { print $1; exit }
+			$2 == name { begun = $1; print begun }'
+}
+
 # Of the allocations with this module on the stack, so many, of each INTERVAL one.
 fail() { # KIND INTERVAL TIMES
-	local attr=/sys/kernel/debug/$1 range=()
+	local attr=/sys/kernel/debug/$1 range=() spared=()
 	mapfile -t range <<< "$(text)"
 	((${#range[@]} == 2)) || return
 	echo N > "$attr/task-filter"
@@ -80,6 +87,10 @@ fail() { # KIND INTERVAL TIMES
 	[[ $1 != fail_page_alloc ]] || echo 0 > "$attr/min-order"
 	echo 0 > "$attr/verbose"
 	echo 32 > "$attr/stacktrace-depth"
+	# siw_alloc_mr() of 6.12 leaks its page list if this function fails.
+	mapfile -t spared <<< "$(function_of_siw siw_mr_add_mem)"
+	echo "0x${spared[0]:-0}" > "$attr/reject-start"
+	echo "0x${spared[1]:-0}" > "$attr/reject-end"
 	echo "0x${range[0]}" > "$attr/require-start"
 	echo "0x${range[1]}" > "$attr/require-end"
 	echo "$2" > "$attr/interval"
