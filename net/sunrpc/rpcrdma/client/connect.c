@@ -165,7 +165,7 @@ static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
 	/* Told late: another connection has taken the place of this one. */
 	if (READ_ONCE(rx->conn) != conn)
 		return;
-	rpcrdma_step_done(rx, conn->error);
+	rpcrdma_step_done(rx, READ_ONCE(conn->error));
 	/* Pairs with the barrier in rpcrdma_connect_worker(). */
 	smp_mb();
 	if (xprt_connected(&rx->xprt))
@@ -313,7 +313,7 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
 
 	*unanswered = false;
 	rpcrdma_disconnect(rx);
-	rx->cm_error = 0;
+	WRITE_ONCE(rx->cm_error, 0);
 	rx->opened = false;
 	rx->cm_id = rdma_create_id(rx->xprt.xprt_net, rpcrdma_client_cm_event,
 				   rx, RDMA_PS_TCP, IB_QPT_RC);
@@ -327,7 +327,7 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
 		*unanswered = rpcrdma_unanswered(rx);
 		rpcrdma_disconnect(rx);
 		/* Whatever failed, and not only by an event, delays the next. */
-		rx->cm_error = rc;
+		WRITE_ONCE(rx->cm_error, rc);
 	}
 	return rc;
 }

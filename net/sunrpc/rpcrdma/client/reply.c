@@ -87,7 +87,7 @@ static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 }
 
 /* The peer cannot reach the RPC's memory any more: let it go on. */
-static void rpcrdma_reply_complete(struct rpcrdma_req *req)
+static void rpcrdma_reply_complete(struct rpcrdma_req *req, bool invalidated)
 {
 	struct rpc_rqst *rqst = &req->rqst;
 	struct rpcrdma_xprt *rx = rpcrdma_xprt(rqst->rq_xprt);
@@ -105,6 +105,7 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req)
 
 	spin_lock(&rx->xprt.queue_lock);
 	req->conn = NULL;
+	rx->stats.local_invalidates += invalidated;
 	if (req->status < 0) {
 		rx->stats.bad_reply++;
 		req->failure = req->status;
@@ -120,7 +121,8 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req)
 
 static void rpcrdma_reply_invalidated(struct rpcrdma_inv *inv)
 {
-	rpcrdma_reply_complete(container_of(inv, struct rpcrdma_req, inv));
+	rpcrdma_reply_complete(container_of(inv, struct rpcrdma_req, inv),
+			       true);
 }
 
 /* @req is pinned. */
@@ -136,10 +138,8 @@ static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
 	}
 	req->status = status;
 	req->inv.done = rpcrdma_reply_invalidated;
-	if (rpcrdma_frwr_invalidate(conn, &req->mrs, &req->inv))
-		rx->stats.local_invalidates++;
-	else
-		rpcrdma_reply_complete(req);
+	if (!rpcrdma_frwr_invalidate(conn, &req->mrs, &req->inv))
+		rpcrdma_reply_complete(req, false);
 }
 
 /*

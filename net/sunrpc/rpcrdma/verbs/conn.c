@@ -18,7 +18,7 @@ static void rpcrdma_lost_worker(struct work_struct *work)
 	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
 						 lost_work);
 
-	rpcrdma_conn_lost(conn, conn->lost_why);
+	rpcrdma_conn_lost(conn, READ_ONCE(conn->lost_why));
 }
 
 /**

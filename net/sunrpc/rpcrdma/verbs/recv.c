@@ -173,13 +173,13 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	case RPCRDMA_RX_FAIL_RPC:
 		conn->ops->failed(conn, rx);
 		if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION)
-			conn->error = -EPROTONOSUPPORT;
+			WRITE_ONCE(conn->error, -EPROTONOSUPPORT);
 		if (rx->ended)
 			rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
 		break;
 	case RPCRDMA_RX_CLOSE:
 		if (rx->reason == RPCRDMA_REASON_NO_VERSION)
-			conn->error = -EPROTONOSUPPORT;
+			WRITE_ONCE(conn->error, -EPROTONOSUPPORT);
 		rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
 		return;
 	}

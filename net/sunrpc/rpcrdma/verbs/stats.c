@@ -123,11 +123,11 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "receive buffers: %u\n", READ_ONCE(conn->n_recvs));
 	seq_printf(m, "peer credits: %u\n", info.peer_credits);
 	seq_printf(m, "waits for credit: %u\n", info.blocked);
-	seq_printf(m, "reads at once: %u\n", conn->reads_at_once);
+	seq_printf(m, "reads at once: %u\n", READ_ONCE(conn->reads_at_once));
 	seq_printf(m, "sends: %u\n", info.sent);
 	seq_printf(m, "receives: %u\n", info.received);
 	seq_printf(m, "regions: %u free %u held %u active %u invalidating %u\n",
-		   conn->n_mrs, in_use[RPCRDMA_MR_FREE],
+		   READ_ONCE(conn->n_mrs), in_use[RPCRDMA_MR_FREE],
 		   in_use[RPCRDMA_MR_HELD], in_use[RPCRDMA_MR_ACTIVE],
 		   in_use[RPCRDMA_MR_INVALIDATING]);
 	rpcrdma_stats_sum(&stats, &conn->stats);
@@ -152,7 +152,7 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 	closed = rpcrdma_stats_closed;
 	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link) {
 		rpcrdma_stats_sum(total, &conn->stats);
-		regions += conn->n_mrs;
+		regions += READ_ONCE(conn->n_mrs);
 		recvs += READ_ONCE(conn->n_recvs);
 		open++;
 	}
