@@ -41,7 +41,8 @@ static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 		rpcrdma_client_overtaken(tm);
 	else if (status && status != -ENOTCONN)
 		rpcrdma_client_end(tm, -EIO);
-	else if (rpcrdma_conn_posted(tm) && READ_ONCE(req->refused))
+	else if ((status || rpcrdma_conn_posted(tm)) &&
+		 READ_ONCE(req->refused))
 		rpcrdma_client_end(tm, req->refused);
 }
 

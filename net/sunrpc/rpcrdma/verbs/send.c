@@ -189,9 +189,11 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		return true;
 	case RPCRDMA_TX_REFUSED:
 		list_del_init(&offer->link);
+		conn->pump_msg = offer;
 		spin_unlock(&conn->lock);
 		rpcrdma_txmsg_done(offer, -EIO);
 		spin_lock(&conn->lock);
+		rpcrdma_pump_through(conn);
 		return true;
 	default:
 		return false;
@@ -653,9 +655,11 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 	while ((tm = list_first_entry_or_null(&conn->tx_queue,
 					      struct rpcrdma_txmsg, link))) {
 		list_del_init(&tm->link);
+		conn->pump_msg = tm;
 		spin_unlock(&conn->lock);
 		rpcrdma_txmsg_done(tm, -ENOTCONN);
 		spin_lock(&conn->lock);
+		rpcrdma_pump_through(conn);
 	}
 	while ((job = list_first_entry_or_null(&conn->job_queue,
 					       struct rpcrdma_job, link))) {
