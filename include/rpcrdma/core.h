@@ -739,19 +739,22 @@ bool __must_check rpcrdma_first_words(const void *stream, u32 len, u32 xid,
 
 #define RPCRDMA_MAX_RECENT	64
 #define RPCRDMA_RECENT_SECONDS	120
+/* Suspicions that are as good as knowing. */
+#define RPCRDMA_MAX_SUSPECTED	3
 
 /**
  * struct rpcrdma_recent_entry - one thing
  * @peer: whose, by any key that survives its reconnects
  * @id: what: the XID of a Call, a port; host order
  * @since: when, in seconds
- * @used: the entry means something
+ * @suspected: how often, at most RPCRDMA_MAX_SUSPECTED, which means known; zero is
+ *	an empty entry
  */
 struct rpcrdma_recent_entry {
 	u64 peer;
 	u32 id;
 	u32 since;
-	bool used;
+	u32 suspected;
 };
 
 /*
@@ -773,6 +776,21 @@ struct rpcrdma_recent {
  * What is there already is as of @now.
  */
 void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now);
+
+/**
+ * rpcrdma_recent_suspect - the same, if it may be chance
+ * @t: the table
+ * @peer: whose
+ * @id: what
+ * @now: seconds
+ *
+ * It is known once it has been suspected RPCRDMA_MAX_SUSPECTED times, with less
+ * than RPCRDMA_RECENT_SECONDS between them.
+ *
+ * Return: true if it is known now.
+ */
+bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u32 id,
+			    u32 now);
 
 /**
  * rpcrdma_recent_known - has it been noted, not long ago?

@@ -35,6 +35,7 @@ struct conn_side {
 	u32 invalidated;
 	u32 length;
 	u32 faulty;
+	bool sure;
 	u8 *got;
 };
 
@@ -117,11 +118,12 @@ static void conn_failed(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx)
 {
 }
 
-static void conn_fault(struct rpcrdma_conn *conn, u32 xid)
+static void conn_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)
 {
 	struct conn_side *side = conn->context;
 
 	side->faulty = xid;
+	side->sure = sure;
 }
 
 static const struct rpcrdma_conn_ops conn_ops = {
@@ -1069,6 +1071,7 @@ static void conn_blames_a_bad_operation(struct kunit *test)
 
 	conn_read(test, 42, false);
 	KUNIT_EXPECT_EQ(test, f->server.faulty, 42U);
+	KUNIT_EXPECT_TRUE(test, f->server.sure);
 }
 
 /* Lost with its connection: the same Call may succeed on the next one. */
@@ -1078,6 +1081,19 @@ static void conn_blames_no_flushed_operation(struct kunit *test)
 
 	conn_read(test, 43, true);
 	KUNIT_EXPECT_EQ(test, f->server.faulty, 0U);
+}
+
+/* It may have broken because something else went wrong at the same time. */
+static void conn_suspects_a_local_failure(struct kunit *test)
+{
+	struct ib_wc wc = { .status = IB_WC_LOC_QP_OP_ERR };
+	struct conn_fixture *f = test->priv;
+
+	f->server.sure = true;
+	rpcrdma_conn_fault(f->server.conn, "Send", &wc, 44);
+	KUNIT_EXPECT_EQ(test, f->server.faulty, 44U);
+	KUNIT_EXPECT_FALSE(test, f->server.sure);
+	conn_wait(test, &f->server.lost);
 }
 
 /* A device without fast registration: no regions, all else as always. */
@@ -1138,6 +1154,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_window_changes),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),
+	KUNIT_CASE(conn_suspects_a_local_failure),
 	KUNIT_CASE(conn_does_without_registration),
 	{ }
 };

@@ -273,9 +273,10 @@ void Conn::refuse(u32 xid, u32 code, u32 index, u32 needed)
 void Conn::fault(const Completion &c, u32 xid)
 {
 	if (c.status == Status::RemoteAccess ||
-	    c.status == Status::RemoteInvalid ||
-	    c.status == Status::RemoteOperation)
-		owner.fault(xid);
+	    c.status == Status::RemoteInvalid)
+		owner.fault(xid, true);
+	else if (c.status == Status::RemoteOperation)
+		owner.fault(xid, false);
 	lost("Work Request failed");
 }
 

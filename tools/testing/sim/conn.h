@@ -103,7 +103,7 @@ public:
 			     u32 invalidated) = 0;
 	virtual void abandon(u32 dir) = 0;
 	virtual void failed(const rpcrdma_rx &rx) = 0;
-	virtual void fault(u32 xid) = 0;
+	virtual void fault(u32 xid, bool sure) = 0;
 	/* Nothing of the connection is left but what the owner has. */
 	virtual void gone() = 0;
 

@@ -144,10 +144,11 @@ bool Responder::answered_before(u32 xid)
 	return true;
 }
 
-void Responder::fault(u32 xid)
+void Responder::fault(u32 xid, bool sure)
 {
-	rpcrdma_recent_note(&service.failed_calls, peer_, xid,
-			    conn.world.seconds());
+	const auto tell = sure ? rpcrdma_recent_note : rpcrdma_recent_suspect;
+
+	tell(&service.failed_calls, peer_, xid, conn.world.seconds());
 }
 
 /* As rpcrdma_svc_payload(). */

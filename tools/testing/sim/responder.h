@@ -99,7 +99,7 @@ public:
 	/* What the connection reports. */
 	[[nodiscard]] bool payload(const rpcrdma_rx &rx, Receive &r);
 	void abandon();
-	void fault(u32 xid);
+	void fault(u32 xid, bool sure);
 	void gone();
 	/* The machine has stopped. */
 	void crash();

@@ -70,9 +70,9 @@ void Link::End::failed(const rpcrdma_rx &rx)
 	link.pair.requester[side].failed(conn, rx);
 }
 
-void Link::End::fault(u32 xid)
+void Link::End::fault(u32 xid, bool sure)
 {
-	responder.fault(xid);
+	responder.fault(xid, sure);
 }
 
 void Link::End::gone()

@@ -37,7 +37,7 @@ public:
 			     u32 invalidated) override;
 		void abandon(u32 dir) override;
 		void failed(const rpcrdma_rx &rx) override;
-		void fault(u32 xid) override;
+		void fault(u32 xid, bool sure) override;
 		void gone() override;
 		void crash();
 

@@ -272,6 +272,11 @@ TEST(abi, recent__note_and_ask)
 	EXPECT_FALSE(
 		rpcrdma_recent_known(&t, 5, 7, 100 + RPCRDMA_RECENT_SECONDS));
 	EXPECT_TRUE(rpcrdma_recent_forget(&t, 5, 7, 100));
+	for (u32 i = 0; i < RPCRDMA_MAX_SUSPECTED; i++) {
+		EXPECT_FALSE(rpcrdma_recent_known(&t, 5, 8, 100));
+		rpcrdma_recent_suspect(&t, 5, 8, 100);
+	}
+	EXPECT_TRUE(rpcrdma_recent_known(&t, 5, 8, 100));
 	EXPECT_FALSE(rpcrdma_recent_known(&t, 5, 7, 100));
 }
 

@@ -47,7 +47,7 @@ TEST(recent, note__a_duplicate_refreshes)
 	note(t, 5, 7, 1100);
 	EXPECT_TRUE(known(t, 5, 7, 1219));
 	for (const rpcrdma_recent_entry &e : t.entries)
-		used += e.used;
+		used += e.suspected != 0;
 	EXPECT_EQ(used, 2u) << "in the same place";
 }
 
@@ -127,6 +127,41 @@ TEST(recent, note__what_has_expired_gives_way_first)
 				1000 + RPCRDMA_RECENT_SECONDS),
 			  i != 1)
 			<< i;
+}
+
+TEST(recent, suspect__three_times_is_known)
+{
+	rpcrdma_recent t = {};
+
+	EXPECT_FALSE(suspect(t, 5, 7, 1000));
+	suspect(t, 5, 8, 1000);
+	EXPECT_FALSE(known(t, 5, 7, 1000));
+	EXPECT_FALSE(forget(t, 5, 7, 1000));
+	EXPECT_FALSE(suspect(t, 5, 7, 1100));
+	EXPECT_FALSE(known(t, 5, 7, 1100));
+	EXPECT_TRUE(suspect(t, 5, 7, 1200));
+	EXPECT_TRUE(known(t, 5, 7, 1200));
+	EXPECT_TRUE(known(t, 5, 7, 1319)) << "from the last time on";
+	EXPECT_FALSE(known(t, 5, 7, 1320));
+	EXPECT_FALSE(known(t, 5, 8, 1000)) << "that alone";
+	suspect(t, 5, 8, 1120);
+	suspect(t, 5, 8, 1121);
+	EXPECT_FALSE(known(t, 5, 8, 1121)) << "the first was too long ago";
+	suspect(t, 5, 8, 1122);
+	suspect(t, 5, 8, 1123);
+	EXPECT_TRUE(known(t, 5, 8, 1123)) << "no less for once more";
+}
+
+TEST(recent, suspect__takes_nothing_from_what_is_known)
+{
+	rpcrdma_recent t = {};
+
+	note(t, 5, 7, 1000);
+	EXPECT_TRUE(suspect(t, 5, 7, 1050));
+	EXPECT_TRUE(known(t, 5, 7, 1169));
+	suspect(t, 5, 8, 1000);
+	note(t, 5, 8, 1000);
+	EXPECT_TRUE(known(t, 5, 8, 1000));
 }
 
 TEST(recent, forget__and_say_whether_it_was_known)

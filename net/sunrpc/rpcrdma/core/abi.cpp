@@ -187,6 +187,12 @@ void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now)
 	rpcrdma::recent::note(*t, peer, id, now);
 }
 
+bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u32 id,
+			    u32 now)
+{
+	return rpcrdma::recent::suspect(*t, peer, id, now);
+}
+
 bool rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer, u32 id,
 			  u32 now)
 {

@@ -15,12 +15,18 @@ static s32 age(const rpcrdma_recent_entry &e, u32 now)
 
 static bool live(const rpcrdma_recent_entry &e, u32 now)
 {
-	return e.used && age(e, now) < RPCRDMA_RECENT_SECONDS;
+	return e.suspected && age(e, now) < RPCRDMA_RECENT_SECONDS;
 }
 
 static bool is(const rpcrdma_recent_entry &e, u64 peer, u32 id)
 {
 	return e.peer == peer && e.id == id;
+}
+
+static bool is_known(const rpcrdma_recent_entry &e, u64 peer, u32 id, u32 now)
+{
+	return is(e, peer, id) && live(e, now) &&
+	       e.suspected == RPCRDMA_MAX_SUSPECTED;
 }
 
 /* How many entries are @peer's. */
@@ -58,27 +64,40 @@ static rpcrdma_recent_entry &victim(rpcrdma_recent &t, u64 peer, u32 now)
 	return *place;
 }
 
-void note(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
+/* Its entry, or else one that it may have. */
+static rpcrdma_recent_entry &place_for(rpcrdma_recent &t, u64 peer, u32 id,
+				       u32 now)
 {
 	rpcrdma_recent_entry *place = nullptr;
 
 	for (rpcrdma_recent_entry &e : t.entries) {
-		if (e.used && is(e, peer, id)) {
-			place = &e;
-			break;
-		}
+		if (e.suspected && is(e, peer, id))
+			return e;
 		if (!place && !live(e, now))
 			place = &e;
 	}
-	if (!place)
-		place = &victim(t, peer, now);
-	*place = { peer, id, now, true };
+	return place ? *place : victim(t, peer, now);
+}
+
+void note(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
+{
+	place_for(t, peer, id, now) = { peer, id, now, RPCRDMA_MAX_SUSPECTED };
+}
+
+bool suspect(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
+{
+	rpcrdma_recent_entry &e = place_for(t, peer, id, now);
+	const u32 before = is(e, peer, id) && live(e, now) ? e.suspected : 0;
+
+	e = { peer, id, now,
+	      before < RPCRDMA_MAX_SUSPECTED ? before + 1 : before };
+	return e.suspected == RPCRDMA_MAX_SUSPECTED;
 }
 
 bool known(const rpcrdma_recent &t, u64 peer, u32 id, u32 now)
 {
 	for (const rpcrdma_recent_entry &e : t.entries)
-		if (is(e, peer, id) && live(e, now))
+		if (is_known(e, peer, id, now))
 			return true;
 	return false;
 }
@@ -86,9 +105,9 @@ bool known(const rpcrdma_recent &t, u64 peer, u32 id, u32 now)
 bool forget(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
 {
 	for (rpcrdma_recent_entry &e : t.entries) {
-		if (!is(e, peer, id) || !live(e, now))
+		if (!is_known(e, peer, id, now))
 			continue;
-		e.used = false;
+		e.suspected = 0;
 		return true;
 	}
 	return false;

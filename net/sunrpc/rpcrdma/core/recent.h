@@ -20,6 +20,9 @@ namespace rpcrdma::recent
 /* See rpcrdma_recent_note(). */
 void note(rpcrdma_recent &t, u64 peer, u32 id, u32 now);
 
+/* See rpcrdma_recent_suspect(). */
+bool suspect(rpcrdma_recent &t, u64 peer, u32 id, u32 now);
+
 /* See rpcrdma_recent_known(). */
 [[nodiscard]] bool known(const rpcrdma_recent &t, u64 peer, u32 id, u32 now);
 

@@ -27,23 +27,35 @@ static u32 rpcrdma_svc_failed_now(void)
  * rpcrdma_svc_fault - an operation for a Call has broken its connection
  * @conn: the connection
  * @xid: of the Call, host order
+ * @sure: it would break any other
  *
  * Context: Process context. Does not sleep.
  */
-void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid)
+void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)
 {
 	struct rpcrdma_svc *svc = conn->context;
 	u32 now = rpcrdma_svc_failed_now();
+	bool known = sure;
 
 	spin_lock(&rpcrdma_svc_failed_lock);
-	rpcrdma_recent_note(&rpcrdma_svc_failed, svc->peer_key, xid, now);
+	if (sure)
+		rpcrdma_recent_note(&rpcrdma_svc_failed, svc->peer_key, xid,
+				    now);
+	else
+		known = rpcrdma_recent_suspect(&rpcrdma_svc_failed,
+					       svc->peer_key, xid, now);
 	WRITE_ONCE(rpcrdma_svc_failed_until, now + RPCRDMA_RECENT_SECONDS + 1);
 	spin_unlock(&rpcrdma_svc_failed_lock);
 
+	trace_rpcrdma_call(conn->id, xid,
+			   known ? "broke the connection" :
+				   "may have broken the connection",
+			   -EREMOTEIO);
+	if (!known)
+		return;
 	spin_lock(&conn->lock);
 	conn->stats.failed_calls++;
 	spin_unlock(&conn->lock);
-	trace_rpcrdma_call(conn->id, xid, "broke the connection", -EREMOTEIO);
 }
 
 /**

@@ -215,7 +215,7 @@ void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx);
 
 /* failed.c */
-void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid);
+void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid, bool sure);
 bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u32 xid);
 
 /* rdma_rw.c */

@@ -439,25 +439,28 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 	return true;
 }
 
-/* The same operation would fail on another connection too. */
-static bool rpcrdma_wc_fault(const struct rpcrdma_conn *conn,
-			     const struct ib_wc *wc)
+/* Does the operation break any connection? */
+static void rpcrdma_wc_fault(struct rpcrdma_conn *conn, const struct ib_wc *wc,
+			     u32 xid)
 {
-	const struct rdma_cm_id *cm_id = conn->cm_id;
-
 	switch (wc->status) {
-	case IB_WC_LOC_QP_OP_ERR:
-		/* siw says so of whatever a broken connection has ended. */
-		return !rdma_protocol_iwarp(cm_id->device, cm_id->port_num);
 	case IB_WC_LOC_LEN_ERR:
 	case IB_WC_LOC_PROT_ERR:
 	case IB_WC_LOC_ACCESS_ERR:
 	case IB_WC_REM_INV_REQ_ERR:
 	case IB_WC_REM_ACCESS_ERR:
+		conn->ops->fault(conn, xid, true);
+		break;
+	case IB_WC_LOC_QP_OP_ERR:
 	case IB_WC_REM_OP_ERR:
-		return true;
+		/*
+		 * Out of memory, for once. Or, as siw reports it, whatever was
+		 * being sent when the connection broke for another reason.
+		 */
+		conn->ops->fault(conn, xid, false);
+		break;
 	default:
-		return false;
+		break;
 	}
 }
 
@@ -476,8 +479,8 @@ void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		trace_rpcrdma_wc(conn->id, what, wc);
 	/* Before the peer can send the Call again. */
-	if (conn->ops->fault && rpcrdma_wc_fault(conn, wc))
-		conn->ops->fault(conn, xid);
+	if (conn->ops->fault)
+		rpcrdma_wc_fault(conn, wc, xid);
 	rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
 }
 

@@ -141,7 +141,7 @@ struct rpcrdma_conn_ops {
 					     u32 invalidated);
 	void (*abandon)(struct rpcrdma_conn *conn, u32 dir);
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
-	void (*fault)(struct rpcrdma_conn *conn, u32 xid);
+	void (*fault)(struct rpcrdma_conn *conn, u32 xid, bool sure);
 };
 
 /**
