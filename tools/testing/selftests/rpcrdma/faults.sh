@@ -33,6 +33,8 @@ client() {
 		finish
 	fi
 	modprobe rpcrdma
+	# Attempts to connect that fail let the next ones wait, up to a minute each.
+	echo 240 > /proc/sys/kernel/hung_task_timeout_secs
 	begin
 	for where in ${WHERE:-here on_server}; do
 		check "$where: mounts, failslab" \
