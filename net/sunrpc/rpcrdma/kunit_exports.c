@@ -18,6 +18,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_release);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_cancel);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_create);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_destroy);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_fault);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_job);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_lost);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_pump);
