@@ -45,25 +45,6 @@ u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,
 	return length;
 }
 
-/* Look up and pin the RPC that a Reply belongs to. */
-static struct rpc_rqst *rpcrdma_reply_rqst(struct rpcrdma_conn *conn, u32 xid)
-{
-	struct rpcrdma_xprt *rx = conn->context;
-	struct rpc_rqst *rqst;
-
-	spin_lock(&rx->xprt.queue_lock);
-	rqst = xprt_lookup_rqst(&rx->xprt, cpu_to_be32(xid));
-	if (rqst)
-		xprt_pin_rqst(rqst);
-	spin_unlock(&rx->xprt.queue_lock);
-	if (!rqst) {
-		spin_lock(&conn->lock);
-		conn->stats.bad_xids++;
-		spin_unlock(&conn->lock);
-	}
-	return rqst;
-}
-
 static void rpcrdma_reply_unpin(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 {
 	spin_lock(&rx->xprt.queue_lock);
@@ -71,19 +52,33 @@ static void rpcrdma_reply_unpin(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 	spin_unlock(&rx->xprt.queue_lock);
 }
 
-/* The RPC with this XID, pinned, if @conn carries it and it is not over. */
+/*
+ * The RPC with this XID, pinned, if @conn carries it and it is not over. As long as
+ * it is pinned, it stays @conn's.
+ */
 static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 {
-	struct rpc_rqst *rqst = rpcrdma_reply_rqst(conn, xid);
-	struct rpcrdma_req *req;
+	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_req *req = NULL;
+	struct rpc_rqst *rqst;
 
-	if (!rqst)
-		return NULL;
-	req = rpcrdma_req(rqst);
-	if (req->conn == conn && !test_bit(RPCRDMA_REQ_ENDED, &req->flags))
-		return req;
-	rpcrdma_reply_unpin(conn->context, rqst);
-	return NULL;
+	spin_lock(&rx->xprt.queue_lock);
+	rqst = xprt_lookup_rqst(&rx->xprt, cpu_to_be32(xid));
+	if (rqst) {
+		req = rpcrdma_req(rqst);
+		if (req->conn == conn &&
+		    !test_bit(RPCRDMA_REQ_ENDED, &req->flags))
+			xprt_pin_rqst(rqst);
+		else
+			req = NULL;
+	}
+	spin_unlock(&rx->xprt.queue_lock);
+	if (!rqst) {
+		spin_lock(&conn->lock);
+		conn->stats.bad_xids++;
+		spin_unlock(&conn->lock);
+	}
+	return req;
 }
 
 /* The peer cannot reach the RPC's memory any more: let it go on. */

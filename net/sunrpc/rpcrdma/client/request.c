@@ -331,6 +331,27 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	return 0;
 }
 
+/*
+ * Nobody sends the RPC or takes its Reply in when this returns, under the
+ * transport's queue_lock, which it may let go of meanwhile.
+ */
+static void rpcrdma_req_unpinned(struct rpc_rqst *rqst)
+	__must_hold(&rqst->rq_xprt->queue_lock)
+{
+	unsigned long *state = &rqst->rq_task->tk_runstate;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	lockdep_assert_held(&xprt->queue_lock);
+	while (atomic_read(&rqst->rq_pin)) {
+		/* Without it xprt_unpin_rqst() wakes nobody. */
+		set_bit(RPC_TASK_MSG_PIN_WAIT, state);
+		spin_unlock(&xprt->queue_lock);
+		wait_var_event(&rqst->rq_pin, !atomic_read(&rqst->rq_pin));
+		spin_lock(&xprt->queue_lock);
+		clear_bit(RPC_TASK_MSG_PIN_WAIT, state);
+	}
+}
+
 /**
  * rpcrdma_req_release - nothing of an RPC is queued, posted or registered
  * @req: the RPC
@@ -343,8 +364,9 @@ void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
 	struct rpc_xprt *xprt = req->rqst.rq_xprt;
 	struct rpcrdma_conn *conn;
 
-	/* From here on no Reply is its own. */
+	/* Whoever has seen that it is @conn's has it pinned; no more will. */
 	spin_lock(&xprt->queue_lock);
+	rpcrdma_req_unpinned(&req->rqst);
 	conn = req->conn;
 	req->conn = NULL;
 	spin_unlock(&xprt->queue_lock);
@@ -356,25 +378,6 @@ void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
 	rpcrdma_conn_end_call(conn, &req->tm);
 	rpcrdma_frwr_invalidate_wait(conn, &req->mrs);
 	rpcrdma_conn_put(conn);
-}
-
-/* Wait until nobody sends the RPC or takes its Reply in. */
-static void rpcrdma_req_unpinned(struct rpcrdma_req *req)
-{
-	struct rpc_rqst *rqst = &req->rqst;
-	unsigned long *state = &rqst->rq_task->tk_runstate;
-	struct rpc_xprt *xprt = rqst->rq_xprt;
-
-	spin_lock(&xprt->queue_lock);
-	while (atomic_read(&rqst->rq_pin)) {
-		/* Without it xprt_unpin_rqst() wakes nobody. */
-		set_bit(RPC_TASK_MSG_PIN_WAIT, state);
-		spin_unlock(&xprt->queue_lock);
-		wait_var_event(&rqst->rq_pin, !atomic_read(&rqst->rq_pin));
-		spin_lock(&xprt->queue_lock);
-		clear_bit(RPC_TASK_MSG_PIN_WAIT, state);
-	}
-	spin_unlock(&xprt->queue_lock);
 }
 
 static bool rpcrdma_req_answered(struct rpc_rqst *rqst)
@@ -402,7 +405,6 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	if (task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
 	    rqst->rq_connect_cookie == READ_ONCE(xprt->connect_cookie))
 		xprt_force_disconnect(xprt);
-	rpcrdma_req_unpinned(req);
 	rpcrdma_req_release(req, false);
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
