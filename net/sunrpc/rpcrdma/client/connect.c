@@ -9,8 +9,8 @@
  *
  * A server of version 1 refuses the properties, and the connection goes on with
  * that version (D5). One that leaves them unanswered is tried once more, with
- * version 1 alone. What came of that is remembered for a while, for all mounts,
- * so that not each of them has to wait.
+ * version 1 alone. Of one that had to be waited for, what came of that is
+ * remembered for a while, so that not each mount has to wait.
  *
  * A connection that is lost later is closed by sunrpc's own autoclose, which
  * also holds the write lock; so there is at most one connection at any time.
@@ -350,7 +350,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 {
 	const char *address = rx->xprt.address_strings[RPC_DISPLAY_ADDR];
 	struct rpcrdma_config versions = { .role = RPCRDMA_ROLE_CLIENT };
-	bool unanswered;
+	bool unanswered, silent;
 	u32 version;
 	int rc;
 
@@ -362,9 +362,11 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	/* Who has spoken version 2 is expected to do so the next time. */
 	if (unanswered && versions.min_version == 1 &&
 	    versions.max_version > 1 && !rx->spoke_v2) {
+		/* Who ended the connection may have had another reason. */
+		silent = rc == -ETIMEDOUT;
 		versions.max_version = 1;
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
-		if (!rc)
+		if (!rc && silent)
 			rpcrdma_note_silent(rx);
 	}
 	rx->spoke_v2 = false;
@@ -432,10 +434,10 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
  * rpcrdma_connect_worker - connect in the background
  * @work: of the transport
  *
- * The write lock came with the work and goes back at its end. RPCs wait on
- * the pending queue meanwhile, or for the lock. After a failure they do so a moment
- * longer: they would pass the lock on to each other for ever, and whoever has come
- * to change the address would never get it.
+ * The write lock came with the work and goes back when the attempt is over. RPCs
+ * wait on the pending queue meanwhile, or for the lock. After a failure they do so a
+ * moment longer: they would pass the lock on to each other for ever, and whoever has
+ * come to change the address would never get it.
  */
 void rpcrdma_connect_worker(struct work_struct *work)
 {
@@ -471,11 +473,13 @@ void rpcrdma_connect_worker(struct work_struct *work)
 	if (failed)
 		xprt_wait_for_buffer_space(xprt);
 	xprt_unlock_connect(xprt, rx);
-	if (failed) {
+	if (failed)
 		msleep(RPCRDMA_PAUSE_MS);
+	/* Who has ended the pause has told them; they may wait for another attempt. */
+	if (!failed || test_bit(XPRT_WRITE_SPACE, &xprt->state))
+		xprt_wake_pending_tasks(xprt, rc);
+	if (failed)
 		xprt_write_space(xprt);
-	}
-	xprt_wake_pending_tasks(xprt, rc);
 	if (swapper)
 		memalloc_noreclaim_restore(noreclaim);
 }

@@ -27,7 +27,7 @@ on_host() {
 	local versions="4.2 3" parts="data"
 	local -a pairings=("ours/$kernel" "$kernel/ours")
 	# The checking kernel would take hours.
-	if [[ -n ${FULL-} && $kernel != debug* ]]; then
+	if [[ -n ${FULL-} && $kernel = stock* ]]; then
 		versions="4.2 4.1 4.0 3" parts=""
 		pairings=(ours/stock-6.12 stock-6.12/ours ours/stock-6.1 stock-6.1/ours)
 	fi
