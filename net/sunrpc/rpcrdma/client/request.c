@@ -331,30 +331,32 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	return 0;
 }
 
-/*
- * Nobody sends the RPC or takes its Reply in when this returns, under the
- * transport's queue_lock, which it may let go of meanwhile.
- */
-static void rpcrdma_req_unpinned(struct rpc_rqst *rqst)
-	__must_hold(&rqst->rq_xprt->queue_lock)
+/* From then on no Reply is the RPC's. Under the transport's queue_lock. */
+static struct rpcrdma_conn *rpcrdma_req_take(struct rpcrdma_req *req)
 {
-	unsigned long *state = &rqst->rq_task->tk_runstate;
-	struct rpc_xprt *xprt = rqst->rq_xprt;
+	struct rpcrdma_conn *conn = req->conn;
 
-	lockdep_assert_held(&xprt->queue_lock);
-	while (atomic_read(&rqst->rq_pin)) {
-		/* Without it xprt_unpin_rqst() wakes nobody. */
-		set_bit(RPC_TASK_MSG_PIN_WAIT, state);
-		spin_unlock(&xprt->queue_lock);
-		wait_var_event(&rqst->rq_pin, !atomic_read(&rqst->rq_pin));
-		spin_lock(&xprt->queue_lock);
-		clear_bit(RPC_TASK_MSG_PIN_WAIT, state);
-	}
+	lockdep_assert_held(&req->rqst.rq_xprt->queue_lock);
+	req->conn = NULL;
+	return conn;
+}
+
+static void rpcrdma_req_end(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
+			    bool sent)
+{
+	if (!conn)
+		return;
+	if (sent)
+		rpcrdma_conn_wait_sent(conn, &req->tm);
+	rpcrdma_conn_cancel(conn, &req->tm);
+	rpcrdma_conn_end_call(conn, &req->tm);
+	rpcrdma_frwr_invalidate_wait(conn, &req->mrs);
+	rpcrdma_conn_put(conn);
 }
 
 /**
  * rpcrdma_req_release - nothing of an RPC is queued, posted or registered
- * @req: the RPC
+ * @req: the RPC, which takes no Reply in
  * @sent: wait until the Call is out instead of taking it back
  *
  * Context: Process context. May sleep.
@@ -364,20 +366,36 @@ void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
 	struct rpc_xprt *xprt = req->rqst.rq_xprt;
 	struct rpcrdma_conn *conn;
 
-	/* Whoever has seen that it is @conn's has it pinned; no more will. */
 	spin_lock(&xprt->queue_lock);
-	rpcrdma_req_unpinned(&req->rqst);
-	conn = req->conn;
-	req->conn = NULL;
+	conn = rpcrdma_req_take(req);
 	spin_unlock(&xprt->queue_lock);
-	if (!conn)
-		return;
-	if (sent)
-		rpcrdma_conn_wait_sent(conn, &req->tm);
-	rpcrdma_conn_cancel(conn, &req->tm);
-	rpcrdma_conn_end_call(conn, &req->tm);
-	rpcrdma_frwr_invalidate_wait(conn, &req->mrs);
-	rpcrdma_conn_put(conn);
+	rpcrdma_req_end(req, conn, sent);
+}
+
+/*
+ * The same for an RPC whose Reply may be coming in. Whoever has seen that it is the
+ * connection's has it pinned; once nobody has, it is taken away in the same hold of
+ * the lock. Not while sending, when sunrpc itself has it pinned.
+ */
+static void rpcrdma_req_recall(struct rpcrdma_req *req)
+{
+	struct rpc_rqst *rqst = &req->rqst;
+	unsigned long *state = &rqst->rq_task->tk_runstate;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+	struct rpcrdma_conn *conn;
+
+	spin_lock(&xprt->queue_lock);
+	while (atomic_read(&rqst->rq_pin)) {
+		/* Without it xprt_unpin_rqst() wakes nobody. */
+		set_bit(RPC_TASK_MSG_PIN_WAIT, state);
+		spin_unlock(&xprt->queue_lock);
+		wait_var_event(&rqst->rq_pin, !atomic_read(&rqst->rq_pin));
+		spin_lock(&xprt->queue_lock);
+		clear_bit(RPC_TASK_MSG_PIN_WAIT, state);
+	}
+	conn = rpcrdma_req_take(req);
+	spin_unlock(&xprt->queue_lock);
+	rpcrdma_req_end(req, conn, false);
 }
 
 static bool rpcrdma_req_answered(struct rpc_rqst *rqst)
@@ -405,7 +423,7 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	if (task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
 	    rqst->rq_connect_cookie == READ_ONCE(xprt->connect_cookie))
 		xprt_force_disconnect(xprt);
-	rpcrdma_req_release(req, false);
+	rpcrdma_req_recall(req);
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
 
