@@ -146,9 +146,12 @@ bool Responder::answered_before(u32 xid)
 
 void Responder::fault(u32 xid, bool sure)
 {
-	const auto tell = sure ? rpcrdma_recent_note : rpcrdma_recent_suspect;
+	const u32 now = conn.world.seconds();
 
-	tell(&service.failed_calls, peer_, xid, conn.world.seconds());
+	if (sure)
+		rpcrdma_recent_note(&service.failed_calls, peer_, xid, now);
+	else
+		rpcrdma_recent_suspect(&service.failed_calls, peer_, xid, now);
 }
 
 /* As rpcrdma_svc_payload(). */
