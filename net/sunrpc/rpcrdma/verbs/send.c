@@ -132,6 +132,20 @@ static void rpcrdma_pump_through(struct rpcrdma_conn *conn)
 		wake_up_all(&conn->pump_wait);
 }
 
+/* A message ends without having been sent. Lets go of the lock meanwhile. */
+static void rpcrdma_pump_drop(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm, int error)
+	__must_hold(&conn->lock)
+{
+	list_del_init(&tm->link);
+	/* Whoever cancels it waits: it must not be used anew yet. */
+	conn->pump_msg = tm;
+	spin_unlock(&conn->lock);
+	rpcrdma_txmsg_done(tm, error);
+	spin_lock(&conn->lock);
+	rpcrdma_pump_through(conn);
+}
+
 /* One Send, if there is something to send and room for it. */
 static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
@@ -173,27 +187,16 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		 * been begun must be finished before anything else can be sent,
 		 * and its chain is under way: the flush ends it.
 		 */
-		if (offer && offer->msg.sent)
-			offer = NULL;
-		if (offer)
-			list_del_init(&offer->link);
-		/* Whoever cancels it waits: it must not be used anew yet. */
-		conn->pump_msg = offer;
+		if (offer && !offer->msg.sent) {
+			rpcrdma_pump_drop(conn, offer, -EMSGSIZE);
+			return true;
+		}
 		spin_unlock(&conn->lock);
-		if (offer)
-			rpcrdma_txmsg_done(offer, -EMSGSIZE);
-		else
-			rpcrdma_conn_lost(conn, "message cannot go on");
+		rpcrdma_conn_lost(conn, "message cannot go on");
 		spin_lock(&conn->lock);
-		rpcrdma_pump_through(conn);
 		return true;
 	case RPCRDMA_TX_REFUSED:
-		list_del_init(&offer->link);
-		conn->pump_msg = offer;
-		spin_unlock(&conn->lock);
-		rpcrdma_txmsg_done(offer, -EIO);
-		spin_lock(&conn->lock);
-		rpcrdma_pump_through(conn);
+		rpcrdma_pump_drop(conn, offer, -EIO);
 		return true;
 	default:
 		return false;
@@ -656,14 +659,8 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 		spin_lock(&conn->lock);
 	}
 	while ((tm = list_first_entry_or_null(&conn->tx_queue,
-					      struct rpcrdma_txmsg, link))) {
-		list_del_init(&tm->link);
-		conn->pump_msg = tm;
-		spin_unlock(&conn->lock);
-		rpcrdma_txmsg_done(tm, -ENOTCONN);
-		spin_lock(&conn->lock);
-		rpcrdma_pump_through(conn);
-	}
+					      struct rpcrdma_txmsg, link)))
+		rpcrdma_pump_drop(conn, tm, -ENOTCONN);
 	while ((job = list_first_entry_or_null(&conn->job_queue,
 					       struct rpcrdma_job, link))) {
 		list_del_init(&job->link);
