@@ -340,6 +340,25 @@ TEST(send, refused_type__before_the_last_part)
 	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_REFUSED });
 }
 
+/* It stays refused, whatever is said of another one before its next part. */
+TEST(send, refused_type__while_its_parts_are_sent_and_another_call)
+{
+	Endpoint e = open_client();
+	const Chunks c = body(kCall);
+	rpcrdma_message begun = message(8, kCall, 12000);
+	rpcrdma_message next = message(9, kCall, 100);
+	rpcrdma_message special_one = special(7, kCall, c);
+
+	ASSERT_EQ(e.next(&special_one), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
+	for (const u32 xid : { 8u, 7u })
+		e.receive(prefix(xid, RPCRDMA2_ERROR) +
+			  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_FALSE(e.session.planning().special);
+	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_REFUSED });
+	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
+}
+
 /* Who refuses another Call may have taken the parts of this one. */
 TEST(send, refused_type__while_parts_of_another_call_are_sent)
 {

@@ -251,14 +251,14 @@ bool Session::type_refused(u32 xid)
 					  RPCRDMA2_CALL_MIDDLE,
 					  RPCRDMA2_CALL_INLINE };
 
-	if (types_refused_ && refused_xid_ == xid)
-		return true;
 	if (sending_.active && sending_.dir == RPCRDMA_CALL &&
 	    sending_.xid == xid) {
 		types_refused_ |= type_bit(*header_type(RPCRDMA2_CALL_MIDDLE));
 		refused_xid_ = xid;
-		return true;
+		sending_.refused = true;
 	}
+	if (types_refused_ && refused_xid_ == xid)
+		return true;
 	for (const u32 htype : kOrder) {
 		const u32 bit = type_bit(*header_type(htype));
 

@@ -283,8 +283,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 			part = (max - head) & ~(kXdrUnit - 1);
 	}
 
-	if (msg.sent && msg.dir == RPCRDMA_CALL && msg.xid == refused_xid_ &&
-	    types_refused_ & type_bit(*header_type(RPCRDMA2_CALL_MIDDLE))) {
+	if (sending_.refused) {
 		sending_ = {};
 		return RPCRDMA_TX_REFUSED;
 	}
@@ -346,7 +345,14 @@ void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
 	const bool call = msg.dir == RPCRDMA_CALL;
 
 	msg.sent += part;
-	sending_ = { !type.last, msg.xid, msg.dir, msg.length, msg.sent };
+	sending_ = {
+		.active = !type.last,
+		.refused = false,
+		.xid = msg.xid,
+		.dir = msg.dir,
+		.length = msg.length,
+		.sent = msg.sent,
+	};
 	if (call)
 		types_sent_ |= type_bit(type);
 	if (call && type.last && !msg.call_only) {

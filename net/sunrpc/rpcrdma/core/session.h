@@ -188,6 +188,7 @@ private:
 	/* Of a message that has been begun and not finished. */
 	struct Sending {
 		bool active;
+		bool refused; /* by INVAL_HTYPE: the rest of it stays here */
 		u32 xid;
 		u32 dir;
 		u32 length;
