@@ -507,6 +507,7 @@ static void conn_reports_what_cannot_be_sent(struct kunit *test)
 struct conn_cancel {
 	struct work_struct work;
 	struct rpcrdma_txmsg *tm;
+	struct completion begun;
 	struct completion over;
 };
 
@@ -514,6 +515,7 @@ static struct conn_cancel conn_cancel;
 
 static void conn_cancel_worker(struct work_struct *work)
 {
+	complete(&conn_cancel.begun);
 	rpcrdma_conn_cancel(conn_cancel.tm->conn, conn_cancel.tm);
 	complete(&conn_cancel.over);
 }
@@ -522,7 +524,9 @@ static void conn_msg_cancelled(struct rpcrdma_txmsg *tm, int status)
 {
 	conn_cancel.tm = tm;
 	schedule_work(&conn_cancel.work);
-	if (wait_for_completion_timeout(&conn_cancel.over, HZ / 5))
+	if (!wait_for_completion_timeout(&conn_cancel.begun, CONN_TIMEOUT))
+		status = -ETIMEDOUT;
+	else if (wait_for_completion_timeout(&conn_cancel.over, HZ / 5))
 		status = -EALREADY;
 	conn_msg_done(tm, status);
 }
@@ -539,6 +543,7 @@ static void conn_holds_what_cannot_be_sent(struct kunit *test)
 
 	for (i = 0; i < 2; i++) {
 		INIT_WORK(&conn_cancel.work, conn_cancel_worker);
+		init_completion(&conn_cancel.begun);
 		init_completion(&conn_cancel.over);
 		m = conn_msg(test, 5 + i, RPCRDMA_CALL, i ? 64 : 63);
 		/* The other one lacks octets, as is noticed later. */

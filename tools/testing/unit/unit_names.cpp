@@ -25,8 +25,9 @@ TEST(names, htype_name__as_in_the_draft)
 	EXPECT_STREQ(htype_name(RPCRDMA2_CALL_INLINE), "CALL_INLINE");
 	EXPECT_STREQ(htype_name(RPCRDMA1_MSG), "MSG");
 	EXPECT_STREQ(htype_name(RPCRDMA1_NOMSG), "NOMSG");
-	EXPECT_STREQ(htype_name(2), "?");
-	EXPECT_STREQ(htype_name(3), "?");
+	/* Not spoken, but counted. */
+	EXPECT_STREQ(htype_name(RPCRDMA1_MSGP), "MSGP");
+	EXPECT_STREQ(htype_name(RPCRDMA1_DONE), "DONE");
 	EXPECT_STREQ(htype_name(14), "?");
 }
 

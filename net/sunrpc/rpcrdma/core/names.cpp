@@ -35,9 +35,17 @@ static_assert(sizeof(kReasons) / sizeof(kReasons[0]) == RPCRDMA_REASON_COUNT);
 
 const char *htype_name(u32 htype)
 {
-	if (htype <= RPCRDMA1_NOMSG)
-		return header_type_v1(htype, RPCRDMA_CALL).name;
 	const HeaderType *t = header_type(htype);
+
+	switch (htype) {
+	case RPCRDMA1_MSG:
+	case RPCRDMA1_NOMSG:
+		return header_type_v1(htype, RPCRDMA_CALL).name;
+	case RPCRDMA1_MSGP:
+		return "MSGP";
+	case RPCRDMA1_DONE:
+		return "DONE";
+	}
 
 	return t ? t->name : kUnknown;
 }
