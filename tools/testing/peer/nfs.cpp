@@ -15,7 +15,10 @@ enum {
 	kRead = 25,
 	kReadlink = 27,
 	kRemove = 28,
-	kWrite = 38
+	kWrite = 38,
+	kExchangeId = 42,
+	kCreateSession = 43,
+	kSequence = 53
 };
 
 static const std::string kExport = "/export/";
@@ -230,6 +233,58 @@ Octets Nfs::read_result(const Rpc &reply)
 			"READ failed with status " +
 			std::to_string(all.empty() ? 0 : all.back().status));
 	return all.back().data;
+}
+
+u32 Session::numbers;
+
+Session::Session(Peer &peer, u32 minor, std::function<void(const Rpc &)> take)
+	: peer_(peer)
+	, minor_(minor)
+	, take_(std::move(take))
+	, number_(++numbers)
+{
+	Words r = call({ { kExchangeId, number_, 0, 4, number_, 0, 0, 0 } });
+
+	client_ = unit::slice(r, 8, 8);
+	r = call({ Words{ kCreateSession } + unit::slice(r, 8, 12) +
+		   Words{ 2 } + channel(65536, 16) + channel(kCallback, 1) +
+		   /* program, AUTH_SYS as root */
+		   Words{ kProgram, 1, 1, 0, 0, 0, 0, 0 } });
+	id_ = unit::slice(r, 8, 16);
+}
+
+Words Session::channel(u32 octets, u32 requests)
+{
+	return { 0, octets, octets, 0, 16, requests, 0 };
+}
+
+Words Session::compound(const std::vector<Words> &ops, const Lists &lists)
+{
+	std::vector<Words> all = { Words{ kSequence } + id_ +
+				   Words{ ++sequence_, 0, 0, 0 } };
+
+	all.insert(all.end(), ops.begin(), ops.end());
+	return call(all, lists);
+}
+
+Words Session::call(const std::vector<Words> &ops, const Lists &lists)
+{
+	const u32 xid = peer_.new_xid();
+	Words message = { xid, 0, 2, 100003, 4, 1,
+			  /* AUTH_SYS as root, no tag */
+			  1, 20, 0, 0, 0, 0, 0, 0, 0, 0, minor_,
+			  static_cast<u32>(ops.size()) };
+
+	for (const Words &op : ops)
+		message = message + op;
+	peer_.send(call_header(xid, lists), unit::octets(message));
+	while (reply_ = peer_.next_rpc(), reply_.word(1) != 1)
+		take_(reply_);
+	const Words w = words(reply_.stream);
+	/* accepted, verifier, success; status, tag, count */
+	if (reply_.xid != xid || w.size() < 10 || w[6] || w[7])
+		throw Failure("a COMPOUND failed");
+	return Words(w.begin() + 9, w.end());
 }
 
 } // namespace peer

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * As much of NFSv4.0 as a client needs to move data without any state: root,
- * names, and I/O with the anonymous stateid.
+ * names, and I/O with the anonymous stateid; and sessions, for what is newer.
  */
 #ifndef _RPCRDMA_PEER_NFS_H
 #define _RPCRDMA_PEER_NFS_H
 
 #include "peer.h"
+
+#include <functional>
 
 namespace peer
 {
@@ -93,6 +95,54 @@ private:
 	static void prepare();
 
 	Peer &peer_;
+};
+
+/* A session of NFSv4.1 or later, of a client of its own, with a way back. */
+class Session {
+public:
+	/* Octets that a callback may have, which is what our own client says. */
+	static constexpr u32 kCallback = 4096;
+	/* Program of the callbacks. */
+	static constexpr u32 kProgram = 0x40000000;
+
+	/* @take: gets Calls that come while an answer is awaited. */
+	Session(Peer &peer, u32 minor, std::function<void(const Rpc &)> take);
+
+	/* SEQUENCE and these. Return: all results, of which none failed. */
+	Words compound(const std::vector<Words> &ops, const Lists &lists = {});
+	/* The Reply to the last. */
+	[[nodiscard]] const Rpc &reply() const
+	{
+		return reply_;
+	}
+	[[nodiscard]] const Words &id() const
+	{
+		return id_;
+	}
+	[[nodiscard]] const Words &client() const
+	{
+		return client_;
+	}
+	/* Of this client, among those of this program. */
+	[[nodiscard]] u32 number() const
+	{
+		return number_;
+	}
+
+private:
+	static Words channel(u32 octets, u32 requests);
+	Words call(const std::vector<Words> &ops, const Lists &lists = {});
+
+	static u32 numbers;
+
+	Peer &peer_;
+	u32 minor_;
+	std::function<void(const Rpc &)> take_;
+	u32 number_;
+	Words client_;
+	Words id_;
+	u32 sequence_ = 0;
+	Rpc reply_;
 };
 
 } // namespace peer

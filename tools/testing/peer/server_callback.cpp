@@ -13,23 +13,11 @@
 
 using namespace peer;
 
-/* Octets that a callback may have, which is what our own client says. */
-static constexpr u32 kCallback = 4096;
-
 /* nfsd gives a callback that is not answered up after nine seconds. */
 static constexpr int kSoon = 4000;
 
-enum : u32 {
-	kOpen = 18,
-	kPutrootfh = 24,
-	kExchangeId = 42,
-	kCreateSession = 43,
-	kSequence = 53,
-	kReclaimComplete = 58
-};
+enum : u32 { kOpen = 18, kPutrootfh = 24, kReclaimComplete = 58 };
 enum : u32 { kCbRecall = 4, kCbSequence = 11 };
-
-static constexpr u32 kProgram = 0x40000000;
 
 /* sr_status_flags: the path is down, or there is another fault in it */
 static constexpr u32 kPathBroken = 1 | 0x400;
@@ -58,24 +46,16 @@ class Delegation {
 public:
 	explicit Delegation(Peer &p)
 		: peer_(p)
-		, instance_(++instances)
-		, file_("delegated" + std::to_string(instance_))
+		, session_(p, 1, [this](const Rpc &call) { take(call); })
+		, file_("delegated" + std::to_string(session_.number()))
 	{
-		Words r = compound({ { kExchangeId, instance_, 0, 4, instance_,
-				       0, 0, 0 } });
-		client_ = unit::slice(r, 8, 8);
-		r = compound({ Words{ kCreateSession } + unit::slice(r, 8, 12) +
-			       Words{ 2 } + channel(16) + channel(1) +
-			       /* program, AUTH_SYS as root */
-			       Words{ kProgram, 1, 1, 0, 0, 0, 0, 0 } });
-		id_ = unit::slice(r, 8, 16);
-		compound({ sequence(), { kReclaimComplete, 0 } });
+		session_.compound({ { kReclaimComplete, 0 } });
 		Nfs::create(file_);
 		/* Not while locks can be reclaimed, whatever version's. */
 		const long end = now() + 90000;
 
-		while (!delegated(r = compound({ sequence(), { kPutrootfh },
-						 open() }))) {
+		while (!delegated(
+			session_.compound({ { kPutrootfh }, open() }))) {
 			if (now() > end)
 				throw Failure("no delegation to read");
 			serve(500);
@@ -97,7 +77,7 @@ public:
 		const long end = now() + ms;
 
 		while (now() < end) {
-			if (compound({ sequence() }).at(10) & kPathBroken)
+			if (session_.compound({}).at(10) & kPathBroken)
 				return true;
 			serve(100);
 		}
@@ -134,8 +114,9 @@ public:
 	Words result(const Rpc &call)
 	{
 		const Words w = words(call.stream);
+		const Words &id = session_.id();
 		const auto at =
-			std::search(w.begin(), w.end(), id_.begin(), id_.end());
+			std::search(w.begin(), w.end(), id.begin(), id.end());
 
 		if (at == w.end())
 			throw Failure("a callback of another session");
@@ -168,10 +149,6 @@ public:
 	}
 
 private:
-	static Words channel(u32 requests)
-	{
-		return { 0, kCallback, kCallback, 0, 16, requests, 0 };
-	}
 	/* What OPEN gives, behind SEQUENCE and PUTROOTFH. */
 	static bool delegated(const Words &r)
 	{
@@ -180,10 +157,6 @@ private:
 
 		return r.at(attributes + 1 + r.at(attributes)) == 1;
 	}
-	Words sequence()
-	{
-		return Words{ kSequence } + id_ + Words{ ++sequence_, 0, 0, 0 };
-	}
 	/* To read, a file that exists. */
 	Words open()
 	{
@@ -191,59 +164,27 @@ private:
 		const u32 length = static_cast<u32>(name.size());
 
 		name.resize((name.size() + 3) & ~3UL);
-		return Words{ kOpen, 0, 1, 0 } + client_ +
-		       Words{ 4, instance_, 0, 0, length } + words(name);
-	}
-	/* Return: the results, of which none failed. */
-	Words compound(const std::vector<Words> &ops)
-	{
-		const u32 xid = peer_.new_xid();
-		Words call = {
-			xid, 0,	 2, 100003, 4, 1,
-			1,   20, 0, 0,	    0, 0,
-			0,   0,	 0, 0,	    1, static_cast<u32>(ops.size())
-		};
-
-		for (const Words &op : ops)
-			call = call + op;
-		peer_.send(unit::call_inline(xid, call));
-		for (;;) {
-			const Rpc r = peer_.next_rpc();
-
-			if (r.word(1) != 1) {
-				take(r);
-				continue;
-			}
-			const Words w = words(r.stream);
-			/* accepted, verifier, success; status, tag, count */
-			if (r.xid != xid || w.size() < 10 || w[6] || w[7])
-				throw Failure("a COMPOUND failed");
-			return Words(w.begin() + 9, w.end());
-		}
+		return Words{ kOpen, 0, 1, 0 } + session_.client() +
+		       Words{ 4, session_.number(), 0, 0, length } +
+		       words(name);
 	}
 	void take(const Rpc &r)
 	{
 		const Words w = words(r.stream);
 
-		if (w.size() < 6 || w[1] != 0 || w[3] != kProgram || w[5] != 1)
+		if (w.size() < 6 || w[1] != 0 || w[3] != Session::kProgram ||
+		    w[5] != 1)
 			throw Failure("this is no CB_COMPOUND");
 		EXPECT_TRUE(r.reads.empty() && r.call.empty());
 		EXPECT_TRUE(r.writes.empty() && !r.reply);
 		calls_.push_back(r);
 	}
 
-	static u32 instances;
-
 	Peer &peer_;
-	u32 instance_;
-	std::string file_;
-	Words client_;
-	Words id_;
-	u32 sequence_ = 0;
 	std::vector<Rpc> calls_;
+	Session session_;
+	std::string file_;
 };
-
-u32 Delegation::instances;
 
 TEST(server_callback, answered)
 {

@@ -270,6 +270,36 @@ static Compound two_reads_and_a_link()
 		.getattr();
 }
 
+/* Section 5.1.1 of the binding: it may be offered, and is not for this. */
+TEST(server_write_chunk, not_for_read_plus)
+{
+	enum : u32 { kLookup = 15, kPutrootfh = 24, kReadPlus = 68 };
+	const u32 size = 20000;
+	Peer p = Peer::open();
+	Nfs nfs(p);
+	Session session(p, 2, [](const Rpc &) { FAIL() << "no callbacks"; });
+	Region to(p.link(), size, Access::Write);
+	Lists lists;
+
+	lists.write({ to.segment() });
+	const Words all = session.compound(
+		{ { kPutrootfh },
+		  { kLookup, 4, 0x64617461 /* data */ },
+		  { kReadPlus, 0, 0, 0, 0, 0, 0, size } },
+		lists);
+	/* After SEQUENCE, PUTROOTFH and LOOKUP: not at the end, one of data. */
+	const Words result(all.begin() + 11 + 2 + 2, all.end());
+	const Words first = { kReadPlus, 0, 0, 1, 0, 0, 0, size };
+	ASSERT_EQ(result.size(), first.size() + size / 4);
+	EXPECT_EQ(Words(result.begin(), result.begin() + 8), first);
+	EXPECT_EQ(Words(result.begin() + 8, result.end()),
+		  words(Nfs::data(0, size)));
+	ASSERT_EQ(session.reply().writes.size(), 1u);
+	returned(session.reply().writes[0], { to.segment() }, { 0 });
+	EXPECT_TRUE(to.untouched_from(0));
+	p.expect_works();
+}
+
 TEST(server_write_chunk, one_for_each_result)
 {
 	const u32 link = sizeof("where/ever") - 1;

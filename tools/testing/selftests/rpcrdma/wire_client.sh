@@ -12,7 +12,7 @@
 in_guests --env FILTER="${FILTER-}"
 
 alone() {
-	if ! { rdma_up rxe && pipefs_up && modprobe -a nfs nfsv3 rpcrdma; }; then
+	if ! { rdma_up rxe && pipefs_up && modprobe -a nfs nfsv3 nfsv4 rpcrdma; }; then
 		bail "no client"
 	fi
 	# The program speaks version 2, and its tests say where another is wanted.
