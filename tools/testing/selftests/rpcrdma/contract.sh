@@ -43,6 +43,7 @@ client() {
 	server_counters
 	mountstats_columns
 	tools
+	version_1
 	check "remove the module" within 10 rmmod rpcrdma
 	check "its files are gone" gone
 	end
@@ -344,11 +345,8 @@ mountstats_columns() {
 	check "mountstats: as many columns as are named" so_many_columns
 	check "mountstats: one connection, version 2" first_connection
 	check "mountstats: no chunks for what is small" small
-	local name
 	local -A before
-	for name in "${columns[@]}"; do
-		before[$name]=$(column "$name")
-	done
+	remember
 	dd if=/tmp/data of="$dir/data" bs=1M count=2 oflag=direct
 	check "mountstats: two Read chunks" grew read_segments 2 2
 	check "mountstats: no Write chunk" grew write_segments 0 0
@@ -368,6 +366,14 @@ mountstats_columns() {
 	check "mountstats: disconnect" within 30 tell "$(transports)/dstaddr" "$SERVER4"
 	check "mountstats: data" round_trip
 	check "mountstats: another connection, with regions of its own" second_connection
+}
+
+# What the columns are, in the caller's array.
+remember() {
+	local name
+	for name in "${columns[@]}"; do
+		before[$name]=$(column "$name")
+	done
 }
 
 so_many_columns() {
@@ -459,6 +465,29 @@ tools() {
 	check "IPv6: nfsstat -m" shows nfsstat -m -- "proto=rdma6,port=20049"
 	check "IPv6: mountstats" shows mountstats --xprt "$dir" -- "Connect count: 1"
 	check "IPv6: unmount" umount "$dir"
+}
+
+# The same columns, when the two speak as the kernel's own do.
+version_1() {
+	check "version 1: set" set_knobs rdma_max_version 1
+	check "version 1: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	local -A before
+	remember
+	dd if=/tmp/data of="$dir/data" bs=1M count=2 oflag=direct
+	check "version 1: two Read chunks" grew read_segments 2 2
+	check "version 1: no Write chunk" grew write_segments 0 0
+	dd if="$dir/data" of=/dev/null bs=1M count=2 iflag=direct
+	check "version 1: two Write chunks" grew write_segments 2 2
+	check "version 1: what came by them" grew total_rdma_rep 2097152 2097152
+	check "version 1: nothing is continued" grew continued_sent 0 0
+	check "version 1: every RPC was answered" answered
+	check "version 1: nothing went wrong" no_errors
+	check "version 1: mountstats --xprt" shows mountstats --xprt "$dir" -- \
+		"Transport protocol: rdma" "Connect count: 1" "Bad replies: 0" \
+		"RDMA received: $(column total_rdma_rep) bytes"
+	check "version 1: its column" test "$(column version)" = 1
+	check "version 1: unmount" umount "$dir"
+	set_knobs rdma_max_version 2
 }
 
 # The command succeeds and prints something that matches each of the expressions.
