@@ -136,8 +136,9 @@ static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
 	sg_mark_end(&rw->sgl[rw->n_sge - 1]);
 	rc = rdma_rw_ctx_init(&op->ctx, conn->qp, conn->cm_id->port_num,
 			      op->sgl, op->nents, 0, address, handle, rw->dir);
+	/* Bounce buffers that are all in use are an -EIO of the mapping. */
 	if (rc < 0)
-		return rc;
+		return rc == -EIO ? -ENOMEM : rc;
 	rw->cost += rc;
 	rw->n_ops++;
 	return 0;

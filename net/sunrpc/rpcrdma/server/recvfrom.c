@@ -564,19 +564,22 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 	int rc;
 
 	spin_lock(&svc->lock);
-	while (svc->call_memory < RPCRDMA_SVC_CALL_MEMORY) {
-		recv = list_first_entry_or_null(&svc->held, struct rpcrdma_recv,
-						link);
-		if (!recv)
-			break;
-		list_del_init(&recv->link);
-		spin_unlock(&svc->lock);
-		rpcrdma_conn_recv_put(svc->conn, recv);
-		spin_lock(&svc->lock);
-	}
+	for (;;) {
+		while (svc->call_memory < RPCRDMA_SVC_CALL_MEMORY) {
+			recv = list_first_entry_or_null(&svc->held,
+							struct rpcrdma_recv,
+							link);
+			if (!recv)
+				break;
+			list_del_init(&recv->link);
+			spin_unlock(&svc->lock);
+			rpcrdma_conn_recv_put(svc->conn, recv);
+			spin_lock(&svc->lock);
+		}
 
-	while (!test_bit(RPCRDMA_CONN_LOST, &svc->conn->flags)) {
-		call = rpcrdma_svc_read_next(svc, &alone);
+		/* One that fails leaves memory, too. */
+		call = test_bit(RPCRDMA_CONN_LOST, &svc->conn->flags) ?
+			NULL : rpcrdma_svc_read_next(svc, &alone);
 		if (!call)
 			break;
 		spin_unlock(&svc->lock);
