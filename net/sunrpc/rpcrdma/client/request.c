@@ -25,10 +25,7 @@ static struct ib_send_wr *rpcrdma_req_chain(struct rpcrdma_txmsg *tm,
 	return rpcrdma_frwr_chain(&req->mrs, next);
 }
 
-/*
- * The Call is out, or it never will be. It may have been answered and be gone:
- * @tm is then another Call's, for which the same holds.
- */
+/* The Call is out, or it never will be. It may have been answered. */
 static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 {
 	struct rpcrdma_req *req = container_of(tm, struct rpcrdma_req, tm);

@@ -227,19 +227,14 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		rpcrdma_conn_lost(conn, "post Send");
 		rc = rc == -EMSGSIZE ? rc : -ENOTCONN;
 	}
-	/* Not posted, so that nothing but this ends it. */
-	if (rc == -EMSGSIZE && done) {
-		done(tm, rc);
-		done = NULL;
-	}
 
 	spin_lock(&conn->lock);
-	rpcrdma_pump_through(conn);
 	if (done) {
 		spin_unlock(&conn->lock);
 		done(tm, rc);
 		spin_lock(&conn->lock);
 	}
+	rpcrdma_pump_through(conn);
 	return true;
 }
 
