@@ -16,6 +16,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_receive);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_release);
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_cancel);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_closing);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_create);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_destroy);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_fault);
@@ -32,5 +33,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_invalidate_wait);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_map);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_remote_inv);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_short);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_undo);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);

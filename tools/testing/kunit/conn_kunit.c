@@ -36,6 +36,7 @@ struct conn_side {
 	u32 length;
 	u32 faulty;
 	bool sure;
+	atomic_t regions;
 	u8 *got;
 };
 
@@ -126,6 +127,13 @@ static void conn_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)
 	side->sure = sure;
 }
 
+static void conn_regions(struct rpcrdma_conn *conn)
+{
+	struct conn_side *side = conn->context;
+
+	atomic_inc(&side->regions);
+}
+
 static const struct rpcrdma_conn_ops conn_ops = {
 	.ready = conn_ready,
 	.lost = conn_lost,
@@ -133,6 +141,7 @@ static const struct rpcrdma_conn_ops conn_ops = {
 	.abandon = conn_abandon,
 	.failed = conn_failed,
 	.fault = conn_fault,
+	.regions = conn_regions,
 };
 
 static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
@@ -900,7 +909,7 @@ static void conn_pool_grows_to_its_bound(struct kunit *test)
 	for (i = 0; i < 100 && f->client.conn->n_mrs < 8; i++) {
 		rc = rpcrdma_frwr_map(f->client.conn, &mrs, &range, &page,
 				      false, &seg, 1);
-		KUNIT_EXPECT_TRUE(test, rc == 1 || rc == -ENOBUFS);
+		KUNIT_EXPECT_TRUE(test, rc == 1 || rc == -EAGAIN);
 		if (rc < 0)
 			msleep(20);
 	}
@@ -908,13 +917,125 @@ static void conn_pool_grows_to_its_bound(struct kunit *test)
 		rc = rpcrdma_frwr_map(f->client.conn, &mrs, &range, &page,
 				      false, &seg, 1);
 	} while (rc == 1);
-	KUNIT_EXPECT_EQ(test, rc, -ENOBUFS);
+	KUNIT_EXPECT_EQ(test, rc, -EAGAIN);
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, f->client.conn->n_mrs, 8U);
 	KUNIT_EXPECT_EQ(test, list_count_nodes(&mrs), 8UL);
 	rpcrdma_frwr_put(f->client.conn, &mrs);
 	KUNIT_EXPECT_TRUE(test, list_empty(&mrs));
 	__free_page(page);
+}
+
+/* Regions for a page each, as many as there are. Return: how many. */
+static int conn_take_regions(struct kunit *test, struct page *page,
+			     struct list_head *mrs)
+{
+	struct rpcrdma_range range = { .length = PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_segment seg;
+	int rc, n = 0;
+
+	while ((rc = rpcrdma_frwr_map(f->client.conn, mrs, &range, &page,
+				      false, &seg, 1)) == 1)
+		n++;
+	KUNIT_EXPECT_EQ(test, rc, -EAGAIN);
+	return n;
+}
+
+/* Who found too few regions is told of more, and not of those he gives back. */
+static void conn_tells_of_regions(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct conn_side *side = &f->client;
+	LIST_HEAD(others);
+	LIST_HEAD(mrs);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
+	/* Those that are made. */
+	conn_take_regions(test, page, &others);
+	for (i = 0; i < 100 && !atomic_read(&side->regions); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 1);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
+	KUNIT_EXPECT_GT(test, conn_take_regions(test, page, &mrs), 0);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_short(conn));
+	/* Its own. */
+	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_undo(conn, &mrs));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_undo(conn, &mrs));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_short(conn));
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 1);
+	/* Those of others; once. */
+	rpcrdma_frwr_put(conn, &others);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 2);
+	KUNIT_EXPECT_EQ(test, conn_take_regions(test, page, &mrs), 8);
+	rpcrdma_frwr_put(conn, &mrs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 3);
+	rpcrdma_frwr_put(conn, &mrs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 3);
+	__free_page(page);
+}
+
+struct conn_taking_away {
+	struct work_struct work;
+	struct rpcrdma_conn *conn;
+	struct list_head *mrs;
+	struct completion over;
+};
+
+static void conn_take_away(struct work_struct *work)
+{
+	struct conn_taking_away *t = container_of(work, struct conn_taking_away,
+						  work);
+
+	rpcrdma_frwr_invalidate_wait(t->conn, t->mrs);
+	complete(&t->over);
+}
+
+/*
+ * What the peer may still be doing to a region of a connection that is being
+ * closed must not fail: it stays until the queue pair is dead.
+ */
+static void conn_closing_keeps_regions(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
+	struct conn_taking_away away;
+	struct conn_chunk_call *call;
+	struct page *pages[17];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		pages[i] = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
+	}
+	call = conn_offer(test, pages, 65536);
+	rpcrdma_conn_closing(f->client.conn);
+	away = (struct conn_taking_away) {
+		.conn = f->client.conn,
+		.mrs = &call->mrs,
+	};
+	init_completion(&away.over);
+	INIT_WORK_ONSTACK(&away.work, conn_take_away);
+	schedule_work(&away.work);
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away.over, HZ / 5),
+			0UL);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
+	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 0ULL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	rpcrdma_conn_get(f->client.conn);
+	conn_end(&f->client);
+	conn_wait(test, &away.over);
+	destroy_work_on_stack(&away.work);
+	rpcrdma_conn_put(away.conn);
+	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		__free_page(pages[i]);
 }
 
 /* Return: Receives that the server offers. */
@@ -1156,6 +1277,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
+	KUNIT_CASE(conn_tells_of_regions),
+	KUNIT_CASE(conn_closing_keeps_regions),
 	KUNIT_CASE(conn_window_changes),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),

@@ -172,9 +172,19 @@ static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
 		xprt_force_disconnect(&rx->xprt);
 }
 
+/* A pause after a failed attempt is not ended by what is left of a connection. */
+static void rpcrdma_client_regions(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+
+	if (READ_ONCE(rx->conn) == conn && xprt_connected(&rx->xprt))
+		xprt_write_space(&rx->xprt);
+}
+
 static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
 	.ready = rpcrdma_client_ready,
 	.lost = rpcrdma_client_lost,
+	.regions = rpcrdma_client_regions,
 	.payload = rpcrdma_client_payload,
 	.abandon = rpcrdma_bc_abandon,
 	.failed = rpcrdma_client_failed,
@@ -444,13 +454,15 @@ void rpcrdma_connect_worker(struct work_struct *work)
 	struct rpcrdma_xprt *rx = container_of(work, struct rpcrdma_xprt,
 					       connector.work);
 	struct rpc_xprt *xprt = &rx->xprt;
-	unsigned int noreclaim = 0;
+	unsigned int noreclaim = 0, noio;
 	bool swapper = atomic_read(&xprt->swapper);
 	bool failed;
 	int rc;
 
 	if (swapper)
 		noreclaim = memalloc_noreclaim_save();
+	/* Reclaim could wait for an RPC that waits for this connection. */
+	noio = memalloc_noio_save();
 	rc = rpcrdma_connect(rx);
 	failed = rc;
 	xprt_clear_connecting(xprt);
@@ -472,14 +484,18 @@ void rpcrdma_connect_worker(struct work_struct *work)
 	}
 	if (failed)
 		xprt_wait_for_buffer_space(xprt);
-	xprt_unlock_connect(xprt, rx);
-	if (failed)
-		msleep(RPCRDMA_PAUSE_MS);
-	/* Who has ended the pause has told them; they may wait for another attempt. */
-	if (!failed || test_bit(XPRT_WRITE_SPACE, &xprt->state))
+	else
+		/* Not those who wait for a Reply: nobody can send yet. */
 		xprt_wake_pending_tasks(xprt, rc);
-	if (failed)
+	xprt_unlock_connect(xprt, rx);
+	if (failed) {
+		msleep(RPCRDMA_PAUSE_MS);
+		/* Who has ended the pause has told them; they may wait for another attempt. */
+		if (test_bit(XPRT_WRITE_SPACE, &xprt->state))
+			xprt_wake_pending_tasks(xprt, rc);
 		xprt_write_space(xprt);
+	}
+	memalloc_noio_restore(noio);
 	if (swapper)
 		memalloc_noreclaim_restore(noreclaim);
 }

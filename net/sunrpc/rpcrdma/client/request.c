@@ -182,7 +182,7 @@ static int rpcrdma_req_body(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 		n = more < 0 ? more : n + more;
 	}
 	if (n < 0) {
-		rpcrdma_frwr_put(conn, &mrs);
+		rpcrdma_frwr_undo(conn, &mrs);
 		return n;
 	}
 	spin_lock(&conn->lock);
@@ -260,7 +260,7 @@ static void rpcrdma_req_shape(const struct rpcrdma_req *req,
 /* Can the Call do without a chunk that could not be prepared? */
 static bool rpcrdma_req_without(const struct rpcrdma_req *req, int rc)
 {
-	return (rc == -ENOBUFS || rc == -EMSGSIZE) &&
+	return (rc == -EAGAIN || rc == -EMSGSIZE) &&
 	       !req->plan.chunks_required;
 }
 
@@ -372,9 +372,10 @@ void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
 /*
  * The same for an RPC whose Reply may be coming in. Whoever has seen that it is the
  * connection's has it pinned; once nobody has, it is taken away in the same hold of
- * the lock. Not while sending, when sunrpc itself has it pinned.
+ * the lock. Not while sending, when sunrpc itself has it pinned. The connection may
+ * be @closing. Return: was it on one?
  */
-static void rpcrdma_req_recall(struct rpcrdma_req *req)
+static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool closing)
 {
 	struct rpc_rqst *rqst = &req->rqst;
 	unsigned long *state = &rqst->rq_task->tk_runstate;
@@ -392,7 +393,10 @@ static void rpcrdma_req_recall(struct rpcrdma_req *req)
 	}
 	conn = rpcrdma_req_take(req);
 	spin_unlock(&xprt->queue_lock);
+	if (conn && closing)
+		rpcrdma_conn_closing(conn);
 	rpcrdma_req_end(req, conn, false);
+	return conn;
 }
 
 static bool rpcrdma_req_answered(struct rpc_rqst *rqst)
@@ -410,6 +414,7 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpcrdma_req *req = rpcrdma_req(rqst);
 	struct rpc_xprt *xprt = rqst->rq_xprt;
+	bool closing, recalled;
 
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
@@ -417,20 +422,21 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	 * An RC connection has no keep-alive of its own: no answer in time is
 	 * its end, unless another one has taken its place already.
 	 */
-	if (task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
-	    rqst->rq_connect_cookie == READ_ONCE(xprt->connect_cookie))
+	closing = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
+		  rqst->rq_connect_cookie == READ_ONCE(xprt->connect_cookie);
+	if (closing)
 		xprt_force_disconnect(xprt);
-	rpcrdma_req_recall(req);
+	recalled = rpcrdma_req_recall(req, closing);
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
 
-	if (req->failure == RPCRDMA_REQ_AGAIN) {
-		/* Or sunrpc takes a Call on a connection that lives as sent. */
+	/* Or sunrpc takes a Call on a connection that lives as sent. */
+	if (recalled || req->failure == RPCRDMA_REQ_AGAIN)
 		rqst->rq_connect_cookie = READ_ONCE(xprt->connect_cookie) - 1;
+	if (req->failure == RPCRDMA_REQ_AGAIN)
 		task->tk_status = -EAGAIN;
-	} else if (req->failure) {
+	else if (req->failure)
 		task->tk_status = req->failure;
-	}
 	req->failure = 0;
 	return;
 
@@ -465,6 +471,7 @@ void rpcrdma_wait_for_reply(struct rpc_task *task)
  * Return:
  *	%0 the message is on the send queue and will go as credits allow
  *	%-ENOTCONN connect, then send again
+ *	%-EAGAIN no region now, send again after xprt_write_space()
  *	%-ENOBUFS no memory now, send again after a delay
  *	%-EIO this message cannot be sent
  */
@@ -543,7 +550,14 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	return 0;
 
 out_unmap:
+	rpcrdma_frwr_undo(conn, &req->mrs);
+	if (rc == -EAGAIN) {
+		xprt_wait_for_buffer_space(&rx->xprt);
+		/* One may have come back before anybody waited. */
+		if (!rpcrdma_frwr_short(conn))
+			xprt_write_space(&rx->xprt);
+		return rc;
+	}
 	rx->stats.failed_marshal++;
-	rpcrdma_frwr_put(conn, &req->mrs);
 	return rc == -EMSGSIZE ? -EIO : rc;
 }

@@ -72,6 +72,22 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 }
 
 /**
+ * rpcrdma_conn_closing - the owner is about to destroy the connection
+ * @conn: the connection
+ *
+ * What the peer still does must not fail for want of a region and be held against
+ * the Call that it is for: regions stay until the queue pair is dead.
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ */
+void rpcrdma_conn_closing(struct rpcrdma_conn *conn)
+{
+	spin_lock(&conn->lock);
+	conn->closing = true;
+	spin_unlock(&conn->lock);
+}
+
+/**
  * rpcrdma_conn_ready - may RPC messages flow?
  * @conn: the connection
  *

@@ -8,9 +8,11 @@
  * Invalidate named it, or after a Local Invalidate completed. Regions of a dead
  * queue pair are never reused.
  *
- * When no region is free the caller leaves its item in the Payload stream;
- * nobody waits for a region. The pool grows in the background up to its bound.
+ * When no region is free the caller leaves its item in the Payload stream, or
+ * waits until its owner is told that there are more. The pool grows in the
+ * background up to its bound.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include <trace/events/rpcrdma_v2.h>
@@ -20,6 +22,8 @@
 
 /* Regions made with the connection; the rest on demand. */
 #define RPCRDMA_MR_INITIAL	4
+/* When there was no memory for more, and somebody waits for them. */
+#define RPCRDMA_MR_RETRY	(HZ / 4)
 
 static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_conn *conn)
 {
@@ -80,12 +84,52 @@ static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
 	return added;
 }
 
+/* Whoever found too few regions may look again. */
+static void rpcrdma_frwr_more(struct rpcrdma_conn *conn)
+{
+	bool told;
+
+	spin_lock(&conn->lock);
+	told = conn->mr_short;
+	conn->mr_short = false;
+	spin_unlock(&conn->lock);
+	if (told && conn->ops->regions)
+		conn->ops->regions(conn);
+}
+
 static void rpcrdma_frwr_worker(struct work_struct *work)
 {
-	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
-						 mr_work);
+	struct rpcrdma_conn *conn = container_of(to_delayed_work(work),
+						 struct rpcrdma_conn, mr_work);
+	unsigned int noio;
+	u32 added;
 
-	rpcrdma_frwr_grow(conn, RPCRDMA_MR_BATCH);
+	/* Reclaim could wait for an RPC that waits for this connection. */
+	noio = memalloc_noio_save();
+	added = rpcrdma_frwr_grow(conn, RPCRDMA_MR_BATCH);
+	memalloc_noio_restore(noio);
+	if (added)
+		rpcrdma_frwr_more(conn);
+	else if (rpcrdma_frwr_short(conn))
+		schedule_delayed_work(&conn->mr_work, RPCRDMA_MR_RETRY);
+}
+
+/**
+ * rpcrdma_frwr_short - will ops->regions be called?
+ * @conn: the connection
+ *
+ * Context: Process context, no lock held.
+ *
+ * Return: true if a region was missing, and none has come back since.
+ */
+bool rpcrdma_frwr_short(struct rpcrdma_conn *conn)
+{
+	bool missing;
+
+	spin_lock(&conn->lock);
+	missing = conn->mr_short;
+	spin_unlock(&conn->lock);
+	return missing;
 }
 
 /**
@@ -98,7 +142,7 @@ static void rpcrdma_frwr_worker(struct work_struct *work)
  */
 int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
 {
-	INIT_WORK(&conn->mr_work, rpcrdma_frwr_worker);
+	INIT_DELAYED_WORK(&conn->mr_work, rpcrdma_frwr_worker);
 	conn->mr_pages = mr_pages;
 	if (!max_mrs)
 		return 0;
@@ -178,8 +222,9 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 		list_add_tail(&mr->link, mrs);
 	} else {
 		conn->stats.no_mr++;
+		conn->mr_short = true;
 		if (!conn->dead && conn->n_mrs < conn->mr_table.capacity)
-			schedule_work(&conn->mr_work);
+			schedule_delayed_work(&conn->mr_work, 0);
 	}
 	spin_unlock(&conn->lock);
 	return mr;
@@ -251,6 +296,33 @@ static u32 rpcrdma_mr_map(struct rpcrdma_mr *mr,
 	return mapped;
 }
 
+/**
+ * rpcrdma_frwr_undo - give back regions that turned out to be too few
+ * @conn: the connection
+ * @mrs: regions of one RPC, none of which the peer can reach
+ *
+ * Who waits for regions is not told: with these he could not go on.
+ *
+ * Context: Process context, no lock held.
+ *
+ * Return: were there any?
+ */
+bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
+{
+	struct rpcrdma_mr *mr, *tmp;
+	bool any = false;
+
+	spin_lock(&conn->lock);
+	list_for_each_entry_safe(mr, tmp, mrs, link) {
+		if (conn->mr_slots[mr->index].state != RPCRDMA_MR_HELD)
+			continue;
+		rpcrdma_mr_give_back(conn, mr);
+		any = true;
+	}
+	spin_unlock(&conn->lock);
+	return any;
+}
+
 static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 				   struct list_head *mrs,
 				   const struct rpcrdma_memory *memory,
@@ -259,8 +331,8 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 {
 	u32 offset = memory->offset, left = memory->length;
 	struct rpcrdma_session_info info;
-	struct rpcrdma_mr *mr, *tmp;
-	int rc = -ENOBUFS;
+	struct rpcrdma_mr *mr;
+	int rc = -EAGAIN;
 	u32 n = 0, length;
 	LIST_HEAD(taken);
 
@@ -296,10 +368,7 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 	return n;
 
 out_undo:
-	spin_lock(&conn->lock);
-	list_for_each_entry_safe(mr, tmp, &taken, link)
-		rpcrdma_mr_give_back(conn, mr);
-	spin_unlock(&conn->lock);
+	rpcrdma_frwr_undo(conn, &taken);
 	return rc;
 }
 
@@ -308,16 +377,18 @@ out_undo:
  * @conn: the connection
  * @mrs: list of the RPC; regions are added to its end
  * @range: octets, counted from the start of the first page
- * @pages: the memory; pinned by the caller until rpcrdma_frwr_put()
+ * @pages: the memory; pinned by the caller until rpcrdma_frwr_put() or
+ *	rpcrdma_frwr_undo()
  * @remote_write: the peer will write, else read
  * @segs: filled in
  * @max_segs: room in @segs
  *
  * Context: Process context, no lock held. Does not sleep.
  *
- * Return: number of segments; %-ENOBUFS if no region is free or %-EMSGSIZE if
- * there is no room, when @mrs is as it was and the item can stay in the Payload
- * stream; %-EIO if the memory cannot be mapped.
+ * Return: number of segments; %-EAGAIN if too few regions are free, until
+ * ops->regions is called, or %-EMSGSIZE if there is no room, when @mrs is as it
+ * was and the item can stay in the Payload stream; %-EIO if the memory cannot be
+ * mapped.
  */
 int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
 		     const struct rpcrdma_range *range, struct page **pages,
@@ -471,7 +542,7 @@ bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
 			continue;
 		last = mr;
-		if (conn->dead ||
+		if (conn->dead || conn->closing ||
 		    conn->mr_slots[mr->index].state != RPCRDMA_MR_ACTIVE)
 			continue;
 		rpcrdma_mr_step(mr, RPCRDMA_MR_LOCAL_INV);
@@ -559,19 +630,12 @@ void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
  * @mrs: regions of one RPC; those of a dead connection stay on it until
  *	rpcrdma_frwr_reclaim() takes them
  *
- * Context: Process context, no lock held.
+ * Context: Process context, no lock held. Calls ops->regions if somebody waits.
  */
 void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs)
 {
-	struct rpcrdma_mr *mr, *tmp;
-
-	spin_lock(&conn->lock);
-	list_for_each_entry_safe(mr, tmp, mrs, link) {
-		if (conn->mr_slots[mr->index].state != RPCRDMA_MR_HELD)
-			continue;
-		rpcrdma_mr_give_back(conn, mr);
-	}
-	spin_unlock(&conn->lock);
+	if (rpcrdma_frwr_undo(conn, mrs))
+		rpcrdma_frwr_more(conn);
 }
 
 /**
@@ -586,7 +650,7 @@ void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn)
 	struct rpcrdma_mr *mr;
 	u32 i;
 
-	cancel_work_sync(&conn->mr_work);
+	cancel_delayed_work_sync(&conn->mr_work);
 	spin_lock(&conn->lock);
 	for (i = 0; i < conn->n_mrs; i++) {
 		mr = conn->mrs[i];

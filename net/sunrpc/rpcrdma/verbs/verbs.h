@@ -129,8 +129,11 @@ enum rpcrdma_recv_verdict {
  * @fault: an operation for the Call of the peer with this XID could not be
  *	carried out, and not because the connection broke: it will break the next
  *	one as well. Process context, must not sleep. NULL is allowed.
+ * @regions: there are more regions since rpcrdma_frwr_map() found too few.
+ *	Process context, must not sleep. NULL is allowed.
  *
- * All but @lost and @fault come from the Receive handler and are serialized.
+ * All but @lost, @fault and @regions come from the Receive handler and are
+ * serialized.
  */
 struct rpcrdma_conn_ops {
 	void (*ready)(struct rpcrdma_conn *conn);
@@ -142,6 +145,7 @@ struct rpcrdma_conn_ops {
 	void (*abandon)(struct rpcrdma_conn *conn, u32 dir);
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
 	void (*fault)(struct rpcrdma_conn *conn, u32 xid, bool sure);
+	void (*regions)(struct rpcrdma_conn *conn);
 };
 
 /**
@@ -343,6 +347,7 @@ struct rpcrdma_conn {
 	struct rpcrdma_session session;
 	bool closed;		/* the pump posts no more */
 	bool dead;		/* the queue pair is in the error state */
+	bool closing;		/* its owner is about to destroy it */
 
 	struct list_head recvs;
 	u32 n_recvs;
@@ -372,7 +377,8 @@ struct rpcrdma_conn {
 	struct rpcrdma_mr **mrs;
 	u32 mr_pages;
 	u32 n_mrs;
-	struct work_struct mr_work;
+	struct delayed_work mr_work;
+	bool mr_short;		/* ops->regions is to be called */
 
 	struct rpcrdma_stats stats;
 	ktime_t created;
@@ -387,6 +393,7 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn);
 void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_put(struct rpcrdma_conn *conn);
+void rpcrdma_conn_closing(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_ready(struct rpcrdma_conn *conn);
 u32 rpcrdma_conn_version(struct rpcrdma_conn *conn);
 void rpcrdma_conn_private(struct rpcrdma_conn *conn,
@@ -450,6 +457,8 @@ void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
 				  struct list_head *mrs);
 void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
 			   const struct rpcrdma_segment *segs, u32 n_segs);
+bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs);
+bool rpcrdma_frwr_short(struct rpcrdma_conn *conn);
 void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs);
 
 /* device.c */
