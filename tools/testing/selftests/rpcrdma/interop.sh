@@ -5,8 +5,9 @@
 # tree that is copied and compared, sizes and offsets of data, fio with verification of
 # 4 KiB to 1 MiB, large directories, ACLs, delegations that are recalled, connections
 # that break while data is written, sizes of messages that the two ends negotiate,
-# krb5p. Ours against ours and the kernel's own against itself are done alike: what
-# fails there too is the fault of neither.
+# krb5p or, where the server's kernel cannot do that, krb5i. Ours against ours and the
+# kernel's own against itself are done alike: what fails there too is the fault of
+# neither.
 #
 #	interop.sh [CLIENT/SERVER]...
 #
@@ -89,7 +90,7 @@ server() {
 	rdma_up rxe && largest_blocks || exit
 	if kerberos; then
 		names && kdc_up || exit
-		export EXPORT_OPTIONS=sec=sys:krb5p
+		export EXPORT_OPTIONS=sec=sys:krb5i:krb5p
 	fi
 	# A delegation that is not returned in this time is revoked.
 	LEASE=60 server_up 8 || exit
@@ -341,8 +342,10 @@ test_sizes() { # VERS WHAT
 # ---- privacy
 
 test_kerberos() { # VERS WHAT
-	mounted "$1" "$2" sec=krb5p "$server_name" || return
-	check "$2: security" secured krb5p
+	local flavor
+	flavor=$(strongest_flavor)
+	mounted "$1" "$2" "sec=$flavor" "$server_name" || return
+	check "$2: security" secured "$flavor"
 	check "$2: sizes and offsets" run table table $((3 << 20))
 	check "$2: fio" verified 256k 4m
 	during "$2: the client disconnects" break_connections
