@@ -234,7 +234,8 @@ verified() { # IO-SIZE SIZE
 	mkdir -p "$dir/fio" &&
 		fio --name=verify --directory="$dir/fio" --rw=randwrite --direct=1 \
 			--ioengine=psync --numjobs=2 --size="$2" --bs="$1" \
-			--verify=crc32c --verify_fatal=1 --minimal
+			--verify=crc32c --verify_fatal=1 --verify_state_save=0 \
+			--minimal
 }
 
 test_data() { # VERS WHAT
