@@ -455,6 +455,15 @@ void rpcrdma_wait_for_reply(struct rpc_task *task)
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
+	/*
+	 * sunrpc may have passed the lock on to a task whose Call another one has
+	 * sent. It must not sleep with that: what it waits for may need it.
+	 */
+	if (unlikely(READ_ONCE(xprt->snd_task) == task)) {
+		spin_lock(&xprt->transport_lock);
+		xprt->ops->release_xprt(xprt, task);
+		spin_unlock(&xprt->transport_lock);
+	}
 	rpc_sleep_on_timeout(&xprt->pending, task, rpcrdma_req_woken,
 			     rpcrdma_reply_timeout(rqst));
 	/* It had failed before the task could sleep. */
