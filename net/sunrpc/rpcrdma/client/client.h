@@ -153,13 +153,19 @@ static inline u32 rpcrdma_xdr_room(const struct xdr_buf *buf)
 	return buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;
 }
 
-/* When an RPC that has been sent is no longer waited for, in jiffies. */
+/*
+ * When an RPC that has been sent is no longer waited for, in jiffies. One that does
+ * not give up has its time from now on, however long it had waited to be sent: the
+ * connection that it came out by must not end for that.
+ */
 static inline unsigned long rpcrdma_reply_timeout(const struct rpc_rqst *rqst)
 {
 	unsigned long timeout = jiffies + rqst->rq_timeout;
 
-	return time_after(timeout, rqst->rq_majortimeo) ? rqst->rq_majortimeo :
-							  timeout;
+	if (RPC_IS_SOFT(rqst->rq_task) &&
+	    time_after(timeout, rqst->rq_majortimeo))
+		return rqst->rq_majortimeo;
+	return timeout;
 }
 
 /* xprt.c */
