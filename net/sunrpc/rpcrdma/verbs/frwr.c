@@ -22,7 +22,7 @@
 
 /* Regions made with the connection; the rest on demand. */
 #define RPCRDMA_MR_INITIAL	4
-/* When there was no memory for more, and somebody waits for them. */
+/* After an attempt for which there was no memory. */
 #define RPCRDMA_MR_RETRY	(HZ / 4)
 
 static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_conn *conn)
@@ -108,10 +108,11 @@ static void rpcrdma_frwr_worker(struct work_struct *work)
 	noio = memalloc_noio_save();
 	added = rpcrdma_frwr_grow(conn, RPCRDMA_MR_BATCH);
 	memalloc_noio_restore(noio);
-	if (added)
-		rpcrdma_frwr_more(conn);
-	else if (rpcrdma_frwr_short(conn))
-		schedule_delayed_work(&conn->mr_work, RPCRDMA_MR_RETRY);
+	spin_lock(&conn->lock);
+	conn->mr_delay = added ? 0 : RPCRDMA_MR_RETRY;
+	spin_unlock(&conn->lock);
+	/* Even if there is none: who waits may be gone, with others behind it. */
+	rpcrdma_frwr_more(conn);
 }
 
 /**
@@ -224,7 +225,7 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 		conn->stats.no_mr++;
 		conn->mr_short = true;
 		if (!conn->dead && conn->n_mrs < conn->mr_table.capacity)
-			schedule_delayed_work(&conn->mr_work, 0);
+			schedule_delayed_work(&conn->mr_work, conn->mr_delay);
 	}
 	spin_unlock(&conn->lock);
 	return mr;

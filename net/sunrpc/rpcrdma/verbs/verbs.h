@@ -129,7 +129,7 @@ enum rpcrdma_recv_verdict {
  * @fault: an operation for the Call of the peer with this XID could not be
  *	carried out, and not because the connection broke: it will break the next
  *	one as well. Process context, must not sleep. NULL is allowed.
- * @regions: there are more regions since rpcrdma_frwr_map() found too few.
+ * @regions: there may be more regions since rpcrdma_frwr_map() found too few.
  *	Process context, must not sleep. NULL is allowed.
  *
  * All but @lost, @fault and @regions come from the Receive handler and are
@@ -378,6 +378,7 @@ struct rpcrdma_conn {
 	u32 mr_pages;
 	u32 n_mrs;
 	struct delayed_work mr_work;
+	unsigned long mr_delay;
 	bool mr_short;		/* ops->regions is to be called */
 
 	struct rpcrdma_stats stats;
