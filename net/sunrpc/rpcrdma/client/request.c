@@ -25,7 +25,10 @@ static struct ib_send_wr *rpcrdma_req_chain(struct rpcrdma_txmsg *tm,
 	return rpcrdma_frwr_chain(&req->mrs, next);
 }
 
-/* The Call is out, or it never will be. It may have been answered. */
+/*
+ * The Call is out, or it never will be. It may have been answered and be gone:
+ * @tm is then another Call's, of which nothing is posted.
+ */
 static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 {
 	struct rpcrdma_req *req = container_of(tm, struct rpcrdma_req, tm);
@@ -257,11 +260,18 @@ static void rpcrdma_req_shape(const struct rpcrdma_req *req,
 		shape->result_max = rcv->page_len;
 }
 
-/* Can the Call do without a chunk that could not be prepared? */
+/*
+ * Can the Call do without a chunk that could not be prepared? Not if the peer has
+ * asked for one: then a region will do.
+ */
 static bool rpcrdma_req_without(const struct rpcrdma_req *req, int rc)
 {
-	return (rc == -EAGAIN || rc == -EMSGSIZE) &&
-	       !req->plan.chunks_required;
+	const u32 needed = RPCRDMA_NEED_CALL_CHUNK | RPCRDMA_NEED_REPLY_CHUNK;
+
+	if (req->plan.chunks_required)
+		return false;
+	return rc == -EMSGSIZE || ((rc == -EAGAIN || rc == -ENOBUFS) &&
+				   !(req->avoid & needed));
 }
 
 /*

@@ -250,8 +250,11 @@ static struct page *rpcrdma_memory_page(const struct rpcrdma_memory *memory,
 	return virt_to_page(memory->address + (offset - memory->offset));
 }
 
-/* Map octets @offset.. of @memory. Return: octets mapped, or zero. */
-static u32 rpcrdma_mr_map(struct rpcrdma_mr *mr,
+/*
+ * Map octets @offset.. of @memory. Return: octets mapped, %-ENOBUFS if there is
+ * nothing now to map them with, or %-EIO if the region cannot hold them.
+ */
+static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 			  const struct rpcrdma_memory *memory, u32 offset,
 			  u32 length, bool remote_write)
 {
@@ -279,12 +282,12 @@ static u32 rpcrdma_mr_map(struct rpcrdma_mr *mr,
 	/* Fewer entries than given may be mapped; unmapping takes all. */
 	mapped_nents = ib_dma_map_sg(device, mr->sgl, n, mr->dir);
 	if (!mapped_nents)
-		return 0;
+		return -ENOBUFS;
 	mr->nents = n;
 
 	rc = ib_map_mr_sg(mr->mr, mr->sgl, mapped_nents, NULL, PAGE_SIZE);
 	if (rc != mapped_nents)
-		return 0;
+		return -EIO;
 
 	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
 	memset(&mr->reg, 0, sizeof(mr->reg));
@@ -333,8 +336,8 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 	u32 offset = memory->offset, left = memory->length;
 	struct rpcrdma_session_info info;
 	struct rpcrdma_mr *mr;
-	int rc = -EAGAIN;
-	u32 n = 0, length;
+	u32 n = 0;
+	int rc;
 	LIST_HEAD(taken);
 
 	spin_lock(&conn->lock);
@@ -347,21 +350,21 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 			goto out_undo;
 		}
 		mr = rpcrdma_mr_get(conn, &taken);
-		if (!mr)
-			goto out_undo;
-		length = rpcrdma_mr_map(mr, memory, offset,
-					min(left, info.peer.max_segment_size),
-					remote_write);
-		if (!length) {
-			rc = -EIO;
+		if (!mr) {
+			rc = -EAGAIN;
 			goto out_undo;
 		}
+		rc = rpcrdma_mr_map(mr, memory, offset,
+				    min(left, info.peer.max_segment_size),
+				    remote_write);
+		if (rc < 0)
+			goto out_undo;
 		segs[n].handle = mr->mr->rkey;
-		segs[n].length = length;
+		segs[n].length = rc;
 		segs[n].offset = mr->mr->iova;
 		n++;
-		offset += length;
-		left -= length;
+		offset += rc;
+		left -= rc;
 	}
 	spin_lock(&conn->lock);
 	list_splice_tail(&taken, mrs);
@@ -388,8 +391,8 @@ out_undo:
  *
  * Return: number of segments; %-EAGAIN if too few regions are free, until
  * ops->regions is called, or %-EMSGSIZE if there is no room, when @mrs is as it
- * was and the item can stay in the Payload stream; %-EIO if the memory cannot be
- * mapped.
+ * was and the item can stay in the Payload stream; %-ENOBUFS if the memory cannot
+ * be mapped now, %-EIO if it never can.
  */
 int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
 		     const struct rpcrdma_range *range, struct page **pages,
