@@ -228,6 +228,7 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		rc = rc == -EMSGSIZE ? rc : -ENOTCONN;
 	}
 
+	/* Before @done, too: a refusal that found the message unposted is noted by then. */
 	spin_lock(&conn->lock);
 	if (done) {
 		spin_unlock(&conn->lock);
