@@ -3,6 +3,7 @@
  * Our client and a server of NFSv4.1 that calls it back: as much of one as it takes
  * to have a session. The mount then fails, by what the server answers.
  */
+#include "nfs.h"
 #include "nfs3.h"
 
 #include <gtest/gtest.h>
@@ -10,14 +11,6 @@
 #include <cerrno>
 
 using namespace peer;
-
-enum {
-	kExchangeId = 42,
-	kCreateSession = 43,
-	kSequence = 53,
-	kReclaimComplete = 58,
-	kCbSequence = 11
-};
 
 static constexpr u32 kAccess = 13; /* NFS4ERR_ACCESS */
 static constexpr u32 kDelay = 10008; /* NFS4ERR_DELAY */

@@ -8,19 +8,6 @@
 namespace peer
 {
 
-enum {
-	kGetattr = 9,
-	kLookup = 15,
-	kPutrootfh = 24,
-	kRead = 25,
-	kReadlink = 27,
-	kRemove = 28,
-	kWrite = 38,
-	kExchangeId = 42,
-	kCreateSession = 43,
-	kSequence = 53
-};
-
 static const std::string kExport = "/export/";
 const char Nfs::kLink[] = "where/ever";
 

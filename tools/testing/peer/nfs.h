@@ -13,6 +13,25 @@
 namespace peer
 {
 
+/* NFSv4's operations, forth and back. */
+enum : u32 {
+	kGetattr = 9,
+	kLookup = 15,
+	kOpen = 18,
+	kPutrootfh = 24,
+	kRead = 25,
+	kReadlink = 27,
+	kRemove = 28,
+	kWrite = 38,
+	kExchangeId = 42,
+	kCreateSession = 43,
+	kSequence = 53,
+	kReclaimComplete = 58,
+	kReadPlus = 68,
+	kCbRecall = 4,
+	kCbSequence = 11
+};
+
 /* The operations of a COMPOUND, and the RPC message that they make. */
 class Compound {
 public:

@@ -16,9 +16,6 @@ using namespace peer;
 /* nfsd gives a callback that is not answered up after nine seconds. */
 static constexpr int kSoon = 4000;
 
-enum : u32 { kOpen = 18, kPutrootfh = 24, kReclaimComplete = 58 };
-enum : u32 { kCbRecall = 4, kCbSequence = 11 };
-
 /* sr_status_flags: the path is down, or there is another fault in it */
 static constexpr u32 kPathBroken = 1 | 0x400;
 

@@ -273,7 +273,6 @@ static Compound two_reads_and_a_link()
 /* Section 5.1.1 of the binding: it may be offered, and is not for this. */
 TEST(server_write_chunk, not_for_read_plus)
 {
-	enum : u32 { kLookup = 15, kPutrootfh = 24, kReadPlus = 68 };
 	const u32 size = 20000;
 	Peer p = Peer::open();
 	Nfs nfs(p);
