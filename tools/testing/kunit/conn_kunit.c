@@ -513,6 +513,37 @@ static void conn_reports_what_cannot_be_sent(struct kunit *test)
 	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
 }
 
+/*
+ * With credit for neither Replies nor errors, the end of the connection is all
+ * that can tell the client.
+ */
+static void conn_ends_with_errors_that_cannot_go(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+	struct conn_msg *m;
+	int i;
+
+	f->client.hold = true;
+	for (i = 0; i < 2 * CONN_WINDOW; i++) {
+		m = conn_msg(test, 7, RPCRDMA_REPLY, 64);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(server, &m->tm), 0);
+	}
+	/* Until all that may go has gone. */
+	msleep(200);
+	for (i = 0; i < RPCRDMA_MAX_ERRORS; i++)
+		KUNIT_EXPECT_TRUE(test,
+				  rpcrdma_conn_refuse(server, i,
+						      RPCRDMA2_ERR_SYSTEM, 0,
+						      0));
+	KUNIT_EXPECT_EQ(test, server->stats.tx_htype[RPCRDMA2_ERROR], 0ULL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_refuse(server, i,
+						     RPCRDMA2_ERR_SYSTEM, 0,
+						     0));
+	conn_wait(test, &f->server.lost);
+}
+
 struct conn_cancel {
 	struct work_struct work;
 	struct rpcrdma_txmsg *tm;
@@ -814,6 +845,7 @@ static struct conn_chunk_call *conn_offer(struct kunit *test,
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_range range = { .offset = 100, .length = length };
+	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
 	struct conn_chunk_call *call;
 	int n;
 
@@ -833,10 +865,17 @@ static struct conn_chunk_call *conn_offer(struct kunit *test,
 	call->m->tm.chain = conn_chain;
 	call->m->tm.chain_cost = 1;
 	conn_the_chunk_call = call;
+	/* The peer reaches it with the Call, and not before. */
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 0U);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &call->m->tm),
 			0);
 	conn_wait(test, &f->server.arrived);
 	return call;
+}
+
+static struct rpcrdma_mr *conn_region(struct conn_chunk_call *call)
+{
+	return list_first_entry_or_null(&call->mrs, struct rpcrdma_mr, link);
 }
 
 static void conn_invalidates(struct kunit *test)
@@ -846,7 +885,8 @@ static void conn_invalidates(struct kunit *test)
 	struct page *pages[17];
 	struct conn_chunk_call *call;
 	struct conn_msg *reply;
-	u32 handle;
+	struct rpcrdma_mr *mr;
+	u32 handle, before;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(pages); i++) {
@@ -856,6 +896,8 @@ static void conn_invalidates(struct kunit *test)
 
 	/* By this side. */
 	call = conn_offer(test, pages, 65536);
+	mr = conn_region(call);
+	before = call->chunks.write_segs[0].handle;
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
 	rpcrdma_frwr_put(f->client.conn, &call->mrs);
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
@@ -864,9 +906,11 @@ static void conn_invalidates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 0U);
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_FREE], f->client.conn->n_mrs);
 
-	/* By the peer. */
+	/* By the peer. The region is the same, its handle is another one. */
 	call = conn_offer(test, pages, 65536);
 	handle = call->chunks.write_segs[0].handle;
+	KUNIT_EXPECT_PTR_EQ(test, conn_region(call), mr);
+	KUNIT_EXPECT_NE(test, handle, before);
 	reply = conn_msg(test, 77, RPCRDMA_REPLY, 64);
 	reply->tm.invalidate = handle;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &reply->tm),
@@ -1028,6 +1072,67 @@ static void conn_closing_keeps_regions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 0ULL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	rpcrdma_conn_get(f->client.conn);
+	conn_end(&f->client);
+	conn_wait(test, &away.over);
+	destroy_work_on_stack(&away.work);
+	rpcrdma_conn_put(away.conn);
+	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		__free_page(pages[i]);
+}
+
+/* As the device does, but Local Invalidates have a key that no region has. */
+static int conn_post_wrong_key(struct ib_qp *qp, const struct ib_send_wr *wr,
+			       const struct ib_send_wr **bad)
+{
+	struct ib_send_wr wrong = *wr;
+
+	if (wr->opcode != IB_WR_LOCAL_INV)
+		return conn_post_send(qp, wr, bad);
+	wrong.ex.invalidate_rkey ^= 0xff;
+	return conn_post_send(qp, &wrong, bad);
+}
+
+/*
+ * Memory that cannot be taken away from the peer ends the connection, and is
+ * given back to nobody before that has happened.
+ */
+static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
+	struct ib_device *device = f->client.conn->qp->device;
+	struct conn_taking_away away;
+	struct conn_chunk_call *call;
+	struct page *pages[17];
+	struct rpcrdma_mr *mr;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		pages[i] = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
+	}
+	call = conn_offer(test, pages, 65536);
+	mr = conn_region(call);
+	away = (struct conn_taking_away) {
+		.conn = f->client.conn,
+		.mrs = &call->mrs,
+	};
+	init_completion(&away.over);
+	INIT_WORK_ONSTACK(&away.work, conn_take_away);
+	conn_post_send = device->ops.post_send;
+	WRITE_ONCE(device->ops.post_send, conn_post_wrong_key);
+	schedule_work(&away.work);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&f->client.lost,
+							  CONN_TIMEOUT), 0UL);
+	WRITE_ONCE(device->ops.post_send, conn_post_send);
+	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 1ULL);
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away.over, HZ / 5),
+			0UL);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_LOST], 1U);
+	KUNIT_EXPECT_PTR_EQ(test, conn_region(call), mr);
+	KUNIT_EXPECT_NE(test, mr->nents, 0);
 	rpcrdma_conn_get(f->client.conn);
 	conn_end(&f->client);
 	conn_wait(test, &away.over);
@@ -1269,6 +1374,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
+	KUNIT_CASE(conn_ends_with_errors_that_cannot_go),
 	KUNIT_CASE(conn_holds_what_cannot_be_sent),
 	KUNIT_CASE(conn_ends_with_what_cannot_go_on),
 	KUNIT_CASE(conn_goes_on_without_what_is_refused),
@@ -1279,6 +1385,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),
 	KUNIT_CASE(conn_closing_keeps_regions),
+	KUNIT_CASE(conn_ends_with_what_cannot_be_invalidated),
 	KUNIT_CASE(conn_window_changes),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),
