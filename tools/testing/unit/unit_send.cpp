@@ -77,29 +77,33 @@ TEST(send, simple__up_to_the_inline_threshold)
 
 TEST(send, continued__every_length)
 {
-	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
-	Session::Options options;
+	for (u32 dir : { kCall, kReply })
+		for (u32 length = 4; length <= 3 * 1024; length += 4) {
+			Endpoint e = dir == kCall ?
+					     open_client(property(2, 1024)) :
+					     open_server(property(2, 1024));
+			rpcrdma_message msg = message(7, dir, length);
+			u32 at = 0;
 
-	for (u32 length = 4; length <= 3 * 1024; length += 4) {
-		Endpoint e = open_client(c, property(2, 1024), options);
-		rpcrdma_message msg = message(7, kCall, length);
-		u32 at = 0;
-
-		do {
-			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
-			ASSERT_EQ(e.tx.payload.offset, at);
-			ASSERT_EQ(e.tx.first, at == 0);
-			ASSERT_GE(e.tx.payload.length, 4u);
-			ASSERT_EQ(e.tx.payload.length % 4, 0u);
-			ASSERT_LE(e.tx.header_length + e.tx.payload.length,
-				  1024u);
-			at += e.tx.payload.length;
-			ASSERT_EQ(msg.sent, at);
-			if (!e.tx.last)
-				ASSERT_EQ(word_at(e.sent, 4), length - at);
-		} while (!e.tx.last);
-		ASSERT_EQ(at, length);
-	}
+			do {
+				ASSERT_EQ(e.next(&msg),
+					  u32{ RPCRDMA_TX_MESSAGE });
+				ASSERT_EQ(word_at(e.sent, 0), 7u);
+				ASSERT_EQ(e.tx.payload.offset, at);
+				ASSERT_EQ(e.tx.first, at == 0);
+				ASSERT_GE(e.tx.payload.length, 4u);
+				ASSERT_EQ(e.tx.payload.length % 4, 0u);
+				ASSERT_LE(e.tx.header_length +
+						  e.tx.payload.length,
+					  1024u);
+				at += e.tx.payload.length;
+				ASSERT_EQ(msg.sent, at);
+				if (!e.tx.last)
+					ASSERT_EQ(word_at(e.sent, 4),
+						  length - at);
+			} while (!e.tx.last);
+			ASSERT_EQ(at, length);
+		}
 }
 
 TEST(send, continued__chunks_go_with_the_last_part_only)

@@ -532,6 +532,13 @@ TEST(session, version_mismatch__once_version_2_is_agreed)
 				   Words{ 1, 1, 1 });
 			EXPECT_EQ(e->rx.action, u32{ RPCRDMA_RX_DROP });
 			EXPECT_EQ(e->next(), u32{ RPCRDMA_TX_NONE });
+			/* And the connection stays what it was. */
+			rpcrdma_message msg = message(
+				8, e == &client ? RPCRDMA_CALL : RPCRDMA_REPLY,
+				40);
+			ASSERT_EQ(e->next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+			EXPECT_EQ(word_at(e->sent, 1), 2u);
+			EXPECT_EQ(e->info().version, 2u);
 		}
 }
 
