@@ -74,6 +74,32 @@ TEST(client_mount, no_room_for_roundup_in_a_write_chunk)
 	works(server);
 }
 
+/* Section 4.5.3.1; nor in the stream that is left. */
+TEST(client_mount, no_roundup_in_a_read_chunk)
+{
+	Nfs3 server;
+
+	server.mount();
+	for (const u32 length : { 20001u, 32770u, 65535u }) {
+		u32 octets = 0, position = 0, end = 0;
+
+		server.on(kWrite3, [&](Peer &, const Rpc &call) {
+			for (const auto &[at, segment] : call.reads) {
+				position = at;
+				octets += segment.length;
+			}
+			end = static_cast<u32>(call.stream.size());
+			return false;
+		});
+		EXPECT_EQ(server.write(4096, length), 0);
+		EXPECT_EQ(octets, length);
+		/* The data is the last in a WRITE, and roundup has been added. */
+		EXPECT_EQ(end, position + (length + 3) / 4 * 4);
+	}
+	server.on(kWrite3, [](Peer &, const Rpc &) { return false; });
+	works(server);
+}
+
 /* The answer to READs or WRITEs that carry chunks is @body, @times times. */
 static void refuse_chunks(Nfs3 &server, Proc proc, const Words &body, u32 times)
 {

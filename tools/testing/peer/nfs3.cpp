@@ -220,6 +220,9 @@ void Nfs3::take(Message m)
 	Rpc whole = call;
 
 	whole.stream = stream;
+	/* Of those that are not in a chunk this is known. */
+	if (whole.word(0) != call.xid || whole.word(1) != RPCRDMA_CALL)
+		throw Failure("the Call chunk has another message");
 	const u32 proc = whole.word(5);
 	counts_[proc]++;
 	last = whole;

@@ -763,6 +763,24 @@ TEST(server_rdma_error, of_a_read_chunk)
 	});
 }
 
+/* There is one answer to all parts. */
+TEST(server_rdma_error, of_a_read_chunk_of_a_continued_call)
+{
+	Compound c = Nfs::file("data").write(0, 20000);
+
+	ends_and_is_remembered([&](Peer &p, u32 xid) {
+		const Octets stream = c.message(xid);
+		const u32 left = static_cast<u32>(stream.size()) - 32;
+
+		p.send(unit::prefix(xid, RPCRDMA2_CALL_MIDDLE) + Words{ left },
+		       Octets(stream.begin(), stream.begin() + 32));
+		p.send(call_header(xid,
+				   Lists().read(c.position(),
+						{ 0xbad, 20000, 0, 0x1000 })),
+		       Octets(stream.begin() + 32, stream.end()));
+	});
+}
+
 TEST(server_rdma_error, of_a_write_chunk)
 {
 	const Compound c = Nfs::read("data", 0, 20000);

@@ -150,6 +150,31 @@ TEST(server_credits, a_peer_that_never_reads_its_replies)
 	Peer::open().expect_works();
 }
 
+/* Section 7.4: nothing but the end of the connection can tell the client. */
+TEST(server_credits, errors_that_cannot_be_sent_end_the_connection)
+{
+	Peer p = Peer::open();
+	Nfs nfs(p);
+	Region to(p.link(), 100, Access::Write);
+	const auto refused = [&] {
+		nfs.send(Nfs::read("data", 0, 5000),
+			 Lists().write({ to.segment() }));
+	};
+
+	p.freeze(p.received());
+	for (u32 i = 0; i < RPCRDMA_MAX_ERRORS; i++)
+		refused();
+	p.expect_silence();
+	try {
+		refused();
+	} catch (const Failure &) {
+		/* It was received, but that is not known here. */
+		EXPECT_FALSE(p.link().alive());
+	}
+	p.expect_closed();
+	Peer::open().expect_works();
+}
+
 /* Answer each message with a GRANT, as a peer with this window has to. */
 static void small_window(u32 window)
 {
