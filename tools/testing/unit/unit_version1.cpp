@@ -324,6 +324,18 @@ TEST(version1, private_data__sizes)
 	EXPECT_EQ(e.session.planning().max_reply, 2048u);
 }
 
+/* A peer that heeds it sends no more than the whole units it was told (RFC 8797). */
+TEST(version1, private_data__size_that_is_no_multiple)
+{
+	rpcrdma_config config = versions(RPCRDMA_ROLE_CLIENT, 1, 1);
+	config.local.recv_size = 5000;
+	Endpoint e(config);
+
+	e.session.peer_private(private_data(8192, 8192));
+	EXPECT_EQ(e.session.planning().max_reply, 4096u);
+	EXPECT_EQ(e.info().local.recv_size, 4096u);
+}
+
 /* ------------------------------------------------------------------ */
 /* What comes in                                                      */
 /* ------------------------------------------------------------------ */

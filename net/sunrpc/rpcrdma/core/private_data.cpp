@@ -35,6 +35,11 @@ static u32 from_units(u8 units)
 	return (u32{ units } + 1) * kUnit;
 }
 
+u32 told_size(u32 octets)
+{
+	return from_units(to_units(octets));
+}
+
 void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out)
 {
 	store_be32(out.data(), kMagic);

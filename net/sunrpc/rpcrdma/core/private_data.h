@@ -17,6 +17,9 @@ using PrivateData = rpcrdma_cm_private;
 /* In force for a peer that sends none. */
 inline constexpr PrivateData kDefaultPrivateData = { 1024, 1024, false };
 
+/* What the peer takes a size for, in octets: it travels in whole units. */
+[[nodiscard]] u32 told_size(u32 octets);
+
 /* See rpcrdma_cm_private_encode(). @out has RPCRDMA_CM_PRIVATE_SIZE octets. */
 void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out);
 

@@ -62,6 +62,7 @@ void Session::begin_version1()
 {
 	version_ = kVersion1;
 	final_sent_ = true;
+	config_.local.recv_size = told_size(config_.local.recv_size);
 	peer_ = {
 		.send_size = private_.send_size,
 		.recv_size = private_.recv_size,
