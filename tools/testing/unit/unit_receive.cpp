@@ -620,6 +620,22 @@ TEST(receive, error__about_the_reply_being_put_together)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
+/* What was to be discarded belongs to the Call as it was sent before. */
+TEST(receive, error__about_the_reply_being_put_together_and_the_call_again)
+{
+	Endpoint e = open_client();
+	rpcrdma_message again = message(7, kCall, 40);
+	const Words whole = rpc(7, kReply, 400);
+
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(prefix(7, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_REPLY_RESOURCE, 400 });
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(reply_inline(7, whole));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
 TEST(receive, grant__opens_credit)
 {
 	Endpoint e = open_client();

@@ -71,6 +71,13 @@ public:
 	 */
 	[[nodiscard]] bool refuse(u32 xid, bool last);
 
+	/* Fragments with this XID belong to another message from now on. */
+	void expect(u32 xid)
+	{
+		if (discarding(xid))
+			discarding_ = false;
+	}
+
 	/* A fragment for which discarding() holds was dropped. */
 	void discarded(bool last)
 	{

@@ -353,8 +353,11 @@ void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
 		.length = msg.length,
 		.sent = msg.sent,
 	};
-	if (call)
+	if (call) {
 		types_sent_ |= type_bit(type);
+		/* After an ERROR that a Call in another way can cure (D14). */
+		incoming_[RPCRDMA_REPLY].expect(msg.xid);
+	}
 	if (call && type.last && !msg.call_only) {
 		msg.outstanding = true;
 		outstanding_++;
