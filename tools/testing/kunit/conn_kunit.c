@@ -32,6 +32,7 @@ struct conn_side {
 	spinlock_t lock;	/* guards held */
 	struct list_head held;
 	bool hold;
+	u32 version;
 	u32 invalidated;
 	u32 length;
 	u32 faulty;
@@ -156,6 +157,8 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 			.max_read_chunks = RPCRDMA_MAX_CHUNKS,
 			.max_write_chunks = RPCRDMA_MAX_CHUNKS,
 			.first_xid = 1,
+			.min_version = side->version,
+			.max_version = side->version,
 			.ddp_threshold = RPCRDMA_DEF_THRESHOLD,
 			.local = {
 				.send_size = RPCRDMA_DEF_INLINE,
@@ -199,8 +202,10 @@ static int conn_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static void conn_side_init(struct kunit *test, struct conn_side *side)
+static void conn_side_init(struct kunit *test, struct conn_side *side,
+			   u32 version)
 {
+	side->version = version;
 	init_completion(&side->ready);
 	init_completion(&side->lost);
 	init_completion(&side->arrived);
@@ -216,7 +221,7 @@ static void conn_wait(struct kunit *test, struct completion *c)
 			0UL);
 }
 
-static int conn_init(struct kunit *test)
+static int conn_open(struct kunit *test, u32 version)
 {
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	struct sockaddr_in sin = { .sin_family = AF_INET };
@@ -226,8 +231,8 @@ static int conn_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	test->priv = f;
 	init_completion(&f->step);
-	conn_side_init(test, &f->client);
-	conn_side_init(test, &f->server);
+	conn_side_init(test, &f->client, version);
+	conn_side_init(test, &f->server, version);
 	f->stream = kvzalloc(CONN_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->stream);
 	get_random_bytes(f->stream, CONN_MAX);
@@ -267,9 +272,22 @@ static int conn_init(struct kunit *test)
 	conn_wait(test, &f->step);
 
 	rpcrdma_conn_pump(f->client.conn);
+	/* Version 1 has no messages that open a connection. */
+	if (version == 1)
+		return 0;
 	conn_wait(test, &f->client.ready);
 	conn_wait(test, &f->server.ready);
 	return 0;
+}
+
+static int conn_init(struct kunit *test)
+{
+	return conn_open(test, 2);
+}
+
+static int conn_init_version1(struct kunit *test)
+{
+	return conn_open(test, 1);
 }
 
 static void conn_end(struct conn_side *side)
@@ -443,6 +461,41 @@ static void conn_lets_replies_pass(struct kunit *test)
 	KUNIT_EXPECT_GT(test, reply->status, 0);
 	KUNIT_EXPECT_GT(test, call->status, reply->status);
 	for (i = 0; i < CONN_WINDOW + 2; i++)
+		conn_wait(test, &f->server.arrived);
+}
+
+/* There is one credit at first, which the first Call takes. */
+static void conn_lets_replies_pass_probes(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *first, *probe, *call, *reply, *answer;
+	int i;
+
+	first = conn_own_msg(test, 7, RPCRDMA_CALL);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &first->tm), 0);
+	conn_wait(test, &first->done);
+	probe = conn_own_msg(test, 8, RPCRDMA_CALL);
+	call = conn_own_msg(test, 9, RPCRDMA_CALL);
+	reply = conn_own_msg(test, 10, RPCRDMA_REPLY);
+	probe->tm.msg.probe = true;
+	probe->tm.done = conn_msg_in_order;
+	call->tm.done = conn_msg_in_order;
+	reply->tm.done = conn_msg_in_order;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &call->tm), 0);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &probe->tm), 0);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &reply->tm), 0);
+	conn_wait(test, &reply->done);
+	KUNIT_EXPECT_FALSE(test, completion_done(&probe->done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&call->done));
+
+	answer = conn_own_msg(test, 7, RPCRDMA_REPLY);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &answer->tm), 0);
+	conn_wait(test, &probe->done);
+	conn_wait(test, &call->done);
+	KUNIT_EXPECT_GT(test, reply->status, 0);
+	KUNIT_EXPECT_GT(test, probe->status, reply->status);
+	KUNIT_EXPECT_GT(test, call->status, probe->status);
+	for (i = 0; i < 4; i++)
 		conn_wait(test, &f->server.arrived);
 }
 
@@ -1401,4 +1454,16 @@ static struct kunit_suite conn_suite = {
 	.test_cases = conn_cases,
 };
 
-kunit_test_suite(conn_suite);
+static struct kunit_case conn_version1_cases[] = {
+	KUNIT_CASE(conn_lets_replies_pass_probes),
+	{ }
+};
+
+static struct kunit_suite conn_version1_suite = {
+	.name = "rpcrdma_conn_version1",
+	.init = conn_init_version1,
+	.exit = conn_exit,
+	.test_cases = conn_version1_cases,
+};
+
+kunit_test_suites(&conn_suite, &conn_version1_suite);

@@ -265,40 +265,50 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
-/* The session may keep it back, for want of more credit than others need. */
-static bool rpcrdma_send_waits(const struct rpcrdma_txmsg *tm)
-{
-	return tm->msg.dir == RPCRDMA_CALL && !tm->msg.probe && !tm->msg.sent;
-}
+/* What goes before what: the lower the sooner. */
+enum rpcrdma_send_rank {
+	RPCRDMA_SEND_BEGUN,
+	RPCRDMA_SEND_FREE,
+	RPCRDMA_SEND_PROBE,
+	RPCRDMA_SEND_REPLY,
+	RPCRDMA_SEND_ANY,
+};
 
 /*
- * A probe goes before all others, but not between the parts of one. A client's
- * Replies go before Calls that wait: what those wait for may depend on them. In
- * version 1 that is so at both ends, since only Calls can be waiting.
+ * Nothing comes between the parts of a message. Of those that need credit, a
+ * probe goes first. A client's Replies go before its Calls: what those wait for
+ * may depend on them. In version 1 Replies need no credit and wait for nobody.
  */
+static enum rpcrdma_send_rank rpcrdma_send_rank(const struct rpcrdma_conn *conn,
+						const struct rpcrdma_txmsg *tm)
+{
+	if (tm->msg.sent)
+		return RPCRDMA_SEND_BEGUN;
+	if (tm->msg.probe)
+		return RPCRDMA_SEND_PROBE;
+	if (tm->msg.dir == RPCRDMA_CALL)
+		return RPCRDMA_SEND_ANY;
+	if (rpcrdma_session_version(&conn->session) == 1)
+		return RPCRDMA_SEND_FREE;
+	return conn->role == RPCRDMA_ROLE_CLIENT ? RPCRDMA_SEND_REPLY :
+						   RPCRDMA_SEND_ANY;
+}
+
 static void rpcrdma_send_enqueue(struct rpcrdma_conn *conn,
 				 struct rpcrdma_txmsg *tm)
 {
-	struct rpcrdma_txmsg *first;
+	const enum rpcrdma_send_rank rank = rpcrdma_send_rank(conn, tm);
+	struct rpcrdma_txmsg *next;
 
-	if (tm->msg.dir == RPCRDMA_REPLY &&
-	    (conn->role == RPCRDMA_ROLE_CLIENT ||
-	     rpcrdma_session_version(&conn->session) == 1)) {
-		list_for_each_entry(first, &conn->tx_queue, link)
-			if (rpcrdma_send_waits(first))
-				break;
-		/* Before it, or last. */
-		list_add_tail(&tm->link, &first->link);
+	if (rank == RPCRDMA_SEND_ANY) {
+		list_add_tail(&tm->link, &conn->tx_queue);
 		return;
 	}
-	first = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
-					 link);
-	if (!tm->msg.probe || !first)
-		list_add_tail(&tm->link, &conn->tx_queue);
-	else if (first->msg.sent)
-		list_add(&tm->link, &first->link);
-	else
-		list_add(&tm->link, &conn->tx_queue);
+	list_for_each_entry(next, &conn->tx_queue, link)
+		if (rpcrdma_send_rank(conn, next) > rank)
+			break;
+	/* Before it, or last. */
+	list_add_tail(&tm->link, &next->link);
 }
 
 /**
