@@ -49,11 +49,15 @@ static bool rpcrdma_send_signaled(const struct rpcrdma_conn *conn,
 	       conn->sq_avail < conn->sq_depth / 2;
 }
 
-/* Build and post what the session decided. Called without the lock. */
+/*
+ * Build and post what the session decided. Takes the lock before it posts: who
+ * takes in an answer cannot invalidate regions that are yet to be registered.
+ */
 static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 			     struct rpcrdma_send *send,
 			     struct rpcrdma_txmsg *tm,
 			     const struct rpcrdma_tx *tx, bool signaled)
+	__acquires(&conn->lock)
 {
 	struct ib_device *device = conn->cm_id->device;
 	struct ib_send_wr *first = &send->wr;
@@ -63,8 +67,10 @@ static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 		rc = rpcrdma_txmsg_copy(tm, tx->payload.offset,
 					send->buf + tx->header_length,
 					tx->payload.length);
-		if (rc)
+		if (rc) {
+			spin_lock(&conn->lock);
 			return rc;
+		}
 	}
 	send->sge.length = tx->header_length + tx->payload.length;
 	ib_dma_sync_single_for_device(device, send->sge.addr, send->sge.length,
@@ -88,6 +94,7 @@ static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 	else
 		conn->stats.tx_continued_bytes += tx->payload.length;
 	trace_rpcrdma_tx(conn->id, tx, tm ? tm->msg.xid : 0, send->sge.length);
+	spin_lock(&conn->lock);
 	/* From here on an answer is possible. */
 	if (tm && tx->last)
 		WRITE_ONCE(tm->posted, true);
@@ -223,13 +230,14 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 
 	rc = rpcrdma_send_post(conn, send, tm, &tx, signaled);
 	if (rc) {
+		spin_unlock(&conn->lock);
 		/* Nothing may follow a Send that was counted but not posted. */
 		rpcrdma_conn_lost(conn, "post Send");
 		rc = rc == -EMSGSIZE ? rc : -ENOTCONN;
+		spin_lock(&conn->lock);
 	}
 
-	/* Before @done, too: a refusal that found the message unposted is noted by then. */
-	spin_lock(&conn->lock);
+	/* A refusal that found the message unposted has been noted by now. */
 	if (done) {
 		spin_unlock(&conn->lock);
 		done(tm, rc);
