@@ -122,6 +122,7 @@ static int rpcrdma_listener_bind(struct rpcrdma_listener *l,
 	struct rdma_cm_id *cm_id;
 	int rc;
 
+	lockdep_assert_held(&l->binding);
 	cm_id = rdma_create_id(l->xprt.xpt_net, rpcrdma_listener_event, l,
 			       RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(cm_id))
@@ -153,11 +154,13 @@ static void rpcrdma_listener_again(struct work_struct *work)
 						  listen);
 	int rc;
 
+	mutex_lock(&l->binding);
 	if (l->cm_id)
 		rdma_destroy_id(l->cm_id);
 	l->cm_id = NULL;
 
 	rc = rpcrdma_listener_bind(l, (struct sockaddr *)&l->xprt.xpt_local);
+	mutex_unlock(&l->binding);
 	trace_rpcrdma_connect(l->xprt.xpt_remotebuf, "listen again", rc);
 	if (!rc)
 		return;
@@ -191,11 +194,14 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
 	strscpy(l->xprt.xpt_remotebuf, "listener",
 		sizeof(l->xprt.xpt_remotebuf));
 	INIT_DELAYED_WORK(&l->listen, rpcrdma_listener_again);
+	mutex_init(&l->binding);
 	spin_lock_init(&l->lock);
 	INIT_LIST_HEAD(&l->pending);
 
 	/* Requests may come from here on, before nfsd knows the listener. */
+	mutex_lock(&l->binding);
 	rc = rpcrdma_listener_bind(l, sap);
+	mutex_unlock(&l->binding);
 	trace_rpcrdma_connect(l->xprt.xpt_remotebuf, "listen", rc);
 	if (rc) {
 		/* An event may have come in between. */

@@ -33,6 +33,7 @@ struct rpcrdma_listener {
 	struct rdma_cm_id *cm_id;
 	struct delayed_work listen;
 
+	struct mutex binding;	/* @cm_id, until detached */
 	spinlock_t lock;	/* see above */
 	struct list_head pending;
 	u32 n_pending;
