@@ -493,7 +493,7 @@ out_free:
 
 /* Take the next Call off the waiting list if its Reads may start. */
 static struct rpcrdma_svc_call *
-rpcrdma_svc_read_next(struct rpcrdma_svc *svc, bool *alone)
+rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 	__must_hold(&svc->lock)
 {
 	struct rpcrdma_svc_call *call;
@@ -510,7 +510,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc, bool *alone)
 		return NULL;
 	list_del_init(&call->link);
 	svc->call_memory += need;
-	*alone = !svc->reading++;
+	svc->alone = svc->reading++ ? NULL : call;
 	return call;
 }
 
@@ -519,24 +519,24 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc, bool *alone)
  * on with the waiting list.
  */
 static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
-				    struct rpcrdma_svc_call *call, bool alone,
-				    int rc)
+				    struct rpcrdma_svc_call *call, int rc)
 {
 	u32 pages = rpcrdma_svc_page_count(call->unreduced);
 	struct rpcrdma_recv *recv = call->recv;
 	bool again;
 
-	/* Memory regions come back when other Reads end. */
-	if (rc == -ENOMEM || (rc == -EAGAIN && !alone)) {
-		if (rc == -ENOMEM)
-			rpcrdma_conn_lost(svc->conn, "no memory for a Call");
-		spin_lock(&svc->lock);
+	if (rc == -ENOMEM)
+		rpcrdma_conn_lost(svc->conn, "no memory for a Call");
+	spin_lock(&svc->lock);
+	/* Memory regions come back when other Reads end, or have come already. */
+	if (rc == -ENOMEM || (rc == -EAGAIN && svc->alone != call)) {
 		svc->call_memory -= pages << PAGE_SHIFT;
 		list_add(&call->link, &svc->waiting);
 		again = !--svc->reading && rc != -ENOMEM;
 		spin_unlock(&svc->lock);
 		return again;
 	}
+	spin_unlock(&svc->lock);
 
 	/* With more than the device can do, continued it would arrive. */
 	rpcrdma_svc_refuse(svc, call->xid, rc == -EAGAIN || rc == -ENOSPC ?
@@ -560,7 +560,6 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 {
 	struct rpcrdma_svc_call *call;
 	struct rpcrdma_recv *recv;
-	bool alone;
 	int rc;
 
 	spin_lock(&svc->lock);
@@ -579,12 +578,12 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 
 		/* One that fails leaves memory, too. */
 		call = test_bit(RPCRDMA_CONN_LOST, &svc->conn->flags) ?
-			NULL : rpcrdma_svc_read_next(svc, &alone);
+			NULL : rpcrdma_svc_read_next(svc);
 		if (!call)
 			break;
 		spin_unlock(&svc->lock);
 		rc = rpcrdma_svc_read_start(svc, call);
-		if (rc && !rpcrdma_svc_read_failed(svc, call, alone, rc))
+		if (rc && !rpcrdma_svc_read_failed(svc, call, rc))
 			return;
 		spin_lock(&svc->lock);
 	}

@@ -62,6 +62,7 @@ struct rpcrdma_listener {
  * @waiting: Calls whose RDMA Reads cannot start yet
  * @held: Receives kept back because @call_memory is at its bound
  * @reading: Calls whose RDMA Reads are under way
+ * @alone: of these, the one beside which no other has been begun
  * @n_ready: length of @ready
  * @call_memory: octets of pages owned by Calls
  * @replies: Replies not yet done
@@ -90,6 +91,7 @@ struct rpcrdma_svc {
 	struct list_head waiting;
 	struct list_head held;
 	u32 reading;
+	struct rpcrdma_svc_call *alone;
 	u32 n_ready;
 	u32 call_memory;
 	u32 replies;
