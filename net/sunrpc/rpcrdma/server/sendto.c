@@ -115,6 +115,22 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 	rpcrdma_svc_reply_free(reply);
 }
 
+/*
+ * Which of rq_respages the results begin in. READLINK of NFSv2 has only one page,
+ * the one that was taken last, and names it in a place of its own.
+ */
+static int rpcrdma_svc_first_page(const struct svc_rqst *rqstp)
+{
+	struct page **pages = rqstp->rq_res.pages;
+	int taken = rqstp->rq_next_page - rqstp->rq_respages;
+
+	if (pages >= rqstp->rq_respages && pages < rqstp->rq_page_end)
+		return pages - rqstp->rq_respages;
+	if (taken && rqstp->rq_next_page[-1] == *pages)
+		return taken - 1;
+	return -EINVAL;
+}
+
 /* The pages of the results leave @rqstp and become the Reply's. */
 static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 {
@@ -122,11 +138,13 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	u32 count = rqstp->rq_next_page - rqstp->rq_respages;
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
 	struct rpcrdma_svc_reply *reply;
-	u32 first = 0;
+	int first = 0;
 
 	/* RPCSEC_GSS adds to the results and leaves rq_next_page behind. */
 	if (res->page_len) {
-		first = res->pages - rqstp->rq_respages;
+		first = rpcrdma_svc_first_page(rqstp);
+		if (WARN_ON_ONCE(first < 0))
+			return NULL;
 		count = max_t(u32, count, first +
 			      DIV_ROUND_UP(res->page_base + res->page_len,
 					   PAGE_SIZE));
