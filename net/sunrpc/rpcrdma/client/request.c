@@ -577,6 +577,8 @@ out_unmap:
 			xprt_write_space(&rx->xprt);
 		return rc;
 	}
-	rx->stats.failed_marshal++;
+	/* Else it is tried again. */
+	if (rc != -ENOBUFS)
+		rx->stats.failed_marshal++;
 	return rc == -EMSGSIZE ? -EIO : rc;
 }

@@ -197,18 +197,42 @@ static void rpcrdma_op_set_connect_timeout(struct rpc_xprt *xprt,
 	spin_unlock(&xprt->transport_lock);
 }
 
-/* What all connections did; the version of the one that there is, or zero. */
+/* What all connections did, as far as mountstats shows it. */
+struct rpcrdma_conns_did {
+	u64 regions;
+	u64 sq_full;
+	u64 remote_invalidates;
+	u64 no_mr;
+	u64 retries;
+	u64 continued_sent;
+	u64 continued_received;
+};
+
+static __no_kcsan
+void rpcrdma_conns_add(struct rpcrdma_conns_did *did,
+		       const struct rpcrdma_stats *stats)
+{
+	did->regions += stats->regions;
+	did->sq_full += stats->sq_full;
+	did->remote_invalidates += stats->remote_invalidates;
+	did->no_mr += stats->no_mr;
+	did->retries += stats->retries;
+	did->continued_sent += stats->tx_continued_bytes;
+	did->continued_received += stats->rx_continued_bytes;
+}
+
+/* Return: the version of the connection that there is, or zero. */
 static u32 rpcrdma_conns_stats(struct rpcrdma_xprt *rx,
-			       struct rpcrdma_stats *sum)
+			       struct rpcrdma_conns_did *did)
 {
 	struct rpcrdma_session_info info = { };
 	struct rpcrdma_conn *conn;
 
 	spin_lock(&rx->xprt.transport_lock);
-	*sum = rx->stats.conns;
+	rpcrdma_conns_add(did, &rx->stats.conns);
 	conn = READ_ONCE(rx->conn);
 	if (conn) {
-		rpcrdma_stats_sum(sum, &conn->stats);
+		rpcrdma_conns_add(did, &conn->stats);
 		spin_lock(&conn->lock);
 		rpcrdma_session_info(&conn->session, &info);
 		spin_unlock(&conn->lock);
@@ -227,15 +251,10 @@ void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
 {
 	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
 	const struct rpcrdma_xprt_stats *s = &rx->stats;
-	struct rpcrdma_stats *c;
+	struct rpcrdma_conns_did did = { };
+	u32 version = rpcrdma_conns_stats(rx, &did);
 	long idle = 0;
-	u32 version;
 
-	/* Too large for the stack. */
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
-	if (!c)
-		return;
-	version = rpcrdma_conns_stats(rx, c);
 	if (xprt_connected(xprt))
 		idle = (long)(jiffies - xprt->last_used) / HZ;
 	seq_printf(m, "\txprt:\trdma %u %lu %lu %lu %ld %lu %lu %lu %llu %llu ",
@@ -252,20 +271,20 @@ void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
 		   s->fixed_up_bytes, 0UL, s->failed_marshal, s->bad_reply,
 		   s->call_chunks);
 	/* recovered orphaned allocated regions, local_invalidates */
-	seq_printf(m, "%lu %lu %llu %lu ", 0UL, 0UL, c->regions,
+	seq_printf(m, "%lu %lu %llu %lu ", 0UL, 0UL, did.regions,
 		   s->local_invalidates);
 	/* empty_sendctx_q reply_waits_for_send */
-	seq_printf(m, "%llu %lu ", c->sq_full, 0UL);
+	seq_printf(m, "%llu %lu ", did.sq_full, 0UL);
 	/* Not the kernel's own: version, and what connections did */
 	seq_printf(m, "%u %llu %llu %llu %llu %llu\n", version,
-		   c->remote_invalidates, c->no_mr, c->retries,
-		   c->tx_continued_bytes, c->rx_continued_bytes);
-	kfree(c);
+		   did.remote_invalidates, did.no_mr, did.retries,
+		   did.continued_sent, did.continued_received);
 }
 
 /*
- * Sends and Receives have their buffers from the beginning and regions are
- * optional, so that no RPC needs memory from the transport to make progress.
+ * Sends and Receives have their buffers from the beginning. What else an RPC of
+ * swap needs is taken from the reserves, by its task and by the connector; a Call
+ * of version 1 that finds no region free waits for those under way.
  */
 static int rpcrdma_op_enable_swap(struct rpc_xprt *xprt)
 {
@@ -379,7 +398,9 @@ int rpcrdma_client_init(void)
 	return xprt_register_transport(&rpcrdma_xprt_class);
 }
 
-/** rpcrdma_client_exit - no transport of the class is left */
+/**
+ * rpcrdma_client_exit - no transport of the class is left
+ */
 void rpcrdma_client_exit(void)
 {
 	xprt_unregister_transport(&rpcrdma_xprt_class);
