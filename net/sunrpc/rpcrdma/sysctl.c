@@ -218,7 +218,9 @@ int rpcrdma_sysctl_init(void)
 	return -ENOMEM;
 }
 
-/** rpcrdma_sysctl_exit - remove them */
+/**
+ * rpcrdma_sysctl_exit - remove them
+ */
 void rpcrdma_sysctl_exit(void)
 {
 	unregister_sysctl_table(rpcrdma_server_header);

@@ -222,19 +222,29 @@ int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 	return reqs > RPCRDMA_BC_SLOTS ? -ENOSPC : 0;
 }
 
-/** rpcrdma_bc_maxpayload - octets of the largest call or answer */
+/**
+ * rpcrdma_bc_maxpayload - octets of the largest call or answer
+ * @xprt: the transport
+ */
 size_t rpcrdma_bc_maxpayload(struct rpc_xprt *xprt)
 {
 	return READ_ONCE(rpcrdma_xprt(xprt)->bc_payload);
 }
 
-/** rpcrdma_bc_num_slots - calls that may be outstanding */
+/**
+ * rpcrdma_bc_num_slots - calls that may be outstanding
+ * @xprt: the transport
+ */
 unsigned int rpcrdma_bc_num_slots(struct rpc_xprt *xprt)
 {
 	return RPCRDMA_BC_SLOTS;
 }
 
-/** rpcrdma_bc_destroy - no more callbacks; there is nothing to free */
+/**
+ * rpcrdma_bc_destroy - no more callbacks; there is nothing to free
+ * @xprt: the transport
+ * @reqs: as many as were set up
+ */
 void rpcrdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 {
 }

@@ -14,6 +14,17 @@
 
 /**
  * struct rpcrdma_xprt_stats - counters of mountstats that outlive connections
+ * @read_segments: segments of Read chunks
+ * @write_segments: segments of Write chunks
+ * @reply_segments: segments of Reply chunks
+ * @call_chunks: Calls that travelled in a Call chunk
+ * @failed_marshal: Calls that could not be made
+ * @bad_reply: Replies that made no sense
+ * @local_invalidates: RPCs with regions that this side invalidated
+ * @offered_bytes: octets of Write and Reply chunks
+ * @written_bytes: octets that came by them
+ * @pulled_up_bytes: octets of Calls copied into Send buffers
+ * @fixed_up_bytes: octets of Replies copied out of Receive buffers
  * @conns: of the connections before this one
  */
 struct rpcrdma_xprt_stats {
@@ -69,9 +80,11 @@ struct rpcrdma_keepalive {
  * @opened: the server has accepted this attempt
  * @established: when @conn came about, in jiffies
  * @timeout: as set by set_connect_timeout
+ * @stats: for mountstats
  * @keepalive: of the connection
  * @spoke_v2: the connection before was of version 2
  * @bc_payload: octets of the largest callback, or Reply to one
+ * @bc_assembly: the callback whose parts are coming in; the Receive handler's
  * @bc_calls: callbacks that the upper layer is working on
  */
 struct rpcrdma_xprt {
@@ -122,7 +135,8 @@ enum {
  * @external: the Reply's stream is in the Reply chunk
  * @refused: set if the peer refused the Call before all of it was sent: a
  *	negative errno, or RPCRDMA_REQ_AGAIN
- * @failure: the same, for the task of the RPC; guarded by queue_lock
+ * @failure: the same, for the task of the RPC; written under queue_lock, and by
+ *	the task alone once the Call has been recalled
  */
 struct rpcrdma_req {
 	struct rpc_rqst rqst;

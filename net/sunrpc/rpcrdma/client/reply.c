@@ -305,8 +305,8 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 	if (rpcrdma_keepalive_answered(conn, rx->xid))
 		return RPCRDMA_RECV_DONE;
 
-	/* Else it answers a Call that this connection did not carry. */
 	req = rpcrdma_reply_req(conn, rx->xid);
+	/* It answers a Call that this connection did not carry. */
 	if (!req)
 		return RPCRDMA_RECV_DONE;
 

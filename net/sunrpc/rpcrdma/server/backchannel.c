@@ -511,7 +511,9 @@ int rpcrdma_svc_bc_init(void)
 	return xprt_register_transport(&rpcrdma_svc_bc_class);
 }
 
-/** rpcrdma_svc_bc_exit - no transport of the class is left */
+/**
+ * rpcrdma_svc_bc_exit - no transport of the class is left
+ */
 void rpcrdma_svc_bc_exit(void)
 {
 	xprt_unregister_transport(&rpcrdma_svc_bc_class);

@@ -949,7 +949,9 @@ int rpcrdma_svc_calls_init(void)
 	return rpcrdma_svc_calls ? 0 : -ENOMEM;
 }
 
-/** rpcrdma_svc_calls_exit - no Call is left */
+/**
+ * rpcrdma_svc_calls_exit - no Call is left
+ */
 void rpcrdma_svc_calls_exit(void)
 {
 	kmem_cache_destroy(rpcrdma_svc_calls);

@@ -109,7 +109,9 @@ int rpcrdma_device_init(void)
 	return ib_register_client(&rpcrdma_ib_client);
 }
 
-/** rpcrdma_device_exit - no connection is left */
+/**
+ * rpcrdma_device_exit - no connection is left
+ */
 void rpcrdma_device_exit(void)
 {
 	ib_unregister_client(&rpcrdma_ib_client);

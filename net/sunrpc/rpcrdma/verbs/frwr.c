@@ -305,7 +305,7 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
  * @conn: the connection
  * @mrs: regions of one RPC, none of which the peer can reach
  *
- * Who waits for regions is not told: with these he could not go on.
+ * Who waits for regions is not told: these are too few for it to go on.
  *
  * Context: Process context, no lock held.
  *

@@ -234,7 +234,9 @@ void rpcrdma_stats_follow(void)
 	mutex_unlock(&rpcrdma_stats_lock);
 }
 
-/** rpcrdma_stats_init - make the directory. */
+/**
+ * rpcrdma_stats_init - make the directory
+ */
 void rpcrdma_stats_init(void)
 {
 	rpcrdma_debugfs = debugfs_create_dir("rpcrdma", NULL);
@@ -243,7 +245,9 @@ void rpcrdma_stats_init(void)
 			    &rpcrdma_totals_fops);
 }
 
-/** rpcrdma_stats_exit - remove the directory */
+/**
+ * rpcrdma_stats_exit - remove the directory
+ */
 void rpcrdma_stats_exit(void)
 {
 	debugfs_remove_recursive(rpcrdma_debugfs);

@@ -21,6 +21,7 @@
 #define _RPCRDMA_VERBS_H
 
 #include <linux/completion.h>
+#include <linux/inet.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -333,7 +334,7 @@ struct rpcrdma_conn {
 	int error;
 	struct work_struct lost_work;
 	const char *lost_why;
-	char name[96];
+	char name[2 * (INET6_ADDRSTRLEN + sizeof("[]:65535"))];
 
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_device *device;
