@@ -34,6 +34,18 @@ unsigned int rpcrdma_window = RPCRDMA_DEF_WINDOW;
 module_param_cb(window, &rpcrdma_window_ops, &rpcrdma_window, 0644);
 MODULE_PARM_DESC(window, "Receives offered to each peer, 3 to 256");
 
+/*
+ * modprobe takes EEXIST for success. A module of this name is refused before it
+ * comes here, so the other one has another name.
+ */
+static int rpcrdma_registered(int rc)
+{
+	if (rc != -EEXIST)
+		return rc;
+	pr_err("rpcrdma: another module has registered the rdma transport: remove that first\n");
+	return -EBUSY;
+}
+
 static int __init rpcrdma_init(void)
 {
 	int rc;
@@ -42,16 +54,10 @@ static int __init rpcrdma_init(void)
 	rc = rpcrdma_device_init();
 	if (rc)
 		goto out_stats;
-	rc = rpcrdma_client_init();
-	if (rc) {
-		/* modprobe takes EEXIST for success. */
-		if (rc == -EEXIST) {
-			pr_err("rpcrdma: another rpcrdma module is loaded: remove it first (modprobe -r rpcrdma)\n");
-			rc = -EBUSY;
-		}
+	rc = rpcrdma_registered(rpcrdma_client_init());
+	if (rc)
 		goto out_device;
-	}
-	rc = rpcrdma_server_init();
+	rc = rpcrdma_registered(rpcrdma_server_init());
 	if (rc)
 		goto out_client;
 	/* Last: the names are free if the transports were. */

@@ -147,7 +147,7 @@ load_renamed() {
 refused_with_message() {
 	dmesg -C
 	! modprobe rpcrdma && check_not_loaded &&
-		dmesg | grep "another rpcrdma module is loaded"
+		dmesg | grep "another module has registered the rdma transport"
 }
 
 # ---- sysctls
