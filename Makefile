@@ -81,7 +81,7 @@ clean:
 	  $(SUBMAKE) -C "$${part%/*}" clean || exit; done
 
 distclean: clean
-	rm -rf "$$(scripts/kernel cache)"
+	scripts/kernel forget
 
 deps:
 	scripts/install-deps
