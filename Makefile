@@ -165,11 +165,11 @@ dist:
 packaging:
 	@tools/testing/packaging
 
-# What chance has a part in, over and over, until MINUTES have passed, something
-# fails, or Ctrl-C.
+# What chance has a part in, over and over, until something fails, Ctrl-C, or, if
+# there is MINUTES=, that has passed.
 soak:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
-	  scripts/tally --minutes $(or $(MINUTES),60) fuzz sim-soak selftests-soak
+	  scripts/tally --minutes $(or $(MINUTES),inf) fuzz sim-soak selftests-soak
 
 demo:
 	@scripts/demo
@@ -191,14 +191,15 @@ help:
 	@echo '  kunit            tests inside the kernel, on the checking kernel'
 	@echo '  selftests        NFS in guests; TESTS="mount.sh ..." picks, INTREE=both'
 	@echo '                   tests the kernel'"'"'s own transport, KERNEL= another kernel'
-	@echo '  style            checkpatch, sparse, shellcheck'
+	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
 	@echo '  harness          tests of the test harness itself'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
 	@echo '  check-full       check with coverage, selftests-full, selftests-debug, packaging'
 	@echo '  selftests-full   those that take long, too'
-	@echo '  coverage         what of the core the tests in user space reach'
 	@echo '  selftests-debug  the same on the checking kernel'
-	@echo '  soak             what chance has a part in, over and over for MINUTES=60'
+	@echo '  coverage         what of the core the tests in user space reach'
+	@echo '  soak             fuzz, sim-soak and selftests-soak, what chance has a part in,'
+	@echo '                   until it is stopped or MINUTES= are over'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
 	@echo '  demo             show it working'
 	@echo 'Set-up'
