@@ -80,40 +80,46 @@ short_reads() {
 	for size in 0 1 3 4095 4097 65535 65537 131071; do
 		head -c "$size" /dev/urandom > /tmp/short
 		cp /tmp/short "$dir/short" || return
-		echo 3 > /proc/sys/vm/drop_caches
 		dd if="$dir/short" of=/tmp/back bs=1M iflag=direct status=none || return
 		cmp /tmp/short /tmp/back || return
 		rm "$dir/short"
 	done
 }
 
+# Who makes a link knows its target: forgotten once for all, because guests then
+# read all their programs again.
 links() {
-	local length target
-	for length in 1 2 3 4 5 255 1000 4095; do
-		target=$(printf "%0${length}d" 7)
-		ln -s "$target" "$dir/link" || return
-		echo 3 > /proc/sys/vm/drop_caches
-		[[ $(readlink "$dir/link") = "$target" ]] || return
-		[[ $(on_server readlink /export/link) = "$target" ]] || return
-		rm "$dir/link"
+	local length lengths=(1 2 3 4 5 255 1000 4095)
+	for length in "${lengths[@]}"; do
+		ln -s "$(target "$length")" "$dir/link.$length" || return
+	done
+	echo 3 > /proc/sys/vm/drop_caches
+	for length in "${lengths[@]}"; do
+		[[ $(readlink "$dir/link.$length") = "$(target "$length")" ]] || return
+		[[ $(on_server readlink "/export/link.$length") = \
+			"$(target "$length")" ]] || return
 	done
 }
 
+target() { # LENGTH
+	printf "%0$1d" 7
+}
+
+# Of which this client has seen nothing yet.
 directories() {
 	local count
 	for count in 1 "$(amount 400)"; do
-		mkdir "$dir/many" || return
 		on_server fill "$count" || return
-		echo 3 > /proc/sys/vm/drop_caches
-		(($(find "$dir/many" -type f | wc -l) == count)) || return
-		on_server rm -r /export/many
+		(($(find "$dir/many.$count" -type f | wc -l) == count)) || return
+		on_server rm -r "/export/many.$count"
 	done
 }
 
 fill() { # COUNT
 	local i
+	mkdir "/export/many.$1" || return
 	for ((i = 0; i < $1; i++)); do
-		: > "/export/many/a-name-that-takes-some-octets-of-its-own-$i"
+		: > "/export/many.$1/a-name-that-takes-some-octets-of-its-own-$i"
 	done
 }
 
