@@ -294,6 +294,12 @@ restart_nfsd() {
 	server_down && sleep 1 && server_up 4
 }
 
+# Nothing that the server says arrives any more, not even its farewell.
+die_and_return() { # [SECONDS]
+	lossy 100 && server_down && within 30 nothing_left && sleep "${1:-1}" &&
+		server_up 4 && lossy 0
+}
+
 # Every sunrpc transport of ours: its directory in sysfs.
 transports() {
 	ls -dv /sys/kernel/sunrpc/xprt-switches/switch-*/xprt-*-rdma

@@ -41,12 +41,6 @@ client() {
 	end
 }
 
-# Nothing that the server says arrives any more, not even its farewell.
-die_and_return() { # [SECONDS]
-	lossy 100 && server_down && within 30 nothing_left && sleep "${1:-1}" &&
-		server_up 4 && lossy 0
-}
-
 # The packets that rxe could not send have ended its queue pairs; see lib.sh.
 pull_cable() {
 	local device

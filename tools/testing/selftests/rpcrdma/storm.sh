@@ -5,8 +5,9 @@
 # that compares a file with its own copy, loses nothing to connections that break
 # every few hundred calls, on the client's side and on the server's; to an RDMA device
 # that is removed and returns again and again, on either side; to a server that is
-# stopped and started again and again. Mounts can be unmounted while they reconnect.
-# The module cannot be removed while it is used, and can afterwards.
+# stopped and started again and again, or is gone without a word and comes back
+# knowing nothing. nfsd can put Calls aside. Mounts can be unmounted while they
+# reconnect. The module cannot be removed while it is used, and can afterwards.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
@@ -15,25 +16,36 @@ rounds=3
 
 server() {
 	modprobe rpcrdma || exit
+	frames_can_be_lost || exit
 	serve 8
 }
 
 client() {
 	begin
+	frames_can_be_lost || bail "no netem"
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" nconnect=2
 	check "the module stays" refuses
 	check "server: the module stays" on_server refuses
 	if [[ -e /sys/kernel/debug/fail_sunrpc ]]; then
-		stormy "connections break on the client" broken here client
-		stormy "connections break on the server" broken on_server server
+		stormy "connections break on the client" broken here client-disconnect
+		stormy "connections break on the server" broken on_server server-disconnect
 	else
 		skip "connections break" "this kernel cannot break them"
 	fi
 	stormy "the client's device comes and goes" rounds_of here remove_device
 	stormy "the server's device comes and goes" rounds_of on_server remove_device
 	stormy "nfsd comes and goes" rounds_of on_server restart_nfsd
+	stormy "the server dies and comes back" rounds_of on_server die_and_return
 	check "unmount" umount "$dir"
 	check "nothing left" within 30 nothing_left
+	if [[ -e /sys/kernel/debug/fail_sunrpc ]]; then
+		# nfsd does so for NFSv3 alone.
+		check "v3: mount" mount_rdma 3 "$SERVER4" "$dir"
+		during "requests are deferred" on_server deferred
+		check "v3: unmount" umount "$dir"
+	else
+		skip "requests are deferred" "this kernel has no way to have them so"
+	fi
 	unmounted_in_between
 	end_unloaded
 }
@@ -79,26 +91,44 @@ jobs_end() { # PID
 	[[ -e /tmp/jobs.well ]]
 }
 
-# Every so many calls, where the kernel can do so.
-broken() { # WHERE SIDE
-	local before
-	before=$(closed)
-	"$1" break_every 300 "$2" && sleep $((20 * PATIENCE)) && "$1" break_every 0 "$2"
-	echo "$(($(closed) - before)) connections closed"
-	(($(closed) >= before + 2))
+# Every so many calls, where the kernel can do so; half as often is taken.
+broken() { # WHERE FAULT
+	local closed replies often=300
+	closed=$(closed) replies=$(replies)
+	"$1" fail_every $often "$2" && sleep $((20 * PATIENCE)) &&
+		"$1" fail_every 0 "$2" || return
+	closed=$(($(closed) - closed)) replies=$(($(replies) - replies))
+	echo "$closed connections closed, $replies replies"
+	((closed >= 2 && closed * often * 2 >= replies))
 }
 
-break_every() { # CALLS SIDE
+fail_every() { # CALLS FAULT
 	local attr=/sys/kernel/debug/fail_sunrpc what
 	for what in client-disconnect server-disconnect cache-wait; do
 		echo Y > "$attr/ignore-$what"
 	done
-	echo N > "$attr/ignore-$2-disconnect"
+	echo N > "$attr/ignore-$2"
 	echo 0 > "$attr/verbose"
 	echo N > "$attr/task-filter"
 	echo -1 > "$attr/times"
 	echo "$1" > "$attr/interval"
 	echo $(($1 ? 100 : 0)) > "$attr/probability"
+}
+
+# A Call that has to wait for what mountd says is put aside, and taken up again by
+# any thread.
+deferred() {
+	local i count event=/sys/kernel/tracing/events/sunrpc/svc_defer_recv/enable
+	echo 1 > "$event"
+	fail_every 1 cache-wait
+	for ((i = 0; i < 20; i++)); do
+		exportfs -f && sleep 0.5 || return
+	done
+	fail_every 0 cache-wait
+	echo 0 > "$event"
+	count=$(grep -c svc_defer_recv: /sys/kernel/tracing/trace)
+	echo "$count requests deferred"
+	((count > 0))
 }
 
 rounds_of() { # WHERE COMMAND
