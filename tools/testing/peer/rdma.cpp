@@ -193,8 +193,7 @@ void Link::await_event(rdma_cm_event_type wanted)
 /* rxe hands the kernel's IB_WC_WITH_INVALIDATE to user space as it is. */
 static constexpr unsigned int kRxeWithInv = 1 << 2;
 
-/* Take in whatever has come. */
-void Link::progress()
+void Link::take_events()
 {
 	while (rdma_cm_event *event = next_event(channel_, 0)) {
 		if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
@@ -202,6 +201,12 @@ void Link::progress()
 			gone_ = true;
 		rdma_ack_cm_event(event);
 	}
+}
+
+/* Take in whatever has come. */
+void Link::progress()
+{
+	take_events();
 
 	ibv_wc wc;
 	while (ibv_poll_cq(recv_cq_, 1, &wc) > 0) {
@@ -223,6 +228,8 @@ void Link::progress()
 bool Link::complete(ibv_send_wr *wr)
 {
 	const long end = now() + kPatience;
+	const long soon = now() + kPatience / 4;
+	bool flushed = false;
 	ibv_send_wr *bad;
 	ibv_wc wc;
 
@@ -234,6 +241,11 @@ bool Link::complete(ibv_send_wr *wr)
 	while (ibv_poll_cq(send_cq_, 1, &wc) == 0) {
 		if (now() > end)
 			throw Failure("a Send does not complete");
+		/* rxe of 6.1 retries for longer when the other end has gone. */
+		if (now() > soon && !flushed) {
+			take_events();
+			flushed = gone_ && !rdma_disconnect(id_);
+		}
 		usleep(50);
 	}
 	if (wc.status != IBV_WC_SUCCESS)

@@ -86,6 +86,7 @@ private:
 	void setup();
 	void post_receive(u32 index);
 	void await_event(rdma_cm_event_type wanted);
+	void take_events();
 	void progress();
 	bool complete(ibv_send_wr *wr);
 	bool transfer(ibv_wr_opcode opcode, u32 handle, u64 address,

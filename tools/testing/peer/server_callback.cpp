@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <fstream>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 using namespace peer;
@@ -36,6 +37,16 @@ static unsigned long failed_callbacks()
 		if (line.rfind(kName, 0) == 0)
 			return std::stoul(line.substr(kName.size()));
 	throw Failure("nobody counts callbacks");
+}
+
+/* nfsd of Linux 6.1 does not call again when a callback has failed. */
+static bool calls_again()
+{
+	utsname name;
+
+	if (uname(&name))
+		throw Failure("uname");
+	return std::string(name.release).rfind("6.1.", 0) != 0;
 }
 
 /* A client of NFSv4.1 with a delegation, called back on its connection. */
@@ -139,7 +150,7 @@ public:
 			}
 		}
 		const unsigned long failed = failed_callbacks() - before;
-		EXPECT_GE(failed, 2u);
+		EXPECT_GE(failed, calls_again() ? 2u : 1u);
 		EXPECT_LE(failed, kSeconds + 1u);
 		EXPECT_LE(calls, kSeconds + 1u);
 		EXPECT_TRUE(broken(kSoon));
