@@ -98,6 +98,24 @@ TEST(recent, note__a_peer_takes_no_more_than_its_share)
 	EXPECT_FALSE(known(t, 99, 0, now + 3));
 }
 
+TEST(recent, note__who_has_the_most_gives_way)
+{
+	/* Wherever it is among those that have more than the one that comes. */
+	for (u32 place = 1; place <= 3; place++) {
+		rpcrdma_recent t = {};
+
+		for (u32 peer = 1; peer <= 3; peer++)
+			for (u32 id = 0; id < 10; id++)
+				note(t, peer, id, 1000);
+		for (u32 id = 10; id < 10 + RPCRDMA_MAX_RECENT - 30; id++)
+			note(t, place, id, 1001);
+		note(t, 9, 7, 1002);
+		for (u32 peer = 1; peer <= 3; peer++)
+			EXPECT_EQ(known(t, peer, 0, 1002), peer != place)
+				<< peer;
+	}
+}
+
 TEST(recent, note__as_many_peers_as_there_is_room)
 {
 	rpcrdma_recent t = {};

@@ -997,9 +997,12 @@ TEST(version1, plan_call__an_argument_that_does_not_fit)
 	EXPECT_FALSE(p.read_chunk) << "it fits";
 
 	PlanningRules rules = kRules;
-	rules.ddp_threshold = 1024;
+	rules.ddp_threshold = 2044;
 	p = plan(shape(120 + 2048, { 120, 2048 }, 0, 200), rules);
 	EXPECT_TRUE(p.read_chunk) << "somebody prefers chunks";
+	rules.ddp_threshold = 2048;
+	p = plan(shape(120 + 2048, { 120, 2048 }, 0, 200), rules);
+	EXPECT_FALSE(p.read_chunk) << "but for larger ones";
 }
 
 TEST(version1, plan_call__what_is_no_item_and_no_result)
