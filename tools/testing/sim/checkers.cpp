@@ -69,11 +69,11 @@ void receives(const Conn &c)
 
 void gone(const Conn &c)
 {
-	const rpcrdma_mr_table &t = c.table();
+	const Rpc *r = c.link.pair.requester[c.side].carried_by(c);
 
-	if (c.config.max_mrs && t.count[RPCRDMA_MR_LOST] != c.regions())
-		fail("lost", "%u regions, %u of them taken back", c.regions(),
-		     t.count[RPCRDMA_MR_LOST]);
+	if (r)
+		fail("lost", "%u waits for a connection that is gone, state %d",
+		     r->shape.number, static_cast<int>(r->state));
 }
 
 void responder_gone(const Responder &r)
@@ -92,6 +92,10 @@ void quiet(const Link &l)
 		const rpcrdma_mr_table &t = c.table();
 
 		receives(c);
+		if (t.count[RPCRDMA_MR_FREE] != c.regions())
+			fail("lost", "%s: %u regions, %u of them free",
+			     l.name(side), c.regions(),
+			     t.count[RPCRDMA_MR_FREE]);
 		if (!l.ends[side]->responder.idle() || c.kept())
 			fail("lost", "%s has kept something", l.name(side));
 		if (here.sent != there.received)
@@ -105,10 +109,6 @@ void quiet(const Link &l)
 		if (here.peer_credits < there.window / 2)
 			fail("lost", "%s is left %u credits of a window of %u",
 			     l.name(side), here.peer_credits, there.window);
-		if (c.config.max_mrs && t.count[RPCRDMA_MR_FREE] != c.regions())
-			fail("lost", "%s: %u regions, %u of them free",
-			     l.name(side), c.regions(),
-			     t.count[RPCRDMA_MR_FREE]);
 	}
 }
 

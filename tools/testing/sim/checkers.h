@@ -28,7 +28,7 @@ void ended(const Rpc &r);
 void unreachable(const Rpc &r);
 /* "lost": of all Receives, what each is doing is known. */
 void receives(const Conn &c);
-/* "lost": at the end of a connection, or of one side of it. */
+/* "lost": nobody waits for a connection that is gone, or for one side of it. */
 void gone(const Conn &c);
 void responder_gone(const Responder &r);
 /* "lost": when nothing can happen any more. */

@@ -640,7 +640,7 @@ void Conn::reclaim()
 		Invalidated *waiter = nullptr;
 
 		std::swap(waiter, mr->waiter);
-		if (waiter)
+		if (waiter && world.options.mutant != Mutant::WaiterForgotten)
 			waiter->unreachable();
 	}
 }

@@ -120,6 +120,8 @@ void print_failure(const Options &o, const Failure &f)
 		std::printf(" --features %#x", o.features);
 	if (o.faults != UINT32_MAX)
 		std::printf(" --faults %#x", o.faults);
+	if (o.version1)
+		std::printf(" --version1");
 	if (o.mutant != Mutant::None)
 		std::printf(" --mutant %s", mutant_name(o.mutant));
 	std::printf(" --trace\n");
@@ -258,10 +260,11 @@ int run_mutants(const Plan &plan)
 		Options o = plan.options;
 
 		o.mutant = m.mutant;
+		o.version1 = m.version1;
 		const u64 seed = first_failure(o, m.checker);
-		std::printf("%s %u - %s: %s (%s, seed %" PRIu64 ")\n",
+		std::printf("%s %u - %s: %s (%s%s, seed %" PRIu64 ")\n",
 			    seed ? "ok" : "not ok", ++n, m.checker, m.what,
-			    m.name, seed);
+			    m.name, m.version1 ? ", version 1" : "", seed);
 		failed |= !seed;
 	}
 	return failed;
@@ -284,7 +287,7 @@ int must_fail(const Plan &plan)
 		     "[--jobs N]\n"
 		     "           [--rpcs N] [--acts N] [--features MASK] "
 		     "[--faults MASK]\n"
-		     "           [--mutant NAME] [--mutants] "
+		     "           [--version1] [--mutant NAME] [--mutants] "
 		     "[--must-fail CHECKER]\n"
 		     "           [--trace] "
 		     "[--no-shrink]\n");
@@ -312,6 +315,8 @@ Plan parse(int argc, char **argv)
 			o.trace = true;
 			plan.shrink = false;
 			plan.count = 1;
+		} else if (name == "--version1") {
+			o.version1 = true;
 		} else if (name == "--mutants") {
 			plan.mutants = true;
 		} else if (name == "--no-shrink") {

@@ -15,6 +15,7 @@ struct MutantType {
 	const char *name;
 	const char *checker;
 	const char *what;
+	bool version1 = false; /* has to be seen there, too */
 };
 
 inline constexpr MutantType kMutants[] = {
@@ -46,6 +47,10 @@ inline constexpr MutantType kMutants[] = {
 	  "regions are reused without invalidation" },
 	{ Mutant::RegionForgotten, "region-lost", "lost",
 	  "a region does not go back to the pool" },
+	{ Mutant::RegionForgotten, "region-lost", "lost",
+	  "a region does not go back to the pool", true },
+	{ Mutant::WaiterForgotten, "waiter-lost", "lost",
+	  "regions are taken back, and who waits for it is not told" },
 	{ Mutant::WriteAfterSend, "write-late", "access",
 	  "what the Send needs is posted behind it" },
 	{ Mutant::AnswerTwice, "answer-twice", "answers",
@@ -66,8 +71,23 @@ inline constexpr MutantType kMutants[] = {
 	  "a Send buffer is filled while it is being sent" },
 };
 
-static_assert(sizeof(kMutants) / sizeof(kMutants[0]) + 1 ==
-	      static_cast<size_t>(Mutant::Count));
+constexpr bool has_mutant(Mutant mutant)
+{
+	for (const MutantType &m : kMutants)
+		if (m.mutant == mutant)
+			return true;
+	return false;
+}
+
+constexpr bool has_all_mutants()
+{
+	for (u32 i = 1; i < static_cast<u32>(Mutant::Count); i++)
+		if (!has_mutant(static_cast<Mutant>(i)))
+			return false;
+	return true;
+}
+
+static_assert(has_all_mutants());
 
 } // namespace sim
 

@@ -38,7 +38,7 @@ enum class Feature : u8 {
 	Count,
 };
 
-/* Bugs to plant; the checker that has to see each is in mutants.cpp. */
+/* Bugs to plant; the checker that has to see each is in mutants.h. */
 enum class Mutant : u8 {
 	None,
 	/* of the core, as its callers see it */
@@ -57,6 +57,7 @@ enum class Mutant : u8 {
 	AnswerBeforeInvalidation,
 	NoInvalidation,
 	RegionForgotten,
+	WaiterForgotten,
 	WriteAfterSend,
 	AnswerTwice,
 	RoundupNotZero,
@@ -75,6 +76,7 @@ struct Options {
 	u32 acts = UINT32_MAX; /* faults, at most so many */
 	u32 faults = UINT32_MAX;
 	u32 features = UINT32_MAX;
+	bool version1 = false; /* on every connection */
 	Mutant mutant = Mutant::None;
 	bool trace = false;
 

@@ -436,6 +436,14 @@ void Requester::over(Rpc &r, Rpc::End end)
 	world.progress();
 }
 
+const Rpc *Requester::carried_by(const Conn &c) const
+{
+	for (const Rpc *r : active_)
+		if (r->conn == &c)
+			return r;
+	return nullptr;
+}
+
 bool Requester::unpark()
 {
 	const bool any = !parked_.empty();

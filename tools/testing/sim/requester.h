@@ -114,6 +114,8 @@ public:
 	{
 		return active_.empty() ? nullptr : active_.front();
 	}
+	/* One that @c has not let go of, or nullptr. */
+	[[nodiscard]] const Rpc *carried_by(const Conn &c) const;
 	/* Some time has passed: RPCs that had no region try again. */
 	[[nodiscard]] bool unpark();
 	/* Give up one of the RPCs that are under way, if there is any. */

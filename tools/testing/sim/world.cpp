@@ -254,6 +254,8 @@ void World::configure_versions(Random &r, Pair &p)
 
 	if (!options.has(Feature::Version1))
 		v = kVersions[0];
+	if (options.version1)
+		v = kVersions[7];
 	p.version1 = v[1] == 1 || v[3] == 1;
 	p.welcomes = r.below(2);
 	for (u32 side = 0; side < 2; side++) {
