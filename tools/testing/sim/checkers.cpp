@@ -31,14 +31,17 @@ void ended(const Rpc &r)
 
 	if (r.ends != 1)
 		fail("answers", "%u ends %u times", r.shape.number, r.ends);
-	if (r.end != Rpc::End::Failed || r.excused)
+	if (r.wrong && !r.conn->link.tainted)
+		fail("answers", "%u xid %08x has wrong octets", r.shape.number,
+		     r.xid);
+	if (r.end != Rpc::End::Failed || r.wrong || r.excused)
 		return;
 	if ((r.status == kRemoteIo &&
 	     (from.ever_tainted() || from.cancelled())) ||
-	    from.twin_excused(r.xid) || from.no_other_way())
+	    (r.status < 0 && from.twin_excused(r.xid)) || from.no_other_way(r))
 		return;
-	fail("answers", "%u xid %08x fails: %s, error %d", r.shape.number,
-	     r.xid, r.status ? "refused" : "wrong octets", r.status);
+	fail("answers", "%u xid %08x fails: error %d", r.shape.number, r.xid,
+	     r.status);
 }
 
 void unreachable(const Rpc &r)

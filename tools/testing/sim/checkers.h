@@ -3,7 +3,7 @@
  * One checker for each property. They look and compare, and change nothing.
  *
  * answers	every RPC is answered once with the right octets, or fails once, and
- *		only if it may
+ *		only if it may; wrong octets come from a hostile peer alone
  * waits	nothing waits for ever (in World::run)
  * overrun	a message always finds a Receive that it fits in (in the fabric)
  * access	nobody uses a handle after its invalidation, no memory is given back

@@ -45,7 +45,8 @@ void World::act(Fault f)
 	Pair &p = *pairs[chaos.below(u32(pairs.size()))];
 	const u32 side = chaos.below(2);
 
-	tally.acts[static_cast<u32>(f)]++;
+	if (f != Fault::Allocation)
+		tally.acts[static_cast<u32>(f)]++;
 	trace("fault %u", static_cast<u32>(f));
 	progress();
 	switch (f) {

@@ -55,6 +55,8 @@ inline constexpr MutantType kMutants[] = {
 	  "what the Send needs is posted behind it" },
 	{ Mutant::AnswerTwice, "answer-twice", "answers",
 	  "an RPC is completed twice" },
+	{ Mutant::ExcusedOctetWrong, "octet-excused", "answers",
+	  "an RPC that might have failed has a wrong octet" },
 	{ Mutant::RoundupNotZero, "roundup", "answers",
 	  "XDR roundup of Read chunks is not zero" },
 	{ Mutant::HeldForEver, "held", "lost",

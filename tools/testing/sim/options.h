@@ -60,6 +60,7 @@ enum class Mutant : u8 {
 	WaiterForgotten,
 	WriteAfterSend,
 	AnswerTwice,
+	ExcusedOctetWrong,
 	RoundupNotZero,
 	HeldForEver,
 	FlushForgotten,

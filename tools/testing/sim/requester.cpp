@@ -39,10 +39,9 @@ bool Requester::twin_excused(u32 xid) const
 	return false;
 }
 
-bool Requester::no_other_way() const
+bool Requester::no_other_way(const Rpc &r) const
 {
-	return world.pairs[pair_]->version1 &&
-	       world.tally.acts[static_cast<u32>(Fault::Allocation)];
+	return world.pairs[pair_]->version1 && world.denied() != r.denied;
 }
 
 void Requester::run()
@@ -57,6 +56,7 @@ void Requester::run()
 void Requester::begin(Rpc &r)
 {
 	r.xid = xid_++;
+	r.denied = world.denied();
 	r.excused = world.may_fail(r.shape, pair_, side_);
 	build(r.shape, r.xid, RPCRDMA_CALL, r.call);
 	r.stream.resize(r.shape.reply_max);
@@ -378,7 +378,11 @@ void Requester::unreachable(Rpc &r)
 	}
 	if (r.status < 0)
 		return over(r, Rpc::End::Failed);
-	over(r, right(r) ? Rpc::End::Answered : Rpc::End::Failed);
+	if (world.options.mutant == Mutant::ExcusedOctetWrong && r.excused &&
+	    !r.conn->link.tainted && r.length && !r.stream.empty())
+		r.stream[0] ^= 1;
+	r.wrong = !right(r);
+	over(r, r.wrong ? Rpc::End::Failed : Rpc::End::Answered);
 }
 
 /* Compare what came with what the other side has sent. */

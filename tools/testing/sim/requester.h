@@ -50,9 +50,11 @@ public:
 	u32 avoid = 0;
 	s32 refused = 0; /* while it is being sent; kAgain to send again */
 	s32 status = 0;
+	u64 denied = 0; /* allocations, when it began */
 	bool cancelled = false;
 	bool external = false;
-	bool excused = false; /* may fail, or have other octets */
+	bool excused = false; /* may fail */
+	bool wrong = false; /* other octets came than were sent */
 	u32 length = 0; /* of the Reply's stream */
 	u32 written[kItems] = {};
 	Octets call;
@@ -98,8 +100,8 @@ public:
 	 * too large ends an RPC of the other side that has the same XID.
 	 */
 	[[nodiscard]] bool twin_excused(u32 xid) const;
-	/* Version 1 cannot do without chunks when the other side can. */
-	[[nodiscard]] bool no_other_way() const;
+	/* Version 1 cannot do without what there is no memory for. */
+	[[nodiscard]] bool no_other_way(const Rpc &r) const;
 	[[nodiscard]] u32 active() const
 	{
 		return static_cast<u32>(active_.size());

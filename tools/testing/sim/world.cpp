@@ -389,6 +389,7 @@ bool World::allocates()
 	if (!failing_)
 		return true;
 	failing_--;
+	tally.acts[static_cast<u32>(Fault::Allocation)]++;
 	return false;
 }
 

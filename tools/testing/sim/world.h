@@ -132,6 +132,11 @@ public:
 
 	/* What the parts ask for. */
 	[[nodiscard]] bool allocates();
+	/* Allocations that have failed. */
+	[[nodiscard]] u64 denied() const
+	{
+		return tally.acts[static_cast<u32>(Fault::Allocation)];
+	}
 	[[nodiscard]] bool loses_flush()
 	{
 		return losing_ && chaos.once_in(2);
