@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 namespace sim
@@ -35,19 +36,36 @@ struct Plan {
 /* Seeds that a planted bug may need to show. */
 constexpr u64 kMutantSeeds = 20000;
 
-/* Return: the failure, its checker nullptr if there is none. */
-Failure run(const Options &o, Tally *tally = nullptr)
+struct Result {
+	Failure failure; /* its checker is nullptr if there is none */
+	u64 digest;
+
+	[[nodiscard]] bool same(const Result &other) const
+	{
+		return failure.checker && other.failure.checker &&
+		       !std::strcmp(failure.checker, other.failure.checker) &&
+		       failure.what == other.failure.what &&
+		       digest == other.digest;
+	}
+};
+
+Result run_result(const Options &o, Tally *tally = nullptr)
 {
 	World w(o);
 
 	try {
 		w.run();
 	} catch (const Failure &f) {
-		return f;
+		return { f, w.digest() };
 	}
 	if (tally)
 		tally->add(w.tally);
-	return { nullptr, {} };
+	return { { nullptr, {} }, w.digest() };
+}
+
+Failure run(const Options &o, Tally *tally = nullptr)
+{
+	return run_result(o, tally).failure;
 }
 
 bool fails(const Options &o, const char *checker)
@@ -107,24 +125,31 @@ const char *mutant_name(Mutant m)
 	return "none";
 }
 
+/* The command that does @o again. */
+std::string replay(const Options &o)
+{
+	std::string command = "sim --seed " + std::to_string(o.seed);
+	const auto number = [&](const char *name, u32 value) {
+		if (value != UINT32_MAX)
+			command += name + std::to_string(value);
+	};
+
+	number(" --rpcs ", o.rpcs);
+	number(" --acts ", o.acts);
+	number(" --features ", o.features);
+	number(" --faults ", o.faults);
+	if (o.version1)
+		command += " --version1";
+	if (o.mutant != Mutant::None)
+		command += std::string(" --mutant ") + mutant_name(o.mutant);
+	return command;
+}
+
 void print_failure(const Options &o, const Failure &f)
 {
 	std::printf("# seed %" PRIu64 ": %s: %s\n", o.seed, f.checker,
 		    f.what.c_str());
-	std::printf("# replay: sim --seed %" PRIu64, o.seed);
-	if (o.rpcs != UINT32_MAX)
-		std::printf(" --rpcs %u", o.rpcs);
-	if (o.acts != UINT32_MAX)
-		std::printf(" --acts %u", o.acts);
-	if (o.features != UINT32_MAX)
-		std::printf(" --features %#x", o.features);
-	if (o.faults != UINT32_MAX)
-		std::printf(" --faults %#x", o.faults);
-	if (o.version1)
-		std::printf(" --version1");
-	if (o.mutant != Mutant::None)
-		std::printf(" --mutant %s", mutant_name(o.mutant));
-	std::printf(" --trace\n");
+	std::printf("# replay: %s --trace\n", replay(o).c_str());
 }
 
 void report(const Plan &plan, const Options &o, const Failure &f)
@@ -248,28 +273,6 @@ u64 first_failure(Options o, const char *checker)
 	return 0;
 }
 
-/* Each planted bug is seen by its checker. */
-int run_mutants(const Plan &plan)
-{
-	int failed = 0;
-	u32 n = 0;
-
-	std::printf("TAP version 13\n1..%zu\n",
-		    sizeof(kMutants) / sizeof(kMutants[0]));
-	for (const MutantType &m : kMutants) {
-		Options o = plan.options;
-
-		o.mutant = m.mutant;
-		o.version1 = m.version1;
-		const u64 seed = first_failure(o, m.checker);
-		std::printf("%s %u - %s: %s (%s%s, seed %" PRIu64 ")\n",
-			    seed ? "ok" : "not ok", ++n, m.checker, m.what,
-			    m.name, m.version1 ? ", version 1" : "", seed);
-		failed |= !seed;
-	}
-	return failed;
-}
-
 int must_fail(const Plan &plan)
 {
 	const u64 seed = first_failure(plan.options, plan.must_fail);
@@ -354,6 +357,64 @@ Plan parse(int argc, char **argv)
 	if (!plan.count && plan.seconds <= 0)
 		plan.count = 1;
 	return plan;
+}
+
+/* What @command would run. */
+Options parsed(const std::string &command)
+{
+	std::istringstream words(command);
+	std::vector<std::string> all;
+	std::vector<char *> argv;
+
+	for (std::string word; words >> word;)
+		all.push_back(word);
+	for (std::string &word : all)
+		argv.push_back(word.data());
+	return parse(static_cast<int>(argv.size()), argv.data()).options;
+}
+
+bool is_smaller(const Options &less, const Options &o)
+{
+	return less.rpcs < o.rpcs && less.acts <= o.acts &&
+	       !(less.features & ~o.features) && !(less.faults & ~o.faults);
+}
+
+/* Cut down, and done again as is printed, a failure is the same each time. */
+bool is_replayed(const Options &o, const char *checker)
+{
+	const Options less = shrink(o, checker);
+	Options again = parsed(replay(less));
+
+	again.digest = true;
+	const Result first = run_result(again);
+	const Result second = run_result(again);
+	std::printf("# %s\n", replay(less).c_str());
+	return is_smaller(less, o) && first.same(second) &&
+	       !std::strcmp(first.failure.checker, checker) &&
+	       first.failure.what == run(less).what;
+}
+
+/* Each planted bug is seen by its checker, cut down, and seen again. */
+int run_mutants(const Plan &plan)
+{
+	int failed = 0;
+	u32 n = 0;
+
+	std::printf("TAP version 13\n1..%zu\n",
+		    sizeof(kMutants) / sizeof(kMutants[0]));
+	for (const MutantType &m : kMutants) {
+		Options o = plan.options;
+
+		o.mutant = m.mutant;
+		o.version1 = m.version1;
+		o.seed = first_failure(o, m.checker);
+		const bool ok = o.seed && is_replayed(o, m.checker);
+		std::printf("%s %u - %s: %s (%s%s, seed %" PRIu64 ")\n",
+			    ok ? "ok" : "not ok", ++n, m.checker, m.what,
+			    m.name, m.version1 ? ", version 1" : "", o.seed);
+		failed |= !ok;
+	}
+	return failed;
 }
 
 } // namespace

@@ -80,6 +80,7 @@ struct Options {
 	bool version1 = false; /* on every connection */
 	Mutant mutant = Mutant::None;
 	bool trace = false;
+	bool digest = false; /* of what the trace would say */
 
 	[[nodiscard]] bool has(Feature f) const
 	{

@@ -445,15 +445,19 @@ void World::post_later(QueuePair &qp, const QueuePair::Posted &r)
 
 void World::trace(const char *format, ...)
 {
+	char line[200];
 	va_list args;
 
-	if (!options.trace)
+	if (!options.trace && !options.digest)
 		return;
-	std::printf("%6u  ", steps_);
 	va_start(args, format);
-	std::vprintf(format, args);
+	std::vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	std::putchar('\n');
+	if (options.trace)
+		std::printf("%6u  %s\n", steps_, line);
+	note(steps_);
+	for (const char *c = line; *c; c++)
+		note(static_cast<u8>(*c));
 }
 
 /* ------------------------------------------------------------------ */
@@ -616,6 +620,8 @@ bool World::step()
 				s = &other;
 				break;
 			}
+	if (options.digest)
+		note(bit(*s));
 	happen(*s);
 	if (broken)
 		fail("invariant", "%s", broken);

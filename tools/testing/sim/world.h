@@ -156,6 +156,11 @@ public:
 	}
 	void post_later(QueuePair &qp, const QueuePair::Posted &r);
 	[[gnu::format(printf, 2, 3)]] void trace(const char *format, ...);
+	/* Two runs that did the same have the same. */
+	[[nodiscard]] u64 digest() const
+	{
+		return digest_;
+	}
 
 	const Options options;
 	Random schedule; /* who is next */
@@ -222,6 +227,13 @@ private:
 	u64 slow_ = 0; /* bits of sources that are seldom picked */
 	u64 stalled_ = 0;
 	u32 stalled_until_ = 0;
+	void note(u64 word)
+	{
+		digest_ = (digest_ ^ word) * 0x9e3779b97f4a7c15;
+		digest_ ^= digest_ >> 29;
+	}
+
+	u64 digest_ = 0;
 	u32 steps_ = 0;
 	u32 progress_ = 0;
 	u32 tried_since_ = 0;
