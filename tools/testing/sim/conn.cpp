@@ -204,10 +204,12 @@ static bool waits(const Outgoing &m)
 
 void Conn::enqueue(Outgoing &m)
 {
+	const bool first =
+		side == 0 || (rpcrdma_session_version(&session) == 1 &&
+			      world.options.mutant != Mutant::ReplyBehindCalls);
 	u32 at = tx_queue_.size();
 
-	if (m.msg.dir == RPCRDMA_REPLY &&
-	    (side == 0 || rpcrdma_session_version(&session) == 1)) {
+	if (m.msg.dir == RPCRDMA_REPLY && first) {
 		for (at = 0; at < tx_queue_.size(); at++)
 			if (waits(*tx_queue_[at]))
 				break;

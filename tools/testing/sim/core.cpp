@@ -43,6 +43,8 @@ bool release(Conn &c)
 	const bool twice = planted(c, Mutant::ReleaseTwice) &&
 			   c.world.schedule.once_in(64);
 
+	if (planted(c, Mutant::CreditLost) && c.world.schedule.once_in(64))
+		return false;
 	return rpcrdma_session_release(&c.session, twice ? 2 : 1);
 }
 

@@ -50,6 +50,7 @@ enum class Mutant : u8 {
 	ReleaseTwice,
 	RetireAlways,
 	WriteListShifted,
+	CreditLost,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,
@@ -67,6 +68,8 @@ enum class Mutant : u8 {
 	ReadsWithoutBound,
 	RepliesWithoutBound,
 	ReconnectForgets,
+	ReplyForgotten,
+	ReplyBehindCalls,
 	SendBufferReused,
 	Count,
 };

@@ -624,6 +624,9 @@ void Responder::reply_done(OutgoingReply &reply, Error error)
 		conn.refuse(reply.msg.xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
 	else if (error != Error::None)
 		conn.lost("Reply not sent");
+	if (conn.world.options.mutant == Mutant::ReplyForgotten &&
+	    conn.world.schedule.once_in(16))
+		return;
 	remove(reply);
 }
 
