@@ -459,6 +459,8 @@ void Conn::set_window(u32 window)
 	}
 	for (Receive *r : fresh)
 		qp().post_receive(posted(*r));
+	if (window != info().window)
+		world.effect(Fault::Window);
 	largest_window = std::max(largest_window, window);
 	world.trace("%s offers a window of %u", link.name(side), window);
 	if (core::set_window(*this, window))

@@ -23,20 +23,53 @@ Link *World::some_link()
 
 void World::restart_client(Pair &p)
 {
-	for (auto &l : p.links)
+	bool any = p.requester[0].active();
+
+	for (auto &l : p.links) {
+		any |= l->alive(0);
 		l->ends[0]->crash();
+	}
+	if (any)
+		effect(Fault::ClientRestart);
 	p.requester[0].crash();
 	p.callbacks.failed_calls = {};
 }
 
 void World::restart_server()
 {
+	bool any = false;
+
 	for (auto &p : pairs) {
-		for (auto &l : p->links)
+		for (auto &l : p->links) {
+			any |= l->alive(1);
 			l->ends[1]->crash();
+		}
 		p->requester[1].crash();
 	}
+	if (any)
+		effect(Fault::ServerRestart);
 	server.failed_calls = {};
+}
+
+static bool forgets(const rpcrdma_recent &t, u32 now, u32 later)
+{
+	for (const rpcrdma_recent_entry &e : t.entries)
+		if (e.suspected && now - e.since < RPCRDMA_RECENT_SECONDS &&
+		    later - e.since >= RPCRDMA_RECENT_SECONDS)
+			return true;
+	return false;
+}
+
+void World::jump(u32 seconds)
+{
+	const u32 later = seconds_ + seconds;
+	bool any = forgets(server.failed_calls, seconds_, later);
+
+	for (auto &p : pairs)
+		any |= forgets(p->callbacks.failed_calls, seconds_, later);
+	if (any)
+		effect(Fault::Clock);
+	seconds_ = later;
 }
 
 void World::act(Fault f)
@@ -45,14 +78,14 @@ void World::act(Fault f)
 	Pair &p = *pairs[chaos.below(u32(pairs.size()))];
 	const u32 side = chaos.below(2);
 
-	if (f != Fault::Allocation)
-		tally.acts[static_cast<u32>(f)]++;
 	trace("fault %u", static_cast<u32>(f));
 	progress();
 	switch (f) {
 	case Fault::Loss:
-		if (l)
-			l->qp[side].error();
+		if (!l || !l->qp[side].up())
+			break;
+		l->qp[side].error();
+		effect(f);
 		break;
 	case Fault::ClientRestart:
 		restart_client(p);
@@ -88,7 +121,8 @@ void World::act(Fault f)
 			l->inject(side);
 		break;
 	case Fault::Clock:
-		seconds_ += chaos.below(2 * RPCRDMA_RECENT_SECONDS);
+		jump(chaos.below(2 * RPCRDMA_RECENT_SECONDS));
+		jumps_ = true;
 		break;
 	case Fault::Count:
 		break;
@@ -157,6 +191,7 @@ u32 Link::mangle(u32 side, u8 *buffer, u32 length, u32 size)
 		return length;
 	to_mangle[side]--;
 	taint();
+	world.effect(Fault::Hostile);
 	world.trace("%s: a message is changed", name(side));
 	return distort(world.chaos, buffer, length, size);
 }
@@ -226,6 +261,8 @@ void Link::inject(u32 side)
 	}
 	wr.length = u32(o.size());
 	world.trace("%s: something is made up", name(side));
+	if (qp[1 - side].up())
+		world.effect(Fault::Hostile);
 	qp[side].inject(wr, std::move(o));
 }
 

@@ -165,13 +165,19 @@ void report(const Plan &plan, const Options &o, const Failure &f)
 
 void print_tally(const Tally &t, double seconds)
 {
-	static const char *const kActs[] = {
-		"connection losses",  "client restarts",     "server restarts",
-		"window changes",     "allocation failures", "stalls",
-		"lost flushes",	      "cancelled RPCs",	     "hostile acts",
-		"jumps of the clock",
+	static const char *const kEffects[] = {
+		"connections broken",
+		"client restarts",
+		"server restarts",
+		"windows changed",
+		"allocations denied",
+		"stalled steps",
+		"completions lost",
+		"RPCs given up",
+		"hostile messages",
+		"Calls forgotten as time passed",
 	};
-	static_assert(sizeof(kActs) / sizeof(kActs[0]) ==
+	static_assert(sizeof(kEffects) / sizeof(kEffects[0]) ==
 		      static_cast<size_t>(Fault::Count));
 
 	std::printf("# %" PRIu64 " seeds in %.0f s: %.0f a second\n", t.seeds,
@@ -191,9 +197,7 @@ void print_tally(const Tally &t, double seconds)
 		    ", Receives held for memory %" PRIu64 "\n",
 		    t.continued, t.grants, t.held);
 	for (u32 i = 0; i < static_cast<u32>(Fault::Count); i++)
-		std::printf("# %s %" PRIu64 "%s", kActs[i], t.acts[i],
-			    i % 3 == 2 ? "\n" : ", ");
-	std::printf("\n");
+		std::printf("# %s %" PRIu64 "\n", kEffects[i], t.effects[i]);
 }
 
 /* Everything that seeds are there for has been seen. */
@@ -204,7 +208,7 @@ bool reaches(const Tally &t)
 
 	for (const u64 n : t.ends)
 		all = all && n;
-	for (const u64 n : t.acts)
+	for (const u64 n : t.effects)
 		all = all && n;
 	return all;
 }

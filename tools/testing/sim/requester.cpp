@@ -466,6 +466,7 @@ void Requester::cancel_one()
 	cancelled_ = true;
 	switch (r.state) {
 	case Rpc::State::Queued:
+		world.effect(Fault::Cancel);
 		for (Queue<Rpc *> *q : { &queued_, &parked_ })
 			for (u32 i = 0; i < q->size(); i++)
 				if ((*q)[i] == &r) {
@@ -475,6 +476,7 @@ void Requester::cancel_one()
 		return over(r, Rpc::End::Cancelled);
 	case Rpc::State::Waiting:
 		world.trace("%u is given up", r.shape.number);
+		world.effect(Fault::Cancel);
 		r.cancelled = true;
 		for (const MemoryRegion *mr : r.mrs)
 			r.conn->link.excuse(mr->key);

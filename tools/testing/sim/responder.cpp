@@ -152,6 +152,7 @@ void Responder::fault(u32 xid, bool sure)
 		rpcrdma_recent_note(&service.failed_calls, peer_, xid, now);
 	else
 		rpcrdma_recent_suspect(&service.failed_calls, peer_, xid, now);
+	conn.world.remembered();
 }
 
 /* As rpcrdma_svc_payload(). */

@@ -117,11 +117,7 @@ bool Link::excused(u32 key) const
 
 bool Link::forgotten() const
 {
-	for (const auto &end : ends)
-		if (end->conn.life != Conn::Life::Gone ||
-		    end->responder.threads_left())
-			return false;
-	return true;
+	return !alive(0) && !alive(1);
 }
 
 /* ------------------------------------------------------------------ */
@@ -389,8 +385,16 @@ bool World::allocates()
 	if (!failing_)
 		return true;
 	failing_--;
-	tally.acts[static_cast<u32>(Fault::Allocation)]++;
+	effect(Fault::Allocation);
 	return false;
+}
+
+bool World::loses_flush()
+{
+	if (!losing_ || !chaos.once_in(2))
+		return false;
+	effect(Fault::LostFlush);
+	return true;
 }
 
 bool World::may_fail(const Shape &s, u32 pair, u32 side) const
@@ -598,6 +602,11 @@ bool World::step()
 		acts_.pop_back();
 		act(f);
 	}
+	if (jump_at_ && jump_at_ <= steps_) {
+		jumps_ = false;
+		jump_at_ = 0;
+		jump(chaos.below(4 * RPCRDMA_RECENT_SECONDS));
+	}
 	if (!later_.empty() && schedule.once_in(16)) {
 		later_.back().first->post_receive(later_.back().second);
 		later_.pop_back();
@@ -618,6 +627,7 @@ bool World::step()
 		for (const Source &other : sources_)
 			if (!(stalled_ & bit(other))) {
 				s = &other;
+				effect(Fault::Stall);
 				break;
 			}
 	if (options.digest)

@@ -63,6 +63,12 @@ public:
 	/* Something that @side's core has not sent. */
 	void inject(u32 side);
 	[[nodiscard]] bool forgotten() const;
+	/* There is something at @side that a restart would end. */
+	[[nodiscard]] bool alive(u32 side) const
+	{
+		return ends[side]->conn.life != Conn::Life::Gone ||
+		       ends[side]->responder.threads_left();
+	}
 
 	World &world;
 	Pair &pair;
@@ -109,7 +115,7 @@ struct Tally {
 	u64 ends[4] = {};
 	u64 links = 0;
 	u64 links_v1 = 0;
-	u64 acts[static_cast<u32>(Fault::Count)] = {};
+	u64 effects[static_cast<u32>(Fault::Count)] = {};
 	u64 reads = 0;
 	u64 writes = 0;
 	u64 call_chunks = 0;
@@ -135,11 +141,13 @@ public:
 	/* Allocations that have failed. */
 	[[nodiscard]] u64 denied() const
 	{
-		return tally.acts[static_cast<u32>(Fault::Allocation)];
+		return tally.effects[static_cast<u32>(Fault::Allocation)];
 	}
-	[[nodiscard]] bool loses_flush()
+	[[nodiscard]] bool loses_flush();
+	/* A fault has changed what happens. */
+	void effect(Fault f)
 	{
-		return losing_ && chaos.once_in(2);
+		tally.effects[static_cast<u32>(f)]++;
 	}
 	[[nodiscard]] u32 seconds() const
 	{
@@ -153,6 +161,12 @@ public:
 	void progress()
 	{
 		progress_ = steps_;
+	}
+	/* Something that is forgotten as time passes. */
+	void remembered()
+	{
+		if (jumps_ && !jump_at_)
+			jump_at_ = steps_ + chaos.within(1, 256);
 	}
 	void post_later(QueuePair &qp, const QueuePair::Posted &r);
 	[[gnu::format(printf, 2, 3)]] void trace(const char *format, ...);
@@ -211,6 +225,7 @@ private:
 	void connect(Pair &p);
 	void exchange_private_data(Link &l);
 	void act(Fault f);
+	void jump(u32 seconds);
 	[[nodiscard]] Link *some_link();
 	[[nodiscard]] bool try_again();
 	[[nodiscard]] bool time_out();
@@ -241,6 +256,8 @@ private:
 	u32 seconds_ = 1000;
 	u32 failing_ = 0; /* allocations */
 	bool heavy_ = false; /* large Calls, little memory */
+	u32 jump_at_ = 0; /* step */
+	bool jumps_ = false;
 	bool losing_ = false;
 };
 
