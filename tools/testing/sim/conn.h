@@ -177,6 +177,11 @@ public:
 		return life == Life::Alive && !dead_ &&
 		       (grow_ || wanted_window_);
 	}
+	/* What work() does next is to make regions. */
+	[[nodiscard]] bool grows() const
+	{
+		return has_work() && grow_;
+	}
 	void work();
 	void close();
 	[[nodiscard]] bool drained() const;

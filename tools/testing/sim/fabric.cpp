@@ -8,10 +8,31 @@
 namespace sim
 {
 
+/*
+ * By the specification nothing is lost: in the error state each Work Request
+ * completes with a flush error, those that are not signaled too, before one that is
+ * posted later. That is what draining waits for. Transports rely on it only
+ * where the device writes to memory: the last RDMA Read of a Call says when that is
+ * over (server/rdma_rw.c). All else has to be ended without its completion, as
+ * after a device that dies.
+ */
+bool QueuePair::lost(const WorkRequest &wr)
+{
+	World &w = link_->world;
+
+	if (wr.op == WorkRequest::Read && wr.signaled)
+		return false;
+	if (!w.loses_flush())
+		return false;
+	w.tally.lost_sends += wr.signaled && wr.op != WorkRequest::Invalidate;
+	w.tally.lost_invalidates += wr.op == WorkRequest::Invalidate;
+	return true;
+}
+
 void QueuePair::post_send(const WorkRequest &wr)
 {
 	if (!up()) {
-		if (wr.owner && (wr.signaled || !link_->world.loses_flush()))
+		if (wr.owner && !lost(wr))
 			send_cq_.push({ wr.owner, { Status::Flushed } });
 		return;
 	}
@@ -73,7 +94,7 @@ void QueuePair::error(Status status, u32 number)
 		const bool failed =
 			status != Status::Flushed && first_ + i == number;
 
-		if (wr.owner && (failed || wr.signaled || !w.loses_flush()))
+		if (wr.owner && (failed || !lost(wr)))
 			send_cq_.push(
 				{ wr.owner,
 				  { failed ? status : Status::Flushed } });

@@ -131,6 +131,11 @@ public:
 		return issued_ < sq_.size();
 	}
 	void issue();
+	/* The next is to register memory. */
+	[[nodiscard]] bool registers() const
+	{
+		return can_issue() && sq_[issued_].op == WorkRequest::Register;
+	}
 	[[nodiscard]] bool can_arrive() const
 	{
 		return !wire_.empty();
@@ -186,6 +191,8 @@ private:
 	void deliver(WorkRequest &wr, Packet &p, QueuePair &to);
 	[[nodiscard]] bool access(WorkRequest &wr, Packet &p, QueuePair &to);
 	void refused(Packet &p, QueuePair &to, Status status);
+	/* Nobody is told that it was flushed. */
+	[[nodiscard]] bool lost(const WorkRequest &wr);
 	void unreachable();
 	[[nodiscard]] WorkRequest &numbered(u32 number)
 	{

@@ -124,6 +124,10 @@ void World::act(Fault f)
 		jump(chaos.below(2 * RPCRDMA_RECENT_SECONDS));
 		jumps_ = true;
 		break;
+	case Fault::Registration:
+		registering_ |= u64{ 1 } << (Register * 2 + side) |
+				u64{ 1 } << (Grow * 2 + side);
+		break;
 	case Fault::Count:
 		break;
 	}

@@ -166,16 +166,12 @@ void report(const Plan &plan, const Options &o, const Failure &f)
 void print_tally(const Tally &t, double seconds)
 {
 	static const char *const kEffects[] = {
-		"connections broken",
-		"client restarts",
-		"server restarts",
-		"windows changed",
-		"allocations denied",
-		"stalled steps",
-		"completions lost",
-		"RPCs given up",
-		"hostile messages",
-		"Calls forgotten as time passed",
+		"connections broken",	 "client restarts",
+		"server restarts",	 "windows changed",
+		"allocations denied",	 "stalled steps",
+		"completions lost",	 "RPCs given up",
+		"hostile messages",	 "Calls forgotten as time passed",
+		"registrations put off",
 	};
 	static_assert(sizeof(kEffects) / sizeof(kEffects[0]) ==
 		      static_cast<size_t>(Fault::Count));
@@ -196,6 +192,9 @@ void print_tally(const Tally &t, double seconds)
 	std::printf("# continued parts %" PRIu64 ", GRANTs %" PRIu64
 		    ", Receives held for memory %" PRIu64 "\n",
 		    t.continued, t.grants, t.held);
+	std::printf("# lost at the flush: signaled Sends %" PRIu64
+		    ", Local Invalidates %" PRIu64 "\n",
+		    t.lost_sends, t.lost_invalidates);
 	for (u32 i = 0; i < static_cast<u32>(Fault::Count); i++)
 		std::printf("# %s %" PRIu64 "\n", kEffects[i], t.effects[i]);
 }
@@ -204,7 +203,8 @@ void print_tally(const Tally &t, double seconds)
 bool reaches(const Tally &t)
 {
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
-		   t.retries && t.continued && t.grants && t.held && t.links_v1;
+		   t.retries && t.continued && t.grants && t.held &&
+		   t.links_v1 && t.lost_sends && t.lost_invalidates;
 
 	for (const u64 n : t.ends)
 		all = all && n;

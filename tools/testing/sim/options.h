@@ -22,6 +22,7 @@ enum class Fault : u8 {
 	Cancel, /* the upper layer gives up an RPC */
 	Hostile, /* messages are changed, made up or repeated */
 	Clock, /* minutes pass */
+	Registration, /* takes long from now on, and so does making regions */
 	Count,
 };
 

@@ -482,7 +482,7 @@ void World::collect(Link &l, u32 side)
 	add(end.responder.can_reply(), Reply);
 	if (end.conn.life == Conn::Life::Gone)
 		return;
-	add(qp.can_issue(), Issue);
+	add(qp.can_issue(), qp.registers() ? Register : Issue);
 	add(qp.can_respond(), Respond);
 	add(qp.can_retire(), Retire);
 	add(qp.can_complete_send(), CompleteSend);
@@ -492,7 +492,7 @@ void World::collect(Link &l, u32 side)
 		return;
 	}
 	add(end.responder.can_pick(), Pick);
-	add(end.conn.has_work(), Work);
+	add(end.conn.has_work(), end.conn.grows() ? Grow : Work);
 	add(l.disconnected[side] && !end.conn.lost_flag, Disconnected);
 	add(end.conn.lost_flag, Close);
 }
@@ -518,6 +518,7 @@ void World::happen(const Source &s)
 
 	switch (s.kind) {
 	case Issue:
+	case Register:
 		return l->qp[s.side].issue();
 	case Arrive:
 		return l->qp[s.side].arrive();
@@ -536,6 +537,7 @@ void World::happen(const Source &s)
 	case Reply:
 		return l->ends[s.side]->responder.reply();
 	case Work:
+	case Grow:
 		return l->ends[s.side]->conn.work();
 	case Disconnected:
 		return l->ends[s.side]->conn.lost("disconnected");
@@ -621,6 +623,13 @@ bool World::step()
 	const auto bit = [](const Source &source) {
 		return u64{ 1 } << (source.kind * 2 + source.side);
 	};
+	if (registering_ & bit(*s) && !schedule.once_in(64)) {
+		const Source *const first = s;
+
+		s = &sources_[schedule.below(u32(sources_.size()))];
+		if (s != first)
+			effect(Fault::Registration);
+	}
 	if (slow_ & bit(*s) && !schedule.once_in(8))
 		s = &sources_[schedule.below(u32(sources_.size()))];
 	if (steps_ < stalled_until_ && stalled_ & bit(*s))

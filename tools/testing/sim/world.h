@@ -124,6 +124,8 @@ struct Tally {
 	u64 retries = 0;
 	u64 grants = 0;
 	u64 held = 0;
+	u64 lost_sends = 0; /* signaled ones, whose end nobody was told of */
+	u64 lost_invalidates = 0;
 
 	void add(const Tally &t);
 };
@@ -187,6 +189,7 @@ private:
 	/* Something that may happen next. */
 	enum Kind : u8 {
 		Issue,
+		Register,
 		Arrive,
 		Respond,
 		Retire,
@@ -196,6 +199,7 @@ private:
 		Pick,
 		Reply,
 		Work,
+		Grow,
 		Disconnected,
 		Close,
 		Destroy,
@@ -240,6 +244,7 @@ private:
 	std::vector<Act> acts_; /* by step, the next one last */
 	std::vector<std::pair<QueuePair *, QueuePair::Posted>> later_;
 	u64 slow_ = 0; /* bits of sources that are seldom picked */
+	u64 registering_ = 0; /* those of them that a fault has slowed */
 	u64 stalled_ = 0;
 	u32 stalled_until_ = 0;
 	void note(u64 word)
