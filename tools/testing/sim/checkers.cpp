@@ -115,6 +115,26 @@ void quiet(const Link &l)
 	}
 }
 
+void memory(const Conn &c)
+{
+	if (c.sends() > c.config.sends)
+		fail("memory", "%u Sends, bound %u", c.sends(), c.config.sends);
+	if (c.qp().requests() > c.config.sq_depth ||
+	    c.qp().invalidates() > c.config.max_mrs)
+		fail("memory", "%u Work Requests, bound %u; %u Invalidates, %u",
+		     c.qp().requests(), c.config.sq_depth, c.qp().invalidates(),
+		     c.config.max_mrs);
+	if (c.buffers() > c.largest_window + 1)
+		fail("memory", "%u Receives for a window of %u", c.buffers(),
+		     c.largest_window);
+	if (c.regions() > c.config.max_mrs)
+		fail("memory", "%u regions, bound %u", c.regions(),
+		     c.config.max_mrs);
+	if (c.qp().exposed() > c.config.max_mrs * c.config.mr_octets)
+		fail("memory", "%u octets can be reached, bound %u",
+		     c.qp().exposed(), c.config.max_mrs * c.config.mr_octets);
+}
+
 void memory(const Responder &r)
 {
 	if (r.call_memory() > r.call_bound())
@@ -126,6 +146,9 @@ void memory(const Responder &r)
 
 	if (r.replies() > bound)
 		fail("memory", "%u Replies, bound %u", r.replies(), bound);
+	if (r.reply_memory() > r.reply_bound())
+		fail("memory", "%u octets of Replies, bound %u",
+		     r.reply_memory(), r.reply_bound());
 }
 
 void honest(const Conn &c, const rpcrdma_rx &rx)

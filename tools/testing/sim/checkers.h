@@ -9,7 +9,7 @@
  * access	nobody uses a handle after its invalidation, no memory is given back
  *		before that (here and in the fabric)
  * lost		no handle, Receive, context or credit is lost
- * memory	within the formulas of responder.h
+ * memory	within the formulas of README
  * honest	the core finds nothing wrong with what another core sends
  * invariant	what the core says makes sense
  */
@@ -34,6 +34,7 @@ void responder_gone(const Responder &r);
 /* "lost": when nothing can happen any more. */
 void quiet(const Link &l);
 /* "memory" */
+void memory(const Conn &c);
 void memory(const Responder &r);
 /* "honest" */
 void honest(const Conn &c, const rpcrdma_rx &rx);

@@ -113,20 +113,29 @@ void Conn::post(Send &s, Outgoing *m, const rpcrdma_tx &tx, u8 *buffer)
 		m->chain();
 }
 
+void Conn::spend(u32 cost)
+{
+	if (world.options.mutant != Mutant::RequestsWithoutBound)
+		sq_avail_ -= cost;
+}
+
 bool Conn::pump_job()
 {
 	if (job_queue_.empty() || job_queue_.front()->cost > sq_avail_)
 		return false;
 	Job *job = job_queue_.pop();
 
-	sq_avail_ -= job->cost;
+	spend(job->cost);
 	job->post();
+	check::memory(*this);
 	return true;
 }
 
 bool Conn::pump_send()
 {
-	if (send_head_ - send_tail_ == config.sends || !sq_avail_)
+	const bool any = world.options.mutant == Mutant::SendsWithoutBound;
+
+	if ((sends() == config.sends && !any) || !sq_avail_)
 		return false;
 
 	Outgoing *m = tx_queue_.empty() ? nullptr : tx_queue_.front();
@@ -169,7 +178,7 @@ bool Conn::pump_send()
 	}
 
 	send_head_++;
-	sq_avail_ -= cost;
+	spend(cost);
 	s.cost = cost;
 	s.held = m && tx.last && m->hold ? m : nullptr;
 	s.reply = m && m->msg.dir == RPCRDMA_REPLY;
@@ -177,6 +186,7 @@ bool Conn::pump_send()
 	if (m && tx.last)
 		tx_queue_.pop();
 	post(s, m, tx, buffer);
+	check::memory(*this);
 	if (m && tx.last && !m->hold)
 		m->done(Error::None);
 	return true;
@@ -351,6 +361,7 @@ Receive *Conn::new_receive()
 	r->buffer.reset(new u8[config.core.local.recv_size]);
 	receives_.push_back(std::move(r));
 	n_receives_++;
+	check::memory(*this);
 	return receives_.back().get();
 }
 
@@ -445,9 +456,11 @@ void Conn::received(Receive &r, const Completion &c)
 /* As rpcrdma_conn_set_window(), in one step. */
 void Conn::set_window(u32 window)
 {
+	const bool any = world.options.mutant == Mutant::ReceivesWithoutBound;
 	std::vector<Receive *> fresh;
 
-	while (n_receives_ < window + 1) {
+	largest_window = std::max(largest_window, window);
+	while ((any ? fresh.size() : n_receives_) < window + 1) {
 		Receive *r = new_receive();
 
 		if (!r) {
@@ -461,7 +474,6 @@ void Conn::set_window(u32 window)
 		qp().post_receive(posted(*r));
 	if (window != info().window)
 		world.effect(Fault::Window);
-	largest_window = std::max(largest_window, window);
 	world.trace("%s offers a window of %u", link.name(side), window);
 	if (core::set_window(*this, window))
 		pump();
@@ -474,9 +486,11 @@ void Conn::set_window(u32 window)
 
 bool Conn::grow(u32 count)
 {
+	const bool any = world.options.mutant == Mutant::RegionsWithoutBound;
 	u32 added = 0;
 
-	for (; added < count && mrs_.size() < config.max_mrs; added++) {
+	for (; added < count && (mrs_.size() < config.max_mrs || any);
+	     added++) {
 		if (!world.allocates())
 			break;
 		auto mr = std::make_unique<MemoryRegion>();
@@ -484,10 +498,11 @@ bool Conn::grow(u32 count)
 		mr->conn = this;
 		mr->index = static_cast<u32>(mrs_.size());
 		mr->key = (mr->index + 1) << 8;
-		if (!rpcrdma_mr_add(&table_, mr->index))
-			fail("lost", "there is no slot for a region");
 		qp().add_region(&mr->region);
 		mrs_.push_back(std::move(mr));
+		check::memory(*this);
+		if (!rpcrdma_mr_add(&table_, mrs_.back()->index))
+			fail("lost", "there is no slot for a region");
 	}
 	return added;
 }
@@ -531,8 +546,12 @@ int Conn::map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
 							 Error::NoRegion);
 		}
 		MemoryRegion &mr = *mrs_[index];
-		const u32 run = std::min(
-			{ length, largest, config.mr_octets - offset % kPage });
+		const u32 most =
+			world.options.mutant == Mutant::RegionTooLarge ?
+				length :
+				config.mr_octets;
+		const u32 run =
+			std::min({ length, largest, most - offset % kPage });
 		mr.key = (mr.key & ~0xffU) | ((mr.key + 1) & 0xff);
 		mr.window = { base + offset, run,
 			      u64{ mr.key } << 20 | offset % kPage, write, of };

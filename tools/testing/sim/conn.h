@@ -192,6 +192,16 @@ public:
 	{
 		return life == Life::Alive && !closed_;
 	}
+	/* Sends that have buffers of their own now. */
+	[[nodiscard]] u32 sends() const
+	{
+		return send_head_ - send_tail_;
+	}
+	/* Receives that there is memory for, whatever becomes of them. */
+	[[nodiscard]] u32 buffers() const
+	{
+		return static_cast<u32>(receives_.size());
+	}
 	[[nodiscard]] u32 receives() const
 	{
 		return n_receives_;
@@ -241,6 +251,7 @@ private:
 		void complete(const Completion &c) override;
 	};
 
+	void spend(u32 cost);
 	[[nodiscard]] bool pump_job();
 	[[nodiscard]] bool pump_send();
 	void post(Send &s, Outgoing *m, const rpcrdma_tx &tx, u8 *buffer);

@@ -36,6 +36,7 @@ void QueuePair::post_send(const WorkRequest &wr)
 			send_cq_.push({ wr.owner, { Status::Flushed } });
 		return;
 	}
+	invalidates_ += wr.op == WorkRequest::Invalidate;
 	sq_.push(wr);
 }
 
@@ -57,6 +58,16 @@ u32 QueuePair::reachable(const void *owner) const
 	for (const Region *r : regions_)
 		n += r->valid && r->window.owner == owner;
 	return n;
+}
+
+u32 QueuePair::exposed() const
+{
+	u32 octets = 0;
+
+	for (const Region *r : regions_)
+		if (r->valid)
+			octets += r->window.length;
+	return octets;
 }
 
 Region *QueuePair::region(u32 key) const
@@ -102,6 +113,7 @@ void QueuePair::error(Status status, u32 number)
 	first_ += sq_.size();
 	sq_.cut(0);
 	issued_ = 0;
+	invalidates_ = 0;
 	responses_.cut(0);
 	for (u32 i = 0; i < rq_.size(); i++)
 		if (!w.loses_flush())
@@ -279,6 +291,7 @@ void QueuePair::retire()
 
 	first_++;
 	issued_--;
+	invalidates_ -= wr.op == WorkRequest::Invalidate;
 	if (wr.signaled)
 		send_cq_.push({ wr.owner, { Status::Success } });
 }

@@ -162,6 +162,17 @@ public:
 	}
 	void complete_receive();
 
+	/* Work Requests on the send queue, but Local Invalidates. */
+	[[nodiscard]] u32 requests() const
+	{
+		return sq_.size() - invalidates_;
+	}
+	[[nodiscard]] u32 invalidates() const
+	{
+		return invalidates_;
+	}
+	/* Octets that the peer can reach. */
+	[[nodiscard]] u32 exposed() const;
 	[[nodiscard]] u32 receives() const
 	{
 		return rq_.size();
@@ -205,6 +216,7 @@ private:
 	Queue<WorkRequest> sq_;
 	u32 first_ = 0; /* number of the oldest in sq_ */
 	u32 issued_ = 0;
+	u32 invalidates_ = 0;
 	Queue<Packet> wire_;
 	Queue<Response> responses_;
 	Queue<Posted> rq_;

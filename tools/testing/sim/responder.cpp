@@ -56,6 +56,14 @@ u32 Responder::call_bound() const
 		       (conn.config.core.local.recv_size + 2 * kPage);
 }
 
+u32 Responder::reply_bound() const
+{
+	const u32 largest = page_count(conn.world.largest_reply()) * kPage;
+
+	return limits.holds ? limits.reply_memory + service.threads * largest :
+			      limits.slots * largest;
+}
+
 bool Responder::idle() const
 {
 	return !partial_ && ready_.empty() && waiting_.empty() &&
@@ -514,7 +522,8 @@ bool Responder::replies_full() const
 	return limits.holds &&
 	       conn.world.options.mutant != Mutant::RepliesWithoutBound &&
 	       (replies_.size() >= limits.replies ||
-		reply_memory_ >= limits.reply_memory);
+		(reply_memory_ >= limits.reply_memory &&
+		 conn.world.options.mutant != Mutant::RepliesTooLarge));
 }
 
 void OutgoingReply::chain()

@@ -4,14 +4,10 @@
  * server/sendto.c and server/rdma_rw.c do, and of nfsd the threads. The same code
  * serves callbacks on the client.
  *
- * Bounds, in octets, as server/recvfrom.c and server/sendto.c have them:
- *
- *   Calls     C + M + W * (I + 2 * kPage)
- *   Replies   R + one of each thread
- *
- * A client holds nothing back and refuses what is too many
- * (client/backchannel.c). If both sides held Receives back, each could wait for
- * the other's credit with a message half sent.
+ * Bounds are as server/recvfrom.c and server/sendto.c have them, see README. A
+ * client holds nothing back and refuses what is too many (client/backchannel.c). If
+ * both sides held Receives back, each could wait for the other's credit with a
+ * message half sent.
  */
 #ifndef _RPCRDMA_SIM_RESPONDER_H
 #define _RPCRDMA_SIM_RESPONDER_H
@@ -33,8 +29,8 @@ struct Service {
 
 struct ServiceLimits {
 	u32 call_memory; /* C */
-	u32 replies;
-	u32 reply_memory;
+	u32 replies; /* N */
+	u32 reply_memory; /* Q */
 	u32 max_call; /* M */
 	bool holds; /* Receives, until there is a thread or memory */
 	u32 kept_v1; /* Calls of version 1 that stay in their Receives */
@@ -127,6 +123,11 @@ public:
 		return call_memory_;
 	}
 	[[nodiscard]] u32 call_bound() const;
+	[[nodiscard]] u32 reply_memory() const
+	{
+		return reply_memory_;
+	}
+	[[nodiscard]] u32 reply_bound() const;
 	[[nodiscard]] u32 replies() const
 	{
 		return static_cast<u32>(replies_.size());

@@ -204,7 +204,7 @@ void World::configure(Random &r, Pair &p)
 		if (!options.has(Feature::Reserve))
 			k.reserve = 0;
 		c.sends = one_of(r, { 4, 8, 16 });
-		c.sq_depth = 64 + r.below(64);
+		c.sq_depth = r.once_in(2) ? 40 : 64 + r.below(64);
 		c.max_mrs = one_of(r, { 0, 4, 16, 32, 32 });
 		c.first_mrs = r.within(1, 4);
 		c.mr_octets = kPage * one_of(r, { 1, 2, 4, 16 });
@@ -358,6 +358,8 @@ void World::populate(Random &r, Pair &p)
 			n = 0;
 		for (; n && shapes_.size() < options.rpcs; n--) {
 			shapes_.push_back(shape(r, p, side));
+			largest_reply_ = std::max(largest_reply_,
+						  shapes_.back().reply_length);
 			p.requester[side].add(shapes_.back());
 		}
 	}

@@ -164,6 +164,10 @@ public:
 	{
 		progress_ = steps_;
 	}
+	[[nodiscard]] u32 largest_reply() const
+	{
+		return largest_reply_;
+	}
 	/* Something that is forgotten as time passes. */
 	void remembered()
 	{
@@ -240,6 +244,7 @@ private:
 	void forget();
 
 	std::vector<Shape> shapes_; /* by number */
+	u32 largest_reply_ = kRpcHeader;
 	std::vector<Source> sources_;
 	std::vector<Act> acts_; /* by step, the next one last */
 	std::vector<std::pair<QueuePair *, QueuePair::Posted>> later_;
