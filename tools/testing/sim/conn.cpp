@@ -206,26 +206,32 @@ void Conn::pump()
 	pumping_ = false;
 }
 
-/* As rpcrdma_send_waits(). */
-static bool waits(const Outgoing &m)
+/* As rpcrdma_send_rank(). */
+enum class Rank { Begun, Free, Probe, Reply, Any };
+
+static Rank rank_of(const Conn &c, const Outgoing &m)
 {
-	return m.msg.dir == RPCRDMA_CALL && !m.msg.probe && !m.msg.sent;
+	if (m.msg.sent)
+		return Rank::Begun;
+	if (m.msg.probe)
+		return Rank::Probe;
+	if (m.msg.dir == RPCRDMA_CALL)
+		return Rank::Any;
+	if (rpcrdma_session_version(&c.session) == 1 &&
+	    c.world.options.mutant != Mutant::ReplyBehindCalls)
+		return Rank::Free;
+	return c.side == 0 ? Rank::Reply : Rank::Any;
 }
 
 void Conn::enqueue(Outgoing &m)
 {
-	const bool first =
-		side == 0 || (rpcrdma_session_version(&session) == 1 &&
-			      world.options.mutant != Mutant::ReplyBehindCalls);
+	const Rank rank = rank_of(*this, m);
 	u32 at = tx_queue_.size();
 
-	if (m.msg.dir == RPCRDMA_REPLY && first) {
+	if (rank != Rank::Any)
 		for (at = 0; at < tx_queue_.size(); at++)
-			if (waits(*tx_queue_[at]))
+			if (rank_of(*this, *tx_queue_[at]) > rank)
 				break;
-	} else if (m.msg.probe && !tx_queue_.empty()) {
-		at = tx_queue_.front()->msg.sent ? 1 : 0;
-	}
 	m.queued = true;
 	tx_queue_.insert(at, &m);
 }

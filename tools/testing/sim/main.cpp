@@ -34,7 +34,7 @@ struct Plan {
 };
 
 /* Seeds that a planted bug may need to show. */
-constexpr u64 kMutantSeeds = 20000;
+constexpr u64 kMutantSeeds = 100000;
 
 struct Result {
 	Failure failure; /* its checker is nullptr if there is none */
