@@ -41,7 +41,7 @@ client() {
 	if [[ -e /sys/kernel/debug/fail_sunrpc ]]; then
 		# nfsd does so for NFSv3 alone.
 		check "v3: mount" mount_rdma 3 "$SERVER4" "$dir"
-		during "requests are deferred" on_server deferred
+		during "requests are deferred" deferred
 		check "v3: unmount" umount "$dir"
 	else
 		skip "requests are deferred" "this kernel has no way to have them so"
@@ -116,18 +116,25 @@ fail_every() { # CALLS FAULT
 }
 
 # A Call that has to wait for what mountd says is put aside, and taken up again by
-# any thread.
+# any thread, or forgotten with its connection.
 deferred() {
-	local i count event=/sys/kernel/tracing/events/sunrpc/svc_defer_recv/enable
-	echo 1 > "$event"
-	fail_every 1 cache-wait
-	for ((i = 0; i < 20; i++)); do
-		exportfs -f && sleep 0.5 || return
+	local i status=0
+	on_server putting_aside 1 || return
+	for ((i = 0; i < 10; i++)); do
+		on_server exportfs -f && sleep 0.5 && cut_connections &&
+			sleep 0.5 || status=1
 	done
-	fail_every 0 cache-wait
-	echo 0 > "$event"
-	count=$(grep -c svc_defer_recv: /sys/kernel/tracing/trace)
-	echo "$count requests deferred"
+	on_server putting_aside 0 && return $status
+}
+
+# Of all Calls that have to wait, or none; then some have been taken up.
+putting_aside() { # 1|0
+	local count tracing=/sys/kernel/tracing
+	fail_every "$1" cache-wait
+	echo "$1" > "$tracing/events/sunrpc/svc_defer_recv/enable"
+	(($1)) && return
+	count=$(grep -c svc_defer_recv: "$tracing/trace")
+	echo "$count Calls taken up again"
 	((count > 0))
 }
 
