@@ -577,7 +577,7 @@ out_unmap:
 			xprt_write_space(&rx->xprt);
 		return rc;
 	}
-	/* Else it is tried again. */
+	/* What fails so is tried again. */
 	if (rc != -ENOBUFS)
 		rx->stats.failed_marshal++;
 	return rc == -EMSGSIZE ? -EIO : rc;

@@ -315,7 +315,7 @@ struct svc_xprt_class rpcrdma_svc_class = {
 /**
  * rpcrdma_server_init - offer the transport to RPC services
  *
- * Return: 0, %-ENOMEM, or %-EEXIST if the kernel's own transport is loaded.
+ * Return: 0, %-ENOMEM, or %-EEXIST if another module has registered it.
  */
 int rpcrdma_server_init(void)
 {
