@@ -118,13 +118,15 @@ fail_every() { # CALLS FAULT
 # A Call that has to wait for what mountd says is put aside, and taken up again by
 # any thread, or forgotten with its connection.
 deferred() {
-	local i status=0
+	local i before
+	before=$(connects)
 	on_server putting_aside 1 || return
-	for ((i = 0; i < 10; i++)); do
-		on_server exportfs -f && sleep 0.5 && cut_connections &&
-			sleep 0.5 || status=1
+	for ((i = 0; i < 5; i++)); do
+		on_server exportfs -f || break
+		within 30 cut_connections || break
+		sleep 1
 	done
-	on_server putting_aside 0 && return $status
+	on_server putting_aside 0 && ((i == 5 && $(connects) >= before + 2))
 }
 
 # Of all Calls that have to wait, or none; then some have been taken up.
