@@ -29,6 +29,8 @@ client() {
 		rm -r "${dir:?}"/*
 		check "v$vers: unmount" umount "$dir"
 	done
+	frames_can_be_lost || bail "no netem"
+	check "more calls than credits: few credits" on_server offer 4
 	check "more calls than credits: mount" \
 		mount_rdma 3 "$SERVER4" "$dir" nconnect=1
 	check "more calls than credits: data" crowd
@@ -118,8 +120,14 @@ all_free() {
 		/sys/kernel/debug/rpcrdma/conn/*
 }
 
-# 128 threads, two Sends and more for each call, 64 credits.
+offer() { # CREDITS
+	echo "$1" > /sys/module/rpcrdma/parameters/window
+}
+
+# 128 threads, two Sends and more for each call. Their way takes long enough for the
+# credits to be under way, all of them, however slow the guest.
 crowd() {
+	local status
 	cat > /tmp/crowd <<- END
 		[crowd]
 		directory=$dir
@@ -133,7 +141,15 @@ crowd() {
 		verify_fatal=1
 		group_reporting
 	END
+	late 20
 	fio --output-format=terse /tmp/crowd
+	status=$?
+	late 0
+	return $status
+}
+
+late() { # MILLISECONDS
+	tc qdisc change dev "$(net_device)" root netem delay "$1ms"
 }
 
 waited_for_credit() {
