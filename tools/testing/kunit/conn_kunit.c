@@ -22,6 +22,7 @@ MODULE_PARM_DESC(addr, "IPv4 address of an RDMA device of this machine");
 #define CONN_TIMEOUT	(20 * HZ)
 #define CONN_WINDOW	8
 #define CONN_MAX	SZ_1M
+#define CONN_PAGES	17
 
 struct conn_side {
 	struct rdma_cm_id *cm_id;
@@ -895,6 +896,24 @@ static struct ib_send_wr *conn_chain(struct rpcrdma_txmsg *tm,
 }
 
 /* A Call that offers one Write chunk of @length octets over @pages. */
+static void conn_alloc_pages(struct kunit *test, struct page **pages)
+{
+	int i;
+
+	for (i = 0; i < CONN_PAGES; i++) {
+		pages[i] = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
+	}
+}
+
+static void conn_free_pages(struct page **pages)
+{
+	int i;
+
+	for (i = 0; i < CONN_PAGES; i++)
+		__free_page(pages[i]);
+}
+
 static struct conn_chunk_call *conn_offer(struct kunit *test,
 					  struct page **pages, u32 length)
 {
@@ -937,17 +956,13 @@ static void conn_invalidates(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
-	struct page *pages[17];
+	struct page *pages[CONN_PAGES];
 	struct conn_chunk_call *call;
 	struct conn_msg *reply;
 	struct rpcrdma_mr *mr;
 	u32 handle, before;
-	int i;
 
-	for (i = 0; i < ARRAY_SIZE(pages); i++) {
-		pages[i] = alloc_page(GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
-	}
+	conn_alloc_pages(test, pages);
 
 	/* By this side. */
 	call = conn_offer(test, pages, 65536);
@@ -982,8 +997,7 @@ static void conn_invalidates(struct kunit *test)
 	conn_end(&f->client);
 	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
 
-	for (i = 0; i < ARRAY_SIZE(pages); i++)
-		__free_page(pages[i]);
+	conn_free_pages(pages);
 }
 
 static void conn_distrusts_foreign_invalidation(struct kunit *test)
@@ -1096,6 +1110,34 @@ static void conn_take_away(struct work_struct *work)
 	complete(&t->over);
 }
 
+/* @away is on the stack until conn_end_taking_away(). */
+static void conn_begin_to_take_away(struct kunit *test,
+				    struct conn_taking_away *away,
+				    struct conn_chunk_call *call)
+{
+	struct conn_fixture *f = test->priv;
+
+	away->conn = f->client.conn;
+	away->mrs = &call->mrs;
+	init_completion(&away->over);
+	INIT_WORK_ONSTACK(&away->work, conn_take_away);
+	schedule_work(&away->work);
+}
+
+/* With the connection, regions are given back. */
+static void conn_end_taking_away(struct kunit *test,
+				 struct conn_taking_away *away)
+{
+	struct conn_fixture *f = test->priv;
+
+	rpcrdma_conn_get(away->conn);
+	conn_end(&f->client);
+	conn_wait(test, &away->over);
+	destroy_work_on_stack(&away->work);
+	rpcrdma_conn_put(away->conn);
+	KUNIT_EXPECT_TRUE(test, list_empty(away->mrs));
+}
+
 /*
  * What the peer may still be doing to a region of a connection that is being
  * closed must not fail: it stays until the queue pair is dead.
@@ -1106,35 +1148,19 @@ static void conn_closing_keeps_regions(struct kunit *test)
 	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
 	struct conn_taking_away away;
 	struct conn_chunk_call *call;
-	struct page *pages[17];
-	int i;
+	struct page *pages[CONN_PAGES];
 
-	for (i = 0; i < ARRAY_SIZE(pages); i++) {
-		pages[i] = alloc_page(GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
-	}
+	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
 	rpcrdma_conn_closing(f->client.conn);
-	away = (struct conn_taking_away) {
-		.conn = f->client.conn,
-		.mrs = &call->mrs,
-	};
-	init_completion(&away.over);
-	INIT_WORK_ONSTACK(&away.work, conn_take_away);
-	schedule_work(&away.work);
+	conn_begin_to_take_away(test, &away, call);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away.over, HZ / 5),
 			0UL);
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 0ULL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
-	rpcrdma_conn_get(f->client.conn);
-	conn_end(&f->client);
-	conn_wait(test, &away.over);
-	destroy_work_on_stack(&away.work);
-	rpcrdma_conn_put(away.conn);
-	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
-	for (i = 0; i < ARRAY_SIZE(pages); i++)
-		__free_page(pages[i]);
+	conn_end_taking_away(test, &away);
+	conn_free_pages(pages);
 }
 
 /* As the device does, but Local Invalidates have a key that no region has. */
@@ -1160,25 +1186,15 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 	struct ib_device *device = f->client.conn->qp->device;
 	struct conn_taking_away away;
 	struct conn_chunk_call *call;
-	struct page *pages[17];
+	struct page *pages[CONN_PAGES];
 	struct rpcrdma_mr *mr;
-	int i;
 
-	for (i = 0; i < ARRAY_SIZE(pages); i++) {
-		pages[i] = alloc_page(GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
-	}
+	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
 	mr = conn_region(call);
-	away = (struct conn_taking_away) {
-		.conn = f->client.conn,
-		.mrs = &call->mrs,
-	};
-	init_completion(&away.over);
-	INIT_WORK_ONSTACK(&away.work, conn_take_away);
 	conn_post_send = device->ops.post_send;
 	WRITE_ONCE(device->ops.post_send, conn_post_wrong_key);
-	schedule_work(&away.work);
+	conn_begin_to_take_away(test, &away, call);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&f->client.lost,
 							  CONN_TIMEOUT), 0UL);
 	WRITE_ONCE(device->ops.post_send, conn_post_send);
@@ -1188,14 +1204,8 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_LOST], 1U);
 	KUNIT_EXPECT_PTR_EQ(test, conn_region(call), mr);
 	KUNIT_EXPECT_NE(test, mr->nents, 0);
-	rpcrdma_conn_get(f->client.conn);
-	conn_end(&f->client);
-	conn_wait(test, &away.over);
-	destroy_work_on_stack(&away.work);
-	rpcrdma_conn_put(away.conn);
-	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
-	for (i = 0; i < ARRAY_SIZE(pages); i++)
-		__free_page(pages[i]);
+	conn_end_taking_away(test, &away);
+	conn_free_pages(pages);
 }
 
 /* Return: Receives that the server offers. */
