@@ -117,7 +117,7 @@ selftests-debug:
 # Those in which something is left to chance.
 SOAK_TESTS	?= data.sh load.sh recovery.sh life.sh storm.sh faults.sh
 selftests-soak:
-	+@SEED=$(or $(SEED),$$(date +%s)) $(SUBMAKE) selftests \
+	+@SEED=$(or $(SEED),$$(date +%s)) $(SUBMAKE) selftests FULL=1 \
 	  TEST_KERNEL=$(CHECK_KERNEL) TESTS="$(SOAK_TESTS)"
 
 # Tests of the test harness itself.

@@ -14,7 +14,8 @@
 # whose options in_guests takes. $KERNEL and $INTREE choose the kernel and whose
 # transport runs; see guest --help. $SLOW divides the amount of work; it is 8 on a
 # kernel with checkers, else 1. $PATIENCE multiplies the time within which things
-# have to happen; it is 3 there, else 1.
+# have to happen; it is 3 there, else 1. $FULL is not empty if all there is shall be
+# done, else what takes long and shows little more is left out.
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
@@ -29,6 +30,7 @@ in_guests() { # [OPTION OF guest]...
 	[[ -z ${GUEST_ROLE-} ]] &&
 		exec "$SELFTESTS/../../qemu/guest" --timeout "$timeout" \
 			--env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
+			--env FULL="${FULL-}" \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
 	# shellcheck source=tools/testing/qemu/guest-lib.sh
 	. "$GUEST_LIB"
