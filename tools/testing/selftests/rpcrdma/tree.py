@@ -7,6 +7,7 @@
   tree.py links DIR            symbolic links up to PATH_MAX, hard links
   tree.py deep DIR             directories in directories
   tree.py acl DIR COUNT        a file with a POSIX ACL of COUNT users
+  tree.py acls FILE            give it one, and have it asked for again and again
   tree.py acl4 FILE OCTETS     its NFSv4 ACL is at least so large
   tree.py xattr DIR LARGEST    user.* attributes of up to LARGEST octets
   tree.py list DIR             a checksum of names, types, sizes, content, targets,
@@ -58,17 +59,31 @@ def deep(directory):
         file.write(b"bottom")
 
 
-def acl(directory, count):
-    """A long ACL, which has to come back as it went."""
-    os.mkdir(directory)
+def give_acl(name, count):
+    """A long one; its octets."""
     users = [(2, 4, 10000 + i) for i in range(int(count))]
     entries = [(1, 6, 0xffffffff), *users, (4, 4, 0xffffffff), (16, 7, 0xffffffff),
                (32, 4, 0xffffffff)]
     value = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries)
+    os.setxattr(name, ACL, value)
+    return value
+
+
+def acls(name):
+    """Until somebody kills it."""
+    give_acl(name, 100)
+    while True:
+        forget()
+        os.getxattr(name, ACL)
+
+
+def acl(directory, count):
+    """A long ACL, which has to come back as it went."""
+    os.mkdir(directory)
     name = f"{directory}/file"
     with open(name, "wb"):
         pass
-    os.setxattr(name, ACL, value)
+    value = give_acl(name, count)
     forget()
     if os.getxattr(name, ACL) != value:
         raise SystemExit(f"{name}: another ACL came back")
@@ -139,5 +154,5 @@ def listing(directory):
 
 
 if __name__ == "__main__":
-    {"make": make, "links": links, "deep": deep, "acl": acl, "acl4": acl4,
-     "xattr": xattr, "list": listing}[sys.argv[1]](*sys.argv[2:])
+    {"make": make, "links": links, "deep": deep, "acl": acl, "acls": acls,
+     "acl4": acl4, "xattr": xattr, "list": listing}[sys.argv[1]](*sys.argv[2:])
