@@ -44,6 +44,12 @@ void ended(const Rpc &r)
 	     r.status);
 }
 
+void unmatched(const Requester &r, const Conn &c, u32 xid)
+{
+	if (!c.link.tainted && r.has_answer(c, xid))
+		fail("answers", "xid %08x is answered twice", xid);
+}
+
 void unreachable(const Rpc &r)
 {
 	if (r.conn && r.conn->qp().reachable(&r))

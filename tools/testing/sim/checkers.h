@@ -24,6 +24,8 @@ namespace sim::check
 
 /* "answers" */
 void ended(const Rpc &r);
+/* "answers": a Reply that nobody waits for. */
+void unmatched(const Requester &r, const Conn &c, u32 xid);
 /* "access": the RPC's memory goes back to its owner now. */
 void unreachable(const Rpc &r);
 /* "lost": of all Receives, what each is doing is known. */

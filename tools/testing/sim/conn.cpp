@@ -283,7 +283,7 @@ void Conn::refuse(u32 xid, u32 code, u32 index, u32 needed)
 {
 	world.trace("%s refuses xid %08x: %s", link.name(side), xid,
 		    rpcrdma_errcode_name(code));
-	if (!rpcrdma_session_refuse(&session, xid, code, index, needed))
+	if (!core::refuse(*this, xid, code, index, needed))
 		return lost("errors unanswered");
 	pump();
 }

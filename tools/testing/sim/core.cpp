@@ -60,6 +60,20 @@ bool set_window(Conn &c, u32 window)
 	return rpcrdma_session_set_window(&c.session, window);
 }
 
+bool refuse(Conn &c, u32 xid, u32 code, u32 index, u32 needed)
+{
+	return !planted(c, Mutant::RefuseFails) &&
+	       rpcrdma_session_refuse(&c.session, xid, code, index, needed);
+}
+
+s32 plan_retry(const Conn &c, const rpcrdma_call_plan &plan,
+	       const rpcrdma_rx &rx, u32 &avoid)
+{
+	const s32 error = rpcrdma_plan_retry(&plan, &rx, &avoid);
+
+	return planted(c, Mutant::RetriedForEver) ? 0 : error;
+}
+
 void plan_reply(Conn &c, const rpcrdma_chunks &call, u32 length,
 		const rpcrdma_range *results, u32 n, rpcrdma_reply_plan &plan)
 {

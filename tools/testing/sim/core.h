@@ -17,6 +17,9 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
 [[nodiscard]] bool release(Conn &c);
 [[nodiscard]] bool retire(Conn &c);
 [[nodiscard]] bool set_window(Conn &c, u32 window);
+[[nodiscard]] bool refuse(Conn &c, u32 xid, u32 code, u32 index, u32 needed);
+[[nodiscard]] s32 plan_retry(const Conn &c, const rpcrdma_call_plan &plan,
+			     const rpcrdma_rx &rx, u32 &avoid);
 void plan_reply(Conn &c, const rpcrdma_chunks &call, u32 length,
 		const rpcrdma_range *results, u32 n, rpcrdma_reply_plan &plan);
 

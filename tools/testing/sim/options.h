@@ -52,6 +52,8 @@ enum class Mutant : u8 {
 	RetireAlways,
 	WriteListShifted,
 	CreditLost,
+	RefuseFails,
+	RetriedForEver,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,
@@ -62,6 +64,7 @@ enum class Mutant : u8 {
 	WaiterForgotten,
 	WriteAfterSend,
 	AnswerTwice,
+	ReplyTwice,
 	ExcusedOctetWrong,
 	RoundupNotZero,
 	HeldForEver,

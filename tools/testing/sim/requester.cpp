@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "requester.h"
 #include "checkers.h"
+#include "core.h"
 #include "world.h"
 
 #include <algorithm>
@@ -304,7 +305,7 @@ void Requester::payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
 	Rpc *r = find(c, rx.xid);
 
 	if (!r)
-		return;
+		return check::unmatched(*this, c, rx.xid);
 	if (c.pending(*r)) {
 		if (!c.link.tainted)
 			fail("answers", "Reply to %u, which is not sent",
@@ -315,6 +316,8 @@ void Requester::payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
 
 	if (invalidated)
 		c.remote_invalidated(r->mrs, invalidated);
+	if (ok && rx.last)
+		r->answered = &c;
 	if (!ok || rx.last)
 		finish(*r, ok ? 0 : -5);
 	if (rx.last && world.options.mutant == Mutant::AnswerTwice &&
@@ -329,7 +332,7 @@ void Requester::failed(Conn &c, const rpcrdma_rx &rx)
 
 	if (!r)
 		return;
-	s32 error = rpcrdma_plan_retry(&r->plan, &rx, &r->avoid);
+	s32 error = core::plan_retry(c, r->plan, rx, r->avoid);
 
 	if (!error)
 		error = kAgain;
@@ -438,6 +441,14 @@ void Requester::over(Rpc &r, Rpc::End end)
 	active_.erase(std::remove(active_.begin(), active_.end(), &r),
 		      active_.end());
 	world.progress();
+}
+
+bool Requester::has_answer(const Conn &c, u32 xid) const
+{
+	return std::any_of(rpcs_.begin(), rpcs_.begin() + begun_,
+			   [&](const Rpc &r) {
+				   return r.xid == xid && r.answered == &c;
+			   });
 }
 
 const Rpc *Requester::carried_by(const Conn &c) const

@@ -44,6 +44,7 @@ public:
 	End end = End::Failed;
 	u32 ends = 0; /* how often it has ended: once is right */
 	Conn *conn = nullptr;
+	const Conn *answered = nullptr; /* on which all of the Reply came */
 	Regions mrs;
 	rpcrdma_chunks chunks = {};
 	rpcrdma_call_plan plan = {};
@@ -116,6 +117,8 @@ public:
 	{
 		return active_.empty() ? nullptr : active_.front();
 	}
+	/* All of a Reply with this XID has come by @c. */
+	[[nodiscard]] bool has_answer(const Conn &c, u32 xid) const;
 	/* One that @c has not let go of, or nullptr. */
 	[[nodiscard]] const Rpc *carried_by(const Conn &c) const;
 	/* Some time has passed: RPCs that had no region try again. */

@@ -47,7 +47,6 @@ void Link::End::ready()
 	if (newest &&
 	    (side == 0 || conn.info().peer.reverse != RPCRDMA_RVRSDIR_NONE))
 		link.pair.requester[side].conn = &conn;
-	link.world.progress();
 }
 
 bool Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
@@ -56,6 +55,8 @@ bool Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 		return responder.payload(rx, r);
 	link.pair.requester[side].payload(conn, rx, r.buffer.get(),
 					  invalidated);
+	if (rx.last && link.world.options.mutant == Mutant::ReplyTwice)
+		link.pair.requester[side].payload(conn, rx, r.buffer.get(), 0);
 	return false;
 }
 
@@ -559,7 +560,6 @@ void World::connect(Pair &p)
 	auto link = std::make_unique<Link>(*this, p);
 
 	seconds_++;
-	progress();
 	for (auto &end : link->ends)
 		if (!end->conn.create())
 			return;
