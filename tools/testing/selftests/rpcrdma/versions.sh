@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that the sysctls decide which version our client and server speak, and that
-# a server which is upgraded is spoken to in version 2 after the next reconnect, by a
-# mount that began with version 1.
+# Proves that the sysctls decide which version our client and server speak, that the
+# parameters of the module do so from the first connection on, and that a server which
+# is upgraded is spoken to in version 2 after the next reconnect, by a mount that began
+# with version 1.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
@@ -31,6 +32,7 @@ client() {
 	check "old client: works" works
 	check "old client: unmount" umount "$dir"
 	check "out of range" refuses_knob rdma_max_version 3
+	parameters
 	check "nothing left" within 30 nothing_left
 	check "server: nothing left" on_server within 30 nothing_left
 	end
@@ -38,6 +40,49 @@ client() {
 
 refuses_knob() { # FILE VALUE
 	! echo "$2" > "/proc/sys/sunrpc/$1"
+}
+
+parameters() {
+	check "parameters: remove the module" within 30 rmmod rpcrdma
+	check "parameters: loaded out of range" not_loaded_with client_max_version=3
+	check "parameters: loaded with version 1" modprobe rpcrdma client_max_version=1
+	check "parameters: sysctl" knob_is rdma_max_version 1
+	check "parameters: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "parameters: version 1 there" on_server within 30 speaks 1
+	check "parameters: unmount" umount "$dir"
+	check "parameters: set" set_parameter client_max_version 2
+	check "parameters: sysctl follows" knob_is rdma_max_version 2
+	check "parameters: out of range" refuses_parameter client_max_version 3
+	check "parameters: as it was" knob_is rdma_max_version 2
+	check "parameters: mount again" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "parameters: version 2 there" on_server within 30 speaks 2
+	check "parameters: unmount again" umount "$dir"
+	check "server's parameters: set" on_server set_parameter server_max_version 1
+	check "server's parameters: sysctl follows" \
+		on_server knob_is svc_rdma/max_version 1
+	check "server's parameters: out of range" \
+		on_server refuses_parameter server_max_version 3
+	check "server's parameters: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "server's parameters: version 1" within 30 speaks 1
+	check "server's parameters: unmount" umount "$dir"
+}
+
+not_loaded_with() { # PARAMETER
+	! modprobe rpcrdma "$1" && [[ ! -e /sys/module/rpcrdma ]]
+}
+
+set_parameter() { # NAME VALUE
+	echo "$2" > "/sys/module/rpcrdma/parameters/$1" &&
+		[[ $(< "/sys/module/rpcrdma/parameters/$1") = "$2" ]]
+}
+
+refuses_parameter() { # NAME VALUE
+	! echo "$2" > "/sys/module/rpcrdma/parameters/$1"
+}
+
+knob_is() { # FILE VALUE
+	cat "/proc/sys/sunrpc/$1"
+	[[ $(< "/proc/sys/sunrpc/$1") = "$2" ]]
 }
 
 "$GUEST_ROLE"
