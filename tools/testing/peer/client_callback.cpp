@@ -3,6 +3,7 @@
  * Our client and a server of NFSv4.1 that calls it back: as much of one as it takes
  * to have a session. The mount then fails, by what the server answers.
  */
+#include "headers.h"
 #include "nfs.h"
 #include "nfs3.h"
 
@@ -79,20 +80,32 @@ static Words results(const Rpc &call)
 }
 
 /* AUTH_SYS as root; no tag, minor version 1, no identifier. */
-static Words callback(u32 xid)
+static Words callback(u32 xid, u32 sequence = 1)
 {
 	return Words{ xid, 0, 2, 0x40000000, 1, 1, 1, 20, 0, 0,
 		      0,   0, 0, 0,	     0, 0, 1, 0,  1, kCbSequence } +
 	       kSession +
 	       /* sequence, slot, highest, not cached, no other calls */
-	       Words{ 1, 0, 0, 0, 0 };
+	       Words{ sequence, 0, 0, 0, 0 };
 }
 
-/*
- * Each side counts its own: the client's Call is answered after a Call with the
- * same XID, and after the Reply to that.
- */
-TEST(client_callback, xids_are_equal_in_both_directions)
+/* What the client says of CB_SEQUENCE, which is zero or NFS4ERR_DELAY. */
+static u32 answer(Peer &p, u32 xid)
+{
+	const Rpc reply = p.next_rpc();
+	const Words w = words(reply.stream);
+	const u32 status = w.at(6);
+
+	EXPECT_EQ(reply.xid, xid);
+	/* The session may still be set up. */
+	EXPECT_TRUE(!status || status == kDelay) << status;
+	EXPECT_EQ(Words(w.begin(), w.begin() + 11),
+		  accepted(xid, { status, 0, 1, kCbSequence, status }));
+	return status;
+}
+
+/* Until the mount fails; @call_back is called when there is a session. */
+static void mounts(const std::function<void(Peer &, u32)> &call_back)
 {
 	Nfs3 server;
 	u32 callbacks = 0, refused = 0;
@@ -103,16 +116,7 @@ TEST(client_callback, xids_are_equal_in_both_directions)
 
 		if (r.size() > 3 && r[3] == kSequence && !callbacks) {
 			callbacks++;
-			p.send(unit::call_inline(call.xid, callback(call.xid)));
-			const Rpc reply = p.next_rpc();
-			EXPECT_EQ(reply.xid, call.xid);
-			const Words w = words(reply.stream);
-			const u32 status = w.at(6);
-			/* The session may still be set up. */
-			EXPECT_TRUE(!status || status == kDelay) << status;
-			EXPECT_EQ(Words(w.begin(), w.begin() + 11),
-				  accepted(call.xid, { status, 0, 1,
-						       kCbSequence, status }));
+			call_back(p, call.xid);
 		}
 		refused += !r.empty() && r[0] == kAccess;
 		p.send(unit::reply_inline(call.xid, accepted(call.xid, r)));
@@ -123,4 +127,44 @@ TEST(client_callback, xids_are_equal_in_both_directions)
 	EXPECT_EQ(callbacks, 1u);
 	EXPECT_GE(refused, 1u);
 	EXPECT_EQ(server.connections(), 1u);
+}
+
+/*
+ * Each side counts its own: the client's Call is answered after a Call with the
+ * same XID, and after the Reply to that.
+ */
+TEST(client_callback, xids_are_equal_in_both_directions)
+{
+	mounts([](Peer &p, u32 xid) {
+		p.send(unit::call_inline(xid, callback(xid)));
+		answer(p, xid);
+	});
+}
+
+/* More of them come to nothing than the client has memory for at once. */
+TEST(client_callback, continued)
+{
+	mounts([](Peer &p, u32) {
+		u32 sequence = 1;
+
+		for (const u32 size : { 4u, 12u, 48u }) {
+			Parts call(p, callback(p.new_xid(), sequence));
+
+			while (call.left() > size)
+				call.middle(size);
+			call.last();
+			sequence += !answer(p, call.xid());
+		}
+		for (u32 i = 0; i < 70; i++) {
+			Parts call(p, callback(p.new_xid(), sequence));
+
+			call.middle(16);
+			call.middle(16, call.left(), call.xid());
+			call.refused();
+		}
+		const u32 xid = p.new_xid();
+
+		p.send(unit::call_inline(xid, callback(xid, sequence)));
+		answer(p, xid);
+	});
 }

@@ -272,14 +272,6 @@ TEST(client_opening, the_connection_ends_at_once)
 	});
 }
 
-TEST(client_opening, a_bad_property_set)
-{
-	does_not_mount([](Peer &p) {
-		p.next();
-		p.send(unit::connprop(p.new_xid(), unit::property(2, 100)));
-	});
-}
-
 /* ------------------------------------------------------------------ */
 /* Credits                                                            */
 /* ------------------------------------------------------------------ */

@@ -3,68 +3,11 @@
  * Calls in several messages (section 6.6.2): what our server takes, what it
  * refuses, and that only the message that is at fault is lost.
  */
-#include "peer.h"
+#include "headers.h"
 
 #include <gtest/gtest.h>
 
 using namespace peer;
-
-static const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
-
-/* A NULL call, to be sent in parts. */
-class Parts {
-public:
-	explicit Parts(Peer &p)
-		: peer_(p)
-		, xid_(p.new_xid())
-		, call_(null_call(xid_))
-	{
-	}
-	[[nodiscard]] u32 xid() const
-	{
-		return xid_;
-	}
-	[[nodiscard]] u32 left() const
-	{
-		return static_cast<u32>(4 * call_.size()) - sent_;
-	}
-	/* The next part, with what it says is left after it. */
-	void middle(u32 octets, u32 remaining, u32 xid)
-	{
-		peer_.send(unit::middle(RPCRDMA2_CALL_MIDDLE, xid, remaining,
-					unit::slice(call_, sent_, octets)));
-		sent_ += octets;
-	}
-	void middle(u32 octets)
-	{
-		middle(octets, left() - octets, xid_);
-	}
-	/* All that is left, or less. */
-	void last(u32 octets)
-	{
-		peer_.send(unit::call_inline(
-			xid_, unit::slice(call_, sent_, octets)));
-		sent_ += octets;
-	}
-	void last()
-	{
-		last(left());
-	}
-	void answered()
-	{
-		EXPECT_TRUE(is_null_reply(peer_.reply(xid_)));
-	}
-	void refused()
-	{
-		peer_.expect_error(xid_, kInvalCont);
-	}
-
-private:
-	Peer &peer_;
-	u32 xid_;
-	Words call_;
-	u32 sent_ = 0;
-};
 
 TEST(server_continued, parts_of_any_size)
 {
@@ -255,6 +198,6 @@ TEST(server_continued, read_list_is_checked_against_the_whole)
 	call.middle(12);
 	p.send(call_header(call.xid(), Lists().read(44, segment)) +
 	       unit::slice(null_call(call.xid()), 12, 28));
-	p.expect_error(call.xid(), { RPCRDMA2_ERR_BAD_XDR });
+	p.expect_error(call.xid(), kBadXdr);
 	p.expect_works();
 }

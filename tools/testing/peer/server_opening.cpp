@@ -3,15 +3,12 @@
  * The first messages (section 4.3, D5), versions (7.1) and transport properties
  * (section 5), as our server takes them.
  */
+#include "headers.h"
 #include "nfs.h"
-#include "peer.h"
 
 #include <gtest/gtest.h>
 
 using namespace peer;
-
-static const Words kBadPropval = { RPCRDMA2_ERR_BAD_PROPVAL };
-static const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
 
 /* The versions that the server says it speaks, and one of which it says so. */
 static const Words kVersions = { RPCRDMA2_ERR_VERS, 1, 2 };
@@ -62,14 +59,7 @@ TEST(server_version, mismatch_later)
 {
 	Peer p = Peer::open();
 
-	for (u32 vers : { 0u, 1u, 3u, 0xffffffffu }) {
-		const u32 xid = p.new_xid();
-		Words call = unit::call_inline(xid, null_call(xid));
-
-		call[1] = vers;
-		p.send(call);
-		p.expect_error(xid, { RPCRDMA2_ERR_VERS_MISMATCH }, vers);
-	}
+	other_versions(p);
 	p.expect_works();
 }
 
@@ -159,7 +149,7 @@ TEST(server_properties, set_cut_short)
 		const u32 xid = p.new_xid();
 
 		p.send(unit::prefix(xid, RPCRDMA2_CONNPROP_FINAL) + set);
-		p.expect_error(xid, { RPCRDMA2_ERR_BAD_XDR });
+		p.expect_error(xid, kBadXdr);
 		p.send(unit::connprop(p.new_xid()));
 		p.take_properties(p.next());
 		p.expect_works();
@@ -198,13 +188,7 @@ TEST(server_properties, none_after_the_final_ones)
 {
 	Peer p = Peer::open();
 
-	for (u32 htype :
-	     { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL }) {
-		const u32 xid = p.new_xid();
-
-		p.send(unit::connprop(xid, { 0 }, htype));
-		p.expect_error(xid, kInvalCont);
-	}
+	properties_again(p);
 	p.expect_works();
 }
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What our client answers to a server's messages that break a rule, Calls among
+ * them, and that the mount works on.
+ */
+#include "headers.h"
+#include "nfs3.h"
+
+#include <gtest/gtest.h>
+
+using namespace peer;
+
+static constexpr u32 kLarge = 65536;
+
+static void told(const std::function<void(Peer &)> &what)
+{
+	Nfs3 server;
+
+	server.mount();
+	what(server.peer());
+	EXPECT_EQ(server.write(0, kLarge), 0);
+	EXPECT_EQ(server.read(0, kLarge), 0);
+	EXPECT_EQ(server.connections(), 1u) << "the connection was replaced";
+	server.unmount();
+}
+
+TEST(client_header, a_discriminator_is_zero_or_one)
+{
+	told(other_discriminators);
+}
+
+TEST(client_header, shorter_than_a_prefix_is_dropped)
+{
+	told(less_than_a_prefix);
+}
+
+TEST(client_header, unknown_header_types)
+{
+	told(unknown_header_types);
+}
+
+TEST(client_header, another_version)
+{
+	told(other_versions);
+}
+
+TEST(client_header, xid_is_that_of_the_rpc_message)
+{
+	told(another_xid_inside);
+}
+
+TEST(client_header, type_is_that_of_the_rpc_message)
+{
+	told(another_type_inside);
+}
+
+TEST(client_header, payload_of_no_whole_words)
+{
+	told(no_whole_words);
+}
+
+TEST(client_header, inv_handle_is_in_the_header)
+{
+	told([](Peer &p) {
+		const u32 xid = p.new_xid();
+
+		refused(p, call_header(xid, {}, 0x77) + null_call(xid),
+			kBadXdr);
+	});
+}
+
+TEST(client_header, properties_after_the_final_ones)
+{
+	told(properties_again);
+}
+
+TEST(client_header, cut_short)
+{
+	for (u32 htype : { RPCRDMA2_CALL_INLINE, RPCRDMA2_CALL_MIDDLE,
+			   RPCRDMA2_CALL_EXTERNAL, RPCRDMA2_REPLY_INLINE,
+			   RPCRDMA2_REPLY_MIDDLE, RPCRDMA2_REPLY_EXTERNAL,
+			   RPCRDMA2_ERROR })
+		told([htype](Peer &p) {
+			for (const unit::Golden &g : goldens(htype))
+				cut_short(p, g);
+		});
+}
+
+static void opened(const std::function<void(Peer &)> &first)
+{
+	Nfs3 server;
+	u32 opened = 0;
+
+	server.opening = [&](Peer &p) {
+		p.take_properties(p.next());
+		first(p);
+		p.send(unit::connprop(p.new_xid()));
+		opened++;
+	};
+	server.mount();
+	EXPECT_EQ(server.read(0, kLarge), 0);
+	EXPECT_EQ(opened, 1u);
+	server.unmount();
+}
+
+TEST(client_opening, a_bad_property_set)
+{
+	opened([](Peer &p) {
+		for (u32 size : { 0u, 100u, 1023u })
+			refused(p,
+				unit::connprop(p.new_xid(),
+					       unit::property(2, size)),
+				kBadPropval);
+		refused(p, unit::connprop(p.new_xid(), { 1, 2, 8, 0, 8192 }),
+			kBadPropval);
+	});
+}
+
+TEST(client_opening, no_call_between_properties)
+{
+	opened([](Peer &p) {
+		const u32 xid = p.new_xid();
+
+		p.send(unit::connprop(p.new_xid(), { 0 },
+				      RPCRDMA2_CONNPROP_MIDDLE));
+		refused(p, unit::call_inline(xid, null_call(xid)), kInvalCont);
+	});
+}

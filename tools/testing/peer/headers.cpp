@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "headers.h"
+
+namespace peer
+{
+
+void refused(Peer &p, const Words &message, const Words &error)
+{
+	p.send(message);
+	p.expect_error(message[0], error);
+}
+
+void unknown_header_types(Peer &p)
+{
+	for (u32 htype : { 0u, 1u, 2u, 3u, 14u, 15u, 0x7fffffffu, 0xffffff01u,
+			   0xffffffffu })
+		refused(p,
+			unit::prefix(p.new_xid(), htype) +
+				null_call(p.new_xid()),
+			{ RPCRDMA2_ERR_INVAL_HTYPE });
+}
+
+void other_versions(Peer &p)
+{
+	for (u32 vers : { 0u, 1u, 3u, 0xffffffffu }) {
+		const u32 xid = p.new_xid();
+		Words call = unit::call_inline(xid, null_call(xid));
+
+		call[1] = vers;
+		p.send(call);
+		p.expect_error(xid, { RPCRDMA2_ERR_VERS_MISMATCH }, vers);
+	}
+}
+
+void other_discriminators(Peer &p)
+{
+	const u32 xid = p.new_xid();
+	const Words head = unit::prefix(xid, RPCRDMA2_CALL_INLINE);
+	const Words call = null_call(xid);
+
+	refused(p, head + Words{ 0, 2, 0, 0 } + call, kBadXdr);
+	refused(p, head + Words{ 0, 0, 0xffffffff, 0 } + call, kBadXdr);
+	refused(p, head + Words{ 0, 0, 0, 2 } + call, kBadXdr);
+}
+
+/* Octets that are no message of this connection's credit scheme. */
+static Octets with_credit(Peer &p, Words message)
+{
+	message[2] = p.received() + Peer::kWindow;
+	return unit::octets(message);
+}
+
+static void say(Peer &p, const Octets &octets)
+{
+	if (!p.send_as_is(octets))
+		throw Failure("the connection is gone");
+}
+
+void less_than_a_prefix(Peer &p)
+{
+	const Octets whole =
+		with_credit(p, unit::prefix(p.new_xid(), RPCRDMA2_CALL_INLINE));
+
+	for (u32 length : { 0, 1, 4, 8, 12, 15 })
+		say(p, Octets(whole.begin(), whole.begin() + length));
+	p.expect_silence();
+}
+
+void no_whole_words(Peer &p)
+{
+	const u32 xid = p.new_xid();
+
+	p.send(call_header(xid, {}), Octets(41));
+	p.expect_error(xid, kBadXdr);
+	p.send(call_header(xid, {}));
+	p.expect_error(xid, kBadXdr);
+}
+
+void another_xid_inside(Peer &p)
+{
+	const u32 xid = p.new_xid();
+
+	refused(p, unit::call_inline(xid, null_call(xid + 1)), kBadXdr);
+	refused(p, unit::middle(RPCRDMA2_CALL_MIDDLE, xid, 36, { xid + 1 }),
+		kBadXdr);
+}
+
+void another_type_inside(Peer &p)
+{
+	const u32 xid = p.new_xid();
+	Words reply = null_call(xid);
+
+	reply[1] = RPCRDMA_REPLY;
+	refused(p, unit::call_inline(xid, reply), kBadXdr);
+	/* No Call of this side's has that XID, so nobody is told. */
+	p.send(unit::reply_inline(xid, null_call(xid)));
+	p.expect_silence();
+}
+
+void properties_again(Peer &p)
+{
+	for (u32 htype :
+	     { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL })
+		refused(p, unit::connprop(p.new_xid(), { 0 }, htype),
+			kInvalCont);
+}
+
+std::vector<unit::Golden> goldens(u32 htype)
+{
+	std::vector<unit::Golden> found;
+
+	for (const unit::Golden &g : unit::goldens())
+		if (g.htype == htype)
+			found.push_back(g);
+	return found;
+}
+
+/* Others are dropped. */
+static bool is_answered(u32 htype)
+{
+	return htype == RPCRDMA2_CALL_INLINE || htype == RPCRDMA2_CALL_MIDDLE ||
+	       htype == RPCRDMA2_CALL_EXTERNAL;
+}
+
+void cut_short(Peer &p, const unit::Golden &g)
+{
+	const u32 end = static_cast<u32>(4 * g.header.size());
+
+	for (u32 length = 16; length < end; length += 4)
+		for (u32 more : { 0, 1 }) {
+			Words header = g.header;
+
+			/* What is left of a refused one is dropped. */
+			header[0] = p.new_xid();
+			Octets o = with_credit(p, header);
+			o.resize(length + more);
+			/* Room for the answers first. */
+			while (p.credit() < 2)
+				if (!p.poll(kPatience))
+					throw Failure("no credit comes");
+			say(p, o);
+			if (is_answered(g.htype))
+				p.expect_error(header[0], kBadXdr);
+		}
+}
+
+} // namespace peer
