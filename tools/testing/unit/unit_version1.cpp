@@ -336,6 +336,18 @@ TEST(version1, private_data__size_that_is_no_multiple)
 	EXPECT_EQ(e.info().local.recv_size, 4096u);
 }
 
+/* Nor has it Receives for more than that. */
+TEST(version1, private_data__sends_no_more_than_was_told)
+{
+	rpcrdma_config config = versions(RPCRDMA_ROLE_SERVER, 1, 1);
+	config.local.send_size = 5000;
+	Endpoint e(config);
+
+	e.session.peer_private(private_data(8192, 8192));
+	e.receive(v1::msg(kClientXid, kCall));
+	EXPECT_EQ(e.info().max_send, 4096u);
+}
+
 /* ------------------------------------------------------------------ */
 /* What comes in                                                      */
 /* ------------------------------------------------------------------ */

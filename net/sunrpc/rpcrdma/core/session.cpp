@@ -62,6 +62,7 @@ void Session::begin_version1()
 {
 	version_ = kVersion1;
 	final_sent_ = true;
+	config_.local.send_size = told_size(config_.local.send_size);
 	config_.local.recv_size = told_size(config_.local.recv_size);
 	peer_ = {
 		.send_size = private_.send_size,
