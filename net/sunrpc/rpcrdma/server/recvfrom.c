@@ -734,11 +734,15 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
  * own does not count those that it has given up. So not all Receives may be waiting for
  * threads: from some on, Calls are copied. What that may take is bounded, see above.
  */
-static bool rpcrdma_svc_copies(const struct rpcrdma_svc *svc,
+static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
 			       const struct rpcrdma_rx *rx)
 {
+	const struct rpcrdma_svc *svc = conn->context;
+	u32 kept = min_t(u32, RPCRDMA_SVC_V1_KEPT,
+			 READ_ONCE(conn->n_recvs) / 4);
+
 	return rx->vers == 1 && !rx->external &&
-	       READ_ONCE(svc->n_ready) >= RPCRDMA_SVC_V1_KEPT;
+	       READ_ONCE(svc->n_ready) >= kept;
 }
 
 /**
@@ -772,7 +776,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 
 	/* Reclaim could wait for an NFS WRITE that only this thread can take. */
 	nofs = memalloc_nofs_save();
-	if (rx->last && !rx->stream_offset && !rpcrdma_svc_copies(svc, rx))
+	if (rx->last && !rx->stream_offset && !rpcrdma_svc_copies(conn, rx))
 		rc = rpcrdma_svc_single(svc, rx, recv, &verdict);
 	else
 		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
