@@ -83,6 +83,7 @@ struct rpcrdma_keepalive {
  * @stats: for mountstats
  * @keepalive: of the connection
  * @spoke_v2: the connection before was of version 2
+ * @fell_back: the connection is of version 1 since version 2 was not answered
  * @bc_payload: octets of the largest callback, or Reply to one
  * @bc_assembly: the callback whose parts are coming in; the Receive handler's
  * @bc_calls: callbacks that the upper layer is working on
@@ -100,6 +101,7 @@ struct rpcrdma_xprt {
 	struct rpcrdma_xprt_stats stats;
 	struct rpcrdma_keepalive keepalive;
 	bool spoke_v2;
+	bool fell_back;
 	u32 bc_payload;
 	struct rpcrdma_bc_call *bc_assembly;
 	atomic_t bc_calls;

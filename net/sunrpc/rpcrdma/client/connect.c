@@ -67,7 +67,7 @@ static void rpcrdma_note_silent(const struct rpcrdma_xprt *rx)
  *
  * Context: Process context. Does not sleep.
  *
- * Return: true if it was remembered as silent.
+ * Return: true if the connection is of version 1 for want of an answer alone.
  */
 bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx)
 {
@@ -79,7 +79,8 @@ bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx)
 	silent = rpcrdma_recent_forget(&rpcrdma_silent_servers, key,
 				       rpc_get_port(sap), ktime_get_seconds());
 	spin_unlock(&rpcrdma_silent_lock);
-	return silent;
+	/* Another transport may have made it forgotten. */
+	return silent || READ_ONCE(rx->fell_back);
 }
 
 static void rpcrdma_step_done(struct rpcrdma_xprt *rx, int error)
@@ -365,7 +366,9 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	int rc;
 
 	rpcrdma_versions(&versions);
-	if (versions.min_version == 1 && rpcrdma_silent(rx))
+	WRITE_ONCE(rx->fell_back,
+		   versions.min_version == 1 && rpcrdma_silent(rx));
+	if (rx->fell_back)
 		versions.max_version = 1;
 	rc = rpcrdma_attempt(rx, &versions, &unanswered);
 
@@ -375,11 +378,13 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		/* Who ended the connection may have had another reason. */
 		silent = rc == -ETIMEDOUT;
 		versions.max_version = 1;
+		WRITE_ONCE(rx->fell_back, true);
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
 		if (!rc && silent)
 			rpcrdma_note_silent(rx);
 	}
-	rx->spoke_v2 = false;
+	if (unanswered)
+		rx->spoke_v2 = false;
 	if (rc == -EPROTONOSUPPORT)
 		pr_warn_ratelimited("rpcrdma: %s speaks no version from %u to %u\n",
 				    address, versions.min_version,
@@ -387,6 +392,13 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	if (rc)
 		return rc;
 	version = rpcrdma_conn_version(rx->conn);
+	if (version == 1 && !rx->conn->mr_table.capacity) {
+		pr_warn_ratelimited("rpcrdma: %s speaks version 1, which takes a device that registers memory\n",
+				    address);
+		rpcrdma_disconnect(rx);
+		WRITE_ONCE(rx->cm_error, -EOPNOTSUPP);
+		return -EOPNOTSUPP;
+	}
 	rx->spoke_v2 = version == 2;
 	WRITE_ONCE(rx->bc_payload, rpcrdma_bc_payload(rx->conn));
 	trace_rpcrdma_connect(address, version == 1 ? "version 1" : "version 2",

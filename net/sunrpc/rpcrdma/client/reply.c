@@ -354,6 +354,15 @@ static void rpcrdma_reply_refused(struct rpcrdma_conn *conn,
 		rpcrdma_reply_finish(conn, req, error);
 }
 
+static void rpcrdma_client_no_version(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_xprt *x = conn->context;
+
+	pr_warn_ratelimited("rpcrdma: %s does not speak version %u\n",
+			    x->xprt.address_strings[RPC_DISPLAY_ADDR],
+			    rpcrdma_conn_version(conn));
+}
+
 /**
  * rpcrdma_client_failed - a Call has been refused, or its Reply is malformed
  * @conn: the connection
@@ -374,10 +383,13 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 	if (!req)
 		return;
 	error = rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
-	/* A server that was taken for one of version 1 and is not any more. */
-	if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION &&
-	    rpcrdma_forget_silent(conn->context))
-		error = 0;
+	if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION) {
+		/* A server that was taken for one of version 1 and is not. */
+		if (rpcrdma_forget_silent(conn->context))
+			error = 0;
+		else
+			rpcrdma_client_no_version(conn);
+	}
 	trace_rpcrdma_retry(conn->id, rx, req->avoid, error);
 	if (!error) {
 		spin_lock(&conn->lock);

@@ -31,11 +31,19 @@ client() {
 	check "old client: version 1 there" on_server speaks 1
 	check "old client: works" works
 	check "old client: unmount" umount "$dir"
+	check "nothing in common: set" on_server set_knob svc_rdma/min_version 2
+	check "nothing in common: no mount" nothing_in_common
+	check "nothing in common: set back" on_server set_knob svc_rdma/min_version 1
 	check "out of range" refuses_knob rdma_max_version 3
 	parameters
 	check "nothing left" within 30 nothing_left
 	check "server: nothing left" on_server within 30 nothing_left
 	end
+}
+
+nothing_in_common() {
+	! mount_rdma 4.2 "$SERVER4" "$dir" retry=0 &&
+		dmesg | grep "rpcrdma: $SERVER4 does not speak version 1"
 }
 
 refuses_knob() { # FILE VALUE
