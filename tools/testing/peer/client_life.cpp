@@ -248,6 +248,59 @@ TEST(client_opening, lost_at_once_but_not_in_version_1)
 	tried_in_version_1(Loss::at_once);
 }
 
+/* Who has been refused has not been left without an answer. */
+TEST(client_opening, lost_after_having_been_refused)
+{
+	const Version1 allowed;
+	Nfs3 server;
+	u32 version_1 = 0;
+	bool lost = false;
+
+	server.mount("timeo=600");
+	const auto before = server.opening;
+	server.opening = [&](Peer &p) {
+		if (lost)
+			return before(p);
+		version_1 += is_version_1(p.next());
+		lost = true;
+		p.link().disconnect();
+	};
+	server.refuse(1);
+	server.peer().link().disconnect();
+	EXPECT_EQ(server.read(0, kSmall, 100), 0);
+	EXPECT_TRUE(lost);
+	EXPECT_EQ(version_1, 0u);
+	EXPECT_EQ(server.connections(), 3u);
+	server.unmount();
+}
+
+/* It has spoken version 2 all the time. */
+TEST(client_opening, falls_back_and_is_refused)
+{
+	const Version1 allowed;
+	Nfs3 server;
+	u32 refused = 0;
+	const auto before = server.opening;
+
+	server.opening = [&](Peer &p) {
+		if (refused)
+			return before(p);
+		const Message m = p.next();
+
+		refused += is_version_1(m);
+		if (refused)
+			p.send_as_is(
+				unit::octets({ m.xid(), 1, 32, 4, 1, 2, 2 }));
+		else
+			p.link().disconnect();
+	};
+	server.mount();
+	EXPECT_EQ(refused, 1u);
+	EXPECT_EQ(server.connections(), 3u);
+	works(server);
+	server.unmount();
+}
+
 /* After the others: from then on the server is one of version 1. */
 TEST(client_opening, no_answer_but_to_version_1)
 {

@@ -131,6 +131,11 @@ public:
 	{
 		counts_.clear();
 	}
+	/* Reject so many connections. */
+	void refuse(u32 connections)
+	{
+		listener_.refuse(connections);
+	}
 	[[nodiscard]] u32 connections() const
 	{
 		return connections_;

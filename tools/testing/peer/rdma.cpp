@@ -398,8 +398,13 @@ std::unique_ptr<Link> Listener::accept(int ms)
 		const rdma_cm_event_type type = event->event;
 		rdma_cm_id *id = event->id;
 		rdma_ack_cm_event(event);
-		if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		if (type != RDMA_CM_EVENT_CONNECT_REQUEST)
+			continue;
+		if (!refuse_)
 			return std::make_unique<Link>(id);
+		refuse_--;
+		rdma_reject(id, nullptr, 0);
+		rdma_destroy_id(id);
 	} while (now() < end);
 	return nullptr;
 }

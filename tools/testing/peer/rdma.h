@@ -114,10 +114,16 @@ public:
 
 	/* The next connection, or nothing within @ms. */
 	std::unique_ptr<Link> accept(int ms = kPatience);
+	/* Reject so many from now on. */
+	void refuse(u32 connections)
+	{
+		refuse_ = connections;
+	}
 
 private:
 	rdma_event_channel *channel_;
 	rdma_cm_id *id_ = nullptr;
+	u32 refuse_ = 0;
 };
 
 /* What the peer may do to a region. */
