@@ -20,7 +20,7 @@ alone() {
 	peer_tests "${FILTER:-client_*}"
 	check "nothing left" within 30 nothing_left
 	sed 's/^/# /' /sys/kernel/debug/rpcrdma/totals
-	check "remove the module" within 10 rmmod rpcrdma
+	check "remove the module" within 30 rmmod rpcrdma
 	finish
 }
 
