@@ -82,7 +82,7 @@ struct rpcrdma_keepalive {
  * @timeout: as set by set_connect_timeout
  * @stats: for mountstats
  * @keepalive: of the connection
- * @spoke_v2: the connection before was of version 2
+ * @spoke_v2: the server has, and has left nothing unanswered since
  * @fell_back: the connection is of version 1 since version 2 was not answered
  * @bc_payload: octets of the largest callback, or Reply to one
  * @bc_assembly: the callback whose parts are coming in; the Receive handler's

@@ -380,7 +380,8 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		versions.max_version = 1;
 		WRITE_ONCE(rx->fell_back, true);
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
-		if (!rc && silent)
+		/* If nothing can be done with that, ask for version 2 again. */
+		if (!rc && silent && rx->conn->mr_table.capacity)
 			rpcrdma_note_silent(rx);
 	}
 	if (unanswered)
@@ -393,11 +394,14 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		return rc;
 	version = rpcrdma_conn_version(rx->conn);
 	if (version == 1 && !rx->conn->mr_table.capacity) {
-		pr_warn_ratelimited("rpcrdma: %s speaks version 1, which takes a device that registers memory\n",
-				    address);
+		pr_warn_ratelimited("rpcrdma: %s %s takes a device that registers memory\n",
+				    address, rx->fell_back ?
+				    "left version 2 unanswered; version 1" :
+				    "speaks version 1, which");
+		rc = rpcrdma_forget_silent(rx) ? -ENOTCONN : -EOPNOTSUPP;
 		rpcrdma_disconnect(rx);
-		WRITE_ONCE(rx->cm_error, -EOPNOTSUPP);
-		return -EOPNOTSUPP;
+		WRITE_ONCE(rx->cm_error, rc);
+		return rc;
 	}
 	rx->spoke_v2 = version == 2;
 	WRITE_ONCE(rx->bc_payload, rpcrdma_bc_payload(rx->conn));

@@ -384,11 +384,10 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 		return;
 	error = rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
 	if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION) {
+		rpcrdma_client_no_version(conn);
 		/* A server that was taken for one of version 1 and is not. */
 		if (rpcrdma_forget_silent(conn->context))
 			error = 0;
-		else
-			rpcrdma_client_no_version(conn);
 	}
 	trace_rpcrdma_retry(conn->id, rx, req->avoid, error);
 	if (!error) {
