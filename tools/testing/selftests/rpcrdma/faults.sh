@@ -146,10 +146,19 @@ in_the_middle() { # WHERE KIND READER
 	sleep 10
 	within 60 one_has_failed "$1" "$2"
 	failures=$("$1" stop_failing "$2" 1000000)
+	# What fails on the client is its own to mend.
+	[[ $1 = on_server ]] || none_ended "${pids[@]}" || return
 	kill -9 "${pids[@]}"
 	echo "$failures failed"
 	within 30 all_ended "${pids[@]}" || return
 	((failures > 0))
+}
+
+none_ended() { # PID...
+	local pid
+	for pid; do
+		! ended "$pid" || { echo "a reader has ended"; return 1; }
+	done
 }
 
 # Some readers take long to begin.

@@ -71,10 +71,11 @@ def give_acl(name, count):
 
 def acls(name):
     """Until somebody kills it."""
-    give_acl(name, 100)
+    value = give_acl(name, 100)
     while True:
         forget()
-        os.getxattr(name, ACL)
+        if os.getxattr(name, ACL) != value:
+            raise SystemExit(f"{name}: another ACL came back")
 
 
 def acl(directory, count):
