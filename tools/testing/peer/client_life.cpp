@@ -116,34 +116,6 @@ TEST(client_opening, one_segment_at_most)
 	server.unmount();
 }
 
-static void does_not_mount(const std::function<void(Peer &)> &opening)
-{
-	Nfs3 server;
-	const long begin = now();
-
-	server.opening = opening;
-	EXPECT_NE(server.try_mount("", 60), 0);
-	EXPECT_LT(now() - begin, 45000);
-	EXPECT_LE(server.connections(), 6u);
-}
-
-TEST(client_opening, no_answer_at_all)
-{
-	does_not_mount([](Peer &p) { p.next(); });
-}
-
-TEST(client_opening, a_server_of_version_1)
-{
-	/* The kernel's own server echoes the version it was sent (D5). */
-	for (const u32 vers : { 1u, 2u })
-		does_not_mount([vers](Peer &p) {
-			const Message m = p.next();
-
-			p.send_as_is(unit::octets(
-				{ m.xid(), vers, 32, 4, 1, 1, 1 }));
-		});
-}
-
 /* The client may speak version 1 while this exists; else wire_client.sh forbids it. */
 class Version1 {
 public:
@@ -174,6 +146,90 @@ static bool is_version_1(const Message &m)
 	return w.size() > 8 && w[1] == 1 && w[2] >= 2 && w[2] <= 256 &&
 	       Words(w.begin() + 3, w.begin() + 9) ==
 		       Words{ 0, 0, 0, 0, w[0], RPCRDMA_CALL };
+}
+
+/*
+ * Who has been refused has not been left without an answer. (This and the next come
+ * before those whose mounts fail: such a client may try to connect a while longer.)
+ */
+TEST(client_opening, lost_after_having_been_refused)
+{
+	const Version1 allowed;
+	Nfs3 server;
+	u32 version_1 = 0;
+	bool lost = false;
+
+	server.mount("timeo=600");
+	const auto before = server.opening;
+	server.opening = [&](Peer &p) {
+		if (lost)
+			return before(p);
+		version_1 += is_version_1(p.next());
+		lost = true;
+		p.link().disconnect();
+	};
+	server.refuse(1);
+	server.peer().link().disconnect();
+	EXPECT_EQ(server.read(0, kSmall, 100), 0);
+	EXPECT_TRUE(lost);
+	EXPECT_EQ(version_1, 0u);
+	EXPECT_EQ(server.connections(), 3u);
+	server.unmount();
+}
+
+/* It has spoken version 2 all the time. */
+TEST(client_opening, falls_back_and_is_refused)
+{
+	const Version1 allowed;
+	Nfs3 server;
+	u32 refused = 0;
+	const auto before = server.opening;
+
+	server.opening = [&](Peer &p) {
+		if (refused)
+			return before(p);
+		const Message m = p.next();
+
+		refused += is_version_1(m);
+		if (refused)
+			p.send_as_is(
+				unit::octets({ m.xid(), 1, 32, 4, 1, 2, 2 }));
+		else
+			p.link().disconnect();
+	};
+	server.mount();
+	EXPECT_EQ(refused, 1u);
+	EXPECT_EQ(server.connections(), 3u);
+	works(server);
+	server.unmount();
+}
+
+static void does_not_mount(const std::function<void(Peer &)> &opening)
+{
+	Nfs3 server;
+	const long begin = now();
+
+	server.opening = opening;
+	EXPECT_NE(server.try_mount("", 60), 0);
+	EXPECT_LT(now() - begin, 45000);
+	EXPECT_LE(server.connections(), 6u);
+}
+
+TEST(client_opening, no_answer_at_all)
+{
+	does_not_mount([](Peer &p) { p.next(); });
+}
+
+TEST(client_opening, a_server_of_version_1)
+{
+	/* The kernel's own server echoes the version it was sent (D5). */
+	for (const u32 vers : { 1u, 2u })
+		does_not_mount([vers](Peer &p) {
+			const Message m = p.next();
+
+			p.send_as_is(unit::octets(
+				{ m.xid(), vers, 32, 4, 1, 1, 1 }));
+		});
 }
 
 /* It goes on with version 1, and does so on the same connection. */
@@ -246,59 +302,6 @@ TEST(client_opening, lost_before_an_answer_but_in_version_1)
 TEST(client_opening, lost_at_once_but_not_in_version_1)
 {
 	tried_in_version_1(Loss::at_once);
-}
-
-/* Who has been refused has not been left without an answer. */
-TEST(client_opening, lost_after_having_been_refused)
-{
-	const Version1 allowed;
-	Nfs3 server;
-	u32 version_1 = 0;
-	bool lost = false;
-
-	server.mount("timeo=600");
-	const auto before = server.opening;
-	server.opening = [&](Peer &p) {
-		if (lost)
-			return before(p);
-		version_1 += is_version_1(p.next());
-		lost = true;
-		p.link().disconnect();
-	};
-	server.refuse(1);
-	server.peer().link().disconnect();
-	EXPECT_EQ(server.read(0, kSmall, 100), 0);
-	EXPECT_TRUE(lost);
-	EXPECT_EQ(version_1, 0u);
-	EXPECT_EQ(server.connections(), 3u);
-	server.unmount();
-}
-
-/* It has spoken version 2 all the time. */
-TEST(client_opening, falls_back_and_is_refused)
-{
-	const Version1 allowed;
-	Nfs3 server;
-	u32 refused = 0;
-	const auto before = server.opening;
-
-	server.opening = [&](Peer &p) {
-		if (refused)
-			return before(p);
-		const Message m = p.next();
-
-		refused += is_version_1(m);
-		if (refused)
-			p.send_as_is(
-				unit::octets({ m.xid(), 1, 32, 4, 1, 2, 2 }));
-		else
-			p.link().disconnect();
-	};
-	server.mount();
-	EXPECT_EQ(refused, 1u);
-	EXPECT_EQ(server.connections(), 3u);
-	works(server);
-	server.unmount();
 }
 
 /* After the others: from then on the server is one of version 1. */
