@@ -71,9 +71,13 @@ class File:
             return
         where = next((i for i, (a, b) in enumerate(zip(data, want)) if a != b),
                      min(len(data), len(want)))
+        size = os.fstat(self.cached).st_size
+        again = os.pread(self.cached, length, offset) == want
         raise Different(f"{length} octets at {offset}: read {len(data)} of {len(want)}, "
                         f"first difference at {offset + where}: "
-                        f"{data[where:where + 8].hex()} for {want[where:where + 8].hex()}")
+                        f"{data[where:where + 8].hex()} for {want[where:where + 8].hex()}; "
+                        f"size {size} for {len(self.copy)}, "
+                        f"{'right' if again else 'wrong'} when read again")
 
     def write(self, offset, length):
         """Through the page cache."""
@@ -226,7 +230,7 @@ def shuffle(path, seed, count):
             number += 1
         file.finish()
     except Different as different:
-        raise Different(f"operation {number}: {different}") from None
+        raise Different(f"{checksum(file.copy)}, operation {number}: {different}") from None
 
 
 def same(path, want):
