@@ -171,8 +171,8 @@ void ask(Choices &in, const PlanningRules &r)
 		const s32 result = overtaken ?
 					   plan_overtaken(plan, shape.avoid) :
 					   plan_retry(plan, rx, shape.avoid);
-		/* Each attempt rules out more; there is an end to it (D14). */
-		FUZZ_CHECK(attempt < 5);
+		/* Each attempt rules out more: the sixth is the last (D14). */
+		FUZZ_CHECK(attempt <= 5);
 		FUZZ_CHECK((shape.avoid & before) == before);
 		FUZZ_CHECK(result <= 0);
 		if (result) {

@@ -827,8 +827,8 @@ private:
 		FUZZ_CHECK(i.version || !opened_);
 		rpcrdma_properties local = config_.local;
 		if (i.version == 1)
-			local.recv_size =
-				std::min(local.recv_size / 1024, 256u) * 1024;
+			for (u32 *size : { &local.send_size, &local.recv_size })
+				*size = std::min(*size / 1024, 256u) * 1024;
 		FUZZ_CHECK(!std::memcmp(&i.local, &local, sizeof(local)));
 		FUZZ_CHECK(properties_valid(i.peer));
 		FUZZ_CHECK(i.max_send ==

@@ -5,6 +5,7 @@
 #include "wire.h"
 #include "xdr.h"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 
@@ -456,6 +457,35 @@ TEST(planner, plan_retry__ends_against_any_peer_D14)
 		} while (!rc);
 		EXPECT_LT(rc, 0);
 	}
+}
+
+/* How often a Call can be sent again, whatever is said of it. */
+u32 most_retries(const rpcrdma_call_shape &shape)
+{
+	const rpcrdma_call_plan p = plan(shape);
+	u32 most = 0;
+
+	for (u32 code = 0; code <= 12; code++) {
+		rpcrdma_call_shape next = shape;
+		/* Zero is no code: a header type was refused meanwhile. */
+		const s32 rc =
+			code ? plan_retry(p, error(code, 1, 1), next.avoid) :
+			       plan_overtaken(p, next.avoid);
+
+		if (!rc)
+			most = std::max(most, 1 + most_retries(next));
+	}
+	return most;
+}
+
+/* Of the two about the Reply chunk one is ruled out by the other. */
+TEST(planner, plan_retry__five_times_at_most_D14)
+{
+	rpcrdma_call_shape shape = write_call(100000);
+
+	shape.result_max = 100000;
+	shape.reply_max = 120000;
+	EXPECT_EQ(most_retries(shape), 5u);
 }
 
 TEST(planner, plan_reply__one_result_one_chunk)
