@@ -895,7 +895,6 @@ static struct ib_send_wr *conn_chain(struct rpcrdma_txmsg *tm,
 	return rpcrdma_frwr_chain(&conn_the_chunk_call->mrs, next);
 }
 
-/* A Call that offers one Write chunk of @length octets over @pages. */
 static void conn_alloc_pages(struct kunit *test, struct page **pages)
 {
 	int i;
@@ -914,6 +913,7 @@ static void conn_free_pages(struct page **pages)
 		__free_page(pages[i]);
 }
 
+/* A Call that offers one Write chunk of @length octets over @pages. */
 static struct conn_chunk_call *conn_offer(struct kunit *test,
 					  struct page **pages, u32 length)
 {
