@@ -69,13 +69,18 @@ def give_acl(name, count):
     return value
 
 
+def check_acl(name, value):
+    """What the server says it is."""
+    forget()
+    if os.getxattr(name, ACL) != value:
+        raise SystemExit(f"{name}: another ACL came back")
+
+
 def acls(name):
     """Until somebody kills it."""
     value = give_acl(name, 100)
     while True:
-        forget()
-        if os.getxattr(name, ACL) != value:
-            raise SystemExit(f"{name}: another ACL came back")
+        check_acl(name, value)
 
 
 def acl(directory, count):
@@ -84,10 +89,7 @@ def acl(directory, count):
     name = f"{directory}/file"
     with open(name, "wb"):
         pass
-    value = give_acl(name, count)
-    forget()
-    if os.getxattr(name, ACL) != value:
-        raise SystemExit(f"{name}: another ACL came back")
+    check_acl(name, give_acl(name, count))
 
 
 def acl4(name, octets):
