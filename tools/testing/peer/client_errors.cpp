@@ -27,15 +27,6 @@ static ::testing::AssertionResult is_io_error(int error)
 	       << "errno " << error << ", expected an I/O error";
 }
 
-static void works(Nfs3 &server)
-{
-	EXPECT_EQ(server.read(8192, kSmall), 0);
-	EXPECT_EQ(server.write(0, kLarge), 0);
-	EXPECT_EQ(server.read(0, kLarge), 0);
-	EXPECT_EQ(server.connections(), 1u) << "the connection was replaced";
-	server.unmount();
-}
-
 TEST(client_mount, reads_and_writes)
 {
 	Nfs3 server;
@@ -46,7 +37,7 @@ TEST(client_mount, reads_and_writes)
 		EXPECT_EQ(server.read(4096, length), 0) << length;
 	}
 	EXPECT_EQ(server.stat(), 0);
-	works(server);
+	server.works_on();
 }
 
 /* Section 4.5.2.4 */
@@ -71,7 +62,7 @@ TEST(client_mount, no_room_for_roundup_in_a_write_chunk)
 		EXPECT_EQ(room, length);
 	}
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 /* Section 4.5.3.1; nor in the stream that is left. */
@@ -97,7 +88,7 @@ TEST(client_mount, no_roundup_in_a_read_chunk)
 		EXPECT_EQ(end, position + (length + 3) / 4 * 4);
 	}
 	server.on(kWrite3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 /* The answer to READs or WRITEs that carry chunks is @body, @times times. */
@@ -134,7 +125,7 @@ static void retries(Proc proc, const Words &body)
 	EXPECT_TRUE(is_io_error(io(server)));
 	EXPECT_LE(server.count(proc), 4u);
 	server.on(proc, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 TEST(client_retry, read_chunks)
@@ -188,7 +179,7 @@ TEST(client_retry, reply_resource)
 	EXPECT_TRUE(is_io_error(server.read(0, kSmall)));
 	EXPECT_LE(server.count(kRead3), 4u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 /* An RPC whose Call is answered with @body fails at once. */
@@ -215,7 +206,7 @@ TEST(client_error, permanent_ones_fail_the_rpc_at_once)
 	for (const u32 code : { RPCRDMA2_ERR_BAD_XDR, RPCRDMA2_ERR_BAD_PROPVAL,
 				RPCRDMA2_ERR_INVAL_CONT, RPCRDMA2_ERR_SYSTEM })
 		fails(server, { code });
-	works(server);
+	server.works_on();
 }
 
 /* Section 7.1.3: that type is not sent again on this connection. */
@@ -283,7 +274,7 @@ TEST(client_error, a_header_type_that_was_refused_while_another_call_waits)
 	EXPECT_NE(server.write(0, 2 * kLarge), 0);
 	EXPECT_EQ(external, (std::vector<bool>{ true, false }));
 	server.on(kWrite3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 /*
@@ -319,7 +310,7 @@ TEST(client_error, a_part_that_was_refused)
 	});
 	EXPECT_EQ(server.write(0, kLarge), 0);
 	EXPECT_TRUE(external);
-	works(server);
+	server.works_on();
 }
 
 /* Sections 7.1.1 and 7.1.2: there is no other version to go on with. */
@@ -353,7 +344,7 @@ TEST(client_error, about_chunks_that_were_not_there)
 		EXPECT_LE(server.count(kRead3), 2u) << "error " << body[0];
 	}
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 TEST(client_error, unknown_codes_are_dropped)
@@ -370,7 +361,7 @@ TEST(client_error, unknown_codes_are_dropped)
 	EXPECT_EQ(server.read(0, kLarge), 0);
 	EXPECT_EQ(server.count(kRead3), 2u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 TEST(client_error, about_another_xid_is_dropped)
@@ -388,7 +379,7 @@ TEST(client_error, about_another_xid_is_dropped)
 	EXPECT_EQ(server.read(0, kSmall), 0);
 	EXPECT_EQ(server.count(kRead3), 1u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 /* ------------------------------------------------------------------ */
@@ -409,7 +400,7 @@ static void malformed(u32 length,
 	EXPECT_TRUE(is_io_error(server.read(0, length)));
 	EXPECT_EQ(server.count(kRead3), 1u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 static Words rpc_reply(u32 xid)
@@ -432,7 +423,7 @@ TEST(client_reply, of_another_xid_is_dropped)
 	EXPECT_EQ(server.read(0, kSmall), 0);
 	EXPECT_EQ(server.count(kRead3), 1u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 TEST(client_reply, of_another_direction)
@@ -605,7 +596,7 @@ TEST(client_reply, returns_fewer_octets_than_it_says)
 	});
 	EXPECT_EQ(server.read(0, kLarge), 0);
 	EXPECT_EQ(server.count(kRead3), 2u);
-	works(server);
+	server.works_on();
 }
 
 /* ------------------------------------------------------------------ */
@@ -652,7 +643,7 @@ TEST(client_continued, in_parts_of_any_size)
 		EXPECT_EQ(server.read(0, 1024), 0) << size;
 		EXPECT_EQ(server.count(kRead3), 1u);
 		server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-		works(server);
+		server.works_on();
 	}
 }
 
@@ -677,7 +668,7 @@ TEST(client_continued, control_messages_may_come_between)
 	EXPECT_EQ(server.read(0, 4096), 0);
 	EXPECT_EQ(server.count(kRead3), 1u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 /* Broken: the RPC fails, and the server is told (D6). */
@@ -703,7 +694,7 @@ static void breaks(const std::function<void(Peer &, u32, const Octets &)> &send)
 	server.serve_for(200);
 	EXPECT_EQ(told, 1u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }
 
 static void send_middle(Peer &p, u32 xid, const Octets &stream, u32 from,
@@ -760,5 +751,5 @@ TEST(client_continued, another_reply_between)
 	});
 	EXPECT_EQ(server.read(0, kSmall), 0);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works_on();
 }

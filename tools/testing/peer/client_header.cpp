@@ -18,10 +18,7 @@ static void told(const std::function<void(Peer &)> &what)
 
 	server.mount();
 	what(server.peer());
-	EXPECT_EQ(server.write(0, kLarge), 0);
-	EXPECT_EQ(server.read(0, kLarge), 0);
-	EXPECT_EQ(server.connections(), 1u) << "the connection was replaced";
-	server.unmount();
+	server.works_on();
 }
 
 TEST(client_header, a_discriminator_is_zero_or_one)
@@ -84,6 +81,30 @@ TEST(client_header, cut_short)
 			for (const unit::Golden &g : goldens(htype))
 				cut_short(p, g);
 		});
+}
+
+/* Section 7.3 holds for Calls to the client as well: it takes no chunks. */
+TEST(client_reverse, chunks_are_refused)
+{
+	told([](Peer &p) {
+		const std::vector<Words> one = { { 0xb1, 4, 0, 0x1000 } };
+		const auto call = [&p](const Lists &lists) {
+			const u32 xid = p.new_xid();
+
+			return call_header(xid, lists) + null_call(xid);
+		};
+
+		refused(p, call(Lists().read(8, one[0])),
+			{ RPCRDMA2_ERR_READ_CHUNKS, 0 });
+		refused(p, call(Lists().write(one)),
+			{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
+		refused(p, call(Lists().reply_chunk(one)),
+			{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
+		refused(p, call_external(p.new_xid(), one),
+			{ RPCRDMA2_ERR_READ_CHUNKS, 0 });
+		/* Nobody is there for others either, in NFSv3. */
+		refused(p, call({}), { RPCRDMA2_ERR_SYSTEM });
+	});
 }
 
 static void opened(const std::function<void(Peer &)> &first)

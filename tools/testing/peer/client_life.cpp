@@ -15,15 +15,6 @@ using namespace peer;
 static constexpr u32 kLarge = 65536;
 static constexpr u32 kSmall = 4096;
 
-static void works(Nfs3 &server)
-{
-	EXPECT_EQ(server.read(8192, kSmall), 0);
-	EXPECT_EQ(server.write(0, kLarge), 0);
-	EXPECT_EQ(server.read(0, kLarge), 0);
-	EXPECT_EQ(server.write(4096, 3 * kSmall), 0);
-	EXPECT_EQ(server.read(4096, 3 * kSmall), 0);
-}
-
 /* ------------------------------------------------------------------ */
 /* Opening                                                            */
 /* ------------------------------------------------------------------ */
@@ -45,7 +36,7 @@ TEST(client_opening, its_first_message)
 		p.send(unit::connprop(p.new_xid()));
 	};
 	server.mount();
-	works(server);
+	server.works();
 	server.unmount();
 }
 
@@ -62,7 +53,7 @@ TEST(client_opening, properties_in_several_messages)
 		p.send(unit::connprop(p.new_xid()));
 	};
 	server.mount();
-	works(server);
+	server.works();
 	server.unmount();
 }
 
@@ -87,7 +78,7 @@ TEST(client_opening, a_server_that_takes_little)
 		return false;
 	});
 	server.mount();
-	works(server);
+	server.works();
 	server.unmount();
 }
 
@@ -112,7 +103,7 @@ TEST(client_opening, one_segment_at_most)
 	server.on(kRead3, few);
 	server.on(kWrite3, few);
 	server.mount();
-	works(server);
+	server.works();
 	server.unmount();
 }
 
@@ -200,7 +191,7 @@ TEST(client_opening, falls_back_and_is_refused)
 	server.mount();
 	EXPECT_EQ(refused, 1u);
 	EXPECT_EQ(server.connections(), 3u);
-	works(server);
+	server.works();
 	server.unmount();
 }
 
@@ -373,7 +364,7 @@ TEST(client_credits, none_at_first)
 		p.send_grant();
 	};
 	server.mount();
-	works(server);
+	server.works();
 	server.unmount();
 }
 
@@ -408,7 +399,7 @@ static void reconnects(u32 length,
 	 */
 	EXPECT_LE(server.connections(), 3u);
 	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	works(server);
+	server.works();
 	server.unmount();
 }
 
@@ -507,7 +498,7 @@ TEST(client_invalidation, of_the_handle_that_it_named)
 		EXPECT_EQ(server.write(i * kLarge, kLarge), 0);
 	EXPECT_NE(server.last.inv_handle, 0u);
 	server.sender = nullptr;
-	works(server);
+	server.works();
 	EXPECT_EQ(server.connections(), 1u);
 	server.unmount();
 }
@@ -515,52 +506,6 @@ TEST(client_invalidation, of_the_handle_that_it_named)
 /* ------------------------------------------------------------------ */
 /* Calls to the client                                                */
 /* ------------------------------------------------------------------ */
-
-/* Section 7.3 holds for them as well: this client takes no chunks. */
-TEST(client_reverse, chunks_are_refused)
-{
-	const std::vector<Words> one = { { 0xb1, 4, 0, 0x1000 } };
-	Nfs3 server;
-	Words answer;
-	u32 answered = 0;
-
-	server.mount();
-	server.control = [&](Peer &, const Message &m) {
-		if (m.htype() == RPCRDMA2_ERROR) {
-			answered = m.xid();
-			answer = m.words(4);
-		}
-	};
-	const auto refused = [&](const Words &header, const Words &error) {
-		const u32 xid = header[0];
-		Words message = header;
-
-		if (header[3] == RPCRDMA2_CALL_INLINE)
-			message = message + Words{ xid, 0, 2, 0x40000000, 1,
-						   0,	0, 0, 0,	  0 };
-		server.peer().send(message);
-		answer.clear();
-		server.serve_for(400);
-		EXPECT_EQ(answered, xid);
-		EXPECT_EQ(answer, error);
-	};
-	const auto xid = [&] {
-		return server.peer().new_xid();
-	};
-
-	refused(call_header(xid(), Lists().read(8, one[0])),
-		{ RPCRDMA2_ERR_READ_CHUNKS, 0 });
-	refused(call_header(xid(), Lists().write(one)),
-		{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
-	refused(call_header(xid(), Lists().reply_chunk(one)),
-		{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
-	refused(call_external(xid(), one), { RPCRDMA2_ERR_READ_CHUNKS, 0 });
-	/* There is nobody for calls without chunks either, in NFSv3. */
-	refused(call_header(xid(), {}), { RPCRDMA2_ERR_SYSTEM });
-	works(server);
-	EXPECT_EQ(server.connections(), 1u);
-	server.unmount();
-}
 
 /* It is told so at the first part, once, and no part of it is kept. */
 TEST(client_reverse, a_call_that_is_too_long)
@@ -585,7 +530,7 @@ TEST(client_reverse, a_call_that_is_too_long)
 	server.serve_for(500);
 	EXPECT_EQ(errors, (std::vector<Words>{ { xid, RPCRDMA2_ERROR,
 						 RPCRDMA2_ERR_SYSTEM } }));
-	works(server);
+	server.works();
 	EXPECT_EQ(server.connections(), 1u);
 	server.unmount();
 }

@@ -366,6 +366,21 @@ int Nfs3::write(u32 offset, u32 length, int seconds)
 	return error;
 }
 
+void Nfs3::works()
+{
+	if (read(8192, 4096) || write(0, 65536) || read(0, 65536) ||
+	    write(4096, 12288) || read(4096, 12288))
+		throw Failure("the mount does not work any more");
+}
+
+void Nfs3::works_on()
+{
+	works();
+	if (connections_ != 1)
+		throw Failure("the connection was replaced");
+	unmount();
+}
+
 int Nfs3::stat(int seconds)
 {
 	return serve(

@@ -120,6 +120,11 @@ public:
 	/* A call that is no READ or WRITE, past all caches. */
 	int stat(int seconds = 40);
 
+	/* READs and WRITEs of either kind are right. Throws if not. */
+	void works();
+	/* The same, over the connection that there was; and unmount. */
+	void works_on();
+
 	/* The usual answer to @call, in a Reply of the usual form. */
 	void reply(Peer &p, const Rpc &call);
 	[[nodiscard]] Octets result(Peer &p, const Rpc &call);
