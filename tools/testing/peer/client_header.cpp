@@ -91,7 +91,8 @@ TEST(client_reverse, chunks_are_refused)
 		const auto call = [&p](const Lists &lists) {
 			const u32 xid = p.new_xid();
 
-			return call_header(xid, lists) + null_call(xid);
+			return call_header(xid, lists) +
+			       Words{ xid, 0, 2, 0x40000000, 1, 0, 0, 0, 0, 0 };
 		};
 
 		refused(p, call(Lists().read(8, one[0])),
@@ -102,7 +103,7 @@ TEST(client_reverse, chunks_are_refused)
 			{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
 		refused(p, call_external(p.new_xid(), one),
 			{ RPCRDMA2_ERR_READ_CHUNKS, 0 });
-		/* Nobody is there for others either, in NFSv3. */
+		/* There is nobody for calls without chunks either, in NFSv3. */
 		refused(p, call({}), { RPCRDMA2_ERR_SYSTEM });
 	});
 }

@@ -498,9 +498,7 @@ TEST(client_invalidation, of_the_handle_that_it_named)
 		EXPECT_EQ(server.write(i * kLarge, kLarge), 0);
 	EXPECT_NE(server.last.inv_handle, 0u);
 	server.sender = nullptr;
-	server.works();
-	EXPECT_EQ(server.connections(), 1u);
-	server.unmount();
+	server.works_on();
 }
 
 /* ------------------------------------------------------------------ */
@@ -530,9 +528,7 @@ TEST(client_reverse, a_call_that_is_too_long)
 	server.serve_for(500);
 	EXPECT_EQ(errors, (std::vector<Words>{ { xid, RPCRDMA2_ERROR,
 						 RPCRDMA2_ERR_SYSTEM } }));
-	server.works();
-	EXPECT_EQ(server.connections(), 1u);
-	server.unmount();
+	server.works_on();
 }
 
 /* ------------------------------------------------------------------ */
