@@ -287,8 +287,8 @@ private:
 			refuse();
 			break;
 		case 15:
-			/* As most callers do it. */
-			while (!gone_ && send())
+			/* As most callers do it, but not 4 GiB at once. */
+			for (u32 n = 0; n < 100 && !gone_ && send(); n++)
 				;
 			break;
 		}
