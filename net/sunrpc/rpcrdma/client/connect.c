@@ -284,6 +284,11 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	WRITE_ONCE(rx->conn, conn);
+	/*
+	 * Pairs with the bit operation in rpcrdma_conn_lost(): either this finds it
+	 * set, or rpcrdma_client_lost() finds the connection.
+	 */
+	smp_mb();
 	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return -ENOTCONN;
 

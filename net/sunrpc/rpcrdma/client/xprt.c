@@ -288,19 +288,19 @@ void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
  */
 static int rpcrdma_op_enable_swap(struct rpc_xprt *xprt)
 {
+	atomic_inc(&xprt->swapper);
 	return 0;
 }
 
 static void rpcrdma_op_disable_swap(struct rpc_xprt *xprt)
 {
+	atomic_dec(&xprt->swapper);
 }
 
+/* The caller may not have the write lock, and then the connection may be going. */
 static void rpcrdma_op_inject_disconnect(struct rpc_xprt *xprt)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
-
-	if (rx->conn)
-		rdma_disconnect(rx->cm_id);
+	xprt_force_disconnect(xprt);
 }
 
 static const struct rpc_xprt_ops rpcrdma_xprt_ops = {
