@@ -194,6 +194,7 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
 bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx);
 
 /* request.c */
+int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task);
 int rpcrdma_send_request(struct rpc_rqst *rqst);
 void rpcrdma_req_release(struct rpcrdma_req *req, bool sent);
 void rpcrdma_wait_for_reply(struct rpc_task *task);

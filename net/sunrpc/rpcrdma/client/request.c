@@ -9,7 +9,8 @@
  * rpcrdma_req_release() is what makes the buffers free again. sunrpc frees or
  * encodes them anew in two cases: at the end of the RPC, after buf_free; and
  * when it sends again, after the task slept in wait_for_reply_request, whose
- * callback comes first.
+ * callback comes first. A third, after the task slept until it may send, while
+ * another task sends its Call, is kept from happening by rpcrdma_reserve_xprt().
  */
 #include <linux/sunrpc/xdr.h>
 
@@ -479,6 +480,36 @@ void rpcrdma_wait_for_reply(struct rpc_task *task)
 	/* It had failed before the task could sleep. */
 	if (rpcrdma_req(rqst)->failure)
 		rpc_wake_up_queued_task(&xprt->pending, task);
+}
+
+static void rpcrdma_reserve_woken(struct rpc_task *task)
+{
+	if (task->tk_status == -ETIMEDOUT)
+		task->tk_status = -EAGAIN;
+}
+
+/**
+ * rpcrdma_reserve_xprt - get the transport's write lock, or wait for it
+ * @xprt: the transport
+ * @task: the task
+ *
+ * Some do not wait for ever. When sunrpc is told that the time of a Call has passed,
+ * it encodes the Call anew even if another task has just sent it; told to try again,
+ * it only looks whether the RPC has to end. The Reply to a callback is not encoded
+ * anew, and sunrpc would try again at once.
+ *
+ * Context: the task itself; the caller holds the transport_lock.
+ *
+ * Return: 1 if the task has the lock, 0 if it was put to sleep
+ */
+int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	if (xprt_reserve_xprt(xprt, task))
+		return 1;
+	/* Even if it has been woken it does not run before this returns. */
+	if (task->tk_client)
+		task->tk_callback = rpcrdma_reserve_woken;
+	return 0;
 }
 
 /**

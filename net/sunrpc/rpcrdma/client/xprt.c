@@ -304,7 +304,7 @@ static void rpcrdma_op_inject_disconnect(struct rpc_xprt *xprt)
 }
 
 static const struct rpc_xprt_ops rpcrdma_xprt_ops = {
-	.reserve_xprt		= xprt_reserve_xprt,
+	.reserve_xprt		= rpcrdma_reserve_xprt,
 	.release_xprt		= xprt_release_xprt,
 	.alloc_slot		= rpcrdma_op_alloc_slot,
 	.free_slot		= rpcrdma_op_free_slot,

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Waiting for the transport's write lock.
+ */
+#include <kunit/test.h>
+#include <linux/sunrpc/sched.h>
+
+#include "client/client.h"
+
+struct request_fixture {
+	struct rpc_xprt xprt;
+	struct rpc_clnt clnt;
+	struct rpc_rqst rqst;
+	struct rpc_task owner;
+	struct rpc_task task;
+};
+
+static int request_init(struct kunit *test)
+{
+	struct request_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	test->priv = f;
+	rpc_init_wait_queue(&f->xprt.sending, "kunit_sending");
+	f->rqst.rq_xprt = &f->xprt;
+	f->rqst.rq_task = &f->task;
+	f->task.tk_rqstp = &f->rqst;
+	f->task.tk_client = &f->clnt;
+	f->task.tk_flags = RPC_TASK_SOFT;
+	__set_bit(RPC_TASK_ACTIVE, &f->task.tk_runstate);
+	return 0;
+}
+
+static void request_exit(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	rpc_destroy_wait_queue(&f->xprt.sending);
+}
+
+static void request_gets_the_lock(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_reserve_xprt(&f->xprt, &f->task), 1);
+	KUNIT_EXPECT_PTR_EQ(test, f->xprt.snd_task, &f->task);
+	KUNIT_EXPECT_NULL(test, f->task.tk_callback);
+}
+
+/* As the scheduler does when the task comes round again. */
+static void request_wake(struct rpc_task *task)
+{
+	void (*callback)(struct rpc_task *task) = task->tk_callback;
+
+	task->tk_callback = NULL;
+	if (callback)
+		callback(task);
+}
+
+/* Until the time is over, as somebody else has the lock. */
+static void request_wait(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	__set_bit(XPRT_LOCKED, &f->xprt.state);
+	f->xprt.snd_task = &f->owner;
+	f->rqst.rq_majortimeo = jiffies;
+	KUNIT_EXPECT_EQ(test, rpcrdma_reserve_xprt(&f->xprt, &f->task), 0);
+	KUNIT_EXPECT_EQ(test, f->task.tk_status, -ETIMEDOUT);
+	request_wake(&f->task);
+}
+
+/* Another task may have sent the Call: it must not be encoded anew. */
+static void request_out_of_time_tries_again(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	request_wait(test);
+	KUNIT_EXPECT_EQ(test, f->task.tk_status, -EAGAIN);
+}
+
+/* sunrpc would try again for ever, and at once. */
+static void request_reply_out_of_time_ends(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	f->task.tk_client = NULL;
+	request_wait(test);
+	KUNIT_EXPECT_EQ(test, f->task.tk_status, -ETIMEDOUT);
+}
+
+static struct kunit_case request_cases[] = {
+	KUNIT_CASE(request_gets_the_lock),
+	KUNIT_CASE(request_out_of_time_tries_again),
+	KUNIT_CASE(request_reply_out_of_time_ends),
+	{ }
+};
+
+static struct kunit_suite request_suite = {
+	.name = "rpcrdma_request",
+	.init = request_init,
+	.exit = request_exit,
+	.test_cases = request_cases,
+};
+
+kunit_test_suite(request_suite);
