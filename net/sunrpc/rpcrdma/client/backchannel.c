@@ -97,6 +97,25 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
 	return call;
 }
 
+/*
+ * Nobody clears bc_serv when the service goes, which is after the last session has
+ * given up the back channel. The transport may be about to go as well.
+ */
+static bool rpcrdma_bc_enqueue(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	bool taken;
+
+	spin_lock_bh(&xprt->bc_pa_lock);
+	taken = rx->bc_users && xprt->bc_serv && xprt_get(xprt);
+	if (taken) {
+		atomic_inc(&xprt->bc_slot_count);
+		rpcrdma_compat_bc_enqueue(xprt->bc_serv, rqst);
+	}
+	spin_unlock_bh(&xprt->bc_pa_lock);
+	return taken;
+}
+
 /**
  * rpcrdma_bc_call - octets of a call from the server
  * @conn: the connection
@@ -109,9 +128,11 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 		     struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_xprt *x = conn->context;
-	struct rpcrdma_bc_call *call = x->bc_assembly;
-	struct svc_serv *serv;
+	struct rpcrdma_bc_call *call;
 
+	if (!rx->stream_offset)
+		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
+	call = x->bc_assembly;
 	if (!rx->stream_offset) {
 		call = rpcrdma_bc_call_get(conn, rx->xid, rx->stream_length);
 		if (!call)
@@ -126,15 +147,10 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 	if (!rx->last)
 		return;
 
-	serv = x->xprt.bc_serv;
-	if (!serv) {
-		rpcrdma_conn_refuse(conn, rx->xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
-		rpcrdma_bc_call_put(call);
+	if (rpcrdma_bc_enqueue(x, &call->rqst))
 		return;
-	}
-	xprt_get(&x->xprt);
-	atomic_inc(&x->xprt.bc_slot_count);
-	rpcrdma_compat_bc_enqueue(serv, &call->rqst);
+	rpcrdma_conn_refuse(conn, rx->xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+	rpcrdma_bc_call_put(call);
 }
 
 /**
@@ -219,7 +235,14 @@ void rpcrdma_bc_free_rqst(struct rpc_rqst *rqst)
  */
 int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 {
-	return reqs > RPCRDMA_BC_SLOTS ? -ENOSPC : 0;
+	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+
+	if (reqs > RPCRDMA_BC_SLOTS)
+		return -ENOSPC;
+	spin_lock_bh(&xprt->bc_pa_lock);
+	rx->bc_users += reqs;
+	spin_unlock_bh(&xprt->bc_pa_lock);
+	return 0;
 }
 
 /**
@@ -243,8 +266,15 @@ unsigned int rpcrdma_bc_num_slots(struct rpc_xprt *xprt)
 /**
  * rpcrdma_bc_destroy - no more callbacks; there is nothing to free
  * @xprt: the transport
- * @reqs: as many as were set up
+ * @reqs: as many as were set up, or more if the transport goes
+ *
+ * Calls that come from now on are refused.
  */
 void rpcrdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 {
+	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+
+	spin_lock_bh(&xprt->bc_pa_lock);
+	rx->bc_users -= min(reqs, rx->bc_users);
+	spin_unlock_bh(&xprt->bc_pa_lock);
 }

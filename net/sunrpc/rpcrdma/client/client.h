@@ -87,6 +87,7 @@ struct rpcrdma_keepalive {
  * @bc_payload: octets of the largest callback, or Reply to one
  * @bc_assembly: the callback whose parts are coming in; the Receive handler's
  * @bc_calls: callbacks that the upper layer is working on
+ * @bc_users: who wants callbacks; guarded by the bc_pa_lock of @xprt
  */
 struct rpcrdma_xprt {
 	struct rpc_xprt xprt;
@@ -105,6 +106,7 @@ struct rpcrdma_xprt {
 	u32 bc_payload;
 	struct rpcrdma_bc_call *bc_assembly;
 	atomic_t bc_calls;
+	unsigned int bc_users;
 };
 
 static inline struct rpcrdma_xprt *rpcrdma_xprt(struct rpc_xprt *xprt)
