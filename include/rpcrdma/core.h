@@ -473,7 +473,8 @@ bool __must_check rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid,
  * shrinks does so as Receives complete, which then are not posted again, see
  * rpcrdma_session_retire(). Until then the larger one is in force.
  *
- * Return: true if a GRANT became due; the caller then sends.
+ * Return: true if a GRANT became due, or something may be sent now that could not be
+ * before; the caller then sends.
  */
 bool __must_check rpcrdma_session_set_window(struct rpcrdma_session *s,
 					     u32 window);

@@ -815,6 +815,29 @@ TEST(version1, credit__one_in_reserve_for_probes_D16)
 	EXPECT_EQ(e.next(&probe), u32{ RPCRDMA_TX_MESSAGE });
 }
 
+TEST(version1, credit__a_window_that_grows_lets_a_probe_go_D16)
+{
+	rpcrdma_config c = versions(RPCRDMA_ROLE_CLIENT, 1, 1);
+	u32 sent = 1;
+
+	c.reserve = 1;
+	Endpoint e(c);
+	rpcrdma_message msg = message(1, kCall, 40);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(v1::reply(1, 256));
+	const u32 window = e.info().window;
+	for (;;) {
+		msg = message(++sent, kCall, 40);
+		msg.probe = true;
+		if (e.next(&msg) == RPCRDMA_TX_BLOCKED)
+			break;
+	}
+	EXPECT_TRUE(e.session.set_window(window + 1));
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	msg = message(++sent, kCall, 40);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
+}
+
 TEST(version1, credit__a_window_that_changes)
 {
 	Endpoint e = server_of_1();

@@ -118,8 +118,10 @@ bool Session::set_window(u32 window)
 		return false;
 	}
 	const bool could_begin = may_begin();
+	const bool could_probe = available();
 	credits_.set_window(window);
-	return grant_due() || (!could_begin && may_begin());
+	return grant_due() || (!could_begin && may_begin()) ||
+	       (!could_probe && available());
 }
 
 bool Session::retire()
