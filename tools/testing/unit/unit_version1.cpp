@@ -520,6 +520,11 @@ TEST(version1, receive__reverse_calls_with_chunks)
 		v1::read_segment(8, 0xb1, 8) + Words{ 0, 0, 0 },
 		Words{ 0, 1 } + v1::segments(0xc1, { 8 }) + Words{ 0, 0 },
 		Words{ 0, 0, 1 } + v1::segments(0xd1, { 8 }),
+		/* More than there may be in either direction. */
+		Words{ 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0 } +
+			Words{ 0, 0 },
+		Words{ 0, 1 } + v1::segments(0xc1, Words(17, 8)) +
+			Words{ 0, 0 },
 	};
 
 	for (const Words &l : lists) {
@@ -529,6 +534,14 @@ TEST(version1, receive__reverse_calls_with_chunks)
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
 		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CHUNKS });
 		EXPECT_EQ(e.next_control(), (Words{ 7, 1, kReverse, 4, 2 }));
+	}
+	/* And of a callback's Reply: it fails, and nothing is sent. */
+	for (const Words &l : { lists[0], lists[3], lists[4] }) {
+		Endpoint e = server_of_1();
+
+		e.receive(v1::msg(7, kReply, 40, l));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 	}
 }
 

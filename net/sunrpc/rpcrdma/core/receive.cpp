@@ -454,7 +454,7 @@ Session::Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
 	}
 	parsed = decode_body_v1(in, h, rx.chunks);
 	/* In the reverse direction there are no chunks (RFC 8167). */
-	if (parsed != Parse::Ok || (h.type->external() && !client()))
+	if (!h.type || (h.type->external() && !client()))
 		h.type = &header_type_v1(h.prefix.htype, mine);
 
 	const Limits limits = limits_for(*h.type);

@@ -323,24 +323,25 @@ static u32 direction_v1(Bytes payload, const Chunks &c)
 Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
 {
 	const u32 proc = h.prefix.htype;
+	const HeaderType &either = header_type_v1(proc, RPCRDMA_CALL);
 	XdrReader r(in.after(kPrefixSize));
 	Count n;
 
 	clear_body(h, c);
-	h.type = &header_type_v1(proc, RPCRDMA_CALL);
-	if (!get_lists(r, *h.type, c, n) || !payload_valid(*h.type, r.left()))
+	h.type = nullptr;
+	if (!get_lists(r, either, c, n) || !payload_valid(either, r.left()))
 		return Parse::BadXdr;
 	/* The direction is in the second word. */
-	if (h.type->payload && r.left() < 2 * kWordSize)
+	if (either.payload && r.left() < 2 * kWordSize)
 		return Parse::BadXdr;
 
+	const u32 dir = direction_v1(in.after(kPrefixSize + r.offset()), c);
+	h.type = &header_type_v1(proc, dir);
 	const Parse p = within_limits(n, kNoLimits);
 	if (p != Parse::Ok)
 		return p;
 	if (h.type->payload)
 		h.payload = { kPrefixSize + r.offset(), r.left() };
-	const u32 dir = direction_v1(in.after(kPrefixSize + r.offset()), c);
-	h.type = &header_type_v1(proc, dir);
 	/* Read chunks are for Calls. */
 	return dir == RPCRDMA_REPLY && !no_reads(c) ? Parse::BadXdr : Parse::Ok;
 }

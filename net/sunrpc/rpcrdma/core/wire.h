@@ -174,7 +174,7 @@ enum class Parse : u8 {
  *
  * @in: the whole message
  * @h: @h.prefix is given, with RPCRDMA1_MSG or RPCRDMA1_NOMSG; the rest is
- *	filled in. @h.type tells Calls from Replies if the result is Ok.
+ *	filled in. @h.type tells Calls from Replies; null if that could not be read.
  * @c: overwritten; complete only if the result is Ok
  *
  * The checks are those of decode_body(). What limits there are depends on the
