@@ -300,6 +300,8 @@ struct rpcrdma_rx {
  * @call_only: Calls: no Reply is expected, so there may be no chunks (4.7)
  * @probe: may use the credits that rpcrdma_config.reserve keeps back
  * @sent: octets of the stream already sent; zero at first, kept by the core
+ * @types: Calls: header types that it went by, a bit each; zero at first, kept by
+ *	the core
  * @outstanding: Calls: sent whole, and rpcrdma_session_end_call() is still to
  *	come; false at first, kept by the core
  *
@@ -315,6 +317,7 @@ struct rpcrdma_message {
 	bool call_only;
 	bool probe;
 	u32 sent;
+	u32 types;
 	bool outstanding;
 };
 
@@ -433,6 +436,19 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
 					   struct rpcrdma_message *msg,
 					   void *buf, u32 size,
 					   struct rpcrdma_tx *tx);
+
+/**
+ * rpcrdma_session_type_refused - the peer does not know the header type of a Call
+ * @s: the session that it was sent on
+ * @msg: the Call that an ERROR of INVAL_HTYPE is about (section 7.1.3)
+ *
+ * Only the caller knows which of its Calls has that XID, and that it is still one of
+ * them (D6). The type is not sent again.
+ *
+ * Return: false if a client can send no Call any more: the session has closed.
+ */
+bool __must_check rpcrdma_session_type_refused(struct rpcrdma_session *s,
+					       struct rpcrdma_message *msg);
 
 /**
  * rpcrdma_session_end_call - nobody waits for the Reply to a Call any more

@@ -772,7 +772,14 @@ private:
 	{
 		if (calls_.empty())
 			return;
-		Outgoing &call = calls_[in_.octet() % calls_.size()];
+		const u8 which = in_.octet();
+		Outgoing &call = calls_[(which & 0x7f) % calls_.size()];
+		if (which & 0x80 && !closed_ &&
+		    !rpcrdma_session_type_refused(&s_, &call.msg)) {
+			FUZZ_CHECK(client());
+			closed_ = true;
+			reason_ = RPCRDMA_REASON_HTYPE;
+		}
 		if (rpcrdma_session_end_call(&s_, &call.msg))
 			asleep_ = false;
 		FUZZ_CHECK(!call.msg.outstanding);

@@ -39,6 +39,7 @@ struct conn_side {
 	u32 length;
 	u32 faulty;
 	bool sure;
+	struct rpcrdma_txmsg *call;	/* that errors are about */
 	atomic_t regions;
 	u8 *got;
 };
@@ -120,6 +121,11 @@ static void conn_abandon(struct rpcrdma_conn *conn, u32 dir)
 
 static void conn_failed(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx)
 {
+	struct conn_side *side = conn->context;
+
+	if (side->call && side->call->msg.xid == rx->xid &&
+	    rx->errcode == RPCRDMA2_ERR_INVAL_HTYPE)
+		rpcrdma_conn_type_refused(conn, side->call);
 }
 
 static void conn_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)
@@ -688,8 +694,13 @@ static void conn_refuse_midway(struct kunit *test, u32 xid,
 static void conn_ends_with_what_cannot_go_on(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_msg *m, *next;
+	struct conn_msg *before, *m, *next;
 
+	before = conn_msg(test, 4, RPCRDMA_CALL, 2 * RPCRDMA_DEF_INLINE);
+	f->client.call = &before->tm;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &before->tm),
+			0);
+	conn_wait(test, &f->server.arrived);
 	conn_refuse_midway(test, 4, &m, &next);
 	conn_wait(test, &f->client.lost);
 	conn_end(&f->client);
@@ -697,7 +708,7 @@ static void conn_ends_with_what_cannot_go_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->status, -ENOTCONN);
 	KUNIT_EXPECT_TRUE(test, completion_done(&next->done));
 	KUNIT_EXPECT_EQ(test, next->status, -ENOTCONN);
-	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 1);
 }
 
 /* One that was itself refused is dropped by the peer, so the next can go. */

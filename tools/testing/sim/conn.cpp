@@ -273,6 +273,12 @@ void Conn::cancel(Outgoing &m)
 		lost("message cancelled half sent");
 }
 
+void Conn::type_refused(Outgoing &m)
+{
+	if (!rpcrdma_session_type_refused(&session, &m.msg))
+		lost("header type");
+}
+
 void Conn::end_call(Outgoing &m)
 {
 	if (rpcrdma_session_end_call(&session, &m.msg))

@@ -141,6 +141,8 @@ public:
 		return m.queued;
 	}
 	void cancel(Outgoing &m);
+	/* The peer does not know the header type of a Call. */
+	void type_refused(Outgoing &m);
 	/* Nobody waits for the Reply any more. */
 	void end_call(Outgoing &m);
 	void refuse(u32 xid, u32 code, u32 index, u32 needed);

@@ -332,6 +332,8 @@ void Requester::failed(Conn &c, const rpcrdma_rx &rx)
 
 	if (!r)
 		return;
+	if (rx.errcode == RPCRDMA2_ERR_INVAL_HTYPE && rx.reported)
+		c.type_refused(*r);
 	s32 error = core::plan_retry(c, r->plan, rx, r->avoid);
 
 	if (!error)

@@ -106,6 +106,19 @@ TEST(planner, plan_call__the_threshold_D9)
 	EXPECT_FALSE(p.write_chunk);
 }
 
+/* Who takes neither Special nor continued Calls may take this one. */
+TEST(planner, plan_call__an_item_that_has_no_other_way)
+{
+	PlanningRules rules = kRules;
+
+	rules.special = false;
+	rules.max_stream = 4000;
+	EXPECT_TRUE(plan(write_call(4096), rules).read_chunk);
+	EXPECT_FALSE(plan(write_call(1000), rules).read_chunk);
+	rules.special = true;
+	EXPECT_FALSE(plan(write_call(4096), rules).read_chunk);
+}
+
 TEST(planner, plan_call__results)
 {
 	rpcrdma_call_shape shape = read_call(4096);

@@ -257,48 +257,95 @@ TEST(send, special__a_reply)
 	EXPECT_EQ(client.rx.stream_length, 40000u);
 }
 
+/* Sends a Call whole. */
+static u32 send_call(Endpoint &e, rpcrdma_message &msg)
+{
+	u32 result;
+
+	do
+		result = e.next(&msg);
+	while (result == RPCRDMA_TX_MESSAGE && !e.tx.last);
+	return result;
+}
+
+static void refuse_type(Endpoint &e, u32 xid)
+{
+	e.receive(prefix(xid, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_FALSE(e.rx.ended);
+}
+
 TEST(send, refused_type__is_not_sent_again)
 {
 	Endpoint e = open_client();
 	const Chunks c = body(kCall);
-	const auto send = [&](rpcrdma_message msg) {
-		u32 result;
+	rpcrdma_message first = special(7, kCall, c);
+	rpcrdma_message long_one = message(8, kCall, 8000);
+	rpcrdma_message short_one = message(12, kCall, 100);
+	rpcrdma_message msg;
 
-		do
-			result = e.next(&msg);
-		while (result == RPCRDMA_TX_MESSAGE && !e.tx.last);
-		return result;
-	};
-	const auto refuse = [&](u32 xid) {
-		e.receive(prefix(xid, RPCRDMA2_ERROR) +
-			  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
-		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
-	};
-
-	refuse(1); /* of nothing that was sent */
+	/* By itself an ERROR says nothing: it may be about something else. */
+	EXPECT_EQ(send_call(e, first), u32{ RPCRDMA_TX_MESSAGE });
+	refuse_type(e, 1);
 	EXPECT_TRUE(e.session.planning().special);
-	EXPECT_EQ(send(special(7, kCall, c)), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_EQ(send(message(8, kCall, 8000)), u32{ RPCRDMA_TX_MESSAGE });
-	refuse(7);
-	EXPECT_EQ(send(special(9, kCall, c)), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_TRUE(e.session.type_refused(first));
+	EXPECT_EQ(send_call(e, msg = special(9, kCall, c)),
+		  u32{ RPCRDMA_TX_INVALID });
 	EXPECT_FALSE(e.session.planning().special);
-	EXPECT_EQ(send(message(10, kCall, 8000)), u32{ RPCRDMA_TX_MESSAGE });
-	refuse(10);
-	refuse(10); /* the parts one by one: it is still one type */
-	EXPECT_EQ(send(message(11, kCall, 8000)), u32{ RPCRDMA_TX_INVALID });
+
+	EXPECT_EQ(send_call(e, long_one), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(e.session.type_refused(long_one));
+	/* The parts one by one: it is still one type. */
+	EXPECT_TRUE(e.session.type_refused(long_one));
+	EXPECT_EQ(send_call(e, msg = message(11, kCall, 8000)),
+		  u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
-	EXPECT_EQ(send(message(12, kCall, 100)), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_FALSE(e.rx.ended);
-	refuse(12);
+
+	EXPECT_EQ(send_call(e, short_one), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(e.session.type_refused(short_one));
 	/* No Call can be sent any more; another connection may do better. */
-	EXPECT_TRUE(e.rx.ended);
-	EXPECT_EQ(send(message(13, kCall, 100)), u32{ RPCRDMA_TX_NONE });
+	EXPECT_FALSE(e.session.ready());
+	EXPECT_EQ(send_call(e, msg = message(13, kCall, 100)),
+		  u32{ RPCRDMA_TX_NONE });
 	/* That says nothing of Replies. */
 	Endpoint r = open_client_reverse(RPCRDMA_RVRSDIR_CONT);
-	r.receive(prefix(1, RPCRDMA2_ERROR) +
-		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
-	rpcrdma_message msg = message(7, kReply, 100);
+	refuse_type(r, 1);
+	msg = message(7, kReply, 100);
 	EXPECT_EQ(r.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+/* Which one it was is known from the Call, not from what else was sent. */
+TEST(send, refused_type__is_that_of_the_call)
+{
+	Endpoint e = open_client();
+	const Chunks c = body(kCall);
+	rpcrdma_message special_one = special(7, kCall, c);
+	rpcrdma_message long_one = message(8, kCall, 8000);
+	rpcrdma_message msg;
+
+	EXPECT_EQ(send_call(e, special_one), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(send_call(e, long_one), u32{ RPCRDMA_TX_MESSAGE });
+	refuse_type(e, 8);
+	EXPECT_TRUE(e.session.type_refused(long_one));
+	EXPECT_TRUE(e.session.planning().special);
+	EXPECT_EQ(send_call(e, msg = message(9, kCall, 8000)),
+		  u32{ RPCRDMA_TX_INVALID });
+	EXPECT_EQ(send_call(e, msg = special(10, kCall, c)),
+		  u32{ RPCRDMA_TX_MESSAGE });
+}
+
+/* A GRANT, or a Reply to a callback: no Call is meant. */
+TEST(send, refused_type__of_something_that_is_no_call)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg;
+
+	EXPECT_EQ(send_call(e, msg = message(7, kCall, 100)),
+		  u32{ RPCRDMA_TX_MESSAGE });
+	refuse_type(e, 0);
+	EXPECT_EQ(send_call(e, msg = message(8, kCall, 100)),
+		  u32{ RPCRDMA_TX_MESSAGE });
 }
 
 TEST(send, refused_type__while_its_parts_are_sent)
@@ -355,9 +402,9 @@ TEST(send, refused_type__while_its_parts_are_sent_and_another_call)
 
 	ASSERT_EQ(e.next(&special_one), u32{ RPCRDMA_TX_MESSAGE });
 	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
-	for (const u32 xid : { 8u, 7u })
-		e.receive(prefix(xid, RPCRDMA2_ERROR) +
-			  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	refuse_type(e, 8);
+	refuse_type(e, 7);
+	EXPECT_TRUE(e.session.type_refused(special_one));
 	EXPECT_FALSE(e.session.planning().special);
 	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_REFUSED });
 	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
@@ -373,8 +420,8 @@ TEST(send, refused_type__while_parts_of_another_call_are_sent)
 	while (e.next(&first), !e.tx.last)
 		;
 	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
-	e.receive(prefix(7, RPCRDMA2_ERROR) +
-		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	refuse_type(e, 7);
+	EXPECT_TRUE(e.session.type_refused(first));
 	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_GT(begun.sent, 0u);
 }
@@ -387,10 +434,8 @@ TEST(send, refused_type__a_server_has_more_to_do)
 	rpcrdma_message reply = message(9, kReply, 100);
 
 	ASSERT_EQ(e.next(&call), u32{ RPCRDMA_TX_MESSAGE });
-	e.receive(prefix(7, RPCRDMA2_ERROR) +
-		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
-	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
-	EXPECT_FALSE(e.rx.ended);
+	refuse_type(e, 7);
+	EXPECT_TRUE(e.session.type_refused(call));
 	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.next(&reply), u32{ RPCRDMA_TX_MESSAGE });
 }

@@ -382,6 +382,8 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 	req = rpcrdma_reply_req(conn, rx->xid);
 	if (!req)
 		return;
+	if (rx->errcode == RPCRDMA2_ERR_INVAL_HTYPE && rx->reported)
+		rpcrdma_conn_type_refused(conn, &req->tm);
 	error = rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
 	if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION) {
 		rpcrdma_client_no_version(conn);

@@ -555,6 +555,7 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	req->tm.msg.chunks = &req->chunks;
 	req->tm.msg.call_only = !rpc_reply_expected(rqst->rq_task);
 	req->tm.msg.sent = 0;
+	req->tm.msg.types = 0;
 	req->snd = rqst->rq_snd_buf;
 	req->tm.xdr = &req->snd;
 	req->tm.removed = &req->plan.removed;

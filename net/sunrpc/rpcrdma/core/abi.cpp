@@ -75,6 +75,12 @@ u32 rpcrdma_session_next_send(struct rpcrdma_session *s,
 	return session(s).next_send(msg, bytes(buf, size), *tx);
 }
 
+bool rpcrdma_session_type_refused(struct rpcrdma_session *s,
+				  struct rpcrdma_message *msg)
+{
+	return session(s).type_refused(*msg);
+}
+
 bool rpcrdma_session_end_call(struct rpcrdma_session *s,
 			      struct rpcrdma_message *msg)
 {

@@ -147,6 +147,9 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	const bool chunks = rules.chunks && shape.reply_expected;
 	const bool reduce = chunks && shape.reducible;
 	const bool large_result = shape.result_max > rules.ddp_threshold;
+	const bool large_item =
+		shape.item.length > rules.ddp_threshold ||
+		(!rules.special && shape.length > rules.max_stream);
 
 	plan = {};
 	plan.reply_max = shape.reply_max;
@@ -154,7 +157,7 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	if (rules.version == kVersion1)
 		return plan_call_v1(rules, shape, plan);
 	if (reduce && !(avoid & RPCRDMA_AVOID_READ_CHUNK) &&
-	    shape.item.length > rules.ddp_threshold &&
+	    shape.item.length && large_item &&
 	    removable(shape.item, 0, shape.length))
 		reduce_call(shape, plan);
 	plan.call_chunk = chunks && rules.special &&

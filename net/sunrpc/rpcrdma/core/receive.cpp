@@ -236,39 +236,40 @@ bool Session::version_refused(const ErrorBody &e) const
 		(e.arg[0] > version_ || e.arg[1] < version_));
 }
 
+/* Section 7.1.3: the rest of what is being sent stays here. */
+void Session::parts_refused(u32 xid)
+{
+	if (!sending_.active || sending_.dir != RPCRDMA_CALL ||
+	    sending_.xid != xid)
+		return;
+	types_refused_ |= type_bit(*header_type(RPCRDMA2_CALL_MIDDLE));
+	sending_.refused = true;
+}
+
 /*
- * Section 7.1.3: do not send that type again. The ERROR names an XID; which type
- * that Call had is known only while its parts are being sent. Else the most
- * special one in use goes first: messages find other ways without it. Each part of
- * a continued Call may be refused, which says the same of one type, not something
- * of one more each.
- *
- * Return: false if there is no way left.
+ * Section 7.1.3: do not send that type again. Who refuses a continued Call means
+ * its parts, and may say so of each: that is one type, not something of one more.
  */
-bool Session::type_refused(u32 xid)
+bool Session::type_refused(rpcrdma_message &msg)
 {
 	static constexpr u32 kOrder[] = { RPCRDMA2_CALL_EXTERNAL,
 					  RPCRDMA2_CALL_MIDDLE,
 					  RPCRDMA2_CALL_INLINE };
 
-	if (sending_.active && sending_.dir == RPCRDMA_CALL &&
-	    sending_.xid == xid) {
-		types_refused_ |= type_bit(*header_type(RPCRDMA2_CALL_MIDDLE));
-		refused_xid_ = xid;
-		sending_.refused = true;
-	}
-	if (types_refused_ && refused_xid_ == xid)
-		return true;
 	for (const u32 htype : kOrder) {
 		const u32 bit = type_bit(*header_type(htype));
 
-		if (types_sent_ & ~types_refused_ & bit) {
-			types_refused_ |= bit;
-			refused_xid_ = xid;
-			return htype != RPCRDMA2_CALL_INLINE;
-		}
+		if (!(msg.types & bit))
+			continue;
+		msg.types = 0;
+		types_refused_ |= bit;
+		/* A server has more to do than its own Calls. */
+		if (htype == RPCRDMA2_CALL_INLINE && client() &&
+		    closed_ == RPCRDMA_REASON_NONE)
+			closed_ = RPCRDMA_REASON_HTYPE;
+		break;
 	}
-	return true;
+	return closed_ == RPCRDMA_REASON_NONE;
 }
 
 /* What refuses our first message offers version 1, or is of it (D5). */
@@ -330,10 +331,8 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	if (parsed == Parse::Ok && version_refused(h.error) &&
 	    (outstanding_ || sending_.active))
 		closed_ = RPCRDMA_REASON_NO_VERSION;
-	/* A server has more to do than its own Calls. */
-	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE &&
-	    !type_refused(h.prefix.xid) && client())
-		closed_ = RPCRDMA_REASON_HTYPE;
+	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE)
+		parts_refused(h.prefix.xid);
 	if (closed_ != RPCRDMA_REASON_NONE) {
 		rx.reason = closed_;
 		rx.ended = true;

@@ -354,7 +354,7 @@ void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
 		.sent = msg.sent,
 	};
 	if (call) {
-		types_sent_ |= type_bit(type);
+		msg.types |= type_bit(type);
 		/* After an ERROR that a Call in another way can cure (D14). */
 		incoming_[RPCRDMA_REPLY].expect(msg.xid);
 	}

@@ -33,7 +33,8 @@ inline constexpr u32 kFirstMessageMax = 1024;
  * State machine of a connection, for both roles and both directions.
  *
  * Its methods sort into
- * - events, which the caller reports: receive(), release(), retire(), end_call();
+ * - events, which the caller reports: receive(), release(), retire(),
+ *   type_refused(), end_call();
  * - commands: refuse(), set_window(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), info(), planning().
@@ -75,6 +76,8 @@ public:
 	/* See rpcrdma_session_retire(). */
 	[[nodiscard]] bool retire();
 
+	/* See rpcrdma_session_type_refused(). */
+	[[nodiscard]] bool type_refused(rpcrdma_message &msg);
 	/* See rpcrdma_session_end_call(). */
 	[[nodiscard]] bool end_call(rpcrdma_message &msg);
 
@@ -159,7 +162,7 @@ private:
 	[[nodiscard]] u32 available() const;
 	[[nodiscard]] u32 credit_word(u32 dir) const;
 	[[nodiscard]] u32 max_stream() const;
-	[[nodiscard]] bool type_refused(u32 xid);
+	void parts_refused(u32 xid);
 	void answered(const Prefix &p);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;
@@ -207,9 +210,7 @@ private:
 	Sending sending_ = {};
 	u32 blocked_ = 0;
 	u32 outstanding_ = 0; /* Calls sent whole and not ended */
-	u32 types_sent_ = 0; /* of Calls, by bit */
-	u32 types_refused_ = 0; /* of them, by INVAL_HTYPE */
-	u32 refused_xid_ = 0; /* of the Call that this was last said of */
+	u32 types_refused_ = 0; /* of Calls, by INVAL_HTYPE, by bit */
 	u32 version_ = 0; /* agreed on, once the peer has shown it */
 	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;
 	bool opened_ = false; /* RPC messages may flow */

@@ -215,6 +215,22 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 			     min(rx->stream_length, to->buflen));
 }
 
+/* Of this Call, and not of something else with its XID. */
+static void rpcrdma_svc_bc_type_refused(struct rpc_xprt *xprt, u32 xid)
+{
+	struct rpcrdma_svc_bc_call *call;
+
+	spin_lock(&xprt->queue_lock);
+	call = rpcrdma_svc_bc_call_find(xprt, xid);
+	if (call)
+		kref_get(&call->ref);
+	spin_unlock(&xprt->queue_lock);
+	if (!call)
+		return;
+	rpcrdma_conn_type_refused(call->bc->conn, &call->tm);
+	rpcrdma_svc_bc_call_put(call);
+}
+
 /**
  * rpcrdma_svc_bc_failed - the client answered a Call with an error
  * @conn: the connection
@@ -229,8 +245,11 @@ void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
 
 	trace_rpcrdma_call(conn->id, rx->xid, "callback refused", rx->error);
-	if (xprt)
-		rpcrdma_svc_bc_fail(xprt, rx->xid, rx->error);
+	if (!xprt)
+		return;
+	if (rx->errcode == RPCRDMA2_ERR_INVAL_HTYPE && rx->reported)
+		rpcrdma_svc_bc_type_refused(xprt, rx->xid);
+	rpcrdma_svc_bc_fail(xprt, rx->xid, rx->error);
 }
 
 static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)

@@ -392,6 +392,25 @@ bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 }
 
 /**
+ * rpcrdma_conn_type_refused - the peer does not know the header type of a Call
+ * @conn: the connection
+ * @tm: the Call
+ *
+ * Context: the Receive handler; process context, no lock held.
+ */
+void rpcrdma_conn_type_refused(struct rpcrdma_conn *conn,
+			       struct rpcrdma_txmsg *tm)
+{
+	bool goes_on;
+
+	spin_lock(&conn->lock);
+	goes_on = rpcrdma_session_type_refused(&conn->session, &tm->msg);
+	spin_unlock(&conn->lock);
+	if (!goes_on)
+		rpcrdma_conn_lost(conn, rpcrdma_reason_name(RPCRDMA_REASON_HTYPE));
+}
+
+/**
  * rpcrdma_conn_end_call - nobody waits for the Reply to a Call any more
  * @conn: the connection
  * @tm: a Call of which nothing more is going to be sent
