@@ -474,6 +474,9 @@ bool __must_check rpcrdma_session_end_call(struct rpcrdma_session *s,
  * @index: WRITE_RESOURCE: chunk index from one; others: the error's count
  * @needed: WRITE_RESOURCE and REPLY_RESOURCE: octets needed
  *
+ * If parts of a Call with this XID have come and more are to come, those are
+ * discarded, and the caller forgets what it has of them.
+ *
  * Return: false if no more errors can wait; the caller closes the connection.
  */
 bool __must_check rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid,

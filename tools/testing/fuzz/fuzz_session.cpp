@@ -797,12 +797,16 @@ private:
 			RPCRDMA2_ERR_SYSTEM,
 		};
 		const u32 code = kCodes[in_.up_to(3)];
+		const u32 xid = in_.up_to(3);
+		Partial &p = partial_[RPCRDMA_CALL];
 
-		if (!rpcrdma_session_refuse(&s_, in_.up_to(3), code,
-					    in_.number(), in_.number()))
+		if (!rpcrdma_session_refuse(&s_, xid, code, in_.number(),
+					    in_.number()))
 			gone_ = true;
 		else
 			FUZZ_CHECK(!closed_);
+		if (p.xid == xid)
+			p.active = false;
 		asleep_ = false;
 	}
 

@@ -104,8 +104,10 @@ static u32 answer(Peer &p, u32 xid)
 	return status;
 }
 
-/* Until the mount fails; @call_back is called when there is a session. */
-static void mounts(const std::function<void(Peer &, u32)> &call_back)
+using Hook = std::function<void(Peer &, u32)>;
+
+/* Until the mount fails; @call_back when there is a session, @later when not any more. */
+static void mounts(const Hook &call_back, const Hook &later = {})
 {
 	Nfs3 server;
 	u32 callbacks = 0, refused = 0;
@@ -118,6 +120,8 @@ static void mounts(const std::function<void(Peer &, u32)> &call_back)
 			callbacks++;
 			call_back(p, call.xid);
 		}
+		if (later && r.size() > 3 && r[3] == kDestroyClientid)
+			later(p, call.xid);
 		refused += !r.empty() && r[0] == kAccess;
 		p.send(unit::reply_inline(call.xid, accepted(call.xid, r)));
 		return true;
@@ -167,4 +171,36 @@ TEST(client_callback, continued)
 		p.send(unit::call_inline(xid, callback(xid, sequence)));
 		answer(p, xid);
 	});
+}
+
+/* Who would take one of so few words drops it, and never lets go of its memory. */
+TEST(client_callback, of_one_word)
+{
+	mounts([](Peer &p, u32) {
+		for (u32 i = 0; i < 70; i++) {
+			const u32 xid = p.new_xid();
+
+			refused(p, unit::call_inline(xid, { xid }), kBadXdr);
+		}
+		const u32 xid = p.new_xid();
+
+		p.send(unit::call_inline(xid, callback(xid)));
+		answer(p, xid);
+	});
+}
+
+/* The session has ended, and who took callbacks may be gone. */
+TEST(client_callback, after_the_session)
+{
+	u32 refusals = 0;
+
+	mounts([](Peer &, u32) {},
+	       [&](Peer &p, u32) {
+		       const u32 xid = p.new_xid();
+
+		       refused(p, unit::call_inline(xid, callback(xid)),
+			       { RPCRDMA2_ERR_SYSTEM });
+		       refusals++;
+	       });
+	EXPECT_EQ(refusals, 1u);
 }

@@ -26,6 +26,7 @@ enum : u32 {
 	kExchangeId = 42,
 	kCreateSession = 43,
 	kSequence = 53,
+	kDestroyClientid = 57,
 	kReclaimComplete = 58,
 	kReadPlus = 68,
 	kCbRecall = 4,

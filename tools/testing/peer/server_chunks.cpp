@@ -763,22 +763,43 @@ TEST(server_rdma_error, of_a_read_chunk)
 	});
 }
 
+/* A WRITE in two parts, of which the second has a Read chunk that is nowhere. */
+static void begin_bad_write(Peer &p, u32 xid, const Octets &stream)
+{
+	p.send(unit::prefix(xid, RPCRDMA2_CALL_MIDDLE) +
+		       Words{ static_cast<u32>(stream.size()) - 32 },
+	       Octets(stream.begin(), stream.begin() + 32));
+}
+
+static void bad_write(Peer &p, u32 xid)
+{
+	Compound c = Nfs::file("data").write(0, 20000);
+	const Octets stream = c.message(xid);
+
+	begin_bad_write(p, xid, stream);
+	p.send(call_header(xid, Lists().read(c.position(),
+					     { 0xbad, 20000, 0, 0x1000 })),
+	       Octets(stream.begin() + 32, stream.end()));
+}
+
 /* There is one answer to all parts. */
 TEST(server_rdma_error, of_a_read_chunk_of_a_continued_call)
 {
-	Compound c = Nfs::file("data").write(0, 20000);
+	ends_and_is_remembered(bad_write);
+}
 
-	ends_and_is_remembered([&](Peer &p, u32 xid) {
-		const Octets stream = c.message(xid);
-		const u32 left = static_cast<u32>(stream.size()) - 32;
+/* Nothing more of it has to come: another Call may. */
+TEST(server_rdma_error, of_a_continued_call_that_is_given_up_then)
+{
+	Peer p = Peer::open();
+	const u32 xid = p.new_xid();
 
-		p.send(unit::prefix(xid, RPCRDMA2_CALL_MIDDLE) + Words{ left },
-		       Octets(stream.begin(), stream.begin() + 32));
-		p.send(call_header(xid,
-				   Lists().read(c.position(),
-						{ 0xbad, 20000, 0, 0x1000 })),
-		       Octets(stream.begin() + 32, stream.end()));
-	});
+	ends(p, [&] { bad_write(p, xid); });
+
+	Peer q = Peer::open();
+	begin_bad_write(q, xid, Nfs::file("data").write(0, 20000).message(xid));
+	q.expect_error(xid, { RPCRDMA2_ERR_SYSTEM });
+	q.expect_works();
 }
 
 TEST(server_rdma_error, of_a_write_chunk)

@@ -235,7 +235,9 @@ Error Responder::single(const rpcrdma_rx &rx, Receive &r, bool &kept)
 
 Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 {
-	if (!rx.stream_offset && !partial_ && !answered_before(rx.xid) &&
+	if (!rx.stream_offset)
+		abandon();
+	if (!rx.stream_offset && !answered_before(rx.xid) &&
 	    !too_many(rx.xid)) {
 		if (rx.stream_length > limits.max_call)
 			return Error::Io;

@@ -124,9 +124,13 @@ TEST(receive, simple__the_smallest_payload)
 {
 	Endpoint e = open_server();
 
+	/* What it is about and of which direction it is does not fit less. */
 	e.receive(call_inline(7, { 7 }));
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	e.receive(call_inline(7, { 7, kCall }));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
-	EXPECT_EQ(e.rx.stream_length, 4u);
+	EXPECT_EQ(e.rx.stream_length, 8u);
 }
 
 TEST(receive, malformed__a_call_is_answered)
@@ -190,7 +194,7 @@ TEST(receive, first_words__direction)
 	expect_failed(client, RPCRDMA_REASON_DIRECTION, RPCRDMA2_ERR_BAD_XDR);
 }
 
-TEST(receive, first_words__as_many_as_there_are)
+TEST(receive, first_words__are_all_there_is)
 {
 	Endpoint e = open_server();
 
@@ -198,19 +202,42 @@ TEST(receive, first_words__as_many_as_there_are)
 	expect_dropped(e, RPCRDMA_REASON_DIRECTION);
 	e.receive(call_inline(7, { 7, kCall }));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
-	e.receive(call_inline(7, { 7 }));
-	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
 TEST(receive, first_words__only_of_the_first_fragment)
 {
 	Endpoint e = open_server();
 
-	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 8, { 7 }));
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 8, { 7, kCall }));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	e.receive(call_inline(7, { 1234, 5678 }));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_TRUE(e.rx.last);
+}
+
+TEST(receive, first_words__the_direction_in_the_second_fragment)
+{
+	Endpoint e = open_server();
+
+	for (u32 dir : { kCall, kReply, 1234u }) {
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 40, { 7 }));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 36, { dir }));
+		if (dir == kCall) {
+			EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		} else {
+			expect_dropped(e, RPCRDMA_REASON_DIRECTION);
+			EXPECT_TRUE(e.rx.abandon);
+			EXPECT_EQ(e.next_error(7),
+				  Words{ RPCRDMA2_ERR_BAD_XDR });
+		}
+		/* Words further on are anything. */
+		e.receive(call_inline(7, Words(9)));
+		if (dir == kCall)
+			EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		else
+			expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	}
 }
 
 TEST(receive, first_words__of_a_middle)
@@ -416,6 +443,72 @@ TEST(receive, continued__another_message_of_the_direction_D7)
 	e.receive(call_inline(7, slice(whole, 100, 300)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_TRUE(e.rx.last);
+}
+
+/* Which is refused, too, and the rest of what it broke is not taken for a new one. */
+TEST(receive, continued__an_external_of_its_own_xid_D7)
+{
+	const Words whole = rpc(7, kCall, 400);
+	Endpoint e = open_server();
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(prefix(7, RPCRDMA2_CALL_EXTERNAL) +
+		  Words{ 0, 1, 0, 0xa1, 40, 0, 0, 0, 0, 0, 0 });
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+	e.receive(call_inline(7, slice(whole, 100, 300)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	e.receive(call_inline(7, whole));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+/* Sections 6.3.6 and 6.3.9. The message goes on. */
+TEST(receive, continued__properties_between_D7)
+{
+	const Words whole = rpc(7, kCall, 400);
+	Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	ASSERT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	const u32 size = e.info().peer.recv_size;
+	for (u32 htype :
+	     { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL }) {
+		e.receive(connprop(9, property(2, 65536), htype));
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		EXPECT_FALSE(e.rx.abandon);
+		EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_CONT });
+		EXPECT_EQ(e.info().peer.recv_size, size);
+	}
+	e.receive(call_inline(7, slice(whole, 100, 300)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(e.rx.last);
+	/* Now it may come. */
+	e.receive(connprop(9, property(2, 65536)));
+	EXPECT_EQ(e.info().peer.recv_size, 65536u);
+}
+
+/* Its caller refused what the session had taken (section 7.3). */
+TEST(receive, continued__a_call_that_was_refused_by_the_caller)
+{
+	const Words whole = rpc(7, kCall, 400);
+	Endpoint e = open_server();
+
+	for (const bool rest : { true, false }) {
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
+				 slice(whole, 0, 100)));
+		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		ASSERT_TRUE(e.session.refuse(7, { RPCRDMA2_ERR_SYSTEM, {} }));
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
+		if (rest) {
+			e.receive(call_inline(7, slice(whole, 100, 300)));
+			expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+		}
+		e.receive(call_inline(8, rpc(8, kCall, 40)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	}
 }
 
 TEST(receive, continued__directions_are_independent_D7)

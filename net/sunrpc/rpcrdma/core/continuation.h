@@ -45,6 +45,11 @@ public:
 	{
 		return active_ && xid_ == xid;
 	}
+	/* Octets of the message that is being put together. */
+	[[nodiscard]] u32 taken() const
+	{
+		return total_ - left_;
+	}
 	/* Fragments with this XID belong to a message that was refused. */
 	[[nodiscard]] bool discarding(u32 xid) const
 	{

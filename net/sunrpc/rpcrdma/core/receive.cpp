@@ -350,7 +350,8 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 {
 	Properties p = staged_;
 
-	if (final_received_) {
+	if (final_received_ || incoming_[RPCRDMA_CALL].active() ||
+	    incoming_[RPCRDMA_REPLY].active()) {
 		drop(RPCRDMA_REASON_CONTINUATION, rx);
 		return answer(h.prefix, { RPCRDMA2_ERR_INVAL_CONT, {} }, rx);
 	}
@@ -413,6 +414,22 @@ rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir)
 	if (!r.word(word) || word != xid)
 		return RPCRDMA_REASON_XID;
 	if (r.word(word) && word != dir)
+		return RPCRDMA_REASON_DIRECTION;
+	return RPCRDMA_REASON_NONE;
+}
+
+/* A first part of one word leaves the direction to the next. */
+rpcrdma_reason Session::first_words(const Header &h, Bytes part) const
+{
+	const u32 dir = h.type->direction();
+	const Continuation &incoming = incoming_[dir];
+	XdrReader r(part);
+	u32 word;
+
+	if (!incoming.active())
+		return check_first_words(part, h.prefix.xid, dir);
+	if (incoming.active(h.prefix.xid) && incoming.taken() == kWordSize &&
+	    r.word(word) && word != dir)
 		return RPCRDMA_REASON_DIRECTION;
 	return RPCRDMA_REASON_NONE;
 }
@@ -488,10 +505,9 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 		return no_writes(limits);
 	if (middle_received_)
 		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
-	if (h.type->payload && !incoming_[h.type->direction()].active()) {
+	if (h.type->payload) {
 		const rpcrdma_reason reason =
-			check_first_words(in.after(h.payload.offset),
-					  h.prefix.xid, h.type->direction());
+			first_words(h, in.after(h.payload.offset));
 
 		if (reason != RPCRDMA_REASON_NONE)
 			return { reason, RPCRDMA2_ERR_BAD_XDR };
@@ -536,6 +552,9 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		}
 	}
 
+	/* Who they are for, and of which direction, is in two words. */
+	if (total < 2 * kWordSize)
+		return kBadXdr;
 	rx.dir = h.type->direction();
 	if (h.type->last) {
 		u64 unreduced;
@@ -588,8 +607,13 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 {
 	const ErrorBody body = { why.code, { why.arg, 0 } };
+	const u32 dir = h.type->direction();
+	/* More of what it has broken into may be under way. */
+	const bool rest = !h.type->last ||
+			  (h.type->external() &&
+			   incoming_[dir].active(h.prefix.xid));
 
-	abandon(h.type->direction(), h.prefix.xid, h.type->last, rx);
+	abandon(dir, h.prefix.xid, !rest, rx);
 	rx.reason = why.reason;
 	if (h.type->kind == Kind::Call) {
 		rx.action = RPCRDMA_RX_DROP;

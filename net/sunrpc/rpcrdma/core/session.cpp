@@ -105,6 +105,9 @@ bool Session::refuse(u32 xid, const ErrorBody &body)
 		closed_ = RPCRDMA_REASON_INVARIANT;
 		return false;
 	}
+	/* What more comes of it, or comes instead, is as if refused here. */
+	if (incoming_[RPCRDMA_CALL].active(xid))
+		(void)incoming_[RPCRDMA_CALL].refuse(xid, false);
 	return errors_.push({ xid, version1() ? kVersion1 : kVersion2, body });
 }
 

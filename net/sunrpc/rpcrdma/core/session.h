@@ -129,6 +129,8 @@ private:
 	[[nodiscard]] Refusal examine_lists(Bytes in, const Header &h,
 					    Parse parsed, const Limits &limits,
 					    rpcrdma_rx &rx);
+	[[nodiscard]] rpcrdma_reason first_words(const Header &h,
+						 Bytes part) const;
 	[[nodiscard]] Refusal no_writes(const Limits &limits) const;
 	[[nodiscard]] Refusal assemble(const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool supported(const HeaderType &t) const;

@@ -658,11 +658,14 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	struct rpcrdma_svc_call *call;
 	int rc;
 
-	if (!rx->stream_offset && !svc->partial &&
-	    !rpcrdma_svc_failed_answer(svc, rx->xid)) {
-		rc = rpcrdma_svc_begin(svc, rx);
-		if (rc)
-			return rc;
+	if (!rx->stream_offset) {
+		/* It was refused, and its rest has not come. */
+		rpcrdma_svc_abandon(svc->conn, RPCRDMA_CALL);
+		if (!rpcrdma_svc_failed_answer(svc, rx->xid)) {
+			rc = rpcrdma_svc_begin(svc, rx);
+			if (rc)
+				return rc;
+		}
 	}
 	call = svc->partial;
 	/* The rest of a Call that has been refused. */
