@@ -1219,15 +1219,31 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 	conn_free_pages(pages);
 }
 
-/* Return: Receives that the server offers. */
-static u32 conn_window(struct conn_fixture *f)
+static struct rpcrdma_session_info conn_server_info(struct conn_fixture *f)
 {
 	struct rpcrdma_session_info info;
 
 	spin_lock(&f->server.conn->lock);
 	rpcrdma_session_info(&f->server.conn->session, &info);
 	spin_unlock(&f->server.conn->lock);
-	return info.window;
+	return info;
+}
+
+/* Return: Receives that the server offers. */
+static u32 conn_window(struct conn_fixture *f)
+{
+	return conn_server_info(f).window;
+}
+
+/* What has arrived holds its Receive for a little longer. */
+static void conn_expect_unused(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 100 && conn_server_info(f).window_used; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, conn_server_info(f).window_used, 0U);
 }
 
 static void conn_send_small(struct kunit *test, int count)
@@ -1276,6 +1292,8 @@ static void conn_window_changes(struct kunit *test)
 	conn_let_go(&f->server);
 	for (; i < 24; i++)
 		conn_wait(test, &f->server.arrived);
+
+	conn_expect_unused(test);
 
 	/* Smaller: the buffers go as messages come. */
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 4), 0);
