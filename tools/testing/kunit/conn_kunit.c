@@ -39,6 +39,7 @@ struct conn_side {
 	u32 length;
 	u32 faulty;
 	bool sure;
+	bool queues;	/* as the server has them */
 	struct rpcrdma_txmsg *call;	/* that errors are about */
 	atomic_t regions;
 	u8 *got;
@@ -181,6 +182,12 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		.mr_pages = RPCRDMA_MR_PAGES,
 	};
 
+	if (side->queues) {
+		attr.send_ring = RPCRDMA_SEND_RING;
+		attr.max_mrs = 0;
+		attr.rw_ctxs = RPCRDMA_SVC_RW_CTXS;
+		attr.rw_pages = RPCRDMA_SVC_RW_PAGES;
+	}
 	return rpcrdma_conn_create(side->cm_id, &attr);
 }
 
@@ -1459,12 +1466,49 @@ static void conn_does_without_registration(struct kunit *test)
 	__free_page(page);
 }
 
+/* Few pages to a Work Request take more of them, for which there is room. */
+static void conn_fits_short_queues(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr_storage *to =
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
+	const struct ib_device_attr was = *attrs;
+	static const int max_qp_wr[] = { 800, 895 };
+	struct conn_side side = { .version = 2, .queues = true };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(max_qp_wr); i++) {
+		side.cm_id = rdma_create_id(&init_net, conn_cm_event, f,
+					    RDMA_PS_TCP, IB_QPT_RC);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(side.cm_id));
+		reinit_completion(&f->step);
+		KUNIT_EXPECT_EQ(test,
+				rdma_resolve_addr(side.cm_id, NULL,
+						  (struct sockaddr *)to, 5000),
+				0);
+		KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&f->step,
+								  CONN_TIMEOUT),
+				0UL);
+		attrs->max_send_sge = 3;
+		attrs->max_qp_wr = max_qp_wr[i];
+		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+		*attrs = was;
+		if (i)
+			KUNIT_EXPECT_FALSE(test, IS_ERR(side.conn));
+		else
+			KUNIT_EXPECT_EQ(test, PTR_ERR(side.conn), -ENOSPC);
+		conn_end(&side);
+	}
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
 	KUNIT_CASE(conn_carries_reverse_calls),
 	KUNIT_CASE(conn_waits_for_credit),
 	KUNIT_CASE(conn_lets_replies_pass),
+	KUNIT_CASE(conn_fits_short_queues),
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),

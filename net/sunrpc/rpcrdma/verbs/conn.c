@@ -138,7 +138,7 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 	struct ib_device *device = conn->cm_id->device;
 	struct ib_qp_init_attr qp = { };
 	u32 max_wr = device->attrs.max_qp_wr;
-	u32 sges = 1, chains, rw_wrs = 0, largest;
+	u32 sges = 1, chains, largest = 0;
 	int rc;
 
 	/*
@@ -147,26 +147,27 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 	 * regions and are not accounted; one slot is for draining.
 	 */
 	chains = attr->max_mrs + 4 * attr->send_ring;
-	if (attr->rw_ctxs) {
-		sges = min_t(u32, attr->rw_pages, device->attrs.max_send_sge);
-		rw_wrs = 8 * attr->rw_ctxs;
-	}
-	conn->sq_depth = attr->send_ring + chains + rw_wrs;
-	if (conn->sq_depth + attr->max_mrs + 1 > max_wr) {
-		if (max_wr < 4 * attr->send_ring + attr->max_mrs + 1)
-			return -ENOSPC;
-		conn->sq_depth = max_wr - attr->max_mrs - 1;
-	}
-	conn->sq_avail = conn->sq_depth;
-
+	conn->sq_depth = attr->send_ring + chains;
 	/*
 	 * The largest message must fit half of the budget, or it could wait
 	 * for ever; with registration each operation takes three.
 	 */
-	largest = DIV_ROUND_UP(RPCRDMA_MAX_MESSAGE, sges * PAGE_SIZE) +
-		  RPCRDMA_MAX_RW_OPS;
-	if (attr->rw_ctxs && 3 * largest >= conn->sq_depth / 2)
-		return -ENOSPC;
+	if (attr->rw_ctxs) {
+		sges = min_t(u32, attr->rw_pages, device->attrs.max_send_sge);
+		largest = 3 * (DIV_ROUND_UP(RPCRDMA_MAX_MESSAGE,
+					    sges * PAGE_SIZE) +
+			       RPCRDMA_MAX_RW_OPS);
+		conn->sq_depth = max(conn->sq_depth + 8 * attr->rw_ctxs,
+				     2 * (largest + 1));
+	}
+	if (conn->sq_depth + attr->max_mrs + 1 > max_wr) {
+		if (max_wr < 4 * attr->send_ring + attr->max_mrs + 1)
+			return -ENOSPC;
+		conn->sq_depth = max_wr - attr->max_mrs - 1;
+		if (largest >= conn->sq_depth / 2)
+			return -ENOSPC;
+	}
+	conn->sq_avail = conn->sq_depth;
 
 	conn->send_cq = ib_alloc_cq_any(device, conn,
 					conn->sq_depth + attr->max_mrs + 1,
