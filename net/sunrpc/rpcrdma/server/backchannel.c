@@ -404,7 +404,13 @@ static void rpcrdma_svc_bc_destroy(struct rpc_xprt *xprt)
 
 static void rpcrdma_svc_bc_inject_disconnect(struct rpc_xprt *xprt)
 {
-	rpcrdma_conn_lost(rpcrdma_svc_bc_of(xprt)->conn, "fault injected");
+	struct rpcrdma_conn *conn = rpcrdma_svc_bc_of(xprt)->conn;
+
+	/* Nothing else keeps its owner from going. */
+	spin_lock(&conn->lock);
+	if (!conn->dead)
+		rpcrdma_conn_lost_later(conn, "fault injected");
+	spin_unlock(&conn->lock);
 }
 
 static void rpcrdma_svc_bc_print_stats(struct rpc_xprt *xprt,
