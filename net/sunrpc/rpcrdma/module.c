@@ -50,7 +50,9 @@ static int __init rpcrdma_init(void)
 {
 	int rc;
 
-	rpcrdma_stats_init();
+	rc = rpcrdma_stats_init();
+	if (rc)
+		return rc;
 	rc = rpcrdma_device_init();
 	if (rc)
 		goto out_stats;

@@ -17,6 +17,7 @@
 
 static struct dentry *rpcrdma_debugfs;
 static struct dentry *rpcrdma_debugfs_conns;
+static struct workqueue_struct *rpcrdma_stats_wq;
 
 /* Guards the list and the sum of those that have left it. */
 static DEFINE_MUTEX(rpcrdma_stats_lock);
@@ -167,36 +168,66 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(rpcrdma_totals);
 
+/*
+ * The file comes and goes later. It waits for who reads it, or its directory, and
+ * they may wait for the connection: where they read into can be on a mount of it.
+ */
+static void rpcrdma_stats_worker(struct work_struct *work)
+{
+	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
+						 stats_work);
+	char id[12];
+	bool there;
+
+	mutex_lock(&rpcrdma_stats_lock);
+	there = !list_empty(&conn->stats_link);
+	mutex_unlock(&rpcrdma_stats_lock);
+	if (!there) {
+		debugfs_remove(conn->debugfs);
+		conn->debugfs = NULL;
+	} else if (!conn->debugfs) {
+		snprintf(id, sizeof(id), "%u", conn->id);
+		conn->debugfs = debugfs_create_file(id, 0444,
+						    rpcrdma_debugfs_conns, conn,
+						    &rpcrdma_conn_fops);
+	}
+	rpcrdma_conn_put(conn);
+}
+
+static void rpcrdma_stats_changed(struct rpcrdma_conn *conn)
+{
+	rpcrdma_conn_get(conn);
+	if (!queue_work(rpcrdma_stats_wq, &conn->stats_work))
+		rpcrdma_conn_put(conn);
+}
+
 /**
- * rpcrdma_stats_add - show a connection
+ * rpcrdma_stats_add - show a connection, soon
  * @conn: complete, not yet connected
  */
 void rpcrdma_stats_add(struct rpcrdma_conn *conn)
 {
-	char id[12];
-
-	snprintf(id, sizeof(id), "%u", conn->id);
+	INIT_WORK(&conn->stats_work, rpcrdma_stats_worker);
 	mutex_lock(&rpcrdma_stats_lock);
 	list_add_tail(&conn->stats_link, &rpcrdma_stats_conns);
 	mutex_unlock(&rpcrdma_stats_lock);
-	conn->debugfs = debugfs_create_file(id, 0444, rpcrdma_debugfs_conns,
-					    conn, &rpcrdma_conn_fops);
+	rpcrdma_stats_changed(conn);
 }
 
 /**
- * rpcrdma_stats_del - stop showing a connection, remember its sums
- * @conn: drained; nothing counts any more
+ * rpcrdma_stats_del - remember the sums of a connection, stop showing it soon
+ * @conn: drained; nothing counts any more. Who reads still has a reference.
  *
- * Context: Process context. May sleep.
+ * Context: Process context. May sleep, but waits for no reader.
  */
 void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 {
-	debugfs_remove(conn->debugfs);
 	mutex_lock(&rpcrdma_stats_lock);
 	list_del_init(&conn->stats_link);
 	rpcrdma_stats_sum(&rpcrdma_stats_past[conn->role], &conn->stats);
 	rpcrdma_stats_closed++;
 	mutex_unlock(&rpcrdma_stats_lock);
+	rpcrdma_stats_changed(conn);
 }
 
 /**
@@ -236,19 +267,28 @@ void rpcrdma_stats_follow(void)
 
 /**
  * rpcrdma_stats_init - make the directory
+ *
+ * Return: 0 or %-ENOMEM.
  */
-void rpcrdma_stats_init(void)
+int rpcrdma_stats_init(void)
 {
+	rpcrdma_stats_wq = alloc_workqueue("rpcrdma_stats", WQ_UNBOUND, 0);
+	if (!rpcrdma_stats_wq)
+		return -ENOMEM;
 	rpcrdma_debugfs = debugfs_create_dir("rpcrdma", NULL);
 	rpcrdma_debugfs_conns = debugfs_create_dir("conn", rpcrdma_debugfs);
 	debugfs_create_file("totals", 0444, rpcrdma_debugfs, NULL,
 			    &rpcrdma_totals_fops);
+	return 0;
 }
 
 /**
  * rpcrdma_stats_exit - remove the directory
+ *
+ * Context: Process context, no connection left. Waits for readers.
  */
 void rpcrdma_stats_exit(void)
 {
+	destroy_workqueue(rpcrdma_stats_wq);
 	debugfs_remove_recursive(rpcrdma_debugfs);
 }

@@ -322,6 +322,8 @@ struct rpcrdma_conn_attr {
  * @lost_work: calls rpcrdma_conn_lost() for those who cannot
  * @lost_why: for it
  * @reads_at_once: RDMA Reads that this side may have under way; for people
+ * @stats_link: in the list of those that exist, guarded by its lock
+ * @debugfs: what shows it; that of @stats_work, which makes and removes it
  * @error: why it was lost, a negative errno; valid once ops->lost is called
  */
 struct rpcrdma_conn {
@@ -386,6 +388,7 @@ struct rpcrdma_conn {
 	ktime_t created;
 	struct list_head stats_link;
 	struct dentry *debugfs;
+	struct work_struct stats_work;
 };
 
 /* conn.c */
@@ -472,7 +475,7 @@ int rpcrdma_device_add(struct rpcrdma_conn *conn);
 void rpcrdma_device_del(struct rpcrdma_conn *conn);
 
 /* stats.c */
-void rpcrdma_stats_init(void);
+int __must_check rpcrdma_stats_init(void);
 void rpcrdma_stats_exit(void);
 void rpcrdma_stats_add(struct rpcrdma_conn *conn);
 void rpcrdma_stats_del(struct rpcrdma_conn *conn);

@@ -4,8 +4,9 @@
 # Proves that data is right after anything that can happen to a connection: frames
 # lost for less than RC's retries last, and for longer; the RDMA device gone on the
 # client, and on the server; nfsd stopped and started. A program that compares a
-# file with its own copy runs on throughout. A soft mount gives up in time when the
-# server is away, and umount -f gets rid of it.
+# file with its own copy runs on throughout. Whoever looks at a connection does not
+# keep it from ending. A soft mount gives up in time when the server is away, and
+# umount -f gets rid of it.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
@@ -22,6 +23,8 @@ client() {
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	during "frames lost for 2 s" lose 2
 	during "frames lost for 9 s" lose 9
+	check "a page there" on_server page
+	during "somebody looks at the connection" look
 	during "device removed on the client" remove_device
 	during "device removed on the server" on_server remove_device
 	during "nfsd restarted" on_server restart_nfsd
@@ -46,6 +49,39 @@ version3() {
 	during "v3: frames lost for 9 s" lose 9
 	during "v3: nfsd restarted" on_server restart_nfsd
 	check "v3: unmount" umount "$dir"
+}
+
+page() {
+	head -c 4096 /dev/zero > /export/page
+}
+
+# Into memory that only comes by that connection, when nothing does any more.
+look() {
+	local pid looked
+	/usr/bin/python3 - "$dir/page" /sys/kernel/debug/rpcrdma/conn/* <<- 'END' &
+		import mmap, os, sys, time
+
+		with open(sys.argv[1], "r+b") as file:
+		    page = mmap.mmap(file.fileno(), 4096)
+		conn = os.open(sys.argv[2], os.O_RDONLY)
+		open("/tmp/looks", "w").close()
+		while not os.path.exists("/tmp/lost"):
+		    time.sleep(0.1)
+		os.readv(conn, [memoryview(page)])
+		sys.exit(page[:11] != b"connection:")
+	END
+	pid=$!
+	within 30 test -e /tmp/looks && lossy 100 && touch /tmp/lost || return
+	sleep 9
+	if ended "$pid"; then
+		echo "it did not have to wait"
+		return 1
+	fi
+	lossy 0
+	within 60 ended "$pid" && wait "$pid"
+	looked=$?
+	rm /tmp/looks /tmp/lost
+	return "$looked"
 }
 
 gives_up() {
