@@ -1487,9 +1487,8 @@ static void conn_fits_short_queues(struct kunit *test)
 				rdma_resolve_addr(side.cm_id, NULL,
 						  (struct sockaddr *)to, 5000),
 				0);
-		KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&f->step,
-								  CONN_TIMEOUT),
-				0UL);
+		conn_wait(test, &f->step);
+		KUNIT_ASSERT_NOT_NULL(test, side.cm_id->device);
 		attrs->max_send_sge = 3;
 		attrs->max_qp_wr = max_qp_wr[i];
 		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);

@@ -57,8 +57,10 @@ page() {
 
 # Into memory that only comes by that connection, when nothing does any more.
 look() {
-	local pid looked
-	/usr/bin/python3 - "$dir/page" /sys/kernel/debug/rpcrdma/conn/* <<- 'END' &
+	local pid before looked
+	before=$(closed)
+	/usr/bin/python3 - "$dir/page" /sys/kernel/debug/rpcrdma/conn/* \
+		<<- 'END' > /tmp/look 2>&1 &
 		import mmap, os, sys, time
 
 		with open(sys.argv[1], "r+b") as file:
@@ -71,17 +73,21 @@ look() {
 		sys.exit(page[:11] != b"connection:")
 	END
 	pid=$!
-	within 30 test -e /tmp/looks && lossy 100 && touch /tmp/lost || return
-	sleep 9
-	if ended "$pid"; then
-		echo "it did not have to wait"
-		return 1
-	fi
-	lossy 0
-	within 60 ended "$pid" && wait "$pid"
+	within 30 test -e /tmp/looks && lossy 100 && touch /tmp/lost &&
+		within 60 has_closed "$before" && ! ended "$pid"
 	looked=$?
-	rm /tmp/looks /tmp/lost
+	lossy 0
+	if ((looked == 0)); then
+		within 60 ended "$pid" && wait "$pid"
+		looked=$?
+	fi
+	cat /tmp/look
+	rm -f /tmp/looks /tmp/lost
 	return "$looked"
+}
+
+has_closed() { # BEFORE
+	(($(closed) > $1))
 }
 
 gives_up() {
