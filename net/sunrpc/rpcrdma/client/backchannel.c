@@ -128,12 +128,11 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 		     struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_xprt *x = conn->context;
-	struct rpcrdma_bc_call *call;
+	struct rpcrdma_bc_call *call = x->bc_assembly;
 
-	if (!rx->stream_offset)
-		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
-	call = x->bc_assembly;
 	if (!rx->stream_offset) {
+		/* It was refused, and its rest has not come. */
+		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
 		call = rpcrdma_bc_call_get(conn, rx->xid, rx->stream_length);
 		if (!call)
 			rpcrdma_conn_refuse(conn, rx->xid, RPCRDMA2_ERR_SYSTEM,
