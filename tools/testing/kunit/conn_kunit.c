@@ -236,6 +236,22 @@ static void conn_wait(struct kunit *test, struct completion *c)
 			0UL);
 }
 
+/* A cm_id that is bound to the device by which @to can be reached. */
+static void conn_resolve(struct kunit *test, struct conn_side *side,
+			 struct sockaddr *to)
+{
+	struct conn_fixture *f = test->priv;
+
+	reinit_completion(&f->step);
+	side->cm_id = rdma_create_id(&init_net, conn_cm_event, f, RDMA_PS_TCP,
+				     IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(side->cm_id));
+	KUNIT_ASSERT_EQ(test, rdma_resolve_addr(side->cm_id, NULL, to, 5000),
+			0);
+	conn_wait(test, &f->step);
+	KUNIT_ASSERT_NOT_NULL(test, side->cm_id->device);
+}
+
 static int conn_open(struct kunit *test, u32 version)
 {
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
@@ -262,13 +278,7 @@ static int conn_open(struct kunit *test, u32 version)
 	sin.sin_port = ((struct sockaddr_in *)
 			&f->listener->route.addr.src_addr)->sin_port;
 
-	f->client.cm_id = rdma_create_id(&init_net, conn_cm_event, f,
-					 RDMA_PS_TCP, IB_QPT_RC);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(f->client.cm_id));
-	KUNIT_ASSERT_EQ(test, rdma_resolve_addr(f->client.cm_id, NULL,
-						(struct sockaddr *)&sin, 5000),
-			0);
-	conn_wait(test, &f->step);
+	conn_resolve(test, &f->client, (struct sockaddr *)&sin);
 	KUNIT_ASSERT_EQ(test, rdma_resolve_route(f->client.cm_id, 5000), 0);
 	conn_wait(test, &f->step);
 	f->client.conn = conn_make(&f->client, RPCRDMA_ROLE_CLIENT);
@@ -1470,7 +1480,7 @@ static void conn_does_without_registration(struct kunit *test)
 static void conn_fits_short_queues(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct sockaddr_storage *to =
+	struct sockaddr *to = (struct sockaddr *)
 		&f->client.cm_id->route.addr.dst_addr;
 	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
 	const struct ib_device_attr was = *attrs;
@@ -1479,16 +1489,7 @@ static void conn_fits_short_queues(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(max_qp_wr); i++) {
-		side.cm_id = rdma_create_id(&init_net, conn_cm_event, f,
-					    RDMA_PS_TCP, IB_QPT_RC);
-		KUNIT_ASSERT_FALSE(test, IS_ERR(side.cm_id));
-		reinit_completion(&f->step);
-		KUNIT_EXPECT_EQ(test,
-				rdma_resolve_addr(side.cm_id, NULL,
-						  (struct sockaddr *)to, 5000),
-				0);
-		conn_wait(test, &f->step);
-		KUNIT_ASSERT_NOT_NULL(test, side.cm_id->device);
+		conn_resolve(test, &side, to);
 		attrs->max_send_sge = 3;
 		attrs->max_qp_wr = max_qp_wr[i];
 		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
