@@ -72,8 +72,10 @@ struct rpcrdma_keepalive {
  * @connector: brings the connection up
  * @cm_id: of the attempt under way or the connection; events of another are
  *	stale
- * @conn: the connection; read and written under the xprt's write lock, and
- *	cleared under its transport_lock as well
+ * @conn: the connection; read under the xprt's write lock or @conn_lock, written
+ *	under both
+ * @conn_lock: keeps @conn while somebody looks at it or tells that it is lost;
+ *	taken before the transport_lock and the lock of @conn
  * @step: a step of connecting is over
  * @cm_error: first thing that went wrong in this attempt or since, a negative
  *	errno; the next attempt waits
@@ -94,6 +96,7 @@ struct rpcrdma_xprt {
 	struct delayed_work connector;
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_conn *conn;
+	spinlock_t conn_lock;
 	struct completion step;
 	int cm_error;
 	bool opened;

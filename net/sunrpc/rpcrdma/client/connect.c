@@ -163,14 +163,14 @@ static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_xprt *rx = conn->context;
 
+	spin_lock(&rx->conn_lock);
 	/* Told late: another connection has taken the place of this one. */
-	if (READ_ONCE(rx->conn) != conn)
-		return;
-	rpcrdma_step_done(rx, READ_ONCE(conn->error));
-	/* Pairs with the barrier in rpcrdma_connect_worker(). */
-	smp_mb();
-	if (xprt_connected(&rx->xprt))
-		xprt_force_disconnect(&rx->xprt);
+	if (rx->conn == conn) {
+		rpcrdma_step_done(rx, READ_ONCE(conn->error));
+		if (xprt_connected(&rx->xprt))
+			xprt_force_disconnect(&rx->xprt);
+	}
+	spin_unlock(&rx->conn_lock);
 }
 
 /* A pause after a failed attempt is not ended by what is left of a connection. */
@@ -283,12 +283,10 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 			      "resources", PTR_ERR_OR_ZERO(conn));
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
+	/* Lost before: it is seen below. After: rpcrdma_client_lost() finds it. */
+	spin_lock(&rx->conn_lock);
 	WRITE_ONCE(rx->conn, conn);
-	/*
-	 * Pairs with the bit operation in rpcrdma_conn_lost(): either this finds it
-	 * set, or rpcrdma_client_lost() finds the connection.
-	 */
-	smp_mb();
+	spin_unlock(&rx->conn_lock);
 	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return -ENOTCONN;
 
@@ -429,10 +427,10 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 		rpcrdma_keepalive_stop(rx);
 		rpcrdma_conn_destroy(conn);
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
-		spin_lock(&rx->xprt.transport_lock);
+		spin_lock(&rx->conn_lock);
 		rpcrdma_stats_sum(&rx->stats.conns, &conn->stats);
 		WRITE_ONCE(rx->conn, NULL);
-		spin_unlock(&rx->xprt.transport_lock);
+		spin_unlock(&rx->conn_lock);
 		rpcrdma_conn_put(conn);
 	} else if (rx->cm_id) {
 		rdma_destroy_id(rx->cm_id);
@@ -494,9 +492,10 @@ void rpcrdma_connect_worker(struct work_struct *work)
 					   xprt->stat.connect_start;
 		rx->established = jiffies;
 		rpcrdma_keepalive_start(rx);
+		/* As where rx->conn is set. */
+		spin_lock(&rx->conn_lock);
 		xprt_set_connected(xprt);
-		/* Pairs with the barrier in rpcrdma_client_lost(). */
-		smp_mb__after_atomic();
+		spin_unlock(&rx->conn_lock);
 		if (test_bit(RPCRDMA_CONN_LOST, &rx->conn->flags))
 			xprt_force_disconnect(xprt);
 		rc = -EAGAIN;

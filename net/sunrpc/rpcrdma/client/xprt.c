@@ -228,16 +228,16 @@ static u32 rpcrdma_conns_stats(struct rpcrdma_xprt *rx,
 	struct rpcrdma_session_info info = { };
 	struct rpcrdma_conn *conn;
 
-	spin_lock(&rx->xprt.transport_lock);
+	spin_lock(&rx->conn_lock);
 	rpcrdma_conns_add(did, &rx->stats.conns);
-	conn = READ_ONCE(rx->conn);
+	conn = rx->conn;
 	if (conn) {
 		rpcrdma_conns_add(did, &conn->stats);
 		spin_lock(&conn->lock);
 		rpcrdma_session_info(&conn->session, &info);
 		spin_unlock(&conn->lock);
 	}
-	spin_unlock(&rx->xprt.transport_lock);
+	spin_unlock(&rx->conn_lock);
 	return info.version;
 }
 
@@ -365,6 +365,7 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 	if (rpc_get_port(args->dstaddr))
 		xprt_set_bound(xprt);
 	rx->bc_payload = PAGE_SIZE;
+	spin_lock_init(&rx->conn_lock);
 	init_completion(&rx->step);
 	INIT_DELAYED_WORK(&rx->connector, rpcrdma_connect_worker);
 	rpcrdma_keepalive_init(rx);
