@@ -291,8 +291,11 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	 */
 	rc = -EOPNOTSUPP;
 	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)) {
-		if (a.rw_ctxs && rdma_protocol_iwarp(device, cm_id->port_num))
+		if (a.rw_ctxs && rdma_protocol_iwarp(device, cm_id->port_num)) {
+			pr_warn_ratelimited("rpcrdma: %s cannot serve: iWARP, and it does not register memory\n",
+					    dev_name(&device->dev));
 			goto out_free;
+		}
 		a.max_mrs = 0;
 	}
 	a.mr_pages = min(a.mr_pages, device->attrs.max_fast_reg_page_list_len);
@@ -319,6 +322,10 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		goto out_release;
 	}
 	rc = rpcrdma_conn_create_qp(conn, &a);
+	if (rc == -ENOSPC)
+		pr_warn_ratelimited("rpcrdma: %s has no queues long enough: %d Work Requests at most\n",
+				    dev_name(&device->dev),
+				    device->attrs.max_qp_wr);
 	if (rc)
 		goto out_release;
 	rc = rpcrdma_send_setup(conn, a.send_ring, a.config.local.send_size);
