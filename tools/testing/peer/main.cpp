@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -16,6 +17,12 @@ class Tap : public testing::EmptyTestEventListener {
 	void OnTestProgramStart(const testing::UnitTest &all) override
 	{
 		std::cout << "1.." << all.test_to_run_count() << std::endl;
+	}
+	/* The kernel's trace says what happened in which. */
+	void OnTestStart(const testing::TestInfo &test) override
+	{
+		std::ofstream("/sys/kernel/tracing/trace_marker")
+			<< test.test_suite_name() << "." << test.name();
 	}
 	void OnTestPartResult(const testing::TestPartResult &part) override
 	{

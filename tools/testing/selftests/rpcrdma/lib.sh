@@ -190,10 +190,15 @@ kernels_own() {
 	[[ -e /sys/module/rpcrdma && ! -e /sys/module/rpcrdma/version ]]
 }
 
-# Tests of tools/testing/peer, as subtests of one more.
+# Tests of tools/testing/peer, as subtests of one more. If one fails, how connections
+# came and went is shown.
 peer_tests() { # FILTER
-	local status peer=$SELFTESTS/../../../../build/peer/peer
+	local event status peer=$SELFTESTS/../../../../build/peer/peer
+	local tracing=/sys/kernel/tracing
 	check "program" timeout 10 "$peer" --gtest_list_tests || return
+	for event in rpcrdma/rpcrdma_{cm,connect,lost} sunrpc/xprt_disconnect_{auto,force}; do
+		echo 1 > "$tracing/events/$event/enable"
+	done
 	echo "# Subtest: ${peer##*/}"
 	timeout $((500 * PATIENCE)) "$peer" --gtest_filter="$1" | sed -u 's/^/    /'
 	status=${PIPESTATUS[0]}
@@ -202,8 +207,10 @@ peer_tests() { # FILTER
 		echo "ok $ran - ${peer##*/}"
 	else
 		failed=$((failed + 1))
+		sed 's/^/# /' "$tracing/trace"
 		echo "not ok $ran - ${peer##*/} # status $status"
 	fi
+	echo 0 > "$tracing/events/enable"
 }
 
 # A mount on DIRECTORY fails soon; what it said goes to /tmp/refused. One attempt of
