@@ -130,6 +130,13 @@ bool Child::ended()
 	return status_ >= 0;
 }
 
+/* Throws if @what ended with @error. */
+static void has_worked(const char *what, int error)
+{
+	if (error)
+		throw Failure(std::string(what) + ": " + std::strerror(error));
+}
+
 /* ------------------------------------------------------------------ */
 /* The server                                                         */
 /* ------------------------------------------------------------------ */
@@ -281,19 +288,14 @@ int Nfs3::try_mount(const std::string &options, int seconds)
 
 void Nfs3::mount(const std::string &options)
 {
-	const int error = try_mount(options);
-
-	if (error)
-		throw Failure(std::string("mount: ") + std::strerror(error));
+	has_worked("mount", try_mount(options));
 	mounted_ = true;
 }
 
 void Nfs3::unmount()
 {
-	const int error = serve([] { return umount(kWhere) ? errno : 0; });
-
-	if (error)
-		throw Failure(std::string("umount: ") + std::strerror(error));
+	has_worked("umount",
+		   serve([] { return umount(kWhere) ? errno : 0; }));
 	mounted_ = false;
 	/* The client ends the connection, and all is well with it until then. */
 	const long end = now() + kPatience;
@@ -368,9 +370,11 @@ int Nfs3::write(u32 offset, u32 length, int seconds)
 
 void Nfs3::works()
 {
-	if (read(8192, 4096) || write(0, 65536) || read(0, 65536) ||
-	    write(4096, 12288) || read(4096, 12288))
-		throw Failure("the mount does not work any more");
+	has_worked("READ of 4096 octets, then", read(8192, 4096));
+	has_worked("WRITE of 65536 octets, then", write(0, 65536));
+	has_worked("READ of 65536 octets, then", read(0, 65536));
+	has_worked("WRITE of 12288 octets, then", write(4096, 12288));
+	has_worked("READ of 12288 octets, then", read(4096, 12288));
 }
 
 void Nfs3::works_on()
