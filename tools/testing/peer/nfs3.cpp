@@ -147,9 +147,21 @@ static void usual_opening(Peer &p)
 	p.send(unit::connprop(p.new_xid()));
 }
 
+/*
+ * Each has a port of its own: a client that gave up its mount of an earlier one may
+ * still connect, which it does a while after the test has ended.
+ */
+static u16 new_port()
+{
+	static u16 port = kPort;
+
+	return port++;
+}
+
 Nfs3::Nfs3()
 	: opening(usual_opening)
-	, listener_(nullptr, kPort)
+	, port_(new_port())
+	, listener_(nullptr, port_)
 	, content_(kFileSize)
 {
 	for (u32 i = 0; i < kFileSize; i++)
@@ -265,8 +277,8 @@ void Nfs3::serve_for(int ms)
 int Nfs3::try_mount(const std::string &options, int seconds)
 {
 	const std::string all =
-		std::string("vers=3,proto=rdma,port=20049,addr=") + kAddress +
-		",mountaddr=" + kAddress +
+		"vers=3,proto=rdma,port=" + std::to_string(port_) +
+		",addr=" + kAddress + ",mountaddr=" + kAddress +
 		",mountvers=3,mountproto=tcp,mountport=" +
 		std::to_string(mountd_.port()) +
 		",nolock,noacl,sec=sys,rsize=65536,wsize=65536,soft,timeo=100,"

@@ -158,6 +158,7 @@ private:
 	bool write_chunk(Peer &p, const Chunk &offered, const Octets &data,
 			 Chunk &written);
 
+	u16 port_;
 	Listener listener_;
 	MountDaemon mountd_;
 	std::unique_ptr<Peer> peer_;
