@@ -49,6 +49,7 @@ static void rpcrdma_bc_call_free(struct kref *ref)
 	if (call->res)
 		__free_page(call->res);
 	kfree(call);
+	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_CALLBACKS]);
 	atomic_dec(&rx->bc_calls);
 }
 
@@ -74,6 +75,7 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
 		kfree(call);
 		return NULL;
 	}
+	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_CALLBACKS]);
 	kref_init(&call->ref);
 	call->rx = rx;
 	call->conn = rpcrdma_conn_get(conn);

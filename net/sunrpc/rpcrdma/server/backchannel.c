@@ -111,6 +111,7 @@ static void rpcrdma_svc_bc_unpin(struct rpc_rqst *rqst, bool end, int length)
 static void rpcrdma_svc_bc_call_free(struct kref *ref)
 {
 	kfree(container_of(ref, struct rpcrdma_svc_bc_call, ref));
+	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_CALLBACKS]);
 }
 
 static void rpcrdma_svc_bc_call_put(struct rpcrdma_svc_bc_call *call)
@@ -293,6 +294,7 @@ rpcrdma_svc_bc_copy(struct rpcrdma_svc_bc *bc, const struct rpc_rqst *rqst)
 	call->xdr.head[0].iov_len = from->len;
 	call->xdr.len = from->len;
 	call->bc = bc;
+	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_CALLBACKS]);
 	kref_init(&call->ref);
 	INIT_LIST_HEAD(&call->link);
 	INIT_LIST_HEAD(&call->tm.link);

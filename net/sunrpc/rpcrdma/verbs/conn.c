@@ -210,6 +210,7 @@ static void rpcrdma_conn_free(struct kref *kref)
 	struct rpcrdma_conn *conn = container_of(kref, struct rpcrdma_conn,
 						 kref);
 
+	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_CONNS]);
 	kfree(conn);
 }
 
@@ -266,6 +267,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	conn = kzalloc_node(sizeof(*conn), GFP_KERNEL, ibdev_to_node(device));
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
+	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_CONNS]);
 	kref_init(&conn->kref);
 	conn->ops = a.ops;
 	conn->context = a.context;

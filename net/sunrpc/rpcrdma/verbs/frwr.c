@@ -43,6 +43,7 @@ static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_conn *conn)
 		goto out_free;
 	mr->conn = conn;
 	INIT_LIST_HEAD(&mr->link);
+	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_REGIONS]);
 	return mr;
 
 out_free:
@@ -54,6 +55,7 @@ out_free:
 static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 {
 	ib_dereg_mr(mr->mr);
+	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_REGIONS]);
 	kfree(mr->sgl);
 	kfree(mr);
 }

@@ -53,6 +53,7 @@ static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
 	recv->wr.num_sge = 1;
 	INIT_LIST_HEAD(&recv->all);
 	INIT_LIST_HEAD(&recv->link);
+	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
 	return recv;
 }
 
@@ -60,6 +61,7 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv)
 {
 	ib_dma_unmap_single(recv->conn->cm_id->device, recv->sge.addr,
 			    recv->sge.length, DMA_FROM_DEVICE);
+	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
 	kfree(recv->buf);
 	kfree(recv);
 }

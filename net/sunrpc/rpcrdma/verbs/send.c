@@ -648,6 +648,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send->wr.wr_cqe = &send->cqe;
 		send->wr.sg_list = &send->sge;
 		send->wr.num_sge = 1;
+		atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
 	}
 	return 0;
 }
@@ -717,6 +718,7 @@ void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
 		send = &conn->sends[--conn->n_sends];
 		ib_dma_unmap_single(device, send->sge.addr, conn->send_size,
 				    DMA_TO_DEVICE);
+		atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
 		kfree(send->buf);
 	}
 	kvfree(conn->sends);

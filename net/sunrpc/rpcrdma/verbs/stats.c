@@ -25,6 +25,17 @@ static LIST_HEAD(rpcrdma_stats_conns);
 static struct rpcrdma_stats rpcrdma_stats_past[2];
 static u64 rpcrdma_stats_closed;
 
+atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
+
+static const char *const rpcrdma_live_names[] = {
+	[RPCRDMA_LIVE_CONNS] = "connections not freed",
+	[RPCRDMA_LIVE_REGIONS] = "regions",
+	[RPCRDMA_LIVE_RECVS] = "receive buffers",
+	[RPCRDMA_LIVE_SENDS] = "send buffers",
+	[RPCRDMA_LIVE_CALLBACKS] = "callbacks under way",
+};
+static_assert(ARRAY_SIZE(rpcrdma_live_names) == RPCRDMA_LIVE_KINDS);
+
 static_assert(sizeof(struct rpcrdma_stats) % sizeof(u64) == 0);
 
 /**
@@ -141,7 +152,7 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 {
 	struct rpcrdma_stats *total;
 	struct rpcrdma_conn *conn;
-	u32 open = 0, regions = 0, recvs = 0;
+	u32 open = 0, i;
 	u64 closed;
 
 	total = kmalloc(sizeof(*total), GFP_KERNEL);
@@ -153,15 +164,14 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 	closed = rpcrdma_stats_closed;
 	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link) {
 		rpcrdma_stats_sum(total, &conn->stats);
-		regions += READ_ONCE(conn->n_mrs);
-		recvs += READ_ONCE(conn->n_recvs);
 		open++;
 	}
 	mutex_unlock(&rpcrdma_stats_lock);
 
 	seq_printf(m, "connections: open %u closed %llu\n", open, closed);
-	seq_printf(m, "regions: %u\n", regions);
-	seq_printf(m, "receive buffers: %u\n", recvs);
+	for (i = 0; i < RPCRDMA_LIVE_KINDS; i++)
+		seq_printf(m, "%s: %d\n", rpcrdma_live_names[i],
+			   atomic_read(&rpcrdma_live[i]));
 	rpcrdma_stats_show_all(m, total);
 	kfree(total);
 	return 0;

@@ -90,6 +90,21 @@ struct rpcrdma_stats {
 	u64 failed_callbacks;
 };
 
+/*
+ * What is counted from when it is made until it is freed, whether or not a
+ * connection still knows it.
+ */
+enum rpcrdma_live {
+	RPCRDMA_LIVE_CONNS,
+	RPCRDMA_LIVE_REGIONS,
+	RPCRDMA_LIVE_RECVS,
+	RPCRDMA_LIVE_SENDS,
+	RPCRDMA_LIVE_CALLBACKS,
+	RPCRDMA_LIVE_KINDS,
+};
+
+extern atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
+
 /**
  * struct rpcrdma_recv - a Receive and its buffer
  * @conn: owner

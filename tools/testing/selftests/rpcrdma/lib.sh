@@ -178,11 +178,15 @@ counter() { # NAME [WORD]
 		END { print found + 0 }' /sys/kernel/debug/rpcrdma/totals
 }
 
-# No connection is left, nor what it had.
+# No connection is left, nor what it had. All but the first two are counted until they
+# are freed, whether or not a connection still knows them.
 nothing_left() {
-	local conns=(/sys/kernel/debug/rpcrdma/conn/*)
-	[[ ! -e ${conns[0]} ]] && (($(counter regions) == 0)) &&
-		(($(counter connections open) == 0))
+	local conns=(/sys/kernel/debug/rpcrdma/conn/*) name
+	[[ ! -e ${conns[0]} ]] && (($(counter connections open) == 0)) || return
+	for name in "connections not freed" regions "receive buffers" "send buffers" \
+		"callbacks under way"; do
+		(($(counter "$name") == 0)) || return
+	done
 }
 
 # The transport that is loaded is the kernel's, not ours.
