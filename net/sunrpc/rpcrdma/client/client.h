@@ -72,8 +72,9 @@ struct rpcrdma_keepalive {
  * @connector: brings the connection up
  * @cm_id: of the attempt under way or the connection; events of another are
  *	stale
- * @conn: the connection; read under the xprt's write lock or @conn_lock, written
- *	under both
+ * @conn: the connection; written under the xprt's write lock and @conn_lock, read
+ *	under either, and by what ends before it does: the handler of @cm_id, and
+ *	@keepalive
  * @conn_lock: keeps @conn while somebody looks at it or tells that it is lost;
  *	taken before the transport_lock and the lock of @conn
  * @step: a step of connecting is over
@@ -196,6 +197,7 @@ void rpcrdma_client_exit(void);
 /* connect.c */
 void rpcrdma_connect_worker(struct work_struct *work);
 void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
+bool rpcrdma_client_give_up(struct rpcrdma_xprt *rx, unsigned int cookie);
 bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx);
 
 /* request.c */

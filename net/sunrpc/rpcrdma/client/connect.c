@@ -178,8 +178,31 @@ static void rpcrdma_client_regions(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_xprt *rx = conn->context;
 
-	if (READ_ONCE(rx->conn) == conn && xprt_connected(&rx->xprt))
+	spin_lock(&rx->conn_lock);
+	if (rx->conn == conn && xprt_connected(&rx->xprt))
 		xprt_write_space(&rx->xprt);
+	spin_unlock(&rx->conn_lock);
+}
+
+/**
+ * rpcrdma_client_give_up - end the connection that an RPC was sent on
+ * @rx: the transport
+ * @cookie: its connect_cookie then; another connection stays
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: true if that connection was still there.
+ */
+bool rpcrdma_client_give_up(struct rpcrdma_xprt *rx, unsigned int cookie)
+{
+	bool there;
+
+	spin_lock(&rx->conn_lock);
+	there = cookie == READ_ONCE(rx->xprt.connect_cookie);
+	if (there)
+		xprt_force_disconnect(&rx->xprt);
+	spin_unlock(&rx->conn_lock);
+	return there;
 }
 
 static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {

@@ -434,9 +434,8 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	 * its end, unless another one has taken its place already.
 	 */
 	closing = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
-		  rqst->rq_connect_cookie == READ_ONCE(xprt->connect_cookie);
-	if (closing)
-		xprt_force_disconnect(xprt);
+		  rpcrdma_client_give_up(rpcrdma_xprt(xprt),
+					 rqst->rq_connect_cookie);
 	recalled = rpcrdma_req_recall(req, closing);
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
