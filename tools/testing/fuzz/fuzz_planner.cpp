@@ -167,19 +167,21 @@ void ask(Choices &in, const PlanningRules &r)
 		rx.error = -static_cast<s32>(in.up_to(120));
 		rx.errargs[0] = in.number();
 		rx.errargs[1] = in.number();
-		const bool overtaken = in.octet() > 0xc0;
-		const s32 result = overtaken ?
-					   plan_overtaken(plan, shape.avoid) :
-					   plan_retry(plan, rx, shape.avoid);
-		/* Each attempt rules out more: the sixth is the last (D14). */
-		FUZZ_CHECK(attempt <= 5);
+		const u32 what = in.octet();
+		const bool refused = what <= 0xc0;
+		const s32 result =
+			refused	     ? plan_retry(plan, rx, shape.avoid) :
+			what <= 0xe0 ? plan_overtaken(plan, shape.avoid) :
+				       plan_too_long(plan, shape.avoid);
+		/* Each attempt rules out more: the seventh is the last (D14). */
+		FUZZ_CHECK(attempt <= 6);
 		FUZZ_CHECK((shape.avoid & before) == before);
 		FUZZ_CHECK(result <= 0);
 		if (result) {
 			FUZZ_CHECK(shape.avoid == before);
 			return;
 		}
-		FUZZ_CHECK(rx.reported || overtaken);
+		FUZZ_CHECK(rx.reported || !refused);
 		FUZZ_CHECK(shape.avoid != before);
 	}
 }

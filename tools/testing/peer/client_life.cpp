@@ -433,6 +433,49 @@ TEST(client_lost, invalidation_of_a_handle_that_is_none)
 	});
 }
 
+/* It answers READs with more than the client's Receives can take. */
+static void answers_at_too_great_a_length(Peer &p, const Rpc &call)
+{
+	p.send_last(unit::reply_inline(call.xid, {}), Octets(p.receive_size()));
+}
+
+/* What else may be wrong with it, it takes the Reply chunk that it is offered then. */
+TEST(client_lost, a_reply_that_was_too_long_for_a_receive)
+{
+	Nfs3 server;
+
+	server.mount("timeo=600");
+	server.on(kRead3, [](Peer &p, const Rpc &call) {
+		if (!call.reply)
+			answers_at_too_great_a_length(p, call);
+		return !call.reply;
+	});
+	EXPECT_EQ(server.read(0, kSmall, 60), 0);
+	EXPECT_EQ(server.count(kRead3), 2u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	server.works();
+	server.unmount();
+}
+
+TEST(client_lost, replies_that_are_too_long_again_and_again)
+{
+	Nfs3 server;
+	u32 with_reply_chunk = 0;
+
+	server.mount("timeo=600");
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		with_reply_chunk += call.reply.has_value();
+		answers_at_too_great_a_length(p, call);
+		return true;
+	});
+	EXPECT_EQ(server.read(0, kSmall, 100), EIO);
+	EXPECT_EQ(server.count(kRead3), 3u);
+	EXPECT_EQ(with_reply_chunk, 2u);
+	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
+	server.works();
+	server.unmount();
+}
+
 TEST(client_lost, one_message_too_many)
 {
 	Nfs3 server;

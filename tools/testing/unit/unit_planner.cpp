@@ -446,6 +446,36 @@ TEST(planner, plan_overtaken__another_way_D14)
 	EXPECT_EQ(plan_overtaken(plan(shape, rules), shape.avoid), -kEIO);
 }
 
+TEST(planner, plan_too_long__a_reply_chunk_next_time_D14)
+{
+	rpcrdma_call_shape shape = write_call(100);
+
+	shape.reply_max = 120;
+	ASSERT_FALSE(plan(shape).reply_chunk);
+	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), 0);
+	EXPECT_TRUE(plan(shape).reply_chunk);
+	/* It may have been another Call's; not twice. */
+	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), 0);
+	EXPECT_TRUE(plan(shape).reply_chunk);
+	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), -kEIO);
+
+	/* One that had a Reply chunk from the beginning. */
+	shape.avoid = 0;
+	shape.result_max = 1 << 20;
+	shape.reply_max = (1 << 20) + 128;
+	shape.reducible = false;
+	ASSERT_TRUE(plan(shape).reply_chunk);
+	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), 0);
+	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), -kEIO);
+
+	/* The peer does not take any: nothing else is left to try. */
+	shape.avoid = kAvoidReply;
+	ASSERT_FALSE(plan(shape).reply_chunk);
+	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), 0);
+	EXPECT_FALSE(plan(shape).reply_chunk);
+	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), -kEIO);
+}
+
 TEST(planner, plan_retry__ends_against_any_peer_D14)
 {
 	std::mt19937 random(3);
@@ -478,27 +508,30 @@ u32 most_retries(const rpcrdma_call_shape &shape)
 	const rpcrdma_call_plan p = plan(shape);
 	u32 most = 0;
 
-	for (u32 code = 0; code <= 12; code++) {
+	const auto again = [&](auto &&ask) {
 		rpcrdma_call_shape next = shape;
-		/* Zero is no code: a header type was refused meanwhile. */
-		const s32 rc =
-			code ? plan_retry(p, error(code, 1, 1), next.avoid) :
-			       plan_overtaken(p, next.avoid);
 
-		if (!rc)
+		if (!ask(next.avoid))
 			most = std::max(most, 1 + most_retries(next));
-	}
+	};
+
+	for (u32 code = 1; code <= 12; code++)
+		again([&](u32 &avoid) {
+			return plan_retry(p, error(code, 1, 1), avoid);
+		});
+	again([&](u32 &avoid) { return plan_overtaken(p, avoid); });
+	again([&](u32 &avoid) { return plan_too_long(p, avoid); });
 	return most;
 }
 
 /* Of the two about the Reply chunk one is ruled out by the other. */
-TEST(planner, plan_retry__five_times_at_most_D14)
+TEST(planner, plan_retry__six_times_at_most_D14)
 {
 	rpcrdma_call_shape shape = write_call(100000);
 
 	shape.result_max = 100000;
 	shape.reply_max = 120000;
-	EXPECT_EQ(most_retries(shape), 5u);
+	EXPECT_EQ(most_retries(shape), 6u);
 }
 
 TEST(planner, plan_reply__one_result_one_chunk)

@@ -1121,6 +1121,27 @@ TEST(version1, plan_call__what_may_come_back)
 	EXPECT_FALSE(p.write_chunk || p.reply_chunk);
 }
 
+/* A Reply like that did not fit the Receive that it came into. */
+TEST(version1, plan_call__a_reply_chunk_that_is_needed)
+{
+	rpcrdma_call_shape s = shape(200, {}, 0, 200);
+	s.avoid = RPCRDMA_NEED_REPLY_CHUNK;
+	rpcrdma_call_plan p = plan(s);
+	EXPECT_TRUE(p.reply_chunk);
+	EXPECT_FALSE(p.write_chunk);
+	EXPECT_EQ(p.reply_max, 200u);
+
+	s = shape(200, {}, 8192, 8192 + 200);
+	s.avoid = RPCRDMA_NEED_REPLY_CHUNK;
+	p = plan(s);
+	EXPECT_TRUE(p.reply_chunk) << "it takes the result, too";
+	EXPECT_FALSE(p.write_chunk);
+
+	s.reply_expected = false;
+	p = plan(s);
+	EXPECT_FALSE(p.reply_chunk || p.write_chunk);
+}
+
 TEST(version1, plan_call__replies_up_to_the_last_octet)
 {
 	for (u32 max = 3800; max <= 4200; max += 4)

@@ -339,6 +339,33 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	return 0;
 }
 
+/*
+ * A message that no Receive could take has ended the connection. It may have been
+ * this RPC's Reply: do not ask for it in the same way for ever.
+ */
+static void rpcrdma_req_too_long(struct rpcrdma_req *req,
+				 struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_xprt *rx = rpcrdma_xprt(req->rqst.rq_xprt);
+	bool posted;
+	int rc;
+
+	spin_lock(&conn->lock);
+	posted = rpcrdma_conn_posted(&req->tm);
+	spin_unlock(&conn->lock);
+	if (!posted || req->failure)
+		return;
+	rc = rpcrdma_plan_too_long(&req->plan, &req->avoid);
+	trace_rpcrdma_call(conn->id, be32_to_cpu(req->rqst.rq_xid),
+			   "its Reply may have been too long", rc);
+	if (!rc)
+		return;
+	req->failure = rc;
+	spin_lock(&rx->xprt.queue_lock);
+	rx->stats.bad_reply++;
+	spin_unlock(&rx->xprt.queue_lock);
+}
+
 /* From then on no Reply is the RPC's. Under the transport's queue_lock. */
 static struct rpcrdma_conn *rpcrdma_req_take(struct rpcrdma_req *req)
 {
@@ -406,6 +433,8 @@ static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool closing)
 	spin_unlock(&xprt->queue_lock);
 	if (conn && closing)
 		rpcrdma_conn_closing(conn);
+	if (conn && test_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags))
+		rpcrdma_req_too_long(req, conn);
 	rpcrdma_req_end(req, conn, false);
 	return conn;
 }

@@ -142,6 +142,11 @@ s32 rpcrdma_plan_overtaken(const struct rpcrdma_call_plan *plan, u32 *avoid)
 	return rpcrdma::plan_overtaken(*plan, *avoid);
 }
 
+s32 rpcrdma_plan_too_long(const struct rpcrdma_call_plan *plan, u32 *avoid)
+{
+	return rpcrdma::plan_too_long(*plan, *avoid);
+}
+
 void rpcrdma_plan_reply(const struct rpcrdma_session *s,
 			const struct rpcrdma_chunks *call, u32 length,
 			const struct rpcrdma_range *results, u32 n_results,

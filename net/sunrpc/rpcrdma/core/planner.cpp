@@ -47,6 +47,11 @@
  * A Call that waits while the peer refuses its header type is planned again, too:
  * without a Call chunk if it has one, else with one.
  *
+ * A message that no Receive could take ends the connection, and does not say which
+ * Call it answers. All that were sent get a Reply chunk the next time, in version 1
+ * instead of a Write chunk. Those that had one may suffer for another Call; once,
+ * then the RPC ends.
+ *
  * A Reply. The Requester has chosen by offering Write chunks: the nth
  * DDP-eligible result goes into the nth of them, whatever its size (6.6.3). An
  * empty chunk leaves its result in the stream. A chunk that is too short is an
@@ -113,16 +118,20 @@ static void plan_call_v1(const PlanningRules &rules,
 	const bool chunks = rules.chunks && shape.reply_expected;
 	const bool reduce = chunks && shape.reducible;
 	const u32 result = static_cast<u32>(xdr_roundup(shape.result_max));
+	const bool reply_chunk = shape.reply_max &&
+				 shape.avoid & RPCRDMA_NEED_REPLY_CHUNK;
 	const bool large_reply = !fits(largest_header_v1(false, false),
 				       shape.reply_max, rules.max_reply);
 
 	plan.chunks_required = true;
-	if (shape.result_max > rules.ddp_threshold || large_reply)
+	if (!reply_chunk &&
+	    (shape.result_max > rules.ddp_threshold || large_reply))
 		plan.write_chunk =
 			reduce && result && result <= shape.reply_max &&
 			fits(largest_header_v1(false, true),
 			     shape.reply_max - result, rules.max_reply);
-	plan.reply_chunk = chunks && large_reply && !plan.write_chunk;
+	plan.reply_chunk =
+		chunks && (reply_chunk || large_reply) && !plan.write_chunk;
 
 	const bool results = plan.write_chunk || plan.reply_chunk;
 	const bool large_call = !fits(largest_header_v1(false, results),
@@ -239,6 +248,20 @@ s32 plan_overtaken(const rpcrdma_call_plan &plan, u32 &avoid)
 
 	/* With neither there is no way left; twice the same is no other way. */
 	if (avoid & (add | RPCRDMA_AVOID_CALL_CHUNK))
+		return -kEIO;
+	avoid |= add;
+	return 0;
+}
+
+s32 plan_too_long(const rpcrdma_call_plan &plan, u32 &avoid)
+{
+	const u32 decided = avoid & (RPCRDMA_NEED_REPLY_CHUNK |
+				     RPCRDMA_AVOID_REPLY_CHUNK);
+	const u32 add = plan.reply_chunk || decided ?
+				u32{ RPCRDMA_SEEN_TOO_LONG } :
+				u32{ RPCRDMA_NEED_REPLY_CHUNK };
+
+	if (avoid & add)
 		return -kEIO;
 	avoid |= add;
 	return 0;

@@ -45,6 +45,9 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 /* See rpcrdma_plan_overtaken(). */
 [[nodiscard]] s32 plan_overtaken(const rpcrdma_call_plan &plan, u32 &avoid);
 
+/* See rpcrdma_plan_too_long(). */
+[[nodiscard]] s32 plan_too_long(const rpcrdma_call_plan &plan, u32 &avoid);
+
 /* See rpcrdma_plan_reply(). */
 void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
 		Span<const Range> results, rpcrdma_reply_plan &plan);

@@ -300,6 +300,7 @@ struct rpcrdma_device {
 
 enum {
 	RPCRDMA_CONN_LOST,	/* bit: ops->lost has been called */
+	RPCRDMA_CONN_TOO_LONG,	/* bit: a message was too long for its Receive */
 };
 
 /**
