@@ -29,7 +29,8 @@ SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit sim sim-soak kunit selftests selftests-full selftests-debug selftests-soak \
+	unit sim sim-soak kunit selftests selftests-full selftests-debug selftests-6.1 \
+	selftests-soak \
 	harness style conformance codec fuzz coverage check check-full soak demo dist \
 	packaging
 
@@ -114,6 +115,10 @@ selftests-full:
 selftests-debug:
 	+@$(SUBMAKE) selftests TEST_KERNEL=$(CHECK_KERNEL) FULL=1
 
+# With FULL=1, too, those that take long.
+selftests-6.1:
+	+@$(SUBMAKE) selftests TEST_KERNEL=stock-6.1
+
 # Those in which something is left to chance.
 SOAK_TESTS	?= data.sh load.sh recovery.sh life.sh storm.sh faults.sh
 selftests-soak:
@@ -151,7 +156,7 @@ check:
 
 check-full:
 	@scripts/tally style unit codec fuzz sim coverage harness conformance kunit \
-	  selftests-full selftests-debug packaging
+	  selftests-full selftests-6.1 selftests-debug packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
 VERSION	:= $(shell sed -n 's/.*RPCRDMA_VERSION[[:space:]]*"\(.*\)"/\1/p' \
@@ -194,9 +199,11 @@ help:
 	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
 	@echo '  harness          tests of the test harness itself'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
-	@echo '  check-full       check with coverage, selftests-full, selftests-debug, packaging'
+	@echo '  check-full       check with coverage, selftests-full, selftests-6.1,'
+	@echo '                   selftests-debug, packaging'
 	@echo '  selftests-full   those that take long, too'
-	@echo '  selftests-debug  the same on the checking kernel'
+	@echo '  selftests-6.1    those of check on the kernel of Debian 12; FULL=1: all'
+	@echo '  selftests-debug  all on the checking kernel'
 	@echo '  coverage         what of the core the tests in user space reach'
 	@echo '  soak             fuzz, sim-soak and selftests-soak, what chance has a part in,'
 	@echo '                   until it is stopped or MINUTES= are over'
