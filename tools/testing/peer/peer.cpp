@@ -60,17 +60,17 @@ Words words(const Octets &octets)
 	return w;
 }
 
-Peer Peer::connect()
+Peer Peer::connect(u32 receive_size)
 {
 	const char *address = std::getenv("SERVER4");
 
-	return Peer(
-		std::make_unique<Link>(address ? address : "192.0.2.1", kPort));
+	return Peer(std::make_unique<Link>(address ? address : "192.0.2.1",
+					   kPort, receive_size));
 }
 
-Peer Peer::open(const Words &set)
+Peer Peer::open(const Words &set, u32 receive_size)
 {
-	Peer p = connect();
+	Peer p = connect(receive_size);
 
 	p.send(unit::connprop(p.new_xid(), set));
 	p.take_properties(p.next());

@@ -80,16 +80,20 @@ public:
 		: link_(std::move(link))
 	{
 	}
-	/* Connected to the server in this guest; nothing has been said yet. */
-	static Peer connect();
+	/*
+	 * Connected to the server in this guest; nothing has been said yet.
+	 * @receive_size: of the Receives, whatever the server is told of them.
+	 */
+	static Peer connect(u32 receive_size = Link::kReceiveSize);
 	/* The exchange of section 4.3 is over. @set: the property set. */
-	static Peer open(const Words &set = { 0 });
+	static Peer open(const Words &set = { 0 },
+			 u32 receive_size = Link::kReceiveSize);
 
 	Link &link()
 	{
 		return *link_;
 	}
-	[[nodiscard]] u32 new_xid()
+	[[nodiscard]] static u32 new_xid()
 	{
 		return ++last_xid;
 	}

@@ -46,12 +46,10 @@ static rdma_cm_event *next_event(rdma_event_channel *channel, int ms)
 	return event;
 }
 
-static rdma_conn_param connection(const void *data, u8 length)
+static rdma_conn_param connection()
 {
 	rdma_conn_param param = {};
 
-	param.private_data = data;
-	param.private_data_len = length;
 	param.responder_resources = 16;
 	param.initiator_depth = 16;
 	param.retry_count = 6;
@@ -60,11 +58,11 @@ static rdma_conn_param connection(const void *data, u8 length)
 	return param;
 }
 
-Link::Link(const char *address, u16 port, const Octets &private_data)
+Link::Link(const char *address, u16 port, u32 receive_size)
+	: receive_size_(receive_size)
 {
 	sockaddr_in sin = socket_address(address, port);
-	rdma_conn_param param = connection(
-		private_data.data(), static_cast<u8>(private_data.size()));
+	rdma_conn_param param = connection();
 
 	channel_ = rdma_create_event_channel();
 	if (!channel_)
@@ -92,7 +90,7 @@ Link::Link(const char *address, u16 port, const Octets &private_data)
 Link::Link(rdma_cm_id *id)
 	: id_(id)
 {
-	rdma_conn_param param = connection(nullptr, 0);
+	rdma_conn_param param = connection();
 
 	channel_ = rdma_create_event_channel();
 	if (!channel_ || rdma_migrate_id(id_, channel_))
@@ -165,7 +163,7 @@ void Link::post_receive(u32 index)
 	ibv_recv_wr *bad;
 
 	sge.addr = reinterpret_cast<uintptr_t>(&buffers_[index * kReceiveSize]);
-	sge.length = kReceiveSize;
+	sge.length = receive_size_;
 	sge.lkey = mr_->lkey;
 	wr.wr_id = index;
 	wr.sg_list = &sge;

@@ -53,8 +53,8 @@ public:
 	static constexpr u32 kReceives = 96;
 	static constexpr u32 kReceiveSize = 16384;
 
-	/* Connect; @private_data goes with the request. */
-	Link(const char *address, u16 port, const Octets &private_data = {});
+	/* Connect. Of its Receives, @receive_size octets are used. */
+	Link(const char *address, u16 port, u32 receive_size);
 	/* Accept what a Listener got hold of. */
 	explicit Link(rdma_cm_id *id);
 	~Link();
@@ -98,6 +98,7 @@ private:
 	ibv_cq *send_cq_ = nullptr;
 	ibv_cq *recv_cq_ = nullptr;
 	ibv_mr *mr_ = nullptr;
+	u32 receive_size_ = kReceiveSize;
 	/* kReceives buffers, and one to send from. */
 	Octets buffers_;
 	std::deque<Arrival> arrived_;
