@@ -2,6 +2,7 @@
 /*
  * Clients of version 1 (RFC 8166), right and wrong, as our server takes them.
  */
+#include "nfs.h"
 #include "peer.h"
 
 #include "../unit/version1.h"
@@ -85,6 +86,44 @@ TEST(server_version1, calls_that_lie_first)
 		p.expect_error(w[0], kErrChunk, 1);
 		expect_works(p);
 	}
+}
+
+/* This client's Receives are of 1024 octets, as it does not say otherwise. */
+TEST(server_version1, a_reply_that_fits_nowhere)
+{
+	const u32 size = 2000;
+	const Compound c = Nfs::read("data", 0, size);
+	Peer p = Peer::connect();
+	Nfs nfs(p);
+	Region reply(p.link(), 2 * size, Access::Write);
+	const auto call = [&](const Words &lists) {
+		const u32 xid = p.new_xid();
+
+		send(p, v1::prefix(xid, RPCRDMA1_MSG) + lists +
+				words(c.message(xid)));
+		return xid;
+	};
+
+	for (const Words &lists :
+	     { v1::kNoLists, Words{ 0, 0, 1, 0 },
+	       Words{ 0, 0, 1, 1 } + reply.segment(0, size),
+	       Words{ 0, 1, 1 } + reply.segment(0, size - 1) + Words{ 0, 0 } })
+		p.expect_error(call(lists), kErrChunk, 1);
+	EXPECT_TRUE(reply.untouched_from(0));
+
+	/* Where there is room, that Call is answered. */
+	const u32 xid = call(Words{ 0, 0, 1, 1 } + reply.segment());
+	const Message m = p.next();
+	ASSERT_EQ(m.octets.size(), 4u * (4 + 4 + 4));
+	EXPECT_EQ(m.xid(), xid);
+	EXPECT_EQ(m.htype(), u32{ RPCRDMA1_NOMSG });
+	const u32 length = m.word(9);
+	ASSERT_LE(length, 2 * size);
+	Rpc r;
+	r.stream = reply.content(0, length);
+	EXPECT_TRUE(Nfs::read_result(r) == Nfs::data(0, size));
+	EXPECT_TRUE(reply.untouched_from(length));
+	expect_works(p);
 }
 
 TEST(server_version1, directions)
