@@ -78,6 +78,11 @@ public:
 	{
 		last(left());
 	}
+	/* A Call in Special Format that has its XID. */
+	void external()
+	{
+		peer_.send(call_external(xid_, { { 0xa1, 40, 0, 0x1000 } }));
+	}
 	/* The NULL call is. */
 	void answered()
 	{

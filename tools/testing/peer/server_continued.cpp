@@ -88,12 +88,11 @@ TEST(server_continued, a_whole_call_between_is_refused)
 TEST(server_continued, an_external_call_between_is_refused)
 {
 	Peer p = Peer::open();
-	Parts call(p);
-	const u32 xid = p.new_xid();
+	Parts call(p), other(p);
 
 	call.middle(12);
-	p.send(call_external(xid, { { 0xa1, 40, 0, 0x1000 } }));
-	p.expect_error(xid, kInvalCont);
+	other.external();
+	other.refused();
 	call.last();
 	call.answered();
 	p.expect_works();
@@ -139,6 +138,11 @@ TEST(server_continued, remaining_is_no_whole_words)
 	broken([](Parts &call) {
 		call.middle(8, call.left() - 9, call.xid());
 	});
+}
+
+TEST(server_continued, an_external_call_with_its_xid)
+{
+	broken([](Parts &call) { call.external(); });
 }
 
 TEST(server_continued, ends_too_soon)
