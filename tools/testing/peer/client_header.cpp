@@ -56,6 +56,11 @@ TEST(client_header, payload_of_no_whole_words)
 	told(no_whole_words);
 }
 
+TEST(client_header, payload_where_there_is_none)
+{
+	told(payload_where_there_is_none);
+}
+
 TEST(client_header, inv_handle_is_in_the_header)
 {
 	told([](Peer &p) {

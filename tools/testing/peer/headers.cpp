@@ -76,6 +76,20 @@ void no_whole_words(Peer &p)
 	p.expect_error(xid, kBadXdr);
 }
 
+void payload_where_there_is_none(Peer &p)
+{
+	const u32 xid = p.new_xid();
+
+	refused(p,
+		call_external(xid, { { 0xb1, 40, 0, 0x1000 } }) +
+			null_call(xid),
+		kBadXdr);
+	p.send(unit::prefix(0, RPCRDMA2_GRANT) + null_call(xid));
+	p.send(unit::prefix(xid, RPCRDMA2_ERROR) +
+	       Words{ RPCRDMA2_ERR_BAD_XDR } + null_call(xid));
+	p.expect_silence();
+}
+
 void another_xid_inside(Peer &p)
 {
 	const u32 xid = p.new_xid();

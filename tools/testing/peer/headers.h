@@ -25,6 +25,7 @@ void other_versions(Peer &p);
 void other_discriminators(Peer &p);
 void less_than_a_prefix(Peer &p);
 void no_whole_words(Peer &p);
+void payload_where_there_is_none(Peer &p);
 void another_xid_inside(Peer &p);
 void another_type_inside(Peer &p);
 /* CONNPROP after the final one. */
