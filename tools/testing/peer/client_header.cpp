@@ -153,3 +153,13 @@ TEST(client_opening, no_call_between_properties)
 		refused(p, unit::call_inline(xid, null_call(xid)), kInvalCont);
 	});
 }
+
+TEST(client_opening, control_messages_between_properties)
+{
+	opened([](Peer &p) {
+		p.send(unit::connprop(p.new_xid(), { 0 },
+				      RPCRDMA2_CONNPROP_MIDDLE));
+		control_messages(p);
+		p.expect_silence();
+	});
+}

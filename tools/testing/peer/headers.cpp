@@ -111,6 +111,14 @@ void another_type_inside(Peer &p)
 	p.expect_silence();
 }
 
+void control_messages(Peer &p)
+{
+	p.send_grant();
+	for (u32 code : { u32{ RPCRDMA2_ERR_BAD_XDR }, 0x7777u })
+		p.send(unit::prefix(p.new_xid(), RPCRDMA2_ERROR) +
+		       Words{ code });
+}
+
 void properties_again(Peer &p)
 {
 	for (u32 htype :

@@ -28,6 +28,8 @@ void no_whole_words(Peer &p);
 void payload_where_there_is_none(Peer &p);
 void another_xid_inside(Peer &p);
 void another_type_inside(Peer &p);
+/* A GRANT and ERRORs, which are never answered. */
+void control_messages(Peer &p);
 /* CONNPROP after the final one. */
 void properties_again(Peer &p);
 

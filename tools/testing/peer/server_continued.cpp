@@ -30,11 +30,9 @@ TEST(server_continued, control_messages_may_come_between)
 	Parts call(p);
 
 	call.middle(12);
-	p.send_grant();
+	control_messages(p);
 	call.middle(8);
-	p.send(unit::prefix(p.new_xid(), RPCRDMA2_ERROR) +
-	       Words{ RPCRDMA2_ERR_BAD_XDR });
-	p.send(unit::prefix(p.new_xid(), RPCRDMA2_ERROR) + Words{ 0x7777 });
+	control_messages(p);
 	call.last();
 	call.answered();
 	p.expect_works();

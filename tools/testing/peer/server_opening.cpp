@@ -156,10 +156,15 @@ TEST(server_properties, set_cut_short)
 	}
 }
 
+/* Octets of the largest message of a Reply that has several. */
+static u32 largest(Peer &p)
+{
+	return Nfs(p).call(Nfs::read("data", 0, 20000)).largest;
+}
+
 TEST(server_properties, in_several_messages)
 {
 	Peer p = Peer::connect();
-	Nfs nfs(p);
 
 	p.send(unit::connprop(p.new_xid(), unit::property(2, 1024),
 			      RPCRDMA2_CONNPROP_MIDDLE));
@@ -168,7 +173,7 @@ TEST(server_properties, in_several_messages)
 	p.send(unit::connprop(p.new_xid()));
 	p.expect_silence();
 	p.expect_works();
-	EXPECT_LE(nfs.call(nfs.read("data", 0, 20000)).largest, 1024u);
+	EXPECT_LE(largest(p), 1024u);
 }
 
 TEST(server_properties, no_call_between_them)
@@ -184,6 +189,41 @@ TEST(server_properties, no_call_between_them)
 	p.expect_works();
 }
 
+TEST(server_properties, control_messages_may_come_between)
+{
+	Peer p = Peer::connect();
+
+	p.send(unit::connprop(p.new_xid(), unit::property(2, 1024),
+			      RPCRDMA2_CONNPROP_MIDDLE));
+	p.take_properties(p.next());
+	control_messages(p);
+	p.send(unit::connprop(p.new_xid()));
+	p.expect_silence();
+	EXPECT_LE(largest(p), 1024u);
+	p.expect_works();
+}
+
+TEST(server_properties, none_between_the_parts_of_a_call)
+{
+	Peer p = Peer::connect();
+	Parts call(p);
+
+	call.middle(12);
+	p.take_properties(p.next());
+	for (u32 htype : { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL })
+		refused(p,
+			unit::connprop(p.new_xid(), unit::property(2, 1024),
+				       htype),
+			kInvalCont);
+	call.last();
+	call.answered();
+	/* That was not the final one. */
+	EXPECT_GT(largest(p), 1024u);
+	p.send(unit::connprop(p.new_xid(), unit::property(2, 1024)));
+	EXPECT_LE(largest(p), 1024u);
+	p.expect_works();
+}
+
 TEST(server_properties, none_after_the_final_ones)
 {
 	Peer p = Peer::open();
@@ -196,14 +236,13 @@ TEST(server_properties, none_after_the_final_ones)
 TEST(server_opening, a_call_first)
 {
 	Peer p = Peer::connect();
-	Nfs nfs(p);
 	const u32 xid = p.new_xid();
 
 	p.send(unit::call_inline(xid, null_call(xid)));
 	p.take_properties(p.next());
 	EXPECT_TRUE(is_null_reply(p.reply(xid)));
 	p.expect_works();
-	EXPECT_LE(nfs.call(nfs.read("data", 0, 20000)).largest, 4096u);
+	EXPECT_LE(largest(p), 4096u);
 }
 
 TEST(server_opening, a_grant_first)
