@@ -838,12 +838,15 @@ TEST(server_rdma_error, of_a_call_chunk)
 TEST(server_rdma_error, of_a_reply_chunk)
 {
 	const Compound c = Nfs::read("data", 0, 20000);
+	Peer p = Peer::open();
+	Nfs nfs(p);
 
-	ends_and_is_remembered([&](Peer &p, u32 xid) {
-		p.send(call_header(xid, Lists().reply_chunk({ { 0xbad, 40000, 0,
+	ends_and_is_remembered([&](Peer &q, u32 xid) {
+		q.send(call_header(xid, Lists().reply_chunk({ { 0xbad, 40000, 0,
 								0x1000 } })),
 		       c.message(xid));
 	});
+	p.expect_works();
 }
 
 /* rxe reports it like a lack of memory, which may have been chance (D14). */
