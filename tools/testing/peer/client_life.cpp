@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <fstream>
 
 using namespace peer;
 
@@ -106,28 +105,6 @@ TEST(client_opening, one_segment_at_most)
 	server.works();
 	server.unmount();
 }
-
-/* The client may speak version 1 while this exists; else wire_client.sh forbids it. */
-class Version1 {
-public:
-	Version1()
-	{
-		lowest(1);
-	}
-	~Version1()
-	{
-		lowest(2);
-	}
-
-private:
-	static void lowest(int version)
-	{
-		std::ofstream knob("/proc/sys/sunrpc/rdma_min_version");
-
-		knob << version << std::flush;
-		EXPECT_TRUE(knob.good());
-	}
-};
 
 /* A Call of version 1, and nothing of version 2 any more. */
 static bool is_version_1(const Message &m)
@@ -323,15 +300,19 @@ TEST(client_opening, the_connection_ends_at_once)
 /* Credits                                                            */
 /* ------------------------------------------------------------------ */
 
+static void offer_window(Nfs3 &server, u32 window)
+{
+	server.opening = [window, before = server.opening](Peer &p) {
+		p.offer(window);
+		before(p);
+	};
+}
+
 static void mounts_with_window(u32 window)
 {
 	Nfs3 server;
 
-	server.opening = [window](Peer &p) {
-		p.offer(window);
-		p.take_properties(p.next());
-		p.send(unit::connprop(p.new_xid()));
-	};
+	offer_window(server, window);
 	server.mount();
 	EXPECT_EQ(server.read(0, kLarge), 0);
 	EXPECT_EQ(server.read(0, kSmall), 0);
@@ -578,19 +559,12 @@ TEST(client_reverse, a_call_that_is_too_long)
 /* A server that falls silent                                         */
 /* ------------------------------------------------------------------ */
 
-static void set_parameter(const std::string &name, u32 value)
-{
-	std::ofstream("/sys/module/rpcrdma/parameters/" + name) << value;
-}
-
 TEST(client_keepalive, finds_out_that_nobody_is_there)
 {
+	const Parameter interval("keepalive", 2);
 	Nfs3 server;
 	bool silent = true;
 
-	if (!std::ifstream("/sys/module/rpcrdma/parameters/keepalive"))
-		FAIL() << "no parameter of that name";
-	set_parameter("keepalive", 2);
 	server.mount("timeo=600");
 	server.forget();
 	server.on(kNull, [&](Peer &, const Rpc &) { return silent; });
@@ -605,5 +579,42 @@ TEST(client_keepalive, finds_out_that_nobody_is_there)
 	EXPECT_LT(now() - begin, 30000);
 	EXPECT_EQ(server.connections(), 2u);
 	server.unmount();
-	set_parameter("keepalive", 60);
+}
+
+/* The last credit is kept for a probe, again and again, however many Calls wait. */
+TEST(client_keepalive, has_a_credit_of_its_own)
+{
+	static constexpr u32 kFew = 3, kProbes = 3;
+	const Parameter interval("keepalive", 2);
+	std::vector<Rpc> held;
+	std::vector<u32> reads;
+	Nfs3 server;
+
+	offer_window(server, kFew);
+	server.mount("timeo=600");
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		if (reads.size() == kProbes)
+			return false;
+		/* Nothing more than what has been granted before the first. */
+		if (held.empty())
+			p.freeze(p.received() - 1 + kFew);
+		held.push_back(call);
+		return true;
+	});
+	server.on(kNull, [&](Peer &p, const Rpc &probe) {
+		reads.push_back(static_cast<u32>(held.size()));
+		if (reads.size() < kProbes) {
+			p.freeze(p.received() + 1);
+			return false;
+		}
+		p.offer(Peer::kWindow);
+		server.reply(p, probe);
+		for (const Rpc &call : held)
+			server.reply(p, call);
+		return true;
+	});
+	/* READs of rsize, all at the same time. */
+	EXPECT_EQ(server.read(0, 6 * kLarge), 0);
+	EXPECT_EQ(reads, std::vector<u32>(kProbes, kFew - 1));
+	server.works_on();
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <poll.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -135,6 +136,19 @@ static void has_worked(const char *what, int error)
 {
 	if (error)
 		throw Failure(std::string(what) + ": " + std::strerror(error));
+}
+
+Setting::Setting(std::string file, u32 value)
+	: file_(std::move(file))
+{
+	std::ifstream(file_) >> before_;
+	if (!(std::ofstream(file_) << value << std::flush))
+		throw Failure("cannot write to " + file_);
+}
+
+Setting::~Setting()
+{
+	std::ofstream(file_) << before_;
 }
 
 /* ------------------------------------------------------------------ */

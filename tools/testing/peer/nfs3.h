@@ -79,6 +79,34 @@ private:
 	int status_ = -1;
 };
 
+/* While this exists, the module is set otherwise. */
+class Setting {
+public:
+	Setting(std::string file, u32 value);
+	~Setting();
+	Setting(const Setting &) = delete;
+	Setting &operator=(const Setting &) = delete;
+
+private:
+	std::string file_;
+	std::string before_;
+};
+
+struct Parameter : Setting {
+	Parameter(const std::string &name, u32 value)
+		: Setting("/sys/module/rpcrdma/parameters/" + name, value)
+	{
+	}
+};
+
+/* The client may speak version 1, too; else wire_client.sh forbids it. */
+struct Version1 : Setting {
+	Version1()
+		: Setting("/proc/sys/sunrpc/rdma_min_version", 1)
+	{
+	}
+};
+
 class Nfs3 {
 public:
 	static constexpr u32 kFileSize = 1 << 20;
