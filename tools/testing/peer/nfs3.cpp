@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <poll.h>
+#include <sstream>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -422,6 +423,31 @@ int Nfs3::stat(int seconds)
 			return s.st_size == kFileSize ? 0 : ERANGE;
 		},
 		seconds);
+}
+
+u64 Nfs3::statistic(u32 column)
+{
+	std::ifstream file("/proc/self/mountstats");
+	std::string line;
+	bool here = false;
+
+	while (std::getline(file, line)) {
+		std::istringstream words(line);
+		std::string word;
+		u64 value = 0;
+
+		if (line.rfind("device ", 0) == 0)
+			here = line.find(std::string(" on ") + kWhere + " ") !=
+			       std::string::npos;
+		if (!here || !(words >> word) || word != "xprt:")
+			continue;
+		words >> word;
+		for (u32 i = 0; i < column; i++)
+			words >> value;
+		if (words)
+			return value;
+	}
+	throw Failure("no such statistic");
 }
 
 /* The Call with what its chunks hold. */

@@ -158,6 +158,8 @@ public:
 	[[nodiscard]] Octets result(Peer &p, const Rpc &call);
 	void error(Peer &p, const Rpc &call, const Words &body);
 
+	/* What mountstats says of the mount's transport in @column. */
+	[[nodiscard]] static u64 statistic(u32 column);
 	/* Calls of @proc that have come. */
 	[[nodiscard]] u32 count(Proc proc) const;
 	void forget()
