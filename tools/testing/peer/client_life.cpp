@@ -200,31 +200,7 @@ TEST(client_opening, a_server_of_version_1)
 		});
 }
 
-/* It goes on with version 1, and does so on the same connection. */
-TEST(client_opening, falls_back_to_version_1)
-{
-	const Version1 allowed;
-
-	for (const u32 vers : { 1u, 2u }) {
-		Nfs3 server;
-		bool fell_back = false;
-
-		server.opening = [&](Peer &p) {
-			const Message m = p.next();
-
-			if (m.vers() != 2)
-				return;
-			p.send_as_is(unit::octets(
-				{ m.xid(), vers, 32, 4, 1, 1, 1 }));
-			fell_back = is_version_1(p.next());
-			p.link().disconnect();
-		};
-		EXPECT_NE(server.try_mount("", 60), 0);
-		EXPECT_TRUE(fell_back);
-	}
-}
-
-enum class Loss { at_once, before_an_answer, none };
+enum class Loss { at_once, before_an_answer };
 
 /* Whose connection comes to nothing is tried once more, with version 1. */
 static void tried_in_version_1(Loss loss)
@@ -233,7 +209,6 @@ static void tried_in_version_1(Loss loss)
 	Nfs3 server;
 	bool lost = false;
 	u32 version_1 = 0;
-	u32 afterwards = 0;
 
 	server.opening = [&](Peer &p) {
 		if (loss == Loss::at_once && !lost) {
@@ -248,18 +223,12 @@ static void tried_in_version_1(Loss loss)
 			version_1 += lost;
 			lost = false;
 		} else {
-			afterwards += version_1 != 0;
 			lost = true;
-			if (loss == Loss::none)
-				return;
 		}
 		p.link().disconnect();
 	};
 	EXPECT_NE(server.try_mount("", 60), 0);
 	EXPECT_GE(version_1, 1u);
-	/* It is remembered if the client had to wait. */
-	if (loss == Loss::none)
-		EXPECT_EQ(afterwards, 0u);
 }
 
 TEST(client_opening, lost_before_an_answer_but_in_version_1)
@@ -270,12 +239,6 @@ TEST(client_opening, lost_before_an_answer_but_in_version_1)
 TEST(client_opening, lost_at_once_but_not_in_version_1)
 {
 	tried_in_version_1(Loss::at_once);
-}
-
-/* After the others: from then on the server is one of version 1. */
-TEST(client_opening, no_answer_but_to_version_1)
-{
-	tried_in_version_1(Loss::none);
 }
 
 TEST(client_opening, its_properties_are_refused)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "nfs3.h"
 
+#include "../unit/version1.h"
+
 #include <arpa/inet.h>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <fstream>
 #include <poll.h>
@@ -19,6 +22,9 @@ namespace peer
 {
 
 static const char kAddress[] = "192.0.2.1";
+/* In the directory, as far as READDIRPLUS knows. */
+static constexpr u32 kNames = 12;
+static constexpr u32 kNameLength = 120;
 const char Nfs3::kWhere[] = "/mnt/wire";
 
 /* ------------------------------------------------------------------ */
@@ -239,9 +245,9 @@ void Nfs3::step(int ms)
 
 void Nfs3::take(Message m)
 {
-	if (m.htype() == RPCRDMA2_GRANT)
+	if (peer_->version() == 2 && m.htype() == RPCRDMA2_GRANT)
 		return;
-	if (m.htype() < RPCRDMA2_CALL_EXTERNAL) {
+	if (!peer_->is_rpc(m)) {
 		if (control)
 			control(*peer_, m);
 		return;
@@ -264,8 +270,8 @@ void Nfs3::take(Message m)
 	if (hook == hooks_.end() || !hook->second(*peer_, whole))
 		reply(*peer_, whole);
 	/* Each of ours gives credit; a peer that hears nothing needs it too. */
-	if (peer_ && peer_->link().alive() && peer_->received() % 16 == 0 &&
-	    peer_->credit() >= 0)
+	if (peer_ && peer_->link().alive() && peer_->version() == 2 &&
+	    peer_->received() % 16 == 0 && peer_->credit() >= 0)
 		peer_->send_grant();
 }
 
@@ -321,8 +327,7 @@ void Nfs3::mount(const std::string &options)
 
 void Nfs3::unmount()
 {
-	has_worked("umount",
-		   serve([] { return umount(kWhere) ? errno : 0; }));
+	has_worked("umount", serve([] { return umount(kWhere) ? errno : 0; }));
 	mounted_ = false;
 	/* The client ends the connection, and all is well with it until then. */
 	const long end = now() + kPatience;
@@ -450,6 +455,26 @@ u64 Nfs3::statistic(u32 column)
 	throw Failure("no such statistic");
 }
 
+int Nfs3::list(int seconds)
+{
+	return serve(
+		[] {
+			DIR *directory = opendir(kWhere);
+			u32 names = 0;
+
+			if (!directory)
+				return errno;
+			errno = 0;
+			while (const dirent *entry = readdir(directory))
+				names += std::strlen(entry->d_name) ==
+					 kNameLength;
+			if (errno)
+				return errno;
+			return names == kNames ? 0 : ERANGE;
+		},
+		seconds);
+}
+
 /* The Call with what its chunks hold. */
 Octets Nfs3::unreduced(Peer &p, const Rpc &call)
 {
@@ -566,6 +591,17 @@ Octets Nfs3::result(Peer &p, const Rpc &call)
 		w = w + Words{ 0, 0, 0, length, 2, 7, 7 };
 		break;
 	}
+	case kReaddirplus3:
+		w = w + Words{ 0 } + post + Words{ 0, 0 };
+		for (u32 i = 1; i <= kNames; i++) {
+			const Words name(kNameLength / 4, 0x61616161 + i);
+
+			/* fileid, name, cookie, neither attributes nor handle */
+			w = w + Words{ 1, 0, 2 + i, kNameLength } + name +
+			    Words{ 0, i, 0, 0 };
+		}
+		w = w + Words{ 0, 1 };
+		break;
 	case kFsstat3:
 		w = w + Words{ 0 } + post +
 		    Words{ 0,	 1 << 30, 0,   1 << 29, 0,   1 << 29, 0,
@@ -596,7 +632,6 @@ Octets Nfs3::result(Peer &p, const Rpc &call)
 	return o;
 }
 
-/* As much into a chunk as fits, in order. */
 bool Nfs3::write_chunk(Peer &p, const Chunk &offered, const Octets &data,
 		       Chunk &written)
 {
@@ -615,7 +650,7 @@ bool Nfs3::write_chunk(Peer &p, const Chunk &offered, const Octets &data,
 	return at == data.size();
 }
 
-static Words words_of(const Chunk &chunk)
+Words words_of(const Chunk &chunk)
 {
 	Words w = { static_cast<u32>(chunk.size()) };
 
@@ -624,6 +659,69 @@ static Words words_of(const Chunk &chunk)
 			       static_cast<u32>(s.offset >> 32),
 			       static_cast<u32>(s.offset) };
 	return w;
+}
+
+Words write_list(const Chunk &chunk)
+{
+	return Words{ 1 } + words_of(chunk) + Words{ 0 };
+}
+
+Words returning_longer_segments(const Chunk &offered)
+{
+	Chunk c = offered;
+
+	for (Segment &s : c)
+		s.length += 4;
+	return write_list(c);
+}
+
+Words returning_other_handles(const Chunk &offered)
+{
+	Chunk c = offered;
+
+	for (Segment &s : c)
+		s.handle ^= 0x100;
+	return write_list(c);
+}
+
+Words returning_more_segments(const Chunk &offered)
+{
+	Chunk c = offered;
+
+	c.push_back({ c.at(0).handle, 0, c[0].offset });
+	return write_list(c);
+}
+
+Words returning_more_chunks(const Chunk &offered)
+{
+	return Words{ 1 } + words_of(offered) + Words{ 1, 0, 0 };
+}
+
+/* No Reply is continued, and the Reply chunk is returned in any case. */
+void Nfs3::reply_version1(Peer &p, const Rpc &call, const Words &writes,
+			  const Octets &stream)
+{
+	const bool external =
+		stream.size() + 256 > p.receive_size() && call.reply;
+	Words lists = Words{ 0 } + writes;
+
+	if (call.reply) {
+		Chunk written;
+
+		if (!write_chunk(p, *call.reply, external ? stream : Octets{},
+				 written))
+			throw Failure("the Reply chunk is too small");
+		lists = lists + Words{ 1 } + words_of(written);
+	} else {
+		lists = lists + Words{ 0 };
+	}
+	if (!external &&
+	    16 + 4 * lists.size() + stream.size() > p.receive_size())
+		throw Failure("a Reply chunk should have been offered");
+	p.send(unit::v1::prefix(call.xid,
+				external ? RPCRDMA1_NOMSG : RPCRDMA1_MSG) +
+		       lists,
+	       external ? Octets{} : stream);
 }
 
 void Nfs3::reply(Peer &p, const Rpc &call)
@@ -640,8 +738,10 @@ void Nfs3::reply(Peer &p, const Rpc &call)
 		write_chunk(p, call.writes[0],
 			    Octets(data, data + data_length_), written);
 		stream.erase(data, data + ((data_length_ + 3) & ~3));
-		list = Words{ 1 } + words_of(written) + Words{ 0 };
+		list = write_list(written);
 	}
+	if (p.version() == 1)
+		return reply_version1(p, call, list, stream);
 
 	const u32 most = p.receive_size();
 	if (stream.size() + 256 > most && call.reply) {

@@ -147,6 +147,8 @@ public:
 	int write(u32 offset, u32 length, int seconds = 40);
 	/* A call that is no READ or WRITE, past all caches. */
 	int stat(int seconds = 40);
+	/* The names in the directory, which fill more than 1024 octets. */
+	int list(int seconds = 40);
 
 	/* READs and WRITEs of either kind are right. Throws if not. */
 	void works();
@@ -157,6 +159,9 @@ public:
 	void reply(Peer &p, const Rpc &call);
 	[[nodiscard]] Octets result(Peer &p, const Rpc &call);
 	void error(Peer &p, const Rpc &call, const Words &body);
+	/* @data into a chunk, in order; false if it does not fit. */
+	static bool write_chunk(Peer &p, const Chunk &offered,
+				const Octets &data, Chunk &written);
 
 	/* What mountstats says of the mount's transport in @column. */
 	[[nodiscard]] static u64 statistic(u32 column);
@@ -185,8 +190,8 @@ private:
 	void take(Message m);
 	[[nodiscard]] Octets unreduced(Peer &p, const Rpc &call);
 	[[nodiscard]] Words attributes(bool directory) const;
-	bool write_chunk(Peer &p, const Chunk &offered, const Octets &data,
-			 Chunk &written);
+	void reply_version1(Peer &p, const Rpc &call, const Words &writes,
+			    const Octets &stream);
 
 	u16 port_;
 	Listener listener_;
@@ -202,6 +207,17 @@ private:
 	u32 data_at_ = 0;
 	u32 data_length_ = 0;
 };
+
+/* A counted array of segments. */
+Words words_of(const Chunk &chunk);
+/* A Write list of one. */
+Words write_list(const Chunk &chunk);
+
+/* Write lists that do not return what was offered. */
+Words returning_longer_segments(const Chunk &offered);
+Words returning_other_handles(const Chunk &offered);
+Words returning_more_segments(const Chunk &offered);
+Words returning_more_chunks(const Chunk &offered);
 
 } // namespace peer
 

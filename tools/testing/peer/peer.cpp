@@ -149,8 +149,10 @@ bool Peer::put(const Words &header, const Octets &payload,
 {
 	Words w = header;
 
-	await_credit();
-	w[2] = credit_word();
+	if (version_ == 2) {
+		await_credit();
+		w[2] = credit_word();
+	}
 	Octets o = unit::octets(w);
 	o.insert(o.end(), payload.begin(), payload.end());
 	return send_as_is(o, invalidate);
@@ -361,11 +363,37 @@ Rpc Peer::next_rpc(int ms)
 	return rpc_from(next(ms));
 }
 
+/* The Call chunk is where the Read list says so (RFC 8166, section 3.5). */
+Rpc Peer::rpc_from_version1(const Message &m) const
+{
+	Rpc rpc;
+	Reader r(m);
+
+	rpc.xid = m.xid();
+	rpc.pieces = 1;
+	rpc.largest = static_cast<u32>(m.octets.size());
+	for (const auto &read : r.reads())
+		(read.first ? rpc.reads : rpc.call).push_back(read);
+	rpc.writes = r.writes();
+	if (r.boolean())
+		rpc.reply = r.chunk();
+	rpc.external = m.htype() == RPCRDMA1_NOMSG;
+	rpc.stream = r.rest();
+	if (rpc.external != rpc.stream.empty() ||
+	    rpc.external == rpc.call.empty())
+		fail("no good RPC message: " + m.describe());
+	if (!rpc.external && rpc.word(0) != rpc.xid)
+		fail("rdma_xid is not that of the RPC message");
+	return rpc;
+}
+
 Rpc Peer::rpc_from(Message m)
 {
 	Rpc rpc;
 	u32 remaining = 0;
 
+	if (version_ == 1)
+		return rpc_from_version1(m);
 	for (;; m = next()) {
 		const u32 type = m.htype();
 		const bool call = type <= RPCRDMA2_CALL_INLINE;

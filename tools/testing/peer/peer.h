@@ -2,7 +2,8 @@
 /*
  * One end of a connection that speaks version 2, and says whatever a test wants
  * it to. It keeps the books of section 4.2.1 by itself and holds the kernel to
- * them; nothing here uses the core, which is under test.
+ * them; nothing here uses the core, which is under test. Of version 1 it can read
+ * Calls, and leaves their number to the kernel.
  */
 #ifndef _RPCRDMA_PEER_PEER_H
 #define _RPCRDMA_PEER_PEER_H
@@ -93,6 +94,22 @@ public:
 	{
 		return *link_;
 	}
+	/* Nothing of version 2 any more. */
+	void speak_version1()
+	{
+		version_ = 1;
+	}
+	[[nodiscard]] u32 version() const
+	{
+		return version_;
+	}
+	/* Does @m belong to an RPC message? */
+	[[nodiscard]] bool is_rpc(const Message &m) const
+	{
+		return version_ == 1 ?
+			       m.vers() == 1 && m.htype() <= RPCRDMA1_NOMSG :
+			       m.htype() >= RPCRDMA2_CALL_EXTERNAL;
+	}
 	[[nodiscard]] static u32 new_xid()
 	{
 		return ++last_xid;
@@ -162,7 +179,7 @@ public:
 	/* Octets of the largest message that the kernel takes. */
 	[[nodiscard]] u32 receive_size() const
 	{
-		return property(2);
+		return version_ == 1 ? 1024 : property(2);
 	}
 
 private:
@@ -176,12 +193,14 @@ private:
 		 std::optional<u32> invalidate);
 	std::optional<Message> arrival(int ms);
 	void take_credit(const Message &m);
+	[[nodiscard]] Rpc rpc_from_version1(const Message &m) const;
 	[[nodiscard]] u32 credit_word() const
 	{
 		return frozen_ ? word_ : received_ + window_;
 	}
 
 	std::unique_ptr<Link> link_;
+	u32 version_ = 2;
 	u32 window_ = kWindow;
 	u32 word_ = 0;
 	bool frozen_ = false;

@@ -627,18 +627,7 @@ TEST(version1, receive__calls_that_lie)
 
 TEST(version1, receive__replies_that_lie)
 {
-	const Words segment = v1::read_segment(8, 0xb1, 8);
-	const std::vector<Words> bad = {
-		v1::prefix(7, RPCRDMA1_MSG),
-		v1::prefix(7, RPCRDMA1_MSGP) + v1::kNoLists,
-		v1::msg(7, kReply, 40, segment + Words{ 0, 0, 0 }),
-		v1::nomsg(7, { 0, 0, 0 }),
-		v1::nomsg(7, Words{ 0, 0, 1 } + v1::segments(0xd1, { 0 })),
-		v1::nomsg(7, Words{ 0, 0, 1 } + v1::segments(0xd1, { 41 })),
-		v1::nomsg(7, Words{ 0, 0, 1 } +
-				     v1::segments(0xd1, { 0xfffffffc })),
-		v1::prefix(7, RPCRDMA1_MSG) + v1::kNoLists + rpc(8, kReply, 40),
-	};
+	const std::vector<Words> bad = v1::lying_replies(7);
 
 	for (const Words &w : bad) {
 		Endpoint e = granted_client(3);

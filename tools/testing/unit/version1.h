@@ -114,6 +114,31 @@ inline std::vector<Words> lying_calls(u32 xid)
 	};
 }
 
+/* Replies that are none to a Call without chunks. */
+inline std::vector<Words> lying_replies(u32 xid)
+{
+	const Words head = prefix(xid, RPCRDMA1_MSG);
+
+	return {
+		head,
+		prefix(xid, RPCRDMA1_MSGP) + kNoLists,
+		msg(xid, RPCRDMA_REPLY, 40,
+		    read_segment(8, 0xb1, 8) + kNoLists),
+		nomsg(xid, kNoLists),
+		nomsg(xid, Words{ 0, 0, 1 } + segments(0xd1, { 0 })),
+		nomsg(xid, Words{ 0, 0, 1 } + segments(0xd1, { 41 })),
+		nomsg(xid, Words{ 0, 0, 1 } + segments(0xd1, { 0xfffffffc })),
+		head + kNoLists + rpc(xid + 1, RPCRDMA_REPLY, 40),
+		/* procedures that do not exist */
+		prefix(xid, 5) + kNoLists + rpc(xid, RPCRDMA_REPLY, 40),
+		prefix(xid, 0xffffffff) + kNoLists +
+			rpc(xid, RPCRDMA_REPLY, 40),
+		/* cut short in their lists */
+		head + Words{ 0 },
+		head + Words{ 0, 1, 2, 0xc1, 4096, 0 },
+	};
+}
+
 } // namespace unit::v1
 
 #endif /* _RPCRDMA_UNIT_VERSION1_H */
