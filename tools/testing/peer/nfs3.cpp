@@ -387,10 +387,11 @@ int Nfs3::write(u32 offset, u32 length, int seconds)
 
 			if (fd < 0)
 				return errno;
-			return pwrite(fd, memory, length, offset) ==
-					       static_cast<ssize_t>(length) ?
-				       0 :
-				       errno;
+			const ssize_t n = pwrite(fd, memory, length, offset);
+			if (n < 0)
+				return errno;
+			/* As when other octets were read. */
+			return n == static_cast<ssize_t>(length) ? 0 : ERANGE;
 		},
 		seconds);
 
