@@ -21,6 +21,7 @@ SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
 dir=/mnt/nfs
 other=/mnt/other
+apart4=192.0.2.3
 provider=rxe # or siw; see rdma_up
 ran=0 failed=0
 
@@ -536,6 +537,46 @@ recalled() { # NAME
 
 set_knob() { # FILE VALUE
 	echo "$2" > "/proc/sys/sunrpc/$1" && [[ $(< "/proc/sys/sunrpc/$1") = "$2" ]]
+}
+
+# Another network namespace, with an RDMA address of its own, $apart4, from which PEER
+# can be reached. rxe receives in the initial namespace alone, and sends from there by
+# the number of the interface that has the address. So the other's interface gets the
+# same number, and then the initial one the other's address.
+apart_up() { # PEER HARDWARE-ADDRESS
+	local device index here i
+	device=$(net_device)
+	index=$(< "/sys/class/net/$device/ifindex")
+	ip netns add apart &&
+		ip link add apart0 link "$device" type macvlan mode private || return
+	# On its way there it keeps its number if that is free, and else takes the
+	# lowest that is.
+	here=$(< /sys/class/net/apart0/ifindex)
+	for ((i = 2; i < index; i++)); do
+		apart ip link add "taken$i" index "$i" type dummy || return
+	done
+	apart ip link add "taken$here" index "$here" type dummy &&
+		ip link set apart0 netns apart &&
+		apart sysctl -q net.ipv4.conf.all.arp_ignore=8 &&
+		apart ip link set lo up &&
+		apart ip link set apart0 mtu 9000 up &&
+		apart ip addr add "$apart4/24" dev apart0 &&
+		apart ip neigh replace "$1" lladdr "$2" nud permanent dev apart0 &&
+		ip addr add "$apart4/32" dev "$device" && mkdir -p "$other"
+}
+
+apart_down() {
+	ip netns del apart
+	ip addr del "$apart4/32" dev "$(net_device)"
+}
+
+# In the other network namespace, in the same of mounts.
+apart() { # COMMAND...
+	nsenter --net=/run/netns/apart "$@"
+}
+
+lladdr() {
+	cat "/sys/class/net/$(net_device)/address"
 }
 
 logged() { # TEXT

@@ -22,7 +22,7 @@
 in_guests --pair
 
 other=/mnt/other
-apart4=192.0.2.3 second4=198.51.100
+second4=198.51.100
 
 server() {
 	ip addr add "$second4.1/24" dev "$(net_device)" || exit
@@ -128,14 +128,10 @@ two_servers() {
 	check "two servers: stop the second" server_down
 }
 
-# rxe sends from the initial namespace alone, by the number of the interface that
-# has the address. So the other's interface gets the same number, and the initial
-# one the other's address.
 namespaces() {
-	local device index
-	device=$(net_device)
-	index=$(< "/sys/class/net/$device/ifindex")
-	if ! apart_up "$device" "$index"; then
+	local there
+	there=$(on_server lladdr)
+	if ! apart_up "$SERVER4" "$there"; then
 		skip "namespaces" "no interface for another one"
 		return
 	fi
@@ -154,35 +150,7 @@ namespaces() {
 		check "namespaces: unmount" umount "$dir" "$other"
 		check "namespaces: nothing left" within 30 nothing_left
 	fi
-	ip netns del apart
-	ip addr del "$apart4/32" dev "$device"
-}
-
-# In the other network namespace, in the same of mounts.
-apart() { # COMMAND...
-	nsenter --net=/run/netns/apart "$@"
-}
-
-apart_up() { # DEVICE INDEX
-	local there here i
-	there=$(on_server cat "/sys/class/net/$1/address") &&
-		ip netns add apart &&
-		ip link add apart0 link "$1" type macvlan mode private || return
-	# On its way there it keeps its number if that is free, and else takes the
-	# lowest that is.
-	here=$(< /sys/class/net/apart0/ifindex)
-	for ((i = 2; i < $2; i++)); do
-		apart ip link add "taken$i" index "$i" type dummy || return
-	done
-	apart ip link add "taken$here" index "$here" type dummy &&
-		ip link set apart0 netns apart &&
-		apart sysctl -q net.ipv4.conf.all.arp_ignore=8 &&
-		apart ip link set lo up &&
-		apart ip link set apart0 mtu 9000 up &&
-		apart ip addr add "$apart4/24" dev apart0 &&
-		apart ip neigh replace "$SERVER4" lladdr "$there" nud permanent \
-			dev apart0 &&
-		ip addr add "$apart4/32" dev "$1" && mkdir -p "$other"
+	apart_down
 }
 
 rping_apart() {
