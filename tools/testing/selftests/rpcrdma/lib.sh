@@ -19,6 +19,7 @@
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
+tree=(/usr/bin/python3 "$SELFTESTS/tree.py")
 dir=/mnt/nfs
 other=/mnt/other
 apart4=192.0.2.3
@@ -464,6 +465,17 @@ lists() { # ENTRIES
 	found=$(find "$dir/large" -type f | sort -u | wc -l)
 	echo "found $found"
 	((found == $1))
+}
+
+# The NFSv4 ACL here means what the POSIX ACL of the server's file system does.
+same_acl() { # FILE ENTRIES
+	local here there
+	echo 3 > /proc/sys/vm/drop_caches
+	here=$("${tree[@]}" granted "$dir/$1") || return
+	there=$(on_server "${tree[@]}" granted "/export/$1") || return
+	echo "here $here"
+	echo "there $there"
+	[[ $here = "$there" && ${here%% *} = "$2" ]]
 }
 
 connects() {

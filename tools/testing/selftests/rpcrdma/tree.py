@@ -8,7 +8,8 @@
   tree.py deep DIR             directories in directories
   tree.py acl DIR COUNT        a file with a POSIX ACL of COUNT users
   tree.py acls FILE            give it one, and have it asked for again and again
-  tree.py acl4 FILE OCTETS     its NFSv4 ACL is at least so large
+  tree.py acl4 FILE COUNT      give it an NFSv4 ACL of COUNT other users
+  tree.py granted FILE         whom its ACL, NFSv4's or POSIX, lets do what
   tree.py xattr DIR LARGEST    user.* attributes of up to LARGEST octets
   tree.py list DIR             a checksum of names, types, sizes, content, targets,
                                link counts, and how many there are
@@ -20,6 +21,9 @@ import sys
 import zlib
 
 ACL = "system.posix_acl_access"
+ACL4 = "system.nfs4_acl"
+# What r, w and x are to nfsd.
+MASKS = {4: 0x1, 2: 0x2 | 0x4, 1: 0x20}
 TARGETS = (1, 3, 4, 5, 59, 60, 61, 127, 128, 1000, 4000, 4092, 4093, 4094, 4095)
 VALUES = (0, 1, 3, 100, 4000, 7900, 8192, 16384, 16385, 40000, 65536)
 
@@ -92,11 +96,53 @@ def acl(directory, count):
     check_acl(name, give_acl(name, count))
 
 
-def acl4(name, octets):
-    """As NFSv4 has it."""
-    size = len(os.getxattr(name, "system.nfs4_acl"))
-    if size < int(octets):
-        raise SystemExit(f"{name}: NFSv4 ACL of {size} octets")
+def granted_posix(value):
+    """{who: bits of rwx}"""
+    entries = list(struct.iter_unpack("<HHI", value[4:]))
+    mask = next((bits for tag, bits, _ in entries if tag == 16), 7)
+    return {{1: "OWNER@", 2: str(who), 4: "GROUP@", 32: "EVERYONE@"}[tag]:
+            bits & mask if tag in (2, 4) else bits
+            for tag, bits, who in entries if tag != 16}
+
+
+def granted_nfs4(value):
+    """The same: of what is allowed and denied, the first counts."""
+    allowed, denied = {}, {}
+    count, at = struct.unpack_from(">I", value)[0], 4
+    for _ in range(count):
+        kind, _, mask, length = struct.unpack_from(">4I", value, at)
+        who = value[at + 16:at + 16 + length].decode()
+        at += 16 + (length + 3 & ~3)
+        ours, others = (denied, allowed) if kind else (allowed, denied)
+        ours[who] = ours.get(who, 0) | mask & ~others.get(who, 0)
+    if at != len(value):
+        raise SystemExit(f"NFSv4 ACL: {len(value)} octets, {at} of them understood")
+    return {who: sum(bit for bit, mask in MASKS.items() if allows & mask == mask)
+            for who, allows in allowed.items()}
+
+
+def acl4(name, count):
+    """A long one, as NFSv4 has it, which has to come back with the same meaning."""
+    who = {"OWNER@": 6, "GROUP@": 4, "EVERYONE@": 4}
+    who.update({str(20000 + i): 4 | i & 3 for i in range(int(count))})
+    value = struct.pack(">I", len(who))
+    for one, bits in who.items():
+        mask = sum(allowed for bit, allowed in MASKS.items() if bits & bit)
+        value += struct.pack(">4I", 0, 0, mask, len(one)) + one.encode()
+        value += bytes(-len(one) % 4)
+    os.setxattr(name, ACL4, value)
+    forget()
+    if granted_nfs4(os.getxattr(name, ACL4)) != who:
+        raise SystemExit(f"{name}: another NFSv4 ACL came back")
+
+
+def granted(name):
+    """For the other side to compare."""
+    try:
+        who = granted_nfs4(os.getxattr(name, ACL4))
+    except OSError:
+        who = granted_posix(os.getxattr(name, ACL))
+    print(len(who), *(f"{one}:{who[one]}" for one in sorted(who)))
 
 
 def value_of(size):
@@ -158,4 +204,4 @@ def listing(directory):
 
 if __name__ == "__main__":
     {"make": make, "links": links, "deep": deep, "acl": acl, "acls": acls,
-     "acl4": acl4, "xattr": xattr, "list": listing}[sys.argv[1]](*sys.argv[2:])
+     "acl4": acl4, "granted": granted, "xattr": xattr, "list": listing}[sys.argv[1]](*sys.argv[2:])
