@@ -12,7 +12,6 @@ in_guests --pair
 
 dir=/mnt/nfs
 integrity=$SELFTESTS/integrity.py
-parameters=/sys/module/rpcrdma/parameters
 seed=${SEED:-30}
 
 server() {

@@ -4,14 +4,16 @@
 # Proves Documentation/drop-in.rst line by line: how the module is loaded, and that it
 # is not while the kernel's own is there; that its sysctls have the names, modes and
 # ranges of the kernel's own, which is loaded to be asked, and do what they should;
-# what the counters count; and that mountstats, nfsiostat, nfsstat and rpcctl show a
-# mount as it is.
+# what the counters count; that mountstats, nfsiostat, nfsstat and rpcctl show a mount
+# as it is; and that trace events tell of it. Columns of mountstats that only a server
+# that breaks rules could move are left to the peer.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
 sysctls=/proc/sys/sunrpc
 own=/lib/modules/$(uname -r)/kernel/net/sunrpc/xprtrdma/rpcrdma.ko
+tracing=/sys/kernel/tracing
 columns=(port bind_count connect_count connect_time idle_time rpcsends rpcreceives
 	badxids inflightsends backlogutil read_segments write_segments reply_segments
 	total_rdma_req total_rdma_rep pullup fixup hardway failed_marshal bad_reply
@@ -34,6 +36,7 @@ check_not_loaded() {
 
 client() {
 	begin
+	frames_can_be_lost || bail "no netem"
 	head -c 2M /dev/urandom > /tmp/data
 	loading
 	refusal
@@ -43,7 +46,10 @@ client() {
 	server_counters
 	mountstats_columns
 	tools
+	mountstats_in_a_crowd
+	mountstats_of_rpcbind
 	version_1
+	lowest_versions
 	check "remove the module" within 10 rmmod rpcrdma
 	check "its files are gone" gone
 	end
@@ -68,7 +74,6 @@ loading() {
 	check "nfsd loaded it" on_server ours
 	modprobe rpcrdma
 	check "version in sysfs" same_version
-	check "trace events" test -d /sys/kernel/tracing/events/rpcrdma
 }
 
 found_first() {
@@ -363,6 +368,7 @@ mountstats_columns() {
 	check "mountstats: continued answers" grew continued_received 12000 40000
 	check "mountstats: every RPC was answered" answered
 	check "mountstats: nothing went wrong" no_errors
+	check "mountstats: it grows idle" within 30 idle_for 2
 	check "mountstats: disconnect" within 30 tell "$(transports)/dstaddr" "$SERVER4"
 	check "mountstats: data" round_trip
 	check "mountstats: another connection, with regions of its own" second_connection
@@ -427,6 +433,89 @@ second_connection() {
 		(($(column allocated_mrs) > before[allocated_mrs]))
 }
 
+idle_for() { # SECONDS
+	echo "idle: $(column idle_time)"
+	(($(column idle_time) >= $1))
+}
+
+set_parameters() { # [NAME VALUE]...
+	while (($#)); do
+		set_parameter "$1" "$2" || return
+		shift 2
+	done
+}
+
+# The columns that move if there is much at once, if messages are long, if they may
+# not be, or if frames take their time. Small WRITEs are many at once.
+mountstats_in_a_crowd() {
+	local -A before
+	set_knobs rdma_slot_table_entries 8
+	check "crowd: set" set_parameters ddp_threshold 0
+	check "crowd: mount" mount_rdma 3 "$SERVER4" "$dir" wsize=16384
+	remember
+	check "crowd: data" write_at_once
+	check "crowd: under way at once" overlapped
+	check "crowd: waited for slots" grew backlogutil 128 1000000
+	check "crowd: waited for regions" grew no_region 1 1000000
+	remember
+	check "slow: connect" connect_slowly
+	check "slow: time that it took" grew connect_time 1 30
+	check "crowd: unmount" umount "$dir"
+	set_knobs rdma_slot_table_entries 128
+
+	check "long: set" set_parameters ddp_threshold 4194304 special_threshold 4194304
+	on_server set_knobs svc_rdma/max_requests 256
+	check "long: mount" mount_rdma 3 "$SERVER4" "$dir"
+	remember
+	check "long: data" write_at_once
+	check "long: waited for room in the Send queue" grew empty_sendctx_q 1 1000000
+	check "long: no Call chunk" grew nomsg_calls 0 0
+	check "long: unmount" umount "$dir"
+	on_server set_knobs svc_rdma/max_requests 64
+
+	check "special: set" set_parameters special_threshold 8192
+	check "special: mount" mount_rdma 3 "$SERVER4" "$dir"
+	remember
+	dd if=/tmp/data of="$dir/data" bs=64K count=3 oflag=direct
+	check "special: three Call chunks" grew nomsg_calls 3 3
+	check "special: data" same_data
+	check "special: unmount" umount "$dir"
+	check "special: set back" \
+		set_parameters ddp_threshold 16384 special_threshold 65536
+}
+
+write_at_once() {
+	dd if=/tmp/data of="$dir/data" bs=2M oflag=direct && same_data
+}
+
+# At each RPC that was sent, itself and others.
+overlapped() {
+	local sends=$(($(column rpcsends) - before[rpcsends]))
+	((sends >= 128)) && grew inflightsends $((2 * sends)) $((8 * sends))
+}
+
+# Without a port rpcbind is asked for one, by sunrpc, which knows of TCP's alone.
+mountstats_of_rpcbind() {
+	check "rpcbind: listen on TCP's port" on_server also_listen 2049
+	check "rpcbind: mount" mount -t nfs -o vers=4.2,proto=rdma,port=0 \
+		"$SERVER4:/" "$dir"
+	check "rpcbind: was asked" test "$(column bind_count)" = 1
+	check "rpcbind: works" works
+	check "rpcbind: unmount" umount "$dir"
+}
+
+also_listen() { # PORT
+	echo "rdma $1" > /proc/fs/nfsd/portlist
+}
+
+connect_slowly() {
+	local device
+	device=$(net_device)
+	tc qdisc change dev "$device" root netem delay 1200ms &&
+		within 30 tell "$(transports)/dstaddr" "$SERVER4" &&
+		timeout 60 ls "$dir" && tc qdisc change dev "$device" root netem delay 0
+}
+
 # ---- programs
 
 tools() {
@@ -480,6 +569,10 @@ version_1() {
 	check "version 1: two Write chunks" grew write_segments 2 2
 	check "version 1: what came by them" grew total_rdma_rep 2097152 2097152
 	check "version 1: nothing is continued" grew continued_sent 0 0
+	check "version 1: no Reply chunk" grew reply_segments 0 0
+	on_server large_directory 300
+	check "version 1: large directory" lists 300
+	check "version 1: Reply chunks" grew reply_segments 1 100
 	check "version 1: every RPC was answered" answered
 	check "version 1: nothing went wrong" no_errors
 	check "version 1: mountstats --xprt" shows mountstats --xprt "$dir" -- \
@@ -488,6 +581,76 @@ version_1() {
 	check "version 1: its column" test "$(column version)" = 1
 	check "version 1: unmount" umount "$dir"
 	set_knobs rdma_max_version 2
+}
+
+enable_events() { # 1|0
+	echo "$1" > "$tracing/events/rpcrdma/enable"
+}
+
+traced() { # EVENT...
+	local event
+	for event; do
+		grep -m 1 "rpcrdma_$event: " "$tracing/trace" || return
+	done
+}
+
+# A new connection is made, and its Calls fail.
+refused_now() {
+	within 30 tell "$(transports)/dstaddr" "$SERVER4" &&
+		! timeout 60 touch "$dir/refused" &&
+		dmesg | grep "rpcrdma: $SERVER4 does not speak version 1"
+}
+
+# The highest versions are set by sysctls above, and by parameters in versions.sh.
+lowest_versions() {
+	check "trace events: enable" enable_events 1
+	check "trace events: enable there" on_server enable_events 1
+	local -A before
+	check "server's lowest version: a client of version 1" \
+		set_parameter client_max_version 1
+	check "server's lowest version: mount" mount_rdma 3 "$SERVER4" "$dir"
+	remember
+	check "server's lowest version: set" \
+		on_server set_parameter server_min_version 2
+	check "server's lowest version: sysctl follows" \
+		on_server knob_is svc_rdma/min_version 2
+	check "server's lowest version: out of range" \
+		on_server refuses_value $parameters/server_min_version 0
+	check "server's lowest version: refused" refused_now
+	check "server's lowest version: its column" grew bad_reply 1 1000
+	check "trace events: a refusal" traced retry
+	check "server's lowest version: set back" \
+		on_server set_knob svc_rdma/min_version 1
+	check "server's lowest version: parameter follows" \
+		on_server parameter_is server_min_version 1
+	check "server's lowest version: served again" within 60 works
+	check "server's lowest version: unmount" umount "$dir"
+	set_knob rdma_max_version 2
+
+	check "client's lowest version: set" set_parameter client_min_version 2
+	check "client's lowest version: sysctl follows" knob_is rdma_min_version 2
+	check "client's lowest version: out of range" \
+		refuses_value $parameters/client_min_version 3
+	check "client's lowest version: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "client's lowest version: data" round_trip
+	check "client's lowest version: unmount" umount "$dir"
+	check "trace events: messages, regions, connections" \
+		traced rx tx mr cm connect
+	check "trace events: the same there" on_server traced rx tx cm connect
+	check "client's lowest version: a server of version 1" \
+		on_server set_parameter server_max_version 1
+	check "client's lowest version: no mount" \
+		nothing_in_common "speaks no version from 2 to 2"
+	check "client's lowest version: set back" set_knob rdma_min_version 1
+	check "client's lowest version: parameter follows" \
+		parameter_is client_min_version 1
+	check "client's lowest version: mount again" \
+		mount_rdma 4.2 "$SERVER4" "$dir"
+	check "client's lowest version: version 1" speaks 1
+	check "client's lowest version: unmount again" umount "$dir"
+	on_server set_knob svc_rdma/max_version 2
+	check "trace events: disable" enable_events 0
+	check "trace events: disable there" on_server enable_events 0
 }
 
 # The command succeeds and prints something that matches each of the expressions.

@@ -23,6 +23,7 @@ tree=(/usr/bin/python3 "$SELFTESTS/tree.py")
 dir=/mnt/nfs
 other=/mnt/other
 apart4=192.0.2.3
+parameters=/sys/module/rpcrdma/parameters
 provider=rxe # or siw; see rdma_up
 ran=0 failed=0
 
@@ -549,6 +550,30 @@ recalled() { # NAME
 
 set_knob() { # FILE VALUE
 	echo "$2" > "/proc/sys/sunrpc/$1" && [[ $(< "/proc/sys/sunrpc/$1") = "$2" ]]
+}
+
+knob_is() { # FILE VALUE
+	cat "/proc/sys/sunrpc/$1"
+	[[ $(< "/proc/sys/sunrpc/$1") = "$2" ]]
+}
+
+set_parameter() { # NAME VALUE
+	echo "$2" > "$parameters/$1" && parameter_is "$@"
+}
+
+parameter_is() { # NAME VALUE
+	cat "$parameters/$1"
+	[[ $(< "$parameters/$1") = "$2" ]]
+}
+
+refuses_value() { # FILE VALUE
+	! echo "$2" > "$1"
+}
+
+# No mount, and the client's kernel says of the server what is wrong.
+nothing_in_common() { # WHAT
+	! mount_rdma 4.2 "$SERVER4" "$dir" retry=0 &&
+		dmesg | grep "rpcrdma: $SERVER4 $1"
 }
 
 # Another network namespace, with an RDMA address of its own, $apart4, from which PEER

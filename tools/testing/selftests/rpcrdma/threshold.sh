@@ -11,7 +11,6 @@
 in_guests --pair
 
 dir=/mnt/nfs
-parameters=/sys/module/rpcrdma/parameters
 entries=2000
 
 # A Call that takes more Sends than were ever allowed would go by a Call chunk.

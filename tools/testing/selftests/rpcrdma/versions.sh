@@ -10,8 +10,6 @@
 [[ -z ${INTREE-} ]] || exit 4
 in_guests --pair
 
-module=/sys/module/rpcrdma/parameters
-
 server() {
 	serve 4
 }
@@ -34,22 +32,14 @@ client() {
 	check "old client: works" works
 	check "old client: unmount" umount "$dir"
 	check "nothing in common: set" on_server set_knob svc_rdma/min_version 2
-	check "nothing in common: no mount" nothing_in_common
+	check "nothing in common: no mount" \
+		nothing_in_common "does not speak version 1"
 	check "nothing in common: set back" on_server set_knob svc_rdma/min_version 1
 	check "out of range" refuses_value /proc/sys/sunrpc/rdma_max_version 3
 	parameters
 	check "nothing left" within 30 nothing_left
 	check "server: nothing left" on_server within 30 nothing_left
 	end
-}
-
-nothing_in_common() {
-	! mount_rdma 4.2 "$SERVER4" "$dir" retry=0 &&
-		dmesg | grep "rpcrdma: $SERVER4 does not speak version 1"
-}
-
-refuses_value() { # FILE VALUE
-	! echo "$2" > "$1"
 }
 
 parameters() {
@@ -63,7 +53,7 @@ parameters() {
 	check "parameters: set" set_parameter client_max_version 2
 	check "parameters: sysctl follows" knob_is rdma_max_version 2
 	check "parameters: out of range" \
-		refuses_value $module/client_max_version 3
+		refuses_value $parameters/client_max_version 3
 	check "parameters: as it was" knob_is rdma_max_version 2
 	check "parameters: mount again" mount_rdma 4.2 "$SERVER4" "$dir"
 	check "parameters: version 2 there" on_server within 30 speaks 2
@@ -72,7 +62,7 @@ parameters() {
 	check "server's parameters: sysctl follows" \
 		on_server knob_is svc_rdma/max_version 1
 	check "server's parameters: out of range" \
-		on_server refuses_value $module/server_max_version 3
+		on_server refuses_value $parameters/server_max_version 3
 	check "server's parameters: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	check "server's parameters: version 1" within 30 speaks 1
 	check "server's parameters: unmount" umount "$dir"
@@ -80,15 +70,6 @@ parameters() {
 
 not_loaded_with() { # PARAMETER
 	! modprobe rpcrdma "$1" && [[ ! -e /sys/module/rpcrdma ]]
-}
-
-set_parameter() { # NAME VALUE
-	echo "$2" > "$module/$1" && [[ $(< "$module/$1") = "$2" ]]
-}
-
-knob_is() { # FILE VALUE
-	cat "/proc/sys/sunrpc/$1"
-	[[ $(< "/proc/sys/sunrpc/$1") = "$2" ]]
 }
 
 "$GUEST_ROLE"
