@@ -97,7 +97,7 @@ struct rpcrdma_xprt {
 	struct delayed_work connector;
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_conn *conn;
-	spinlock_t conn_lock;
+	spinlock_t conn_lock;	/* see above */
 	struct completion step;
 	int cm_error;
 	bool opened;

@@ -34,6 +34,7 @@ static const char *const rpcrdma_live_names[] = {
 	[RPCRDMA_LIVE_SENDS] = "send buffers",
 	[RPCRDMA_LIVE_CALLBACKS] = "callbacks under way",
 };
+
 static_assert(ARRAY_SIZE(rpcrdma_live_names) == RPCRDMA_LIVE_KINDS);
 
 static_assert(sizeof(struct rpcrdma_stats) % sizeof(u64) == 0);
