@@ -534,6 +534,7 @@ enum rpcrdma_avoid {
 	RPCRDMA_AVOID_REPLY_CHUNK	= 1 << 4,
 	RPCRDMA_NEED_CALL_CHUNK		= 1 << 5,
 	RPCRDMA_SEEN_TOO_LONG		= 1 << 6,
+	RPCRDMA_SEEN_TOO_LONG_AGAIN	= 1 << 7,
 };
 
 /**
@@ -615,13 +616,11 @@ s32 __must_check rpcrdma_plan_overtaken(const struct rpcrdma_call_plan *plan,
 /**
  * rpcrdma_plan_too_long - may a Call be sent again when a message that no Receive
  *	could take has ended its connection before its Reply came?
- * @plan: how it travelled
  * @avoid: as for rpcrdma_plan_retry(), which this is like
  *
  * Return: 0 to plan and send again, or the negative errno of the RPC.
  */
-s32 __must_check rpcrdma_plan_too_long(const struct rpcrdma_call_plan *plan,
-				       u32 *avoid);
+s32 __must_check rpcrdma_plan_too_long(u32 *avoid);
 
 /**
  * struct rpcrdma_write_job - one RDMA Write that a Reply needs

@@ -172,9 +172,9 @@ void ask(Choices &in, const PlanningRules &r)
 		const s32 result =
 			refused	     ? plan_retry(plan, rx, shape.avoid) :
 			what <= 0xe0 ? plan_overtaken(plan, shape.avoid) :
-				       plan_too_long(plan, shape.avoid);
-		/* Each attempt rules out more: the seventh is the last (D14). */
-		FUZZ_CHECK(attempt <= 6);
+				       plan_too_long(shape.avoid);
+		/* Each attempt rules out more: the eighth is the last (D14). */
+		FUZZ_CHECK(attempt <= 7);
 		FUZZ_CHECK((shape.avoid & before) == before);
 		FUZZ_CHECK(result <= 0);
 		if (result) {

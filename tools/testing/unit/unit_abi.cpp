@@ -231,9 +231,9 @@ TEST(abi, session__window_and_retry)
 	EXPECT_EQ(rpcrdma_plan_retry(&plan, &client.rx, &avoid), -EIO);
 	EXPECT_EQ(rpcrdma_plan_overtaken(&plan, &avoid), 0);
 	EXPECT_EQ(rpcrdma_plan_overtaken(&plan, &avoid), -EIO);
-	EXPECT_EQ(rpcrdma_plan_too_long(&plan, &avoid), 0);
-	EXPECT_EQ(rpcrdma_plan_too_long(&plan, &avoid), 0);
-	EXPECT_EQ(rpcrdma_plan_too_long(&plan, &avoid), -EIO);
+	EXPECT_EQ(rpcrdma_plan_too_long(&avoid), 0);
+	EXPECT_EQ(rpcrdma_plan_too_long(&avoid), 0);
+	EXPECT_EQ(rpcrdma_plan_too_long(&avoid), -EIO);
 }
 
 TEST(abi, replied__and_the_first_words)

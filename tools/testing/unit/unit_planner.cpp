@@ -452,28 +452,29 @@ TEST(planner, plan_too_long__a_reply_chunk_next_time_D14)
 
 	shape.reply_max = 120;
 	ASSERT_FALSE(plan(shape).reply_chunk);
-	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), 0);
+	EXPECT_EQ(plan_too_long(shape.avoid), 0);
 	EXPECT_TRUE(plan(shape).reply_chunk);
-	/* It may have been another Call's; not twice. */
-	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), 0);
+	/* It may have been another Call's Reply; not the third time. */
+	EXPECT_EQ(plan_too_long(shape.avoid), 0);
 	EXPECT_TRUE(plan(shape).reply_chunk);
-	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), -kEIO);
+	EXPECT_EQ(plan_too_long(shape.avoid), -kEIO);
+}
 
-	/* One that had a Reply chunk from the beginning. */
-	shape.avoid = 0;
-	shape.result_max = 1 << 20;
-	shape.reply_max = (1 << 20) + 128;
-	shape.reducible = false;
-	ASSERT_TRUE(plan(shape).reply_chunk);
-	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), 0);
-	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), -kEIO);
+/* It was a guess: the peer's word counts for more. */
+TEST(planner, plan_too_long__a_peer_without_reply_chunks_D14)
+{
+	for (const u32 code :
+	     { RPCRDMA2_ERR_WRITE_CHUNKS, RPCRDMA2_ERR_SEGMENTS }) {
+		rpcrdma_call_shape shape = write_call(100);
 
-	/* The peer does not take any: nothing else is left to try. */
-	shape.avoid = kAvoidReply;
-	ASSERT_FALSE(plan(shape).reply_chunk);
-	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), 0);
-	EXPECT_FALSE(plan(shape).reply_chunk);
-	EXPECT_EQ(plan_too_long(plan(shape), shape.avoid), -kEIO);
+		shape.reply_max = 120;
+		ASSERT_EQ(plan_too_long(shape.avoid), 0);
+		EXPECT_EQ(plan_retry(plan(shape), error(code), shape.avoid), 0);
+		EXPECT_FALSE(plan(shape).reply_chunk);
+		EXPECT_EQ(plan_too_long(shape.avoid), 0);
+		EXPECT_FALSE(plan(shape).reply_chunk);
+		EXPECT_EQ(plan_too_long(shape.avoid), -kEIO);
+	}
 }
 
 TEST(planner, plan_retry__ends_against_any_peer_D14)
@@ -520,18 +521,18 @@ u32 most_retries(const rpcrdma_call_shape &shape)
 			return plan_retry(p, error(code, 1, 1), avoid);
 		});
 	again([&](u32 &avoid) { return plan_overtaken(p, avoid); });
-	again([&](u32 &avoid) { return plan_too_long(p, avoid); });
+	again([&](u32 &avoid) { return plan_too_long(avoid); });
 	return most;
 }
 
 /* Of the two about the Reply chunk one is ruled out by the other. */
-TEST(planner, plan_retry__six_times_at_most_D14)
+TEST(planner, plan_retry__seven_times_at_most_D14)
 {
 	rpcrdma_call_shape shape = write_call(100000);
 
 	shape.result_max = 100000;
 	shape.reply_max = 120000;
-	EXPECT_EQ(most_retries(shape), 6u);
+	EXPECT_EQ(most_retries(shape), 7u);
 }
 
 TEST(planner, plan_reply__one_result_one_chunk)

@@ -1114,14 +1114,14 @@ TEST(version1, plan_call__what_may_come_back)
 TEST(version1, plan_call__a_reply_chunk_that_is_needed)
 {
 	rpcrdma_call_shape s = shape(200, {}, 0, 200);
-	s.avoid = RPCRDMA_NEED_REPLY_CHUNK;
+	s.avoid = RPCRDMA_SEEN_TOO_LONG;
 	rpcrdma_call_plan p = plan(s);
 	EXPECT_TRUE(p.reply_chunk);
 	EXPECT_FALSE(p.write_chunk);
 	EXPECT_EQ(p.reply_max, 200u);
 
 	s = shape(200, {}, 8192, 8192 + 200);
-	s.avoid = RPCRDMA_NEED_REPLY_CHUNK;
+	s.avoid = RPCRDMA_SEEN_TOO_LONG;
 	p = plan(s);
 	EXPECT_TRUE(p.reply_chunk) << "it takes the result, too";
 	EXPECT_FALSE(p.write_chunk);

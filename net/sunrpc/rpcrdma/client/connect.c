@@ -198,7 +198,8 @@ bool rpcrdma_client_give_up(struct rpcrdma_xprt *rx, unsigned int cookie)
 	bool there;
 
 	spin_lock(&rx->conn_lock);
-	there = cookie == READ_ONCE(rx->xprt.connect_cookie);
+	/* The cookie changes some time after the connection has gone. */
+	there = rx->conn && cookie == READ_ONCE(rx->xprt.connect_cookie);
 	if (there)
 		xprt_force_disconnect(&rx->xprt);
 	spin_unlock(&rx->conn_lock);

@@ -355,7 +355,7 @@ static void rpcrdma_req_too_long(struct rpcrdma_req *req,
 	spin_unlock(&conn->lock);
 	if (!posted || req->failure)
 		return;
-	rc = rpcrdma_plan_too_long(&req->plan, &req->avoid);
+	rc = rpcrdma_plan_too_long(&req->avoid);
 	trace_rpcrdma_call(conn->id, be32_to_cpu(req->rqst.rq_xid),
 			   "its Reply may have been too long", rc);
 	if (!rc)

@@ -142,9 +142,9 @@ s32 rpcrdma_plan_overtaken(const struct rpcrdma_call_plan *plan, u32 *avoid)
 	return rpcrdma::plan_overtaken(*plan, *avoid);
 }
 
-s32 rpcrdma_plan_too_long(const struct rpcrdma_call_plan *plan, u32 *avoid)
+s32 rpcrdma_plan_too_long(u32 *avoid)
 {
-	return rpcrdma::plan_too_long(*plan, *avoid);
+	return rpcrdma::plan_too_long(*avoid);
 }
 
 void rpcrdma_plan_reply(const struct rpcrdma_session *s,

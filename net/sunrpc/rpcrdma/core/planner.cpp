@@ -48,9 +48,8 @@
  * without a Call chunk if it has one, else with one.
  *
  * A message that no Receive could take ends the connection, and does not say which
- * Call it answers. All that were sent get a Reply chunk the next time, in version 1
- * instead of a Write chunk. Those that had one may suffer for another Call; once,
- * then the RPC ends.
+ * Call it answers. All that were sent get a Reply chunk from then on if the peer takes
+ * one, in version 1 instead of a Write chunk. The third time the RPC ends.
  *
  * A Reply. The Requester has chosen by offering Write chunks: the nth
  * DDP-eligible result goes into the nth of them, whatever its size (6.6.3). An
@@ -119,7 +118,7 @@ static void plan_call_v1(const PlanningRules &rules,
 	const bool reduce = chunks && shape.reducible;
 	const u32 result = static_cast<u32>(xdr_roundup(shape.result_max));
 	const bool reply_chunk = shape.reply_max &&
-				 shape.avoid & RPCRDMA_NEED_REPLY_CHUNK;
+				 shape.avoid & RPCRDMA_SEEN_TOO_LONG;
 	const bool large_reply = !fits(largest_header_v1(false, false),
 				       shape.reply_max, rules.max_reply);
 
@@ -178,7 +177,8 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 		reduce && !(avoid & RPCRDMA_AVOID_WRITE_CHUNK) && large_result;
 	plan.reply_chunk = chunks && !(avoid & RPCRDMA_AVOID_REPLY_CHUNK) &&
 			   shape.reply_max &&
-			   (avoid & RPCRDMA_NEED_REPLY_CHUNK ||
+			   (avoid & (RPCRDMA_NEED_REPLY_CHUNK |
+				     RPCRDMA_SEEN_TOO_LONG) ||
 			    (large_result && !plan.write_chunk &&
 			     shape.result_max > rules.special_threshold));
 }
@@ -253,17 +253,13 @@ s32 plan_overtaken(const rpcrdma_call_plan &plan, u32 &avoid)
 	return 0;
 }
 
-s32 plan_too_long(const rpcrdma_call_plan &plan, u32 &avoid)
+s32 plan_too_long(u32 &avoid)
 {
-	const u32 decided = avoid & (RPCRDMA_NEED_REPLY_CHUNK |
-				     RPCRDMA_AVOID_REPLY_CHUNK);
-	const u32 add = plan.reply_chunk || decided ?
-				u32{ RPCRDMA_SEEN_TOO_LONG } :
-				u32{ RPCRDMA_NEED_REPLY_CHUNK };
-
-	if (avoid & add)
+	if (avoid & RPCRDMA_SEEN_TOO_LONG_AGAIN)
 		return -kEIO;
-	avoid |= add;
+	avoid |= avoid & RPCRDMA_SEEN_TOO_LONG ?
+			 u32{ RPCRDMA_SEEN_TOO_LONG_AGAIN } :
+			 u32{ RPCRDMA_SEEN_TOO_LONG };
 	return 0;
 }
 

@@ -46,7 +46,7 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 [[nodiscard]] s32 plan_overtaken(const rpcrdma_call_plan &plan, u32 &avoid);
 
 /* See rpcrdma_plan_too_long(). */
-[[nodiscard]] s32 plan_too_long(const rpcrdma_call_plan &plan, u32 &avoid);
+[[nodiscard]] s32 plan_too_long(u32 &avoid);
 
 /* See rpcrdma_plan_reply(). */
 void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,

@@ -133,19 +133,6 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 		stats->rx_continued_bytes += rx->payload.length;
 }
 
-/* May the message have been longer? Drivers do not agree on how to say so. */
-static bool rpcrdma_recv_too_short(enum ib_wc_status status)
-{
-	switch (status) {
-	case IB_WC_LOC_LEN_ERR:
-	case IB_WC_LOC_QP_OP_ERR:
-	case IB_WC_REM_INV_REQ_ERR:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_recv *recv = container_of(wc->wr_cqe,
@@ -157,7 +144,9 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rpcrdma_wc(conn->id, "Receive", wc);
-		if (rpcrdma_recv_too_short(wc->status))
+		/* The second is rxe's. */
+		if (wc->status == IB_WC_LOC_LEN_ERR ||
+		    wc->status == IB_WC_LOC_QP_OP_ERR)
 			set_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags);
 		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
 		return;
