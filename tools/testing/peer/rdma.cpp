@@ -196,7 +196,7 @@ void Link::take_events()
 	while (rdma_cm_event *event = next_event(channel_, 0)) {
 		if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
 		    event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			gone_ = true;
+			gone_ = ended_ = true;
 		rdma_ack_cm_event(event);
 	}
 }
@@ -351,6 +351,11 @@ bool Link::closed(int ms)
 	const long end = now() + ms;
 
 	while (progress(), !gone_ && now() < end)
+		usleep(500);
+	/* It says nothing if it has not seen the connection established. */
+	const long soon = now() + kSilence;
+
+	while (progress(), gone_ && !ended_ && now() < soon)
 		usleep(500);
 	return gone_;
 }

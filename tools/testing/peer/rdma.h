@@ -103,6 +103,8 @@ private:
 	Octets buffers_;
 	std::deque<Arrival> arrived_;
 	bool gone_ = false;
+	/* The other end has said so. */
+	bool ended_ = false;
 };
 
 /* Waits for connections; one at a time is taken. */
