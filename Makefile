@@ -115,7 +115,7 @@ selftests-full:
 selftests-debug:
 	+@$(SUBMAKE) selftests TEST_KERNEL=$(CHECK_KERNEL) FULL=1
 
-# With FULL=1, too, those that take long.
+# What check runs, and with FULL=1 what takes long as well.
 selftests-6.1:
 	+@$(SUBMAKE) selftests TEST_KERNEL=stock-6.1
 

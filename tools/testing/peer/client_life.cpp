@@ -383,7 +383,7 @@ static void answers_at_too_great_a_length(Peer &p, const Rpc &call)
 	p.send_last(unit::reply_inline(call.xid, {}), Octets(p.receive_size()));
 }
 
-/* What else may be wrong with it, it takes the Reply chunk that it is offered then. */
+/* The server does well if it is offered a Reply chunk. */
 TEST(client_lost, a_reply_that_was_too_long_for_a_receive)
 {
 	Nfs3 server;

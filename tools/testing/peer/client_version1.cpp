@@ -232,7 +232,7 @@ TEST(client_version1, dropped)
 	EXPECT_EQ(server.others, 1u);
 }
 
-/* The last: the server is known as one of version 1 from then on. */
+/* The server is known as one of version 1 from then on. */
 TEST(client_version1, no_answer_to_version_2)
 {
 	Server1 server(std::nullopt);

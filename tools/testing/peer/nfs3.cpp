@@ -169,8 +169,8 @@ static void usual_opening(Peer &p)
 }
 
 /*
- * Each has a port of its own: a client that gave up its mount of an earlier one may
- * still connect, which it does a while after the test has ended.
+ * Each has a port of its own: a mount that failed in an earlier test may still connect
+ * to where its server was, some seconds after that test has ended.
  */
 static u16 new_port()
 {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves Documentation/drop-in.rst line by line: how the module is loaded, and that it
+# Proves Documentation/drop-in.rst: how the module is loaded, and that it
 # is not while the kernel's own is there; that its sysctls have the names, modes and
 # ranges of the kernel's own, which is loaded to be asked, and do what they should;
 # what the counters count; that mountstats, nfsiostat, nfsstat and rpcctl show a mount
@@ -509,11 +509,14 @@ also_listen() { # PORT
 }
 
 connect_slowly() {
-	local device
+	local device status
 	device=$(net_device)
-	tc qdisc change dev "$device" root netem delay 1200ms &&
-		within 30 tell "$(transports)/dstaddr" "$SERVER4" &&
-		timeout 60 ls "$dir" && tc qdisc change dev "$device" root netem delay 0
+	tc qdisc change dev "$device" root netem delay 1200ms || return
+	within 30 tell "$(transports)/dstaddr" "$SERVER4" &&
+		timeout $((60 * PATIENCE)) ls "$dir"
+	status=$?
+	tc qdisc change dev "$device" root netem delay 0
+	return "$status"
 }
 
 # ---- programs

@@ -612,6 +612,15 @@ apart() { # COMMAND...
 	nsenter --net=/run/netns/apart "$@"
 }
 
+# Nobody listens there: it is refused, and soon.
+unserved() { # ADDRESS
+	local status
+	timeout $((60 * PATIENCE)) mount -t nfs \
+		-o vers=4.2,proto=rdma,port=20049,retry=0 "$1:/" "$other"
+	status=$?
+	((status != 0 && status != 124)) && ! mountpoint -q "$other"
+}
+
 lladdr() {
 	cat "/sys/class/net/$(net_device)/address"
 }

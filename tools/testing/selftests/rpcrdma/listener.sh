@@ -71,12 +71,6 @@ listeners() { # COUNT
 	(($(grep -c '^rdma 20049' /proc/fs/nfsd/portlist) == $1))
 }
 
-# What listens at all addresses would serve it.
-unserved() { # ADDRESS
-	! timeout 60 mount -t nfs -o vers=4.2,proto=rdma,port=20049,retry=0 "$1:/" \
-		"$other" && ! mountpoint -q "$other"
-}
-
 watch() {
 	echo 1 > "$tracing/events/rpcrdma/rpcrdma_connect/enable"
 }
