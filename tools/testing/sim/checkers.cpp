@@ -107,6 +107,14 @@ void quiet(const Link &l)
 			     t.count[RPCRDMA_MR_FREE]);
 		if (!l.ends[side]->responder.idle() || c.kept())
 			fail("lost", "%s has kept something", l.name(side));
+		if (c.budget() != c.config.sq_depth)
+			fail("lost", "%s: a budget of %u, of %u", l.name(side),
+			     c.budget(), c.config.sq_depth);
+		const Responder &r = l.ends[side]->responder;
+
+		if (r.call_memory() || r.reply_memory())
+			fail("lost", "%s: %u octets of Calls, %u of Replies",
+			     l.name(side), r.call_memory(), r.reply_memory());
 		if (here.sent != there.received)
 			fail("lost", "%s: %u messages sent, %u received",
 			     l.name(side), here.sent, there.received);

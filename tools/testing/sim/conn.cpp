@@ -322,12 +322,23 @@ void Conn::sent(Send &s, const Completion &c)
 		Outgoing *held = t.held;
 
 		t.held = nullptr;
-		sq_avail_ += t.cost;
+		if (world.options.mutant != Mutant::BudgetForgotten ||
+		    !world.schedule.once_in(16))
+			sq_avail_ += t.cost;
 		send_tail_++;
 		if (held)
 			held->done(Error::None);
 	}
 	pump();
+}
+
+u32 Conn::budget() const
+{
+	u32 budget = sq_avail_;
+
+	for (u32 i = send_tail_; i != send_head_; i++)
+		budget += sends_[i % config.sends].cost;
+	return budget;
 }
 
 /* As rpcrdma_send_flush(). */
@@ -656,8 +667,10 @@ void Conn::remote_invalidated(Regions &mrs, u32 handle)
 	for (MemoryRegion *mr : mrs)
 		if (mr->key == handle) {
 			if (rpcrdma_mr_event(&table_, mr->index,
-					     RPCRDMA_MR_REMOTE_INV, handle))
+					     RPCRDMA_MR_REMOTE_INV, handle)) {
+				world.tally.remote_invalidates++;
 				return;
+			}
 			break;
 		}
 	if (!link.excused(handle))

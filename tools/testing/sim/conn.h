@@ -199,6 +199,8 @@ public:
 	{
 		return send_head_ - send_tail_;
 	}
+	/* The send queue's budget, with what Sends have of it. */
+	[[nodiscard]] u32 budget() const;
 	/* Receives that there is memory for, whatever becomes of them. */
 	[[nodiscard]] u32 buffers() const
 	{

@@ -3,6 +3,9 @@
 #include "checkers.h"
 #include "world.h"
 
+#include <cstdlib>
+#include <thread>
+
 namespace sim::core
 {
 
@@ -13,6 +16,10 @@ static bool planted(const Conn &c, Mutant m)
 
 void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 {
+	if (planted(c, Mutant::Crash))
+		std::abort();
+	while (planted(c, Mutant::Loop))
+		std::this_thread::yield();
 	rpcrdma_session_receive(&c.session, buffer, length, &rx);
 	if (planted(c, Mutant::LastFragmentEarly) && rx.stream_offset)
 		rx.last = true;

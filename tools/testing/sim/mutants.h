@@ -95,9 +95,23 @@ inline constexpr MutantType kMutants[] = {
 	  "a Reply that has been sent is kept" },
 	{ Mutant::ReplyBehindCalls, "reply-behind", "waits",
 	  "Replies wait for Calls that wait for them", true },
+	{ Mutant::ReplyMemoryForgotten, "reply-memory", "lost",
+	  "memory of a Reply is not counted as free again" },
+	{ Mutant::CallMemoryForgotten, "call-memory", "lost",
+	  "memory of a Call is not counted as free again" },
+	{ Mutant::BudgetForgotten, "budget-lost", "lost",
+	  "a Send gives nothing back of what it has used of the send queue" },
 	{ Mutant::SendBufferReused, "send-buffer", "honest",
 	  "a Send buffer is filled while it is being sent" },
+	{ Mutant::Crash, "crash", "crashes", "core: the process ends" },
+	{ Mutant::Loop, "loop", "never ends", "core: a call does not return" },
 };
+
+/* No checker sees it; what watch.h is for has to tell. */
+constexpr bool ends_process(const MutantType &m)
+{
+	return m.mutant >= Mutant::Crash;
+}
 
 constexpr bool has_mutant(Mutant mutant)
 {

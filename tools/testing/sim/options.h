@@ -79,8 +79,14 @@ enum class Mutant : u8 {
 	RegionTooLarge,
 	ReconnectForgets,
 	ReplyForgotten,
+	ReplyMemoryForgotten,
+	CallMemoryForgotten,
+	BudgetForgotten,
 	ReplyBehindCalls,
 	SendBufferReused,
+	/* what ends the process, not the run */
+	Crash,
+	Loop,
 	Count,
 };
 

@@ -432,6 +432,7 @@ void Requester::over(Rpc &r, Rpc::End end)
 	r.ends++;
 	r.end = end;
 	world.tally.ends[static_cast<u32>(end)]++;
+	world.tally.callbacks += side_ == 1 && end == Rpc::End::Answered;
 	check::ended(r);
 	check::unreachable(r);
 	r.state = Rpc::State::Over;

@@ -500,7 +500,8 @@ void Responder::pick()
 {
 	CallPtr call = take_out(ready_, 0);
 
-	call_memory_ -= call->pages * kPage;
+	if (conn.world.options.mutant != Mutant::CallMemoryForgotten)
+		call_memory_ -= call->pages * kPage;
 	if (call->receive) {
 		const u8 *from = &call->receive->buffer[call->payload.offset];
 
@@ -626,7 +627,8 @@ void Responder::reply()
 
 void Responder::remove(OutgoingReply &reply)
 {
-	reply_memory_ -= reply.memory;
+	if (conn.world.options.mutant != Mutant::ReplyMemoryForgotten)
+		reply_memory_ -= reply.memory;
 	(void)take_out(replies_, reply);
 }
 

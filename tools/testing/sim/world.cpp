@@ -752,6 +752,7 @@ void World::finish()
 		fail("lost", "%u threads", server.busy);
 	tally.seeds = 1;
 	tally.steps = steps_;
+	tally.several_clients = pairs.size() > 1;
 }
 
 void Tally::add(const Tally &t)
