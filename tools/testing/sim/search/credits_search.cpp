@@ -248,6 +248,7 @@ struct Rules {
 	std::vector<u32> windows_a; /* to change to, at any time */
 	std::vector<u32> windows_b;
 	bool stop = false; /* at the first that is found */
+	u32 sound_b = 2; /* with smaller windows b may starve a */
 	u32 max_states = 4000000;
 };
 
@@ -416,7 +417,7 @@ private:
 		 * it holds the only Receive back that it has, no GRANT either.
 		 */
 		if (!n && !release_b && !m.a.credits.may_send() &&
-		    m.b.target >= 2)
+		    m.b.target >= rules_.sound_b)
 			out_.blocked_a = true;
 		if (!n && !release_a && !m.b.credits.may_send() &&
 		    (m.b.target || !rules_.hold_b))
@@ -583,19 +584,25 @@ TEST(credits_search, windows__change_at_any_moment_D15)
 TEST(credits_search, tiny_peer__does_not_make_this_side_loop_D3)
 {
 	/*
-	 * A window of one or two is not ours to advertise, and such a peer may
-	 * starve; but even one that answers everything with a GRANT draws no
-	 * endless GRANTs out of this side.
+	 * A window of one or two is not ours to advertise, and a peer that
+	 * follows D3 may starve with one. Another that answers everything with a
+	 * GRANT does not, and draws no endless GRANTs out of this side.
 	 */
 	for (const u32 a : kWindows)
 		for (const u32 b : { 0u, 1u, 2u })
 			for (const bool held : { false, true }) {
+				Rules rules;
+
+				rules.hold_a = rules.hold_b = held;
+				rules.sound_b = 1;
 				const Outcome o = search<Credits, EagerCredits>(
-					a, b, { held, held, {}, {} });
+					a, b, rules);
 
 				EXPECT_TRUE(o.complete);
 				EXPECT_FALSE(o.endless);
 				EXPECT_FALSE(o.overrun);
+				EXPECT_FALSE(o.blocked_a);
+				EXPECT_FALSE(o.blocked_b);
 			}
 }
 
