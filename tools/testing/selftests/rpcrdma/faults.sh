@@ -123,10 +123,10 @@ mounts() { # WHERE KIND INTERVAL...
 		status=$?
 		failures=$("$1" stop_failing "$2" 3)
 		echo "v$vers, one of $interval, $failures times: status $status"
-		((status == 0)) || mountpoint -q "$dir" && status=1
+		((status == 0)) || is_mounted "$dir" && status=1
 		((status < 124)) || return
 		all=$((all + failures))
-		! mountpoint -q "$dir" || { works && umount "$dir"; } || return
+		! is_mounted "$dir" || { works && umount "$dir"; } || return
 		within 30 nothing_left || return
 		[[ $vers = 3 ]] && vers=4.2 || vers=3
 	done

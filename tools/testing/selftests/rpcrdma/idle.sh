@@ -37,7 +37,7 @@ no_listener() {
 	timeout 60 bash -c ". '$GUEST_LIB'
 		mount_rdma 3 '$SERVER4' '$dir' port=20050,retry=0" && return 1
 	echo "after $((SECONDS - begin)) s"
-	((SECONDS - begin < 30)) && ! mountpoint -q "$dir" &&
+	((SECONDS - begin < 30)) && ! is_mounted "$dir" &&
 		within 10 nothing_left
 }
 

@@ -112,10 +112,6 @@ stuck() { # VERS
 	check "$what: nothing left" within 30 nothing_left
 }
 
-closed_since() { # BEFORE
-	(($(counter connections closed) > $1))
-}
-
 ended() { # PID
 	[[ ! -e /proc/$1 || $(< "/proc/$1/stat") = *') Z '* ]]
 }

@@ -220,6 +220,11 @@ peer_tests() { # FILTER
 	echo 0 > "$tracing/events/enable"
 }
 
+# It asks no server, which may be away, as mountpoint(1) does.
+is_mounted() { # DIRECTORY
+	grep -q " $1 nfs" /proc/self/mounts
+}
+
 # A mount on DIRECTORY fails soon; what it said goes to /tmp/refused. One attempt of
 # mount(8): more of them would only take longer.
 refused() { # VERS DIRECTORY
@@ -229,7 +234,7 @@ refused() { # VERS DIRECTORY
 	status=$?
 	echo "status $status after $((SECONDS - begin)) s: $output" | tee /tmp/refused
 	((status != 0 && status != 124)) && ((SECONDS - begin < 30)) &&
-		! mountpoint -q "$2"
+		! is_mounted "$2"
 }
 
 # The program ends well, and the server has the file that it should have left. Its
@@ -329,6 +334,10 @@ connections() { # COUNT
 
 closed() {
 	counter connections closed
+}
+
+closed_since() { # BEFORE [COUNT]
+	(($(closed) >= $1 + ${2:-1}))
 }
 
 carrier() { # DEVICE
@@ -618,7 +627,7 @@ unserved() { # ADDRESS
 	timeout $((60 * PATIENCE)) mount -t nfs \
 		-o vers=4.2,proto=rdma,port=20049,retry=0 "$1:/" "$other"
 	status=$?
-	((status != 0 && status != 124)) && ! mountpoint -q "$other"
+	((status != 0 && status != 124)) && ! is_mounted "$other"
 }
 
 lladdr() {

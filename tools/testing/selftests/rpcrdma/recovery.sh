@@ -74,7 +74,7 @@ look() {
 	END
 	pid=$!
 	within 30 test -e /tmp/looks && lossy 100 && touch /tmp/lost &&
-		within 60 has_closed "$before" && ! ended "$pid"
+		within 60 closed_since "$before" && ! ended "$pid"
 	looked=$?
 	lossy 0
 	if ((looked == 0)); then
@@ -84,10 +84,6 @@ look() {
 	cat /tmp/look
 	rm -f /tmp/looks /tmp/lost
 	return "$looked"
-}
-
-has_closed() { # BEFORE
-	(($(closed) > $1))
 }
 
 gives_up() {

@@ -151,38 +151,41 @@ rounds_of() { # WHERE COMMAND
 	(($(closed) >= before + rounds))
 }
 
-# A mount under load whose connections have just been cut, or are coming back.
+# A mount under load that is connecting again.
 unmounted_in_between() {
 	local versions=(3 4.2) options=("" -f -l) delays=(0 1.5 0.1 0.5) i
 	local vers option delay
 	for ((i = 0; i < 8 + $(amount 16); i++)); do
 		vers=${versions[i % 2]} option=${options[i % 3]}
 		delay=${delays[i / 2 % 4]}
-		check "v$vers, umount $option $delay s after it is cut" \
+		check "v$vers, umount${option:+ $option}, reachable $delay s after it is cut" \
 			unmount_after "$vers" "$delay" "$option"
 	done
 	check "in between: nothing left" within 60 nothing_left
 }
 
-# A plain umount waits for nothing but what it has to write; it may find the mount
-# in use, until those who use it are killed.
+# It has no connection when that begins, and can have one from DELAY seconds later on.
+# A plain umount waits for nothing but what it has to write; it may find the mount in
+# use, until those who use it are killed.
 unmount_after() { # VERS DELAY OPTION
-	local pids=()
+	local pids=() before status
 	mount_rdma "$1" "$SERVER4" "$dir" || return
 	fill || return
 	start direct_writer 64K
 	start direct_reader 1M
 	sleep 0.5
-	cut_connections
-	sleep "$2"
+	before=$(closed)
+	lossy 100 && within 30 cut_connections && within 30 closed_since "$before"
+	status=$?
+	{ sleep "$2" && lossy 0; } &
 	[[ -z $3 ]] || timeout $((60 * PATIENCE)) umount "$3" "$dir"
 	kill -9 "${pids[@]}" 2> /dev/null
-	within 30 unmounts && within 30 all_ended "${pids[@]}" &&
-		within 60 nothing_left
+	within 30 unmounts && within 30 all_ended "${pids[@]}" && wait $! &&
+		within 60 nothing_left && ((status == 0))
 }
 
 unmounts() {
-	! mountpoint -q "$dir" || umount "$dir"
+	! is_mounted "$dir" || umount "$dir"
 }
 
 "$GUEST_ROLE"

@@ -79,11 +79,7 @@ sever_some() {
 	mapfile -t all <<< "$(transports)"
 	before=$(closed)
 	sever "${all[1]}" && sleep 1 && sever "${all[3]}" && sever "${all[0]}" &&
-		within 30 closed_more "$before" 3
-}
-
-closed_more() { # BEFORE COUNT
-	(($(closed) >= $1 + $2))
+		within 30 closed_since "$before" 3
 }
 
 # The kernel does so with any but the first.
@@ -264,7 +260,7 @@ fail_over() {
 	before=$(closed)
 	echo "from $now to $next"
 	ip link set bond0 type bond active_slave "$next" &&
-		within 30 closed_more "$before" 1
+		within 30 closed_since "$before"
 }
 
 "$GUEST_ROLE"

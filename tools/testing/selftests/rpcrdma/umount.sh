@@ -51,16 +51,16 @@ let_go() { # OPTION PID...
 	if [[ $1 = -f ]]; then
 		within 60 forced
 	else
-		umount -l "$dir" && ! mountpoint -q "$dir" && kill -9 "${@:2}"
+		umount -l "$dir" && ! is_mounted "$dir" && kill -9 "${@:2}"
 	fi || return
 	within 60 all_ended "${@:2}" || return
 	echo "after $((SECONDS - begin)) s"
-	! mountpoint -q "$dir"
+	! is_mounted "$dir"
 }
 
 forced() {
 	timeout 60 umount -f "$dir"
-	! mountpoint -q "$dir"
+	! is_mounted "$dir"
 }
 
 "$GUEST_ROLE"
