@@ -208,6 +208,7 @@ struct rpcrdma_conns_did {
 	u64 continued_received;
 };
 
+/* They go on counting, see rpcrdma_op_print_stats(). */
 static __no_kcsan
 void rpcrdma_conns_add(struct rpcrdma_conns_did *did,
 		       const struct rpcrdma_stats *stats)
