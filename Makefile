@@ -94,9 +94,10 @@ unit:
 sim:
 	+@$(SUBMAKE) -C tools/testing/sim check
 
-# The same from another seed each time.
+# The same from another seed each time, and for longer.
 sim-soak:
-	+@$(SUBMAKE) -C tools/testing/sim check SEED=$$(date +%s)000000
+	+@$(SUBMAKE) -C tools/testing/sim check SEED=$$(date +%s)000000 \
+	  SIM_SECONDS=$(or $(SIM_SECONDS),1800)
 
 kunit:
 	+@$(SUBMAKE) stage KERNEL=$(CHECK_KERNEL)
@@ -171,7 +172,7 @@ packaging:
 	@tools/testing/packaging
 
 # What chance has a part in, over and over, until something fails, Ctrl-C, or, if
-# there is MINUTES=, that has passed.
+# there is MINUTES=, that has passed at the end of a round.
 soak:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
 	  scripts/tally --minutes $(or $(MINUTES),inf) fuzz sim-soak selftests-soak
@@ -206,7 +207,8 @@ help:
 	@echo '  selftests-debug  all on the checking kernel'
 	@echo '  coverage         what of the core the tests in user space reach'
 	@echo '  soak             fuzz, sim-soak and selftests-soak, what chance has a part in,'
-	@echo '                   until it is stopped or MINUTES= are over'
+	@echo '                   round by round, until it is stopped or MINUTES= are over;'
+	@echo '                   FUZZ_SECONDS=300 and SIM_SECONDS=1800 of each round'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
 	@echo '  demo             show it working'
 	@echo 'Set-up'
