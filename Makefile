@@ -128,7 +128,8 @@ selftests-soak:
 
 # Tests of the test harness itself.
 harness:
-	@tools/testing/qemu/selftest
+	+@$(SUBMAKE) stage KERNEL=$(CHECK_KERNEL)
+	@CHECK_KERNEL=$(CHECK_KERNEL) tools/testing/qemu/selftest
 
 style:
 	@scripts/style $(CHECK_KERNEL)

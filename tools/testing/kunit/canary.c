@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Bugs that the checking kernel is there to find. Unless it reports them all, that
+ * the module runs without a report means little. Loading it as "bug=overrun" has
+ * the bug of that name.
+ */
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#define CANARY_OCTETS	8
+
+static char *bug = "none";
+module_param(bug, charp, 0);
+MODULE_PARM_DESC(bug, "the bug to have");
+
+/* What the compiler must not know. */
+static u32 canary_offset = CANARY_OCTETS;
+static u32 canary_bits = 32;
+static u32 canary_shifted;
+static unsigned long canary_lost;
+
+static noinline void canary_overrun(void)
+{
+	u8 *octets = kmalloc(CANARY_OCTETS, GFP_KERNEL);
+
+	if (octets)
+		octets[READ_ONCE(canary_offset)] = 1;
+	kfree(octets);
+}
+
+static noinline void canary_shift(void)
+{
+	canary_shifted = 1U << READ_ONCE(canary_bits);
+}
+
+static noinline void canary_leak(void)
+{
+	char *lost = kstrdup("canary", GFP_KERNEL);
+
+	/* No pointer to it. */
+	canary_lost = ~(unsigned long)lost;
+}
+
+static noinline void canary_locks(void)
+{
+	static DEFINE_MUTEX(one);
+	static DEFINE_MUTEX(two);
+
+	mutex_lock(&one);
+	mutex_lock(&two);
+	mutex_unlock(&two);
+	mutex_unlock(&one);
+	mutex_lock(&two);
+	mutex_lock(&one);
+	mutex_unlock(&one);
+	mutex_unlock(&two);
+}
+
+static noinline void canary_sleep(void)
+{
+	/* Held by a task that sleeps. */
+	static DEFINE_SPINLOCK(lock);
+
+	spin_lock(&lock);
+	might_sleep();
+	spin_unlock(&lock);
+}
+
+static noinline void canary_list(void)
+{
+	LIST_HEAD(list);
+	LIST_HEAD(entry);
+
+	list_add(&entry, &list);
+	list_add(&entry, &list);
+}
+
+static const struct {
+	const char *name;
+	void (*have)(void);
+} canary_bugs[] = {
+	{ "overrun", canary_overrun }, { "shift", canary_shift },
+	{ "leak", canary_leak },       { "locks", canary_locks },
+	{ "sleep", canary_sleep },     { "list", canary_list },
+};
+
+static int __init canary_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(canary_bugs); i++)
+		if (!strcmp(bug, canary_bugs[i].name)) {
+			canary_bugs[i].have();
+			return 0;
+		}
+	return -EINVAL;
+}
+module_init(canary_init);
+
+static void __exit canary_exit(void)
+{
+}
+module_exit(canary_exit);
+
+MODULE_DESCRIPTION("bugs for the kernel's checkers to find");
+MODULE_LICENSE("Dual BSD/GPL");
