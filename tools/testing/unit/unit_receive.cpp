@@ -240,6 +240,20 @@ TEST(receive, first_words__the_direction_in_the_second_fragment)
 	}
 }
 
+TEST(receive, first_words__a_fragment_has_one_at_least)
+{
+	for (const Words &empty :
+	     { middle(RPCRDMA2_CALL_MIDDLE, 7, 36, {}), call_inline(7, {}) }) {
+		Endpoint e = open_server();
+
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 40, { 7 }));
+		e.receive(empty);
+		expect_dropped(e, RPCRDMA_REASON_XDR);
+		EXPECT_TRUE(e.rx.abandon);
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	}
+}
+
 TEST(receive, first_words__of_a_middle)
 {
 	Endpoint e = open_server();

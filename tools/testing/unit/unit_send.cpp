@@ -315,6 +315,20 @@ TEST(send, refused_type__is_not_sent_again)
 	EXPECT_EQ(r.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 }
 
+/* The connection is of no use any more; what else is said changes nothing. */
+TEST(send, refused_type__of_all_calls_that_are_out)
+{
+	Endpoint e = open_client();
+	rpcrdma_message calls[] = { message(7, kCall, 100),
+				    message(8, kCall, 100) };
+
+	for (rpcrdma_message &msg : calls)
+		EXPECT_EQ(send_call(e, msg), u32{ RPCRDMA_TX_MESSAGE });
+	for (rpcrdma_message &msg : calls)
+		EXPECT_FALSE(e.session.type_refused(msg));
+	EXPECT_FALSE(e.session.ready());
+}
+
 /* Which one it was is known from the Call, not from what else was sent. */
 TEST(send, refused_type__is_that_of_the_call)
 {
