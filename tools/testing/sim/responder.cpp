@@ -300,18 +300,20 @@ Error Responder::wait(CallPtr call)
 /* As rpcrdma_svc_relax(). */
 void Responder::relax()
 {
-	const Mutant mutant = conn.world.options.mutant;
+	const bool gives_back =
+		conn.world.options.mutant != Mutant::HeldForEver;
 
-	while (mutant != Mutant::HeldForEver &&
-	       call_memory_ < limits.call_memory && !held_.empty()) {
-		Receive *r = held_.front();
+	for (;;) {
+		while (gives_back && call_memory_ < limits.call_memory &&
+		       !held_.empty()) {
+			Receive *r = held_.front();
 
-		held_.erase(held_.begin());
-		conn.put_receive(*r);
-	}
-	while (!conn.lost_flag) {
+			held_.erase(held_.begin());
+			conn.put_receive(*r);
+		}
 		bool alone = false;
-		CallPtr call = next_to_read(alone);
+		/* One that fails leaves memory, too. */
+		CallPtr call = conn.lost_flag ? nullptr : next_to_read(alone);
 
 		if (!call)
 			return;
