@@ -30,9 +30,8 @@ SUBMAKE		= $(MAKE) --no-print-directory
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
 	unit sim sim-soak kunit selftests selftests-full selftests-debug selftests-6.1 \
-	selftests-soak \
-	harness style conformance codec fuzz coverage check check-full soak demo dist \
-	packaging
+	selftests-soak harness style style-full conformance codec fuzz coverage \
+	check check-full soak demo dist packaging
 
 all: modules
 
@@ -134,6 +133,9 @@ harness:
 style:
 	@scripts/style $(CHECK_KERNEL)
 
+style-full:
+	+@$(SUBMAKE) style FULL=1
+
 # Every normative sentence of the drafts, where it is honoured, and its test.
 # DRAFTS is where the drafts are, to be compared with.
 DRAFTS	?= $(firstword $(wildcard ../*/spec))
@@ -157,7 +159,7 @@ check:
 	@scripts/tally style unit codec fuzz sim harness conformance kunit selftests
 
 check-full:
-	@scripts/tally style unit codec fuzz sim coverage harness conformance kunit \
+	@scripts/tally style-full unit codec fuzz sim coverage harness conformance kunit \
 	  selftests-full selftests-6.1 selftests-debug packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
@@ -201,8 +203,9 @@ help:
 	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
 	@echo '  harness          tests of the test harness itself'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
-	@echo '  check-full       check with coverage, selftests-full, selftests-6.1,'
-	@echo '                   selftests-debug, packaging'
+	@echo '  check-full       check with style-full, coverage, selftests-full,'
+	@echo '                   selftests-6.1, selftests-debug, packaging'
+	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  selftests-full   those that take long, too'
 	@echo '  selftests-6.1    those of check on the kernel of Debian 12; FULL=1: all'
 	@echo '  selftests-debug  all on the checking kernel'

@@ -23,7 +23,6 @@
 using namespace codec;
 using rpcrdma::Header;
 using rpcrdma::header_type;
-using rpcrdma::HeaderType;
 using rpcrdma::kPrefixSize;
 using rpcrdma::Limits;
 using rpcrdma::Parse;

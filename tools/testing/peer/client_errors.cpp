@@ -557,7 +557,7 @@ static void send_parts(Peer &p, u32 xid, Octets stream, u32 size,
 		       const std::function<void()> &between)
 {
 	const auto cut = [&stream](u32 length) {
-		const Octets part(stream.begin(), stream.begin() + length);
+		Octets part(stream.begin(), stream.begin() + length);
 
 		stream.erase(stream.begin(), stream.begin() + length);
 		return part;

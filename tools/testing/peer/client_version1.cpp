@@ -41,7 +41,7 @@ public:
 		};
 	}
 	/* READs are answered by @answer. */
-	void lie(std::function<void(Peer &, const Rpc &)> answer)
+	void lie(const std::function<void(Peer &, const Rpc &)> &answer)
 	{
 		forget();
 		on(kRead3, [answer](Peer &p, const Rpc &call) {

@@ -121,7 +121,7 @@ void Nfs::prepare()
 	std::ofstream(kExport + "data", std::ios::binary)
 		.write(reinterpret_cast<const char *>(content.data()),
 		       static_cast<long>(content.size()));
-	std::ofstream(kExport + "empty");
+	const std::ofstream empty(kExport + "empty");
 	unlink((kExport + "link").c_str());
 	if (symlink(kLink, (kExport + "link").c_str()))
 		throw Failure("no symbolic link");
@@ -191,12 +191,12 @@ std::vector<Result> Nfs::results(const Octets &stream,
 			data++;
 			if (here && 4 * at + r.length > stream.size())
 				throw Failure("a Reply is too short");
-			if (here)
+			if (here) {
 				r.data.assign(stream.begin() + 4 * at,
 					      stream.begin() + 4 * at +
 						      r.length);
-			if (here)
 				at += (r.length + 3) / 4;
+			}
 		} else if (r.op == kWrite) {
 			r.length = word();
 			at += 3;

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <sstream>
 #include <sys/mount.h>
@@ -195,9 +196,14 @@ Nfs3::~Nfs3()
 		return;
 	/* Whatever state it is in. */
 	peer_.reset();
-	Child child([] { return umount2(kWhere, MNT_FORCE | MNT_DETACH); });
-	for (int i = 0; i < 50 && !child.ended(); i++)
-		usleep(100000);
+	try {
+		Child child(
+			[] { return umount2(kWhere, MNT_FORCE | MNT_DETACH); });
+		for (int i = 0; i < 50 && !child.ended(); i++)
+			usleep(100000);
+	} catch (const Failure &failure) {
+		ADD_FAILURE() << failure.what();
+	}
 }
 
 void Nfs3::on(Proc proc, std::function<bool(Peer &, const Rpc &)> answer)

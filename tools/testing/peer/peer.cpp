@@ -387,14 +387,14 @@ Rpc Peer::rpc_from_version1(const Message &m) const
 	return rpc;
 }
 
-Rpc Peer::rpc_from(Message m)
+Rpc Peer::rpc_from(Message first)
 {
 	Rpc rpc;
 	u32 remaining = 0;
 
 	if (version_ == 1)
-		return rpc_from_version1(m);
-	for (;; m = next()) {
+		return rpc_from_version1(first);
+	for (Message m = std::move(first);; m = next()) {
 		const u32 type = m.htype();
 		const bool call = type <= RPCRDMA2_CALL_INLINE;
 		Reader r(m);

@@ -109,7 +109,7 @@ public:
 	{
 		while (calls_.empty())
 			take(peer_.next_rpc());
-		const Rpc call = calls_.front();
+		Rpc call = calls_.front();
 
 		calls_.erase(calls_.begin());
 		return call;

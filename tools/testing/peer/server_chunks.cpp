@@ -31,7 +31,7 @@ static bool operator==(const Segment &a, const Segment &b)
 static std::vector<Result> good(const Rpc &r,
 				const std::vector<bool> &reduced = {})
 {
-	const std::vector<Result> all = Nfs::results(r.stream, reduced);
+	std::vector<Result> all = Nfs::results(r.stream, reduced);
 
 	for (const Result &one : all)
 		EXPECT_EQ(one.status, 0u) << "of operation " << one.op;

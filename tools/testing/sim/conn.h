@@ -162,7 +162,7 @@ public:
 
 	/* Return: segments, or a negative Error. */
 	int map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
-		const void *owner, rpcrdma_segment *segs, u32 max);
+		const void *of, rpcrdma_segment *segs, u32 max);
 	void post_regions(Regions &mrs);
 	/* Return: true if @inv will be told. */
 	bool invalidate(Regions &mrs, Invalidated &inv);
@@ -170,7 +170,7 @@ public:
 	void remote_invalidated(Regions &mrs, u32 handle);
 	[[nodiscard]] bool active(const MemoryRegion &mr) const;
 
-	void lost(const char *why);
+	void lost(const char *reason);
 	void fault(const Completion &c, u32 xid);
 
 	/* What may happen next. */

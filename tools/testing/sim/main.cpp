@@ -392,6 +392,7 @@ Options parsed(const std::string &command)
 
 	for (std::string word; words >> word;)
 		all.push_back(word);
+	argv.reserve(argv.size() + all.size());
 	for (std::string &word : all)
 		argv.push_back(word.data());
 	return parse(static_cast<int>(argv.size()), argv.data()).options;

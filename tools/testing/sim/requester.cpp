@@ -408,7 +408,7 @@ bool Requester::right(Rpc &r)
 		const u32 n = to - from;
 
 		if (at + n > r.length || r.length > r.stream.size() ||
-		    std::memcmp(&r.stream[at], &whole[from], n))
+		    std::memcmp(&r.stream[at], &whole[from], n) != 0)
 			return false;
 		at += n;
 		return true;
@@ -418,7 +418,8 @@ bool Requester::right(Rpc &r)
 			continue;
 		if (i >= s.n_results || r.written[i] != s.results[i].length ||
 		    std::memcmp(r.results[i].data(),
-				&whole[s.results[i].offset], r.written[i]) ||
+				&whole[s.results[i].offset],
+				r.written[i]) != 0 ||
 		    !same(s.results[i].offset))
 			return false;
 		from = s.results[i].offset + padded(s.results[i]);

@@ -114,7 +114,7 @@ public:
 	void reply();
 
 	/* What Calls and Replies report. */
-	void read_done(IncomingCall &call, Error error);
+	void read_done(IncomingCall &job, Error error);
 	void reply_done(OutgoingReply &reply, Error error);
 	void remove(OutgoingReply &reply);
 
