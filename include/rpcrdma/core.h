@@ -931,9 +931,6 @@ bool __must_check rpcrdma_mr_event(struct rpcrdma_mr_table *t, u32 index,
 /** rpcrdma_mr_put - give back a HELD region. Return: false if it is not HELD */
 bool __must_check rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index);
 
-/** rpcrdma_mr_remove - the region is destroyed; only FREE, HELD or LOST */
-bool __must_check rpcrdma_mr_remove(struct rpcrdma_mr_table *t, u32 index);
-
 /* ------------------------------------------------------------------ */
 /* RFC 8797 private data                                              */
 /* ------------------------------------------------------------------ */

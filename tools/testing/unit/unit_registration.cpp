@@ -137,7 +137,6 @@ TEST(registration, event__index_out_of_range)
 		EXPECT_FALSE(event(one.table, index, RPCRDMA_MR_LOSE, kKey));
 		EXPECT_FALSE(add(one.table, index));
 		EXPECT_FALSE(put(one.table, index));
-		EXPECT_FALSE(remove(one.table, index));
 	}
 }
 
@@ -157,21 +156,6 @@ TEST(registration, add__only_an_empty_slot)
 		One one(state);
 
 		EXPECT_EQ(add(one.table, 0), state == RPCRDMA_MR_NONE) << state;
-		expect_consistent(one.table);
-	}
-}
-
-TEST(registration, remove__never_what_the_peer_may_reach)
-{
-	for (u32 state = 0; state < RPCRDMA_MR_STATES; state++) {
-		One one(state);
-		const bool may = state == RPCRDMA_MR_FREE ||
-				 state == RPCRDMA_MR_HELD ||
-				 state == RPCRDMA_MR_LOST;
-
-		EXPECT_EQ(remove(one.table, 0), may) << state;
-		if (may)
-			EXPECT_EQ(one.slot.state, RPCRDMA_MR_NONE);
 		expect_consistent(one.table);
 	}
 }
@@ -197,10 +181,9 @@ TEST(registration, event__lost_from_the_middle_of_the_free_list)
 		EXPECT_TRUE(event(t, i, RPCRDMA_MR_LOSE, 0));
 		expect_consistent(t);
 	}
-	EXPECT_TRUE(remove(t, 2));
-	EXPECT_TRUE(add(t, 2));
-	expect_consistent(t);
-	EXPECT_EQ(take(t), 2);
+	EXPECT_EQ(take(t), 3);
+	EXPECT_EQ(take(t), 1);
+	EXPECT_EQ(take(t), -1);
 }
 
 TEST(registration, init__capacity_zero_and_too_large)
@@ -225,11 +208,13 @@ TEST(registration, random__walk_stays_consistent)
 	Slot slots[9];
 	Table t;
 
-	init(t, slots, 9);
 	for (u32 step = 0; step < 50000; step++) {
 		const u32 i = random() % 9;
 
-		switch (random() % 6) {
+		/* What is lost stays so. */
+		if (step % 100 == 0)
+			init(t, slots, 9);
+		switch (random() % 5) {
 		case 0:
 			(void)add(t, i);
 			break;
@@ -241,9 +226,6 @@ TEST(registration, random__walk_stays_consistent)
 		}
 		case 2:
 			(void)put(t, i);
-			break;
-		case 3:
-			(void)remove(t, i);
 			break;
 		default:
 			(void)event(t, i, random() % RPCRDMA_MR_EVENTS,

@@ -242,11 +242,6 @@ bool rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index)
 	return rpcrdma::registration::put(*t, index);
 }
 
-bool rpcrdma_mr_remove(struct rpcrdma_mr_table *t, u32 index)
-{
-	return rpcrdma::registration::remove(*t, index);
-}
-
 void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf)
 {
 	rpcrdma::encode_private_data(*p, bytes(buf, RPCRDMA_CM_PRIVATE_SIZE));

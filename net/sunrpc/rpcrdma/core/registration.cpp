@@ -144,16 +144,4 @@ bool put(Table &t, u32 index)
 	return true;
 }
 
-bool remove(Table &t, u32 index)
-{
-	if (in_state(t, index, RPCRDMA_MR_FREE))
-		unlink(t, index);
-	else if (!in_state(t, index, RPCRDMA_MR_HELD) &&
-		 !in_state(t, index, RPCRDMA_MR_LOST))
-		return false;
-	move(t, t.slots[index], RPCRDMA_MR_NONE);
-	t.slots[index].handle = 0;
-	return true;
-}
-
 } // namespace rpcrdma::registration
