@@ -1355,6 +1355,7 @@ struct conn_read {
 	struct ib_rdma_wr wr;
 	bool flush;
 	int status;
+	int ends;
 };
 
 static int conn_read_post(struct rpcrdma_job *job, struct ib_cqe *cqe)
@@ -1373,18 +1374,34 @@ static void conn_read_done(struct rpcrdma_job *job, int status)
 	struct conn_read *read = container_of(job, struct conn_read, job);
 
 	read->status = status;
+	read->ends++;
 	complete(&read->done);
 }
 
-/* An RDMA Read by the server of memory that the client never offered. */
-static void conn_read(struct kunit *test, u32 xid, bool flush)
+static struct conn_read *
+conn_read_alloc(struct kunit *test, u32 xid,
+		int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe))
 {
-	struct conn_fixture *f = test->priv;
-	struct ib_device *device = f->server.cm_id->device;
 	struct conn_read *read = kunit_kzalloc(test, sizeof(*read), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, read);
 	init_completion(&read->done);
+	read->job.cost = 1;
+	read->job.xid = xid;
+	read->job.post = post;
+	read->job.done = conn_read_done;
+	return read;
+}
+
+/* An RDMA Read by the server of memory that the client never offered. */
+static struct conn_read *
+conn_read(struct kunit *test, u32 xid, bool flush,
+	  int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe))
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->server.cm_id->device;
+	struct conn_read *read = conn_read_alloc(test, xid, post);
+
 	read->sge.length = 64;
 	read->sge.lkey = f->server.conn->pd->local_dma_lkey;
 	read->sge.addr = ib_dma_map_single(device, f->server.got, 64,
@@ -1396,22 +1413,19 @@ static void conn_read(struct kunit *test, u32 xid, bool flush)
 	read->wr.wr.num_sge = 1;
 	read->wr.rkey = 0x1234;
 	read->flush = flush;
-	read->job.cost = 1;
-	read->job.xid = xid;
-	read->job.post = conn_read_post;
-	read->job.done = conn_read_done;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_job(f->server.conn, &read->job), 0);
 	conn_wait(test, &read->done);
 	ib_dma_unmap_single(device, read->sge.addr, 64, DMA_FROM_DEVICE);
 	KUNIT_EXPECT_NE(test, read->status, 0);
 	conn_wait(test, &f->server.lost);
+	return read;
 }
 
 static void conn_blames_a_bad_operation(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 
-	conn_read(test, 42, false);
+	conn_read(test, 42, false, conn_read_post);
 	KUNIT_EXPECT_EQ(test, f->server.faulty, 42U);
 	KUNIT_EXPECT_TRUE(test, f->server.sure);
 }
@@ -1421,8 +1435,60 @@ static void conn_blames_no_flushed_operation(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 
-	conn_read(test, 43, true);
+	conn_read(test, 43, true, conn_read_post);
 	KUNIT_EXPECT_EQ(test, f->server.faulty, 0U);
+}
+
+static int conn_post_nothing(struct rpcrdma_job *job, struct ib_cqe *cqe)
+{
+	return 0;
+}
+
+static int conn_cannot_post(struct rpcrdma_job *job, struct ib_cqe *cqe)
+{
+	return -ENOMEM;
+}
+
+/* A device that does not tell how an RDMA Read has ended, or takes none. */
+static void conn_ends_what_never_completes(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_read *read[] = {
+		conn_read_alloc(test, 44, conn_post_nothing),
+		conn_read_alloc(test, 45, conn_post_nothing),
+		conn_read_alloc(test, 46, conn_cannot_post),
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(read); i++) {
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_job(f->server.conn,
+						       &read[i]->job), 0);
+		KUNIT_EXPECT_EQ(test, read[i]->ends, 0);
+	}
+	conn_wait(test, &f->server.lost);
+	conn_end(&f->server);
+	for (i = 0; i < ARRAY_SIZE(read); i++) {
+		KUNIT_EXPECT_EQ(test, read[i]->ends, 1);
+		KUNIT_EXPECT_EQ(test, read[i]->status, -ENOTCONN);
+	}
+}
+
+static int conn_read_post_all_the_same(struct rpcrdma_job *job,
+				       struct ib_cqe *cqe)
+{
+	conn_read_post(job, cqe);
+	return -ENOMEM;
+}
+
+/* A device that takes a Work Request and says that it does not. */
+static void conn_ends_a_completed_read_once(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_read *read;
+
+	read = conn_read(test, 47, false, conn_read_post_all_the_same);
+	conn_end(&f->server);
+	KUNIT_EXPECT_EQ(test, read->ends, 1);
 }
 
 /* It may have broken because something else went wrong at the same time. */
@@ -1527,6 +1593,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_window_changes),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),
+	KUNIT_CASE(conn_ends_what_never_completes),
+	KUNIT_CASE(conn_ends_a_completed_read_once),
 	KUNIT_CASE(conn_suspects_a_local_failure),
 	KUNIT_CASE(conn_does_without_registration),
 	{ }

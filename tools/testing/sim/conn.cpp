@@ -125,10 +125,23 @@ bool Conn::pump_job()
 		return false;
 	Job *job = job_queue_.pop();
 
+	jobs_posted_.push(job);
 	spend(job->cost);
 	job->post();
 	check::memory(*this);
 	return true;
+}
+
+void Conn::completed(Job &job)
+{
+	for (u32 i = 0; i < jobs_posted_.size(); i++) {
+		if (jobs_posted_[i] != &job)
+			continue;
+		jobs_posted_.erase(i);
+		sq_avail_ += job.cost;
+		return;
+	}
+	fail("lost", "a job completes that is not posted");
 }
 
 bool Conn::pump_send()
@@ -357,6 +370,12 @@ void Conn::flush()
 
 		m->queued = false;
 		m->done(Error::NotConnected);
+	}
+	while (!jobs_posted_.empty()) {
+		Job *job = jobs_posted_.pop();
+
+		if (world.options.mutant != Mutant::ReadForgotten)
+			job->done(Error::NotConnected);
 	}
 	while (!job_queue_.empty())
 		job_queue_.pop()->done(Error::NotConnected);
@@ -761,6 +780,7 @@ void Conn::crash()
 		tx_queue_[i]->queued = false;
 	tx_queue_.cut(0);
 	job_queue_.cut(0);
+	jobs_posted_.cut(0);
 }
 
 } // namespace sim

@@ -147,11 +147,8 @@ public:
 	void end_call(Outgoing &m);
 	void refuse(u32 xid, u32 code, u32 index, u32 needed);
 	void pump();
-	/* Work Requests of a job have completed. */
-	void give_budget(u32 cost)
-	{
-		sq_avail_ += cost;
-	}
+	/* The last Work Request of a job has completed. */
+	void completed(Job &job);
 
 	void put_receive(Receive &r);
 	void keep(Receive &r);
@@ -286,6 +283,7 @@ private:
 	std::unique_ptr<u8[]> send_buffers_;
 	Queue<Outgoing *> tx_queue_;
 	Queue<Job *> job_queue_;
+	Queue<Job *> jobs_posted_;
 	std::vector<std::unique_ptr<Receive>> receives_;
 	u32 n_receives_ = 0;
 	u32 kept_ = 0;

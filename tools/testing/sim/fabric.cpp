@@ -11,21 +11,25 @@ namespace sim
 /*
  * By the specification nothing is lost: in the error state each Work Request
  * completes with a flush error, those that are not signaled too, before one that is
- * posted later. That is what draining waits for. Transports rely on it only
- * where the device writes to memory: the last RDMA Read of a Call says when that is
- * over (server/rdma_rw.c). All else has to be ended without its completion, as
- * after a device that dies.
+ * posted later. Draining waits for that. Transports rely on draining, but not on
+ * being told of each Work Request: siw forgets RDMA Reads.
  */
 bool QueuePair::lost(const WorkRequest &wr)
 {
 	World &w = link_->world;
 
-	if (wr.op == WorkRequest::Read && wr.signaled)
-		return false;
 	if (!w.loses_flush())
 		return false;
-	w.tally.lost_sends += wr.signaled && wr.op != WorkRequest::Invalidate;
-	w.tally.lost_invalidates += wr.op == WorkRequest::Invalidate;
+	switch (wr.op) {
+	case WorkRequest::Invalidate:
+		w.tally.lost_invalidates++;
+		break;
+	case WorkRequest::Read:
+		w.tally.lost_reads += wr.signaled;
+		break;
+	default:
+		w.tally.lost_sends += wr.signaled;
+	}
 	return true;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Two queue pairs of an RC connection, and what lies between them.
  *
- * As the InfiniBand specification has it, and no kinder: Work Requests of a send
+ * As the InfiniBand specification has it, and no kinder (what a connection loses when
+ * it ends is in fabric.cpp): Work Requests of a send
  * queue begin in order and complete in order. Sends and RDMA Writes arrive in
  * order, an RDMA Write octet by octet. The other end carries out an RDMA Read in
  * its turn, but what it has read may be placed after later Sends have arrived. A

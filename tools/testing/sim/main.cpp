@@ -209,8 +209,8 @@ void print_tally(const Tally &t, double seconds)
 		    ", seeds with several clients %" PRIu64 "\n",
 		    t.callbacks, t.remote_invalidates, t.several_clients);
 	std::printf("# lost at the flush: signaled Sends %" PRIu64
-		    ", Local Invalidates %" PRIu64 "\n",
-		    t.lost_sends, t.lost_invalidates);
+		    ", RDMA Reads %" PRIu64 ", Local Invalidates %" PRIu64 "\n",
+		    t.lost_sends, t.lost_reads, t.lost_invalidates);
 	for (u32 i = 0; i < static_cast<u32>(Fault::Count); i++)
 		std::printf("# %s %" PRIu64 "\n", kEffects[i], t.effects[i]);
 }
@@ -220,8 +220,9 @@ bool reaches(const Tally &t)
 {
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
-		   t.links_v1 && t.lost_sends && t.lost_invalidates &&
-		   t.callbacks && t.remote_invalidates && t.several_clients;
+		   t.links_v1 && t.lost_sends && t.lost_reads &&
+		   t.lost_invalidates && t.callbacks && t.remote_invalidates &&
+		   t.several_clients;
 
 	for (const u64 n : t.ends)
 		all = all && n;

@@ -73,6 +73,8 @@ inline constexpr MutantType kMutants[] = {
 	  "Receives held for memory are not given back" },
 	{ Mutant::FlushForgotten, "flush-lost", "lost",
 	  "a message in flight when the connection ended is not ended" },
+	{ Mutant::ReadForgotten, "read-lost", "lost",
+	  "an RDMA Read that never completed does not end with its connection" },
 	{ Mutant::ReadsWithoutBound, "reads-unbound", "memory",
 	  "RDMA Reads start whatever memory they take" },
 	{ Mutant::RepliesWithoutBound, "replies-unbound", "memory",

@@ -69,6 +69,7 @@ enum class Mutant : u8 {
 	RoundupNotZero,
 	HeldForEver,
 	FlushForgotten,
+	ReadForgotten,
 	ReadsWithoutBound,
 	RepliesWithoutBound,
 	RepliesTooLarge,

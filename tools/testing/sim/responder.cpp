@@ -106,7 +106,7 @@ void IncomingCall::Last::complete(const Completion &c)
 
 	if (!ok)
 		conn.fault(c, call->xid);
-	conn.give_budget(call->cost);
+	conn.completed(*call);
 	call->responder->read_done(*call, ok ? Error::None : Error::Io);
 	conn.pump();
 }

@@ -116,7 +116,8 @@ static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 		conn->stats.sq_full++;
 		return false;
 	}
-	list_del_init(&job->link);
+	/* It may complete, and be gone, before @post returns. */
+	list_move_tail(&job->link, &conn->jobs_posted);
 	conn->sq_avail -= job->cost;
 	spin_unlock(&conn->lock);
 
@@ -124,9 +125,6 @@ static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 	if (rc)
 		rpcrdma_conn_lost(conn, "post RDMA Read");
 	spin_lock(&conn->lock);
-	/* A part may be under way: the flush ends it, after draining. */
-	if (rc)
-		list_add(&job->link, &conn->job_queue);
 	return true;
 }
 
@@ -532,6 +530,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 		status = -EIO;
 	}
 	spin_lock(&conn->lock);
+	list_del_init(&job->link);
 	conn->sq_avail += job->cost;
 	spin_unlock(&conn->lock);
 	job->done(job, status);
@@ -695,6 +694,8 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 	while ((tm = list_first_entry_or_null(&conn->tx_queue,
 					      struct rpcrdma_txmsg, link)))
 		rpcrdma_pump_drop(conn, tm, -ENOTCONN);
+	/* Posted in part, or never completed: siw loses RDMA Reads. */
+	list_splice_init(&conn->jobs_posted, &conn->job_queue);
 	while ((job = list_first_entry_or_null(&conn->job_queue,
 					       struct rpcrdma_job, link))) {
 		list_del_init(&job->link);

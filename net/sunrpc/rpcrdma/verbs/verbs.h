@@ -212,11 +212,14 @@ static inline bool rpcrdma_conn_posted(const struct rpcrdma_txmsg *tm)
 
 /**
  * struct rpcrdma_job - Work Requests without a message: RDMA Reads
- * @link: the connection's queue
+ * @link: the connection's queue, then its list of what is posted
  * @cost: Work Requests
  * @xid: of the Call they are for, host order
- * @post: posts them with @cqe on the last; returns as ib_post_send()
- * @done: completed, or will not; process context
+ * @post: posts them with @cqe on the last; returns as ib_post_send(). If it fails
+ *	some may be posted: the connection ends, and the job with it.
+ * @done: called once if rpcrdma_conn_job() returned 0, in process context, with 0,
+ *	%-EIO if a Work Request failed, or %-ENOTCONN if the connection has ended
+ *	and none is under way any more. @job may be freed in it.
  * @cqe: belongs to the connection
  */
 struct rpcrdma_job {
@@ -337,6 +340,8 @@ struct rpcrdma_conn_attr {
  * @n_recvs: how many
  * @lost_work: calls rpcrdma_conn_lost() for those who cannot
  * @lost_why: for it
+ * @job_queue: jobs to be posted
+ * @jobs_posted: jobs whose last Work Request has not completed
  * @reads_at_once: RDMA Reads that this side may have under way; for people
  * @stats_link: in the list of those that exist, guarded by its lock
  * @debugfs: what shows it; that of @stats_work, which makes and removes it
@@ -379,6 +384,7 @@ struct rpcrdma_conn {
 
 	struct list_head tx_queue;
 	struct list_head job_queue;
+	struct list_head jobs_posted;
 	bool pumping;
 	bool pump_again;
 	const struct rpcrdma_txmsg *pump_msg;
