@@ -30,6 +30,13 @@ bool Requester::ever_tainted() const
 	return world.pairs[pair_]->ever_tainted;
 }
 
+bool Requester::blamed(u32 xid) const
+{
+	const std::vector<u32> &all = world.pairs[pair_]->blamed;
+
+	return std::find(all.begin(), all.end(), xid) != all.end();
+}
+
 bool Requester::twin_excused(u32 xid) const
 {
 	const Requester &other = world.pairs[pair_]->requester[1 - side_];

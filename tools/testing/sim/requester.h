@@ -96,6 +96,8 @@ public:
 		return begun_ == rpcs_.size() && active_.empty();
 	}
 	[[nodiscard]] bool ever_tainted() const;
+	/* A Call with this XID, whoever has sent it, has broken a connection. */
+	[[nodiscard]] bool blamed(u32 xid) const;
 	/*
 	 * An ERROR has no direction (D6): what is said about a Reply that is
 	 * too large ends an RPC of the other side that has the same XID.

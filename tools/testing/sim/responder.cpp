@@ -156,6 +156,7 @@ void Responder::fault(u32 xid, bool sure)
 {
 	const u32 now = conn.world.seconds();
 
+	conn.link.pair.blamed.push_back(xid);
 	if (sure)
 		rpcrdma_recent_note(&service.failed_calls, peer_, xid, now);
 	else

@@ -95,6 +95,7 @@ struct Pair {
 	Requester requester[2];
 	std::vector<std::unique_ptr<Link>> links; /* the last one counts */
 	bool ever_tainted = false;
+	std::vector<u32> blamed; /* XIDs of Calls that have broken a connection */
 	bool version1 = false; /* what they agree on */
 	bool private_data[2] = {}; /* is sent when connecting */
 	bool welcomes = false; /* remote invalidation, in version 1 */
