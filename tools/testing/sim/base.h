@@ -112,6 +112,16 @@ public:
 			(*this)[i] = std::move((*this)[i + 1]);
 		count_--;
 	}
+	/* Take the first @t out; whether there is one. */
+	bool remove(const T &t)
+	{
+		for (u32 i = 0; i < count_; i++)
+			if ((*this)[i] == t) {
+				erase(i);
+				return true;
+			}
+		return false;
+	}
 	/* Keep the first @n. */
 	void cut(u32 n)
 	{

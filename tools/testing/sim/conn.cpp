@@ -134,14 +134,9 @@ bool Conn::pump_job()
 
 void Conn::completed(Job &job)
 {
-	for (u32 i = 0; i < jobs_posted_.size(); i++) {
-		if (jobs_posted_[i] != &job)
-			continue;
-		jobs_posted_.erase(i);
-		sq_avail_ += job.cost;
-		return;
-	}
-	fail("lost", "a job completes that is not posted");
+	if (!jobs_posted_.remove(&job))
+		fail("lost", "a job completes that is not posted");
+	sq_avail_ += job.cost;
 }
 
 bool Conn::pump_send()
@@ -275,12 +270,7 @@ void Conn::cancel(Outgoing &m)
 {
 	if (!m.queued)
 		return;
-	for (u32 i = 0; i < tx_queue_.size(); i++) {
-		if (tx_queue_[i] != &m)
-			continue;
-		tx_queue_.erase(i);
-		break;
-	}
+	tx_queue_.remove(&m);
 	m.queued = false;
 	if (m.msg.sent)
 		lost("message cancelled half sent");

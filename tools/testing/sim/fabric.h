@@ -2,15 +2,14 @@
 /*
  * Two queue pairs of an RC connection, and what lies between them.
  *
- * As the InfiniBand specification has it, and no kinder (what a connection loses when
- * it ends is in fabric.cpp): Work Requests of a send
- * queue begin in order and complete in order. Sends and RDMA Writes arrive in
- * order, an RDMA Write octet by octet. The other end carries out an RDMA Read in
- * its turn, but what it has read may be placed after later Sends have arrived. A
- * message that finds no Receive, or too small a one, and an access that no region
- * admits, end the connection. Buffers are read when the device sends, not when
- * they are posted. Each queue tells of its completions in order, at any time, and
- * independently of all others.
+ * As the InfiniBand specification has it, and no kinder (what a connection loses
+ * when it ends is in fabric.cpp): Work Requests of a send queue begin in order and
+ * complete in order. Sends and RDMA Writes arrive in order, an RDMA Write octet by
+ * octet. The other end carries out an RDMA Read in its turn, but what it has read
+ * may be placed after later Sends have arrived. A message that finds no Receive, or
+ * too small a one, and an access that no region admits, end the connection. Buffers
+ * are read when the device sends, not when they are posted. Each queue tells of its
+ * completions in order, at any time, and independently of all others.
  */
 #ifndef _RPCRDMA_SIM_FABRIC_H
 #define _RPCRDMA_SIM_FABRIC_H

@@ -490,11 +490,7 @@ void Requester::cancel_one()
 	case Rpc::State::Queued:
 		world.effect(Fault::Cancel);
 		for (Queue<Rpc *> *q : { &queued_, &parked_ })
-			for (u32 i = 0; i < q->size(); i++)
-				if ((*q)[i] == &r) {
-					q->erase(i);
-					break;
-				}
+			q->remove(&r);
 		return over(r, Rpc::End::Cancelled);
 	case Rpc::State::Waiting:
 		world.trace("%u is given up", r.shape.number);
