@@ -1353,7 +1353,6 @@ struct conn_read {
 	struct completion done;
 	struct ib_sge sge;
 	struct ib_rdma_wr wr;
-	bool flush;
 	int status;
 	int ends;
 };
@@ -1361,10 +1360,7 @@ struct conn_read {
 static int conn_read_post(struct rpcrdma_job *job, struct ib_cqe *cqe)
 {
 	struct conn_read *read = container_of(job, struct conn_read, job);
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (read->flush)
-		ib_modify_qp(job->conn->qp, &attr, IB_QP_STATE);
 	read->wr.wr.wr_cqe = cqe;
 	return ib_post_send(job->conn->qp, &read->wr.wr, NULL);
 }
@@ -1395,7 +1391,7 @@ conn_read_alloc(struct kunit *test, u32 xid,
 
 /* An RDMA Read by the server of memory that the client never offered. */
 static struct conn_read *
-conn_read(struct kunit *test, u32 xid, bool flush,
+conn_read(struct kunit *test, u32 xid,
 	  int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe))
 {
 	struct conn_fixture *f = test->priv;
@@ -1412,7 +1408,6 @@ conn_read(struct kunit *test, u32 xid, bool flush,
 	read->wr.wr.sg_list = &read->sge;
 	read->wr.wr.num_sge = 1;
 	read->wr.rkey = 0x1234;
-	read->flush = flush;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_job(f->server.conn, &read->job), 0);
 	conn_wait(test, &read->done);
 	ib_dma_unmap_single(device, read->sge.addr, 64, DMA_FROM_DEVICE);
@@ -1425,9 +1420,17 @@ static void conn_blames_a_bad_operation(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 
-	conn_read(test, 42, false, conn_read_post);
+	conn_read(test, 42, conn_read_post);
 	KUNIT_EXPECT_EQ(test, f->server.faulty, 42U);
 	KUNIT_EXPECT_TRUE(test, f->server.sure);
+}
+
+static int conn_read_post_flushed(struct rpcrdma_job *job, struct ib_cqe *cqe)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(job->conn->qp, &attr, IB_QP_STATE);
+	return conn_read_post(job, cqe);
 }
 
 /* Lost with its connection: the same Call may succeed on the next one. */
@@ -1435,7 +1438,7 @@ static void conn_blames_no_flushed_operation(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 
-	conn_read(test, 43, true, conn_read_post);
+	conn_read(test, 43, conn_read_post_flushed);
 	KUNIT_EXPECT_EQ(test, f->server.faulty, 0U);
 }
 
@@ -1484,9 +1487,9 @@ static int conn_read_post_all_the_same(struct rpcrdma_job *job,
 static void conn_ends_a_completed_read_once(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_read *read;
+	struct conn_read *read =
+		conn_read(test, 47, conn_read_post_all_the_same);
 
-	read = conn_read(test, 47, false, conn_read_post_all_the_same);
 	conn_end(&f->server);
 	KUNIT_EXPECT_EQ(test, read->ends, 1);
 }
