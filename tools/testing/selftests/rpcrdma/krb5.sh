@@ -47,7 +47,7 @@ client() {
 	[[ $flavor = krb5p ]] || skip "krb5p" "this kernel's nfsd cannot"
 	for vers in 4.2 3; do
 		check "$flavor, v$vers: mount" mount_as "$flavor" "$vers"
-		during "$flavor, v$vers: connections that break" break_connections 6
+		during "$flavor, v$vers: connections that break" break_connections 4
 		check "$flavor, v$vers: unmount" umount "$dir"
 	done
 	check "nothing left" within 30 nothing_left

@@ -358,7 +358,7 @@ back() {
 cut_connections() {
 	local transport
 	for transport in $(transports); do
-		tell "$transport/dstaddr" "$SERVER4"
+		tell "$transport/dstaddr" "$SERVER4" || return
 	done
 }
 
@@ -493,18 +493,21 @@ connects() {
 		/proc/self/mountstats
 }
 
-# Who sets the address of a transport, be it the same, disconnects it.
+connected_since() { # BEFORE
+	(($(connects) > $1))
+}
+
+# One that lasts for less than five seconds lets the next wait for longer.
 break_connections() { # [COUNT]
-	local i before transport
-	before=$(connects)
-	for ((i = 0; i < ${1:-4}; i++)); do
-		for transport in $(transports); do
-			within 30 tell "$transport/dstaddr" "$SERVER4" || return
-		done
-		sleep 2
+	local i before
+	for ((i = 0; i < ${1:-3}; i++)); do
+		before=$(connects)
+		within 30 cut_connections || break
+		within 60 connected_since "$before" || break
+		sleep 6
 	done
-	echo "connections: $before before, $(connects) now"
-	(($(connects) >= before + ${1:-4} - 2))
+	echo "connected again $i times"
+	((i == ${1:-3}))
 }
 
 # Lines with which the only connection describes itself begin so.

@@ -6,8 +6,9 @@
 # every few hundred calls, on the client's side and on the server's; to an RDMA device
 # that is removed and returns again and again, on either side; to a server that is
 # stopped and started again and again, or is gone, of which nobody hears before it
-# comes back knowing nothing (life.sh has it without a word). nfsd can put Calls aside. Mounts can be unmounted while they
-# reconnect. The module cannot be removed while it is used, and can afterwards.
+# comes back knowing nothing (life.sh has it without a word). nfsd can put Calls
+# aside. Mounts can be unmounted while they reconnect. The module cannot be removed
+# while it is used, and can afterwards.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --env PROVIDER="${PROVIDER-}"
@@ -130,21 +131,13 @@ fail_every() { # CALLS FAULT
 # A Call that has to wait for what mountd says is put aside, and taken up again by
 # any thread, or forgotten with its connection.
 deferred() {
-	local i before
+	local i
 	on_server putting_aside 1 || return
 	for ((i = 0; i < 5; i++)); do
 		on_server exportfs -f || break
-		before=$(connects)
-		within 30 cut_connections || break
-		within 60 connected_since "$before" || break
-		# One that lasts for less than five seconds lets the next wait for longer.
-		sleep 6
+		break_connections 1 || break
 	done
 	on_server putting_aside 0 && ((i == 5))
-}
-
-connected_since() { # BEFORE
-	(($(connects) > $1))
 }
 
 # Of all Calls that have to wait, or none; then some have been taken up.
