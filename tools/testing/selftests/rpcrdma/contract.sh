@@ -13,7 +13,6 @@ in_guests --pair
 
 sysctls=/proc/sys/sunrpc
 own=/lib/modules/$(uname -r)/kernel/net/sunrpc/xprtrdma/rpcrdma.ko
-tracing=/sys/kernel/tracing
 columns=(port bind_count connect_count connect_time idle_time rpcsends rpcreceives
 	badxids inflightsends backlogutil read_segments write_segments reply_segments
 	total_rdma_req total_rdma_rep pullup fixup hardway failed_marshal bad_reply

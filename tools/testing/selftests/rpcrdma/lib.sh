@@ -24,6 +24,7 @@ dir=/mnt/nfs
 other=/mnt/other
 apart4=192.0.2.3
 parameters=/sys/module/rpcrdma/parameters
+tracing=/sys/kernel/tracing
 provider=rxe # or siw; see rdma_up
 ran=0 failed=0
 
@@ -200,12 +201,9 @@ kernels_own() {
 # Tests of tools/testing/peer, as subtests of one more. If one fails, how connections
 # came and went is shown.
 peer_tests() { # FILTER
-	local event status peer=$SELFTESTS/../../../../build/peer/peer
-	local tracing=/sys/kernel/tracing
+	local status peer=$SELFTESTS/../../../../build/peer/peer
 	check "program" timeout 10 "$peer" --gtest_list_tests || return
-	for event in rpcrdma/rpcrdma_{cm,connect,lost} sunrpc/xprt_disconnect_{auto,force}; do
-		echo 1 > "$tracing/events/$event/enable"
-	done
+	trace_connections
 	echo "# Subtest: ${peer##*/}"
 	timeout $((500 * PATIENCE)) "$peer" --gtest_filter="$1" | sed -u 's/^/    /'
 	status=${PIPESTATUS[0]}
@@ -422,6 +420,19 @@ same_data() {
 	here=$(dd if="$dir/data" bs=1M iflag=direct status=none | sha256sum) || return
 	echo "here $here, there $there"
 	[[ ${here%% *} = "${there%% *}" ]]
+}
+
+trace() { # SYSTEM/EVENT...
+	local event
+	for event; do
+		echo 1 > "$tracing/events/$event/enable" || return
+	done
+}
+
+# How they come and go, and whose Calls fail.
+trace_connections() {
+	trace rpcrdma/rpcrdma_{cm,connect,lost} sunrpc/xprt_disconnect_{auto,force} \
+		sunrpc/rpc_call_rpcerror
 }
 
 # The kernel waits for the transport to be free, and can find it taken each time.

@@ -27,11 +27,11 @@ client() {
 	during "the server dies for longer than RC tries" on_server die_and_return 12
 	during "cable pulled at the client" pull_cable
 	during "cable pulled at the server" on_server pull_cable
-	echo 1 > /sys/kernel/tracing/events/rpcrdma/rpcrdma_lost/enable
+	trace rpcrdma/rpcrdma_lost
 	during "the server's hardware address changes" \
 		on_server change_hardware_address
 	check "the server's hardware address changes: noticed" within 30 \
-		grep 'rpcrdma_lost: .* unreachable' /sys/kernel/tracing/trace
+		grep 'rpcrdma_lost: .* unreachable' "$tracing/trace"
 	during "the server moves" move "$SERVER4" "$MOVED4"
 	during "the server moves back" move "$MOVED4" "$SERVER4"
 	check "unmount" umount "$dir"

@@ -11,7 +11,6 @@
 in_guests --pair
 
 second4=192.0.2.11
-tracing=/sys/kernel/tracing
 
 server() {
 	ip addr add "$second4/24" dev "$(net_device)" || exit
@@ -36,7 +35,7 @@ client() {
 	check "one address: works" works
 	check "another address: it is the server's" await_port "$second4" 2049
 	check "another address: no mount" unserved "$second4"
-	check "watch" on_server watch
+	check "watch" on_server trace rpcrdma/rpcrdma_connect
 	during "the device goes and returns" on_server remove_device
 	check "the device goes and returns: listened again" on_server listened_again
 	during "again" on_server remove_device
@@ -69,10 +68,6 @@ here_is() { # STATUS OUTPUT
 listeners() { # COUNT
 	cat /proc/fs/nfsd/portlist
 	(($(grep -c '^rdma 20049' /proc/fs/nfsd/portlist) == $1))
-}
-
-watch() {
-	echo 1 > "$tracing/events/rpcrdma/rpcrdma_connect/enable"
 }
 
 # Without the device it cannot, with it it can. The trace begins anew.

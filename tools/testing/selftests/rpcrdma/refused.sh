@@ -9,7 +9,6 @@
 in_guests --pair
 
 soft=/mnt/soft
-trace=/sys/kernel/tracing
 
 server() {
 	serve 4
@@ -32,8 +31,8 @@ refused_for_long() {
 	check "data" fill
 	sleep 6
 	check "stop the server" on_server server_down
-	: > "$trace/trace"
-	echo 1 > "$trace/events/rpcrdma/rpcrdma_connect/enable"
+	: > "$tracing/trace"
+	trace rpcrdma/rpcrdma_connect
 	begin=$SECONDS
 	for i in 1 2 3 4; do
 		copy_part "$i" &
@@ -54,7 +53,7 @@ refused_for_long() {
 	check "start the server" on_server server_up 4
 	check "the other four end well" copied "${copies[@]}"
 	check "with the same data" same_parts
-	echo 0 > "$trace/events/rpcrdma/rpcrdma_connect/enable"
+	echo 0 > "$tracing/events/rpcrdma/rpcrdma_connect/enable"
 	check "soft mount works again" ls "$soft"
 	check "unmount" umount "$soft" "$dir"
 	check "nothing left" within 60 nothing_left
@@ -88,7 +87,7 @@ attempts() {
 		for (i = 1; i <= NF; i++)
 			if ($i ~ /^[0-9]+\.[0-9]+:$/)
 				print $i + 0
-	}' "$trace/trace" > /tmp/attempts
+	}' "$tracing/trace" > /tmp/attempts
 }
 
 # Each pause at least as long as the one before, but for the scheduler's sake; the

@@ -142,7 +142,7 @@ deferred() {
 
 # Of all Calls that have to wait, or none; then some have been taken up.
 putting_aside() { # 1|0
-	local count tracing=/sys/kernel/tracing
+	local count
 	fail_every "$1" cache-wait
 	echo "$1" > "$tracing/events/sunrpc/svc_defer_recv/enable"
 	(($1)) && return
@@ -166,6 +166,7 @@ rounds_of() { # WHERE COMMAND
 unmounted_in_between() {
 	local versions=(3 4.2) options=("" -f -l) delays=(0 1.5 0.1 0.5) i
 	local vers option delay
+	trace_connections
 	for ((i = 0; i < 8 + $(amount 16); i++)); do
 		vers=${versions[i % 2]} option=${options[i % 3]}
 		delay=${delays[i / 2 % 4]}
@@ -180,7 +181,8 @@ unmounted_in_between() {
 # use, until those who use it are killed.
 unmount_after() { # VERS DELAY OPTION
 	local pids=() before status
-	mount_rdma "$1" "$SERVER4" "$dir" || return
+	: > "$tracing/trace"
+	mount_rdma "$1" "$SERVER4" "$dir" || { cat "$tracing/trace"; return 1; }
 	fill || return
 	start direct_writer 64K
 	start direct_reader 1M

@@ -244,11 +244,11 @@ hardware_address() {
 	forget_neighbours
 	within 30 carrier bond0
 	rdma link add rxe0 type rxe netdev bond0
-	echo 1 > /sys/kernel/tracing/events/rpcrdma/rpcrdma_cm/enable
+	trace rpcrdma/rpcrdma_cm
 	check "hardware address: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	during "hardware address: fails over" fail_over
 	check "hardware address: the connection was told" \
-		grep -i "address change" /sys/kernel/tracing/trace
+		grep -i "address change" "$tracing/trace"
 	check "hardware address: unmount" umount "$dir"
 	check "hardware address: nothing left" within 30 nothing_left
 }
