@@ -141,15 +141,15 @@ Options shrink(Options o, const char *checker)
 				attempt([&](Options &l) { l.faults &= ~bit; });
 		if (o.acts)
 			attempt([&](Options &l) {
-				l.acts = std::min(l.acts, 10U) - 1;
+				l.acts = std::min(l.acts, kMostActs) - 1;
 			});
 		if (o.rpcs)
 			attempt([&](Options &l) {
-				l.rpcs = std::min(l.rpcs, 120U) / 2;
+				l.rpcs = std::min(l.rpcs, kMostRpcs) / 2;
 			});
 		if (o.rpcs && !smaller)
 			attempt([&](Options &l) {
-				l.rpcs = std::min(l.rpcs, 120U) - 1;
+				l.rpcs = std::min(l.rpcs, kMostRpcs) - 1;
 			});
 	}
 	return o;
@@ -399,10 +399,30 @@ Options parsed(const std::string &command)
 	return parse(static_cast<int>(argv.size()), argv.data()).options;
 }
 
-bool is_smaller(const Options &less, const Options &o)
+/* Whatever else is left out of @o, it does not fail so any more. */
+bool is_least(const Options &o, const char *checker)
 {
-	return less.rpcs < o.rpcs && less.acts <= o.acts &&
-	       !(less.features & ~o.features) && !(less.faults & ~o.faults);
+	const auto needs = [&](auto change) {
+		Options less = o;
+
+		change(less);
+		return !fails(less, checker);
+	};
+
+	for (u32 i = 0; i < static_cast<u32>(Feature::Count); i++)
+		if ((o.features >> i & 1) &&
+		    !needs([&](Options &l) { l.features ^= 1U << i; }))
+			return false;
+	for (u32 i = 0; i < static_cast<u32>(Fault::Count); i++)
+		if ((o.faults >> i & 1) &&
+		    !needs([&](Options &l) { l.faults ^= 1U << i; }))
+			return false;
+	return (!o.acts || needs([](Options &l) {
+		       l.acts = std::min(l.acts, kMostActs) - 1;
+	       })) &&
+	       (!o.rpcs || needs([](Options &l) {
+		       l.rpcs = std::min(l.rpcs, kMostRpcs) - 1;
+	       }));
 }
 
 /* Cut down, and done again as is printed, a failure is the same each time. */
@@ -415,7 +435,7 @@ bool is_replayed(const Options &o, const char *checker)
 	const Result first = run_result(again);
 	const Result second = run_result(again);
 	std::printf("# %s\n", replay(less).c_str());
-	return is_smaller(less, o) && first.same(second) &&
+	return is_least(less, checker) && first.same(second) &&
 	       !std::strcmp(first.failure.checker, checker) &&
 	       first.failure.what == run(less).what;
 }

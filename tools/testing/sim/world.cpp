@@ -162,6 +162,7 @@ World::World(const Options &o)
 		slow_ |= u64{ 1 } << (Reply * 2 + 1);
 	for (auto &p : pairs)
 		populate(work, *p);
+	assert(shapes_.size() <= kMostRpcs);
 	plan_faults(faults);
 }
 
@@ -368,7 +369,7 @@ void World::populate(Random &r, Pair &p)
 
 void World::plan_faults(Random &r)
 {
-	u32 n = r.once_in(4) ? 0 : r.within(1, 5);
+	u32 n = r.once_in(4) ? 0 : r.within(1, kMostActs);
 
 	for (; n; n--) {
 		/* Early ones are as likely as late ones. */

@@ -135,6 +135,10 @@ struct Tally {
 	void add(const Tally &t);
 };
 
+/* What a seed has at most: faults, and RPCs of both sides of all clients. */
+inline constexpr u32 kMostActs = 5;
+inline constexpr u32 kMostRpcs = 42;
+
 class World {
 public:
 	explicit World(const Options &o);
