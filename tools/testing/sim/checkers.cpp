@@ -23,9 +23,10 @@ namespace check
 {
 
 /*
- * An errno of the core: a Call that has broken a connection before. Version 1 has no
- * error that says so.
+ * Errnos of the core. A Call that has broken a connection before is refused with an
+ * error of its own, for which version 1 has none.
  */
+static constexpr s32 kIo = -5;
 static constexpr s32 kRemoteIo = -121;
 
 void ended(const Rpc &r)
@@ -39,10 +40,11 @@ void ended(const Rpc &r)
 		     r.xid);
 	if (r.end != Rpc::End::Failed || r.wrong || r.excused)
 		return;
-	if ((from.ever_tainted() || from.cancelled()) &&
-	    (r.status == kRemoteIo || (r.status < 0 && from.blamed(r.xid))))
+	if ((from.ever_tainted() || from.cancelled()) && from.blamed(r.xid) &&
+	    r.status == (from.version1() ? kIo : kRemoteIo))
 		return;
-	if ((r.status < 0 && from.twin_excused(r.xid)) || from.no_other_way(r))
+	if ((r.status < 0 && from.twin_excused(r.xid)) ||
+	    (r.status == kIo && from.no_other_way(r)))
 		return;
 	fail("answers", "%u xid %08x fails: error %d", r.shape.number, r.xid,
 	     r.status);

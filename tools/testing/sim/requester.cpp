@@ -30,6 +30,11 @@ bool Requester::ever_tainted() const
 	return world.pairs[pair_]->ever_tainted;
 }
 
+bool Requester::version1() const
+{
+	return world.pairs[pair_]->version1;
+}
+
 bool Requester::blamed(u32 xid) const
 {
 	const std::vector<u32> &all = world.pairs[pair_]->blamed;
@@ -49,7 +54,7 @@ bool Requester::twin_excused(u32 xid) const
 
 bool Requester::no_other_way(const Rpc &r) const
 {
-	return world.pairs[pair_]->version1 && world.denied() != r.denied;
+	return version1() && world.denied() != r.denied;
 }
 
 void Requester::run()

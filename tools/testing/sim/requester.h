@@ -96,6 +96,7 @@ public:
 		return begun_ == rpcs_.size() && active_.empty();
 	}
 	[[nodiscard]] bool ever_tainted() const;
+	[[nodiscard]] bool version1() const;
 	/* A Call with this XID, whoever has sent it, has broken a connection. */
 	[[nodiscard]] bool blamed(u32 xid) const;
 	/*
