@@ -1350,7 +1350,6 @@ static void conn_window_changes(struct kunit *test)
 
 struct conn_read {
 	struct rpcrdma_job job;
-	struct completion done;
 	struct ib_sge sge;
 	struct ib_rdma_wr wr;
 	int status;
@@ -1371,7 +1370,6 @@ static void conn_read_done(struct rpcrdma_job *job, int status)
 
 	read->status = status;
 	read->ends++;
-	complete(&read->done);
 }
 
 static struct conn_read *
@@ -1381,7 +1379,6 @@ conn_read_alloc(struct kunit *test, u32 xid,
 	struct conn_read *read = kunit_kzalloc(test, sizeof(*read), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, read);
-	init_completion(&read->done);
 	read->job.cost = 1;
 	read->job.xid = xid;
 	read->job.post = post;
@@ -1390,9 +1387,8 @@ conn_read_alloc(struct kunit *test, u32 xid,
 }
 
 /* An RDMA Read by the server of memory that the client never offered. */
-static struct conn_read *
-conn_read(struct kunit *test, u32 xid,
-	  int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe))
+static void conn_read(struct kunit *test, u32 xid,
+		      int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe))
 {
 	struct conn_fixture *f = test->priv;
 	struct ib_device *device = f->server.cm_id->device;
@@ -1409,11 +1405,11 @@ conn_read(struct kunit *test, u32 xid,
 	read->wr.wr.num_sge = 1;
 	read->wr.rkey = 0x1234;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_job(f->server.conn, &read->job), 0);
-	conn_wait(test, &read->done);
-	ib_dma_unmap_single(device, read->sge.addr, 64, DMA_FROM_DEVICE);
-	KUNIT_EXPECT_NE(test, read->status, 0);
 	conn_wait(test, &f->server.lost);
-	return read;
+	conn_end(&f->server);
+	ib_dma_unmap_single(device, read->sge.addr, 64, DMA_FROM_DEVICE);
+	KUNIT_EXPECT_EQ(test, read->ends, 1);
+	KUNIT_EXPECT_EQ(test, read->status, -ENOTCONN);
 }
 
 static void conn_blames_a_bad_operation(struct kunit *test)
@@ -1486,12 +1482,25 @@ static int conn_read_post_all_the_same(struct rpcrdma_job *job,
 /* A device that takes a Work Request and says that it does not. */
 static void conn_ends_a_completed_read_once(struct kunit *test)
 {
-	struct conn_fixture *f = test->priv;
-	struct conn_read *read =
-		conn_read(test, 47, conn_read_post_all_the_same);
+	conn_read(test, 47, conn_read_post_all_the_same);
+}
 
+/* A device that tells again of what it has flushed. */
+static void conn_ends_a_read_flushed_twice_once(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_read *read = conn_read_alloc(test, 48, conn_post_nothing);
+	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_job(f->server.conn, &read->job), 0);
+	wc.wr_cqe = &read->job.cqe;
+	wc.wr_cqe->done(f->server.conn->send_cq, &wc);
+	wc.wr_cqe->done(f->server.conn->send_cq, &wc);
+	KUNIT_EXPECT_EQ(test, read->ends, 0);
+	conn_wait(test, &f->server.lost);
 	conn_end(&f->server);
 	KUNIT_EXPECT_EQ(test, read->ends, 1);
+	KUNIT_EXPECT_EQ(test, read->status, -ENOTCONN);
 }
 
 /* It may have broken because something else went wrong at the same time. */
@@ -1598,6 +1607,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_blames_no_flushed_operation),
 	KUNIT_CASE(conn_ends_what_never_completes),
 	KUNIT_CASE(conn_ends_a_completed_read_once),
+	KUNIT_CASE(conn_ends_a_read_flushed_twice_once),
 	KUNIT_CASE(conn_suspects_a_local_failure),
 	KUNIT_CASE(conn_does_without_registration),
 	{ }

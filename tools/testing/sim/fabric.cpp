@@ -12,7 +12,8 @@ namespace sim
  * By the specification nothing is lost: in the error state each Work Request
  * completes with a flush error, those that are not signaled too, before one that is
  * posted later. Draining waits for that. Transports rely on draining, but not on
- * being told of each Work Request: siw forgets RDMA Reads.
+ * being told of each Work Request once: siw forgets RDMA Reads, and tells of others
+ * twice.
  */
 bool QueuePair::lost(const WorkRequest &wr)
 {
@@ -109,7 +110,14 @@ void QueuePair::error(Status status, u32 number)
 		const bool failed =
 			status != Status::Flushed && first_ + i == number;
 
-		if (wr.owner && (failed || !lost(wr)))
+		if (!wr.owner || (!failed && lost(wr)))
+			continue;
+		u32 times = 1;
+		if (wr.op == WorkRequest::Read && w.loses_flush()) {
+			w.tally.repeated_reads += wr.signaled;
+			times++;
+		}
+		for (; times; times--)
 			send_cq_.push(
 				{ wr.owner,
 				  { failed ? status : Status::Flushed } });
@@ -305,6 +313,14 @@ void QueuePair::complete_send()
 	const Queued q = send_cq_.pop();
 
 	q.owner->complete(q.completion);
+}
+
+bool QueuePair::tells(const Completer &c) const
+{
+	for (u32 i = 0; i < send_cq_.size(); i++)
+		if (send_cq_[i].owner == &c)
+			return true;
+	return false;
 }
 
 void QueuePair::complete_receive()

@@ -156,6 +156,8 @@ public:
 		return !send_cq_.empty();
 	}
 	void complete_send();
+	/* A completion for @c waits to be told. */
+	[[nodiscard]] bool tells(const Completer &c) const;
 	[[nodiscard]] bool can_complete_receive() const
 	{
 		return !recv_cq_.empty();

@@ -181,7 +181,7 @@ void print_tally(const Tally &t, double seconds)
 		"connections broken",	 "client restarts",
 		"server restarts",	 "windows changed",
 		"allocations denied",	 "stalled steps",
-		"completions lost",	 "RPCs given up",
+		"completions lost or told twice", "RPCs given up",
 		"hostile messages",	 "Calls forgotten as time passed",
 		"registrations put off",
 	};
@@ -209,8 +209,10 @@ void print_tally(const Tally &t, double seconds)
 		    ", seeds with several clients %" PRIu64 "\n",
 		    t.callbacks, t.remote_invalidates, t.several_clients);
 	std::printf("# lost at the flush: signaled Sends %" PRIu64
-		    ", RDMA Reads %" PRIu64 ", Local Invalidates %" PRIu64 "\n",
-		    t.lost_sends, t.lost_reads, t.lost_invalidates);
+		    ", RDMA Reads %" PRIu64 ", Local Invalidates %" PRIu64
+		    "; told twice: RDMA Reads %" PRIu64 "\n",
+		    t.lost_sends, t.lost_reads, t.lost_invalidates,
+		    t.repeated_reads);
 	for (u32 i = 0; i < static_cast<u32>(Fault::Count); i++)
 		std::printf("# %s %" PRIu64 "\n", kEffects[i], t.effects[i]);
 }
@@ -221,8 +223,8 @@ bool reaches(const Tally &t)
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&
-		   t.lost_invalidates && t.callbacks && t.remote_invalidates &&
-		   t.several_clients;
+		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
+		   t.remote_invalidates && t.several_clients;
 
 	for (const u64 n : t.ends)
 		all = all && n;

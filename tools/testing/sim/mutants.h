@@ -75,6 +75,8 @@ inline constexpr MutantType kMutants[] = {
 	  "a message in flight when the connection ended is not ended" },
 	{ Mutant::ReadForgotten, "read-lost", "lost",
 	  "an RDMA Read that never completed does not end with its connection" },
+	{ Mutant::ReadEndedByFlush, "read-flushed", "lost",
+	  "an RDMA Read ends when its flush is told, which may come twice" },
 	{ Mutant::ReadsWithoutBound, "reads-unbound", "memory",
 	  "RDMA Reads start whatever memory they take" },
 	{ Mutant::RepliesWithoutBound, "replies-unbound", "memory",

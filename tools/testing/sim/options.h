@@ -70,6 +70,7 @@ enum class Mutant : u8 {
 	HeldForEver,
 	FlushForgotten,
 	ReadForgotten,
+	ReadEndedByFlush,
 	ReadsWithoutBound,
 	RepliesWithoutBound,
 	RepliesTooLarge,

@@ -104,9 +104,14 @@ void IncomingCall::Last::complete(const Completion &c)
 	Conn &conn = call->responder->conn;
 	const bool ok = c.status == Status::Success;
 
-	if (!ok)
+	if (!ok) {
 		conn.fault(c, call->xid);
+		if (conn.world.options.mutant != Mutant::ReadEndedByFlush)
+			return;
+	}
 	conn.completed(*call);
+	if (conn.qp().tells(*this))
+		fail("lost", "a job ends of which more will be told");
 	call->responder->read_done(*call, ok ? Error::None : Error::Io);
 	conn.pump();
 }

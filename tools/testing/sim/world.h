@@ -127,6 +127,7 @@ struct Tally {
 	u64 held = 0;
 	u64 lost_sends = 0; /* signaled ones, whose end nobody was told of */
 	u64 lost_reads = 0;
+	u64 repeated_reads = 0;
 	u64 lost_invalidates = 0;
 	u64 callbacks = 0; /* answered */
 	u64 remote_invalidates = 0;

@@ -523,17 +523,17 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_job *job = container_of(wc->wr_cqe, struct rpcrdma_job,
 					       cqe);
 	struct rpcrdma_conn *conn = job->conn;
-	int status = 0;
 
 	if (wc->status != IB_WC_SUCCESS) {
+		/* rpcrdma_send_flush() ends it: siw may tell of it again. */
 		rpcrdma_conn_fault(conn, "RDMA Read", wc, job->xid);
-		status = -EIO;
+		return;
 	}
 	spin_lock(&conn->lock);
 	list_del_init(&job->link);
 	conn->sq_avail += job->cost;
 	spin_unlock(&conn->lock);
-	job->done(job, status);
+	job->done(job, 0);
 	rpcrdma_conn_pump(conn);
 }
 
@@ -694,7 +694,7 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 	while ((tm = list_first_entry_or_null(&conn->tx_queue,
 					      struct rpcrdma_txmsg, link)))
 		rpcrdma_pump_drop(conn, tm, -ENOTCONN);
-	/* Posted in part, or never completed: siw loses RDMA Reads. */
+	/* Failed, posted in part, or never completed: siw loses RDMA Reads. */
 	list_splice_init(&conn->jobs_posted, &conn->job_queue);
 	while ((job = list_first_entry_or_null(&conn->job_queue,
 					       struct rpcrdma_job, link))) {

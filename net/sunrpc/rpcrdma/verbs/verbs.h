@@ -217,8 +217,8 @@ static inline bool rpcrdma_conn_posted(const struct rpcrdma_txmsg *tm)
  * @xid: of the Call they are for, host order
  * @post: posts them with @cqe on the last; returns as ib_post_send(). If it fails
  *	some may be posted: the connection ends, and the job with it.
- * @done: called once if rpcrdma_conn_job() returned 0, in process context, with 0,
- *	%-EIO if a Work Request failed, or %-ENOTCONN if the connection has ended
+ * @done: called once if rpcrdma_conn_job() returned 0, in process context: with 0
+ *	when all have completed, or with %-ENOTCONN when the connection has ended
  *	and none is under way any more. @job may be freed in it.
  * @cqe: belongs to the connection
  */
@@ -341,7 +341,7 @@ struct rpcrdma_conn_attr {
  * @lost_work: calls rpcrdma_conn_lost() for those who cannot
  * @lost_why: for it
  * @job_queue: jobs to be posted
- * @jobs_posted: jobs whose last Work Request has not completed
+ * @jobs_posted: jobs whose last Work Request has not completed well
  * @reads_at_once: RDMA Reads that this side may have under way; for people
  * @stats_link: in the list of those that exist, guarded by its lock
  * @debugfs: what shows it; that of @stats_work, which makes and removes it
