@@ -166,28 +166,26 @@ one_has_failed() { # WHERE KIND
 	(($("$1" cat "/sys/kernel/debug/$2/times") < 1000000))
 }
 
-small_reader() {
-	while dd if="$dir/data" of=/dev/null bs=4K iflag=direct; do
-		:
-	done
-}
-
 acl_reader() {
 	exec /usr/bin/python3 "$SELFTESTS/tree.py" acls "$dir/data"
 }
 
-# An attempt to connect takes hundreds of allocations.
+# Until attempts to connect have met it, of which each takes hundreds of allocations.
 while_connecting() { # WHERE KIND
-	local i failures before
-	before=$(closed)
-	"$1" fail "$2" 331 1000000 || return
-	for ((i = 0; i < 5; i++)); do
+	local i failures
+	"$1" trace rpcrdma/rpcrdma_connect && "$1" fail "$2" 331 1000000 || return
+	for ((i = 0; i < 60; i++)); do
+		((i < 5)) || ! "$1" cannot_connect || break
 		cut_connections
 		sleep 2
 	done
 	failures=$("$1" stop_failing "$2" 1000000)
-	echo "$failures failed, $(($(closed) - before)) connections closed"
-	((failures > 0 && $(closed) > before))
+	echo "$failures failed, $i times cut"
+	"$1" cannot_connect
+}
+
+cannot_connect() {
+	grep "rpcrdma_connect: .* status=-12" "$tracing/trace"
 }
 
 "$GUEST_ROLE"

@@ -14,8 +14,9 @@
 # whose options in_guests takes. $KERNEL and $INTREE choose the kernel and whose
 # transport runs; see guest --help. $SLOW divides the amount of work; it is 8 on a
 # kernel with checkers, else 1. $PATIENCE multiplies the time within which things
-# have to happen; it is 3 there, else 1. $FULL is not empty if all there is shall be
-# done, else what takes long and shows little more is left out.
+# have to happen; it is 3 there, else 1. $CPUS is how many processors a guest has, if
+# not what guest takes. $FULL is not empty if all there is shall be done, else what
+# takes long and shows little more is left out.
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
@@ -34,7 +35,7 @@ in_guests() { # [OPTION OF guest]...
 	[[ -z ${GUEST_ROLE-} ]] &&
 		exec "$SELFTESTS/../../qemu/guest" --timeout "$timeout" \
 			--env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
-			--env FULL="${FULL-}" \
+			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
 	# shellcheck source=tools/testing/qemu/guest-lib.sh
 	. "$GUEST_LIB"
@@ -354,8 +355,9 @@ back() {
 # Every connection of ours is cut: who sets the address of a transport, be it the
 # same, disconnects it.
 cut_connections() {
-	local transport
-	for transport in $(transports); do
+	local transport all
+	all=$(transports) || return
+	for transport in $all; do
 		tell "$transport/dstaddr" "$SERVER4" || return
 	done
 }
@@ -385,6 +387,12 @@ direct_writer() { # SIZE
 
 direct_reader() { # SIZE
 	exec dd if="$dir/data" of=/dev/null bs="$1" iflag=direct
+}
+
+small_reader() {
+	while dd if="$dir/data" of=/dev/null bs=4K iflag=direct; do
+		:
+	done
 }
 
 waits() { # PID
@@ -422,8 +430,10 @@ same_data() {
 	[[ ${here%% *} = "${there%% *}" ]]
 }
 
+# From now on; what was traced before is gone.
 trace() { # SYSTEM/EVENT...
 	local event
+	: > "$tracing/trace"
 	for event; do
 		echo 1 > "$tracing/events/$event/enable" || return
 	done

@@ -31,7 +31,6 @@ refused_for_long() {
 	check "data" fill
 	sleep 6
 	check "stop the server" on_server server_down
-	: > "$tracing/trace"
 	trace rpcrdma/rpcrdma_connect
 	begin=$SECONDS
 	for i in 1 2 3 4; do

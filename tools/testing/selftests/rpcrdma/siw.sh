@@ -34,19 +34,12 @@ client() {
 		during "v$vers: the client's device is removed" remove_device
 		during "v$vers: the server's device is removed" \
 			on_server remove_device
-		during "v$vers: connections are cut" cut_again_and_again
+		during "v$vers: connections are cut" break_connections 5
 		check "v$vers: no Call is blamed for that" on_server none_blamed
 		check "v$vers: unmount" umount "$dir"
 		check "v$vers: nothing left" within 30 nothing_left
 	done
 	end_unloaded
-}
-
-cut_again_and_again() {
-	local i
-	for ((i = 0; i < 5; i++)); do
-		within 60 cut_connections && sleep 2 || return
-	done
 }
 
 # The server takes no operation that broke with its connection for the cause.

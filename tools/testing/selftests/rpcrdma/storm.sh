@@ -13,13 +13,14 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --env PROVIDER="${PROVIDER-}"
 
-# rxe of 6.12 may die of connections that are cut; faults.sh says how. Not all kernels
-# have siw.
 provider=${PROVIDER:-siw}
 rounds=3
 
+# rxe of 6.12 may die of connections that are cut; faults.sh says how. Not all kernels
+# have siw.
 choose_provider() {
-	[[ $provider != siw ]] || modprobe siw || provider=rxe
+	[[ -n $PROVIDER ]] || modinfo -n siw > /dev/null || provider=rxe
+	echo "# provider: $provider"
 }
 
 server() {
@@ -49,9 +50,10 @@ client() {
 	check "unmount" umount "$dir"
 	check "nothing left" within 30 nothing_left
 	if [[ -e /sys/kernel/debug/fail_sunrpc ]]; then
-		# nfsd does so for NFSv3 alone. What has pages it drops instead.
+		# nfsd does so for NFSv3 alone.
 		check "v3: mount" mount_rdma 3 "$SERVER4" "$dir" timeo=100
-		during "requests are deferred" deferred
+		check "v3: requests are deferred" deferred
+		check "v3: and after that" works
 		check "v3: unmount" umount "$dir"
 	else
 		skip "requests are deferred" "this kernel has no way to have them so"
@@ -90,8 +92,10 @@ verifying() {
 		rw=randrw
 		fsync=16
 	END
+	local seed=${SEED:-$RANDOM}
 	until [[ -e /tmp/stop.jobs ]]; do
-		fio --output-format=terse --randseed="$RANDOM" /tmp/jobs || return
+		echo "seed $((++seed))"
+		fio --output-format=terse --randseed="$seed" /tmp/jobs || return
 	done
 }
 
@@ -128,27 +132,42 @@ fail_every() { # CALLS FAULT
 	echo $(($1 ? 100 : 0)) > "$attr/probability"
 }
 
-# A Call that has to wait for what mountd says is put aside, and taken up again by
-# any thread, or forgotten with its connection.
+# A Call that has to wait for what mountd says is put aside. If its connection is gone
+# by then it is forgotten, else it is taken up again by any thread. Nobody writes:
+# for a Call with pages, which cannot be put aside, nfsd ends the connection.
 deferred() {
-	local i
-	on_server putting_aside 1 || return
-	for ((i = 0; i < 5; i++)); do
-		on_server exportfs -f || break
-		break_connections 1 || break
+	local i pids=()
+	echo data > "$dir/data"
+	for ((i = 0; i < 4; i++)); do
+		start small_reader
 	done
-	on_server putting_aside 0 && ((i == 5))
+	on_server trace sunrpc/svc_defer{,_drop,_recv} || return
+	on_server fail_every 1 cache-wait
+	for ((i = 0; i < 5; i++)); do
+		on_server mountd_is_silent || break
+		break_connections 1 || break
+		on_server mountd_speaks || break
+	done
+	on_server killall -CONT rpc.mountd
+	on_server fail_every 0 cache-wait
+	kill -9 "${pids[@]}"
+	within 30 all_ended "${pids[@]}" && ((i == 5))
 }
 
-# Of all Calls that have to wait, or none; then some have been taken up.
-putting_aside() { # 1|0
-	local count
-	fail_every "$1" cache-wait
-	echo "$1" > "$tracing/events/sunrpc/svc_defer_recv/enable"
-	(($1)) && return
-	count=$(grep -c svc_defer_recv: "$tracing/trace")
-	echo "$count Calls taken up again"
-	((count > 0))
+mountd_is_silent() {
+	: > "$tracing/trace"
+	killall -STOP rpc.mountd && exportfs -f && within 30 traced svc_defer
+}
+
+mountd_speaks() {
+	killall -CONT rpc.mountd && within 30 traced svc_defer_drop &&
+		within 30 traced svc_defer_recv && return
+	tail -n 20 "$tracing/trace"
+	return 1
+}
+
+traced() { # EVENT
+	grep -q " $1: " "$tracing/trace"
 }
 
 rounds_of() { # WHERE COMMAND
@@ -191,7 +210,10 @@ unmount_after() { # VERS DELAY OPTION
 	lossy 100 && within 30 cut_connections && within 30 closed_since "$before"
 	status=$?
 	{ sleep "$2" && lossy 0; } &
-	[[ -z $3 ]] || timeout $((60 * PATIENCE)) umount "$3" "$dir"
+	if [[ -n $3 ]]; then
+		timeout $((60 * PATIENCE)) umount "$3" "$dir" || [[ $3 = -f ]] ||
+			status=1
+	fi
 	kill -9 "${pids[@]}" 2> /dev/null
 	within 30 unmounts && within 30 all_ended "${pids[@]}" && wait $! &&
 		within 60 nothing_left && ((status == 0))
