@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Find what a kernel complained about in its log."""
+"""Find what a kernel complained about, in its log and in kmemleak's report."""
 
 import re
 
@@ -32,6 +32,16 @@ RACE = re.compile(r"\bBUG: KCSAN: ")
 RACE_LINES = 150
 ACCESS = re.compile(r".* to 0x\w+ of \d+ bytes by .* on cpu \d+:$")
 OURS = re.compile(r"^[^\[]*\n?[^\[]*\[rpcrdma\w*\]$")
+
+# What cm_work_handler() of iw_cm leaks when it drops a request to connect, since the
+# listener goes before its turn comes: a copy of the private data, which is freed in
+# all other cases, and what siw has for the connection. Functions that had it
+# allocated, how many objects; all within the time that siw gives a peer to ask.
+DROPPED = ("cm_event_handler", "siw_cm_upcall")
+DROPPED_TOO = ((("siw_cep_alloc", "siw_cm_work_handler"), 1),
+               (("siw_cm_work_handler", "process_one_work"), 4),
+               (("siw_recv_mpa_rr", "siw_proc_mpareq"), 1))
+MPA_TIMEOUT = 10 * 250              # jiffies
 
 
 def stamp_free(line):
@@ -70,3 +80,27 @@ def complaints(log, allowed=None):
         found.append(lines[max(0, number - BEFORE):last + 1])
         after = last
     return found
+
+
+class Leak:
+    """An object that kmemleak found."""
+
+    def __init__(self, text):
+        self.text = text
+        self.made = int(re.search(r", jiffies (\d+)", text)[1])
+        trace = re.findall(r"^ +(\w+)[.\w]*\+0x", text, flags=re.M)
+        self.by = tuple(name for name in trace
+                        if not name.startswith(("__kmalloc", "kmem")))[:2]
+
+
+def leaks(report):
+    """What kmemleak reported, a list of lines, without what is known of iw_cm."""
+    head, *objects = re.split(r"^(?=unreferenced object )", report, flags=re.M)
+    left = [Leak(text) for text in objects]
+    for event in [leak for leak in left if leak.by == DROPPED]:
+        left.remove(event)
+        for by, count in DROPPED_TOO:
+            for leak in [leak for leak in left if leak.by == by
+                         and 0 <= event.made - leak.made <= MPA_TIMEOUT][:count]:
+                left.remove(leak)
+    return (head + "".join(leak.text for leak in left)).splitlines()
