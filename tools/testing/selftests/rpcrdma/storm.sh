@@ -137,11 +137,11 @@ fail_every() { # CALLS FAULT
 # for a Call with pages, which cannot be put aside, nfsd ends the connection.
 deferred() {
 	local i pids=()
+	on_server trace sunrpc/svc_defer{,_drop,_recv} || return
 	echo data > "$dir/data"
 	for ((i = 0; i < 4; i++)); do
 		start small_reader
 	done
-	on_server trace sunrpc/svc_defer{,_drop,_recv} || return
 	on_server fail_every 1 cache-wait
 	for ((i = 0; i < 5; i++)); do
 		on_server mountd_is_silent || break
