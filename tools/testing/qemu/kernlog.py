@@ -86,8 +86,9 @@ class Leak:
     """An object that kmemleak found."""
 
     def __init__(self, text):
+        made = re.search(r", jiffies (\d+)", text)
         self.text = text
-        self.made = int(re.search(r", jiffies (\d+)", text)[1])
+        self.made = int(made[1]) if made else 0     # the report broke off
         trace = re.findall(r"^ +(\w+)[.\w]*\+0x", text, flags=re.M)
         self.by = tuple(name for name in trace
                         if not name.startswith(("__kmalloc", "kmem")))[:2]
