@@ -37,11 +37,11 @@ OURS = re.compile(r"^[^\[]*\n?[^\[]*\[rpcrdma\w*\]$")
 # listener goes before its turn comes: a copy of the private data, which is freed in
 # all other cases, and what siw has for the connection. Functions that had it
 # allocated, how many objects; all within the time that siw gives a peer to ask.
-DROPPED = ("cm_event_handler", "siw_cm_upcall")
-DROPPED_TOO = ((("siw_cep_alloc", "siw_cm_work_handler"), 1),
-               (("siw_cm_work_handler", "process_one_work"), 4),
-               (("siw_recv_mpa_rr", "siw_proc_mpareq"), 1))
-MPA_TIMEOUT = 10 * 250              # jiffies
+DROPPED = ("cm_event_handler", "siw_cm_upcall", "siw_proc_mpareq")
+DROPPED_TOO = ((("siw_cep_alloc", "siw_cm_work_handler", "process_one_work"), 1),
+               (("siw_cm_work_handler", "process_one_work", "worker_thread"), 4),
+               (("siw_recv_mpa_rr", "siw_proc_mpareq", "siw_cm_work_handler"), 1))
+MPA_TIMEOUT = 5 * 250               # jiffies
 
 
 def stamp_free(line):
@@ -91,7 +91,7 @@ class Leak:
         self.made = int(made[1]) if made else 0     # the report broke off
         trace = re.findall(r"^ +(\w+)[.\w]*\+0x", text, flags=re.M)
         self.by = tuple(name for name in trace
-                        if not name.startswith(("__kmalloc", "kmem")))[:2]
+                        if not name.startswith(("__kmalloc", "kmem")))[:3]
 
 
 def leaks(report):
