@@ -3,12 +3,13 @@
 # 'make help' says what there is. The module itself is described in Kbuild.
 
 KVER	?= $(shell uname -r)
-# A kernel that scripts/kernel knows: stock-6.12, debug-6.12, kcsan-6.12, stock-6.1.
+# A kernel that scripts/kernel knows: stock-6.12, debug-6.12, uml-6.12, and so on.
 # Without one, the module is for the running kernel, or for KDIR.
 KERNEL	?=
 ifneq ($(KERNEL),)
 KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
 LABEL	:= $(KERNEL)
+KBUILD_ARCH := ARCH=$(shell scripts/kernel path $(KERNEL) --arch)
 else
 KDIR	?= /lib/modules/$(KVER)/build
 LABEL	:= $(notdir $(patsubst %/build,%,$(KDIR)))
@@ -20,16 +21,20 @@ MIRROR	:= build/$(LABEL)/src
 STAGE	:= build/$(LABEL)/stage
 SOURCES	:= $(wildcard Kbuild include net tools/testing/kunit)
 KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
-KBUILD	= $(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR)
+KBUILD	= $(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH)
 
-# Kernels that the tests boot.
-TEST_KERNEL	?= $(or $(KERNEL),stock-6.12)
-CHECK_KERNEL	?= debug-6.12
+# Kernels that the tests boot, unless 'choose' is to find what is fastest here. The
+# checking kernel of QEMU is also the one whose source the style is checked with.
+TEST_KERNEL	?= $(KERNEL)
+CHECK_KERNEL	?=
+STYLE_KERNEL	?= debug-6.12
+choose		= tools/testing/guest/choose
 SUBMAKE		= $(MAKE) --no-print-directory
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit sim sim-soak kunit selftests selftests-full selftests-debug selftests-6.1 \
+	unit sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
+	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak harness style style-full conformance codec fuzz coverage \
 	check check-full soak demo dist packaging
 
@@ -98,40 +103,61 @@ sim-soak:
 	+@$(SUBMAKE) -C tools/testing/sim check SEED=$$(date +%s)000000 \
 	  SIM_SECONDS=$(or $(SIM_SECONDS),1800)
 
+# On the fastest checking kernel, and on one with several processors.
 kunit:
-	+@$(SUBMAKE) stage KERNEL=$(CHECK_KERNEL)
-	@tools/testing/qemu/guest --kernel $(CHECK_KERNEL) tools/testing/qemu/kunit
+	+@kernels="$(or $(CHECK_KERNEL),$$($(choose) checks cpus))" || exit; \
+	for kernel in $$kernels; do $(SUBMAKE) kunit-on KERNEL=$$kernel || exit; done
+
+kunit-on: stage
+	@tools/testing/guest/guest --kernel $(KERNEL) tools/testing/guest/kunit
 
 # INTREE=both (or server, client) runs the kernel's own transport instead.
 selftests:
-	$(if $(filter both,$(INTREE)),,+@$(SUBMAKE) stage KERNEL=$(TEST_KERNEL))
+	+@kernel="$(or $(TEST_KERNEL),$$($(choose) selftests))" || exit; \
+	$(SUBMAKE) selftests-on KERNEL=$$kernel
+
+selftests-on: $(if $(filter both,$(INTREE)),,stage)
 	+@$(SUBMAKE) -C tools/testing/peer
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
-	  KERNEL=$(TEST_KERNEL) TESTS="$(TESTS)" FULL=$(FULL)
+	  KERNEL=$(KERNEL) TESTS="$(TESTS)" FULL=$(FULL)
 
 selftests-full:
 	+@$(SUBMAKE) selftests FULL=1
 
+# What proves that it is Debian's kernel that serves and mounts.
+DEBIAN_TESTS	?= mount.sh data.sh contract.sh wire_server.sh wire_client.sh
+selftests-debian:
+	+@kernel="$$($(choose) debian)" || exit; \
+	$(SUBMAKE) selftests-on KERNEL=$$kernel TESTS="$(or $(TESTS),$(DEBIAN_TESTS))"
+
+# All on Debian's kernel, whatever it takes.
+selftests-debian-full:
+	+@kernel="$$($(choose) debian)" || exit; \
+	$(SUBMAKE) selftests-on KERNEL=$$kernel FULL=1
+
+# All on the checking kernel of QEMU, which has several processors.
 selftests-debug:
-	+@$(SUBMAKE) selftests TEST_KERNEL=$(CHECK_KERNEL) FULL=1
+	+@kernel="$$($(choose) cpus)" || exit; \
+	$(SUBMAKE) selftests-on KERNEL=$$kernel FULL=1
 
 # What check runs, and with FULL=1 what takes long as well.
 selftests-6.1:
-	+@$(SUBMAKE) selftests TEST_KERNEL=stock-6.1
+	+@$(SUBMAKE) selftests-on KERNEL=stock-6.1
 
 # Those in which something is left to chance.
 SOAK_TESTS	?= data.sh load.sh recovery.sh life.sh storm.sh faults.sh
 selftests-soak:
 	+@SEED=$(or $(SEED),$$(date +%s)) $(SUBMAKE) selftests FULL=1 \
-	  TEST_KERNEL=$(CHECK_KERNEL) TESTS="$(SOAK_TESTS)"
+	  TESTS="$(SOAK_TESTS)"
 
 # Tests of the test harness itself.
 harness:
-	+@$(SUBMAKE) stage KERNEL=$(CHECK_KERNEL)
-	@CHECK_KERNEL=$(CHECK_KERNEL) tools/testing/qemu/selftest
+	+@kernels="$(or $(CHECK_KERNEL),$$($(choose) checks cpus))" || exit; \
+	for kernel in $$kernels; do $(SUBMAKE) stage KERNEL=$$kernel || exit; done; \
+	tools/testing/guest/selftest $$kernels
 
 style:
-	@scripts/style $(CHECK_KERNEL)
+	@scripts/style $(STYLE_KERNEL)
 
 style-full:
 	+@$(SUBMAKE) style FULL=1

@@ -60,7 +60,7 @@ pair() { # VERSIONS PARTS CLIENT SERVER
 	*) intree=(--intree both --intree-kernel "$3") ;;
 	esac
 	# Without them, or guest would take them for all.
-	env -u INTREE "$SELFTESTS/../../qemu/guest" --pair --timeout 1500 \
+	env -u INTREE "$SELFTESTS/../../guest/guest" --pair \
 		--env SLOW="${SLOW:-1}" --env PATIENCE="${PATIENCE:-1}" \
 		--env VERSIONS="$1" --env PARTS="$2" --env client_is="$3" \
 		--env server_is="$4" "${intree[@]}" "$(realpath "$0")"

@@ -10,11 +10,11 @@
 #	client() { check "name" command...; finish; }
 #	"$GUEST_ROLE"
 #
-# Started on a host, a script restarts itself through tools/testing/qemu/guest,
+# Started on a host, a script restarts itself through tools/testing/guest/guest,
 # whose options in_guests takes. $KERNEL and $INTREE choose the kernel and whose
-# transport runs; see guest --help. $SLOW divides the amount of work; it is 8 on a
-# kernel with checkers, else 1. $PATIENCE multiplies the time within which things
-# have to happen; it is 3 there, else 1. $CPUS is how many processors a guest has, if
+# transport runs; see guest --help. $SLOW divides the amount of work, $PATIENCE
+# multiplies the time within which things have to happen; pace() has their values.
+# $CPUS is how many processors a guest has, if
 # not what guest takes. $FULL is not empty if all there is shall be done, else what
 # takes long and shows little more is left out.
 
@@ -29,15 +29,24 @@ tracing=/sys/kernel/tracing
 provider=rxe # or siw; see rdma_up
 ran=0 failed=0
 
+# What SLOW and PATIENCE are on a kernel: checkers take time, and emulation takes more.
+pace() { # KERNEL
+	case $1 in
+	stock* | uml-6*) echo 1 1 ;;
+	uml-debug*) echo 2 2 ;;
+	*) echo 8 3 ;;
+	esac
+}
+
 in_guests() { # [OPTION OF guest]...
-	local slow=1 patience=1 timeout=600
-	[[ ${KERNEL:-stock} != stock* ]] && slow=8 patience=3 timeout=1800
+	local slow patience
+	read -r slow patience < <(pace "${KERNEL:-stock}")
 	[[ -z ${GUEST_ROLE-} ]] &&
-		exec "$SELFTESTS/../../qemu/guest" --timeout "$timeout" \
+		exec "$SELFTESTS/../../guest/guest" \
 			--env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
 			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
-	# shellcheck source=tools/testing/qemu/guest-lib.sh
+	# shellcheck source=tools/testing/guest/guest-lib.sh
 	. "$GUEST_LIB"
 	[[ $GUEST_ROLE = server ]] || echo "TAP version 13"
 }

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Start QEMU machines: accelerator, initramfs, command line, life and death."""
+"""Guests under QEMU: accelerator, initramfs, command line."""
 
 import hashlib
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from machine import CMDLINE, HERE, Failure, Process, output, plain
+
 QEMU = "qemu-system-x86_64"
 PROBE_SECONDS = 10
 # Of an emulated guest. TCG before QEMU 8 leaves garbage in the flags of a
@@ -19,28 +19,11 @@ PROBE_SECONDS = 10
 # And without fast REP MOVSB, which TCG does octet by octet: data.sh takes two thirds
 # of the processor time.
 EMULATED_CPU = "max,cx16=off,erms=off,fsrm=off"
-# What initramfs-init needs before the host's file system is there.
+# What first-init needs before the host's file system is there.
 BOOT_MODULES = ("virtio_pci", "virtio_net", "9pnet_virtio", "9p", "overlay")
-CMDLINE = "console=ttyS0 loglevel=5 nokaslr oops=panic panic=-1 log_buf_len=4M cryptomgr.notests"
 
 
-class Failure(Exception):
-    """The harness cannot do its work: a message for the user."""
-
-
-def output(*command):
-    """The stdout of a command; Failure if it does not succeed."""
-    try:
-        return subprocess.run([str(word) for word in command], check=True, text=True,
-                              stdout=subprocess.PIPE).stdout
-    except FileNotFoundError:
-        raise Failure(f"no program {command[0]}: run scripts/install-deps") from None
-    except subprocess.CalledProcessError as error:
-        raise Failure(f"'{' '.join(map(str, command))}' "
-                      f"ended with status {error.returncode}") from None
-
-
-def initramfs(directory, modules, release, init=HERE / "initramfs-init"):
+def initramfs(directory, modules, release, init=HERE / "first-init"):
     """Write directory/initramfs: busybox, an init and the modules to get going.
 
     modules: the lib/modules of the guest; release: which kernel's to take.
@@ -54,7 +37,6 @@ def initramfs(directory, modules, release, init=HERE / "initramfs-init"):
     shutil.copy(busybox, tree / "bin/busybox")
     shutil.copy(init, tree / "init")
     (tree / "init").chmod(0o755)
-    (tree / "guest-init.path").write_text(f"{HERE / 'guest-init'}\n", encoding="utf-8")
     names = []
     if modules:
         plan = output("modprobe", "-C", "/dev/null", "-d", modules.parent.parent,
@@ -73,40 +55,12 @@ def initramfs(directory, modules, release, init=HERE / "initramfs-init"):
     return archive
 
 
-class Qemu:
-    """One running QEMU, which dies with us and is never left behind."""
-
-    def __init__(self, arguments, log):
-        with open(log, "wb") as file:
-            self.process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", QEMU, *map(str, arguments)],
-                stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                start_new_session=True)
-
-    def running(self):
-        """Whether the machine has not ended by itself."""
-        return self.process.poll() is None
-
-    def wait(self, seconds):
-        """Wait for the machine to end by itself; whether it did."""
-        try:
-            self.process.wait(seconds)
-            return True
-        except subprocess.TimeoutExpired:
-            return False
-
-    def kill(self):
-        """End the machine, now."""
-        if self.running():
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-
 def common(image, archive, console, cmdline):
     """QEMU arguments that every machine has."""
-    return ["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+    return [QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
             "-machine", "q35,hpet=off", "-kernel", image, "-initrd", archive,
-            "-serial", f"file:{console}", "-append", cmdline]
+            "-serial", f"file:{console}",
+            "-append", f"console=ttyS0 nokaslr {CMDLINE} {cmdline}"]
 
 
 def accelerator(image, cache):
@@ -129,8 +83,9 @@ def accelerator(image, cache):
         init = directory / "init"
         init.write_text("#!/bin/busybox sh\n/bin/busybox reboot -f\n", encoding="ascii")
         archive = initramfs(directory, None, None, init)
-        qemu = Qemu(common(image, archive, directory / "console", CMDLINE)
-                    + ["-accel", "kvm", "-cpu", "host", "-m", "512"], directory / "qemu")
+        qemu = Process(common(image, archive, directory / "console", "")
+                       + ["-accel", "kvm", "-cpu", "host", "-m", "512"],
+                       directory / "qemu")
         works = qemu.wait(PROBE_SECONDS) and qemu.process.returncode == 0
         qemu.kill()
         works = works and "Linux version" in (directory / "console").read_text(
@@ -154,9 +109,7 @@ def accel_arguments(name, icount):
 
 def share(tag, path, writable):
     """QEMU arguments for one 9p share of a host directory."""
-    if "," in str(path):
-        raise Failure(f"{path}: QEMU cannot share a path with a comma in it")
-    options = f"local,path={path},mount_tag={tag},security_model=none,multidevs=remap"
+    options = f"local,path={plain(path)},mount_tag={tag},security_model=none,multidevs=remap"
     return ["-virtfs", options if writable else options + ",readonly=on"]
 
 
@@ -171,3 +124,16 @@ def network(role, sockets):
     return ["-netdev", "dgram,id=net0"
             f",local.type=unix,local.path={sockets}/{role}"
             f",remote.type=unix,remote.path={sockets}/{peer}", *device]
+
+
+def start(guest, accel, sockets):
+    """Boot a guest (of the harness); accel: 'kvm' or 'tcg'; its Process."""
+    archive = initramfs(guest.directory, guest.modules, guest.kernel.release)
+    return Process(
+        common(guest.kernel.image, archive, guest.console, guest.cmdline)
+        + accel_arguments(accel, guest.options.icount)
+        + ["-smp", guest.cpus, "-m", guest.memory]
+        + share("root", "/", False)
+        + share("modules", guest.modules, False)
+        + share("out", guest.out, True)
+        + network(guest.role, sockets), guest.directory / "machine")

@@ -14,6 +14,10 @@
 #	|   2001:db8::2/64      |  MTU 9000  |   2001:db8::1/64      |
 #	+-----------------------+            +-----------------------+
 #
+# eth0 is a virtio device under QEMU. In user-mode Linux it is a pair of datagram
+# sockets that the harness has made (its driver is "vector"); alone, it is one end of a
+# veth pair.
+#
 # and without:
 #
 #	   alone
@@ -38,9 +42,14 @@ complain() { # MESSAGE...
 	return 1
 }
 
-# The network interface that QEMU gave us. A kernel may have others.
+# The network interface that the harness gave us. A kernel may have others.
 net_device() {
 	local device
+	if [[ $(< /proc/cmdline) = *guest.machine=uml* ]]; then
+		[[ -e /sys/class/net/eth0 ]] || complain "no network interface" || return
+		echo eth0
+		return
+	fi
 	for device in /sys/class/net/*/device/driver; do
 		[[ $device -ef /sys/bus/virtio/drivers/virtio_net ]] || continue
 		device=${device#/sys/class/net/}
@@ -50,9 +59,20 @@ net_device() {
 	complain "no virtio network interface"
 }
 
+# user-mode Linux: have an eth0.
+net_made() {
+	[[ -e /sys/class/net/eth0 ]] || if [[ -e /sys/class/net/vec0 ]]; then
+		ip link set vec0 name eth0
+	else
+		ip link add eth0 mtu 9000 type veth peer name peer0 mtu 9000 &&
+			ip link set peer0 up
+	fi
+}
+
 # Configure lo and the Ethernet. guest-init has done this before a script runs.
 net_up() {
 	local dev host
+	[[ $(< /proc/cmdline) != *guest.machine=uml* ]] || net_made || return
 	dev=$(net_device) || return
 	[[ $GUEST_ROLE = client ]] && host=2 || host=1
 	ip -batch - <<- END
@@ -96,6 +116,8 @@ server_up() { # [THREADS [SIZE]]
 		'*:/export' || return
 	pidof -q rpc.mountd || rpc.mountd || return
 	rpc.nfsd --grace-time 10 --lease-time "${LEASE:-10}" "${1:-4}" || return
+	# Of a server that has never run nobody has anything to reclaim.
+	[[ -e /run/server_up ]] || { echo Y > /proc/fs/nfsd/v4_end_grace && : > /run/server_up; }
 	grep -q '^rdma 20049' /proc/fs/nfsd/portlist ||
 		echo rdma 20049 > /proc/fs/nfsd/portlist ||
 		complain "nfsd cannot listen on rdma"

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What machines of every kind have in common: a process that dies with us."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# A guest's kernel says little on its console and everything in its log.
+CMDLINE = "loglevel=5 oops=panic panic=-1 log_buf_len=4M cryptomgr.notests"
+
+
+class Failure(Exception):
+    """The harness cannot do its work: a message for the user."""
+
+
+def output(*command):
+    """The stdout of a command; Failure if it does not succeed."""
+    try:
+        return subprocess.run([str(word) for word in command], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+    except FileNotFoundError:
+        raise Failure(f"no program {command[0]}: run scripts/install-deps") from None
+    except subprocess.CalledProcessError as error:
+        raise Failure(f"'{' '.join(map(str, command))}' "
+                      f"ended with status {error.returncode}") from None
+
+
+def plain(path):
+    """path, if a kernel's command line and mount options can hold it, else Failure."""
+    if set(str(path)) & set(", \t\n\"'"):
+        raise Failure(f"{path}: a guest cannot use a path with a comma, a quote or a "
+                      "space in it; move the tree")
+    return path
+
+
+class Process:
+    """A running machine, which dies with us and is never left behind."""
+
+    def __init__(self, arguments, log, **options):
+        """log: a path or a file descriptor for what the machine says; options: of
+        subprocess.Popen."""
+        try:
+            with open(log, "wb", closefd=not isinstance(log, int)) as file:
+                self.process = subprocess.Popen(
+                    ["setpriv", "--pdeathsig", "KILL", *map(str, arguments)],
+                    stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                    start_new_session=True, **options)
+        except FileNotFoundError as error:
+            raise Failure(f"no {error.filename}: run scripts/install-deps") from None
+
+    def running(self):
+        """Whether the machine has not ended by itself."""
+        return self.process.poll() is None
+
+    def wait(self, seconds):
+        """Wait for the machine to end by itself; whether it did."""
+        try:
+            self.process.wait(seconds)
+            return True
+        except subprocess.TimeoutExpired:
+            return False
+
+    def kill(self):
+        """End the machine, now."""
+        if self.running():
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
