@@ -32,6 +32,7 @@ enum class Status : u8 {
 	Forever = 4, /* all guests sleep, and nothing will wake them */
 	Stalled = 5, /* a guest has run for too long in real time */
 	Told = 6, /* by a signal */
+	Late = 7, /* the virtual time is up */
 };
 
 class Failure : public std::runtime_error {

@@ -120,6 +120,8 @@ void Clock::run()
 
 		const Schedule::Step step = schedule_.next(wire_.due());
 
+		if (step.time > options_.limit)
+			throw Failure(Status::Late, "the time is up");
 		switch (step.kind) {
 		case Schedule::Step::Kind::Gather:
 			attend();
@@ -157,14 +159,12 @@ std::size_t Clock::await(const std::vector<int> &fds)
 		if (n < 0)
 			continue;
 		if (n == 0) {
-			std::string who = "a guest that has to start";
+			const auto guest = schedule_.running();
 
-			if (schedule_.running())
-				who = name(*schedule_.running());
 			throw Failure(Status::Stalled,
-				      who + " has not come back for " +
-					      std::to_string(options_.stall) +
-					      " s of real time");
+				      guest ? name(*guest) +
+						      " has not come back" :
+					      "not all guests have come");
 		}
 		if (polled[0].revents) {
 			told();

@@ -26,6 +26,7 @@ struct Options {
 	u64 bandwidth = 0; /* bits a second, zero: no limit */
 	u16 mtu = 9000;
 	u32 stall = 300; /* seconds */
+	Time limit = kForever; /* when to end at the latest */
 	/* The time of day at which the guests begin, since the epoch. */
 	Time start = Time(1767225600) * 1000000000;
 	/* A guest that has nothing to wait for shows up after this time. */

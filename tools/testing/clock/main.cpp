@@ -18,6 +18,8 @@ namespace ttclock
 namespace
 {
 
+constexpr u64 kSecond = 1000000000;
+
 const char kUsage[] =
 	"usage: clock [options] DIRECTORY\n"
 	"  --guests N         how many (2)\n"
@@ -27,6 +29,7 @@ const char kUsage[] =
 	"  --start NS         since the epoch: the time of day at first\n"
 	"  --slice NS         a guest that nobody waits for shows up so often\n"
 	"                     (10000000)\n"
+	"  --limit SECONDS    of virtual time, after which to end (no limit)\n"
 	"  --stall SECONDS    of real time, that a guest may run at once\n"
 	"                     (300; 0: no limit)\n"
 	"  --trace FILE       who runs when, and every frame\n";
@@ -48,7 +51,17 @@ u64 number(const char *text, u64 least, u64 most)
 
 Options parse(int argc, char **argv)
 {
-	enum { Guests, Latency, Bandwidth, Mtu, Start, Slice, Stall, Trace };
+	enum {
+		Guests,
+		Latency,
+		Bandwidth,
+		Mtu,
+		Start,
+		Slice,
+		Limit,
+		Stall,
+		Trace
+	};
 	static const option known[] = {
 		{ "guests", required_argument, nullptr, Guests },
 		{ "latency", required_argument, nullptr, Latency },
@@ -56,11 +69,12 @@ Options parse(int argc, char **argv)
 		{ "mtu", required_argument, nullptr, Mtu },
 		{ "start", required_argument, nullptr, Start },
 		{ "slice", required_argument, nullptr, Slice },
+		{ "limit", required_argument, nullptr, Limit },
 		{ "stall", required_argument, nullptr, Stall },
 		{ "trace", required_argument, nullptr, Trace },
 		{},
 	};
-	constexpr u64 hour = u64(3600) * 1000000000;
+	constexpr u64 hour = 3600 * kSecond;
 	Options o;
 
 	for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
@@ -84,6 +98,10 @@ Options parse(int argc, char **argv)
 			break;
 		case Slice:
 			o.slice = number(optarg, 1, hour);
+			break;
+		case Limit:
+			o.limit =
+				kSecond * number(optarg, 1, kForever / kSecond);
 			break;
 		case Stall:
 			o.stall = static_cast<u32>(number(optarg, 0, 1000000));
@@ -133,7 +151,7 @@ Status run(int argc, char **argv)
 		status = failure.status();
 	}
 	std::fprintf(stderr, "clock: %s at %" PRIu64 ".%09" PRIu64 "\n",
-		     what.c_str(), now / 1000000000, now % 1000000000);
+		     what.c_str(), now / kSecond, now % kSecond);
 	return status;
 }
 
