@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Preloaded into a guest: what it takes for chance is a sequence that CLOCK_SEED, a
+ * number, decides. UML asks its host for nothing else that is random.
+ */
+#include <cstdint>
+#include <cstdlib>
+
+#include <sys/random.h>
+
+namespace
+{
+
+/* splitmix64 */
+std::uint64_t next()
+{
+	static std::uint64_t state = [] {
+		const char *seed = std::getenv("CLOCK_SEED");
+
+		return seed ? std::strtoull(seed, nullptr, 10) : 0;
+	}();
+	std::uint64_t z = state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+} /* namespace */
+
+ssize_t getrandom(void *buffer, size_t length, unsigned int)
+{
+	auto *octets = static_cast<unsigned char *>(buffer);
+
+	for (size_t i = 0; i < length; i++)
+		octets[i] = static_cast<unsigned char>(next());
+	return static_cast<ssize_t>(length);
+}
