@@ -4,6 +4,13 @@
 # is in their directory, is compiled to BUILD. FLAGS is what a program wants besides.
 
 CXX		?= g++
+# A compiler's work is kept beside the guests' kernels, where the next clone finds it.
+# Without ccache everything is just compiled.
+CCACHE		:= $(shell command -v ccache)
+export CCACHE_DIR	?= $(or $(RPCRDMA_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rpcrdma)/ccache
+export CCACHE_BASEDIR	?= $(abspath ../../..)
+export CCACHE_NOHASHDIR	?= 1
+export CCACHE_MAXSIZE	?= 1G
 CORE		:= ../../../net/sunrpc/rpcrdma/core
 INCLUDE		:= ../../../include
 BUILD		?= build
@@ -18,9 +25,9 @@ CORE_OBJS	:= $(patsubst $(CORE)/%.cpp,$(BUILD)/core/%.o,$(wildcard $(CORE)/*.cpp
 $(BUILD)/core/%.o: $(CORE)/%.cpp Makefile ../core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
-	@$(CXX) $(CXXFLAGS) $(COREFLAGS) -c -o $@ $<
+	@$(CCACHE) $(CXX) $(CXXFLAGS) $(COREFLAGS) -c -o $@ $<
 
 $(BUILD)/%.o: %.cpp Makefile ../core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
-	@$(CXX) $(CXXFLAGS) -c -o $@ $<
+	@$(CCACHE) $(CXX) $(CXXFLAGS) -c -o $@ $<
