@@ -14,9 +14,9 @@
 #	|   2001:db8::2/64      |  MTU 9000  |   2001:db8::1/64      |
 #	+-----------------------+            +-----------------------+
 #
-# eth0 is a virtio device under QEMU. In user-mode Linux it is a pair of datagram
-# sockets that the harness has made (its driver is "vector"); alone, it is one end of a
-# veth pair.
+# eth0 is a virtio device under QEMU, and in virtual time. In user-mode Linux it is else
+# one of a pair of datagram sockets that the harness has made (its driver is "vector");
+# alone, it is one end of a veth pair.
 #
 # and without:
 #
@@ -36,6 +36,15 @@
 SERVER4=192.0.2.1 SERVER6=2001:db8::1
 CLIENT4=192.0.2.2 CLIENT6=2001:db8::2
 export SERVER4 SERVER6 CLIENT4 CLIENT6
+
+# Sleep for so many seconds, which may have a fraction, without a process for it: in
+# user-mode Linux they take time to begin. guest-init made the pipe, where nothing comes.
+if [[ -p /run/nap ]]; then
+	exec {nap_fd}<> /run/nap
+fi
+nap() { # SECONDS
+	read -rt "$1" -u "$nap_fd" || true
+}
 
 complain() { # MESSAGE...
 	echo "$GUEST_ROLE: $*" >&2
@@ -167,7 +176,7 @@ await() { # NAME [SECONDS]
 			return
 		done
 		((SECONDS < end)) || complain "waited ${2:-60} s for '$1'" || return
-		sleep 0.2
+		nap 0.2
 	done
 }
 
@@ -176,6 +185,6 @@ await_port() { # ADDRESS PORT [SECONDS]
 	local end=$((SECONDS + ${3:-30}))
 	until (: > "/dev/tcp/$1/$2") 2> /dev/null; do
 		((SECONDS < end)) || complain "no answer from $1 port $2" || return
-		sleep 0.2
+		nap 0.2
 	done
 }

@@ -2,6 +2,7 @@
 """Guests that are processes: user-mode Linux. Neither root nor emulation is needed."""
 
 import ctypes
+import dataclasses
 import hashlib
 import mmap
 import os
@@ -12,12 +13,18 @@ import signal
 import socket
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 from machine import CMDLINE, HERE, Failure, Process, plain
 
 PROBE_SECONDS = 60
 PROBE_MIB = 512
+CLOCK = HERE.parent.parent.parent / "build/clock"
+# More of virtual time no test takes: one that does waits for what never comes. A guest
+# that computes for so long without a look at the clock has lost its way.
+VIRTUAL_SECONDS, CLOCK_STALL_SECONDS = 20000, 600
+CLOCK_READY_SECONDS = 20
 # What two guests may have sent each other and not read yet. A kernel gives as much as
 # net.core.wmem_max allows, root what it asks for.
 SOCKET_BUFFER = 8 << 20
@@ -131,23 +138,27 @@ class Console(threading.Thread):
             self.file.write(text)
 
 
-def boot_process(image, mebibytes, console, arguments, fds=()):
-    """A kernel started with these arguments on the host's root, read-only."""
+def boot_process(image, mebibytes, console, arguments, plug=None):
+    """A kernel started with these arguments on the host's root, read-only, where its
+    console is to be."""
     def no_core():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
+    plug = plug or Plug()
     end = Console(console).end
     process = Process(
-        [image, f"mem={mebibytes}M", "rootfstype=hostfs", "rootflags=/", "ro", "noreboot",
-         "con=null", "ssl=null", f"con0=null,fd:{end}", *CMDLINE.split(), *arguments],
-        end, pass_fds=(*fds, end), preexec_fn=no_core,
-        env=os.environ | {"TMPDIR": str(memory_directory(mebibytes))})
+        [*plug.wrapper, image, f"mem={mebibytes}M", "rootfstype=hostfs", "rootflags=/", "ro",
+         "noreboot", "uml_dir=uml", "con=null", "ssl=null", "con0=null,fd:1", *CMDLINE.split(),
+         *plug.arguments, *arguments],
+        end, pass_fds=plug.fds, preexec_fn=no_core, cwd=console.parent,
+        env={"PATH": os.environ.get("PATH", os.defpath), "HOME": "/",
+             "TMPDIR": str(memory_directory(mebibytes))} | plug.environment)
     os.close(end)
     return process
 
 
 class Ethernet:
-    """A cable between two guests: a pair of datagram sockets."""
+    """A cable between two guests, in real time: a pair of datagram sockets."""
 
     def __init__(self):
         self.ends = dict(zip(MACS, socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)))
@@ -160,16 +171,83 @@ class Ethernet:
                     end.setsockopt(socket.SOL_SOCKET, plainly, SOCKET_BUFFER)
 
     def plug(self, role):
-        """(kernel arguments, file descriptors to pass) for a guest of this role."""
+        """How a guest of this role is plugged in."""
         fd = self.ends[role].fileno()
-        return ([f"vec0:transport=fd,fd={fd},mtu=9000,mac={MACS[role]}"], (fd,))
+        return Plug([f"vec0:transport=fd,fd={fd},mtu=9000,mac={MACS[role]}"], (fd,))
+
+    def ended(self):
+        """Why there is no Ethernet any more, or ''."""
+        return ""
+
+    def unplug(self):
+        """Nothing to do: sockets end with us."""
+
+
+class Clock:
+    """Virtual time, and an Ethernet in it: tools/testing/clock, for one guest or two.
+
+    A run with the same seed in the same place does the same again, so nothing in what
+    a guest is told may be new: its files are where its working directory is.
+    """
+
+    def __init__(self, out, roles, seed):
+        self.out, self.roles, self.seed = out, roles, seed
+        if not (CLOCK / "clock").exists():
+            raise Failure("no virtual time yet: run 'make -C tools/testing/clock'")
+        (out / "clock").mkdir()
+        self.process = Process([CLOCK / "clock", "--guests", len(roles),
+                                "--trace", out / "clock/trace",
+                                "--stall", CLOCK_STALL_SECONDS,
+                                "--limit", VIRTUAL_SECONDS, "clock"],
+                               out / "clock/log", cwd=out)
+        end = time.monotonic() + CLOCK_READY_SECONDS
+        while not (out / "clock/time").exists():
+            if not self.process.running() or time.monotonic() > end:
+                self.process.kill()
+                raise Failure(f"no virtual time: {self.last_words()}")
+            time.sleep(0.01)
+
+    def last_words(self):
+        """The line with which it ended."""
+        lines = (self.out / "clock/log").read_text(errors="replace").splitlines()
+        return lines[-1] if lines else "the clock says nothing"
+
+    def plug(self, role):
+        """How a guest of this role is plugged in."""
+        number = self.roles.index(role) + 1
+        return Plug([f"time-travel=ext:{number}:../clock/time",
+                     f"virtio_uml.device=../clock/net.{number}:1"],
+                    environment={"LD_PRELOAD": str(CLOCK / "seeded.so"),
+                                 "CLOCK_SEED": str(2 * self.seed + number)},
+                    wrapper=("setarch", "-R"))
+
+    def ended(self):
+        """Why there is no virtual time any more, or ''."""
+        return "" if self.process.running() else self.last_words()
+
+    def unplug(self):
+        """End it, after the guests, which cannot do without."""
+        self.process.kill()
+
+
+@dataclasses.dataclass(frozen=True)
+class Plug:
+    """What a guest gets for its network and its time."""
+    arguments: list = ()
+    fds: tuple = ()
+    environment: dict = dataclasses.field(default_factory=dict)
+    wrapper: tuple = ()
 
 
 def start(guest, ethernet):
-    """Boot a guest (of the harness); its Process. ethernet: None for a guest alone."""
-    plug, fds = ethernet.plug(guest.role) if ethernet else ([], ())
+    """Boot a guest (of the harness); its Process. ethernet: None for a guest alone.
+
+    Where its files are on the host, the guest is told by way of its working directory.
+    """
+    (guest.directory / "modules").symlink_to(plain(guest.modules))
     return boot_process(
         guest.kernel.image, guest.memory, guest.console,
         [f"init={HERE / 'first-init'}", "guest.machine=uml",
-         f"guest.modules={plain(guest.modules)}", f"guest.out={plain(guest.out)}",
-         *plug, *guest.cmdline.split()], fds)
+         "guest.modules=/proc/self/cwd/modules/.", "guest.out=/proc/self/cwd/..",
+         *guest.cmdline.split()],
+        ethernet.plug(guest.role) if ethernet else None)

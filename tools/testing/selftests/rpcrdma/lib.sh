@@ -40,12 +40,13 @@ pace() { # KERNEL
 
 in_guests() { # [OPTION OF guest]...
 	local slow patience
-	read -r slow patience < <(pace "${KERNEL:-stock}")
-	[[ -z ${GUEST_ROLE-} ]] &&
+	if [[ -z ${GUEST_ROLE-} ]]; then
+		read -r slow patience < <(pace "${KERNEL:-stock}")
 		exec "$SELFTESTS/../../guest/guest" \
 			--env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
 			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
+	fi
 	# shellcheck source=tools/testing/guest/guest-lib.sh
 	. "$GUEST_LIB"
 	[[ $GUEST_ROLE = server ]] || echo "TAP version 13"
@@ -97,7 +98,7 @@ within() { # SECONDS COMMAND...
 	shift
 	until "$@"; do
 		((SECONDS < end)) || return
-		sleep 0.2
+		nap 0.2
 	done
 }
 
@@ -141,7 +142,7 @@ obey() {
 			rm "$ask"
 			signal "answered.$name"
 		done
-		sleep 0.1
+		nap 0.2
 	done
 }
 
