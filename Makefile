@@ -35,7 +35,7 @@ SUBMAKE		= $(MAKE) --no-print-directory
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
 	unit sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
-	selftests-soak harness style style-full conformance codec fuzz coverage \
+	selftests-soak harness style style-full conformance codec fuzz clock coverage \
 	check check-full soak demo dist packaging
 
 all: modules
@@ -118,8 +118,10 @@ selftests:
 
 selftests-on: $(if $(filter both,$(INTREE)),,stage)
 	+@$(SUBMAKE) -C tools/testing/peer
+	$(if $(filter uml%,$(KERNEL)),+@$(SUBMAKE) -C tools/testing/clock)
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
-	  KERNEL=$(KERNEL) TESTS="$(TESTS)" FULL=$(FULL)
+	  KERNEL=$(KERNEL) TESTS="$(TESTS)" FULL=$(FULL) \
+	  JOBS=$(or $(JOBS),$(if $(filter uml%,$(KERNEL)),$(shell nproc),1))
 
 selftests-full:
 	+@$(SUBMAKE) selftests FULL=1
@@ -149,6 +151,10 @@ SOAK_TESTS	?= data.sh load.sh recovery.sh life.sh storm.sh faults.sh
 selftests-soak:
 	+@SEED=$(or $(SEED),$$(date +%s)) $(SUBMAKE) selftests FULL=1 \
 	  TESTS="$(SOAK_TESTS)"
+
+# The virtual time of guests that are processes.
+clock:
+	+@$(SUBMAKE) -C tools/testing/clock check
 
 # Tests of the test harness itself.
 harness:
@@ -182,11 +188,12 @@ coverage:
 	+@$(SUBMAKE) -C tools/testing/coverage check
 
 check:
-	@scripts/tally style unit codec fuzz sim harness conformance kunit selftests
+	@scripts/tally style unit codec fuzz sim clock harness conformance kunit selftests \
+	  selftests-debian
 
 check-full:
-	@scripts/tally style-full unit codec fuzz sim coverage harness conformance kunit \
-	  selftests-full selftests-6.1 selftests-debug packaging
+	@scripts/tally style-full unit codec fuzz sim clock coverage harness conformance \
+	  kunit selftests-full selftests-debian-full selftests-6.1 selftests-debug packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
 VERSION	:= $(shell sed -n 's/.*RPCRDMA_VERSION[[:space:]]*"\(.*\)"/\1/p' \
@@ -217,24 +224,28 @@ help:
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove what was built here; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next nine; last line: the count'
+	@echo '  check            all of the next eleven; last line: the count'
+	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  codec            its headers against the XDR in the draft, if there is DRAFTS='
 	@echo '  fuzz             what a peer can send, by chance: FUZZ_SECONDS=30 for each kind'
 	@echo '  sim              two endpoints of the core over a simulated fabric, for'
 	@echo '                   SIM_SECONDS=120 from SEED=1, and bugs that it has to find'
-	@echo '  kunit            tests inside the kernel, on the checking kernel'
-	@echo '  selftests        NFS in guests; TESTS="mount.sh ..." picks, INTREE=both'
-	@echo '                   tests the kernel'"'"'s own transport, KERNEL= another kernel'
-	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
+	@echo '  clock            tests of the virtual time that guests can have'
 	@echo '  harness          tests of the test harness itself'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
-	@echo '  check-full       check with style-full, coverage, selftests-full,'
-	@echo '                   selftests-6.1, selftests-debug, packaging'
+	@echo '  kunit            tests inside the kernel, on the checking kernels'
+	@echo '  selftests        NFS in guests of the kind that is fastest here, JOBS= at a'
+	@echo '                   time; TESTS="mount.sh ..." picks, INTREE=both tests the'
+	@echo '                   kernel'"'"'s own transport, KERNEL= another kernel'
+	@echo '  selftests-debian what proves that Debian'"'"'s own kernel serves and mounts'
+	@echo '  check-full       check with style-full, coverage, packaging and self-tests:'
+	@echo '                   selftests-full, -debian-full, -6.1, -debug'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  selftests-full   those that take long, too'
+	@echo '  selftests-debian-full  the same on Debian'"'"'s kernel'
 	@echo '  selftests-6.1    those of check on the kernel of Debian 12; FULL=1: all'
-	@echo '  selftests-debug  all on the checking kernel'
+	@echo '  selftests-debug  all on the checking kernel of QEMU'
 	@echo '  coverage         what of the core the tests in user space reach'
 	@echo '  soak             fuzz, sim-soak and selftests-soak, what chance has a part in,'
 	@echo '                   round by round, until it is stopped or MINUTES= are over;'
@@ -244,5 +255,6 @@ help:
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'
 	@echo
-	@echo 'KERNEL is one of stock-6.12, debug-6.12, kcsan-6.12, stock-6.1 (scripts/kernel --help).'
+	@echo 'GUEST=qemu or GUEST=uml settles what kind of guest is used, else the fastest is.'
+	@echo 'KERNEL is a name that scripts/kernel --help explains.'
 	@echo 'Kernels are cached in $${RPCRDMA_CACHE:-~/.cache/rpcrdma}.'

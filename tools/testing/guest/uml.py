@@ -25,6 +25,9 @@ CLOCK = HERE.parent.parent.parent / "build/clock"
 # that computes for so long without a look at the clock has lost its way.
 VIRTUAL_SECONDS, CLOCK_STALL_SECONDS = 20000, 600
 CLOCK_READY_SECONDS = 20
+# From guest to guest. While a test waits for something else, as many RPCs are done as
+# find time, and each has to be computed.
+LATENCY_NS = 500_000
 # What two guests may have sent each other and not read yet. A kernel gives as much as
 # net.core.wmem_max allows, root what it asks for.
 SOCKET_BUFFER = 8 << 20
@@ -196,6 +199,7 @@ class Clock:
             raise Failure("no virtual time yet: run 'make -C tools/testing/clock'")
         (out / "clock").mkdir()
         self.process = Process([CLOCK / "clock", "--guests", len(roles),
+                                "--latency", LATENCY_NS,
                                 "--trace", out / "clock/trace",
                                 "--stall", CLOCK_STALL_SECONDS,
                                 "--limit", VIRTUAL_SECONDS, "clock"],

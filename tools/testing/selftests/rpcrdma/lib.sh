@@ -14,9 +14,9 @@
 # whose options in_guests takes. $KERNEL and $INTREE choose the kernel and whose
 # transport runs; see guest --help. $SLOW divides the amount of work, $PATIENCE
 # multiplies the time within which things have to happen; pace() has their values.
-# $CPUS is how many processors a guest has, if
-# not what guest takes. $FULL is not empty if all there is shall be done, else what
-# takes long and shows little more is left out.
+# $VIRTUAL is the seed of a run in virtual time (Documentation/testing.rst). $CPUS is how
+# many processors a guest has, if not what guest takes. $FULL is not empty if all there
+# is shall be done, else what takes long and shows little more is left out.
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
@@ -38,12 +38,18 @@ pace() { # KERNEL
 	esac
 }
 
-in_guests() { # [OPTION OF guest]...
+# --waits is for a test that spends its time waiting: where there is virtual time, it
+# runs in that.
+in_guests() { # [--waits] [OPTION OF guest]...
 	local slow patience
 	if [[ -z ${GUEST_ROLE-} ]]; then
 		read -r slow patience < <(pace "${KERNEL:-stock}")
+		if [[ ${1-} = --waits ]]; then
+			shift
+			[[ ${KERNEL-} != uml* ]] || : "${VIRTUAL:=1}"
+		fi
 		exec "$SELFTESTS/../../guest/guest" \
-			--env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
+			${VIRTUAL:+--virtual-time "$VIRTUAL"} --env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
 			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
 	fi
@@ -98,7 +104,7 @@ within() { # SECONDS COMMAND...
 	shift
 	until "$@"; do
 		((SECONDS < end)) || return
-		nap 0.2
+		nap "$glance"
 	done
 }
 
@@ -142,7 +148,7 @@ obey() {
 			rm "$ask"
 			signal "answered.$name"
 		done
-		nap 0.2
+		nap "$glance"
 	done
 }
 
