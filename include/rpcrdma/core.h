@@ -323,6 +323,7 @@ struct rpcrdma_message {
 
 /**
  * struct rpcrdma_tx - one Send to be posted
+ * @xid: rdma_xid, host order
  * @htype: header type, enum rpcrdma_htype
  * @header_length: octets of Transport stream written to the buffer
  * @payload: octets of the message's stream to be appended to them
@@ -330,6 +331,7 @@ struct rpcrdma_message {
  * @last: this is the last Send of the message
  */
 struct rpcrdma_tx {
+	u32 xid;
 	u32 htype;
 	u32 header_length;
 	struct rpcrdma_range payload;

@@ -60,8 +60,8 @@ TRACE_EVENT(rpcrdma_rx,
 );
 
 TRACE_EVENT(rpcrdma_tx,
-	TP_PROTO(u32 conn, const struct rpcrdma_tx *tx, u32 xid, u32 len),
-	TP_ARGS(conn, tx, xid, len),
+	TP_PROTO(u32 conn, const struct rpcrdma_tx *tx, u32 len),
+	TP_ARGS(conn, tx, len),
 	TP_STRUCT__entry(
 		__field(u32, conn)
 		__field(u32, xid)
@@ -71,7 +71,7 @@ TRACE_EVENT(rpcrdma_tx,
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
-		__entry->xid = xid;
+		__entry->xid = tx->xid;
 		__entry->htype = tx->htype;
 		__entry->len = len;
 		__entry->offset = tx->payload.offset;

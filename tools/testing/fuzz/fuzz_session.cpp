@@ -639,6 +639,7 @@ private:
 		FUZZ_CHECK(decode_prefix(out, h.prefix));
 		h.type = header_type(tx.htype);
 		FUZZ_CHECK(h.prefix.htype == tx.htype);
+		FUZZ_CHECK(h.prefix.xid == tx.xid);
 		if (version1 && result == RPCRDMA_TX_MESSAGE) {
 			/* The RPC message's own words say what it is. */
 			if (tx.payload.length == kWordSize)

@@ -133,9 +133,10 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 	return msg || control_due() ? RPCRDMA_TX_BLOCKED : RPCRDMA_TX_NONE;
 }
 
-static rpcrdma_tx_result control(u32 htype, u32 size, rpcrdma_tx &tx)
+static rpcrdma_tx_result control(const Header &h, u32 size, rpcrdma_tx &tx)
 {
-	tx.htype = htype;
+	tx.xid = h.prefix.xid;
+	tx.htype = h.type->htype;
 	tx.header_length = size;
 	return RPCRDMA_TX_CONTROL;
 }
@@ -157,7 +158,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 		return RPCRDMA_TX_INVALID;
 	final_sent_ = true;
 	credits_.sent();
-	return control(RPCRDMA2_CONNPROP_FINAL, head + set, tx);
+	return control(h, head + set, tx);
 }
 
 rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
@@ -181,7 +182,7 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 		return RPCRDMA_TX_INVALID;
 	errors_.pop();
 	credits_.sent();
-	return control(RPCRDMA2_ERROR, size, tx);
+	return control(h, size, tx);
 }
 
 rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
@@ -195,7 +196,7 @@ rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
 	if (!size)
 		return RPCRDMA_TX_INVALID;
 	credits_.sent();
-	return control(RPCRDMA2_GRANT, size, tx);
+	return control(h, size, tx);
 }
 
 /* This side keeps the rules that it holds its peers to (D7, 5.2.4, 6.5). */
@@ -305,6 +306,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 		return RPCRDMA_TX_INVALID;
 	}
 
+	tx.xid = msg.xid;
 	tx.htype = type->htype;
 	tx.header_length = size;
 	tx.payload = { msg.sent, part };
@@ -331,6 +333,7 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 	if (!size)
 		return RPCRDMA_TX_INVALID;
 
+	tx.xid = msg.xid;
 	tx.htype = h.type->htype;
 	tx.header_length = size;
 	tx.first = true;

@@ -93,7 +93,7 @@ static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 		conn->stats.tx_inline_bytes += tx->payload.length;
 	else
 		conn->stats.tx_continued_bytes += tx->payload.length;
-	trace_rpcrdma_tx(conn->id, tx, tm ? tm->msg.xid : 0, send->sge.length);
+	trace_rpcrdma_tx(conn->id, tx, send->sge.length);
 	spin_lock(&conn->lock);
 	/* From here on an answer is possible. */
 	if (tm && tx->last)
