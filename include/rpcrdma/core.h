@@ -221,6 +221,7 @@ enum rpcrdma_reason {
 	RPCRDMA_REASON_UNKNOWN_ERROR,	/* unrecognized rdma_err: dropped */
 	RPCRDMA_REASON_EARLY,		/* sent before it was allowed to */
 	RPCRDMA_REASON_CREDIT,		/* peer overran its credits */
+	RPCRDMA_REASON_CREDIT_LIMIT,	/* rdma_credit is no possible limit */
 	RPCRDMA_REASON_FLOOD,		/* too many refused messages unanswered */
 	RPCRDMA_REASON_NO_VERSION,	/* peer speaks no version of ours */
 	RPCRDMA_REASON_INVARIANT,	/* a bug here */
@@ -249,6 +250,8 @@ enum rpcrdma_rx_action {
  *	malformed
  * @errargs: FAIL_RPC, if @reported: the words that came with rdma_err
  * @kick: something may be sent now that could not be before
+ * @credits: Sends that the peer allows now
+ * @taken_back: rdma_credit was less than in the message before (D2)
  * @opened: this message completed the initial exchange (section 4.3)
  * @abandon: the partly received message of direction @dir is void: free it.
  *	Set with any action; it is carried out before @action.
@@ -274,6 +277,8 @@ struct rpcrdma_rx {
 	bool ended;
 	bool reported;
 	bool kick;
+	u32 credits;
+	bool taken_back;
 	bool opened;
 	bool abandon;
 	bool last;
@@ -361,6 +366,7 @@ enum rpcrdma_tx_result {
  * @window_used: Receives of the window that the peer may not use now
  * @window_high: the most that @window_used has been
  * @blocked: how often a message had to wait for credit
+ * @taken_back: how often the peer has taken credit back (D2)
  */
 struct rpcrdma_session_info {
 	u32 version;
@@ -374,6 +380,7 @@ struct rpcrdma_session_info {
 	u32 window_used;
 	u32 window_high;
 	u32 blocked;
+	u32 taken_back;
 };
 
 /**

@@ -796,6 +796,45 @@ TEST(receive, credit__overrun_closes)
 	}
 }
 
+/* Section 4.2.1: nobody would ever hear why nothing goes any more. */
+TEST(receive, credit__a_limit_that_cannot_be)
+{
+	for (const u32 ahead : { 0x7fffffffu, 0x80000000u, 0xfffffff0u }) {
+		Endpoint e = open_client();
+		const u32 sent = e.info().sent;
+
+		e.receive(prefix(0, RPCRDMA2_GRANT, sent + ahead));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CREDIT_LIMIT });
+		EXPECT_FALSE(e.session.ready());
+	}
+	Endpoint most = open_client();
+	most.receive(prefix(0, RPCRDMA2_GRANT, 1 + 0x7ffffffe));
+	EXPECT_EQ(most.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	/* Already with the message that opens. */
+	Endpoint first(config(RPCRDMA_ROLE_SERVER));
+	Words w = connprop(kClientXid);
+	w[2] = 0x80000000;
+	first.receive(w);
+	EXPECT_EQ(first.rx.reason, u32{ RPCRDMA_REASON_CREDIT_LIMIT });
+}
+
+/* It is no error (D2), but whoever looks for what went wrong sees it. */
+TEST(receive, credit__what_was_taken_back_is_told_D2)
+{
+	Endpoint e = open_client();
+
+	e.receive(prefix(0, RPCRDMA2_GRANT, 50));
+	EXPECT_TRUE(e.rx.taken_back) << "it was 1000 before";
+	EXPECT_EQ(e.rx.credits, 49u);
+	e.receive(prefix(0, RPCRDMA2_GRANT, 50));
+	EXPECT_FALSE(e.rx.taken_back);
+	e.receive(prefix(0, RPCRDMA2_GRANT, 1));
+	EXPECT_TRUE(e.rx.taken_back);
+	EXPECT_EQ(e.rx.credits, 0u);
+	EXPECT_EQ(e.info().taken_back, 2u);
+}
+
 TEST(receive, credit__every_kind_of_junk_counts)
 {
 	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);

@@ -33,6 +33,8 @@ static void reset(rpcrdma_rx &rx)
 	rx.ended = false;
 	rx.reported = false;
 	rx.kick = false;
+	rx.credits = 0;
+	rx.taken_back = false;
 	rx.opened = false;
 	rx.abandon = false;
 	rx.last = false;
@@ -99,7 +101,10 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 
 	const bool could_begin = may_begin();
 	const bool could_probe = available();
+	const u32 taken_back = credits_.taken_back();
 	take(in, rx);
+	rx.credits = available();
+	rx.taken_back = credits_.taken_back() != taken_back;
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return;
 	rx.kick = rx.opened || grant_due() || (!could_begin && may_begin()) ||
@@ -197,8 +202,8 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	 */
 	if (p.htype != RPCRDMA2_ERROR)
 		version_ = kVersion2;
-	if (version_)
-		credits_.limit(p.credit);
+	if (version_ && !credits_.limit(p.credit))
+		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
 
 	if (!type) {
 		drop(RPCRDMA_REASON_HTYPE, rx);

@@ -8,9 +8,6 @@
 namespace rpcrdma
 {
 
-/* Credit limits are less than 2^31 - 1 ahead of the counts (4.2.1). */
-static constexpr u32 kWindowMax = (1U << 31) - 2;
-
 /* Receives that a side offers for reverse-direction Calls, and their Replies. */
 static constexpr u32 kReverseShare = 8; /* one in so many */
 static constexpr u32 kReverseMax = 16;
@@ -32,7 +29,8 @@ bool Session::valid(const rpcrdma_config &cfg)
 
 	return c.min_version >= kVersion1 && c.min_version <= c.max_version &&
 	       c.max_version <= kVersion2 && c.role <= RPCRDMA_ROLE_SERVER &&
-	       c.window >= RPCRDMA_MIN_WINDOW && c.window <= kWindowMax &&
+	       c.window >= RPCRDMA_MIN_WINDOW &&
+	       c.window <= Credits::kLimitMax &&
 	       c.reserve <= kReserveMax &&
 	       c.max_message >= RPCRDMA_MIN_RECV_SIZE &&
 	       c.max_read_chunks <= RPCRDMA_MAX_SEGMENTS &&
@@ -116,7 +114,7 @@ bool Session::set_window(u32 window)
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return false;
 	if (!RPCRDMA_CHECK(window >= RPCRDMA_MIN_WINDOW &&
-			   window <= kWindowMax)) {
+			   window <= Credits::kLimitMax)) {
 		closed_ = RPCRDMA_REASON_INVARIANT;
 		return false;
 	}
@@ -151,6 +149,7 @@ void Session::info(struct rpcrdma_session_info &info) const
 	info.window_used = credits_.in_use();
 	info.window_high = credits_.high();
 	info.blocked = blocked_;
+	info.taken_back = credits_.taken_back();
 }
 
 /*
