@@ -245,7 +245,6 @@ enum rpcrdma_rx_action {
  * @xid: rdma_xid, host order
  * @error: FAIL_RPC: a negative errno; rdma_err decides (section 7)
  * @errcode: FAIL_RPC: the rdma_err received, or that was sent in answer
- * @ended: FAIL_RPC: after that the connection cannot go on, as with CLOSE
  * @reported: FAIL_RPC: the peer sent an ERROR about it; false if a Reply was
  *	malformed
  * @errargs: FAIL_RPC, if @reported: the words that came with rdma_err
@@ -274,7 +273,6 @@ struct rpcrdma_rx {
 	s32 error;
 	u32 errcode;
 	u32 errargs[2];
-	bool ended;
 	bool reported;
 	bool kick;
 	u32 credits;
@@ -447,17 +445,21 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
 					   struct rpcrdma_tx *tx);
 
 /**
- * rpcrdma_session_type_refused - the peer does not know the header type of a Call
+ * rpcrdma_session_call_refused - the peer has answered a Call with an ERROR
  * @s: the session that it was sent on
- * @msg: the Call that an ERROR of INVAL_HTYPE is about (section 7.1.3)
+ * @msg: the Call
+ * @rx: FAIL_RPC, about this Call
  *
  * Only the caller knows which of its Calls has that XID, and that it is still one of
- * them (D6). The type is not sent again.
+ * them (D6). The header type that was refused is not sent again (section 7.1.3), nor
+ * is anything of a version that was refused (7.1.1, 7.1.2).
  *
- * Return: false if a client can send no Call any more: the session has closed.
+ * Return: enum rpcrdma_reason: why the session has closed, if that leaves nothing to
+ * be sent; else RPCRDMA_REASON_NONE.
  */
-bool __must_check rpcrdma_session_type_refused(struct rpcrdma_session *s,
-					       struct rpcrdma_message *msg);
+u32 __must_check rpcrdma_session_call_refused(struct rpcrdma_session *s,
+					      struct rpcrdma_message *msg,
+					      const struct rpcrdma_rx *rx);
 
 /**
  * rpcrdma_session_end_call - nobody waits for the Reply to a Call any more

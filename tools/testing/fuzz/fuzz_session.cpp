@@ -431,7 +431,7 @@ private:
 		}
 		if (rx.action == RPCRDMA_RX_PAYLOAD)
 			take(rx);
-		if (rx.action == RPCRDMA_RX_CLOSE || rx.ended) {
+		if (rx.action == RPCRDMA_RX_CLOSE) {
 			closed_ = true;
 			reason_ = rx.reason;
 		}
@@ -456,8 +456,6 @@ private:
 			FUZZ_CHECK(rx.xid == p.xid && rx.vers == p.vers);
 			FUZZ_CHECK(rx.htype == p.htype);
 		}
-		FUZZ_CHECK(!rx.ended || rx.action == RPCRDMA_RX_FAIL_RPC);
-		FUZZ_CHECK(!rx.ended || rx.reason);
 		if (rx.action == RPCRDMA_RX_FAIL_RPC)
 			FUZZ_CHECK(rx.error < 0 && rx.errcode);
 		else if (rx.action != RPCRDMA_RX_CLOSE)
@@ -769,18 +767,40 @@ private:
 			asleep_ = false;
 	}
 
+	/* The peer has answered it with an ERROR of any kind. */
+	void call_refused(rpcrdma_message &msg)
+	{
+		static constexpr u32 kCodes[] = {
+			RPCRDMA2_ERR_INVAL_HTYPE,
+			RPCRDMA2_ERR_VERS,
+			RPCRDMA2_ERR_VERS_MISMATCH,
+			RPCRDMA2_ERR_SYSTEM,
+		};
+		rpcrdma_rx rx = {};
+
+		rx.action = RPCRDMA_RX_FAIL_RPC;
+		rx.reported = true;
+		rx.errcode = kCodes[msg.types ? in_.up_to(3) : 0];
+		rx.errargs[0] = kVersion1;
+		rx.errargs[1] = in_.up_to(2);
+		const u32 reason =
+			rpcrdma_session_call_refused(&s_, &msg, &rx);
+		if (reason == RPCRDMA_REASON_NONE)
+			return;
+		FUZZ_CHECK(reason == RPCRDMA_REASON_NO_VERSION ||
+			   (reason == RPCRDMA_REASON_HTYPE && client()));
+		closed_ = true;
+		reason_ = reason;
+	}
+
 	void end_call()
 	{
 		if (calls_.empty())
 			return;
 		const u8 which = in_.octet();
 		Outgoing &call = calls_[(which & 0x7f) % calls_.size()];
-		if (which & 0x80 && !closed_ &&
-		    !rpcrdma_session_type_refused(&s_, &call.msg)) {
-			FUZZ_CHECK(client());
-			closed_ = true;
-			reason_ = RPCRDMA_REASON_HTYPE;
-		}
+		if (which & 0x80 && !closed_)
+			call_refused(call.msg);
 		if (rpcrdma_session_end_call(&s_, &call.msg))
 			asleep_ = false;
 		FUZZ_CHECK(!call.msg.outstanding);

@@ -276,10 +276,12 @@ void Conn::cancel(Outgoing &m)
 		lost("message cancelled half sent");
 }
 
-void Conn::type_refused(Outgoing &m)
+void Conn::call_refused(Outgoing &m, const rpcrdma_rx &rx)
 {
-	if (!rpcrdma_session_type_refused(&session, &m.msg))
-		lost("header type");
+	const u32 reason = rpcrdma_session_call_refused(&session, &m.msg, &rx);
+
+	if (reason != RPCRDMA_REASON_NONE)
+		lost(rpcrdma_reason_name(reason));
 }
 
 void Conn::end_call(Outgoing &m)
@@ -472,8 +474,6 @@ void Conn::received(Receive &r, const Completion &c)
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
 		owner.failed(rx);
-		if (rx.ended)
-			lost(rpcrdma_reason_name(rx.reason));
 		break;
 	case RPCRDMA_RX_CLOSE:
 		return lost(rpcrdma_reason_name(rx.reason));

@@ -344,8 +344,7 @@ void Requester::failed(Conn &c, const rpcrdma_rx &rx)
 
 	if (!r)
 		return;
-	if (rx.errcode == RPCRDMA2_ERR_INVAL_HTYPE && rx.reported)
-		c.type_refused(*r);
+	c.call_refused(*r, rx);
 	s32 error = core::plan_retry(c, r->plan, rx, r->avoid);
 
 	if (!error)

@@ -659,14 +659,47 @@ TEST(receive, error__no_more_of_a_refused_version)
 
 		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 		e.receive(prefix(7, RPCRDMA2_ERROR) + body);
-		expect_failed(e, RPCRDMA_REASON_NO_VERSION, body[0],
+		expect_failed(e, RPCRDMA_REASON_NONE, body[0],
 			      -kEPROTONOSUPPORT);
 		EXPECT_EQ(e.rx.xid, 7u);
-		EXPECT_TRUE(e.rx.ended);
+		EXPECT_EQ(e.session.call_refused(msg, e.rx),
+			  RPCRDMA_REASON_NO_VERSION);
 		msg = message(8, kCall, 100);
 		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_NONE });
 		e.receive(reply_inline(8, rpc(8, kReply, 40)));
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	}
+}
+
+/* Who has no Call with that XID leaves it at that (D6). */
+TEST(receive, error__of_versions_about_no_call_D6)
+{
+	for (const Words &body :
+	     { Words{ 1, 1, 1 }, Words{ 1, 3, 9 }, Words{ 11 } }) {
+		Endpoint e = open_client();
+		rpcrdma_message msg = message(7, kCall, 100);
+
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		e.receive(prefix(8, RPCRDMA2_ERROR) + body);
+		EXPECT_TRUE(e.session.ready());
+		e.receive(reply_inline(7, rpc(7, kReply, 40)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	}
+}
+
+/* Nor does it say so of this version, if it cannot be read, or has it in its range. */
+TEST(receive, error__of_versions_that_refuses_none)
+{
+	for (const Words &body :
+	     { Words{ 1, 1, 2 }, Words{ 1, 2, 2 }, Words{ 1, 1 } }) {
+		Endpoint e = open_client();
+		rpcrdma_message msg = message(7, kCall, 100);
+
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		e.receive(prefix(7, RPCRDMA2_ERROR) + body);
+		EXPECT_EQ(e.session.call_refused(msg, e.rx),
+			  RPCRDMA_REASON_NONE);
+		EXPECT_TRUE(e.session.ready());
 	}
 }
 
@@ -680,7 +713,6 @@ TEST(receive, error__no_version_can_be_refused_without_a_call)
 			   Words{ RPCRDMA2_ERR_VERS_MISMATCH });
 		expect_failed(*e, RPCRDMA_REASON_NONE,
 			      RPCRDMA2_ERR_VERS_MISMATCH, -kEPROTONOSUPPORT);
-		EXPECT_FALSE(e->rx.ended);
 		EXPECT_TRUE(e->session.ready());
 	}
 }

@@ -273,7 +273,6 @@ static void refuse_type(Endpoint &e, u32 xid)
 	e.receive(prefix(xid, RPCRDMA2_ERROR) +
 		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
-	EXPECT_FALSE(e.rx.ended);
 }
 
 TEST(send, refused_type__is_not_sent_again)
@@ -289,21 +288,21 @@ TEST(send, refused_type__is_not_sent_again)
 	EXPECT_EQ(send_call(e, first), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 1);
 	EXPECT_TRUE(e.session.planning().special);
-	EXPECT_TRUE(e.session.type_refused(first));
+	EXPECT_TRUE(e.type_refused(first));
 	EXPECT_EQ(send_call(e, msg = special(9, kCall, c)),
 		  u32{ RPCRDMA_TX_INVALID });
 	EXPECT_FALSE(e.session.planning().special);
 
 	EXPECT_EQ(send_call(e, long_one), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_TRUE(e.session.type_refused(long_one));
+	EXPECT_TRUE(e.type_refused(long_one));
 	/* The parts one by one: it is still one type. */
-	EXPECT_TRUE(e.session.type_refused(long_one));
+	EXPECT_TRUE(e.type_refused(long_one));
 	EXPECT_EQ(send_call(e, msg = message(11, kCall, 8000)),
 		  u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
 
 	EXPECT_EQ(send_call(e, short_one), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_FALSE(e.session.type_refused(short_one));
+	EXPECT_FALSE(e.type_refused(short_one));
 	/* No Call can be sent any more; another connection may do better. */
 	EXPECT_FALSE(e.session.ready());
 	EXPECT_EQ(send_call(e, msg = message(13, kCall, 100)),
@@ -325,7 +324,7 @@ TEST(send, refused_type__of_all_calls_that_are_out)
 	for (rpcrdma_message &msg : calls)
 		EXPECT_EQ(send_call(e, msg), u32{ RPCRDMA_TX_MESSAGE });
 	for (rpcrdma_message &msg : calls)
-		EXPECT_FALSE(e.session.type_refused(msg));
+		EXPECT_FALSE(e.type_refused(msg));
 	EXPECT_FALSE(e.session.ready());
 }
 
@@ -341,7 +340,7 @@ TEST(send, refused_type__is_that_of_the_call)
 	EXPECT_EQ(send_call(e, special_one), u32{ RPCRDMA_TX_MESSAGE });
 	EXPECT_EQ(send_call(e, long_one), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 8);
-	EXPECT_TRUE(e.session.type_refused(long_one));
+	EXPECT_TRUE(e.type_refused(long_one));
 	EXPECT_TRUE(e.session.planning().special);
 	EXPECT_EQ(send_call(e, msg = message(9, kCall, 8000)),
 		  u32{ RPCRDMA_TX_INVALID });
@@ -378,7 +377,6 @@ TEST(send, refused_type__while_its_parts_are_sent)
 	e.receive(prefix(8, RPCRDMA2_ERROR) +
 		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
-	EXPECT_FALSE(e.rx.ended);
 	/* It was that type and no other. */
 	EXPECT_TRUE(e.session.planning().special);
 	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
@@ -418,7 +416,7 @@ TEST(send, refused_type__while_its_parts_are_sent_and_another_call)
 	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 8);
 	refuse_type(e, 7);
-	EXPECT_TRUE(e.session.type_refused(special_one));
+	EXPECT_TRUE(e.type_refused(special_one));
 	EXPECT_FALSE(e.session.planning().special);
 	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_REFUSED });
 	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
@@ -435,7 +433,7 @@ TEST(send, refused_type__while_parts_of_another_call_are_sent)
 		;
 	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 7);
-	EXPECT_TRUE(e.session.type_refused(first));
+	EXPECT_TRUE(e.type_refused(first));
 	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_GT(begun.sent, 0u);
 }
@@ -449,7 +447,7 @@ TEST(send, refused_type__a_server_has_more_to_do)
 
 	ASSERT_EQ(e.next(&call), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 7);
-	EXPECT_TRUE(e.session.type_refused(call));
+	EXPECT_TRUE(e.type_refused(call));
 	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.next(&reply), u32{ RPCRDMA_TX_MESSAGE });
 }
@@ -880,7 +878,7 @@ TEST(send, end_call__nothing_follows_on_a_session_that_has_closed)
 	leave_credits(e, 1);
 	e.receive(prefix(1, RPCRDMA2_ERROR) +
 		  Words{ RPCRDMA2_ERR_VERS_MISMATCH });
-	ASSERT_TRUE(e.rx.ended);
+	ASSERT_EQ(e.session.call_refused(msg, e.rx), RPCRDMA_REASON_NO_VERSION);
 	EXPECT_FALSE(e.session.end_call(msg));
 	EXPECT_FALSE(msg.outstanding);
 }

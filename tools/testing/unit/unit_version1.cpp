@@ -192,8 +192,9 @@ TEST(version1, client__meets_a_server_of_version_2_alone)
 	e.receive(v1::err_vers(7, 2, 2));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 	EXPECT_EQ(e.rx.error, -kEPROTONOSUPPORT);
-	EXPECT_TRUE(e.rx.ended);
-	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_NO_VERSION });
+	/* Its caller has a Call with that XID. */
+	EXPECT_TRUE(e.session.ready());
+	EXPECT_EQ(e.session.call_refused(msg, e.rx), RPCRDMA_REASON_NO_VERSION);
 	EXPECT_FALSE(e.session.ready());
 }
 
@@ -287,6 +288,9 @@ TEST(version1, session__client_and_server_of_every_configuration)
 					pass(client, server);
 				if (server.next() == RPCRDMA_TX_CONTROL)
 					pass(server, client);
+				if (client.rx.action == RPCRDMA_RX_FAIL_RPC)
+					(void)client.session.call_refused(
+						msg, client.rx);
 			}
 			SCOPED_TRACE(testing::Message()
 				     << c[0] << c[1] << s[0] << s[1]);
@@ -665,7 +669,6 @@ TEST(version1, error__ends_the_rpc_and_gives_the_credit_back)
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 		EXPECT_LT(e.rx.error, 0);
 		EXPECT_TRUE(e.rx.reported);
-		EXPECT_FALSE(e.rx.ended);
 		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 		EXPECT_EQ(e.info().peer_credits, 3u);
 		e.receive(w);

@@ -30,7 +30,6 @@ static void reset(rpcrdma_rx &rx)
 	rx.errcode = RPCRDMA2_ERR_NONE;
 	rx.errargs[0] = 0;
 	rx.errargs[1] = 0;
-	rx.ended = false;
 	rx.reported = false;
 	rx.kick = false;
 	rx.credits = 0;
@@ -234,11 +233,13 @@ void Session::take_grant(Bytes in, rpcrdma_rx &rx)
 }
 
 /* Sections 7.1.1 and 7.1.2: the peer takes no more of this version. */
-bool Session::version_refused(const ErrorBody &e) const
+bool Session::version_refused(const rpcrdma_rx &rx) const
 {
-	return (e.code == RPCRDMA2_ERR_VERS_MISMATCH && !version1()) ||
-	       (e.code == RPCRDMA2_ERR_VERS &&
-		(e.arg[0] > version_ || e.arg[1] < version_));
+	if (rx.reason != RPCRDMA_REASON_NONE)
+		return false;
+	return (rx.errcode == RPCRDMA2_ERR_VERS_MISMATCH && !version1()) ||
+	       (rx.errcode == RPCRDMA2_ERR_VERS &&
+		(rx.errargs[0] > version_ || rx.errargs[1] < version_));
 }
 
 /* Section 7.1.3: the rest of what is being sent stays here. */
@@ -255,7 +256,7 @@ void Session::parts_refused(u32 xid)
  * Section 7.1.3: do not send that type again. Who refuses a continued Call means
  * its parts, and may say so of each: that is one type, not something of one more.
  */
-bool Session::type_refused(rpcrdma_message &msg)
+void Session::type_refused(rpcrdma_message &msg)
 {
 	static constexpr u32 kOrder[] = { RPCRDMA2_CALL_EXTERNAL,
 					  RPCRDMA2_CALL_MIDDLE,
@@ -274,7 +275,18 @@ bool Session::type_refused(rpcrdma_message &msg)
 			closed_ = RPCRDMA_REASON_HTYPE;
 		break;
 	}
-	return closed_ == RPCRDMA_REASON_NONE;
+}
+
+rpcrdma_reason Session::call_refused(rpcrdma_message &msg, const rpcrdma_rx &rx)
+{
+	if (!rx.reported)
+		return closed_;
+	if (rx.errcode == RPCRDMA2_ERR_INVAL_HTYPE)
+		type_refused(msg);
+	/* No other version is spoken here, so there is nothing left to say. */
+	if (version_refused(rx) && closed_ == RPCRDMA_REASON_NONE)
+		closed_ = RPCRDMA_REASON_NO_VERSION;
+	return closed_;
 }
 
 /* What refuses our first message offers version 1, or is of it (D5). */
@@ -329,19 +341,8 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	rx.error = type->error;
 	rx.errcode = type->code;
 	rx.reported = true;
-	/*
-	 * Only this version is spoken here, so there is nothing left to say. A
-	 * side that has no Call outstanding has not been answered.
-	 */
-	if (parsed == Parse::Ok && version_refused(h.error) &&
-	    (outstanding_ || sending_.active))
-		closed_ = RPCRDMA_REASON_NO_VERSION;
 	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE)
 		parts_refused(h.prefix.xid);
-	if (closed_ != RPCRDMA_REASON_NONE) {
-		rx.reason = closed_;
-		rx.ended = true;
-	}
 	if (parsed == Parse::Ok) {
 		rx.errargs[0] = h.error.arg[0];
 		rx.errargs[1] = h.error.arg[1];

@@ -34,7 +34,7 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *
  * Its methods sort into
  * - events, which the caller reports: receive(), release(), retire(),
- *   type_refused(), end_call();
+ *   call_refused(), end_call();
  * - commands: refuse(), set_window(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), info(), planning().
@@ -76,8 +76,9 @@ public:
 	/* See rpcrdma_session_retire(). */
 	[[nodiscard]] bool retire();
 
-	/* See rpcrdma_session_type_refused(). */
-	[[nodiscard]] bool type_refused(rpcrdma_message &msg);
+	/* See rpcrdma_session_call_refused(). */
+	[[nodiscard]] rpcrdma_reason call_refused(rpcrdma_message &msg,
+						  const rpcrdma_rx &rx);
 	/* See rpcrdma_session_end_call(). */
 	[[nodiscard]] bool end_call(rpcrdma_message &msg);
 
@@ -121,7 +122,10 @@ private:
 	void take_error(Bytes in, Header &h, rpcrdma_rx &rx);
 	void take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx);
 	[[nodiscard]] bool speaks_version1(const Header &h, Parse parsed) const;
-	[[nodiscard]] bool version_refused(const ErrorBody &e) const;
+	[[nodiscard]] bool version_refused(const rpcrdma_rx &rx) const;
+	void type_refused(rpcrdma_message &msg);
+	void properties_refused(rpcrdma_rx &rx);
+	void properties_settled(rpcrdma_rx &rx);
 	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
 	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine(Bytes in, Header &h, rpcrdma_rx &rx);
