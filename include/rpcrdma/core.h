@@ -431,8 +431,8 @@ bool __must_check rpcrdma_session_release(struct rpcrdma_session *s, u32 count);
  * @size: its size, at least the local send_size
  * @tx: filled in for CONTROL and MESSAGE
  *
- * Control messages go first, also between the parts of @msg (D7). The Send is
- * counted as posted: the caller posts in the order of these calls, or closes
+ * Control messages go first; between the parts of @msg only a GRANT goes (D7). The
+ * Send is counted as posted: the caller posts in the order of these calls, or closes
  * the connection. Once a message has been begun the caller keeps offering it
  * until @tx->last, or until the result is REFUSED: the peer has dropped what it
  * was sent of the message (section 7.1.3), and the next one may begin.

@@ -660,6 +660,8 @@ private:
 			FUZZ_CHECK(h.prefix.credit <= before.window);
 		if (result == RPCRDMA_TX_CONTROL) {
 			FUZZ_CHECK(!h.type->payload && !tx.payload.length);
+			/* Between the parts of a message goes nothing else. */
+			FUZZ_CHECK(!already || tx.htype == RPCRDMA2_GRANT);
 			FUZZ_CHECK(h.type->kind < Kind::Call);
 			return;
 		}

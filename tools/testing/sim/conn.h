@@ -235,6 +235,7 @@ public:
 	rpcrdma_session session;
 	Life life = Life::Alive;
 	bool lost_flag = false;
+	u32 begun = 0; /* see check::parts() */
 	const char *why = "";
 
 private:

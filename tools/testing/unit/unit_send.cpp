@@ -122,17 +122,61 @@ TEST(send, continued__chunks_go_with_the_last_part_only)
 	EXPECT_TRUE(e.tx.last);
 }
 
-TEST(send, continued__control_messages_go_between_the_parts)
+/* Sections 6.3.6 and 6.3.9: a peer may drop it, and who waits for it hangs. */
+TEST(send, continued__an_error_waits_for_the_last_part_D7)
 {
 	Endpoint e = open_server();
 	rpcrdma_message msg = message(7, kReply, 10000);
+	rpcrdma_message next = message(8, kReply, 100);
 
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	e.receive(prefix(9, 99));
-	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
-	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_ERROR });
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED }) << "not offered";
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	EXPECT_EQ(e.tx.payload.offset, 4076u);
+	e.receive(prefix(10, 99));
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(e.tx.last);
+	/* But not for the next message. */
+	for (const u32 xid : { 9u, 10u }) {
+		ASSERT_EQ(e.next(&next), u32{ RPCRDMA_TX_CONTROL });
+		EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_ERROR });
+		EXPECT_EQ(e.tx.xid, xid);
+	}
+	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.xid, 8u);
+}
+
+/* What is left of it is not going to be sent: nothing to wait for. */
+TEST(send, continued__an_error_waits_for_no_part_that_was_refused_D7)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(7, kCall, 10000);
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(prefix(9, 99));
+	e.receive(prefix(7, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_REFUSED });
+	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+}
+
+/* A GRANT need not wait: the rest may need what the other side gives for it. */
+TEST(send, continued__a_grant_goes_between_the_parts_D7)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	rpcrdma_message msg = message(7, kReply, 10000);
+
+	c.window = 4;
+	Endpoint e = open_server(c);
+	e.receive(prefix(0, RPCRDMA2_GRANT, 2));
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	for (int i = 0; i < 4; i++)
+		e.receive(prefix(9, i ? 99 : RPCRDMA2_GRANT, 2));
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_GRANT });
+	EXPECT_EQ(e.tx.xid, 0u);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
 }
 
 TEST(send, continued__no_other_message_between_the_parts)

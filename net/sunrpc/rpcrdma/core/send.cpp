@@ -4,7 +4,9 @@
  *
  * Order: its own CONNPROP_FINAL; errors; the message; a GRANT. Each message
  * carries the credit word, so a GRANT is worth a Send only when there is
- * nothing else to send, or nothing that may be sent.
+ * nothing else to send, or nothing that may be sent. Between the parts of a message
+ * nothing goes but a GRANT (6.3.6, 6.3.9): its receiver need not take anything else,
+ * and an ERROR waits for no credit that the next part could not use.
  *
  * The credit in reserve keeps a Call from being begun, and nothing else: Replies
  * and the parts of a message already begun go on, since the answer that the
@@ -118,7 +120,7 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 	if (may_send()) {
 		if (!final_sent_ && (client() || opened_))
 			return send_properties(out, tx);
-		if (!errors_.empty())
+		if (!errors_.empty() && !sending_.active)
 			return send_error(out, tx);
 		if (msg && opened_ && may_go(*msg))
 			return msg->external ? send_external(*msg, out, tx) :
