@@ -18,7 +18,10 @@
 extern "C" {
 #endif
 
-/* The most of each thing that one transport header may carry here. */
+/*
+ * The most of each thing that one transport header may carry here. In version 1
+ * each list may have so many segments.
+ */
 #define RPCRDMA_MAX_SEGMENTS	16
 #define RPCRDMA_MAX_CHUNKS	8
 /* Protocol errors that wait for a credit; a peer that causes more is cut off. */
@@ -953,11 +956,13 @@ bool __must_check rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index);
  * @send_size: in octets; multiple of 1024, at most 262144
  * @recv_size: in octets; likewise
  * @remote_inv: Send With Invalidate is welcome
+ * @given: decoded: the peer has sent it, this is not the default
  */
 struct rpcrdma_cm_private {
 	u32 send_size;
 	u32 recv_size;
 	bool remote_inv;
+	bool given;
 };
 
 void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf);

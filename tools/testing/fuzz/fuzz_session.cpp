@@ -615,9 +615,12 @@ private:
 			const struct rpcrdma_session_info &before,
 			const rpcrdma_message *msg, u32 already)
 	{
-		const u32 max = tx.htype == RPCRDMA2_CONNPROP_FINAL ?
-					1024 :
-					before.max_send;
+		/* In version 1 a peer may leave open how much it takes. */
+		const bool bare = before.version == kVersion1 && !told_size_ &&
+				  msg && msg->dir == RPCRDMA_REPLY;
+		const u32 max = tx.htype == RPCRDMA2_CONNPROP_FINAL ? 1024 :
+				bare ? before.local.send_size :
+				       before.max_send;
 		std::vector<u8> octets(buffer_.begin(),
 				       buffer_.begin() + tx.header_length);
 		Header h;
@@ -754,6 +757,7 @@ private:
 
 		rpcrdma_cm_private_decode(data, static_cast<u32>(size), &p);
 		rpcrdma_session_private(&s_, &p);
+		told_size_ = p.given;
 	}
 
 	void set_window()
@@ -896,6 +900,7 @@ private:
 	u32 held_ = 0; /* and completed, not given back */
 	u32 sent_ = 0;
 	u32 received_ = 0;
+	bool told_size_ = false; /* by private data */
 	u32 told_ = 1; /* the largest credit word that was sent */
 	u32 reason_ = 0;
 	bool opened_ = false;

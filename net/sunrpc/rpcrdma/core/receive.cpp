@@ -404,12 +404,14 @@ bool Session::supported(const HeaderType &t) const
 /* A Reply returns what its Call offered, so no limit of ours applies. */
 Limits Session::limits_for(const HeaderType &t) const
 {
+	const Limits &most = version1() ? kNoLimitsV1 : kNoLimits;
+
 	if (t.kind != Kind::Call)
-		return kNoLimits;
+		return most;
 	if (client() && reverse_level() < RPCRDMA_RVRSDIR_GENL)
 		return { RPCRDMA_MAX_SEGMENTS, 0, 0 };
-	return { config_.local.max_segments, config_.max_read_chunks,
-		 config_.max_write_chunks };
+	return { version1() ? most.segments : config_.local.max_segments,
+		 config_.max_read_chunks, config_.max_write_chunks };
 }
 
 rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir)

@@ -46,6 +46,37 @@ u32 Session::max_send() const
 		       peer_.recv_size;
 }
 
+/*
+ * In version 1, for a Reply without a Reply chunk. A client that has said how large
+ * its Receives are is believed; else it is the Requester's word that the Reply fits.
+ */
+u32 Session::max_bare_reply() const
+{
+	return version1() && !private_.given ? config_.local.send_size :
+					       max_send();
+}
+
+/*
+ * What an endpoint is prepared to send counts as well as what its peer is to
+ * receive (5.2.3, 5.2.4). In version 1 nobody says either.
+ */
+u32 Session::max_segment_size() const
+{
+	const u32 mine = config_.local.max_segment_size;
+
+	return version1() || peer_.max_segment_size < mine ?
+		       peer_.max_segment_size :
+		       mine;
+}
+
+u32 Session::max_segments() const
+{
+	const u32 mine = config_.local.max_segments;
+
+	return version1() || peer_.max_segments < mine ? peer_.max_segments :
+							 mine;
+}
+
 /* Calls that may be sent; in version 2, messages. */
 u32 Session::available() const
 {
@@ -264,7 +295,8 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
 	const HeaderType *type = &type_of(msg);
-	const u32 max = max_send();
+	const u32 max = msg.dir == RPCRDMA_REPLY ? max_bare_reply() :
+						   max_send();
 
 	if (!sendable(msg))
 		return RPCRDMA_TX_INVALID;

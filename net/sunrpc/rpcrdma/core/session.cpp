@@ -188,6 +188,7 @@ PlanningRules Session::planning() const
 		.max_reply = config_.local.recv_size < peer_.send_size ?
 				     config_.local.recv_size :
 				     peer_.send_size,
+		.max_bare_reply = max_bare_reply(),
 	};
 }
 

@@ -172,6 +172,9 @@ private:
 	void answered(const Prefix &p);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;
+	[[nodiscard]] u32 max_bare_reply() const;
+	[[nodiscard]] u32 max_segment_size() const;
+	[[nodiscard]] u32 max_segments() const;
 	[[nodiscard]] u32 reverse_level() const;
 	[[nodiscard]] bool sends_reversed(u32 direction) const;
 

@@ -137,6 +137,14 @@ inline constexpr Limits kNoLimits = { RPCRDMA_MAX_SEGMENTS,
 				      RPCRDMA_MAX_SEGMENTS,
 				      RPCRDMA_MAX_CHUNKS };
 
+/*
+ * Version 1 has no word for how many segments a header may have. The kernel's own
+ * client keeps each list to as many as an array here has.
+ */
+inline constexpr Limits kNoLimitsV1 = { 3 * RPCRDMA_MAX_SEGMENTS,
+					RPCRDMA_MAX_SEGMENTS,
+					RPCRDMA_MAX_CHUNKS };
+
 enum class Parse : u8 {
 	Ok,
 	BadXdr,
