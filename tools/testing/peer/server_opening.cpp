@@ -185,6 +185,8 @@ TEST(server_properties, no_call_between_them)
 	p.take_properties(p.next());
 	p.send(unit::call_inline(xid, null_call(xid)));
 	p.expect_error(xid, kInvalCont);
+	/* Nor one that cannot be read. */
+	refused(p, unit::prefix(p.new_xid(), RPCRDMA2_CALL_INLINE), kInvalCont);
 	p.send(unit::connprop(p.new_xid()));
 	p.expect_works();
 }

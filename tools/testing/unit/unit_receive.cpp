@@ -292,11 +292,18 @@ TEST(receive, reads__message_beyond_the_bound)
 	e.receive(call_with(read_at(8, 4096 - 40), rpc(7, kCall, 40)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_EQ(e.rx.unreduced_length, 4096u);
+	/* Its header parses, so it is not told that it does not. */
 	for (u32 length : { 4096u - 39, UINT32_MAX }) {
 		e.receive(call_with(read_at(8, length), rpc(7, kCall, 40)));
 		expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
-		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 	}
+	/* In parts, it is 7.1.4 that says what it is told. */
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 40, rpc(7, kCall, 40)));
+	e.receive(call_with(read_at(8, 4096 - 79), rpc(7, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
 }
 
 TEST(receive, chunks__more_than_advertised_D7)
@@ -457,6 +464,77 @@ TEST(receive, continued__another_message_of_the_direction_D7)
 	e.receive(call_inline(7, slice(whole, 100, 300)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_TRUE(e.rx.last);
+}
+
+/* Whether it parses or not, and whatever else is wrong with it (6.3.6). */
+TEST(receive, continued__another_message_that_does_not_parse_D7)
+{
+	const Words whole = rpc(7, kCall, 400);
+	const std::vector<Words> others = {
+		prefix(8, RPCRDMA2_CALL_INLINE),
+		prefix(8, RPCRDMA2_CALL_INLINE) + Words{ 0, 2 },
+		prefix(8, RPCRDMA2_CALL_MIDDLE) + Words{ 40 },
+		prefix(8, RPCRDMA2_CALL_EXTERNAL) + Words{ 0, 0, 0, 0, 0 },
+		call_inline(8, rpc(9, kReply, 40)),
+	};
+
+	for (const Words &w : others) {
+		Endpoint e = open_server();
+
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
+				 slice(whole, 0, 100)));
+		e.receive(w);
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		EXPECT_FALSE(e.rx.abandon);
+		EXPECT_EQ(e.next_error(8), Words{ RPCRDMA2_ERR_INVAL_CONT });
+		e.receive(call_inline(7, slice(whole, 100, 300)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_TRUE(e.rx.last);
+	}
+}
+
+/*
+ * A peer that stops in the middle of what was refused, and sends it again under its
+ * XID (3.1.3): not a word of that may be lost.
+ */
+TEST(receive, continued__refused_and_sent_again_at_once_D7)
+{
+	const Words whole = rpc(7, kCall, 400);
+	const auto refused = [&] {
+		Endpoint e = open_server();
+
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
+				 slice(whole, 0, 100)));
+		EXPECT_TRUE(e.session.refuse(7, { RPCRDMA2_ERR_SYSTEM, {} }));
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
+		/* What was under way, whatever it begins with. */
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 200,
+				 slice(whole, 0, 100)));
+		expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+		return e;
+	};
+
+	Endpoint simple = refused();
+	simple.receive(call_inline(7, whole));
+	EXPECT_EQ(simple.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(simple.rx.last);
+
+	Endpoint parts = refused();
+	parts.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
+			     slice(whole, 0, 100)));
+	EXPECT_EQ(parts.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(parts.rx.stream_offset, 0u);
+	parts.receive(call_inline(7, slice(whole, 100, 300)));
+	EXPECT_EQ(parts.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(parts.rx.last);
+
+	/* Its own end is none, though its octets be those of a Call. */
+	Endpoint end = refused();
+	end.receive(call_inline(7, slice(whole, 0, 200)));
+	expect_dropped(end, RPCRDMA_REASON_DISCARDING);
+	EXPECT_EQ(end.next(), u32{ RPCRDMA_TX_NONE });
+	end.receive(call_inline(7, slice(whole, 0, 200)));
+	EXPECT_EQ(end.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
 /* Which is refused, too, and the rest of what it broke is not taken for a new one. */
@@ -1019,9 +1097,12 @@ TEST(receive, special__calls_and_replies)
 		expect_dropped(server, RPCRDMA_REASON_XDR);
 		(void)server.next_error(7);
 	}
-	server.receive(external((1 << 20) + 4));
-	expect_dropped(server, RPCRDMA_REASON_TOO_LARGE);
-	(void)server.next_error(7);
+	rpcrdma_config large = config(RPCRDMA_ROLE_SERVER);
+	large.local.max_segment_size = UINT32_MAX;
+	Endpoint any = open_server(large);
+	any.receive(external((1 << 20) + 4));
+	expect_dropped(any, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_EQ(any.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 	server.receive(external(1 << 20));
 	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	/* Never to a client that takes less than all: 4.6.4 says which error. */

@@ -471,6 +471,14 @@ TEST(session, connprop__host_authentication_in_pieces)
 TEST(session, connprop__every_kind_of_rpc_message_in_between)
 {
 	const std::vector<Words> others = {
+		/* which need not even parse, or be taken otherwise */
+		prefix(7, RPCRDMA2_CALL_INLINE),
+		prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0, 2 },
+		call_inline(7, rpc(8, RPCRDMA_REPLY, 40)),
+		prefix(7, RPCRDMA2_CALL_EXTERNAL) + Words{ 0, 0, 0, 0, 0 },
+		prefix(7, RPCRDMA2_REPLY_INLINE) + Words{ 0 },
+		middle(RPCRDMA2_CALL_MIDDLE, 7, 1 << 30,
+		       rpc(7, RPCRDMA_CALL, 40)),
 		call_inline(7, rpc(7, RPCRDMA_CALL, 40)),
 		middle(RPCRDMA2_CALL_MIDDLE, 7, 40, rpc(7, RPCRDMA_CALL, 40)),
 		prefix(7, RPCRDMA2_CALL_EXTERNAL) +

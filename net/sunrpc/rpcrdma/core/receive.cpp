@@ -5,8 +5,9 @@
  * An ERROR is never answered with an ERROR, and a GRANT, whose XID means
  * nothing, with none either. A malformed Call is answered; a malformed Reply
  * fails its RPC here, and is answered only where the draft's continuation rules
- * ask for it (D6). The precise code wins over INVAL_CONT when a fragment does
- * not even parse.
+ * ask for it (D6). What comes between the parts of something else is answered with
+ * INVAL_CONT, whether it parses or not; a part of it that does not parse, with
+ * BAD_XDR.
  *
  * Version 1 has fewer header types and one error for all that can be wrong with a
  * Call; after its lists are read everything is the same.
@@ -82,9 +83,10 @@ void Session::answered(const Prefix &p)
 		requests_.grant(p.credit);
 }
 
-void Session::abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx)
+void Session::abandon(u32 direction, u32 xid, bool last, u32 left,
+		      rpcrdma_rx &rx)
 {
-	if (!incoming_[direction].refuse(xid, last))
+	if (!incoming_[direction].refuse(xid, last, left))
 		return;
 	rx.abandon = true;
 	rx.dir = direction;
@@ -348,8 +350,23 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		rx.errargs[1] = h.error.arg[1];
 	}
 	answered(h.prefix);
-	if (incoming_[RPCRDMA_REPLY].active(h.prefix.xid))
-		abandon(RPCRDMA_REPLY, h.prefix.xid, false, rx);
+	const Continuation &replies = incoming_[RPCRDMA_REPLY];
+	if (replies.active(h.prefix.xid))
+		abandon(RPCRDMA_REPLY, h.prefix.xid, false, replies.left(), rx);
+}
+
+/*
+ * Octets that the peer must at least be able to receive: this side's FINAL, the
+ * largest control message. Through less than that nothing goes.
+ */
+static constexpr u32 kSmallestReceive = kPrefixSize + kPropertiesSize;
+
+/* What the peer's messages have said of it is in force. */
+void Session::properties_settled(rpcrdma_rx &rx)
+{
+	peer_ = staged_;
+	if (peer_.recv_size < kSmallestReceive)
+		close(RPCRDMA_REASON_PROPVAL, rx);
 }
 
 void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
@@ -459,11 +476,23 @@ Session::Refusal Session::no_writes(const Limits &limits) const
 Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	const Limits limits = limits_for(*h.type);
+	const Parse parsed = decode_body(in, limits, h, rx.chunks);
 
 	if (!supported(*h.type))
 		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
-	return examine_lists(in, h, decode_body(in, limits, h, rx.chunks),
-			     limits, rx);
+	if (interrupts(h))
+		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+	return examine_lists(in, h, parsed, limits, rx);
+}
+
+/* Sections 6.3.3, 6.3.6 and 6.3.9: it is no part of what has been begun. */
+bool Session::interrupts(const Header &h) const
+{
+	const Continuation &incoming = incoming_[h.type->direction()];
+
+	return middle_received_ ||
+	       (incoming.active() && (h.type->external() ||
+				      !incoming.active(h.prefix.xid)));
 }
 
 /* The same for version 1, where the direction is known afterwards. */
@@ -511,8 +540,10 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_READ_CHUNKS, 0 };
 	if (rx.chunks.has_reply && !limits.write_chunks)
 		return no_writes(limits);
-	if (middle_received_)
-		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+	/* There is no code for this that says more (7.4.1). */
+	if (!version1() && h.type->kind == Kind::Call &&
+	    !segments_within(rx.chunks, config_.local.max_segment_size))
+		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SYSTEM };
 	if (h.type->payload) {
 		const rpcrdma_reason reason =
 			first_words(h, in.after(h.payload.offset));
@@ -521,6 +552,16 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 			return { reason, RPCRDMA2_ERR_BAD_XDR };
 	}
 	return assemble(h, rx);
+}
+
+/*
+ * It parses, and no other choice of chunks would help: of a continued message it is
+ * told by section 7.1.4, of others by 7.4.1.
+ */
+Session::Refusal Session::too_large(bool continued)
+{
+	return { RPCRDMA_REASON_TOO_LARGE,
+		 continued ? RPCRDMA2_ERR_INVAL_CONT : RPCRDMA2_ERR_SYSTEM };
 }
 
 Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
@@ -536,13 +577,10 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 	if (h.type->external()) {
 		const u64 length = body_length(rx.chunks, h.type->direction());
 
-		if (incoming.active())
-			return kBroken;
 		if (!length || !xdr_aligned(length))
 			return kBadXdr;
 		if (length > config_.max_message)
-			return { RPCRDMA_REASON_TOO_LARGE,
-				 RPCRDMA2_ERR_BAD_XDR };
+			return too_large(false);
 		total = static_cast<u32>(length);
 	} else {
 		const Fragment f = { h.prefix.xid, h.payload.length,
@@ -552,8 +590,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		case Continuation::Verdict::Accept:
 			break;
 		case Continuation::Verdict::TooLarge:
-			return { RPCRDMA_REASON_TOO_LARGE,
-				 RPCRDMA2_ERR_INVAL_CONT };
+			return too_large(true);
 		case Continuation::Verdict::Broken:
 		case Continuation::Verdict::Interloper:
 			return kBroken;
@@ -573,8 +610,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		if (!fits)
 			return kBadXdr;
 		if (unreduced > config_.max_message)
-			return { RPCRDMA_REASON_TOO_LARGE,
-				 RPCRDMA2_ERR_BAD_XDR };
+			return too_large(place.offset);
 		rx.abandon = false;
 		rx.unreduced_length = static_cast<u32>(unreduced);
 	}
@@ -584,17 +620,39 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 	return {};
 }
 
+/*
+ * It belongs to a message that was refused. A peer may send that again under its
+ * XID (3.1.3), and need not send the old one to its end first.
+ */
+bool Session::discarded(Bytes in, Header &h, rpcrdma_rx &rx)
+{
+	const u32 dir = h.type->direction();
+	Continuation &incoming = incoming_[dir];
+
+	if (!incoming.discarding(h.prefix.xid))
+		return false;
+
+	const Parse parsed = decode_body(in, limits_for(*h.type), h, rx.chunks);
+	const Bytes part = in.after(h.payload.offset);
+	const Fragment f = { h.prefix.xid, h.payload.length, h.remaining,
+			     h.type->last };
+	if (parsed == Parse::Ok && part.size() >= 2 * kWordSize &&
+	    !incoming.goes_on_with(f) &&
+	    check_first_words(part, h.prefix.xid, dir) ==
+		    RPCRDMA_REASON_NONE) {
+		incoming.expect(h.prefix.xid);
+		return false;
+	}
+	clear(rx.chunks);
+	incoming.discarded(f);
+	return true;
+}
+
 void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	/* Version 1 has no type before its lists are read. */
-	if (h.type && h.type->payload) {
-		Continuation &incoming = incoming_[h.type->direction()];
-
-		if (incoming.discarding(h.prefix.xid)) {
-			incoming.discarded(h.type->last);
-			return drop(RPCRDMA_REASON_DISCARDING, rx);
-		}
-	}
+	if (h.type && h.type->payload && discarded(in, h, rx))
+		return drop(RPCRDMA_REASON_DISCARDING, rx);
 
 	const Refusal why = h.type ? examine(in, h, rx) : examine_v1(in, h, rx);
 	if (why.reason != RPCRDMA_REASON_NONE)
@@ -617,11 +675,12 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 	const ErrorBody body = { why.code, { why.arg, 0 } };
 	const u32 dir = h.type->direction();
 	/* More of what it has broken into may be under way. */
-	const bool rest = !h.type->last ||
-			  (h.type->external() &&
-			   incoming_[dir].active(h.prefix.xid));
+	const bool broke = h.type->external() &&
+			   incoming_[dir].active(h.prefix.xid);
+	const bool rest = !h.type->last || broke;
 
-	abandon(dir, h.prefix.xid, !rest, rx);
+	abandon(dir, h.prefix.xid, !rest,
+		broke ? incoming_[dir].left() : h.remaining, rx);
 	rx.reason = why.reason;
 	if (h.type->kind == Kind::Call) {
 		rx.action = RPCRDMA_RX_DROP;

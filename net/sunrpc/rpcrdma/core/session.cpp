@@ -104,8 +104,9 @@ bool Session::refuse(u32 xid, const ErrorBody &body)
 		return false;
 	}
 	/* What more comes of it, or comes instead, is as if refused here. */
-	if (incoming_[RPCRDMA_CALL].active(xid))
-		(void)incoming_[RPCRDMA_CALL].refuse(xid, false);
+	Continuation &calls = incoming_[RPCRDMA_CALL];
+	if (calls.active(xid))
+		(void)calls.refuse(xid, false, calls.left());
 	return errors_.push({ xid, version1() ? kVersion1 : kVersion2, body });
 }
 

@@ -128,20 +128,24 @@ private:
 	void properties_settled(rpcrdma_rx &rx);
 	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
 	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] bool discarded(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine_v1(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] bool interrupts(const Header &h) const;
 	[[nodiscard]] Refusal examine_lists(Bytes in, const Header &h,
 					    Parse parsed, const Limits &limits,
 					    rpcrdma_rx &rx);
 	[[nodiscard]] rpcrdma_reason first_words(const Header &h,
 						 Bytes part) const;
 	[[nodiscard]] Refusal no_writes(const Limits &limits) const;
+	[[nodiscard]] static Refusal too_large(bool continued);
 	[[nodiscard]] Refusal assemble(const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool supported(const HeaderType &t) const;
 	[[nodiscard]] Limits limits_for(const HeaderType &t) const;
 	void refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx);
 	void answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx);
-	void abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx);
+	void abandon(u32 direction, u32 xid, bool last, u32 left,
+		     rpcrdma_rx &rx);
 	void open(rpcrdma_rx &rx);
 	void close(rpcrdma_reason reason, rpcrdma_rx &rx);
 
