@@ -360,6 +360,8 @@ enum rpcrdma_tx_result {
  * @local: properties that this side advertised
  * @peer: properties in force for the peer
  * @max_send: largest Send to the peer
+ * @max_segment_size: largest segment that a Call of this side may have
+ * @max_segments: most segments that it may have
  * @sent: Sends posted
  * @received: Receives completed
  * @peer_credits: Sends the peer allows now
@@ -374,6 +376,8 @@ struct rpcrdma_session_info {
 	struct rpcrdma_properties local;
 	struct rpcrdma_properties peer;
 	u32 max_send;
+	u32 max_segment_size;
+	u32 max_segments;
 	u32 sent;
 	u32 received;
 	u32 peer_credits;

@@ -256,11 +256,10 @@ void expect_properties(PropertyParse got, const rpcrdma_properties &p,
 				rpcrdma::kDefaultProperties.*
 				kFields[p.which - 1];
 		} else if (number) {
-			if (!reference_number(p.which, p.data, value) ||
-			    (p.which <= 3 && !value) ||
-			    (p.which == 2 && value < RPCRDMA_MIN_RECV_SIZE) ||
-			    (p.which == 5 && value > RPCRDMA_RVRSDIR_GENL))
+			if (!reference_number(p.which, p.data, value))
 				sensible = false;
+			else if (p.which == 5 && value > RPCRDMA_RVRSDIR_GENL)
+				want.reverse = RPCRDMA_RVRSDIR_NONE;
 			else
 				want.*kFields[p.which - 1] = value;
 		}

@@ -544,9 +544,13 @@ private:
 						c.reads[i - 1].position;
 		FUZZ_CHECK(chunks <= config_.max_read_chunks);
 		FUZZ_CHECK(c.n_writes <= config_.max_write_chunks);
-		if (!client())
+		if (!client() && info().version == kVersion2)
 			FUZZ_CHECK(total_segments(c) <=
-				   config_.local.max_segments);
+					   config_.local.max_segments &&
+				   segments_within(
+					   c, config_.local.max_segment_size));
+		else if (!client())
+			return;
 		else if (config_.local.reverse < RPCRDMA_RVRSDIR_GENL)
 			FUZZ_CHECK(!c.n_call && !c.n_reads && !c.n_writes &&
 				   !c.has_reply);
@@ -682,9 +686,11 @@ private:
 			FUZZ_CHECK(tx.payload.length == msg->sent - already);
 			FUZZ_CHECK(h.remaining == msg->length - msg->sent);
 		}
-		if (tx.last && msg->dir == RPCRDMA_CALL)
-			FUZZ_CHECK(total_segments(c) <=
-				   before.peer.max_segments);
+		if (tx.last && msg->dir == RPCRDMA_CALL) {
+			FUZZ_CHECK(total_segments(c) <= before.max_segments);
+			FUZZ_CHECK(segments_within(c,
+						   before.max_segment_size));
+		}
 		check_reverse(*msg, before, c);
 	}
 
@@ -867,8 +873,13 @@ private:
 		if (i.version == 1)
 			for (u32 *size : { &local.send_size, &local.recv_size })
 				*size = std::min(*size / 1024, 256u) * 1024;
-		FUZZ_CHECK(!std::memcmp(&i.local, &local, sizeof(local)));
-		FUZZ_CHECK(properties_valid(i.peer));
+		/* If the peer has refused what it was told, the defaults hold. */
+		rpcrdma_properties untold = local;
+		untold.send_size = std::min(local.send_size, 4096u);
+		untold.reverse = RPCRDMA_RVRSDIR_NONE;
+		FUZZ_CHECK(!std::memcmp(&i.local, &local, sizeof(local)) ||
+			   !std::memcmp(&i.local, &untold, sizeof(untold)));
+		FUZZ_CHECK(i.peer.reverse <= RPCRDMA_RVRSDIR_GENL);
 		FUZZ_CHECK(i.max_send ==
 			   std::min(i.local.send_size, i.peer.recv_size));
 		FUZZ_CHECK(i.sent == sent_ && i.received == received_);

@@ -562,7 +562,7 @@ void Conn::give_back(MemoryRegion &mr)
 int Conn::map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
 	      const void *of, rpcrdma_segment *segs, u32 max)
 {
-	const u32 largest = info().peer.max_segment_size;
+	const u32 largest = info().max_segment_size;
 	Regions taken;
 	u32 n = 0;
 

@@ -288,6 +288,7 @@ TEST(receive, reads__message_beyond_the_bound)
 	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
 
 	c.max_message = 4096;
+	c.local.max_segment_size = UINT32_MAX;
 	Endpoint e = open_server(c);
 	e.receive(call_with(read_at(8, 4096 - 40), rpc(7, kCall, 40)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
@@ -335,6 +336,46 @@ TEST(receive, chunks__more_than_advertised_D7)
 	e.receive(call_with(segments + Words{ 0, 0 }, stream));
 	expect_dropped(e, RPCRDMA_REASON_CHUNKS);
 	EXPECT_EQ(e.next_error(7), (Words{ RPCRDMA2_ERR_SEGMENTS, 3 }));
+}
+
+/* Property Maximum Segment Size (5.2.3): in every list of a Call. */
+TEST(receive, chunks__larger_segments_than_advertised_D7)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	const Words stream = rpc(7, kCall, 40);
+
+	c.local.max_segment_size = 5000;
+	Endpoint e = open_server(c);
+	for (u32 length : { 5000u, 5004u, UINT32_MAX }) {
+		const std::vector<Words> calls = {
+			call_with(read_at(8, length), stream),
+			call_with({ 0, 1, 1, 0xc1, length, 0, 0, 0, 0 },
+				  stream),
+			call_with({ 0, 0, 1, 1, 0xd1, length, 0, 0 }, stream),
+			prefix(7, RPCRDMA2_CALL_EXTERNAL) +
+				Words{ 0, 1, 0, 9, length, 0, 0, 0, 0, 0, 0 },
+		};
+
+		for (const Words &w : calls) {
+			e.receive(w);
+			if (length == 5000) {
+				EXPECT_EQ(e.rx.action,
+					  u32{ RPCRDMA_RX_PAYLOAD });
+				continue;
+			}
+			expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+			EXPECT_EQ(e.next_error(7),
+				  Words{ RPCRDMA2_ERR_SYSTEM });
+		}
+	}
+	/* A Reply returns what its Call has offered. */
+	rpcrdma_config own = config(RPCRDMA_ROLE_CLIENT);
+	own.local.max_segment_size = 5000;
+	Endpoint client = open_client(own);
+	client.receive(prefix(7, RPCRDMA2_REPLY_INLINE) +
+		       Words{ 1, 1, 0xc1, 5004, 0, 0, 0 } +
+		       rpc(7, kReply, 40));
+	EXPECT_EQ(client.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
 TEST(receive, chunks__in_a_reply_beyond_the_arrays)

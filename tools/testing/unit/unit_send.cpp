@@ -676,6 +676,43 @@ TEST(send, invalid__more_segments_than_the_peer_takes)
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
 }
 
+/* "Send or receive" (5.2.3), "a Requester's transport header" (5.2.4): its own, too. */
+TEST(send, invalid__more_or_larger_segments_than_this_side_has_said)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.local.max_segments = 2;
+	c.local.max_segment_size = 5000;
+	for (const bool peer_takes_less : { false, true }) {
+		Endpoint e = open_client(
+			c, peer_takes_less ?
+				   Words{ 2, 3, 4, 4000, 4, 4, 1 } :
+				   Words{ 2, 3, 4, 1 << 20, 4, 4, 16 });
+		const u32 most = peer_takes_less ? 1 : 2;
+		const u32 size = peer_takes_less ? 4000 : 5000;
+
+		EXPECT_EQ(e.info().max_segments, most);
+		EXPECT_EQ(e.info().max_segment_size, size);
+		for (const u32 n : { most, most + 1 }) {
+			Chunks reads = {};
+
+			for (u32 i = 0; i < n; i++)
+				reads.reads[reads.n_reads++] = { 8,
+								 { 1, 4, 0 } };
+			rpcrdma_message msg = message(7, kCall, 100, &reads);
+			EXPECT_EQ(e.next(&msg) == RPCRDMA_TX_MESSAGE,
+				  n == most);
+		}
+		for (const u32 length : { size, size + 1 }) {
+			const Chunks write = one_write(length);
+			rpcrdma_message msg = message(8, kCall, 100, &write);
+
+			EXPECT_EQ(e.next(&msg) == RPCRDMA_TX_MESSAGE,
+				  length == size);
+		}
+	}
+}
+
 TEST(send, invalid__larger_segments_than_the_peer_takes)
 {
 	Endpoint e = open_client(property(3, 5000));

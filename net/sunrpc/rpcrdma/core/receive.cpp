@@ -299,21 +299,52 @@ bool Session::speaks_version1(const Header &h, Parse parsed) const
 	if (h.error.code == RPCRDMA2_ERR_VERS)
 		return parsed == Parse::Ok && h.error.arg[0] <= kVersion1 &&
 		       h.error.arg[1] >= kVersion1;
-	return h.prefix.vers == kVersion1 && h.prefix.xid == config_.first_xid;
+	return h.prefix.vers == kVersion1;
 }
 
-/* Whatever it holds against our first message, that was our best. */
+/*
+ * An ERROR before the connection is open: about this side's FINAL, if about
+ * anything (D6). BAD_PROPVAL is none of version 1's codes, so it is an answer in
+ * version 2. Any other known code leaves nothing to be tried.
+ */
 void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 {
+	if (h.prefix.xid != config_.first_xid)
+		return drop(RPCRDMA_REASON_EARLY, rx);
 	if (speaks_version1(h, parsed)) {
 		begin_version1();
 		rx.action = RPCRDMA_RX_CONTROL;
 		return open(rx);
 	}
-	if (h.error.code == RPCRDMA2_ERR_VERS ||
-	    h.prefix.xid == config_.first_xid)
+	if (!error_type(h.error.code))
+		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
+						  RPCRDMA_REASON_XDR,
+			    rx);
+	if (h.error.code != RPCRDMA2_ERR_BAD_PROPVAL)
 		return close(RPCRDMA_REASON_NO_VERSION, rx);
-	drop(RPCRDMA_REASON_EARLY, rx);
+	version_ = kVersion2;
+	if (!credits_.limit(h.prefix.credit))
+		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
+	properties_refused(rx);
+	if (closed_ == RPCRDMA_REASON_NONE)
+		open(rx);
+}
+
+/*
+ * The peer knows nothing of what this side has said of itself, so the defaults hold
+ * (4.2.2): it may size its Receives by the default of Maximum Send Size, and send as
+ * much as the default of Receive Buffer Size.
+ */
+void Session::properties_refused(rpcrdma_rx &rx)
+{
+	Properties &ours = config_.local;
+
+	if (ours.recv_size < kDefaultProperties.recv_size)
+		return close(RPCRDMA_REASON_PROPVAL, rx);
+	if (ours.send_size > kDefaultProperties.send_size)
+		ours.send_size = kDefaultProperties.send_size;
+	ours.reverse = kDefaultProperties.reverse;
+	rx.action = RPCRDMA_RX_CONTROL;
 }
 
 /* Version 1 knows two; who says something else means one of them. */
@@ -337,6 +368,9 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
 						  RPCRDMA_REASON_XDR,
 			    rx);
+	if (type->code == RPCRDMA2_ERR_BAD_PROPVAL && final_sent_ &&
+	    h.prefix.xid == config_.first_xid)
+		return properties_refused(rx);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason =
 		parsed == Parse::Ok ? RPCRDMA_REASON_NONE : RPCRDMA_REASON_XDR;
@@ -372,6 +406,18 @@ void Session::properties_settled(rpcrdma_rx &rx)
 void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 {
 	Properties p = staged_;
+	const auto discard = [&](rpcrdma_reason reason, u32 code) {
+		drop(reason, rx);
+		answer(h.prefix, { code, {} }, rx);
+		/*
+		 * Of the sequence, that message alone is discarded (7.2.2). If it
+		 * was to be the last, what follows follows none.
+		 */
+		if (!h.type->last || !middle_received_)
+			return;
+		middle_received_ = false;
+		properties_settled(rx);
+	};
 
 	if (final_received_ || incoming_[RPCRDMA_CALL].active() ||
 	    incoming_[RPCRDMA_REPLY].active()) {
@@ -380,21 +426,22 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	}
 	switch (decode_properties(in.after(kPrefixSize), p)) {
 	case PropertyParse::BadXdr:
-		drop(RPCRDMA_REASON_XDR, rx);
-		return answer(h.prefix, { RPCRDMA2_ERR_BAD_XDR, {} }, rx);
+		return discard(RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR);
 	case PropertyParse::BadValue:
-		drop(RPCRDMA_REASON_PROPVAL, rx);
-		return answer(h.prefix, { RPCRDMA2_ERR_BAD_PROPVAL, {} }, rx);
+		return discard(RPCRDMA_REASON_PROPVAL,
+			       RPCRDMA2_ERR_BAD_PROPVAL);
 	case PropertyParse::Ok:
 		break;
 	}
 	staged_ = p;
 	rx.action = RPCRDMA_RX_CONTROL;
-	if (h.type->last) {
-		peer_ = staged_;
-		final_received_ = true;
-	}
 	middle_received_ = !h.type->last;
+	if (h.type->last) {
+		final_received_ = true;
+		properties_settled(rx);
+	}
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return;
 	/*
 	 * A client with more to say needs credit for it, so a server answers
 	 * the first MIDDLE already; a client has nothing to answer.

@@ -232,7 +232,7 @@ rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
 	return control(h, size, tx);
 }
 
-/* This side keeps the rules that it holds its peers to (D7, 5.2.4, 6.5). */
+/* This side keeps the rules that it holds its peers to (D7, 5.2.3, 5.2.4, 6.5). */
 bool Session::chunks_sendable(const rpcrdma_message &msg) const
 {
 	const Chunks &c = *msg.chunks;
@@ -252,8 +252,8 @@ bool Session::chunks_sendable(const rpcrdma_message &msg) const
 	if (!call)
 		return c.has_reply == msg.external ||
 		       (version1() && !body_length(c, msg.dir));
-	return total_segments(c) <= peer_.max_segments &&
-	       segments_within(c, peer_.max_segment_size) &&
+	return total_segments(c) <= max_segments() &&
+	       segments_within(c, max_segment_size()) &&
 	       reads_valid(c, msg.length, unreduced) &&
 	       handle_known(c, msg.inv_handle);
 }

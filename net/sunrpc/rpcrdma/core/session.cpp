@@ -143,6 +143,8 @@ void Session::info(struct rpcrdma_session_info &info) const
 	info.local = config_.local;
 	info.peer = peer_;
 	info.max_send = max_send();
+	info.max_segment_size = max_segment_size();
+	info.max_segments = max_segments();
 	info.sent = credits_.sent_count();
 	info.received = credits_.received_count();
 	info.peer_credits = available();
@@ -178,9 +180,10 @@ PlanningRules Session::planning() const
 		.special_threshold = config_.special_threshold,
 		.max_send = max_send(),
 		.max_stream = max_stream(),
-		.chunks =
-			peer_.max_segments && (!sends_reversed(RPCRDMA_CALL) ||
-					       level >= RPCRDMA_RVRSDIR_GENL),
+		.chunks = max_segments() && max_segment_size() &&
+			  max_send() >= kLargestHeader &&
+			  (!sends_reversed(RPCRDMA_CALL) ||
+			   level >= RPCRDMA_RVRSDIR_GENL),
 		.special = !(types_refused_ &
 			     type_bit(*header_type(RPCRDMA2_CALL_EXTERNAL))),
 		.continued = !version1() && (!sends_reversed(RPCRDMA_REPLY) ||

@@ -52,8 +52,9 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *
  * Version 2 is agreed on as soon as the peer has sent a message of that
  * version; only then does its credit word mean anything, and may an ERROR go
- * back. A property set that is refused does not open the connection. A session
- * that has closed stays closed, and says why.
+ * back. A property set that is refused does not open the connection at its
+ * receiver; whose own was refused goes on with the defaults. A session that has
+ * closed stays closed, and says why.
  */
 class Session {
 public:

@@ -202,6 +202,14 @@ struct Count {
 
 [[nodiscard]] Parse within_limits(const Count &n, const Limits &limits);
 
+/*
+ * Octets of the largest header that this side sends: a CALL_EXTERNAL with all its
+ * segments in the Read list, a Write chunk and a Reply chunk.
+ */
+inline constexpr u32 kLargestHeader =
+	kPrefixSize + 5 * kWordSize +
+	RPCRDMA_MAX_SEGMENTS * (kWordSize + kReadSegmentSize) + 3 * kWordSize;
+
 /* Octets that encode() will write. Property sets are not counted. */
 [[nodiscard]] u32 header_size(const HeaderType &type, const Chunks *c);
 
