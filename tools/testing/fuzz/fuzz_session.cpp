@@ -688,8 +688,7 @@ private:
 		}
 		if (tx.last && msg->dir == RPCRDMA_CALL) {
 			FUZZ_CHECK(total_segments(c) <= before.max_segments);
-			FUZZ_CHECK(segments_within(c,
-						   before.max_segment_size));
+			FUZZ_CHECK(segments_within(c, before.max_segment_size));
 		}
 		check_reverse(*msg, before, c);
 	}
@@ -795,8 +794,7 @@ private:
 		rx.errcode = kCodes[msg.types ? in_.up_to(3) : 0];
 		rx.errargs[0] = kVersion1;
 		rx.errargs[1] = in_.up_to(2);
-		const u32 reason =
-			rpcrdma_session_call_refused(&s_, &msg, &rx);
+		const u32 reason = rpcrdma_session_call_refused(&s_, &msg, &rx);
 		if (reason == RPCRDMA_REASON_NONE)
 			return;
 		FUZZ_CHECK(reason == RPCRDMA_REASON_NO_VERSION ||

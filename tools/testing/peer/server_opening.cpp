@@ -134,10 +134,10 @@ TEST(server_properties, longer_than_the_message)
 /* Section 5.1: any number is one. */
 TEST(server_properties, numbers_of_any_size)
 {
-	for (const Words &one : { numeric(1, 0), numeric(1, 0xffffffff),
-				  numeric(3, 0), numeric(3, 0xffffffff),
-				  numeric(4, 0xffffffff), numeric(5, 4),
-				  numeric(5, 0xffffffff) }) {
+	for (const Words &one :
+	     { numeric(1, 0), numeric(1, 0xffffffff), numeric(3, 0),
+	       numeric(3, 0xffffffff), numeric(4, 0xffffffff), numeric(5, 4),
+	       numeric(5, 0xffffffff) }) {
 		Peer p = Peer::open(Words{ 1 } + one);
 
 		p.expect_works();
@@ -150,8 +150,8 @@ TEST(server_properties, receives_too_small_for_any_answer)
 	for (const u32 size : { 0u, 79u }) {
 		Peer p = Peer::connect();
 
-		p.send_last(unit::connprop(p.new_xid(),
-					   unit::property(2, size)));
+		p.send_last(
+			unit::connprop(p.new_xid(), unit::property(2, size)));
 		p.expect_closed();
 	}
 }

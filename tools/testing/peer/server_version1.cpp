@@ -125,7 +125,8 @@ TEST(server_version1, a_reply_that_fits_nowhere)
 			words(Nfs::read("data", 0, 20000).message(large)));
 	p.expect_error(large, kErrChunk, 1);
 	for (const Words &lists :
-	     { Words{ 0, 0, 1, 0 }, Words{ 0, 0, 1, 1 } + reply.segment(0, size),
+	     { Words{ 0, 0, 1, 0 },
+	       Words{ 0, 0, 1, 1 } + reply.segment(0, size),
 	       Words{ 0, 1, 1 } + reply.segment(0, size - 1) + Words{ 0, 0 } })
 		p.expect_error(call(lists), kErrChunk, 1);
 	EXPECT_TRUE(reply.untouched_from(0));

@@ -314,9 +314,9 @@ TEST(credits, limit__what_no_peer_can_mean)
 			const u32 now = start + sent;
 
 			ASSERT_EQ(c.sent_count(), now);
-			for (const u32 off : { 0x7fffffffu, 0x80000000u,
-					       0x80000001u, 0xc0000000u,
-					       UINT32_MAX - sent }) {
+			for (const u32 off :
+			     { 0x7fffffffu, 0x80000000u, 0x80000001u,
+			       0xc0000000u, UINT32_MAX - sent }) {
 				const u32 before = c.available();
 
 				EXPECT_FALSE(c.limit(now + off)) << off;

@@ -131,7 +131,8 @@ TEST(properties, decode_properties__octets_after_the_set)
 /* Section 5.1: what is of its type is valid, whether it makes sense or not. */
 TEST(properties, decode_properties__any_number)
 {
-	for (const u32 value : { 0u, 1u, 3u, 4u, 79u, 80u, 1023u, UINT32_MAX }) {
+	for (const u32 value :
+	     { 0u, 1u, 3u, 4u, 79u, 80u, 1023u, UINT32_MAX }) {
 		Properties p = kDefaultProperties;
 
 		for (const u32 which : { 1u, 2u, 3u, 4u, 5u })

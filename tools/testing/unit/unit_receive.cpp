@@ -373,8 +373,7 @@ TEST(receive, chunks__larger_segments_than_advertised_D7)
 	own.local.max_segment_size = 5000;
 	Endpoint client = open_client(own);
 	client.receive(prefix(7, RPCRDMA2_REPLY_INLINE) +
-		       Words{ 1, 1, 0xc1, 5004, 0, 0, 0 } +
-		       rpc(7, kReply, 40));
+		       Words{ 1, 1, 0xc1, 5004, 0, 0, 0 } + rpc(7, kReply, 40));
 	EXPECT_EQ(client.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
@@ -561,8 +560,8 @@ TEST(receive, continued__refused_and_sent_again_at_once_D7)
 	EXPECT_TRUE(simple.rx.last);
 
 	Endpoint parts = refused();
-	parts.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
-			     slice(whole, 0, 100)));
+	parts.receive(
+		middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
 	EXPECT_EQ(parts.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_EQ(parts.rx.stream_offset, 0u);
 	parts.receive(call_inline(7, slice(whole, 100, 300)));

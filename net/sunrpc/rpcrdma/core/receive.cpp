@@ -538,8 +538,8 @@ bool Session::interrupts(const Header &h) const
 	const Continuation &incoming = incoming_[h.type->direction()];
 
 	return middle_received_ ||
-	       (incoming.active() && (h.type->external() ||
-				      !incoming.active(h.prefix.xid)));
+	       (incoming.active() &&
+		(h.type->external() || !incoming.active(h.prefix.xid)));
 }
 
 /* The same for version 1, where the direction is known afterwards. */
@@ -685,8 +685,7 @@ bool Session::discarded(Bytes in, Header &h, rpcrdma_rx &rx)
 			     h.type->last };
 	if (parsed == Parse::Ok && part.size() >= 2 * kWordSize &&
 	    !incoming.goes_on_with(f) &&
-	    check_first_words(part, h.prefix.xid, dir) ==
-		    RPCRDMA_REASON_NONE) {
+	    check_first_words(part, h.prefix.xid, dir) == RPCRDMA_REASON_NONE) {
 		incoming.expect(h.prefix.xid);
 		return false;
 	}
@@ -722,8 +721,8 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 	const ErrorBody body = { why.code, { why.arg, 0 } };
 	const u32 dir = h.type->direction();
 	/* More of what it has broken into may be under way. */
-	const bool broke = h.type->external() &&
-			   incoming_[dir].active(h.prefix.xid);
+	const bool broke =
+		h.type->external() && incoming_[dir].active(h.prefix.xid);
 	const bool rest = !h.type->last || broke;
 
 	abandon(dir, h.prefix.xid, !rest,

@@ -295,8 +295,8 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
 	const HeaderType *type = &type_of(msg);
-	const u32 max = msg.dir == RPCRDMA_REPLY ? max_bare_reply() :
-						   max_send();
+	const u32 max =
+		msg.dir == RPCRDMA_REPLY ? max_bare_reply() : max_send();
 
 	if (!sendable(msg))
 		return RPCRDMA_TX_INVALID;

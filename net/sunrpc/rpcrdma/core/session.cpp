@@ -30,8 +30,7 @@ bool Session::valid(const rpcrdma_config &cfg)
 	return c.min_version >= kVersion1 && c.min_version <= c.max_version &&
 	       c.max_version <= kVersion2 && c.role <= RPCRDMA_ROLE_SERVER &&
 	       c.window >= RPCRDMA_MIN_WINDOW &&
-	       c.window <= Credits::kLimitMax &&
-	       c.reserve <= kReserveMax &&
+	       c.window <= Credits::kLimitMax && c.reserve <= kReserveMax &&
 	       c.max_message >= RPCRDMA_MIN_RECV_SIZE &&
 	       c.max_read_chunks <= RPCRDMA_MAX_SEGMENTS &&
 	       c.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
