@@ -299,6 +299,9 @@ TEST(receive, reads__message_beyond_the_bound)
 		expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
 		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 	}
+	e.receive(call_inline(7, rpc(7, kCall, 4100)));
+	expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 	/* In parts, it is 7.1.4 that says what it is told. */
 	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 40, rpc(7, kCall, 40)));
 	e.receive(call_with(read_at(8, 4096 - 79), rpc(7, kCall, 40)));

@@ -140,12 +140,12 @@ public:
 		if (credit - sent_ > kLimitMax && sent_ - credit > lifetime_)
 			return false;
 
-		const bool taken_back = ahead(credit, limit_) < 0;
+		const bool less = ahead(credit, limit_) < 0;
 
 		limit_ = credit;
-		if (taken_back)
+		if (less)
 			taken_back_++;
-		if (taken_back || available() > granted_)
+		if (less || available() > granted_)
 			granted_ = available();
 		/* Sooner or later it allows one. */
 		if (!granted_)

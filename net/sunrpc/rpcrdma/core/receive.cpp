@@ -617,7 +617,6 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 					     RPCRDMA2_ERR_BAD_XDR };
 	static constexpr Refusal kBroken = { RPCRDMA_REASON_CONTINUATION,
 					     RPCRDMA2_ERR_INVAL_CONT };
-	Continuation &incoming = incoming_[h.type->direction()];
 	Range place = {};
 	u32 total = 0;
 
@@ -630,6 +629,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 			return too_large(false);
 		total = static_cast<u32>(length);
 	} else {
+		Continuation &incoming = incoming_[h.type->direction()];
 		const Fragment f = { h.prefix.xid, h.payload.length,
 				     h.remaining, h.type->last };
 
@@ -637,7 +637,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		case Continuation::Verdict::Accept:
 			break;
 		case Continuation::Verdict::TooLarge:
-			return too_large(true);
+			return too_large(!h.type->last);
 		case Continuation::Verdict::Broken:
 		case Continuation::Verdict::Interloper:
 			return kBroken;
