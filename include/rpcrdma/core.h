@@ -18,7 +18,10 @@
 extern "C" {
 #endif
 
-/* The most of each thing that one transport header may carry here. */
+/*
+ * The most of each thing that one transport header may carry here. In version 1
+ * each list may have so many segments.
+ */
 #define RPCRDMA_MAX_SEGMENTS	16
 #define RPCRDMA_MAX_CHUNKS	8
 /* Protocol errors that wait for a credit; a peer that causes more is cut off. */
@@ -221,6 +224,7 @@ enum rpcrdma_reason {
 	RPCRDMA_REASON_UNKNOWN_ERROR,	/* unrecognized rdma_err: dropped */
 	RPCRDMA_REASON_EARLY,		/* sent before it was allowed to */
 	RPCRDMA_REASON_CREDIT,		/* peer overran its credits */
+	RPCRDMA_REASON_CREDIT_LIMIT,	/* rdma_credit is no possible limit */
 	RPCRDMA_REASON_FLOOD,		/* too many refused messages unanswered */
 	RPCRDMA_REASON_NO_VERSION,	/* peer speaks no version of ours */
 	RPCRDMA_REASON_INVARIANT,	/* a bug here */
@@ -244,11 +248,12 @@ enum rpcrdma_rx_action {
  * @xid: rdma_xid, host order
  * @error: FAIL_RPC: a negative errno; rdma_err decides (section 7)
  * @errcode: FAIL_RPC: the rdma_err received, or that was sent in answer
- * @ended: FAIL_RPC: after that the connection cannot go on, as with CLOSE
  * @reported: FAIL_RPC: the peer sent an ERROR about it; false if a Reply was
  *	malformed
  * @errargs: FAIL_RPC, if @reported: the words that came with rdma_err
  * @kick: something may be sent now that could not be before
+ * @credits: Sends that the peer allows now
+ * @taken_back: rdma_credit was less than in the message before (D2)
  * @opened: this message completed the initial exchange (section 4.3)
  * @abandon: the partly received message of direction @dir is void: free it.
  *	Set with any action; it is carried out before @action.
@@ -271,9 +276,10 @@ struct rpcrdma_rx {
 	s32 error;
 	u32 errcode;
 	u32 errargs[2];
-	bool ended;
 	bool reported;
 	bool kick;
+	u32 credits;
+	bool taken_back;
 	bool opened;
 	bool abandon;
 	bool last;
@@ -323,6 +329,7 @@ struct rpcrdma_message {
 
 /**
  * struct rpcrdma_tx - one Send to be posted
+ * @xid: rdma_xid, host order
  * @htype: header type, enum rpcrdma_htype
  * @header_length: octets of Transport stream written to the buffer
  * @payload: octets of the message's stream to be appended to them
@@ -330,6 +337,7 @@ struct rpcrdma_message {
  * @last: this is the last Send of the message
  */
 struct rpcrdma_tx {
+	u32 xid;
 	u32 htype;
 	u32 header_length;
 	struct rpcrdma_range payload;
@@ -352,6 +360,8 @@ enum rpcrdma_tx_result {
  * @local: properties that this side advertised
  * @peer: properties in force for the peer
  * @max_send: largest Send to the peer
+ * @max_segment_size: largest segment that a Call of this side may have
+ * @max_segments: most segments that it may have
  * @sent: Sends posted
  * @received: Receives completed
  * @peer_credits: Sends the peer allows now
@@ -359,12 +369,15 @@ enum rpcrdma_tx_result {
  * @window_used: Receives of the window that the peer may not use now
  * @window_high: the most that @window_used has been
  * @blocked: how often a message had to wait for credit
+ * @taken_back: how often the peer has taken credit back (D2)
  */
 struct rpcrdma_session_info {
 	u32 version;
 	struct rpcrdma_properties local;
 	struct rpcrdma_properties peer;
 	u32 max_send;
+	u32 max_segment_size;
+	u32 max_segments;
 	u32 sent;
 	u32 received;
 	u32 peer_credits;
@@ -372,6 +385,7 @@ struct rpcrdma_session_info {
 	u32 window_used;
 	u32 window_high;
 	u32 blocked;
+	u32 taken_back;
 };
 
 /**
@@ -424,8 +438,8 @@ bool __must_check rpcrdma_session_release(struct rpcrdma_session *s, u32 count);
  * @size: its size, at least the local send_size
  * @tx: filled in for CONTROL and MESSAGE
  *
- * Control messages go first, also between the parts of @msg (D7). The Send is
- * counted as posted: the caller posts in the order of these calls, or closes
+ * Control messages go first; between the parts of @msg only a GRANT goes (D7). The
+ * Send is counted as posted: the caller posts in the order of these calls, or closes
  * the connection. Once a message has been begun the caller keeps offering it
  * until @tx->last, or until the result is REFUSED: the peer has dropped what it
  * was sent of the message (section 7.1.3), and the next one may begin.
@@ -438,17 +452,21 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
 					   struct rpcrdma_tx *tx);
 
 /**
- * rpcrdma_session_type_refused - the peer does not know the header type of a Call
+ * rpcrdma_session_call_refused - the peer has answered a Call with an ERROR
  * @s: the session that it was sent on
- * @msg: the Call that an ERROR of INVAL_HTYPE is about (section 7.1.3)
+ * @msg: the Call
+ * @rx: FAIL_RPC, about this Call
  *
  * Only the caller knows which of its Calls has that XID, and that it is still one of
- * them (D6). The type is not sent again.
+ * them (D6). The header type that was refused is not sent again (section 7.1.3), nor
+ * is anything of a version that was refused (7.1.1, 7.1.2).
  *
- * Return: false if a client can send no Call any more: the session has closed.
+ * Return: enum rpcrdma_reason: why the session has closed, if that leaves nothing to
+ * be sent; else RPCRDMA_REASON_NONE.
  */
-bool __must_check rpcrdma_session_type_refused(struct rpcrdma_session *s,
-					       struct rpcrdma_message *msg);
+u32 __must_check rpcrdma_session_call_refused(struct rpcrdma_session *s,
+					      struct rpcrdma_message *msg,
+					      const struct rpcrdma_rx *rx);
 
 /**
  * rpcrdma_session_end_call - nobody waits for the Reply to a Call any more
@@ -942,11 +960,13 @@ bool __must_check rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index);
  * @send_size: in octets; multiple of 1024, at most 262144
  * @recv_size: in octets; likewise
  * @remote_inv: Send With Invalidate is welcome
+ * @given: decoded: the peer has sent it, this is not the default
  */
 struct rpcrdma_cm_private {
 	u32 send_size;
 	u32 recv_size;
 	bool remote_inv;
+	bool given;
 };
 
 void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf);

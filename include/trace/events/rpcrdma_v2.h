@@ -43,6 +43,8 @@ TRACE_EVENT(rpcrdma_rx,
 		__field(u32, htype)
 		__field(u32, action)
 		__field(u32, len)
+		__field(u32, credits)
+		__field(bool, taken_back)
 		__string(reason, rpcrdma_reason_name(rx->reason))
 	),
 	TP_fast_assign(
@@ -51,17 +53,21 @@ TRACE_EVENT(rpcrdma_rx,
 		__entry->htype = rx->htype;
 		__entry->action = rx->action;
 		__entry->len = len;
+		__entry->credits = rx->credits;
+		__entry->taken_back = rx->taken_back;
 		rpcrdma_assign_str(reason, rpcrdma_reason_name(rx->reason));
 	),
-	TP_printk("conn=%u xid=0x%08x %s len=%u %s (%s)", __entry->conn,
-		  __entry->xid, rpcrdma_show_htype(__entry->htype),
-		  __entry->len, rpcrdma_show_action(__entry->action),
-		  __get_str(reason))
+	TP_printk("conn=%u xid=0x%08x %s len=%u %s (%s) credits=%u%s",
+		  __entry->conn, __entry->xid,
+		  rpcrdma_show_htype(__entry->htype), __entry->len,
+		  rpcrdma_show_action(__entry->action), __get_str(reason),
+		  __entry->credits,
+		  __entry->taken_back ? " taken back" : "")
 );
 
 TRACE_EVENT(rpcrdma_tx,
-	TP_PROTO(u32 conn, const struct rpcrdma_tx *tx, u32 xid, u32 len),
-	TP_ARGS(conn, tx, xid, len),
+	TP_PROTO(u32 conn, const struct rpcrdma_tx *tx, u32 len),
+	TP_ARGS(conn, tx, len),
 	TP_STRUCT__entry(
 		__field(u32, conn)
 		__field(u32, xid)
@@ -71,7 +77,7 @@ TRACE_EVENT(rpcrdma_tx,
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
-		__entry->xid = xid;
+		__entry->xid = tx->xid;
 		__entry->htype = tx->htype;
 		__entry->len = len;
 		__entry->offset = tx->payload.offset;

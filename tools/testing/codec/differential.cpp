@@ -211,8 +211,12 @@ Parse expected(u32 htype, const Decoded &d, u32 size, const Limits &limits)
 	if (c.writes.size() >
 	    std::min<u32>(limits.write_chunks, RPCRDMA_MAX_CHUNKS))
 		return Parse::TooManyWriteChunks;
-	if (count_segments(c) >
-	    std::min<u32>(limits.segments, RPCRDMA_MAX_SEGMENTS))
+	const u32 segments = count_segments(c);
+	const u32 reads = static_cast<u32>(c.reads.size());
+	const u32 call = static_cast<u32>(c.call.size());
+	if (segments > limits.segments || call > RPCRDMA_MAX_SEGMENTS ||
+	    reads > RPCRDMA_MAX_SEGMENTS ||
+	    segments - call - reads > RPCRDMA_MAX_SEGMENTS)
 		return Parse::TooManySegments;
 	/* Section 6.5, D7. */
 	if (c.inv_handle && !names_handle(c, c.inv_handle))
@@ -252,11 +256,10 @@ void expect_properties(PropertyParse got, const rpcrdma_properties &p,
 				rpcrdma::kDefaultProperties.*
 				kFields[p.which - 1];
 		} else if (number) {
-			if (!reference_number(p.which, p.data, value) ||
-			    (p.which <= 3 && !value) ||
-			    (p.which == 2 && value < RPCRDMA_MIN_RECV_SIZE) ||
-			    (p.which == 5 && value > RPCRDMA_RVRSDIR_GENL))
+			if (!reference_number(p.which, p.data, value))
 				sensible = false;
+			else if (p.which == 5 && value > RPCRDMA_RVRSDIR_GENL)
+				want.reverse = RPCRDMA_RVRSDIR_NONE;
 			else
 				want.*kFields[p.which - 1] = value;
 		}

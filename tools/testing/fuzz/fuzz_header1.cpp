@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	/* What has been counted is what was stored. */
 	const Count n = counted(c);
-	FUZZ_CHECK(within_limits(n, kNoLimits) == Parse::Ok);
+	FUZZ_CHECK(within_limits(n, kNoLimitsV1) == Parse::Ok);
 	FUZZ_CHECK(within_limits(n, { n.segments, n.read_chunks,
 				      n.write_chunks }) == Parse::Ok);
 	FUZZ_CHECK(!n.segments ||

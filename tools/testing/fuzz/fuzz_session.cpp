@@ -431,7 +431,7 @@ private:
 		}
 		if (rx.action == RPCRDMA_RX_PAYLOAD)
 			take(rx);
-		if (rx.action == RPCRDMA_RX_CLOSE || rx.ended) {
+		if (rx.action == RPCRDMA_RX_CLOSE) {
 			closed_ = true;
 			reason_ = rx.reason;
 		}
@@ -456,8 +456,6 @@ private:
 			FUZZ_CHECK(rx.xid == p.xid && rx.vers == p.vers);
 			FUZZ_CHECK(rx.htype == p.htype);
 		}
-		FUZZ_CHECK(!rx.ended || rx.action == RPCRDMA_RX_FAIL_RPC);
-		FUZZ_CHECK(!rx.ended || rx.reason);
 		if (rx.action == RPCRDMA_RX_FAIL_RPC)
 			FUZZ_CHECK(rx.error < 0 && rx.errcode);
 		else if (rx.action != RPCRDMA_RX_CLOSE)
@@ -546,9 +544,13 @@ private:
 						c.reads[i - 1].position;
 		FUZZ_CHECK(chunks <= config_.max_read_chunks);
 		FUZZ_CHECK(c.n_writes <= config_.max_write_chunks);
-		if (!client())
+		if (!client() && info().version == kVersion2)
 			FUZZ_CHECK(total_segments(c) <=
-				   config_.local.max_segments);
+					   config_.local.max_segments &&
+				   segments_within(
+					   c, config_.local.max_segment_size));
+		else if (!client())
+			return;
 		else if (config_.local.reverse < RPCRDMA_RVRSDIR_GENL)
 			FUZZ_CHECK(!c.n_call && !c.n_reads && !c.n_writes &&
 				   !c.has_reply);
@@ -617,9 +619,12 @@ private:
 			const struct rpcrdma_session_info &before,
 			const rpcrdma_message *msg, u32 already)
 	{
-		const u32 max = tx.htype == RPCRDMA2_CONNPROP_FINAL ?
-					1024 :
-					before.max_send;
+		/* In version 1 a peer may leave open how much it takes. */
+		const bool bare = before.version == kVersion1 && !told_size_ &&
+				  msg && msg->dir == RPCRDMA_REPLY;
+		const u32 max = tx.htype == RPCRDMA2_CONNPROP_FINAL ? 1024 :
+				bare ? before.local.send_size :
+				       before.max_send;
 		std::vector<u8> octets(buffer_.begin(),
 				       buffer_.begin() + tx.header_length);
 		Header h;
@@ -639,6 +644,7 @@ private:
 		FUZZ_CHECK(decode_prefix(out, h.prefix));
 		h.type = header_type(tx.htype);
 		FUZZ_CHECK(h.prefix.htype == tx.htype);
+		FUZZ_CHECK(h.prefix.xid == tx.xid);
 		if (version1 && result == RPCRDMA_TX_MESSAGE) {
 			/* The RPC message's own words say what it is. */
 			if (tx.payload.length == kWordSize)
@@ -661,6 +667,8 @@ private:
 			FUZZ_CHECK(h.prefix.credit <= before.window);
 		if (result == RPCRDMA_TX_CONTROL) {
 			FUZZ_CHECK(!h.type->payload && !tx.payload.length);
+			/* Between the parts of a message goes nothing else. */
+			FUZZ_CHECK(!already || tx.htype == RPCRDMA2_GRANT);
 			FUZZ_CHECK(h.type->kind < Kind::Call);
 			return;
 		}
@@ -678,9 +686,10 @@ private:
 			FUZZ_CHECK(tx.payload.length == msg->sent - already);
 			FUZZ_CHECK(h.remaining == msg->length - msg->sent);
 		}
-		if (tx.last && msg->dir == RPCRDMA_CALL)
-			FUZZ_CHECK(total_segments(c) <=
-				   before.peer.max_segments);
+		if (tx.last && msg->dir == RPCRDMA_CALL) {
+			FUZZ_CHECK(total_segments(c) <= before.max_segments);
+			FUZZ_CHECK(segments_within(c, before.max_segment_size));
+		}
 		check_reverse(*msg, before, c);
 	}
 
@@ -753,6 +762,7 @@ private:
 
 		rpcrdma_cm_private_decode(data, static_cast<u32>(size), &p);
 		rpcrdma_session_private(&s_, &p);
+		told_size_ = p.given;
 	}
 
 	void set_window()
@@ -768,18 +778,39 @@ private:
 			asleep_ = false;
 	}
 
+	/* The peer has answered it with an ERROR of any kind. */
+	void call_refused(rpcrdma_message &msg)
+	{
+		static constexpr u32 kCodes[] = {
+			RPCRDMA2_ERR_INVAL_HTYPE,
+			RPCRDMA2_ERR_VERS,
+			RPCRDMA2_ERR_VERS_MISMATCH,
+			RPCRDMA2_ERR_SYSTEM,
+		};
+		rpcrdma_rx rx = {};
+
+		rx.action = RPCRDMA_RX_FAIL_RPC;
+		rx.reported = true;
+		rx.errcode = kCodes[msg.types ? in_.up_to(3) : 0];
+		rx.errargs[0] = kVersion1;
+		rx.errargs[1] = in_.up_to(2);
+		const u32 reason = rpcrdma_session_call_refused(&s_, &msg, &rx);
+		if (reason == RPCRDMA_REASON_NONE)
+			return;
+		FUZZ_CHECK(reason == RPCRDMA_REASON_NO_VERSION ||
+			   (reason == RPCRDMA_REASON_HTYPE && client()));
+		closed_ = true;
+		reason_ = reason;
+	}
+
 	void end_call()
 	{
 		if (calls_.empty())
 			return;
 		const u8 which = in_.octet();
 		Outgoing &call = calls_[(which & 0x7f) % calls_.size()];
-		if (which & 0x80 && !closed_ &&
-		    !rpcrdma_session_type_refused(&s_, &call.msg)) {
-			FUZZ_CHECK(client());
-			closed_ = true;
-			reason_ = RPCRDMA_REASON_HTYPE;
-		}
+		if (which & 0x80 && !closed_)
+			call_refused(call.msg);
 		if (rpcrdma_session_end_call(&s_, &call.msg))
 			asleep_ = false;
 		FUZZ_CHECK(!call.msg.outstanding);
@@ -840,8 +871,13 @@ private:
 		if (i.version == 1)
 			for (u32 *size : { &local.send_size, &local.recv_size })
 				*size = std::min(*size / 1024, 256u) * 1024;
-		FUZZ_CHECK(!std::memcmp(&i.local, &local, sizeof(local)));
-		FUZZ_CHECK(properties_valid(i.peer));
+		/* If the peer has refused what it was told, the defaults hold. */
+		rpcrdma_properties untold = local;
+		untold.send_size = std::min(local.send_size, 4096u);
+		untold.reverse = RPCRDMA_RVRSDIR_NONE;
+		FUZZ_CHECK(!std::memcmp(&i.local, &local, sizeof(local)) ||
+			   !std::memcmp(&i.local, &untold, sizeof(untold)));
+		FUZZ_CHECK(i.peer.reverse <= RPCRDMA_RVRSDIR_GENL);
 		FUZZ_CHECK(i.max_send ==
 			   std::min(i.local.send_size, i.peer.recv_size));
 		FUZZ_CHECK(i.sent == sent_ && i.received == received_);
@@ -873,6 +909,7 @@ private:
 	u32 held_ = 0; /* and completed, not given back */
 	u32 sent_ = 0;
 	u32 received_ = 0;
+	bool told_size_ = false; /* by private data */
 	u32 told_ = 1; /* the largest credit word that was sent */
 	u32 reason_ = 0;
 	bool opened_ = false;

@@ -126,7 +126,7 @@ static void conn_failed(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx)
 
 	if (side->call && side->call->msg.xid == rx->xid &&
 	    rx->errcode == RPCRDMA2_ERR_INVAL_HTYPE)
-		rpcrdma_conn_type_refused(conn, side->call);
+		rpcrdma_conn_call_refused(conn, side->call, rx);
 }
 
 static void conn_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)

@@ -133,14 +133,34 @@ static void opened(const std::function<void(Peer &)> &first)
 TEST(client_opening, a_bad_property_set)
 {
 	opened([](Peer &p) {
-		for (u32 size : { 0u, 100u, 1023u })
+		for (u32 length : { 1u, 2u, 3u })
 			refused(p,
 				unit::connprop(p.new_xid(),
-					       unit::property(2, size)),
+					       { 1, 2, length, 8192 }),
 				kBadPropval);
 		refused(p, unit::connprop(p.new_xid(), { 1, 2, 8, 0, 8192 }),
 			kBadPropval);
 	});
+}
+
+/* Section 7: whatever it is about. */
+TEST(client_opening, unknown_errors)
+{
+	Nfs3 server;
+
+	server.opening = [&](Peer &p) {
+		const Message m = p.next();
+
+		p.take_properties(m);
+		for (const u32 code : { 0x7777u, 12u, 0xffffffffu })
+			p.send(unit::prefix(m.xid(), RPCRDMA2_ERROR) +
+			       Words{ code });
+		p.expect_silence();
+		p.send(unit::connprop(p.new_xid()));
+	};
+	server.mount();
+	EXPECT_EQ(server.read(0, kLarge), 0);
+	server.unmount();
 }
 
 TEST(client_opening, no_call_between_properties)

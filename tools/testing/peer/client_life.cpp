@@ -241,14 +241,29 @@ TEST(client_opening, lost_at_once_but_not_in_version_1)
 	tried_in_version_1(Loss::at_once);
 }
 
+/* Without an exchange the defaults hold (4.2.2). */
 TEST(client_opening, its_properties_are_refused)
 {
-	does_not_mount([](Peer &p) {
+	Nfs3 server;
+	u32 largest = 0;
+
+	server.opening = [](Peer &p) {
 		const Message m = p.next();
 
+		p.take_properties(m);
 		p.send(unit::prefix(m.xid(), RPCRDMA2_ERROR) +
 		       Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	};
+	server.on(kWrite3, [&](Peer &, const Rpc &r) {
+		largest = std::max(largest, r.largest);
+		return false;
 	});
+	server.mount();
+	EXPECT_EQ(server.write(0, kLarge), 0);
+	EXPECT_EQ(server.read(0, kLarge), 0);
+	EXPECT_GT(largest, 1024u);
+	EXPECT_LE(largest, 4096u);
+	server.unmount();
 }
 
 TEST(client_opening, the_connection_ends_at_once)

@@ -210,6 +210,16 @@ static void small_window(u32 window)
 	p.expect_works();
 }
 
+/* Section 4.2.1: it is 2^31 ahead, or as much behind. */
+TEST(server_credits, a_limit_that_cannot_be)
+{
+	Peer p = Peer::open();
+
+	p.freeze(0x80000000);
+	p.send_last(unit::prefix(0, RPCRDMA2_GRANT));
+	p.expect_closed();
+}
+
 TEST(server_credits, a_peer_with_a_window_of_one)
 {
 	small_window(1);

@@ -131,12 +131,29 @@ TEST(server_properties, longer_than_the_message)
 	bad_value({ 1, 6, 8, 8, 0 });
 }
 
-TEST(server_properties, values_that_cannot_work)
+/* Section 5.1: any number is one. */
+TEST(server_properties, numbers_of_any_size)
 {
-	bad_value(Words{ 1 } + numeric(1, 0));
-	bad_value(Words{ 1 } + numeric(2, 1023));
-	bad_value(Words{ 1 } + numeric(3, 0));
-	bad_value(Words{ 1 } + numeric(5, 4));
+	for (const Words &one :
+	     { numeric(1, 0), numeric(1, 0xffffffff), numeric(3, 0),
+	       numeric(3, 0xffffffff), numeric(4, 0xffffffff), numeric(5, 4),
+	       numeric(5, 0xffffffff) }) {
+		Peer p = Peer::open(Words{ 1 } + one);
+
+		p.expect_works();
+	}
+}
+
+/* Nothing goes through it. */
+TEST(server_properties, receives_too_small_for_any_answer)
+{
+	for (const u32 size : { 0u, 79u }) {
+		Peer p = Peer::connect();
+
+		p.send_last(
+			unit::connprop(p.new_xid(), unit::property(2, size)));
+		p.expect_closed();
+	}
 }
 
 TEST(server_properties, set_cut_short)
@@ -185,8 +202,23 @@ TEST(server_properties, no_call_between_them)
 	p.take_properties(p.next());
 	p.send(unit::call_inline(xid, null_call(xid)));
 	p.expect_error(xid, kInvalCont);
+	/* Nor one that cannot be read. */
+	refused(p, unit::prefix(p.new_xid(), RPCRDMA2_CALL_INLINE), kInvalCont);
 	p.send(unit::connprop(p.new_xid()));
 	p.expect_works();
+}
+
+/* Section 7.2.2: that message alone is discarded, and Calls may follow. */
+TEST(server_properties, the_final_ones_are_refused)
+{
+	Peer p = Peer::connect();
+
+	p.send(unit::connprop(p.new_xid(), unit::property(2, 1024),
+			      RPCRDMA2_CONNPROP_MIDDLE));
+	p.take_properties(p.next());
+	refused(p, unit::connprop(p.new_xid(), { 1, 1, 3, 0 }), kBadPropval);
+	p.expect_works();
+	EXPECT_LE(largest(p), 1024u);
 }
 
 TEST(server_properties, control_messages_may_come_between)
@@ -272,6 +304,18 @@ TEST(server_opening, nothing_at_all)
 
 	Peer::open().expect_works();
 	silent.expect_silence();
+}
+
+/* Less than a Receive of version 1 has. */
+TEST(server_properties, receives_of_little)
+{
+	Peer p = Peer::open(unit::property(2, 128));
+	Nfs nfs(p);
+
+	p.expect_works();
+	const Rpc r = nfs.call(nfs.read("data", 0, 2000));
+	EXPECT_LE(r.largest, 128u);
+	EXPECT_TRUE(Nfs::read_result(r) == nfs.data(0, 2000));
 }
 
 /* Reply size, Maximum Segment Size and Count of the smallest kind. */

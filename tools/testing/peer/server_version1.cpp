@@ -88,7 +88,23 @@ TEST(server_version1, calls_that_lie_first)
 	}
 }
 
-/* This client's Receives are of 1024 octets, as it does not say otherwise. */
+/* A client that says neither how large its Receives are nor offers a Reply chunk. */
+TEST(server_version1, a_reply_that_its_client_made_no_room_for)
+{
+	const Compound c = Nfs::read("data", 0, 2000);
+	Peer p = Peer::connect();
+	const u32 xid = p.new_xid();
+
+	send(p, v1::prefix(xid, RPCRDMA1_MSG) + v1::kNoLists +
+			words(c.message(xid)));
+	const Message m = p.next();
+	EXPECT_EQ(m.xid(), xid);
+	EXPECT_EQ(m.htype(), u32{ RPCRDMA1_MSG });
+	EXPECT_GT(m.octets.size(), 2000u);
+	expect_works(p);
+}
+
+/* Nor one Send of the server's. */
 TEST(server_version1, a_reply_that_fits_nowhere)
 {
 	const u32 size = 2000;
@@ -104,8 +120,12 @@ TEST(server_version1, a_reply_that_fits_nowhere)
 		return xid;
 	};
 
+	const u32 large = p.new_xid();
+	send(p, v1::prefix(large, RPCRDMA1_MSG) + v1::kNoLists +
+			words(Nfs::read("data", 0, 20000).message(large)));
+	p.expect_error(large, kErrChunk, 1);
 	for (const Words &lists :
-	     { v1::kNoLists, Words{ 0, 0, 1, 0 },
+	     { Words{ 0, 0, 1, 0 },
 	       Words{ 0, 0, 1, 1 } + reply.segment(0, size),
 	       Words{ 0, 1, 1 } + reply.segment(0, size - 1) + Words{ 0, 0 } })
 		p.expect_error(call(lists), kErrChunk, 1);

@@ -171,6 +171,25 @@ void memory(const Responder &r)
 		     r.reply_memory(), r.reply_bound());
 }
 
+/* Sections 6.3.6 and 6.3.9: a peer that goes by them drops what does. */
+void parts(const Conn &c, const rpcrdma_rx &rx, u32 &begun)
+{
+	const u32 htype = rx.htype;
+
+	if (c.link.tainted || rx.vers != 2 || htype == RPCRDMA2_GRANT)
+		return;
+	if (begun && htype != begun && htype != begun + 1)
+		fail("parts", "%s: %s between the parts of a message",
+		     c.link.name(c.side), rpcrdma_htype_name(htype));
+	begun = htype == RPCRDMA2_CALL_MIDDLE ||
+				htype == RPCRDMA2_REPLY_MIDDLE ?
+			htype :
+			0;
+}
+
+static_assert(RPCRDMA2_CALL_MIDDLE + 1 == RPCRDMA2_CALL_INLINE &&
+	      RPCRDMA2_REPLY_MIDDLE + 1 == RPCRDMA2_REPLY_INLINE);
+
 void honest(const Conn &c, const rpcrdma_rx &rx)
 {
 	if (c.link.tainted)

@@ -10,6 +10,7 @@
  *		before that (here and in the fabric)
  * lost		no handle, Receive, context or credit is lost
  * memory	within the formulas of README
+ * parts	nothing but a GRANT comes between the parts of a message (D7)
  * honest	the core finds nothing wrong with what another core sends
  * invariant	what the core says makes sense
  */
@@ -38,6 +39,8 @@ void quiet(const Link &l);
 /* "memory" */
 void memory(const Conn &c);
 void memory(const Responder &r);
+/* "parts": @begun is the header type that announced the next one, or zero. */
+void parts(const Conn &c, const rpcrdma_rx &rx, u32 &begun);
 /* "honest" */
 void honest(const Conn &c, const rpcrdma_rx &rx);
 /* "invariant" */

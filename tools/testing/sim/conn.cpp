@@ -276,10 +276,12 @@ void Conn::cancel(Outgoing &m)
 		lost("message cancelled half sent");
 }
 
-void Conn::type_refused(Outgoing &m)
+void Conn::call_refused(Outgoing &m, const rpcrdma_rx &rx)
 {
-	if (!rpcrdma_session_type_refused(&session, &m.msg))
-		lost("header type");
+	const u32 reason = rpcrdma_session_call_refused(&session, &m.msg, &rx);
+
+	if (reason != RPCRDMA_REASON_NONE)
+		lost(rpcrdma_reason_name(reason));
 }
 
 void Conn::end_call(Outgoing &m)
@@ -460,6 +462,7 @@ void Conn::received(Receive &r, const Completion &c)
 	world.trace("%s receives %s xid %08x action %u reason %u",
 		    link.name(side), rpcrdma_htype_name(rx.htype), rx.xid,
 		    rx.action, rx.reason);
+	check::parts(*this, rx, begun);
 	check::honest(*this, rx);
 
 	if (rx.opened)
@@ -472,8 +475,6 @@ void Conn::received(Receive &r, const Completion &c)
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
 		owner.failed(rx);
-		if (rx.ended)
-			lost(rpcrdma_reason_name(rx.reason));
 		break;
 	case RPCRDMA_RX_CLOSE:
 		return lost(rpcrdma_reason_name(rx.reason));
@@ -561,7 +562,7 @@ void Conn::give_back(MemoryRegion &mr)
 int Conn::map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
 	      const void *of, rpcrdma_segment *segs, u32 max)
 {
-	const u32 largest = info().peer.max_segment_size;
+	const u32 largest = info().max_segment_size;
 	Regions taken;
 	u32 n = 0;
 

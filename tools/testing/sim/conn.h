@@ -142,7 +142,7 @@ public:
 	}
 	void cancel(Outgoing &m);
 	/* The peer does not know the header type of a Call. */
-	void type_refused(Outgoing &m);
+	void call_refused(Outgoing &m, const rpcrdma_rx &rx);
 	/* Nobody waits for the Reply any more. */
 	void end_call(Outgoing &m);
 	void refuse(u32 xid, u32 code, u32 index, u32 needed);
@@ -235,6 +235,7 @@ public:
 	rpcrdma_session session;
 	Life life = Life::Alive;
 	bool lost_flag = false;
+	u32 begun = 0; /* see check::parts() */
 	const char *why = "";
 
 private:

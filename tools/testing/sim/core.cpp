@@ -42,6 +42,9 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 	if (planted(c, Mutant::CreditOneMore) &&
 	    (result == RPCRDMA_TX_MESSAGE || result == RPCRDMA_TX_CONTROL))
 		buffer[11] += 2;
+	if (planted(c, Mutant::ErrorBetweenParts) &&
+	    result == RPCRDMA_TX_MESSAGE && !tx.first && !tx.last)
+		buffer[15] = RPCRDMA2_ERROR;
 	return result;
 }
 

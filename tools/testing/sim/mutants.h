@@ -43,6 +43,8 @@ inline constexpr MutantType kMutants[] = {
 	  "core: a Call that is refused ends the connection, each time" },
 	{ Mutant::RetriedForEver, "retried", "waits",
 	  "core: what was refused for good is tried again" },
+	{ Mutant::ErrorBetweenParts, "error-between", "parts",
+	  "core: an ERROR comes between the parts of a message" },
 	{ Mutant::OfferBeforePosting, "offer-early", "lost",
 	  "credit for a Receive before it is posted" },
 	{ Mutant::BufferTooSmall, "buffer-small", "overrun",

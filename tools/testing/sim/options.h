@@ -54,6 +54,7 @@ enum class Mutant : u8 {
 	CreditLost,
 	RefuseFails,
 	RetriedForEver,
+	ErrorBetweenParts,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

@@ -85,7 +85,7 @@ int Requester::body(Rpc &r, Octets &octets, const rpcrdma_range *removed,
 		    u32 n_removed, bool write, rpcrdma_segment *segs)
 {
 	const rpcrdma_chunks &c = r.chunks;
-	const u32 max = std::min<u32>(r.conn->info().peer.max_segments,
+	const u32 max = std::min<u32>(r.conn->info().max_segments,
 				      RPCRDMA_MAX_SEGMENTS) -
 			c.n_call - c.n_reads - c.n_write_segs;
 	const u32 end = static_cast<u32>(octets.size());
@@ -120,7 +120,7 @@ Error Requester::prepare(Rpc &r)
 	rpcrdma_call_plan &plan = r.plan;
 	rpcrdma_chunks &c = r.chunks;
 	rpcrdma_call_shape shape = {};
-	const u32 max = std::min<u32>(r.conn->info().peer.max_segments,
+	const u32 max = std::min<u32>(r.conn->info().max_segments,
 				      RPCRDMA_MAX_SEGMENTS);
 
 	shape.length = s.call_length;
@@ -344,8 +344,7 @@ void Requester::failed(Conn &c, const rpcrdma_rx &rx)
 
 	if (!r)
 		return;
-	if (rx.errcode == RPCRDMA2_ERR_INVAL_HTYPE && rx.reported)
-		c.type_refused(*r);
+	c.call_refused(*r, rx);
 	s32 error = core::plan_retry(c, r->plan, rx, r->avoid);
 
 	if (!error)

@@ -118,6 +118,18 @@ public:
 		return Words(w.begin() + 4, w.end());
 	}
 
+	/* The peer does not know the type of @msg. Return: the session goes on. */
+	[[nodiscard]] bool type_refused(rpcrdma_message &msg)
+	{
+		rpcrdma_rx refusal = {};
+
+		refusal.action = RPCRDMA_RX_FAIL_RPC;
+		refusal.reported = true;
+		refusal.errcode = RPCRDMA2_ERR_INVAL_HTYPE;
+		return session.call_refused(msg, refusal) ==
+		       RPCRDMA_REASON_NONE;
+	}
+
 	[[nodiscard]] struct rpcrdma_session_info info() const
 	{
 		struct rpcrdma_session_info i;

@@ -130,8 +130,21 @@ TEST(chunks, well_formed__write_chunks_in_the_array)
 	c.writes[0] = { 4, 0 };
 	c.writes[1] = { 4, 0 };
 	EXPECT_FALSE(well_formed(c)) << "segments shared";
-	c.n_writes = 0;
+	c.writes[0] = { 2, 0 };
+	c.writes[1] = { 2, 1 };
+	EXPECT_FALSE(well_formed(c)) << "one segment shared, and one of nobody";
+	c.writes[1] = { 1, 2 };
 	c.has_reply = true;
+	for (u32 first = 0; first <= 4; first++) {
+		c.reply = { 1, first };
+		EXPECT_EQ(well_formed(c), first == 3) << first;
+		c.reply = { 0, first };
+		EXPECT_TRUE(well_formed(c)) << "an empty one has none";
+	}
+	c.writes[0] = { 1, 3 };
+	c.reply = { 2, 0 };
+	EXPECT_TRUE(well_formed(c)) << "in any order";
+	c.n_writes = 0;
 	c.reply = { 4, 1 };
 	EXPECT_FALSE(well_formed(c));
 	c.reply = { 3, 1 };

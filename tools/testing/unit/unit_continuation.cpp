@@ -126,13 +126,13 @@ TEST(continuation, refuse__discards_the_rest)
 	Continuation c;
 
 	(void)take(c, middle(7, 100, 60));
-	EXPECT_TRUE(c.refuse(7, false));
+	EXPECT_TRUE(c.refuse(7, false, 60));
 	EXPECT_FALSE(c.active());
 	EXPECT_TRUE(c.discarding(7));
 	EXPECT_FALSE(c.discarding(8));
-	c.discarded(false);
+	c.discarded(middle(7, 20, 40));
 	EXPECT_TRUE(c.discarding(7));
-	c.discarded(true);
+	c.discarded(last(7, 40));
 	EXPECT_FALSE(c.discarding(7));
 }
 
@@ -141,10 +141,10 @@ TEST(continuation, refuse__the_last_part_leaves_nothing_to_discard)
 	Continuation c;
 
 	(void)take(c, middle(7, 100, 60));
-	EXPECT_TRUE(c.refuse(7, true));
+	EXPECT_TRUE(c.refuse(7, true, 0));
 	EXPECT_FALSE(c.active());
 	EXPECT_FALSE(c.discarding(7));
-	EXPECT_FALSE(c.refuse(7, true)) << "there is nothing to abort now";
+	EXPECT_FALSE(c.refuse(7, true, 0)) << "there is nothing to abort now";
 }
 
 TEST(continuation, refuse__an_interloper_leaves_the_message_alone)
@@ -152,7 +152,7 @@ TEST(continuation, refuse__an_interloper_leaves_the_message_alone)
 	Continuation c;
 
 	(void)take(c, middle(7, 100, 60));
-	EXPECT_FALSE(c.refuse(8, false));
+	EXPECT_FALSE(c.refuse(8, false, 40));
 	EXPECT_TRUE(c.active(7));
 	EXPECT_TRUE(c.discarding(8));
 	EXPECT_EQ(take(c, last(7, 60)).verdict, Verdict::Accept);
@@ -163,9 +163,28 @@ TEST(continuation, discarding__ends_when_another_message_starts)
 {
 	Continuation c;
 
-	(void)c.refuse(8, false);
+	(void)c.refuse(8, false, 40);
 	EXPECT_EQ(take(c, last(9, 60)).verdict, Verdict::Accept);
 	EXPECT_FALSE(c.discarding(8));
+}
+
+/* Whatever a new message with that XID is, it is longer than what was to come. */
+TEST(continuation, goes_on_with__the_numbers_tell_the_rest_from_a_new_message)
+{
+	Continuation c;
+
+	(void)take(c, middle(7, 100, 60));
+	EXPECT_EQ(c.left(), 60u);
+	EXPECT_TRUE(c.refuse(7, false, c.left()));
+	EXPECT_EQ(c.left(), 0u);
+	EXPECT_TRUE(c.goes_on_with(last(7, 60)));
+	EXPECT_TRUE(c.goes_on_with(middle(7, 20, 40)));
+	EXPECT_FALSE(c.goes_on_with(last(7, 160)));
+	EXPECT_FALSE(c.goes_on_with(middle(7, 100, 60)));
+	EXPECT_FALSE(c.goes_on_with(middle(7, 64, UINT32_MAX - 3)));
+	c.discarded(middle(7, 20, 40));
+	EXPECT_FALSE(c.goes_on_with(last(7, 60)));
+	EXPECT_TRUE(c.goes_on_with(last(7, 40)));
 }
 
 TEST(continuation, take__every_split_of_a_message)

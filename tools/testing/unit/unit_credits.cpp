@@ -19,7 +19,7 @@ TEST(credits, may_send__strictly_below_the_limit_D2)
 {
 	Credits c(8);
 
-	c.limit(3);
+	EXPECT_TRUE(c.limit(3));
 	for (int i = 0; i < 3; i++) {
 		EXPECT_TRUE(c.may_send()) << i;
 		c.sent();
@@ -32,14 +32,14 @@ TEST(credits, may_send__the_peer_may_shrink_its_window_D2)
 {
 	Credits c(8);
 
-	c.limit(10);
+	EXPECT_TRUE(c.limit(10));
 	for (int i = 0; i < 5; i++)
 		c.sent();
-	c.limit(4);
+	EXPECT_TRUE(c.limit(4));
 	EXPECT_FALSE(c.may_send());
 	EXPECT_FALSE(c.may_grant());
 	EXPECT_EQ(c.available(), 0u);
-	c.limit(6);
+	EXPECT_TRUE(c.limit(6));
 	EXPECT_TRUE(c.may_send());
 }
 
@@ -267,17 +267,17 @@ TEST(credits, granted__the_most_at_one_time)
 	Credits c(4);
 
 	EXPECT_EQ(c.granted(), 1u);
-	c.limit(8);
+	EXPECT_TRUE(c.limit(8));
 	for (int i = 0; i < 6; i++)
 		c.sent();
-	c.limit(10);
+	EXPECT_TRUE(c.limit(10));
 	EXPECT_EQ(c.granted(), 8u);
-	c.limit(20);
+	EXPECT_TRUE(c.limit(20));
 	EXPECT_EQ(c.granted(), 14u);
 	/* A peer that takes credits back has a smaller window now. */
-	c.limit(9);
+	EXPECT_TRUE(c.limit(9));
 	EXPECT_EQ(c.granted(), 3u);
-	c.limit(6);
+	EXPECT_TRUE(c.limit(6));
 	EXPECT_EQ(c.granted(), 1u) << "none now, but some day one";
 }
 
@@ -299,15 +299,54 @@ TEST(credits, limit__a_huge_window_is_only_a_window)
 {
 	Credits c(4);
 
-	c.limit(0x7fffffff);
-	EXPECT_EQ(c.available(), 0x7fffffffu);
+	EXPECT_TRUE(c.limit(0x7ffffffe));
+	EXPECT_EQ(c.available(), 0x7ffffffeu);
 	EXPECT_TRUE(c.may_send());
-	/* Half the number space or more away is behind, not ahead. */
-	c.limit(0x80000000);
-	EXPECT_FALSE(c.may_send());
-	EXPECT_FALSE(c.may_grant());
-	c.limit(UINT32_MAX);
-	EXPECT_FALSE(c.may_send());
+}
+
+/* Section 4.2.1: less than 2^31 - 1 ahead; and behind by what was sent, at most. */
+TEST(credits, limit__what_no_peer_can_mean)
+{
+	for (const u32 start : { 0u, 1000u, UINT32_MAX - 1, 0x7ffffff0u }) {
+		Credits c(4, start);
+
+		for (u32 sent = 0; sent < 4; sent++) {
+			const u32 now = start + sent;
+
+			ASSERT_EQ(c.sent_count(), now);
+			for (const u32 off :
+			     { 0x7fffffffu, 0x80000000u, 0x80000001u,
+			       0xc0000000u, UINT32_MAX - sent }) {
+				const u32 before = c.available();
+
+				EXPECT_FALSE(c.limit(now + off)) << off;
+				EXPECT_EQ(c.available(), before);
+			}
+			EXPECT_EQ(c.taken_back(), sent);
+			EXPECT_TRUE(c.limit(now + 0x7ffffffe));
+			/* All that was sent is still under way. */
+			EXPECT_TRUE(c.limit(start));
+			EXPECT_FALSE(c.may_send());
+			EXPECT_TRUE(c.limit(now + 1));
+			c.sent();
+		}
+	}
+}
+
+TEST(credits, taken_back__every_word_that_is_less)
+{
+	Credits c(4);
+
+	EXPECT_TRUE(c.limit(10));
+	EXPECT_TRUE(c.limit(10));
+	EXPECT_TRUE(c.limit(12));
+	EXPECT_EQ(c.taken_back(), 0u);
+	EXPECT_TRUE(c.limit(11));
+	EXPECT_EQ(c.taken_back(), 1u);
+	EXPECT_TRUE(c.limit(0));
+	EXPECT_EQ(c.taken_back(), 2u);
+	EXPECT_TRUE(c.limit(UINT32_MAX / 4));
+	EXPECT_EQ(c.taken_back(), 2u);
 }
 
 TEST(credits, ping_pong__one_answer_for_one_message)
@@ -340,7 +379,7 @@ TEST(credits, sums__wrap_at_2_to_the_32)
 	}
 	EXPECT_EQ(c.received_count(), 2u);
 	EXPECT_EQ(c.credit(), 10u);
-	c.limit(5);
+	EXPECT_TRUE(c.limit(5));
 	EXPECT_EQ(c.available(), 5u - (UINT32_MAX - 2));
 	for (int i = 0; i < 8; i++) {
 		EXPECT_TRUE(c.may_send());

@@ -20,17 +20,17 @@ Octets encode(const rpcrdma_cm_private &p)
 
 TEST(private_data, encode_private_data__golden)
 {
-	EXPECT_EQ(encode({ 4096, 65536, true }),
+	EXPECT_EQ(encode({ 4096, 65536, true, false }),
 		  (Octets{ 0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 63 }));
-	EXPECT_EQ(encode({ 1024, 262144, false }),
+	EXPECT_EQ(encode({ 1024, 262144, false, false }),
 		  (Octets{ 0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 255 }));
 }
 
 TEST(private_data, encode_private_data__sizes_out_of_range)
 {
-	EXPECT_EQ(encode({ 0, 262144 + 1024, false })[6], 0);
-	EXPECT_EQ(encode({ 0, UINT32_MAX, false })[7], 255);
-	EXPECT_EQ(encode({ 5000, 1023, false })[6], 3);
+	EXPECT_EQ(encode({ 0, 262144 + 1024, false, false })[6], 0);
+	EXPECT_EQ(encode({ 0, UINT32_MAX, false, false })[7], 255);
+	EXPECT_EQ(encode({ 5000, 1023, false, false })[6], 3);
 }
 
 TEST(private_data, decode_private_data__every_size)
@@ -41,18 +41,19 @@ TEST(private_data, decode_private_data__every_size)
 		ASSERT_TRUE(decode_private_data(
 			Exact(encode({ units * 1024,
 				       262144 - (units - 1) * 1024,
-				       units % 2 == 0 }))
+				       units % 2 == 0, false }))
 				.bytes(),
 			p));
 		EXPECT_EQ(p.send_size, units * 1024);
 		EXPECT_EQ(p.recv_size, 262144 - (units - 1) * 1024);
 		EXPECT_EQ(p.remote_inv, units % 2 == 0);
+		EXPECT_TRUE(p.given);
 	}
 }
 
 TEST(private_data, decode_private_data__nothing_there)
 {
-	const Octets good = encode({ 4096, 4096, true });
+	const Octets good = encode({ 4096, 4096, true, false });
 	rpcrdma_cm_private p;
 
 	for (u32 size = 0; size < RPCRDMA_CM_PRIVATE_SIZE; size++) {
@@ -63,6 +64,7 @@ TEST(private_data, decode_private_data__nothing_there)
 		EXPECT_EQ(p.send_size, 1024u);
 		EXPECT_EQ(p.recv_size, 1024u);
 		EXPECT_FALSE(p.remote_inv);
+		EXPECT_FALSE(p.given);
 	}
 	for (u32 at : { 0u, 3u, 4u }) {
 		Octets bad = good;
@@ -74,7 +76,7 @@ TEST(private_data, decode_private_data__nothing_there)
 
 TEST(private_data, decode_private_data__octets_behind_it)
 {
-	Octets o = encode({ 4096, 8192, false });
+	Octets o = encode({ 4096, 8192, false, false });
 	rpcrdma_cm_private p;
 
 	o.resize(56);

@@ -288,15 +288,26 @@ TEST(receive, reads__message_beyond_the_bound)
 	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
 
 	c.max_message = 4096;
+	c.local.max_segment_size = UINT32_MAX;
 	Endpoint e = open_server(c);
 	e.receive(call_with(read_at(8, 4096 - 40), rpc(7, kCall, 40)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_EQ(e.rx.unreduced_length, 4096u);
+	/* Its header parses, so it is not told that it does not. */
 	for (u32 length : { 4096u - 39, UINT32_MAX }) {
 		e.receive(call_with(read_at(8, length), rpc(7, kCall, 40)));
 		expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
-		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 	}
+	e.receive(call_inline(7, rpc(7, kCall, 4100)));
+	expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
+	/* In parts, it is 7.1.4 that says what it is told. */
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 40, rpc(7, kCall, 40)));
+	e.receive(call_with(read_at(8, 4096 - 79), rpc(7, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
 }
 
 TEST(receive, chunks__more_than_advertised_D7)
@@ -328,6 +339,45 @@ TEST(receive, chunks__more_than_advertised_D7)
 	e.receive(call_with(segments + Words{ 0, 0 }, stream));
 	expect_dropped(e, RPCRDMA_REASON_CHUNKS);
 	EXPECT_EQ(e.next_error(7), (Words{ RPCRDMA2_ERR_SEGMENTS, 3 }));
+}
+
+/* Property Maximum Segment Size (5.2.3): in every list of a Call. */
+TEST(receive, chunks__larger_segments_than_advertised_D7)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	const Words stream = rpc(7, kCall, 40);
+
+	c.local.max_segment_size = 5000;
+	Endpoint e = open_server(c);
+	for (u32 length : { 5000u, 5004u, UINT32_MAX }) {
+		const std::vector<Words> calls = {
+			call_with(read_at(8, length), stream),
+			call_with({ 0, 1, 1, 0xc1, length, 0, 0, 0, 0 },
+				  stream),
+			call_with({ 0, 0, 1, 1, 0xd1, length, 0, 0 }, stream),
+			prefix(7, RPCRDMA2_CALL_EXTERNAL) +
+				Words{ 0, 1, 0, 9, length, 0, 0, 0, 0, 0, 0 },
+		};
+
+		for (const Words &w : calls) {
+			e.receive(w);
+			if (length == 5000) {
+				EXPECT_EQ(e.rx.action,
+					  u32{ RPCRDMA_RX_PAYLOAD });
+				continue;
+			}
+			expect_dropped(e, RPCRDMA_REASON_CHUNKS);
+			EXPECT_EQ(e.next_error(7),
+				  Words{ RPCRDMA2_ERR_SYSTEM });
+		}
+	}
+	/* A Reply returns what its Call has offered. */
+	rpcrdma_config own = config(RPCRDMA_ROLE_CLIENT);
+	own.local.max_segment_size = 5000;
+	Endpoint client = open_client(own);
+	client.receive(prefix(7, RPCRDMA2_REPLY_INLINE) +
+		       Words{ 1, 1, 0xc1, 5004, 0, 0, 0 } + rpc(7, kReply, 40));
+	EXPECT_EQ(client.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
 TEST(receive, chunks__in_a_reply_beyond_the_arrays)
@@ -457,6 +507,77 @@ TEST(receive, continued__another_message_of_the_direction_D7)
 	e.receive(call_inline(7, slice(whole, 100, 300)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_TRUE(e.rx.last);
+}
+
+/* Whether it parses or not, and whatever else is wrong with it (6.3.6). */
+TEST(receive, continued__another_message_that_does_not_parse_D7)
+{
+	const Words whole = rpc(7, kCall, 400);
+	const std::vector<Words> others = {
+		prefix(8, RPCRDMA2_CALL_INLINE),
+		prefix(8, RPCRDMA2_CALL_INLINE) + Words{ 0, 2 },
+		prefix(8, RPCRDMA2_CALL_MIDDLE) + Words{ 40 },
+		prefix(8, RPCRDMA2_CALL_EXTERNAL) + Words{ 0, 0, 0, 0, 0 },
+		call_inline(8, rpc(9, kReply, 40)),
+	};
+
+	for (const Words &w : others) {
+		Endpoint e = open_server();
+
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
+				 slice(whole, 0, 100)));
+		e.receive(w);
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		EXPECT_FALSE(e.rx.abandon);
+		EXPECT_EQ(e.next_error(8), Words{ RPCRDMA2_ERR_INVAL_CONT });
+		e.receive(call_inline(7, slice(whole, 100, 300)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_TRUE(e.rx.last);
+	}
+}
+
+/*
+ * A peer that stops in the middle of what was refused, and sends it again under its
+ * XID (3.1.3): not a word of that may be lost.
+ */
+TEST(receive, continued__refused_and_sent_again_at_once_D7)
+{
+	const Words whole = rpc(7, kCall, 400);
+	const auto refused = [&] {
+		Endpoint e = open_server();
+
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
+				 slice(whole, 0, 100)));
+		EXPECT_TRUE(e.session.refuse(7, { RPCRDMA2_ERR_SYSTEM, {} }));
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
+		/* What was under way, whatever it begins with. */
+		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 200,
+				 slice(whole, 0, 100)));
+		expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+		return e;
+	};
+
+	Endpoint simple = refused();
+	simple.receive(call_inline(7, whole));
+	EXPECT_EQ(simple.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(simple.rx.last);
+
+	Endpoint parts = refused();
+	parts.receive(
+		middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	EXPECT_EQ(parts.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(parts.rx.stream_offset, 0u);
+	parts.receive(call_inline(7, slice(whole, 100, 300)));
+	EXPECT_EQ(parts.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(parts.rx.last);
+
+	/* Its own end is none, though its octets be those of a Call. */
+	Endpoint end = refused();
+	end.receive(call_inline(7, slice(whole, 0, 200)));
+	expect_dropped(end, RPCRDMA_REASON_DISCARDING);
+	EXPECT_EQ(end.next(), u32{ RPCRDMA_TX_NONE });
+	end.receive(call_inline(7, slice(whole, 0, 200)));
+	EXPECT_EQ(end.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
 /* Which is refused, too, and the rest of what it broke is not taken for a new one. */
@@ -659,14 +780,47 @@ TEST(receive, error__no_more_of_a_refused_version)
 
 		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 		e.receive(prefix(7, RPCRDMA2_ERROR) + body);
-		expect_failed(e, RPCRDMA_REASON_NO_VERSION, body[0],
+		expect_failed(e, RPCRDMA_REASON_NONE, body[0],
 			      -kEPROTONOSUPPORT);
 		EXPECT_EQ(e.rx.xid, 7u);
-		EXPECT_TRUE(e.rx.ended);
+		EXPECT_EQ(e.session.call_refused(msg, e.rx),
+			  RPCRDMA_REASON_NO_VERSION);
 		msg = message(8, kCall, 100);
 		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_NONE });
 		e.receive(reply_inline(8, rpc(8, kReply, 40)));
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	}
+}
+
+/* Who has no Call with that XID leaves it at that (D6). */
+TEST(receive, error__of_versions_about_no_call_D6)
+{
+	for (const Words &body :
+	     { Words{ 1, 1, 1 }, Words{ 1, 3, 9 }, Words{ 11 } }) {
+		Endpoint e = open_client();
+		rpcrdma_message msg = message(7, kCall, 100);
+
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		e.receive(prefix(8, RPCRDMA2_ERROR) + body);
+		EXPECT_TRUE(e.session.ready());
+		e.receive(reply_inline(7, rpc(7, kReply, 40)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	}
+}
+
+/* Nor does it say so of this version, if it cannot be read, or has it in its range. */
+TEST(receive, error__of_versions_that_refuses_none)
+{
+	for (const Words &body :
+	     { Words{ 1, 1, 2 }, Words{ 1, 2, 2 }, Words{ 1, 1 } }) {
+		Endpoint e = open_client();
+		rpcrdma_message msg = message(7, kCall, 100);
+
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		e.receive(prefix(7, RPCRDMA2_ERROR) + body);
+		EXPECT_EQ(e.session.call_refused(msg, e.rx),
+			  RPCRDMA_REASON_NONE);
+		EXPECT_TRUE(e.session.ready());
 	}
 }
 
@@ -680,7 +834,6 @@ TEST(receive, error__no_version_can_be_refused_without_a_call)
 			   Words{ RPCRDMA2_ERR_VERS_MISMATCH });
 		expect_failed(*e, RPCRDMA_REASON_NONE,
 			      RPCRDMA2_ERR_VERS_MISMATCH, -kEPROTONOSUPPORT);
-		EXPECT_FALSE(e->rx.ended);
 		EXPECT_TRUE(e->session.ready());
 	}
 }
@@ -794,6 +947,45 @@ TEST(receive, credit__overrun_closes)
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
 		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CREDIT });
 	}
+}
+
+/* Section 4.2.1: nobody would ever hear why nothing goes any more. */
+TEST(receive, credit__a_limit_that_cannot_be)
+{
+	for (const u32 ahead : { 0x7fffffffu, 0x80000000u, 0xfffffff0u }) {
+		Endpoint e = open_client();
+		const u32 sent = e.info().sent;
+
+		e.receive(prefix(0, RPCRDMA2_GRANT, sent + ahead));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CREDIT_LIMIT });
+		EXPECT_FALSE(e.session.ready());
+	}
+	Endpoint most = open_client();
+	most.receive(prefix(0, RPCRDMA2_GRANT, 1 + 0x7ffffffe));
+	EXPECT_EQ(most.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	/* Already with the message that opens. */
+	Endpoint first(config(RPCRDMA_ROLE_SERVER));
+	Words w = connprop(kClientXid);
+	w[2] = 0x80000000;
+	first.receive(w);
+	EXPECT_EQ(first.rx.reason, u32{ RPCRDMA_REASON_CREDIT_LIMIT });
+}
+
+/* It is no error (D2), but whoever looks for what went wrong sees it. */
+TEST(receive, credit__what_was_taken_back_is_told_D2)
+{
+	Endpoint e = open_client();
+
+	e.receive(prefix(0, RPCRDMA2_GRANT, 50));
+	EXPECT_TRUE(e.rx.taken_back) << "it was 1000 before";
+	EXPECT_EQ(e.rx.credits, 49u);
+	e.receive(prefix(0, RPCRDMA2_GRANT, 50));
+	EXPECT_FALSE(e.rx.taken_back);
+	e.receive(prefix(0, RPCRDMA2_GRANT, 1));
+	EXPECT_TRUE(e.rx.taken_back);
+	EXPECT_EQ(e.rx.credits, 0u);
+	EXPECT_EQ(e.info().taken_back, 2u);
 }
 
 TEST(receive, credit__every_kind_of_junk_counts)
@@ -948,9 +1140,12 @@ TEST(receive, special__calls_and_replies)
 		expect_dropped(server, RPCRDMA_REASON_XDR);
 		(void)server.next_error(7);
 	}
-	server.receive(external((1 << 20) + 4));
-	expect_dropped(server, RPCRDMA_REASON_TOO_LARGE);
-	(void)server.next_error(7);
+	rpcrdma_config large = config(RPCRDMA_ROLE_SERVER);
+	large.local.max_segment_size = UINT32_MAX;
+	Endpoint any = open_server(large);
+	any.receive(external((1 << 20) + 4));
+	expect_dropped(any, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_EQ(any.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 	server.receive(external(1 << 20));
 	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	/* Never to a client that takes less than all: 4.6.4 says which error. */

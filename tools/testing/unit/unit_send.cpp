@@ -122,17 +122,61 @@ TEST(send, continued__chunks_go_with_the_last_part_only)
 	EXPECT_TRUE(e.tx.last);
 }
 
-TEST(send, continued__control_messages_go_between_the_parts)
+/* Sections 6.3.6 and 6.3.9: a peer may drop it, and who waits for it hangs. */
+TEST(send, continued__an_error_waits_for_the_last_part_D7)
 {
 	Endpoint e = open_server();
 	rpcrdma_message msg = message(7, kReply, 10000);
+	rpcrdma_message next = message(8, kReply, 100);
 
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	e.receive(prefix(9, 99));
-	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
-	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_ERROR });
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED }) << "not offered";
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	EXPECT_EQ(e.tx.payload.offset, 4076u);
+	e.receive(prefix(10, 99));
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(e.tx.last);
+	/* But not for the next message. */
+	for (const u32 xid : { 9u, 10u }) {
+		ASSERT_EQ(e.next(&next), u32{ RPCRDMA_TX_CONTROL });
+		EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_ERROR });
+		EXPECT_EQ(e.tx.xid, xid);
+	}
+	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.xid, 8u);
+}
+
+/* What is left of it is not going to be sent: nothing to wait for. */
+TEST(send, continued__an_error_waits_for_no_part_that_was_refused_D7)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(7, kCall, 10000);
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(prefix(9, 99));
+	e.receive(prefix(7, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_REFUSED });
+	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+}
+
+/* A GRANT need not wait: the rest may need what the other side gives for it. */
+TEST(send, continued__a_grant_goes_between_the_parts_D7)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	rpcrdma_message msg = message(7, kReply, 10000);
+
+	c.window = 4;
+	Endpoint e = open_server(c);
+	e.receive(prefix(0, RPCRDMA2_GRANT, 2));
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	for (int i = 0; i < 4; i++)
+		e.receive(prefix(9, i ? 99 : RPCRDMA2_GRANT, 2));
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_GRANT });
+	EXPECT_EQ(e.tx.xid, 0u);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
 }
 
 TEST(send, continued__no_other_message_between_the_parts)
@@ -273,7 +317,6 @@ static void refuse_type(Endpoint &e, u32 xid)
 	e.receive(prefix(xid, RPCRDMA2_ERROR) +
 		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
-	EXPECT_FALSE(e.rx.ended);
 }
 
 TEST(send, refused_type__is_not_sent_again)
@@ -289,21 +332,21 @@ TEST(send, refused_type__is_not_sent_again)
 	EXPECT_EQ(send_call(e, first), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 1);
 	EXPECT_TRUE(e.session.planning().special);
-	EXPECT_TRUE(e.session.type_refused(first));
+	EXPECT_TRUE(e.type_refused(first));
 	EXPECT_EQ(send_call(e, msg = special(9, kCall, c)),
 		  u32{ RPCRDMA_TX_INVALID });
 	EXPECT_FALSE(e.session.planning().special);
 
 	EXPECT_EQ(send_call(e, long_one), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_TRUE(e.session.type_refused(long_one));
+	EXPECT_TRUE(e.type_refused(long_one));
 	/* The parts one by one: it is still one type. */
-	EXPECT_TRUE(e.session.type_refused(long_one));
+	EXPECT_TRUE(e.type_refused(long_one));
 	EXPECT_EQ(send_call(e, msg = message(11, kCall, 8000)),
 		  u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
 
 	EXPECT_EQ(send_call(e, short_one), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_FALSE(e.session.type_refused(short_one));
+	EXPECT_FALSE(e.type_refused(short_one));
 	/* No Call can be sent any more; another connection may do better. */
 	EXPECT_FALSE(e.session.ready());
 	EXPECT_EQ(send_call(e, msg = message(13, kCall, 100)),
@@ -325,7 +368,7 @@ TEST(send, refused_type__of_all_calls_that_are_out)
 	for (rpcrdma_message &msg : calls)
 		EXPECT_EQ(send_call(e, msg), u32{ RPCRDMA_TX_MESSAGE });
 	for (rpcrdma_message &msg : calls)
-		EXPECT_FALSE(e.session.type_refused(msg));
+		EXPECT_FALSE(e.type_refused(msg));
 	EXPECT_FALSE(e.session.ready());
 }
 
@@ -341,7 +384,7 @@ TEST(send, refused_type__is_that_of_the_call)
 	EXPECT_EQ(send_call(e, special_one), u32{ RPCRDMA_TX_MESSAGE });
 	EXPECT_EQ(send_call(e, long_one), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 8);
-	EXPECT_TRUE(e.session.type_refused(long_one));
+	EXPECT_TRUE(e.type_refused(long_one));
 	EXPECT_TRUE(e.session.planning().special);
 	EXPECT_EQ(send_call(e, msg = message(9, kCall, 8000)),
 		  u32{ RPCRDMA_TX_INVALID });
@@ -378,7 +421,6 @@ TEST(send, refused_type__while_its_parts_are_sent)
 	e.receive(prefix(8, RPCRDMA2_ERROR) +
 		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
-	EXPECT_FALSE(e.rx.ended);
 	/* It was that type and no other. */
 	EXPECT_TRUE(e.session.planning().special);
 	EXPECT_EQ(e.session.planning().max_stream, 4096u - 32);
@@ -418,7 +460,7 @@ TEST(send, refused_type__while_its_parts_are_sent_and_another_call)
 	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 8);
 	refuse_type(e, 7);
-	EXPECT_TRUE(e.session.type_refused(special_one));
+	EXPECT_TRUE(e.type_refused(special_one));
 	EXPECT_FALSE(e.session.planning().special);
 	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_REFUSED });
 	EXPECT_EQ(e.next(&next), u32{ RPCRDMA_TX_MESSAGE });
@@ -435,7 +477,7 @@ TEST(send, refused_type__while_parts_of_another_call_are_sent)
 		;
 	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 7);
-	EXPECT_TRUE(e.session.type_refused(first));
+	EXPECT_TRUE(e.type_refused(first));
 	EXPECT_EQ(e.next(&begun), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_GT(begun.sent, 0u);
 }
@@ -449,7 +491,7 @@ TEST(send, refused_type__a_server_has_more_to_do)
 
 	ASSERT_EQ(e.next(&call), u32{ RPCRDMA_TX_MESSAGE });
 	refuse_type(e, 7);
-	EXPECT_TRUE(e.session.type_refused(call));
+	EXPECT_TRUE(e.type_refused(call));
 	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.next(&reply), u32{ RPCRDMA_TX_MESSAGE });
 }
@@ -632,6 +674,43 @@ TEST(send, invalid__more_segments_than_the_peer_takes)
 	c.reads[1] = { 8, { 2, 40, 0 } };
 	msg = message(8, kCall, 100, &c);
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+}
+
+/* "Send or receive" (5.2.3), "a Requester's transport header" (5.2.4): its own, too. */
+TEST(send, invalid__more_or_larger_segments_than_this_side_has_said)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.local.max_segments = 2;
+	c.local.max_segment_size = 5000;
+	for (const bool peer_takes_less : { false, true }) {
+		Endpoint e = open_client(
+			c, peer_takes_less ?
+				   Words{ 2, 3, 4, 4000, 4, 4, 1 } :
+				   Words{ 2, 3, 4, 1 << 20, 4, 4, 16 });
+		const u32 most = peer_takes_less ? 1 : 2;
+		const u32 size = peer_takes_less ? 4000 : 5000;
+
+		EXPECT_EQ(e.info().max_segments, most);
+		EXPECT_EQ(e.info().max_segment_size, size);
+		for (const u32 n : { most, most + 1 }) {
+			Chunks reads = {};
+
+			for (u32 i = 0; i < n; i++)
+				reads.reads[reads.n_reads++] = { 8,
+								 { 1, 4, 0 } };
+			rpcrdma_message msg = message(7, kCall, 100, &reads);
+			EXPECT_EQ(e.next(&msg) == RPCRDMA_TX_MESSAGE,
+				  n == most);
+		}
+		for (const u32 length : { size, size + 1 }) {
+			const Chunks write = one_write(length);
+			rpcrdma_message msg = message(8, kCall, 100, &write);
+
+			EXPECT_EQ(e.next(&msg) == RPCRDMA_TX_MESSAGE,
+				  length == size);
+		}
+	}
 }
 
 TEST(send, invalid__larger_segments_than_the_peer_takes)
@@ -880,7 +959,7 @@ TEST(send, end_call__nothing_follows_on_a_session_that_has_closed)
 	leave_credits(e, 1);
 	e.receive(prefix(1, RPCRDMA2_ERROR) +
 		  Words{ RPCRDMA2_ERR_VERS_MISMATCH });
-	ASSERT_TRUE(e.rx.ended);
+	ASSERT_EQ(e.session.call_refused(msg, e.rx), RPCRDMA_REASON_NO_VERSION);
 	EXPECT_FALSE(e.session.end_call(msg));
 	EXPECT_FALSE(msg.outstanding);
 }

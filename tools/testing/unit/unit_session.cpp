@@ -130,10 +130,9 @@ TEST(session, client__any_other_version_in_the_answer)
 	}
 }
 
-TEST(session, client__its_properties_are_refused)
+TEST(session, client__its_final_is_refused)
 {
-	for (u32 code : { RPCRDMA2_ERR_BAD_PROPVAL, RPCRDMA2_ERR_INVAL_HTYPE,
-			  RPCRDMA2_ERR_BAD_XDR }) {
+	for (u32 code : { RPCRDMA2_ERR_INVAL_HTYPE, RPCRDMA2_ERR_BAD_XDR }) {
 		Endpoint e(config(RPCRDMA_ROLE_CLIENT));
 
 		(void)e.next();
@@ -143,15 +142,102 @@ TEST(session, client__its_properties_are_refused)
 	}
 }
 
+/* Without an exchange of properties the defaults hold (4.2.2). */
+TEST(session, client__its_properties_are_refused_D10)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+	rpcrdma_message msg = message(7, RPCRDMA_CALL, 8000);
+
+	c.local.send_size = c.local.recv_size = 8192;
+	c.local.reverse = RPCRDMA_RVRSDIR_CONT;
+	Endpoint e(c);
+	(void)e.next();
+	e.receive(prefix(kClientXid, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_EQ(e.info().version, 2u);
+	EXPECT_GT(e.info().peer_credits, 100u) << "its word counts";
+	/* The server may have Receives of 4096 octets, whatever it sends. */
+	e.receive(connprop(kServerXid, property(2, 65536)));
+	EXPECT_EQ(e.info().max_send, 4096u);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.header_length + e.tx.payload.length, 4096u);
+	while (!e.tx.last)
+		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	/* It takes callbacks for unsupported, too. */
+	e.receive(call_inline(9, rpc(9, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+}
+
+TEST(session, server__its_properties_are_refused_D10)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.local.send_size = 8192;
+	Endpoint e = open_server(c, property(2, 8192));
+	EXPECT_EQ(e.info().max_send, 8192u);
+	e.receive(prefix(kServerXid, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(e.info().max_send, 4096u);
+	EXPECT_TRUE(e.session.ready());
+	/* About something else it says nothing of that. */
+	Endpoint other = open_server(c, property(2, 8192));
+	other.receive(prefix(99, RPCRDMA2_ERROR) +
+		      Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	EXPECT_EQ(other.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(other.info().max_send, 8192u);
+}
+
+/* Its Receives are smaller than the default: what would come might not fit. */
+TEST(session, client__its_properties_are_refused_and_the_defaults_cannot_hold)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.local.recv_size = 4092;
+	Endpoint e(c);
+	(void)e.next();
+	e.receive(prefix(kClientXid, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
+}
+
 TEST(session, client__an_error_about_nothing_does_not_open)
+{
+	for (const Words &body :
+	     { Words{ RPCRDMA2_ERR_SYSTEM }, Words{ RPCRDMA2_ERR_VERS, 1, 1 },
+	       Words{ RPCRDMA2_ERR_BAD_PROPVAL } }) {
+		Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+
+		(void)e.next();
+		e.receive(prefix(99, RPCRDMA2_ERROR) + body);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_EARLY });
+		EXPECT_FALSE(e.session.ready());
+		e.receive(connprop(kServerXid));
+		EXPECT_TRUE(e.rx.opened);
+	}
+}
+
+/* Section 7: dropped in silence at any time. */
+TEST(session, client__an_unknown_error_before_it_opens_D7)
 {
 	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
 
 	(void)e.next();
-	e.receive(prefix(99, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	for (u32 code : { 0u, 12u, 99u, 101u, UINT32_MAX }) {
+		e.receive(prefix(kClientXid, RPCRDMA2_ERROR) + Words{ code });
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_UNKNOWN_ERROR });
+	}
+	e.receive(prefix(kClientXid, RPCRDMA2_ERROR));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
-	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_EARLY });
-	EXPECT_FALSE(e.session.ready());
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_XDR });
+	EXPECT_FALSE(e.rx.kick);
+	e.receive(connprop(kServerXid));
+	EXPECT_TRUE(e.rx.opened);
 }
 
 TEST(session, client__the_server_speaks_first)
@@ -191,6 +277,23 @@ TEST(session, server__answers_a_final_with_its_own_D5)
 	EXPECT_EQ(word_at(e.sent, 2), 65u) << "D1: one received, 64 offered";
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE }) << "exactly one";
 	EXPECT_EQ(e.info().max_send, 2048u);
+}
+
+/* The first message has its version, and says how many Receives wait for more. */
+TEST(session, server__sends_what_the_first_message_allows_D5)
+{
+	for (const u32 credit : { 1u, 2u, 3u }) {
+		Endpoint e(config(RPCRDMA_ROLE_SERVER));
+		Words first = call_inline(7, rpc(7, RPCRDMA_CALL, 40));
+		rpcrdma_message reply = message(7, RPCRDMA_REPLY, 40);
+		u32 sent = 0;
+
+		first[2] = credit;
+		e.receive(first);
+		while (sent < 2 && e.next(&reply) != RPCRDMA_TX_BLOCKED)
+			sent++;
+		EXPECT_EQ(sent, credit < 2 ? credit : 2);
+	}
 }
 
 TEST(session, server__takes_any_legal_message_as_the_first_D5)
@@ -386,11 +489,48 @@ TEST(session, connprop__middle_followed_by_something_else)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
+/* Section 7.2.2: what came before it holds, and RPC messages may follow. */
+TEST(session, connprop__a_final_that_is_refused_ends_the_sequence)
+{
+	const Words bad[] = {
+		{ 2, 1, 4, 9999, 3, 3, 0 }, /* a value of three octets */
+		{ 2, 1, 4, 9999 }, /* cut short */
+	};
+
+	for (const Words &set : bad) {
+		Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+		e.receive(connprop(1, property(2, 2048),
+				   RPCRDMA2_CONNPROP_MIDDLE));
+		(void)e.next();
+		e.receive(connprop(2, set));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		(void)e.next_control();
+		EXPECT_EQ(e.info().max_send, 2048u);
+		EXPECT_EQ(e.info().peer.send_size, 4096u);
+		e.receive(call_inline(7, rpc(7, RPCRDMA_CALL, 40)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		/* Nor was that the final one. */
+		e.receive(connprop(3, property(1, 3000)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		EXPECT_EQ(e.info().peer.send_size, 3000u);
+		EXPECT_EQ(e.info().max_send, 2048u);
+	}
+	/* Whoever waits for the server's properties waits no longer. */
+	Endpoint client(config(RPCRDMA_ROLE_CLIENT));
+	(void)client.next();
+	client.receive(connprop(1, { 0 }, RPCRDMA2_CONNPROP_MIDDLE));
+	client.receive(connprop(2, bad[0]));
+	EXPECT_FALSE(client.rx.opened);
+	client.receive(prefix(0, RPCRDMA2_GRANT));
+	EXPECT_TRUE(client.rx.opened);
+}
+
 TEST(session, connprop__a_bad_value_applies_nothing)
 {
 	Endpoint e(config(RPCRDMA_ROLE_SERVER));
 
-	e.receive(connprop(1, { 2, 2, 4, 2048, 5, 4, 9 }));
+	e.receive(connprop(1, { 2, 2, 4, 2048, 5, 3, 9 }));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
 	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
 	EXPECT_FALSE(e.rx.opened);
@@ -431,7 +571,7 @@ TEST(session, connprop__a_bad_middle_does_not_undo_the_others)
 
 	e.receive(connprop(1, property(2, 2048), RPCRDMA2_CONNPROP_MIDDLE));
 	(void)e.next();
-	e.receive(connprop(2, { 2, 1, 4, 9999, 3, 4, 0 },
+	e.receive(connprop(2, { 2, 1, 4, 9999, 3, 3, 0 },
 			   RPCRDMA2_CONNPROP_MIDDLE));
 	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
 	EXPECT_EQ(e.next_error(2), Words{ RPCRDMA2_ERR_BAD_PROPVAL });
@@ -471,6 +611,14 @@ TEST(session, connprop__host_authentication_in_pieces)
 TEST(session, connprop__every_kind_of_rpc_message_in_between)
 {
 	const std::vector<Words> others = {
+		/* which need not even parse, or be taken otherwise */
+		prefix(7, RPCRDMA2_CALL_INLINE),
+		prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0, 2 },
+		call_inline(7, rpc(8, RPCRDMA_REPLY, 40)),
+		prefix(7, RPCRDMA2_CALL_EXTERNAL) + Words{ 0, 0, 0, 0, 0 },
+		prefix(7, RPCRDMA2_REPLY_INLINE) + Words{ 0 },
+		middle(RPCRDMA2_CALL_MIDDLE, 7, 1 << 30,
+		       rpc(7, RPCRDMA_CALL, 40)),
 		call_inline(7, rpc(7, RPCRDMA_CALL, 40)),
 		middle(RPCRDMA2_CALL_MIDDLE, 7, 40, rpc(7, RPCRDMA_CALL, 40)),
 		prefix(7, RPCRDMA2_CALL_EXTERNAL) +
@@ -505,6 +653,61 @@ TEST(session, max_send__the_smaller_of_both_sides_D10)
 	EXPECT_EQ(open_client(c).info().max_send, 4096u);
 	EXPECT_EQ(open_client(c, property(2, 65536)).info().max_send, 8192u);
 	EXPECT_EQ(open_client(c, property(2, 1024)).info().max_send, 1024u);
+}
+
+/* As small as anybody may say; what cannot take a property set takes nothing. */
+TEST(session, max_send__receives_of_almost_nothing_D10)
+{
+	for (const u32 size : { 80u, 84u, 512u, 1023u }) {
+		Endpoint e = open_client(property(2, size));
+		rpcrdma_message msg = message(7, RPCRDMA_CALL, 2000);
+
+		EXPECT_EQ(e.info().max_send, size);
+		EXPECT_EQ(e.session.planning().chunks, size >= 432);
+		do {
+			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+			ASSERT_LE(e.tx.header_length + e.tx.payload.length,
+				  size);
+		} while (!e.tx.last);
+		e.receive(prefix(9, 99));
+		EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	}
+	for (const u32 size : { 0u, 1u, 79u }) {
+		Endpoint e(config(RPCRDMA_ROLE_SERVER));
+
+		e.receive(connprop(kClientXid, property(2, size)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+/* Private data is of version 1: once version 2 is agreed nothing of it counts. */
+TEST(session, private_data__means_nothing_in_version_2_D22)
+{
+	const rpcrdma_cm_private tiny = { 1024, 1024, true, true };
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.min_version = 1;
+	c.max_version = 2;
+	for (const bool early : { false, true }) {
+		Endpoint e(c);
+
+		if (early)
+			e.session.peer_private(tiny);
+		e.receive(connprop(kClientXid));
+		(void)e.next();
+		e.session.peer_private(tiny);
+		EXPECT_EQ(e.info().version, 2u);
+		EXPECT_EQ(e.info().max_send, 4096u);
+		EXPECT_EQ(e.info().peer.send_size, 4096u);
+		/* Only the header says what may be invalidated (6.5). */
+		e.receive(prefix(7, RPCRDMA2_CALL_INLINE) +
+			  Words{ 0, 0, 1, 1, 0xc1, 4096, 0, 0, 0, 0 } +
+			  rpc(7, RPCRDMA_CALL, 40));
+		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(e.rx.inv_handle, 0u);
+	}
 }
 
 TEST(session, version_mismatch__once_version_2_is_agreed)
@@ -704,6 +907,12 @@ TEST(session, planning__who_may_use_chunks)
 	EXPECT_TRUE(open_client().session.planning().chunks);
 	EXPECT_FALSE(open_client(property(4, 0)).session.planning().chunks)
 		<< "the peer takes no segments";
+	EXPECT_FALSE(open_client(property(3, 0)).session.planning().chunks)
+		<< "or none but empty ones";
+	rpcrdma_config none = config(RPCRDMA_ROLE_CLIENT);
+	none.local.max_segments = 0;
+	EXPECT_FALSE(open_client(none).session.planning().chunks)
+		<< "this side sends none";
 	for (u32 level : { 0u, 1u, 2u, 3u })
 		EXPECT_EQ(open_server(property(5, level))
 				  .session.planning()

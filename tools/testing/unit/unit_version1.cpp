@@ -35,7 +35,7 @@ rpcrdma_config versions(rpcrdma_role role, u32 min, u32 max)
 
 rpcrdma_cm_private private_data(u32 send, u32 recv, bool remote_inv = false)
 {
-	return { send, recv, remote_inv };
+	return { send, recv, remote_inv, true };
 }
 
 /* A client that speaks version 1 from the beginning. */
@@ -192,8 +192,9 @@ TEST(version1, client__meets_a_server_of_version_2_alone)
 	e.receive(v1::err_vers(7, 2, 2));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 	EXPECT_EQ(e.rx.error, -kEPROTONOSUPPORT);
-	EXPECT_TRUE(e.rx.ended);
-	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_NO_VERSION });
+	/* Its caller has a Call with that XID. */
+	EXPECT_TRUE(e.session.ready());
+	EXPECT_EQ(e.session.call_refused(msg, e.rx), RPCRDMA_REASON_NO_VERSION);
 	EXPECT_FALSE(e.session.ready());
 }
 
@@ -287,6 +288,9 @@ TEST(version1, session__client_and_server_of_every_configuration)
 					pass(client, server);
 				if (server.next() == RPCRDMA_TX_CONTROL)
 					pass(server, client);
+				if (client.rx.action == RPCRDMA_RX_FAIL_RPC)
+					(void)client.session.call_refused(
+						msg, client.rx);
 			}
 			SCOPED_TRACE(testing::Message()
 				     << c[0] << c[1] << s[0] << s[1]);
@@ -456,6 +460,38 @@ TEST(version1, receive__a_call_with_chunks)
 	}
 }
 
+/* The kernel's own client has up to sixteen in each list, and in two at once. */
+TEST(version1, receive__as_many_segments_in_each_list)
+{
+	Endpoint e = server_of_1();
+	const Words sixteen(16, 4);
+	Words call;
+	Words reads;
+
+	for (u32 i = 0; i < 16; i++) {
+		call = call + v1::read_segment(0, 0xa1 + i, 4);
+		reads = reads + v1::read_segment(8, 0xb1 + i, 4);
+	}
+	e.receive(v1::nomsg(7, call + reads + Words{ 0, 0, 1 } +
+				       v1::segments(0xd1, sixteen)));
+	ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.chunks.n_call, 16u);
+	EXPECT_EQ(e.rx.chunks.n_reads, 16u);
+	EXPECT_EQ(e.rx.chunks.n_write_segs, 16u);
+	EXPECT_EQ(e.rx.unreduced_length, 128u);
+	e.receive(v1::msg(8, kCall, 40,
+			  reads + Words{ 0, 1 } + v1::segments(0xc1, sixteen) +
+				  Words{ 0, 0 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	/* The Reply returns them all, whatever RCSIZ a version 2 peer would hear. */
+	rpcrdma_config small = versions(RPCRDMA_ROLE_SERVER, 1, 1);
+	small.local.max_segments = 2;
+	small.local.max_segment_size = 1;
+	Endpoint s(small);
+	s.receive(v1::msg(8, kCall, 40, reads + Words{ 0, 0, 0 }));
+	EXPECT_EQ(s.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
 TEST(version1, receive__a_call_by_its_chunk)
 {
 	Endpoint e = server_of_1();
@@ -616,6 +652,14 @@ TEST(version1, receive__calls_that_lie)
 	for (u32 i = 0; i < 17; i++)
 		many = many + v1::read_segment(8, 0xb1, 4);
 	expect_refused(e, many + none + payload, RPCRDMA_REASON_CHUNKS);
+	many = body;
+	for (u32 i = 0; i < 17; i++)
+		many = many + v1::read_segment(0, 0xa1, 4);
+	expect_refused(e, many + none, RPCRDMA_REASON_CHUNKS);
+	expect_refused(e,
+		       head + Words{ 0, 0, 1 } +
+			       v1::segments(0xd1, Words(17, 4)) + payload,
+		       RPCRDMA_REASON_CHUNKS);
 	many = head + Words{ 0 };
 	for (u32 i = 0; i < 5; i++)
 		many = many + Words{ 1 } + v1::segments(0xc1, { 4 });
@@ -665,7 +709,6 @@ TEST(version1, error__ends_the_rpc_and_gives_the_credit_back)
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 		EXPECT_LT(e.rx.error, 0);
 		EXPECT_TRUE(e.rx.reported);
-		EXPECT_FALSE(e.rx.ended);
 		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 		EXPECT_EQ(e.info().peer_credits, 3u);
 		e.receive(w);
@@ -1310,6 +1353,38 @@ TEST(version1, plan_reply__nowhere_to_put_it)
 		  0u);
 	EXPECT_EQ(reply_plan(Chunks{}, 4096 - 28).errcode, 0u);
 	EXPECT_NE(reply_plan(Chunks{}, 4096 - 24).errcode, 0u);
+}
+
+/* A client that has not said how large its Receives are, and offers no chunk. */
+TEST(version1, plan_reply__what_its_client_made_no_room_for)
+{
+	Endpoint e(versions(RPCRDMA_ROLE_SERVER, 1, 2));
+	const auto planned = [&](const Chunks &c, u32 length) {
+		rpcrdma_reply_plan p;
+
+		plan_reply(e.session.planning(), c, length, {}, p);
+		EXPECT_FALSE(p.external);
+		return p.errcode;
+	};
+
+	EXPECT_EQ(e.receive(v1::call(1)).action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.info().max_send, 1024u);
+	EXPECT_EQ(planned(Chunks{}, 1064), 0u);
+	EXPECT_EQ(planned(Chunks{}, 4096 - 28), 0u) << "one Send of this side";
+	EXPECT_NE(planned(Chunks{}, 4096 - 24), 0u);
+	EXPECT_NE(planned(offered(0, 500), 1064), 0u) << "it has offered one";
+	rpcrdma_message msg = message(1, kReply, 4096 - 28);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.payload.length, 4096u - 28);
+	/* Its Calls are another matter. */
+	msg = message(2, kCall, 1064);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+	/* Who has said it is believed. */
+	e.session.peer_private(private_data(1024, 1024));
+	EXPECT_EQ(planned(Chunks{}, 1024 - 28), 0u);
+	EXPECT_NE(planned(Chunks{}, 1064), 0u);
+	msg = message(3, kReply, 1064);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
 }
 
 /* ------------------------------------------------------------------ */

@@ -212,7 +212,8 @@ void rpcrdma_keepalive_start(struct rpcrdma_xprt *rx);
 void rpcrdma_keepalive_stop(struct rpcrdma_xprt *rx);
 void rpcrdma_keepalive_note(struct rpcrdma_xprt *rx,
 			    const struct rpc_clnt *clnt);
-bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn, u32 xid);
+bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
+				const struct rpcrdma_rx *received);
 
 /* reply.c */
 u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,

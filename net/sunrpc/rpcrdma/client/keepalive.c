@@ -121,33 +121,38 @@ void rpcrdma_keepalive_note(struct rpcrdma_xprt *rx,
 /**
  * rpcrdma_keepalive_answered - is this about the probe?
  * @conn: the connection
- * @xid: of a Reply or an error, host order
+ * @received: a Reply or an error
  *
  * Context: the Receive handler; process context.
  *
  * Return: true if it is; nobody else knows the XID.
  */
-bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn, u32 xid)
+bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
+				const struct rpcrdma_rx *received)
 {
 	struct rpcrdma_xprt *rx = conn->context;
 	struct rpcrdma_keepalive *k = &rx->keepalive;
-	bool match, more = false;
+	bool match, more;
 
 	if (!READ_ONCE(k->waiting))
 		return false;
 	spin_lock(&conn->lock);
-	match = k->waiting && k->tm.msg.xid == xid &&
+	match = k->waiting && k->tm.msg.xid == received->xid &&
 		rpcrdma_conn_posted(&k->tm);
-	if (match) {
-		k->waiting = false;
-		more = rpcrdma_session_end_call(&conn->session, &k->tm.msg);
-	}
 	spin_unlock(&conn->lock);
-	if (match)
-		trace_rpcrdma_keepalive(conn->id, xid, "answered");
+	if (!match)
+		return false;
+	/* It stays this probe until nobody waits for it. */
+	if (received->action == RPCRDMA_RX_FAIL_RPC)
+		rpcrdma_conn_call_refused(conn, &k->tm, received);
+	trace_rpcrdma_keepalive(conn->id, received->xid, "answered");
+	spin_lock(&conn->lock);
+	k->waiting = false;
+	more = rpcrdma_session_end_call(&conn->session, &k->tm.msg);
+	spin_unlock(&conn->lock);
 	if (more)
 		rpcrdma_conn_pump(conn);
-	return match;
+	return true;
 }
 
 /**

@@ -302,7 +302,7 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 		rpcrdma_bc_call(conn, rx, recv);
 		return RPCRDMA_RECV_DONE;
 	}
-	if (rpcrdma_keepalive_answered(conn, rx->xid))
+	if (rpcrdma_keepalive_answered(conn, rx))
 		return RPCRDMA_RECV_DONE;
 
 	req = rpcrdma_reply_req(conn, rx->xid);
@@ -374,18 +374,18 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx)
 {
 	struct rpcrdma_req *req;
+	u32 reason;
 	int error;
 
 	/* Even this says that the peer is there. */
-	if (rpcrdma_keepalive_answered(conn, rx->xid))
+	if (rpcrdma_keepalive_answered(conn, rx))
 		return;
 	req = rpcrdma_reply_req(conn, rx->xid);
 	if (!req)
 		return;
-	if (rx->errcode == RPCRDMA2_ERR_INVAL_HTYPE && rx->reported)
-		rpcrdma_conn_type_refused(conn, &req->tm);
+	reason = rpcrdma_conn_call_refused(conn, &req->tm, rx);
 	error = rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
-	if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION) {
+	if (reason == RPCRDMA_REASON_NO_VERSION) {
 		rpcrdma_client_no_version(conn);
 		/* A server that was taken for one of version 1 and is not. */
 		if (rpcrdma_forget_silent(conn->context))

@@ -294,8 +294,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	rpcrdma_plan_call(&conn->session, &shape, plan);
 	rpcrdma_session_info(&conn->session, &info);
 	spin_unlock(&conn->lock);
-	req->max_segs = min_t(u32, info.peer.max_segments,
-			      RPCRDMA_MAX_SEGMENTS);
+	req->max_segs = min_t(u32, info.max_segments, RPCRDMA_MAX_SEGMENTS);
 
 	c->n_call = 0;
 	c->n_reads = 0;

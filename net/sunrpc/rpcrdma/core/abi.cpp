@@ -75,10 +75,11 @@ u32 rpcrdma_session_next_send(struct rpcrdma_session *s,
 	return session(s).next_send(msg, bytes(buf, size), *tx);
 }
 
-bool rpcrdma_session_type_refused(struct rpcrdma_session *s,
-				  struct rpcrdma_message *msg)
+u32 rpcrdma_session_call_refused(struct rpcrdma_session *s,
+				 struct rpcrdma_message *msg,
+				 const struct rpcrdma_rx *rx)
 {
-	return session(s).type_refused(*msg);
+	return session(s).call_refused(*msg, *rx);
 }
 
 bool rpcrdma_session_end_call(struct rpcrdma_session *s,

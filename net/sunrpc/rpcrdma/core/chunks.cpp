@@ -25,9 +25,21 @@ bool no_reads(const Chunks &c)
 	return !c.n_call && !c.n_reads;
 }
 
-static bool within(const Chunks &c, const WriteChunk &w)
+/*
+ * The segments of @w are there, and no chunk before had them: @used has a bit for
+ * each that did.
+ */
+static bool takes_own(const Chunks &c, const WriteChunk &w, u64 &used)
 {
-	return w.first <= c.n_write_segs && w.count <= c.n_write_segs - w.first;
+	static_assert(RPCRDMA_MAX_SEGMENTS < 64);
+
+	if (w.first > c.n_write_segs || w.count > c.n_write_segs - w.first)
+		return false;
+	const u64 mine = ((u64{ 1 } << w.count) - 1) << w.first;
+	if (used & mine)
+		return false;
+	used |= mine;
+	return true;
 }
 
 bool well_formed(const Chunks &c)
@@ -37,18 +49,11 @@ bool well_formed(const Chunks &c)
 	    c.n_writes > RPCRDMA_MAX_CHUNKS ||
 	    c.n_write_segs > RPCRDMA_MAX_SEGMENTS)
 		return false;
-	u32 used = 0;
-	for (u32 i = 0; i < c.n_writes; i++) {
-		if (!within(c, c.writes[i]))
+	u64 used = 0;
+	for (u32 i = 0; i < c.n_writes; i++)
+		if (!takes_own(c, c.writes[i], used))
 			return false;
-		used += c.writes[i].count;
-	}
-	if (c.has_reply) {
-		if (!within(c, c.reply))
-			return false;
-		used += c.reply.count;
-	}
-	return used <= c.n_write_segs;
+	return !c.has_reply || takes_own(c, c.reply, used);
 }
 
 u32 total_segments(const Chunks &c)

@@ -32,7 +32,7 @@ Continuation::Verdict Continuation::take(const Fragment &f, u32 max,
 	return Verdict::Accept;
 }
 
-bool Continuation::refuse(u32 xid, bool last)
+bool Continuation::refuse(u32 xid, bool last, u32 left)
 {
 	const bool aborted = active(xid);
 
@@ -41,6 +41,7 @@ bool Continuation::refuse(u32 xid, bool last)
 	if (!last) {
 		discarding_ = true;
 		discard_xid_ = xid;
+		discard_left_ = left;
 	}
 	return aborted;
 }

@@ -6,6 +6,10 @@
  * together. Of a message that was refused, nothing more is answered: its
  * further fragments are discarded up to its last, or until another message
  * starts, so that the state stays this small whatever the peer sends.
+ *
+ * A peer that gives up such a message may use its XID for a new one, which the
+ * numbers tell from the rest of the old: a fragment of that is as long, with what
+ * is to come after it, as was to come before. A new message is longer.
  */
 #ifndef _RPCRDMA_CORE_CONTINUATION_H
 #define _RPCRDMA_CORE_CONTINUATION_H
@@ -55,6 +59,16 @@ public:
 	{
 		return discarding_ && discard_xid_ == xid;
 	}
+	/* While discarding(): this may be the next one of that message. */
+	[[nodiscard]] bool goes_on_with(const Fragment &f) const
+	{
+		return u64{ f.length } + f.remaining == discard_left_;
+	}
+	/* Octets of the message being put together that are to come. */
+	[[nodiscard]] u32 left() const
+	{
+		return active_ ? left_ : 0;
+	}
 
 	/**
 	 * Take in a fragment.
@@ -72,9 +86,11 @@ public:
 	 * A fragment of @xid was refused: its message is void, and if more of
 	 * it is to come, that is to be discarded.
 	 *
+	 * @left: how many octets that is; zero if the fragment did not say
+	 *
 	 * Return: a message was being put together, and now is not.
 	 */
-	[[nodiscard]] bool refuse(u32 xid, bool last);
+	[[nodiscard]] bool refuse(u32 xid, bool last, u32 left);
 
 	/* Fragments with this XID belong to another message from now on. */
 	void expect(u32 xid)
@@ -84,9 +100,10 @@ public:
 	}
 
 	/* A fragment for which discarding() holds was dropped. */
-	void discarded(bool last)
+	void discarded(const Fragment &f)
 	{
-		if (last)
+		discard_left_ = f.remaining;
+		if (f.last)
 			discarding_ = false;
 	}
 
@@ -95,6 +112,7 @@ private:
 	u32 total_ = 0;
 	u32 left_ = 0;
 	u32 discard_xid_ = 0;
+	u32 discard_left_ = 0;
 	bool active_ = false;
 	bool discarding_ = false;
 };

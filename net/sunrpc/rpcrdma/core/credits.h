@@ -74,6 +74,8 @@ public:
 	constexpr void sent()
 	{
 		sent_++;
+		if (lifetime_ < kLifetimeMost)
+			lifetime_++;
 		if (ahead(credit(), told_) > 0)
 			told_ = credit();
 	}
@@ -124,17 +126,31 @@ public:
 		return true;
 	}
 
-	/* rdma_credit of the message just received; may be less than before. */
-	constexpr void limit(u32 credit)
+	/**
+	 * rdma_credit of the message just received; may be less than before.
+	 *
+	 * What the peer has received and what it offers besides are both in the
+	 * word. So it is less than 2^31 - 1 ahead of what was sent, and behind
+	 * that by no more than was ever sent (section 4.2.1).
+	 *
+	 * Return: false if it is neither; nothing has changed then.
+	 */
+	[[nodiscard]] constexpr bool limit(u32 credit)
 	{
-		const bool taken_back = ahead(credit, limit_) < 0;
+		if (credit - sent_ > kLimitMax && sent_ - credit > lifetime_)
+			return false;
+
+		const bool less = ahead(credit, limit_) < 0;
 
 		limit_ = credit;
-		if (taken_back || available() > granted_)
+		if (less)
+			taken_back_++;
+		if (less || available() > granted_)
 			granted_ = available();
 		/* Sooner or later it allows one. */
 		if (!granted_)
 			granted_ = 1;
+		return true;
 	}
 
 	/**
@@ -198,8 +214,19 @@ public:
 	{
 		return granted_;
 	}
+	/* How often rdma_credit was less than in the message before. */
+	[[nodiscard]] constexpr u32 taken_back() const
+	{
+		return taken_back_;
+	}
+
+	/* Limits are less than 2^31 - 1 ahead of the counts (section 4.2.1). */
+	static constexpr u32 kLimitMax = (1U << 31) - 2;
 
 private:
+	/* More than any peer has under way, and far from kLimitMax. */
+	static constexpr u32 kLifetimeMost = 1U << 30;
+
 	static constexpr s32 ahead(u32 a, u32 b)
 	{
 		return static_cast<s32>(a - b);
@@ -214,6 +241,8 @@ private:
 	u32 told_; /* the largest rdma_credit sent */
 	u32 high_ = 0;
 	u32 granted_ = 1;
+	u32 taken_back_ = 0;
+	u32 lifetime_ = 0; /* Sends posted, counted up to kLifetimeMost */
 };
 
 } // namespace rpcrdma

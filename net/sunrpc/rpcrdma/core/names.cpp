@@ -26,6 +26,7 @@ static constexpr const char *kReasons[] = {
 	"unknown-error",
 	"early",
 	"credit",
+	"credit-limit",
 	"flood",
 	"no-version",
 	"invariant",

@@ -66,6 +66,10 @@
  * is continued otherwise. Where that is not allowed (a reverse-direction Reply
  * below RVRSDIR_CONT, version 1) the Requester is told how long a Reply chunk it
  * needs. Version 1 returns an unused Reply chunk with segments of length zero.
+ *
+ * A client of version 1 that offers no Reply chunk says by that that it expects the
+ * Reply to fit. If it has not said either how large its Receives are, they may be
+ * larger than the RFC's default: the Reply is sent, as the kernel's own server does.
  */
 #include "planner.h"
 #include "linux_errno.h"
@@ -402,6 +406,10 @@ void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
 			return_reply_chunk(call, plan);
 		return fill_reply(plan);
 	}
+	if (version1 && !call.has_reply &&
+	    fits(header_size(simple, &c), plan.stream_length,
+		 rules.max_bare_reply))
+		return;
 	if (!rules.continued) {
 		plan.errcode = RPCRDMA2_ERR_REPLY_RESOURCE;
 		plan.needed = plan.stream_length;

@@ -21,6 +21,8 @@ namespace rpcrdma
  * @continued: Replies of this side may take several Sends
  * @version: of the protocol
  * @max_reply: version 1: largest Send of the peer, the header included
+ * @max_bare_reply: version 1: largest Send of a Reply for which no Reply chunk was
+ *	offered
  */
 struct PlanningRules {
 	u32 ddp_threshold = 0;
@@ -32,6 +34,7 @@ struct PlanningRules {
 	bool continued = false;
 	u32 version = kVersion2;
 	u32 max_reply = 0;
+	u32 max_bare_reply = 0;
 };
 
 /* See rpcrdma_plan_call(). */

@@ -58,6 +58,7 @@ bool decode_private_data(Bytes in, rpcrdma_cm_private &p)
 	p.send_size = from_units(in[kAtSendSize]);
 	p.recv_size = from_units(in[kAtRecvSize]);
 	p.remote_inv = in[kAtFlags] & kFlagRemoteInv;
+	p.given = true;
 	return true;
 }
 

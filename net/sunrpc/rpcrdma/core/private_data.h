@@ -15,7 +15,7 @@ namespace rpcrdma
 using PrivateData = rpcrdma_cm_private;
 
 /* In force for a peer that sends none. */
-inline constexpr PrivateData kDefaultPrivateData = { 1024, 1024, false };
+inline constexpr PrivateData kDefaultPrivateData = { 1024, 1024, false, false };
 
 /* What the peer takes a size for, in octets: it travels in whole units. */
 [[nodiscard]] u32 told_size(u32 octets);

@@ -5,7 +5,10 @@
 namespace rpcrdma
 {
 
-/* A property whose type is uint32: where it is kept and what it may be. */
+/*
+ * A property whose type is uint32: where it is kept, and what this side may say of
+ * itself. Of a peer any number is taken (5.1).
+ */
 struct NumericProperty {
 	Property which;
 	u32 Properties::*field;
@@ -14,7 +17,8 @@ struct NumericProperty {
 };
 
 static constexpr NumericProperty kNumeric[] = {
-	{ Property::SendSize, &Properties::send_size, 1, UINT32_MAX },
+	{ Property::SendSize, &Properties::send_size, RPCRDMA_MIN_RECV_SIZE,
+	  UINT32_MAX },
 	{ Property::RecvSize, &Properties::recv_size, RPCRDMA_MIN_RECV_SIZE,
 	  UINT32_MAX },
 	{ Property::SegmentSize, &Properties::max_segment_size, 1, UINT32_MAX },
@@ -34,8 +38,11 @@ static bool get_number(const NumericProperty &n, Bytes data, Properties &p)
 		p.*n.field = kDefaultProperties.*n.field;
 		return true;
 	}
-	if (!r.word(value) || r.left() || value < n.min || value > n.max)
+	if (!r.word(value) || r.left())
 		return false;
+	/* A level that is not known is ignored, as a property would be (6.3.4). */
+	if (n.which == Property::Reverse && value > RPCRDMA_RVRSDIR_GENL)
+		value = kDefaultProperties.reverse;
 	p.*n.field = value;
 	return true;
 }

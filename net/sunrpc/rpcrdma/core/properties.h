@@ -44,9 +44,8 @@ enum class PropertyParse : u8 {
  *
  * Properties that are not in the set keep their value, unknown ones are
  * skipped, a value of no octets means the default, the last of duplicates
- * counts. Beyond the XDR type, these values make no sense and are refused: a
- * Receive size that could not take the smallest first message, a size of zero,
- * a Reverse-Direction Support that is not in the draft.
+ * counts. Every value of the XDR type is taken; a Reverse-Direction Support that
+ * is not in the draft means the default.
  *
  * Return: @p is changed only if the result is Ok.
  */
@@ -61,7 +60,7 @@ inline constexpr u32 kPropertiesSize = (1 + kNumerics * 3) * sizeof(u32);
 /* Encode all numeric properties. Return: octets, zero if @out is too small. */
 [[nodiscard]] u32 encode_properties(const Properties &p, MutableBytes out);
 
-/* All values lie in the ranges that decode_properties() accepts. */
+/* This side can say so of itself and do as it says. */
 [[nodiscard]] bool properties_valid(const Properties &p);
 
 } // namespace rpcrdma

@@ -5,8 +5,9 @@
  * An ERROR is never answered with an ERROR, and a GRANT, whose XID means
  * nothing, with none either. A malformed Call is answered; a malformed Reply
  * fails its RPC here, and is answered only where the draft's continuation rules
- * ask for it (D6). The precise code wins over INVAL_CONT when a fragment does
- * not even parse.
+ * ask for it (D6). What comes between the parts of something else is answered with
+ * INVAL_CONT, whether it parses or not; a part of it that does not parse, with
+ * BAD_XDR.
  *
  * Version 1 has fewer header types and one error for all that can be wrong with a
  * Call; after its lists are read everything is the same.
@@ -30,9 +31,10 @@ static void reset(rpcrdma_rx &rx)
 	rx.errcode = RPCRDMA2_ERR_NONE;
 	rx.errargs[0] = 0;
 	rx.errargs[1] = 0;
-	rx.ended = false;
 	rx.reported = false;
 	rx.kick = false;
+	rx.credits = 0;
+	rx.taken_back = false;
 	rx.opened = false;
 	rx.abandon = false;
 	rx.last = false;
@@ -81,9 +83,10 @@ void Session::answered(const Prefix &p)
 		requests_.grant(p.credit);
 }
 
-void Session::abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx)
+void Session::abandon(u32 direction, u32 xid, bool last, u32 left,
+		      rpcrdma_rx &rx)
 {
-	if (!incoming_[direction].refuse(xid, last))
+	if (!incoming_[direction].refuse(xid, last, left))
 		return;
 	rx.abandon = true;
 	rx.dir = direction;
@@ -99,7 +102,10 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 
 	const bool could_begin = may_begin();
 	const bool could_probe = available();
+	const u32 taken_back = credits_.taken_back();
 	take(in, rx);
+	rx.credits = available();
+	rx.taken_back = credits_.taken_back() != taken_back;
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return;
 	rx.kick = rx.opened || grant_due() || (!could_begin && may_begin()) ||
@@ -197,8 +203,8 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	 */
 	if (p.htype != RPCRDMA2_ERROR)
 		version_ = kVersion2;
-	if (version_)
-		credits_.limit(p.credit);
+	if (version_ && !credits_.limit(p.credit))
+		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
 
 	if (!type) {
 		drop(RPCRDMA_REASON_HTYPE, rx);
@@ -229,11 +235,13 @@ void Session::take_grant(Bytes in, rpcrdma_rx &rx)
 }
 
 /* Sections 7.1.1 and 7.1.2: the peer takes no more of this version. */
-bool Session::version_refused(const ErrorBody &e) const
+bool Session::version_refused(const rpcrdma_rx &rx) const
 {
-	return (e.code == RPCRDMA2_ERR_VERS_MISMATCH && !version1()) ||
-	       (e.code == RPCRDMA2_ERR_VERS &&
-		(e.arg[0] > version_ || e.arg[1] < version_));
+	if (rx.reason != RPCRDMA_REASON_NONE)
+		return false;
+	return (rx.errcode == RPCRDMA2_ERR_VERS_MISMATCH && !version1()) ||
+	       (rx.errcode == RPCRDMA2_ERR_VERS &&
+		(rx.errargs[0] > version_ || rx.errargs[1] < version_));
 }
 
 /* Section 7.1.3: the rest of what is being sent stays here. */
@@ -250,7 +258,7 @@ void Session::parts_refused(u32 xid)
  * Section 7.1.3: do not send that type again. Who refuses a continued Call means
  * its parts, and may say so of each: that is one type, not something of one more.
  */
-bool Session::type_refused(rpcrdma_message &msg)
+void Session::type_refused(rpcrdma_message &msg)
 {
 	static constexpr u32 kOrder[] = { RPCRDMA2_CALL_EXTERNAL,
 					  RPCRDMA2_CALL_MIDDLE,
@@ -269,7 +277,18 @@ bool Session::type_refused(rpcrdma_message &msg)
 			closed_ = RPCRDMA_REASON_HTYPE;
 		break;
 	}
-	return closed_ == RPCRDMA_REASON_NONE;
+}
+
+rpcrdma_reason Session::call_refused(rpcrdma_message &msg, const rpcrdma_rx &rx)
+{
+	if (!rx.reported)
+		return closed_;
+	if (rx.errcode == RPCRDMA2_ERR_INVAL_HTYPE)
+		type_refused(msg);
+	/* No other version is spoken here, so there is nothing left to say. */
+	if (version_refused(rx) && closed_ == RPCRDMA_REASON_NONE)
+		closed_ = RPCRDMA_REASON_NO_VERSION;
+	return closed_;
 }
 
 /* What refuses our first message offers version 1, or is of it (D5). */
@@ -280,21 +299,52 @@ bool Session::speaks_version1(const Header &h, Parse parsed) const
 	if (h.error.code == RPCRDMA2_ERR_VERS)
 		return parsed == Parse::Ok && h.error.arg[0] <= kVersion1 &&
 		       h.error.arg[1] >= kVersion1;
-	return h.prefix.vers == kVersion1 && h.prefix.xid == config_.first_xid;
+	return h.prefix.vers == kVersion1;
 }
 
-/* Whatever it holds against our first message, that was our best. */
+/*
+ * An ERROR before the connection is open: about this side's FINAL, if about
+ * anything (D6). BAD_PROPVAL is none of version 1's codes, so it is an answer in
+ * version 2. Any other known code leaves nothing to be tried.
+ */
 void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 {
+	if (h.prefix.xid != config_.first_xid)
+		return drop(RPCRDMA_REASON_EARLY, rx);
 	if (speaks_version1(h, parsed)) {
 		begin_version1();
 		rx.action = RPCRDMA_RX_CONTROL;
 		return open(rx);
 	}
-	if (h.error.code == RPCRDMA2_ERR_VERS ||
-	    h.prefix.xid == config_.first_xid)
+	if (!error_type(h.error.code))
+		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
+						  RPCRDMA_REASON_XDR,
+			    rx);
+	if (h.error.code != RPCRDMA2_ERR_BAD_PROPVAL)
 		return close(RPCRDMA_REASON_NO_VERSION, rx);
-	drop(RPCRDMA_REASON_EARLY, rx);
+	version_ = kVersion2;
+	if (!credits_.limit(h.prefix.credit))
+		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
+	properties_refused(rx);
+	if (closed_ == RPCRDMA_REASON_NONE)
+		open(rx);
+}
+
+/*
+ * The peer knows nothing of what this side has said of itself, so the defaults hold
+ * (4.2.2): it may size its Receives by the default of Maximum Send Size, and send as
+ * much as the default of Receive Buffer Size.
+ */
+void Session::properties_refused(rpcrdma_rx &rx)
+{
+	Properties &ours = config_.local;
+
+	if (ours.recv_size < kDefaultProperties.recv_size)
+		return close(RPCRDMA_REASON_PROPVAL, rx);
+	if (ours.send_size > kDefaultProperties.send_size)
+		ours.send_size = kDefaultProperties.send_size;
+	ours.reverse = kDefaultProperties.reverse;
+	rx.action = RPCRDMA_RX_CONTROL;
 }
 
 /* Version 1 knows two; who says something else means one of them. */
@@ -318,37 +368,56 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
 						  RPCRDMA_REASON_XDR,
 			    rx);
+	if (type->code == RPCRDMA2_ERR_BAD_PROPVAL && final_sent_ &&
+	    h.prefix.xid == config_.first_xid)
+		return properties_refused(rx);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason =
 		parsed == Parse::Ok ? RPCRDMA_REASON_NONE : RPCRDMA_REASON_XDR;
 	rx.error = type->error;
 	rx.errcode = type->code;
 	rx.reported = true;
-	/*
-	 * Only this version is spoken here, so there is nothing left to say. A
-	 * side that has no Call outstanding has not been answered.
-	 */
-	if (parsed == Parse::Ok && version_refused(h.error) &&
-	    (outstanding_ || sending_.active))
-		closed_ = RPCRDMA_REASON_NO_VERSION;
 	if (type->code == RPCRDMA2_ERR_INVAL_HTYPE)
 		parts_refused(h.prefix.xid);
-	if (closed_ != RPCRDMA_REASON_NONE) {
-		rx.reason = closed_;
-		rx.ended = true;
-	}
 	if (parsed == Parse::Ok) {
 		rx.errargs[0] = h.error.arg[0];
 		rx.errargs[1] = h.error.arg[1];
 	}
 	answered(h.prefix);
-	if (incoming_[RPCRDMA_REPLY].active(h.prefix.xid))
-		abandon(RPCRDMA_REPLY, h.prefix.xid, false, rx);
+	const Continuation &replies = incoming_[RPCRDMA_REPLY];
+	if (replies.active(h.prefix.xid))
+		abandon(RPCRDMA_REPLY, h.prefix.xid, false, replies.left(), rx);
+}
+
+/*
+ * Octets that the peer must at least be able to receive: this side's FINAL, the
+ * largest control message. Through less than that nothing goes.
+ */
+static constexpr u32 kSmallestReceive = kPrefixSize + kPropertiesSize;
+
+/* What the peer's messages have said of it is in force. */
+void Session::properties_settled(rpcrdma_rx &rx)
+{
+	peer_ = staged_;
+	if (peer_.recv_size < kSmallestReceive)
+		close(RPCRDMA_REASON_PROPVAL, rx);
 }
 
 void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 {
 	Properties p = staged_;
+	const auto discard = [&](rpcrdma_reason reason, u32 code) {
+		drop(reason, rx);
+		answer(h.prefix, { code, {} }, rx);
+		/*
+		 * Of the sequence, that message alone is discarded (7.2.2). If it
+		 * was to be the last, what follows follows none.
+		 */
+		if (!h.type->last || !middle_received_)
+			return;
+		middle_received_ = false;
+		properties_settled(rx);
+	};
 
 	if (final_received_ || incoming_[RPCRDMA_CALL].active() ||
 	    incoming_[RPCRDMA_REPLY].active()) {
@@ -357,21 +426,22 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	}
 	switch (decode_properties(in.after(kPrefixSize), p)) {
 	case PropertyParse::BadXdr:
-		drop(RPCRDMA_REASON_XDR, rx);
-		return answer(h.prefix, { RPCRDMA2_ERR_BAD_XDR, {} }, rx);
+		return discard(RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR);
 	case PropertyParse::BadValue:
-		drop(RPCRDMA_REASON_PROPVAL, rx);
-		return answer(h.prefix, { RPCRDMA2_ERR_BAD_PROPVAL, {} }, rx);
+		return discard(RPCRDMA_REASON_PROPVAL,
+			       RPCRDMA2_ERR_BAD_PROPVAL);
 	case PropertyParse::Ok:
 		break;
 	}
 	staged_ = p;
 	rx.action = RPCRDMA_RX_CONTROL;
-	if (h.type->last) {
-		peer_ = staged_;
-		final_received_ = true;
-	}
 	middle_received_ = !h.type->last;
+	if (h.type->last) {
+		final_received_ = true;
+		properties_settled(rx);
+	}
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return;
 	/*
 	 * A client with more to say needs credit for it, so a server answers
 	 * the first MIDDLE already; a client has nothing to answer.
@@ -398,12 +468,14 @@ bool Session::supported(const HeaderType &t) const
 /* A Reply returns what its Call offered, so no limit of ours applies. */
 Limits Session::limits_for(const HeaderType &t) const
 {
+	const Limits &most = version1() ? kNoLimitsV1 : kNoLimits;
+
 	if (t.kind != Kind::Call)
-		return kNoLimits;
+		return most;
 	if (client() && reverse_level() < RPCRDMA_RVRSDIR_GENL)
 		return { RPCRDMA_MAX_SEGMENTS, 0, 0 };
-	return { config_.local.max_segments, config_.max_read_chunks,
-		 config_.max_write_chunks };
+	return { version1() ? most.segments : config_.local.max_segments,
+		 config_.max_read_chunks, config_.max_write_chunks };
 }
 
 rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir)
@@ -451,11 +523,23 @@ Session::Refusal Session::no_writes(const Limits &limits) const
 Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	const Limits limits = limits_for(*h.type);
+	const Parse parsed = decode_body(in, limits, h, rx.chunks);
 
 	if (!supported(*h.type))
 		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
-	return examine_lists(in, h, decode_body(in, limits, h, rx.chunks),
-			     limits, rx);
+	if (interrupts(h))
+		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+	return examine_lists(in, h, parsed, limits, rx);
+}
+
+/* Sections 6.3.3, 6.3.6 and 6.3.9: it is no part of what has been begun. */
+bool Session::interrupts(const Header &h) const
+{
+	const Continuation &incoming = incoming_[h.type->direction()];
+
+	return middle_received_ ||
+	       (incoming.active() &&
+		(h.type->external() || !incoming.active(h.prefix.xid)));
 }
 
 /* The same for version 1, where the direction is known afterwards. */
@@ -503,8 +587,10 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_READ_CHUNKS, 0 };
 	if (rx.chunks.has_reply && !limits.write_chunks)
 		return no_writes(limits);
-	if (middle_received_)
-		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+	/* There is no code for this that says more (7.4.1). */
+	if (!version1() && h.type->kind == Kind::Call &&
+	    !segments_within(rx.chunks, config_.local.max_segment_size))
+		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SYSTEM };
 	if (h.type->payload) {
 		const rpcrdma_reason reason =
 			first_words(h, in.after(h.payload.offset));
@@ -515,28 +601,35 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 	return assemble(h, rx);
 }
 
+/*
+ * It parses, and no other choice of chunks would help: of a continued message it is
+ * told by section 7.1.4, of others by 7.4.1.
+ */
+Session::Refusal Session::too_large(bool continued)
+{
+	return { RPCRDMA_REASON_TOO_LARGE,
+		 continued ? RPCRDMA2_ERR_INVAL_CONT : RPCRDMA2_ERR_SYSTEM };
+}
+
 Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 {
 	static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR,
 					     RPCRDMA2_ERR_BAD_XDR };
 	static constexpr Refusal kBroken = { RPCRDMA_REASON_CONTINUATION,
 					     RPCRDMA2_ERR_INVAL_CONT };
-	Continuation &incoming = incoming_[h.type->direction()];
 	Range place = {};
 	u32 total = 0;
 
 	if (h.type->external()) {
 		const u64 length = body_length(rx.chunks, h.type->direction());
 
-		if (incoming.active())
-			return kBroken;
 		if (!length || !xdr_aligned(length))
 			return kBadXdr;
 		if (length > config_.max_message)
-			return { RPCRDMA_REASON_TOO_LARGE,
-				 RPCRDMA2_ERR_BAD_XDR };
+			return too_large(false);
 		total = static_cast<u32>(length);
 	} else {
+		Continuation &incoming = incoming_[h.type->direction()];
 		const Fragment f = { h.prefix.xid, h.payload.length,
 				     h.remaining, h.type->last };
 
@@ -544,8 +637,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		case Continuation::Verdict::Accept:
 			break;
 		case Continuation::Verdict::TooLarge:
-			return { RPCRDMA_REASON_TOO_LARGE,
-				 RPCRDMA2_ERR_INVAL_CONT };
+			return too_large(!h.type->last);
 		case Continuation::Verdict::Broken:
 		case Continuation::Verdict::Interloper:
 			return kBroken;
@@ -565,8 +657,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		if (!fits)
 			return kBadXdr;
 		if (unreduced > config_.max_message)
-			return { RPCRDMA_REASON_TOO_LARGE,
-				 RPCRDMA2_ERR_BAD_XDR };
+			return too_large(place.offset);
 		rx.abandon = false;
 		rx.unreduced_length = static_cast<u32>(unreduced);
 	}
@@ -576,17 +667,38 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 	return {};
 }
 
+/*
+ * It belongs to a message that was refused. A peer may send that again under its
+ * XID (3.1.3), and need not send the old one to its end first.
+ */
+bool Session::discarded(Bytes in, Header &h, rpcrdma_rx &rx)
+{
+	const u32 dir = h.type->direction();
+	Continuation &incoming = incoming_[dir];
+
+	if (!incoming.discarding(h.prefix.xid))
+		return false;
+
+	const Parse parsed = decode_body(in, limits_for(*h.type), h, rx.chunks);
+	const Bytes part = in.after(h.payload.offset);
+	const Fragment f = { h.prefix.xid, h.payload.length, h.remaining,
+			     h.type->last };
+	if (parsed == Parse::Ok && part.size() >= 2 * kWordSize &&
+	    !incoming.goes_on_with(f) &&
+	    check_first_words(part, h.prefix.xid, dir) == RPCRDMA_REASON_NONE) {
+		incoming.expect(h.prefix.xid);
+		return false;
+	}
+	clear(rx.chunks);
+	incoming.discarded(f);
+	return true;
+}
+
 void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	/* Version 1 has no type before its lists are read. */
-	if (h.type && h.type->payload) {
-		Continuation &incoming = incoming_[h.type->direction()];
-
-		if (incoming.discarding(h.prefix.xid)) {
-			incoming.discarded(h.type->last);
-			return drop(RPCRDMA_REASON_DISCARDING, rx);
-		}
-	}
+	if (h.type && h.type->payload && discarded(in, h, rx))
+		return drop(RPCRDMA_REASON_DISCARDING, rx);
 
 	const Refusal why = h.type ? examine(in, h, rx) : examine_v1(in, h, rx);
 	if (why.reason != RPCRDMA_REASON_NONE)
@@ -609,11 +721,12 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 	const ErrorBody body = { why.code, { why.arg, 0 } };
 	const u32 dir = h.type->direction();
 	/* More of what it has broken into may be under way. */
-	const bool rest = !h.type->last ||
-			  (h.type->external() &&
-			   incoming_[dir].active(h.prefix.xid));
+	const bool broke =
+		h.type->external() && incoming_[dir].active(h.prefix.xid);
+	const bool rest = !h.type->last || broke;
 
-	abandon(dir, h.prefix.xid, !rest, rx);
+	abandon(dir, h.prefix.xid, !rest,
+		broke ? incoming_[dir].left() : h.remaining, rx);
 	rx.reason = why.reason;
 	if (h.type->kind == Kind::Call) {
 		rx.action = RPCRDMA_RX_DROP;

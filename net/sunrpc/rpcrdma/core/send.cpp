@@ -4,7 +4,9 @@
  *
  * Order: its own CONNPROP_FINAL; errors; the message; a GRANT. Each message
  * carries the credit word, so a GRANT is worth a Send only when there is
- * nothing else to send, or nothing that may be sent.
+ * nothing else to send, or nothing that may be sent. Between the parts of a message
+ * nothing goes but a GRANT (6.3.6, 6.3.9): its receiver need not take anything else,
+ * and an ERROR waits for no credit that the next part could not use.
  *
  * The credit in reserve keeps a Call from being begun, and nothing else: Replies
  * and the parts of a message already begun go on, since the answer that the
@@ -42,6 +44,37 @@ u32 Session::max_send() const
 	return config_.local.send_size < peer_.recv_size ?
 		       config_.local.send_size :
 		       peer_.recv_size;
+}
+
+/*
+ * In version 1, for a Reply without a Reply chunk. A client that has said how large
+ * its Receives are is believed; else it is the Requester's word that the Reply fits.
+ */
+u32 Session::max_bare_reply() const
+{
+	return version1() && !private_.given ? config_.local.send_size :
+					       max_send();
+}
+
+/*
+ * What an endpoint is prepared to send counts as well as what its peer is to
+ * receive (5.2.3, 5.2.4). In version 1 nobody says either.
+ */
+u32 Session::max_segment_size() const
+{
+	const u32 mine = config_.local.max_segment_size;
+
+	return version1() || peer_.max_segment_size < mine ?
+		       peer_.max_segment_size :
+		       mine;
+}
+
+u32 Session::max_segments() const
+{
+	const u32 mine = config_.local.max_segments;
+
+	return version1() || peer_.max_segments < mine ? peer_.max_segments :
+							 mine;
 }
 
 /* Calls that may be sent; in version 2, messages. */
@@ -118,7 +151,7 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 	if (may_send()) {
 		if (!final_sent_ && (client() || opened_))
 			return send_properties(out, tx);
-		if (!errors_.empty())
+		if (!errors_.empty() && !sending_.active)
 			return send_error(out, tx);
 		if (msg && opened_ && may_go(*msg))
 			return msg->external ? send_external(*msg, out, tx) :
@@ -133,9 +166,10 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 	return msg || control_due() ? RPCRDMA_TX_BLOCKED : RPCRDMA_TX_NONE;
 }
 
-static rpcrdma_tx_result control(u32 htype, u32 size, rpcrdma_tx &tx)
+static rpcrdma_tx_result control(const Header &h, u32 size, rpcrdma_tx &tx)
 {
-	tx.htype = htype;
+	tx.xid = h.prefix.xid;
+	tx.htype = h.type->htype;
 	tx.header_length = size;
 	return RPCRDMA_TX_CONTROL;
 }
@@ -157,7 +191,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 		return RPCRDMA_TX_INVALID;
 	final_sent_ = true;
 	credits_.sent();
-	return control(RPCRDMA2_CONNPROP_FINAL, head + set, tx);
+	return control(h, head + set, tx);
 }
 
 rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
@@ -181,7 +215,7 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 		return RPCRDMA_TX_INVALID;
 	errors_.pop();
 	credits_.sent();
-	return control(RPCRDMA2_ERROR, size, tx);
+	return control(h, size, tx);
 }
 
 rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
@@ -195,10 +229,10 @@ rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
 	if (!size)
 		return RPCRDMA_TX_INVALID;
 	credits_.sent();
-	return control(RPCRDMA2_GRANT, size, tx);
+	return control(h, size, tx);
 }
 
-/* This side keeps the rules that it holds its peers to (D7, 5.2.4, 6.5). */
+/* This side keeps the rules that it holds its peers to (D7, 5.2.3, 5.2.4, 6.5). */
 bool Session::chunks_sendable(const rpcrdma_message &msg) const
 {
 	const Chunks &c = *msg.chunks;
@@ -218,8 +252,8 @@ bool Session::chunks_sendable(const rpcrdma_message &msg) const
 	if (!call)
 		return c.has_reply == msg.external ||
 		       (version1() && !body_length(c, msg.dir));
-	return total_segments(c) <= peer_.max_segments &&
-	       segments_within(c, peer_.max_segment_size) &&
+	return total_segments(c) <= max_segments() &&
+	       segments_within(c, max_segment_size()) &&
 	       reads_valid(c, msg.length, unreduced) &&
 	       handle_known(c, msg.inv_handle);
 }
@@ -261,7 +295,8 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
 	const HeaderType *type = &type_of(msg);
-	const u32 max = max_send();
+	const u32 max =
+		msg.dir == RPCRDMA_REPLY ? max_bare_reply() : max_send();
 
 	if (!sendable(msg))
 		return RPCRDMA_TX_INVALID;
@@ -305,6 +340,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 		return RPCRDMA_TX_INVALID;
 	}
 
+	tx.xid = msg.xid;
 	tx.htype = type->htype;
 	tx.header_length = size;
 	tx.payload = { msg.sent, part };
@@ -331,6 +367,7 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 	if (!size)
 		return RPCRDMA_TX_INVALID;
 
+	tx.xid = msg.xid;
 	tx.htype = h.type->htype;
 	tx.header_length = size;
 	tx.first = true;

@@ -8,9 +8,6 @@
 namespace rpcrdma
 {
 
-/* Credit limits are less than 2^31 - 1 ahead of the counts (4.2.1). */
-static constexpr u32 kWindowMax = (1U << 31) - 2;
-
 /* Receives that a side offers for reverse-direction Calls, and their Replies. */
 static constexpr u32 kReverseShare = 8; /* one in so many */
 static constexpr u32 kReverseMax = 16;
@@ -32,8 +29,8 @@ bool Session::valid(const rpcrdma_config &cfg)
 
 	return c.min_version >= kVersion1 && c.min_version <= c.max_version &&
 	       c.max_version <= kVersion2 && c.role <= RPCRDMA_ROLE_SERVER &&
-	       c.window >= RPCRDMA_MIN_WINDOW && c.window <= kWindowMax &&
-	       c.reserve <= kReserveMax &&
+	       c.window >= RPCRDMA_MIN_WINDOW &&
+	       c.window <= Credits::kLimitMax && c.reserve <= kReserveMax &&
 	       c.max_message >= RPCRDMA_MIN_RECV_SIZE &&
 	       c.max_read_chunks <= RPCRDMA_MAX_SEGMENTS &&
 	       c.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
@@ -106,8 +103,9 @@ bool Session::refuse(u32 xid, const ErrorBody &body)
 		return false;
 	}
 	/* What more comes of it, or comes instead, is as if refused here. */
-	if (incoming_[RPCRDMA_CALL].active(xid))
-		(void)incoming_[RPCRDMA_CALL].refuse(xid, false);
+	Continuation &calls = incoming_[RPCRDMA_CALL];
+	if (calls.active(xid))
+		(void)calls.refuse(xid, false, calls.left());
 	return errors_.push({ xid, version1() ? kVersion1 : kVersion2, body });
 }
 
@@ -116,7 +114,7 @@ bool Session::set_window(u32 window)
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return false;
 	if (!RPCRDMA_CHECK(window >= RPCRDMA_MIN_WINDOW &&
-			   window <= kWindowMax)) {
+			   window <= Credits::kLimitMax)) {
 		closed_ = RPCRDMA_REASON_INVARIANT;
 		return false;
 	}
@@ -144,6 +142,8 @@ void Session::info(struct rpcrdma_session_info &info) const
 	info.local = config_.local;
 	info.peer = peer_;
 	info.max_send = max_send();
+	info.max_segment_size = max_segment_size();
+	info.max_segments = max_segments();
 	info.sent = credits_.sent_count();
 	info.received = credits_.received_count();
 	info.peer_credits = available();
@@ -151,6 +151,7 @@ void Session::info(struct rpcrdma_session_info &info) const
 	info.window_used = credits_.in_use();
 	info.window_high = credits_.high();
 	info.blocked = blocked_;
+	info.taken_back = credits_.taken_back();
 }
 
 /*
@@ -178,9 +179,10 @@ PlanningRules Session::planning() const
 		.special_threshold = config_.special_threshold,
 		.max_send = max_send(),
 		.max_stream = max_stream(),
-		.chunks =
-			peer_.max_segments && (!sends_reversed(RPCRDMA_CALL) ||
-					       level >= RPCRDMA_RVRSDIR_GENL),
+		.chunks = max_segments() && max_segment_size() &&
+			  max_send() >= kLargestHeader &&
+			  (!sends_reversed(RPCRDMA_CALL) ||
+			   level >= RPCRDMA_RVRSDIR_GENL),
 		.special = !(types_refused_ &
 			     type_bit(*header_type(RPCRDMA2_CALL_EXTERNAL))),
 		.continued = !version1() && (!sends_reversed(RPCRDMA_REPLY) ||
@@ -189,6 +191,7 @@ PlanningRules Session::planning() const
 		.max_reply = config_.local.recv_size < peer_.send_size ?
 				     config_.local.recv_size :
 				     peer_.send_size,
+		.max_bare_reply = max_bare_reply(),
 	};
 }
 

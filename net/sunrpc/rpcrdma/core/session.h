@@ -34,7 +34,7 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *
  * Its methods sort into
  * - events, which the caller reports: receive(), release(), retire(),
- *   type_refused(), end_call();
+ *   call_refused(), end_call();
  * - commands: refuse(), set_window(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), info(), planning().
@@ -52,8 +52,9 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *
  * Version 2 is agreed on as soon as the peer has sent a message of that
  * version; only then does its credit word mean anything, and may an ERROR go
- * back. A property set that is refused does not open the connection. A session
- * that has closed stays closed, and says why.
+ * back. A property set that is refused does not open the connection at its
+ * receiver; whose own was refused goes on with the defaults. A session that has
+ * closed stays closed, and says why.
  */
 class Session {
 public:
@@ -76,8 +77,9 @@ public:
 	/* See rpcrdma_session_retire(). */
 	[[nodiscard]] bool retire();
 
-	/* See rpcrdma_session_type_refused(). */
-	[[nodiscard]] bool type_refused(rpcrdma_message &msg);
+	/* See rpcrdma_session_call_refused(). */
+	[[nodiscard]] rpcrdma_reason call_refused(rpcrdma_message &msg,
+						  const rpcrdma_rx &rx);
 	/* See rpcrdma_session_end_call(). */
 	[[nodiscard]] bool end_call(rpcrdma_message &msg);
 
@@ -121,23 +123,30 @@ private:
 	void take_error(Bytes in, Header &h, rpcrdma_rx &rx);
 	void take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx);
 	[[nodiscard]] bool speaks_version1(const Header &h, Parse parsed) const;
-	[[nodiscard]] bool version_refused(const ErrorBody &e) const;
+	[[nodiscard]] bool version_refused(const rpcrdma_rx &rx) const;
+	void type_refused(rpcrdma_message &msg);
+	void properties_refused(rpcrdma_rx &rx);
+	void properties_settled(rpcrdma_rx &rx);
 	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
 	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] bool discarded(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine_v1(Bytes in, Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] bool interrupts(const Header &h) const;
 	[[nodiscard]] Refusal examine_lists(Bytes in, const Header &h,
 					    Parse parsed, const Limits &limits,
 					    rpcrdma_rx &rx);
 	[[nodiscard]] rpcrdma_reason first_words(const Header &h,
 						 Bytes part) const;
 	[[nodiscard]] Refusal no_writes(const Limits &limits) const;
+	[[nodiscard]] static Refusal too_large(bool continued);
 	[[nodiscard]] Refusal assemble(const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool supported(const HeaderType &t) const;
 	[[nodiscard]] Limits limits_for(const HeaderType &t) const;
 	void refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx);
 	void answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx);
-	void abandon(u32 direction, u32 xid, bool last, rpcrdma_rx &rx);
+	void abandon(u32 direction, u32 xid, bool last, u32 left,
+		     rpcrdma_rx &rx);
 	void open(rpcrdma_rx &rx);
 	void close(rpcrdma_reason reason, rpcrdma_rx &rx);
 
@@ -168,6 +177,9 @@ private:
 	void answered(const Prefix &p);
 	[[nodiscard]] bool grant_due() const;
 	[[nodiscard]] u32 max_send() const;
+	[[nodiscard]] u32 max_bare_reply() const;
+	[[nodiscard]] u32 max_segment_size() const;
+	[[nodiscard]] u32 max_segments() const;
 	[[nodiscard]] u32 reverse_level() const;
 	[[nodiscard]] bool sends_reversed(u32 direction) const;
 

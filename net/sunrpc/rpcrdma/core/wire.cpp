@@ -252,9 +252,20 @@ Parse within_limits(const Count &n, const Limits &limits)
 	if (n.write_chunks > limits.write_chunks ||
 	    n.write_chunks > RPCRDMA_MAX_CHUNKS)
 		return Parse::TooManyWriteChunks;
-	if (n.segments > limits.segments || n.segments > RPCRDMA_MAX_SEGMENTS)
+	if (n.segments > limits.segments)
 		return Parse::TooManySegments;
 	return Parse::Ok;
+}
+
+/* The same, and all of them have been stored in @c. */
+static Parse within_limits(const Count &n, const Limits &limits,
+			   const Chunks &c)
+{
+	const Parse p = within_limits(n, limits);
+
+	if (p == Parse::Ok && n.segments != total_segments(c))
+		return Parse::TooManySegments;
+	return p;
 }
 
 static void clear_body(Header &h, Chunks &c)
@@ -298,7 +309,7 @@ Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
 	if (t.htype == RPCRDMA2_REPLY_EXTERNAL && !c.has_reply)
 		return Parse::BadXdr;
 
-	const Parse p = within_limits(n, limits);
+	const Parse p = within_limits(n, limits, c);
 	if (p != Parse::Ok)
 		return p;
 	if (!handle_known(c, h.inv_handle))
@@ -337,7 +348,7 @@ Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
 
 	const u32 dir = direction_v1(in.after(kPrefixSize + r.offset()), c);
 	h.type = &header_type_v1(proc, dir);
-	const Parse p = within_limits(n, kNoLimits);
+	const Parse p = within_limits(n, kNoLimitsV1, c);
 	if (p != Parse::Ok)
 		return p;
 	if (h.type->payload)

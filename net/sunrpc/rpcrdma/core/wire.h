@@ -137,6 +137,14 @@ inline constexpr Limits kNoLimits = { RPCRDMA_MAX_SEGMENTS,
 				      RPCRDMA_MAX_SEGMENTS,
 				      RPCRDMA_MAX_CHUNKS };
 
+/*
+ * Version 1 has no word for how many segments a header may have. The kernel's own
+ * client keeps each list to as many as an array here has.
+ */
+inline constexpr Limits kNoLimitsV1 = { 3 * RPCRDMA_MAX_SEGMENTS,
+					RPCRDMA_MAX_SEGMENTS,
+					RPCRDMA_MAX_CHUNKS };
+
 enum class Parse : u8 {
 	Ok,
 	BadXdr,
@@ -193,6 +201,14 @@ struct Count {
 [[nodiscard]] Count counted(const Chunks &c);
 
 [[nodiscard]] Parse within_limits(const Count &n, const Limits &limits);
+
+/*
+ * Octets of the largest header that this side sends: a CALL_EXTERNAL with all its
+ * segments in the Read list, a Write chunk and a Reply chunk.
+ */
+inline constexpr u32 kLargestHeader =
+	kPrefixSize + 5 * kWordSize +
+	RPCRDMA_MAX_SEGMENTS * (kWordSize + kReadSegmentSize) + 3 * kWordSize;
 
 /* Octets that encode() will write. Property sets are not counted. */
 [[nodiscard]] u32 header_size(const HeaderType &type, const Chunks *c);

@@ -217,18 +217,19 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 }
 
 /* Of this Call, and not of something else with its XID. */
-static void rpcrdma_svc_bc_type_refused(struct rpc_xprt *xprt, u32 xid)
+static void rpcrdma_svc_bc_refused(struct rpc_xprt *xprt,
+				   const struct rpcrdma_rx *rx)
 {
 	struct rpcrdma_svc_bc_call *call;
 
 	spin_lock(&xprt->queue_lock);
-	call = rpcrdma_svc_bc_call_find(xprt, xid);
+	call = rpcrdma_svc_bc_call_find(xprt, rx->xid);
 	if (call)
 		kref_get(&call->ref);
 	spin_unlock(&xprt->queue_lock);
 	if (!call)
 		return;
-	rpcrdma_conn_type_refused(call->bc->conn, &call->tm);
+	rpcrdma_conn_call_refused(call->bc->conn, &call->tm, rx);
 	rpcrdma_svc_bc_call_put(call);
 }
 
@@ -248,8 +249,7 @@ void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 	trace_rpcrdma_call(conn->id, rx->xid, "callback refused", rx->error);
 	if (!xprt)
 		return;
-	if (rx->errcode == RPCRDMA2_ERR_INVAL_HTYPE && rx->reported)
-		rpcrdma_svc_bc_type_refused(xprt, rx->xid);
+	rpcrdma_svc_bc_refused(xprt, rx);
 	rpcrdma_svc_bc_fail(xprt, rx->xid, rx->error);
 }
 

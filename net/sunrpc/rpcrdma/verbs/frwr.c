@@ -357,7 +357,7 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 			goto out_undo;
 		}
 		rc = rpcrdma_mr_map(mr, memory, offset,
-				    min(left, info.peer.max_segment_size),
+				    min(left, info.max_segment_size),
 				    remote_write);
 		if (rc < 0)
 			goto out_undo;

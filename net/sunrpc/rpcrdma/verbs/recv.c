@@ -178,10 +178,6 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
 		conn->ops->failed(conn, rx);
-		if (rx->ended && rx->reason == RPCRDMA_REASON_NO_VERSION)
-			WRITE_ONCE(conn->error, -EPROTONOSUPPORT);
-		if (rx->ended)
-			rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
 		break;
 	case RPCRDMA_RX_CLOSE:
 		if (rx->reason == RPCRDMA_REASON_NO_VERSION)

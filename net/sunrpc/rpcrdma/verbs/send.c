@@ -93,7 +93,7 @@ static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 		conn->stats.tx_inline_bytes += tx->payload.length;
 	else
 		conn->stats.tx_continued_bytes += tx->payload.length;
-	trace_rpcrdma_tx(conn->id, tx, tm ? tm->msg.xid : 0, send->sge.length);
+	trace_rpcrdma_tx(conn->id, tx, send->sge.length);
 	spin_lock(&conn->lock);
 	/* From here on an answer is possible. */
 	if (tm && tx->last)
@@ -390,22 +390,29 @@ bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 }
 
 /**
- * rpcrdma_conn_type_refused - the peer does not know the header type of a Call
+ * rpcrdma_conn_call_refused - the peer has answered a Call with an ERROR
  * @conn: the connection
  * @tm: the Call
+ * @rx: the ERROR
  *
  * Context: the Receive handler; process context, no lock held.
+ *
+ * Return: enum rpcrdma_reason: why the connection has ended, if it has.
  */
-void rpcrdma_conn_type_refused(struct rpcrdma_conn *conn,
-			       struct rpcrdma_txmsg *tm)
+u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm,
+			      const struct rpcrdma_rx *rx)
 {
-	bool goes_on;
+	u32 reason;
 
 	spin_lock(&conn->lock);
-	goes_on = rpcrdma_session_type_refused(&conn->session, &tm->msg);
+	reason = rpcrdma_session_call_refused(&conn->session, &tm->msg, rx);
 	spin_unlock(&conn->lock);
-	if (!goes_on)
-		rpcrdma_conn_lost(conn, rpcrdma_reason_name(RPCRDMA_REASON_HTYPE));
+	if (reason == RPCRDMA_REASON_NO_VERSION)
+		WRITE_ONCE(conn->error, -EPROTONOSUPPORT);
+	if (reason != RPCRDMA_REASON_NONE)
+		rpcrdma_conn_lost(conn, rpcrdma_reason_name(reason));
+	return reason;
 }
 
 /**

@@ -451,8 +451,9 @@ void rpcrdma_send_stop(struct rpcrdma_conn *conn);
 void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
-void rpcrdma_conn_type_refused(struct rpcrdma_conn *conn,
-			       struct rpcrdma_txmsg *tm);
+u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm,
+			      const struct rpcrdma_rx *rx);
 void rpcrdma_conn_end_call(struct rpcrdma_conn *conn,
 			   struct rpcrdma_txmsg *tm);
 void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn,

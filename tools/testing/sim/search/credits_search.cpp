@@ -31,7 +31,10 @@ namespace
 
 using rpcrdma::Credits;
 
-/* Counters of a tracker as differences, and what else it decides by. */
+/*
+ * Counters of a tracker as differences, and what else it decides by. By its lifetime
+ * it tells limits that no peer can mean; here there are none, whatever it is.
+ */
 struct Essence {
 	u32 window;
 	u32 surplus;
@@ -43,7 +46,7 @@ struct Essence {
 /* Credits as it lies in memory. essence__is_all_there_is holds the two equal. */
 struct Layout {
 	u32 window, surplus, sent, limit, received, released, told, high,
-		granted;
+		granted, taken_back, lifetime;
 };
 static_assert(sizeof(Layout) == sizeof(Credits));
 
@@ -94,9 +97,10 @@ public:
 	{
 		return false;
 	}
-	void limit(u32 credit)
+	[[nodiscard]] bool limit(u32 credit)
 	{
 		limit_ = credit;
+		return true;
 	}
 	[[nodiscard]] bool release(u32 n)
 	{
@@ -332,7 +336,8 @@ private:
 		s.credits.received();
 		if (s.credits.overrun(f.grant))
 			out_.overrun = true;
-		s.credits.limit(f.credit);
+		if (!s.credits.limit(f.credit))
+			out_.overrun = true;
 		if (hold && !f.grant)
 			s.held++;
 		else
@@ -482,7 +487,7 @@ TEST(credits_search, essence__is_all_there_is)
 	Credits c(5, 100);
 
 	c.sent();
-	c.limit(104);
+	EXPECT_TRUE(c.limit(104));
 	c.received();
 	c.received();
 	EXPECT_TRUE(c.release(1));
