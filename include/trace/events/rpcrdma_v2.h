@@ -245,23 +245,75 @@ TRACE_EVENT(rpcrdma_cm,
 		  __get_str(event), __entry->status)
 );
 
-TRACE_EVENT(rpcrdma_mr,
-	TP_PROTO(u32 conn, u32 index, u32 handle, const char *what),
-	TP_ARGS(conn, index, handle, what),
+#define rpcrdma_show_direction(x)					\
+	__print_symbolic(x,						\
+		{ DMA_BIDIRECTIONAL,		"BIDIR" },		\
+		{ DMA_TO_DEVICE,		"TO_DEVICE" },		\
+		{ DMA_FROM_DEVICE,		"FROM_DEVICE" },	\
+		{ DMA_NONE,			"NONE" })
+
+/*
+ * These three have the names of the kernel's own transport, and mean the same: a Work
+ * Request that registers a memory region is posted, one that invalidates it is posted,
+ * a Reply has come that has invalidated it. Fields that both have, have the same name.
+ */
+DECLARE_EVENT_CLASS(xprtrdma_mr_class,
+	TP_PROTO(u32 conn, u32 index, const struct ib_mr *mr, int nents,
+		 u32 dir),
+	TP_ARGS(conn, index, mr, nents, dir),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, index)
+		__field(u32, mr_id)
+		__field(int, nents)
+		__field(u32, handle)
+		__field(u32, length)
+		__field(u64, offset)
+		__field(u32, dir)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->index = index;
+		__entry->mr_id = mr->res.id;
+		__entry->nents = nents;
+		__entry->handle = mr->rkey;
+		__entry->length = mr->length;
+		__entry->offset = mr->iova;
+		__entry->dir = dir;
+	),
+	TP_printk("conn=%u region=%u mr.id=%u nents=%d %u@0x%016llx:0x%08x (%s)",
+		  __entry->conn, __entry->index, __entry->mr_id,
+		  __entry->nents, __entry->length,
+		  (unsigned long long)__entry->offset, __entry->handle,
+		  rpcrdma_show_direction(__entry->dir))
+);
+
+#define DEFINE_MR_EVENT(name)						\
+	DEFINE_EVENT(xprtrdma_mr_class, xprtrdma_mr_##name,		\
+		TP_PROTO(u32 conn, u32 index, const struct ib_mr *mr,	\
+			 int nents, u32 dir),				\
+		TP_ARGS(conn, index, mr, nents, dir))
+
+DEFINE_MR_EVENT(fastreg);
+DEFINE_MR_EVENT(localinv);
+DEFINE_MR_EVENT(reminv);
+
+/* When a connection ends, it takes back a region that was lost before. */
+TRACE_EVENT(rpcrdma_mr_lost,
+	TP_PROTO(u32 conn, u32 index, u32 handle),
+	TP_ARGS(conn, index, handle),
 	TP_STRUCT__entry(
 		__field(u32, conn)
 		__field(u32, index)
 		__field(u32, handle)
-		__string(what, what)
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
 		__entry->index = index;
 		__entry->handle = handle;
-		rpcrdma_assign_str(what, what);
 	),
-	TP_printk("conn=%u region=%u handle=0x%08x %s", __entry->conn,
-		  __entry->index, __entry->handle, __get_str(what))
+	TP_printk("conn=%u region=%u handle=0x%08x", __entry->conn,
+		  __entry->index, __entry->handle)
 );
 
 TRACE_EVENT(rpcrdma_connect,

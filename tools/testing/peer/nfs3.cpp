@@ -462,6 +462,17 @@ u64 Nfs3::statistic(u32 column)
 	throw Failure("no such statistic");
 }
 
+u64 Nfs3::total(const std::string &name)
+{
+	std::ifstream file("/sys/kernel/debug/rpcrdma/totals");
+	std::string line;
+
+	while (std::getline(file, line))
+		if (line.rfind(name + ": ", 0) == 0)
+			return std::stoull(line.substr(name.size() + 2));
+	throw Failure("no such total: " + name);
+}
+
 int Nfs3::list(int seconds)
 {
 	return serve(

@@ -165,6 +165,8 @@ public:
 
 	/* What mountstats says of the mount's transport in @column. */
 	[[nodiscard]] static u64 statistic(u32 column);
+	/* What debugfs says that all connections together did. */
+	[[nodiscard]] static u64 total(const std::string &name);
 	/* Calls of @proc that have come. */
 	[[nodiscard]] u32 count(Proc proc) const;
 	void forget()

@@ -462,8 +462,8 @@ struct ib_send_wr *rpcrdma_frwr_chain(struct list_head *mrs,
 	spin_lock(&conn->lock);
 	list_for_each_entry_reverse(mr, mrs, link) {
 		rpcrdma_mr_step(mr, RPCRDMA_MR_POST);
-		trace_rpcrdma_mr(conn->id, mr->index, mr->mr->rkey,
-				 "register");
+		trace_xprtrdma_mr_fastreg(conn->id, mr->index, mr->mr,
+					  mr->nents, mr->dir);
 		mr->reg.wr.next = next;
 		next = &mr->reg.wr;
 		conn->stats.registrations++;
@@ -494,8 +494,8 @@ void rpcrdma_frwr_remote_inv(struct rpcrdma_conn *conn, struct list_head *mrs,
 		found = rpcrdma_mr_event(&conn->mr_table, mr->index,
 					 RPCRDMA_MR_REMOTE_INV, handle);
 		conn->stats.remote_invalidates++;
-		trace_rpcrdma_mr(conn->id, mr->index, mr->mr->rkey,
-				 "remote invalidate");
+		trace_xprtrdma_mr_reminv(conn->id, mr->index, mr->mr,
+					 mr->nents, mr->dir);
 		break;
 	}
 	spin_unlock(&conn->lock);
@@ -562,8 +562,8 @@ bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 		*prev = &mr->inv;
 		prev = &mr->inv.next;
 		conn->stats.local_invalidates++;
-		trace_rpcrdma_mr(conn->id, mr->index, mr->mr->rkey,
-				 "local invalidate");
+		trace_xprtrdma_mr_localinv(conn->id, mr->index, mr->mr,
+					   mr->nents, mr->dir);
 	}
 	/*
 	 * In order: when the last is done, all are. If it cannot be posted or
@@ -664,8 +664,7 @@ void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn)
 		list_del_init(&mr->link);
 		if (!rpcrdma_mr_event(&conn->mr_table, i, RPCRDMA_MR_LOSE,
 				      mr->mr->rkey))
-			trace_rpcrdma_mr(conn->id, i, mr->mr->rkey,
-					 "lost already");
+			trace_rpcrdma_mr_lost(conn->id, i, mr->mr->rkey);
 	}
 	/* Those whose Local Invalidate never was on the queue */
 	for (i = 0; i < conn->n_mrs; i++) {

@@ -1,12 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves Documentation/drop-in.rst: how the module is loaded, and that it
-# is not while the kernel's own is there; that its sysctls have the names, modes and
-# ranges of the kernel's own, which is loaded to be asked, and do what they should;
-# what the counters count; that mountstats, nfsiostat, nfsstat and rpcctl show a mount
-# as it is; and that trace events tell of it. Columns of mountstats that only a server
-# that breaks rules could move are left to the peer.
+# Proves Documentation/drop-in.rst:
+#
+# - how the module is loaded, and that it is refused while the kernel's own is loaded;
+# - that its sysctls have the names, modes and ranges of the kernel's own module, which
+#   the test loads for the comparison, and that they take effect;
+# - what the counters count, and that mountstats has the columns of the kernel's own
+#   module and no others, which programs that parse them rely on;
+# - that mountstats, nfsiostat, nfsstat and rpcctl show a mount as it is;
+# - that there are trace events of what happens.
+#
+# Some columns of mountstats move only if a server breaks rules: the tests of
+# tools/testing/peer look at those.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
@@ -17,8 +23,9 @@ columns=(port bind_count connect_count connect_time idle_time rpcsends rpcreceiv
 	badxids inflightsends backlogutil read_segments write_segments reply_segments
 	total_rdma_req total_rdma_rep pullup fixup hardway failed_marshal bad_reply
 	nomsg_calls recovered_mrs orphaned_mrs allocated_mrs local_invalidates
-	empty_sendctx_q reply_waits_for_send version remote_invalidates no_region
-	retries continued_sent continued_received)
+	empty_sendctx_q reply_waits_for_send)
+# The module counts these in debugfs; the kernel's own has nothing like them.
+totals=(remote_invalidates no_region retries continued_sent continued_received)
 
 server() {
 	rdma_up rxe && largest_blocks || exit
@@ -28,7 +35,7 @@ server() {
 	obey
 }
 
-# Whoever is the first to need it has it loaded.
+# What needs the module first makes the kernel load it.
 check_not_loaded() {
 	[[ ! -e /sys/module/rpcrdma ]]
 }
@@ -85,6 +92,8 @@ what_modinfo_says() {
 	[[ $(modinfo -F license rpcrdma) = "Dual BSD/GPL" ]] || return
 	local module
 	for module in sunrpc ib_core rdma_cm; do
+		# A kernel that has it built in needs no module.
+		[[ $(modinfo -F filename "$module") = *.ko* ]] || continue
 		[[ ,$(modinfo -F depends rpcrdma), = *,$module,* ]] || return
 	done
 }
@@ -162,15 +171,39 @@ compare_sysctls() {
 	insmod "$own"
 	check "the kernel's own transport" kernels_own
 	probe > /tmp/theirs
+	check "the kernel's own mountstats" look_at_mountstats
+	event_fields > /tmp/their_events
 	rmmod rpcrdma
 	modprobe rpcrdma
 	check "sysctls: names, modes, ranges" same_sysctls
 	check "sysctls: all are there" all_sysctls
 	check "sysctls: defaults" defaults
+	check "trace events of the same names have the same fields" same_events
 }
 
-# Each file, its mode, and what it takes. What a counter takes means nothing. The
-# kernel's own has no choice of versions.
+# How many numbers the kernel's own module prints.
+look_at_mountstats() {
+	mount_rdma 3 "$SERVER4" "$dir" && numbers > /tmp/numbers && umount "$dir" &&
+		cat /tmp/numbers
+}
+
+# Each trace event and each of its fields.
+event_fields() {
+	awk '$1 == "name:" { event = $2 }
+		/field:/ && !/ common_/ {
+			sub(/;.*/, ""); sub(/\[[^]]*\]$/, ""); print event, $NF
+		}' "$tracing"/events/rpcrdma/*/format | sort
+}
+
+# What is named as in the kernel's own module is there what it is here. The number of
+# the connection and that of the region in its table are there in none.
+same_events() {
+	event_fields | grep -E '^(xprt|svc)rdma_' > /tmp/our_events && cat /tmp/our_events &&
+		! grep -Ev ' (conn|index)$' /tmp/our_events | grep -vxFf /tmp/their_events
+}
+
+# Each file, its mode, and the values that it takes. What a counter takes is not
+# compared: it means nothing. The kernel's own module has no choice of versions.
 probe() {
 	local file value was
 	find $sysctls -name 'rdma_*' -o -path '*/svc_rdma/*' | grep -v '_version$' |
@@ -196,7 +229,7 @@ all_sysctls() {
 	(($(grep -c ' 644 root$' /tmp/ours) == 18))
 }
 
-# Taken before anybody wrote to them.
+# The module is loaded anew, so that nobody has written to them.
 defaults() {
 	rmmod rpcrdma && modprobe rpcrdma || return
 	local name value
@@ -286,8 +319,16 @@ server_sysctls() {
 
 # ---- counters
 
+# A column of mountstats, or a counter of the module's.
 column() { # NAME
 	local i
+	case $1 in
+	remote_invalidates) counter "remote invalidates" && return ;;
+	no_region) counter "no free region" && return ;;
+	retries) counter retries && return ;;
+	continued_sent) counter "bytes continued" sent && return ;;
+	continued_received) counter "bytes continued" received && return ;;
+	esac
 	for ((i = 0; i < ${#columns[@]}; i++)); do
 		[[ ${columns[i]} = "$1" ]] && break
 	done
@@ -346,7 +387,9 @@ at_least() { # COUNT
 
 mountstats_columns() {
 	check "mountstats: mount" mount_rdma 4.2 "$SERVER4" "$dir"
-	check "mountstats: as many columns as are named" so_many_columns
+	check "mountstats: 27 numbers, as many as the kernel's own prints" so_many_columns
+	check "mountstats: a parser with room for 31 numbers takes it" parsed
+	check "mountstats: that parser refuses 32 numbers" not_parsed 32
 	check "mountstats: one connection, version 2" first_connection
 	check "mountstats: no chunks for what is small" small
 	local -A before
@@ -361,10 +404,11 @@ mountstats_columns() {
 	check "mountstats: what came by them" grew total_rdma_rep 2097152 2097152
 	check "mountstats: fix-up is not the data" grew fixup 1 65536
 	check "mountstats: all regions were invalidated" invalidated
+	check "debugfs: regions that the server invalidated" same_in_conn
 	head -c 12000 /tmp/data > "$dir/some" && sync -f "$dir"
-	check "mountstats: continued" grew continued_sent 12000 20000
+	check "debugfs: continued" grew continued_sent 12000 20000
 	dd if="$dir/some" of=/dev/null bs=12000 iflag=direct
-	check "mountstats: continued answers" grew continued_received 12000 40000
+	check "debugfs: continued answers" grew continued_received 12000 40000
 	check "mountstats: every RPC was answered" answered
 	check "mountstats: nothing went wrong" no_errors
 	check "mountstats: it grows idle" within 30 idle_for 2
@@ -373,24 +417,75 @@ mountstats_columns() {
 	check "mountstats: another connection, with regions of its own" second_connection
 }
 
-# What the columns are, in the caller's array.
+# What the columns and counters are, in the caller's array.
 remember() {
 	local name
-	for name in "${columns[@]}"; do
+	for name in "${columns[@]}" "${totals[@]}"; do
 		before[$name]=$(column "$name")
 	done
 }
 
+# How many there are in the line of the only mount.
+numbers() {
+	awk '$1 == "xprt:" && $2 == "rdma" { print NF - 2 }' /proc/self/mountstats
+}
+
 so_many_columns() {
 	grep '^[[:space:]]*xprt:' /proc/self/mountstats
-	[[ $(awk '$1 == "xprt:" && $2 == "rdma" { print NF - 2 }' \
-		/proc/self/mountstats) = "${#columns[@]}" ]]
+	[[ $(numbers) = 27 && $(numbers) = "${#columns[@]}" && $(numbers) = $(< /tmp/numbers) ]]
+}
+
+# The rule of prometheus/procfs, which node_exporter uses: a line of transport rdma has
+# statistics of version 1.1, at least 20 numbers of 64 bits without a sign, and no more
+# than its array of 28 + 3 holds. Without a check of that bound, one more ends the
+# program. PCP and telegraf read the first 27 and look at no other.
+parse() { # NUMBERS-TO-ADD < MOUNTSTATS
+	/usr/bin/python3 -c 'if True:
+		import sys
+		version, lines = None, 0
+		for words in map(str.split, sys.stdin):
+		    if words[:1] == ["device"] and "fstype" in words:
+		        version = words[-1].partition("statvers=")[2]
+		    if words[:2] != ["xprt:", "rdma"]:
+		        continue
+		    numbers = words[2:] + ["0"] * int(sys.argv[1])
+		    if version != "1.1" or len(numbers) < 20:
+		        sys.exit(f"no statistics of rdma: {words}")
+		    room = [None] * (28 + 3)
+		    for i, text in enumerate(numbers):
+		        if not text.isdecimal() or int(text) >> 64:
+		            sys.exit(f"not a number of 64 bits: {text}")
+		        room[i] = int(text)
+		    if None in room[:27]:
+		        sys.exit(f"fewer than 27: {words}")
+		    lines += 1
+		sys.exit(0 if lines else "no line of rdma")' "$1"
+}
+
+parsed() {
+	parse 0 < /proc/self/mountstats
+}
+
+not_parsed() { # NUMBERS
+	! parse $(($1 - $(numbers))) < /proc/self/mountstats 2> /tmp/error &&
+		grep IndexError /tmp/error
 }
 
 first_connection() {
-	(($(column connect_count) == 1 && $(column version) == 2)) &&
+	speaks 2 && (($(column connect_count) == 1)) &&
 		(($(column port) == 0 && $(column idle_time) < 60)) &&
 		(($(column allocated_mrs) > 0))
+}
+
+# A connection's own file has what the totals have, and its version.
+same_in_conn() {
+	local name
+	one_connection "version: 2$" "remote invalidates: " "no free region: " "retries: " \
+		"bytes continued: sent [0-9]* received [0-9]*$" || return
+	for name in "${totals[@]}"; do
+		echo "$name: $(column "$name"), ${before[$name]} before"
+	done
+	(($(column remote_invalidates) > before[remote_invalidates]))
 }
 
 small() {
@@ -408,8 +503,10 @@ grew() { # COLUMN FROM TO
 
 # By the server, one per Reply, or by the client.
 invalidated() {
-	echo "remote $(column remote_invalidates) local $(column local_invalidates)"
-	(($(column remote_invalidates) + $(column local_invalidates) >= 4))
+	local there=$(($(column remote_invalidates) - before[remote_invalidates]))
+	local here=$(($(column local_invalidates) - before[local_invalidates]))
+	echo "remote $there local $here"
+	((there + here >= 4))
 }
 
 answered() {
@@ -420,10 +517,11 @@ answered() {
 no_errors() {
 	local name
 	for name in badxids hardway failed_marshal bad_reply recovered_mrs orphaned_mrs \
-		reply_waits_for_send retries; do
+		reply_waits_for_send; do
 		echo "$name: $(column $name)"
 		(($(column $name) == 0)) || return
 	done
+	grew retries 0 0
 }
 
 second_connection() {
@@ -455,7 +553,7 @@ mountstats_in_a_crowd() {
 	check "crowd: data" write_at_once
 	check "crowd: under way at once" overlapped
 	check "crowd: waited for slots" grew backlogutil 128 1000000
-	check "crowd: waited for regions" grew no_region 1 1000000
+	check "crowd: debugfs: waited for regions" grew no_region 1 1000000
 	remember
 	check "slow: connect" connect_slowly
 	check "slow: time that it took" grew connect_time 1 30
@@ -533,6 +631,7 @@ tools() {
 		"Total pull-up: [1-9][0-9]* bytes" "Bad replies: 0" \
 		"Allocated MRs: $(column allocated_mrs)" \
 		"Replies that waited for Send completion: 0"
+	check "mountstats --raw prints what the kernel does" same_raw
 	check "nfsiostat shows it" shows nfsiostat "$dir" -- \
 		"^$SERVER4:/ mounted on $dir:"
 	check "nfsiostat: data was written, without retransmission" iostat_numbers write
@@ -580,7 +679,8 @@ version_1() {
 	check "version 1: mountstats --xprt" shows mountstats --xprt "$dir" -- \
 		"Transport protocol: rdma" "Connect count: 1" "Bad replies: 0" \
 		"RDMA received: $(column total_rdma_rep) bytes"
-	check "version 1: its column" test "$(column version)" = 1
+	check "version 1: debugfs: version" speaks 1
+	check "version 1: a parser takes mountstats" parsed
 	check "version 1: unmount" umount "$dir"
 	set_knobs rdma_max_version 2
 }
@@ -592,7 +692,7 @@ enable_events() { # 1|0
 traced() { # EVENT...
 	local event
 	for event; do
-		grep -m 1 "rpcrdma_$event: " "$tracing/trace" || return
+		grep -m 1 " $event: " "$tracing/trace" || return
 	done
 }
 
@@ -620,7 +720,7 @@ lowest_versions() {
 		on_server refuses_value $parameters/server_min_version 0
 	check "server's lowest version: refused" refused_now
 	check "server's lowest version: its column" grew bad_reply 1 1000
-	check "trace events: a refusal" traced retry
+	check "trace events: a refusal" traced rpcrdma_retry
 	check "server's lowest version: set back" \
 		on_server set_knob svc_rdma/min_version 1
 	check "server's lowest version: parameter follows" \
@@ -637,8 +737,8 @@ lowest_versions() {
 	check "client's lowest version: data" round_trip
 	check "client's lowest version: unmount" umount "$dir"
 	check "trace events: messages, regions, connections" \
-		traced rx tx mr cm connect
-	check "trace events: the same there" on_server traced rx tx cm connect
+		traced rpcrdma_{rx,tx,cm,connect} xprtrdma_mr_{fastreg,reminv}
+	check "trace events: the same there" on_server traced rpcrdma_{rx,tx,cm,connect}
 	check "client's lowest version: a server of version 1" \
 		on_server set_parameter server_max_version 1
 	check "client's lowest version: no mount" \
@@ -671,6 +771,17 @@ shows() { # COMMAND... -- EXPRESSION...
 		echo "$output"
 		return 1
 	done
+}
+
+# nfs-utils knows all of the numbers by name, and no other is there. The fifth, seconds
+# since the transport was used, can have grown.
+same_raw() {
+	local kernel tool
+	kernel=$(grep 'xprt:.rdma' /proc/self/mountstats | tr -s ' \t' ' ')
+	tool=$(mountstats --raw "$dir" | grep 'xprt:.rdma' | tr -s ' \t' ' ')
+	echo "$kernel"
+	echo "$tool"
+	[[ $(cut -d ' ' -f 2-7,9- <<< "$kernel") = "$(cut -d ' ' -f 2-7,9- <<< "$tool")" ]]
 }
 
 # ops/s kB/s kB/op retrans avg-RTT avg-exe ...
