@@ -6,7 +6,7 @@
 # on its way is sent again. With the parameter keepalive at zero nobody asks.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --waits --pair
 
 dir=/mnt/nfs
 interval=2

@@ -5,7 +5,7 @@
 # that does not answer, and that nothing of it stays behind.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --waits --pair
 
 server() {
 	frames_can_be_lost || exit
