@@ -550,7 +550,7 @@ TEST(client_reply, returns_fewer_octets_than_it_says)
 /* Continued Replies                                                  */
 /* ------------------------------------------------------------------ */
 
-/* In parts of @size octets, with @between before each but the first. */
+/* In parts of @size bytes, with @between before each but the first. */
 static void send_parts(Peer &p, u32 xid, Octets stream, u32 size,
 		       const std::function<void()> &between)
 {

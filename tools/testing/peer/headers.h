@@ -35,7 +35,7 @@ void properties_again(Peer &p);
 
 /* All headers of the unit tests with this type. */
 [[nodiscard]] std::vector<unit::Golden> goldens(u32 htype);
-/* After each octet that ends a word, and one more. */
+/* After each byte that ends a word, and one more. */
 void cut_short(Peer &p, const unit::Golden &g);
 
 /* A Call to be sent in parts: a NULL call, if not said otherwise. */

@@ -46,7 +46,7 @@ public:
 	Compound &write(u64 offset, u32 length);
 	Compound &data(const Octets &octets);
 
-	/* Octets of the RPC message so far: a position for a Read chunk. */
+	/* Bytes of the RPC message so far: a position for a Read chunk. */
 	[[nodiscard]] u32 position() const;
 	[[nodiscard]] Octets message(u32 xid) const;
 
@@ -120,7 +120,7 @@ private:
 /* A session of NFSv4.1 or later, of a client of its own, with a way back. */
 class Session {
 public:
-	/* Octets that a callback may have, which is what our own client says. */
+	/* Bytes that a callback may have, which is what our own client says. */
 	static constexpr u32 kCallback = 4096;
 	/* Program of the callbacks. */
 	static constexpr u32 kProgram = 0x40000000;

@@ -147,7 +147,7 @@ public:
 	int write(u32 offset, u32 length, int seconds = 40);
 	/* A call that is no READ or WRITE, past all caches. */
 	int stat(int seconds = 40);
-	/* The names in the directory, which fill more than 1024 octets. */
+	/* The names in the directory, which fill more than 1024 bytes. */
 	int list(int seconds = 40);
 
 	/* READs and WRITEs of either kind are right. Throws if not. */

@@ -125,7 +125,7 @@ public:
 	 */
 	void send_last(const Words &header, const Octets &payload = {},
 		       std::optional<u32> invalidate = {});
-	/* Send just these octets, now. */
+	/* Send just these bytes, now. */
 	bool send_as_is(const Octets &message,
 			std::optional<u32> invalidate = {});
 	/* Offer so many messages more than have come, from now on. */
@@ -176,7 +176,7 @@ public:
 	/* The kernel's property set; which and value of the numeric ones. */
 	[[nodiscard]] u32 property(u32 which) const;
 	void take_properties(const Message &m);
-	/* Octets of the largest message that the kernel takes. */
+	/* Bytes of the largest message that the kernel takes. */
 	[[nodiscard]] u32 receive_size() const
 	{
 		return version_ == 1 ? 1024 : property(2);

@@ -53,7 +53,7 @@ public:
 	static constexpr u32 kReceives = 96;
 	static constexpr u32 kReceiveSize = 16384;
 
-	/* Connect. Of its Receives, @receive_size octets are used. */
+	/* Connect. Of its Receives, @receive_size bytes are used. */
 	Link(const char *address, u16 port, u32 receive_size);
 	/* Accept what a Listener got hold of. */
 	explicit Link(rdma_cm_id *id);
@@ -132,7 +132,7 @@ private:
 /* What the peer may do to a region. */
 enum class Access { Read, Write };
 
-/* Memory that the other end may reach, with guard octets around it. */
+/* Memory that the other end may reach, with guard bytes around it. */
 class Region {
 public:
 	Region(Link &link, u32 length, Access access, bool window = false);

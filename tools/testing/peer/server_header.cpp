@@ -64,7 +64,7 @@ TEST(server_read_list, position_outside_the_message)
 {
 	Peer p = Peer::open();
 
-	/* The stream has 40 octets. */
+	/* The stream has 40 bytes. */
 	lists_refused(p, Lists().read(44, nowhere()), kBadXdr);
 	lists_refused(p, Lists().read(0xfffffffc, nowhere()), kBadXdr);
 	lists_refused(p, Lists().read(40, nowhere()).read(48, nowhere()),

@@ -173,7 +173,7 @@ TEST(server_properties, set_cut_short)
 	}
 }
 
-/* Octets of the largest message of a Reply that has several. */
+/* Bytes of the largest message of a Reply that has several. */
 static u32 largest(Peer &p)
 {
 	return Nfs(p).call(Nfs::read("data", 0, 20000)).largest;

@@ -66,9 +66,9 @@ grew() { # COUNTER BY
 	((by == $2))
 }
 
-# Sends of type MIDDLE for a message with a payload of SIZE: 8192 octets each, of
+# Sends of type MIDDLE for a message with a payload of SIZE: 8192 bytes each, of
 # which 20 are header. The last Send has 8192 less 32, or for a Reply less 20. What
-# else is in the message, 100 to 400 octets, tips no count for the sizes here.
+# else is in the message, 100 to 400 bytes, tips no count for the sizes here.
 middles() { # SIZE
 	local left=$(($1 + 250 - 8160))
 	echo $((left > 0 ? (left + 8171) / 8172 : 0))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves what our server makes of every message that a client can send: a program
-# (tools/testing/peer) speaks version 2 to it octet by octet, right and wrong.
+# (tools/testing/peer) speaks version 2 to it byte by byte, right and wrong.
 # FILTER picks tests of that program, as gtest understands it.
 
 . "$(dirname "$0")/lib.sh"
