@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * As much of NFSv4.0 as a client needs to move data without any state: root,
- * names, and I/O with the anonymous stateid; and sessions, for what is newer.
+ * An NFS client: as much of NFSv4.0 as it takes to move data without state
+ * (the root, names, I/O with the anonymous stateid), and sessions of NFSv4.1.
  */
 #ifndef _RPCRDMA_PEER_NFS_H
 #define _RPCRDMA_PEER_NFS_H

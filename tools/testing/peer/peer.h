@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One end of a connection that speaks version 2, and says whatever a test wants
- * it to. It keeps the books of section 4.2.1 by itself and holds the kernel to
- * them; nothing here uses the core, which is under test. Of version 1 it can read
- * Calls, and leaves their number to the kernel.
+ * One end of a connection. It speaks version 2 and sends whatever a test
+ * wants. It keeps account of credits (section 4.2.1) and checks that the
+ * kernel obeys them. It does not use the core, which is what the tests are
+ * for. It can also read Calls of version 1; how many of them there may be, it
+ * does not check.
  */
 #ifndef _RPCRDMA_PEER_PEER_H
 #define _RPCRDMA_PEER_PEER_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One connected queue pair, and memory that its other end can reach.
+ * One connected queue pair, and memory that the other end can reach.
  *
- * Whatever does not succeed throws peer::Failure, which fails the test that is
- * running. Nothing waits for ever.
+ * Every failure throws peer::Failure, which fails the running test. Nothing
+ * waits for ever.
  */
 #ifndef _RPCRDMA_PEER_RDMA_H
 #define _RPCRDMA_PEER_RDMA_H

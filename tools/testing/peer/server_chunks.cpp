@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunks (sections 4.4, 4.5 and 6.6) as our server reads and writes them: into
- * memory of this program, with guard bytes around it.
+ * Chunks (sections 4.4, 4.5 and 6.6) that our server reads and writes. They
+ * are in memory of this program, between guard bytes.
  */
 #include "nfs.h"
 #include "peer.h"

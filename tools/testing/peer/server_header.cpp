@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What our server answers to headers that break a rule (D4, D7, section 7), and
- * that the connection is as good as before.
+ * What our server answers to headers that break a rule (D4, D7, section 7).
+ * The connection can be used as before.
  */
 #include "headers.h"
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves by the module's counters that data travels as it should: up to
-# ddp_threshold in the Payload stream, continued over as many Sends as it takes
-# and no more, without registering memory; above it in chunks, each of which is
-# registered and invalidated once. Same with a threshold above 1 MiB and, with
-# FULL=1, one of 0 and NFSv3. READDIR is continued, not written into chunks.
+# Proves by the module's counters that data travels as it should. An item of up to
+# ddp_threshold bytes travels in the Payload stream, in as few Sends as possible, and
+# no memory is registered for it. A larger one travels in a chunk, which is registered
+# and invalidated once. The same with a threshold above 1 MiB and, with FULL=1, with a
+# threshold of 0 and with NFSv3. READDIR is continued, not written into chunks.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
