@@ -13,6 +13,8 @@ using namespace peer;
 
 static constexpr u32 kLarge = 65536;
 static constexpr u32 kSmall = 4096;
+/* Goes in the message, in parts of at most 4096. */
+static constexpr u32 kContinued = 12288;
 
 /* ------------------------------------------------------------------ */
 /* Opening                                                            */
@@ -259,8 +261,8 @@ TEST(client_opening, its_properties_are_refused)
 		return false;
 	});
 	server.mount();
-	EXPECT_EQ(server.write(0, kLarge), 0);
-	EXPECT_EQ(server.read(0, kLarge), 0);
+	EXPECT_EQ(server.write(0, kContinued), 0);
+	EXPECT_EQ(server.read(0, kContinued), 0);
 	EXPECT_GT(largest, 1024u);
 	EXPECT_LE(largest, 4096u);
 	server.unmount();

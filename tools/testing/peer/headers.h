@@ -15,6 +15,7 @@ namespace peer
 {
 
 inline const Words kBadXdr = { RPCRDMA2_ERR_BAD_XDR };
+inline const Words kSystem = { RPCRDMA2_ERR_SYSTEM };
 inline const Words kBadPropval = { RPCRDMA2_ERR_BAD_PROPVAL };
 inline const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
 

@@ -7,7 +7,7 @@
 # module parameter keepalive is zero, the client does not ask.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --waits --pair
 
 dir=/mnt/nfs
 interval=2

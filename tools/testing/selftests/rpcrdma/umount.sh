@@ -5,7 +5,7 @@
 # answer, and that nothing is left behind.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --waits --pair
 
 server() {
 	frames_can_be_lost || exit

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport does not speak version 2.
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --env FILTER="${FILTER-}"
+in_guests --waits --env FILTER="${FILTER-}"
 
 alone() {
 	if ! { rdma_up rxe && pipefs_up && modprobe -a nfs nfsv3 nfsv4 rpcrdma; }; then
