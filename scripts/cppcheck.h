@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What cppcheck has to know of the kernel's macros, whose headers it is not shown:
- * those that are loops, and those that are no C at all.
+ * Stand-ins for macros of the kernel, since cppcheck does not see the kernel's
+ * headers: those that are loops, and those whose arguments are no C.
  */
 #define list_for_each_entry(pos, head, member)                             \
 	for (pos = (void *)(head)->next; &pos->member != (head);           \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What older kernels lack, under the names that the newest supported one has
- * for it. Every C file gets this first; nothing else tests a kernel version.
+ * Defines what older kernels lack, under the name that it has in the newest
+ * kernel that is supported. The compiler includes this file at the head of
+ * every C file. No other file tests the kernel's version.
  */
 #ifndef _RPCRDMA_COMPAT_H
 #define _RPCRDMA_COMPAT_H

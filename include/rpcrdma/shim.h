@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the core may ask of its host. Memory primitives come from the compiler's
+ * The functions that the core calls. Whoever links the core provides them: the
+ * kernel module or a test program. Memory functions come from the compiler's
  * builtins and resolve to the kernel's or the C library's own.
  */
 #ifndef _RPCRDMA_SHIM_H

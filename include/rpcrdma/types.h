@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Fixed-width names shared by the kernel's C and the freestanding C++ core.
+ * Integer types of fixed width, for the kernel's C and for the freestanding
+ * C++ core.
  */
 #ifndef _RPCRDMA_TYPES_H
 #define _RPCRDMA_TYPES_H

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# For programs in user space that have the protocol core in them: how it, and what
-# is in their directory, is compiled to BUILD. FLAGS is what a program wants besides.
+# For programs in user space that contain the protocol core: how to compile the core and
+# the sources of their own directory to BUILD. FLAGS are further flags of a program.
 
 CXX		?= g++
 # A compiler's work is kept beside the guests' kernels, where the next clone finds it.

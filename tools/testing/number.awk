@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# TAP whose tests have no numbers gets them, and its plan. Fails if a test has.
+# Numbers the tests of TAP that has no numbers, and adds the plan. Its status is that of
+# the tests: it fails if one has failed.
 
 /^(not )?ok - / { sub(/ok/, "ok " ++n) }
 { print; fflush() }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What rpcrdma_kunit.ko may call. Nothing is exported on a kernel without
- * KUnit, and C++ exports nothing itself: genksyms reads C alone.
+ * The functions that rpcrdma_kunit.ko calls. On a kernel without KUnit nothing
+ * is exported. C++ files export nothing themselves, since genksyms can only
+ * read C.
  */
 #include <kunit/visibility.h>
 

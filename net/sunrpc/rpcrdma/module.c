@@ -13,12 +13,12 @@
 unsigned int rpcrdma_ddp_threshold = RPCRDMA_DEF_THRESHOLD;
 module_param_named(ddp_threshold, rpcrdma_ddp_threshold, uint, 0644);
 MODULE_PARM_DESC(ddp_threshold,
-		 "DDP-eligible items up to this many octets travel inline or continued, larger ones by chunk");
+		 "DDP-eligible items up to this many bytes travel inline or continued, larger ones by chunk");
 
 unsigned int rpcrdma_special_threshold = RPCRDMA_DEF_SPECIAL;
 module_param_named(special_threshold, rpcrdma_special_threshold, uint, 0644);
 MODULE_PARM_DESC(special_threshold,
-		 "Payload streams up to this many octets travel inline or continued, larger ones by body chunk");
+		 "Payload streams up to this many bytes travel inline or continued, larger ones by body chunk");
 
 unsigned int rpcrdma_keepalive = RPCRDMA_DEF_KEEPALIVE;
 module_param_named(keepalive, rpcrdma_keepalive, uint, 0644);

@@ -6,7 +6,7 @@
 
 #define RPCRDMA_VERSION		"0.1.0"
 
-/* Module parameters: octets and seconds; new connections take them. */
+/* Module parameters: bytes and seconds; new connections take them. */
 extern unsigned int rpcrdma_ddp_threshold;
 extern unsigned int rpcrdma_special_threshold;
 extern unsigned int rpcrdma_keepalive;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Sizes and times in one place. Sizes in octets unless they say otherwise.
+ * All sizes and times in one place. Sizes are in bytes unless they say
+ * otherwise.
  */
 #ifndef _RPCRDMA_PARAMS_H
 #define _RPCRDMA_PARAMS_H

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The sysctls of the kernel's own transport: sunrpc.rdma_* for the client,
- * sunrpc.svc_rdma.* for the server. Names, modes and ranges are its, since people
- * have them in scripts; Documentation/drop-in.rst says what each does here. Beside
- * them are those for the versions of the protocol.
+ * The sysctls of the kernel's own transport: sunrpc.rdma_* for clients and
+ * sunrpc.svc_rdma.* for servers. They have the names, modes and ranges of the
+ * kernel's own, since people use them in scripts. Documentation/drop-in.rst
+ * says what each does. The sysctls for the protocol versions are added to
+ * these.
  */
 #include <linux/slab.h>
 #include <linux/sysctl.h>

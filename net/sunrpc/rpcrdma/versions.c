@@ -3,12 +3,13 @@
  * Which versions of the protocol may be spoken, as a client and as a server:
  *
  *   client_min_version client_max_version	module parameters
- *   /proc/sys/sunrpc/rdma_{min,max}_version	the same
+ *   /proc/sys/sunrpc/rdma_{min,max}_version	the same values
  *
  *   server_min_version server_max_version	module parameters
- *   /proc/sys/sunrpc/svc_rdma/{min,max}_version	the same
+ *   /proc/sys/sunrpc/svc_rdma/{min,max}_version	the same values
  *
- * New connections take them. A lowest version above the highest counts as that.
+ * New connections use them. If the lowest version is above the highest, the
+ * highest is used for both.
  */
 #include <linux/minmax.h>
 #include <linux/module.h>

@@ -27,7 +27,7 @@ public:
 	{
 		regions_.clear();
 	}
-	/* @length octets at the guest's @address. */
+	/* @length bytes at the guest's @address. */
 	[[nodiscard]] Octets at(u64 address, u64 length) const;
 
 private:
@@ -75,7 +75,7 @@ public:
 	[[nodiscard]] u16 available() const;
 	/* The @ahead'th of them. */
 	[[nodiscard]] Chain look(u16 ahead) const;
-	/* The first available one has been used; @written octets are in it. */
+	/* The first available one has been used; @written bytes are in it. */
 	void use(u16 head, u32 written);
 	/* Whether to interrupt the guest for what has been used since last asked. */
 	bool interrupt();

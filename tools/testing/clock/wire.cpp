@@ -37,7 +37,7 @@ void Wire::send(u32 from, Time now, Frame frame)
 	std::copy_n(frame.begin() + to.size(), source.size(), source.begin());
 	seen_[source] = from;
 
-	/* The lowest bit of the first octet means a group. */
+	/* The lowest bit of the first byte means a group. */
 	const auto port = to[0] & 1 ? seen_.end() : seen_.find(to);
 	const auto shared = std::make_shared<const Frame>(std::move(frame));
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A property set. What is accepted is, written and read again, the same; what is refused changes nothing; a set that follows another one adds to
- * it (section 6.3.3).
+ * A property set. One that is accepted stays the same when it is written and read again;
+ * one that is refused changes nothing; one that follows another adds to it (section
+ * 6.3.3).
  */
 #include "fuzz.h"
 #include "properties.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Bugs that the checking kernel is there to find. Unless it reports them all, that
- * the module runs without a report means little. Loading it as "bug=overrun" has
- * the bug of that name.
+ * Bugs that the checking kernel has to find. If it does not report every one
+ * of them, it proves little that the module runs without a report.
+ * "bug=overrun", for example, makes this module do what its function for that
+ * bug does.
  */
 #include <linux/kernel.h>
 #include <linux/list.h>

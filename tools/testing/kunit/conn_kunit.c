@@ -4,7 +4,7 @@
  *
  *	client conn ----- rdma_cm, rxe ----- server conn
  *
- * Each side keeps the octets of the last message that came, by direction.
+ * Each side keeps the bytes of the last message that came, by direction.
  */
 #include <kunit/test.h>
 #include <linux/inet.h>
@@ -664,7 +664,7 @@ static void conn_holds_what_cannot_be_sent(struct kunit *test)
 		init_completion(&conn_cancel.begun);
 		init_completion(&conn_cancel.over);
 		m = conn_msg(test, 5 + i, RPCRDMA_CALL, i ? 64 : 63);
-		/* The other one lacks octets, as is noticed later. */
+		/* The other one lacks bytes, as is noticed later. */
 		m->xdr.head[0].iov_len = 32;
 		m->xdr.len = 32;
 		m->tm.done = conn_msg_cancelled;
@@ -941,7 +941,7 @@ static void conn_free_pages(struct page **pages)
 		__free_page(pages[i]);
 }
 
-/* A Call that offers one Write chunk of @length octets over @pages. */
+/* A Call that offers one Write chunk of @length bytes over @pages. */
 static struct conn_chunk_call *conn_offer(struct kunit *test,
 					  struct page **pages, u32 length)
 {

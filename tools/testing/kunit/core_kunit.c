@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The core as the kernel's compiler flags made it: two sessions talk through
- * memory. What the core does in detail is tested in user space.
+ * The core, compiled with the kernel's flags: two sessions talk through
+ * memory. The tests in user space look at the core in detail.
  */
 #include <kunit/test.h>
 #include <linux/module.h>

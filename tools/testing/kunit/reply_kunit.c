@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Placing the octets of a Reply in head, pages and tail.
+ * Placing the bytes of a Reply in head, pages and tail.
  */
 #include <kunit/test.h>
 
@@ -48,7 +48,7 @@ static void reply_exit(struct kunit *test)
 			__free_page(f->pages[i]);
 }
 
-/* Compare octets 0..n of the buffer with those of @f->from. */
+/* Compare bytes 0..n of the buffer with those of @f->from. */
 static void reply_expect(struct kunit *test, u32 n)
 {
 	struct reply_fixture *f = test->priv;

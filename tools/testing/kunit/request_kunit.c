@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Waiting for the transport's write lock.
+ * How Calls wait for the transport's write lock.
  */
 #include <kunit/test.h>
 #include <linux/sunrpc/sched.h>

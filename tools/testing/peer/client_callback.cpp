@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Our client and a server of NFSv4.1 that calls it back: as much of one as it takes
- * to have a session. The mount then fails, by what the server answers.
+ * Our client, and a server of NFSv4.1 that calls it back. The server does as
+ * much as a session needs; then it answers the mount with an error, and the
+ * mount fails.
  */
 #include "headers.h"
 #include "nfs.h"

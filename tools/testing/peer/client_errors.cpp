@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What our client makes of errors (section 7) and of Replies that break a rule:
- * one RPC fails, once, and the mount works on. Calls are counted, so that no
- * loop hides behind a system call that ends.
+ * What our client does with errors (section 7) and with Replies that break a
+ * rule: one RPC fails, once, and the mount goes on. The tests count the Calls,
+ * since a client that sends the same Call again and again can still end with
+ * the right result.
  */
 #include "nfs3.h"
 
@@ -550,7 +551,7 @@ TEST(client_reply, returns_fewer_octets_than_it_says)
 /* Continued Replies                                                  */
 /* ------------------------------------------------------------------ */
 
-/* In parts of @size octets, with @between before each but the first. */
+/* In parts of @size bytes, with @between before each but the first. */
 static void send_parts(Peer &p, u32 xid, Octets stream, u32 size,
 		       const std::function<void()> &between)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What our client answers to a server's messages that break a rule, Calls among
- * them, and that the mount works on.
+ * What our client answers when a server sends messages that break a rule,
+ * Calls among them. The mount goes on.
  */
 #include "headers.h"
 #include "nfs3.h"

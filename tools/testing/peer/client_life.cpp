@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Our client and a server that opens connections in its own way, is sparing with
+ * Our client, and a server that opens connections in unusual ways, grants few
  * credits, ends connections, calls back, or falls silent.
  */
 #include "nfs3.h"

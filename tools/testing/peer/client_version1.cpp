@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Our client and a server that speaks version 1 alone (RFC 8166), rightly or not.
+ * Our client, and a server that speaks version 1 only (RFC 8166), correctly or
+ * not.
  */
 #include "nfs3.h"
 

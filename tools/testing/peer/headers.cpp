@@ -43,7 +43,7 @@ void other_discriminators(Peer &p)
 	refused(p, head + Words{ 0, 0, 0, 2 } + call, kBadXdr);
 }
 
-/* Octets that are no message of this connection's credit scheme. */
+/* Bytes that are no message of this connection's credit scheme. */
 static Octets with_credit(Peer &p, Words message)
 {
 	message[2] = p.received() + Peer::kWindow;

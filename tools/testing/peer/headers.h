@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Messages that break a rule (sections 6 and 7), which a client and a server answer
- * alike. After each of these functions the connection is as good as before.
+ * Messages that break a rule (sections 6 and 7) and get the same answer from a
+ * client and from a server. After each of these functions the connection can
+ * be used as before.
  */
 #ifndef _RPCRDMA_PEER_HEADERS_H
 #define _RPCRDMA_PEER_HEADERS_H
@@ -36,7 +37,7 @@ void properties_again(Peer &p);
 
 /* All headers of the unit tests with this type. */
 [[nodiscard]] std::vector<unit::Golden> goldens(u32 htype);
-/* After each octet that ends a word, and one more. */
+/* After each byte that ends a word, and one more. */
 void cut_short(Peer &p, const unit::Golden &g);
 
 /* A Call to be sent in parts: a NULL call, if not said otherwise. */

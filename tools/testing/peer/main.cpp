@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests that speak RPC-over-RDMA version 2 to a kernel, octet by octet. They
- * run in a guest: server_* as a client of the kernel's NFS server, client_* as
- * a server that the kernel's NFS client mounts.
+ * Tests that send a kernel messages of RPC-over-RDMA version 2, byte by byte.
+ * They run in a guest: server_* are clients of the kernel's NFS server,
+ * client_* are servers that the kernel's NFS client mounts.
  */
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * As much of NFSv4.0 as a client needs to move data without any state: root,
- * names, and I/O with the anonymous stateid; and sessions, for what is newer.
+ * An NFS client: as much of NFSv4.0 as it takes to move data without state
+ * (the root, names, I/O with the anonymous stateid), and sessions of NFSv4.1.
  */
 #ifndef _RPCRDMA_PEER_NFS_H
 #define _RPCRDMA_PEER_NFS_H
@@ -46,7 +46,7 @@ public:
 	Compound &write(u64 offset, u32 length);
 	Compound &data(const Octets &octets);
 
-	/* Octets of the RPC message so far: a position for a Read chunk. */
+	/* Bytes of the RPC message so far: a position for a Read chunk. */
 	[[nodiscard]] u32 position() const;
 	[[nodiscard]] Octets message(u32 xid) const;
 
@@ -120,7 +120,7 @@ private:
 /* A session of NFSv4.1 or later, of a client of its own, with a way back. */
 class Session {
 public:
-	/* Octets that a callback may have, which is what our own client says. */
+	/* Bytes that a callback may have, which is what our own client says. */
 	static constexpr u32 kCallback = 4096;
 	/* Program of the callbacks. */
 	static constexpr u32 kProgram = 0x40000000;

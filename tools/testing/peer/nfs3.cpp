@@ -396,7 +396,7 @@ int Nfs3::write(u32 offset, u32 length, int seconds)
 			const ssize_t n = pwrite(fd, memory, length, offset);
 			if (n < 0)
 				return errno;
-			/* As when other octets were read. */
+			/* As when other bytes were read. */
 			return n == static_cast<ssize_t>(length) ? 0 : ERANGE;
 		},
 		seconds);

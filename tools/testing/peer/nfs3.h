@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * As much of an NFSv3 server as the kernel's client needs for one directory with
- * one file in it. It answers every call rightly, unless a test says otherwise.
+ * An NFSv3 server: as much as the kernel's client needs for one directory with
+ * one file. It answers every Call correctly unless a test tells it otherwise.
  */
 #ifndef _RPCRDMA_PEER_NFS3_H
 #define _RPCRDMA_PEER_NFS3_H
@@ -147,7 +147,7 @@ public:
 	int write(u32 offset, u32 length, int seconds = 40);
 	/* A call that is no READ or WRITE, past all caches. */
 	int stat(int seconds = 40);
-	/* The names in the directory, which fill more than 1024 octets. */
+	/* The names in the directory, which fill more than 1024 bytes. */
 	int list(int seconds = 40);
 
 	/* READs and WRITEs of either kind are right. Throws if not. */

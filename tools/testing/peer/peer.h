@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One end of a connection that speaks version 2, and says whatever a test wants
- * it to. It keeps the books of section 4.2.1 by itself and holds the kernel to
- * them; nothing here uses the core, which is under test. Of version 1 it can read
- * Calls, and leaves their number to the kernel.
+ * One end of a connection. It speaks version 2 and sends whatever a test
+ * wants. It keeps account of credits (section 4.2.1) and checks that the
+ * kernel obeys them. It does not use the core, which is what the tests are
+ * for. It can also read Calls of version 1; how many of them there may be, it
+ * does not check.
  */
 #ifndef _RPCRDMA_PEER_PEER_H
 #define _RPCRDMA_PEER_PEER_H
@@ -125,7 +126,7 @@ public:
 	 */
 	void send_last(const Words &header, const Octets &payload = {},
 		       std::optional<u32> invalidate = {});
-	/* Send just these octets, now. */
+	/* Send just these bytes, now. */
 	bool send_as_is(const Octets &message,
 			std::optional<u32> invalidate = {});
 	/* Offer so many messages more than have come, from now on. */
@@ -176,7 +177,7 @@ public:
 	/* The kernel's property set; which and value of the numeric ones. */
 	[[nodiscard]] u32 property(u32 which) const;
 	void take_properties(const Message &m);
-	/* Octets of the largest message that the kernel takes. */
+	/* Bytes of the largest message that the kernel takes. */
 	[[nodiscard]] u32 receive_size() const
 	{
 		return version_ == 1 ? 1024 : property(2);

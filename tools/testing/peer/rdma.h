@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One connected queue pair, and memory that its other end can reach.
+ * One connected queue pair, and memory that the other end can reach.
  *
- * Whatever does not succeed throws peer::Failure, which fails the test that is
- * running. Nothing waits for ever.
+ * Every failure throws peer::Failure, which fails the running test. Nothing
+ * waits for ever.
  */
 #ifndef _RPCRDMA_PEER_RDMA_H
 #define _RPCRDMA_PEER_RDMA_H
@@ -53,7 +53,7 @@ public:
 	static constexpr u32 kReceives = 96;
 	static constexpr u32 kReceiveSize = 16384;
 
-	/* Connect. Of its Receives, @receive_size octets are used. */
+	/* Connect. Of its Receives, @receive_size bytes are used. */
 	Link(const char *address, u16 port, u32 receive_size);
 	/* Accept what a Listener got hold of. */
 	explicit Link(rdma_cm_id *id);
@@ -132,7 +132,7 @@ private:
 /* What the peer may do to a region. */
 enum class Access { Read, Write };
 
-/* Memory that the other end may reach, with guard octets around it. */
+/* Memory that the other end may reach, with guard bytes around it. */
 class Region {
 public:
 	Region(Link &link, u32 length, Access access, bool window = false);

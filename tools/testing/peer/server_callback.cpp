@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls of our server to its client (section 4.6): of NFSv4.1 there is just
- * enough to get a delegation, which a process in this guest then breaks.
+ * Callbacks of our server (section 4.6). The client does as much of NFSv4.1 as
+ * it takes to get a delegation. A process in this guest then makes the server
+ * recall it.
  */
 #include "nfs.h"
 

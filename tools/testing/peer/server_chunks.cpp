@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunks (sections 4.4, 4.5 and 6.6) as our server reads and writes them: into
- * memory of this program, with guard octets around it.
+ * Chunks (sections 4.4, 4.5 and 6.6) that our server reads and writes. They
+ * are in memory of this program, between guard bytes.
  */
 #include "nfs.h"
 #include "peer.h"
@@ -192,7 +192,7 @@ static void read_by_write_chunk(u32 offset, u32 count, u32 room, u32 segments)
 	EXPECT_FALSE(r.reply);
 	returned(r.writes[0], offered, lengths);
 	EXPECT_EQ(to.content(0, length), expected);
-	/* No octet of XDR padding, and nothing else (section 4.5.2.1). */
+	/* No byte of XDR padding, and nothing else (section 4.5.2.1). */
 	EXPECT_TRUE(to.untouched_from(length));
 	p.expect_works();
 }
@@ -256,7 +256,7 @@ TEST(server_write_chunk, no_result)
 
 /*
  * nfsd puts the data of a second READ in the right page only if it begins that
- * page: the first one is of this size, and 16 octets of results lie between.
+ * page: the first one is of this size, and 16 bytes of results lie between.
  */
 static constexpr u32 kFirst = 4096 - 16 - 3;
 

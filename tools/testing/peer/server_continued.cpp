@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls in several messages (section 6.6.2): what our server takes, what it
- * refuses, and that only the message that is at fault is lost.
+ * Calls in several messages (section 6.6.2): what our server accepts, what it
+ * refuses, and that it discards no more than the wrong message.
  */
 #include "headers.h"
 

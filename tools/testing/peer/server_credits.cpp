@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Flow control (section 4.2.1, D1 to D3) as our server keeps it, and as it makes
- * its clients keep it.
+ * Flow control (section 4.2.1, D1 to D3): that our server obeys it, and that
+ * it makes its clients obey it.
  */
 #include "nfs.h"
 #include "peer.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What our server answers to headers that break a rule (D4, D7, section 7), and
- * that the connection is as good as before.
+ * What our server answers to headers that break a rule (D4, D7, section 7).
+ * The connection can be used as before.
  */
 #include "headers.h"
 
@@ -64,7 +64,7 @@ TEST(server_read_list, position_outside_the_message)
 {
 	Peer p = Peer::open();
 
-	/* The stream has 40 octets. */
+	/* The stream has 40 bytes. */
 	lists_refused(p, Lists().read(44, nowhere()), kBadXdr);
 	lists_refused(p, Lists().read(0xfffffffc, nowhere()), kBadXdr);
 	lists_refused(p, Lists().read(40, nowhere()).read(48, nowhere()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The first messages (section 4.3, D5), versions (7.1) and transport properties
- * (section 5), as our server takes them.
+ * What our server does with the first messages of a connection (section 4.3,
+ * D5), with versions (7.1) and with transport properties (section 5).
  */
 #include "headers.h"
 #include "nfs.h"
@@ -173,7 +173,7 @@ TEST(server_properties, set_cut_short)
 	}
 }
 
-/* Octets of the largest message of a Reply that has several. */
+/* Bytes of the largest message of a Reply that has several. */
 static u32 largest(Peer &p)
 {
 	return Nfs(p).call(Nfs::read("data", 0, 20000)).largest;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Clients of version 1 (RFC 8166), right and wrong, as our server takes them.
+ * What our server does with clients of version 1 (RFC 8166) that are right or
+ * wrong.
  */
 #include "nfs.h"
 #include "peer.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls from the server (section 4.6): NFSv4.1 callbacks. This side answers
- * them, on the connection they came by.
+ * Calls from the server to the client (section 4.6): NFSv4.1 callbacks. The
+ * client answers them on the connection on which they arrived.
  *
- * A call and its answer fit one page each: the NFS client tells the server so
- * when it creates the session. What a peer sends beyond that is refused.
+ * A callback and its Reply fit in one page each: the NFS client tells the
+ * server so when it creates the session. The client refuses a longer callback.
  */
 #include <linux/slab.h>
 #include <linux/sunrpc/bc_xprt.h>
@@ -119,7 +119,7 @@ static bool rpcrdma_bc_enqueue(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 }
 
 /**
- * rpcrdma_bc_call - octets of a call from the server
+ * rpcrdma_bc_call - bytes of a call from the server
  * @conn: the connection
  * @rx: what they are
  * @recv: where they are
@@ -247,7 +247,7 @@ int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 }
 
 /**
- * rpcrdma_bc_maxpayload - octets of the largest call or answer
+ * rpcrdma_bc_maxpayload - bytes of the largest call or answer
  * @xprt: the transport
  */
 size_t rpcrdma_bc_maxpayload(struct rpc_xprt *xprt)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The requester that opened the connection: struct rpc_xprt on top of
- * struct rpcrdma_conn.
+ * The side that opened the connection: a struct rpc_xprt on top of a struct
+ * rpcrdma_conn.
  */
 #ifndef _RPCRDMA_CLIENT_H
 #define _RPCRDMA_CLIENT_H
@@ -21,10 +21,10 @@
  * @failed_marshal: Calls that could not be made
  * @bad_reply: Replies that made no sense
  * @local_invalidates: RPCs with regions that this side invalidated
- * @offered_bytes: octets of Write and Reply chunks
- * @written_bytes: octets that came by them
- * @pulled_up_bytes: octets of Calls copied into Send buffers
- * @fixed_up_bytes: octets of Replies copied out of Receive buffers
+ * @offered_bytes: bytes of Write and Reply chunks
+ * @written_bytes: bytes that came by them
+ * @pulled_up_bytes: bytes of Calls copied into Send buffers
+ * @fixed_up_bytes: bytes of Replies copied out of Receive buffers
  * @conns: of the connections before this one
  */
 struct rpcrdma_xprt_stats {
@@ -87,7 +87,7 @@ struct rpcrdma_keepalive {
  * @keepalive: of the connection
  * @spoke_v2: the server has, and has left nothing unanswered since
  * @fell_back: the connection is of version 1 since version 2 was not answered
- * @bc_payload: octets of the largest callback, or Reply to one
+ * @bc_payload: bytes of the largest callback, or Reply to one
  * @bc_assembly: the callback whose parts are coming in; the Receive handler's
  * @bc_calls: callbacks that the upper layer is working on
  * @bc_users: who wants callbacks; guarded by the bc_pa_lock of @xprt
@@ -139,7 +139,7 @@ enum {
  * @inv: waits for their invalidation
  * @avoid: enum rpcrdma_avoid, what earlier attempts at the RPC have shown
  * @flags: RPCRDMA_REQ_ENDED
- * @status: of the Reply: octets, a negative errno, or RPCRDMA_REQ_AGAIN
+ * @status: of the Reply: bytes, a negative errno, or RPCRDMA_REQ_AGAIN
  * @external: the Reply's stream is in the Reply chunk
  * @refused: set if the peer refused the Call before all of it was sent: a
  *	negative errno, or RPCRDMA_REQ_AGAIN
@@ -169,7 +169,7 @@ static inline struct rpcrdma_req *rpcrdma_req(struct rpc_rqst *rqst)
 	return container_of(rqst, struct rpcrdma_req, rqst);
 }
 
-/* Octets that fit in an xdr_buf. */
+/* Bytes that fit in an xdr_buf. */
 static inline u32 rpcrdma_xdr_room(const struct xdr_buf *buf)
 {
 	return buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;

@@ -2,18 +2,20 @@
 /*
  * Connecting and disconnecting a client transport.
  *
- * One worker per transport takes all steps one after the other, under the
- * xprt's write lock: address, route, queue pair, rdma_cm handshake, exchange
- * of properties (section 4.3). Each step ends by an event, by an error or by
- * its time-out; whatever fails, the attempt is undone completely.
+ * One worker per transport takes all steps, one after the other, under the
+ * xprt's write lock: resolve the address, resolve the route, create the queue
+ * pair, connect by rdma_cm, exchange properties (section 4.3). A step ends
+ * when its event comes, on an error, or after its time-out. If a step fails,
+ * the worker undoes the whole attempt.
  *
- * A server of version 1 refuses the properties, and the connection goes on with
- * that version (D5). One that leaves them unanswered is tried once more, with
- * version 1 alone. Of one that had to be waited for, what came of that is
- * remembered for a while, so that not each mount has to wait.
+ * A server of version 1 refuses the properties. The connection then goes on
+ * with version 1 (D5). If a server does not answer the properties at all, the
+ * client connects once more and speaks version 1 from the beginning. If it had
+ * to wait for a server, it remembers the result for a while, so that the next
+ * mount does not wait again.
  *
- * A connection that is lost later is closed by sunrpc's own autoclose, which
- * also holds the write lock; so there is at most one connection at any time.
+ * If a connection is lost later, sunrpc's own autoclose closes it, under the
+ * write lock as well. So there is never more than one connection.
  */
 #include <linux/delay.h>
 #include <linux/random.h>
@@ -26,7 +28,7 @@
 #include "../versions.h"
 #include "client.h"
 
-/* Octets of the smallest header of version 1. */
+/* Bytes of the smallest header of version 1. */
 #define RPCRDMA_V1_HEADER	28
 
 /* After a failed attempt; little beside what such an attempt takes. */

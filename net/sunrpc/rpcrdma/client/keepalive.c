@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Keep-alive, as the binding asks for it.
+ * Keep-alive, as the binding demands.
  *
- * A reliable connection notices a dead peer only when something is sent. So,
- * when nothing has been received for an interval, a NULL Call asks for a sign
- * of life; the session keeps one credit back for it, and it goes in front of
- * Calls that wait for credit. If nothing at all has come by the end of the next
- * interval the connection is over, and sunrpc sends again on another.
+ * A reliable connection notices that its peer is dead only when it sends
+ * something. So, when the client has received nothing for an interval, it
+ * sends a NULL Call. The session keeps one credit for this Call, which is sent
+ * before Calls that wait for credit. If still nothing has arrived at the end
+ * of the next interval, the client ends the connection, and sunrpc sends its
+ * Calls again on a new one.
  *
- * sunrpc knows nothing of the probe: a connection that nobody uses ends by its
- * idle timer as ever. The probe's XID comes from the counter that sunrpc takes
- * its own from, so that none of those outstanding is the same.
+ * sunrpc does not know about the NULL Call. So the idle timer still closes a
+ * connection that nobody uses. The XID of the NULL Call comes from the counter
+ * that sunrpc takes its own XIDs from, so that no outstanding Call has the
+ * same.
  */
 #include <linux/sunrpc/sched.h>
 

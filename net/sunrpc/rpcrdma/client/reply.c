@@ -2,18 +2,20 @@
 /*
  * Replies: from the Receive buffer to rq_rcv_buf.
  *
- * Octets are placed as they come, by their offset in the Payload stream, so a
- * continued Reply needs no memory of its own. Without a Write chunk the stream
- * fills head, pages and tail in order, as any stream transport does. With one,
- * the pages hold the result already: the stream fills the head, which is cut
- * to what came, and what is left goes to the tail. A Reply chunk is the same
- * memory in the same order, and the peer has placed the octets already.
+ * Bytes are placed when they arrive, by their offset in the Payload stream. So
+ * a continued Reply needs no memory of its own. Without a Write chunk the
+ * stream fills head, pages and tail in this order, as with any stream
+ * transport. With a Write chunk the pages hold the result already: the stream
+ * fills the head, the head is cut to what has arrived, and the rest of the
+ * stream goes to the tail. A Reply chunk covers the same memory in the same
+ * order, and the server has written the bytes there itself.
  *
- * An RPC is complete when the peer can no longer reach its memory: at once if
- * it had no regions or the Reply invalidated them, else after a Local
- * Invalidate, or when its connection is dead and gone. It stays pinned until
- * then. An RPC that failed is not complete for sunrpc, which would take it for
- * not answered: its task is woken and finds out, see rpcrdma_req_woken().
+ * An RPC is complete when the server can no longer reach its memory: at once
+ * if it had no regions or if the Reply invalidated them, otherwise after a
+ * Local Invalidate or when its connection has been destroyed. Until then the
+ * RPC is pinned. An RPC that failed is not completed: sunrpc would think that
+ * it has not been answered. Instead its task is woken and finds out by itself,
+ * see rpcrdma_req_woken().
  */
 #include <linux/sunrpc/xdr.h>
 
@@ -25,12 +27,12 @@
  * rpcrdma_reply_place - copy a part of a Reply's stream
  * @to: the receive buffer
  * @offset: where in it
- * @from: the octets
+ * @from: the bytes
  * @length: how many
  *
  * What does not fit is left out, as on any stream transport; decoding notices.
  *
- * Return: octets placed.
+ * Return: bytes placed.
  */
 u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,
 			const void *from, u32 length)
@@ -138,8 +140,8 @@ static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
 }
 
 /*
- * Place octets of a Reply whose result was written into a Write chunk.
- * Return: octets of the message, or a negative errno.
+ * Place bytes of a Reply whose result was written into a Write chunk.
+ * Return: bytes of the message, or a negative errno.
  */
 static int rpcrdma_reply_place_reduced(struct rpc_rqst *rqst,
 				       const struct rpcrdma_rx *rx,
@@ -185,11 +187,11 @@ static bool rpcrdma_reply_written(struct rpcrdma_req *req,
 /**
  * rpcrdma_reply_external - set up a Reply whose stream is in the Reply chunk
  * @rqst: the RPC; its receive buffer is the chunk
- * @length: octets of the stream
+ * @length: bytes of the stream
  * @reduced: a Write chunk was offered, so the chunk leaves the pages out
  * @written: what came by it
  *
- * Return: octets of the message, or a negative errno.
+ * Return: bytes of the message, or a negative errno.
  */
 int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
 			   u32 written)
@@ -197,7 +199,7 @@ int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
 	struct xdr_buf *buf = &rqst->rq_private_buf;
 	u32 room = rpcrdma_xdr_room(buf);
 
-	/* The last octets of an odd room are in no chunk. */
+	/* The last bytes of an odd room are in no chunk. */
 	if (reduced)
 		room -= buf->page_len;
 	if (length > room || length % XDR_UNIT)
@@ -233,7 +235,7 @@ rpcrdma_write_segs(const struct rpcrdma_chunks *c,
 	return &c->write_segs[chunk->first];
 }
 
-/* A part of a Reply. Return: octets of the message so far, or an errno. */
+/* A part of a Reply. Return: bytes of the message so far, or an errno. */
 static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 			      struct rpcrdma_req *req,
 			      const struct rpcrdma_rx *rx, const void *from)
@@ -258,7 +260,7 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 					      written);
 
 	/*
-	 * The Write list comes with the last octets. Until then a Call that
+	 * The Write list comes with the last bytes. Until then a Call that
 	 * offered a Write chunk takes it as used, which the binding requires
 	 * of the peer; a single Send shows it right away.
 	 */
@@ -280,7 +282,7 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 }
 
 /**
- * rpcrdma_client_payload - octets of an RPC message have come
+ * rpcrdma_client_payload - bytes of an RPC message have come
  * @conn: the connection
  * @rx: what they are
  * @recv: where they are

@@ -2,15 +2,18 @@
 /*
  * Calls: from rq_snd_buf to the connection's send queue.
  *
- * The planner says which items go by chunk, and whether the whole stream does.
- * If there is no region for one, it stays in the Payload stream. The octets of
- * the stream are copied out of rq_snd_buf when their Send is posted, which can
- * be after send_request has returned, and the peer reads chunks when it likes.
- * rpcrdma_req_release() is what makes the buffers free again. sunrpc frees or
- * encodes them anew in two cases: at the end of the RPC, after buf_free; and
- * when it sends again, after the task slept in wait_for_reply_request, whose
- * callback comes first. A third, after the task slept until it may send, while
- * another task sends its Call, is kept from happening by rpcrdma_reserve_xprt().
+ * The planner says which items travel in chunks, and whether the whole stream
+ * does. An item for which there is no region stays in the Payload stream.
+ *
+ * The bytes of the stream are copied out of rq_snd_buf when their Send is
+ * posted. That can be after send_request has returned. The server reads chunks
+ * even later. So nobody may free rq_snd_buf or encode into it before
+ * rpcrdma_req_release() has run. sunrpc does so in two cases: at the end of
+ * the RPC, after it has called buf_free; and when it sends the RPC again,
+ * after the task has slept in wait_for_reply_request. In both cases our
+ * callback comes first. In a third case there is no callback: a task sleeps
+ * until it may send, while another task sends its Call. rpcrdma_reserve_xprt()
+ * prevents that.
  */
 #include <linux/sunrpc/xdr.h>
 
@@ -119,7 +122,7 @@ static int rpcrdma_req_write_chunk(struct rpcrdma_req *req,
 }
 
 /*
- * Regions for octets @from..@to of a message. Return: segments, or what
+ * Regions for bytes @from..@to of a message. Return: segments, or what
  * rpcrdma_frwr_map() returns, when those before the failure are on @mrs.
  */
 static int rpcrdma_body_run(struct rpcrdma_conn *conn, struct list_head *mrs,
@@ -164,7 +167,7 @@ static int rpcrdma_body_run(struct rpcrdma_conn *conn, struct list_head *mrs,
 }
 
 /*
- * Regions for a body chunk: octets up to @end of a message, but @removed.
+ * Regions for a body chunk: bytes up to @end of a message, but @removed.
  * Return: as rpcrdma_frwr_map().
  */
 static int rpcrdma_req_body(struct rpcrdma_req *req, struct rpcrdma_conn *conn,

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls to the client (section 4.6): NFSv4.1 callbacks. nfsd is the requester
- * here, so sunrpc wants a struct rpc_xprt for the connection.
+ * Calls from the server to the client (section 4.6): NFSv4.1 callbacks. nfsd
+ * is the requester here, so sunrpc wants a struct rpc_xprt for the connection.
  *
- * Callbacks are small and may be dropped by nfsd at any time. So each is copied
- * when it is sent, and the copy belongs to the connection until it is out.
- * Whether the client takes reverse-direction Calls, and of what size, is for the
- * session to say when it sends: a Call that it refuses fails like one that the
- * client has answered with an error. Either can be before the RPC's task sleeps,
- * so the copy remembers it; else sunrpc takes the Call for not answered and sends
- * it again at once. nfsd does the same with a callback that has failed, so the
- * task sleeps for a while before it finds out.
+ * Callbacks are small, and nfsd may drop one at any time. So each is copied
+ * when it is sent, and the copy belongs to the connection until it has been
+ * sent. The session decides when it sends whether the client takes callbacks,
+ * and of what size. A callback that the session refuses fails in the same way
+ * as one that the client has answered with an error. Either can happen before
+ * the RPC's task sleeps, so the copy remembers it; otherwise sunrpc would
+ * think that the callback is not answered and send it again at once. nfsd,
+ * too, repeats a failed callback at once, so the task sleeps for a while
+ * before it is told.
  *
- * The transport outlives the svc_xprt's own reference to it, because Replies
- * can come until the connection is destroyed.
+ * The transport lives longer than the svc_xprt's own reference to it, because
+ * Replies can arrive until the connection is destroyed.
  */
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -65,8 +66,8 @@ struct rpcrdma_svc_bc {
  * @failure: why the RPC fails, a negative errno; guarded by queue_lock
  * @paused: its task has slept for that
  * @bc: the transport, which lives as long as the connection
- * @xdr: the octets, in @data
- * @data: the octets
+ * @xdr: the bytes, in @data
+ * @data: the bytes
  */
 struct rpcrdma_svc_bc_call {
 	struct rpcrdma_txmsg tm;
@@ -179,7 +180,7 @@ static bool rpcrdma_svc_bc_plain(const struct rpcrdma_rx *rx)
 }
 
 /**
- * rpcrdma_svc_bc_reply - octets of a Reply from the client
+ * rpcrdma_svc_bc_reply - bytes of a Reply from the client
  * @conn: the connection
  * @rx: what they are
  * @recv: where they are

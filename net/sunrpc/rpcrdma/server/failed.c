@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls whose RDMA operations have broken a connection (section 7.3).
+ * Remembers the Calls whose RDMA operations have broken a connection (section
+ * 7.3).
  *
- * The client sends such a Call again as soon as it has reconnected, and the
- * operation would break that connection too, and so on. It is answered with an
- * error instead.
+ * The client sends such a Call again as soon as it has reconnected. Its RDMA
+ * operations would break the new connection, too, and so on without end. So
+ * the server answers it with an error instead.
  */
 #include <linux/ktime.h>
 

@@ -2,13 +2,14 @@
 /*
  * Listening for RDMA connections.
  *
- * The connection manager's thread only queues a request; an nfsd thread
- * accepts it. Until then the request can vanish (the client gives up, the
- * device is removed), and whoever takes it off the list has to end it.
+ * The connection manager's thread only puts a request on a list; an nfsd
+ * thread accepts it. Until then the request can become void: the client gives
+ * up, or the device is removed. Whoever takes the request off the list has to
+ * end it.
  *
- * A listener on one address is bound to a device. When the device goes, or the
- * address moves to another one, the rdma_cm_id has to go too: a work item
- * replaces it, and tries again until the address is back.
+ * A listener on one address is bound to a device. When the device is removed,
+ * or the address moves to another device, the rdma_cm_id has to be replaced. A
+ * work item does that, and tries again until the address is back.
  */
 #include <linux/module.h>
 #include <linux/slab.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMA Reads and Writes by the rdma_rw API, which knows which devices need
- * memory registration for them.
+ * RDMA Reads and Writes by the rdma_rw API, which knows for which devices it
+ * has to register memory.
  *
- * A set is filled operation by operation, chained and posted once, and freed
- * after its last Work Request has completed, or after the queue pair has been
- * drained. One that the peer's memory does not admit ends the connection, and
- * the set knows which Call was to blame.
+ * A set of operations is filled one by one, chained, and posted once. It is
+ * freed when its last Work Request has completed, or when the queue pair has
+ * been drained. If the client has not made its memory accessible for an
+ * operation, the connection ends, and the set tells which Call the operation
+ * was for.
  */
 #include <linux/slab.h>
 
@@ -148,7 +149,7 @@ static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
  * rpcrdma_svc_rw_pages - add an operation on an array of pages
  * @rw: the set
  * @pages: the array
- * @range: octets of it
+ * @range: bytes of it
  * @handle: remote memory
  * @address: likewise
  *
@@ -172,7 +173,7 @@ int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
  * rpcrdma_svc_rw_xdr - add an operation on an XDR buffer
  * @rw: the set
  * @xdr: the buffer
- * @range: octets of it
+ * @range: bytes of it
  * @handle: remote memory
  * @address: likewise
  *

@@ -28,7 +28,7 @@
  * left to the connection). Reads that are under way end, or the connection
  * does. When neither kind is left, the first waiting Call may start. When none
  * waits either, the partial Call alone is counted, which has at most M < C
- * octets; then nothing is held back, and its fragments can come. Each step of
+ * bytes; then nothing is held back, and its fragments can come. Each step of
  * this passes through rpcrdma_svc_relax().
  */
 #include <linux/mm.h>
@@ -282,7 +282,7 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	memalloc_nofs_restore(nofs);
 }
 
-/* Copy octets of the received Payload stream of @call to @to. */
+/* Copy bytes of the received Payload stream of @call to @to. */
 static int rpcrdma_svc_copy_stream(const struct rpcrdma_svc_call *call,
 				   u32 source, struct page **to,
 				   const struct rpcrdma_range *target)
@@ -594,7 +594,7 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 /* The Receive handler                                                */
 /* ------------------------------------------------------------------ */
 
-/* Add the octets of one Receive to a continued Call. */
+/* Add the bytes of one Receive to a continued Call. */
 static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 			      struct rpcrdma_svc_call *call,
 			      const struct rpcrdma_rx *rx,
@@ -749,7 +749,7 @@ static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
 }
 
 /**
- * rpcrdma_svc_payload - octets of an RPC message have come
+ * rpcrdma_svc_payload - bytes of an RPC message have come
  * @conn: the connection
  * @rx: what they are
  * @recv: where they are
@@ -769,7 +769,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 	unsigned int nofs;
 	int rc;
 
-	/* Octets may be missing once a Call could not be placed. */
+	/* Bytes may be missing once a Call could not be placed. */
 	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return RPCRDMA_RECV_DONE;
 	if (rx->dir != RPCRDMA_CALL) {
@@ -837,7 +837,7 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 /* nfsd threads                                                       */
 /* ------------------------------------------------------------------ */
 
-/* Move the octets of @call to @rqstp's pages. */
+/* Move the bytes of @call to @rqstp's pages. */
 static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 			     struct rpcrdma_svc_call *call)
 {

@@ -2,16 +2,16 @@
 /*
  * From nfsd's results to Replies.
  *
- * A Reply owns the pages of its results from here on, so the nfsd thread is
- * free at once: neither credits nor RDMA Writes make it wait. Results that the
- * client wants in Write chunks go ahead of the first Send in the same chain of
- * Work Requests; the connection tells when the last Send is posted or, with
- * RDMA Writes, has completed, and the pages are freed then.
+ * A Reply takes over the pages of its results, so that the nfsd thread is free
+ * at once: it waits neither for credits nor for RDMA Writes. Results that the
+ * client wants in Write chunks are written by Work Requests in front of the
+ * first Send, in the same chain. The connection reports when the last Send has
+ * been posted or, with RDMA Writes, has completed. Then the pages are freed.
  *
- * Bounds. A client that returns no credits makes Replies pile up. From
- * RPCRDMA_SVC_REPLIES of them or RPCRDMA_SVC_REPLY_MEMORY octets on, no nfsd
- * thread picks up another Call of this connection. Threads that are at work by
- * then add one Reply each.
+ * Bounds. If a client returns no credits, Replies pile up. When there are
+ * RPCRDMA_SVC_REPLIES of them, or RPCRDMA_SVC_REPLY_MEMORY bytes, no nfsd
+ * thread takes another Call of this connection. Each thread that is at work
+ * then adds one Reply.
  */
 #include <linux/mm.h>
 #include <linux/nfs4.h>
@@ -27,12 +27,12 @@
  * struct rpcrdma_svc_reply - a Reply on its way out
  * @tm: the message
  * @svc: the connection
- * @xdr: its octets, in @pages
+ * @xdr: its bytes, in @pages
  * @plan: how it travels
  * @rw: RDMA Writes, or NULL
- * @memory: octets accounted for it
+ * @memory: bytes accounted for it
  * @n_pages: length of @pages
- * @pages: what the octets are in
+ * @pages: what the bytes are in
  */
 struct rpcrdma_svc_reply {
 	struct rpcrdma_txmsg tm;
@@ -403,7 +403,7 @@ out_lost:
  * rpcrdma_svc_result_payload - a DDP-eligible result is at hand
  * @rqstp: the Call
  * @offset: where it is in the Reply
- * @length: octets without XDR roundup
+ * @length: bytes without XDR roundup
  *
  * Results come in the order of the Reply. An offset that does not grow means
  * that the Reply is being encoded anew, after a deferral.

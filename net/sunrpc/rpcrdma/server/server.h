@@ -52,7 +52,7 @@ struct rpcrdma_listener {
  * @initiator_depth: RDMA Reads that the client lets us have under way
  * @remote_inv: this device can send with invalidate
  * @inline_size: of Send and Receive buffers
- * @max_call: octets of the largest Call that nfsd's page arrays can hold
+ * @max_call: bytes of the largest Call that nfsd's page arrays can hold
  * @peer_key: what the client is known by, see rpcrdma_peer_key()
  * @release: frees everything from a context that may sleep
  * @bc: transport of callbacks, or NULL; set once
@@ -64,9 +64,9 @@ struct rpcrdma_listener {
  * @reading: Calls whose RDMA Reads are under way
  * @alone: of these, the one beside which no other has been begun
  * @n_ready: length of @ready
- * @call_memory: octets of pages owned by Calls
+ * @call_memory: bytes of pages owned by Calls
  * @replies: Replies not yet done
- * @reply_memory: octets of pages owned by them
+ * @reply_memory: bytes of pages owned by them
  */
 struct rpcrdma_svc {
 	struct svc_xprt xprt;
@@ -102,12 +102,12 @@ struct rpcrdma_svc {
  * struct rpcrdma_svc_call - a Call, and what its Reply will need of it
  * @link: list of struct rpcrdma_svc, while it is in one
  * @svc: the connection
- * @recv: the Receive that has its octets, or NULL
+ * @recv: the Receive that has its bytes, or NULL
  * @payload: where they are in @recv
- * @pages: its octets, if they are not in @recv
+ * @pages: its bytes, if they are not in @recv
  * @n_pages: pages that are there
- * @length: octets; of the Payload stream while Read chunks are missing
- * @unreduced: octets with Read chunks
+ * @length: bytes; of the Payload stream while Read chunks are missing
+ * @unreduced: bytes with Read chunks
  * @xid: host order
  * @inv_handle: handle that the Reply may invalidate, or zero
  * @external: its Payload stream is in the Call chunk

@@ -2,12 +2,12 @@
 /*
  * The life of a connection that a client opened.
  *
- * It begins on a listener's list, with nothing but a rdma_cm_id. Accepting
- * gives it a struct rpcrdma_conn, which takes over the rdma_cm_id. Trouble at
- * any time sets XPT_CLOSE; an nfsd thread then detaches it. The last reference
- * to the svc_xprt goes when no nfsd thread works on one of its Calls any more;
- * a work item then ends the connection, since that sleeps and must not run
- * under the connection manager's own thread.
+ * It begins on a listener's list and has nothing but a rdma_cm_id. When it is
+ * accepted it gets a struct rpcrdma_conn, which takes over the rdma_cm_id. Any
+ * failure sets XPT_CLOSE, and an nfsd thread then detaches the connection.
+ * When no nfsd thread works on one of its Calls any more, the last reference
+ * to the svc_xprt is dropped. A work item then destroys the connection, since
+ * that sleeps and must not happen in the connection manager's thread.
  */
 #include <linux/module.h>
 #include <linux/random.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Making and ending an RDMA connection. The owner drives rdma_cm; what is here
- * begins when the device is known and ends when nothing can come from it.
+ * Creates and destroys an RDMA connection. Its owner, client or server, drives
+ * rdma_cm. This file begins its work when the device is known, and ends it
+ * when the device can no longer complete anything for the connection.
  */
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMA devices that can vanish. Removal tells every connection on the device
- * that it is lost, and waits until their owners have destroyed them all.
+ * RDMA devices can be removed. Then every connection on the device is told
+ * that it is lost, and the removal waits until the owners have destroyed all
+ * of them.
  */
 #include <linux/slab.h>
 

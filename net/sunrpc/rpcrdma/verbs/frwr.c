@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory regions by fast registration. The core's table says what may happen
- * to a region; here the verbs are called that make it happen.
+ * to a region; this file calls the verbs that do it.
  *
- * A region is mapped while HELD, becomes ACTIVE with the Send that shows its
- * handle to the peer, and is unmapped only when HELD again: after a Send With
- * Invalidate named it, or after a Local Invalidate completed. Regions of a dead
- * queue pair are never reused.
+ * A region is mapped while it is HELD. It becomes ACTIVE with the Send that
+ * tells its handle to the peer. It is unmapped only when it is HELD again:
+ * after a Send With Invalidate has named it, or after a Local Invalidate has
+ * completed. The regions of a dead queue pair are never used again.
  *
- * When no region is free the caller leaves its item in the Payload stream, or
- * waits until its owner is told that there are more. The pool grows in the
- * background up to its bound.
+ * When no region is free, the caller leaves its item in the Payload stream, or
+ * waits until its owner is told that there are more regions. A work item
+ * allocates more in the background, up to a limit.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -235,7 +235,7 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 
 /*
  * Memory that a chunk shows to the peer: pages, or what lies at an address.
- * Octets count from the start of the first page.
+ * Bytes count from the start of the first page.
  */
 struct rpcrdma_memory {
 	struct page **pages;
@@ -253,7 +253,7 @@ static struct page *rpcrdma_memory_page(const struct rpcrdma_memory *memory,
 }
 
 /*
- * Map octets @offset.. of @memory. Return: octets mapped, %-ENOBUFS if there is
+ * Map bytes @offset.. of @memory. Return: bytes mapped, %-ENOBUFS if there is
  * nothing now to map them with, or %-EIO if the region cannot hold them.
  */
 static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
@@ -382,7 +382,7 @@ out_undo:
  * rpcrdma_frwr_map - prepare regions for a chunk
  * @conn: the connection
  * @mrs: list of the RPC; regions are added to its end
- * @range: octets, counted from the start of the first page
+ * @range: bytes, counted from the start of the first page
  * @pages: the memory; pinned by the caller until rpcrdma_frwr_put() or
  *	rpcrdma_frwr_undo()
  * @remote_write: the peer will write, else read

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receives: a set of buffers, one more than the window (D3). A buffer is
- * posted, or in the hands of the Receive handler, or kept by the owner of the
- * connection; nothing else exists, so a message can never find the queue
- * empty while its sender had credit.
+ * Receives: a set of buffers, one more than the window (D3). Each buffer is
+ * posted, or in use by the Receive handler, or kept by the connection's owner.
+ * So when a peer has credit for a message, there is a Receive posted for it.
  *
- * The window can change. To grow, buffers are made and posted before the peer
- * hears of them. To shrink, buffers are freed instead of being posted again;
- * what the peer was granted stays, so that takes as many messages as the window
- * loses. The queues have room for the largest window from the beginning, which
- * is a few octets for each Receive, where its buffer is thousands.
+ * The window can change. To make it larger, buffers are allocated and posted
+ * before the peer is told. To make it smaller, buffers are freed instead of
+ * being posted again: the peer keeps the credits that it has, so this takes as
+ * many messages as the window loses. The queues have room for the largest
+ * window from the beginning. That costs a few bytes per Receive, while its
+ * buffer has thousands.
  */
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
@@ -196,7 +196,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
  * rpcrdma_recv_setup - allocate Receives
  * @conn: the connection
  * @count: how many
- * @size: octets of each buffer
+ * @size: bytes of each buffer
  *
  * Return: 0, %-ENOMEM, or %-EIO if a buffer cannot be mapped. The caller
  * cleans up.

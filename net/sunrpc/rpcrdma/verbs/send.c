@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The send queue and its pump.
+ * The send queue and the pump that empties it.
  *
- * Messages leave in the order they came, one at a time, as credits allow; the
- * session may put control messages between their parts. Only one thread pumps
- * at a time, the others leave a note; so the order of session decisions is the
- * order of posting without holding the lock while octets are copied.
+ * Messages are sent in the order in which they were queued, one after the
+ * other, as credits allow. The session may put control messages between their
+ * parts. Only one thread at a time runs the pump; any other leaves a note that
+ * there is more to do. So messages are posted in the order in which the
+ * session decided, although no lock is held while their bytes are copied.
  *
- * Send Work Requests complete in order, so one signaled Send in a quarter of
- * the ring settles all before it. A Send is also signaled when somebody waits
- * for it, or when half of the send queue's budget is out.
+ * Send Work Requests complete in order. So one signaled Send in each quarter
+ * of the ring tells that all before it are complete. A Send is also signaled
+ * when somebody waits for it, or when half of the send queue's budget is in
+ * use.
  */
 #include <linux/slab.h>
 
@@ -23,7 +25,7 @@ static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 		tm->done(tm, status);
 }
 
-/* Octets @offset.. of the message's reduced stream, copied to @to. */
+/* Bytes @offset.. of the message's reduced stream, copied to @to. */
 static int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset,
 			      void *to, u32 length)
 {
@@ -615,7 +617,7 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
  * rpcrdma_send_setup - allocate Sends
  * @conn: the connection
  * @count: how many, a power of two, at least four
- * @size: octets of each buffer
+ * @size: bytes of each buffer
  *
  * Return: 0, %-EINVAL, %-ENOMEM, or %-EIO if a buffer cannot be mapped. The
  * caller cleans up.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the core asks of the kernel.
+ * The functions of <rpcrdma/shim.h>, in the kernel.
  */
 #include <linux/bug.h>
 

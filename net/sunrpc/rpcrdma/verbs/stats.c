@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What connections do, for people and scripts that watch them:
+ * Counters and the state of connections, in debugfs:
  *
  *   <debugfs>/rpcrdma/conn/<id>	one connection
- *   <debugfs>/rpcrdma/totals		all connections since the module came,
- *					and what exists now
+ *   <debugfs>/rpcrdma/totals		sums of all connections since the module was
+ *				loaded, and what exists now
  *
- * One "name: value" per line. Octets unless the name says otherwise. This is
- * for debugging and testing: no stable interface, as debugfs goes.
+ * Each line is "name: value", in bytes unless the name says otherwise. This is
+ * for debugging and testing: like all of debugfs, it is no stable interface.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

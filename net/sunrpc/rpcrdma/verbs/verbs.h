@@ -6,7 +6,7 @@
  * one by one; every received message goes through the session, which says what
  * it means. Messages to be sent wait on one queue. The pump, of which one at a
  * time runs per connection, asks the session what to post next, copies the
- * octets into a Send buffer and posts. Because Sends carry copies, a message's
+ * bytes into a Send buffer and posts. Because Sends carry copies, a message's
  * memory is needed only until its last Send is posted; chunk memory is needed
  * until the RPC is over.
  *
@@ -114,7 +114,7 @@ extern atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
  * @sge: its only element
  * @link: free for the keeper of the buffer
  * @buf: the buffer, DMA mapped while it exists
- * @len: octets received
+ * @len: bytes received
  */
 struct rpcrdma_recv {
 	struct rpcrdma_conn *conn;
@@ -138,7 +138,7 @@ enum rpcrdma_recv_verdict {
  * @ready: the initial exchange is complete (section 4.3)
  * @lost: the connection is over; called once, any process context, must not
  *	sleep and must not destroy the connection itself
- * @payload: octets of an RPC message have come; @invalidated is the handle
+ * @payload: bytes of an RPC message have come; @invalidated is the handle
  *	that a Send With Invalidate named, or zero. May sleep.
  * @abandon: what @payload got of the message in this direction is void
  * @failed: the Call with rx->xid cannot succeed: rx->error

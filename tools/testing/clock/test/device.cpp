@@ -115,7 +115,7 @@ protected:
 			request(SetVringEnable, State{ i, 1 });
 		}
 	}
-	/* A buffer to receive in, of @size octets. */
+	/* A buffer to receive in, of @size bytes. */
 	void offer(u16 index, u32 size)
 	{
 		rx.describe(index, kAddress + kBuffers + index * 4096u, size,

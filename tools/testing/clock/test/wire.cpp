@@ -110,7 +110,7 @@ TEST(wire, a_group_means_all_others)
 
 TEST(wire, a_line_is_busy_with_a_frame)
 {
-	/* One octet in eight nanoseconds. */
+	/* One byte in eight nanoseconds. */
 	Wire w(2, kLatency, 1000000000);
 
 	w.send(0, 0, frame(0, 1, 100));

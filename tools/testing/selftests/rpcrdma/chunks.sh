@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that data is right whichever way messages and the items in them travel:
-# all in the Payload stream, all by chunks, or whole messages by chunks (Special
-# Format, with and without Read and Write chunks beside it); and that each way was
-# really taken. Links whose targets are items too, results that are shorter than
-# what was provided for, none at all, and directories of all sizes.
+# Proves that data is right in whichever way messages and the items in them travel:
+# all in the Payload stream, all in chunks, or whole messages in chunks (Special
+# Format, with and without Read and Write chunks beside them). The module's counters
+# show that each way was taken. The items include the targets of symbolic links,
+# results that are shorter than the room that the client offered, empty results, and
+# directories of all sizes.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

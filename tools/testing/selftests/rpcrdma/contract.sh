@@ -137,8 +137,8 @@ no_second() {
 	! insmod "$own" 2> /tmp/error && ours && grep "File exists" /tmp/error
 }
 
-# The name is in struct module, with zeros up to its 56th octet; the kernel takes it
-# from there. The signature, which does not fit any more, is at the end: 12 octets, of
+# The name is in struct module, with zeros up to its 56th byte; the kernel takes it
+# from there. The signature, which does not fit any more, is at the end: 12 bytes, of
 # which the last four are its length, and a mark of 28.
 load_renamed() {
 	/usr/bin/python3 - "$own" /tmp/another_one.ko <<- 'END' || return

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that what is written is what is read, and what the server has: every
-# size around a page, a Send, the threshold of chunks, rsize and wsize; through
-# the page cache, past it and through mmap; by NFSv3 and v4.2, IPv4 and IPv6.
+# Proves that a client reads what it has written, and that the server has the same
+# data: sizes around a page, a Send, the chunk threshold, rsize and wsize; through the
+# page cache, past it, and through mmap; with NFSv3 and v4.2, over IPv4 and IPv6.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

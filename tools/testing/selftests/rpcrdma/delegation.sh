@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that callbacks work, which are Calls from the server over the connection
-# that the client made: delegations that a second client, the server itself over
-# TCP, recalls; by one and by the hundred; and while the connection is cut, when
-# the server has to call again on the next one. What is read and written is right
-# after each.
+# Proves that callbacks work: Calls that the server sends over the client's
+# connection. A second client, the server itself over TCP, makes the server recall
+# delegations: one, hundreds at once, and while the connection is cut, so that the
+# server has to call again on the next connection. The test checks after each step
+# that the data is right.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that memory which the module cannot get does no harm: allocations that are
-# made for it, by itself or by what it calls, fail while a mount is made, in the
-# middle of I/O and while connections come back, on the client and on the server. A
-# mount then succeeds or fails, soon; one that is there goes on, with the right
-# data; nothing is left, and the module can be removed. The kernel has to be one
-# that can make allocations fail, and should be one that finds leaks.
+# Proves that the module survives when it gets no memory. Allocations that the module
+# makes, or that others make for it, fail while a mount is made, during I/O, and while
+# connections are made again, on the client and on the server. A mount then soon
+# succeeds or fails; an existing mount goes on and has the right data; nothing is left
+# behind, and the module can be removed. The kernel has to be able to make allocations
+# fail, and should be one that finds leaks.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --env PROVIDER="${PROVIDER-}" --env WHERE="${WHERE-}"

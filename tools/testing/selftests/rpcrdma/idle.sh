@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that a mount by another port works and survives the server's restart, and
-# that a connection that nobody uses is closed and comes back when it is wanted.
+# Proves that a mount on another port than 20049 works and survives a restart of the
+# server; and that an idle connection is closed, and made again when it is needed.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

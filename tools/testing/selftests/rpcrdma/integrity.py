@@ -51,7 +51,7 @@ class File:
         self.memory = mmap.mmap(-1, LONGEST + PAGE)
 
     def fresh(self, length):
-        """Octets that differ from those before, wherever they come to lie."""
+        """Bytes that differ from those before, wherever they come to lie."""
         self.turn = (self.turn * 5 + 7919) % len(self.noise)
         data = self.noise[self.turn:self.turn + length]
         while len(data) < length:
@@ -98,7 +98,7 @@ class File:
         self.compare(offset, data, length)
 
     def write_direct(self, offset, length, skew=0):
-        """Past the page cache, from memory skew octets into a page."""
+        """Past the page cache, from memory skew bytes into a page."""
         data = self.fresh(length)
         for done in range(0, length, LONGEST):
             part = data[done:done + LONGEST]

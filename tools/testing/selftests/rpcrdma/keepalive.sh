@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that a client asks whether a silent server is there. One that answers keeps
-# its connection, until sunrpc closes it for not being used; one that is stuck loses it, and what was
-# on its way is sent again. With the parameter keepalive at zero nobody asks.
+# Proves that a client asks a silent server whether it is still there. If the server
+# answers, the connection stays until sunrpc closes it because nobody uses it. If the
+# server hangs, the client ends the connection and sends its Calls again. If the
+# module parameter keepalive is zero, the client does not ask.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --waits --pair

@@ -3,7 +3,7 @@
 #
 # Proves that RPCSEC_GSS works: a KDC and nfsd in the server, mounts with krb5,
 # krb5i and krb5p. What is written is what is read and what the server has, for
-# files from 1 octet to more than 4 MiB, through the page cache, past it and through
+# files from 1 byte to more than 4 MiB, through the page cache, past it and through
 # mmap. By the module's counters: with krb5 data moves by Read and Write chunks;
 # integrity and privacy forbid that, so it travels in the Payload stream, continued
 # up to special_threshold, by Call and Reply chunks above. Connections that break

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that a mount lives on through what happens to its peer and its network: the
-# server dies without a word and comes back knowing nothing; the cable is pulled, at
+# Proves that a mount survives what happens to the server and to the network: the
+# server dies without a word and comes back without its state; the cable is pulled at
 # either end; the server gets another hardware address, and moves to another IP
-# address and back. A program that compares a file with its own copy runs on
-# throughout, and both sides end up with the same data.
+# address and back. During all of this a program compares a file with its own copy. At
+# the end both sides have the same data.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --waits --pair

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that a listener that is bound to one address of the server serves there and
-# not at another; that it listens again when the device under it has gone and
-# returned, while a mount is used, and tries until it can; and that nfsd can be
+# Proves that a listener on one address of the server accepts connections to that
+# address and to no other; that it listens again when its device was removed and has
+# returned, while a mount is in use; that it tries until it can; and that nfsd can be
 # stopped meanwhile.
 
 . "$(dirname "$0")/lib.sh"

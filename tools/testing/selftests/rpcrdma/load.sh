@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that many things at once stay apart: jobs that verify what they read, of
-# all block sizes, through the page cache and past it; copies of a tree side by
-# side; more calls than there are credits, which then wait for credits and get
-# them; writers that are killed, after which the rest goes on and nothing stays.
+# Proves that operations do not disturb each other: jobs of all block sizes that
+# verify what they read, through the page cache and past it; several copies of a tree
+# at the same time; more Calls than there are credits, which wait for credits and get
+# them; writers that are killed, after which the others go on and nothing is left
+# behind.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that small operations in great number, and replies whose size is not
-# known beforehand, come through: directories of thousands of entries with long
-# names, symbolic links of up to PATH_MAX, hard links, deep paths, long ACLs by
-# NFSACL and NFSv4, extended attributes of up to 64 KiB. The server's own view of
-# each tree is the same as the client's.
+# Proves that great numbers of small operations work, and Replies whose size the
+# client does not know beforehand: directories with thousands of long names, symbolic
+# links of up to PATH_MAX, hard links, deep paths, long ACLs by NFSACL and NFSv4,
+# extended attributes of up to 64 KiB. Server and client see the same tree.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

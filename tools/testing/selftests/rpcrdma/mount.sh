@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Mounts over RDMA, by each protocol version and address family, and moves data
-# both ways through the mount.
+# Proves that mounts over RDMA work, with each version of NFS and each address family,
+# and that data moves in both directions.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that nfsd in a network namespace of its own serves a client outside, there
-# and nowhere else; that such a server ends, and its namespace after it, under a mount
-# that lasts, which leaves nothing of it, so that the module can be removed; and that
-# the mount goes on when there is such a namespace again.
+# Proves that nfsd in a network namespace of its own serves a client outside, in that
+# namespace only; that nfsd and then the namespace can be removed while the client
+# keeps its mount, that nothing is left of them and the module can be removed; and
+# that the mount goes on when there is such a namespace again.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that data is right after anything that can happen to a connection: frames
-# lost for less than RC's retries last, and for longer; the RDMA device gone on the
-# client, and on the server; nfsd stopped and started. A program that compares a
-# file with its own copy runs on throughout. Whoever looks at a connection does not
-# keep it from ending. A soft mount gives up in time when the server is away, and
-# umount -f gets rid of it.
+# Proves that data is right after anything that can happen to a connection: frames are
+# lost for a shorter and for a longer time than RC retries; the RDMA device is
+# removed, on the client and on the server; nfsd is stopped and started. During all of
+# this a program compares a file with its own copy. A connection ends even if somebody
+# reads its file in debugfs. If the server is away, a soft mount gives up in time, and
+# umount -f removes the mount.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that nobody is stuck for ever while the server refuses connections: a soft
-# mount's calls fail in time, kill -9 ends one that waits, attempts to connect grow
-# apart, however many wait for them; whoever waited goes on when the server is back.
+# Proves that nothing hangs for ever while the server refuses connections: the Calls
+# of a soft mount fail in time; kill -9 ends a process that waits; the client waits
+# longer before each attempt to connect, however many Calls wait; and all of them go
+# on when the server is back.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

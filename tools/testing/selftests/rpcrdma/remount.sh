@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that the module comes and goes as its predecessor did: mount and nfsd
-# load it by its aliases, from updates/; it stays while it is used; after many
-# mounts nothing of them is left and it can be removed, on both sides. On a kernel
-# with kmemleak the harness then looks for what was leaked.
+# Proves that the module is loaded and removed as the kernel's own is: mount and nfsd
+# load it by its aliases, from updates/; it cannot be removed while it is in use;
+# after many mounts nothing of them is left, and it can be removed on both sides. On a
+# kernel with kmemleak the harness then looks for leaks.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that a mount under load, by jobs that verify what they read and by a program
-# that compares a file with its own copy, loses nothing to connections that break
-# every few hundred calls, on the client's side and on the server's; to an RDMA device
-# that is removed and returns again and again, on either side; to a server that is
-# stopped and started again and again, or is gone, of which nobody hears before it
-# comes back knowing nothing (life.sh has it without a word). nfsd can put Calls
-# aside. Mounts can be unmounted while they reconnect. The module cannot be removed
-# while it is used, and can afterwards.
+# Proves that a mount under load loses nothing, while jobs verify what they read and a
+# program compares a file with its own copy:
+#
+# - connections break every few hundred Calls, on the client's side and on the server's;
+# - an RDMA device is removed and comes back, again and again, on either side;
+# - the server is stopped and started, again and again;
+# - the server disappears, and comes back without its state (in life.sh without a word).
+#
+# Proves besides that nfsd can defer Calls, that mounts can be unmounted while they
+# reconnect, and that the module cannot be removed while it is in use, but afterwards.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --env PROVIDER="${PROVIDER-}"

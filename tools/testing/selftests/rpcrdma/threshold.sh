@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves by the module's counters that data travels as it should: up to
-# ddp_threshold in the Payload stream, continued over as many Sends as it takes
-# and no more, without registering memory; above it in chunks, each of which is
-# registered and invalidated once. Same with a threshold above 1 MiB and, with
-# FULL=1, one of 0 and NFSv3. READDIR is continued, not written into chunks.
+# Proves by the module's counters that data travels as it should. An item of up to
+# ddp_threshold bytes travels in the Payload stream, in as few Sends as possible, and
+# no memory is registered for it. A larger one travels in a chunk, which is registered
+# and invalidated once. The same with a threshold above 1 MiB and, with FULL=1, with a
+# threshold of 0 and with NFSv3. READDIR is continued, not written into chunks.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
@@ -66,9 +66,9 @@ grew() { # COUNTER BY
 	((by == $2))
 }
 
-# Sends of type MIDDLE for a message with a payload of SIZE: 8192 octets each, of
+# Sends of type MIDDLE for a message with a payload of SIZE: 8192 bytes each, of
 # which 20 are header. The last Send has 8192 less 32, or for a Reply less 20. What
-# else is in the message, 100 to 400 octets, tips no count for the sizes here.
+# else is in the message, 100 to 400 bytes, tips no count for the sizes here.
 middles() { # SIZE
 	local left=$(($1 + 250 - 8160))
 	echo $((left > 0 ? (left + 8171) / 8172 : 0))

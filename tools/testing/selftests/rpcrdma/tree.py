@@ -10,7 +10,7 @@
   tree.py acls FILE            give it one, and have it asked for again and again
   tree.py acl4 FILE COUNT      give it an NFSv4 ACL of COUNT other users
   tree.py granted FILE         whom its ACL, NFSv4's or POSIX, lets do what
-  tree.py xattr DIR LARGEST    user.* attributes of up to LARGEST octets
+  tree.py xattr DIR LARGEST    user.* attributes of up to LARGEST bytes
   tree.py list DIR             a checksum of names, types, sizes, content, targets,
                                link counts, and how many there are
 """
@@ -64,7 +64,7 @@ def deep(directory):
 
 
 def give_acl(name, count):
-    """A long one; its octets."""
+    """A long one; its bytes."""
     users = [(2, 4, 10000 + i) for i in range(int(count))]
     entries = [(1, 6, 0xffffffff), *users, (4, 4, 0xffffffff), (16, 7, 0xffffffff),
                (32, 4, 0xffffffff)]

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that umount -f and umount -l end a mount with calls in flight to a server
-# that does not answer, and that nothing of it stays behind.
+# Proves that umount -f and umount -l end a mount whose Calls a server does not
+# answer, and that nothing is left behind.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --waits --pair

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that our server serves a client that speaks version 1 only, the kernel's
-# own: data of all sizes by each version of NFS, delegations recalled, a connection
-# that is lost while a program writes, and a client of version 2 at the same time.
-# With version 1 forbidden, the mount fails soon and the server says why.
+# Proves that our server serves the kernel's own client, which speaks version 1 only:
+# data of all sizes with each version of NFS, recalled delegations, a connection that
+# is lost while a program writes, and a client of version 2 at the same time. If
+# version 1 is forbidden, the mount fails soon and the server says why.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --intree client

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that our client mounts from a server that speaks version 1 only, the
-# kernel's own: it falls back on the same connection, in no visible time. Data of all
-# sizes by each version of NFS, delegations recalled, connections that are lost while
-# a program writes. With version 1 forbidden, the mount fails soon and says why.
+# Proves that our client mounts from the kernel's own server, which speaks version 1
+# only: the client falls back to version 1 on the same connection, in no noticeable
+# time. Data of all sizes with each version of NFS, recalled delegations, connections
+# that are lost while a program writes. If version 1 is forbidden, the mount fails
+# soon and the client says why.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --intree server

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that the sysctls decide which version our client and server speak, that the
-# parameters of the module do so from the first connection on, and that a server which
-# is upgraded is spoken to in version 2 after the next reconnect, by a mount that began
-# with version 1.
+# Proves that the sysctls decide which versions our client and server speak; that the
+# module parameters decide it for the first connection already; and that a mount that
+# began with version 1 speaks version 2 when the server was upgraded and the client
+# has reconnected.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4

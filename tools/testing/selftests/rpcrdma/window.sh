@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that the credit window can change while a connection works, on either
-# side, in both directions: jobs that verify what they read run on meanwhile, the
-# connection shows the new window, and Receives are made and given back.
+# Proves that the credit window can change while a connection is in use, at either
+# end: jobs that verify what they read go on, the connection shows the new window, and
+# Receives are allocated and freed.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves what our client makes of every message that a server can send, and of
-# servers that are sparing with credits or fall silent: a program
-# (tools/testing/peer) is the server, of one file, and mounts from itself. FILTER
-# picks tests of that program, as gtest understands it.
+# Proves that our client does the right thing with every message that a server can
+# send, and with servers that grant few credits or fall silent. A program
+# (tools/testing/peer) is the server: it has one file, and the client in the same
+# guest mounts it. FILTER picks tests of that program, as gtest understands it.
 
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport does not speak version 2.

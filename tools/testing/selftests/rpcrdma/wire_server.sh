@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves what our server makes of every message that a client can send: a program
-# (tools/testing/peer) speaks version 2 to it octet by octet, right and wrong.
-# FILTER picks tests of that program, as gtest understands it.
+# Proves that our server does the right thing with every message that a client can
+# send. A program (tools/testing/peer) sends it messages of version 2, right and
+# wrong, byte by byte. FILTER picks tests of that program, as gtest understands it.
 
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport does not speak version 2.
