@@ -220,7 +220,10 @@ class Clock:
         """How a guest of this role is plugged in."""
         number = self.roles.index(role) + 1
         return Plug([f"time-travel=ext:{number}:../clock/time",
-                     f"virtio_uml.device=../clock/net.{number}:1"],
+                     f"virtio_uml.device=../clock/net.{number}:1",
+                     # What a device sent before it was stopped would keep its
+                     # owner until it is started again.
+                     "virtio_net.napi_tx=0"],
                     environment={"LD_PRELOAD": str(CLOCK / "seeded.so"),
                                  "CLOCK_SEED": str(2 * self.seed + number)},
                     wrapper=("setarch", "-R"))
