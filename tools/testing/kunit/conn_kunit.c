@@ -10,6 +10,7 @@
 #include <linux/inet.h>
 #include <linux/delay.h>
 #include <linux/module.h>
+#include <linux/sunrpc/sched.h>
 #include <linux/unaligned.h>
 
 #include "params.h"
@@ -1037,6 +1038,32 @@ static void conn_distrusts_foreign_invalidation(struct kunit *test)
 	conn_wait(test, &f->client.lost);
 }
 
+/* The largest Call has its regions, and the next one will have: nobody waits. */
+static void conn_pool_grows_in_time(struct kunit *test)
+{
+	struct rpcrdma_range range = { .length = PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct rpcrdma_segment seg;
+	LIST_HEAD(mrs);
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	/* An argument and a result by body chunk: head, payload and tail each. */
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	/* The queue is seen once there is a delay. */
+	conn->mr_delay = 1;
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, &page, false,
+					       &seg, 1), 1);
+	/* A queue that memory reclaim can wait for. */
+	KUNIT_EXPECT_PTR_EQ(test, conn->mr_work.wq, xprtiod_workqueue);
+	flush_delayed_work(&conn->mr_work);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	KUNIT_EXPECT_EQ(test, conn->stats.no_mr, 0ULL);
+	rpcrdma_frwr_put(conn, &mrs);
+	__free_page(page);
+}
+
 static void conn_pool_grows_to_its_bound(struct kunit *test)
 {
 	struct rpcrdma_range range = { .length = PAGE_SIZE };
@@ -1096,7 +1123,8 @@ static void conn_tells_of_regions(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
-	/* Those that are made. */
+	/* Those that are made, once those that there are have been taken. */
+	conn->mr_delay = HZ / 2;
 	conn_take_regions(test, page, &others);
 	for (i = 0; i < 100 && !atomic_read(&side->regions); i++)
 		msleep(20);
@@ -1599,6 +1627,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),
+	KUNIT_CASE(conn_pool_grows_in_time),
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),
 	KUNIT_CASE(conn_closing_keeps_regions),

@@ -265,23 +265,32 @@ static void rpcrdma_req_shape(const struct rpcrdma_req *req,
 }
 
 /*
- * Can the Call do without a chunk that could not be prepared? Not if the peer has
- * asked for one: then a region will do.
+ * Can the Call do without a chunk that could not be prepared? Not if it @waits for a
+ * region, or the peer has asked for the chunk.
  */
-static bool rpcrdma_req_without(const struct rpcrdma_req *req, int rc)
+static bool rpcrdma_req_without(const struct rpcrdma_req *req, bool waits,
+				int rc)
 {
 	const u32 needed = RPCRDMA_NEED_CALL_CHUNK | RPCRDMA_NEED_REPLY_CHUNK;
 
 	if (req->plan.chunks_required)
 		return false;
-	return rc == -EMSGSIZE || ((rc == -EAGAIN || rc == -ENOBUFS) &&
-				   !(req->avoid & needed));
+	switch (rc) {
+	case -EMSGSIZE:
+		return true;
+	case -EAGAIN:
+		return !waits;
+	case -ENOBUFS:
+		return !(req->avoid & needed);
+	default:
+		return false;
+	}
 }
 
 /*
  * Decide how the Call travels, and prepare its regions. Where they are short
- * the plan is changed to what does without. Version 1 has no such way: the Call
- * waits for a region, or fails if there never will be one.
+ * a small Call does without, and a large one waits. Version 1 has no way without: the
+ * Call waits for a region, or fails if there never will be one.
  */
 static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 			       struct rpcrdma_conn *conn)
@@ -297,7 +306,9 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	rpcrdma_plan_call(&conn->session, &shape, plan);
 	rpcrdma_session_info(&conn->session, &info);
 	spin_unlock(&conn->lock);
-	req->max_segs = min_t(u32, info.max_segments, RPCRDMA_MAX_SEGMENTS);
+	/* More regions than there can be are not worth waiting for. */
+	req->max_segs = min3(info.max_segments, (u32)RPCRDMA_MAX_SEGMENTS,
+			     conn->mr_table.capacity);
 
 	c->n_call = 0;
 	c->n_reads = 0;
@@ -311,7 +322,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 
 	rc = plan->read_chunk ?
 		rpcrdma_req_read_chunk(req, conn, shape.item.offset) : 0;
-	if (rpcrdma_req_without(req, rc)) {
+	if (rpcrdma_req_without(req, plan->call_waits, rc)) {
 		plan->read_chunk = false;
 		plan->stream_length = shape.length;
 		plan->removed.length = 0;
@@ -319,17 +330,17 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 		return rc;
 	}
 	rc = plan->write_chunk ? rpcrdma_req_write_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, rc))
+	if (rpcrdma_req_without(req, plan->result_waits, rc))
 		plan->write_chunk = false;
 	else if (rc)
 		return rc;
 	rc = plan->call_chunk ? rpcrdma_req_call_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, rc))
+	if (rpcrdma_req_without(req, plan->call_waits, rc))
 		plan->call_chunk = false;
 	else if (rc)
 		return rc;
 	rc = plan->reply_chunk ? rpcrdma_req_reply_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, rc))
+	if (rpcrdma_req_without(req, plan->result_waits, rc))
 		plan->reply_chunk = false;
 	else if (rc)
 		return rc;

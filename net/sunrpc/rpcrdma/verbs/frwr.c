@@ -9,19 +9,21 @@
  * completed. The regions of a dead queue pair are never used again.
  *
  * When no region is free, the caller leaves its item in the Payload stream, or
- * waits until its owner is told that there are more regions. A work item
- * allocates more in the background, up to a limit.
+ * waits until its owner is told that there are more regions. A connection begins
+ * with as many as one Call can need. A work item allocates more in the background,
+ * up to a limit, before the last one is taken.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/sunrpc/sched.h>
 
 #include <trace/events/rpcrdma_v2.h>
 
 #include "../params.h"
 #include "verbs.h"
 
-/* Regions made with the connection; the rest on demand. */
-#define RPCRDMA_MR_INITIAL	4
+/* More are made when so few are free. */
+#define RPCRDMA_MR_FEW		8
 /* After an attempt for which there was no memory. */
 #define RPCRDMA_MR_RETRY	(HZ / 4)
 
@@ -58,6 +60,30 @@ static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_REGIONS]);
 	kfree(mr->sgl);
 	kfree(mr);
+}
+
+/*
+ * Regions that one Call can need: its argument and its result, or a body chunk for
+ * each, which has a head and a tail.
+ */
+static u32 rpcrdma_mr_largest_call(const struct rpcrdma_conn *conn)
+{
+	u32 payload = DIV_ROUND_UP(RPCRDMA_MAX_PAYLOAD / PAGE_SIZE + 1,
+				   conn->mr_pages);
+
+	return min_t(u32, 2 * (payload + 2), RPCRDMA_MAX_SEGMENTS);
+}
+
+/*
+ * Allocate more in the background. Whoever waits for them may be a WRITE that memory is
+ * to be had from.
+ */
+static void rpcrdma_mr_grow_later(struct rpcrdma_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (!conn->dead && conn->n_mrs < conn->mr_table.capacity)
+		queue_delayed_work(xprtiod_workqueue, &conn->mr_work,
+				   conn->mr_delay);
 }
 
 /* Grow the pool by up to @count regions. Return: how many were added. */
@@ -145,6 +171,8 @@ bool rpcrdma_frwr_short(struct rpcrdma_conn *conn)
  */
 int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
 {
+	u32 initial;
+
 	INIT_DELAYED_WORK(&conn->mr_work, rpcrdma_frwr_worker);
 	conn->mr_pages = mr_pages;
 	if (!max_mrs)
@@ -156,9 +184,8 @@ int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
 	if (!conn->mr_slots || !conn->mrs)
 		return -ENOMEM;
 	rpcrdma_mr_table_init(&conn->mr_table, conn->mr_slots, max_mrs);
-	if (!rpcrdma_frwr_grow(conn, RPCRDMA_MR_INITIAL))
-		return -ENOMEM;
-	return 0;
+	initial = min(rpcrdma_mr_largest_call(conn), conn->mr_table.capacity);
+	return rpcrdma_frwr_grow(conn, initial) < initial ? -ENOMEM : 0;
 }
 
 /**
@@ -226,9 +253,10 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 	} else {
 		conn->stats.no_mr++;
 		conn->mr_short = true;
-		if (!conn->dead && conn->n_mrs < conn->mr_table.capacity)
-			schedule_delayed_work(&conn->mr_work, conn->mr_delay);
 	}
+	if (conn->n_mrs &&
+	    conn->mr_table.count[RPCRDMA_MR_FREE] < RPCRDMA_MR_FEW)
+		rpcrdma_mr_grow_later(conn);
 	spin_unlock(&conn->lock);
 	return mr;
 }
