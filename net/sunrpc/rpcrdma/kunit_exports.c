@@ -16,6 +16,10 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_ready);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_receive);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_release);
 
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_abandon);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_call);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_destroy);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_setup);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_cancel);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_closing);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_create);
