@@ -34,6 +34,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_refuse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_send);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_set_window);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_call_refused);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_fill_sparse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_chain);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_invalidate_wait);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_map);

@@ -207,6 +207,7 @@ bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx);
 
 /* request.c */
 int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task);
+int rpcrdma_fill_sparse(struct xdr_buf *buf);
 int rpcrdma_send_request(struct rpc_rqst *rqst);
 void rpcrdma_req_release(struct rpcrdma_req *req, bool sent);
 void rpcrdma_wait_for_reply(struct rpc_task *task);

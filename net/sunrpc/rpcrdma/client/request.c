@@ -50,8 +50,16 @@ static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 		rpcrdma_client_end(tm, req->refused);
 }
 
-/* Pages that the upper layer left to the transport, for a Reply by Sends. */
-static int rpcrdma_fill_sparse(struct xdr_buf *buf)
+/**
+ * rpcrdma_fill_sparse - get the pages that the upper layer left to the transport
+ * @buf: of the Reply
+ *
+ * Context: under the transport's write lock, for which the WRITEs wait that memory
+ * could come from. So it does not sleep.
+ *
+ * Return: 0, or %-ENOBUFS if there is no memory now; what was got stays.
+ */
+int rpcrdma_fill_sparse(struct xdr_buf *buf)
 {
 	unsigned int i, n;
 
@@ -61,7 +69,7 @@ static int rpcrdma_fill_sparse(struct xdr_buf *buf)
 	for (i = 0; i < n; i++) {
 		if (buf->pages[i])
 			continue;
-		buf->pages[i] = alloc_page(rpc_task_gfp_mask());
+		buf->pages[i] = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
 		if (!buf->pages[i])
 			return -ENOBUFS;
 	}
