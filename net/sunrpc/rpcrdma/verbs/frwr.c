@@ -174,6 +174,7 @@ int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
 	u32 initial;
 
 	INIT_DELAYED_WORK(&conn->mr_work, rpcrdma_frwr_worker);
+	init_waitqueue_head(&conn->mr_wait);
 	conn->mr_pages = mr_pages;
 	if (!max_mrs)
 		return 0;
@@ -202,8 +203,10 @@ void rpcrdma_frwr_cleanup(struct rpcrdma_conn *conn)
 	conn->mr_slots = NULL;
 }
 
+/* Flushes what translates addresses, or copies megabytes: no lock may wait for it. */
 static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
 {
+	lockdep_assert_not_held(&mr->conn->lock);
 	if (mr->nents)
 		ib_dma_unmap_sg_attrs(mr->conn->cm_id->device, mr->sgl,
 				      mr->nents, mr->dir, mr->attrs);
@@ -225,16 +228,6 @@ static void rpcrdma_mr_step(struct rpcrdma_mr *mr, u32 event)
 	struct rpcrdma_conn *conn = mr->conn;
 
 	if (!rpcrdma_mr_event(&conn->mr_table, mr->index, event, mr->mr->rkey))
-		rpcrdma_mr_broken(conn);
-}
-
-static void rpcrdma_mr_give_back(struct rpcrdma_conn *conn,
-				 struct rpcrdma_mr *mr)
-{
-	lockdep_assert_held(&conn->lock);
-	rpcrdma_mr_unmap(mr);
-	list_del_init(&mr->link);
-	if (!rpcrdma_mr_put(&conn->mr_table, mr->index))
 		rpcrdma_mr_broken(conn);
 }
 
@@ -344,17 +337,31 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 {
 	struct rpcrdma_mr *mr, *tmp;
-	bool any = false;
+	LIST_HEAD(held);
 
 	spin_lock(&conn->lock);
-	list_for_each_entry_safe(mr, tmp, mrs, link) {
-		if (conn->mr_slots[mr->index].state != RPCRDMA_MR_HELD)
-			continue;
-		rpcrdma_mr_give_back(conn, mr);
-		any = true;
-	}
+	list_for_each_entry_safe(mr, tmp, mrs, link)
+		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
+			list_move_tail(&mr->link, &held);
+	/* Until it is zero again nobody else looks at them. */
+	conn->mr_unmapping += !list_empty(&held);
 	spin_unlock(&conn->lock);
-	return any;
+	if (list_empty(&held))
+		return false;
+
+	list_for_each_entry(mr, &held, link)
+		rpcrdma_mr_unmap(mr);
+
+	spin_lock(&conn->lock);
+	list_for_each_entry_safe(mr, tmp, &held, link) {
+		list_del_init(&mr->link);
+		if (!rpcrdma_mr_put(&conn->mr_table, mr->index))
+			rpcrdma_mr_broken(conn);
+	}
+	if (!--conn->mr_unmapping)
+		wake_up_all(&conn->mr_wait);
+	spin_unlock(&conn->lock);
+	return true;
 }
 
 static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
@@ -616,6 +623,17 @@ static void rpcrdma_frwr_wake(struct rpcrdma_inv *inv)
 	complete(&container_of(inv, struct rpcrdma_inv_wait, inv)->done);
 }
 
+static bool rpcrdma_frwr_any(struct rpcrdma_conn *conn,
+			     const struct list_head *mrs)
+{
+	bool any;
+
+	spin_lock(&conn->lock);
+	any = !list_empty(mrs);
+	spin_unlock(&conn->lock);
+	return any;
+}
+
 /**
  * rpcrdma_frwr_invalidate_wait - take regions away from the peer, and wait
  * @conn: the connection
@@ -629,9 +647,12 @@ void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
 	struct rpcrdma_inv_wait wait = { .inv.done = rpcrdma_frwr_wake };
 
 	init_completion(&wait.done);
-	if (rpcrdma_frwr_invalidate(conn, mrs, &wait.inv))
-		wait_for_completion(&wait.done);
-	rpcrdma_frwr_put(conn, mrs);
+	/* If they are being reclaimed they are not put, but that is waited for. */
+	do {
+		if (rpcrdma_frwr_invalidate(conn, mrs, &wait.inv))
+			wait_for_completion(&wait.done);
+		rpcrdma_frwr_put(conn, mrs);
+	} while (rpcrdma_frwr_any(conn, mrs));
 }
 
 /**
@@ -686,14 +707,23 @@ void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn)
 
 	cancel_delayed_work_sync(&conn->mr_work);
 	spin_lock(&conn->lock);
+	wait_event_cmd(conn->mr_wait, !conn->mr_unmapping,
+		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
 	for (i = 0; i < conn->n_mrs; i++) {
 		mr = conn->mrs[i];
-		rpcrdma_mr_unmap(mr);
-		list_del_init(&mr->link);
 		if (!rpcrdma_mr_event(&conn->mr_table, i, RPCRDMA_MR_LOSE,
 				      mr->mr->rkey))
 			trace_rpcrdma_mr_lost(conn->id, i, mr->mr->rkey);
 	}
+	spin_unlock(&conn->lock);
+
+	/* LOST: they stay where they are, and whoever has them there waits. */
+	for (i = 0; i < conn->n_mrs; i++)
+		rpcrdma_mr_unmap(conn->mrs[i]);
+
+	spin_lock(&conn->lock);
+	for (i = 0; i < conn->n_mrs; i++)
+		list_del_init(&conn->mrs[i]->link);
 	/* Those whose Local Invalidate never was on the queue */
 	for (i = 0; i < conn->n_mrs; i++) {
 		waiter = conn->mrs[i]->waiter;

@@ -342,6 +342,8 @@ struct rpcrdma_conn_attr {
  * @lost_why: for it
  * @job_queue: jobs to be posted
  * @jobs_posted: jobs whose last Work Request has not completed well
+ * @mr_unmapping: threads that unmap regions which are HELD, without the lock
+ * @mr_wait: for it to become zero
  * @reads_at_once: RDMA Reads that this side may have under way; for people
  * @stats_link: in the list of those that exist, guarded by its lock
  * @debugfs: what shows it; that of @stats_work, which makes and removes it
@@ -405,6 +407,8 @@ struct rpcrdma_conn {
 	struct delayed_work mr_work;
 	unsigned long mr_delay;
 	bool mr_short;		/* ops->regions is to be called */
+	u32 mr_unmapping;
+	wait_queue_head_t mr_wait;
 
 	struct rpcrdma_stats stats;
 	ktime_t created;
