@@ -1219,6 +1219,27 @@ static void conn_closing_keeps_regions(struct kunit *test)
 	conn_free_pages(pages);
 }
 
+/* What cannot be registered is told of by itself, and not by what follows it. */
+static void conn_ends_with_what_cannot_be_registered(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_wc wc = { .status = IB_WC_MW_BIND_ERR };
+	struct conn_chunk_call *call;
+	struct page *pages[CONN_PAGES];
+
+	conn_alloc_pages(test, pages);
+	call = conn_offer(test, pages, 65536);
+	wc.wr_cqe = conn_region(call)->reg.wr.wr_cqe;
+	KUNIT_EXPECT_NOT_NULL(test, wc.wr_cqe);
+	if (wc.wr_cqe) {
+		wc.wr_cqe->done(f->client.conn->send_cq, &wc);
+		conn_wait(test, &f->client.lost);
+	}
+	conn_end(&f->client);
+	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
+	conn_free_pages(pages);
+}
+
 /* As the device does, but Local Invalidates have a key that no region has. */
 static int conn_post_wrong_key(struct ib_qp *qp, const struct ib_send_wr *wr,
 			       const struct ib_send_wr **bad)
@@ -1632,6 +1653,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_tells_of_regions),
 	KUNIT_CASE(conn_closing_keeps_regions),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_invalidated),
+	KUNIT_CASE(conn_ends_with_what_cannot_be_registered),
 	KUNIT_CASE(conn_window_changes),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),

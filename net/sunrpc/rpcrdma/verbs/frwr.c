@@ -273,6 +273,19 @@ static struct page *rpcrdma_memory_page(const struct rpcrdma_memory *memory,
 	return virt_to_page(memory->address + (offset - memory->offset));
 }
 
+/* Not signaled: it is told of when it fails, and before what it takes with it. */
+static void rpcrdma_frwr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_mr *mr = container_of(wc->wr_cqe, struct rpcrdma_mr,
+					     reg_cqe);
+
+	if (wc->status == IB_WC_SUCCESS)
+		return;
+	if (wc->status != IB_WC_WR_FLUSH_ERR)
+		trace_rpcrdma_wc(mr->conn->id, "Registration", wc);
+	rpcrdma_conn_lost(mr->conn, ib_wc_status_msg(wc->status));
+}
+
 /*
  * Map bytes @offset.. of @memory. Return: bytes mapped, %-ENOBUFS if there is
  * nothing now to map them with, or %-EIO if the region cannot hold them.
@@ -314,6 +327,8 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 
 	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
 	memset(&mr->reg, 0, sizeof(mr->reg));
+	mr->reg_cqe.done = rpcrdma_frwr_reg_done;
+	mr->reg.wr.wr_cqe = &mr->reg_cqe;
 	mr->reg.wr.opcode = IB_WR_REG_MR;
 	mr->reg.mr = mr->mr;
 	mr->reg.key = mr->mr->rkey;

@@ -261,6 +261,8 @@ struct rpcrdma_send {
  * @index: slot in the table of the core
  * @link: list of the owner, while it has one
  * @attrs: DMA_ATTR_SKIP_CPU_SYNC if what the CPU wrote there counts
+ * @reg_cqe: completion of @reg, if it fails
+ * @cqe: completion of @inv
  * @waiter: told when this region cannot be reached any more
  */
 struct rpcrdma_mr {
@@ -273,6 +275,7 @@ struct rpcrdma_mr {
 	enum dma_data_direction dir;
 	unsigned long attrs;
 	struct ib_reg_wr reg;
+	struct ib_cqe reg_cqe;
 	struct ib_send_wr inv;
 	struct ib_cqe cqe;
 	struct rpcrdma_inv *waiter;
