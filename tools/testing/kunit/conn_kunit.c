@@ -1566,41 +1566,46 @@ static void conn_suspects_a_local_failure(struct kunit *test)
 	conn_wait(test, &f->server.lost);
 }
 
-/* A device without fast registration: no regions, all else as always. */
-static void conn_does_without_registration(struct kunit *test)
+/* No regions, all else as always. */
+static void conn_expect_no_regions(struct kunit *test, struct conn_side *side,
+				   struct page *page)
 {
 	struct rpcrdma_range range = { .length = PAGE_SIZE };
-	struct sockaddr_in sin = { .sin_family = AF_INET };
-	struct conn_fixture *f = test->priv;
-	struct ib_device *device = f->client.cm_id->device;
-	u64 flags = device->attrs.device_cap_flags;
-	struct page *page = alloc_page(GFP_KERNEL);
 	struct rpcrdma_segment seg;
-	struct conn_side side = { };
 	LIST_HEAD(mrs);
 
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side->conn), 0);
+	if (IS_ERR(side->conn))
+		return;
+	KUNIT_EXPECT_EQ(test, side->conn->n_mrs, 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(side->conn, &mrs, &range, &page,
+					       false, &seg, 1), -EMSGSIZE);
+}
+
+/* A device without fast registration, or that registers no page at all. */
+static void conn_does_without_registration(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
+	const struct ib_device_attr was = *attrs;
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct conn_side side = { };
+	int i;
+
 	KUNIT_ASSERT_NOT_NULL(test, page);
-	sin.sin_addr.s_addr = in_aton(addr);
-	sin.sin_port = htons(1);
-	side.cm_id = rdma_create_id(&init_net, conn_cm_event, f, RDMA_PS_TCP,
-				    IB_QPT_RC);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(side.cm_id));
-	reinit_completion(&f->step);
-	KUNIT_EXPECT_EQ(test, rdma_resolve_addr(side.cm_id, NULL,
-						(struct sockaddr *)&sin, 5000),
-			0);
-	conn_wait(test, &f->step);
-	device->attrs.device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
-	side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
-	device->attrs.device_cap_flags = flags;
-	KUNIT_EXPECT_FALSE(test, IS_ERR(side.conn));
-	if (!IS_ERR(side.conn)) {
-		KUNIT_EXPECT_EQ(test, side.conn->n_mrs, 0U);
-		KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(side.conn, &mrs, &range,
-						       &page, false, &seg, 1),
-				-EMSGSIZE);
+	for (i = 0; i < 2; i++) {
+		conn_resolve(test, &side, to);
+		if (i)
+			attrs->max_fast_reg_page_list_len = 0;
+		else
+			attrs->device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
+		side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
+		*attrs = was;
+		conn_expect_no_regions(test, &side, page);
+		conn_end(&side);
 	}
-	conn_end(&side);
 	__free_page(page);
 }
 
