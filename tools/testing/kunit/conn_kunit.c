@@ -528,7 +528,7 @@ static void conn_lets_replies_pass_probes(struct kunit *test)
 static void conn_cancels_unsent(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_msg *m, *last = NULL;
+	struct conn_msg *last = NULL;
 	int i;
 
 	f->server.hold = true;
@@ -542,13 +542,64 @@ static void conn_cancels_unsent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&last->done));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 
-	/* Half sent: nothing but the end of the connection can undo that. */
+}
+
+/* Half sent: the peer gets the rest, whatever becomes of what it was. */
+static void conn_sends_the_rest_of_what_is_cancelled(struct kunit *test)
+{
+	const u32 length = 16 * RPCRDMA_DEF_INLINE;
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_range removed = { .offset = 400, .length = 1200 };
+	struct conn_msg *m, *next;
+	u8 *sent = kvmalloc(length, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, sent);
+	m = conn_msg(test, 8, RPCRDMA_CALL, length);
+	memcpy(sent, f->stream, removed.offset);
+	memcpy(sent + removed.offset, f->stream + 1600, length - 1600);
+	m->tm.removed = &removed;
+	m->tm.n_removed = 1;
+	m->tm.msg.length -= removed.length;
+	f->server.hold = true;
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_cancel(f->client.conn, &m->tm));
+	KUNIT_EXPECT_GT(test, m->tm.msg.sent, 0U);
+	KUNIT_EXPECT_LT(test, m->tm.msg.sent, m->tm.msg.length);
+	KUNIT_EXPECT_TRUE(test, list_empty(&m->tm.link));
+	get_random_bytes(f->stream, length);
+	next = conn_own_msg(test, 9, RPCRDMA_CALL);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->client.conn, &next->tm), 0);
 	conn_let_go(&f->server);
-	for (i = 0; i < CONN_WINDOW + 3; i++)
-		conn_wait(test, &f->server.arrived);
+	conn_wait(test, &f->server.arrived);
+	conn_wait(test, &next->done);
+	conn_wait(test, &f->server.arrived);
+	/* The next one lies over its first bytes. */
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got + 64, sent + 64,
+				     m->tm.msg.length - 64), 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&m->done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	kvfree(sent);
+}
+
+/* Half sent, with a chunk to be read from memory that is taken away now. */
+static void conn_ends_with_what_cannot_be_cancelled(struct kunit *test)
+{
+	struct rpcrdma_chunks chunks = {
+		.n_reads = 1,
+		.reads[0] = {
+			.position = 400,
+			.target = { .handle = 1, .length = 4 },
+		},
+	};
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+
 	f->server.hold = true;
 	m = conn_msg(test, 8, RPCRDMA_CALL, 16 * RPCRDMA_DEF_INLINE);
+	m->tm.msg.chunks = &chunks;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_EXPECT_GT(test, m->tm.msg.sent, 0U);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_cancel(f->client.conn, &m->tm));
 	conn_wait(test, &f->client.lost);
 }
@@ -1643,6 +1694,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
 	KUNIT_CASE(conn_cancels_unsent),
+	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
+	KUNIT_CASE(conn_ends_with_what_cannot_be_cancelled),
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
 	KUNIT_CASE(conn_ends_with_errors_that_cannot_go),
