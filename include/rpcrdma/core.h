@@ -585,12 +585,13 @@ struct rpcrdma_call_shape {
  * @reply_max: that of the shape
  * @stream_length: octets left in the Payload stream
  * @removed: what the Read chunk takes out of the stream, XDR roundup included
- *
  * @chunks_required: version 1, where there is no other way
+ * @call_waits: with no region free now, wait for one for the Read or Call chunk
+ * @result_waits: the same for the Write or Reply chunk
  *
- * A caller that lacks memory regions may leave any chunk out, unless they are
- * required: it says so here, and lets the stream be sent whole without a Read
- * chunk.
+ * A caller that lacks memory regions may leave a chunk out, unless they are
+ * required or it is worth to wait for one: it says so here, and lets the stream be
+ * sent whole without a Read chunk.
  */
 struct rpcrdma_call_plan {
 	bool read_chunk;
@@ -601,6 +602,8 @@ struct rpcrdma_call_plan {
 	u32 stream_length;
 	struct rpcrdma_range removed;
 	bool chunks_required;
+	bool call_waits;
+	bool result_waits;
 };
 
 void rpcrdma_plan_call(const struct rpcrdma_session *s,

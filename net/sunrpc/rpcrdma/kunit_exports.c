@@ -16,6 +16,10 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_ready);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_receive);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_release);
 
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_abandon);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_call);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_destroy);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_setup);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_cancel);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_closing);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_create);
@@ -30,6 +34,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_refuse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_send);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_set_window);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_call_refused);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_fill_sparse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_chain);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_invalidate_wait);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_map);

@@ -10,6 +10,7 @@
 #include <linux/inet.h>
 #include <linux/delay.h>
 #include <linux/module.h>
+#include <linux/sunrpc/sched.h>
 #include <linux/unaligned.h>
 
 #include "params.h"
@@ -527,7 +528,7 @@ static void conn_lets_replies_pass_probes(struct kunit *test)
 static void conn_cancels_unsent(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_msg *m, *last = NULL;
+	struct conn_msg *last = NULL;
 	int i;
 
 	f->server.hold = true;
@@ -541,13 +542,64 @@ static void conn_cancels_unsent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&last->done));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 
-	/* Half sent: nothing but the end of the connection can undo that. */
+}
+
+/* Half sent: the peer gets the rest, whatever becomes of what it was. */
+static void conn_sends_the_rest_of_what_is_cancelled(struct kunit *test)
+{
+	const u32 length = 16 * RPCRDMA_DEF_INLINE;
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_range removed = { .offset = 400, .length = 1200 };
+	struct conn_msg *m, *next;
+	u8 *sent = kvmalloc(length, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, sent);
+	m = conn_msg(test, 8, RPCRDMA_CALL, length);
+	memcpy(sent, f->stream, removed.offset);
+	memcpy(sent + removed.offset, f->stream + 1600, length - 1600);
+	m->tm.removed = &removed;
+	m->tm.n_removed = 1;
+	m->tm.msg.length -= removed.length;
+	f->server.hold = true;
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_cancel(f->client.conn, &m->tm));
+	KUNIT_EXPECT_GT(test, m->tm.msg.sent, 0U);
+	KUNIT_EXPECT_LT(test, m->tm.msg.sent, m->tm.msg.length);
+	KUNIT_EXPECT_TRUE(test, list_empty(&m->tm.link));
+	get_random_bytes(f->stream, length);
+	next = conn_own_msg(test, 9, RPCRDMA_CALL);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->client.conn, &next->tm), 0);
 	conn_let_go(&f->server);
-	for (i = 0; i < CONN_WINDOW + 3; i++)
-		conn_wait(test, &f->server.arrived);
+	conn_wait(test, &f->server.arrived);
+	conn_wait(test, &next->done);
+	conn_wait(test, &f->server.arrived);
+	/* The next one lies over its first bytes. */
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got + 64, sent + 64,
+				     m->tm.msg.length - 64), 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&m->done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	kvfree(sent);
+}
+
+/* Half sent, with a chunk to be read from memory that is taken away now. */
+static void conn_ends_with_what_cannot_be_cancelled(struct kunit *test)
+{
+	struct rpcrdma_chunks chunks = {
+		.n_reads = 1,
+		.reads[0] = {
+			.position = 400,
+			.target = { .handle = 1, .length = 4 },
+		},
+	};
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+
 	f->server.hold = true;
 	m = conn_msg(test, 8, RPCRDMA_CALL, 16 * RPCRDMA_DEF_INLINE);
+	m->tm.msg.chunks = &chunks;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_EXPECT_GT(test, m->tm.msg.sent, 0U);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_cancel(f->client.conn, &m->tm));
 	conn_wait(test, &f->client.lost);
 }
@@ -1037,6 +1089,32 @@ static void conn_distrusts_foreign_invalidation(struct kunit *test)
 	conn_wait(test, &f->client.lost);
 }
 
+/* The largest Call has its regions, and the next one will have: nobody waits. */
+static void conn_pool_grows_in_time(struct kunit *test)
+{
+	struct rpcrdma_range range = { .length = PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct rpcrdma_segment seg;
+	LIST_HEAD(mrs);
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	/* An argument and a result by body chunk: head, payload and tail each. */
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	/* The queue is seen once there is a delay. */
+	conn->mr_delay = 1;
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, &page, false,
+					       &seg, 1), 1);
+	/* A queue that memory reclaim can wait for. */
+	KUNIT_EXPECT_PTR_EQ(test, conn->mr_work.wq, xprtiod_workqueue);
+	flush_delayed_work(&conn->mr_work);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	KUNIT_EXPECT_EQ(test, conn->stats.no_mr, 0ULL);
+	rpcrdma_frwr_put(conn, &mrs);
+	__free_page(page);
+}
+
 static void conn_pool_grows_to_its_bound(struct kunit *test)
 {
 	struct rpcrdma_range range = { .length = PAGE_SIZE };
@@ -1096,7 +1174,8 @@ static void conn_tells_of_regions(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
-	/* Those that are made. */
+	/* Those that are made, once those that there are have been taken. */
+	conn->mr_delay = HZ / 2;
 	conn_take_regions(test, page, &others);
 	for (i = 0; i < 100 && !atomic_read(&side->regions); i++)
 		msleep(20);
@@ -1188,6 +1267,27 @@ static void conn_closing_keeps_regions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 0ULL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	conn_end_taking_away(test, &away);
+	conn_free_pages(pages);
+}
+
+/* What cannot be registered is told of by itself, and not by what follows it. */
+static void conn_ends_with_what_cannot_be_registered(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_wc wc = { .status = IB_WC_MW_BIND_ERR };
+	struct conn_chunk_call *call;
+	struct page *pages[CONN_PAGES];
+
+	conn_alloc_pages(test, pages);
+	call = conn_offer(test, pages, 65536);
+	wc.wr_cqe = conn_region(call)->reg.wr.wr_cqe;
+	KUNIT_EXPECT_NOT_NULL(test, wc.wr_cqe);
+	if (wc.wr_cqe) {
+		wc.wr_cqe->done(f->client.conn->send_cq, &wc);
+		conn_wait(test, &f->client.lost);
+	}
+	conn_end(&f->client);
+	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
 	conn_free_pages(pages);
 }
 
@@ -1517,41 +1617,46 @@ static void conn_suspects_a_local_failure(struct kunit *test)
 	conn_wait(test, &f->server.lost);
 }
 
-/* A device without fast registration: no regions, all else as always. */
-static void conn_does_without_registration(struct kunit *test)
+/* No regions, all else as always. */
+static void conn_expect_no_regions(struct kunit *test, struct conn_side *side,
+				   struct page *page)
 {
 	struct rpcrdma_range range = { .length = PAGE_SIZE };
-	struct sockaddr_in sin = { .sin_family = AF_INET };
-	struct conn_fixture *f = test->priv;
-	struct ib_device *device = f->client.cm_id->device;
-	u64 flags = device->attrs.device_cap_flags;
-	struct page *page = alloc_page(GFP_KERNEL);
 	struct rpcrdma_segment seg;
-	struct conn_side side = { };
 	LIST_HEAD(mrs);
 
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side->conn), 0);
+	if (IS_ERR(side->conn))
+		return;
+	KUNIT_EXPECT_EQ(test, side->conn->n_mrs, 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(side->conn, &mrs, &range, &page,
+					       false, &seg, 1), -EMSGSIZE);
+}
+
+/* A device without fast registration, or that registers no page at all. */
+static void conn_does_without_registration(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
+	const struct ib_device_attr was = *attrs;
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct conn_side side = { };
+	int i;
+
 	KUNIT_ASSERT_NOT_NULL(test, page);
-	sin.sin_addr.s_addr = in_aton(addr);
-	sin.sin_port = htons(1);
-	side.cm_id = rdma_create_id(&init_net, conn_cm_event, f, RDMA_PS_TCP,
-				    IB_QPT_RC);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(side.cm_id));
-	reinit_completion(&f->step);
-	KUNIT_EXPECT_EQ(test, rdma_resolve_addr(side.cm_id, NULL,
-						(struct sockaddr *)&sin, 5000),
-			0);
-	conn_wait(test, &f->step);
-	device->attrs.device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
-	side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
-	device->attrs.device_cap_flags = flags;
-	KUNIT_EXPECT_FALSE(test, IS_ERR(side.conn));
-	if (!IS_ERR(side.conn)) {
-		KUNIT_EXPECT_EQ(test, side.conn->n_mrs, 0U);
-		KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(side.conn, &mrs, &range,
-						       &page, false, &seg, 1),
-				-EMSGSIZE);
+	for (i = 0; i < 2; i++) {
+		conn_resolve(test, &side, to);
+		if (i)
+			attrs->max_fast_reg_page_list_len = 0;
+		else
+			attrs->device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
+		side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
+		*attrs = was;
+		conn_expect_no_regions(test, &side, page);
+		conn_end(&side);
 	}
-	conn_end(&side);
 	__free_page(page);
 }
 
@@ -1589,6 +1694,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
 	KUNIT_CASE(conn_cancels_unsent),
+	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
+	KUNIT_CASE(conn_ends_with_what_cannot_be_cancelled),
 	KUNIT_CASE(conn_ends_what_is_queued),
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
 	KUNIT_CASE(conn_ends_with_errors_that_cannot_go),
@@ -1599,10 +1706,12 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),
+	KUNIT_CASE(conn_pool_grows_in_time),
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),
 	KUNIT_CASE(conn_closing_keeps_regions),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_invalidated),
+	KUNIT_CASE(conn_ends_with_what_cannot_be_registered),
 	KUNIT_CASE(conn_window_changes),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),

@@ -89,10 +89,34 @@ static void request_reply_out_of_time_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->task.tk_status, -ETIMEDOUT);
 }
 
+/* Who has the write lock does not wait for memory. */
+static void request_pages_come_at_once(struct kunit *test)
+{
+	struct page *pages[3] = { };
+	struct xdr_buf buf = {
+		.pages = pages,
+		.page_base = 100,
+		.page_len = 2 * PAGE_SIZE,
+		.flags = XDRBUF_SPARSE_PAGES,
+	};
+	int i, rc;
+
+	preempt_disable();
+	rc = rpcrdma_fill_sparse(&buf);
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, rc, 0);
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		KUNIT_EXPECT_NOT_NULL(test, pages[i]);
+		if (pages[i])
+			__free_page(pages[i]);
+	}
+}
+
 static struct kunit_case request_cases[] = {
 	KUNIT_CASE(request_gets_the_lock),
 	KUNIT_CASE(request_out_of_time_tries_again),
 	KUNIT_CASE(request_reply_out_of_time_ends),
+	KUNIT_CASE(request_pages_come_at_once),
 	{ }
 };
 

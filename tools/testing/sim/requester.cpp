@@ -120,8 +120,15 @@ Error Requester::prepare(Rpc &r)
 	rpcrdma_call_plan &plan = r.plan;
 	rpcrdma_chunks &c = r.chunks;
 	rpcrdma_call_shape shape = {};
-	const u32 max = std::min<u32>(r.conn->info().max_segments,
-				      RPCRDMA_MAX_SEGMENTS);
+	const u32 max = std::min({ r.conn->info().max_segments,
+				   u32{ RPCRDMA_MAX_SEGMENTS },
+				   r.conn->config.max_mrs });
+	/* The Call cannot do without what could not be mapped. */
+	const auto needed = [&plan](int n, bool waits) {
+		return n < 0 &&
+		       (plan.chunks_required ||
+			(waits && n == -static_cast<int>(Error::NoRegion)));
+	};
 
 	shape.length = s.call_length;
 	if (s.n_items)
@@ -146,7 +153,7 @@ Error Requester::prepare(Rpc &r)
 					  s.items[i].offset, s.items[i].length,
 					  false, &r, segs, max - c.n_reads);
 
-		if (n < 0 && plan.chunks_required)
+		if (needed(n, plan.call_waits))
 			return static_cast<Error>(-n);
 		if (n < 0)
 			break;
@@ -166,7 +173,7 @@ Error Requester::prepare(Rpc &r)
 					  c.write_segs + c.n_write_segs,
 					  max - c.n_reads - c.n_write_segs);
 
-		if (n < 0 && plan.chunks_required)
+		if (needed(n, plan.result_waits))
 			return static_cast<Error>(-n);
 		if (n < 0)
 			break;
@@ -180,7 +187,7 @@ Error Requester::prepare(Rpc &r)
 		const int n =
 			body(r, r.call, r.removed, r.n_removed, false, c.call);
 
-		if (n < 0 && plan.chunks_required)
+		if (needed(n, plan.call_waits))
 			return static_cast<Error>(-n);
 		plan.call_chunk = n >= 0;
 		c.n_call = n >= 0 ? static_cast<u32>(n) : 0;
@@ -189,7 +196,7 @@ Error Requester::prepare(Rpc &r)
 		const int n = body(r, r.stream, nullptr, 0, true,
 				   c.write_segs + c.n_write_segs);
 
-		if (n < 0 && plan.chunks_required)
+		if (needed(n, plan.result_waits))
 			return static_cast<Error>(-n);
 		plan.reply_chunk = n >= 0;
 		if (n >= 0) {

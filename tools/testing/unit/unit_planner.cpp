@@ -106,6 +106,35 @@ TEST(planner, plan_call__the_threshold_D9)
 	EXPECT_FALSE(p.write_chunk);
 }
 
+/* In the stream it would take all credits for itself, and then wait for more. */
+TEST(planner, plan_call__what_is_large_waits_for_a_region_D13)
+{
+	rpcrdma_call_shape shape = write_call(65536 - 120 - 16);
+	EXPECT_EQ(shape.length, 65536u);
+	EXPECT_TRUE(plan(shape).read_chunk);
+	EXPECT_FALSE(plan(shape).call_waits);
+	shape = write_call(65536 - 120 - 16 + 4);
+	EXPECT_TRUE(plan(shape).call_waits);
+	EXPECT_FALSE(plan(shape).result_waits);
+
+	EXPECT_FALSE(plan(read_call(65536)).result_waits);
+	EXPECT_TRUE(plan(read_call(65537)).result_waits);
+	EXPECT_FALSE(plan(read_call(65537)).call_waits);
+}
+
+/* Whatever its size: the peer has said that there is no other way. */
+TEST(planner, plan_call__what_the_peer_needs_waits_for_a_region_D14)
+{
+	rpcrdma_call_shape shape = read_call(1000);
+
+	shape.avoid = RPCRDMA_NEED_REPLY_CHUNK;
+	EXPECT_TRUE(plan(shape).result_waits);
+	EXPECT_FALSE(plan(shape).call_waits);
+	shape.avoid = RPCRDMA_NEED_CALL_CHUNK;
+	EXPECT_TRUE(plan(shape).call_waits);
+	EXPECT_FALSE(plan(shape).result_waits);
+}
+
 /* Who takes neither Special nor continued Calls may take this one. */
 TEST(planner, plan_call__an_item_that_has_no_other_way)
 {

@@ -5,6 +5,10 @@
  *
  * A callback and its Reply fit in one page each: the NFS client tells the
  * server so when it creates the session. The client refuses a longer callback.
+ *
+ * A callback comes by the Receive handler, which also completes the WRITEs that
+ * memory reclaim waits for. So it never waits for memory: as many callbacks as the
+ * upper layer has asked for have theirs already, others are refused if there is none.
  */
 #include <linux/slab.h>
 #include <linux/sunrpc/bc_xprt.h>
@@ -18,6 +22,7 @@
 /**
  * struct rpcrdma_bc_call - a call from the server
  * @rqst: what sunrpc sees; first member
+ * @spare: in the list of those that have their memory and no call
  * @ref: the upper layer's, and the send queue's while the answer is there
  * @rx: the transport, referenced while the upper layer has @rqst. The other
  *	users end with the connection, which never outlives the transport.
@@ -28,6 +33,7 @@
  */
 struct rpcrdma_bc_call {
 	struct rpc_rqst rqst;
+	struct list_head spare;
 	struct kref ref;
 	struct rpcrdma_xprt *rx;
 	struct rpcrdma_conn *conn;
@@ -36,26 +42,80 @@ struct rpcrdma_bc_call {
 	struct page *res;
 };
 
-static void rpcrdma_bc_call_free(struct kref *ref)
+static void rpcrdma_bc_call_free(struct rpcrdma_bc_call *call)
 {
-	struct rpcrdma_bc_call *call = container_of(ref, struct rpcrdma_bc_call,
-						    ref);
-	struct rpcrdma_xprt *rx = call->rx;
-
-	if (call->conn)
-		rpcrdma_conn_put(call->conn);
 	if (call->arg)
 		__free_page(call->arg);
 	if (call->res)
 		__free_page(call->res);
 	kfree(call);
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_CALLBACKS]);
+}
+
+static struct rpcrdma_bc_call *rpcrdma_bc_call_alloc(gfp_t gfp)
+{
+	struct rpcrdma_bc_call *call = kzalloc(sizeof(*call), gfp);
+
+	if (!call)
+		return NULL;
+	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_CALLBACKS]);
+	call->arg = alloc_page(gfp);
+	call->res = alloc_page(gfp);
+	if (call->arg && call->res)
+		return call;
+	rpcrdma_bc_call_free(call);
+	return NULL;
+}
+
+/* Keep it for the next call, unless there are as many as were asked for. */
+static void rpcrdma_bc_call_keep(struct rpcrdma_xprt *rx,
+				 struct rpcrdma_bc_call *call)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	bool keep;
+
+	spin_lock_bh(&xprt->bc_pa_lock);
+	keep = rx->bc_spares < rx->bc_users;
+	if (keep) {
+		list_add(&call->spare, &rx->bc_spare);
+		rx->bc_spares++;
+	}
+	spin_unlock_bh(&xprt->bc_pa_lock);
+	if (!keep)
+		rpcrdma_bc_call_free(call);
+}
+
+static struct rpcrdma_bc_call *rpcrdma_bc_call_take(struct rpcrdma_xprt *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpcrdma_bc_call *call;
+
+	spin_lock_bh(&xprt->bc_pa_lock);
+	call = list_first_entry_or_null(&rx->bc_spare, struct rpcrdma_bc_call,
+					spare);
+	if (call) {
+		list_del(&call->spare);
+		rx->bc_spares--;
+	}
+	spin_unlock_bh(&xprt->bc_pa_lock);
+	return call ? call : rpcrdma_bc_call_alloc(GFP_NOWAIT | __GFP_NOWARN);
+}
+
+static void rpcrdma_bc_call_release(struct kref *ref)
+{
+	struct rpcrdma_bc_call *call = container_of(ref, struct rpcrdma_bc_call,
+						    ref);
+	struct rpcrdma_xprt *rx = call->rx;
+
+	rpcrdma_conn_put(call->conn);
 	atomic_dec(&rx->bc_calls);
+	*call = (struct rpcrdma_bc_call){ .arg = call->arg, .res = call->res };
+	rpcrdma_bc_call_keep(rx, call);
 }
 
 static void rpcrdma_bc_call_put(struct rpcrdma_bc_call *call)
 {
-	kref_put(&call->ref, rpcrdma_bc_call_free);
+	kref_put(&call->ref, rpcrdma_bc_call_release);
 }
 
 static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
@@ -67,25 +127,19 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
 
 	if (!rx->xprt.bc_serv || length > PAGE_SIZE)
 		return NULL;
-	call = kzalloc(sizeof(*call), GFP_NOFS);
-	if (!call)
-		return NULL;
 	if (atomic_inc_return(&rx->bc_calls) > RPCRDMA_BC_SLOTS) {
 		atomic_dec(&rx->bc_calls);
-		kfree(call);
 		return NULL;
 	}
-	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_CALLBACKS]);
+	call = rpcrdma_bc_call_take(rx);
+	if (!call) {
+		atomic_dec(&rx->bc_calls);
+		return NULL;
+	}
 	kref_init(&call->ref);
 	call->rx = rx;
 	call->conn = rpcrdma_conn_get(conn);
 	INIT_LIST_HEAD(&call->tm.link);
-	call->arg = alloc_page(GFP_NOFS);
-	call->res = alloc_page(GFP_NOFS);
-	if (!call->arg || !call->res) {
-		rpcrdma_bc_call_put(call);
-		return NULL;
-	}
 
 	rqst = &call->rqst;
 	rqst->rq_xprt = &rx->xprt;
@@ -231,18 +285,30 @@ void rpcrdma_bc_free_rqst(struct rpc_rqst *rqst)
  * @xprt: the transport
  * @reqs: how many at once
  *
- * Return: 0, or %-ENOSPC if that is more than can be served. Memory is
- * allocated when a call comes.
+ * Context: Process context. May sleep.
+ *
+ * Return: 0, %-ENOSPC if that is more than can be served, or %-ENOMEM.
  */
 int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 {
 	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+
+	struct rpcrdma_bc_call *call;
+	unsigned int i;
 
 	if (reqs > RPCRDMA_BC_SLOTS)
 		return -ENOSPC;
 	spin_lock_bh(&xprt->bc_pa_lock);
 	rx->bc_users += reqs;
 	spin_unlock_bh(&xprt->bc_pa_lock);
+	for (i = 0; i < reqs; i++) {
+		call = rpcrdma_bc_call_alloc(GFP_KERNEL);
+		if (!call) {
+			rpcrdma_bc_destroy(xprt, reqs);
+			return -ENOMEM;
+		}
+		rpcrdma_bc_call_keep(rx, call);
+	}
 	return 0;
 }
 
@@ -265,7 +331,7 @@ unsigned int rpcrdma_bc_num_slots(struct rpc_xprt *xprt)
 }
 
 /**
- * rpcrdma_bc_destroy - no more callbacks; there is nothing to free
+ * rpcrdma_bc_destroy - no more callbacks
  * @xprt: the transport
  * @reqs: as many as were set up, or more if the transport goes
  *
@@ -274,8 +340,16 @@ unsigned int rpcrdma_bc_num_slots(struct rpc_xprt *xprt)
 void rpcrdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 {
 	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_bc_call *call, *tmp;
+	LIST_HEAD(gone);
 
 	spin_lock_bh(&xprt->bc_pa_lock);
 	rx->bc_users -= min(reqs, rx->bc_users);
+	while (rx->bc_spares > rx->bc_users) {
+		list_move(rx->bc_spare.next, &gone);
+		rx->bc_spares--;
+	}
 	spin_unlock_bh(&xprt->bc_pa_lock);
+	list_for_each_entry_safe(call, tmp, &gone, spare)
+		rpcrdma_bc_call_free(call);
 }

@@ -90,7 +90,10 @@ struct rpcrdma_keepalive {
  * @bc_payload: bytes of the largest callback, or Reply to one
  * @bc_assembly: the callback whose parts are coming in; the Receive handler's
  * @bc_calls: callbacks that the upper layer is working on
- * @bc_users: who wants callbacks; guarded by the bc_pa_lock of @xprt
+ * @bc_users: callbacks that the upper layer wants; guarded by the bc_pa_lock of @xprt,
+ *	as the next two are
+ * @bc_spare: memory for those that have not come
+ * @bc_spares: for how many; at most @bc_users
  */
 struct rpcrdma_xprt {
 	struct rpc_xprt xprt;
@@ -111,6 +114,8 @@ struct rpcrdma_xprt {
 	struct rpcrdma_bc_call *bc_assembly;
 	atomic_t bc_calls;
 	unsigned int bc_users;
+	struct list_head bc_spare;
+	unsigned int bc_spares;
 };
 
 static inline struct rpcrdma_xprt *rpcrdma_xprt(struct rpc_xprt *xprt)
@@ -202,6 +207,7 @@ bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx);
 
 /* request.c */
 int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task);
+int rpcrdma_fill_sparse(struct xdr_buf *buf);
 int rpcrdma_send_request(struct rpc_rqst *rqst);
 void rpcrdma_req_release(struct rpcrdma_req *req, bool sent);
 void rpcrdma_wait_for_reply(struct rpc_task *task);

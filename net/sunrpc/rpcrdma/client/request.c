@@ -50,8 +50,16 @@ static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 		rpcrdma_client_end(tm, req->refused);
 }
 
-/* Pages that the upper layer left to the transport, for a Reply by Sends. */
-static int rpcrdma_fill_sparse(struct xdr_buf *buf)
+/**
+ * rpcrdma_fill_sparse - get the pages that the upper layer left to the transport
+ * @buf: of the Reply
+ *
+ * Context: under the transport's write lock, for which the WRITEs wait that memory
+ * could come from. So it does not sleep.
+ *
+ * Return: 0, or %-ENOBUFS if there is no memory now; what was got stays.
+ */
+int rpcrdma_fill_sparse(struct xdr_buf *buf)
 {
 	unsigned int i, n;
 
@@ -61,7 +69,7 @@ static int rpcrdma_fill_sparse(struct xdr_buf *buf)
 	for (i = 0; i < n; i++) {
 		if (buf->pages[i])
 			continue;
-		buf->pages[i] = alloc_page(rpc_task_gfp_mask());
+		buf->pages[i] = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
 		if (!buf->pages[i])
 			return -ENOBUFS;
 	}
@@ -276,23 +284,32 @@ static void rpcrdma_req_shape(const struct rpcrdma_req *req,
 }
 
 /*
- * Can the Call do without a chunk that could not be prepared? Not if the peer has
- * asked for one: then a region will do.
+ * Can the Call do without a chunk that could not be prepared? Not if it @waits for a
+ * region, or the peer has asked for the chunk.
  */
-static bool rpcrdma_req_without(const struct rpcrdma_req *req, int rc)
+static bool rpcrdma_req_without(const struct rpcrdma_req *req, bool waits,
+				int rc)
 {
 	const u32 needed = RPCRDMA_NEED_CALL_CHUNK | RPCRDMA_NEED_REPLY_CHUNK;
 
 	if (req->plan.chunks_required)
 		return false;
-	return rc == -EMSGSIZE || ((rc == -EAGAIN || rc == -ENOBUFS) &&
-				   !(req->avoid & needed));
+	switch (rc) {
+	case -EMSGSIZE:
+		return true;
+	case -EAGAIN:
+		return !waits;
+	case -ENOBUFS:
+		return !(req->avoid & needed);
+	default:
+		return false;
+	}
 }
 
 /*
  * Decide how the Call travels, and prepare its regions. Where they are short
- * the plan is changed to what does without. Version 1 has no such way: the Call
- * waits for a region, or fails if there never will be one.
+ * a small Call does without, and a large one waits. Version 1 has no way without: the
+ * Call waits for a region, or fails if there never will be one.
  */
 static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 			       struct rpcrdma_conn *conn)
@@ -308,7 +325,9 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	rpcrdma_plan_call(&conn->session, &shape, plan);
 	rpcrdma_session_info(&conn->session, &info);
 	spin_unlock(&conn->lock);
-	req->max_segs = min_t(u32, info.max_segments, RPCRDMA_MAX_SEGMENTS);
+	/* More regions than there can be are not worth waiting for. */
+	req->max_segs = min3(info.max_segments, (u32)RPCRDMA_MAX_SEGMENTS,
+			     conn->mr_table.capacity);
 
 	c->n_call = 0;
 	c->n_reads = 0;
@@ -322,7 +341,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 
 	rc = plan->read_chunk ?
 		rpcrdma_req_read_chunk(req, conn, shape.item.offset) : 0;
-	if (rpcrdma_req_without(req, rc)) {
+	if (rpcrdma_req_without(req, plan->call_waits, rc)) {
 		plan->read_chunk = false;
 		plan->stream_length = shape.length;
 		plan->removed.length = 0;
@@ -330,17 +349,17 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 		return rc;
 	}
 	rc = plan->write_chunk ? rpcrdma_req_write_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, rc))
+	if (rpcrdma_req_without(req, plan->result_waits, rc))
 		plan->write_chunk = false;
 	else if (rc)
 		return rc;
 	rc = plan->call_chunk ? rpcrdma_req_call_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, rc))
+	if (rpcrdma_req_without(req, plan->call_waits, rc))
 		plan->call_chunk = false;
 	else if (rc)
 		return rc;
 	rc = plan->reply_chunk ? rpcrdma_req_reply_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, rc))
+	if (rpcrdma_req_without(req, plan->result_waits, rc))
 		plan->reply_chunk = false;
 	else if (rc)
 		return rc;

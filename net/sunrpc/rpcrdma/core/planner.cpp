@@ -24,6 +24,10 @@
  * that did not announce RVRSDIR_GENL. A header type that the peer has refused is
  * not used again on its connection (7.1.3).
  *
+ * Where memory regions are short for a moment, what is up to special_threshold is sent
+ * without a chunk. What is larger waits for a region: it would take all credits for
+ * itself and then wait for more.
+ *
  * Version 1 continues nothing, so each message goes in one Send or by chunk, and
  * what may come back has to be provided for. A Call whose argument fits its Send
  * keeps it unless it is above ddp_threshold; a Call that does not fit without its
@@ -168,6 +172,10 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	plan.stream_length = shape.length;
 	if (rules.version == kVersion1)
 		return plan_call_v1(rules, shape, plan);
+	plan.call_waits = avoid & RPCRDMA_NEED_CALL_CHUNK ||
+			  shape.length > rules.special_threshold;
+	plan.result_waits = avoid & RPCRDMA_NEED_REPLY_CHUNK ||
+			    shape.result_max > rules.special_threshold;
 	if (reduce && !(avoid & RPCRDMA_AVOID_READ_CHUNK) &&
 	    shape.item.length && large_item &&
 	    removable(shape.item, 0, shape.length))

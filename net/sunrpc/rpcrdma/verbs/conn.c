@@ -294,7 +294,8 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	 * iWARP needs it on the side that reads and writes.
 	 */
 	rc = -EOPNOTSUPP;
-	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)) {
+	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    !device->attrs.max_fast_reg_page_list_len) {
 		if (a.rw_ctxs && rdma_protocol_iwarp(device, cm_id->port_num)) {
 			pr_warn_ratelimited("rpcrdma: %s cannot serve: iWARP, and it does not register memory\n",
 					    dev_name(&device->dev));

@@ -9,19 +9,21 @@
  * completed. The regions of a dead queue pair are never used again.
  *
  * When no region is free, the caller leaves its item in the Payload stream, or
- * waits until its owner is told that there are more regions. A work item
- * allocates more in the background, up to a limit.
+ * waits until its owner is told that there are more regions. A connection begins
+ * with as many as one Call can need. A work item allocates more in the background,
+ * up to a limit, before the last one is taken.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/sunrpc/sched.h>
 
 #include <trace/events/rpcrdma_v2.h>
 
 #include "../params.h"
 #include "verbs.h"
 
-/* Regions made with the connection; the rest on demand. */
-#define RPCRDMA_MR_INITIAL	4
+/* More are made when so few are free. */
+#define RPCRDMA_MR_FEW		8
 /* After an attempt for which there was no memory. */
 #define RPCRDMA_MR_RETRY	(HZ / 4)
 
@@ -58,6 +60,30 @@ static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_REGIONS]);
 	kfree(mr->sgl);
 	kfree(mr);
+}
+
+/*
+ * Regions that one Call can need: its argument and its result, or a body chunk for
+ * each, which has a head and a tail.
+ */
+static u32 rpcrdma_mr_largest_call(const struct rpcrdma_conn *conn)
+{
+	u32 payload = DIV_ROUND_UP(RPCRDMA_MAX_PAYLOAD / PAGE_SIZE + 1,
+				   conn->mr_pages);
+
+	return min_t(u32, 2 * (payload + 2), RPCRDMA_MAX_SEGMENTS);
+}
+
+/*
+ * Allocate more in the background. Whoever waits for them may be a WRITE that memory is
+ * to be had from.
+ */
+static void rpcrdma_mr_grow_later(struct rpcrdma_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (!conn->dead && conn->n_mrs < conn->mr_table.capacity)
+		queue_delayed_work(xprtiod_workqueue, &conn->mr_work,
+				   conn->mr_delay);
 }
 
 /* Grow the pool by up to @count regions. Return: how many were added. */
@@ -145,7 +171,10 @@ bool rpcrdma_frwr_short(struct rpcrdma_conn *conn)
  */
 int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
 {
+	u32 initial;
+
 	INIT_DELAYED_WORK(&conn->mr_work, rpcrdma_frwr_worker);
+	init_waitqueue_head(&conn->mr_wait);
 	conn->mr_pages = mr_pages;
 	if (!max_mrs)
 		return 0;
@@ -156,9 +185,8 @@ int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
 	if (!conn->mr_slots || !conn->mrs)
 		return -ENOMEM;
 	rpcrdma_mr_table_init(&conn->mr_table, conn->mr_slots, max_mrs);
-	if (!rpcrdma_frwr_grow(conn, RPCRDMA_MR_INITIAL))
-		return -ENOMEM;
-	return 0;
+	initial = min(rpcrdma_mr_largest_call(conn), conn->mr_table.capacity);
+	return rpcrdma_frwr_grow(conn, initial) < initial ? -ENOMEM : 0;
 }
 
 /**
@@ -175,8 +203,10 @@ void rpcrdma_frwr_cleanup(struct rpcrdma_conn *conn)
 	conn->mr_slots = NULL;
 }
 
+/* Flushes what translates addresses, or copies megabytes: no lock may wait for it. */
 static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
 {
+	lockdep_assert_not_held(&mr->conn->lock);
 	if (mr->nents)
 		ib_dma_unmap_sg_attrs(mr->conn->cm_id->device, mr->sgl,
 				      mr->nents, mr->dir, mr->attrs);
@@ -201,16 +231,6 @@ static void rpcrdma_mr_step(struct rpcrdma_mr *mr, u32 event)
 		rpcrdma_mr_broken(conn);
 }
 
-static void rpcrdma_mr_give_back(struct rpcrdma_conn *conn,
-				 struct rpcrdma_mr *mr)
-{
-	lockdep_assert_held(&conn->lock);
-	rpcrdma_mr_unmap(mr);
-	list_del_init(&mr->link);
-	if (!rpcrdma_mr_put(&conn->mr_table, mr->index))
-		rpcrdma_mr_broken(conn);
-}
-
 static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 					 struct list_head *mrs)
 {
@@ -226,9 +246,10 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 	} else {
 		conn->stats.no_mr++;
 		conn->mr_short = true;
-		if (!conn->dead && conn->n_mrs < conn->mr_table.capacity)
-			schedule_delayed_work(&conn->mr_work, conn->mr_delay);
 	}
+	if (conn->n_mrs &&
+	    conn->mr_table.count[RPCRDMA_MR_FREE] < RPCRDMA_MR_FEW)
+		rpcrdma_mr_grow_later(conn);
 	spin_unlock(&conn->lock);
 	return mr;
 }
@@ -250,6 +271,19 @@ static struct page *rpcrdma_memory_page(const struct rpcrdma_memory *memory,
 	if (memory->pages)
 		return memory->pages[offset >> PAGE_SHIFT];
 	return virt_to_page(memory->address + (offset - memory->offset));
+}
+
+/* Not signaled: it is told of when it fails, and before what it takes with it. */
+static void rpcrdma_frwr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_mr *mr = container_of(wc->wr_cqe, struct rpcrdma_mr,
+					     reg_cqe);
+
+	if (wc->status == IB_WC_SUCCESS)
+		return;
+	if (wc->status != IB_WC_WR_FLUSH_ERR)
+		trace_rpcrdma_wc(mr->conn->id, "Registration", wc);
+	rpcrdma_conn_lost(mr->conn, ib_wc_status_msg(wc->status));
 }
 
 /*
@@ -293,6 +327,8 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 
 	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
 	memset(&mr->reg, 0, sizeof(mr->reg));
+	mr->reg_cqe.done = rpcrdma_frwr_reg_done;
+	mr->reg.wr.wr_cqe = &mr->reg_cqe;
 	mr->reg.wr.opcode = IB_WR_REG_MR;
 	mr->reg.mr = mr->mr;
 	mr->reg.key = mr->mr->rkey;
@@ -316,17 +352,31 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 {
 	struct rpcrdma_mr *mr, *tmp;
-	bool any = false;
+	LIST_HEAD(held);
 
 	spin_lock(&conn->lock);
-	list_for_each_entry_safe(mr, tmp, mrs, link) {
-		if (conn->mr_slots[mr->index].state != RPCRDMA_MR_HELD)
-			continue;
-		rpcrdma_mr_give_back(conn, mr);
-		any = true;
-	}
+	list_for_each_entry_safe(mr, tmp, mrs, link)
+		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
+			list_move_tail(&mr->link, &held);
+	/* Until it is zero again nobody else looks at them. */
+	conn->mr_unmapping += !list_empty(&held);
 	spin_unlock(&conn->lock);
-	return any;
+	if (list_empty(&held))
+		return false;
+
+	list_for_each_entry(mr, &held, link)
+		rpcrdma_mr_unmap(mr);
+
+	spin_lock(&conn->lock);
+	list_for_each_entry_safe(mr, tmp, &held, link) {
+		list_del_init(&mr->link);
+		if (!rpcrdma_mr_put(&conn->mr_table, mr->index))
+			rpcrdma_mr_broken(conn);
+	}
+	if (!--conn->mr_unmapping)
+		wake_up_all(&conn->mr_wait);
+	spin_unlock(&conn->lock);
+	return true;
 }
 
 static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
@@ -588,6 +638,17 @@ static void rpcrdma_frwr_wake(struct rpcrdma_inv *inv)
 	complete(&container_of(inv, struct rpcrdma_inv_wait, inv)->done);
 }
 
+static bool rpcrdma_frwr_any(struct rpcrdma_conn *conn,
+			     const struct list_head *mrs)
+{
+	bool any;
+
+	spin_lock(&conn->lock);
+	any = !list_empty(mrs);
+	spin_unlock(&conn->lock);
+	return any;
+}
+
 /**
  * rpcrdma_frwr_invalidate_wait - take regions away from the peer, and wait
  * @conn: the connection
@@ -601,9 +662,12 @@ void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
 	struct rpcrdma_inv_wait wait = { .inv.done = rpcrdma_frwr_wake };
 
 	init_completion(&wait.done);
-	if (rpcrdma_frwr_invalidate(conn, mrs, &wait.inv))
-		wait_for_completion(&wait.done);
-	rpcrdma_frwr_put(conn, mrs);
+	/* If they are being reclaimed they are not put, but that is waited for. */
+	do {
+		if (rpcrdma_frwr_invalidate(conn, mrs, &wait.inv))
+			wait_for_completion(&wait.done);
+		rpcrdma_frwr_put(conn, mrs);
+	} while (rpcrdma_frwr_any(conn, mrs));
 }
 
 /**
@@ -658,14 +722,23 @@ void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn)
 
 	cancel_delayed_work_sync(&conn->mr_work);
 	spin_lock(&conn->lock);
+	wait_event_cmd(conn->mr_wait, !conn->mr_unmapping,
+		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
 	for (i = 0; i < conn->n_mrs; i++) {
 		mr = conn->mrs[i];
-		rpcrdma_mr_unmap(mr);
-		list_del_init(&mr->link);
 		if (!rpcrdma_mr_event(&conn->mr_table, i, RPCRDMA_MR_LOSE,
 				      mr->mr->rkey))
 			trace_rpcrdma_mr_lost(conn->id, i, mr->mr->rkey);
 	}
+	spin_unlock(&conn->lock);
+
+	/* LOST: they stay where they are, and whoever has them there waits. */
+	for (i = 0; i < conn->n_mrs; i++)
+		rpcrdma_mr_unmap(conn->mrs[i]);
+
+	spin_lock(&conn->lock);
+	for (i = 0; i < conn->n_mrs; i++)
+		list_del_init(&conn->mrs[i]->link);
 	/* Those whose Local Invalidate never was on the queue */
 	for (i = 0; i < conn->n_mrs; i++) {
 		waiter = conn->mrs[i]->waiter;

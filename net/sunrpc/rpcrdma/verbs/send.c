@@ -13,6 +13,7 @@
  * when somebody waits for it, or when half of the send queue's budget is in
  * use.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include <trace/events/rpcrdma_v2.h>
@@ -360,12 +361,101 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 }
 
 /**
+ * struct rpcrdma_rest - a message whose owner has given it up half sent
+ * @tm: the same message; its Write list is gone with the regions
+ * @xdr: its stream, of which what has been sent is left out
+ * @stream: the bytes
+ */
+struct rpcrdma_rest {
+	struct rpcrdma_txmsg tm;
+	struct xdr_buf xdr;
+	u8 stream[];
+};
+
+static void rpcrdma_rest_done(struct rpcrdma_txmsg *tm, int status)
+{
+	struct rpcrdma_rest *rest = container_of(tm, struct rpcrdma_rest, tm);
+
+	rpcrdma_conn_end_call(tm->conn, tm);
+	kvfree(rest);
+}
+
+/*
+ * What is left of @tm, as a message of its own. Return: NULL if there is no memory for
+ * it, or if it would be another one without the chunks that the peer is to read.
+ */
+static struct rpcrdma_rest *rpcrdma_rest_make(const struct rpcrdma_txmsg *tm)
+{
+	const struct rpcrdma_message *msg = &tm->msg;
+	struct rpcrdma_rest *rest;
+	unsigned int nofs;
+
+	if (msg->chunks && (msg->chunks->n_reads || msg->chunks->n_call))
+		return NULL;
+	/* Reclaim could wait for an RPC that waits for this connection. */
+	nofs = memalloc_nofs_save();
+	rest = kvmalloc(struct_size(rest, stream, msg->length), GFP_KERNEL);
+	memalloc_nofs_restore(nofs);
+	if (!rest)
+		return NULL;
+	if (rpcrdma_txmsg_copy(tm, msg->sent, rest->stream + msg->sent,
+			       msg->length - msg->sent)) {
+		kvfree(rest);
+		return NULL;
+	}
+	rest->xdr = (struct xdr_buf){
+		.head[0] = {
+			.iov_base = rest->stream,
+			.iov_len = msg->length,
+		},
+		.len = msg->length,
+		.buflen = msg->length,
+	};
+	rest->tm = (struct rpcrdma_txmsg){
+		.link = LIST_HEAD_INIT(rest->tm.link),
+		.conn = tm->conn,
+		.msg = *msg,
+		.xdr = &rest->xdr,
+		.done = rpcrdma_rest_done,
+	};
+	rest->tm.msg.chunks = NULL;
+	rest->tm.msg.inv_handle = 0;
+	return rest;
+}
+
+/*
+ * The owner of @tm, which is half sent, wants it back: a copy of the rest takes its
+ * place. Meanwhile nobody else runs the pump. Return: false if that cannot be.
+ */
+static bool rpcrdma_cancel_begun(struct rpcrdma_conn *conn,
+				 struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_rest *rest;
+
+	conn->pumping = true;
+	spin_unlock(&conn->lock);
+	rest = rpcrdma_rest_make(tm);
+	spin_lock(&conn->lock);
+	if (rest)
+		list_replace_init(&tm->link, &rest->tm.link);
+	else
+		list_del_init(&tm->link);
+	/* At once: the pump must not begin another message now. */
+	conn->closed |= !rest;
+	conn->pumping = false;
+	wake_up_all(&conn->pump_wait);
+	return rest;
+}
+
+/**
  * rpcrdma_conn_cancel - take back a message
  * @conn: the connection
- * @tm: a message without @done, queued or not
+ * @tm: a message whose @done need not be called, queued or not
  *
  * A message of which a part has been sent cannot be taken back without
- * breaking the peer's reassembly; the connection ends then.
+ * breaking the peer's reassembly: the rest is sent from a copy. If that cannot be
+ * made, the connection ends.
  *
  * Context: Process context. May sleep.
  *
@@ -373,21 +463,28 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
  */
 bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 {
-	bool lost = false, unsent = false;
+	bool lost = false, unsent = false, rest = false;
 
 	spin_lock(&conn->lock);
-	wait_event_cmd(conn->pump_wait, conn->pump_msg != tm,
+	wait_event_cmd(conn->pump_wait,
+		       conn->pump_msg != tm &&
+		       (!conn->pumping || !tm->msg.sent ||
+			list_empty(&tm->link)),
 		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
 	if (!list_empty(&tm->link)) {
-		list_del_init(&tm->link);
 		unsent = !tm->msg.sent;
-		/* At once: the pump must not begin another message now. */
-		conn->closed |= !unsent;
-		lost = !unsent;
+		if (unsent || conn->closed) {
+			list_del_init(&tm->link);
+		} else {
+			rest = rpcrdma_cancel_begun(conn, tm);
+			lost = !rest;
+		}
 	}
 	spin_unlock(&conn->lock);
 	if (lost)
 		rpcrdma_conn_lost(conn, "message cancelled half sent");
+	if (rest)
+		rpcrdma_conn_pump(conn);
 	return unsent;
 }
 

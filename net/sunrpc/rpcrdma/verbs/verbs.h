@@ -261,6 +261,8 @@ struct rpcrdma_send {
  * @index: slot in the table of the core
  * @link: list of the owner, while it has one
  * @attrs: DMA_ATTR_SKIP_CPU_SYNC if what the CPU wrote there counts
+ * @reg_cqe: completion of @reg, if it fails
+ * @cqe: completion of @inv
  * @waiter: told when this region cannot be reached any more
  */
 struct rpcrdma_mr {
@@ -273,6 +275,7 @@ struct rpcrdma_mr {
 	enum dma_data_direction dir;
 	unsigned long attrs;
 	struct ib_reg_wr reg;
+	struct ib_cqe reg_cqe;
 	struct ib_send_wr inv;
 	struct ib_cqe cqe;
 	struct rpcrdma_inv *waiter;
@@ -342,6 +345,8 @@ struct rpcrdma_conn_attr {
  * @lost_why: for it
  * @job_queue: jobs to be posted
  * @jobs_posted: jobs whose last Work Request has not completed well
+ * @mr_unmapping: threads that unmap regions which are HELD, without the lock
+ * @mr_wait: for it to become zero
  * @reads_at_once: RDMA Reads that this side may have under way; for people
  * @stats_link: in the list of those that exist, guarded by its lock
  * @debugfs: what shows it; that of @stats_work, which makes and removes it
@@ -405,6 +410,8 @@ struct rpcrdma_conn {
 	struct delayed_work mr_work;
 	unsigned long mr_delay;
 	bool mr_short;		/* ops->regions is to be called */
+	u32 mr_unmapping;
+	wait_queue_head_t mr_wait;
 
 	struct rpcrdma_stats stats;
 	ktime_t created;
