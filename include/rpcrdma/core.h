@@ -721,6 +721,23 @@ u32 __must_check rpcrdma_layout_call(const struct rpcrdma_chunks *chunks,
 				     struct rpcrdma_piece *pieces);
 
 /**
+ * rpcrdma_call_item - the only item that was taken out of a Call
+ * @chunks: as for rpcrdma_layout_call()
+ * @stream: the first octets of the received stream
+ * @len: how many are at hand
+ * @item: set to its place in the unreduced Call, without XDR roundup
+ *
+ * Such a Call can be taken apart there, so that the item begins where memory does.
+ *
+ * Return: false if it has several items, or none. Also if RPC itself looks at what
+ * is behind the item's beginning: one in front of the arguments, or in arguments
+ * that RPCSEC_GSS reads.
+ */
+bool __must_check rpcrdma_call_item(const struct rpcrdma_chunks *chunks,
+				    const void *stream, u32 len,
+				    struct rpcrdma_range *item);
+
+/**
  * rpcrdma_stream_run - map the reduced stream to the unreduced message
  * @removed: ranges taken out, ascending, not overlapping
  * @n_removed: how many

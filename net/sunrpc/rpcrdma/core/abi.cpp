@@ -2,6 +2,7 @@
 /*
  * The C names of <rpcrdma/core.h>. Nothing is decided here.
  */
+#include "call_header.h"
 #include "names.h"
 #include "planner.h"
 #include "private_data.h"
@@ -161,6 +162,12 @@ u32 rpcrdma_layout_call(const struct rpcrdma_chunks *chunks, u32 stream_length,
 			struct rpcrdma_piece *pieces)
 {
 	return rpcrdma::layout_call(*chunks, stream_length, pieces);
+}
+
+bool rpcrdma_call_item(const struct rpcrdma_chunks *chunks, const void *stream,
+		       u32 len, struct rpcrdma_range *item)
+{
+	return rpcrdma::call_item(*chunks, bytes(stream, len), *item);
 }
 
 u32 rpcrdma_stream_run(const struct rpcrdma_range *removed, u32 n_removed,

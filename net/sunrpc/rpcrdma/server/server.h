@@ -108,6 +108,7 @@ struct rpcrdma_svc {
  * @n_pages: pages that are there
  * @length: bytes; of the Payload stream while Read chunks are missing
  * @unreduced: bytes with Read chunks
+ * @item: what the only Read chunk inserts, if that has pages of its own; else empty
  * @xid: host order
  * @inv_handle: handle that the Reply may invalidate, or zero
  * @external: its Payload stream is in the Call chunk
@@ -124,6 +125,7 @@ struct rpcrdma_svc_call {
 	u32 n_pages;
 	u32 length;
 	u32 unreduced;
+	struct rpcrdma_range item;
 	u32 xid;
 	u32 inv_handle;
 	bool external;
