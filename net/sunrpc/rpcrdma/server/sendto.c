@@ -270,8 +270,9 @@ static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u32 xid)
 	int rc;
 	u32 i;
 
+	/* The end of the head can be inside of one, that of the pages too. */
 	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, xid, DMA_TO_DEVICE,
-					 plan->n_jobs,
+					 plan->n_jobs + 2,
 					 rpcrdma_svc_reply_octets(plan));
 	if (!reply->rw)
 		return -ENOMEM;
