@@ -2,6 +2,8 @@
 #include "support.h"
 #include "call_header.h"
 
+#include <set>
+
 using namespace rpcrdma;
 using unit::Exact;
 using unit::octets;
@@ -94,6 +96,77 @@ TEST(call_header, call_item__with_what_gss_does_not_cover)
 	EXPECT_FALSE(plain(gss(kNone, 9, 0, 2))) << "some other version";
 	EXPECT_FALSE(plain({ 6, 12, 1, 0, 9 })) << "no service in it";
 	EXPECT_FALSE(plain({ 6, 0 })) << "nothing in it";
+}
+
+static u64 id_of(const Words &stream, u64 length = 5000, u64 secret = 99)
+{
+	const Exact copy(octets(stream));
+
+	return call_id(7, length, copy.bytes(), secret);
+}
+
+TEST(call_header, call_id__is_of_the_content)
+{
+	const Words call = kFixed + sys() + verifier() + kArguments;
+	const u64 id = id_of(call);
+
+	EXPECT_EQ(u32(id), 7u);
+	EXPECT_EQ(id_of(call), id);
+	EXPECT_NE(id_of(call, 5004), id);
+	EXPECT_NE(id_of(call, 5000, 98), id);
+	for (size_t i = 0; i < call.size(); i++) {
+		Words other = call;
+
+		other[i] ^= 1u << (i % 32);
+		EXPECT_NE(id_of(other), id) << "word " << i;
+		other = Words(call.begin(), call.begin() + long(i));
+		EXPECT_NE(id_of(other), id) << "the first " << i;
+	}
+	EXPECT_NE(id_of(call + Words{ 0 }), id_of(call + Words{ 0, 0 }));
+	/* The sums of many do not meet more often than by chance. */
+	std::set<u64> ids;
+	for (u32 i = 0; i < 1000; i++)
+		ids.insert(id_of(kFixed + sys() + verifier() + Words{ i }));
+	EXPECT_EQ(ids.size(), 1000u);
+}
+
+TEST(call_header, call_id__is_of_its_first_octets)
+{
+	Words call = kFixed + sys() + verifier() + Words(512);
+	const u64 id = id_of(call);
+
+	call[511 / 4] ^= 1;
+	EXPECT_NE(id_of(call), id);
+	call[511 / 4] ^= 1;
+	call[512 / 4] ^= 1;
+	EXPECT_EQ(id_of(call), id) << "any first part has these";
+	EXPECT_EQ(id_of({}, 0), id_of({}, 0));
+	EXPECT_EQ(u32(id_of({}, 0)), 7u);
+}
+
+/* Sent again, it has another sequence number, and so another verifier. */
+TEST(call_header, call_id__is_not_of_what_gss_changes)
+{
+	const auto id = [](u32 service, u32 sequence, const Words &arguments) {
+		return id_of(kFixed + gss(service, sequence) +
+			     verifier(sequence) + arguments);
+	};
+	const Words other = { 0, 0, 3, 0x01020305 };
+
+	for (u32 service : { kNone, kIntegrity, kPrivacy }) {
+		EXPECT_EQ(id(service, 10, kArguments), id(service, 9, kArguments));
+		EXPECT_EQ(id(service, 9, other) == id(service, 9, kArguments),
+			  service != kNone)
+			<< "what is covered has the number in it";
+	}
+	EXPECT_NE(id(kNone, 9, kArguments), id(kIntegrity, 9, kArguments));
+	Words another = kFixed + gss(kPrivacy) + verifier();
+	const u64 one = id_of(another);
+	another[6 + 7] ^= 1;
+	EXPECT_NE(id_of(another), one) << "another context";
+	another[6 + 7] ^= 1;
+	another[5] ^= 1;
+	EXPECT_NE(id_of(another), one) << "another procedure";
 }
 
 TEST(call_header, call_item__of_half_a_header)

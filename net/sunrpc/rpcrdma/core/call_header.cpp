@@ -17,11 +17,49 @@ constexpr u32 kFlavorGss = 6;
 constexpr u32 kGssVersion = 1;
 constexpr u32 kGssProcData = 0;
 constexpr u32 kGssServiceNone = 1;
+/* Of a Call, that much tells it from others: file, place, slot of the session. */
+constexpr u32 kTelling = 512;
 
 struct CallHeader {
 	u32 flavor; /* of the credential */
 	Bytes credential;
 	u32 arguments; /* where they begin */
+};
+
+/* Not cryptographic; but who does not know the secret cannot aim at a sum. */
+class Sum {
+public:
+	explicit Sum(u64 secret)
+		: state_(secret)
+		, factor_(secret | 1)
+	{
+	}
+	void add(u64 v)
+	{
+		state_ = (state_ ^ v) * factor_;
+		state_ ^= state_ >> 32;
+	}
+	void add(Bytes in)
+	{
+		add(u64{ in.size() });
+		while (in.size()) {
+			u64 v = 0;
+			const u32 n = in.size() < sizeof(v) ? in.size() :
+							      u32{ sizeof(v) };
+
+			__builtin_memcpy(&v, in.data(), n);
+			add(v);
+			in = in.after(n);
+		}
+	}
+	[[nodiscard]] u32 value() const
+	{
+		return static_cast<u32>(state_);
+	}
+
+private:
+	u64 state_;
+	u64 factor_;
 };
 
 } // namespace
@@ -66,6 +104,29 @@ static bool arguments_are_plain(const CallHeader &h)
 	return r.word(version) && version == kGssVersion && r.word(procedure) &&
 	       procedure == kGssProcData && r.word(sequence) &&
 	       r.word(service) && service == kGssServiceNone;
+}
+
+/*
+ * RPCSEC_GSS has a new sequence number each time that a Call is sent, and all that it
+ * covers is different then.
+ */
+u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret)
+{
+	const Bytes telling(stream.data(),
+			    stream.size() < kTelling ? stream.size() : kTelling);
+	CallHeader h;
+	Sum sum(secret);
+
+	sum.add(length);
+	if (!parse(telling, h) || h.flavor != kFlavorGss) {
+		sum.add(telling);
+	} else {
+		sum.add(Bytes(telling.data(), kFixedWords * kXdrUnit));
+		sum.add(h.credential.after(3 * kXdrUnit));
+		if (arguments_are_plain(h))
+			sum.add(telling.after(h.arguments));
+	}
+	return u64{ sum.value() } << 32 | xid;
 }
 
 bool call_item(const Chunks &chunks, Bytes stream, Range &item)

@@ -12,6 +12,9 @@
 namespace rpcrdma
 {
 
+/* See rpcrdma_call_id(). */
+[[nodiscard]] u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret);
+
 /* See rpcrdma_call_item(); @stream is as much of it as is at hand. */
 [[nodiscard]] bool call_item(const Chunks &chunks, Bytes stream, Range &item);
 

@@ -25,13 +25,13 @@ static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status == IB_WC_SUCCESS)
 		return;
 	rpcrdma_conn_fault(rw->conn, rw->dir == DMA_FROM_DEVICE ?
-			   "RDMA Read" : "RDMA Write", wc, rw->xid);
+			   "RDMA Read" : "RDMA Write", wc, rw->call);
 }
 
 /**
  * rpcrdma_svc_rw_alloc - an empty set of operations
  * @conn: connection they will go through
- * @xid: of the Call they are for, host order
+ * @call: rpcrdma_call_id() of the Call they are for
  * @dir: %DMA_FROM_DEVICE for RDMA Reads, %DMA_TO_DEVICE for RDMA Writes
  * @max_ops: how many operations at most
  * @octets: how much they move at most, all together
@@ -40,7 +40,7 @@ static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
  *
  * Return: the set, or NULL.
  */
-struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u32 xid,
+struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 					    enum dma_data_direction dir,
 					    u32 max_ops, u32 octets)
 {
@@ -51,7 +51,7 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u32 xid,
 		return NULL;
 	rw->conn = conn;
 	rw->cqe.done = rpcrdma_svc_rw_failed;
-	rw->xid = xid;
+	rw->call = call;
 	rw->dir = dir;
 	rw->max_ops = max_ops;
 	/* Each operation can begin and end inside a page. */
@@ -129,7 +129,7 @@ static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
 	sg_mark_end(&rw->sgl[rw->n_sge - 1]);
 	rc = rdma_rw_ctx_init(&op->ctx, conn->qp, conn->cm_id->port_num,
 			      op->sgl, op->nents, 0, address, handle, rw->dir);
-	trace_rpcrdma_rw(conn->id, rw->xid, rw->dir, op->nents, length, handle,
+	trace_rpcrdma_rw(conn->id, lower_32_bits(rw->call), rw->dir, op->nents, length, handle,
 			 address, rc);
 	/* Bounce buffers that are all in use are an -EIO of the mapping. */
 	if (rc < 0)

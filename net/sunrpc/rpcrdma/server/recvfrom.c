@@ -130,7 +130,8 @@ static void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
 }
 
 static struct rpcrdma_svc_call *
-rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx)
+rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx,
+		       u64 id)
 {
 	struct rpcrdma_svc_call *call;
 
@@ -142,6 +143,7 @@ rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx)
 	call->recv = NULL;
 	call->pages = NULL;
 	call->n_pages = 0;
+	call->id = id;
 	call->xid = rx->xid;
 	call->length = rx->stream_length;
 	call->item.length = 0;
@@ -500,7 +502,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
 	if (!read || !pages || !rpcrdma_svc_get_pages(pages, 0, count))
 		goto out_free;
-	read->rw = rpcrdma_svc_rw_alloc(svc->conn, call->xid, DMA_FROM_DEVICE,
+	read->rw = rpcrdma_svc_rw_alloc(svc->conn, call->id, DMA_FROM_DEVICE,
 					rpcrdma_svc_count_ops(&call->chunks),
 					call->unreduced);
 	if (!read->rw)
@@ -527,7 +529,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 
 	read->call = call;
 	read->job.cost = read->rw->cost;
-	read->job.xid = call->xid;
+	read->job.call = call->id;
 	read->job.post = rpcrdma_svc_read_post;
 	read->job.done = rpcrdma_svc_read_done;
 	if (!read->rw->n_ops) {
@@ -684,14 +686,14 @@ static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 }
 
 static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
-			     const struct rpcrdma_rx *rx)
+			     const struct rpcrdma_rx *rx, u64 id)
 {
 	u32 count = rpcrdma_svc_page_count(rx->stream_length);
 	struct rpcrdma_svc_call *call;
 
 	if (rx->stream_length > svc->max_call)
 		return -EPROTO;
-	call = rpcrdma_svc_call_alloc(svc, rx);
+	call = rpcrdma_svc_call_alloc(svc, rx, id);
 	if (!call)
 		return -ENOMEM;
 	call->pages = kvcalloc(count, sizeof(*call->pages), GFP_KERNEL);
@@ -721,13 +723,15 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 				enum rpcrdma_recv_verdict *verdict)
 {
 	struct rpcrdma_svc_call *call;
+	u64 id;
 	int rc;
 
 	if (!rx->stream_offset) {
 		/* It was refused, and its rest has not come. */
 		rpcrdma_svc_abandon(svc->conn, RPCRDMA_CALL);
-		if (!rpcrdma_svc_failed_answer(svc, rx->xid)) {
-			rc = rpcrdma_svc_begin(svc, rx);
+		id = rpcrdma_svc_call_id(rx, recv);
+		if (!rpcrdma_svc_failed_answer(svc, id)) {
+			rc = rpcrdma_svc_begin(svc, rx, id);
 			if (rc)
 				return rc;
 		}
@@ -770,14 +774,15 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
 			      struct rpcrdma_recv *recv,
 			      enum rpcrdma_recv_verdict *verdict)
 {
+	u64 id = rpcrdma_svc_call_id(rx, recv);
 	struct rpcrdma_svc_call *call;
 	int rc;
 
-	if (rpcrdma_svc_failed_answer(svc, rx->xid))
+	if (rpcrdma_svc_failed_answer(svc, id))
 		return 0;
 	if (rx->payload.length > svc->max_call)
 		return -EPROTO;
-	call = rpcrdma_svc_call_alloc(svc, rx);
+	call = rpcrdma_svc_call_alloc(svc, rx, id);
 	if (!call)
 		return -ENOMEM;
 	call->recv = recv;
