@@ -35,7 +35,7 @@ rpcrdma_config versions(rpcrdma_role role, u32 min, u32 max)
 
 rpcrdma_cm_private private_data(u32 send, u32 recv, bool remote_inv = false)
 {
-	return { send, recv, remote_inv, true };
+	return { send, recv, remote_inv, true, false };
 }
 
 /* A client that speaks version 1 from the beginning. */
