@@ -585,6 +585,7 @@ struct rpcrdma_call_shape {
  * @reply_max: that of the shape
  * @stream_length: octets left in the Payload stream
  * @removed: what the Read chunk takes out of the stream, XDR roundup included
+ * @read_pad: octets of that roundup which go by the Read chunk, behind the item
  * @chunks_required: version 1, where there is no other way
  * @call_waits: with no region free now, wait for one for the Read or Call chunk
  * @result_waits: the same for the Write or Reply chunk
@@ -601,6 +602,7 @@ struct rpcrdma_call_plan {
 	u32 reply_max;
 	u32 stream_length;
 	struct rpcrdma_range removed;
+	u32 read_pad;
 	bool chunks_required;
 	bool call_waits;
 	bool result_waits;
