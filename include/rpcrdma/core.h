@@ -726,6 +726,39 @@ u32 __must_check rpcrdma_layout_call(const struct rpcrdma_chunks *chunks,
 				     struct rpcrdma_piece *pieces);
 
 /**
+ * rpcrdma_call_id - what a Call is known by when it is sent again
+ * @xid: its XID, host order
+ * @length: octets of the received stream, of all its parts
+ * @stream: the first octets of that
+ * @len: how many have come with the first part, which may be none
+ * @secret: any; the same for Calls to be compared
+ *
+ * Several Requesters can share an address and so use the same XID at the same time.
+ *
+ * Return: the XID in the lower half, and a sum of what does not change when the same
+ * Call is sent by another connection.
+ */
+u64 __must_check rpcrdma_call_id(u32 xid, u64 length, const void *stream,
+				 u32 len, u64 secret);
+
+/**
+ * rpcrdma_call_item - the only item that was taken out of a Call
+ * @chunks: as for rpcrdma_layout_call()
+ * @stream: the first octets of the received stream
+ * @len: how many are at hand
+ * @item: set to its place in the unreduced Call, without XDR roundup
+ *
+ * Such a Call can be taken apart there, so that the item begins where memory does.
+ *
+ * Return: false if it has several items, or none. Also if RPC itself looks at what
+ * is behind the item's beginning: one in front of the arguments, or in arguments
+ * that RPCSEC_GSS reads.
+ */
+bool __must_check rpcrdma_call_item(const struct rpcrdma_chunks *chunks,
+				    const void *stream, u32 len,
+				    struct rpcrdma_range *item);
+
+/**
  * rpcrdma_stream_run - map the reduced stream to the unreduced message
  * @removed: ranges taken out, ascending, not overlapping
  * @n_removed: how many
@@ -799,14 +832,14 @@ bool __must_check rpcrdma_first_words(const void *stream, u32 len, u32 xid,
 /**
  * struct rpcrdma_recent_entry - one thing
  * @peer: whose, by any key that survives its reconnects
- * @id: what: the XID of a Call, a port; host order
+ * @id: what: rpcrdma_call_id() of a Call, a port; host order
  * @since: when, in seconds
  * @suspected: how often, at most RPCRDMA_MAX_SUSPECTED, which means known; zero is
  *	an empty entry
  */
 struct rpcrdma_recent_entry {
 	u64 peer;
-	u32 id;
+	u64 id;
 	u32 since;
 	u32 suspected;
 };
@@ -826,13 +859,13 @@ struct rpcrdma_recent {
  * rpcrdma_recent_note - remember something for as long as the table does
  * @t: the table
  * @peer: whose
- * @id: what: of a Call whose RDMA operation has ended its connection the XID
- *	(section 7.3)
+ * @id: what: of a Call whose RDMA operation has ended its connection (section 7.3)
+ *	what rpcrdma_call_id() returned
  * @now: seconds of any clock that does not go back
  *
  * What is there already is as of @now.
  */
-void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now);
+void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u64 id, u32 now);
 
 /**
  * rpcrdma_recent_suspect - the same, if it may be chance
@@ -846,7 +879,7 @@ void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now);
  *
  * Return: true if it is known now.
  */
-bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u32 id,
+bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u64 id,
 			    u32 now);
 
 /**
@@ -857,7 +890,29 @@ bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u32 id,
  * @now: seconds
  */
 bool __must_check rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer,
-				       u32 id, u32 now);
+				       u64 id, u32 now);
+
+/* What fits a table with few entries nearly always says no: see below. */
+#define RPCRDMA_RECENT_WORDS	16
+
+/**
+ * rpcrdma_recent_bit - where a filter tells of something
+ * @peer: whose
+ * @id: what
+ *
+ * Return: a bit in a filter; others may share it.
+ */
+u32 __must_check rpcrdma_recent_bit(u64 peer, u64 id);
+
+/**
+ * rpcrdma_recent_filter - what need not be looked for in a table
+ * @t: the table
+ * @now: seconds
+ * @words: set to a bit for all that is known, and no others: what has not its bit
+ *	there is not known, for which no lock is needed
+ */
+void rpcrdma_recent_filter(const struct rpcrdma_recent *t, u32 now,
+			   u64 words[RPCRDMA_RECENT_WORDS]);
 
 /**
  * rpcrdma_recent_forget - it is true no more
@@ -869,7 +924,7 @@ bool __must_check rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer,
  * Return: true if it was known.
  */
 bool __must_check rpcrdma_recent_forget(struct rpcrdma_recent *t, u64 peer,
-					u32 id, u32 now);
+					u64 id, u32 now);
 
 /* ------------------------------------------------------------------ */
 /* Registration bookkeeping                                           */

@@ -316,6 +316,37 @@ TRACE_EVENT(rpcrdma_mr_lost,
 		  __entry->index, __entry->handle)
 );
 
+/* An RDMA Read or Write of the server: how many Work Requests it takes, or an errno. */
+TRACE_EVENT(rpcrdma_rw,
+	TP_PROTO(u32 conn, u32 xid, u32 dir, u32 nents, u32 length, u32 handle,
+		 u64 offset, int wrs),
+	TP_ARGS(conn, xid, dir, nents, length, handle, offset, wrs),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, dir)
+		__field(u32, nents)
+		__field(u32, length)
+		__field(u32, handle)
+		__field(u64, offset)
+		__field(int, wrs)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		__entry->dir = dir;
+		__entry->nents = nents;
+		__entry->length = length;
+		__entry->handle = handle;
+		__entry->offset = offset;
+		__entry->wrs = wrs;
+	),
+	TP_printk("conn=%u xid=0x%08x nents=%u %u@0x%016llx:0x%08x wrs=%d (%s)",
+		  __entry->conn, __entry->xid, __entry->nents, __entry->length,
+		  (unsigned long long)__entry->offset, __entry->handle,
+		  __entry->wrs, rpcrdma_show_direction(__entry->dir))
+);
+
 TRACE_EVENT(rpcrdma_connect,
 	TP_PROTO(const char *server, const char *step, int status),
 	TP_ARGS(server, step, status),

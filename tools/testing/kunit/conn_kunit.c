@@ -38,7 +38,7 @@ struct conn_side {
 	u32 version;
 	u32 invalidated;
 	u32 length;
-	u32 faulty;
+	u64 faulty;
 	bool sure;
 	bool queues;	/* as the server has them */
 	struct rpcrdma_txmsg *call;	/* that errors are about */
@@ -130,11 +130,11 @@ static void conn_failed(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx)
 		rpcrdma_conn_call_refused(conn, side->call, rx);
 }
 
-static void conn_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)
+static void conn_fault(struct rpcrdma_conn *conn, u64 call, bool sure)
 {
 	struct conn_side *side = conn->context;
 
-	side->faulty = xid;
+	side->faulty = call;
 	side->sure = sure;
 }
 
@@ -1102,6 +1102,8 @@ static void conn_pool_grows_in_time(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	/* An argument and a result by body chunk: head, payload and tail each. */
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	/* Work that is delayed says where it will run. */
+	conn->mr_delay = 1;
 	/* The queue is seen once there is a delay. */
 	conn->mr_delay = 1;
 	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, &page, false,
@@ -1504,26 +1506,26 @@ static void conn_read_done(struct rpcrdma_job *job, int status)
 }
 
 static struct conn_read *
-conn_read_alloc(struct kunit *test, u32 xid,
+conn_read_alloc(struct kunit *test, u64 call,
 		int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe))
 {
 	struct conn_read *read = kunit_kzalloc(test, sizeof(*read), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, read);
 	read->job.cost = 1;
-	read->job.xid = xid;
+	read->job.call = call;
 	read->job.post = post;
 	read->job.done = conn_read_done;
 	return read;
 }
 
 /* An RDMA Read by the server of memory that the client never offered. */
-static void conn_read(struct kunit *test, u32 xid,
+static void conn_read(struct kunit *test, u64 call,
 		      int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe))
 {
 	struct conn_fixture *f = test->priv;
 	struct ib_device *device = f->server.cm_id->device;
-	struct conn_read *read = conn_read_alloc(test, xid, post);
+	struct conn_read *read = conn_read_alloc(test, call, post);
 
 	read->sge.length = 64;
 	read->sge.lkey = f->server.conn->pd->local_dma_lkey;
@@ -1548,7 +1550,7 @@ static void conn_blames_a_bad_operation(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 
 	conn_read(test, 42, conn_read_post);
-	KUNIT_EXPECT_EQ(test, f->server.faulty, 42U);
+	KUNIT_EXPECT_EQ(test, f->server.faulty, 42ULL);
 	KUNIT_EXPECT_TRUE(test, f->server.sure);
 }
 
@@ -1566,7 +1568,7 @@ static void conn_blames_no_flushed_operation(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 
 	conn_read(test, 43, conn_read_post_flushed);
-	KUNIT_EXPECT_EQ(test, f->server.faulty, 0U);
+	KUNIT_EXPECT_EQ(test, f->server.faulty, 0ULL);
 }
 
 static int conn_post_nothing(struct rpcrdma_job *job, struct ib_cqe *cqe)
@@ -1642,7 +1644,7 @@ static void conn_suspects_a_local_failure(struct kunit *test)
 
 	f->server.sure = true;
 	rpcrdma_conn_fault(f->server.conn, "Send", &wc, 44);
-	KUNIT_EXPECT_EQ(test, f->server.faulty, 44U);
+	KUNIT_EXPECT_EQ(test, f->server.faulty, 44ULL);
 	KUNIT_EXPECT_FALSE(test, f->server.sure);
 	conn_wait(test, &f->server.lost);
 }

@@ -828,6 +828,29 @@ TEST(server_rdma_error, of_a_write_chunk)
 	p.expect_works();
 }
 
+/* Several clients can have one address, and so one XID at the same time. */
+TEST(server_rdma_error, harms_no_other_call_of_that_xid)
+{
+	const Compound c = Nfs::read("data", 0, 20000);
+	const u32 xid = Peer::new_xid();
+	Peer p = Peer::open();
+
+	ends(p, [&] {
+		p.send(call_header(xid, Lists().write({ { 0xbad, 20000, 0,
+							  0x1000 } })),
+		       c.message(xid));
+	});
+
+	Peer q = Peer::open();
+	const Compound other = Nfs::read("data", 0, 50);
+	q.send(call_header(xid, {}), other.message(xid));
+	EXPECT_EQ(q.reply(xid).xid, xid);
+	q.send(call_header(xid, Lists().write({ { 0xbad, 20000, 0, 0x1000 } })),
+	       c.message(xid));
+	q.expect_error(xid, { RPCRDMA2_ERR_SYSTEM });
+	q.expect_works();
+}
+
 TEST(server_rdma_error, of_a_call_chunk)
 {
 	ends_and_is_remembered([](Peer &p, u32 xid) {

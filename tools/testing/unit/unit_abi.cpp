@@ -283,6 +283,37 @@ TEST(abi, recent__note_and_ask)
 	EXPECT_FALSE(rpcrdma_recent_known(&t, 5, 7, 100));
 }
 
+TEST(abi, recent__filter)
+{
+	u64 words[RPCRDMA_RECENT_WORDS];
+	rpcrdma_recent t = {};
+	const u32 bit = rpcrdma_recent_bit(5, 7);
+
+	rpcrdma_recent_note(&t, 5, 7, 100);
+	rpcrdma_recent_filter(&t, 100, words);
+	ASSERT_LT(bit, 64 * std::size(words));
+	EXPECT_TRUE(words[bit / 64] >> bit % 64 & 1);
+}
+
+TEST(abi, call__its_item_and_what_it_is_known_by)
+{
+	const Octets stream = octets({ 7, 0, 2, 100003, 3, 7, 0, 0, 0, 0 });
+	rpcrdma_chunks call = {};
+	rpcrdma_range item;
+
+	call.n_reads = 1;
+	call.reads[0] = { 40, { 1, 5000, 0 } };
+	ASSERT_TRUE(rpcrdma_call_item(&call, stream.data(), 40, &item));
+	EXPECT_EQ(item.offset, 40u);
+	EXPECT_EQ(item.length, 5000u);
+	EXPECT_FALSE(rpcrdma_call_item(&call, stream.data(), 36, &item));
+
+	const u64 id = rpcrdma_call_id(7, 5040, stream.data(), 40, 1);
+	EXPECT_EQ(u32(id), 7u);
+	EXPECT_NE(id, rpcrdma_call_id(7, 5040, stream.data(), 36, 1));
+	EXPECT_NE(id, rpcrdma_call_id(7, 5040, stream.data(), 40, 2));
+}
+
 TEST(abi, mr_table__one_life)
 {
 	rpcrdma_mr_slot slots[2];

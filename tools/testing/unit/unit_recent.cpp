@@ -208,3 +208,48 @@ TEST(recent, forget__and_say_whether_it_was_known)
 	note(t, 5, 7, 1120);
 	EXPECT_TRUE(known(t, 5, 7, 1120)) << "as if it had never been there";
 }
+
+static bool passes(const u64 (&words)[RPCRDMA_RECENT_WORDS], u64 peer, u64 id)
+{
+	const u32 n = bit(peer, id);
+
+	return words[n / 64] >> n % 64 & 1;
+}
+
+/* Whoever is not in the table is rarely taken for somebody who may be. */
+TEST(recent, filter__lets_few_others_pass)
+{
+	u64 words[RPCRDMA_RECENT_WORDS];
+	rpcrdma_recent t = {};
+	u32 others = 0;
+
+	filter(t, 100, words);
+	for (u64 word : words)
+		EXPECT_EQ(word, 0u);
+	for (u64 i = 0; i < RPCRDMA_MAX_RECENT; i++)
+		note(t, i % 3, i << 32 | 1, 100);
+	suspect(t, 9, 9, 100);
+	filter(t, 100, words);
+	for (u64 i = 1; i < RPCRDMA_MAX_RECENT; i++)
+		if (known(t, i % 3, i << 32 | 1, 100))
+			EXPECT_TRUE(passes(words, i % 3, i << 32 | 1));
+	for (u64 i = 0; i < 1000; i++) {
+		others += passes(words, i % 3, i << 32 | 2);
+		others += passes(words, 3 + i, i % 64 << 32 | 1);
+		others += passes(words, i % 3, i);
+	}
+	EXPECT_LT(others, 3000u / 10);
+	filter(t, 100 + RPCRDMA_RECENT_SECONDS, words);
+	for (u64 word : words)
+		EXPECT_EQ(word, 0u) << "nothing is known any more";
+}
+
+TEST(recent, known__by_all_of_an_id)
+{
+	rpcrdma_recent t = {};
+
+	note(t, 5, 1ull << 32 | 7, 100);
+	EXPECT_TRUE(known(t, 5, 1ull << 32 | 7, 100));
+	EXPECT_FALSE(known(t, 5, 2ull << 32 | 7, 100));
+	EXPECT_FALSE(known(t, 5, 7, 100));
+}

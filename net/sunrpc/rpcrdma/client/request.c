@@ -259,6 +259,18 @@ static int rpcrdma_req_reply_chunk(struct rpcrdma_req *req,
 	return 0;
 }
 
+/*
+ * Integrity and privacy cover the arguments where they are (D9). sunrpc marks their
+ * flavors in memory that it has not cleared: another one can have the mark, too.
+ */
+static bool rpcrdma_req_reducible(const struct rpc_rqst *rqst)
+{
+	const struct rpc_auth *auth = rqst->rq_cred->cr_auth;
+
+	return auth->au_flavor == RPC_AUTH_GSS_KRB5 ||
+	       !test_bit(RPCAUTH_AUTH_DATATOUCH, &auth->au_flags);
+}
+
 static void rpcrdma_req_shape(const struct rpcrdma_req *req,
 			      struct rpcrdma_call_shape *shape)
 {
@@ -270,8 +282,7 @@ static void rpcrdma_req_shape(const struct rpcrdma_req *req,
 		.length = snd->len,
 		.avoid = req->avoid,
 		.reply_expected = rpc_reply_expected(rqst->rq_task),
-		.reducible = !test_bit(RPCAUTH_AUTH_DATATOUCH,
-				       &rqst->rq_cred->cr_auth->au_flags),
+		.reducible = rpcrdma_req_reducible(rqst),
 	};
 	if (snd->flags & XDRBUF_WRITE) {
 		shape->item.offset = snd->head[0].iov_len;

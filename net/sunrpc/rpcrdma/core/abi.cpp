@@ -2,6 +2,7 @@
 /*
  * The C names of <rpcrdma/core.h>. Nothing is decided here.
  */
+#include "call_header.h"
 #include "names.h"
 #include "planner.h"
 #include "private_data.h"
@@ -163,6 +164,18 @@ u32 rpcrdma_layout_call(const struct rpcrdma_chunks *chunks, u32 stream_length,
 	return rpcrdma::layout_call(*chunks, stream_length, pieces);
 }
 
+u64 rpcrdma_call_id(u32 xid, u64 length, const void *stream, u32 len,
+		    u64 secret)
+{
+	return rpcrdma::call_id(xid, length, bytes(stream, len), secret);
+}
+
+bool rpcrdma_call_item(const struct rpcrdma_chunks *chunks, const void *stream,
+		       u32 len, struct rpcrdma_range *item)
+{
+	return rpcrdma::call_item(*chunks, bytes(stream, len), *item);
+}
+
 u32 rpcrdma_stream_run(const struct rpcrdma_range *removed, u32 n_removed,
 		       u32 offset, u32 *unreduced)
 {
@@ -194,26 +207,38 @@ bool rpcrdma_first_words(const void *stream, u32 len, u32 xid, u32 dir)
 	       RPCRDMA_REASON_NONE;
 }
 
-void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now)
+void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u64 id, u32 now)
 {
 	rpcrdma::recent::note(*t, peer, id, now);
 }
 
-bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u32 id,
+bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u64 id,
 			    u32 now)
 {
 	return rpcrdma::recent::suspect(*t, peer, id, now);
 }
 
-bool rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer, u32 id,
+bool rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer, u64 id,
 			  u32 now)
 {
 	return rpcrdma::recent::known(*t, peer, id, now);
 }
 
-bool rpcrdma_recent_forget(struct rpcrdma_recent *t, u64 peer, u32 id, u32 now)
+bool rpcrdma_recent_forget(struct rpcrdma_recent *t, u64 peer, u64 id, u32 now)
 {
 	return rpcrdma::recent::forget(*t, peer, id, now);
+}
+
+u32 rpcrdma_recent_bit(u64 peer, u64 id)
+{
+	return rpcrdma::recent::bit(peer, id);
+}
+
+void rpcrdma_recent_filter(const struct rpcrdma_recent *t, u32 now,
+			   u64 words[RPCRDMA_RECENT_WORDS])
+{
+	rpcrdma::recent::filter(*t, now,
+				Span<u64>(words, RPCRDMA_RECENT_WORDS));
 }
 
 void rpcrdma_mr_table_init(struct rpcrdma_mr_table *t,

@@ -4,6 +4,9 @@
 namespace rpcrdma::recent
 {
 
+static constexpr u32 kWordBits = 64;
+static constexpr u32 kFilterBits = RPCRDMA_RECENT_WORDS * kWordBits;
+
 /*
  * Seconds since then; serial arithmetic, so that the clock may wrap, and that
  * what another processor has noted a moment ahead of @now is new, not old.
@@ -22,13 +25,13 @@ static bool live(const rpcrdma_recent &t, const rpcrdma_recent_entry &e,
 	return e.suspected && age(e, now) < static_cast<s32>(seconds);
 }
 
-static bool is(const rpcrdma_recent_entry &e, u64 peer, u32 id)
+static bool is(const rpcrdma_recent_entry &e, u64 peer, u64 id)
 {
 	return e.peer == peer && e.id == id;
 }
 
 static bool is_known(const rpcrdma_recent &t, const rpcrdma_recent_entry &e,
-		     u64 peer, u32 id, u32 now)
+		     u64 peer, u64 id, u32 now)
 {
 	return is(e, peer, id) && live(t, e, now) &&
 	       e.suspected == RPCRDMA_MAX_SUSPECTED;
@@ -70,7 +73,7 @@ static rpcrdma_recent_entry &victim(rpcrdma_recent &t, u64 peer, u32 now)
 }
 
 /* Its entry, or else one that it may have. */
-static rpcrdma_recent_entry &place_for(rpcrdma_recent &t, u64 peer, u32 id,
+static rpcrdma_recent_entry &place_for(rpcrdma_recent &t, u64 peer, u64 id,
 				       u32 now)
 {
 	rpcrdma_recent_entry *place = nullptr;
@@ -84,12 +87,12 @@ static rpcrdma_recent_entry &place_for(rpcrdma_recent &t, u64 peer, u32 id,
 	return place ? *place : victim(t, peer, now);
 }
 
-void note(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
+void note(rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 {
 	place_for(t, peer, id, now) = { peer, id, now, RPCRDMA_MAX_SUSPECTED };
 }
 
-bool suspect(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
+bool suspect(rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 {
 	rpcrdma_recent_entry &e = place_for(t, peer, id, now);
 	const u32 before = is(e, peer, id) && live(t, e, now) ? e.suspected : 0;
@@ -99,7 +102,7 @@ bool suspect(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
 	return e.suspected == RPCRDMA_MAX_SUSPECTED;
 }
 
-bool known(const rpcrdma_recent &t, u64 peer, u32 id, u32 now)
+bool known(const rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 {
 	for (const rpcrdma_recent_entry &e : t.entries)
 		if (is_known(t, e, peer, id, now))
@@ -107,7 +110,7 @@ bool known(const rpcrdma_recent &t, u64 peer, u32 id, u32 now)
 	return false;
 }
 
-bool forget(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
+bool forget(rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 {
 	for (rpcrdma_recent_entry &e : t.entries) {
 		if (!is_known(t, e, peer, id, now))
@@ -116,6 +119,28 @@ bool forget(rpcrdma_recent &t, u64 peer, u32 id, u32 now)
 		return true;
 	}
 	return false;
+}
+
+u32 bit(u64 peer, u64 id)
+{
+	/* Fibonacci hashing: the upper bits depend on all of both. */
+	constexpr u64 kGolden = 0x9e3779b97f4a7c15;
+	const u64 mixed = (peer ^ id * kGolden) * kGolden;
+
+	return static_cast<u32>(mixed >> 32) % kFilterBits;
+}
+
+void filter(const rpcrdma_recent &t, u32 now, Span<u64> words)
+{
+	for (u64 &word : words)
+		word = 0;
+	for (const rpcrdma_recent_entry &e : t.entries) {
+		if (!is_known(t, e, e.peer, e.id, now))
+			continue;
+		const u32 n = bit(e.peer, e.id);
+
+		words[n / kWordBits] |= u64{ 1 } << n % kWordBits;
+	}
 }
 
 } // namespace rpcrdma::recent

@@ -12,22 +12,29 @@
 #ifndef _RPCRDMA_CORE_RECENT_H
 #define _RPCRDMA_CORE_RECENT_H
 
+#include "span.h"
 #include <rpcrdma/core.h>
 
 namespace rpcrdma::recent
 {
 
 /* See rpcrdma_recent_note(). */
-void note(rpcrdma_recent &t, u64 peer, u32 id, u32 now);
+void note(rpcrdma_recent &t, u64 peer, u64 id, u32 now);
 
 /* See rpcrdma_recent_suspect(). */
-bool suspect(rpcrdma_recent &t, u64 peer, u32 id, u32 now);
+bool suspect(rpcrdma_recent &t, u64 peer, u64 id, u32 now);
 
 /* See rpcrdma_recent_known(). */
-[[nodiscard]] bool known(const rpcrdma_recent &t, u64 peer, u32 id, u32 now);
+[[nodiscard]] bool known(const rpcrdma_recent &t, u64 peer, u64 id, u32 now);
 
 /* See rpcrdma_recent_forget(). */
-[[nodiscard]] bool forget(rpcrdma_recent &t, u64 peer, u32 id, u32 now);
+[[nodiscard]] bool forget(rpcrdma_recent &t, u64 peer, u64 id, u32 now);
+
+/* See rpcrdma_recent_bit(). */
+[[nodiscard]] u32 bit(u64 peer, u64 id);
+
+/* See rpcrdma_recent_filter(). */
+void filter(const rpcrdma_recent &t, u32 now, Span<u64> words);
 
 } // namespace rpcrdma::recent
 

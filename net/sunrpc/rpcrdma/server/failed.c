@@ -6,8 +6,13 @@
  * The client sends such a Call again as soon as it has reconnected. Its RDMA
  * operations would break the new connection, too, and so on without end. So
  * the server answers it with an error instead.
+ *
+ * Clients that share an address may use the same XID: a Call is known by a part of its
+ * content, too.
  */
 #include <linux/ktime.h>
+#include <linux/once.h>
+#include <linux/random.h>
 
 #include <trace/events/rpcrdma_v2.h>
 
@@ -16,23 +21,71 @@
 /* Guards the table, which is for all connections. */
 static DEFINE_SPINLOCK(rpcrdma_svc_failed_lock);
 static struct rpcrdma_recent rpcrdma_svc_failed;
-/* From then on the table tells nothing, so that nobody needs the lock. */
+/*
+ * From then on the table tells nothing. Until then it may tell something of a Call
+ * only if that has its bit here. Nobody else needs the lock.
+ */
 static u32 rpcrdma_svc_failed_until;
+static u64 rpcrdma_svc_failed_filter[RPCRDMA_RECENT_WORDS];
 
 static u32 rpcrdma_svc_failed_now(void)
 {
 	return ktime_get_seconds();
 }
 
+/* A bit of what is still known is set before and after, so always. */
+static void rpcrdma_svc_failed_update(u32 now)
+{
+	u64 words[RPCRDMA_RECENT_WORDS];
+	int i;
+
+	lockdep_assert_held(&rpcrdma_svc_failed_lock);
+	rpcrdma_recent_filter(&rpcrdma_svc_failed, now, words);
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		WRITE_ONCE(rpcrdma_svc_failed_filter[i], words[i]);
+	WRITE_ONCE(rpcrdma_svc_failed_until, now + RPCRDMA_RECENT_SECONDS + 1);
+}
+
+static bool rpcrdma_svc_failed_maybe(const struct rpcrdma_svc *svc, u64 call,
+				     u32 now)
+{
+	u32 bit;
+
+	if ((s32)(READ_ONCE(rpcrdma_svc_failed_until) - now) <= 0)
+		return false;
+	bit = rpcrdma_recent_bit(svc->peer_key, call);
+	return READ_ONCE(rpcrdma_svc_failed_filter[bit / 64]) >> bit % 64 & 1;
+}
+
+/**
+ * rpcrdma_svc_call_id - what a Call will be known by
+ * @rx: its first part
+ * @recv: where that is
+ *
+ * Context: Process context.
+ *
+ * Return: see rpcrdma_call_id().
+ */
+u64 rpcrdma_svc_call_id(const struct rpcrdma_rx *rx,
+			const struct rpcrdma_recv *recv)
+{
+	static u64 secret;
+
+	get_random_once(&secret, sizeof(secret));
+	return rpcrdma_call_id(rx->xid, rx->stream_length,
+			       recv->buf + rx->payload.offset,
+			       rx->payload.length, secret);
+}
+
 /**
  * rpcrdma_svc_fault - an operation for a Call has broken its connection
  * @conn: the connection
- * @xid: of the Call, host order
+ * @call: the Call, by rpcrdma_svc_call_id()
  * @sure: it would break any other
  *
  * Context: Process context. Does not sleep.
  */
-void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)
+void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u64 call, bool sure)
 {
 	struct rpcrdma_svc *svc = conn->context;
 	u32 now = rpcrdma_svc_failed_now();
@@ -40,15 +93,15 @@ void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)
 
 	spin_lock(&rpcrdma_svc_failed_lock);
 	if (sure)
-		rpcrdma_recent_note(&rpcrdma_svc_failed, svc->peer_key, xid,
+		rpcrdma_recent_note(&rpcrdma_svc_failed, svc->peer_key, call,
 				    now);
 	else
 		known = rpcrdma_recent_suspect(&rpcrdma_svc_failed,
-					       svc->peer_key, xid, now);
-	WRITE_ONCE(rpcrdma_svc_failed_until, now + RPCRDMA_RECENT_SECONDS + 1);
+					       svc->peer_key, call, now);
+	rpcrdma_svc_failed_update(now);
 	spin_unlock(&rpcrdma_svc_failed_lock);
 
-	trace_rpcrdma_call(conn->id, xid,
+	trace_rpcrdma_call(conn->id, lower_32_bits(call),
 			   known ? "broke the connection" :
 				   "may have broken the connection",
 			   -EREMOTEIO);
@@ -62,22 +115,23 @@ void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid, bool sure)
 /**
  * rpcrdma_svc_failed_answer - end a Call that has broken a connection before
  * @svc: where it came
- * @xid: of the Call, host order
+ * @call: the Call, by rpcrdma_svc_call_id()
  *
  * Context: Process context, no lock held.
  *
  * Return: true if it is such a Call. It has been answered then.
  */
-bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u32 xid)
+bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u64 call)
 {
 	struct rpcrdma_conn *conn = svc->conn;
 	u32 now = rpcrdma_svc_failed_now();
+	u32 xid = lower_32_bits(call);
 	bool known;
 
-	if ((s32)(READ_ONCE(rpcrdma_svc_failed_until) - now) <= 0)
+	if (!rpcrdma_svc_failed_maybe(svc, call, now))
 		return false;
 	spin_lock(&rpcrdma_svc_failed_lock);
-	known = rpcrdma_recent_known(&rpcrdma_svc_failed, svc->peer_key, xid,
+	known = rpcrdma_recent_known(&rpcrdma_svc_failed, svc->peer_key, call,
 				     now);
 	spin_unlock(&rpcrdma_svc_failed_lock);
 	if (!known)

@@ -11,6 +11,8 @@
  */
 #include <linux/slab.h>
 
+#include <trace/events/rpcrdma_v2.h>
+
 #include "server.h"
 
 /* One of the Work Requests could not be carried out, or was flushed. */
@@ -23,13 +25,13 @@ static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status == IB_WC_SUCCESS)
 		return;
 	rpcrdma_conn_fault(rw->conn, rw->dir == DMA_FROM_DEVICE ?
-			   "RDMA Read" : "RDMA Write", wc, rw->xid);
+			   "RDMA Read" : "RDMA Write", wc, rw->call);
 }
 
 /**
  * rpcrdma_svc_rw_alloc - an empty set of operations
  * @conn: connection they will go through
- * @xid: of the Call they are for, host order
+ * @call: rpcrdma_call_id() of the Call they are for
  * @dir: %DMA_FROM_DEVICE for RDMA Reads, %DMA_TO_DEVICE for RDMA Writes
  * @max_ops: how many operations at most
  * @octets: how much they move at most, all together
@@ -38,7 +40,7 @@ static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
  *
  * Return: the set, or NULL.
  */
-struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u32 xid,
+struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 					    enum dma_data_direction dir,
 					    u32 max_ops, u32 octets)
 {
@@ -49,11 +51,11 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u32 xid,
 		return NULL;
 	rw->conn = conn;
 	rw->cqe.done = rpcrdma_svc_rw_failed;
-	rw->xid = xid;
+	rw->call = call;
 	rw->dir = dir;
 	rw->max_ops = max_ops;
-	/* Each operation can begin and end inside a page, in head and tail. */
-	rw->max_sge = octets / PAGE_SIZE + 4 * max_ops;
+	/* Each operation can begin and end inside a page. */
+	rw->max_sge = octets / PAGE_SIZE + 2 * max_ops;
 	rw->sgl = kvmalloc_array(rw->max_sge, sizeof(*rw->sgl), GFP_KERNEL);
 	if (!rw->sgl) {
 		kfree(rw);
@@ -92,16 +94,6 @@ static bool rpcrdma_svc_rw_sge(struct rpcrdma_svc_rw *rw, struct page *page,
 	return true;
 }
 
-static bool rpcrdma_svc_rw_kvec(struct rpcrdma_svc_rw *rw,
-				const struct kvec *kvec,
-				const struct rpcrdma_range *range)
-{
-	void *start = kvec->iov_base + range->offset;
-
-	return rpcrdma_svc_rw_sge(rw, virt_to_page(start),
-				  offset_in_page(start), range->length);
-}
-
 static bool rpcrdma_svc_rw_array(struct rpcrdma_svc_rw *rw,
 				 struct page **pages,
 				 const struct rpcrdma_range *range)
@@ -121,9 +113,9 @@ static bool rpcrdma_svc_rw_array(struct rpcrdma_svc_rw *rw,
 	return true;
 }
 
-/* The scatter elements from @first on become one operation. */
+/* The scatter elements from @first on, @length bytes, become one operation. */
 static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
-				 u32 handle, u64 address)
+				 u32 length, u32 handle, u64 address)
 {
 	struct rpcrdma_conn *conn = rw->conn;
 	struct rpcrdma_svc_op *op;
@@ -137,12 +129,29 @@ static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
 	sg_mark_end(&rw->sgl[rw->n_sge - 1]);
 	rc = rdma_rw_ctx_init(&op->ctx, conn->qp, conn->cm_id->port_num,
 			      op->sgl, op->nents, 0, address, handle, rw->dir);
+	trace_rpcrdma_rw(conn->id, lower_32_bits(rw->call), rw->dir, op->nents, length, handle,
+			 address, rc);
 	/* Bounce buffers that are all in use are an -EIO of the mapping. */
 	if (rc < 0)
 		return rc == -EIO ? -ENOMEM : rc;
 	rw->cost += rc;
 	rw->n_ops++;
 	return 0;
+}
+
+static int rpcrdma_svc_rw_kvec(struct rpcrdma_svc_rw *rw,
+			       const struct kvec *kvec,
+			       const struct rpcrdma_range *range, u32 handle,
+			       u64 address)
+{
+	void *start = kvec->iov_base + range->offset;
+	u32 first = rw->n_sge;
+
+	if (!rpcrdma_svc_rw_sge(rw, virt_to_page(start), offset_in_page(start),
+				range->length))
+		return -EINVAL;
+	return rpcrdma_svc_rw_commit(rw, first, range->length, handle,
+				     address);
 }
 
 /**
@@ -166,16 +175,19 @@ int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
 
 	if (!rpcrdma_svc_rw_array(rw, pages, range))
 		return -EINVAL;
-	return rpcrdma_svc_rw_commit(rw, first, handle, address);
+	return rpcrdma_svc_rw_commit(rw, first, range->length, handle,
+				     address);
 }
 
 /**
- * rpcrdma_svc_rw_xdr - add an operation on an XDR buffer
+ * rpcrdma_svc_rw_xdr - add operations on an XDR buffer
  * @rw: the set
  * @xdr: the buffer
  * @range: bytes of it
  * @handle: remote memory
  * @address: likewise
+ *
+ * Head, pages and tail are one operation each: a memory region takes no gaps.
  *
  * Context: Process context. May sleep.
  *
@@ -187,9 +199,8 @@ int rpcrdma_svc_rw_xdr(struct rpcrdma_svc_rw *rw, const struct xdr_buf *xdr,
 {
 	u32 offset = range->offset;
 	u32 left = range->length;
-	u32 first = rw->n_sge;
 	struct rpcrdma_range r;
-	bool ok = true;
+	int rc = -EINVAL;
 
 	if (offset > xdr->len || left > xdr->len - offset)
 		return -EINVAL;
@@ -197,25 +208,33 @@ int rpcrdma_svc_rw_xdr(struct rpcrdma_svc_rw *rw, const struct xdr_buf *xdr,
 	if (offset < xdr->head[0].iov_len && left) {
 		r.offset = offset;
 		r.length = min_t(u32, left, xdr->head[0].iov_len - offset);
-		ok = rpcrdma_svc_rw_kvec(rw, &xdr->head[0], &r);
+		rc = rpcrdma_svc_rw_kvec(rw, &xdr->head[0], &r, handle,
+					 address);
+		if (rc)
+			return rc;
 		offset += r.length;
 		left -= r.length;
+		address += r.length;
 	}
 	offset -= xdr->head[0].iov_len;
-	if (ok && left && offset < xdr->page_len) {
+	if (left && offset < xdr->page_len) {
 		r.offset = xdr->page_base + offset;
 		r.length = min_t(u32, left, xdr->page_len - offset);
-		ok = rpcrdma_svc_rw_array(rw, xdr->pages, &r);
+		rc = rpcrdma_svc_rw_pages(rw, xdr->pages, &r, handle, address);
+		if (rc)
+			return rc;
 		offset += r.length;
 		left -= r.length;
+		address += r.length;
 	}
 	offset -= xdr->page_len;
-	if (ok && left) {
+	if (left) {
 		r.offset = offset;
 		r.length = left;
-		ok = rpcrdma_svc_rw_kvec(rw, &xdr->tail[0], &r);
+		rc = rpcrdma_svc_rw_kvec(rw, &xdr->tail[0], &r, handle,
+					 address);
 	}
-	return ok ? rpcrdma_svc_rw_commit(rw, first, handle, address) : -EINVAL;
+	return rc;
 }
 
 /**

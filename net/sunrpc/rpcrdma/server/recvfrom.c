@@ -61,6 +61,14 @@ static u32 rpcrdma_svc_page_count(u32 octets)
 	return DIV_ROUND_UP(octets, PAGE_SIZE);
 }
 
+/* Pages that @call needs once it is whole. */
+static u32 rpcrdma_svc_whole_pages(const struct rpcrdma_svc_call *call)
+{
+	return call->item.length ?
+		1 + rpcrdma_svc_page_count(call->item.length) :
+		rpcrdma_svc_page_count(call->unreduced);
+}
+
 static void rpcrdma_svc_free_pages(struct page **pages, u32 count)
 {
 	if (!pages)
@@ -122,7 +130,8 @@ static void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
 }
 
 static struct rpcrdma_svc_call *
-rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx)
+rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx,
+		       u64 id)
 {
 	struct rpcrdma_svc_call *call;
 
@@ -134,10 +143,45 @@ rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx)
 	call->recv = NULL;
 	call->pages = NULL;
 	call->n_pages = 0;
+	call->id = id;
 	call->xid = rx->xid;
 	call->length = rx->stream_length;
+	call->item.length = 0;
 	call->n_results = 0;
 	return call;
+}
+
+static bool rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
+{
+	return call->chunks.n_call || call->chunks.n_reads;
+}
+
+/*
+ * An item that begins a page of its own fills no more pages than it must: a WRITE of
+ * the largest payload fits a memory region, and can be handed on page by page. All
+ * else of the Call is then in one page in front of it. A Call that fits one page as
+ * a whole stays there.
+ */
+static void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call)
+{
+	u32 length = call->length;
+	struct rpcrdma_range item;
+	const void *start;
+
+	if (call->external || length > PAGE_SIZE ||
+	    call->unreduced <= PAGE_SIZE)
+		return;
+	if (call->recv) {
+		start = call->recv->buf + call->payload.offset;
+		length = call->payload.length;
+	} else {
+		start = page_address(call->pages[0]);
+	}
+	if (!rpcrdma_call_item(&call->chunks, start, length, &item) ||
+	    item.offset > length || rpcrdma_svc_page_count(item.length) >=
+				    call->svc->max_call >> PAGE_SHIFT)
+		return;
+	call->item = item;
 }
 
 /* Take over what only the last part of a message tells. */
@@ -152,6 +196,8 @@ static void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 	if (chunks->n_call || chunks->n_reads || chunks->n_writes ||
 	    chunks->has_reply) {
 		call->chunks = *chunks;
+		if (rpcrdma_svc_call_has_reads(call))
+			rpcrdma_svc_place_item(call);
 		return;
 	}
 	call->chunks.n_call = 0;
@@ -159,11 +205,6 @@ static void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 	call->chunks.n_writes = 0;
 	call->chunks.n_write_segs = 0;
 	call->chunks.has_reply = false;
-}
-
-static bool rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
-{
-	return call->chunks.n_call || call->chunks.n_reads;
 }
 
 /* Hand @call to nfsd. It may be gone when this returns. */
@@ -348,6 +389,30 @@ static int rpcrdma_svc_read_stream(struct rpcrdma_svc_rw *rw,
 	return target.length ? -EPROTO : 0;
 }
 
+/* The same with the item of @call in pages of its own. */
+static int rpcrdma_svc_layout_item(const struct rpcrdma_svc_call *call,
+				   struct rpcrdma_svc_rw *rw, struct page **to)
+{
+	const struct rpcrdma_chunks *chunks = &call->chunks;
+	struct rpcrdma_range run = { .length = call->length };
+	const struct rpcrdma_segment *s;
+	int rc;
+	u32 i;
+
+	rc = rpcrdma_svc_copy_stream(call, 0, to, &run);
+	run.offset = PAGE_SIZE;
+	for (i = 0; i < chunks->n_reads && !rc; i++) {
+		s = &chunks->reads[i].target;
+		run.length = s->length;
+		if (run.length)
+			rc = rpcrdma_svc_rw_pages(rw, to, &run, s->handle,
+						  s->offset);
+		run.offset += run.length;
+	}
+	rpcrdma_svc_zero(to, run.offset, xdr_align_size(run.offset));
+	return rc;
+}
+
 /* Lay @call out in @to: copy what has come, plan to read the rest. */
 static int rpcrdma_svc_layout(const struct rpcrdma_svc_call *call,
 			      struct rpcrdma_svc_rw *rw, struct page **to)
@@ -358,6 +423,8 @@ static int rpcrdma_svc_layout(const struct rpcrdma_svc_call *call,
 	u32 n, i, end = 0;
 	int rc;
 
+	if (call->item.length)
+		return rpcrdma_svc_layout_item(call, rw, to);
 	n = rpcrdma_layout_call(&call->chunks, call->length, pieces);
 	for (i = 0; i < n; i++) {
 		p = &pieces[i];
@@ -425,7 +492,7 @@ static void rpcrdma_svc_count_reads(struct rpcrdma_svc *svc,
 static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 				  struct rpcrdma_svc_call *call)
 {
-	u32 count = rpcrdma_svc_page_count(call->unreduced);
+	u32 count = rpcrdma_svc_whole_pages(call);
 	struct rpcrdma_recv *recv = call->recv;
 	struct rpcrdma_svc_read *read;
 	struct page **pages;
@@ -435,7 +502,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
 	if (!read || !pages || !rpcrdma_svc_get_pages(pages, 0, count))
 		goto out_free;
-	read->rw = rpcrdma_svc_rw_alloc(svc->conn, call->xid, DMA_FROM_DEVICE,
+	read->rw = rpcrdma_svc_rw_alloc(svc->conn, call->id, DMA_FROM_DEVICE,
 					rpcrdma_svc_count_ops(&call->chunks),
 					call->unreduced);
 	if (!read->rw)
@@ -462,7 +529,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 
 	read->call = call;
 	read->job.cost = read->rw->cost;
-	read->job.xid = call->xid;
+	read->job.call = call->id;
 	read->job.post = rpcrdma_svc_read_post;
 	read->job.done = rpcrdma_svc_read_done;
 	if (!read->rw->n_ops) {
@@ -504,7 +571,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 					link);
 	if (!call)
 		return NULL;
-	need = rpcrdma_svc_page_count(call->unreduced) << PAGE_SHIFT;
+	need = rpcrdma_svc_whole_pages(call) << PAGE_SHIFT;
 	if (svc->call_memory + need > RPCRDMA_SVC_CALL_MEMORY &&
 	    (svc->reading || !list_empty(&svc->ready)))
 		return NULL;
@@ -521,7 +588,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 				    struct rpcrdma_svc_call *call, int rc)
 {
-	u32 pages = rpcrdma_svc_page_count(call->unreduced);
+	u32 pages = rpcrdma_svc_whole_pages(call);
 	struct rpcrdma_recv *recv = call->recv;
 	bool again;
 
@@ -619,14 +686,14 @@ static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 }
 
 static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
-			     const struct rpcrdma_rx *rx)
+			     const struct rpcrdma_rx *rx, u64 id)
 {
 	u32 count = rpcrdma_svc_page_count(rx->stream_length);
 	struct rpcrdma_svc_call *call;
 
 	if (rx->stream_length > svc->max_call)
 		return -EPROTO;
-	call = rpcrdma_svc_call_alloc(svc, rx);
+	call = rpcrdma_svc_call_alloc(svc, rx, id);
 	if (!call)
 		return -ENOMEM;
 	call->pages = kvcalloc(count, sizeof(*call->pages), GFP_KERNEL);
@@ -656,13 +723,15 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 				enum rpcrdma_recv_verdict *verdict)
 {
 	struct rpcrdma_svc_call *call;
+	u64 id;
 	int rc;
 
 	if (!rx->stream_offset) {
 		/* It was refused, and its rest has not come. */
 		rpcrdma_svc_abandon(svc->conn, RPCRDMA_CALL);
-		if (!rpcrdma_svc_failed_answer(svc, rx->xid)) {
-			rc = rpcrdma_svc_begin(svc, rx);
+		id = rpcrdma_svc_call_id(rx, recv);
+		if (!rpcrdma_svc_failed_answer(svc, id)) {
+			rc = rpcrdma_svc_begin(svc, rx, id);
 			if (rc)
 				return rc;
 		}
@@ -705,14 +774,15 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
 			      struct rpcrdma_recv *recv,
 			      enum rpcrdma_recv_verdict *verdict)
 {
+	u64 id = rpcrdma_svc_call_id(rx, recv);
 	struct rpcrdma_svc_call *call;
 	int rc;
 
-	if (rpcrdma_svc_failed_answer(svc, rx->xid))
+	if (rpcrdma_svc_failed_answer(svc, id))
 		return 0;
 	if (rx->payload.length > svc->max_call)
 		return -EPROTO;
-	call = rpcrdma_svc_call_alloc(svc, rx);
+	call = rpcrdma_svc_call_alloc(svc, rx, id);
 	if (!call)
 		return -ENOMEM;
 	call->recv = recv;
@@ -841,9 +911,10 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 			     struct rpcrdma_svc_call *call)
 {
-	u32 count = rpcrdma_svc_page_count(call->length);
+	u32 count = call->n_pages;
 
 	if (call->recv) {
+		count = rpcrdma_svc_page_count(call->length);
 		rpcrdma_svc_copy_in(rqstp->rq_pages, 0, call->recv->buf +
 				    call->payload.offset, call->length);
 	} else {
@@ -858,20 +929,28 @@ static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 	rqstp->rq_next_page = rqstp->rq_respages + 1;
 }
 
-/* The first page is the head, all others follow; as TCP does it. */
-static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp, u32 length)
+/*
+ * The first page is the head, all others follow; as TCP does it. With an item in
+ * pages of its own the first page is head and tail.
+ */
+static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
+				 const struct rpcrdma_svc_call *call)
 {
+	u32 body = xdr_align_size(call->item.length);
 	struct xdr_buf *arg = &rqstp->rq_arg;
+	void *first = page_address(rqstp->rq_pages[0]);
 
-	arg->head[0].iov_base = page_address(rqstp->rq_pages[0]);
-	arg->head[0].iov_len = min_t(u32, length, PAGE_SIZE);
+	arg->head[0].iov_base = first;
+	arg->head[0].iov_len = body ? call->item.offset :
+				      min_t(u32, call->length, PAGE_SIZE);
 	arg->pages = &rqstp->rq_pages[1];
 	arg->page_base = 0;
-	arg->page_len = length - arg->head[0].iov_len;
-	arg->tail[0].iov_base = NULL;
-	arg->tail[0].iov_len = 0;
-	arg->len = length;
-	arg->buflen = length;
+	arg->page_len = body ? body : call->length - arg->head[0].iov_len;
+	arg->tail[0].iov_base = body ? first + call->item.offset : NULL;
+	arg->tail[0].iov_len = call->length - arg->head[0].iov_len -
+			       arg->page_len;
+	arg->len = call->length;
+	arg->buflen = call->length;
 }
 
 /**
@@ -919,7 +998,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	if (relax)
 		rpcrdma_svc_relax(svc);
 
-	rpcrdma_svc_fill_arg(rqstp, call->length);
+	rpcrdma_svc_fill_arg(rqstp, call);
 	rqstp->rq_xprt_ctxt = call;
 	rqstp->rq_prot = IPPROTO_MAX;
 	svc_xprt_copy_addrs(rqstp, xprt);

@@ -263,15 +263,16 @@ static u32 rpcrdma_svc_reply_octets(const struct rpcrdma_reply_plan *plan)
 	return octets;
 }
 
-static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u32 xid)
+static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u64 call)
 {
 	const struct rpcrdma_reply_plan *plan = &reply->plan;
 	const struct rpcrdma_write_job *job;
 	int rc;
 	u32 i;
 
-	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, xid, DMA_TO_DEVICE,
-					 plan->n_jobs,
+	/* The end of the head can be inside of one, that of the pages too. */
+	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, call, DMA_TO_DEVICE,
+					 plan->n_jobs + 2,
 					 rpcrdma_svc_reply_octets(plan));
 	if (!reply->rw)
 		return -ENOMEM;
@@ -322,13 +323,14 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	int rc;
 
 	if (plan->n_jobs) {
-		rc = rpcrdma_svc_reply_writes(reply, call->xid);
+		rc = rpcrdma_svc_reply_writes(reply, call->id);
 		if (rc)
 			return rc;
 		tm->chain = rpcrdma_svc_reply_chain;
 		tm->chain_cost = reply->rw->cost;
 		tm->hold = true;
 	}
+	tm->call = call->id;
 	tm->msg.xid = call->xid;
 	tm->msg.dir = RPCRDMA_REPLY;
 	tm->msg.length = plan->stream_length;

@@ -109,6 +109,8 @@ struct rpcrdma_svc {
  * @n_pages: pages that are there
  * @length: bytes; of the Payload stream while Read chunks are missing
  * @unreduced: bytes with Read chunks
+ * @item: what the only Read chunk inserts, if that has pages of its own; else empty
+ * @id: what it is known by when it comes again
  * @xid: host order
  * @inv_handle: handle that the Reply may invalidate, or zero
  * @external: its Payload stream is in the Call chunk
@@ -125,6 +127,8 @@ struct rpcrdma_svc_call {
 	u32 n_pages;
 	u32 length;
 	u32 unreduced;
+	struct rpcrdma_range item;
+	u64 id;
 	u32 xid;
 	u32 inv_handle;
 	bool external;
@@ -149,7 +153,7 @@ struct rpcrdma_svc_op {
  * struct rpcrdma_svc_rw - the RDMA Reads of a Call, or the Writes of a Reply
  * @conn: the connection
  * @cqe: of all Work Requests without another; they complete only if they fail
- * @xid: of the Call, host order
+ * @call: rpcrdma_call_id() of the Call
  * @dir: DMA_FROM_DEVICE for Reads
  * @cost: Work Requests
  * @sgl: scatter elements of all operations
@@ -162,7 +166,7 @@ struct rpcrdma_svc_op {
 struct rpcrdma_svc_rw {
 	struct rpcrdma_conn *conn;
 	struct ib_cqe cqe;
-	u32 xid;
+	u64 call;
 	enum dma_data_direction dir;
 	u32 cost;
 	struct scatterlist *sgl;
@@ -219,11 +223,13 @@ void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx);
 
 /* failed.c */
-void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u32 xid, bool sure);
-bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u32 xid);
+u64 rpcrdma_svc_call_id(const struct rpcrdma_rx *rx,
+			const struct rpcrdma_recv *recv);
+void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u64 call, bool sure);
+bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u64 call);
 
 /* rdma_rw.c */
-struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u32 xid,
+struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 					    enum dma_data_direction dir,
 					    u32 max_ops, u32 octets);
 void rpcrdma_svc_rw_free(struct rpcrdma_svc_rw *rw);

@@ -215,7 +215,7 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	send->cost = cost;
 	send->held = tm && tx.last && tm->hold ? tm : NULL;
 	send->reply = tm && tm->msg.dir == RPCRDMA_REPLY;
-	send->xid = tm ? tm->msg.xid : 0;
+	send->call = tm ? tm->call : 0;
 	signaled = rpcrdma_send_signaled(conn, send);
 	conn->pump_msg = tm;
 	if (tm && tx.last) {
@@ -581,7 +581,7 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 
 /* Does the operation break any connection? */
 static void rpcrdma_wc_fault(struct rpcrdma_conn *conn, const struct ib_wc *wc,
-			     u32 xid)
+			     u64 call)
 {
 	switch (wc->status) {
 	case IB_WC_LOC_LEN_ERR:
@@ -589,7 +589,7 @@ static void rpcrdma_wc_fault(struct rpcrdma_conn *conn, const struct ib_wc *wc,
 	case IB_WC_LOC_ACCESS_ERR:
 	case IB_WC_REM_INV_REQ_ERR:
 	case IB_WC_REM_ACCESS_ERR:
-		conn->ops->fault(conn, xid, true);
+		conn->ops->fault(conn, call, true);
 		break;
 	case IB_WC_LOC_QP_OP_ERR:
 	case IB_WC_REM_OP_ERR:
@@ -597,7 +597,7 @@ static void rpcrdma_wc_fault(struct rpcrdma_conn *conn, const struct ib_wc *wc,
 		 * Out of memory, for once. Or, as siw reports it, whatever was
 		 * being sent when the connection broke for another reason.
 		 */
-		conn->ops->fault(conn, xid, false);
+		conn->ops->fault(conn, call, false);
 		break;
 	default:
 		break;
@@ -609,18 +609,18 @@ static void rpcrdma_wc_fault(struct rpcrdma_conn *conn, const struct ib_wc *wc,
  * @conn: the connection; it ends
  * @what: the operation
  * @wc: its completion
- * @xid: of the Call, host order
+ * @call: rpcrdma_call_id() of the Call
  *
  * Context: Process context, no lock held.
  */
 void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
-			const struct ib_wc *wc, u32 xid)
+			const struct ib_wc *wc, u64 call)
 {
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		trace_rpcrdma_wc(conn->id, what, wc);
 	/* Before the peer can send the Call again. */
 	if (conn->ops->fault)
-		rpcrdma_wc_fault(conn, wc, xid);
+		rpcrdma_wc_fault(conn, wc, call);
 	rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
 }
 
@@ -632,7 +632,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (wc->status != IB_WC_SUCCESS) {
 		/* rpcrdma_send_flush() ends it: siw may tell of it again. */
-		rpcrdma_conn_fault(conn, "RDMA Read", wc, job->xid);
+		rpcrdma_conn_fault(conn, "RDMA Read", wc, job->call);
 		return;
 	}
 	spin_lock(&conn->lock);
@@ -646,7 +646,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 /**
  * rpcrdma_conn_job - queue Work Requests that carry no message
  * @conn: the connection
- * @job: its cost, xid, post and done are set; the connection's until its @done
+ * @job: its cost, call, post and done are set; the connection's until its @done
  *
  * Context: Process context, no lock held.
  *
@@ -682,7 +682,7 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status != IB_WC_SUCCESS) {
 		/* rpcrdma_send_flush() ends what was in flight. */
 		if (send->reply) {
-			rpcrdma_conn_fault(conn, "Send", wc, send->xid);
+			rpcrdma_conn_fault(conn, "Send", wc, send->call);
 			return;
 		}
 		if (wc->status != IB_WC_WR_FLUSH_ERR)

@@ -44,7 +44,7 @@ struct seq_file;
  * and at each Read segment.
  */
 #define RPCRDMA_MAX_RW_OPS	(3 * RPCRDMA_MAX_SEGMENTS)
-static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITE_JOBS);
+static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITE_JOBS + 2);
 
 /* Header types that are counted one by one; the rest share the last slot. */
 #define RPCRDMA_HTYPES		15
@@ -142,7 +142,7 @@ enum rpcrdma_recv_verdict {
  *	that a Send With Invalidate named, or zero. May sleep.
  * @abandon: what @payload got of the message in this direction is void
  * @failed: the Call with rx->xid cannot succeed: rx->error
- * @fault: an operation for the Call of the peer with this XID could not be
+ * @fault: an operation for this Call of the peer (rpcrdma_call_id()) could not be
  *	carried out, and not because the connection broke: it will break the next
  *	one as well. Process context, must not sleep. NULL is allowed.
  * @regions: there may be more regions since rpcrdma_frwr_map() found too few.
@@ -160,7 +160,7 @@ struct rpcrdma_conn_ops {
 					     u32 invalidated);
 	void (*abandon)(struct rpcrdma_conn *conn, u32 dir);
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
-	void (*fault)(struct rpcrdma_conn *conn, u32 xid, bool sure);
+	void (*fault)(struct rpcrdma_conn *conn, u64 call, bool sure);
 	void (*regions)(struct rpcrdma_conn *conn);
 };
 
@@ -178,6 +178,7 @@ struct rpcrdma_conn_ops {
  * @hold: @done waits until the last Send has completed, so everything in
  *	front of it has too; else @done follows the posting of the last Send
  * @posted: the pump is through with it; see rpcrdma_conn_posted()
+ * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
  * @done: the end: 0, or a negative errno. Called once per
  *	rpcrdma_conn_send() that returned 0, unless it is cancelled. Process
@@ -193,6 +194,7 @@ struct rpcrdma_txmsg {
 	u32 chain_cost;
 	bool hold;
 	bool posted;
+	u64 call;
 	u32 invalidate;
 	struct ib_send_wr *(*chain)(struct rpcrdma_txmsg *tm,
 				    struct ib_send_wr *next);
@@ -214,7 +216,7 @@ static inline bool rpcrdma_conn_posted(const struct rpcrdma_txmsg *tm)
  * struct rpcrdma_job - Work Requests without a message: RDMA Reads
  * @link: the connection's queue, then its list of what is posted
  * @cost: Work Requests
- * @xid: of the Call they are for, host order
+ * @call: rpcrdma_call_id() of the Call they are for
  * @post: posts them with @cqe on the last; returns as ib_post_send(). If it fails
  *	some may be posted: the connection ends, and the job with it.
  * @done: called once if rpcrdma_conn_job() returned 0, in process context: with 0
@@ -226,7 +228,7 @@ struct rpcrdma_job {
 	struct list_head link;
 	struct rpcrdma_conn *conn;
 	u32 cost;
-	u32 xid;
+	u64 call;
 	struct ib_cqe cqe;
 	int (*post)(struct rpcrdma_job *job, struct ib_cqe *cqe);
 	void (*done)(struct rpcrdma_job *job, int status);
@@ -240,7 +242,7 @@ struct rpcrdma_job {
  * @buf: the buffer, DMA mapped while it exists
  * @cost: Work Requests posted with it
  * @held: message whose @done follows this Send's completion
- * @xid: of the Reply it belongs to
+ * @call: of a Reply, rpcrdma_call_id() of its Call
  * @reply: it is a Reply's
  */
 struct rpcrdma_send {
@@ -252,7 +254,7 @@ struct rpcrdma_send {
 	u32 index;
 	u32 cost;
 	struct rpcrdma_txmsg *held;
-	u32 xid;
+	u64 call;
 	bool reply;
 };
 
@@ -471,7 +473,7 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 			 u32 index, u32 needed);
 void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
-			const struct ib_wc *wc, u32 xid);
+			const struct ib_wc *wc, u64 call);
 
 /* frwr.c */
 int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages);
