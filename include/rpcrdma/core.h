@@ -585,6 +585,7 @@ struct rpcrdma_call_shape {
  * @reply_max: that of the shape
  * @stream_length: octets left in the Payload stream
  * @removed: what the Read chunk takes out of the stream, XDR roundup included
+ * @read_pad: octets of that roundup which go by the Read chunk, behind the item
  * @chunks_required: version 1, where there is no other way
  * @call_waits: with no region free now, wait for one for the Read or Call chunk
  * @result_waits: the same for the Write or Reply chunk
@@ -601,6 +602,7 @@ struct rpcrdma_call_plan {
 	u32 reply_max;
 	u32 stream_length;
 	struct rpcrdma_range removed;
+	u32 read_pad;
 	bool chunks_required;
 	bool call_waits;
 	bool result_waits;
@@ -842,16 +844,19 @@ struct rpcrdma_recent_entry {
 	u32 suspected;
 };
 
-/*
- * All of them; all zero is empty. In a full table a new one takes the place of
- * the oldest of the peer that has the most.
+/**
+ * struct rpcrdma_recent - all of them; all zero is empty
+ * @seconds: how long each is remembered; zero is RPCRDMA_RECENT_SECONDS
+ * @entries: in a full table a new one takes the place of the oldest of the peer that
+ *	has the most
  */
 struct rpcrdma_recent {
+	u32 seconds;
 	struct rpcrdma_recent_entry entries[RPCRDMA_MAX_RECENT];
 };
 
 /**
- * rpcrdma_recent_note - remember something for RPCRDMA_RECENT_SECONDS
+ * rpcrdma_recent_note - remember something for as long as the table does
  * @t: the table
  * @peer: whose
  * @id: what: of a Call whose RDMA operation has ended its connection (section 7.3)
@@ -1019,12 +1024,15 @@ bool __must_check rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index);
  * @recv_size: in octets; likewise
  * @remote_inv: Send With Invalidate is welcome
  * @given: decoded: the peer has sent it, this is not the default
+ * @version2: the sender answers a message of version 2 (D5); by a flag that is reserved,
+ *	so that all others ignore it
  */
 struct rpcrdma_cm_private {
 	u32 send_size;
 	u32 recv_size;
 	bool remote_inv;
 	bool given;
+	bool version2;
 };
 
 void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf);
@@ -1042,6 +1050,22 @@ void rpcrdma_cm_private_decode(const void *buf, u32 len,
  */
 void rpcrdma_session_private(struct rpcrdma_session *s,
 			     const struct rpcrdma_cm_private *p);
+
+/* Milliseconds that a client waits for the answer to its first message (D5). */
+#define RPCRDMA_OPENING_MOST	10000
+#define RPCRDMA_OPENING_LEAST	2000
+/* Round trips that are as good as that, for a server that may be of version 1. */
+#define RPCRDMA_OPENING_TRIPS	32
+
+/**
+ * rpcrdma_opening_wait - how long is the answer to the first message worth waiting for?
+ * @p: what the server has said when it accepted
+ * @round_trip: milliseconds that it took to accept
+ *
+ * Return: milliseconds.
+ */
+u32 __must_check rpcrdma_opening_wait(const struct rpcrdma_cm_private *p,
+				      u32 round_trip);
 
 /* ------------------------------------------------------------------ */
 /* Names, for traces and counters                                     */

@@ -44,9 +44,10 @@
 #define RPCRDMA_BIND_TIMEOUT	(60U * HZ)
 #define RPCRDMA_CM_TIMEOUT_MS	5000
 #define RPCRDMA_CONNECT_TIMEOUT	(60U * HZ)
-#define RPCRDMA_NEGOTIATION	(10U * HZ)
 #define RPCRDMA_INIT_REEST	(5U * HZ)
 #define RPCRDMA_MAX_REEST	(30U * HZ)
+/* Seconds that a server which left version 2 unanswered is remembered for. */
+#define RPCRDMA_SILENT_SECONDS	(60U * 60)
 /* Seconds. The module parameter idle_timeout changes it. */
 #define RPCRDMA_IDLE_TIMEOUT	(5U * 60)
 

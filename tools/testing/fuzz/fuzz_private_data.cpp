@@ -11,7 +11,7 @@ using namespace rpcrdma;
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	const fuzz::Exact copy(data, size);
-	rpcrdma_cm_private p = { 1, 1, true, true };
+	rpcrdma_cm_private p = { 1, 1, true, true, false };
 	const bool ok = decode_private_data(copy.bytes(), p);
 	u8 out[RPCRDMA_CM_PRIVATE_SIZE];
 

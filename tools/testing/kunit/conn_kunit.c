@@ -1144,6 +1144,36 @@ static void conn_pool_grows_to_its_bound(struct kunit *test)
 	__free_page(page);
 }
 
+/* A few pages take a few entries of the list, and no more are touched. */
+static void conn_maps_what_there_is(struct kunit *test)
+{
+	struct rpcrdma_range range = {
+		.offset = PAGE_SIZE - 8, .length = PAGE_SIZE,
+	};
+	struct conn_fixture *f = test->priv;
+	struct page *pages[CONN_PAGES];
+	struct rpcrdma_segment seg;
+	struct rpcrdma_mr *mr;
+	LIST_HEAD(mrs);
+	int i;
+
+	conn_alloc_pages(test, pages);
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, rpcrdma_frwr_map(f->client.conn, &mrs,
+						       &range, pages, true,
+						       &seg, 1), 1);
+		KUNIT_EXPECT_EQ(test, seg.length, PAGE_SIZE);
+		mr = list_first_entry(&mrs, struct rpcrdma_mr, link);
+		KUNIT_EXPECT_EQ(test, mr->nents, 2U);
+		KUNIT_EXPECT_TRUE(test, sg_is_last(&mr->sgl[1]));
+		if (i)
+			KUNIT_EXPECT_EQ(test, mr->sgl[2].length, 77U);
+		mr->sgl[2].length = 77;
+		rpcrdma_frwr_put(f->client.conn, &mrs);
+	}
+	conn_free_pages(pages);
+}
+
 /* Regions for a page each, as many as there are. Return: how many. */
 static int conn_take_regions(struct kunit *test, struct page *page,
 			     struct list_head *mrs)
@@ -1705,6 +1735,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),
+	KUNIT_CASE(conn_maps_what_there_is),
 	KUNIT_CASE(conn_pool_grows_in_time),
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),

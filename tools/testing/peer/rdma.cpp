@@ -181,6 +181,11 @@ void Link::await_event(rdma_cm_event_type wanted)
 			      rdma_event_str(wanted));
 	const rdma_cm_event_type type = event->event;
 	const int status = event->status;
+	const auto &conn = event->param.conn;
+	if (type == RDMA_CM_EVENT_ESTABLISHED && conn.private_data)
+		private_data_.assign(static_cast<const u8 *>(conn.private_data),
+				     static_cast<const u8 *>(conn.private_data) +
+					     conn.private_data_len);
 	rdma_ack_cm_event(event);
 	if (type != wanted)
 		throw Failure(std::string(rdma_event_str(type)) + ", status " +

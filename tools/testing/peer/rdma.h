@@ -79,6 +79,11 @@ public:
 	{
 		return id_->pd;
 	}
+	/* Of the other end's accept; what the provider has padded it with included. */
+	[[nodiscard]] const Octets &private_data() const
+	{
+		return private_data_;
+	}
 	/* Bind a memory window; returns the handle. */
 	u32 bind(ibv_mw *mw, ibv_mr *mr, void *start, u32 length);
 
@@ -102,6 +107,7 @@ private:
 	/* kReceives buffers, and one to send from. */
 	Octets buffers_;
 	std::deque<Arrival> arrived_;
+	Octets private_data_;
 	bool gone_ = false;
 	/* The other end has said so. */
 	bool ended_ = false;

@@ -298,6 +298,19 @@ TEST(server_opening, rubbish_first)
 	p.expect_works();
 }
 
+/* Before any message: a client waits for this server longer than for others. */
+TEST(server_opening, says_that_it_speaks_version_2)
+{
+	Peer p = Peer::connect();
+	const Octets &said = p.link().private_data();
+
+	ASSERT_GE(said.size(), 8u);
+	EXPECT_EQ(said[5] & 0x80, 0x80);
+	p.send(unit::connprop(p.new_xid()));
+	p.take_properties(p.next());
+	p.expect_works();
+}
+
 TEST(server_opening, nothing_at_all)
 {
 	Peer silent = Peer::connect();

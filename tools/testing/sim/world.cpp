@@ -583,7 +583,8 @@ void World::exchange_private_data(Link &l)
 			l.pair.config[side].core.local;
 		const rpcrdma_cm_private sent = { local.send_size & ~1023U,
 						  local.recv_size & ~1023U,
-						  l.pair.welcomes, true };
+						  l.pair.welcomes, true,
+						  false };
 		rpcrdma_cm_private received;
 		u8 data[RPCRDMA_CM_PRIVATE_SIZE] = {};
 

@@ -87,7 +87,7 @@ TEST(abi, session__exchange_call_and_refusal)
 
 TEST(abi, session__version_1)
 {
-	const rpcrdma_cm_private small = { 2048, 2048, true, true };
+	const rpcrdma_cm_private small = { 2048, 2048, true, true, false };
 	Peer client(RPCRDMA_ROLE_CLIENT, 1);
 	Peer server(RPCRDMA_ROLE_SERVER, 1);
 	rpcrdma_message msg = message(7, RPCRDMA_CALL, 40);
@@ -333,7 +333,7 @@ TEST(abi, mr_table__one_life)
 
 TEST(abi, cm_private__round_trip)
 {
-	const rpcrdma_cm_private in = { 4096, 8192, true, true };
+	const rpcrdma_cm_private in = { 4096, 8192, true, true, false };
 	rpcrdma_cm_private out;
 	u8 buf[RPCRDMA_CM_PRIVATE_SIZE];
 

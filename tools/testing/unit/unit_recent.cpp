@@ -19,6 +19,15 @@ TEST(recent, known__until_it_expires)
 	EXPECT_FALSE(known(t, 5ull << 32 | 5, 7, 1000)) << "all of its key";
 }
 
+TEST(recent, known__as_long_as_the_table_says)
+{
+	rpcrdma_recent t = { .seconds = 3600, .entries = {} };
+
+	note(t, 5, 7, 1000);
+	EXPECT_TRUE(known(t, 5, 7, 4599));
+	EXPECT_FALSE(known(t, 5, 7, 4600));
+}
+
 TEST(recent, known__across_the_wrap_of_the_clock)
 {
 	rpcrdma_recent t = {};

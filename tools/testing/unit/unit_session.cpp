@@ -685,7 +685,7 @@ TEST(session, max_send__receives_of_almost_nothing_D10)
 /* Private data is of version 1: once version 2 is agreed nothing of it counts. */
 TEST(session, private_data__means_nothing_in_version_2_D22)
 {
-	const rpcrdma_cm_private tiny = { 1024, 1024, true, true };
+	const rpcrdma_cm_private tiny = { 1024, 1024, true, true, false };
 	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
 
 	c.min_version = 1;

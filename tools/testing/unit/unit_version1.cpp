@@ -35,7 +35,7 @@ rpcrdma_config versions(rpcrdma_role role, u32 min, u32 max)
 
 rpcrdma_cm_private private_data(u32 send, u32 recv, bool remote_inv = false)
 {
-	return { send, recv, remote_inv, true };
+	return { send, recv, remote_inv, true, false };
 }
 
 /* A client that speaks version 1 from the beginning. */
@@ -1061,6 +1061,35 @@ TEST(version1, plan_call__small)
 		     p.reply_chunk);
 	EXPECT_EQ(p.stream_length, 200u);
 	EXPECT_TRUE(p.chunks_required);
+}
+
+/* Not all Responders add what the Read chunk lacks. */
+TEST(version1, plan_call__the_roundup_of_an_argument)
+{
+	PlanningRules rules = kRules;
+	rpcrdma_call_shape odd = shape(120 + 8192, { 120, 8190 }, 0, 200);
+
+	EXPECT_TRUE(plan(odd).read_chunk);
+	EXPECT_EQ(plan(odd).read_pad, 0u);
+	rules.read_pads = true;
+	EXPECT_EQ(plan(odd, rules).read_pad, 2u);
+	EXPECT_EQ(plan(odd, rules).stream_length, 120u);
+	odd.item.length = 8192;
+	EXPECT_EQ(plan(odd, rules).read_pad, 0u);
+	/* It is in the Call chunk anyway. */
+	odd.length = 8192 + 8192;
+	odd.item.length = 8190;
+	EXPECT_TRUE(plan(odd, rules).call_chunk);
+	EXPECT_EQ(plan(odd, rules).read_pad, 0u);
+}
+
+TEST(version1, session__the_roundup_for_a_peer_without_private_data)
+{
+	Endpoint e(versions(RPCRDMA_ROLE_CLIENT, 1, 1));
+
+	EXPECT_TRUE(e.session.planning().read_pads);
+	e.session.peer_private(private_data(4096, 4096));
+	EXPECT_FALSE(e.session.planning().read_pads);
 }
 
 TEST(version1, plan_call__an_argument_that_does_not_fit)

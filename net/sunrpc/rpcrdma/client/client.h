@@ -81,6 +81,7 @@ struct rpcrdma_keepalive {
  * @cm_error: first thing that went wrong in this attempt or since, a negative
  *	errno; the next attempt waits
  * @opened: the server has accepted this attempt
+ * @private: what it has said then
  * @established: when @conn came about, in jiffies
  * @timeout: as set by set_connect_timeout
  * @stats: for mountstats
@@ -104,6 +105,7 @@ struct rpcrdma_xprt {
 	struct completion step;
 	int cm_error;
 	bool opened;
+	struct rpcrdma_cm_private private;
 	unsigned long established;
 	struct rpc_timeout timeout;
 	struct rpcrdma_xprt_stats stats;

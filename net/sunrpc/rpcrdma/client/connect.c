@@ -12,7 +12,8 @@
  * with version 1 (D5). If a server does not answer the properties at all, the
  * client connects once more and speaks version 1 from the beginning. If it had
  * to wait for a server, it remembers the result for a while, so that the next
- * mount does not wait again.
+ * mount does not wait again. A server that has said in its private data that it
+ * answers is given more time, and is not remembered.
  *
  * If a connection is lost later, sunrpc's own autoclose closes it, under the
  * write lock as well. So there is never more than one connection.
@@ -36,7 +37,9 @@
 
 /* Guards the table of servers that left version 2 unanswered. */
 static DEFINE_SPINLOCK(rpcrdma_silent_lock);
-static struct rpcrdma_recent rpcrdma_silent_servers;
+static struct rpcrdma_recent rpcrdma_silent_servers = {
+	.seconds = RPCRDMA_SILENT_SECONDS,
+};
 
 /* Has the server left version 2 unanswered, not long ago? */
 static bool rpcrdma_silent(const struct rpcrdma_xprt *rx)
@@ -104,6 +107,7 @@ static void rpcrdma_established(struct rpcrdma_xprt *rx,
 		return;
 	rpcrdma_cm_private_decode(param->private_data, param->private_data_len,
 				  &private);
+	rx->private = private;
 	rpcrdma_conn_private(conn, &private);
 }
 
@@ -116,8 +120,9 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 	trace_rpcrdma_cm(id, event);
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		WRITE_ONCE(rx->opened, true);
+		/* Before the step ends. */
 		rpcrdma_established(rx, id, &event->param.conn);
+		WRITE_ONCE(rx->opened, true);
 		fallthrough;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -282,6 +287,8 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 		.mr_pages = RPCRDMA_MR_PAGES,
 	};
 	struct rpcrdma_conn *conn;
+	ktime_t asked;
+	u32 wait;
 	int rc;
 
 	local = &attr.config.local;
@@ -333,16 +340,20 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	param.flow_control = 0;
 
 	rpcrdma_step_begin(rx);
+	asked = ktime_get();
 	rc = rdma_connect(rx->cm_id, &param);
 	rc = rpcrdma_step_wait(rx, "handshake", rc, rx->xprt.connect_timeout);
 	if (rc)
 		return rc;
 
+	wait = rpcrdma_opening_wait(&rx->private,
+				    min_t(s64, U32_MAX,
+					  ktime_ms_delta(ktime_get(), asked)));
 	rpcrdma_step_begin(rx);
 	rpcrdma_conn_pump(conn);
 	if (rpcrdma_conn_ready(conn))
 		rpcrdma_step_done(rx, 0);
-	return rpcrdma_step_wait(rx, "properties", 0, RPCRDMA_NEGOTIATION);
+	return rpcrdma_step_wait(rx, "properties", 0, msecs_to_jiffies(wait));
 }
 
 static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
@@ -355,6 +366,7 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
 	rpcrdma_disconnect(rx);
 	WRITE_ONCE(rx->cm_error, 0);
 	rx->opened = false;
+	memset(&rx->private, 0, sizeof(rx->private));
 	rx->cm_id = rdma_create_id(rx->xprt.xprt_net, rpcrdma_client_cm_event,
 				   rx, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(rx->cm_id)) {
@@ -400,12 +412,19 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	if (rx->fell_back)
 		versions.max_version = 1;
 	rc = rpcrdma_attempt(rx, &versions, &unanswered);
+	/* It has learnt version 2 since. */
+	if (!rc && rx->fell_back && rx->private.version2) {
+		rpcrdma_forget_silent(rx);
+		WRITE_ONCE(rx->fell_back, false);
+		rpcrdma_versions(&versions);
+		rc = rpcrdma_attempt(rx, &versions, &unanswered);
+	}
 
 	/* Who has spoken version 2 is expected to do so the next time. */
 	if (unanswered && versions.min_version == 1 &&
 	    versions.max_version > 1 && !rx->spoke_v2) {
 		/* Who ended the connection may have had another reason. */
-		silent = rc == -ETIMEDOUT;
+		silent = rc == -ETIMEDOUT && !rx->private.version2;
 		versions.max_version = 1;
 		WRITE_ONCE(rx->fell_back, true);
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);

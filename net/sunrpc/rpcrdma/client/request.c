@@ -88,17 +88,29 @@ static int rpcrdma_req_read_chunk(struct rpcrdma_req *req,
 {
 	struct rpcrdma_segment segs[RPCRDMA_MAX_SEGMENTS];
 	const struct xdr_buf *buf = &req->rqst.rq_snd_buf;
+	u32 max_segs = rpcrdma_req_max_segs(req);
 	struct rpcrdma_range range = {
 		.offset = buf->page_base,
 		.length = buf->page_len,
 	};
+	/* What follows the item in the stream begins with its roundup. */
+	struct kvec pad = {
+		.iov_base = buf->tail[0].iov_base,
+		.iov_len = req->plan.read_pad,
+	};
 	struct rpcrdma_chunks *c = &req->chunks;
-	int i, n;
+	int i, n, more = 0;
 
 	n = rpcrdma_frwr_map(conn, &req->mrs, &range, buf->pages, false, segs,
-			     rpcrdma_req_max_segs(req));
+			     max_segs);
 	if (n < 0)
 		return n;
+	if (pad.iov_len)
+		more = rpcrdma_frwr_map_kvec(conn, &req->mrs, &pad, false,
+					     segs + n, max_segs - n);
+	if (more < 0)
+		return more;
+	n += more;
 	for (i = 0; i < n; i++) {
 		c->reads[i].position = position;
 		c->reads[i].target = segs[i];

@@ -279,6 +279,11 @@ void rpcrdma_cm_private_decode(const void *buf, u32 len,
 	(void)!rpcrdma::decode_private_data(bytes(buf, len), *p);
 }
 
+u32 rpcrdma_opening_wait(const struct rpcrdma_cm_private *p, u32 round_trip)
+{
+	return rpcrdma::opening_wait(*p, round_trip);
+}
+
 void rpcrdma_session_private(struct rpcrdma_session *s,
 			     const struct rpcrdma_cm_private *p)
 {

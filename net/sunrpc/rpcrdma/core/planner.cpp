@@ -37,6 +37,10 @@
  * rest will fit, else a Reply chunk. "Fits" takes the header at its largest: how
  * many segments a chunk has is known only when its memory is registered.
  *
+ * A Responder of version 1 has to add what an odd Read chunk lacks to the next multiple of
+ * four (RFC 8166, 3.4.5.2), and not all do. A Requester may send it: this one does unless
+ * the peer has sent private data, as those do that are known to add it.
+ *
  * A retry. An ERROR that names what the Responder cannot take, or needs, is
  * answered with the same Call without that, or with it (7.3). Each retry adds a
  * flag and none is ever taken back, which bounds them; an ERROR that adds none,
@@ -145,13 +149,18 @@ static void plan_call_v1(const PlanningRules &rules,
 				      shape.length, rules.max_send);
 	if (reduce && shape.item.length &&
 	    removable(shape.item, 0, shape.length) &&
-	    (large_call || shape.item.length > rules.ddp_threshold))
+	    (large_call || shape.item.length > rules.ddp_threshold)) {
 		reduce_call(shape, plan);
+		if (rules.read_pads)
+			plan.read_pad =
+				plan.removed.length - shape.item.length;
+	}
 	if (!chunks || fits(largest_header_v1(plan.read_chunk, results),
 			    plan.stream_length, rules.max_send))
 		return;
 	plan.call_chunk = true;
 	plan.read_chunk = false;
+	plan.read_pad = 0;
 	plan.removed = {};
 	plan.stream_length = shape.length;
 }

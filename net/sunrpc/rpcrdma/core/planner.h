@@ -23,6 +23,7 @@ namespace rpcrdma
  * @max_reply: version 1: largest Send of the peer, the header included
  * @max_bare_reply: version 1: largest Send of a Reply for which no Reply chunk was
  *	offered
+ * @read_pads: version 1: Read chunks have their XDR roundup
  */
 struct PlanningRules {
 	u32 ddp_threshold = 0;
@@ -35,6 +36,7 @@ struct PlanningRules {
 	u32 version = kVersion2;
 	u32 max_reply = 0;
 	u32 max_bare_reply = 0;
+	bool read_pads = false;
 };
 
 /* See rpcrdma_plan_call(). */

@@ -8,6 +8,8 @@ namespace rpcrdma
 static constexpr u32 kMagic = 0xf6ab0e18;
 static constexpr u8 kFormat = 1;
 static constexpr u8 kFlagRemoteInv = 1;
+/* Reserved by RFC 8797: whoever does not know it ignores it. */
+static constexpr u8 kFlagVersion2 = 0x80;
 /* Sizes travel as a number of these, less one. */
 static constexpr u32 kUnit = 1024;
 static constexpr u32 kUnitsMax = 256;
@@ -44,7 +46,9 @@ void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out)
 {
 	store_be32(out.data(), kMagic);
 	out[kAtFormat] = kFormat;
-	out[kAtFlags] = p.remote_inv ? kFlagRemoteInv : 0;
+	out[kAtFlags] =
+		static_cast<u8>((p.remote_inv ? kFlagRemoteInv : 0) |
+				(p.version2 ? kFlagVersion2 : 0));
 	out[kAtSendSize] = to_units(p.send_size);
 	out[kAtRecvSize] = to_units(p.recv_size);
 }
@@ -58,8 +62,19 @@ bool decode_private_data(Bytes in, rpcrdma_cm_private &p)
 	p.send_size = from_units(in[kAtSendSize]);
 	p.recv_size = from_units(in[kAtRecvSize]);
 	p.remote_inv = in[kAtFlags] & kFlagRemoteInv;
+	p.version2 = in[kAtFlags] & kFlagVersion2;
 	p.given = true;
 	return true;
+}
+
+u32 opening_wait(const PrivateData &p, u32 round_trip)
+{
+	const u64 trips = u64{ round_trip } * RPCRDMA_OPENING_TRIPS;
+
+	if (p.version2 || trips > RPCRDMA_OPENING_MOST)
+		return RPCRDMA_OPENING_MOST;
+	return trips < RPCRDMA_OPENING_LEAST ? u32{ RPCRDMA_OPENING_LEAST } :
+					       static_cast<u32>(trips);
 }
 
 } // namespace rpcrdma

@@ -15,7 +15,8 @@ namespace rpcrdma
 using PrivateData = rpcrdma_cm_private;
 
 /* In force for a peer that sends none. */
-inline constexpr PrivateData kDefaultPrivateData = { 1024, 1024, false, false };
+inline constexpr PrivateData kDefaultPrivateData = { 1024, 1024, false, false,
+						      false };
 
 /* What the peer takes a size for, in octets: it travels in whole units. */
 [[nodiscard]] u32 told_size(u32 octets);
@@ -25,6 +26,9 @@ void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out);
 
 /* See rpcrdma_cm_private_decode(). */
 [[nodiscard]] bool decode_private_data(Bytes in, rpcrdma_cm_private &p);
+
+/* See rpcrdma_opening_wait(). */
+[[nodiscard]] u32 opening_wait(const PrivateData &p, u32 round_trip);
 
 } // namespace rpcrdma
 

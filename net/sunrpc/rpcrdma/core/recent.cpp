@@ -16,9 +16,13 @@ static s32 age(const rpcrdma_recent_entry &e, u32 now)
 	return static_cast<s32>(now - e.since);
 }
 
-static bool live(const rpcrdma_recent_entry &e, u32 now)
+static bool live(const rpcrdma_recent &t, const rpcrdma_recent_entry &e,
+		 u32 now)
 {
-	return e.suspected && age(e, now) < RPCRDMA_RECENT_SECONDS;
+	const u32 seconds = t.seconds ? t.seconds :
+					u32{ RPCRDMA_RECENT_SECONDS };
+
+	return e.suspected && age(e, now) < static_cast<s32>(seconds);
 }
 
 static bool is(const rpcrdma_recent_entry &e, u64 peer, u64 id)
@@ -26,9 +30,10 @@ static bool is(const rpcrdma_recent_entry &e, u64 peer, u64 id)
 	return e.peer == peer && e.id == id;
 }
 
-static bool is_known(const rpcrdma_recent_entry &e, u64 peer, u64 id, u32 now)
+static bool is_known(const rpcrdma_recent &t, const rpcrdma_recent_entry &e,
+		     u64 peer, u64 id, u32 now)
 {
-	return is(e, peer, id) && live(e, now) &&
+	return is(e, peer, id) && live(t, e, now) &&
 	       e.suspected == RPCRDMA_MAX_SUSPECTED;
 }
 
@@ -76,7 +81,7 @@ static rpcrdma_recent_entry &place_for(rpcrdma_recent &t, u64 peer, u64 id,
 	for (rpcrdma_recent_entry &e : t.entries) {
 		if (e.suspected && is(e, peer, id))
 			return e;
-		if (!place && !live(e, now))
+		if (!place && !live(t, e, now))
 			place = &e;
 	}
 	return place ? *place : victim(t, peer, now);
@@ -90,7 +95,7 @@ void note(rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 bool suspect(rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 {
 	rpcrdma_recent_entry &e = place_for(t, peer, id, now);
-	const u32 before = is(e, peer, id) && live(e, now) ? e.suspected : 0;
+	const u32 before = is(e, peer, id) && live(t, e, now) ? e.suspected : 0;
 
 	e = { peer, id, now,
 	      before < RPCRDMA_MAX_SUSPECTED ? before + 1 : before };
@@ -100,7 +105,7 @@ bool suspect(rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 bool known(const rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 {
 	for (const rpcrdma_recent_entry &e : t.entries)
-		if (is_known(e, peer, id, now))
+		if (is_known(t, e, peer, id, now))
 			return true;
 	return false;
 }
@@ -108,7 +113,7 @@ bool known(const rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 bool forget(rpcrdma_recent &t, u64 peer, u64 id, u32 now)
 {
 	for (rpcrdma_recent_entry &e : t.entries) {
-		if (!is_known(e, peer, id, now))
+		if (!is_known(t, e, peer, id, now))
 			continue;
 		e.suspected = 0;
 		return true;
@@ -130,7 +135,7 @@ void filter(const rpcrdma_recent &t, u32 now, Span<u64> words)
 	for (u64 &word : words)
 		word = 0;
 	for (const rpcrdma_recent_entry &e : t.entries) {
-		if (!is_known(e, e.peer, e.id, now))
+		if (!is_known(t, e, e.peer, e.id, now))
 			continue;
 		const u32 n = bit(e.peer, e.id);
 

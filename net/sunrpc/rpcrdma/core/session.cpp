@@ -192,6 +192,7 @@ PlanningRules Session::planning() const
 				     config_.local.recv_size :
 				     peer_.send_size,
 		.max_bare_reply = max_bare_reply(),
+		.read_pads = version1() && !private_.given,
 	};
 }
 

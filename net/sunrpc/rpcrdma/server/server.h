@@ -76,6 +76,7 @@ struct rpcrdma_svc {
 	struct list_head pending;
 	bool gone;
 	struct rpcrdma_cm_private peer;
+	bool version2;
 	u8 initiator_depth;
 	bool remote_inv;
 	u32 inline_size;

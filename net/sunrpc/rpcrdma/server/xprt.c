@@ -176,6 +176,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 	struct rpcrdma_conn *conn;
 
 	rpcrdma_versions(&attr.config);
+	svc->version2 = attr.config.max_version >= 2;
 	conn = rpcrdma_conn_create(svc->cm_id, &attr);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
@@ -228,6 +229,7 @@ int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 	svc->conn->reads_at_once = reads;
 	mine.send_size = svc->inline_size;
 	mine.recv_size = svc->inline_size;
+	mine.version2 = svc->version2;
 	rpcrdma_cm_private_encode(&mine, private);
 
 	/* Events up to here went to the listener's handler. */

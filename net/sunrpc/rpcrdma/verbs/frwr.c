@@ -295,23 +295,22 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 			  u32 length, bool remote_write)
 {
 	struct ib_device *device = mr->conn->cm_id->device;
-	unsigned int n = 0, mapped_nents;
+	const unsigned int n = min_t(u32, mr->conn->mr_pages,
+				     PFN_UP(offset_in_page(offset) + length));
+	unsigned int mapped_nents, i;
 	struct scatterlist *sg;
 	u32 mapped = 0, run;
 	int rc;
 
-	sg_init_table(mr->sgl, mr->conn->mr_pages);
-	sg = mr->sgl;
-	for (; mapped < length && n < mr->conn->mr_pages; n++) {
+	/* No more of it than is used: most chunks have a few pages. */
+	sg_init_table(mr->sgl, n);
+	for_each_sg(mr->sgl, sg, n, i) {
 		run = min_t(u32, length - mapped,
 			    PAGE_SIZE - offset_in_page(offset + mapped));
 		sg_set_page(sg, rpcrdma_memory_page(memory, offset + mapped),
 			    run, offset_in_page(offset + mapped));
 		mapped += run;
-		if (mapped < length && n + 1 < mr->conn->mr_pages)
-			sg = sg_next(sg);
 	}
-	sg_mark_end(sg);
 
 	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	mr->attrs = 0;
