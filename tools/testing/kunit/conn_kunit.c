@@ -1689,6 +1689,30 @@ static void conn_does_without_registration(struct kunit *test)
 	__free_page(page);
 }
 
+/*
+ * An RDMA Read into one page at a time, of the largest message, finds room. Without
+ * registration that is as many Work Requests as it has pages.
+ */
+static void conn_fits_reads_into_single_pages(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
+	struct conn_side side = { .version = 2, .queues = true };
+	const struct ib_device_attr was = *attrs;
+
+	conn_resolve(test, &side, to);
+	attrs->max_sge_rd = 1;
+	side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+	*attrs = was;
+	KUNIT_EXPECT_FALSE(test, IS_ERR(side.conn));
+	if (!IS_ERR(side.conn))
+		KUNIT_EXPECT_GT(test, side.conn->sq_depth / 2,
+				(u32)(RPCRDMA_MAX_MESSAGE / PAGE_SIZE));
+	conn_end(&side);
+}
+
 /* Few pages to a Work Request take more of them, for which there is room. */
 static void conn_fits_short_queues(struct kunit *test)
 {
@@ -1722,6 +1746,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_waits_for_credit),
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
+	KUNIT_CASE(conn_fits_reads_into_single_pages),
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_cancelled),
