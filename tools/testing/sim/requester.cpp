@@ -80,14 +80,20 @@ void Requester::begin(Rpc &r)
 	queued_.push(&r);
 }
 
+/* More regions than there can be are not worth waiting for. */
+static u32 max_segments(const Conn &conn)
+{
+	return std::min({ conn.info().max_segments,
+			  u32{ RPCRDMA_MAX_SEGMENTS }, conn.config.max_mrs });
+}
+
 /* Octets of a message but those @removed, as segments of a body chunk. */
 int Requester::body(Rpc &r, Octets &octets, const rpcrdma_range *removed,
 		    u32 n_removed, bool write, rpcrdma_segment *segs)
 {
 	const rpcrdma_chunks &c = r.chunks;
-	const u32 max = std::min<u32>(r.conn->info().max_segments,
-				      RPCRDMA_MAX_SEGMENTS) -
-			c.n_call - c.n_reads - c.n_write_segs;
+	const u32 max = max_segments(*r.conn) - c.n_call - c.n_reads -
+			c.n_write_segs;
 	const u32 end = static_cast<u32>(octets.size());
 	Regions mrs;
 	u32 at = 0;
@@ -120,9 +126,7 @@ Error Requester::prepare(Rpc &r)
 	rpcrdma_call_plan &plan = r.plan;
 	rpcrdma_chunks &c = r.chunks;
 	rpcrdma_call_shape shape = {};
-	const u32 max = std::min({ r.conn->info().max_segments,
-				   u32{ RPCRDMA_MAX_SEGMENTS },
-				   r.conn->config.max_mrs });
+	const u32 max = max_segments(*r.conn);
 	/* The Call cannot do without what could not be mapped. */
 	const auto needed = [&plan](int n, bool waits) {
 		return n < 0 &&
