@@ -51,15 +51,16 @@
 /* Seconds. The module parameter idle_timeout changes it. */
 #define RPCRDMA_IDLE_TIMEOUT	(5U * 60)
 
-#define RPCRDMA_LISTEN_BACKLOG	10
-
 /*
- * Server. Connections that nobody has accepted yet; for each connection: Calls
+ * Server. All clients of a cluster may connect at once, when the server is back. How
+ * many of them iWARP remembers; how many are remembered here that nobody has accepted
+ * yet, of which each takes some kilobytes; for each connection: Calls
  * of version 1 that wait for a thread in their Receives, memory of Calls that no
  * nfsd thread has picked up, Replies that are not yet sent and their memory, RDMA
  * contexts and the scatter elements of each of their Work Requests.
  */
-#define RPCRDMA_MAX_PENDING	128
+#define RPCRDMA_LISTEN_BACKLOG	1024
+#define RPCRDMA_MAX_PENDING	4096
 #define RPCRDMA_SVC_V1_KEPT	16
 #define RPCRDMA_SVC_CALL_MEMORY	(8 * RPCRDMA_MAX_MESSAGE)
 #define RPCRDMA_SVC_REPLIES	(2 * RPCRDMA_DEF_WINDOW)

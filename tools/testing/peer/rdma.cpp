@@ -365,6 +365,16 @@ bool Link::closed(int ms)
 	return gone_;
 }
 
+u32 Link::receive_retries() const
+{
+	ibv_qp_init_attr init = {};
+	ibv_qp_attr attr = {};
+
+	if (ibv_query_qp(id_->qp, &attr, IBV_QP_RNR_RETRY, &init))
+		fail("ibv_query_qp");
+	return attr.rnr_retry;
+}
+
 void Link::disconnect()
 {
 	if (!id_ || !id_->qp)

@@ -74,6 +74,8 @@ public:
 		return !gone_;
 	}
 	void disconnect();
+	/* How often a Send is tried again that finds no Receive there; 7 is for ever. */
+	[[nodiscard]] u32 receive_retries() const;
 
 	[[nodiscard]] ibv_pd *pd() const
 	{

@@ -147,6 +147,15 @@ TEST(server_version1, a_reply_that_fits_nowhere)
 	expect_works(p);
 }
 
+/* Who has given up Calls may send more than were granted: a Send waits for a Receive. */
+TEST(server_version1, a_receive_may_be_missing_for_a_moment)
+{
+	Peer p = Peer::connect();
+
+	expect_works(p);
+	EXPECT_EQ(p.link().receive_retries(), 7u);
+}
+
 TEST(server_version1, directions)
 {
 	Peer p = Peer::connect();

@@ -69,8 +69,8 @@ TEST(call_header, call_item__of_one_chunk)
 		<< "inside the header";
 	EXPECT_FALSE(item_of(one_chunk(arguments, { 0, 0 }), call, item));
 	EXPECT_FALSE(item_of(one_chunk(arguments, {}), call, item));
-	EXPECT_FALSE(item_of(one_chunk(arguments, { UINT32_MAX, 1 }), call,
-			     item));
+	EXPECT_FALSE(
+		item_of(one_chunk(arguments, { UINT32_MAX, 1 }), call, item));
 
 	Chunks two = one_chunk(arguments, { 4096, 4096 });
 	two.reads[1].position += 4096;
@@ -154,7 +154,8 @@ TEST(call_header, call_id__is_not_of_what_gss_changes)
 	const Words other = { 0, 0, 3, 0x01020305 };
 
 	for (u32 service : { kNone, kIntegrity, kPrivacy }) {
-		EXPECT_EQ(id(service, 10, kArguments), id(service, 9, kArguments));
+		EXPECT_EQ(id(service, 10, kArguments),
+			  id(service, 9, kArguments));
 		EXPECT_EQ(id(service, 9, other) == id(service, 9, kArguments),
 			  service != kNone)
 			<< "what is covered has the number in it";
@@ -184,7 +185,7 @@ TEST(call_header, call_item__of_half_a_header)
 	EXPECT_TRUE(item_of(c, call, item));
 	EXPECT_FALSE(item_of(c, kFixed + Words{ 1, 401 } + Words(200), item))
 		<< "a credential of more than 400 bytes";
-	EXPECT_FALSE(item_of(c, kFixed + Words{ 1, UINT32_MAX } + Words(200),
-			     item));
+	EXPECT_FALSE(
+		item_of(c, kFixed + Words{ 1, UINT32_MAX } + Words(200), item));
 	EXPECT_TRUE(item_of(c, kFixed + Words{ 1, 400 } + Words(200), item));
 }

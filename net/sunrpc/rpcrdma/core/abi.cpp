@@ -212,8 +212,7 @@ void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u64 id, u32 now)
 	rpcrdma::recent::note(*t, peer, id, now);
 }
 
-bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u64 id,
-			    u32 now)
+bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u64 id, u32 now)
 {
 	return rpcrdma::recent::suspect(*t, peer, id, now);
 }

@@ -81,7 +81,8 @@ static bool parse(Bytes stream, CallHeader &h)
 	for (u32 i = 0; i < kFixedWords; i++)
 		if (!r.word(word))
 			return false;
-	if (!get_auth(r, h.flavor, h.credential) || !get_auth(r, word, verifier))
+	if (!get_auth(r, h.flavor, h.credential) ||
+	    !get_auth(r, word, verifier))
 		return false;
 	h.arguments = r.offset();
 	return true;
@@ -112,8 +113,9 @@ static bool arguments_are_plain(const CallHeader &h)
  */
 u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret)
 {
-	const Bytes telling(stream.data(),
-			    stream.size() < kTelling ? stream.size() : kTelling);
+	const Bytes telling(stream.data(), stream.size() < kTelling ?
+						   stream.size() :
+						   kTelling);
 	CallHeader h;
 	Sum sum(secret);
 

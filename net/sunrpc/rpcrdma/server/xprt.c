@@ -20,6 +20,9 @@
 #include "../versions.h"
 #include "server.h"
 
+/* What the connection manager takes for no limit. */
+#define RPCRDMA_RNR_FOREVER	7
+
 static const struct svc_xprt_ops rpcrdma_svc_ops;
 
 /* Called by the connection, for the first sign of trouble. */
@@ -227,6 +230,13 @@ int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 	if (rc)
 		return rc;
 	svc->conn->reads_at_once = reads;
+	/*
+	 * Credits of version 1 do not count Calls that the client has given up, so
+	 * that a Receive can be missing. It comes back soon; the connection need not
+	 * end for it.
+	 */
+	rdma_set_min_rnr_timer(cm_id, IB_RNR_TIMER_002_56);
+	param.rnr_retry_count = RPCRDMA_RNR_FOREVER;
 	mine.send_size = svc->inline_size;
 	mine.recv_size = svc->inline_size;
 	mine.version2 = svc->version2;

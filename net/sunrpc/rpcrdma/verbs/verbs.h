@@ -44,7 +44,9 @@ struct seq_file;
  * and at each Read segment.
  */
 #define RPCRDMA_MAX_RW_OPS	(3 * RPCRDMA_MAX_SEGMENTS)
-static_assert(RPCRDMA_MAX_WRITE_JOBS + 2 <= RPCRDMA_MAX_RW_OPS);
+/* Two of a Reply's are cut, at the end of its head and at that of its pages. */
+#define RPCRDMA_MAX_WRITES	(RPCRDMA_MAX_WRITE_JOBS + 2)
+static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
 
 /* Header types that are counted one by one; the rest share the last slot. */
 #define RPCRDMA_HTYPES		15
