@@ -543,7 +543,6 @@ static void conn_cancels_unsent(struct kunit *test)
 						    &last->tm));
 	KUNIT_EXPECT_FALSE(test, completion_done(&last->done));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
-
 }
 
 /* Half sent: the peer gets the rest, whatever becomes of what it was. */
@@ -1105,8 +1104,6 @@ static void conn_pool_grows_in_time(struct kunit *test)
 	/* An argument and a result by body chunk: head, payload and tail each. */
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
 	/* Work that is delayed says where it will run. */
-	conn->mr_delay = 1;
-	/* The queue is seen once there is a delay. */
 	conn->mr_delay = 1;
 	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, &page, false,
 					       &seg, 1), 1);
