@@ -7,6 +7,7 @@
 #include <kunit/visibility.h>
 
 #include "client/client.h"
+#include "server/server.h"
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_plan_call);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_init);
@@ -46,3 +47,5 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reserve_xprt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spares_free);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_abandon);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_payload);

@@ -1103,7 +1103,7 @@ static void conn_pool_grows_in_time(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	/* An argument and a result by body chunk: head, payload and tail each. */
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
-	/* Work that is delayed says where it will run. */
+	/* The queue is seen once there is a delay. */
 	conn->mr_delay = 1;
 	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, &page, false,
 					       &seg, 1), 1);
@@ -1723,6 +1723,30 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 	}
 }
 
+/*
+ * An RDMA Read into one page at a time, of the largest message, finds room. Without
+ * registration that is as many Work Requests as it has pages.
+ */
+static void conn_fits_reads_into_single_pages(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
+	struct conn_side side = { .version = 2, .queues = true };
+	const struct ib_device_attr was = *attrs;
+
+	conn_resolve(test, &side, to);
+	attrs->max_sge_rd = 1;
+	side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+	*attrs = was;
+	KUNIT_EXPECT_FALSE(test, IS_ERR(side.conn));
+	if (!IS_ERR(side.conn))
+		KUNIT_EXPECT_GT(test, side.conn->sq_depth / 2,
+				(u32)(RPCRDMA_MAX_MESSAGE / PAGE_SIZE));
+	conn_end(&side);
+}
+
 /* Few pages to a Work Request take more of them, for which there is room. */
 static void conn_fits_short_queues(struct kunit *test)
 {
@@ -1756,6 +1780,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_waits_for_credit),
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
+	KUNIT_CASE(conn_fits_reads_into_single_pages),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),

@@ -21,9 +21,9 @@ constexpr u32 kGssServiceNone = 1;
 constexpr u32 kTelling = 512;
 
 struct CallHeader {
-	u32 flavor; /* of the credential */
+	u32 flavor = 0; /* of the credential */
 	Bytes credential;
-	u32 arguments; /* where they begin */
+	u32 arguments = 0; /* where they begin */
 };
 
 /* Not cryptographic; but who does not know the secret cannot aim at a sum. */

@@ -10,18 +10,21 @@
  * start as soon as the Call is complete and there is memory for it; no thread
  * waits for them, nfsd hears of the Call when they are done.
  *
- * Bounds. call_memory counts the pages of all these Calls, from their
- * allocation until nfsd has taken them. With C = RPCRDMA_SVC_CALL_MEMORY, M the
- * largest Call, W the largest window, I the size of a Receive:
+ * Bounds. call_memory counts all these Calls, from their allocation until nfsd has
+ * taken them: pages, pointers to pages, and S, the size of struct rpcrdma_svc_call.
+ * Those that wait in Receives are not counted: at most W of them, S bytes each. With
+ * C = RPCRDMA_SVC_CALL_MEMORY, M the largest Call with its pointers and S, W the
+ * largest window, I the size of a Receive:
  *
  * - While call_memory >= C, the Receive of a fragment is held back after it has
  *   been copied, and with it the credit. So at most W more fragments arrive,
- *   each of which takes at most I / PAGE_SIZE + 2 pages.
+ *   each of which takes at most I / PAGE_SIZE + 2 pages, and begins at most one
+ *   Call. That has pointers for all its pages, P bytes at most.
  * - RDMA Reads start if call_memory + size <= C; a Call that cannot start them
  *   waits, in order of arrival, and keeps its Receive if it has one. It may
  *   start in any case if no other Call is being read or is ready.
  *
- * So call_memory never exceeds C + M + W * (I + 2 * PAGE_SIZE).
+ * So call_memory never exceeds C + M + W * (I + 2 * PAGE_SIZE + S + P).
  *
  * Why this cannot block for ever: Calls that are ready are picked up, since
  * nfsd threads never wait for this connection (a Reply that lacks credit is
@@ -67,6 +70,13 @@ static u32 rpcrdma_svc_whole_pages(const struct rpcrdma_svc_call *call)
 	return call->item.length ?
 		1 + rpcrdma_svc_page_count(call->item.length) :
 		rpcrdma_svc_page_count(call->unreduced);
+}
+
+/* Bytes of a Call of so many pages. */
+static u32 rpcrdma_svc_call_size(u32 pages)
+{
+	return sizeof(struct rpcrdma_svc_call) +
+	       pages * (PAGE_SIZE + sizeof(struct page *));
 }
 
 static void rpcrdma_svc_free_pages(struct page **pages, u32 count)
@@ -143,6 +153,7 @@ rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx,
 	call->recv = NULL;
 	call->pages = NULL;
 	call->n_pages = 0;
+	call->memory = 0;
 	call->id = id;
 	call->xid = rx->xid;
 	call->length = rx->stream_length;
@@ -226,17 +237,19 @@ static void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
 		svc_xprt_enqueue(&svc->xprt);
 }
 
-static void rpcrdma_svc_charge(struct rpcrdma_svc *svc, u32 pages)
+static void rpcrdma_svc_charge(struct rpcrdma_svc *svc,
+			       struct rpcrdma_svc_call *call, u32 bytes)
 {
+	call->memory += bytes;
 	spin_lock(&svc->lock);
-	svc->call_memory += pages << PAGE_SHIFT;
+	svc->call_memory += bytes;
 	spin_unlock(&svc->lock);
 }
 
-static void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 pages)
+static void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 bytes)
 {
 	spin_lock(&svc->lock);
-	svc->call_memory -= pages << PAGE_SHIFT;
+	svc->call_memory -= bytes;
 	spin_unlock(&svc->lock);
 }
 
@@ -252,7 +265,7 @@ static void rpcrdma_svc_refuse(struct rpcrdma_svc *svc, u32 xid, u32 errcode,
 static void rpcrdma_svc_call_drop(struct rpcrdma_svc *svc,
 				  struct rpcrdma_svc_call *call)
 {
-	rpcrdma_svc_uncharge(svc, call->n_pages);
+	rpcrdma_svc_uncharge(svc, call->memory);
 	rpcrdma_svc_call_free(call);
 }
 
@@ -517,11 +530,12 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	/* From here on the Call is in @pages alone. */
 	rpcrdma_svc_count_reads(svc, call, read->rw->n_ops);
 	if (call->pages) {
-		rpcrdma_svc_uncharge(svc, call->n_pages);
+		rpcrdma_svc_uncharge(svc, call->memory);
 		rpcrdma_svc_free_pages(call->pages, call->n_pages);
 	}
 	call->pages = pages;
 	call->n_pages = count;
+	call->memory = rpcrdma_svc_call_size(count);
 	call->length = call->unreduced;
 	call->recv = NULL;
 	if (recv)
@@ -571,7 +585,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 					link);
 	if (!call)
 		return NULL;
-	need = rpcrdma_svc_whole_pages(call) << PAGE_SHIFT;
+	need = rpcrdma_svc_call_size(rpcrdma_svc_whole_pages(call));
 	if (svc->call_memory + need > RPCRDMA_SVC_CALL_MEMORY &&
 	    (svc->reading || !list_empty(&svc->ready)))
 		return NULL;
@@ -588,7 +602,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 				    struct rpcrdma_svc_call *call, int rc)
 {
-	u32 pages = rpcrdma_svc_whole_pages(call);
+	u32 size = rpcrdma_svc_call_size(rpcrdma_svc_whole_pages(call));
 	struct rpcrdma_recv *recv = call->recv;
 	bool again;
 
@@ -597,7 +611,7 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 	spin_lock(&svc->lock);
 	/* Memory regions come back when other Reads end, or have come already. */
 	if (rc == -ENOMEM || (rc == -EAGAIN && svc->alone != call)) {
-		svc->call_memory -= pages << PAGE_SHIFT;
+		svc->call_memory -= size;
 		list_add(&call->link, &svc->waiting);
 		again = !--svc->reading && rc != -ENOMEM;
 		spin_unlock(&svc->lock);
@@ -612,7 +626,7 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 	if (recv)
 		rpcrdma_conn_recv_put(svc->conn, recv);
 	spin_lock(&svc->lock);
-	svc->call_memory -= pages << PAGE_SHIFT;
+	svc->call_memory -= size;
 	svc->reading--;
 	spin_unlock(&svc->lock);
 	return true;
@@ -678,7 +692,7 @@ static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 		if (!rpcrdma_svc_get_pages(call->pages, have, want))
 			return -ENOMEM;
 		call->n_pages = want;
-		rpcrdma_svc_charge(svc, want - have);
+		rpcrdma_svc_charge(svc, call, (want - have) << PAGE_SHIFT);
 	}
 	rpcrdma_svc_copy_in(call->pages, rx->stream_offset,
 			    recv->buf + rx->payload.offset, rx->payload.length);
@@ -701,6 +715,8 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
 		rpcrdma_svc_call_free(call);
 		return -ENOMEM;
 	}
+	rpcrdma_svc_charge(svc, call, sizeof(*call) +
+				      count * sizeof(*call->pages));
 	svc->partial = call;
 	return 0;
 }
@@ -979,8 +995,8 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	if (call) {
 		list_del_init(&call->link);
 		svc->n_ready--;
-		svc->call_memory -= call->n_pages << PAGE_SHIFT;
-		relax = call->n_pages || (list_empty(&svc->ready) &&
+		svc->call_memory -= call->memory;
+		relax = call->memory || (list_empty(&svc->ready) &&
 					  !list_empty(&svc->waiting));
 	}
 	if (list_empty(&svc->ready))

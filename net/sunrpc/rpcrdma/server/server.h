@@ -64,7 +64,7 @@ struct rpcrdma_listener {
  * @reading: Calls whose RDMA Reads are under way
  * @alone: of these, the one beside which no other has been begun
  * @n_ready: length of @ready
- * @call_memory: bytes of pages owned by Calls
+ * @call_memory: bytes of Calls that are not in a Receive: pages and what tells of them
  * @replies: Replies not yet done
  * @reply_memory: bytes of pages owned by them
  */
@@ -107,6 +107,7 @@ struct rpcrdma_svc {
  * @payload: where they are in @recv
  * @pages: its bytes, if they are not in @recv
  * @n_pages: pages that are there
+ * @memory: bytes of call_memory that are its own
  * @length: bytes; of the Payload stream while Read chunks are missing
  * @unreduced: bytes with Read chunks
  * @item: what the only Read chunk inserts, if that has pages of its own; else empty
@@ -125,6 +126,7 @@ struct rpcrdma_svc_call {
 	struct rpcrdma_range payload;
 	struct page **pages;
 	u32 n_pages;
+	u32 memory;
 	u32 length;
 	u32 unreduced;
 	struct rpcrdma_range item;

@@ -139,7 +139,7 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 	struct ib_device *device = conn->cm_id->device;
 	struct ib_qp_init_attr qp = { };
 	u32 max_wr = device->attrs.max_qp_wr;
-	u32 sges = 1, chains, largest = 0;
+	u32 sges = 1, reads, chains, largest = 0;
 	int rc;
 
 	/*
@@ -151,12 +151,16 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 	conn->sq_depth = attr->send_ring + chains;
 	/*
 	 * The largest message must fit half of the budget, or it could wait
-	 * for ever; with registration each operation takes three.
+	 * for ever; with registration each operation takes three. RDMA Reads can
+	 * be into fewer elements than others; iWARP registers for them.
 	 */
 	if (attr->rw_ctxs) {
 		sges = min_t(u32, attr->rw_pages, device->attrs.max_send_sge);
+		reads = sges;
+		if (!rdma_protocol_iwarp(device, conn->cm_id->port_num))
+			reads = clamp_t(u32, device->attrs.max_sge_rd, 1, sges);
 		largest = 3 * (DIV_ROUND_UP(RPCRDMA_MAX_MESSAGE,
-					    sges * PAGE_SIZE) +
+					    reads * PAGE_SIZE) +
 			       RPCRDMA_MAX_RW_OPS);
 		conn->sq_depth = max(conn->sq_depth + 8 * attr->rw_ctxs,
 				     2 * (largest + 1));

@@ -168,9 +168,6 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_recv_count(conn, rx, recv->len);
 	trace_rpcrdma_rx(conn->id, rx, recv->len);
 
-	if (rx->reason == RPCRDMA_REASON_VERSION)
-		pr_notice_ratelimited("rpcrdma: %s: version %u is not spoken here\n",
-				      conn->name, rx->vers);
 	if (rx->opened)
 		conn->ops->ready(conn);
 	if (rx->abandon)

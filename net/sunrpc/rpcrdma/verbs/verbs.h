@@ -44,7 +44,7 @@ struct seq_file;
  * and at each Read segment.
  */
 #define RPCRDMA_MAX_RW_OPS	(3 * RPCRDMA_MAX_SEGMENTS)
-static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITE_JOBS + 2);
+static_assert(RPCRDMA_MAX_WRITE_JOBS + 2 <= RPCRDMA_MAX_RW_OPS);
 
 /* Header types that are counted one by one; the rest share the last slot. */
 #define RPCRDMA_HTYPES		15

@@ -34,9 +34,12 @@ client() {
 	check "with version 2: unmount" umount "$dir"
 
 	check "forbidden" on_server set_knob svc_rdma/min_version 2
+	on_server trace rpcrdma/rpcrdma_rx
 	check "forbidden: mount fails in time" refused 4.2 "$dir"
 	echo "# $(< /tmp/refused)"
-	check "forbidden: the server says why" on_server logged "version 1 is not spoken"
+	check "forbidden: the server's trace says why" on_server traced_refusal
+	check "forbidden: its log does not: anybody could fill it" \
+		on_server not_logged "version 1"
 	check "forbidden: mount over TCP" mount -t nfs -o vers=4.2,proto=tcp \
 		"$SERVER4:/" "$dir"
 	check "forbidden: unmount" umount "$dir"
@@ -44,6 +47,14 @@ client() {
 	check "server: stops" on_server server_down
 	check "server: remove the module" on_server within 10 rmmod rpcrdma
 	end
+}
+
+traced_refusal() {
+	grep -m 1 'rpcrdma_rx: .*(version)' "$tracing/trace"
+}
+
+not_logged() { # TEXT
+	! logged "$1"
 }
 
 mount_own() {
