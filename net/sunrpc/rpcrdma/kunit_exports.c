@@ -46,5 +46,6 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_undo);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reserve_xprt);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spares_free);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_abandon);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_payload);

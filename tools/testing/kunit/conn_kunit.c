@@ -20,7 +20,7 @@ static char *addr = "192.0.2.1";
 module_param(addr, charp, 0444);
 MODULE_PARM_DESC(addr, "IPv4 address of an RDMA device of this machine");
 
-#define CONN_TIMEOUT	(20 * HZ)
+#define CONN_TIMEOUT	(120 * HZ)
 #define CONN_WINDOW	8
 #define CONN_MAX	SZ_1M
 #define CONN_PAGES	17
@@ -41,6 +41,7 @@ struct conn_side {
 	u64 faulty;
 	bool sure;
 	bool queues;	/* as the server has them */
+	struct rpcrdma_spares *spares;
 	struct rpcrdma_txmsg *call;	/* that errors are about */
 	atomic_t regions;
 	u8 *got;
@@ -160,6 +161,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 	struct rpcrdma_conn_attr attr = {
 		.ops = &conn_ops,
 		.context = side,
+		.spares = side->spares,
 		.config = {
 			.role = role,
 			.window = CONN_WINDOW,
@@ -1689,6 +1691,38 @@ static void conn_does_without_registration(struct kunit *test)
 	__free_page(page);
 }
 
+/* Who connects again has the buffers that there were, and needs no memory for them. */
+static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct rpcrdma_spares spares[RPCRDMA_SPARE_KINDS] = { };
+	struct conn_side side = { .spares = spares };
+	void *first = NULL;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		conn_resolve(test, &side, to);
+		side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
+		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+		KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_SENDS].count, 0U);
+		KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_RECVS].count, 0U);
+		if (first && !IS_ERR(side.conn))
+			KUNIT_EXPECT_PTR_EQ(test, side.conn->sends[0].buf,
+					    first);
+		conn_end(&side);
+		KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_SENDS].count, 16U);
+		KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_RECVS].count,
+				CONN_WINDOW + 1U);
+		first = spares[RPCRDMA_SPARE_SENDS].first;
+	}
+	for (i = 0; i < RPCRDMA_SPARE_KINDS; i++) {
+		rpcrdma_spares_free(&spares[i]);
+		KUNIT_EXPECT_NULL(test, spares[i].first);
+	}
+}
+
 /* Few pages to a Work Request take more of them, for which there is room. */
 static void conn_fits_short_queues(struct kunit *test)
 {
@@ -1736,6 +1770,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_waits_for_credit),
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
+	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_cancelled),

@@ -106,10 +106,13 @@ static void rpcrdma_bc_call_release(struct kref *ref)
 	struct rpcrdma_bc_call *call = container_of(ref, struct rpcrdma_bc_call,
 						    ref);
 	struct rpcrdma_xprt *rx = call->rx;
+	struct page *arg = call->arg, *res = call->res;
 
 	rpcrdma_conn_put(call->conn);
 	atomic_dec(&rx->bc_calls);
-	*call = (struct rpcrdma_bc_call){ .arg = call->arg, .res = call->res };
+	memset(call, 0, sizeof(*call));
+	call->arg = arg;
+	call->res = res;
 	rpcrdma_bc_call_keep(rx, call);
 }
 

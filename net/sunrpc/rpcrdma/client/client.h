@@ -75,6 +75,8 @@ struct rpcrdma_keepalive {
  * @conn: the connection; written under the xprt's write lock and @conn_lock, read
  *	under either, and by what ends before it does: the handler of @cm_id, and
  *	@keepalive
+ * @spares: buffers of the connection before, for the next one; under the xprt's write
+ *	lock
  * @conn_lock: keeps @conn while somebody looks at it or tells that it is lost;
  *	taken before the transport_lock and the lock of @conn
  * @step: a step of connecting is over
@@ -101,6 +103,7 @@ struct rpcrdma_xprt {
 	struct delayed_work connector;
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_conn *conn;
+	struct rpcrdma_spares spares[RPCRDMA_SPARE_KINDS];
 	spinlock_t conn_lock;	/* see above */
 	struct completion step;
 	int cm_error;

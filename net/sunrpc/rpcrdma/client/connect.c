@@ -269,6 +269,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	struct rpcrdma_conn_attr attr = {
 		.ops = &rpcrdma_client_conn_ops,
 		.context = rx,
+		.spares = rx->spares,
 		.config = {
 			.role = RPCRDMA_ROLE_CLIENT,
 			.window = 0, /* the module parameter's */

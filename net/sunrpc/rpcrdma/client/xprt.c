@@ -149,6 +149,26 @@ static void rpcrdma_op_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 	queue_delayed_work(system_long_wq, &rx->connector, delay);
 }
 
+static void rpcrdma_free_spares(struct rpcrdma_xprt *rx)
+{
+	u32 i;
+
+	for (i = 0; i < RPCRDMA_SPARE_KINDS; i++)
+		rpcrdma_spares_free(&rx->spares[i]);
+}
+
+/* Does an RPC wait to be sent, or to be answered? */
+static bool rpcrdma_wanted(struct rpc_xprt *xprt)
+{
+	bool wanted;
+
+	spin_lock(&xprt->queue_lock);
+	wanted = !list_empty(&xprt->xmit_queue) ||
+		 !RB_EMPTY_ROOT(&xprt->recv_queue);
+	spin_unlock(&xprt->queue_lock);
+	return wanted;
+}
+
 /*
  * sunrpc closes after failed attempts, too. Those, and a connection that did
  * not last, let the next attempt wait, or one that can never serve an RPC would
@@ -162,6 +182,9 @@ static void rpcrdma_op_close(struct rpc_xprt *xprt)
 	    time_after(jiffies, rx->established + RPCRDMA_INIT_REEST))
 		xprt->reestablish_timeout = 0;
 	rpcrdma_disconnect(rx);
+	/* An idle mount holds no memory. */
+	if (!rpcrdma_wanted(xprt))
+		rpcrdma_free_spares(rx);
 	++xprt->connect_cookie;
 	xprt_disconnect_done(xprt);
 }
@@ -172,6 +195,7 @@ static void rpcrdma_op_destroy(struct rpc_xprt *xprt)
 
 	cancel_delayed_work_sync(&rx->connector);
 	rpcrdma_disconnect(rx);
+	rpcrdma_free_spares(rx);
 	rpcrdma_free_addresses(xprt);
 	xprt_free(xprt);
 	module_put(THIS_MODULE);
@@ -245,7 +269,7 @@ void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
 /*
  * Sends and Receives have their buffers from the beginning. What else an RPC of
  * swap needs is taken from the reserves, by its task and by the connector; a Call
- * of version 1 that finds no region free waits for those under way.
+ * that has to have a region and finds none free waits for those under way.
  */
 static int rpcrdma_op_enable_swap(struct rpc_xprt *xprt)
 {

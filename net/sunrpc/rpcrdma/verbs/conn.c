@@ -279,6 +279,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	kref_init(&conn->kref);
 	conn->ops = a.ops;
 	conn->context = a.context;
+	conn->spares = a.spares;
 	conn->role = a.config.role;
 	conn->error = -ENOTCONN;
 	conn->created = ktime_get();

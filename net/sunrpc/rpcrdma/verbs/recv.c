@@ -25,6 +25,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 /* Return: a Receive that is in no list, or an ERR_PTR. */
 static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
 {
+	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
+						       RPCRDMA_SPARE_RECVS);
 	struct ib_device *device = conn->cm_id->device;
 	int node = ibdev_to_node(device);
 	struct rpcrdma_recv *recv;
@@ -32,7 +34,7 @@ static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
 	recv = kzalloc_node(sizeof(*recv), GFP_KERNEL, node);
 	if (!recv)
 		return ERR_PTR(-ENOMEM);
-	recv->buf = kmalloc_node(conn->recv_size, GFP_KERNEL, node);
+	recv->buf = rpcrdma_spare_get(spares, conn->recv_size, node);
 	if (!recv->buf) {
 		kfree(recv);
 		return ERR_PTR(-ENOMEM);
@@ -57,12 +59,14 @@ static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
 	return recv;
 }
 
-static void rpcrdma_recv_free(struct rpcrdma_recv *recv)
+/* Its buffer goes to @spares, or if that is NULL to nobody. */
+static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
+			      struct rpcrdma_spares *spares)
 {
 	ib_dma_unmap_single(recv->conn->cm_id->device, recv->sge.addr,
 			    recv->sge.length, DMA_FROM_DEVICE);
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
-	kfree(recv->buf);
+	rpcrdma_spare_put(spares, recv->buf, recv->sge.length);
 	kfree(recv);
 }
 
@@ -104,7 +108,7 @@ void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn, struct rpcrdma_recv *recv)
 	}
 	spin_unlock(&conn->lock);
 	if (retired)
-		rpcrdma_recv_free(recv);
+		rpcrdma_recv_free(recv, NULL);
 	else if (rc)
 		rpcrdma_conn_lost(conn, "post Receive");
 	else if (due)
@@ -240,7 +244,8 @@ void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
 	struct rpcrdma_recv *recv, *next;
 
 	list_for_each_entry_safe(recv, next, &conn->recvs, all)
-		rpcrdma_recv_free(recv);
+		rpcrdma_recv_free(recv,
+				  rpcrdma_spares(conn, RPCRDMA_SPARE_RECVS));
 	INIT_LIST_HEAD(&conn->recvs);
 	conn->n_recvs = 0;
 }
@@ -314,7 +319,7 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 
 out_free:
 	list_for_each_entry_safe(recv, next, &fresh, all)
-		rpcrdma_recv_free(recv);
+		rpcrdma_recv_free(recv, NULL);
 	return rc;
 }
 

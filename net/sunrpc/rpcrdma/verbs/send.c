@@ -722,6 +722,8 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 {
 	struct ib_device *device = conn->cm_id->device;
+	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
+						       RPCRDMA_SPARE_SENDS);
 	int node = ibdev_to_node(device);
 	struct rpcrdma_send *send;
 
@@ -738,7 +740,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send = &conn->sends[conn->n_sends];
 		send->conn = conn;
 		send->index = conn->n_sends;
-		send->buf = kmalloc_node(size, GFP_KERNEL, node);
+		send->buf = rpcrdma_spare_get(spares, size, node);
 		if (!send->buf)
 			return -ENOMEM;
 		send->sge.addr = ib_dma_map_single(device, send->buf, size,
@@ -818,6 +820,8 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
  */
 void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
 {
+	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
+						       RPCRDMA_SPARE_SENDS);
 	struct ib_device *device = conn->cm_id->device;
 	struct rpcrdma_send *send;
 
@@ -826,7 +830,7 @@ void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
 		ib_dma_unmap_single(device, send->sge.addr, conn->send_size,
 				    DMA_TO_DEVICE);
 		atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
-		kfree(send->buf);
+		rpcrdma_spare_put(spares, send->buf, conn->send_size);
 	}
 	kvfree(conn->sends);
 	conn->sends = NULL;

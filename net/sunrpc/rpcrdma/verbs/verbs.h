@@ -314,9 +314,30 @@ enum {
 };
 
 /**
+ * struct rpcrdma_spares - buffers of one size for the next connection
+ * @first: the first one; each begins with a pointer to the next
+ * @size: bytes of each
+ * @count: how many
+ */
+struct rpcrdma_spares {
+	void *first;
+	u32 size;
+	u32 count;
+};
+
+/* Kinds of spares. */
+enum {
+	RPCRDMA_SPARE_SENDS,
+	RPCRDMA_SPARE_RECVS,
+	RPCRDMA_SPARE_KINDS,
+};
+
+/**
  * struct rpcrdma_conn_attr - what a connection is made with
  * @ops: the owner's
  * @context: the owner's
+ * @spares: RPCRDMA_SPARE_KINDS of them, of the owner and for one connection at a time, or
+ *	NULL
  * @config: for the session; sizes are rounded to what the device can do. A
  *	window of zero is that of the module parameter, and follows it.
  * @send_ring: Sends that may be outstanding
@@ -328,6 +349,7 @@ enum {
 struct rpcrdma_conn_attr {
 	const struct rpcrdma_conn_ops *ops;
 	void *context;
+	struct rpcrdma_spares *spares;
 	struct rpcrdma_config config;
 	u32 send_ring;
 	u32 max_mrs;
@@ -343,6 +365,8 @@ struct rpcrdma_conn_attr {
  * @follow: the window is that of the module parameter
  * @max_window: what the queues are long enough for
  * @window_work: makes the window what the module parameter says
+ * @spares: that of struct rpcrdma_conn_attr; used when it is made and destroyed, and by
+ *	@window_work
  * @recvs: all Receives
  * @n_recvs: how many
  * @lost_work: calls rpcrdma_conn_lost() for those who cannot
@@ -382,6 +406,7 @@ struct rpcrdma_conn {
 	bool dead;		/* the queue pair is in the error state */
 	bool closing;		/* its owner is about to destroy it */
 
+	struct rpcrdma_spares *spares;
 	struct list_head recvs;
 	u32 n_recvs;
 	u32 recv_size;
@@ -501,6 +526,17 @@ void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
 bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs);
 bool rpcrdma_frwr_short(struct rpcrdma_conn *conn);
 void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs);
+
+/* spares.c */
+void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node);
+void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size);
+void rpcrdma_spares_free(struct rpcrdma_spares *s);
+
+static inline struct rpcrdma_spares *
+rpcrdma_spares(const struct rpcrdma_conn *conn, u32 kind)
+{
+	return conn->spares ? &conn->spares[kind] : NULL;
+}
 
 /* device.c */
 int rpcrdma_device_init(void);

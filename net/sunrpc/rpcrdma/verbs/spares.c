@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Buffers that outlive their connection.
+ *
+ * When a connection is lost, WRITEs may wait for the next one, and memory may be had
+ * from nobody else. So the next one gets the buffers of the last one.
+ */
+#include <linux/slab.h>
+
+#include "../params.h"
+#include "verbs.h"
+
+/**
+ * rpcrdma_spare_get - get a buffer
+ * @s: the spares, or NULL if none are kept
+ * @size: bytes
+ * @node: where a new one is allocated
+ *
+ * Context: Process context. May sleep. One caller at a time for @s.
+ *
+ * Return: the buffer, of any content, or NULL.
+ */
+void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node)
+{
+	void *buf;
+
+	if (s && s->size != size) {
+		rpcrdma_spares_free(s);
+		s->size = size;
+	}
+	if (!s || !s->first)
+		return kmalloc_node(size, GFP_KERNEL, node);
+	buf = s->first;
+	s->first = *(void **)buf;
+	s->count--;
+	return buf;
+}
+
+/**
+ * rpcrdma_spare_put - keep a buffer, or free it
+ * @s: as for rpcrdma_spare_get()
+ * @buf: the buffer
+ * @size: of it
+ */
+void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size)
+{
+	if (!s || s->size != size || s->count > RPCRDMA_MAX_WINDOW) {
+		kfree(buf);
+		return;
+	}
+	*(void **)buf = s->first;
+	s->first = buf;
+	s->count++;
+}
+
+/**
+ * rpcrdma_spares_free - keep none of them
+ * @s: the spares
+ */
+void rpcrdma_spares_free(struct rpcrdma_spares *s)
+{
+	void *buf;
+
+	while (s->first) {
+		buf = s->first;
+		s->first = *(void **)buf;
+		kfree(buf);
+	}
+	s->count = 0;
+}
