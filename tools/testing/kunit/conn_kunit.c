@@ -1208,6 +1208,7 @@ static void conn_tells_of_regions(struct kunit *test)
 	/* Those that are made, once those that there are have been taken. */
 	conn->mr_delay = HZ / 2;
 	conn_take_regions(test, page, &others);
+	KUNIT_EXPECT_EQ(test, conn->stats.no_mr, 1ULL);
 	for (i = 0; i < 100 && !atomic_read(&side->regions); i++)
 		msleep(20);
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 1);
