@@ -103,7 +103,7 @@ TEST(client_version1, read_chunks_have_their_roundup)
 		return false;
 	});
 	for (u32 odd = 0; odd < 4; odd++)
-		EXPECT_EQ(server.write(4096, kLarge + odd), 0) << odd;
+		EXPECT_EQ(server.write(4096, kLarge - odd), 0) << odd;
 	EXPECT_EQ(seen, 4u);
 	server.works_on();
 }
