@@ -35,8 +35,8 @@ SUBMAKE		= $(MAKE) --no-print-directory
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
 	unit sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
-	selftests-soak harness style style-full conformance codec fuzz clock coverage \
-	check check-full soak demo dist packaging
+	selftests-soak storm storm-soak harness style style-full conformance codec fuzz \
+	clock coverage check check-full soak demo dist packaging
 
 all: modules
 
@@ -158,6 +158,20 @@ selftests-soak:
 	+@SEED=$(or $(SEED),$$(date +%s)) $(SUBMAKE) selftests FULL=1 \
 	  TESTS="$(SOAK_TESTS)"
 
+# Storms that a seed decides, in virtual time: SEEDS= so many from FIRST=, or SEED="3 17".
+# REPLAY=1: each twice. PLANT=data, PLANT=silence: each with a fault, twice.
+STORM	= $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--from $(FIRST)) \
+	$(if $(SEEDS),--count $(SEEDS)) $(if $(REPLAY),--replay) $(if $(PLANT),--plant $(PLANT:1=data))
+storm:
+	+@if kernel="$$(GUEST=uml $(choose) checks)"; then \
+	  $(SUBMAKE) stage KERNEL=$$kernel && $(SUBMAKE) -C tools/testing/clock && \
+	  KERNEL=$$kernel scripts/storm --jobs $(or $(JOBS),$(shell nproc)) $(STORM); \
+	else echo "ok 1 - storm # SKIP no user-mode Linux"; fi
+
+# Other seeds each time, until one fails.
+storm-soak:
+	+@$(SUBMAKE) storm STORM="--from $$(date +%s) --minutes $(or $(STORM_MINUTES),30)"
+
 # The virtual time of guests that are processes.
 clock:
 	+@$(SUBMAKE) -C tools/testing/clock check
@@ -202,7 +216,8 @@ check:
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally style-full unit codec fuzz sim clock coverage harness conformance \
-	  kunit selftests-full selftests-debian-full selftests-6.1 selftests-debug packaging
+	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
+	  packaging
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
 VERSION	:= $(shell sed -n 's/.*RPCRDMA_VERSION[[:space:]]*"\(.*\)"/\1/p' \
@@ -220,7 +235,7 @@ packaging:
 # there is MINUTES=, that has passed at the end of a round.
 soak:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
-	  scripts/tally --minutes $(or $(MINUTES),inf) fuzz sim-soak selftests-soak
+	  scripts/tally --minutes $(or $(MINUTES),inf) fuzz sim-soak storm-soak selftests-soak
 
 demo:
 	@scripts/demo
@@ -248,17 +263,21 @@ help:
 	@echo '                   time; TESTS="mount.sh ..." picks, INTREE=both tests the'
 	@echo '                   kernel'"'"'s own transport, KERNEL= another kernel'
 	@echo '  selftests-debian what proves that Debian'"'"'s own kernel serves and mounts'
-	@echo '  check-full       check with style-full, coverage, packaging and self-tests:'
+	@echo '  check-full       check with style-full, coverage, storm, packaging and self-tests:'
 	@echo '                   selftests-full, -debian-full, -6.1, -debug'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  selftests-full   those that take long, too'
 	@echo '  selftests-debian-full  the same on Debian'"'"'s kernel'
 	@echo '  selftests-6.1    those of check on the kernel of Debian 12; FULL=1: all'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
+	@echo '  storm            what a seed decides to happen to two mounts and their server, in'
+	@echo '                   virtual time: SEEDS=100 from FIRST=1, or SEED="3 17"; REPLAY=1:'
+	@echo '                   each twice, the same; PLANT=1: each with a fault to find'
 	@echo '  coverage         what of the core the tests in user space reach'
-	@echo '  soak             fuzz, sim-soak and selftests-soak, what chance has a part in,'
-	@echo '                   round by round, until it is stopped or MINUTES= are over;'
-	@echo '                   FUZZ_SECONDS=300 and SIM_SECONDS=1800 of each round'
+	@echo '  soak             fuzz, sim-soak, storm-soak and selftests-soak, what chance has a'
+	@echo '                   part in, round by round, until it is stopped or MINUTES= are'
+	@echo '                   over; FUZZ_SECONDS=300, SIM_SECONDS=1800 and STORM_MINUTES=30'
+	@echo '                   of each round'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
 	@echo '  demo             show it working'
 	@echo 'Set-up'

@@ -62,6 +62,12 @@ class Process:
         except subprocess.TimeoutExpired:
             return False
 
+    def ask_to_end(self, seconds):
+        """Let it finish what it writes; whether it has ended."""
+        if self.running():
+            os.killpg(self.process.pid, signal.SIGTERM)
+        return self.wait(seconds)
+
     def kill(self):
         """End the machine, now."""
         if self.running():

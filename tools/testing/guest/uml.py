@@ -233,7 +233,8 @@ class Clock:
         return "" if self.process.running() else self.last_words()
 
     def unplug(self):
-        """End it, after the guests, which cannot do without."""
+        """End it, after the guests, which cannot do without; its trace is to be whole."""
+        self.process.ask_to_end(CLOCK_READY_SECONDS)
         self.process.kill()
 
 

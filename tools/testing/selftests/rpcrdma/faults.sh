@@ -65,53 +65,6 @@ client() {
 	end_unloaded
 }
 
-can_fail() {
-	modprobe "$provider" || modprobe "rdma_$provider" || return
-	[[ -e /sys/kernel/debug/failslab/require-start &&
-		-e /sys/kernel/debug/fail_page_alloc/require-start ]]
-}
-
-# First and last address of the module's functions.
-text() {
-	awk '$4 == "[rpcrdma]" && tolower($2) == "t" { print $1 }' /proc/kallsyms |
-		sort | sed -n '1p; $p'
-}
-
-# Where a function of siw begins, and where the one behind it does.
-function_of_siw() { # NAME
-	awk '$4 == "[siw]" { print $1, $3 }' /proc/kallsyms | sort |
-		awk -v name="$1" 'begun && $1 != begun { print $1; exit }
-			$2 == name { begun = $1; print begun }'
-}
-
-# Of the allocations with this module on the stack, so many, of each INTERVAL one.
-fail() { # KIND INTERVAL TIMES
-	local attr=/sys/kernel/debug/$1 range=() spared=()
-	mapfile -t range <<< "$(text)"
-	((${#range[@]} == 2)) || return
-	echo N > "$attr/task-filter"
-	echo N > "$attr/ignore-gfp-wait"
-	[[ $1 != fail_page_alloc ]] || echo 0 > "$attr/min-order"
-	echo 0 > "$attr/verbose"
-	echo 32 > "$attr/stacktrace-depth"
-	# siw_alloc_mr() of 6.12 leaks its page list if this function fails.
-	mapfile -t spared <<< "$(function_of_siw siw_mr_add_mem)"
-	echo "0x${spared[0]:-0}" > "$attr/reject-start"
-	echo "0x${spared[1]:-0}" > "$attr/reject-end"
-	echo "0x${range[0]}" > "$attr/require-start"
-	echo "0x${range[1]}" > "$attr/require-end"
-	echo "$2" > "$attr/interval"
-	echo "$3" > "$attr/times"
-	echo 100 > "$attr/probability"
-}
-
-# How many have failed of those that should at most.
-stop_failing() { # KIND TIMES
-	local attr=/sys/kernel/debug/$1
-	echo 0 > "$attr/probability"
-	echo $(($2 - $(< "$attr/times")))
-}
-
 # With a few that fail, at another point each time. Of two allocations one is kmemleak's,
 # which gets along without: the intervals are odd. None is too long to be met: a mount
 # with NFSv3 makes over 250 allocations, and over 40 of pages, one with 4.2 over 500.

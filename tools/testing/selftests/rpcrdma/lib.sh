@@ -15,8 +15,9 @@
 # transport runs; see guest --help. $SLOW divides the amount of work, $PATIENCE
 # multiplies the time within which things have to happen; pace() has their values.
 # $VIRTUAL is the seed of a run in virtual time (Documentation/testing.rst). $CPUS is how
-# many processors a guest has, if not what guest takes. $FULL is not empty if all there
-# is shall be done, else what takes long and shows little more is left out.
+# many processors a guest has, if not what guest takes. $OUT is where logs are kept,
+# whatever comes of it. $FULL is not empty if all there is shall be done, else what takes
+# long and shows little more is left out.
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
@@ -50,7 +51,7 @@ in_guests() { # [--waits] [OPTION OF guest]...
 		fi
 		exec "$SELFTESTS/../../guest/guest" \
 			${VIRTUAL:+--virtual-time "$VIRTUAL"} --env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
-			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} \
+			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} ${OUT:+--out "$OUT"} \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
 	fi
 	# shellcheck source=tools/testing/guest/guest-lib.sh
@@ -444,6 +445,81 @@ same_data() {
 	here=$(dd if="$dir/data" bs=1M iflag=direct status=none | sha256sum) || return
 	echo "here $here, there $there"
 	[[ ${here%% *} = "${there%% *}" ]]
+}
+
+# Nobody uses a memory region.
+all_free() {
+	local conns=(/sys/kernel/debug/rpcrdma/conn/*)
+	cat "${conns[@]}"
+	awk '/^regions:/ { if ($2 != $4) bad = 1 } END { exit bad }' "${conns[@]}"
+}
+
+can_fail() {
+	modprobe "$provider" || modprobe "rdma_$provider" || return
+	[[ -e /sys/kernel/debug/failslab/require-start &&
+		-e /sys/kernel/debug/fail_page_alloc/require-start ]]
+}
+
+# First and last address of the module's functions.
+text() {
+	awk '$4 == "[rpcrdma]" && tolower($2) == "t" { print $1 }' /proc/kallsyms |
+		sort | sed -n '1p; $p'
+}
+
+# Where a function of siw begins, and where the one behind it does.
+function_of_siw() { # NAME
+	awk '$4 == "[siw]" { print $1, $3 }' /proc/kallsyms | sort |
+		awk -v name="$1" 'begun && $1 != begun { print $1; exit }
+			$2 == name { begun = $1; print begun }'
+}
+
+# Where what fail() asks for is, found once: there are many names to go through.
+whose=() spared=()
+find_functions() {
+	((${#whose[@]} == 0)) || return 0
+	mapfile -t whose <<< "$(text)"
+	# siw_alloc_mr() of 6.12 leaks its page list if this function fails.
+	mapfile -t spared <<< "$(function_of_siw siw_mr_add_mem)"
+	((${#whose[@]} == 2))
+}
+
+# Of the allocations with this module on the stack, so many, of each INTERVAL one.
+fail() { # KIND INTERVAL TIMES
+	local attr=/sys/kernel/debug/$1
+	find_functions || return
+	echo N > "$attr/task-filter"
+	echo N > "$attr/ignore-gfp-wait"
+	[[ $1 != fail_page_alloc ]] || echo 0 > "$attr/min-order"
+	echo 0 > "$attr/verbose"
+	echo 32 > "$attr/stacktrace-depth"
+	echo "0x${spared[0]:-0}" > "$attr/reject-start"
+	echo "0x${spared[1]:-0}" > "$attr/reject-end"
+	echo "0x${whose[0]}" > "$attr/require-start"
+	echo "0x${whose[1]}" > "$attr/require-end"
+	echo "$2" > "$attr/interval"
+	echo "$3" > "$attr/times"
+	echo 100 > "$attr/probability"
+}
+
+# How many have failed of those that should at most.
+stop_failing() { # KIND TIMES
+	local attr=/sys/kernel/debug/$1
+	echo 0 > "$attr/probability"
+	echo $(($2 - $(< "$attr/times")))
+}
+
+# A connection breaks every so many calls; CALLS 0: no longer.
+fail_every() { # CALLS FAULT
+	local attr=/sys/kernel/debug/fail_sunrpc what
+	for what in client-disconnect server-disconnect cache-wait; do
+		echo Y > "$attr/ignore-$what"
+	done
+	echo N > "$attr/ignore-$2"
+	echo 0 > "$attr/verbose"
+	echo N > "$attr/task-filter"
+	echo -1 > "$attr/times"
+	echo "$1" > "$attr/interval"
+	echo $(($1 ? 100 : 0)) > "$attr/probability"
 }
 
 # From now on; what was traced before is gone.

@@ -116,11 +116,6 @@ regions_free() {
 	within 10 all_free
 }
 
-all_free() {
-	awk '/^regions:/ { ok = $2 == $4 } END { exit !ok }' \
-		/sys/kernel/debug/rpcrdma/conn/*
-}
-
 offer() { # CREDITS
 	echo "$1" > /sys/module/rpcrdma/parameters/window
 }

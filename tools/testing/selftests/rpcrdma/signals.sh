@@ -83,12 +83,6 @@ none_runs() { # PID...
 	done
 }
 
-all_free() {
-	local conns=(/sys/kernel/debug/rpcrdma/conn/*)
-	cat "${conns[@]}"
-	awk '/^regions:/ { if ($2 != $4) bad = 1 } END { exit bad }' "${conns[@]}"
-}
-
 kill_often() {
 	local i rounds
 	rounds=$(amount 8)

@@ -121,19 +121,6 @@ broken() { # WHERE FAULT
 	((closed >= 2 && closed * often * 2 >= replies))
 }
 
-fail_every() { # CALLS FAULT
-	local attr=/sys/kernel/debug/fail_sunrpc what
-	for what in client-disconnect server-disconnect cache-wait; do
-		echo Y > "$attr/ignore-$what"
-	done
-	echo N > "$attr/ignore-$2"
-	echo 0 > "$attr/verbose"
-	echo N > "$attr/task-filter"
-	echo -1 > "$attr/times"
-	echo "$1" > "$attr/interval"
-	echo $(($1 ? 100 : 0)) > "$attr/probability"
-}
-
 # A Call that has to wait for what mountd says is put aside. If its connection is gone
 # by then it is forgotten, else it is taken up again by any thread. Nobody writes:
 # for a Call with pages, which cannot be put aside, nfsd ends the connection.
