@@ -41,7 +41,7 @@ DROPPED = ("cm_event_handler", "siw_cm_upcall", "siw_proc_mpareq")
 DROPPED_TOO = ((("siw_cep_alloc", "siw_cm_work_handler", "process_one_work"), 1),
                (("siw_cm_work_handler", "process_one_work", "worker_thread"), 4),
                (("siw_recv_mpa_rr", "siw_proc_mpareq", "siw_cm_work_handler"), 1))
-MPA_TIMEOUT = 5 * 250               # jiffies
+MPA_TIMEOUT = 5 * 250               # jiffies where HZ is 250; user-mode Linux has 100
 
 
 # Who has lost what the kernel itself loses before its first program runs. hostfs of 6.12
