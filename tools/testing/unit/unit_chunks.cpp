@@ -151,6 +151,64 @@ TEST(chunks, well_formed__write_chunks_in_the_array)
 	EXPECT_TRUE(well_formed(c));
 }
 
+namespace
+{
+
+/* Three segments in each list, of @length octets but for the one that is @other. */
+Chunks of_length(u32 length, u32 at, u32 other)
+{
+	Chunks c = {};
+
+	c.n_call = c.n_reads = c.n_write_segs = 3;
+	for (u32 i = 0; i < 3; i++) {
+		c.call[i] = { 1 + i, at == i ? other : length, 0 };
+		c.reads[i] = { 8, { 4 + i, at == 3 + i ? other : length, 0 } };
+		c.write_segs[i] = { 7 + i, at == 6 + i ? other : length, 0 };
+	}
+	/* What has been there before does not count. */
+	c.call[3] = c.write_segs[3] = c.reads[3].target = { 77, 9999, 0 };
+	return c;
+}
+
+} // namespace
+
+TEST(chunks, segments_within__the_largest_of_all_lists)
+{
+	for (u32 at = 0; at < 9; at++) {
+		EXPECT_TRUE(segments_within(of_length(10, at, 50), 50)) << at;
+		EXPECT_FALSE(segments_within(of_length(10, at, 51), 50)) << at;
+	}
+	EXPECT_TRUE(segments_within({}, 0));
+}
+
+TEST(chunks, handle_known__in_any_place)
+{
+	const Chunks c = of_length(10, 0, 10);
+
+	for (u32 handle = 0; handle < 12; handle++)
+		EXPECT_EQ(handle_known(c, handle), handle <= 9) << handle;
+	EXPECT_FALSE(handle_known(c, 77));
+}
+
+TEST(chunks, inv_handle__of_the_first_segment_there_is)
+{
+	Chunks c = of_length(10, 0, 10);
+
+	EXPECT_EQ(inv_handle(c), 4u);
+	c.n_reads = 0;
+	EXPECT_EQ(inv_handle(c), 7u);
+	c.n_write_segs = 0;
+	EXPECT_EQ(inv_handle(c), 1u);
+	c.n_call = 0;
+	EXPECT_EQ(inv_handle(c), 0u);
+}
+
+TEST(chunks, body_length__of_no_body_chunk)
+{
+	EXPECT_EQ(body_length({}, RPCRDMA_CALL), 0u);
+	EXPECT_EQ(body_length({}, RPCRDMA_REPLY), 0u);
+}
+
 TEST(chunks, no_chunks__an_empty_chunk_is_one)
 {
 	Chunks c = {};

@@ -187,6 +187,18 @@ TEST(continuation, goes_on_with__the_numbers_tell_the_rest_from_a_new_message)
 	EXPECT_TRUE(c.goes_on_with(last(7, 40)));
 }
 
+/* The Call is sent again: its Reply may be as long as the rest of the old one. */
+TEST(continuation, expect__nothing_is_discarded_any_more)
+{
+	Continuation c;
+
+	(void)c.refuse(7, false, 40);
+	c.expect(8);
+	EXPECT_TRUE(c.discarding(7));
+	c.expect(7);
+	EXPECT_FALSE(c.discarding(7));
+}
+
 TEST(continuation, take__every_split_of_a_message)
 {
 	const u32 words = 8;

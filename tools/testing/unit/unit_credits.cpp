@@ -81,6 +81,9 @@ TEST(credits, credit__held_receives_are_not_advertised_D1)
 	EXPECT_TRUE(c.release(2));
 	EXPECT_EQ(c.credit(), 10u);
 	EXPECT_EQ(c.high(), 3u);
+	c.received();
+	EXPECT_EQ(c.in_use(), 2u);
+	EXPECT_EQ(c.high(), 3u) << "the most, not the last";
 }
 
 TEST(credits, grant_due__half_of_the_window_D3)

@@ -224,4 +224,8 @@ TEST(properties, properties_valid__of_this_side)
 	p = kDefaultProperties;
 	p.reverse = 4;
 	EXPECT_FALSE(properties_valid(p));
+	/* Each is inclusive. */
+	EXPECT_TRUE(properties_valid({ 1024, 1024, 1, 0, 0 }));
+	EXPECT_TRUE(properties_valid(
+		{ UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 3 }));
 }

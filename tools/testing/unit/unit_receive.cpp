@@ -78,6 +78,8 @@ TEST(receive, simple__a_call)
 	e.receive(call_inline(7, rpc(7, kCall, 128)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_EQ(e.rx.xid, 7u);
+	EXPECT_EQ(e.rx.vers, 2u);
+	EXPECT_EQ(e.rx.htype, u32{ RPCRDMA2_CALL_INLINE });
 	EXPECT_EQ(e.rx.dir, kCall);
 	EXPECT_TRUE(e.rx.last);
 	EXPECT_FALSE(e.rx.external);
@@ -279,6 +281,7 @@ TEST(receive, reads__checked_against_the_stream_D7)
 	for (u32 position : { 0u, 2u, 44u }) {
 		e.receive(call_with(read_at(position, 10), stream));
 		expect_dropped(e, RPCRDMA_REASON_XDR);
+		EXPECT_FALSE(e.rx.abandon) << "nothing was begun";
 		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
 	}
 }
@@ -413,6 +416,7 @@ TEST(receive, continued__a_call_of_three_parts)
 		  read_at(396, 4) + slice(whole, 300, 100));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_TRUE(e.rx.last);
+	EXPECT_FALSE(e.rx.abandon);
 	EXPECT_EQ(e.rx.stream_offset, 300u);
 	EXPECT_EQ(e.rx.unreduced_length, 404u);
 }
@@ -571,6 +575,18 @@ TEST(receive, continued__refused_and_sent_again_at_once_D7)
 	EXPECT_EQ(parts.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_TRUE(parts.rx.last);
 
+	/* It may be as short as a message can be. */
+	Endpoint brief = refused();
+	brief.receive(call_inline(7, { 7, kCall }));
+	EXPECT_EQ(brief.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+
+	/* If that is refused, too, nothing is left to be discarded. */
+	Endpoint twice = refused();
+	twice.receive(call_with(read_at(404, 4), whole));
+	EXPECT_EQ(twice.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	twice.receive(call_inline(7, rpc(7, kCall, 200)));
+	EXPECT_EQ(twice.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+
 	/* Its own end is none, though its octets be those of a Call. */
 	Endpoint end = refused();
 	end.receive(call_inline(7, slice(whole, 0, 200)));
@@ -599,6 +615,27 @@ TEST(receive, continued__an_external_of_its_own_xid_D7)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
+/* Nothing more of it is to come, so what comes next is no rest of it. */
+TEST(receive, refused_whole__what_comes_next_is_answered)
+{
+	const Words whole = rpc(7, kCall, 400);
+	Endpoint last = open_server();
+
+	last.receive(
+		middle(RPCRDMA2_CALL_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	last.receive(call_inline(7, slice(whole, 100, 296)));
+	EXPECT_EQ(last.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
+	last.receive(call_inline(7, rpc(8, kCall, 40)));
+	EXPECT_EQ(last.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+
+	Endpoint external = open_server();
+	external.receive(prefix(7, RPCRDMA2_CALL_EXTERNAL) +
+			 Words{ 0, 1, 0, 0xa1, 2, 0, 0, 0, 0, 0, 0 });
+	EXPECT_EQ(external.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+	external.receive(call_inline(7, rpc(8, kCall, 40)));
+	EXPECT_EQ(external.next_error(7), Words{ RPCRDMA2_ERR_BAD_XDR });
+}
+
 /* Sections 6.3.6 and 6.3.9. The message goes on. */
 TEST(receive, continued__properties_between_D7)
 {
@@ -623,6 +660,29 @@ TEST(receive, continued__properties_between_D7)
 	/* Now it may come. */
 	e.receive(connprop(9, property(2, 65536)));
 	EXPECT_EQ(e.info().peer.recv_size, 65536u);
+}
+
+/* The same on the other side, whose peer has yet to send its properties. */
+TEST(receive, continued__properties_between_the_parts_of_a_reply_D7)
+{
+	const Words whole = rpc(7, kReply, 400);
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+
+	(void)e.next();
+	e.receive(prefix(0, RPCRDMA2_GRANT));
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	for (u32 htype :
+	     { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL }) {
+		e.receive(connprop(9, property(2, 2048), htype));
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		EXPECT_FALSE(e.rx.abandon);
+		EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_CONT });
+		EXPECT_EQ(e.info().max_send, 4096u);
+	}
+	e.receive(reply_inline(7, slice(whole, 100, 300)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(e.rx.last);
 }
 
 /* Its caller refused what the session had taken (section 7.3). */
@@ -812,7 +872,8 @@ TEST(receive, error__of_versions_about_no_call_D6)
 TEST(receive, error__of_versions_that_refuses_none)
 {
 	for (const Words &body :
-	     { Words{ 1, 1, 2 }, Words{ 1, 2, 2 }, Words{ 1, 1 } }) {
+	     { Words{ 1, 1, 2 }, Words{ 1, 2, 2 }, Words{ 1, 2, 3 },
+	       Words{ 1, 1, 3 }, Words{ 1, 1 } }) {
 		Endpoint e = open_client();
 		rpcrdma_message msg = message(7, kCall, 100);
 
@@ -893,6 +954,21 @@ TEST(receive, error__about_the_reply_being_put_together_and_the_call_again)
 	EXPECT_TRUE(e.rx.abandon);
 	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_MESSAGE });
 	e.receive(reply_inline(7, whole));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+/* Its numbers could be those of the rest: that the Call went out again decides. */
+TEST(receive, error__about_a_reply_and_the_next_is_as_long_as_its_rest)
+{
+	Endpoint e = open_client();
+	rpcrdma_message again = message(7, kCall, 40);
+
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, 7, 300, rpc(7, kReply, 100)));
+	e.receive(prefix(7, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_REPLY_RESOURCE, 400 });
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(reply_inline(7, rpc(7, kReply, 300)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
@@ -1023,6 +1099,7 @@ TEST(receive, flood__closes_when_no_more_errors_can_wait)
 	e.receive(prefix(77, 99));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
 	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_FLOOD });
+	EXPECT_FALSE(e.rx.kick);
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 }
 
@@ -1144,6 +1221,12 @@ TEST(receive, special__calls_and_replies)
 	large.local.max_segment_size = UINT32_MAX;
 	Endpoint any = open_server(large);
 	any.receive(external((1 << 20) + 4));
+	expect_dropped(any, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_EQ(any.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
+	/* Of 2^32 + 40 octets together, which is not 40. */
+	any.receive(prefix(7, RPCRDMA2_CALL_EXTERNAL) +
+		    Words{ 0, 1, 0, 9, 0xfffffffc, 0, 0, 1, 0, 9, 44, 0, 0, 0,
+			   0, 0, 0 });
 	expect_dropped(any, RPCRDMA_REASON_TOO_LARGE);
 	EXPECT_EQ(any.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 	server.receive(external(1 << 20));

@@ -255,6 +255,7 @@ TEST(send, special__a_call_with_all_kinds_of_chunks)
 	msg.inv_handle = 0xc1;
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_EXTERNAL });
+	EXPECT_EQ(e.tx.xid, 7u);
 	EXPECT_TRUE(e.tx.first);
 	EXPECT_TRUE(e.tx.last);
 	EXPECT_EQ(e.tx.payload.length, 0u);
@@ -349,6 +350,8 @@ TEST(send, refused_type__is_not_sent_again)
 	EXPECT_FALSE(e.type_refused(short_one));
 	/* No Call can be sent any more; another connection may do better. */
 	EXPECT_FALSE(e.session.ready());
+	e.receive(prefix(0, RPCRDMA2_GRANT));
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_HTYPE });
 	EXPECT_EQ(send_call(e, msg = message(13, kCall, 100)),
 		  u32{ RPCRDMA_TX_NONE });
 	/* That says nothing of Replies. */
@@ -356,6 +359,25 @@ TEST(send, refused_type__is_not_sent_again)
 	refuse_type(r, 1);
 	msg = message(7, kReply, 100);
 	EXPECT_EQ(r.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+/* What is wrong with a Reply says nothing of what the peer takes. */
+TEST(send, refused_type__not_by_a_malformed_reply)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(7, kCall, 100);
+	rpcrdma_rx rx = {};
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	rx.action = RPCRDMA_RX_FAIL_RPC;
+	for (u32 code :
+	     { RPCRDMA2_ERR_INVAL_HTYPE, RPCRDMA2_ERR_VERS_MISMATCH }) {
+		rx.errcode = code;
+		EXPECT_EQ(e.session.call_refused(msg, rx), RPCRDMA_REASON_NONE);
+	}
+	EXPECT_TRUE(e.session.ready());
+	msg = message(8, kCall, 100);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 }
 
 /* The connection is of no use any more; what else is said changes nothing. */
@@ -434,6 +456,20 @@ TEST(send, refused_type__while_its_parts_are_sent)
 	EXPECT_EQ(e.next(&special_one), u32{ RPCRDMA_TX_MESSAGE });
 }
 
+/* Any other error is about this Call alone, and its parts are sent to the end. */
+TEST(send, refused_type__not_by_another_error_while_parts_are_sent)
+{
+	Endpoint e = open_client();
+	rpcrdma_message begun = message(8, kCall, 12000);
+
+	ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(prefix(8, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_GT(e.session.planning().max_stream, 4096u);
+	while (begun.sent < begun.length)
+		ASSERT_EQ(e.next(&begun), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(e.tx.last);
+}
+
 /* Not even its end, which is of another type. */
 TEST(send, refused_type__before_the_last_part)
 {
@@ -494,6 +530,60 @@ TEST(send, refused_type__a_server_has_more_to_do)
 	EXPECT_TRUE(e.type_refused(call));
 	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_INVALID });
 	EXPECT_EQ(e.next(&reply), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+/* An ERROR about one direction's XID, and a Reply of the other's. */
+TEST(send, simple__a_reply_ends_no_discarding_of_another)
+{
+	Endpoint e = open_client_reverse(RPCRDMA_RVRSDIR_CONT);
+	const Words whole = rpc(7, kReply, 400);
+	rpcrdma_message msg = message(7, kReply, 40);
+
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(prefix(7, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	e.receive(reply_inline(7, slice(whole, 100, 300)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_DISCARDING });
+}
+
+/* The last header has the chunks, and a word of the stream goes with it. */
+TEST(send, header__larger_than_the_peers_receives)
+{
+	Chunks c = {};
+
+	c.n_writes = 1;
+	c.writes[0] = { 4, 0 };
+	c.n_write_segs = 4;
+	for (u32 i = 0; i < 4; i++)
+		c.write_segs[i] = { i, 40, 0 };
+	const u32 head = 32 + 8 + 4 * 16;
+	for (u32 size : { head - 4, head, head + 3, head + 4, head + 8 }) {
+		Endpoint e = open_client(property(2, size));
+		rpcrdma_message msg = message(7, kCall, 100, &c);
+
+		if (size < head + 4) {
+			EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+			EXPECT_EQ(msg.sent, 0u);
+			continue;
+		}
+		do {
+			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+			ASSERT_LE(e.tx.header_length + e.tx.payload.length,
+				  size);
+		} while (!e.tx.last);
+		EXPECT_EQ(e.tx.header_length, head);
+	}
+	/* Special Format has nothing but the header. */
+	c.n_call = 1;
+	c.call[0] = { 9, 400, 0 };
+	for (u32 size : { head + 27, head + 28 }) {
+		Endpoint e = open_client(property(2, size));
+		rpcrdma_message msg = special(7, kCall, c, 400);
+
+		EXPECT_EQ(e.next(&msg) == RPCRDMA_TX_MESSAGE,
+			  size == head + 28);
+	}
 }
 
 TEST(send, special__buffer_too_small)

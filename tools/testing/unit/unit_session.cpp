@@ -19,6 +19,15 @@ TEST(session, valid__config)
 	using C = rpcrdma_config;
 
 	EXPECT_TRUE(Session::valid(good));
+	EXPECT_TRUE(Session::valid(config(RPCRDMA_ROLE_SERVER)));
+	/* All bounds are inclusive. */
+	EXPECT_FALSE(bad([](C &c) {
+		c.max_message = 1024;
+		c.max_read_chunks = 16;
+		c.max_write_chunks = 8;
+		c.local.send_size = c.local.recv_size = 1024;
+		c.local.max_segments = 0;
+	}));
 	EXPECT_TRUE(bad([](C &c) { c.role = 2; }));
 	for (u32 window : { 0u, 1u, 2u, 0x7fffffffu, UINT32_MAX })
 		EXPECT_TRUE(bad([&](C &c) { c.window = window; }));
@@ -202,6 +211,31 @@ TEST(session, client__its_properties_are_refused_and_the_defaults_cannot_hold)
 		  Words{ RPCRDMA2_ERR_BAD_PROPVAL });
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
 	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
+	EXPECT_FALSE(e.rx.opened);
+}
+
+/* What it said of itself stays, where that is less than the defaults (5.2.1). */
+TEST(session, client__its_properties_are_refused_and_it_sends_no_more)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+	rpcrdma_message msg = message(7, RPCRDMA_CALL, 4000);
+
+	c.local.send_size = 2048;
+	Endpoint e(c);
+	(void)e.next();
+	e.receive(prefix(kClientXid, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	ASSERT_TRUE(e.rx.opened);
+	EXPECT_EQ(e.info().max_send, 2048u);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.tx.header_length + e.tx.payload.length, 2048u);
+	/* The word that comes with it is one of this version. */
+	Endpoint other(c);
+	(void)other.next();
+	other.receive(prefix(kClientXid, RPCRDMA2_ERROR, 0x80000005) +
+		      Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	EXPECT_EQ(other.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(other.rx.reason, u32{ RPCRDMA_REASON_CREDIT_LIMIT });
 }
 
 TEST(session, client__an_error_about_nothing_does_not_open)
@@ -575,6 +609,10 @@ TEST(session, connprop__a_bad_middle_does_not_undo_the_others)
 			   RPCRDMA2_CONNPROP_MIDDLE));
 	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
 	EXPECT_EQ(e.next_error(2), Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	/* Nor does it end the sequence. */
+	EXPECT_EQ(e.info().peer.recv_size, 4096u);
+	e.receive(call_inline(7, rpc(7, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_CONT });
 	/* Octets of no length take a value back to its default. */
 	e.receive(
 		connprop(3, { 2, 4, 4, 7, 5, 4, 1 }, RPCRDMA2_CONNPROP_MIDDLE));
@@ -658,7 +696,7 @@ TEST(session, max_send__the_smaller_of_both_sides_D10)
 /* As small as anybody may say; what cannot take a property set takes nothing. */
 TEST(session, max_send__receives_of_almost_nothing_D10)
 {
-	for (const u32 size : { 80u, 84u, 512u, 1023u }) {
+	for (const u32 size : { 80u, 84u, 431u, 432u, 512u, 1023u }) {
 		Endpoint e = open_client(property(2, size));
 		rpcrdma_message msg = message(7, RPCRDMA_CALL, 2000);
 
@@ -668,6 +706,7 @@ TEST(session, max_send__receives_of_almost_nothing_D10)
 			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 			ASSERT_LE(e.tx.header_length + e.tx.payload.length,
 				  size);
+			ASSERT_EQ(e.tx.payload.length % 4, 0u);
 		} while (!e.tx.last);
 		e.receive(prefix(9, 99));
 		EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
@@ -678,6 +717,7 @@ TEST(session, max_send__receives_of_almost_nothing_D10)
 		e.receive(connprop(kClientXid, property(2, size)));
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
 		EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_PROPVAL });
+		EXPECT_FALSE(e.rx.opened);
 		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 	}
 }
@@ -791,6 +831,17 @@ TEST(session, refuse__goes_out_as_an_error)
 	EXPECT_EQ(e.next_error(10), Words{ RPCRDMA2_ERR_SYSTEM });
 }
 
+/* No part of it is to come, so what has its XID is answered as ever. */
+TEST(session, refuse__a_call_that_came_whole)
+{
+	Endpoint e = open_server();
+
+	EXPECT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_SYSTEM });
+	e.receive(call_inline(9, rpc(8, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_BAD_XDR });
+}
+
 TEST(session, refuse__no_more_can_wait)
 {
 	Endpoint e = open_server();
@@ -807,6 +858,7 @@ TEST(session, refuse__an_unknown_code_is_a_bug_here)
 	tolerated_breaks = 1;
 	EXPECT_FALSE(e.session.refuse(9, { 12, {} }));
 	EXPECT_EQ(tolerated_breaks, 0u);
+	EXPECT_FALSE(e.session.ready());
 }
 
 TEST(session, valid__reserve)

@@ -126,6 +126,20 @@ TEST(version1, client__falls_back_on_the_same_connection_D5)
 	}
 }
 
+TEST(version1, client__falls_back_if_version_1_is_in_the_range)
+{
+	static const u32 kRanges[][2] = { { 0, 1 }, { 0, 9 }, { 1, 2 } };
+
+	for (const auto &r : kRanges) {
+		Endpoint e(versions(RPCRDMA_ROLE_CLIENT, 1, 2));
+
+		(void)e.next();
+		e.receive(v1::err_vers(kClientXid, r[0], r[1], 2));
+		EXPECT_TRUE(e.rx.opened);
+		EXPECT_EQ(e.info().version, 1u);
+	}
+}
+
 TEST(version1, client__falls_back_from_any_error_of_version_1)
 {
 	Endpoint e(versions(RPCRDMA_ROLE_CLIENT, 1, 2));
@@ -142,6 +156,7 @@ TEST(version1, client__nothing_in_common)
 {
 	const std::vector<Words> answers = {
 		v1::err_vers(kClientXid, 3, 4),
+		v1::err_vers(kClientXid, 2, 2),
 		v1::err_vers(kClientXid, 0, 0),
 		v1::prefix(kClientXid, 4) + Words{ 1, 1 }, /* cut short */
 		v1::reply(kClientXid),
@@ -215,6 +230,22 @@ TEST(version1, server__mirrors_the_first_message_D5)
 	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_VERSION_MISMATCH });
 	EXPECT_EQ(e.next_control(),
 		  (Words{ kClientXid, 2, kForward, 4, 1, 1, 1 }));
+}
+
+/* RFC 8166, section 4.5.1: only a Responder says so; and nobody about an error. */
+TEST(version1, session__other_versions_that_are_not_answered)
+{
+	Endpoint client = granted_client(3);
+	Endpoint server = server_of_1();
+
+	client.receive(connprop(kServerXid));
+	EXPECT_EQ(client.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(client.rx.reason, u32{ RPCRDMA_REASON_VERSION_MISMATCH });
+	EXPECT_EQ(client.next(), u32{ RPCRDMA_TX_NONE });
+	server.receive(unit::prefix(7, RPCRDMA2_ERROR) +
+		       Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(server.next(), u32{ RPCRDMA_TX_NONE });
 }
 
 TEST(version1, server__nothing_of_version_2_however_much_it_receives)
@@ -707,7 +738,7 @@ TEST(version1, error__ends_the_rpc_and_gives_the_credit_back)
 		ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 		e.receive(w);
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
-		EXPECT_LT(e.rx.error, 0);
+		EXPECT_EQ(e.rx.error, w.size() > 5 ? -kEPROTONOSUPPORT : -kEIO);
 		EXPECT_TRUE(e.rx.reported);
 		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 		EXPECT_EQ(e.info().peer_credits, 3u);
@@ -790,6 +821,19 @@ TEST(version1, credit__of_the_reverse_direction_is_its_own)
 	EXPECT_TRUE(e.rx.kick);
 	EXPECT_EQ(e.info().peer_credits, kReverse) << "what it can take in";
 	EXPECT_EQ(e.next(&second), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+/* Equal XIDs, but it is a Call: it answers none. */
+TEST(version1, credit__a_reverse_call_gives_none_back)
+{
+	Endpoint e = granted_client(3);
+	rpcrdma_message msg = message(7, kCall, 40);
+
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(e.info().peer_credits, 2u);
+	e.receive(v1::msg(7, kCall, 40, v1::kNoLists, 9));
+	ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.info().peer_credits, 2u);
 }
 
 TEST(version1, credit__a_call_given_up_keeps_it_until_answered)

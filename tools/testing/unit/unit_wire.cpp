@@ -484,6 +484,10 @@ TEST(wire, decode_body__call_chunk_has_segments_in_position_zero)
 	EXPECT_EQ(decode(head + Words{ 0 } + rest), Parse::BadXdr);
 	EXPECT_EQ(decode(head + Words{ 1, 4, 9, 4, 0, 0, 0 } + rest),
 		  Parse::BadXdr);
+	/* All of them, not just one. */
+	EXPECT_EQ(decode(head + Words{ 1, 0, 9, 4, 0, 0 } +
+			 Words{ 1, 4, 9, 4, 0, 0, 0 } + rest),
+		  Parse::BadXdr);
 }
 
 TEST(wire, decode_body__reply_external_needs_its_reply_chunk)
