@@ -183,7 +183,7 @@ static Rw rw(const rpcrdma_device_limits &l, const rpcrdma_sizes &s, u32 nents,
 TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
 {
 	std::mt19937 random(7);
-	auto upto = [&](u32 n) {
+	auto at_most = [&](u32 n) {
 		return u32(random() % (n + 1));
 	};
 
@@ -193,23 +193,25 @@ TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
 
 		SCOPED_TRACE(a.name);
 		for (u32 round = 0; round < 2000; round++) {
-			const u32 ops = 1 + upto(kOps - 1);
-			const bool force = registers(l) && upto(3) == 0;
-			const bool read = upto(1);
+			const u32 ops = 1 + at_most(kOps - 1);
+			const bool force = registers(l) && at_most(3) == 0;
+			const bool read = at_most(1);
 			u32 left = kMessage, requests = 0, regions = 0;
 
 			for (u32 i = 0; i < ops; i++) {
 				const u32 most = left - (ops - i - 1) * 2;
-				const u32 length = i + 1 == ops ? left :
-						   upto(2) ? 2 + upto(5000) :
-							     2 + upto(most - 2);
-				const u32 begin =
-					upto(1) ? kPage - 1 : upto(kPage - 1);
+				const u32 length =
+					i + 1 == ops ? left :
+					at_most(2)   ? 2 + at_most(5000) :
+						       2 + at_most(most - 2);
+				const u32 begin = at_most(1) ?
+							  kPage - 1 :
+							  at_most(kPage - 1);
 				const u32 used = std::min(length, most);
 				const u32 nents =
 					(begin + used + kPage - 1) / kPage;
-				const Rw cost =
-					rw(l, s, nents, read, force, upto(3));
+				const Rw cost = rw(l, s, nents, read, force,
+						   at_most(3));
 
 				requests += cost.requests;
 				regions += cost.regions;
