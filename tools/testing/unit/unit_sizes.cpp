@@ -180,6 +180,35 @@ static Rw rw(const rpcrdma_device_limits &l, const rpcrdma_sizes &s, u32 nents,
 	return { (nents + sges - 1) / sges, 0 };
 }
 
+struct Device {
+	std::string name;
+	rpcrdma_device_limits limits;
+};
+
+/* All adapters, and such as they could be in between. */
+static std::vector<Device> devices()
+{
+	std::vector<Device> all;
+
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		rpcrdma_device_limits l = limits(a);
+
+		all.push_back({ a.name, l });
+		l.iwarp = false;
+		l.max_sge_rd = 1;
+		all.push_back({ std::string(a.name) + ", one to read", l });
+		l.max_sge_rd = 2;
+		l.max_sgl_rd = 1;
+		l.max_fast_reg_pages /= 2;
+		all.push_back({ std::string(a.name) + ", some read", l });
+		l.max_sgl_rd = 0;
+		l.max_send_sge = 1;
+		l.max_qp_wr = 8192;
+		all.push_back({ std::string(a.name) + ", one to write", l });
+	}
+	return all;
+}
+
 TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
 {
 	std::mt19937 random(7);
@@ -187,11 +216,12 @@ TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
 		return u32(random() % (n + 1));
 	};
 
-	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
-		const rpcrdma_device_limits l = limits(a);
+	for (const Device &d : devices()) {
+		const rpcrdma_device_limits &l = d.limits;
 		const rpcrdma_sizes s = size_conn(l, kServer);
 
-		SCOPED_TRACE(a.name);
+		SCOPED_TRACE(d.name);
+		expect_sound(l, kServer, s);
 		for (u32 round = 0; round < 2000; round++) {
 			const u32 ops = 1 + at_most(kOps - 1);
 			const bool force = registers(l) && at_most(3) == 0;
@@ -390,7 +420,7 @@ TEST(sizes, size_conn__short_queues)
 				u32 n = 1100;
 
 				SCOPED_TRACE(a.name);
-				for (;; n--) {
+				for (; n; n--) {
 					l.*limit = std::min(n, l.*limit);
 
 					const rpcrdma_sizes s = size_conn(l, w);

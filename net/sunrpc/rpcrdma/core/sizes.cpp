@@ -34,7 +34,7 @@ static constexpr u32 times(u32 a, u32 b)
 /* How many of @size it takes for @all. */
 static constexpr u32 parts(u32 all, u32 size)
 {
-	return all / size + (all % size ? 1 : 0);
+	return all / size + ((all % size) ? 1 : 0);
 }
 
 u32 device_limit(s64 said)
