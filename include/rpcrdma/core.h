@@ -1087,7 +1087,7 @@ enum rpcrdma_unfit {
 	RPCRDMA_UNFIT_SENDS,		/* the largest message would wait for ever */
 	RPCRDMA_UNFIT_READS,		/* no RDMA Reads */
 	RPCRDMA_UNFIT_READ_ELEMENTS,	/* no memory for them to fill */
-	RPCRDMA_UNFIT_REGISTRATION,	/* iWARP, and it does not register memory */
+	RPCRDMA_UNFIT_REGISTRATION,	/* they need memory registered, and it is not */
 	RPCRDMA_UNFIT_REGIONS,		/* iWARP, and too little can be registered */
 	RPCRDMA_UNFIT_COUNT
 };

@@ -198,8 +198,10 @@ static std::vector<Device> devices()
 		l.max_sge_rd = 1;
 		all.push_back({ std::string(a.name) + ", one to read", l });
 		l.max_sge_rd = 2;
-		l.max_sgl_rd = 1;
-		l.max_fast_reg_pages /= 2;
+		if (registers(l)) {
+			l.max_sgl_rd = 1;
+			l.max_fast_reg_pages /= 2;
+		}
 		all.push_back({ std::string(a.name) + ", some read", l });
 		l.max_sgl_rd = 0;
 		l.max_send_sge = 1;
@@ -402,6 +404,12 @@ TEST(sizes, size_conn__without_registration)
 		EXPECT_FALSE(s.version1);
 		expect_sound(l, kServer, size_conn(l, kServer));
 		l.iwarp = true;
+		expect_sound(l, kClient, size_conn(l, kClient));
+		EXPECT_EQ(size_conn(l, kServer).unfit,
+			  u32{ RPCRDMA_UNFIT_REGISTRATION });
+		/* ib_core would divide by the pages of its regions. */
+		l.iwarp = false;
+		l.max_sgl_rd = 3;
 		expect_sound(l, kClient, size_conn(l, kClient));
 		EXPECT_EQ(size_conn(l, kServer).unfit,
 			  u32{ RPCRDMA_UNFIT_REGISTRATION });

@@ -40,7 +40,7 @@ static constexpr const char *kUnfit[] = {
 	"queues too short for the largest message",
 	"no RDMA Reads",
 	"no elements for RDMA Reads to fill",
-	"iWARP, and it does not register memory",
+	"RDMA Reads into registered memory alone, and it registers none",
 	"iWARP, and too few memory regions",
 };
 // clang-format on

@@ -153,7 +153,7 @@ private:
 	 */
 	[[nodiscard]] rpcrdma_unfit operations()
 	{
-		if (limits_.iwarp && !registers())
+		if ((limits_.iwarp || limits_.max_sgl_rd) && !registers())
 			return RPCRDMA_UNFIT_REGISTRATION;
 		if (!limits_.iwarp && !limits_.max_sge_rd)
 			return RPCRDMA_UNFIT_READ_ELEMENTS;
