@@ -207,6 +207,11 @@ static std::vector<Device> devices()
 		l.max_send_sge = 1;
 		l.max_qp_wr = 8192;
 		all.push_back({ std::string(a.name) + ", one to write", l });
+		l = limits(a);
+		l.iwarp = registers(l);
+		l.max_send_sge = 1;
+		l.max_qp_wr = 8192;
+		all.push_back({ std::string(a.name) + ", iWARP", l });
 	}
 	return all;
 }
