@@ -10,7 +10,9 @@ ifneq ($(KERNEL),)
 KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
 LABEL	:= $(KERNEL)
 KBUILD_ARCH := ARCH=$(shell scripts/kernel path $(KERNEL) --arch)
+KMAKE	:= $(patsubst make,$(MAKE),$(shell scripts/kernel path $(KERNEL) --make))
 else
+KMAKE	:= $(MAKE)
 KDIR	?= /lib/modules/$(KVER)/build
 LABEL	:= $(notdir $(patsubst %/build,%,$(KDIR)))
 endif
@@ -21,7 +23,7 @@ MIRROR	:= build/$(LABEL)/src
 STAGE	:= build/$(LABEL)/stage
 SOURCES	:= $(wildcard Kbuild include net tools/testing/kunit)
 KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
-KBUILD	= $(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH)
+KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH)
 
 # Kernels that the tests boot, unless 'choose' is to find what is fastest here. The
 # checking kernel of QEMU is also the one whose source the style is checked with.
