@@ -182,7 +182,7 @@ clock:
 harness:
 	+@kernels="$(or $(CHECK_KERNEL),$$($(choose) checks cpus))" || exit; \
 	for kernel in $$kernels; do $(SUBMAKE) stage KERNEL=$$kernel || exit; done; \
-	tools/testing/guest/selftest $$kernels
+	$(SUBMAKE) -C tools/testing/clock && tools/testing/guest/selftest $$kernels
 
 style:
 	@scripts/style $(STYLE_KERNEL)
