@@ -129,10 +129,8 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		rpcrdma_step_done(rx, 0);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		rpcrdma_step_done(rx, -EHOSTUNREACH);
-		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		rpcrdma_step_done(rx, -ENETUNREACH);
+		rpcrdma_step_done(rx, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		rpcrdma_step_done(rx, -ENOTCONN);
@@ -144,7 +142,7 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/* Also when the server's hardware address has changed. */
-		rpcrdma_step_done(rx, -ENETUNREACH);
+		rpcrdma_step_done(rx, -EHOSTUNREACH);
 		fallthrough;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -486,7 +484,9 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 
 /*
  * What sunrpc retries and what it gives up on. A mount that cannot work fails
- * at once; one that worked goes on trying, since devices come back.
+ * at once; one that worked goes on trying, since devices come back. ENETUNREACH is
+ * left to the network itself: newer kernels end the tasks of a mount for it that has
+ * fatal_neterrors, as mounts in containers have.
  */
 static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
 {
@@ -502,7 +502,7 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
 		/* sunrpc waits and tries again; ENOMEM would fail the RPC. */
 		return -ENOBUFS;
 	}
-	return rx->xprt.stat.connect_count ? -ENETUNREACH : rc;
+	return rx->xprt.stat.connect_count ? -EHOSTUNREACH : rc;
 }
 
 /**
