@@ -10,7 +10,9 @@ ifneq ($(KERNEL),)
 KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
 LABEL	:= $(KERNEL)
 KBUILD_ARCH := ARCH=$(shell scripts/kernel path $(KERNEL) --arch)
+KMAKE	:= $(patsubst make,$(MAKE),$(shell scripts/kernel path $(KERNEL) --make))
 else
+KMAKE	:= $(MAKE)
 KDIR	?= /lib/modules/$(KVER)/build
 LABEL	:= $(notdir $(patsubst %/build,%,$(KDIR)))
 endif
@@ -21,7 +23,7 @@ MIRROR	:= build/$(LABEL)/src
 STAGE	:= build/$(LABEL)/stage
 SOURCES	:= $(wildcard Kbuild include net tools/testing/kunit)
 KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
-KBUILD	= $(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH)
+KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH)
 
 # Kernels that the tests boot, unless 'choose' is to find what is fastest here. The
 # checking kernel of QEMU is also the one whose source the style is checked with.
@@ -36,7 +38,7 @@ SUBMAKE		= $(MAKE) --no-print-directory
 	unit sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak storm storm-soak harness style style-full conformance codec fuzz \
-	clock coverage check check-full soak demo dist packaging
+	clock coverage check check-full soak demo dist packaging interfaces
 
 all: modules
 
@@ -217,7 +219,13 @@ check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally style-full unit codec fuzz sim clock coverage harness conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
-	  packaging
+	  packaging interfaces
+
+# What the module uses of the kernel, in the newest source that Debian has. Fails if there
+# is a difference that Documentation/interfaces/accepted does not have.
+interfaces:
+	+@tools/testing/interfaces/selftest
+	@scripts/interfaces check
 
 # What users get: a tarball of HEAD in DIST=, and from it a Debian package.
 VERSION	:= $(shell sed -n 's/.*RPCRDMA_VERSION[[:space:]]*"\(.*\)"/\1/p' \
@@ -263,7 +271,8 @@ help:
 	@echo '                   time; TESTS="mount.sh ..." picks, INTREE=both tests the'
 	@echo '                   kernel'"'"'s own transport, KERNEL= another kernel'
 	@echo '  selftests-debian what proves that Debian'"'"'s own kernel serves and mounts'
-	@echo '  check-full       check with style-full, coverage, storm, packaging and self-tests:'
+	@echo '  check-full       check with style-full, coverage, storm, packaging, interfaces and'
+	@echo '                   self-tests:'
 	@echo '                   selftests-full, -debian-full, -6.1, -debug'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  selftests-full   those that take long, too'
@@ -279,6 +288,8 @@ help:
 	@echo '                   over; FUZZ_SECONDS=300, SIM_SECONDS=1800 and STORM_MINUTES=30'
 	@echo '                   of each round'
 	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
+	@echo '  interfaces       what the module uses of the kernel, and whether the newest kernel'
+	@echo '                   in Debian has something of that otherwise'
 	@echo '  demo             show it working'
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'

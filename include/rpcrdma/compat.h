@@ -7,6 +7,8 @@
 #ifndef _RPCRDMA_COMPAT_H
 #define _RPCRDMA_COMPAT_H
 
+#include <linux/gfp.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/sunrpc/bc_xprt.h>
 #include <linux/sunrpc/svc.h>
@@ -17,6 +19,49 @@
 #define kvcalloc_node(n, size, flags, node) \
 	kvzalloc_node(array_size(n, size), flags, node)
 #endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#define alloc_pages_bulk	alloc_pages_bulk_array
+#endif
+
+/* The name space was no string. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(ns)	MODULE_INFO(import_ns, ns)
+#endif
+
+/*
+ * Whose pages are whose in a svc_rqst. Until 7.0 the Reply had what the Call left of
+ * rq_pages. Since 7.1 each has an array of its own: rq_respages is never assigned, and
+ * what was taken of it ends at rq_next_page, where svc_alloc_arg() fills it up again.
+ */
+
+/**
+ * rpcrdma_compat_call_pages - the Call is in the first pages of rq_pages
+ * @rqstp: where a transport has put it
+ * @count: so many pages, which are still @rqstp's; with zero there is no Call
+ */
+static inline void rpcrdma_compat_call_pages(struct svc_rqst *rqstp, u32 count)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+	rqstp->rq_respages = &rqstp->rq_pages[count];
+#endif
+	rqstp->rq_next_page = rqstp->rq_respages;
+}
+
+/**
+ * rpcrdma_compat_reply_taken - pages of the Reply are not @rqstp's any more
+ * @rqstp: it has NULL for the first @count of rq_respages
+ * @count: so many pages
+ */
+static inline void rpcrdma_compat_reply_taken(struct svc_rqst *rqstp, u32 count)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+	rqstp->rq_next_page = rqstp->rq_respages;
+#else
+	rqstp->rq_next_page = rqstp->rq_respages + count;
+#endif
+}
 
 /* Give a call from the server to the threads that serve callbacks. */
 static inline void rpcrdma_compat_bc_enqueue(struct svc_serv *serv,

@@ -1013,6 +1013,151 @@ bool __must_check rpcrdma_mr_event(struct rpcrdma_mr_table *t, u32 index,
 bool __must_check rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index);
 
 /* ------------------------------------------------------------------ */
+/* Sizes of a connection                                              */
+/* ------------------------------------------------------------------ */
+
+/**
+ * struct rpcrdma_device_limits - what a device says of itself
+ * @max_send_sge: elements of memory that a Send or RDMA Write can take from
+ * @max_recv_sge: elements that a Receive can fill
+ * @max_sge_rd: elements that an RDMA Read can fill
+ * @max_sgl_rd: ib_core registers the memory of an RDMA Read with more elements; zero if
+ *	it never does
+ * @max_qp_wr: Work Requests on one queue
+ * @max_cqe: completions in one completion queue
+ * @max_mr: memory regions of the device; zero if it does not say
+ * @max_fast_reg_pages: pages of one region
+ * @max_reads_in: RDMA Reads of a peer that are answered at once
+ * @max_reads_out: RDMA Reads to a peer at once
+ * @page_size: of the machine, in octets
+ * @fast_reg: it registers memory by Work Requests
+ * @iwarp: what an RDMA Read fills must be registered
+ */
+struct rpcrdma_device_limits {
+	u32 max_send_sge;
+	u32 max_recv_sge;
+	u32 max_sge_rd;
+	u32 max_sgl_rd;
+	u32 max_qp_wr;
+	u32 max_cqe;
+	u32 max_mr;
+	u32 max_fast_reg_pages;
+	u32 max_reads_in;
+	u32 max_reads_out;
+	u32 page_size;
+	bool fast_reg;
+	bool iwarp;
+};
+
+/**
+ * struct rpcrdma_wants - what the owner of a connection would like to have
+ * @window: Receives offered to the peer now
+ * @max_window: the most that it may ever be
+ * @send_ring: Sends outstanding
+ * @regions: memory regions that the peer reaches, zero for none
+ * @region_pages: pages of each
+ * @max_payload: largest item of an RPC, in octets
+ * @max_message: largest RPC message with all its items, in octets
+ * @rw_ctxs: RDMA Read and Write contexts of ib_core, zero for none
+ * @rw_sges: elements of each of their Work Requests
+ * @rw_ops: operations of one message at most
+ * @reads_in: RDMA Reads that the peer may have under way, zero for none
+ * @reads_out: RDMA Reads that this side may have under way, zero for none
+ */
+struct rpcrdma_wants {
+	u32 window;
+	u32 max_window;
+	u32 send_ring;
+	u32 regions;
+	u32 region_pages;
+	u32 max_payload;
+	u32 max_message;
+	u32 rw_ctxs;
+	u32 rw_sges;
+	u32 rw_ops;
+	u32 reads_in;
+	u32 reads_out;
+};
+
+/* Why a device cannot carry a connection. */
+enum rpcrdma_unfit {
+	RPCRDMA_FIT,
+	RPCRDMA_UNFIT_ELEMENTS,		/* nothing can be sent or received */
+	RPCRDMA_UNFIT_RECEIVES,		/* not even the smallest window */
+	RPCRDMA_UNFIT_SENDS,		/* the largest message would wait for ever */
+	RPCRDMA_UNFIT_READS,		/* no RDMA Reads */
+	RPCRDMA_UNFIT_READ_ELEMENTS,	/* no memory for them to fill */
+	RPCRDMA_UNFIT_REGISTRATION,	/* they need memory registered, and it is not */
+	RPCRDMA_UNFIT_REGIONS,		/* iWARP, and too little can be registered */
+	RPCRDMA_UNFIT_COUNT
+};
+
+/**
+ * struct rpcrdma_sizes - what a connection is made with
+ * @unfit: enum rpcrdma_unfit; unless it is RPCRDMA_FIT nothing else is set
+ * @window: Receives offered to the peer now
+ * @max_window: the most that the queues have room for
+ * @budget: Work Requests that may be on the send queue, but for invalidations
+ * @send_wr: length of the send queue, at least; ib_core may add some
+ * @recv_wr: length of the receive queue
+ * @send_cqe: length of the completion queue for Sends
+ * @recv_cqe: length of that for Receives
+ * @send_sge: elements of each Work Request of the send queue
+ * @recv_sge: elements of each Receive
+ * @rw_ctxs: RDMA Read and Write contexts
+ * @largest: Work Requests of the operations of one message, at most
+ * @regions: memory regions at most
+ * @region_pages: pages of each
+ * @first_regions: how many one Call can need
+ * @chunk_payload: largest item that chunks can carry wherever in a page it begins, in
+ *	octets
+ * @version1: so large an item can go in version 1, which has no other way for it
+ * @reads_in: RDMA Reads that the peer may have under way
+ * @reads_out: RDMA Reads that this side may have under way
+ */
+struct rpcrdma_sizes {
+	u32 unfit;
+	u32 window;
+	u32 max_window;
+	u32 budget;
+	u32 send_wr;
+	u32 recv_wr;
+	u32 send_cqe;
+	u32 recv_cqe;
+	u32 send_sge;
+	u32 recv_sge;
+	u32 rw_ctxs;
+	u32 largest;
+	u32 regions;
+	u32 region_pages;
+	u32 first_regions;
+	u32 chunk_payload;
+	bool version1;
+	u32 reads_in;
+	u32 reads_out;
+};
+
+/**
+ * rpcrdma_device_limit - a limit as struct ib_device_attr has it
+ * @said: some members of it are signed up to Linux 7.2, all are unsigned since
+ *
+ * Return: the limit; zero for less than nothing.
+ */
+u32 __must_check rpcrdma_device_limit(s64 said);
+
+/**
+ * rpcrdma_size_conn - how large all that belongs to a connection is
+ * @limits: of its device
+ * @wants: what is wanted
+ * @sizes: filled in; no more than the device can do
+ *
+ * Return: false if the device cannot carry the connection; @sizes->unfit tells why.
+ */
+bool __must_check rpcrdma_size_conn(const struct rpcrdma_device_limits *limits,
+				    const struct rpcrdma_wants *wants,
+				    struct rpcrdma_sizes *sizes);
+
+/* ------------------------------------------------------------------ */
 /* RFC 8797 private data                                              */
 /* ------------------------------------------------------------------ */
 
@@ -1074,6 +1219,7 @@ u32 __must_check rpcrdma_opening_wait(const struct rpcrdma_cm_private *p,
 const char *rpcrdma_htype_name(u32 htype);
 const char *rpcrdma_reason_name(u32 reason);
 const char *rpcrdma_errcode_name(u32 errcode);
+const char *rpcrdma_unfit_name(u32 unfit);
 
 #ifdef __cplusplus
 }

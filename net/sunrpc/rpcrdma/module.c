@@ -53,9 +53,12 @@ static int __init rpcrdma_init(void)
 	rc = rpcrdma_stats_init();
 	if (rc)
 		return rc;
-	rc = rpcrdma_device_init();
+	rc = rpcrdma_buffers_init();
 	if (rc)
 		goto out_stats;
+	rc = rpcrdma_device_init();
+	if (rc)
+		goto out_buffers;
 	rc = rpcrdma_registered(rpcrdma_client_init());
 	if (rc)
 		goto out_device;
@@ -74,6 +77,8 @@ out_client:
 	rpcrdma_client_exit();
 out_device:
 	rpcrdma_device_exit();
+out_buffers:
+	rpcrdma_buffers_exit();
 out_stats:
 	rpcrdma_stats_exit();
 	return rc;
@@ -85,6 +90,7 @@ static void __exit rpcrdma_exit(void)
 	rpcrdma_server_exit();
 	rpcrdma_client_exit();
 	rpcrdma_device_exit();
+	rpcrdma_buffers_exit();
 	rpcrdma_stats_exit();
 }
 

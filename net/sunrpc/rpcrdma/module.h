@@ -11,6 +11,14 @@ extern unsigned int rpcrdma_ddp_threshold;
 extern unsigned int rpcrdma_special_threshold;
 extern unsigned int rpcrdma_keepalive;
 
+struct rpc_task;
+
+/* Of Calls and Replies, in buffers.c. */
+int rpcrdma_buf_alloc(struct rpc_task *task);
+void rpcrdma_buf_free(struct rpc_task *task);
+int rpcrdma_buffers_init(void);
+void rpcrdma_buffers_exit(void);
+
 /* Module parameter, seconds; read for each new client transport. */
 extern unsigned int rpcrdma_idle_timeout;
 

@@ -1738,11 +1738,11 @@ static void conn_fits_short_queues(struct kunit *test)
 		int max_qp_wr;
 		bool fits;
 	} device[] = {
-		{ 3, 3, 800, false },
-		{ 3, 3, 895, true },
+		{ 3, 3, 310, false },
+		{ 3, 3, 311, true },
 		/* RDMA Reads alone are into single pages. */
-		{ 16, 1, 600, false },
-		{ 16, 1, 650, true },
+		{ 16, 1, 738, false },
+		{ 16, 1, 739, true },
 	};
 	struct conn_side side = { .version = 2, .queues = true };
 	int i;

@@ -157,8 +157,9 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
 }
 
 /*
- * Nobody clears bc_serv when the service goes, which is after the last session has
- * given up the back channel. The transport may be about to go as well.
+ * Before Linux 6.19 nobody clears bc_serv when the service goes, which is after the last
+ * session has given up the back channel; since then it is cleared under bc_pa_lock. The
+ * transport may be about to go as well.
  */
 static bool rpcrdma_bc_enqueue(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 {

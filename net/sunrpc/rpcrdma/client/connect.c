@@ -129,10 +129,8 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		rpcrdma_step_done(rx, 0);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		rpcrdma_step_done(rx, -EHOSTUNREACH);
-		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		rpcrdma_step_done(rx, -ENETUNREACH);
+		rpcrdma_step_done(rx, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		rpcrdma_step_done(rx, -ENOTCONN);
@@ -144,7 +142,7 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/* Also when the server's hardware address has changed. */
-		rpcrdma_step_done(rx, -ENETUNREACH);
+		rpcrdma_step_done(rx, -EHOSTUNREACH);
 		fallthrough;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -286,6 +284,8 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 		.send_ring = RPCRDMA_SEND_RING,
 		.max_mrs = RPCRDMA_MAX_MRS,
 		.mr_pages = RPCRDMA_MR_PAGES,
+		/* RDMA Reads come from the server only. */
+		.reads_in = U8_MAX,
 	};
 	struct rpcrdma_conn *conn;
 	ktime_t asked;
@@ -331,10 +331,8 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	rpcrdma_cm_private_encode(&private, private_data);
 	param.private_data = private_data;
 	param.private_data_len = sizeof(private_data);
-	/* RDMA Reads come from the server only. */
-	param.initiator_depth = 0;
-	param.responder_resources =
-		min(U8_MAX, rx->cm_id->device->attrs.max_qp_rd_atom);
+	param.initiator_depth = conn->reads_out;
+	param.responder_resources = conn->reads_in;
 	param.retry_count = 6;
 	/* Credits see to it that a Receive is always there. */
 	param.rnr_retry_count = 0;
@@ -430,7 +428,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		WRITE_ONCE(rx->fell_back, true);
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
 		/* If nothing can be done with that, ask for version 2 again. */
-		if (!rc && silent && rx->conn->mr_table.capacity)
+		if (!rc && silent && rx->conn->version1)
 			rpcrdma_note_silent(rx);
 	}
 	if (unanswered)
@@ -442,8 +440,8 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	if (rc)
 		return rc;
 	version = rpcrdma_conn_version(rx->conn);
-	if (version == 1 && !rx->conn->mr_table.capacity) {
-		pr_warn_ratelimited("rpcrdma: %s %s takes a device that registers memory\n",
+	if (version == 1 && !rx->conn->version1) {
+		pr_warn_ratelimited("rpcrdma: %s %s takes a device that registers more memory\n",
 				    address, rx->fell_back ?
 				    "left version 2 unanswered; version 1" :
 				    "speaks version 1, which");
@@ -486,7 +484,9 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 
 /*
  * What sunrpc retries and what it gives up on. A mount that cannot work fails
- * at once; one that worked goes on trying, since devices come back.
+ * at once; one that worked goes on trying, since devices come back. ENETUNREACH is
+ * left to the network itself: newer kernels end the tasks of a mount for it that has
+ * fatal_neterrors, as mounts in containers have.
  */
 static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
 {
@@ -502,7 +502,7 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
 		/* sunrpc waits and tries again; ENOMEM would fail the RPC. */
 		return -ENOBUFS;
 	}
-	return rx->xprt.stat.connect_count ? -ENETUNREACH : rc;
+	return rx->xprt.stat.connect_count ? -EHOSTUNREACH : rc;
 }
 
 /**

@@ -132,7 +132,7 @@ static void rpcrdma_op_buf_free(struct rpc_task *task)
 	/* Whatever the slot is used for next is another RPC. */
 	req->avoid = 0;
 	req->failure = 0;
-	rpc_free(task);
+	rpcrdma_buf_free(task);
 }
 
 static void rpcrdma_op_connect(struct rpc_xprt *xprt, struct rpc_task *task)
@@ -296,7 +296,7 @@ static const struct rpc_xprt_ops rpcrdma_xprt_ops = {
 	.rpcbind		= rpcb_getport_async,
 	.set_port		= rpcrdma_op_set_port,
 	.connect		= rpcrdma_op_connect,
-	.buf_alloc		= rpc_malloc,
+	.buf_alloc		= rpcrdma_buf_alloc,
 	.buf_free		= rpcrdma_op_buf_free,
 	.send_request		= rpcrdma_send_request,
 	.wait_for_reply_request	= rpcrdma_wait_for_reply,

@@ -9,6 +9,7 @@
 #include "recent.h"
 #include "registration.h"
 #include "session.h"
+#include "sizes.h"
 
 /* <new> is no freestanding header of the kernel build. */
 inline void *operator new(size_t, void *place) noexcept
@@ -267,6 +268,19 @@ bool rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index)
 	return rpcrdma::registration::put(*t, index);
 }
 
+u32 rpcrdma_device_limit(s64 said)
+{
+	return rpcrdma::device_limit(said);
+}
+
+bool rpcrdma_size_conn(const struct rpcrdma_device_limits *limits,
+		       const struct rpcrdma_wants *wants,
+		       struct rpcrdma_sizes *sizes)
+{
+	*sizes = rpcrdma::size_conn(*limits, *wants);
+	return sizes->unfit == RPCRDMA_FIT;
+}
+
 void rpcrdma_cm_private_encode(const struct rpcrdma_cm_private *p, void *buf)
 {
 	rpcrdma::encode_private_data(*p, bytes(buf, RPCRDMA_CM_PRIVATE_SIZE));
@@ -302,6 +316,11 @@ const char *rpcrdma_reason_name(u32 reason)
 const char *rpcrdma_errcode_name(u32 errcode)
 {
 	return rpcrdma::errcode_name(errcode);
+}
+
+const char *rpcrdma_unfit_name(u32 unfit)
+{
+	return rpcrdma::unfit_name(unfit);
 }
 
 } /* extern "C" */

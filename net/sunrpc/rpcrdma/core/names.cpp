@@ -31,8 +31,21 @@ static constexpr const char *kReasons[] = {
 	"no-version",
 	"invariant",
 };
+
+/* By enum rpcrdma_unfit: what a device has to say of itself. */
+static constexpr const char *kUnfit[] = {
+	"nothing is missing",
+	"no elements to send from or to receive into",
+	"queues too short for Receives",
+	"queues too short for the largest message",
+	"no RDMA Reads",
+	"no elements for RDMA Reads to fill",
+	"RDMA Reads into registered memory alone, and it registers none",
+	"iWARP, and too few memory regions",
+};
 // clang-format on
 static_assert(sizeof(kReasons) / sizeof(kReasons[0]) == RPCRDMA_REASON_COUNT);
+static_assert(sizeof(kUnfit) / sizeof(kUnfit[0]) == RPCRDMA_UNFIT_COUNT);
 
 const char *htype_name(u32 htype)
 {
@@ -61,6 +74,11 @@ const char *errcode_name(u32 code)
 const char *reason_name(u32 reason)
 {
 	return reason < RPCRDMA_REASON_COUNT ? kReasons[reason] : kUnknown;
+}
+
+const char *unfit_name(u32 unfit)
+{
+	return unfit < RPCRDMA_UNFIT_COUNT ? kUnfit[unfit] : kUnknown;
 }
 
 } // namespace rpcrdma

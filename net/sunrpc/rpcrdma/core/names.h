@@ -14,6 +14,7 @@ namespace rpcrdma
 [[nodiscard]] const char *htype_name(u32 htype);
 [[nodiscard]] const char *errcode_name(u32 code);
 [[nodiscard]] const char *reason_name(u32 reason);
+[[nodiscard]] const char *unfit_name(u32 unfit);
 
 } // namespace rpcrdma
 

@@ -386,7 +386,7 @@ static void rpcrdma_svc_bc_woken(struct rpc_task *task)
 static void rpcrdma_svc_bc_buf_free(struct rpc_task *task)
 {
 	rpcrdma_svc_bc_end(task->tk_rqstp);
-	rpc_free(task);
+	rpcrdma_buf_free(task);
 }
 
 static void rpcrdma_svc_bc_close(struct rpc_xprt *xprt)
@@ -429,7 +429,7 @@ static const struct rpc_xprt_ops rpcrdma_svc_bc_ops = {
 	.release_xprt = xprt_release_xprt,
 	.alloc_slot = xprt_alloc_slot,
 	.free_slot = xprt_free_slot,
-	.buf_alloc = rpc_malloc,
+	.buf_alloc = rpcrdma_buf_alloc,
 	.buf_free = rpcrdma_svc_bc_buf_free,
 	.send_request = rpcrdma_svc_bc_send_request,
 	.wait_for_reply_request = rpcrdma_svc_bc_sleep,

@@ -93,7 +93,7 @@ static bool rpcrdma_svc_get_pages(struct page **pages, u32 have, u32 want)
 	u32 n = have, more;
 
 	while (n < want) {
-		more = alloc_pages_bulk_array(GFP_KERNEL, want - n, pages + n);
+		more = alloc_pages_bulk(GFP_KERNEL, want - n, pages + n);
 		if (!more) {
 			release_pages(pages + have, n - have);
 			memset(pages + have, 0, (n - have) * sizeof(*pages));
@@ -941,8 +941,7 @@ static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 		call->pages = NULL;
 		call->n_pages = 0;
 	}
-	rqstp->rq_respages = &rqstp->rq_pages[count];
-	rqstp->rq_next_page = rqstp->rq_respages + 1;
+	rpcrdma_compat_call_pages(rqstp, count);
 }
 
 /*
@@ -984,9 +983,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	struct rpcrdma_svc_call *call;
 	bool relax = false;
 
-	/* Nothing for svc_xprt_release() to free if there is no Call. */
-	rqstp->rq_respages = rqstp->rq_pages;
-	rqstp->rq_next_page = rqstp->rq_respages;
+	rpcrdma_compat_call_pages(rqstp, 0);
 	rqstp->rq_xprt_ctxt = NULL;
 
 	spin_lock(&svc->lock);

@@ -164,8 +164,7 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	memcpy(reply->pages, rqstp->rq_respages,
 	       count * sizeof(*reply->pages));
 	memset(rqstp->rq_respages, 0, count * sizeof(*reply->pages));
-	/* Nothing is left for svc_xprt_release() to free. */
-	rqstp->rq_next_page = rqstp->rq_respages;
+	rpcrdma_compat_reply_taken(rqstp, count);
 
 	reply->memory = count << PAGE_SHIFT;
 	spin_lock(&svc->lock);

@@ -175,6 +175,8 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		.send_ring = RPCRDMA_SEND_RING,
 		.rw_ctxs = RPCRDMA_SVC_RW_CTXS,
 		.rw_pages = RPCRDMA_SVC_RW_PAGES,
+		.reads_out = min_t(u32, svc->initiator_depth,
+				   READ_ONCE(rpcrdma_svc_reads)),
 	};
 	struct rpcrdma_conn *conn;
 
@@ -207,15 +209,11 @@ int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 		.private_data = private,
 		.private_data_len = sizeof(private),
 	};
-	u32 reads;
 	int rc;
 
 	/* A client without room for RDMA Reads can send no large argument. */
-	reads = min_t(u32, svc->initiator_depth, attrs->max_qp_init_rd_atom);
-	if (!reads)
+	if (!svc->initiator_depth)
 		return -EINVAL;
-	reads = min(reads, READ_ONCE(rpcrdma_svc_reads));
-	param.initiator_depth = reads;
 	if (!rdma_protocol_iwarp(cm_id->device, cm_id->port_num) &&
 	    !rdma_ib_or_roce(cm_id->device, cm_id->port_num))
 		return -EPROTONOSUPPORT;
@@ -229,7 +227,7 @@ int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 	rc = rpcrdma_svc_create_conn(svc);
 	if (rc)
 		return rc;
-	svc->conn->reads_at_once = reads;
+	param.initiator_depth = svc->conn->reads_out;
 	/*
 	 * Credits of version 1 do not count Calls that the client has given up, so
 	 * that a Receive can be missing. It comes back soon; the connection need not

@@ -133,60 +133,82 @@ void rpcrdma_conn_private(struct rpcrdma_conn *conn,
 	spin_unlock(&conn->lock);
 }
 
+/* The only place that looks at what the device says of its sizes. */
+static void rpcrdma_conn_limits(const struct rdma_cm_id *cm_id,
+				struct rpcrdma_device_limits *limits)
+{
+	struct ib_device *device = cm_id->device;
+	const struct ib_device_attr *attrs = &device->attrs;
+
+	*limits = (struct rpcrdma_device_limits) {
+		.max_send_sge = rpcrdma_device_limit(attrs->max_send_sge),
+		.max_recv_sge = rpcrdma_device_limit(attrs->max_recv_sge),
+		.max_sge_rd = rpcrdma_device_limit(attrs->max_sge_rd),
+		.max_sgl_rd = rpcrdma_device_limit(attrs->max_sgl_rd),
+		.max_qp_wr = rpcrdma_device_limit(attrs->max_qp_wr),
+		.max_cqe = rpcrdma_device_limit(attrs->max_cqe),
+		.max_mr = rpcrdma_device_limit(attrs->max_mr),
+		.max_fast_reg_pages =
+			rpcrdma_device_limit(attrs->max_fast_reg_page_list_len),
+		.max_reads_in = rpcrdma_device_limit(attrs->max_qp_rd_atom),
+		.max_reads_out =
+			rpcrdma_device_limit(attrs->max_qp_init_rd_atom),
+		.page_size = PAGE_SIZE,
+		.fast_reg = attrs->device_cap_flags &
+			    IB_DEVICE_MEM_MGT_EXTENSIONS,
+		.iwarp = rdma_protocol_iwarp(device, cm_id->port_num),
+	};
+}
+
+/* How large everything will be. Return: 0 or a negative errno. */
+static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
+			      const struct rpcrdma_conn_attr *attr,
+			      struct rpcrdma_sizes *sizes)
+{
+	struct rpcrdma_device_limits limits;
+	struct rpcrdma_wants wants = {
+		.window = attr->config.window,
+		.max_window = RPCRDMA_MAX_WINDOW,
+		.send_ring = attr->send_ring,
+		.regions = attr->max_mrs,
+		.region_pages = attr->mr_pages,
+		.max_payload = RPCRDMA_MAX_PAYLOAD,
+		.max_message = RPCRDMA_MAX_MESSAGE,
+		.rw_ctxs = attr->rw_ctxs,
+		.rw_sges = attr->rw_pages,
+		.rw_ops = RPCRDMA_MAX_RW_OPS,
+		.reads_in = attr->reads_in,
+		.reads_out = attr->reads_out,
+	};
+
+	rpcrdma_conn_limits(cm_id, &limits);
+	if (rpcrdma_size_conn(&limits, &wants, sizes))
+		return 0;
+	pr_warn_ratelimited("rpcrdma: %s cannot be used: %s\n",
+			    dev_name(&cm_id->device->dev),
+			    rpcrdma_unfit_name(sizes->unfit));
+	return sizes->unfit == RPCRDMA_UNFIT_RECEIVES ||
+	       sizes->unfit == RPCRDMA_UNFIT_SENDS ? -ENOSPC : -EOPNOTSUPP;
+}
+
 static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
-				  const struct rpcrdma_conn_attr *attr)
+				  const struct rpcrdma_sizes *sizes)
 {
 	struct ib_device *device = conn->cm_id->device;
 	struct ib_qp_init_attr qp = { };
-	u32 max_wr = device->attrs.max_qp_wr;
-	u32 sges = 1, reads, chains, largest = 0;
 	int rc;
 
-	/*
-	 * The budget that send.c hands out covers Sends and what is
-	 * chained in front of them. Invalidations are bounded by the number of
-	 * regions and are not accounted; one slot is for draining.
-	 */
-	chains = attr->max_mrs + 4 * attr->send_ring;
-	conn->sq_depth = attr->send_ring + chains;
-	/*
-	 * The largest message must fit half of the budget, or it could wait
-	 * for ever; with registration each operation takes three. Without it,
-	 * RDMA Reads can be into fewer elements than others.
-	 */
-	if (attr->rw_ctxs) {
-		sges = min_t(u32, attr->rw_pages, device->attrs.max_send_sge);
-		reads = clamp_t(u32, device->attrs.max_sge_rd, 1, sges);
-		largest = 3 * (DIV_ROUND_UP(RPCRDMA_MAX_MESSAGE,
-					    sges * PAGE_SIZE) +
-			       RPCRDMA_MAX_RW_OPS);
-		if (!rdma_protocol_iwarp(device, conn->cm_id->port_num))
-			largest = max_t(u32, largest,
-					DIV_ROUND_UP(RPCRDMA_MAX_MESSAGE,
-						     reads * PAGE_SIZE) +
-					RPCRDMA_MAX_RW_OPS);
-		conn->sq_depth = max(conn->sq_depth + 8 * attr->rw_ctxs,
-				     2 * (largest + 1));
-	}
-	if (conn->sq_depth + attr->max_mrs + 1 > max_wr) {
-		if (max_wr < 4 * attr->send_ring + attr->max_mrs + 1)
-			return -ENOSPC;
-		conn->sq_depth = max_wr - attr->max_mrs - 1;
-		if (largest >= conn->sq_depth / 2)
-			return -ENOSPC;
-	}
+	conn->sq_depth = sizes->budget;
 	conn->sq_avail = conn->sq_depth;
 
-	conn->send_cq = ib_alloc_cq_any(device, conn,
-					conn->sq_depth + attr->max_mrs + 1,
+	conn->send_cq = ib_alloc_cq_any(device, conn, sizes->send_cqe,
 					IB_POLL_WORKQUEUE);
 	if (IS_ERR(conn->send_cq)) {
 		rc = PTR_ERR(conn->send_cq);
 		conn->send_cq = NULL;
 		return rc;
 	}
-	/* One Receive more than the window, and one for draining. */
-	conn->recv_cq = ib_alloc_cq_any(device, conn, conn->max_window + 2,
+	conn->recv_cq = ib_alloc_cq_any(device, conn, sizes->recv_cqe,
 					IB_POLL_WORKQUEUE);
 	if (IS_ERR(conn->recv_cq)) {
 		rc = PTR_ERR(conn->recv_cq);
@@ -201,11 +223,11 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 	qp.qp_type = IB_QPT_RC;
 	qp.sq_sig_type = IB_SIGNAL_REQ_WR;
 	qp.port_num = conn->cm_id->port_num;
-	qp.cap.max_rdma_ctxs = attr->rw_ctxs;
-	qp.cap.max_send_wr = conn->sq_depth + attr->max_mrs + 1;
-	qp.cap.max_recv_wr = conn->max_window + 2;
-	qp.cap.max_send_sge = sges;
-	qp.cap.max_recv_sge = 1;
+	qp.cap.max_rdma_ctxs = sizes->rw_ctxs;
+	qp.cap.max_send_wr = sizes->send_wr;
+	qp.cap.max_recv_wr = sizes->recv_wr;
+	qp.cap.max_send_sge = sizes->send_sge;
+	qp.cap.max_recv_sge = sizes->recv_sge;
 	rc = rdma_create_qp(conn->cm_id, conn->pd, &qp);
 	if (rc)
 		return rc;
@@ -261,14 +283,15 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
  *
  * Return: a connection with one reference, or an ERR_PTR: %-ENOMEM,
  * %-ENODEV if the device is going away, %-EINVAL if @attr makes no sense,
- * %-ENOSPC if the device's queues are too short, %-EOPNOTSUPP if it cannot do
- * RDMA Reads into memory of several pages, or what a verb returned.
+ * %-ENOSPC if the device's queues are too short, %-EOPNOTSUPP if it lacks something
+ * else (enum rpcrdma_unfit), or what a verb returned.
  */
 struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 					 const struct rpcrdma_conn_attr *attr)
 {
 	struct ib_device *device = cm_id->device;
 	struct rpcrdma_conn_attr a = *attr;
+	struct rpcrdma_sizes sizes;
 	struct rpcrdma_conn *conn;
 	int rc;
 
@@ -297,29 +320,17 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	scnprintf(conn->name, sizeof(conn->name), "%pISpc - %pISpc",
 		  &cm_id->route.addr.src_addr, &cm_id->route.addr.dst_addr);
 
-	/*
-	 * Without fast registration all items stay in the Payload stream. Only
-	 * iWARP needs it on the side that reads and writes.
-	 */
-	rc = -EOPNOTSUPP;
-	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
-	    !device->attrs.max_fast_reg_page_list_len) {
-		if (a.rw_ctxs && rdma_protocol_iwarp(device, cm_id->port_num)) {
-			pr_warn_ratelimited("rpcrdma: %s cannot serve: iWARP, and it does not register memory\n",
-					    dev_name(&device->dev));
-			goto out_free;
-		}
-		a.max_mrs = 0;
-	}
-	a.mr_pages = min(a.mr_pages, device->attrs.max_fast_reg_page_list_len);
-
-	conn->max_window = min_t(u32, RPCRDMA_MAX_WINDOW,
-				 min(device->attrs.max_qp_wr,
-				     device->attrs.max_cqe) - 2);
 	conn->follow = !a.config.window;
 	if (conn->follow)
 		a.config.window = READ_ONCE(rpcrdma_window);
-	a.config.window = min(a.config.window, conn->max_window);
+	rc = rpcrdma_conn_sizes(cm_id, &a, &sizes);
+	if (rc)
+		goto out_free;
+	a.config.window = sizes.window;
+	conn->max_window = sizes.max_window;
+	conn->reads_in = sizes.reads_in;
+	conn->reads_out = sizes.reads_out;
+	conn->version1 = sizes.version1;
 
 	rc = -EINVAL;
 	if (!rpcrdma_session_init(&conn->session, &a.config))
@@ -334,11 +345,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		conn->pd = NULL;
 		goto out_release;
 	}
-	rc = rpcrdma_conn_create_qp(conn, &a);
-	if (rc == -ENOSPC)
-		pr_warn_ratelimited("rpcrdma: %s has no queues long enough: %d Work Requests at most\n",
-				    dev_name(&device->dev),
-				    device->attrs.max_qp_wr);
+	rc = rpcrdma_conn_create_qp(conn, &sizes);
 	if (rc)
 		goto out_release;
 	rc = rpcrdma_send_setup(conn, a.send_ring, a.config.local.send_size);
@@ -348,7 +355,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 				a.config.local.recv_size);
 	if (rc)
 		goto out_release;
-	rc = rpcrdma_frwr_setup(conn, a.max_mrs, a.mr_pages);
+	rc = rpcrdma_frwr_setup(conn, &sizes);
 	if (rc)
 		goto out_release;
 	rc = rpcrdma_recv_post_all(conn);

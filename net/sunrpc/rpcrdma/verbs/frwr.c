@@ -63,18 +63,6 @@ static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 }
 
 /*
- * Regions that one Call can need: its argument and its result, or a body chunk for
- * each, which has a head and a tail.
- */
-static u32 rpcrdma_mr_largest_call(const struct rpcrdma_conn *conn)
-{
-	u32 payload = DIV_ROUND_UP(RPCRDMA_MAX_PAYLOAD / PAGE_SIZE + 1,
-				   conn->mr_pages);
-
-	return min_t(u32, 2 * (payload + 2), RPCRDMA_MAX_SEGMENTS);
-}
-
-/*
  * Allocate more in the background. Whoever waits for them may be a WRITE that memory is
  * to be had from.
  */
@@ -164,18 +152,19 @@ bool rpcrdma_frwr_short(struct rpcrdma_conn *conn)
 /**
  * rpcrdma_frwr_setup - make the pool of memory regions
  * @conn: the connection, queue pair created
- * @max_mrs: bound of the pool; zero makes none
- * @mr_pages: pages that one region can hold
+ * @sizes: how many regions there may be, and how large each is
  *
  * Return: 0 or %-ENOMEM. The caller cleans up.
  */
-int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
+int rpcrdma_frwr_setup(struct rpcrdma_conn *conn,
+		       const struct rpcrdma_sizes *sizes)
 {
+	const u32 max_mrs = sizes->regions;
 	u32 initial;
 
 	INIT_DELAYED_WORK(&conn->mr_work, rpcrdma_frwr_worker);
 	init_waitqueue_head(&conn->mr_wait);
-	conn->mr_pages = mr_pages;
+	conn->mr_pages = sizes->region_pages;
 	if (!max_mrs)
 		return 0;
 
@@ -185,7 +174,7 @@ int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages)
 	if (!conn->mr_slots || !conn->mrs)
 		return -ENOMEM;
 	rpcrdma_mr_table_init(&conn->mr_table, conn->mr_slots, max_mrs);
-	initial = min(rpcrdma_mr_largest_call(conn), conn->mr_table.capacity);
+	initial = min(sizes->first_regions, conn->mr_table.capacity);
 	return rpcrdma_frwr_grow(conn, initial) < initial ? -ENOMEM : 0;
 }
 

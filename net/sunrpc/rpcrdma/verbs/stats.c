@@ -137,7 +137,7 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "peer credits: %u\n", info.peer_credits);
 	seq_printf(m, "waits for credit: %u\n", info.blocked);
 	seq_printf(m, "credit taken back: %u\n", info.taken_back);
-	seq_printf(m, "reads at once: %u\n", READ_ONCE(conn->reads_at_once));
+	seq_printf(m, "reads at once: %u\n", conn->reads_out);
 	seq_printf(m, "sends: %u\n", info.sent);
 	seq_printf(m, "receives: %u\n", info.received);
 	seq_printf(m, "regions: %u free %u held %u active %u invalidating %u\n",

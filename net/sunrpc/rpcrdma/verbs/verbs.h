@@ -345,6 +345,11 @@ enum {
  * @mr_pages: pages that one memory region can hold
  * @rw_ctxs: RDMA Read and Write contexts at once, zero for none
  * @rw_pages: pages of the largest of them
+ * @reads_in: RDMA Reads that the peer may have under way, zero for none
+ * @reads_out: RDMA Reads that this side may have under way, zero for none
+ *
+ * The core makes the sizes of a connection from these and from what its device says:
+ * rpcrdma_size_conn().
  */
 struct rpcrdma_conn_attr {
 	const struct rpcrdma_conn_ops *ops;
@@ -356,6 +361,8 @@ struct rpcrdma_conn_attr {
 	u32 mr_pages;
 	u32 rw_ctxs;
 	u32 rw_pages;
+	u32 reads_in;
+	u32 reads_out;
 };
 
 /**
@@ -375,7 +382,9 @@ struct rpcrdma_conn_attr {
  * @jobs_posted: jobs whose last Work Request has not completed well
  * @mr_unmapping: threads that unmap regions which are HELD, without the lock
  * @mr_wait: for it to become zero
- * @reads_at_once: RDMA Reads that this side may have under way; for people
+ * @reads_in: RDMA Reads that the peer may have under way
+ * @reads_out: RDMA Reads that this side may have under way
+ * @version1: its regions suffice for version 1
  * @stats_link: in the list of those that exist, guarded by its lock
  * @debugfs: what shows it; that of @stats_work, which makes and removes it
  * @error: why it was lost, a negative errno; valid once ops->lost is called
@@ -412,7 +421,9 @@ struct rpcrdma_conn {
 	u32 recv_size;
 	u32 max_window;
 	bool follow;
-	u32 reads_at_once;
+	u32 reads_in;
+	u32 reads_out;
+	bool version1;
 	struct work_struct window_work;
 	struct rpcrdma_rx rx;
 
@@ -503,7 +514,8 @@ void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 			const struct ib_wc *wc, u64 call);
 
 /* frwr.c */
-int rpcrdma_frwr_setup(struct rpcrdma_conn *conn, u32 max_mrs, u32 mr_pages);
+int rpcrdma_frwr_setup(struct rpcrdma_conn *conn,
+		       const struct rpcrdma_sizes *sizes);
 void rpcrdma_frwr_cleanup(struct rpcrdma_conn *conn);
 void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn);
 int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "sizes.h"
+
+namespace rpcrdma
+{
+
+static constexpr u32 kMost = UINT32_MAX;
+
+static constexpr u32 least(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static constexpr u32 most(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+static constexpr u32 plus(u32 a, u32 b)
+{
+	return a > kMost - b ? kMost : a + b;
+}
+
+static constexpr u32 minus(u32 a, u32 b)
+{
+	return a > b ? a - b : 0;
+}
+
+static constexpr u32 times(u32 a, u32 b)
+{
+	return b && a > kMost / b ? kMost : a * b;
+}
+
+/* How many of @size it takes for @all. */
+static constexpr u32 parts(u32 all, u32 size)
+{
+	return all / size + ((all % size) ? 1 : 0);
+}
+
+u32 device_limit(s64 said)
+{
+	if (said < 0)
+		return 0;
+	return said > s64{ kMost } ? kMost : static_cast<u32>(said);
+}
+
+u32 most_groups(u32 elements, u32 ops, u32 size)
+{
+	return plus(elements, times(ops, size - 1)) / size;
+}
+
+namespace
+{
+
+class Sizing {
+public:
+	Sizing(const rpcrdma_device_limits &limits, const rpcrdma_wants &wants)
+		: limits_(limits)
+		, wants_(wants)
+		, page_(most(limits.page_size, 1))
+		, queue_(least(limits.max_qp_wr, limits.max_cqe))
+	{
+	}
+
+	[[nodiscard]] rpcrdma_unfit run()
+	{
+		if (!limits_.max_send_sge || !limits_.max_recv_sge)
+			return RPCRDMA_UNFIT_ELEMENTS;
+		sizes.send_sge = 1;
+		sizes.recv_sge = 1;
+		if (!receives())
+			return RPCRDMA_UNFIT_RECEIVES;
+		if (!reads())
+			return RPCRDMA_UNFIT_READS;
+		regions();
+		if (wants_.rw_ctxs) {
+			const rpcrdma_unfit unfit = operations();
+
+			if (unfit != RPCRDMA_FIT)
+				return unfit;
+		}
+		return sends() ? RPCRDMA_FIT : RPCRDMA_UNFIT_SENDS;
+	}
+
+	rpcrdma_sizes sizes = {};
+
+private:
+	[[nodiscard]] bool registers() const
+	{
+		return limits_.fast_reg && limits_.max_fast_reg_pages;
+	}
+
+	/* Regions that there can be, as far as the device says. */
+	[[nodiscard]] u32 max_regions() const
+	{
+		return limits_.max_mr ? limits_.max_mr : kMost;
+	}
+
+	/* One Receive more than the window, and one for draining. */
+	[[nodiscard]] bool receives()
+	{
+		const u32 room = minus(queue_, kBesidesWindow);
+
+		sizes.max_window = least(wants_.max_window, room);
+		sizes.window = least(wants_.window, sizes.max_window);
+		sizes.recv_wr = plus(sizes.max_window, kBesidesWindow);
+		sizes.recv_cqe = sizes.recv_wr;
+		return sizes.max_window >= RPCRDMA_MIN_WINDOW;
+	}
+
+	[[nodiscard]] bool reads()
+	{
+		sizes.reads_in = least(wants_.reads_in, limits_.max_reads_in);
+		sizes.reads_out =
+			least(wants_.reads_out, limits_.max_reads_out);
+		return !wants_.reads_in == !sizes.reads_in &&
+		       !wants_.reads_out == !sizes.reads_out;
+	}
+
+	/*
+	 * Without registration all items stay in the Payload stream.
+	 *
+	 * One Call can need regions for its argument and its result, or a body chunk for
+	 * each, which has a head and a tail.
+	 */
+	void regions()
+	{
+		if (!wants_.regions || !wants_.region_pages || !registers())
+			return;
+		sizes.regions = least(wants_.regions, max_regions());
+		sizes.region_pages =
+			least(wants_.region_pages, limits_.max_fast_reg_pages);
+
+		const u32 pages = plus(wants_.max_payload / page_, 1);
+		const u32 item = parts(pages, sizes.region_pages);
+		const u32 call =
+			least(times(2, plus(item, 2)), RPCRDMA_MAX_SEGMENTS);
+		const u32 segments = least(sizes.regions, RPCRDMA_MAX_SEGMENTS);
+
+		sizes.first_regions = least(call, sizes.regions);
+		/* It may begin at the end of a page. */
+		sizes.chunk_payload = least(
+			wants_.max_payload,
+			times(minus(times(segments, sizes.region_pages), 1),
+			      page_));
+		sizes.version1 = sizes.chunk_payload == wants_.max_payload;
+	}
+
+	/*
+	 * RDMA Reads and Writes of the largest message. Each operation can begin and end
+	 * inside a page. ib_core registers memory for a Read if the device wants that,
+	 * and for everything if its parameter force_mr is set.
+	 */
+	[[nodiscard]] rpcrdma_unfit operations()
+	{
+		if ((limits_.iwarp || limits_.max_sgl_rd) && !registers())
+			return RPCRDMA_UNFIT_REGISTRATION;
+		if (!limits_.iwarp && !limits_.max_sge_rd)
+			return RPCRDMA_UNFIT_READ_ELEMENTS;
+
+		const u32 ops = wants_.rw_ops;
+		const u32 elements =
+			plus(parts(wants_.max_message, page_), times(2, ops));
+
+		sizes.send_sge =
+			least(most(wants_.rw_sges, 1), limits_.max_send_sge);
+		sizes.largest = most_groups(elements, ops, sizes.send_sge);
+		sizes.rw_ctxs = wants_.rw_ctxs;
+
+		u32 registered = 0;
+
+		if (registers()) {
+			const u32 needed =
+				most_groups(elements, ops,
+					    least(limits_.max_fast_reg_pages,
+						  kRwRegionPages));
+
+			/* Fewer than one message takes, and it waits for ever. */
+			sizes.rw_ctxs = least(most(sizes.rw_ctxs, needed),
+					      max_regions());
+			if (limits_.iwarp && sizes.rw_ctxs < needed)
+				return RPCRDMA_UNFIT_REGIONS;
+			registered = times(kRwRegisteredCost, needed);
+		}
+		sizes.largest = most(sizes.largest, registered);
+		if (!limits_.iwarp) {
+			const u32 elements_rd =
+				least(limits_.max_sge_rd, sizes.send_sge);
+			const u32 plain =
+				most_groups(elements, ops, elements_rd);
+
+			/* Some are registered, others not: a region was missing. */
+			sizes.largest = most(sizes.largest,
+					     limits_.max_sgl_rd ?
+						     plus(plain, registered) :
+						     plain);
+		}
+		return RPCRDMA_FIT;
+	}
+
+	/*
+	 * The budget covers Sends and what is chained in front of them. Invalidations are
+	 * bounded by the number of regions and are not accounted; one place is for
+	 * draining. The largest message must fit half of the budget, or it could wait for
+	 * ever.
+	 */
+	[[nodiscard]] bool sends()
+	{
+		const u32 besides = plus(sizes.regions, 1);
+		const u32 chains = times(kChainPerSend, wants_.send_ring);
+
+		sizes.budget =
+			plus(plus(wants_.send_ring, sizes.regions), chains);
+		if (sizes.rw_ctxs)
+			sizes.budget =
+				most(plus(sizes.budget,
+					  times(kCostPerCtx, sizes.rw_ctxs)),
+				     times(2, plus(sizes.largest, 1)));
+		if (sizes.budget > minus(queue_, besides)) {
+			if (queue_ < plus(chains, besides))
+				return false;
+			sizes.budget = minus(queue_, besides);
+			if (sizes.largest >= sizes.budget / 2)
+				return false;
+		}
+		sizes.send_wr = plus(sizes.budget, besides);
+		sizes.send_cqe = sizes.send_wr;
+		return true;
+	}
+
+	static constexpr u32 kBesidesWindow = 2;
+	static constexpr u32 kChainPerSend = 4;
+	static constexpr u32 kCostPerCtx = 8;
+
+	const rpcrdma_device_limits &limits_;
+	const rpcrdma_wants &wants_;
+	const u32 page_;
+	const u32 queue_; /* completions are as many as Work Requests */
+};
+
+} // namespace
+
+rpcrdma_sizes size_conn(const rpcrdma_device_limits &limits,
+			const rpcrdma_wants &wants)
+{
+	Sizing sizing(limits, wants);
+	const rpcrdma_unfit unfit = sizing.run();
+
+	if (unfit != RPCRDMA_FIT)
+		sizing.sizes = {};
+	sizing.sizes.unfit = unfit;
+	return sizing.sizes;
+}
+
+} // namespace rpcrdma

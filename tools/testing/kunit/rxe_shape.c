@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Makes rxe look like another adapter.
+ *
+ * What the device says of itself is lowered to what that adapter says, for ib_core and
+ * for all who use it. rxe itself can do more, and would carry out what the adapter
+ * could not: so what RC queue pairs are given is looked at here before rxe gets it, and
+ * refused if it breaks a limit. "broken" counts that, "checked" counts Work Requests.
+ *
+ *	echo mlx5 > /sys/module/rxe_shape/parameters/shape
+ *
+ * is for connections that are made from then on; "rxe" is itself again. The module
+ * stays: its functions may be running.
+ */
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "adapters.h"
+
+/**
+ * struct rxe_shape_device - a device of rxe
+ * @link: of all
+ * @device: the device, until it goes
+ * @attrs: what it said before
+ */
+struct rxe_shape_device {
+	struct list_head link;
+	struct ib_device *device;
+	struct ib_device_attr attrs;
+};
+
+static LIST_HEAD(rxe_shape_devices);
+/* Guards the list, and the changing of shapes. */
+static DEFINE_MUTEX(rxe_shape_lock);
+/* Of all devices of rxe the same. */
+static typeof_member(struct ib_device, ops) rxe_shape_ops;
+static const struct rpcrdma_adapter *rxe_shape;
+static atomic_t rxe_shape_broken = ATOMIC_INIT(0);
+static atomic_t rxe_shape_checked = ATOMIC_INIT(0);
+
+static int rxe_shape_refuse(const char *what, u32 is, u32 limit)
+{
+	atomic_inc(&rxe_shape_broken);
+	pr_warn_ratelimited("rxe_shape: %s: %u, limit %u\n", what, is, limit);
+	return -EINVAL;
+}
+
+/* Return: 0, or the error if @is is more than @limit. */
+static int rxe_shape_check(const char *what, u32 is, u32 limit)
+{
+	return is > limit ? rxe_shape_refuse(what, is, limit) : 0;
+}
+
+static const struct rpcrdma_device_limits *rxe_shape_limits(const struct ib_qp *qp)
+{
+	const struct rpcrdma_adapter *shape = READ_ONCE(rxe_shape);
+
+	return shape && qp->qp_type == IB_QPT_RC ? &shape->limits : NULL;
+}
+
+static int rxe_shape_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
+			       struct ib_udata *udata)
+{
+	const struct rpcrdma_device_limits *l = rxe_shape_limits(qp);
+	const struct ib_qp_cap *cap = &attr->cap;
+
+	if (l && (rxe_shape_check("max_send_wr", cap->max_send_wr, l->max_qp_wr) ||
+		  rxe_shape_check("max_recv_wr", cap->max_recv_wr, l->max_qp_wr) ||
+		  rxe_shape_check("max_send_sge", cap->max_send_sge,
+				  l->max_send_sge) ||
+		  rxe_shape_check("max_recv_sge", cap->max_recv_sge,
+				  l->max_recv_sge)))
+		return -EINVAL;
+	return rxe_shape_ops.create_qp(qp, attr, udata);
+}
+
+static int rxe_shape_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+			       struct ib_udata *udata)
+{
+	const struct rpcrdma_device_limits *l = rxe_shape_limits(qp);
+
+	if (l && mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	    rxe_shape_check("max_rd_atomic", attr->max_rd_atomic, l->max_reads_out))
+		return -EINVAL;
+	if (l && mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	    rxe_shape_check("max_dest_rd_atomic", attr->max_dest_rd_atomic,
+			    l->max_reads_in))
+		return -EINVAL;
+	return rxe_shape_ops.modify_qp(qp, attr, mask, udata);
+}
+
+static int rxe_shape_check_send(const struct rpcrdma_device_limits *l,
+				const struct ib_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IB_WR_RDMA_READ:
+	case IB_WR_RDMA_READ_WITH_INV:
+		return rxe_shape_check("elements of an RDMA Read", wr->num_sge,
+				       l->max_sge_rd);
+	case IB_WR_REG_MR:
+		if (!l->fast_reg)
+			return rxe_shape_refuse("registration", 1, 0);
+		return 0;
+	case IB_WR_LOCAL_INV:
+		return 0;
+	default:
+		return rxe_shape_check("elements", wr->num_sge, l->max_send_sge);
+	}
+}
+
+static int rxe_shape_post_send(struct ib_qp *qp, const struct ib_send_wr *first,
+			       const struct ib_send_wr **bad)
+{
+	const struct rpcrdma_device_limits *l = rxe_shape_limits(qp);
+	const struct ib_send_wr *wr;
+
+	for (wr = l ? first : NULL; wr; wr = wr->next) {
+		atomic_inc(&rxe_shape_checked);
+		if (!rxe_shape_check_send(l, wr))
+			continue;
+		*bad = first;
+		return -EINVAL;
+	}
+	return rxe_shape_ops.post_send(qp, first, bad);
+}
+
+static int rxe_shape_post_recv(struct ib_qp *qp, const struct ib_recv_wr *first,
+			       const struct ib_recv_wr **bad)
+{
+	const struct rpcrdma_device_limits *l = rxe_shape_limits(qp);
+	const struct ib_recv_wr *wr;
+
+	for (wr = l ? first : NULL; wr; wr = wr->next) {
+		atomic_inc(&rxe_shape_checked);
+		if (!rxe_shape_check("elements of a Receive", wr->num_sge,
+				     l->max_recv_sge))
+			continue;
+		*bad = first;
+		return -EINVAL;
+	}
+	return rxe_shape_ops.post_recv(qp, first, bad);
+}
+
+/* rxe sees to it that a region holds no more than it was made for. */
+static struct ib_mr *rxe_shape_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+					u32 pages)
+{
+	const struct rpcrdma_adapter *shape = READ_ONCE(rxe_shape);
+
+	if (shape && rxe_shape_check("pages of a region", pages,
+				     shape->limits.max_fast_reg_pages))
+		return ERR_PTR(-EINVAL);
+	return rxe_shape_ops.alloc_mr(pd, type, pages);
+}
+
+/* Never more than the device said itself. */
+static void rxe_shape_apply(const struct rxe_shape_device *sd)
+{
+	const struct rpcrdma_adapter *shape = rxe_shape;
+	struct ib_device_attr attrs = sd->attrs;
+	const struct rpcrdma_device_limits *l;
+
+	if (shape) {
+		l = &shape->limits;
+		attrs.max_send_sge = min_t(u32, attrs.max_send_sge, l->max_send_sge);
+		attrs.max_recv_sge = min_t(u32, attrs.max_recv_sge, l->max_recv_sge);
+		attrs.max_sge_rd = min_t(u32, attrs.max_sge_rd, l->max_sge_rd);
+		attrs.max_qp_wr = min_t(u32, attrs.max_qp_wr, l->max_qp_wr);
+		attrs.max_cqe = min_t(u32, attrs.max_cqe, l->max_cqe);
+		attrs.max_mr = min_t(u32, attrs.max_mr, l->max_mr);
+		attrs.max_fast_reg_page_list_len =
+			min_t(u32, attrs.max_fast_reg_page_list_len,
+			      l->max_fast_reg_pages);
+		attrs.max_qp_rd_atom = min_t(u32, attrs.max_qp_rd_atom, l->max_reads_in);
+		attrs.max_qp_init_rd_atom =
+			min_t(u32, attrs.max_qp_init_rd_atom, l->max_reads_out);
+		/* rxe cannot be iWARP, but have its memory registered as often. */
+		attrs.max_sgl_rd = l->iwarp ? 1 : l->max_sgl_rd;
+		if (!l->fast_reg)
+			attrs.device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
+		if (!shape->sg_gaps)
+			attrs.kernel_cap_flags &= ~IBK_SG_GAPS_REG;
+	}
+	sd->device->attrs = attrs;
+}
+
+static int rxe_shape_set(const char *value, const struct kernel_param *kp)
+{
+	const struct rpcrdma_adapter *shape = NULL;
+	struct rxe_shape_device *sd;
+	unsigned int i;
+
+	for (i = 0; !shape && i < ARRAY_SIZE(rpcrdma_adapters); i++)
+		if (sysfs_streq(value, rpcrdma_adapters[i].name))
+			shape = &rpcrdma_adapters[i];
+	if (!shape)
+		return -EINVAL;
+	mutex_lock(&rxe_shape_lock);
+	WRITE_ONCE(rxe_shape, shape);
+	list_for_each_entry(sd, &rxe_shape_devices, link)
+		rxe_shape_apply(sd);
+	mutex_unlock(&rxe_shape_lock);
+	return 0;
+}
+
+static int rxe_shape_get(char *buffer, const struct kernel_param *kp)
+{
+	const struct rpcrdma_adapter *shape = READ_ONCE(rxe_shape);
+
+	return sysfs_emit(buffer, "%s\n", shape ? shape->name : "rxe");
+}
+
+static const struct kernel_param_ops rxe_shape_param = {
+	.set = rxe_shape_set,
+	.get = rxe_shape_get,
+};
+
+module_param_cb(shape, &rxe_shape_param, NULL, 0644);
+MODULE_PARM_DESC(shape, "the adapter to look like");
+
+static int rxe_shape_get_count(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%d\n", atomic_read(kp->arg));
+}
+
+static const struct kernel_param_ops rxe_shape_count = {
+	.get = rxe_shape_get_count,
+};
+
+module_param_cb(broken, &rxe_shape_count, &rxe_shape_broken, 0444);
+MODULE_PARM_DESC(broken, "how often a limit was broken");
+module_param_cb(checked, &rxe_shape_count, &rxe_shape_checked, 0444);
+MODULE_PARM_DESC(checked, "Work Requests that were looked at");
+
+static struct ib_client rxe_shape_client;
+
+static int rxe_shape_add(struct ib_device *device)
+{
+	struct rxe_shape_device *sd;
+
+	if (device->ops.driver_id != RDMA_DRIVER_RXE)
+		return -EOPNOTSUPP;
+	sd = kzalloc(sizeof(*sd), GFP_KERNEL);
+	if (!sd)
+		return -ENOMEM;
+	sd->device = device;
+	sd->attrs = device->attrs;
+	mutex_lock(&rxe_shape_lock);
+	rxe_shape_ops = device->ops;
+	list_add(&sd->link, &rxe_shape_devices);
+	device->ops.create_qp = rxe_shape_create_qp;
+	device->ops.modify_qp = rxe_shape_modify_qp;
+	device->ops.post_send = rxe_shape_post_send;
+	device->ops.post_recv = rxe_shape_post_recv;
+	device->ops.alloc_mr = rxe_shape_alloc_mr;
+	rxe_shape_apply(sd);
+	mutex_unlock(&rxe_shape_lock);
+	ib_set_client_data(device, &rxe_shape_client, sd);
+	return 0;
+}
+
+static void rxe_shape_remove(struct ib_device *device, void *data)
+{
+	struct rxe_shape_device *sd = data;
+
+	mutex_lock(&rxe_shape_lock);
+	list_del(&sd->link);
+	mutex_unlock(&rxe_shape_lock);
+	kfree(sd);
+}
+
+static struct ib_client rxe_shape_client = {
+	.name = "rxe_shape",
+	.add = rxe_shape_add,
+	.remove = rxe_shape_remove,
+};
+
+static int __init rxe_shape_init(void)
+{
+	return ib_register_client(&rxe_shape_client);
+}
+module_init(rxe_shape_init);
+
+MODULE_DESCRIPTION("rxe with the limits of another adapter");
+MODULE_LICENSE("Dual BSD/GPL");

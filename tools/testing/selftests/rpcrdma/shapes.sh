@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that both ends keep to what an adapter can do. On both sides the module
+# rxe_shape makes rxe say what another adapter says (tools/testing/kunit/adapters.h) and
+# refuses what that could not carry out. With each shape READs and WRITEs of 1 MiB leave
+# the same data on both sides, in the clear and with krb5p, and callbacks get through.
+# By the server's trace events its RDMA Reads and Writes take as many Work Requests as
+# they must with that adapter. At the end no limit has been broken.
+#
+# rxe stays RoCE: where an adapter is iWARP, ib_core registers the memory of RDMA Reads
+# as it would there, and that is all that is alike.
+
+. "$(dirname "$0")/lib.sh"
+. "$SELFTESTS/kerberos.sh"
+in_guests --pair
+
+dir=/mnt/nfs
+shape=/sys/module/rxe_shape/parameters
+
+# Of 1 MiB: octets and elements of each RDMA operation, Work Requests of a Read and of a
+# Write. Where memory is registered it may have to be invalidated first. An irdma-x722 has
+# queues for no more than iWARP needs, which rxe is not.
+shapes=(
+	"mlx5 1048576 256 [23] 16"
+	"mlx4 1048576 256 16 16"
+	"irdma 1048576 256 20 20"
+	"bnxt_re 1048576 256 43 43"
+	"cxgb4 524288 128 [23] 8"
+	"qedr 1048576 256 64 64"
+	"hns 1048576 256 16 16"
+	"erdma 1048576 256 [23] 43"
+)
+
+server() {
+	rdma_up rxe && largest_blocks || exit
+	if ! modprobe rxe_shape; then
+		signal ready
+		exit 0
+	fi
+	if modprobe rpcsec_gss_krb5; then
+		names && kdc_up || exit
+		export EXPORT_OPTIONS=sec=sys:krb5:krb5i:krb5p
+	fi
+	server_up 4 || exit
+	[[ -z ${EXPORT_OPTIONS-} ]] || rpc.svcgssd -p "${principals[0]}" || exit
+	try_holes
+	trace rpcrdma/rpcrdma_rw || exit
+	signal ready
+	obey
+}
+
+client() {
+	local line flavor
+	begin
+	if ! modprobe rxe_shape; then
+		skip "shapes" "rxe_shape is for kernels with KUnit"
+		finish
+	fi
+	modprobe rpcrdma || bail "no module"
+	head -c 4M /dev/urandom > /tmp/data
+	if modprobe rpcsec_gss_krb5; then
+		gssd_up || bail "no rpc.gssd"
+		flavor=$(strongest_flavor)
+	else
+		skip "krb5p" "no rpcsec_gss_krb5 in this kernel"
+	fi
+	for line in "${shapes[@]}"; do
+		# shellcheck disable=SC2086 # several words
+		try $line
+		[[ -z ${flavor-} ]] || privately "${line%% *}" "$flavor"
+	done
+	check "no limit was broken" unbroken
+	check "server: no limit was broken" on_server unbroken
+	check "nothing left" within 30 nothing_left
+	end
+}
+
+# Nothing is under way that was begun with another shape.
+become() { # SHAPE
+	within 30 nothing_left && echo "$1" > "$shape/shape" && [[ $(< "$shape/shape") = "$1" ]]
+}
+
+unbroken() {
+	grep . "$shape/broken" "$shape/checked"
+	dmesg | grep rxe_shape:
+	(($(< "$shape/broken") == 0 && $(< "$shape/checked") > 0))
+}
+
+write_direct() { # SIZE COUNT
+	dd if=/tmp/data of="$dir/file" bs="$1" count="$2" oflag=direct
+}
+
+read_direct() { # SIZE COUNT
+	dd if="$dir/file" of=/tmp/back bs="$1" count="$2" iflag=direct &&
+		cmp -n $(($1 * $2)) /tmp/data /tmp/back
+}
+
+checksum() { # OCTETS
+	head -c "$1" /export/file | cksum
+}
+
+server_has() { # OCTETS
+	[[ $(on_server checksum "$1") = $(head -c "$1" /tmp/data | cksum) ]]
+}
+
+# Elements and Work Requests of operations of so many bytes are counted from now on.
+forget_operations() {
+	: > "$tracing/trace"
+}
+
+operations() { # DIRECTION LENGTH NENTS WRS
+	local found
+	found=$(grep " $2@.* (${1}_DEVICE)" "$tracing/trace" |
+		sed 's/.*\(nents=[0-9]*\) .*\(wrs=-\?[0-9]*\) .*/\1 \2/' | sort | uniq -c)
+	echo "$found"
+	[[ -n $found ]] && ! grep -vE "nents=$3 wrs=$4\$" <<< "$found"
+}
+
+try() { # SHAPE OCTETS ELEMENTS READS WRITES
+	local vers
+	check "$1: the client's device" become "$1" || return
+	check "$1: the server's device" on_server become "$1" || return
+	for vers in 3 4.2; do
+		check "$1, v$vers: mount" mount_rdma "$vers" "$SERVER4" "$dir" || continue
+		on_server forget_operations
+		check "$1, v$vers: write 1 MiB" write_direct 1048576 4
+		check "$1, v$vers: server has it" server_has $((4 << 20))
+		check "$1, v$vers: Work Requests of RDMA Reads" \
+			on_server operations FROM "$2" "$3" "$4"
+		check "$1, v$vers: read 1 MiB" read_direct 1048576 4
+		check "$1, v$vers: Work Requests of RDMA Writes" \
+			on_server operations TO "$2" "$3" "$5"
+		check "$1, v$vers: random operations" run random random 7 "$(amount 40)"
+		[[ $vers = 3 ]] || call_back "$1" "$vers"
+		rm -f "${dir:?}"/*
+		check "$1, v$vers: unmount" umount "$dir"
+	done
+}
+
+call_back() { # SHAPE VERS
+	check "$1, v$2: second client" on_server mount_other "$2"
+	check "$1, v$2: delegation" delegated "$1"
+	check "$1, v$2: recalled" recalled "$1"
+	check "$1, v$2: second client leaves" on_server umount "$other"
+}
+
+privately() { # SHAPE FLAVOR
+	check "$1, $2: mount" mount_as "$2" 4.2 || return
+	check "$1, $2: write 1 MiB" write_direct 1048576 2
+	check "$1, $2: server has it" server_has $((2 << 20))
+	check "$1, $2: read 1 MiB" read_direct 1048576 2
+	rm -f "${dir:?}"/*
+	check "$1, $2: unmount" umount "$dir"
+}
+
+"$GUEST_ROLE"

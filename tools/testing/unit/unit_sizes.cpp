@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "support.h"
+#include "names.h"
+#include "sizes.h"
+/* What is not said there is zero. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#include "../kunit/adapters.h"
+#pragma GCC diagnostic pop
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace rpcrdma;
+
+/* What params.h and verbs.h ask for. */
+static constexpr u32 kPayload = 1 << 20;
+static constexpr u32 kMessage = kPayload + (64 << 10);
+static constexpr u32 kOps = 48;
+static constexpr u32 kPage = 4096;
+
+static constexpr rpcrdma_wants kClient = {
+	.window = 64,
+	.max_window = 256,
+	.send_ring = 64,
+	.regions = 256,
+	.region_pages = kPayload / kPage + 1,
+	.max_payload = kPayload,
+	.max_message = kMessage,
+	.rw_ctxs = 0,
+	.rw_sges = 0,
+	.rw_ops = kOps,
+	.reads_in = 255,
+	.reads_out = 0,
+};
+
+static constexpr rpcrdma_wants kServer = {
+	.window = 64,
+	.max_window = 256,
+	.send_ring = 64,
+	.regions = 0,
+	.region_pages = 0,
+	.max_payload = kPayload,
+	.max_message = kMessage,
+	.rw_ctxs = 64,
+	.rw_sges = 16,
+	.rw_ops = kOps,
+	.reads_in = 0,
+	.reads_out = 16,
+};
+
+static rpcrdma_device_limits limits(const rpcrdma_adapter &a, u32 page = kPage)
+{
+	rpcrdma_device_limits l = a.limits;
+
+	l.page_size = page;
+	return l;
+}
+
+static rpcrdma_device_limits limits(const std::string &name)
+{
+	for (const rpcrdma_adapter &a : rpcrdma_adapters)
+		if (a.name == name)
+			return limits(a);
+	ADD_FAILURE() << name;
+	return {};
+}
+
+static bool registers(const rpcrdma_device_limits &l)
+{
+	return l.fast_reg && l.max_fast_reg_pages;
+}
+
+/* What must be true of any sizes, whatever the device and the wishes. */
+static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
+			 const rpcrdma_sizes &s)
+{
+	ASSERT_EQ(s.unfit, u32{ RPCRDMA_FIT }) << unfit_name(s.unfit);
+	EXPECT_LE(s.send_wr, l.max_qp_wr);
+	EXPECT_LE(s.recv_wr, l.max_qp_wr);
+	EXPECT_LE(s.send_cqe, l.max_cqe);
+	EXPECT_LE(s.recv_cqe, l.max_cqe);
+	EXPECT_GE(s.send_sge, 1u);
+	EXPECT_LE(s.send_sge, l.max_send_sge);
+	EXPECT_GE(s.recv_sge, 1u);
+	EXPECT_LE(s.recv_sge, l.max_recv_sge);
+	/* All that can be posted has a place and, when it is flushed, a completion. */
+	EXPECT_LE(u64{ s.budget } + s.regions + 1, s.send_wr);
+	EXPECT_LE(s.send_wr, s.send_cqe);
+	EXPECT_LE(u64{ s.max_window } + 2, s.recv_wr);
+	EXPECT_LE(s.recv_wr, s.recv_cqe);
+	EXPECT_LE(s.window, s.max_window);
+	EXPECT_LE(s.max_window, w.max_window);
+	EXPECT_GE(s.max_window, u32{ RPCRDMA_MIN_WINDOW });
+	/* The largest message does not wait for ever. */
+	EXPECT_TRUE(!s.rw_ctxs || s.largest < s.budget / 2)
+		<< s.largest << " of " << s.budget;
+	EXPECT_LE(s.regions, w.regions);
+	EXPECT_TRUE(!l.max_mr || s.regions <= l.max_mr);
+	EXPECT_TRUE(!l.max_mr || s.rw_ctxs <= std::max(l.max_mr, w.rw_ctxs));
+	EXPECT_LE(s.first_regions, s.regions);
+	EXPECT_LE(s.region_pages, w.region_pages);
+	EXPECT_TRUE(!s.regions || s.region_pages <= l.max_fast_reg_pages);
+	EXPECT_TRUE(!s.regions || registers(l));
+	EXPECT_LE(s.chunk_payload, w.max_payload);
+	EXPECT_LE(s.reads_in, l.max_reads_in);
+	EXPECT_LE(s.reads_out, l.max_reads_out);
+	EXPECT_EQ(!s.reads_in, !w.reads_in);
+	EXPECT_EQ(!s.reads_out, !w.reads_out);
+}
+
+TEST(sizes, adapters__carry_both_roles)
+{
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		for (const rpcrdma_wants &w : { kClient, kServer }) {
+			for (u32 page : { 4096u, 16384u, 65536u }) {
+				const rpcrdma_device_limits l = limits(a, page);
+				rpcrdma_wants here = w;
+
+				SCOPED_TRACE(std::string(a.name) + ", pages " +
+					     std::to_string(page));
+				if (here.region_pages)
+					here.region_pages = kPayload / page + 1;
+				expect_sound(l, here, size_conn(l, here));
+			}
+		}
+	}
+}
+
+/* Version 2 has a way for everything, version 1 needs chunks for what is large. */
+TEST(sizes, adapters__a_mebibyte_goes_in_chunks)
+{
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		const rpcrdma_device_limits l = limits(a);
+		const rpcrdma_sizes s = size_conn(l, kClient);
+
+		SCOPED_TRACE(a.name);
+		EXPECT_EQ(s.version1, registers(l));
+		EXPECT_EQ(s.chunk_payload, registers(l) ? kPayload : 0);
+		if (!registers(l))
+			continue;
+
+		/* From the last octet of a page on, in pages of all its regions. */
+		const u32 pages = kPayload / kPage + 1;
+
+		EXPECT_GE(std::min(s.regions, u32{ RPCRDMA_MAX_SEGMENTS }) *
+				  s.region_pages,
+			  pages);
+		/* A result and an argument at once. */
+		EXPECT_GE(s.first_regions * s.region_pages,
+			  std::min(2 * pages,
+				   RPCRDMA_MAX_SEGMENTS * s.region_pages));
+	}
+}
+
+/* As rdma_rw_ctx_init() decides, with or without force_mr. */
+struct Rw {
+	u32 requests;
+	u32 regions;
+};
+
+static Rw rw(const rpcrdma_device_limits &l, const rpcrdma_sizes &s, u32 nents,
+	     bool read, bool force, bool region_is_free)
+{
+	const u32 fr = std::min(l.max_fast_reg_pages, 256u);
+	const bool must = (read && l.iwarp) || force;
+
+	if (must ||
+	    (read && l.max_sgl_rd && nents > l.max_sgl_rd && region_is_free)) {
+		const u32 n = (nents + fr - 1) / fr;
+
+		return { 3 * n, n };
+	}
+
+	const u32 sges = read ? std::min(s.send_sge, l.max_sge_rd) : s.send_sge;
+
+	return { (nents + sges - 1) / sges, 0 };
+}
+
+struct Device {
+	std::string name;
+	rpcrdma_device_limits limits;
+};
+
+/* All adapters, and such as they could be in between. */
+static std::vector<Device> devices()
+{
+	std::vector<Device> all;
+
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		rpcrdma_device_limits l = limits(a);
+
+		all.push_back({ a.name, l });
+		l.iwarp = false;
+		l.max_sge_rd = 1;
+		all.push_back({ std::string(a.name) + ", one to read", l });
+		l.max_sge_rd = 2;
+		if (registers(l)) {
+			l.max_sgl_rd = 1;
+			l.max_fast_reg_pages /= 2;
+		}
+		all.push_back({ std::string(a.name) + ", some read", l });
+		l.max_sgl_rd = 0;
+		l.max_send_sge = 1;
+		l.max_qp_wr = 8192;
+		all.push_back({ std::string(a.name) + ", one to write", l });
+		l = limits(a);
+		l.iwarp = registers(l);
+		l.max_send_sge = 1;
+		l.max_qp_wr = 8192;
+		all.push_back({ std::string(a.name) + ", iWARP", l });
+	}
+	return all;
+}
+
+TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
+{
+	std::mt19937 random(7);
+	auto at_most = [&](u32 n) {
+		return u32(random() % (n + 1));
+	};
+
+	for (const Device &d : devices()) {
+		const rpcrdma_device_limits &l = d.limits;
+		const rpcrdma_sizes s = size_conn(l, kServer);
+
+		SCOPED_TRACE(d.name);
+		expect_sound(l, kServer, s);
+		for (u32 round = 0; round < 2000; round++) {
+			const u32 ops = 1 + at_most(kOps - 1);
+			const bool force = registers(l) && at_most(3) == 0;
+			const bool read = at_most(1);
+			u32 left = kMessage, requests = 0, regions = 0;
+
+			for (u32 i = 0; i < ops; i++) {
+				const u32 most = left - (ops - i - 1) * 2;
+				const u32 length =
+					i + 1 == ops ? left :
+					at_most(2)   ? 2 + at_most(5000) :
+						       2 + at_most(most - 2);
+				const u32 begin = at_most(1) ?
+							  kPage - 1 :
+							  at_most(kPage - 1);
+				const u32 used = std::min(length, most);
+				const u32 nents =
+					(begin + used + kPage - 1) / kPage;
+				const Rw cost = rw(l, s, nents, read, force,
+						   at_most(3));
+
+				requests += cost.requests;
+				regions += cost.regions;
+				left -= used;
+			}
+			ASSERT_EQ(left, 0u);
+			EXPECT_LE(requests, s.largest);
+			/* Else it would wait for a region for ever. */
+			EXPECT_LE(regions, s.rw_ctxs);
+		}
+	}
+}
+
+TEST(sizes, most_groups__no_fewer_and_no_more)
+{
+	/* All ways to put up to nine elements into up to four rows. */
+	for (u32 size = 1; size <= 5; size++) {
+		for (u32 ops = 1; ops <= 4; ops++) {
+			for (u32 all = ops; all <= 9; all++) {
+				u32 most = 0;
+
+				for (u32 code = 0; code < 6561; code++) {
+					u32 rest = code, sum = 0, groups = 0;
+					bool empty = false;
+
+					for (u32 i = 0; i < ops; i++) {
+						const u32 n = rest % 9 + 1;
+
+						rest /= 9;
+						sum += n;
+						groups += (n + size - 1) / size;
+					}
+					empty = rest != 0;
+					if (sum == all && !empty)
+						most = std::max(most, groups);
+				}
+				EXPECT_EQ(most_groups(all, ops, size), most)
+					<< all << " " << ops << " " << size;
+			}
+		}
+	}
+}
+
+TEST(sizes, size_conn__rxe_and_siw_as_ever)
+{
+	rpcrdma_sizes s = size_conn(limits("rxe"), kServer);
+
+	EXPECT_EQ(s.budget, 832u);
+	EXPECT_EQ(s.send_wr, 833u);
+	EXPECT_EQ(s.send_cqe, 833u);
+	EXPECT_EQ(s.send_sge, 16u);
+	EXPECT_EQ(s.recv_wr, 258u);
+	EXPECT_EQ(s.recv_cqe, 258u);
+	EXPECT_EQ(s.recv_sge, 1u);
+	EXPECT_EQ(s.rw_ctxs, 64u);
+	EXPECT_EQ(s.reads_out, 16u);
+	EXPECT_EQ(s.regions, 0u);
+
+	s = size_conn(limits("siw"), kServer);
+	EXPECT_EQ(s.budget, 832u);
+	EXPECT_EQ(s.send_sge, 6u);
+	EXPECT_EQ(s.rw_ctxs, 64u);
+
+	s = size_conn(limits("rxe"), kClient);
+	EXPECT_EQ(s.budget, 576u);
+	EXPECT_EQ(s.send_wr, 833u);
+	EXPECT_EQ(s.send_sge, 1u);
+	EXPECT_EQ(s.window, 64u);
+	EXPECT_EQ(s.max_window, 256u);
+	EXPECT_EQ(s.regions, 256u);
+	EXPECT_EQ(s.region_pages, 257u);
+	EXPECT_EQ(s.first_regions, 6u);
+	EXPECT_EQ(s.rw_ctxs, 0u);
+	EXPECT_EQ(s.largest, 0u);
+	EXPECT_EQ(s.reads_in, 128u);
+	EXPECT_EQ(s.reads_out, 0u);
+
+	s = size_conn(limits("siw"), kClient);
+	EXPECT_EQ(s.region_pages, 256u);
+	EXPECT_EQ(s.first_regions, 8u);
+}
+
+TEST(sizes, size_conn__small_regions)
+{
+	rpcrdma_device_limits l = limits("cxgb4-immd");
+	rpcrdma_sizes s = size_conn(l, kClient);
+
+	EXPECT_EQ(s.region_pages, 32u);
+	EXPECT_EQ(s.first_regions, 16u) << "as many as a header may have";
+
+	/* One page less than it takes, if it begins inside of a page. */
+	l.max_fast_reg_pages = 17;
+	s = size_conn(l, kClient);
+	EXPECT_TRUE(s.version1);
+	l.max_fast_reg_pages = 16;
+	s = size_conn(l, kClient);
+	EXPECT_FALSE(s.version1);
+	EXPECT_EQ(s.chunk_payload, 255 * kPage);
+	expect_sound(l, kClient, s);
+
+	/* What a server's message takes at once is there. */
+	s = size_conn(l, kServer);
+	EXPECT_EQ(s.rw_ctxs, (272u + 96 + 48 * 15) / 16);
+	l.max_fast_reg_pages = 1;
+	s = size_conn(l, kServer);
+	EXPECT_EQ(s.rw_ctxs, 272u + 96);
+	expect_sound(l, kServer, s);
+}
+
+TEST(sizes, size_conn__few_regions)
+{
+	rpcrdma_device_limits l = limits("siw");
+
+	l.max_mr = 5;
+	rpcrdma_sizes s = size_conn(l, kClient);
+	EXPECT_EQ(s.regions, 5u);
+	EXPECT_EQ(s.first_regions, 5u);
+	EXPECT_TRUE(s.version1);
+	l.max_mr = 1;
+	s = size_conn(l, kClient);
+	EXPECT_FALSE(s.version1);
+	EXPECT_EQ(s.chunk_payload, 255 * kPage);
+
+	/* 368 elements in 48 rows, 256 at a time */
+	l.max_mr = 49;
+	s = size_conn(l, kServer);
+	expect_sound(l, kServer, s);
+	EXPECT_EQ(s.rw_ctxs, 49u);
+	l.max_mr = 48;
+	EXPECT_EQ(size_conn(l, kServer).unfit, u32{ RPCRDMA_UNFIT_REGIONS });
+	/* ib_core does without where it can. */
+	l.iwarp = false;
+	s = size_conn(l, kServer);
+	expect_sound(l, kServer, s);
+	EXPECT_EQ(s.rw_ctxs, 48u);
+
+	l.max_mr = 0;
+	EXPECT_EQ(size_conn(l, kClient).regions, 256u) << "it does not say";
+	EXPECT_EQ(size_conn(l, kServer).rw_ctxs, 64u);
+}
+
+TEST(sizes, size_conn__without_registration)
+{
+	for (bool flag : { false, true }) {
+		rpcrdma_device_limits l = limits("rxe");
+
+		l.fast_reg = flag;
+		if (flag)
+			l.max_fast_reg_pages = 0;
+
+		const rpcrdma_sizes s = size_conn(l, kClient);
+
+		expect_sound(l, kClient, s);
+		EXPECT_EQ(s.regions, 0u);
+		EXPECT_EQ(s.region_pages, 0u);
+		EXPECT_EQ(s.first_regions, 0u);
+		EXPECT_EQ(s.chunk_payload, 0u);
+		EXPECT_FALSE(s.version1);
+		expect_sound(l, kServer, size_conn(l, kServer));
+		l.iwarp = true;
+		expect_sound(l, kClient, size_conn(l, kClient));
+		EXPECT_EQ(size_conn(l, kServer).unfit,
+			  u32{ RPCRDMA_UNFIT_REGISTRATION });
+		/* ib_core would divide by the pages of its regions. */
+		l.iwarp = false;
+		l.max_sgl_rd = 3;
+		expect_sound(l, kClient, size_conn(l, kClient));
+		EXPECT_EQ(size_conn(l, kServer).unfit,
+			  u32{ RPCRDMA_UNFIT_REGISTRATION });
+	}
+}
+
+/* The least that a device must say, and with one less it is refused. */
+TEST(sizes, size_conn__short_queues)
+{
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		for (const rpcrdma_wants &w : { kClient, kServer }) {
+			for (u32 rpcrdma_device_limits::*limit :
+			     { &rpcrdma_device_limits::max_qp_wr,
+			       &rpcrdma_device_limits::max_cqe }) {
+				rpcrdma_device_limits l = limits(a);
+				u32 n = 1100;
+
+				SCOPED_TRACE(a.name);
+				for (; n; n--) {
+					l.*limit = std::min(n, l.*limit);
+
+					const rpcrdma_sizes s = size_conn(l, w);
+
+					if (s.unfit != RPCRDMA_FIT) {
+						EXPECT_EQ(
+							s.unfit,
+							u32{ RPCRDMA_UNFIT_SENDS });
+						break;
+					}
+					expect_sound(l, w, s);
+				}
+				if (!w.rw_ctxs && registers(l))
+					EXPECT_EQ(n, 512u);
+				else
+					EXPECT_LT(n, 850u);
+			}
+		}
+	}
+}
+
+TEST(sizes, size_conn__short_windows)
+{
+	rpcrdma_device_limits l = limits("rxe");
+	rpcrdma_wants w = kServer;
+
+	w.send_ring = 1;
+	w.rw_ctxs = 0;
+	l.max_cqe = 50;
+	rpcrdma_sizes s = size_conn(l, w);
+	EXPECT_EQ(s.max_window, 48u);
+	EXPECT_EQ(s.window, 48u);
+	EXPECT_EQ(s.recv_wr, 50u);
+	l.max_cqe = 32767;
+	l.max_qp_wr = 50;
+	s = size_conn(l, w);
+	EXPECT_EQ(s.max_window, 48u);
+	w.window = 10;
+	EXPECT_EQ(size_conn(l, w).window, 10u);
+	for (u32 n = 0; n < 10; n++) {
+		l.max_qp_wr = n;
+		EXPECT_EQ(size_conn(l, w).unfit == RPCRDMA_UNFIT_RECEIVES,
+			  n < RPCRDMA_MIN_WINDOW + 2)
+			<< n;
+	}
+}
+
+TEST(sizes, size_conn__refused_for_one_reason)
+{
+	const rpcrdma_device_limits fine = limits("rxe");
+	rpcrdma_device_limits l = fine;
+
+	l.max_send_sge = 0;
+	EXPECT_EQ(size_conn(l, kServer).unfit, u32{ RPCRDMA_UNFIT_ELEMENTS });
+	l = fine;
+	l.max_recv_sge = 0;
+	EXPECT_EQ(size_conn(l, kClient).unfit, u32{ RPCRDMA_UNFIT_ELEMENTS });
+	l = fine;
+	l.max_reads_in = 0;
+	EXPECT_EQ(size_conn(l, kClient).unfit, u32{ RPCRDMA_UNFIT_READS });
+	EXPECT_EQ(size_conn(l, kServer).unfit, u32{ RPCRDMA_FIT });
+	l = fine;
+	l.max_reads_out = 0;
+	EXPECT_EQ(size_conn(l, kServer).unfit, u32{ RPCRDMA_UNFIT_READS });
+	EXPECT_EQ(size_conn(l, kClient).unfit, u32{ RPCRDMA_FIT });
+	l = fine;
+	l.max_sge_rd = 0;
+	EXPECT_EQ(size_conn(l, kServer).unfit,
+		  u32{ RPCRDMA_UNFIT_READ_ELEMENTS });
+	EXPECT_EQ(size_conn(l, kClient).unfit, u32{ RPCRDMA_FIT });
+	l.iwarp = true;
+	EXPECT_EQ(size_conn(l, kServer).unfit, u32{ RPCRDMA_FIT })
+		<< "they are registered";
+
+	/* Nothing of what was found until then is told. */
+	l.max_qp_wr = 600;
+	const rpcrdma_sizes s = size_conn(l, kClient);
+	EXPECT_EQ(s.unfit, u32{ RPCRDMA_FIT });
+	l.max_qp_wr = 500;
+	const rpcrdma_sizes none = size_conn(l, kClient);
+	EXPECT_EQ(none.unfit, u32{ RPCRDMA_UNFIT_SENDS });
+	EXPECT_EQ(none.max_window, 0u);
+	EXPECT_EQ(none.regions, 0u);
+}
+
+/* A device may say anything, and nothing wraps. */
+TEST(sizes, size_conn__extremes)
+{
+	static constexpr u32 kValues[] = {
+		0,	   1,	2,    3,	 16,	     255,
+		256,	   600, 4096, INT32_MAX, 0x80000000, UINT32_MAX - 1,
+		UINT32_MAX
+	};
+	std::mt19937 random(11);
+	auto any = [&] {
+		return kValues[random() % std::size(kValues)];
+	};
+	u32 fit = 0;
+
+	for (u32 round = 0; round < 200000; round++) {
+		const rpcrdma_device_limits l = {
+			.max_send_sge = any(),
+			.max_recv_sge = any(),
+			.max_sge_rd = any(),
+			.max_sgl_rd = any(),
+			.max_qp_wr = any(),
+			.max_cqe = any(),
+			.max_mr = any(),
+			.max_fast_reg_pages = any(),
+			.max_reads_in = any(),
+			.max_reads_out = any(),
+			.page_size = any(),
+			.fast_reg = random() % 4 != 0,
+			.iwarp = random() % 2 != 0,
+		};
+		rpcrdma_wants w = random() % 2 ? kClient : kServer;
+
+		if (random() % 4 == 0)
+			w = { any(), any(), any(), any(), any(), any(),
+			      any(), any(), any(), any(), any(), any() };
+
+		const rpcrdma_sizes s = size_conn(l, w);
+
+		ASSERT_LT(s.unfit, u32{ RPCRDMA_UNFIT_COUNT });
+		if (s.unfit != RPCRDMA_FIT)
+			continue;
+		fit++;
+		expect_sound(l, w, s);
+		if (testing::Test::HasFailure())
+			return;
+	}
+	EXPECT_GT(fit, 1000u);
+}
+
+TEST(sizes, device_limit__signed_and_unsigned)
+{
+	EXPECT_EQ(device_limit(0), 0u);
+	EXPECT_EQ(device_limit(1), 1u);
+	EXPECT_EQ(device_limit(INT32_MAX), u32{ INT32_MAX });
+	/* An int, as up to Linux 7.2 */
+	EXPECT_EQ(device_limit(-1), 0u);
+	EXPECT_EQ(device_limit(INT32_MIN), 0u);
+	/* A u32, as from 7.3 on */
+	EXPECT_EQ(device_limit(u32{ 0x80000000 }), 0x80000000u);
+	EXPECT_EQ(device_limit(u32{ UINT32_MAX }), UINT32_MAX);
+	EXPECT_EQ(device_limit(INT64_MAX), UINT32_MAX);
+	EXPECT_EQ(device_limit(INT64_MIN), 0u);
+}
+
+TEST(sizes, unfit_name__all_different)
+{
+	std::set<std::string> all;
+
+	for (u32 r = 0; r < RPCRDMA_UNFIT_COUNT; r++)
+		EXPECT_TRUE(all.insert(unfit_name(r)).second);
+	EXPECT_STREQ(unfit_name(RPCRDMA_UNFIT_READS), "no RDMA Reads");
+	EXPECT_STREQ(unfit_name(RPCRDMA_UNFIT_COUNT), "?");
+}
+
+TEST(sizes, abi__the_same)
+{
+	const rpcrdma_device_limits l = limits("mlx5");
+	rpcrdma_sizes s;
+
+	EXPECT_TRUE(rpcrdma_size_conn(&l, &kServer, &s));
+	EXPECT_EQ(s.budget, size_conn(l, kServer).budget);
+	EXPECT_EQ(rpcrdma_device_limit(-7), 0u);
+	EXPECT_STREQ(rpcrdma_unfit_name(RPCRDMA_UNFIT_SENDS),
+		     unfit_name(RPCRDMA_UNFIT_SENDS));
+
+	const rpcrdma_device_limits nothing = {};
+
+	EXPECT_FALSE(rpcrdma_size_conn(&nothing, &kServer, &s));
+	EXPECT_EQ(s.unfit, u32{ RPCRDMA_UNFIT_ELEMENTS });
+}
