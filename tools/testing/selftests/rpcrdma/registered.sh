@@ -11,6 +11,7 @@
 
 . "$(dirname "$0")/lib.sh"
 . "$SELFTESTS/kerberos.sh"
+. "$SELFTESTS/operations.sh"
 in_guests --pair --append ib_core.force_mr=1
 
 dir=/mnt/nfs
@@ -51,37 +52,6 @@ regions_are_there() {
 	((count >= 64))
 }
 
-write_direct() { # SIZE COUNT
-	dd if=/tmp/data of="$dir/file" bs="$1" count="$2" oflag=direct
-}
-
-read_direct() { # SIZE COUNT
-	dd if="$dir/file" of=/tmp/back bs="$1" count="$2" iflag=direct &&
-		cmp -n $(($1 * $2)) /tmp/data /tmp/back
-}
-
-checksum() { # OCTETS
-	head -c "$1" /export/file | cksum
-}
-
-server_has() { # OCTETS
-	[[ $(on_server checksum "$1") = $(head -c "$1" /tmp/data | cksum) ]]
-}
-
-# Elements and Work Requests of operations of so many bytes are counted from now on.
-forget_operations() {
-	: > "$tracing/trace"
-}
-
-operations() { # DIRECTION LENGTH NENTS WRS
-	local found
-	found=$(grep " $2@.* (${1}_DEVICE)" "$tracing/trace" |
-		sed 's/.*\(nents=[0-9]*\) .*\(wrs=-\?[0-9]*\) .*/\1 \2/' | sort | uniq -c)
-	echo "$found"
-	# A region that was used before is invalidated first.
-	[[ -n $found ]] && ! grep -vE "nents=$3 wrs=($4|$(($4 + 1)))\$" <<< "$found"
-}
-
 # Reads that found no region free wait for one (EAGAIN).
 trace_failures() {
 	local event=$tracing/instances/failed/events/rpcrdma/rpcrdma_rw
@@ -103,13 +73,14 @@ by_chunks() {
 		check "v$vers: mount" mount_rdma "$vers" "$SERVER4" "$dir" || continue
 		check "server: it registers" on_server regions_are_there
 		on_server forget_operations
+		# Three Work Requests: a region that was used before is invalidated first.
 		check "v$vers: write 1 MiB" write_direct 1048576 4
 		check "v$vers: server has it" server_has $((4 << 20))
 		check "v$vers: each in 256 pages, one region" \
-			on_server operations FROM 1048576 256 2
+			on_server operations FROM 1048576 256 "[23]"
 		check "v$vers: read 1 MiB" read_direct 1048576 4
 		check "v$vers: each from one region" \
-			on_server operations TO 1048576 256 2
+			on_server operations TO 1048576 256 "[23]"
 		check "v$vers: sizes and offsets" run table table
 		check "v$vers: random operations" run random random 7 "$(amount 60)"
 		if [[ $vers = 4.2 ]]; then

@@ -13,6 +13,7 @@
 
 . "$(dirname "$0")/lib.sh"
 . "$SELFTESTS/kerberos.sh"
+. "$SELFTESTS/operations.sh"
 in_guests --pair
 
 dir=/mnt/nfs
@@ -85,36 +86,6 @@ unbroken() {
 	grep . "$shape/broken" "$shape/checked"
 	dmesg | grep rxe_shape:
 	(($(< "$shape/broken") == 0 && $(< "$shape/checked") > 0))
-}
-
-write_direct() { # SIZE COUNT
-	dd if=/tmp/data of="$dir/file" bs="$1" count="$2" oflag=direct
-}
-
-read_direct() { # SIZE COUNT
-	dd if="$dir/file" of=/tmp/back bs="$1" count="$2" iflag=direct &&
-		cmp -n $(($1 * $2)) /tmp/data /tmp/back
-}
-
-checksum() { # OCTETS
-	head -c "$1" /export/file | cksum
-}
-
-server_has() { # OCTETS
-	[[ $(on_server checksum "$1") = $(head -c "$1" /tmp/data | cksum) ]]
-}
-
-# Elements and Work Requests of operations of so many bytes are counted from now on.
-forget_operations() {
-	: > "$tracing/trace"
-}
-
-operations() { # DIRECTION LENGTH NENTS WRS
-	local found
-	found=$(grep " $2@.* (${1}_DEVICE)" "$tracing/trace" |
-		sed 's/.*\(nents=[0-9]*\) .*\(wrs=-\?[0-9]*\) .*/\1 \2/' | sort | uniq -c)
-	echo "$found"
-	[[ -n $found ]] && ! grep -vE "nents=$3 wrs=$4\$" <<< "$found"
 }
 
 try() { # SHAPE OCTETS ELEMENTS READS WRITES
