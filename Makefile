@@ -32,12 +32,15 @@ CHECK_KERNEL	?=
 STYLE_KERNEL	?= debug-6.12
 choose		= tools/testing/guest/choose
 SUBMAKE		= $(MAKE) --no-print-directory
+# Programs for the guests, which several parts of 'check' build: whoever comes second waits.
+alone		= (mkdir -p build && exec 7> build/$(1).lock && flock 7 && \
+		   $(SUBMAKE) -C tools/testing/$(1))
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
 	unit sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
-	selftests-soak storm storm-soak harness style style-full conformance codec fuzz \
+	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
 	clock coverage check check-full soak demo dist packaging interfaces
 
 all: modules
@@ -71,16 +74,16 @@ modules_install: modules
 
 # What a guest that boots KERNEL will find in /lib/modules. Only what changed is
 # replaced: a guest may be running from it. Neither debug data nor compression: it
-# would be the guest that unpacks them.
+# would be the guest that unpacks them. One at a time for each kernel.
 stage:
 	@test -n "$(KERNEL)" || { echo "make stage needs KERNEL=" >&2; exit 1; }
-	@rm -rf $(STAGE).new
-	+@$(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true \
-	  INSTALL_MOD_PATH=$(CURDIR)/$(STAGE).new INSTALL_MOD_STRIP=1 \
-	  CONFIG_MODULE_COMPRESS_XZ=
 	@mkdir -p $(STAGE)
-	@cd $(STAGE).new && rsync -rpcR --delete ./lib/modules/*/updates ../stage/
-	@scripts/kernel stage $(KERNEL) $(STAGE)
+	+@exec 8> $(STAGE).lock && flock 8 && rm -rf $(STAGE).new && \
+	  $(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true \
+	    INSTALL_MOD_PATH=$(CURDIR)/$(STAGE).new INSTALL_MOD_STRIP=1 \
+	    CONFIG_MODULE_COMPRESS_XZ= && \
+	  (cd $(STAGE).new && rsync -rpcR --delete ./lib/modules/*/updates ../stage/) && \
+	  scripts/kernel stage $(KERNEL) $(STAGE)
 
 clean:
 	rm -rf build
@@ -116,14 +119,16 @@ kunit-on: stage
 # INTREE=both (or server, client) runs the kernel's own transport instead.
 selftests:
 	+@kernel="$(or $(TEST_KERNEL),$$($(choose) selftests))" || exit; \
+	case $$kernel in *debug*) export MOST=1 ;; esac; \
 	$(SUBMAKE) selftests-on KERNEL=$$kernel
 
+# A guest that is a process waits as long as it works: twice as many as processors.
 selftests-on: $(if $(filter both,$(INTREE)),,stage)
-	+@$(SUBMAKE) -C tools/testing/peer
-	$(if $(filter uml%,$(KERNEL)),+@$(SUBMAKE) -C tools/testing/clock)
+	+@$(call alone,peer)
+	$(if $(filter uml%,$(KERNEL)),+@$(call alone,clock))
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
 	  KERNEL=$(KERNEL) TESTS="$(TESTS)" FULL=$(FULL) \
-	  JOBS=$(or $(JOBS),$(if $(filter uml%,$(KERNEL)),$(shell nproc),1))
+	  JOBS=$(or $(JOBS),$(if $(filter uml%,$(KERNEL)),$(shell expr 2 \* $$(nproc)),1))
 
 selftests-full:
 	+@$(SUBMAKE) selftests FULL=1
@@ -168,7 +173,7 @@ STORM	= $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--from $(FIRST)) \
 	$(if $(SEEDS),--count $(SEEDS)) $(if $(REPLAY),--replay) $(if $(PLANT),--plant $(PLANT:1=data))
 storm:
 	+@if kernel="$$(GUEST=uml $(choose) checks)"; then \
-	  $(SUBMAKE) stage KERNEL=$$kernel && $(SUBMAKE) -C tools/testing/clock && \
+	  $(SUBMAKE) stage KERNEL=$$kernel && $(call alone,clock) && \
 	  KERNEL=$$kernel scripts/storm --jobs $(or $(JOBS),$(shell nproc)) $(STORM); \
 	else echo "ok 1 - storm # SKIP no user-mode Linux"; fi
 
@@ -184,7 +189,10 @@ clock:
 harness:
 	+@kernels="$(or $(CHECK_KERNEL),$$($(choose) checks cpus))" || exit; \
 	for kernel in $$kernels; do $(SUBMAKE) stage KERNEL=$$kernel || exit; done; \
-	$(SUBMAKE) -C tools/testing/clock && tools/testing/guest/selftest $$kernels
+	$(call alone,clock) && tools/testing/guest/selftest $$kernels
+
+harness-full:
+	+@$(SUBMAKE) harness FULL=1
 
 style:
 	@scripts/style $(STYLE_KERNEL)
@@ -212,14 +220,15 @@ coverage:
 	+@$(SUBMAKE) -C tools/testing/coverage check
 
 # What chance has a part in runs longer in check-full, and in soak as long as you like.
+# Two parts at a time: in one there are guests, which wait for each other now and then.
 check:
-	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),15) SIM_SECONDS=$(or $(SIM_SECONDS),60) \
-	  scripts/tally style unit codec fuzz sim clock harness conformance kunit selftests \
-	  selftests-debian
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),20) \
+	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),5000) scripts/tally --jobs 2 \
+	  unit codec conformance style fuzz sim clock selftests selftests-debian kunit harness
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally style-full unit codec fuzz sim clock coverage harness conformance \
+	  scripts/tally style-full unit codec fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
 	  packaging interfaces
 
