@@ -27,6 +27,17 @@
 /* After an attempt for which there was no memory. */
 #define RPCRDMA_MR_RETRY	(HZ / 4)
 
+/*
+ * Regions take no gaps, also with a device that has others (IB_MR_TYPE_SG_GAPS, which
+ * is mlx5 alone). An item has none: its pages follow each other. The body of a Call or
+ * Reply has two at most, where its head and its pages end, so a special chunk takes up
+ * to three regions. With gaps it would take one. But the type is chosen here, before
+ * anybody knows what the region will be for, and mlx5 pays for gaps with each READ and
+ * WRITE: twice as many octets describe each page, fewer pages fit the Work Request, and
+ * an access looks them up indirectly. Its driver avoids that where there are no gaps.
+ * A second pool would be for special chunks alone, which version 2 uses above
+ * special_threshold only.
+ */
 static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_conn *conn)
 {
 	int node = ibdev_to_node(conn->cm_id->device);
