@@ -323,8 +323,28 @@ lose() { # SECONDS
 	lossy 100 && sleep "$1" && lossy 0
 }
 
+# siw of 6.12 dies if a peer connects to a device that goes. So nothing that is sent leaves
+# this guest meanwhile, neither the end of the old connections nor an answer to a new one.
+device_down() {
+	local peers=("$CLIENT4" "$CLIENT6") peer status
+	if [[ $provider != siw ]]; then
+		rdma_down "$provider"
+		return
+	fi
+	[[ $GUEST_ROLE = server ]] || peers=("$SERVER4" "$SERVER6")
+	for peer in "${peers[@]}"; do
+		ip route add blackhole "$peer" || return
+	done
+	rdma_down siw
+	status=$?
+	for peer in "${peers[@]}"; do
+		ip route del blackhole "$peer" || return
+	done
+	return $status
+}
+
 remove_device() {
-	rdma_down "$provider" && sleep 2 && rdma_up "$provider"
+	device_down && sleep 2 && rdma_up "$provider"
 }
 
 restart_nfsd() {

@@ -221,7 +221,7 @@ cut() {
 
 # A device that comes while there is no memory is not used until it comes again.
 device() { # MILLISECONDS
-	rdma_down "$provider" && pause "$1" || return
+	device_down && pause "$1" || return
 	grant failslab
 	rdma_up "$provider"
 }
