@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the server takes of a Call that comes in parts, without a connection.
+ * What the server takes of a Call that comes in parts, without a connection; and what
+ * nfsd still gets when the device is being removed.
  */
 #include <kunit/test.h>
+#include <linux/workqueue.h>
 
 #include "server/server.h"
 
@@ -13,7 +15,18 @@ struct call_fixture {
 	struct rpcrdma_svc svc;
 	struct rpcrdma_recv recv;
 	struct rpcrdma_rx rx;
+	struct work_struct shut;
+	struct completion is_shut;
 	u8 octets[64];
+};
+
+static int call_no_thread(struct svc_xprt *xprt)
+{
+	return 0;
+}
+
+static const struct svc_xprt_ops call_xprt_ops = {
+	.xpo_has_wspace = call_no_thread,
 };
 
 static int call_init(struct kunit *test)
@@ -25,6 +38,11 @@ static int call_init(struct kunit *test)
 	f->conn.context = &f->svc;
 	spin_lock_init(&f->conn.lock);
 	f->svc.conn = &f->conn;
+	f->svc.xprt.xpt_ops = &call_xprt_ops;
+	kref_init(&f->svc.xprt.xpt_ref);
+	set_bit(XPT_BUSY, &f->svc.xprt.xpt_flags);
+	rpcrdma_svc_device_init(&f->svc);
+	init_completion(&f->is_shut);
 	f->svc.max_call = RPCRDMA_MAX_MESSAGE;
 	spin_lock_init(&f->svc.lock);
 	INIT_LIST_HEAD(&f->svc.ready);
@@ -74,9 +92,67 @@ static void call_holds_its_receive(struct kunit *test)
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
 }
 
+static void call_shut(struct work_struct *work)
+{
+	struct call_fixture *f = container_of(work, struct call_fixture, shut);
+
+	rpcrdma_svc_shut(&f->svc);
+	complete(&f->is_shut);
+}
+
+/* The device stays for those who use it, and for nobody else. */
+static void device_waits_for_who_uses_it(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	bool second;
+
+	KUNIT_ASSERT_TRUE(test, rpcrdma_svc_enter(&f->svc));
+	second = rpcrdma_svc_enter(&f->svc);
+	KUNIT_EXPECT_TRUE(test, second);
+	INIT_WORK(&f->shut, call_shut);
+	schedule_work(&f->shut);
+	KUNIT_EXPECT_FALSE(test, wait_for_completion_timeout(&f->is_shut,
+							     HZ / 20));
+	if (second)
+		rpcrdma_svc_leave(&f->svc);
+	KUNIT_EXPECT_FALSE(test, wait_for_completion_timeout(&f->is_shut,
+							     HZ / 20));
+	rpcrdma_svc_leave(&f->svc);
+	flush_work(&f->shut);
+	KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&f->is_shut));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_enter(&f->svc));
+}
+
+/* A Call that was ready is in a Receive that goes with the device. */
+static void device_gone_leaves_nothing_to_do(struct kunit *test)
+{
+	struct svc_rqst *rqstp = kunit_kzalloc(test, sizeof(*rqstp), GFP_KERNEL);
+	struct call_fixture *f = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, rqstp);
+	rqstp->rq_xprt = &f->svc.xprt;
+	f->rx.last = true;
+	f->rx.stream_length = sizeof(f->octets);
+	KUNIT_ASSERT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_KEEP);
+	KUNIT_EXPECT_FALSE(test, list_empty(&f->svc.ready));
+	rpcrdma_svc_shut(&f->svc);
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_recvfrom(rqstp), 0);
+	KUNIT_EXPECT_NULL(test, rqstp->rq_xprt_ctxt);
+	KUNIT_EXPECT_FALSE(test, test_bit(XPT_BUSY, &f->svc.xprt.xpt_flags));
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_sendto(rqstp), -ENOTCONN);
+	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_LOST, &f->conn.flags));
+	rpcrdma_svc_drop_calls(&f->svc);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
+}
+
 static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_is_counted_with_all_it_takes),
 	KUNIT_CASE(call_holds_its_receive),
+	KUNIT_CASE(device_waits_for_who_uses_it),
+	KUNIT_CASE(device_gone_leaves_nothing_to_do),
 	{}
 };
 

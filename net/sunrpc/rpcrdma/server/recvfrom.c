@@ -904,7 +904,8 @@ void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir)
 
 /**
  * rpcrdma_svc_drop_calls - free Calls that nobody picked up
- * @svc: its connection is destroyed, and all Receives with it
+ * @svc: its connection is destroyed, and all Receives with it; no thread looks at its
+ *	lists any more
  *
  * Context: Process context.
  */
@@ -915,8 +916,11 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 	list_splice_init(&svc->waiting, &svc->ready);
 	list_for_each_entry_safe(call, next, &svc->ready, link)
 		rpcrdma_svc_call_free(call);
+	INIT_LIST_HEAD(&svc->ready);
+	INIT_LIST_HEAD(&svc->held);
 	if (svc->partial)
 		rpcrdma_svc_call_free(svc->partial);
+	svc->partial = NULL;
 }
 
 /* ------------------------------------------------------------------ */
@@ -982,10 +986,16 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
 	struct rpcrdma_svc_call *call;
 	bool relax = false;
+	unsigned int nofs;
 
 	rpcrdma_compat_call_pages(rqstp, 0);
 	rqstp->rq_xprt_ctxt = NULL;
 
+	/* nfsd is about to close it. Its Calls are void: some are in Receives. */
+	if (!rpcrdma_svc_enter(svc)) {
+		svc_xprt_received(xprt);
+		return 0;
+	}
 	spin_lock(&svc->lock);
 	call = list_first_entry_or_null(&svc->ready, struct rpcrdma_svc_call,
 					link);
@@ -1001,15 +1011,21 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	spin_unlock(&svc->lock);
 	/* Another thread may take the next one meanwhile. */
 	svc_xprt_received(xprt);
-	if (!call)
+	if (!call) {
+		rpcrdma_svc_leave(svc);
 		return 0;
+	}
 
 	rpcrdma_svc_move(rqstp, call);
 	if (call->recv)
 		rpcrdma_conn_recv_put(svc->conn, call->recv);
 	call->recv = NULL;
-	if (relax)
+	if (relax) {
+		nofs = memalloc_nofs_save();
 		rpcrdma_svc_relax(svc);
+		memalloc_nofs_restore(nofs);
+	}
+	rpcrdma_svc_leave(svc);
 
 	rpcrdma_svc_fill_arg(rqstp, call);
 	rqstp->rq_xprt_ctxt = call;

@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/nfs4.h>
 #include <linux/pagemap.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/sunrpc/svcauth.h>
 
@@ -344,20 +345,8 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	return rpcrdma_conn_send(reply->svc->conn, tm);
 }
 
-/**
- * rpcrdma_svc_sendto - nfsd has the results of a Call
- * @rqstp: the Call and its results
- *
- * Context: Process context. May sleep, but waits for no other party.
- *
- * A Reply that is impossible for good is answered with an error; one that is
- * impossible now is lost with its connection, so that the client asks again.
- *
- * Return: 0, or a negative errno; the connection is lost then.
- */
-int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
+static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
 {
-	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
 	struct rpcrdma_svc_call *call = rqstp->rq_xprt_ctxt;
 	struct rpcrdma_svc_reply *reply;
 	const struct rpcrdma_reply_plan *plan;
@@ -397,6 +386,32 @@ int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
 out_lost:
 	rpcrdma_conn_lost(svc->conn, rc == -ENOTCONN ? "no way for a Reply" :
 			  "no memory for a Reply");
+	return rc;
+}
+
+/**
+ * rpcrdma_svc_sendto - nfsd has the results of a Call
+ * @rqstp: the Call and its results
+ *
+ * Context: Process context. May sleep, but waits for no other party.
+ *
+ * A Reply that is impossible for good is answered with an error; one that is
+ * impossible now is lost with its connection, so that the client asks again.
+ *
+ * Return: 0, or a negative errno; the connection is lost then.
+ */
+int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
+{
+	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
+	unsigned int nofs;
+	int rc;
+
+	if (!rpcrdma_svc_enter(svc))
+		return -ENOTCONN;
+	nofs = memalloc_nofs_save();
+	rc = rpcrdma_svc_reply(svc, rqstp);
+	memalloc_nofs_restore(nofs);
+	rpcrdma_svc_leave(svc);
 	return rc;
 }
 

@@ -9,7 +9,9 @@
 #ifndef _RPCRDMA_SERVER_H
 #define _RPCRDMA_SERVER_H
 
+#include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/refcount.h>
 #include <linux/sunrpc/svc.h>
 #include <linux/sunrpc/svc_xprt.h>
 #include <linux/workqueue.h>
@@ -43,7 +45,7 @@ struct rpcrdma_listener {
 /**
  * struct rpcrdma_svc - a connection that a client opened
  * @xprt: what nfsd knows
- * @conn: the connection, NULL until accepted
+ * @conn: the connection, NULL until accepted; see @users
  * @cm_id: until @conn takes it over
  * @listener: where it came in, until accepted
  * @pending: link in the listener's list
@@ -55,6 +57,10 @@ struct rpcrdma_listener {
  * @max_call: bytes of the largest Call that nfsd's page arrays can hold
  * @peer_key: what the client is known by, see rpcrdma_peer_key()
  * @release: frees everything from a context that may sleep
+ * @users: threads that use @conn's device, and one more as long as they may. When it is
+ *	zero there is no device, and nothing but the memory of @conn.
+ * @unused: it has become zero
+ * @end: makes it zero because the device is being removed, and destroys @conn
  * @bc: transport of callbacks, or NULL; set once
  * @partial: the Call being assembled; belongs to the Receive handler
  * @lock: guards the following; nothing is taken inside it
@@ -83,6 +89,10 @@ struct rpcrdma_svc {
 	u32 max_call;
 	u64 peer_key;
 	struct work_struct release;
+
+	refcount_t users;
+	struct completion unused;
+	struct work_struct end;
 
 	struct rpc_xprt *bc;
 	struct rpcrdma_svc_call *partial;
@@ -196,6 +206,10 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 				      const struct rdma_conn_param *param);
 int rpcrdma_svc_accept(struct rpcrdma_svc *svc);
 void rpcrdma_svc_discard(struct svc_xprt *xprt);
+void rpcrdma_svc_device_init(struct rpcrdma_svc *svc);
+bool rpcrdma_svc_enter(struct rpcrdma_svc *svc);
+void rpcrdma_svc_leave(struct rpcrdma_svc *svc);
+void rpcrdma_svc_shut(struct rpcrdma_svc *svc);
 
 /* recvfrom.c */
 int rpcrdma_svc_calls_init(void);

@@ -8,9 +8,29 @@
  * When no nfsd thread works on one of its Calls any more, the last reference
  * to the svc_xprt is dropped. A work item then destroys the connection, since
  * that sleeps and must not happen in the connection manager's thread.
+ *
+ * A device that is removed does not wait for nfsd threads: they may all be stuck in
+ * a file system. Another work item destroys the connection then, and the svc_xprt
+ * goes on without one until nfsd gets to it. Who may use the device, and what of
+ * struct rpcrdma_conn is more than memory because of it (queue pair, rdma_cm_id,
+ * Receives, whatever is mapped for DMA):
+ *
+ *	accept, detach, recvfrom, sendto:	between rpcrdma_svc_enter() and
+ *	nfsd threads				rpcrdma_svc_leave()
+ *	completion handlers, callbacks		until rpcrdma_conn_destroy() has
+ *	of the connection, what it posts	waited for them
+ *	transport of callbacks			never itself: rpcrdma_conn_send()
+ *						refuses what comes too late
+ *	release_ctxt, result_payload,		never
+ *	has_wspace, free: nfsd threads
+ *	rpcrdma_svc_release()			if rpcrdma_svc_end() has not run
+ *
+ * What is between enter and leave is short. It does not wait for a file system
+ * either: memory is allocated there without reclaim from one.
  */
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
 #include <linux/sunrpc/xprt.h>
@@ -33,6 +53,16 @@ static void rpcrdma_svc_lost(struct rpcrdma_conn *conn)
 	svc_xprt_deferred_close(&svc->xprt);
 }
 
+/* What destroys a connection otherwise takes a thread, which may take for ever. */
+static void rpcrdma_svc_removed(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_svc *svc = conn->context;
+
+	/* Else rpcrdma_svc_release() is on its way. */
+	if (kref_get_unless_zero(&svc->xprt.xpt_ref))
+		queue_work(rpcrdma_svc_wq, &svc->end);
+}
+
 static void rpcrdma_svc_ready(struct rpcrdma_conn *conn)
 {
 }
@@ -40,18 +70,85 @@ static void rpcrdma_svc_ready(struct rpcrdma_conn *conn)
 static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.ready = rpcrdma_svc_ready,
 	.lost = rpcrdma_svc_lost,
+	.removed = rpcrdma_svc_removed,
 	.payload = rpcrdma_svc_payload,
 	.abandon = rpcrdma_svc_abandon,
 	.failed = rpcrdma_svc_bc_failed,
 	.fault = rpcrdma_svc_fault,
 };
 
+/**
+ * rpcrdma_svc_device_init - nobody uses the device yet
+ * @svc: not known to anybody
+ */
+void rpcrdma_svc_device_init(struct rpcrdma_svc *svc)
+{
+	refcount_set(&svc->users, 1);
+	init_completion(&svc->unused);
+}
+
+/**
+ * rpcrdma_svc_enter - begin to use the device of a connection
+ * @svc: the caller has a reference
+ *
+ * Until rpcrdma_svc_leave() the removal of the device waits. The caller must not
+ * wait for anything that could wait for that, nor for a file system.
+ *
+ * Context: Any.
+ *
+ * Return: false if there is none any more.
+ */
+bool rpcrdma_svc_enter(struct rpcrdma_svc *svc)
+{
+	return refcount_inc_not_zero(&svc->users);
+}
+
+/**
+ * rpcrdma_svc_leave - end what rpcrdma_svc_enter() began
+ * @svc: the caller still has a reference
+ *
+ * Context: Any.
+ */
+void rpcrdma_svc_leave(struct rpcrdma_svc *svc)
+{
+	if (refcount_dec_and_test(&svc->users))
+		complete(&svc->unused);
+}
+
+/**
+ * rpcrdma_svc_shut - let nobody use the device any more
+ * @svc: the caller has a reference; this is called once. If it has a connection, that is
+ *	lost: those who still get in are the threads at work on its Calls.
+ *
+ * Context: Process context. Waits for those who use it.
+ */
+void rpcrdma_svc_shut(struct rpcrdma_svc *svc)
+{
+	rpcrdma_svc_leave(svc);
+	wait_for_completion(&svc->unused);
+}
+
+/* The device is being removed. nfsd detaches what is left when it has a thread. */
+static void rpcrdma_svc_end(struct work_struct *work)
+{
+	struct rpcrdma_svc *svc = container_of(work, struct rpcrdma_svc, end);
+
+	rpcrdma_svc_shut(svc);
+	/* Without one it could not be made. */
+	if (svc->conn) {
+		rpcrdma_conn_destroy(svc->conn);
+		rpcrdma_svc_drop_calls(svc);
+	}
+	svc_xprt_put(&svc->xprt);
+}
+
 static void rpcrdma_svc_release(struct work_struct *work)
 {
 	struct rpcrdma_svc *svc = container_of(work, struct rpcrdma_svc,
 					       release);
 
-	if (svc->conn)
+	/* Nobody has a reference: if it is zero, rpcrdma_svc_end() has run. */
+	if (svc->conn && refcount_read(&svc->users))
 		rpcrdma_conn_destroy(svc->conn);
 	else if (svc->cm_id)
 		rdma_destroy_id(svc->cm_id);
@@ -109,6 +206,8 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	svc->listener = listener;
 	INIT_LIST_HEAD(&svc->pending);
 	INIT_WORK(&svc->release, rpcrdma_svc_release);
+	INIT_WORK(&svc->end, rpcrdma_svc_end);
+	rpcrdma_svc_device_init(svc);
 	spin_lock_init(&svc->lock);
 	INIT_LIST_HEAD(&svc->ready);
 	INIT_LIST_HEAD(&svc->waiting);
@@ -191,15 +290,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 	return 0;
 }
 
-/**
- * rpcrdma_svc_accept - let a client in
- * @svc: off its listener's list
- *
- * Context: Process context. May sleep.
- *
- * Return: 0 or a negative errno; the caller then discards @svc.
- */
-int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
+static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
 {
 	const struct ib_device_attr *attrs = &svc->cm_id->device->attrs;
 	struct rdma_cm_id *cm_id = svc->cm_id;
@@ -257,11 +348,38 @@ int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 	return 0;
 }
 
+/**
+ * rpcrdma_svc_accept - let a client in
+ * @svc: off its listener's list
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: 0 or a negative errno; the caller then discards @svc.
+ */
+int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
+{
+	unsigned int nofs;
+	int rc = -ENODEV;
+
+	/* The device may go as soon as there is a connection, but not this cm_id. */
+	if (!rpcrdma_svc_enter(svc))
+		return rc;
+	nofs = memalloc_nofs_save();
+	rc = rpcrdma_svc_let_in(svc);
+	memalloc_nofs_restore(nofs);
+	rpcrdma_svc_leave(svc);
+	return rc;
+}
+
 static void rpcrdma_svc_detach(struct svc_xprt *xprt)
 {
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
 
+	/* Without a device it has been disconnected. */
+	if (!rpcrdma_svc_enter(svc))
+		return;
 	rdma_disconnect(svc->conn->cm_id);
+	rpcrdma_svc_leave(svc);
 }
 
 static void rpcrdma_svc_free(struct svc_xprt *xprt)

@@ -2,7 +2,7 @@
 /*
  * RDMA devices can be removed. Then every connection on the device is told
  * that it is lost, and the removal waits until the owners have destroyed all
- * of them.
+ * of them. An owner that could take long for that is told why it is urgent.
  */
 #include <linux/slab.h>
 
@@ -44,8 +44,12 @@ static void rpcrdma_device_leaves(struct ib_device *device, void *client_data)
 	rd->removed = true;
 	/* ib_core forgets it after this function only. */
 	ib_set_client_data(device, &rpcrdma_ib_client, NULL);
-	list_for_each_entry(conn, &rd->conns, device_link)
+	/* What is in the list has an owner: that frees itself after it has left. */
+	list_for_each_entry(conn, &rd->conns, device_link) {
 		rpcrdma_conn_lost(conn, "device removed");
+		if (conn->ops->removed)
+			conn->ops->removed(conn);
+	}
 	mutex_unlock(&rpcrdma_devices);
 
 	rpcrdma_device_unuse(rd);

@@ -140,6 +140,10 @@ enum rpcrdma_recv_verdict {
  * @ready: the initial exchange is complete (section 4.3)
  * @lost: the connection is over; called once, any process context, must not
  *	sleep and must not destroy the connection itself
+ * @removed: the device goes, and waits for rpcrdma_conn_destroy(). The owner calls that
+ *	soon, whatever else keeps it busy. Called once, after @lost, even if the owner
+ *	has begun with it; perhaps before rpcrdma_conn_create() has returned. Process
+ *	context, must not sleep. NULL if @lost brings it about as surely.
  * @payload: bytes of an RPC message have come; @invalidated is the handle
  *	that a Send With Invalidate named, or zero. May sleep.
  * @abandon: what @payload got of the message in this direction is void
@@ -150,12 +154,13 @@ enum rpcrdma_recv_verdict {
  * @regions: there may be more regions since rpcrdma_frwr_map() found too few.
  *	Process context, must not sleep. NULL is allowed.
  *
- * All but @lost, @fault and @regions come from the Receive handler and are
- * serialized.
+ * All but @lost, @removed, @fault and @regions come from the Receive handler and
+ * are serialized.
  */
 struct rpcrdma_conn_ops {
 	void (*ready)(struct rpcrdma_conn *conn);
 	void (*lost)(struct rpcrdma_conn *conn);
+	void (*removed)(struct rpcrdma_conn *conn);
 	enum rpcrdma_recv_verdict (*payload)(struct rpcrdma_conn *conn,
 					     const struct rpcrdma_rx *rx,
 					     struct rpcrdma_recv *recv,
