@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Defines what older kernels lack, under the name that it has in the newest
- * kernel that is supported. The compiler includes this file at the head of
- * every C file. No other file tests the kernel's version.
+ * Defines functions and types that older kernels lack, with their names in the newest
+ * supported kernel. The compiler includes this file at the head of every C file. No other
+ * file tests the kernel's version.
  */
 #ifndef _RPCRDMA_COMPAT_H
 #define _RPCRDMA_COMPAT_H
@@ -24,22 +24,22 @@
 #define alloc_pages_bulk	alloc_pages_bulk_array
 #endif
 
-/* The name space was no string. */
+/* The name space was not a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #undef MODULE_IMPORT_NS
 #define MODULE_IMPORT_NS(ns)	MODULE_INFO(import_ns, ns)
 #endif
 
 /*
- * Whose pages are whose in a svc_rqst. Until 7.0 the Reply had what the Call left of
- * rq_pages. Since 7.1 each has an array of its own: rq_respages is never assigned, and
- * what was taken of it ends at rq_next_page, where svc_alloc_arg() fills it up again.
+ * The pages of Call and Reply in a svc_rqst. Until 7.0 the Reply used the pages of rq_pages
+ * that the Call left. Since 7.1 each has its own array: nobody assigns rq_respages, and
+ * svc_alloc_arg() refills it up to rq_next_page.
  */
 
 /**
  * rpcrdma_compat_call_pages - the Call is in the first pages of rq_pages
- * @rqstp: where a transport has put it
- * @count: so many pages, which are still @rqstp's; with zero there is no Call
+ * @rqstp: the transport has put the Call there
+ * @count: number of these pages, which @rqstp still owns; zero if there is no Call
  */
 static inline void rpcrdma_compat_call_pages(struct svc_rqst *rqstp, u32 count)
 {
@@ -50,9 +50,9 @@ static inline void rpcrdma_compat_call_pages(struct svc_rqst *rqstp, u32 count)
 }
 
 /**
- * rpcrdma_compat_reply_taken - pages of the Reply are not @rqstp's any more
- * @rqstp: it has NULL for the first @count of rq_respages
- * @count: so many pages
+ * rpcrdma_compat_reply_taken - @rqstp does not own pages of the Reply any more
+ * @rqstp: the first @count of its rq_respages are NULL
+ * @count: number of pages
  */
 static inline void rpcrdma_compat_reply_taken(struct svc_rqst *rqstp, u32 count)
 {
@@ -82,7 +82,7 @@ static inline void rpcrdma_compat_bc_enqueue(struct svc_serv *serv,
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 #define RPCRDMA_COMPAT_SVC_OPS
 #else
-/* There are no privileged ports: see rpcrdma_svc_recvfrom(). */
+/* RDMA has no privileged ports: see rpcrdma_svc_recvfrom(). */
 static inline void rpcrdma_compat_secure_port(struct svc_rqst *rqstp)
 {
 	set_bit(RQ_SECURE, &rqstp->rq_flags);
@@ -91,21 +91,21 @@ static inline void rpcrdma_compat_secure_port(struct svc_rqst *rqstp)
 #define RPCRDMA_COMPAT_SVC_OPS	.xpo_secure_port = rpcrdma_compat_secure_port,
 #endif
 
-/* A table of sysctls ended with an empty entry. */
+/* An empty entry ended a table of sysctls. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 #define RPCRDMA_COMPAT_SYSCTL_END
 #else
 #define RPCRDMA_COMPAT_SYSCTL_END	{ },
 #endif
 
-/* Handlers of sysctls were given an entry that they may change. */
+/* Handlers of sysctls got an entry that they may change. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define rpcrdma_ctl_table		const struct ctl_table
 #else
 #define rpcrdma_ctl_table		struct ctl_table
 #endif
 
-/* In TP_fast_assign(): the source of a __string() had to be named again. */
+/* TP_fast_assign() had to name the source of a __string() again. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define rpcrdma_assign_str(field, value)	__assign_str(field)
 #else

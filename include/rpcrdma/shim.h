@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The functions that the core calls. Whoever links the core provides them: the
- * kernel module or a test program. Memory functions come from the compiler's
- * builtins and resolve to the kernel's or the C library's own.
+ * The functions that the core calls. The kernel module, or a test program, provides
+ * them. Memory functions are the compiler's builtins, which call the kernel's or the C
+ * library's functions.
  */
 #ifndef _RPCRDMA_SHIM_H
 #define _RPCRDMA_SHIM_H
@@ -15,8 +15,8 @@ extern "C" {
 
 /**
  * rpcrdma_shim_broken - an invariant of the core does not hold
- * @file: where
- * @line: where
+ * @file: source file of the check
+ * @line: line of the check
  * @what: the invariant
  *
  * The kernel traces it (and warns once in a debug build); the core then closes

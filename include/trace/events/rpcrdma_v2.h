@@ -184,7 +184,7 @@ TRACE_EVENT(rpcrdma_window,
 		  __entry->window, __entry->status)
 );
 
-/* What became of a Call that gets no Reply. */
+/* A Call gets no Reply: why. */
 TRACE_EVENT(rpcrdma_call,
 	TP_PROTO(u32 conn, u32 xid, const char *what, int status),
 	TP_ARGS(conn, xid, what, status),
@@ -253,9 +253,9 @@ TRACE_EVENT(rpcrdma_cm,
 		{ DMA_NONE,			"NONE" })
 
 /*
- * These three have the names of the kernel's own transport, and mean the same: a Work
- * Request that registers a memory region is posted, one that invalidates it is posted,
- * a Reply has come that has invalidated it. Fields that both have, have the same name.
+ * These three events have the same names and meanings in the kernel's own transport: a Work
+ * Request that registers a memory region is posted, a Work Request that invalidates it is
+ * posted, a Reply has come that has invalidated it. Common fields have the same names.
  */
 DECLARE_EVENT_CLASS(xprtrdma_mr_class,
 	TP_PROTO(u32 conn, u32 index, const struct ib_mr *mr, int nents,
@@ -298,7 +298,7 @@ DEFINE_MR_EVENT(fastreg);
 DEFINE_MR_EVENT(localinv);
 DEFINE_MR_EVENT(reminv);
 
-/* When a connection ends, it takes back a region that was lost before. */
+/* A connection ends and takes back a region that was lost before. */
 TRACE_EVENT(rpcrdma_mr_lost,
 	TP_PROTO(u32 conn, u32 index, u32 handle),
 	TP_ARGS(conn, index, handle),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The buffers that RPCs are encoded in and decoded from.
+ * The buffers for the XDR of Calls and Replies.
  *
- * Linux 6.18 and later keep rpc_malloc() and rpc_free() for the transports of sunrpc.
+ * Since Linux 6.18 only sunrpc's own transports can call rpc_malloc() and rpc_free().
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
@@ -14,7 +14,7 @@
 /* Most RPCs of NFS need less. */
 #define RPCRDMA_BUFFER_SMALL	2048
 
-/* So many small ones are there when no memory is: write-back has to go on. */
+/* Small buffers kept for times without free memory: write-back must go on. */
 #define RPCRDMA_BUFFER_RESERVE	8
 
 static mempool_t *rpcrdma_buffer_pool;
@@ -55,7 +55,7 @@ int rpcrdma_buf_alloc(struct rpc_task *task)
 }
 
 /**
- * rpcrdma_buf_free - give back what rpcrdma_buf_alloc() gave
+ * rpcrdma_buf_free - free the buffer of rpcrdma_buf_alloc()
  * @task: the RPC
  *
  * Context: Any.
@@ -71,7 +71,7 @@ void rpcrdma_buf_free(struct rpc_task *task)
 }
 
 /**
- * rpcrdma_buffers_init - keep the reserve of small buffers
+ * rpcrdma_buffers_init - allocate the reserve of small buffers
  *
  * Return: zero or -ENOMEM.
  */
@@ -83,7 +83,7 @@ int rpcrdma_buffers_init(void)
 }
 
 /**
- * rpcrdma_buffers_exit - give the reserve back
+ * rpcrdma_buffers_exit - free the reserve
  *
  * Context: Process context; all transports are gone.
  */

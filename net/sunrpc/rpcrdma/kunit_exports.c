@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The functions that rpcrdma_kunit.ko calls. On a kernel without KUnit nothing
- * is exported. C++ files export nothing themselves, since genksyms can only
- * read C.
+ * Exports the functions that rpcrdma_kunit.ko calls. On a kernel without KUnit it exports
+ * nothing. C++ files cannot export functions, since genksyms can only read C.
  */
 #include <kunit/visibility.h>
 

@@ -35,8 +35,8 @@ module_param_cb(window, &rpcrdma_window_ops, &rpcrdma_window, 0644);
 MODULE_PARM_DESC(window, "Receives offered to each peer, 3 to 256");
 
 /*
- * modprobe takes EEXIST for success. A module of this name is refused before it
- * comes here, so the other one has another name.
+ * modprobe treats EEXIST as success. The kernel refuses a second module with this name
+ * before it gets here, so the other module has another name.
  */
 static int rpcrdma_registered(int rc)
 {
@@ -65,7 +65,7 @@ static int __init rpcrdma_init(void)
 	rc = rpcrdma_registered(rpcrdma_server_init());
 	if (rc)
 		goto out_client;
-	/* Last: the names are free if the transports were. */
+	/* Last: if the transports could register, the sysctl names are free. */
 	rc = rpcrdma_sysctl_init();
 	if (rc)
 		goto out_server;

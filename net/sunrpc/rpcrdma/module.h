@@ -6,14 +6,14 @@
 
 #define RPCRDMA_VERSION		"0.1.0"
 
-/* Module parameters: bytes and seconds; new connections take them. */
+/* Module parameters: bytes and seconds; new connections use them. */
 extern unsigned int rpcrdma_ddp_threshold;
 extern unsigned int rpcrdma_special_threshold;
 extern unsigned int rpcrdma_keepalive;
 
 struct rpc_task;
 
-/* Of Calls and Replies, in buffers.c. */
+/* Buffers of Calls and Replies: buffers.c. */
 int rpcrdma_buf_alloc(struct rpc_task *task);
 void rpcrdma_buf_free(struct rpc_task *task);
 int rpcrdma_buffers_init(void);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * All sizes and times in one place. Sizes are in bytes unless they say
- * otherwise.
+ * All sizes and times. Sizes are in bytes unless the name or comment says otherwise.
  */
 #ifndef _RPCRDMA_PARAMS_H
 #define _RPCRDMA_PARAMS_H
@@ -14,7 +13,7 @@
 #define RPCRDMA_MAX_PAYLOAD	SZ_1M
 #define RPCRDMA_MAX_MESSAGE	(RPCRDMA_MAX_PAYLOAD + SZ_64K)
 
-/* Send and Receive buffers, and how many Receives the peer is offered. */
+/* Send and Receive buffers, and the number of Receives offered to the peer. */
 #define RPCRDMA_DEF_INLINE	8192
 #define RPCRDMA_DEF_WINDOW	64
 #define RPCRDMA_MAX_WINDOW	256
@@ -27,8 +26,8 @@
 #define RPCRDMA_DEF_THRESHOLD	SZ_16K
 
 /*
- * Payload streams up to this size are sent, larger ones go by a body chunk
- * where that is possible. The module parameter special_threshold changes it.
+ * Payload streams up to this size travel in Sends, larger ones in a body chunk
+ * if possible. The module parameter special_threshold changes it.
  */
 #define RPCRDMA_DEF_SPECIAL	SZ_64K
 
@@ -46,18 +45,18 @@
 #define RPCRDMA_CONNECT_TIMEOUT	(60U * HZ)
 #define RPCRDMA_INIT_REEST	(5U * HZ)
 #define RPCRDMA_MAX_REEST	(30U * HZ)
-/* Seconds that a server which left version 2 unanswered is remembered for. */
+/* The client remembers this long that a server did not answer version 2. */
 #define RPCRDMA_SILENT_SECONDS	(60U * 60)
 /* Seconds. The module parameter idle_timeout changes it. */
 #define RPCRDMA_IDLE_TIMEOUT	(5U * 60)
 
 /*
- * Server. All clients of a cluster may connect at once, when the server is back. How
- * many of them iWARP remembers; how many are remembered here that nobody has accepted
- * yet, of which each takes some kilobytes; for each connection: Calls
- * of version 1 that wait for a thread in their Receives, memory of Calls that no
- * nfsd thread has picked up, Replies that are not yet sent and their memory, RDMA
- * contexts and the scatter elements of each of their Work Requests.
+ * Server. All clients of a cluster may connect at once when the server comes back. Bounds:
+ * connection requests that iWARP keeps; requests that this module keeps until they are
+ * accepted, some kilobytes each; for each connection: Calls of version 1 that wait
+ * for a thread in their Receives, memory of Calls that no nfsd thread has picked up,
+ * Replies that are not yet sent and their memory, RDMA contexts and the scatter elements
+ * of each of their Work Requests.
  */
 #define RPCRDMA_LISTEN_BACKLOG	1024
 #define RPCRDMA_MAX_PENDING	4096
@@ -68,10 +67,10 @@
 #define RPCRDMA_SVC_RW_CTXS	64
 #define RPCRDMA_SVC_RW_PAGES	16
 
-/* Server: RDMA Reads under way at once, as far as device and client allow. */
+/* Server: RDMA Reads under way at once; device and client may lower it. */
 #define RPCRDMA_DEF_READS	16
 
-/* Sysctls; new mounts and connections take them. sysctl.c */
+/* Sysctls; new mounts and connections use them. sysctl.c */
 extern unsigned int rpcrdma_slots;
 extern unsigned int rpcrdma_inline_read;
 extern unsigned int rpcrdma_inline_write;

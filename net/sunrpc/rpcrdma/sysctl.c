@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The sysctls of the kernel's own transport: sunrpc.rdma_* for clients and
- * sunrpc.svc_rdma.* for servers. They have the names, modes and ranges of the
- * kernel's own, since people use them in scripts. Documentation/drop-in.rst
- * says what each does. The sysctls for the protocol versions are added to
- * these.
+ * sunrpc.svc_rdma.* for servers. Names, modes and ranges are the same, since scripts
+ * use them. Documentation/drop-in.rst says what each does. The sysctls for the protocol
+ * versions exist only here.
  */
 #include <linux/slab.h>
 #include <linux/sysctl.h>
@@ -19,7 +18,7 @@ unsigned int rpcrdma_inline_write = RPCRDMA_DEF_INLINE;
 unsigned int rpcrdma_svc_inline = RPCRDMA_DEF_INLINE;
 unsigned int rpcrdma_svc_reads = RPCRDMA_DEF_READS;
 
-/* What has no meaning here: taken, shown, and nothing else. */
+/* These have no effect here: they can only be written and read. */
 static int rpcrdma_no_padding;
 static int rpcrdma_no_strategy = 5;	/* FRWR, the only one there is */
 static int rpcrdma_no_pad_optimize;
@@ -35,8 +34,8 @@ static int rpcrdma_strategy_max = 6;
 
 /**
  * struct rpcrdma_svc_counter - counts for all servers on this machine
- * @value: of all since loading
- * @base: what it was when somebody wrote to the file last
+ * @value: the count since the module was loaded
+ * @base: @value at the last write to the file
  */
 struct rpcrdma_svc_counter {
 	u64 (*value)(const struct rpcrdma_stats *stats);
@@ -84,7 +83,7 @@ static struct rpcrdma_svc_counter rpcrdma_svc_starve = {
 	.value = rpcrdma_svc_count_starved,
 };
 
-/* Whatever is written makes it zero. */
+/* Any write sets the counter to zero. */
 static int rpcrdma_counter_handler(rpcrdma_ctl_table *table, int write,
 				   void *buffer, size_t *lenp, loff_t *ppos)
 {
@@ -111,7 +110,7 @@ static int rpcrdma_counter_handler(rpcrdma_ctl_table *table, int write,
 	return proc_doulongvec_minmax(&copy, 0, buffer, lenp, ppos);
 }
 
-/* The module parameter window; more than it can be is as much as it can be. */
+/* The module parameter window; a value above the maximum sets the maximum. */
 /* cppcheck-suppress constParameter -- a proc_handler has this type on some kernels */
 static int rpcrdma_requests_handler(rpcrdma_ctl_table *table, int write,
 				    void *buffer, size_t *lenp, loff_t *ppos)
@@ -203,7 +202,7 @@ static struct ctl_table_header *rpcrdma_server_header;
 /**
  * rpcrdma_sysctl_init - make the files under /proc/sys/sunrpc
  *
- * Return: 0 or %-ENOMEM. A kernel may be without sysctls.
+ * Return: 0 or %-ENOMEM. Succeeds on a kernel without sysctls, too.
  */
 int rpcrdma_sysctl_init(void)
 {
@@ -220,7 +219,7 @@ int rpcrdma_sysctl_init(void)
 }
 
 /**
- * rpcrdma_sysctl_exit - remove them
+ * rpcrdma_sysctl_exit - remove the files under /proc/sys/sunrpc
  */
 void rpcrdma_sysctl_exit(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which versions of the protocol may be spoken, as a client and as a server:
+ * The allowed versions of the protocol, as a client and as a server:
  *
  *   client_min_version client_max_version	module parameters
  *   /proc/sys/sunrpc/rdma_{min,max}_version	the same values
@@ -54,8 +54,8 @@ MODULE_PARM_DESC(server_max_version,
 		 "Highest protocol version that a server speaks, 1 or 2");
 
 /**
- * rpcrdma_versions - what a new connection may speak
- * @cfg: its role is set; gets its versions
+ * rpcrdma_versions - set the versions that a new connection may speak
+ * @cfg: its role is set; the function sets its versions
  */
 void rpcrdma_versions(struct rpcrdma_config *cfg)
 {

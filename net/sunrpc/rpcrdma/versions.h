@@ -6,7 +6,7 @@
 
 void rpcrdma_versions(struct rpcrdma_config *cfg);
 
-/* What sysctls change. */
+/* Limits for the sysctls. */
 extern unsigned int rpcrdma_version_lowest, rpcrdma_version_highest;
 extern unsigned int rpcrdma_client_min, rpcrdma_client_max;
 extern unsigned int rpcrdma_server_min, rpcrdma_server_max;
