@@ -28,7 +28,7 @@ MODULE_PARM_DESC(keepalive,
 unsigned int rpcrdma_idle_timeout = RPCRDMA_IDLE_TIMEOUT;
 module_param_named(idle_timeout, rpcrdma_idle_timeout, uint, 0644);
 MODULE_PARM_DESC(idle_timeout,
-		 "A new mount closes a connection that it has not used for so many seconds; 0: never");
+		 "A new mount closes a connection after this many seconds without use; 0: never");
 
 unsigned int rpcrdma_window = RPCRDMA_DEF_WINDOW;
 module_param_cb(window, &rpcrdma_window_ops, &rpcrdma_window, 0644);
@@ -42,7 +42,7 @@ static int rpcrdma_registered(int rc)
 {
 	if (rc != -EEXIST)
 		return rc;
-	pr_err("rpcrdma: another module has registered the rdma transport: remove that first\n");
+	pr_err("rpcrdma: another module has registered the rdma transport: remove that module first\n");
 	return -EBUSY;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Creates and destroys an RDMA connection. Its owner, client or server, drives
- * rdma_cm. This file begins its work when the device is known, and ends it
- * when the device can no longer complete anything for the connection.
+ * rdma_cm. This file makes the connection's resources when the device is known, and frees
+ * them when the device can no longer complete anything for the connection.
  */
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
@@ -57,8 +57,8 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
  * @why: for the trace
  *
  * Context: process context, conn->lock not held. Only the first call has an
- * effect. Nothing is posted from now on. Does not end the connection: its
- * owner does, when told so.
+ * effect. Nothing is posted from now on. Calls ops->lost: the owner then ends the
+ * connection.
  */
 void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 {
@@ -76,8 +76,8 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
  * rpcrdma_conn_closing - the owner is about to destroy the connection
  * @conn: the connection
  *
- * What the peer still does must not fail for want of a region and be held against
- * the Call that it is for: regions stay until the queue pair is dead.
+ * Regions stay until the queue pair is dead. Otherwise an operation of the peer would find
+ * no region and fail, and the peer would blame the Call.
  *
  * Context: Process context, no lock held. Does not sleep.
  */
@@ -123,7 +123,7 @@ u32 rpcrdma_conn_version(struct rpcrdma_conn *conn)
 /**
  * rpcrdma_conn_private - the peer's private data has come (RFC 8797)
  * @conn: the connection
- * @p: what it said
+ * @p: the private data, decoded
  */
 void rpcrdma_conn_private(struct rpcrdma_conn *conn,
 			  const struct rpcrdma_cm_private *p)
@@ -133,7 +133,7 @@ void rpcrdma_conn_private(struct rpcrdma_conn *conn,
 	spin_unlock(&conn->lock);
 }
 
-/* The only place that looks at what the device says of its sizes. */
+/* The only place that reads the limits of the device. */
 static void rpcrdma_conn_limits(const struct rdma_cm_id *cm_id,
 				struct rpcrdma_device_limits *limits)
 {
@@ -160,7 +160,7 @@ static void rpcrdma_conn_limits(const struct rdma_cm_id *cm_id,
 	};
 }
 
-/* How large everything will be. Return: 0 or a negative errno. */
+/* Compute all sizes. Return: 0 or a negative errno. */
 static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
 			      const struct rpcrdma_conn_attr *attr,
 			      struct rpcrdma_sizes *sizes)
@@ -259,7 +259,7 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
 	if (conn->qp)
 		rdma_destroy_qp(conn->cm_id);
 	conn->qp = NULL;
-	/* The queue pair was the last that could schedule it. */
+	/* The queue pair is gone, and nothing else schedules lost_work. */
 	cancel_work_sync(&conn->lost_work);
 	rpcrdma_send_cleanup(conn);
 	rpcrdma_recv_cleanup(conn);
@@ -272,7 +272,7 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
 }
 
 /**
- * rpcrdma_conn_create - everything a connection needs, Receives posted
+ * rpcrdma_conn_create - create a connection and post its Receives
  * @cm_id: bound to a device; its event handler stays the caller's
  * @attr: copied as needed
  *
@@ -283,8 +283,8 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
  *
  * Return: a connection with one reference, or an ERR_PTR: %-ENOMEM,
  * %-ENODEV if the device is going away, %-EINVAL if @attr makes no sense,
- * %-ENOSPC if the device's queues are too short, %-EOPNOTSUPP if it lacks something
- * else (enum rpcrdma_unfit), or what a verb returned.
+ * %-ENOSPC if the device's queues are too short, %-EOPNOTSUPP if the device lacks another
+ * feature (enum rpcrdma_unfit), or the errno of a verb.
  */
 struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 					 const struct rpcrdma_conn_attr *attr)
@@ -381,8 +381,8 @@ out_free:
  * rpcrdma_conn_destroy - end a connection
  * @conn: the connection; the caller's reference stays with the caller
  *
- * When this returns the peer reaches no memory through this connection, every
- * message queued on it has ended, and no callback comes any more.
+ * When this returns the peer can reach no memory through this connection, every
+ * queued message has ended, and no callback is called any more.
  *
  * Context: Process context. May sleep. Not from an ops callback.
  */
@@ -390,7 +390,7 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 {
 	struct rdma_cm_id *cm_id = conn->cm_id;
 
-	/* The owner knows already; this keeps ops->lost from being called. */
+	/* The owner knows already: ops->lost must not be called. */
 	set_bit(RPCRDMA_CONN_LOST, &conn->flags);
 	rpcrdma_send_stop(conn);
 	rdma_disconnect(cm_id);
@@ -404,7 +404,7 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 	rpcrdma_send_flush(conn);
 
 	rpcrdma_stats_del(conn);
-	/* Not in the list any more, so nobody schedules it again. */
+	/* The connection is in no list, so nobody schedules window_work again. */
 	cancel_work_sync(&conn->window_work);
 	rpcrdma_conn_release_resources(conn);
 	rdma_destroy_id(cm_id);

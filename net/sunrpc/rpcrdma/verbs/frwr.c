@@ -9,9 +9,9 @@
  * completed. The regions of a dead queue pair are never used again.
  *
  * When no region is free, the caller leaves its item in the Payload stream, or
- * waits until its owner is told that there are more regions. A connection begins
- * with as many as one Call can need. A work item allocates more in the background,
- * up to a limit, before the last one is taken.
+ * waits until ops->regions says that there are more. A connection begins
+ * with as many regions as one Call can need. A work item allocates more in the
+ * background, up to a limit, before the last one is taken.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -22,9 +22,9 @@
 #include "../params.h"
 #include "verbs.h"
 
-/* More are made when so few are free. */
+/* With fewer free regions than this, more are allocated. */
 #define RPCRDMA_MR_FEW		8
-/* After an attempt for which there was no memory. */
+/* Pause after an allocation that failed. */
 #define RPCRDMA_MR_RETRY	(HZ / 4)
 
 /*
@@ -74,8 +74,8 @@ static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 }
 
 /*
- * Allocate more in the background. Whoever waits for them may be a WRITE that memory is
- * to be had from.
+ * Allocate more in the background, on a workqueue that works when memory is short: the
+ * waiting RPC may be a WRITE that frees memory.
  */
 static void rpcrdma_mr_grow_later(struct rpcrdma_conn *conn)
 {
@@ -111,7 +111,7 @@ static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
 	return added;
 }
 
-/* Whoever found too few regions may look again. */
+/* Tell the owner, if it found too few regions, to try again. */
 static void rpcrdma_frwr_more(struct rpcrdma_conn *conn)
 {
 	bool told;
@@ -138,7 +138,7 @@ static void rpcrdma_frwr_worker(struct work_struct *work)
 	spin_lock(&conn->lock);
 	conn->mr_delay = added ? 0 : RPCRDMA_MR_RETRY;
 	spin_unlock(&conn->lock);
-	/* Even if there is none: who waits may be gone, with others behind it. */
+	/* Even without new regions: the waiting RPC may be gone, with others behind it. */
 	rpcrdma_frwr_more(conn);
 }
 
@@ -203,7 +203,7 @@ void rpcrdma_frwr_cleanup(struct rpcrdma_conn *conn)
 	conn->mr_slots = NULL;
 }
 
-/* Flushes what translates addresses, or copies megabytes: no lock may wait for it. */
+/* May flush an IOMMU or copy megabytes: never call it under a lock. */
 static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
 {
 	lockdep_assert_not_held(&mr->conn->lock);
@@ -213,7 +213,7 @@ static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
 	mr->nents = 0;
 }
 
-/* The bookkeeping refused: a bug here, for which this connection alone pays. */
+/* The core's table refused a step: a bug here, which ends only this connection. */
 static void rpcrdma_mr_broken(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
@@ -255,7 +255,7 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 }
 
 /*
- * Memory that a chunk shows to the peer: pages, or what lies at an address.
+ * Memory that a chunk shows to the peer: pages, or bytes at an address.
  * Bytes count from the start of the first page.
  */
 struct rpcrdma_memory {
@@ -273,7 +273,7 @@ static struct page *rpcrdma_memory_page(const struct rpcrdma_memory *memory,
 	return virt_to_page(memory->address + (offset - memory->offset));
 }
 
-/* Not signaled: it is told of when it fails, and before what it takes with it. */
+/* Not signaled: it completes only if it fails, and before the Work Requests it flushes. */
 static void rpcrdma_frwr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_mr *mr = container_of(wc->wr_cqe, struct rpcrdma_mr,
@@ -287,8 +287,8 @@ static void rpcrdma_frwr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Map bytes @offset.. of @memory. Return: bytes mapped, %-ENOBUFS if there is
- * nothing now to map them with, or %-EIO if the region cannot hold them.
+ * Map bytes @offset.. of @memory. Return: bytes mapped, %-ENOBUFS if a DMA mapping
+ * is not possible now, or %-EIO if the region cannot hold them.
  */
 static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 			  const struct rpcrdma_memory *memory, u32 offset,
@@ -302,7 +302,7 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 	u32 mapped = 0, run;
 	int rc;
 
-	/* No more of it than is used: most chunks have a few pages. */
+	/* Only the entries in use: most chunks have a few pages. */
 	sg_init_table(mr->sgl, n);
 	for_each_sg(mr->sgl, sg, n, i) {
 		run = min_t(u32, length - mapped,
@@ -314,7 +314,7 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 
 	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	mr->attrs = 0;
-	/* Fewer entries than given may be mapped; unmapping takes all. */
+	/* It may map to fewer entries than given; unmapping takes the given number. */
 	mapped_nents = ib_dma_map_sg(device, mr->sgl, n, mr->dir);
 	if (!mapped_nents)
 		return -ENOBUFS;
@@ -338,15 +338,15 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 }
 
 /**
- * rpcrdma_frwr_undo - give back regions that turned out to be too few
+ * rpcrdma_frwr_undo - give back regions that are too few for an RPC
  * @conn: the connection
- * @mrs: regions of one RPC, none of which the peer can reach
+ * @mrs: regions of one RPC; the peer can reach none of them
  *
- * Who waits for regions is not told: these are too few for it to go on.
+ * Does not call ops->regions: so few regions would not help a waiting RPC.
  *
  * Context: Process context, no lock held.
  *
- * Return: were there any?
+ * Return: true if @mrs had regions.
  */
 bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 {
@@ -357,7 +357,7 @@ bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 	list_for_each_entry_safe(mr, tmp, mrs, link)
 		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
 			list_move_tail(&mr->link, &held);
-	/* Until it is zero again nobody else looks at them. */
+	/* While mr_unmapping is not zero, no other thread touches HELD regions. */
 	conn->mr_unmapping += !list_empty(&held);
 	spin_unlock(&conn->lock);
 	if (list_empty(&held))
@@ -440,10 +440,10 @@ out_undo:
  *
  * Context: Process context, no lock held. Does not sleep.
  *
- * Return: number of segments; %-EAGAIN if too few regions are free, until
- * ops->regions is called, or %-EMSGSIZE if there is no room, when @mrs is as it
- * was and the item can stay in the Payload stream; %-ENOBUFS if the memory cannot
- * be mapped now, %-EIO if it never can.
+ * Return: number of segments; %-EAGAIN if too few regions are free until
+ * ops->regions is called, %-EMSGSIZE if @segs has no room: in both cases @mrs is
+ * unchanged and the item can stay in the Payload stream; %-ENOBUFS if the memory
+ * cannot be mapped now, %-EIO if it never can.
  */
 int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
 		     const struct rpcrdma_range *range, struct page **pages,
@@ -471,8 +471,8 @@ int rpcrdma_frwr_map(struct rpcrdma_conn *conn, struct list_head *mrs,
  *
  * Context: Process context, no lock held. Does not sleep.
  *
- * Return: as rpcrdma_frwr_map(). There is no room for memory outside the
- * kernel's direct mapping.
+ * Return: as rpcrdma_frwr_map(); %-EMSGSIZE also for memory outside the kernel's
+ * direct mapping.
  */
 int rpcrdma_frwr_map_kvec(struct rpcrdma_conn *conn, struct list_head *mrs,
 			  const struct kvec *vec, bool remote_write,
@@ -493,7 +493,7 @@ int rpcrdma_frwr_map_kvec(struct rpcrdma_conn *conn, struct list_head *mrs,
 /**
  * rpcrdma_frwr_chain - registration Work Requests in front of a Send
  * @mrs: regions that are mapped and not yet posted
- * @next: what follows
+ * @next: the Work Request after them
  *
  * Context: the pump; the caller posts right after.
  *
@@ -525,10 +525,10 @@ struct ib_send_wr *rpcrdma_frwr_chain(struct list_head *mrs,
  * rpcrdma_frwr_remote_inv - a Reply came by Send With Invalidate
  * @conn: the connection
  * @mrs: regions of the RPC that the Reply belongs to
- * @handle: what was invalidated
+ * @handle: the invalidated handle
  *
- * A handle of something else ends the connection: that peer cannot be trusted
- * with memory.
+ * A handle of no region in @mrs ends the connection: the peer may access memory of
+ * other RPCs.
  */
 void rpcrdma_frwr_remote_inv(struct rpcrdma_conn *conn, struct list_head *mrs,
 			     u32 handle)
@@ -566,7 +566,7 @@ static void rpcrdma_frwr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
 	}
 	spin_lock(&conn->lock);
-	/* Else rpcrdma_frwr_reclaim() tells, when the memory is unmapped. */
+	/* If not, rpcrdma_frwr_reclaim() calls it after it has unmapped the memory. */
 	if (ok)
 		swap(waiter, mr->waiter);
 	rpcrdma_mr_step(mr, ok ? RPCRDMA_MR_INV_DONE : RPCRDMA_MR_LOSE);
@@ -579,7 +579,7 @@ static void rpcrdma_frwr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
  * rpcrdma_frwr_invalidate - take a list of regions away from the peer
  * @conn: the connection
  * @mrs: regions of one RPC
- * @inv: told when it is done; lives until then
+ * @inv: its @done is called at the end; it must live until then
  *
  * Context: Process context, no lock held. Does not sleep.
  *
@@ -605,7 +605,7 @@ bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 		memset(&mr->inv, 0, sizeof(mr->inv));
 		mr->inv.wr_cqe = &mr->cqe;
 		mr->inv.opcode = IB_WR_LOCAL_INV;
-		/* Each tells its own end, so that each is accounted for. */
+		/* Each completes by itself, so each is accounted for. */
 		mr->inv.send_flags = IB_SEND_SIGNALED;
 		mr->inv.ex.invalidate_rkey = mr->mr->rkey;
 		*prev = &mr->inv;
@@ -661,7 +661,7 @@ void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
 	struct rpcrdma_inv_wait wait = { .inv.done = rpcrdma_frwr_wake };
 
 	init_completion(&wait.done);
-	/* If they are being reclaimed they are not put, but that is waited for. */
+	/* Regions that another thread reclaims are not put: wait for that thread. */
 	do {
 		if (rpcrdma_frwr_invalidate(conn, mrs, &wait.inv))
 			wait_for_completion(&wait.done);
@@ -676,8 +676,8 @@ void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
  * @segs: a chunk among them, which the Reply did not use
  * @n_segs: its segments
  *
- * What a bounce buffer or a cache holds for the device must not come down on
- * it when the regions are unmapped.
+ * When the regions are unmapped, a bounce buffer or cache must not overwrite what the CPU
+ * wrote.
  */
 void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
 			   const struct rpcrdma_segment *segs, u32 n_segs)
@@ -731,14 +731,14 @@ void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn)
 	}
 	spin_unlock(&conn->lock);
 
-	/* LOST: they stay where they are, and whoever has them there waits. */
+	/* LOST: they stay in their lists, and the owners of the lists wait. */
 	for (i = 0; i < conn->n_mrs; i++)
 		rpcrdma_mr_unmap(conn->mrs[i]);
 
 	spin_lock(&conn->lock);
 	for (i = 0; i < conn->n_mrs; i++)
 		list_del_init(&conn->mrs[i]->link);
-	/* Those whose Local Invalidate never was on the queue */
+	/* Regions whose Local Invalidate was never posted */
 	for (i = 0; i < conn->n_mrs; i++) {
 		waiter = conn->mrs[i]->waiter;
 		conn->mrs[i]->waiter = NULL;

@@ -7,13 +7,14 @@
 #include "verbs.h"
 
 /**
- * rpcrdma_peer_key - what a peer is known by, whichever connection is its last
+ * rpcrdma_peer_key - a key for a peer, the same for all its connections
  * @net: network namespace
- * @sap: address, of which the port does not count
+ * @sap: address; its port is ignored
  *
  * Context: Any.
  *
- * Return: a key for struct rpcrdma_recent, which nobody outside can aim at.
+ * Return: a key for struct rpcrdma_recent. It is hashed with a secret, so that no peer can
+ * choose it.
  */
 u64 rpcrdma_peer_key(const struct net *net, const struct sockaddr *sap)
 {

@@ -6,10 +6,9 @@
  *
  * The window can change. To make it larger, buffers are allocated and posted
  * before the peer is told. To make it smaller, buffers are freed instead of
- * being posted again: the peer keeps the credits that it has, so this takes as
- * many messages as the window loses. The queues have room for the largest
- * window from the beginning. That costs a few bytes per Receive, while its
- * buffer has thousands.
+ * being posted again: the peer keeps the credits that it has, so a window shrinks by
+ * one per message. The queues have room for the largest window from the beginning. That
+ * costs a few bytes per Receive; its buffer costs thousands.
  */
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
@@ -59,7 +58,7 @@ static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
 	return recv;
 }
 
-/* Its buffer goes to @spares, or if that is NULL to nobody. */
+/* Its buffer goes to @spares, or is freed if @spares is NULL. */
 static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 			      struct rpcrdma_spares *spares)
 {
@@ -82,7 +81,7 @@ static int rpcrdma_recv_post(struct rpcrdma_conn *conn,
  * rpcrdma_conn_recv_put - post a Receive again and offer it to the peer, or
  *	free it if the window has become smaller
  * @conn: the connection, not yet destroyed
- * @recv: a Receive that ops->payload kept, or that nobody wants
+ * @recv: a Receive that ops->payload kept, or that nobody uses
  *
  * Context: Process context, no lock held.
  */
@@ -92,8 +91,8 @@ void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn, struct rpcrdma_recv *recv)
 	int rc = -ENOTCONN;
 
 	/*
-	 * Under one lock: no Receive follows the drain, see conn_destroy, and
-	 * none is offered before it is posted.
+	 * Under one lock: no Receive is posted after the drain, see conn_destroy,
+	 * and no Receive is offered before it is posted.
 	 */
 	spin_lock(&conn->lock);
 	if (!conn->dead) {
@@ -122,7 +121,7 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 
 	u32 slot = RPCRDMA_HTYPES - 1;
 
-	/* Without a version there was no header. */
+	/* No version: there was no header. */
 	if (rx->vers)
 		slot = min(slot, rx->htype);
 	stats->rx_htype[slot]++;
@@ -148,7 +147,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rpcrdma_wc(conn->id, "Receive", wc);
-		/* The second is rxe's. */
+		/* rxe reports the second. */
 		if (wc->status == IB_WC_LOC_LEN_ERR ||
 		    wc->status == IB_WC_LOC_QP_OP_ERR)
 			set_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags);
@@ -217,7 +216,7 @@ int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 }
 
 /**
- * rpcrdma_recv_post_all - post every Receive, before any peer is told of one
+ * rpcrdma_recv_post_all - post every Receive, before the peer gets any credit
  * @conn: the connection
  *
  * Return: 0 or a negative errno of the verb.
@@ -251,8 +250,8 @@ void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
 }
 
 /*
- * Post what is needed of the @n in @fresh for @window. Return: 0; %-EAGAIN if
- * that is more, and nothing has changed; or what the verb returned.
+ * Post as many of the @n Receives in @fresh as @window needs. Return: 0; %-EAGAIN if @n is
+ * too few (nothing has changed); or the errno of the verb.
  */
 static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
 			       struct list_head *fresh, u32 n)
@@ -277,7 +276,7 @@ static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
 /**
  * rpcrdma_conn_set_window - offer the peer more or fewer Receives
  * @conn: the connection
- * @window: how many; the queues may be too short for so many
+ * @window: how many; limited to the length of the queues
  *
  * Context: Process context, no lock held. May sleep. One caller at a time.
  *
@@ -343,8 +342,8 @@ void rpcrdma_window_worker(struct work_struct *work)
 }
 
 /**
- * rpcrdma_window_change - offer each peer so many Receives from now on
- * @window: what the module parameter shall be; limited to what it can be
+ * rpcrdma_window_change - set the number of Receives offered to each peer
+ * @window: new value of the module parameter; limited to its range
  *
  * Context: Process context. May sleep.
  */

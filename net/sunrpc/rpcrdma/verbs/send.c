@@ -4,13 +4,13 @@
  *
  * Messages are sent in the order in which they were queued, one after the
  * other, as credits allow. The session may put control messages between their
- * parts. Only one thread at a time runs the pump; any other leaves a note that
+ * parts. Only one thread at a time runs the pump; any other sets a flag that
  * there is more to do. So messages are posted in the order in which the
  * session decided, although no lock is held while their bytes are copied.
  *
  * Send Work Requests complete in order. So one signaled Send in each quarter
- * of the ring tells that all before it are complete. A Send is also signaled
- * when somebody waits for it, or when half of the send queue's budget is in
+ * of the ring completes all Sends before it. A Send is also signaled
+ * when a message waits for it, or when half of the send queue's budget is in
  * use.
  */
 #include <linux/sched/mm.h>
@@ -26,7 +26,7 @@ static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 		tm->done(tm, status);
 }
 
-/* Bytes @offset.. of the message's reduced stream, copied to @to. */
+/* Copy bytes @offset.. of the message's reduced stream to @to. */
 static int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset,
 			      void *to, u32 length)
 {
@@ -53,8 +53,8 @@ static bool rpcrdma_send_signaled(const struct rpcrdma_conn *conn,
 }
 
 /*
- * Build and post what the session decided. Takes the lock before it posts: who
- * takes in an answer cannot invalidate regions that are yet to be registered.
+ * Build and post what the session decided. Holds the lock while it posts: the Receive
+ * handler must not invalidate regions before they are registered.
  */
 static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 			     struct rpcrdma_send *send,
@@ -98,7 +98,7 @@ static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 		conn->stats.tx_continued_bytes += tx->payload.length;
 	trace_rpcrdma_tx(conn->id, tx, send->sge.length);
 	spin_lock(&conn->lock);
-	/* From here on an answer is possible. */
+	/* From now on an answer may come. */
 	if (tm && tx->last)
 		WRITE_ONCE(tm->posted, true);
 	return ib_post_send(conn->qp, first, NULL);
@@ -131,7 +131,7 @@ static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 	return true;
 }
 
-/* Who waits for the pump to be through with a message may go on. */
+/* The pump has finished with its message: wake the threads that wait for that. */
 static void rpcrdma_pump_through(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
@@ -140,13 +140,13 @@ static void rpcrdma_pump_through(struct rpcrdma_conn *conn)
 		wake_up_all(&conn->pump_wait);
 }
 
-/* A message ends without having been sent. Lets go of the lock meanwhile. */
+/* End a message that was not sent. Drops the lock for a while. */
 static void rpcrdma_pump_drop(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, int error)
 	__must_hold(&conn->lock)
 {
 	list_del_init(&tm->link);
-	/* Whoever cancels it waits: it must not be used anew yet. */
+	/* rpcrdma_conn_cancel() waits for this: the message must not be used again yet. */
 	conn->pump_msg = tm;
 	spin_unlock(&conn->lock);
 	rpcrdma_txmsg_done(tm, error);
@@ -191,9 +191,9 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		break;
 	case RPCRDMA_TX_INVALID:
 		/*
-		 * The message's fault, or without one the session's. What has
-		 * been begun must be finished before anything else can be sent,
-		 * and its chain is under way: the flush ends it.
+		 * Drop the message, or if there is none the connection failed. A message
+		 * that has begun must be finished before another one is sent, and its
+		 * chain is posted: the flush ends it.
 		 */
 		if (offer && !offer->msg.sent) {
 			rpcrdma_pump_drop(conn, offer, -EMSGSIZE);
@@ -221,8 +221,8 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	if (tm && tx.last) {
 		list_del_init(&tm->link);
 		/*
-		 * Once it is posted, the completion of its last Send may end
-		 * it, or its Reply if it has no @done: it can be gone.
+		 * After posting, the completion of its last Send, or its Reply if
+		 * it has no @done, may end the message: it may be freed.
 		 */
 		if (!tm->hold)
 			done = tm->done;
@@ -232,13 +232,13 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	rc = rpcrdma_send_post(conn, send, tm, &tx, signaled);
 	if (rc) {
 		spin_unlock(&conn->lock);
-		/* Nothing may follow a Send that was counted but not posted. */
+		/* The Send was counted but not posted: send nothing after it. */
 		rpcrdma_conn_lost(conn, "post Send");
 		rc = rc == -EMSGSIZE ? rc : -ENOTCONN;
 		spin_lock(&conn->lock);
 	}
 
-	/* A refusal that found the message unposted has been noted by now. */
+	/* If the peer refused the message before it was posted, that is recorded by now. */
 	if (done) {
 		spin_unlock(&conn->lock);
 		done(tm, rc);
@@ -274,7 +274,7 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
-/* What goes before what: the lower the sooner. */
+/* The order of messages: lower ranks are sent first. */
 enum rpcrdma_send_rank {
 	RPCRDMA_SEND_BEGUN,
 	RPCRDMA_SEND_FREE,
@@ -284,9 +284,9 @@ enum rpcrdma_send_rank {
 };
 
 /*
- * Nothing comes between the parts of a message. Of those that need credit, a
- * probe goes first. A client's Replies go before its Calls: what those wait for
- * may depend on them. In version 1 Replies need no credit and wait for nobody.
+ * Nothing comes between the parts of a message. Of the messages that need credit, a
+ * probe goes first. A client's Replies go before its Calls, because a Call may wait for
+ * an event that depends on a Reply. In version 1 Replies need no credit and do not wait.
  */
 static enum rpcrdma_send_rank rpcrdma_send_rank(const struct rpcrdma_conn *conn,
 						const struct rpcrdma_txmsg *tm)
@@ -316,12 +316,12 @@ static void rpcrdma_send_enqueue(struct rpcrdma_conn *conn,
 	list_for_each_entry(next, &conn->tx_queue, link)
 		if (rpcrdma_send_rank(conn, next) > rank)
 			break;
-	/* Before it, or last. */
+	/* Before @next, or at the end. */
 	list_add_tail(&tm->link, &next->link);
 }
 
 /**
- * rpcrdma_conn_fits - can so many Work Requests be posted at once?
+ * rpcrdma_conn_fits - can @cost Work Requests be posted at once?
  * @conn: the connection
  * @cost: Work Requests
  *
@@ -335,7 +335,7 @@ bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost)
 /**
  * rpcrdma_conn_send - queue an RPC message
  * @conn: the connection
- * @tm: the message; the connection's until its @done
+ * @tm: the message; the connection owns it until its @done
  *
  * Context: Process context, no lock held. Does not sleep; @tm->done may run
  * before this returns.
@@ -361,9 +361,9 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 }
 
 /**
- * struct rpcrdma_rest - a message whose owner has given it up half sent
- * @tm: the same message; its Write list is gone with the regions
- * @xdr: its stream, of which what has been sent is left out
+ * struct rpcrdma_rest - the rest of a message that its owner gave up half sent
+ * @tm: the same message, without its Write list, because the regions are gone
+ * @xdr: its stream without the part that has been sent
  * @stream: the bytes
  */
 struct rpcrdma_rest {
@@ -381,8 +381,8 @@ static void rpcrdma_rest_done(struct rpcrdma_txmsg *tm, int status)
 }
 
 /*
- * What is left of @tm, as a message of its own. Return: NULL if there is no memory for
- * it, or if it would be another one without the chunks that the peer is to read.
+ * Make a message of the rest of @tm. Return: NULL if there is no memory, or if @tm has
+ * chunks that the peer must read: without them it would be another message.
  */
 static struct rpcrdma_rest *rpcrdma_rest_make(const struct rpcrdma_txmsg *tm)
 {
@@ -424,8 +424,8 @@ static struct rpcrdma_rest *rpcrdma_rest_make(const struct rpcrdma_txmsg *tm)
 }
 
 /*
- * The owner of @tm, which is half sent, wants it back: a copy of the rest takes its
- * place. Meanwhile nobody else runs the pump. Return: false if that cannot be.
+ * The owner of @tm wants it back, but it is half sent: replace it by a copy of the rest.
+ * Meanwhile no other thread runs the pump. Return: false if that is not possible.
  */
 static bool rpcrdma_cancel_begun(struct rpcrdma_conn *conn,
 				 struct rpcrdma_txmsg *tm)
@@ -453,9 +453,8 @@ static bool rpcrdma_cancel_begun(struct rpcrdma_conn *conn,
  * @conn: the connection
  * @tm: a message whose @done need not be called, queued or not
  *
- * A message of which a part has been sent cannot be taken back without
- * breaking the peer's reassembly: the rest is sent from a copy. If that cannot be
- * made, the connection ends.
+ * If a part of the message has been sent, the peer needs the rest for its reassembly: the
+ * rest is sent from a copy. If no copy can be made, the connection ends.
  *
  * Context: Process context. May sleep.
  *
@@ -496,7 +495,7 @@ bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
  *
  * Context: the Receive handler; process context, no lock held.
  *
- * Return: enum rpcrdma_reason: why the connection has ended, if it has.
+ * Return: enum rpcrdma_reason: why the connection has ended, or %RPCRDMA_REASON_NONE.
  */
 u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm,
@@ -517,7 +516,7 @@ u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
 /**
  * rpcrdma_conn_end_call - nobody waits for the Reply to a Call any more
  * @conn: the connection
- * @tm: a Call of which nothing more is going to be sent
+ * @tm: a Call of which no more parts will be sent
  *
  * Context: Process context, no lock held. Does not sleep.
  */
@@ -579,7 +578,7 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 	return true;
 }
 
-/* Does the operation break any connection? */
+/* Would the operation break another connection, too? Tell the owner. */
 static void rpcrdma_wc_fault(struct rpcrdma_conn *conn, const struct ib_wc *wc,
 			     u64 call)
 {
@@ -594,8 +593,8 @@ static void rpcrdma_wc_fault(struct rpcrdma_conn *conn, const struct ib_wc *wc,
 	case IB_WC_LOC_QP_OP_ERR:
 	case IB_WC_REM_OP_ERR:
 		/*
-		 * Out of memory, for once. Or, as siw reports it, whatever was
-		 * being sent when the connection broke for another reason.
+		 * There was no memory, perhaps only now. Or siw reports this for
+		 * an operation under way when the connection broke for another reason.
 		 */
 		conn->ops->fault(conn, call, false);
 		break;
@@ -631,7 +630,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_conn *conn = job->conn;
 
 	if (wc->status != IB_WC_SUCCESS) {
-		/* rpcrdma_send_flush() ends it: siw may tell of it again. */
+		/* rpcrdma_send_flush() ends it: siw may complete it again. */
 		rpcrdma_conn_fault(conn, "RDMA Read", wc, job->call);
 		return;
 	}
@@ -646,7 +645,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 /**
  * rpcrdma_conn_job - queue Work Requests that carry no message
  * @conn: the connection
- * @job: its cost, call, post and done are set; the connection's until its @done
+ * @job: its cost, call, post and done are set; the connection owns it until its @done
  *
  * Context: Process context, no lock held.
  *
@@ -815,7 +814,7 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 }
 
 /**
- * rpcrdma_send_cleanup - free the Sends; none is posted any more
+ * rpcrdma_send_cleanup - free the Sends, of which none is posted any more
  * @conn: the connection
  */
 void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)

@@ -2,8 +2,8 @@
 /*
  * Buffers that outlive their connection.
  *
- * When a connection is lost, WRITEs may wait for the next one, and memory may be had
- * from nobody else. So the next one gets the buffers of the last one.
+ * When a connection is lost, WRITEs may wait for the next connection, and only these WRITEs
+ * may free memory. So the next connection gets the buffers of the last one.
  */
 #include <linux/slab.h>
 
@@ -14,11 +14,11 @@
  * rpcrdma_spare_get - get a buffer
  * @s: the spares, or NULL if none are kept
  * @size: bytes
- * @node: where a new one is allocated
+ * @node: NUMA node for a new buffer
  *
  * Context: Process context. May sleep. One caller at a time for @s.
  *
- * Return: the buffer, of any content, or NULL.
+ * Return: the buffer, not initialized, or NULL.
  */
 void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node)
 {
@@ -40,7 +40,7 @@ void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node)
  * rpcrdma_spare_put - keep a buffer, or free it
  * @s: as for rpcrdma_spare_get()
  * @buf: the buffer
- * @size: of it
+ * @size: its bytes
  */
 void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size)
 {
@@ -54,7 +54,7 @@ void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size)
 }
 
 /**
- * rpcrdma_spares_free - keep none of them
+ * rpcrdma_spares_free - free all of them
  * @s: the spares
  */
 void rpcrdma_spares_free(struct rpcrdma_spares *s)

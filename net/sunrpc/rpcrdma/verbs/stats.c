@@ -7,7 +7,7 @@
  *				loaded, and what exists now
  *
  * Each line is "name: value", in bytes unless the name says otherwise. This is
- * for debugging and testing: like all of debugfs, it is no stable interface.
+ * for debugging and testing: like all of debugfs, it is not a stable interface.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -19,7 +19,7 @@ static struct dentry *rpcrdma_debugfs;
 static struct dentry *rpcrdma_debugfs_conns;
 static struct workqueue_struct *rpcrdma_stats_wq;
 
-/* Guards the list and the sum of those that have left it. */
+/* Guards the list of connections, and the sums of connections that have left it. */
 static DEFINE_MUTEX(rpcrdma_stats_lock);
 static LIST_HEAD(rpcrdma_stats_conns);
 static struct rpcrdma_stats rpcrdma_stats_past[2];
@@ -40,9 +40,9 @@ static_assert(ARRAY_SIZE(rpcrdma_live_names) == RPCRDMA_LIVE_KINDS);
 static_assert(sizeof(struct rpcrdma_stats) % sizeof(u64) == 0);
 
 /**
- * rpcrdma_stats_sum - add what a connection did
- * @to: to this
- * @from: which may still be counting
+ * rpcrdma_stats_sum - add the counters of a connection
+ * @to: the sum
+ * @from: the counters, which may still change
  */
 void rpcrdma_stats_sum(struct rpcrdma_stats *to,
 		       const struct rpcrdma_stats *from)
@@ -181,8 +181,8 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(rpcrdma_totals);
 
 /*
- * The file comes and goes later. It waits for who reads it, or its directory, and
- * they may wait for the connection: where they read into can be on a mount of it.
+ * A work item makes and removes the file. Removing waits for readers of the file or its
+ * directory, and a reader may wait for the connection if it copies to a mount of it.
  */
 static void rpcrdma_stats_worker(struct work_struct *work)
 {
@@ -228,7 +228,7 @@ void rpcrdma_stats_add(struct rpcrdma_conn *conn)
 
 /**
  * rpcrdma_stats_del - remember the sums of a connection, stop showing it soon
- * @conn: drained; nothing counts any more. Who reads still has a reference.
+ * @conn: drained; nothing counts any more. A reader still has a reference.
  *
  * Context: Process context. May sleep, but waits for no reader.
  */
@@ -243,8 +243,8 @@ void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 }
 
 /**
- * rpcrdma_stats_of - what all connections did, those that are gone as well
- * @role: that this side has in them
+ * rpcrdma_stats_of - sum up the counters of all connections, also of closed ones
+ * @role: this side's role in these connections
  * @sum: filled in
  *
  * Context: Process context. May sleep.

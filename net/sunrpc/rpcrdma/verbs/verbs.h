@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One RDMA connection, whichever side opened it.
+ * One RDMA connection, of a client or a server.
  *
  * Normal operation: the queue pair's Receives are posted once and handed back
  * one by one; every received message goes through the session, which says what
- * it means. Messages to be sent wait on one queue. The pump, of which one at a
- * time runs per connection, asks the session what to post next, copies the
+ * it means. Messages to be sent wait on one queue. The pump, which one thread per
+ * connection runs at a time, asks the session what to post next, copies the
  * bytes into a Send buffer and posts. Because Sends carry copies, a message's
  * memory is needed only until its last Send is posted; chunk memory is needed
  * until the RPC is over.
@@ -44,7 +44,7 @@ struct seq_file;
  * and at each Read segment.
  */
 #define RPCRDMA_MAX_RW_OPS	(3 * RPCRDMA_MAX_SEGMENTS)
-/* Two of a Reply's are cut, at the end of its head and at that of its pages. */
+/* Two of a Reply's are cut: at the end of its head and at the end of its pages. */
 #define RPCRDMA_MAX_WRITES	(RPCRDMA_MAX_WRITE_JOBS + 2)
 static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
 
@@ -93,8 +93,8 @@ struct rpcrdma_stats {
 };
 
 /*
- * What is counted from when it is made until it is freed, whether or not a
- * connection still knows it.
+ * Objects that are counted from allocation until they are freed, also after their
+ * connection has dropped them.
  */
 enum rpcrdma_live {
 	RPCRDMA_LIVE_CONNS,
@@ -114,7 +114,7 @@ extern atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
  * @cqe: completion
  * @wr: the Work Request, ready to be posted
  * @sge: its only element
- * @link: free for the keeper of the buffer
+ * @link: for the current user of the buffer
  * @buf: the buffer, DMA mapped while it exists
  * @len: bytes received
  */
@@ -136,7 +136,7 @@ enum rpcrdma_recv_verdict {
 };
 
 /**
- * struct rpcrdma_conn_ops - what the owner of a connection does
+ * struct rpcrdma_conn_ops - callbacks of the owner of a connection
  * @ready: the initial exchange is complete (section 4.3)
  * @lost: the connection is over; called once, any process context, must not
  *	sleep and must not destroy the connection itself
@@ -146,12 +146,12 @@ enum rpcrdma_recv_verdict {
  *	context, must not sleep. NULL if @lost brings it about as surely.
  * @payload: bytes of an RPC message have come; @invalidated is the handle
  *	that a Send With Invalidate named, or zero. May sleep.
- * @abandon: what @payload got of the message in this direction is void
- * @failed: the Call with rx->xid cannot succeed: rx->error
- * @fault: an operation for this Call of the peer (rpcrdma_call_id()) could not be
- *	carried out, and not because the connection broke: it will break the next
- *	one as well. Process context, must not sleep. NULL is allowed.
- * @regions: there may be more regions since rpcrdma_frwr_map() found too few.
+ * @abandon: the parts of the message in this direction that @payload got are void
+ * @failed: the Call with rx->xid cannot succeed; rx->error says why
+ * @fault: an operation for this Call of the peer (rpcrdma_call_id()) failed, and not
+ *	because the connection broke: it will break the next connection, too.
+ *	Process context, must not sleep. NULL is allowed.
+ * @regions: rpcrdma_frwr_map() found too few regions, and now there may be more.
  *	Process context, must not sleep. NULL is allowed.
  *
  * All but @lost, @removed, @fault and @regions come from the Receive handler and
@@ -172,24 +172,24 @@ struct rpcrdma_conn_ops {
 };
 
 /**
- * struct rpcrdma_txmsg - an RPC message on its way out
+ * struct rpcrdma_txmsg - an RPC message to be sent
  * @link: the connection's queue; empty when not queued
- * @conn: where it was queued last
- * @msg: what the session needs to know
+ * @conn: the connection that queued it last
+ * @msg: the session's description of the message
  * @xdr: the unreduced message; valid until @done or rpcrdma_conn_cancel()
  * @removed: ranges of @xdr that chunks carry, ascending
  * @n_removed: how many
  * @chain: puts Work Requests in front of @next, returns the first of them;
  *	called once, before the first Send is posted. NULL if there are none.
  * @chain_cost: how many Work Requests @chain adds
- * @hold: @done waits until the last Send has completed, so everything in
- *	front of it has too; else @done follows the posting of the last Send
- * @posted: the pump is through with it; see rpcrdma_conn_posted()
+ * @hold: @done waits until the last Send and everything before it has completed; if not
+ *	set, @done is called when the last Send is posted
+ * @posted: the pump has finished with it; see rpcrdma_conn_posted()
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
- * @done: the end: 0, or a negative errno. Called once per
- *	rpcrdma_conn_send() that returned 0, unless it is cancelled. Process
- *	context, no lock held. NULL is allowed.
+ * @done: called at the end with 0 or a negative errno, once per
+ *	rpcrdma_conn_send() that returned 0, unless the message is cancelled.
+ *	Process context, no lock held. NULL is allowed.
  */
 struct rpcrdma_txmsg {
 	struct list_head link;
@@ -221,14 +221,14 @@ static inline bool rpcrdma_conn_posted(const struct rpcrdma_txmsg *tm)
 
 /**
  * struct rpcrdma_job - Work Requests without a message: RDMA Reads
- * @link: the connection's queue, then its list of what is posted
+ * @link: the connection's queue, then its list of posted jobs
  * @cost: Work Requests
  * @call: rpcrdma_call_id() of the Call they are for
- * @post: posts them with @cqe on the last; returns as ib_post_send(). If it fails
- *	some may be posted: the connection ends, and the job with it.
+ * @post: posts the Work Requests with @cqe on the last; returns as ib_post_send(). If
+ *	it fails some may be posted: the connection ends, and the job with it.
  * @done: called once if rpcrdma_conn_job() returned 0, in process context: with 0
  *	when all have completed, or with %-ENOTCONN when the connection has ended
- *	and none is under way any more. @job may be freed in it.
+ *	and none is under way any more. It may free @job.
  * @cqe: belongs to the connection
  */
 struct rpcrdma_job {
@@ -250,7 +250,7 @@ struct rpcrdma_job {
  * @cost: Work Requests posted with it
  * @held: message whose @done follows this Send's completion
  * @call: of a Reply, rpcrdma_call_id() of its Call
- * @reply: it is a Reply's
+ * @reply: it is a part of a Reply
  */
 struct rpcrdma_send {
 	struct rpcrdma_conn *conn;
@@ -269,10 +269,10 @@ struct rpcrdma_send {
  * struct rpcrdma_mr - a memory region for fast registration
  * @index: slot in the table of the core
  * @link: list of the owner, while it has one
- * @attrs: DMA_ATTR_SKIP_CPU_SYNC if what the CPU wrote there counts
+ * @attrs: DMA_ATTR_SKIP_CPU_SYNC to keep what the CPU wrote to the memory
  * @reg_cqe: completion of @reg, if it fails
  * @cqe: completion of @inv
- * @waiter: told when this region cannot be reached any more
+ * @waiter: its @done is called when the peer cannot reach this region any more
  */
 struct rpcrdma_mr {
 	struct rpcrdma_conn *conn;
@@ -301,10 +301,10 @@ struct rpcrdma_inv {
 
 /**
  * struct rpcrdma_device - one RDMA device
- * @users: connections, and the device itself while it is there
+ * @users: connections, and the device itself while it exists
  * @idle: the last user has gone
  * @conns: the connections
- * @removed: no more connections, please
+ * @removed: the device accepts no more connections
  */
 struct rpcrdma_device {
 	refcount_t users;
@@ -338,13 +338,13 @@ enum {
 };
 
 /**
- * struct rpcrdma_conn_attr - what a connection is made with
- * @ops: the owner's
- * @context: the owner's
- * @spares: RPCRDMA_SPARE_KINDS of them, of the owner and for one connection at a time, or
- *	NULL
- * @config: for the session; sizes are rounded to what the device can do. A
- *	window of zero is that of the module parameter, and follows it.
+ * struct rpcrdma_conn_attr - parameters of a new connection
+ * @ops: callbacks of the owner
+ * @context: for the owner
+ * @spares: array of RPCRDMA_SPARE_KINDS, owned by the owner and used by one connection at
+ *	a time, or NULL
+ * @config: for the session; sizes are rounded to what the device can do. With a
+ *	window of zero the connection follows the module parameter.
  * @send_ring: Sends that may be outstanding
  * @max_mrs: memory regions at most, zero for none
  * @mr_pages: pages that one memory region can hold
@@ -353,8 +353,8 @@ enum {
  * @reads_in: RDMA Reads that the peer may have under way, zero for none
  * @reads_out: RDMA Reads that this side may have under way, zero for none
  *
- * The core makes the sizes of a connection from these and from what its device says:
- * rpcrdma_size_conn().
+ * rpcrdma_size_conn() of the core computes the sizes of a connection from these and from
+ * the limits of its device.
  */
 struct rpcrdma_conn_attr {
 	const struct rpcrdma_conn_ops *ops;
@@ -373,26 +373,26 @@ struct rpcrdma_conn_attr {
 /**
  * struct rpcrdma_conn - one RDMA connection
  * @lock: guards session, queues, ring indices, regions and flags. Never held
- *	across anything that sleeps; taken in process context only.
- * @follow: the window is that of the module parameter
- * @max_window: what the queues are long enough for
- * @window_work: makes the window what the module parameter says
- * @spares: that of struct rpcrdma_conn_attr; used when it is made and destroyed, and by
- *	@window_work
+ *	by code that sleeps; taken in process context only.
+ * @follow: the window follows the module parameter
+ * @max_window: largest window that the queues are long enough for
+ * @window_work: sets the window to the module parameter
+ * @spares: as in struct rpcrdma_conn_attr; used when the connection is made and destroyed,
+ *	and by @window_work
  * @recvs: all Receives
  * @n_recvs: how many
- * @lost_work: calls rpcrdma_conn_lost() for those who cannot
- * @lost_why: for it
+ * @lost_work: calls rpcrdma_conn_lost() for callers in other contexts
+ * @lost_why: argument for @lost_work
  * @job_queue: jobs to be posted
- * @jobs_posted: jobs whose last Work Request has not completed well
+ * @jobs_posted: jobs whose last Work Request has not completed successfully
  * @mr_unmapping: threads that unmap regions which are HELD, without the lock
- * @mr_wait: for it to become zero
+ * @mr_wait: waits for @mr_unmapping to become zero
  * @reads_in: RDMA Reads that the peer may have under way
  * @reads_out: RDMA Reads that this side may have under way
- * @version1: its regions suffice for version 1
- * @stats_link: in the list of those that exist, guarded by its lock
- * @debugfs: what shows it; that of @stats_work, which makes and removes it
- * @error: why it was lost, a negative errno; valid once ops->lost is called
+ * @version1: there are enough regions for version 1
+ * @stats_link: in the list of connections, guarded by the lock of that list
+ * @debugfs: the file that shows the connection; @stats_work makes and removes it
+ * @error: why it was lost, a negative errno; valid after ops->lost was called
  */
 struct rpcrdma_conn {
 	struct kref kref;
