@@ -6,9 +6,9 @@
  * A callback and its Reply fit in one page each: the NFS client tells the
  * server so when it creates the session. The client refuses a longer callback.
  *
- * A callback comes by the Receive handler, which also completes the WRITEs that
- * memory reclaim waits for. So it never waits for memory: as many callbacks as the
- * upper layer has asked for have theirs already, others are refused if there is none.
+ * The Receive handler takes callbacks, and it also completes the WRITEs that
+ * memory reclaim waits for. So it never waits for memory: memory for as many callbacks as
+ * the upper layer has asked for exists already; others are refused if there is none.
  */
 #include <linux/slab.h>
 #include <linux/sunrpc/bc_xprt.h>
@@ -16,17 +16,17 @@
 
 #include "client.h"
 
-/* Callbacks at once; BC_MAX_SLOTS of sunrpc is the same figure. */
+/* Callbacks at once; sunrpc's BC_MAX_SLOTS has the same value. */
 #define RPCRDMA_BC_SLOTS	64
 
 /**
  * struct rpcrdma_bc_call - a call from the server
  * @rqst: what sunrpc sees; first member
- * @spare: in the list of those that have their memory and no call
- * @ref: the upper layer's, and the send queue's while the answer is there
+ * @spare: in the list of those that have memory and no call
+ * @ref: one for the upper layer, one for the send queue while the answer is in it
  * @rx: the transport, referenced while the upper layer has @rqst. The other
- *	users end with the connection, which never outlives the transport.
- * @conn: where it came from, referenced
+ *	users end with the connection, which ends before the transport.
+ * @conn: the connection that it came by, referenced
  * @tm: the answer
  * @arg: page of the call
  * @res: page of the answer
@@ -67,7 +67,7 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_alloc(gfp_t gfp)
 	return NULL;
 }
 
-/* Keep it for the next call, unless there are as many as were asked for. */
+/* Keep it for the next call, unless the upper layer's number is reached. */
 static void rpcrdma_bc_call_keep(struct rpcrdma_xprt *rx,
 				 struct rpcrdma_bc_call *call)
 {
@@ -157,9 +157,9 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
 }
 
 /*
- * Before Linux 6.19 nobody clears bc_serv when the service goes, which is after the last
- * session has given up the back channel; since then it is cleared under bc_pa_lock. The
- * transport may be about to go as well.
+ * Before Linux 6.19 nobody clears bc_serv when the service ends; that is after the last
+ * NFS session has given up the back channel. Since 6.19 sunrpc clears it under bc_pa_lock.
+ * The transport may be ending, too.
  */
 static bool rpcrdma_bc_enqueue(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 {
@@ -179,8 +179,8 @@ static bool rpcrdma_bc_enqueue(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 /**
  * rpcrdma_bc_call - bytes of a call from the server
  * @conn: the connection
- * @rx: what they are
- * @recv: where they are
+ * @rx: describes them
+ * @recv: holds them
  *
  * Context: the Receive handler; process context.
  */
@@ -191,7 +191,7 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 	struct rpcrdma_bc_call *call = x->bc_assembly;
 
 	if (!rx->stream_offset) {
-		/* It was refused, and its rest has not come. */
+		/* The call was refused, and its rest has not come. */
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
 		call = rpcrdma_bc_call_get(conn, rx->xid, rx->stream_length);
 		if (!call)
@@ -215,7 +215,7 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 /**
  * rpcrdma_bc_abandon - a partly received message is void
  * @conn: the connection
- * @dir: Replies need no memory while they come; Calls do
+ * @dir: of the message; only Calls have memory here
  *
  * Context: the Receive handler, or nothing is received any more.
  */
@@ -235,7 +235,7 @@ static void rpcrdma_bc_sent(struct rpcrdma_txmsg *tm, int status)
 	struct rpcrdma_bc_call *call = container_of(tm, struct rpcrdma_bc_call,
 						    tm);
 
-	/* That is how the server learns that no answer comes (7.4). */
+	/* The ERROR tells the server that no answer comes (7.4). */
 	if (status)
 		rpcrdma_conn_lost(call->conn, "callback not answered");
 	rpcrdma_bc_call_put(call);
@@ -247,8 +247,8 @@ static void rpcrdma_bc_sent(struct rpcrdma_txmsg *tm, int status)
  *
  * Context: the caller holds the transport's write lock.
  *
- * Return: 0, or %-ENOTCONN if the connection it came by is gone: the server
- * will call again on another one.
+ * Return: 0, or %-ENOTCONN if the connection of the call is gone: the server
+ * will call again on another connection.
  */
 int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 {
@@ -273,7 +273,7 @@ int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 }
 
 /**
- * rpcrdma_bc_free_rqst - the upper layer is through with a call
+ * rpcrdma_bc_free_rqst - the upper layer has finished with a call
  * @rqst: the call
  */
 void rpcrdma_bc_free_rqst(struct rpc_rqst *rqst)
@@ -285,13 +285,13 @@ void rpcrdma_bc_free_rqst(struct rpc_rqst *rqst)
 }
 
 /**
- * rpcrdma_bc_setup - callbacks are going to come
+ * rpcrdma_bc_setup - prepare for callbacks
  * @xprt: the transport
  * @reqs: how many at once
  *
  * Context: Process context. May sleep.
  *
- * Return: 0, %-ENOSPC if that is more than can be served, or %-ENOMEM.
+ * Return: 0, %-ENOSPC if @reqs is too large, or %-ENOMEM.
  */
 int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 {
@@ -337,7 +337,7 @@ unsigned int rpcrdma_bc_num_slots(struct rpc_xprt *xprt)
 /**
  * rpcrdma_bc_destroy - no more callbacks
  * @xprt: the transport
- * @reqs: as many as were set up, or more if the transport goes
+ * @reqs: as many as were set up, or more if the transport ends
  *
  * Calls that come from now on are refused.
  */

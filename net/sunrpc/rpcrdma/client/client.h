@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The side that opened the connection: a struct rpc_xprt on top of a struct
- * rpcrdma_conn.
+ * The client transport: a struct rpc_xprt on top of a struct rpcrdma_conn.
  */
 #ifndef _RPCRDMA_CLIENT_H
 #define _RPCRDMA_CLIENT_H
@@ -18,14 +17,14 @@
  * @write_segments: segments of Write chunks
  * @reply_segments: segments of Reply chunks
  * @call_chunks: Calls that travelled in a Call chunk
- * @failed_marshal: Calls that could not be made
- * @bad_reply: Replies that made no sense
+ * @failed_marshal: Calls that could not be encoded
+ * @bad_reply: Replies that could not be decoded
  * @local_invalidates: RPCs with regions that this side invalidated
  * @offered_bytes: bytes of Write and Reply chunks
- * @written_bytes: bytes that came by them
+ * @written_bytes: bytes that the server wrote into these chunks
  * @pulled_up_bytes: bytes of Calls copied into Send buffers
  * @fixed_up_bytes: bytes of Replies copied out of Receive buffers
- * @conns: of the connections before this one
+ * @conns: sums of the connections before this one
  */
 struct rpcrdma_xprt_stats {
 	unsigned long read_segments;
@@ -44,14 +43,14 @@ struct rpcrdma_xprt_stats {
 
 /**
  * struct rpcrdma_keepalive - asks whether the server is there
- * @work: looks after each interval what has come; runs while connected
+ * @work: checks after each interval whether something has come; runs while connected
  * @tm: the probe
  * @xdr: its message
  * @call: a NULL Call
  * @prog: RPC program that this transport was used for last
- * @vers: its version
- * @received: what had come when the worker looked last
- * @quiet: intervals without anything before it looked last
+ * @vers: version of @prog
+ * @received: count of received messages at the last check
+ * @quiet: intervals without any message before the last check
  * @waiting: the probe is not answered; guarded by the connection's lock
  */
 struct rpcrdma_keepalive {
@@ -70,33 +69,33 @@ struct rpcrdma_keepalive {
  * struct rpcrdma_xprt - a client transport
  * @xprt: what sunrpc sees; first member
  * @connector: brings the connection up
- * @cm_id: of the attempt under way or the connection; events of another are
+ * @cm_id: of the attempt under way or the connection; events of another cm_id are
  *	stale
  * @conn: the connection; written under the xprt's write lock and @conn_lock, read
- *	under either, and by what ends before it does: the handler of @cm_id, and
+ *	under either, and by code that ends before it: the handler of @cm_id, and
  *	@keepalive
  * @spares: buffers of the connection before, for the next one; under the xprt's write
  *	lock
- * @conn_lock: keeps @conn while somebody looks at it or tells that it is lost;
+ * @conn_lock: keeps @conn while a thread reads it or marks it as lost;
  *	taken before the transport_lock and the lock of @conn
  * @step: a step of connecting is over
- * @cm_error: first thing that went wrong in this attempt or since, a negative
- *	errno; the next attempt waits
+ * @cm_error: first error of this attempt or after it, a negative errno; the next
+ *	attempt waits
  * @opened: the server has accepted this attempt
- * @private: what it has said then
- * @established: when @conn came about, in jiffies
+ * @private: the server's private data of that accept
+ * @established: when @conn was established, in jiffies
  * @timeout: as set by set_connect_timeout
  * @stats: for mountstats
  * @keepalive: of the connection
- * @spoke_v2: the server has, and has left nothing unanswered since
- * @fell_back: the connection is of version 1 since version 2 was not answered
+ * @spoke_v2: the server has spoken version 2, and has answered every FINAL since
+ * @fell_back: the connection speaks version 1 because the server did not answer version 2
  * @bc_payload: bytes of the largest callback, or Reply to one
- * @bc_assembly: the callback whose parts are coming in; the Receive handler's
+ * @bc_assembly: the callback whose parts are coming in; used by the Receive handler
  * @bc_calls: callbacks that the upper layer is working on
- * @bc_users: callbacks that the upper layer wants; guarded by the bc_pa_lock of @xprt,
- *	as the next two are
- * @bc_spare: memory for those that have not come
- * @bc_spares: for how many; at most @bc_users
+ * @bc_users: callbacks that the upper layer wants; the bc_pa_lock of @xprt guards this and
+ *	the next two
+ * @bc_spare: memory for callbacks to come
+ * @bc_spares: length of @bc_spare; at most @bc_users
  */
 struct rpcrdma_xprt {
 	struct rpc_xprt xprt;
@@ -128,7 +127,7 @@ static inline struct rpcrdma_xprt *rpcrdma_xprt(struct rpc_xprt *xprt)
 	return container_of(xprt, struct rpcrdma_xprt, xprt);
 }
 
-/* The RPC has to be planned, encoded and sent again; no errno of sunrpc's. */
+/* The RPC must be planned, encoded and sent again; sunrpc does not use this errno. */
 #define RPCRDMA_REQ_AGAIN	(-ERESTART)
 
 enum {
@@ -140,21 +139,21 @@ enum {
  * @rqst: what sunrpc sees; first member, so that sunrpc can free it
  * @conn: referenced from sending until the Reply is in, or the RPC is dropped;
  *	cleared under the xprt's queue_lock while the RPC is outstanding
- * @tm: the Call on its way
- * @snd: its xdr_buf as it was then
+ * @tm: the Call as a message
+ * @snd: copy of its xdr_buf when it was sent
  * @plan: how it travels
  * @chunks: its chunk lists
- * @max_segs: segments that they may have together
+ * @max_segs: segments that the chunk lists may have together
  * @mrs: its memory regions
  * @inv: waits for their invalidation
- * @avoid: enum rpcrdma_avoid, what earlier attempts at the RPC have shown
+ * @avoid: enum rpcrdma_avoid, set by failures of earlier attempts
  * @flags: RPCRDMA_REQ_ENDED
  * @status: of the Reply: bytes, a negative errno, or RPCRDMA_REQ_AGAIN
  * @external: the Reply's stream is in the Reply chunk
  * @refused: set if the peer refused the Call before all of it was sent: a
  *	negative errno, or RPCRDMA_REQ_AGAIN
- * @failure: the same, for the task of the RPC; written under queue_lock, and by
- *	the task alone once the Call has been recalled
+ * @failure: the same, for the task of the RPC; written under queue_lock, and only by
+ *	the task after the Call has been recalled
  */
 struct rpcrdma_req {
 	struct rpc_rqst rqst;
@@ -186,9 +185,9 @@ static inline u32 rpcrdma_xdr_room(const struct xdr_buf *buf)
 }
 
 /*
- * When an RPC that has been sent is no longer waited for, in jiffies. One that does
- * not give up has its time from now on, however long it had waited to be sent: the
- * connection that it came out by must not end for that.
+ * When the wait for a Reply ends, in jiffies. An RPC that never gives up gets its whole
+ * time from now on, even if it waited long before it was sent: that wait must not end the
+ * connection.
  */
 static inline unsigned long rpcrdma_reply_timeout(const struct rpc_rqst *rqst)
 {

@@ -10,13 +10,13 @@
  *
  * A server of version 1 refuses the properties. The connection then goes on
  * with version 1 (D5). If a server does not answer the properties at all, the
- * client connects once more and speaks version 1 from the beginning. If it had
- * to wait for a server, it remembers the result for a while, so that the next
- * mount does not wait again. A server that has said in its private data that it
- * answers is given more time, and is not remembered.
+ * client connects once more and speaks version 1 from the beginning. After a time-out
+ * it remembers the server for a while, so that the next mount does not wait
+ * again. A server whose private data says that it speaks version 2 gets more time, and
+ * is not remembered.
  *
- * If a connection is lost later, sunrpc's own autoclose closes it, under the
- * write lock as well. So there is never more than one connection.
+ * If a connection is lost later, sunrpc's own autoclose closes it, also under the
+ * write lock. So there is never more than one connection.
  */
 #include <linux/delay.h>
 #include <linux/random.h>
@@ -32,16 +32,16 @@
 /* Bytes of the smallest header of version 1. */
 #define RPCRDMA_V1_HEADER	28
 
-/* After a failed attempt; little beside what such an attempt takes. */
+/* Pause after a failed attempt; short compared with the attempt itself. */
 #define RPCRDMA_PAUSE_MS	50
 
-/* Guards the table of servers that left version 2 unanswered. */
+/* Guards the table of servers that did not answer version 2. */
 static DEFINE_SPINLOCK(rpcrdma_silent_lock);
 static struct rpcrdma_recent rpcrdma_silent_servers = {
 	.seconds = RPCRDMA_SILENT_SECONDS,
 };
 
-/* Has the server left version 2 unanswered, not long ago? */
+/* Did the server recently not answer version 2? */
 static bool rpcrdma_silent(const struct rpcrdma_xprt *rx)
 {
 	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
@@ -67,12 +67,12 @@ static void rpcrdma_note_silent(const struct rpcrdma_xprt *rx)
 }
 
 /**
- * rpcrdma_forget_silent - a server that had left version 2 unanswered speaks it
+ * rpcrdma_forget_silent - a server that did not answer version 2 does speak it
  * @rx: the transport
  *
  * Context: Process context. Does not sleep.
  *
- * Return: true if the connection is of version 1 for want of an answer alone.
+ * Return: true if the connection speaks version 1 only because there was no answer.
  */
 bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx)
 {
@@ -84,7 +84,7 @@ bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx)
 	silent = rpcrdma_recent_forget(&rpcrdma_silent_servers, key,
 				       rpc_get_port(sap), ktime_get_seconds());
 	spin_unlock(&rpcrdma_silent_lock);
-	/* Another transport may have made it forgotten. */
+	/* Another transport may have removed the server from the table. */
 	return silent || READ_ONCE(rx->fell_back);
 }
 
@@ -95,7 +95,7 @@ static void rpcrdma_step_done(struct rpcrdma_xprt *rx, int error)
 	complete(&rx->step);
 }
 
-/* What the server takes and sends in version 1 (RFC 8797). */
+/* Store the sizes of the server's private data for version 1 (RFC 8797). */
 static void rpcrdma_established(struct rpcrdma_xprt *rx,
 				const struct rdma_cm_id *id,
 				const struct rdma_conn_param *param)
@@ -136,7 +136,7 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		rpcrdma_step_done(rx, -ENOTCONN);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		/* Left over from before: the same attempt succeeds later. */
+		/* The server still has an old connection: a later attempt succeeds. */
 		rpcrdma_step_done(rx, event->status == IB_CM_REJ_STALE_CONN ?
 				  -EAGAIN : -ECONNREFUSED);
 		break;
@@ -147,7 +147,7 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		/* Set before the connection could have such an event. */
+		/* rx->conn was set before the connection could have such an event. */
 		conn = READ_ONCE(rx->conn);
 		if (conn && conn->cm_id == id)
 			rpcrdma_conn_lost(conn, rdma_event_msg(event->event));
@@ -169,7 +169,7 @@ static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
 	struct rpcrdma_xprt *rx = conn->context;
 
 	spin_lock(&rx->conn_lock);
-	/* Told late: another connection has taken the place of this one. */
+	/* If this comes late, rx->conn is another connection. */
 	if (rx->conn == conn) {
 		rpcrdma_step_done(rx, READ_ONCE(conn->error));
 		if (xprt_connected(&rx->xprt))
@@ -178,7 +178,7 @@ static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
 	spin_unlock(&rx->conn_lock);
 }
 
-/* A pause after a failed attempt is not ended by what is left of a connection. */
+/* An old connection must not end the pause after a failed attempt. */
 static void rpcrdma_client_regions(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_xprt *rx = conn->context;
@@ -192,7 +192,7 @@ static void rpcrdma_client_regions(struct rpcrdma_conn *conn)
 /**
  * rpcrdma_client_give_up - end the connection that an RPC was sent on
  * @rx: the transport
- * @cookie: its connect_cookie then; another connection stays
+ * @cookie: the connect_cookie when the RPC was sent; another connection stays
  *
  * Context: Process context, no lock held. Does not sleep.
  *
@@ -203,7 +203,7 @@ bool rpcrdma_client_give_up(struct rpcrdma_xprt *rx, unsigned int cookie)
 	bool there;
 
 	spin_lock(&rx->conn_lock);
-	/* The cookie changes some time after the connection has gone. */
+	/* The cookie changes only some time after the connection has gone. */
 	there = rx->conn && cookie == READ_ONCE(rx->xprt.connect_cookie);
 	if (there)
 		xprt_force_disconnect(&rx->xprt);
@@ -220,13 +220,13 @@ static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
 	.failed = rpcrdma_client_failed,
 };
 
-/* Begin a step: what ended before does not end it. */
+/* Begin a step: the end of an earlier step must not end it. */
 static void rpcrdma_step_begin(struct rpcrdma_xprt *rx)
 {
 	reinit_completion(&rx->step);
 }
 
-/* Wait for a step whose start returned @rc. */
+/* Wait for the end of a step whose start returned @rc. */
 static int rpcrdma_step_wait(struct rpcrdma_xprt *rx, const char *step, int rc,
 			     unsigned long timeout)
 {
@@ -241,8 +241,8 @@ static int rpcrdma_step_wait(struct rpcrdma_xprt *rx, const char *step, int rc,
 }
 
 /*
- * The server has accepted, and then nothing at all has come. It may have ended
- * the connection before the first message was out.
+ * True if the server has accepted and then nothing has come. The server may have ended
+ * the connection before the first message was sent.
  */
 static bool rpcrdma_unanswered(const struct rpcrdma_xprt *rx)
 {
@@ -317,14 +317,14 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 			      "resources", PTR_ERR_OR_ZERO(conn));
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	/* Lost before: it is seen below. After: rpcrdma_client_lost() finds it. */
+	/* If it is lost before: see below. Later rpcrdma_client_lost() finds rx->conn. */
 	spin_lock(&rx->conn_lock);
 	WRITE_ONCE(rx->conn, conn);
 	spin_unlock(&rx->conn_lock);
 	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return -ENOTCONN;
 
-	/* RFC 8797: the peer may turn out to speak version 1. */
+	/* RFC 8797: the peer may speak version 1. */
 	private.send_size = local->send_size;
 	private.recv_size = local->recv_size;
 	private.remote_inv = true;
@@ -334,7 +334,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	param.initiator_depth = conn->reads_out;
 	param.responder_resources = conn->reads_in;
 	param.retry_count = 6;
-	/* Credits see to it that a Receive is always there. */
+	/* Credits guarantee that a Receive is posted. */
 	param.rnr_retry_count = 0;
 	param.flow_control = 0;
 
@@ -377,13 +377,13 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
 	if (rc) {
 		*unanswered = rpcrdma_unanswered(rx);
 		rpcrdma_disconnect(rx);
-		/* Whatever failed, and not only by an event, delays the next. */
+		/* Every failure delays the next attempt, also one without a CM event. */
 		WRITE_ONCE(rx->cm_error, rc);
 	}
 	return rc;
 }
 
-/* In version 1 a callback goes in one Send, and so does its Reply. */
+/* In version 1 a callback and its Reply have one Send each. */
 static u32 rpcrdma_bc_payload(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_session_info info;
@@ -411,7 +411,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	if (rx->fell_back)
 		versions.max_version = 1;
 	rc = rpcrdma_attempt(rx, &versions, &unanswered);
-	/* It has learnt version 2 since. */
+	/* The server speaks version 2 now. */
 	if (!rc && rx->fell_back && rx->private.version2) {
 		rpcrdma_forget_silent(rx);
 		WRITE_ONCE(rx->fell_back, false);
@@ -419,15 +419,15 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
 	}
 
-	/* Who has spoken version 2 is expected to do so the next time. */
+	/* A server that has spoken version 2 should do so the next time. */
 	if (unanswered && versions.min_version == 1 &&
 	    versions.max_version > 1 && !rx->spoke_v2) {
-		/* Who ended the connection may have had another reason. */
+		/* A lost connection may have another reason. */
 		silent = rc == -ETIMEDOUT && !rx->private.version2;
 		versions.max_version = 1;
 		WRITE_ONCE(rx->fell_back, true);
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
-		/* If nothing can be done with that, ask for version 2 again. */
+		/* If this side cannot use version 1, ask for version 2 again. */
 		if (!rc && silent && rx->conn->version1)
 			rpcrdma_note_silent(rx);
 	}
@@ -441,9 +441,9 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		return rc;
 	version = rpcrdma_conn_version(rx->conn);
 	if (version == 1 && !rx->conn->version1) {
-		pr_warn_ratelimited("rpcrdma: %s %s takes a device that registers more memory\n",
+		pr_warn_ratelimited("rpcrdma: %s %s needs a device that registers more memory\n",
 				    address, rx->fell_back ?
-				    "left version 2 unanswered; version 1" :
+				    "did not answer version 2; version 1" :
 				    "speaks version 1, which");
 		rc = rpcrdma_forget_silent(rx) ? -ENOTCONN : -EOPNOTSUPP;
 		rpcrdma_disconnect(rx);
@@ -483,10 +483,10 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 }
 
 /*
- * What sunrpc retries and what it gives up on. A mount that cannot work fails
- * at once; one that worked goes on trying, since devices come back. ENETUNREACH is
- * left to the network itself: newer kernels end the tasks of a mount for it that has
- * fatal_neterrors, as mounts in containers have.
+ * Which errors sunrpc retries. A mount that cannot work fails at once; a mount that
+ * worked goes on trying, since devices come back. Only the network itself may report
+ * ENETUNREACH: newer kernels then end the tasks of mounts with fatal_neterrors, as mounts
+ * in containers have it.
  */
 static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
 {
@@ -509,10 +509,10 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
  * rpcrdma_connect_worker - connect in the background
  * @work: of the transport
  *
- * The write lock came with the work and goes back when the attempt is over. RPCs
- * wait on the pending queue meanwhile, or for the lock. After a failure they do so a
- * moment longer: they would pass the lock on to each other for ever, and whoever has
- * come to change the address would never get it.
+ * The caller took the write lock for the work; it is released when the attempt is over.
+ * Meanwhile RPCs wait on the pending queue, or for the lock. After a failure they wait a
+ * little longer: otherwise they pass the lock to each other for ever, and a thread that
+ * wants to change the address never gets it.
  */
 void rpcrdma_connect_worker(struct work_struct *work)
 {
@@ -538,7 +538,7 @@ void rpcrdma_connect_worker(struct work_struct *work)
 					   xprt->stat.connect_start;
 		rx->established = jiffies;
 		rpcrdma_keepalive_start(rx);
-		/* As where rx->conn is set. */
+		/* Under the same lock as where rx->conn is set. */
 		spin_lock(&rx->conn_lock);
 		xprt_set_connected(xprt);
 		spin_unlock(&rx->conn_lock);
@@ -551,12 +551,12 @@ void rpcrdma_connect_worker(struct work_struct *work)
 	if (failed)
 		xprt_wait_for_buffer_space(xprt);
 	else
-		/* Not those who wait for a Reply: nobody can send yet. */
+		/* Not the tasks that wait for a Reply: nobody can send yet. */
 		xprt_wake_pending_tasks(xprt, rc);
 	xprt_unlock_connect(xprt, rx);
 	if (failed) {
 		msleep(RPCRDMA_PAUSE_MS);
-		/* Who has ended the pause has told them; they may wait for another attempt. */
+		/* If the flag is clear, its clearer has woken them; they may wait again. */
 		if (test_bit(XPRT_WRITE_SPACE, &xprt->state))
 			xprt_wake_pending_tasks(xprt, rc);
 		xprt_write_space(xprt);

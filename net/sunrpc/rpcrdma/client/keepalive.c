@@ -9,10 +9,9 @@
  * of the next interval, the client ends the connection, and sunrpc sends its
  * Calls again on a new one.
  *
- * sunrpc does not know about the NULL Call. So the idle timer still closes a
- * connection that nobody uses. The XID of the NULL Call comes from the counter
- * that sunrpc takes its own XIDs from, so that no outstanding Call has the
- * same.
+ * sunrpc does not know about the NULL Call. So the idle timer still closes an
+ * unused connection. The XID of the NULL Call comes from the same counter as
+ * sunrpc's own XIDs, so no outstanding Call has the same XID.
  */
 #include <linux/sunrpc/sched.h>
 
@@ -20,7 +19,7 @@
 
 #include "client.h"
 
-/* A multiplication by HZ must not overflow, and a timer can only wait so long. */
+/* A multiplication by HZ must not overflow, and timers have a limit. */
 #define RPCRDMA_KEEPALIVE_MAX	(24U * 60 * 60)
 
 static unsigned long rpcrdma_keepalive_interval(void)
@@ -71,7 +70,7 @@ static void rpcrdma_keepalive_probe(struct rpcrdma_xprt *rx,
 	conn->stats.keep_alives++;
 	spin_unlock(&conn->lock);
 	trace_rpcrdma_keepalive(conn->id, tm->msg.xid, "probe");
-	/* A connection that is over needs none. */
+	/* A connection that is over needs no probe. */
 	if (rpcrdma_conn_send(conn, tm))
 		trace_rpcrdma_keepalive(conn->id, tm->msg.xid, "not sent");
 }
@@ -92,7 +91,7 @@ static void rpcrdma_keepalive_worker(struct work_struct *work)
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	waiting = k->waiting;
-	/* One that had no credit yet proves nothing. */
+	/* A probe that waits for credit proves nothing. */
 	unanswered = waiting && rpcrdma_conn_posted(&k->tm);
 	spin_unlock(&conn->lock);
 
@@ -109,7 +108,7 @@ static void rpcrdma_keepalive_worker(struct work_struct *work)
 }
 
 /**
- * rpcrdma_keepalive_note - what to ask the server for
+ * rpcrdma_keepalive_note - set the RPC program of the probe
  * @rx: the transport
  * @clnt: a client that uses it
  */
@@ -127,7 +126,7 @@ void rpcrdma_keepalive_note(struct rpcrdma_xprt *rx,
  *
  * Context: the Receive handler; process context.
  *
- * Return: true if it is; nobody else knows the XID.
+ * Return: true if it is; no RPC of sunrpc has this XID.
  */
 bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
 				const struct rpcrdma_rx *received)
@@ -144,7 +143,7 @@ bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
 	spin_unlock(&conn->lock);
 	if (!match)
 		return false;
-	/* It stays this probe until nobody waits for it. */
+	/* k->tm is not reused while k->waiting is set. */
 	if (received->action == RPCRDMA_RX_FAIL_RPC)
 		rpcrdma_conn_call_refused(conn, &k->tm, received);
 	trace_rpcrdma_keepalive(conn->id, received->xid, "answered");

@@ -6,7 +6,7 @@
  * a continued Reply needs no memory of its own. Without a Write chunk the
  * stream fills head, pages and tail in this order, as with any stream
  * transport. With a Write chunk the pages hold the result already: the stream
- * fills the head, the head is cut to what has arrived, and the rest of the
+ * fills the head, the head is cut to the bytes that have arrived, and the rest of the
  * stream goes to the tail. A Reply chunk covers the same memory in the same
  * order, and the server has written the bytes there itself.
  *
@@ -14,7 +14,7 @@
  * if it had no regions or if the Reply invalidated them, otherwise after a
  * Local Invalidate or when its connection has been destroyed. Until then the
  * RPC is pinned. An RPC that failed is not completed: sunrpc would think that
- * it has not been answered. Instead its task is woken and finds out by itself,
+ * it has not been answered. Instead its task is woken and reads the failure,
  * see rpcrdma_req_woken().
  */
 #include <linux/sunrpc/xdr.h>
@@ -30,7 +30,7 @@
  * @from: the bytes
  * @length: how many
  *
- * What does not fit is left out, as on any stream transport; decoding notices.
+ * Bytes that do not fit are dropped, as on any stream transport; decoding notices.
  *
  * Return: bytes placed.
  */
@@ -55,8 +55,8 @@ static void rpcrdma_reply_unpin(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 }
 
 /*
- * The RPC with this XID, pinned, if @conn carries it and it is not over. As long as
- * it is pinned, it stays @conn's.
+ * Find and pin the RPC with this XID, if @conn carries it and it is not over. While it
+ * is pinned, it stays with @conn.
  */
 static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 {
@@ -83,7 +83,7 @@ static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 	return req;
 }
 
-/* The peer cannot reach the RPC's memory any more: let it go on. */
+/* The peer cannot reach the RPC's memory any more: complete the RPC. */
 static void rpcrdma_reply_complete(struct rpcrdma_req *req, bool invalidated)
 {
 	struct rpc_rqst *rqst = &req->rqst;
@@ -92,7 +92,7 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req, bool invalidated)
 
 	rpcrdma_frwr_put(conn, &req->mrs);
 	rpcrdma_conn_end_call(conn, &req->tm);
-	/* Nobody could look at a body chunk's first words before. */
+	/* The first words of a body chunk could not be checked before. */
 	if (req->external && req->status >= 0 &&
 	    !rpcrdma_first_words(rqst->rq_private_buf.head[0].iov_base,
 				 min_t(u32, req->status,
@@ -128,7 +128,7 @@ static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
 {
 	struct rpcrdma_xprt *rx = conn->context;
 
-	/* The pump may have found an end for it at the same time. */
+	/* The pump may have ended it at the same time. */
 	if (test_and_set_bit(RPCRDMA_REQ_ENDED, &req->flags)) {
 		rpcrdma_reply_unpin(rx, &req->rqst);
 		return;
@@ -188,8 +188,8 @@ static bool rpcrdma_reply_written(struct rpcrdma_req *req,
  * rpcrdma_reply_external - set up a Reply whose stream is in the Reply chunk
  * @rqst: the RPC; its receive buffer is the chunk
  * @length: bytes of the stream
- * @reduced: a Write chunk was offered, so the chunk leaves the pages out
- * @written: what came by it
+ * @reduced: a Write chunk was offered, so the Reply chunk does not cover the pages
+ * @written: bytes that came by the Write chunk
  *
  * Return: bytes of the message, or a negative errno.
  */
@@ -199,7 +199,7 @@ int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
 	struct xdr_buf *buf = &rqst->rq_private_buf;
 	u32 room = rpcrdma_xdr_room(buf);
 
-	/* The last bytes of an odd room are in no chunk. */
+	/* If the room is not a multiple of four, no chunk covers its last bytes. */
 	if (reduced)
 		room -= buf->page_len;
 	if (length > room || length % XDR_UNIT)
@@ -260,9 +260,9 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 					      written);
 
 	/*
-	 * The Write list comes with the last bytes. Until then a Call that
-	 * offered a Write chunk takes it as used, which the binding requires
-	 * of the peer; a single Send shows it right away.
+	 * The Write list comes with the last bytes. Until then assume that an
+	 * offered Write chunk is used, as the binding requires of the peer. With a
+	 * single Send the Write list is there at once.
 	 */
 	reduced = c->n_writes && (written || !rx->last || rx->stream_offset);
 	if (c->has_reply)
@@ -284,8 +284,8 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 /**
  * rpcrdma_client_payload - bytes of an RPC message have come
  * @conn: the connection
- * @rx: what they are
- * @recv: where they are
+ * @rx: describes them
+ * @recv: holds them
  * @invalidated: handle that came with a Send With Invalidate, or zero
  *
  * Context: the Receive handler; process context.
@@ -314,7 +314,7 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 
 	if (!rpcrdma_conn_posted(&req->tm)) {
 		/*
-		 * The pump still reads the Call, or has yet to be given it: it
+		 * The pump still reads the Call, or does not have it yet: the RPC
 		 * must not complete now.
 		 */
 		rpcrdma_reply_unpin(conn->context, &req->rqst);
@@ -342,8 +342,8 @@ static void rpcrdma_reply_refused(struct rpcrdma_conn *conn,
 	bool early;
 
 	/*
-	 * It may answer the first part, or be there before the Call: it counts
-	 * when all is out. The pump looks after this lock was free again.
+	 * The refusal may come after the first part, or before the Call is sent: it
+	 * takes effect when the whole Call is sent. The pump checks it under this lock.
 	 */
 	spin_lock(&conn->lock);
 	early = !rpcrdma_conn_posted(&req->tm);
@@ -379,7 +379,7 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 	u32 reason;
 	int error;
 
-	/* Even this says that the peer is there. */
+	/* An error, too, shows that the peer is alive. */
 	if (rpcrdma_keepalive_answered(conn, rx))
 		return;
 	req = rpcrdma_reply_req(conn, rx->xid);
@@ -389,7 +389,7 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 	error = rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
 	if (reason == RPCRDMA_REASON_NO_VERSION) {
 		rpcrdma_client_no_version(conn);
-		/* A server that was taken for one of version 1 and is not. */
+		/* The client wrongly remembered the server as one of version 1. */
 		if (rpcrdma_forget_silent(conn->context))
 			error = 0;
 	}
@@ -404,7 +404,7 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 }
 
 /**
- * rpcrdma_client_overtaken - a Call cannot be sent as planned, and nothing was
+ * rpcrdma_client_overtaken - a Call cannot be sent as planned; no part was sent
  * @tm: the Call
  *
  * Context: the pump; process context.

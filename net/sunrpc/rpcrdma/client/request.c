@@ -30,16 +30,16 @@ static struct ib_send_wr *rpcrdma_req_chain(struct rpcrdma_txmsg *tm,
 }
 
 /*
- * The Call is out, or it never will be. It may have been answered and be gone:
- * @tm is then another Call's, of which nothing is posted.
+ * The Call has been sent, or never will be. It may have been answered and freed: then
+ * @tm belongs to another Call, of which nothing is posted.
  */
 static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 {
 	struct rpcrdma_req *req = container_of(tm, struct rpcrdma_req, tm);
 
 	/*
-	 * A refusal also counts if the rest could not be sent. Else sunrpc
-	 * sends again after a lost connection.
+	 * A refusal also counts if the rest could not be sent. Otherwise sunrpc
+	 * would send again after a lost connection.
 	 */
 	if (status == -EMSGSIZE && !tm->msg.sent)
 		rpcrdma_client_overtaken(tm);
@@ -51,13 +51,13 @@ static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 }
 
 /**
- * rpcrdma_fill_sparse - get the pages that the upper layer left to the transport
+ * rpcrdma_fill_sparse - allocate the pages that the upper layer left to the transport
  * @buf: of the Reply
  *
- * Context: under the transport's write lock, for which the WRITEs wait that memory
- * could come from. So it does not sleep.
+ * Context: under the transport's write lock. WRITEs that would free memory may wait for
+ * this lock, so the function does not sleep.
  *
- * Return: 0, or %-ENOBUFS if there is no memory now; what was got stays.
+ * Return: 0, or %-ENOBUFS if there is no memory now; pages already allocated stay.
  */
 int rpcrdma_fill_sparse(struct xdr_buf *buf)
 {
@@ -93,7 +93,7 @@ static int rpcrdma_req_read_chunk(struct rpcrdma_req *req,
 		.offset = buf->page_base,
 		.length = buf->page_len,
 	};
-	/* What follows the item in the stream begins with its roundup. */
+	/* The XDR padding of the item comes after it in the stream. */
 	struct kvec pad = {
 		.iov_base = buf->tail[0].iov_base,
 		.iov_len = req->plan.read_pad,
@@ -142,8 +142,8 @@ static int rpcrdma_req_write_chunk(struct rpcrdma_req *req,
 }
 
 /*
- * Regions for bytes @from..@to of a message. Return: segments, or what
- * rpcrdma_frwr_map() returns, when those before the failure are on @mrs.
+ * Regions for bytes @from..@to of a message. Return: segments, or the error of
+ * rpcrdma_frwr_map(); then the regions before the failure are on @mrs.
  */
 static int rpcrdma_body_run(struct rpcrdma_conn *conn, struct list_head *mrs,
 			    const struct xdr_buf *buf, u32 from, u32 to,
@@ -187,7 +187,7 @@ static int rpcrdma_body_run(struct rpcrdma_conn *conn, struct list_head *mrs,
 }
 
 /*
- * Regions for a body chunk: bytes up to @end of a message, but @removed.
+ * Regions for a body chunk: bytes up to @end of a message, without @removed.
  * Return: as rpcrdma_frwr_map().
  */
 static int rpcrdma_req_body(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
@@ -233,7 +233,7 @@ static int rpcrdma_req_call_chunk(struct rpcrdma_req *req,
 	return 0;
 }
 
-/* Room for the whole Reply, or for what the Write chunk leaves of it. */
+/* Room for the whole Reply, or for the part that the Write chunk does not carry. */
 static int rpcrdma_req_reply_chunk(struct rpcrdma_req *req,
 				   struct rpcrdma_conn *conn)
 {
@@ -260,8 +260,8 @@ static int rpcrdma_req_reply_chunk(struct rpcrdma_req *req,
 }
 
 /*
- * Integrity and privacy cover the arguments where they are (D9). sunrpc marks their
- * flavors in memory that it has not cleared: another one can have the mark, too.
+ * Integrity and privacy protect the arguments inside the message (D9). sunrpc marks these
+ * flavors in memory that it has not cleared, so other flavors can have the mark, too.
  */
 static bool rpcrdma_req_reducible(const struct rpc_rqst *rqst)
 {
@@ -296,8 +296,8 @@ static void rpcrdma_req_shape(const struct rpcrdma_req *req,
 }
 
 /*
- * Can the Call do without a chunk that could not be prepared? Not if it @waits for a
- * region, or the peer has asked for the chunk.
+ * Can the Call go without a chunk that could not be prepared? Not if it @waits for a
+ * region, or if the peer has asked for the chunk.
  */
 static bool rpcrdma_req_without(const struct rpcrdma_req *req, bool waits,
 				int rc)
@@ -319,9 +319,9 @@ static bool rpcrdma_req_without(const struct rpcrdma_req *req, bool waits,
 }
 
 /*
- * Decide how the Call travels, and prepare its regions. Where they are short
- * a small Call does without, and a large one waits. Version 1 has no way without: the
- * Call waits for a region, or fails if there never will be one.
+ * Decide how the Call travels, and prepare its regions. If there are too few regions, a
+ * small Call goes without chunks, and a large one waits. In version 1 a Call always
+ * waits for a region, or fails if there will never be one.
  */
 static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 			       struct rpcrdma_conn *conn)
@@ -337,7 +337,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	rpcrdma_plan_call(&conn->session, &shape, plan);
 	rpcrdma_session_info(&conn->session, &info);
 	spin_unlock(&conn->lock);
-	/* More regions than there can be are not worth waiting for. */
+	/* Do not wait for more regions than there can ever be. */
 	req->max_segs = min3(info.max_segments, (u32)RPCRDMA_MAX_SEGMENTS,
 			     conn->mr_table.capacity);
 
@@ -384,8 +384,8 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 }
 
 /*
- * A message that no Receive could take has ended the connection. It may have been
- * this RPC's Reply: do not ask for it in the same way for ever.
+ * A message that was too long for its Receive has ended the connection. It may have been
+ * this RPC's Reply: do not request it in the same way for ever.
  */
 static void rpcrdma_req_too_long(struct rpcrdma_req *req,
 				 struct rpcrdma_conn *conn)
@@ -410,7 +410,7 @@ static void rpcrdma_req_too_long(struct rpcrdma_req *req,
 	spin_unlock(&rx->xprt.queue_lock);
 }
 
-/* From then on no Reply is the RPC's. Under the transport's queue_lock. */
+/* After this the RPC takes no Reply. Called under the transport's queue_lock. */
 static struct rpcrdma_conn *rpcrdma_req_take(struct rpcrdma_req *req)
 {
 	struct rpcrdma_conn *conn = req->conn;
@@ -434,9 +434,9 @@ static void rpcrdma_req_end(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 }
 
 /**
- * rpcrdma_req_release - nothing of an RPC is queued, posted or registered
- * @req: the RPC, which takes no Reply in
- * @sent: wait until the Call is out instead of taking it back
+ * rpcrdma_req_release - end all that is queued, posted or registered for an RPC
+ * @req: the RPC, which takes no Reply any more
+ * @sent: wait until the Call is sent instead of taking it back
  *
  * Context: Process context. May sleep.
  */
@@ -452,10 +452,10 @@ void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
 }
 
 /*
- * The same for an RPC whose Reply may be coming in. Whoever has seen that it is the
- * connection's has it pinned; once nobody has, it is taken away in the same hold of
- * the lock. Not while sending, when sunrpc itself has it pinned. The connection may
- * be @closing. Return: was it on one?
+ * The same for an RPC whose Reply may be coming in. A thread that finds the RPC on the
+ * connection pins it. When nobody has it pinned, it is taken off the connection before the
+ * lock is released. Do not call this while sending: then sunrpc itself has it pinned. The
+ * connection may be @closing. Return: true if the RPC was on a connection.
  */
 static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool closing)
 {
@@ -466,7 +466,7 @@ static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool closing)
 
 	spin_lock(&xprt->queue_lock);
 	while (atomic_read(&rqst->rq_pin)) {
-		/* Without it xprt_unpin_rqst() wakes nobody. */
+		/* Without this bit xprt_unpin_rqst() wakes nobody. */
 		set_bit(RPC_TASK_MSG_PIN_WAIT, state);
 		spin_unlock(&xprt->queue_lock);
 		wait_var_event(&rqst->rq_pin, !atomic_read(&rqst->rq_pin));
@@ -490,8 +490,8 @@ static bool rpcrdma_req_answered(struct rpc_rqst *rqst)
 }
 
 /*
- * The task has slept until the Reply came, or for another reason. In all other
- * cases sunrpc may encode the Call anew next, or give up.
+ * The task has slept until the Reply came, or until another event. After another event
+ * sunrpc may next encode the Call again, or give up.
  */
 static void rpcrdma_req_woken(struct rpc_task *task)
 {
@@ -503,8 +503,8 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
 	/*
-	 * An RC connection has no keep-alive of its own: no answer in time is
-	 * its end, unless another one has taken its place already.
+	 * An RC connection has no keep-alive of its own: if no answer comes in time,
+	 * end it, unless another connection has already replaced it.
 	 */
 	closing = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
 		  rpcrdma_client_give_up(rpcrdma_xprt(xprt),
@@ -513,7 +513,7 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
 
-	/* Or sunrpc takes a Call on a connection that lives as sent. */
+	/* Otherwise sunrpc thinks that a Call on a live connection is sent. */
 	if (recalled || req->failure == RPCRDMA_REQ_AGAIN)
 		rqst->rq_connect_cookie = READ_ONCE(xprt->connect_cookie) - 1;
 	if (req->failure == RPCRDMA_REQ_AGAIN)
@@ -539,8 +539,8 @@ void rpcrdma_wait_for_reply(struct rpc_task *task)
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
 	/*
-	 * sunrpc may have passed the lock on to a task whose Call another one has
-	 * sent. It must not sleep with that: what it waits for may need it.
+	 * sunrpc may have passed the lock to a task whose Call another task has sent.
+	 * The task must not sleep with the lock: its Reply may need the lock.
 	 */
 	if (unlikely(READ_ONCE(xprt->snd_task) == task)) {
 		spin_lock(&xprt->transport_lock);
@@ -549,7 +549,7 @@ void rpcrdma_wait_for_reply(struct rpc_task *task)
 	}
 	rpc_sleep_on_timeout(&xprt->pending, task, rpcrdma_req_woken,
 			     rpcrdma_reply_timeout(rqst));
-	/* It had failed before the task could sleep. */
+	/* The RPC failed before the task could sleep. */
 	if (rpcrdma_req(rqst)->failure)
 		rpc_wake_up_queued_task(&xprt->pending, task);
 }
@@ -565,10 +565,10 @@ static void rpcrdma_reserve_woken(struct rpc_task *task)
  * @xprt: the transport
  * @task: the task
  *
- * Some do not wait for ever. When sunrpc is told that the time of a Call has passed,
- * it encodes the Call anew even if another task has just sent it; told to try again,
- * it only looks whether the RPC has to end. The Reply to a callback is not encoded
- * anew, and sunrpc would try again at once.
+ * Some tasks do not wait for ever. If the task's status says that its time has passed,
+ * sunrpc encodes the Call again even if another task has just sent it. So the status says
+ * "try again": then sunrpc only checks whether the RPC must end. This does not apply to
+ * the Reply to a callback: it is not encoded again, and sunrpc would try again at once.
  *
  * Context: the task itself; the caller holds the transport_lock.
  *
@@ -578,7 +578,7 @@ int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 {
 	if (xprt_reserve_xprt(xprt, task))
 		return 1;
-	/* Even if it has been woken it does not run before this returns. */
+	/* The task, even if woken, does not run before this function returns. */
 	if (task->tk_client)
 		task->tk_callback = rpcrdma_reserve_woken;
 	return 0;
@@ -657,7 +657,7 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	spin_unlock(&conn->lock);
 	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
 
-	/* Now what the peer says of this XID is about this Call. */
+	/* From now on messages from the peer with this XID are about this Call. */
 	req->tm.posted = false;
 	spin_lock(&rx->xprt.queue_lock);
 	req->conn = rpcrdma_conn_get(conn);
@@ -676,12 +676,12 @@ out_unmap:
 	rpcrdma_frwr_undo(conn, &req->mrs);
 	if (rc == -EAGAIN) {
 		xprt_wait_for_buffer_space(&rx->xprt);
-		/* One may have come back before anybody waited. */
+		/* A region may have come back before the task waited. */
 		if (!rpcrdma_frwr_short(conn))
 			xprt_write_space(&rx->xprt);
 		return rc;
 	}
-	/* What fails so is tried again. */
+	/* sunrpc tries again after ENOBUFS. */
 	if (rc != -ENOBUFS)
 		rx->stats.failed_marshal++;
 	return rc == -EMSGSIZE ? -EIO : rc;

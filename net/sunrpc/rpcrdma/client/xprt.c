@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The xprt class "rdma": what sunrpc's client asks of a transport.
+ * The xprt class "rdma": the operations that sunrpc's client calls.
  */
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -129,7 +129,7 @@ static void rpcrdma_op_buf_free(struct rpc_task *task)
 	struct rpcrdma_req *req = rpcrdma_req(task->tk_rqstp);
 
 	rpcrdma_req_release(req, !rpc_reply_expected(task));
-	/* Whatever the slot is used for next is another RPC. */
+	/* The slot's next user is another RPC. */
 	req->avoid = 0;
 	req->failure = 0;
 	rpcrdma_buf_free(task);
@@ -170,9 +170,9 @@ static bool rpcrdma_wanted(struct rpc_xprt *xprt)
 }
 
 /*
- * sunrpc closes after failed attempts, too. Those, and a connection that did
- * not last, let the next attempt wait, or one that can never serve an RPC would
- * come and go without end.
+ * sunrpc also closes after failed attempts. After a failed attempt or a short-lived
+ * connection, the next attempt must wait: otherwise connections that can never serve an
+ * RPC come and go without end.
  */
 static void rpcrdma_op_close(struct rpc_xprt *xprt)
 {
@@ -224,9 +224,8 @@ static void rpcrdma_op_set_connect_timeout(struct rpc_xprt *xprt,
 /*
  * The xprt line of mountstats has the 27 numbers of the kernel's own transport, in
  * its order, and no more: a program that knows 27 may have no room for another.
- * Documentation/drop-in.rst names them. What else there is to count is in debugfs.
- * The counters go on counting meanwhile, each under what guards it; KCSAN need not
- * report that.
+ * Documentation/drop-in.rst names them. Other counters are in debugfs. The counters
+ * change while this reads them, each under its own lock; KCSAN need not report that.
  */
 static __no_kcsan
 void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
@@ -267,9 +266,9 @@ void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
 }
 
 /*
- * Sends and Receives have their buffers from the beginning. What else an RPC of
- * swap needs is taken from the reserves, by its task and by the connector; a Call
- * that has to have a region and finds none free waits for those under way.
+ * Sends and Receives have their buffers from the beginning. The task of an RPC for swap,
+ * and the connector, take all other memory from the reserves. A Call that needs a region
+ * and finds none free waits until other RPCs give regions back.
  */
 static int rpcrdma_op_enable_swap(struct rpc_xprt *xprt)
 {
@@ -282,7 +281,7 @@ static void rpcrdma_op_disable_swap(struct rpc_xprt *xprt)
 	atomic_dec(&xprt->swapper);
 }
 
-/* The caller may not have the write lock, and then the connection may be going. */
+/* The caller may not have the write lock: then the connection may be ending. */
 static void rpcrdma_op_inject_disconnect(struct rpc_xprt *xprt)
 {
 	xprt_force_disconnect(xprt);
@@ -334,7 +333,7 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 
 	xprt->ops = &rpcrdma_xprt_ops;
 	xprt->xprt_class = &rpcrdma_xprt_class;
-	/* Side protocols look at the address and expect TCP there. */
+	/* Side protocols, such as NLM, read the address and expect TCP there. */
 	xprt->prot = IPPROTO_TCP;
 	xprt->resvport = 0;
 	xprt->max_payload = RPCRDMA_MAX_PAYLOAD;
