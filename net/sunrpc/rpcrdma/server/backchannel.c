@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Calls from the server to the client (section 4.6): NFSv4.1 callbacks. nfsd
- * is the requester here, so sunrpc wants a struct rpc_xprt for the connection.
+ * is the Requester here, so sunrpc needs a struct rpc_xprt for the connection.
  *
  * Callbacks are small, and nfsd may drop one at any time. So each is copied
  * when it is sent, and the copy belongs to the connection until it has been
  * sent. The session decides when it sends whether the client takes callbacks,
  * and of what size. A callback that the session refuses fails in the same way
  * as one that the client has answered with an error. Either can happen before
- * the RPC's task sleeps, so the copy remembers it; otherwise sunrpc would
- * think that the callback is not answered and send it again at once. nfsd,
- * too, repeats a failed callback at once, so the task sleeps for a while
- * before it is told.
+ * the RPC's task sleeps, so the copy stores the failure; otherwise sunrpc would
+ * think that the callback is not answered and send it again at once. nfsd
+ * also repeats a failed callback at once, so the task sleeps for a while
+ * before the callback fails.
  *
  * The transport lives longer than the svc_xprt's own reference to it, because
  * Replies can arrive until the connection is destroyed.
@@ -34,7 +34,7 @@
 #define RPCRDMA_SVC_BC_SLOTS	64
 #define RPCRDMA_SVC_BC_SIZE	PAGE_SIZE
 #define RPCRDMA_SVC_BC_UNSENT	RPCRDMA_SVC_BC_SLOTS
-/* nfsd hears of a failure that much later, lest it tries again at once. */
+/* A failed callback fails this much later, so that nfsd does not repeat it at once. */
 #define RPCRDMA_SVC_BC_PAUSE	HZ
 
 static struct xprt_class rpcrdma_svc_bc_class;
@@ -61,10 +61,10 @@ struct rpcrdma_svc_bc {
 /**
  * struct rpcrdma_svc_bc_call - a copy of a Call
  * @tm: the message
- * @ref: the connection's until the Call is out, and the RPC's until its end
+ * @ref: one for the connection until the Call is sent, one for the RPC until its end
  * @link: in the list of @bc until the end of the RPC
  * @failure: why the RPC fails, a negative errno; guarded by queue_lock
- * @paused: its task has slept for that
+ * @paused: its task has slept after the failure
  * @bc: the transport, which lives as long as the connection
  * @xdr: the bytes, in @data
  * @data: the bytes
@@ -85,7 +85,7 @@ static struct rpcrdma_svc_bc *rpcrdma_svc_bc_of(struct rpc_xprt *xprt)
 	return container_of(xprt, struct rpcrdma_svc_bc, xprt);
 }
 
-/* Look up and pin the callback that something is about. */
+/* Find and pin the callback with this XID. */
 static struct rpc_rqst *rpcrdma_svc_bc_rqst(struct rpc_xprt *xprt, u32 xid)
 {
 	struct rpc_rqst *rqst;
@@ -133,7 +133,7 @@ rpcrdma_svc_bc_call_find(struct rpc_xprt *xprt, u32 xid)
 	return NULL;
 }
 
-/* The RPC of a Call is over, or the Call is going to be sent anew. */
+/* The RPC of a Call is over, or the Call will be sent again. */
 static void rpcrdma_svc_bc_end(struct rpc_rqst *rqst)
 {
 	struct rpc_xprt *xprt = rqst->rq_xprt;
@@ -150,7 +150,7 @@ static void rpcrdma_svc_bc_end(struct rpc_rqst *rqst)
 	rpcrdma_svc_bc_call_put(call);
 }
 
-/* The RPC of a Call, if it is not over, fails. */
+/* Fail the RPC of a Call, if it is not over. */
 static void rpcrdma_svc_bc_fail(struct rpc_xprt *xprt, u32 xid, int error)
 {
 	struct rpcrdma_conn *conn = rpcrdma_svc_bc_of(xprt)->conn;
@@ -172,7 +172,7 @@ static void rpcrdma_svc_bc_fail(struct rpc_xprt *xprt, u32 xid, int error)
 	spin_unlock(&conn->lock);
 }
 
-/* No Call from here offers a chunk, so no Reply can return one. */
+/* This side's Calls offer no chunks, so no Reply may return one. */
 static bool rpcrdma_svc_bc_plain(const struct rpcrdma_rx *rx)
 {
 	return !rx->external && !rx->chunks.n_call && !rx->chunks.n_reads &&
@@ -182,8 +182,8 @@ static bool rpcrdma_svc_bc_plain(const struct rpcrdma_rx *rx)
 /**
  * rpcrdma_svc_bc_reply - bytes of a Reply from the client
  * @conn: the connection
- * @rx: what they are
- * @recv: where they are
+ * @rx: describes them
+ * @recv: holds them
  *
  * Context: the Receive handler; process context.
  */
@@ -217,7 +217,7 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 			     min(rx->stream_length, to->buflen));
 }
 
-/* Of this Call, and not of something else with its XID. */
+/* The ERROR is about this Call, not about another message with its XID. */
 static void rpcrdma_svc_bc_refused(struct rpc_xprt *xprt,
 				   const struct rpcrdma_rx *rx)
 {
@@ -261,7 +261,7 @@ static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)
 	struct rpcrdma_svc_bc *bc = call->bc;
 	bool over;
 
-	/* Those of a lost connection are failed when sunrpc closes it. */
+	/* If the connection is lost, its Calls fail when sunrpc closes it. */
 	if (status)
 		trace_rpcrdma_call(bc->conn->id, tm->msg.xid,
 				   "callback not sent", status);
@@ -270,7 +270,7 @@ static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)
 	spin_lock(&bc->xprt.queue_lock);
 	over = list_empty(&call->link);
 	spin_unlock(&bc->xprt.queue_lock);
-	/* When the RPC ended the session had not counted the Call yet. */
+	/* The RPC ended before the session counted the Call. */
 	if (over)
 		rpcrdma_conn_end_call(bc->conn, tm);
 	rpcrdma_svc_bc_call_put(call);
@@ -332,7 +332,7 @@ static int rpcrdma_svc_bc_send_request(struct rpc_rqst *rqst)
 	if (!rc)
 		return 0;
 
-	/* Without this the task would try again at once, and for ever. */
+	/* Without this the task would try again at once, for ever. */
 	xprt_disconnect_done(&bc->xprt);
 	rpcrdma_svc_bc_end(rqst);
 	rpcrdma_svc_bc_call_put(call);
@@ -347,7 +347,7 @@ out:
 
 static void rpcrdma_svc_bc_woken(struct rpc_task *task);
 
-/* Put @task to sleep until its Reply comes, or because the RPC has failed. */
+/* Put @task to sleep until its Reply comes, or for a pause if the RPC has failed. */
 static void rpcrdma_svc_bc_sleep(struct rpc_task *task)
 	__must_hold(&task->tk_rqstp->rq_xprt->queue_lock)
 {
@@ -365,7 +365,7 @@ static void rpcrdma_svc_bc_sleep(struct rpc_task *task)
 			     timeout);
 }
 
-/* @task has slept until the Reply came, or for another reason. */
+/* @task has slept until the Reply came, or until another event. */
 static void rpcrdma_svc_bc_woken(struct rpc_task *task)
 {
 	struct rpc_rqst *rqst = task->tk_rqstp;
@@ -409,7 +409,7 @@ static void rpcrdma_svc_bc_inject_disconnect(struct rpc_xprt *xprt)
 {
 	struct rpcrdma_conn *conn = rpcrdma_svc_bc_of(xprt)->conn;
 
-	/* Nothing else keeps its owner from going. */
+	/* Only this lock keeps its owner alive. */
 	spin_lock(&conn->lock);
 	if (!conn->dead)
 		rpcrdma_conn_lost_later(conn, "fault injected");
@@ -504,12 +504,12 @@ static struct rpc_xprt *rpcrdma_svc_bc_setup(struct xprt_create *args)
 	xprt->timeout = &rpcrdma_svc_bc_timeout;
 	xprt->max_payload = RPCRDMA_SVC_BC_SIZE;
 	xprt->bc_xprt = sxprt;
-	/* There is nothing to be connected: the client has done that. */
+	/* The client has made the connection already. */
 	xprt_set_bound(xprt);
 	xprt_set_connected(xprt);
 	if (rpcrdma_svc_bc_name(xprt))
 		goto out_destroy;
-	/* sunrpc uses the one there is, except that two may come at once. */
+	/* sunrpc uses an existing transport, but two threads may come here at once. */
 	rc = -EAGAIN;
 	if (!rpcrdma_svc_bc_attach(svc, xprt))
 		goto out_destroy;

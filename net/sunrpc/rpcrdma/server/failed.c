@@ -7,8 +7,8 @@
  * operations would break the new connection, too, and so on without end. So
  * the server answers it with an error instead.
  *
- * Clients that share an address may use the same XID: a Call is known by a part of its
- * content, too.
+ * Clients that share an address may use the same XID, so a part of a Call's content also
+ * identifies it.
  */
 #include <linux/ktime.h>
 #include <linux/once.h>
@@ -18,12 +18,12 @@
 
 #include "server.h"
 
-/* Guards the table, which is for all connections. */
+/* Guards the table of all connections. */
 static DEFINE_SPINLOCK(rpcrdma_svc_failed_lock);
 static struct rpcrdma_recent rpcrdma_svc_failed;
 /*
- * From then on the table tells nothing. Until then it may tell something of a Call
- * only if that has its bit here. Nobody else needs the lock.
+ * A filter that is read without the lock. After failed_until all entries have expired.
+ * Before, the table can have a Call only if the Call's bit is set in the filter.
  */
 static u32 rpcrdma_svc_failed_until;
 static u64 rpcrdma_svc_failed_filter[RPCRDMA_RECENT_WORDS];
@@ -33,7 +33,7 @@ static u32 rpcrdma_svc_failed_now(void)
 	return ktime_get_seconds();
 }
 
-/* A bit of what is still known is set before and after, so always. */
+/* The bit of a live entry is set in the old and in the new words, so readers see it. */
 static void rpcrdma_svc_failed_update(u32 now)
 {
 	u64 words[RPCRDMA_RECENT_WORDS];
@@ -58,9 +58,9 @@ static bool rpcrdma_svc_failed_maybe(const struct rpcrdma_svc *svc, u64 call,
 }
 
 /**
- * rpcrdma_svc_call_id - what a Call will be known by
+ * rpcrdma_svc_call_id - a number that identifies a Call
  * @rx: its first part
- * @recv: where that is
+ * @recv: the Receive that has this part
  *
  * Context: Process context.
  *
@@ -81,7 +81,7 @@ u64 rpcrdma_svc_call_id(const struct rpcrdma_rx *rx,
  * rpcrdma_svc_fault - an operation for a Call has broken its connection
  * @conn: the connection
  * @call: the Call, by rpcrdma_svc_call_id()
- * @sure: it would break any other
+ * @sure: it would break every other connection, too
  *
  * Context: Process context. Does not sleep.
  */
@@ -114,12 +114,12 @@ void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u64 call, bool sure)
 
 /**
  * rpcrdma_svc_failed_answer - end a Call that has broken a connection before
- * @svc: where it came
+ * @svc: the connection that it came by
  * @call: the Call, by rpcrdma_svc_call_id()
  *
  * Context: Process context, no lock held.
  *
- * Return: true if it is such a Call. It has been answered then.
+ * Return: true if it is such a Call, which has been answered now.
  */
 bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u64 call)
 {

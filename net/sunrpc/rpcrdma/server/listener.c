@@ -4,7 +4,7 @@
  *
  * The connection manager's thread only puts a request on a list; an nfsd
  * thread accepts it. Until then the request can become void: the client gives
- * up, or the device is removed. Whoever takes the request off the list has to
+ * up, or the device is removed. The thread that takes the request off the list must
  * end it.
  *
  * A listener on one address is bound to a device. When the device is removed,
@@ -20,7 +20,7 @@
 
 #include "server.h"
 
-/* How long after an attempt to listen the next one follows. */
+/* Time between two attempts to listen. */
 #define RPCRDMA_RELISTEN	HZ
 
 struct workqueue_struct *rpcrdma_svc_wq;
@@ -32,7 +32,7 @@ static struct rpcrdma_listener *rpcrdma_listener_of(struct svc_xprt *xprt)
 	return container_of(xprt, struct rpcrdma_listener, xprt);
 }
 
-/* Take @svc off the list. Return: false if somebody else did already. */
+/* Take @svc off the list. Return: false if another thread did it before. */
 static bool rpcrdma_listener_take(struct rpcrdma_listener *l,
 				  struct rpcrdma_svc *svc)
 {
@@ -48,7 +48,7 @@ static bool rpcrdma_listener_take(struct rpcrdma_listener *l,
 	return mine;
 }
 
-/* Events of a connection that is still to be accepted. */
+/* Events of a connection that is not accepted yet. */
 static int rpcrdma_pending_event(struct rdma_cm_id *cm_id,
 				 struct rdma_cm_event *event)
 {
@@ -129,13 +129,13 @@ static int rpcrdma_listener_bind(struct rpcrdma_listener *l,
 	if (IS_ERR(cm_id))
 		return PTR_ERR(cm_id);
 
-	/* The same port can then be bound for both address families. */
+	/* So the same port can be bound for both address families. */
 	rc = IS_ENABLED(CONFIG_IPV6) ? rdma_set_afonly(cm_id, 1) : 0;
 	if (!rc)
 		rc = rdma_bind_addr(cm_id, sap);
 	if (!rc) {
 		l->cm_id = cm_id;
-		/* With the port, if the caller left it open; before events. */
+		/* The caller may have left the port open. Set it before events come. */
 		svc_xprt_set_local(&l->xprt, (struct sockaddr *)
 				   &cm_id->route.addr.src_addr,
 				   svc_addr_len(sap));
@@ -199,13 +199,13 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
 	spin_lock_init(&l->lock);
 	INIT_LIST_HEAD(&l->pending);
 
-	/* Requests may come from here on, before nfsd knows the listener. */
+	/* From now on requests may come, before nfsd knows the listener. */
 	mutex_lock(&l->binding);
 	rc = rpcrdma_listener_bind(l, sap);
 	mutex_unlock(&l->binding);
 	trace_rpcrdma_connect(l->xprt.xpt_remotebuf, "listen", rc);
 	if (rc) {
-		/* An event may have come in between. */
+		/* An event may have come before. */
 		rpcrdma_listener_detach(&l->xprt);
 		rpcrdma_svc_discard(&l->xprt);
 		return ERR_PTR(rc);
@@ -274,7 +274,7 @@ static void rpcrdma_listener_free(struct svc_xprt *xprt)
 	kfree(rpcrdma_listener_of(xprt));
 }
 
-/* A listener has no data: these satisfy callers that do not ask. */
+/* A listener has no data, but some callers call these without a check. */
 static int rpcrdma_listener_recvfrom(struct svc_rqst *rqstp)
 {
 	svc_xprt_received(rqstp->rq_xprt);

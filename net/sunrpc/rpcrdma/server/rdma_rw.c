@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMA Reads and Writes by the rdma_rw API, which knows for which devices it
- * has to register memory.
+ * RDMA Reads and Writes by the rdma_rw API, which registers memory for the devices
+ * that need it.
  *
  * A set of operations is filled one by one, chained, and posted once. It is
  * freed when its last Work Request has completed, or when the queue pair has
@@ -15,13 +15,13 @@
 
 #include "server.h"
 
-/* One of the Work Requests could not be carried out, or was flushed. */
+/* One of the Work Requests failed or was flushed. */
 static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_svc_rw *rw = container_of(wc->wr_cqe,
 						 struct rpcrdma_svc_rw, cqe);
 
-	/* Not signaled: none completes that has succeeded. */
+	/* Not signaled: only a Work Request that failed completes. */
 	if (wc->status == IB_WC_SUCCESS)
 		return;
 	rpcrdma_conn_fault(rw->conn, rw->dir == DMA_FROM_DEVICE ?
@@ -33,8 +33,8 @@ static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
  * @conn: connection they will go through
  * @call: rpcrdma_call_id() of the Call they are for
  * @dir: %DMA_FROM_DEVICE for RDMA Reads, %DMA_TO_DEVICE for RDMA Writes
- * @max_ops: how many operations at most
- * @octets: how much they move at most, all together
+ * @max_ops: largest number of operations
+ * @octets: most bytes that all of them move together
  *
  * Context: Process context. May sleep.
  *
@@ -113,7 +113,7 @@ static bool rpcrdma_svc_rw_array(struct rpcrdma_svc_rw *rw,
 	return true;
 }
 
-/* The scatter elements from @first on, @length bytes, become one operation. */
+/* Make one operation of the scatter elements from @first on, @length bytes. */
 static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
 				 u32 length, u32 handle, u64 address)
 {
@@ -131,7 +131,7 @@ static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
 			      op->sgl, op->nents, 0, address, handle, rw->dir);
 	trace_rpcrdma_rw(conn->id, lower_32_bits(rw->call), rw->dir, op->nents, length, handle,
 			 address, rc);
-	/* Bounce buffers that are all in use are an -EIO of the mapping. */
+	/* The mapping returns -EIO if all bounce buffers are in use. */
 	if (rc < 0)
 		return rc == -EIO ? -ENOMEM : rc;
 	rw->cost += rc;
@@ -187,7 +187,7 @@ int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
  * @handle: remote memory
  * @address: likewise
  *
- * Head, pages and tail are one operation each: a memory region takes no gaps.
+ * Head, pages and tail are one operation each: a memory region cannot have gaps.
  *
  * Context: Process context. May sleep.
  *
@@ -240,11 +240,11 @@ int rpcrdma_svc_rw_xdr(struct rpcrdma_svc_rw *rw, const struct xdr_buf *xdr,
 /**
  * rpcrdma_svc_rw_chain - the Work Requests of a set
  * @rw: the set, not empty; this is called once for it
- * @cqe: completion of the last one, if nothing follows
- * @next: what follows, or NULL
+ * @cqe: completion of the last one, if @next is NULL
+ * @next: the Work Request after them, or NULL
  *
- * The set stays until they have completed or the queue pair has been drained:
- * each tells of its own failure.
+ * The caller keeps the set until they have completed or the queue pair is drained:
+ * each may report its own failure.
  *
  * Return: the first Work Request.
  */

@@ -3,8 +3,8 @@
  * Server side: the svc_xprt class "rdma".
  *
  * A listener turns connection requests into struct rpcrdma_svc, one for each
- * connection. Its Receive handler builds Calls (recvfrom.c); nfsd threads pick
- * them up, and leave their Replies to the connection (sendto.c).
+ * connection. The connection's Receive handler builds Calls (recvfrom.c); nfsd threads
+ * pick them up, and give their Replies to the connection (sendto.c).
  */
 #ifndef _RPCRDMA_SERVER_H
 #define _RPCRDMA_SERVER_H
@@ -21,14 +21,13 @@
 
 /**
  * struct rpcrdma_listener - a bound address
- * @xprt: what nfsd knows
- * @cm_id: the listening one, NULL while there is none; detach and @listen
- *	exclude each other
- * @listen: replaces @cm_id after its device went or changed its address
+ * @xprt: what nfsd sees
+ * @cm_id: the cm_id that listens, or NULL; detach and @listen exclude each other
+ * @listen: replaces @cm_id after its device is removed or changes its address
  * @lock: guards the following
- * @pending: connections nobody has accepted yet
- * @n_pending: how many
- * @closed: no more of them
+ * @pending: connections that no thread has accepted yet
+ * @n_pending: length of @pending
+ * @closed: the listener takes no more connections
  */
 struct rpcrdma_listener {
 	struct svc_xprt xprt;
@@ -44,35 +43,36 @@ struct rpcrdma_listener {
 
 /**
  * struct rpcrdma_svc - a connection that a client opened
- * @xprt: what nfsd knows
+ * @xprt: what nfsd sees
  * @conn: the connection, NULL until accepted; see @users
  * @cm_id: until @conn takes it over
- * @listener: where it came in, until accepted
+ * @listener: the listener that got the request, until accepted
  * @pending: link in the listener's list
  * @gone: the client gave up before it was accepted
  * @peer: the client's private data (RFC 8797)
  * @initiator_depth: RDMA Reads that the client lets us have under way
- * @remote_inv: this device can send with invalidate
- * @inline_size: of Send and Receive buffers
+ * @remote_inv: this device can do Send With Invalidate
+ * @inline_size: size of Send and Receive buffers
  * @max_call: bytes of the largest Call that nfsd's page arrays can hold
- * @peer_key: what the client is known by, see rpcrdma_peer_key()
+ * @peer_key: identifies the client, see rpcrdma_peer_key()
  * @release: frees everything from a context that may sleep
- * @users: threads that use @conn's device, and one more as long as they may. When it is
- *	zero there is no device, and nothing but the memory of @conn.
- * @unused: it has become zero
- * @end: makes it zero because the device is being removed, and destroys @conn
+ * @users: number of threads that use @conn's device, plus one until the device is removed.
+ *	At zero nobody may use the device, and of @conn only the memory is left.
+ * @unused: completed when @users becomes zero
+ * @end: runs when the device is being removed: waits until @users is zero, then destroys
+ *	@conn
  * @bc: transport of callbacks, or NULL; set once
  * @partial: the Call being assembled; belongs to the Receive handler
- * @lock: guards the following; nothing is taken inside it
+ * @lock: guards the following; no other lock is taken inside it
  * @ready: Calls that nfsd may pick up
  * @waiting: Calls whose RDMA Reads cannot start yet
  * @held: Receives kept back because @call_memory is at its bound
  * @reading: Calls whose RDMA Reads are under way
- * @alone: of these, the one beside which no other has been begun
+ * @alone: the Call of these that was started when no other Reads were under way
  * @n_ready: length of @ready
- * @call_memory: bytes of Calls that are not in a Receive: pages and what tells of them
+ * @call_memory: bytes of Calls that are not in a Receive: pages and their descriptions
  * @replies: Replies not yet done
- * @reply_memory: bytes of pages owned by them
+ * @reply_memory: bytes of pages that Replies own
  */
 struct rpcrdma_svc {
 	struct svc_xprt xprt;
@@ -110,18 +110,18 @@ struct rpcrdma_svc {
 };
 
 /**
- * struct rpcrdma_svc_call - a Call, and what its Reply will need of it
+ * struct rpcrdma_svc_call - a Call, and the parts of it that the Reply needs
  * @link: list of struct rpcrdma_svc, while it is in one
  * @svc: the connection
  * @recv: the Receive that has its bytes, or NULL
- * @payload: where they are in @recv
+ * @payload: place of the bytes in @recv
  * @pages: its bytes, if they are not in @recv
- * @n_pages: pages that are there
- * @memory: bytes of call_memory that are its own
- * @length: bytes; of the Payload stream while Read chunks are missing
+ * @n_pages: length of @pages
+ * @memory: its share of call_memory, in bytes
+ * @length: bytes; only of the Payload stream until the Read chunks have come
  * @unreduced: bytes with Read chunks
- * @item: what the only Read chunk inserts, if that has pages of its own; else empty
- * @id: what it is known by when it comes again
+ * @item: data of the only Read chunk, if it has its own pages; otherwise empty
+ * @id: identifies the Call if it comes again
  * @xid: host order
  * @inv_handle: handle that the Reply may invalidate, or zero
  * @external: its Payload stream is in the Call chunk
@@ -164,15 +164,15 @@ struct rpcrdma_svc_op {
 /**
  * struct rpcrdma_svc_rw - the RDMA Reads of a Call, or the Writes of a Reply
  * @conn: the connection
- * @cqe: of all Work Requests without another; they complete only if they fail
+ * @cqe: completion of all Work Requests but the last; these complete only if they fail
  * @call: rpcrdma_call_id() of the Call
  * @dir: DMA_FROM_DEVICE for Reads
  * @cost: Work Requests
  * @sgl: scatter elements of all operations
- * @max_sge: how many there can be
- * @n_sge: how many are used
- * @max_ops: operations there can be
- * @n_ops: operations there are
+ * @max_sge: size of @sgl
+ * @n_sge: used elements of @sgl
+ * @max_ops: size of @ops
+ * @n_ops: used elements of @ops
  * @ops: the operations
  */
 struct rpcrdma_svc_rw {
