@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The C names of <rpcrdma/core.h>. Nothing is decided here.
+ * The C functions of <rpcrdma/core.h>. They only call the C++ core.
  */
 #include "call_header.h"
 #include "names.h"
@@ -11,7 +11,7 @@
 #include "session.h"
 #include "sizes.h"
 
-/* <new> is no freestanding header of the kernel build. */
+/* The kernel build has no <new>. */
 inline void *operator new(size_t, void *place) noexcept
 {
 	return place;
@@ -93,7 +93,7 @@ bool rpcrdma_session_end_call(struct rpcrdma_session *s,
 bool rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid, u32 errcode,
 			    u32 index, u32 needed)
 {
-	/* The arm with two words has the index first; the others one word. */
+	/* An arm with two words begins with the index; the other arms have one word. */
 	const bool length_only = errcode == RPCRDMA2_ERR_REPLY_RESOURCE;
 
 	return session(s).refuse(xid, { errcode,

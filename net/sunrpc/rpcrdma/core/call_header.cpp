@@ -17,7 +17,7 @@ constexpr u32 kFlavorGss = 6;
 constexpr u32 kGssVersion = 1;
 constexpr u32 kGssProcData = 0;
 constexpr u32 kGssServiceNone = 1;
-/* Of a Call, that much tells it from others: file, place, slot of the session. */
+/* So many bytes of a Call identify it: file, offset, slot of the NFS session. */
 constexpr u32 kTelling = 512;
 
 struct CallHeader {
@@ -26,7 +26,7 @@ struct CallHeader {
 	u32 arguments = 0; /* where they begin */
 };
 
-/* Not cryptographic; but who does not know the secret cannot aim at a sum. */
+/* Not cryptographic; but a peer that does not know the secret cannot choose a sum. */
 class Sum {
 public:
 	explicit Sum(u64 secret)
@@ -89,8 +89,8 @@ static bool parse(Bytes stream, CallHeader &h)
 }
 
 /*
- * The arguments are the program's alone. With integrity, privacy, or while a context
- * is made, RPCSEC_GSS reads them; what is not understood may be any of these.
+ * Only the RPC program reads the arguments. With integrity or privacy, or while a context
+ * is made, RPCSEC_GSS reads them, too; an unknown flavor or service may do the same.
  */
 static bool arguments_are_plain(const CallHeader &h)
 {
@@ -108,8 +108,8 @@ static bool arguments_are_plain(const CallHeader &h)
 }
 
 /*
- * RPCSEC_GSS has a new sequence number each time that a Call is sent, and all that it
- * covers is different then.
+ * RPCSEC_GSS uses a new sequence number each time that a Call is sent, so everything that
+ * it protects differs then.
  */
 u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret)
 {

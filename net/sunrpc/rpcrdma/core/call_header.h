@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a Responder looks at in an RPC Call itself (RFC 5531, RFC 2203): where its
- * arguments begin, and what RPCSEC_GSS covers. The transport decides nothing by it
- * that the peer could notice.
+ * What a Responder reads in an RPC Call itself (RFC 5531, RFC 2203): where its
+ * arguments begin, and what RPCSEC_GSS protects. The peer cannot see any decision that
+ * depends on it.
  */
 #ifndef _RPCRDMA_CORE_CALL_HEADER_H
 #define _RPCRDMA_CORE_CALL_HEADER_H
@@ -15,7 +15,7 @@ namespace rpcrdma
 /* See rpcrdma_call_id(). */
 [[nodiscard]] u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret);
 
-/* See rpcrdma_call_item(); @stream is as much of it as is at hand. */
+/* See rpcrdma_call_item(); @stream is the part that has been received. */
 [[nodiscard]] bool call_item(const Chunks &chunks, Bytes stream, Range &item);
 
 } // namespace rpcrdma

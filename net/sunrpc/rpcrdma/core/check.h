@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Invariants. A failed check is a bug here, not a peer's fault: it is reported
- * and the expression is false, so that the caller can mark its session broken.
+ * Invariants. A failed check is a bug here, not a fault of the peer. It is reported, and
+ * the expression is false, so the caller can mark its session broken.
  */
 #ifndef _RPCRDMA_CORE_CHECK_H
 #define _RPCRDMA_CORE_CHECK_H

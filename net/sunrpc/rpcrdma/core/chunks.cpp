@@ -26,8 +26,8 @@ bool no_reads(const Chunks &c)
 }
 
 /*
- * The segments of @w are there, and no chunk before had them: @used has a bit for
- * each that did.
+ * The segments of @w exist, and no earlier chunk uses them: @used has a bit for each
+ * segment in use.
  */
 static bool takes_own(const Chunks &c, const WriteChunk &w, u64 &used)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Chunk lists (sections 4.4 and 4.5): what can be said of them without knowing
- * how they are written on the wire.
+ * Chunk lists (sections 4.4 and 4.5), independent of their format on the wire.
  */
 #ifndef _RPCRDMA_CORE_CHUNKS_H
 #define _RPCRDMA_CORE_CHUNKS_H
@@ -30,20 +29,20 @@ void clear(Chunks &c);
 /* All counts are within the arrays; no two Write chunks share a segment. */
 [[nodiscard]] bool well_formed(const Chunks &c);
 
-/* Segments in all lists together: what property RCSIZ bounds (5.2.4). */
+/* Segments in all lists together; property RCSIZ bounds this (5.2.4). */
 [[nodiscard]] u32 total_segments(const Chunks &c);
 
 /* The segments of one Write chunk or of the Reply chunk. */
 [[nodiscard]] Span<const Segment> segments(const Chunks &c,
 					   const WriteChunk &w);
 
-/* Sum of the segment lengths, in octets. */
+/* Sum of the segment lengths, in bytes. */
 [[nodiscard]] u64 total_length(Span<const Segment> s);
 
 /* No segment is larger than property RSSIZ allows (5.2.3). */
 [[nodiscard]] bool segments_within(const Chunks &c, u32 max);
 
-/* Octets of the body chunk of a message in direction @dir; zero if none. */
+/* Bytes of the body chunk of a message in direction @dir; zero if none. */
 [[nodiscard]] u64 body_length(const Chunks &c, u32 dir);
 
 /* @handle is zero or the handle of some segment in @c (section 6.5). */
@@ -53,12 +52,12 @@ void clear(Chunks &c);
 [[nodiscard]] u32 inv_handle(const Chunks &c);
 
 /**
- * Check the Read list against the stream it is to be inserted in (4.5.1, D7):
+ * Check the Read list against the stream in which it is inserted (4.5.1, D7):
  * positions non-zero, non-decreasing, multiples of four, inside the message;
  * no overlap.
  *
- * @stream: octets of the reduced Payload stream
- * @unreduced: set to the octets of the whole message, roundup included; may
+ * @stream: bytes of the reduced Payload stream
+ * @unreduced: set to the bytes of the whole message, XDR padding included; may
  *	exceed 32 bits
  */
 [[nodiscard]] bool reads_valid(const Chunks &c, u32 stream, u64 &unreduced);

@@ -10,7 +10,7 @@ Continuation::Verdict Continuation::take(const Fragment &f, u32 max,
 {
 	if (active_ && f.xid != xid_)
 		return Verdict::Interloper;
-	/* A MIDDLE that leaves nothing, or less than a word, to its INLINE. */
+	/* A MIDDLE that leaves less than a word to its INLINE. */
 	if (f.last != !f.remaining || !xdr_aligned(f.remaining))
 		return Verdict::Broken;
 

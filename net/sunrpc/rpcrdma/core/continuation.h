@@ -3,13 +3,13 @@
  * Message Continuation (section 6.6.2, D7): one direction of one connection.
  *
  * Payload streams are never interleaved, so at most one message is being put
- * together. Of a message that was refused, nothing more is answered: its
- * further fragments are discarded up to its last, or until another message
- * starts, so that the state stays this small whatever the peer sends.
+ * together. After a message was refused, its further fragments are discarded without
+ * an answer, up to its last, or until another message starts. So the state stays
+ * this small whatever the peer sends.
  *
- * A peer that gives up such a message may use its XID for a new one, which the
- * numbers tell from the rest of the old: a fragment of that is as long, with what
- * is to come after it, as was to come before. A new message is longer.
+ * A peer that gives up such a message may use its XID for a new one. The lengths
+ * distinguish them: for a fragment of the old message, its length plus @remaining is
+ * exactly what was left before. A new message is longer.
  */
 #ifndef _RPCRDMA_CORE_CONTINUATION_H
 #define _RPCRDMA_CORE_CONTINUATION_H
@@ -21,8 +21,8 @@ namespace rpcrdma
 
 /**
  * A fragment as its header describes it
- * @length: octets of payload in it, a positive multiple of four
- * @remaining: octets that are still to come; zero if and only if @last
+ * @length: bytes of payload in it, a positive multiple of four
+ * @remaining: bytes that are still to come; zero if and only if @last
  */
 struct Fragment {
 	u32 xid;
@@ -49,7 +49,7 @@ public:
 	{
 		return active_ && xid_ == xid;
 	}
-	/* Octets of the message that is being put together. */
+	/* Bytes received of the message that is being put together. */
 	[[nodiscard]] u32 taken() const
 	{
 		return total_ - left_;
@@ -59,36 +59,36 @@ public:
 	{
 		return discarding_ && discard_xid_ == xid;
 	}
-	/* While discarding(): this may be the next one of that message. */
+	/* While discarding(): @f may be the next fragment of that message. */
 	[[nodiscard]] bool goes_on_with(const Fragment &f) const
 	{
 		return u64{ f.length } + f.remaining == discard_left_;
 	}
-	/* Octets of the message being put together that are to come. */
+	/* Bytes still to come of the message that is being put together. */
 	[[nodiscard]] u32 left() const
 	{
 		return active_ ? left_ : 0;
 	}
 
 	/**
-	 * Take in a fragment.
+	 * Take a fragment.
 	 *
-	 * @max: largest Payload stream, in octets
+	 * @max: largest Payload stream, in bytes
 	 * @place: if accepted, where the fragment lies in the stream
-	 * @total: if accepted, octets of the whole stream
+	 * @total: if accepted, bytes of the whole stream
 	 *
-	 * Unless it accepts, nothing changes.
+	 * If the fragment is not accepted, nothing changes.
 	 */
 	[[nodiscard]] Verdict take(const Fragment &f, u32 max, Range &place,
 				   u32 &total);
 
 	/**
-	 * A fragment of @xid was refused: its message is void, and if more of
-	 * it is to come, that is to be discarded.
+	 * A fragment of @xid was refused: its message is void, and the rest of the
+	 * message will be discarded.
 	 *
-	 * @left: how many octets that is; zero if the fragment did not say
+	 * @left: bytes of the rest; zero if the fragment did not say
 	 *
-	 * Return: a message was being put together, and now is not.
+	 * Return: true if a message was being put together, and now is not.
 	 */
 	[[nodiscard]] bool refuse(u32 xid, bool last, u32 left);
 

@@ -3,15 +3,15 @@
  * Flow control of one connection (section 4.2.1, D1 to D3).
  *
  * Every counter counts messages, modulo 2^32, and is compared by serial
- * arithmetic. The draft adds the advertised credits to what was sent; they
- * count from what was received (D1), and with that, of W Receives offered:
+ * arithmetic. The draft adds the advertised credits to the sent messages, but they
+ * must be added to the received messages (D1). With W Receives offered:
  *
  *   rdma_credit = received + (W - (received - released)) = released + W
  *
- * which never falls, so no message takes back what an earlier one granted. A
- * window that shrinks does so by one whenever a Receive completes and is not
- * posted again: released + 1 and W - 1, which leaves the word as it is. One that
- * grows is advertised at once.
+ * This never falls, so no message takes back credits of an earlier one. When a window
+ * shrinks, it falls by one whenever a Receive completes and is not posted again:
+ * released + 1 and W - 1, so the word stays the same. A larger window is advertised at
+ * once.
  */
 #ifndef _RPCRDMA_CORE_CREDITS_H
 #define _RPCRDMA_CORE_CREDITS_H
@@ -24,8 +24,8 @@ namespace rpcrdma
 class Credits {
 public:
 	/**
-	 * @window: Receives offered, one less than are posted; zero, or at
-	 *	least RPCRDMA_MIN_WINDOW
+	 * @window: Receives offered, one less than posted; zero, or at least
+	 *	RPCRDMA_MIN_WINDOW
 	 * @start: value of both counts at the beginning; zero on a real
 	 *	connection, near 2^32 in tests of the wrap
 	 */
@@ -45,7 +45,7 @@ public:
 		return ahead(limit_, sent_) > 0;
 	}
 
-	/* A GRANT may be posted: also into the one extra Receive (D3). */
+	/* A GRANT may be posted; it may also use the one extra Receive (D3). */
 	[[nodiscard]] constexpr bool may_grant() const
 	{
 		return ahead(limit_, sent_) >= 0;
@@ -54,9 +54,9 @@ public:
 	/**
 	 * Half of the window is used up and there is something new to tell.
 	 *
-	 * The news must be worth two messages: one that only takes back the
-	 * Receive of a GRANT, while the others are held, would make two such
-	 * peers answer GRANT with GRANT for ever.
+	 * The new word must allow at least two messages more. If it only gave back
+	 * the Receive of a GRANT, while the other Receives are held, two such peers
+	 * would answer GRANT with GRANT for ever.
 	 */
 	[[nodiscard]] constexpr bool grant_due() const
 	{
@@ -89,8 +89,8 @@ public:
 	}
 
 	/**
-	 * The message just received was more than the peer may have known it
-	 * was allowed to send.
+	 * The message just received exceeds every credit that the peer can have
+	 * received.
 	 */
 	[[nodiscard]] constexpr bool overrun(bool grant) const
 	{
@@ -98,8 +98,8 @@ public:
 	}
 
 	/**
-	 * Offer @window Receives from now on, or as soon as so many have
-	 * completed that what was offered has been honoured.
+	 * Offer @window Receives from now on. A smaller window takes effect when enough
+	 * Receives have completed.
 	 */
 	constexpr void set_window(u32 window)
 	{
@@ -109,12 +109,12 @@ public:
 	}
 
 	/**
-	 * A Receive that has completed is not to be posted again.
+	 * Do not post a completed Receive again.
 	 *
-	 * While the whole window is in use, that is the one for a GRANT: it
-	 * stays, or the peer could not give credit to what others wait for.
+	 * While the whole window is in use, the last Receive is for a GRANT. It must
+	 * stay, or the peer could not give credit to waiting messages.
 	 *
-	 * Return: false if it is still needed; nothing has changed then.
+	 * Return: false if it is still needed; then nothing has changed.
 	 */
 	[[nodiscard]] constexpr bool retire()
 	{
@@ -129,11 +129,11 @@ public:
 	/**
 	 * rdma_credit of the message just received; may be less than before.
 	 *
-	 * What the peer has received and what it offers besides are both in the
-	 * word. So it is less than 2^31 - 1 ahead of what was sent, and behind
-	 * that by no more than was ever sent (section 4.2.1).
+	 * The word is the sum of the messages that the peer has received and its free
+	 * credits. So it is less than 2^31 - 1 ahead of the messages sent, and
+	 * behind them by no more than were ever sent (section 4.2.1).
 	 *
-	 * Return: false if it is neither; nothing has changed then.
+	 * Return: false if it is outside this range; then nothing has changed.
 	 */
 	[[nodiscard]] constexpr bool limit(u32 credit)
 	{
@@ -147,15 +147,15 @@ public:
 			taken_back_++;
 		if (less || available() > granted_)
 			granted_ = available();
-		/* Sooner or later it allows one. */
+		/* The peer will allow at least one message at some time. */
 		if (!granted_)
 			granted_ = 1;
 		return true;
 	}
 
 	/**
-	 * Before a version is agreed on there is no credit to go by: the peer
-	 * sends one message and gets one answer (section 4.3).
+	 * Before a version is agreed on there is no credit word: the peer sends one
+	 * message and gets one answer (section 4.3).
 	 */
 	constexpr void ping_pong(u32 answers)
 	{
@@ -167,7 +167,7 @@ public:
 	/**
 	 * @count Receives are posted again.
 	 *
-	 * Return: false if there were not so many to give back.
+	 * Return: false if fewer than @count were in use.
 	 */
 	[[nodiscard]] constexpr bool release(u32 count)
 	{
@@ -181,7 +181,7 @@ public:
 	{
 		return window_;
 	}
-	/* What the window is, or is going to be once enough have retired. */
+	/* The window, or its new size while Receives are still retiring. */
 	[[nodiscard]] constexpr u32 target() const
 	{
 		return window_ - surplus_;
@@ -209,7 +209,7 @@ public:
 		return may_send() ? limit_ - sent_ : 0;
 	}
 
-	/* The most that the peer has allowed at one time: of its window, about. */
+	/* The most credits that the peer has allowed at one time: about its window. */
 	[[nodiscard]] constexpr u32 granted() const
 	{
 		return granted_;
@@ -224,7 +224,7 @@ public:
 	static constexpr u32 kLimitMax = (1U << 31) - 2;
 
 private:
-	/* More than any peer has under way, and far from kLimitMax. */
+	/* More than any peer has under way, and much less than kLimitMax. */
 	static constexpr u32 kLifetimeMost = 1U << 30;
 
 	static constexpr s32 ahead(u32 a, u32 b)
@@ -232,7 +232,7 @@ private:
 		return static_cast<s32>(a - b);
 	}
 
-	u32 window_; /* Receives that are or were posted, but one */
+	u32 window_; /* Receives that are or were posted, minus one */
 	u32 surplus_ = 0; /* of them, not to be posted again */
 	u32 sent_; /* Sends posted */
 	u32 limit_; /* rdma_credit received last */

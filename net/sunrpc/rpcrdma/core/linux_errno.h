@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Linux error numbers that the core hands out. No libc header is used here, so
- * they are spelled out; a test compares them with <errno.h>.
+ * Linux error numbers that the core returns. The core uses no libc header, so they are
+ * defined here; a test compares them with <errno.h>.
  */
 #ifndef _RPCRDMA_CORE_LINUX_ERRNO_H
 #define _RPCRDMA_CORE_LINUX_ERRNO_H

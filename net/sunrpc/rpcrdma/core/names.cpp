@@ -32,7 +32,7 @@ static constexpr const char *kReasons[] = {
 	"invariant",
 };
 
-/* By enum rpcrdma_unfit: what a device has to say of itself. */
+/* By enum rpcrdma_unfit: why a device cannot be used. */
 static constexpr const char *kUnfit[] = {
 	"nothing is missing",
 	"no elements to send from or to receive into",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What people read in traces. Every string is static; an unknown number has
- * the name "?".
+ * Names for traces. Every string is static; an unknown number has the name "?".
  */
 #ifndef _RPCRDMA_CORE_NAMES_H
 #define _RPCRDMA_CORE_NAMES_H

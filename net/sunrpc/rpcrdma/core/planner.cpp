@@ -3,81 +3,81 @@
  * Rules of choice
  *
  * A Call. Its DDP-eligible argument moves by a Read chunk when it is larger
- * than ddp_threshold; up to there one more Send, or a few, cost less than
+ * than ddp_threshold. For a smaller one, one or a few more Sends cost less than
  * registering memory and the Responder's round trip to fetch it. A Write chunk
- * is offered when the largest result expected is above the same threshold.
+ * is offered when the largest expected result is above the same threshold.
  *
- * What is left in the Payload stream goes by a Call chunk (Special Format) when
- * it is larger than special_threshold, or takes more Sends than the peer has ever
- * granted credits for at a time, so that it would have to pause for a GRANT; the
- * Read chunk stays beside it. Other streams travel in one Send if they fit
- * (Simple), else in several (Continued); the session decides that when it sends.
+ * The rest of the Payload stream goes by a Call chunk (Special Format) when it is larger
+ * than special_threshold, or when it takes more Sends than the peer has ever granted at
+ * one time and would pause for a GRANT. The Call may also have a Read chunk.
+ * Other streams travel in one Send if they fit (Simple), else in several
+ * (Continued); the session decides that when it sends.
  *
  * A Reply chunk is offered when the result cannot be reduced and is expected to
- * be larger than both thresholds. Where the size of a Reply is only a guess
- * (READDIR, ACLs) none is: any Reply can be continued, so registering memory
- * for the worst case would be for nothing (6.6.4).
+ * be larger than both thresholds. If the size of a Reply is only a guess
+ * (READDIR, ACLs) no chunk is offered: any Reply can be continued, so registering
+ * memory for the worst case would be useless (6.6.4).
  *
  * RPCSEC_GSS integrity and privacy forbid reduction, not body chunks. There are
- * no chunks of any kind when no Reply will tell that the memory is free again
- * (4.7), when the peer takes no segments, or in the reverse direction to a peer
+ * no chunks of any kind when no Reply will say that the memory is free again
+ * (4.7), when the peer accepts no segments, or in the reverse direction to a peer
  * that did not announce RVRSDIR_GENL. A header type that the peer has refused is
  * not used again on its connection (7.1.3).
  *
- * Where memory regions are short for a moment, what is up to special_threshold is sent
- * without a chunk. What is larger waits for a region: it would take all credits for
- * itself and then wait for more.
+ * If too few memory regions are free, an item of up to special_threshold is sent
+ * without a chunk. A larger item waits for a region: without one it would use all credits
+ * and then wait for more.
  *
- * Version 1 continues nothing, so each message goes in one Send or by chunk, and
- * what may come back has to be provided for. A Call whose argument fits its Send
- * keeps it unless it is above ddp_threshold; a Call that does not fit without its
- * argument either goes by a Call chunk, argument included, since Responders are
- * used to that. If the largest Reply that the upper layer has room for does not fit
+ * Version 1 continues nothing, so each message goes in one Send or by chunk, and the Call
+ * must provide chunks for a large Reply. An argument that fits the Call's Send
+ * stays in it unless it is above ddp_threshold. A Call that does not fit even without its
+ * argument goes by a Call chunk, with the argument inside, since Responders expect
+ * that. If the largest Reply that the upper layer has room for does not fit
  * one Send of the peer, a Write chunk is offered for a reducible result when the
- * rest will fit, else a Reply chunk. "Fits" takes the header at its largest: how
- * many segments a chunk has is known only when its memory is registered.
+ * rest will fit, else a Reply chunk. "Fits" assumes the largest header: the
+ * number of segments of a chunk is known only when its memory is registered.
  *
- * A Responder of version 1 has to add what an odd Read chunk lacks to the next multiple of
- * four (RFC 8166, 3.4.5.2), and not all do. A Requester may send it: this one does unless
- * the peer has sent private data, as those do that are known to add it.
+ * If a Read chunk has an odd length, a Responder of version 1 must add the XDR padding
+ * (RFC 8166, 3.4.5.2), but not all do. A Requester may send it. This one does, unless the
+ * peer has sent private data: such peers are known to add it.
  *
- * A retry. An ERROR that names what the Responder cannot take, or needs, is
- * answered with the same Call without that, or with it (7.3). Each retry adds a
- * flag and none is ever taken back, which bounds them; an ERROR that adds none,
- * or leaves open what would help, ends the RPC:
+ * A retry. If an ERROR names what the Responder cannot accept, or needs, the
+ * same Call is sent again without that, or with it (7.3). Each retry adds a
+ * flag and no flag is ever removed, which bounds the retries; an ERROR that adds no
+ * flag, or does not say what would help, ends the RPC:
  *
  *   READ_CHUNKS	no Read chunk; if there was none, no Call chunk
  *   WRITE_CHUNKS	no Write chunk; if there was none, no Reply chunk
- *   SEGMENTS		none of the chunks that there were
+ *   SEGMENTS		no chunk of a kind that the Call had
  *   WRITE_RESOURCE	no Write chunk, if the upper layer has room for the result
  *   REPLY_RESOURCE	a Reply chunk, if the upper layer has room for the Reply
  *
  * A Call that waits while the peer refuses its header type is planned again, too:
  * without a Call chunk if it has one, else with one.
  *
- * A message that no Receive could take ends the connection, and does not say which
- * Call it answers. All that were sent get a Reply chunk from then on if the peer takes
- * one, in version 1 instead of a Write chunk. The third time the RPC ends.
+ * A message that is too long for its Receive ends the connection, and does not say which
+ * Call it answers. All Calls that were sent get a Reply chunk from then on if the peer
+ * accepts one, in version 1 instead of a Write chunk. The third time the RPC ends.
  *
  * A Reply. The Requester has chosen by offering Write chunks: the nth
  * DDP-eligible result goes into the nth of them, whatever its size (6.6.3). An
- * empty chunk leaves its result in the stream. A chunk that is too short is an
- * error the Requester can act upon, not a reason to send the result inline,
- * since it is offered for no other purpose (6.6.4). A chunk whose operation has
+ * empty chunk leaves its result in the stream. A chunk that is too short causes an
+ * error that the Requester can handle; the result is not sent inline, since the chunk
+ * has no other purpose (6.6.4). A chunk whose operation has
  * no result is returned with its segments, all of length zero: the binding says
  * "empty", but a Responder copies the segment count and all segments (4.5.2.1),
- * and so its Requester can tell that it is the chunk it has offered. From others
- * an empty one is taken for that, too.
+ * so its Requester can check that it is the offered chunk. A Requester also accepts
+ * an empty chunk.
  *
- * The stream that is left goes in one Send if it fits, whatever else was
- * offered; else into the Reply chunk if there is one and it is large enough; it
- * is continued otherwise. Where that is not allowed (a reverse-direction Reply
- * below RVRSDIR_CONT, version 1) the Requester is told how long a Reply chunk it
- * needs. Version 1 returns an unused Reply chunk with segments of length zero.
+ * The rest of the stream goes in one Send if it fits, whatever else was
+ * offered; else into the Reply chunk if there is one and it is large enough;
+ * otherwise it is continued. If that is not allowed (a reverse-direction Reply
+ * below RVRSDIR_CONT, version 1), the error tells the Requester how long a Reply chunk
+ * must be. Version 1 returns an unused Reply chunk with segments of length zero.
  *
- * A client of version 1 that offers no Reply chunk says by that that it expects the
- * Reply to fit. If it has not said either how large its Receives are, they may be
- * larger than the RFC's default: the Reply is sent, as the kernel's own server does.
+ * A client of version 1 that offers no Reply chunk expects the Reply to fit. If it
+ * has not given the size of its Receives either, they may be larger than the RFC's
+ * default: the Reply is sent, as the kernel's own server does.
  */
 #include "planner.h"
 #include "linux_errno.h"
@@ -86,7 +86,7 @@
 namespace rpcrdma
 {
 
-/* @item can be cut out of @length octets and leave an XDR stream behind. */
+/* Without @item, @length bytes are still an XDR stream. */
 static bool removable(const Range &item, u64 from, u32 length)
 {
 	return item.offset && xdr_aligned(item.offset) && item.offset >= from &&
@@ -102,7 +102,7 @@ static void reduce_call(const rpcrdma_call_shape &shape,
 	plan.stream_length -= plan.removed.length;
 }
 
-/* Octets of the largest header of version 1 with such chunks. */
+/* Bytes of the largest header of version 1 with such chunks. */
 static u32 largest_header_v1(bool reads, bool results)
 {
 	u32 size = header_size(header_type_v1(RPCRDMA1_MSG, RPCRDMA_CALL),
@@ -213,7 +213,7 @@ static u32 chunks_used(const rpcrdma_call_plan &plan)
 	       (plan.reply_chunk ? u32{ RPCRDMA_AVOID_REPLY_CHUNK } : 0);
 }
 
-/* The octets that an error says are needed, if it says so. */
+/* The bytes that an error says are needed, if it says so. */
 static bool has_room(u32 needed, const rpcrdma_call_plan &plan)
 {
 	return needed && needed <= plan.reply_max;
@@ -250,7 +250,7 @@ s32 plan_retry(const rpcrdma_call_plan &plan, const rpcrdma_rx &rx, u32 &avoid)
 {
 	u32 add = rx.reported ? remedy(plan, rx) : 0;
 
-	/* A Reply chunk that is needed is not given up, nor one refused asked for. */
+	/* Do not give up a Reply chunk that is needed, or offer one that was refused. */
 	if (avoid & RPCRDMA_NEED_REPLY_CHUNK)
 		add &= ~u32{ RPCRDMA_AVOID_REPLY_CHUNK };
 	if (avoid & RPCRDMA_AVOID_REPLY_CHUNK)
@@ -267,7 +267,7 @@ s32 plan_overtaken(const rpcrdma_call_plan &plan, u32 &avoid)
 	const u32 add = plan.call_chunk ? u32{ RPCRDMA_AVOID_CALL_CHUNK } :
 					  u32{ RPCRDMA_NEED_CALL_CHUNK };
 
-	/* With neither there is no way left; twice the same is no other way. */
+	/* The peer has refused both forms, or this form has been tried before. */
 	if (avoid & (add | RPCRDMA_AVOID_CALL_CHUNK))
 		return -kEIO;
 	avoid |= add;
@@ -301,7 +301,7 @@ static void fill(const WriteChunk &chunk, Range source,
 	}
 }
 
-/* The same for what is left of the stream, octets of roundup included. */
+/* The same for the rest of the stream, XDR padding included. */
 static void fill_reply(rpcrdma_reply_plan &plan)
 {
 	const Span<const Range> removed(plan.removed, plan.n_removed);
@@ -478,7 +478,7 @@ u32 stream_run(Span<const Range> removed, u32 offset, u32 &unreduced)
 	return UINT32_MAX;
 }
 
-/* Octets in a returned chunk, if it is the one offered, filled in order. */
+/* Bytes in a returned chunk, if it is the offered one, filled in order. */
 static bool filled(Span<const Segment> out, Span<const Segment> in, u32 &length)
 {
 	u64 sum = 0;
@@ -507,7 +507,7 @@ bool written(const Chunks &offered, const Chunks &returned, u32 index,
 	if (!well_formed(offered) || !well_formed(returned) ||
 	    returned.n_writes != offered.n_writes || index >= offered.n_writes)
 		return false;
-	/* So the binding has it; the base protocol returns the segments (D9). */
+	/* The binding says "empty"; the base protocol returns the segments (D9). */
 	if (!returned.writes[index].count)
 		return true;
 	return filled(segments(offered, offered.writes[index]),

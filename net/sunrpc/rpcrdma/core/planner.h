@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Which octets of an RPC message travel how (sections 4.5 and 6.6, D9).
+ * How each part of an RPC message travels (sections 4.5 and 6.6, D9).
  */
 #ifndef _RPCRDMA_CORE_PLANNER_H
 #define _RPCRDMA_CORE_PLANNER_H
@@ -11,11 +11,11 @@ namespace rpcrdma
 {
 
 /**
- * What a plan depends on besides the message
- * @ddp_threshold: items up to this many octets stay in the Payload stream
- * @special_threshold: streams up to this many octets are sent
+ * Limits and options for a plan
+ * @ddp_threshold: items up to this many bytes stay in the Payload stream
+ * @special_threshold: streams up to this many bytes travel in Sends
  * @max_send: largest Send to the peer, the header included
- * @max_stream: largest Call that Sends can carry, or carry without a pause
+ * @max_stream: largest Call that Sends can carry without a pause
  * @chunks: Calls of this side may carry chunks
  * @special: one of those chunks may be a Call chunk
  * @continued: Replies of this side may take several Sends
@@ -23,7 +23,7 @@ namespace rpcrdma
  * @max_reply: version 1: largest Send of the peer, the header included
  * @max_bare_reply: version 1: largest Send of a Reply for which no Reply chunk was
  *	offered
- * @read_pads: version 1: Read chunks have their XDR roundup
+ * @read_pads: version 1: Read chunks include their XDR padding
  */
 struct PlanningRules {
 	u32 ddp_threshold = 0;

@@ -8,9 +8,9 @@ namespace rpcrdma
 static constexpr u32 kMagic = 0xf6ab0e18;
 static constexpr u8 kFormat = 1;
 static constexpr u8 kFlagRemoteInv = 1;
-/* Reserved by RFC 8797: whoever does not know it ignores it. */
+/* Reserved by RFC 8797: peers that do not know it ignore it. */
 static constexpr u8 kFlagVersion2 = 0x80;
-/* Sizes travel as a number of these, less one. */
+/* Sizes travel in this unit, minus one. */
 static constexpr u32 kUnit = 1024;
 static constexpr u32 kUnitsMax = 256;
 

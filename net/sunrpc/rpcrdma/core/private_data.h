@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * RFC 8797: what version 1 peers tell each other in RDMA-CM private data.
- * Version 2 sends it too, since the peer may turn out to be version 1 (D5).
+ * RFC 8797: RDMA-CM private data of version 1. Version 2 sends it too, since the peer may
+ * speak version 1 (D5).
  */
 #ifndef _RPCRDMA_CORE_PRIVATE_DATA_H
 #define _RPCRDMA_CORE_PRIVATE_DATA_H
@@ -14,14 +14,14 @@ namespace rpcrdma
 
 using PrivateData = rpcrdma_cm_private;
 
-/* In force for a peer that sends none. */
+/* Defaults for a peer that sends none. */
 inline constexpr PrivateData kDefaultPrivateData = { 1024, 1024, false, false,
 						      false };
 
-/* What the peer takes a size for, in octets: it travels in whole units. */
+/* The size that the peer decodes, in bytes: sizes travel in whole units. */
 [[nodiscard]] u32 told_size(u32 octets);
 
-/* See rpcrdma_cm_private_encode(). @out has RPCRDMA_CM_PRIVATE_SIZE octets. */
+/* See rpcrdma_cm_private_encode(). @out has RPCRDMA_CM_PRIVATE_SIZE bytes. */
 void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out);
 
 /* See rpcrdma_cm_private_decode(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Transport properties (section 5): a set of them on the wire, and the table
- * of those that are known.
+ * Transport properties (section 5): a property set on the wire, and the table of known
+ * properties.
  */
 #ifndef _RPCRDMA_CORE_PROPERTIES_H
 #define _RPCRDMA_CORE_PROPERTIES_H

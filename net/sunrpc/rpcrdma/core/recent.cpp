@@ -8,8 +8,8 @@ static constexpr u32 kWordBits = 64;
 static constexpr u32 kFilterBits = RPCRDMA_RECENT_WORDS * kWordBits;
 
 /*
- * Seconds since then; serial arithmetic, so that the clock may wrap, and that
- * what another processor has noted a moment ahead of @now is new, not old.
+ * Seconds since then. Serial arithmetic: the clock may wrap, and an entry that another
+ * processor made a moment after @now is new, not old.
  */
 static s32 age(const rpcrdma_recent_entry &e, u32 now)
 {
@@ -47,7 +47,7 @@ static u32 share(const rpcrdma_recent &t, u64 peer)
 	return n;
 }
 
-/* In a full table: the oldest of a peer that has the most, once @peer has more. */
+/* In a full table: the oldest entry of the peer that has the most, counting the new one. */
 static rpcrdma_recent_entry &victim(rpcrdma_recent &t, u64 peer, u32 now)
 {
 	rpcrdma_recent_entry *place = nullptr;
@@ -63,7 +63,7 @@ static rpcrdma_recent_entry &victim(rpcrdma_recent &t, u64 peer, u32 now)
 		}
 	}
 	for (rpcrdma_recent_entry &e : t.entries) {
-		/* A peer that has none: everybody else has one. */
+		/* @peer has none, and every other peer has one. */
 		if (e.peer != from && most > 1)
 			continue;
 		if (!place || age(e, now) > age(*place, now))
@@ -72,7 +72,7 @@ static rpcrdma_recent_entry &victim(rpcrdma_recent &t, u64 peer, u32 now)
 	return *place;
 }
 
-/* Its entry, or else one that it may have. */
+/* The entry of this item, or an entry that the item may use. */
 static rpcrdma_recent_entry &place_for(rpcrdma_recent &t, u64 peer, u64 id,
 				       u32 now)
 {

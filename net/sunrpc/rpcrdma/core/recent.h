@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What is to be remembered of peers for a while.
+ * A table of facts about peers, remembered for a while.
  *
  * A server notes Calls whose RDMA operations have ended a connection (section
- * 7.3): a Requester sends such a Call again on its next connection, where the
- * same would happen again. A client notes servers that left version 2
- * unanswered. There is room for a few and they expire, so the worst a peer can
- * do is to be remembered for a while, itself alone. When the room is used up
- * those suffer who use the most of it.
+ * 7.3): a Requester sends such a Call again on its next connection, and the
+ * same would happen again. A client notes servers that did not answer version 2.
+ * The table is small and entries expire, so a hostile peer can only get itself
+ * remembered for a while. When the table is full, the peer with the most
+ * entries loses one.
  */
 #ifndef _RPCRDMA_CORE_RECENT_H
 #define _RPCRDMA_CORE_RECENT_H

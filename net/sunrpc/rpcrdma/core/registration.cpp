@@ -5,8 +5,8 @@ namespace rpcrdma::registration
 {
 
 /*
- * Rows: the state; columns: POST, REMOTE_INV, LOCAL_INV, INV_DONE, LOSE. Zero,
- * which is NONE, as the outcome: that cannot happen.
+ * Rows: the state; columns: POST, REMOTE_INV, LOCAL_INV, INV_DONE, LOSE. The outcome
+ * zero (NONE) means that the event cannot happen in this state.
  */
 static constexpr u8 kNext[RPCRDMA_MR_STATES][RPCRDMA_MR_EVENTS] = {
 	/* NONE */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Which of a connection's memory regions the peer may reach. The states and
- * what leads from one to the next are drawn in <rpcrdma/core.h>.
+ * Which of a connection's memory regions the peer may reach. <rpcrdma/core.h> has a
+ * diagram of the states and events.
  */
 #ifndef _RPCRDMA_CORE_REGISTRATION_H
 #define _RPCRDMA_CORE_REGISTRATION_H

@@ -4,12 +4,12 @@
  * makes.
  *
  * The peer's Replies say how many Calls may be outstanding; before the first
- * one, a single Call may. A Reply needs no credit: it takes a Receive that is
- * posted for it since its Call was sent. So Calls are bounded twice, by what the
- * peer grants and by this side's own Receives. Both bounds count a Call that the
- * upper layer has given up for as long as it is not answered: the peer may still
- * hold the Receive that it came in. XIDs tell what is answered, so that nothing
- * is given back twice, whatever the peer sends.
+ * Reply, one Call may. A Reply needs no credit: a Receive has been posted for it
+ * since its Call was sent. So two numbers bound Calls: the peer's grant and this
+ * side's own Receives. Both bounds count a Call that the upper layer has given up
+ * until it is answered: it may still occupy a Receive of the peer.
+ * Answers are matched by XID, so no credit is given back twice, whatever the peer
+ * sends.
  */
 #ifndef _RPCRDMA_CORE_REQUESTS_H
 #define _RPCRDMA_CORE_REQUESTS_H
@@ -21,10 +21,10 @@ namespace rpcrdma
 
 class Requests {
 public:
-	/* Calls that may be outstanding at all. */
+	/* Calls that may be outstanding at most. */
 	static constexpr u32 kMax = 256;
 
-	/* The credit word of a Reply; none at all would be a deadlock. */
+	/* The credit word of a Reply; zero would be a deadlock. */
 	constexpr void grant(u32 credits)
 	{
 		granted_ = credits ? credits : 1;
@@ -45,7 +45,7 @@ public:
 			xids_[outstanding_++] = xid;
 	}
 
-	/* A Reply or an error has come. Return: false if to no Call of these. */
+	/* A Reply or an error has come. Return: false if it belongs to none of these Calls. */
 	constexpr bool answered(u32 xid)
 	{
 		for (u32 i = 0; i < outstanding_; i++) {

@@ -31,7 +31,7 @@ static constexpr u32 times(u32 a, u32 b)
 	return b && a > kMost / b ? kMost : a * b;
 }
 
-/* How many of @size it takes for @all. */
+/* @all divided by @size, rounded up. */
 static constexpr u32 parts(u32 all, u32 size)
 {
 	return all / size + ((all % size) ? 1 : 0);
@@ -90,7 +90,7 @@ private:
 		return limits_.fast_reg && limits_.max_fast_reg_pages;
 	}
 
-	/* Regions that there can be, as far as the device says. */
+	/* Regions that the device allows. */
 	[[nodiscard]] u32 max_regions() const
 	{
 		return limits_.max_mr ? limits_.max_mr : kMost;
@@ -138,7 +138,7 @@ private:
 		const u32 segments = least(sizes.regions, RPCRDMA_MAX_SEGMENTS);
 
 		sizes.first_regions = least(call, sizes.regions);
-		/* It may begin at the end of a page. */
+		/* An item may begin at the end of a page. */
 		sizes.chunk_payload = least(
 			wants_.max_payload,
 			times(minus(times(segments, sizes.region_pages), 1),
@@ -175,7 +175,7 @@ private:
 					    least(limits_.max_fast_reg_pages,
 						  kRwRegionPages));
 
-			/* Fewer than one message takes, and it waits for ever. */
+			/* With fewer than one message needs, the message would wait for ever. */
 			sizes.rw_ctxs = least(most(sizes.rw_ctxs, needed),
 					      max_regions());
 			if (limits_.iwarp && sizes.rw_ctxs < needed)
@@ -189,7 +189,7 @@ private:
 			const u32 plain =
 				most_groups(elements, ops, elements_rd);
 
-			/* Some are registered, others not: a region was missing. */
+			/* If a region is missing, some operations need none and some do. */
 			sizes.largest = most(sizes.largest,
 					     limits_.max_sgl_rd ?
 						     plus(plain, registered) :

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a device can do, turned into the sizes of a connection.
+ * Computes the sizes of a connection from the limits of a device.
  *
- * All arithmetic saturates: what a device says may be anything up to 2^32 - 1.
+ * All arithmetic saturates: a limit of a device can be any value up to 2^32 - 1.
  */
 #ifndef _RPCRDMA_CORE_SIZES_H
 #define _RPCRDMA_CORE_SIZES_H
@@ -18,8 +18,8 @@ inline constexpr u32 kRwRegionPages = 256;
 inline constexpr u32 kRwRegisteredCost = 3;
 
 /*
- * The most groups of up to @size that there can be of @elements in @ops rows, when no
- * group reaches from one row into the next.
+ * The largest number of groups when @elements in @ops rows are divided into groups of up
+ * to @size, and no group reaches from one row into the next.
  */
 [[nodiscard]] u32 most_groups(u32 elements, u32 ops, u32 size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A view of consecutive objects that somebody else owns.
+ * A view of consecutive objects that it does not own.
  */
 #ifndef _RPCRDMA_CORE_SPAN_H
 #define _RPCRDMA_CORE_SPAN_H
@@ -47,7 +47,7 @@ public:
 	{
 		return data_ + size_;
 	}
-	/* What follows the first @n elements; empty if there are no more. */
+	/* The elements after the first @n; empty if there are none. */
 	[[nodiscard]] constexpr Span after(u32 n) const
 	{
 		return n < size_ ? Span(data_ + n, size_ - n) : Span();
