@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What all of the clock uses.
+ * Types that all of the clock uses.
  */
 #ifndef _RPCRDMA_CLOCK_BASE_H
 #define _RPCRDMA_CLOCK_BASE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The guests' connections, and what goes over them.
+ * The guests' connections, and their messages.
  */
 #ifndef _RPCRDMA_CLOCK_CLOCK_H
 #define _RPCRDMA_CLOCK_CLOCK_H

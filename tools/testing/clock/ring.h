@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A split virtqueue in a guest's memory, seen from the device. Everything that is
- * read there is checked before it is used; what makes no sense throws a Failure.
+ * A split virtqueue in a guest's memory, seen from the device. Every value that is
+ * read there is checked before it is used; a wrong value throws a Failure.
  */
 #ifndef _RPCRDMA_CLOCK_RING_H
 #define _RPCRDMA_CLOCK_RING_H

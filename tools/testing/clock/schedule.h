@@ -2,9 +2,9 @@
 /*
  * Which guest runs, and until when.
  *
- * One guest runs at a time, or none. All others wait, each for the time that it has
- * requested last. The next to run is the one whose request is earliest; of several,
- * the one with the lowest number. No guest runs before all have come.
+ * At most one guest runs at a time. All others wait, each for the time of its last
+ * request. The guest with the earliest request runs next; if several have the same time,
+ * the guest with the lowest number. No guest runs before all have connected.
  */
 #ifndef _RPCRDMA_CLOCK_SCHEDULE_H
 #define _RPCRDMA_CLOCK_SCHEDULE_H

@@ -3,9 +3,9 @@
  * The Ethernet between the guests: a switch that loses nothing.
  *
  * A frame that is sent at T arrives at T + latency, later if the sender's line is
- * still busy. It goes to the port where its destination has been seen to send, or to
- * all others. Frames that arrive at the same time do so in the order in which they
- * were sent, and for one frame in the order of the ports.
+ * still busy. It goes to the port from which its destination has sent before, or to
+ * all other ports. Frames that arrive at the same time arrive in the order of sending,
+ * copies of one frame in the order of the ports.
  */
 #ifndef _RPCRDMA_CLOCK_WIRE_H
 #define _RPCRDMA_CLOCK_WIRE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a transport header of version 2 says, as plain values that two codecs can
- * be compared by: the core's, and the one that rpcgen makes of the draft's XDR.
+ * The content of a transport header of version 2, as plain values, to compare two codecs:
+ * the core's, and the one that rpcgen makes of the draft's XDR.
  */
 #ifndef _RPCRDMA_CODEC_CONTENT_H
 #define _RPCRDMA_CODEC_CONTENT_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The core's codec against the one that rpcgen makes of the draft's own XDR: what
- * either writes the other reads and writes again, octet for octet, and what one
- * refuses the other refuses. Where the core is stricter on purpose, expected()
- * says in how far; it is a model of D7 on the reference's values, and must agree
+ * The core's codec against the one that rpcgen makes of the draft's own XDR: each reads
+ * what the other writes, and writes the same bytes again; and each refuses
+ * what the other refuses. Where the core is stricter on purpose, expected()
+ * says how; it is a model of D7 on the reference's values, and must agree
  * in both directions.
  *
  *   CODEC_ROUNDS=10000	messages of each kind
- *   CODEC_SEED=1	what they are made from
+ *   CODEC_SEED=1	seed of the messages
  */
 #include "content.h"
 #include "xdr.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The codec that rpcgen makes of the draft, behind the types of content.h. What it
- * accepts and writes is decided by the generated code and libtirpc alone.
+ * The codec that rpcgen makes of the draft, behind the types of content.h. Only the
+ * generated code and libtirpc decide what it accepts and writes.
  */
 #include "content.h"
 #include "rpcrdma2.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the fuzz targets share. Each takes one kind of input that a peer can
- * choose, and checks more than that nothing crashes.
+ * Shared by the fuzz targets. Each takes one kind of input that a peer can
+ * choose, and checks more than the absence of crashes.
  */
 #ifndef _RPCRDMA_FUZZ_H
 #define _RPCRDMA_FUZZ_H

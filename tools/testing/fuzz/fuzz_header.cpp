@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A transport header of version 2. What is accepted has a form that encodes and
- * decodes to itself, and is the octets that came wherever XDR leaves no choice.
+ * A transport header of version 2. An accepted header encodes and decodes to itself, and
+ * encodes to the received bytes wherever XDR leaves no choice.
  */
 #include "header.h"
 

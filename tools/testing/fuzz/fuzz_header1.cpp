@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A transport header of version 1, likewise.
+ * A transport header of version 1; the checks are those of fuzz_header.cpp.
  */
 #include "header.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunk lists as a peer may choose them, and errors, through what plans by them:
- * the layout of a Call, a Reply's RDMA Writes, what a Reply says was written, and
+ * Chunk lists and errors that a peer may choose, for the code that plans with them:
+ * the layout of a Call, a Reply's RDMA Writes, the written lengths in a Reply, and
  * whether a Call is tried again.
  */
 #include "fuzz.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RFC 8797 private data: sizes are in range whatever came, and what was read is
- * written the same but for flags that are not known.
+ * RFC 8797 private data: sizes are in range for any input, and decoded data encodes to
+ * the same bytes, except for unknown flags.
  */
 #include "fuzz.h"
 #include "private_data.h"

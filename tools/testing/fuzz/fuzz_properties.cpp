@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A property set. One that is accepted stays the same when it is written and read again;
- * one that is refused changes nothing; one that follows another adds to it (section
- * 6.3.3).
+ * A property set. An accepted set stays the same when it is written and read again; a
+ * refused set changes nothing; a second set adds to the first (section 6.3.3).
  */
 #include "fuzz.h"
 #include "properties.h"

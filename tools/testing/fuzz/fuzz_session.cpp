@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A session between a caller that keeps the rules of core.h and a peer that may
- * send anything. The input chooses what either does next; messages of the peer are
- * built from choices too, so that most get further than the prefix.
+ * send anything. The input chooses the next step of both; messages of the peer are
+ * also built from choices, so most messages pass the checks of the prefix.
  *
- * Checked beside the session, on numbers of the harness's own: what core.h says of
+ * The harness keeps its own numbers, and checks with them: what core.h promises about
  * struct rpcrdma_rx, rpcrdma_tx and rpcrdma_session_info; that messages are put
- * together without a hole; that no credit is granted without a Receive for it, and
- * none used that was not there; that a caller who sleeps until it is told to send
- * misses nothing.
+ * together without a hole; that each granted credit has a Receive, and only granted
+ * credits are used; that a caller that sleeps until the core says "send" misses nothing.
  */
 #include "fuzz.h"
 #include "layout.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What has to hold of a header that was decoded, in any version.
+ * Checks of a decoded header, of any version.
  */
 #ifndef _RPCRDMA_FUZZ_HEADER_H
 #define _RPCRDMA_FUZZ_HEADER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What has to hold of chunk lists, however they came about.
+ * Checks of chunk lists from any source.
  */
 #ifndef _RPCRDMA_FUZZ_LAYOUT_H
 #define _RPCRDMA_FUZZ_LAYOUT_H

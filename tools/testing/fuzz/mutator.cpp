@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A mutator that knows XDR: it works on words, and can put in and take out what
- * lists and arrays are made of. Half of the time libFuzzer's own does its work.
+ * A mutator that knows XDR: it works on words, and can insert and remove elements of
+ * lists and arrays. Half of the time libFuzzer's own mutator runs instead.
  */
 #include "fuzz.h"
 #include "xdr.h"

@@ -3,7 +3,7 @@
 
 #include <rpcrdma/shim.h>
 
-/* No input may break an invariant of the core. */
+/* No input may break an invariant of the core: abort. */
 extern "C" void rpcrdma_shim_broken(const char *file, int line,
 				    const char *what)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What adapters say of themselves.
+ * The limits that adapters report.
  *
  * Figures are those of the drivers in Linux 6.12, below drivers/infiniband unless said
  * otherwise; the functions that fill in struct ib_device_attr are named in front of each.
- * What a driver has from its firmware is marked "firmware", with what it was seen to be,
- * or "assumed" if nothing was found. page_size is that of whoever uses the table.
+ * A value that a driver gets from its firmware is marked "firmware", with the value that
+ * somebody has seen, or "assumed" if no report was found. page_size is that of the user
+ * of the table.
  *
- * For the unit tests, and for the module that makes rxe look like one of them.
+ * For the unit tests, and for the module that makes rxe look like one of these adapters.
  */
 #ifndef _RPCRDMA_TESTING_ADAPTERS_H
 #define _RPCRDMA_TESTING_ADAPTERS_H

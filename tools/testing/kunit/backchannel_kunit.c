@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where the memory of callbacks comes from.
+ * The memory of callbacks.
  */
 #include <kunit/test.h>
 

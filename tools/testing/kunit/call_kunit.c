@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the server takes of a Call that comes in parts, without a connection; and what
- * nfsd still gets when the device is being removed.
+ * The server takes a Call that comes in parts; there is no connection. And: what nfsd
+ * gets while the device is being removed.
  */
 #include <kunit/test.h>
 #include <linux/workqueue.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Bugs that the checking kernel has to find. If it does not report every one
- * of them, it proves little that the module runs without a report.
- * "bug=overrun", for example, makes this module do what its function for that
- * bug does.
+ * Bugs that the checking kernel must find. If it misses one of them, the
+ * absence of reports about rpcrdma.ko proves little. The parameter chooses the bug,
+ * for example "bug=overrun".
  */
 #include <linux/kernel.h>
 #include <linux/list.h>

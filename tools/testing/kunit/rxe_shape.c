@@ -2,15 +2,15 @@
 /*
  * Makes rxe look like another adapter.
  *
- * What the device says of itself is lowered to what that adapter says, for ib_core and
- * for all who use it. rxe itself can do more, and would carry out what the adapter
- * could not: so what RC queue pairs are given is looked at here before rxe gets it, and
- * refused if it breaks a limit. "broken" counts that, "checked" counts Work Requests.
+ * It lowers the limits that rxe reports to those of the other adapter, for ib_core and
+ * all its users. rxe itself can do more, and would execute Work Requests that the adapter
+ * could not. So this module checks the Work Requests of RC queue pairs before rxe gets
+ * them, and refuses those that break a limit. "broken" counts these, "checked" counts all.
  *
  *	echo mlx5 > /sys/module/rxe_shape/parameters/shape
  *
- * is for connections that are made from then on; "rxe" is itself again. The module
- * stays: its functions may be running.
+ * applies to new connections; "rxe" restores rxe. The module cannot be removed: its
+ * functions may be running.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>

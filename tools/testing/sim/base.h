@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What all of the simulator uses: chance that a seed decides, failures, queues.
+ * Shared by all of the simulator: random numbers from a seed, failures, queues.
  */
 #ifndef _RPCRDMA_SIM_BASE_H
 #define _RPCRDMA_SIM_BASE_H

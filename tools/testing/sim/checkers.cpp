@@ -23,8 +23,8 @@ namespace check
 {
 
 /*
- * Errnos of the core. A Call that has broken a connection before is refused with an
- * error of its own, for which version 1 has none.
+ * Errnos of the core. A Call that has broken a connection before gets a special error,
+ * which version 1 does not have.
  */
 static constexpr s32 kIo = -5;
 static constexpr s32 kRemoteIo = -121;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One checker for each property. They look and compare, and change nothing.
+ * One checker for each property. They compare, and change nothing.
  *
- * answers	every RPC is answered once with the right octets, or fails once, and
- *		only if it may; wrong octets come from a hostile peer alone
+ * answers	every RPC is answered once with the right bytes, or fails once, and
+ *		only if it may; wrong bytes come only from a hostile peer
  * waits	nothing waits for ever (in World::run)
  * overrun	a message always finds a Receive that it fits in (in the fabric)
- * access	nobody uses a handle after its invalidation, no memory is given back
- *		before that (here and in the fabric)
+ * access	nobody uses a handle after its invalidation, and memory is not given
+ *		back before the invalidation (here and in the fabric)
  * lost		no handle, Receive, context or credit is lost
  * memory	within the formulas of README
- * parts	nothing but a GRANT comes between the parts of a message (D7)
- * honest	the core finds nothing wrong with what another core sends
- * invariant	what the core says makes sense
+ * parts	only a GRANT comes between the parts of a message (D7)
+ * honest	the core accepts everything that another core sends
+ * invariant	the values that the core reports are consistent
  */
 #ifndef _RPCRDMA_SIM_CHECKERS_H
 #define _RPCRDMA_SIM_CHECKERS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The calls of the core that a connection makes, and where bugs of the core can
- * be planted, as they would look from outside.
+ * The core's functions as a connection calls them. Bugs of the core are planted in these
+ * calls, so that they look like bugs of the core from outside.
  */
 #ifndef _RPCRDMA_SIM_CORE_H
 #define _RPCRDMA_SIM_CORE_H

@@ -9,11 +9,10 @@ namespace sim
 {
 
 /*
- * By the specification nothing is lost: in the error state each Work Request
- * completes with a flush error, those that are not signaled too, before one that is
- * posted later. Draining waits for that. Transports rely on draining, but not on
- * being told of each Work Request once: siw forgets RDMA Reads, and tells of others
- * twice.
+ * In the specification nothing is lost: in the error state each Work Request, signaled or
+ * not, completes with a flush error before one that is posted later. Draining waits for
+ * that. Transports rely on draining, but not on exactly one completion of each Work
+ * Request: siw loses RDMA Reads, and completes others twice.
  */
 bool QueuePair::lost(const WorkRequest &wr)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Two queue pairs of an RC connection, and what lies between them.
+ * Two queue pairs of an RC connection, and the network between them.
  *
- * As the InfiniBand specification has it, and no kinder (what a connection loses
- * when it ends is in fabric.cpp): Work Requests of a send queue begin in order and
- * complete in order. Sends and RDMA Writes arrive in order, an RDMA Write octet by
- * octet. The other end carries out an RDMA Read in its turn, but what it has read
- * may be placed after later Sends have arrived. A message that finds no Receive, or
- * too small a one, and an access that no region admits, end the connection. Buffers
- * are read when the device sends, not when they are posted. Each queue tells of its
+ * It does all that the InfiniBand specification allows (fabric.cpp says what a connection
+ * loses when it ends): Work Requests of a send queue begin in order and
+ * complete in order. Sends and RDMA Writes arrive in order, an RDMA Write byte by
+ * byte. The other end executes an RDMA Read in order, but its data may be placed
+ * after later Sends have arrived. A message that finds no Receive, or
+ * too small a Receive, ends the connection, and so does an access outside a region. Buffers
+ * are read when the device sends, not when they are posted. Each queue delivers its
  * completions in order, at any time, and independently of all others.
  */
 #ifndef _RPCRDMA_SIM_FABRIC_H

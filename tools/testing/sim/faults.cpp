@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What goes wrong, and what a hostile peer sends.
+ * Faults, and the messages of a hostile peer.
  */
 #include "world.h"
 

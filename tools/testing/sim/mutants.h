@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Bugs to plant, and which checker has to see each.
+ * Bugs to plant, and the checker that must find each.
  */
 #ifndef _RPCRDMA_SIM_MUTANTS_H
 #define _RPCRDMA_SIM_MUTANTS_H

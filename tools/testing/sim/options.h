@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a run depends on: a seed, and bounds that make it smaller.
+ * The options of a run: a seed, and bounds that make it smaller.
  */
 #ifndef _RPCRDMA_SIM_OPTIONS_H
 #define _RPCRDMA_SIM_OPTIONS_H

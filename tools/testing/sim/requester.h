@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * RPCs that one endpoint calls: what client/request.c and client/reply.c do, and
- * of sunrpc what sends again and gives up. The server's callbacks go the same
- * way, but end with their connection.
+ * The Requester of one endpoint: the work of client/request.c and client/reply.c, and
+ * the parts of sunrpc that send again and give up. The server's callbacks also use it,
+ * but end with their connection.
  */
 #ifndef _RPCRDMA_SIM_REQUESTER_H
 #define _RPCRDMA_SIM_REQUESTER_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * RPCs that one endpoint serves on one connection: what server/recvfrom.c,
- * server/sendto.c and server/rdma_rw.c do, and of nfsd the threads. The same code
+ * The Responder of one endpoint on one connection: the work of server/recvfrom.c,
+ * server/sendto.c and server/rdma_rw.c, and nfsd's threads. The same code
  * serves callbacks on the client.
  *
- * Bounds are as server/recvfrom.c and server/sendto.c have them, see README. A
- * client holds nothing back and refuses what is too many (client/backchannel.c). If
- * both sides held Receives back, each could wait for the other's credit with a
+ * The bounds are those of server/recvfrom.c and server/sendto.c, see README. A
+ * client holds no Receive back and refuses Calls beyond its bound (client/backchannel.c).
+ * If both sides held Receives back, each could wait for the other's credit with a
  * message half sent.
  */
 #ifndef _RPCRDMA_SIM_RESPONDER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * RPCs, as both ends' upper layers see them: what is in a Call and its Reply is
- * known from the RPC's number alone, so that every octet can be compared.
+ * RPCs, as both ends' upper layers see them: the RPC's number decides the content of its
+ * Call and Reply, so every byte can be compared.
  */
 #ifndef _RPCRDMA_SIM_RPC_H
 #define _RPCRDMA_SIM_RPC_H

@@ -24,7 +24,7 @@ Lane lanes[kMaxThreads];
 std::atomic<u32> n_lanes;
 thread_local Lane *mine;
 
-/* As a signal handler may. */
+/* Async-signal-safe. */
 void say(const char *what, const Lane *lane)
 {
 	for (const char *s :

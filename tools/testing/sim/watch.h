@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Which run it was, when one ends the process or does not end at all.
+ * Prints the seed of a run that ends the process or hangs.
  */
 #ifndef _RPCRDMA_SIM_WATCH_H
 #define _RPCRDMA_SIM_WATCH_H

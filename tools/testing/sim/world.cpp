@@ -14,7 +14,7 @@ namespace sim
 
 thread_local const char *broken;
 
-/* More steps than anything takes that has an end. */
+/* More steps than any run needs that ends. */
 static constexpr u32 kStepsWithoutProgress = 60000;
 
 /* ------------------------------------------------------------------ */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One run: machines, their connections, and who does what next.
+ * One run: machines, their connections, and the order of events.
  *
  * A server and one to three clients. Everything that may happen next is a source;
- * in each step chance picks one. There is no time, but what is slow is picked
- * seldom. When nothing can happen any more every RPC must be over: on a
- * connection that has behaved nothing may wait for a time-out.
+ * each step picks one at random. There is no time, but slow things are picked
+ * seldom. When nothing can happen any more every RPC must be over: only a connection
+ * with a hostile peer may wait for a time-out.
  */
 #ifndef _RPCRDMA_SIM_WORLD_H
 #define _RPCRDMA_SIM_WORLD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One message of each header type, written down word by word from the XDR in
- * section 8 of the draft and not with the help of the code under test.
+ * One message of each header type, written by hand, word by word, from the XDR in
+ * section 8 of the draft, without the code under test.
  */
 #ifndef _RPCRDMA_UNIT_GOLDEN_H
 #define _RPCRDMA_UNIT_GOLDEN_H

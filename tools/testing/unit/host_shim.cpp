@@ -11,7 +11,7 @@ unsigned tolerated_breaks;
 
 } // namespace unit
 
-/* A broken invariant is a failed test, but for those that provoke one. */
+/* A broken invariant fails the test, except in tests that provoke one. */
 extern "C" void rpcrdma_shim_broken(const char *file, int line,
 				    const char *what)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Messages of version 2, written down word by word. The unit tests hand them to
+ * Messages of version 2, written by hand, word by word. The unit tests give them to
  * the core, tools/testing/peer sends them to a kernel.
  */
 #ifndef _RPCRDMA_UNIT_MESSAGES_H

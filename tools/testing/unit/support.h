@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the unit tests share: a session with its surroundings.
+ * Shared by the unit tests: a session with a caller.
  */
 #ifndef _RPCRDMA_UNIT_SUPPORT_H
 #define _RPCRDMA_UNIT_SUPPORT_H

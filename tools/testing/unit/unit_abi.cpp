@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The C functions do what their C++ counterparts do; here is one pass through
- * all of them.
+ * The C functions do the same as the C++ functions; this calls each of them once.
  */
 #include "support.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What Documentation/conformance has to point to and no other file here tests.
+ * Tests for entries of Documentation/conformance that no other file here tests.
  */
 #include "planner.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Two sessions, two FIFO pipes and exactly as many Receives as the protocol
- * asks for. A seed decides the sizes, the windows and when they change, what goes
- * by Special Format, who keeps a credit in reserve and who does what next.
+ * needs. A seed decides the sizes, the windows and when they change, which messages go
+ * by Special Format, which side keeps a credit in reserve and the order of steps.
  *
- * Each side sends only after it was told to (a new message, rx.kick, or release
- * returning true) and until there is nothing to send, so that a wakeup that the
+ * Each side sends only after an event (a new message, rx.kick, or release
+ * returning true) and until there is nothing to send, so a wake-up that the
  * core forgets shows as a deadlock. The checkers: no Receive is ever missing,
- * each message arrives once, whole, in order and with its chunks, and in the
- * end there is nothing left and no GRANT flying to and fro.
+ * each message arrives once, whole, in order and with its chunks, and at the
+ * end nothing is left and no GRANTs are exchanged any more.
  */
 #include "support.h"
 #include "xdr.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whatever comes, a session stays within the message, says something sensible
- * and can go on. The fuzzers do this at length; this is their smoke test.
+ * Whatever message comes, a session reads nothing outside it, returns consistent values
+ * and can go on. The fuzzers test this at length; this is their smoke test.
  */
 #include "golden.h"
 

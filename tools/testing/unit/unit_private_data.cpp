@@ -26,7 +26,7 @@ TEST(private_data, encode_private_data__golden)
 		  (Octets{ 0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 255 }));
 }
 
-/* A flag of version 1 that is reserved: all who do not know it ignore it. */
+/* A reserved flag of version 1: peers that do not know it ignore it. */
 TEST(private_data, version_2_is_a_flag_D5)
 {
 	const Octets o = encode({ 1024, 1024, true, false, true });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What becomes of received messages once the connection is open.
+ * How a session handles received messages after the connection is open.
  */
 #include "golden.h"
 #include "linux_errno.h"

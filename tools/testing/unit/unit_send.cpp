@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What next_send() sends, in which order and in which parts.
+ * Which messages next_send() sends, in which order and in which parts.
  */
 #include "support.h"
 #include "xdr.h"

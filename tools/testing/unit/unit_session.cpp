@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The exchange of section 4.3, and what a session says of itself.
+ * The exchange of section 4.3, and the values that a session reports.
  */
 #include "support.h"
 

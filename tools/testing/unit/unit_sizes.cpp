@@ -2,7 +2,7 @@
 #include "support.h"
 #include "names.h"
 #include "sizes.h"
-/* What is not said there is zero. */
+/* All other members are zero. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #include "../kunit/adapters.h"

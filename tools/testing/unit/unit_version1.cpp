@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Sessions that speak version 1 (RFC 8166, 8167, 8797), and how they come to it.
+ * Sessions that speak version 1 (RFC 8166, 8167, 8797), and how they agree on it.
  */
 #include "linux_errno.h"
 #include "support.h"

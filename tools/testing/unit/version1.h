@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Messages of version 1, written down word by word from RFC 8166, section 4.
+ * Messages of version 1, written by hand, word by word, from RFC 8166, section 4.
  */
 #ifndef _RPCRDMA_UNIT_VERSION1_H
 #define _RPCRDMA_UNIT_VERSION1_H

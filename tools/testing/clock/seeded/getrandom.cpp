@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Preloaded into a guest: what it takes for chance is a sequence that CLOCK_SEED, a
- * number, decides. UML asks its host for nothing else that is random.
+ * Preloaded into a guest: the guest's random numbers become a sequence that the number
+ * CLOCK_SEED decides. UML takes no other random values from its host.
  */
 #include <cstdint>
 #include <cstdlib>

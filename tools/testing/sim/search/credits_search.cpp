@@ -4,16 +4,16 @@
  *
  * One step is: a side posts a message, or a GRANT that is due; the first message
  * of a channel arrives; a side gives one Receive back; a side changes its window.
- * Counters matter by their differences only, so that traffic without end has
- * finitely many states, and all of them are visited.
+ * Only differences of counters matter, so endless traffic has a finite number of
+ * states, and the search visits all of them.
  *
  * In each state:
- * - what arrives finds a Receive, and no more comes than was allowed;
- * - a side that has a message, now or from now on, will be able to post it, even
- *   if the other has none ever again. That holds also if the side keeps all
- *   Receives that it has until it has posted its message, as a server does whose
- *   threads wait for it (but not if both do).
- * And no sequence of GRANTs that answer GRANTs has no end.
+ * - each message that arrives finds a Receive, and no more come than were allowed;
+ * - a side that has a message, now or later, will be able to post it, even
+ *   if the other side never has one again. This also holds if the side keeps all its
+ *   Receives until it has posted its message, like a server whose threads
+ *   wait for that (but not if both sides do).
+ * And every sequence of GRANTs that answer GRANTs ends.
  */
 #include "credits.h"
 
