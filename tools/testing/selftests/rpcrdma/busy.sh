@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves what a server does while all its threads are stuck in a file system that is
-# frozen. Clients that connect meanwhile, more than a few hundred at once, wait to be
-# accepted and are not rejected; those that give up leave nothing behind. A device can be
-# removed meanwhile, with all that connections have of it: it does not wait for a thread.
+# Proves that a server works while all its threads are stuck in a frozen file system.
+# Hundreds of clients that connect meanwhile wait to be accepted and are not rejected;
+# clients that give up leave nothing behind.
+# The device can be removed meanwhile: the removal waits for no nfsd thread.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that data is right in whichever way messages and the items in them travel:
+# Proves that data is right in each way that messages and their items can travel:
 # all in the Payload stream, all in chunks, or whole messages in chunks (Special
-# Format, with and without Read and Write chunks beside them). The module's counters
-# show that each way was taken. The items include the targets of symbolic links,
+# Format, with and without Read and Write chunks). The module's counters
+# show that each way was used. The items include the targets of symbolic links,
 # results that are shorter than the room that the client offered, empty results, and
 # directories of all sizes.
 

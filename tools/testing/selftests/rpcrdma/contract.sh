@@ -7,12 +7,12 @@
 # - that its sysctls have the names, modes and ranges of the kernel's own module, which
 #   the test loads for the comparison, and that they take effect;
 # - what the counters count, and that mountstats has the columns of the kernel's own
-#   module and no others, which programs that parse them rely on;
-# - that mountstats, nfsiostat, nfsstat and rpcctl show a mount as it is;
-# - that there are trace events of what happens.
+#   module and no others, because programs that parse them rely on that;
+# - that mountstats, nfsiostat, nfsstat and rpcctl show a mount correctly;
+# - that trace events show what happens.
 #
-# Some columns of mountstats move only if a server breaks rules: the tests of
-# tools/testing/peer look at those.
+# Some columns of mountstats change only if a server breaks rules: tools/testing/peer
+# tests these.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

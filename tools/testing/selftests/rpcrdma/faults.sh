@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that the module survives when it gets no memory. Allocations that the module
-# makes, or that others make for it, fail while a mount is made, during I/O, and while
-# connections are made again, on the client and on the server. A mount then soon
+# makes, or that others make for it, fail while a mount is made, during I/O, and during
+# reconnects, on the client and on the server. A mount then soon
 # succeeds or fails; an existing mount goes on and has the right data; nothing is left
-# behind, and the module can be removed. The kernel has to be able to make allocations
-# fail, and should be one that finds leaks.
+# behind, and the module can be removed. The kernel must support failing allocations,
+# and should have kmemleak.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --env PROVIDER="${PROVIDER-}" --env WHERE="${WHERE-}"

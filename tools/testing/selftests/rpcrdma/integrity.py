@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Compare a file with a copy of it in memory while both are changed alike.
+"""Change a file and a copy of it in memory in the same way, and compare them.
 
   integrity.py table FILE [LARGEST]    every size in SIZES and LARGEST, at an offset
                                        that is aligned and one that is not

@@ -5,15 +5,15 @@
 # tree that is copied and compared, sizes and offsets of data, fio with verification of
 # 4 KiB to 1 MiB, large directories, ACLs, delegations that are recalled, connections
 # that break while data is written, sizes of messages that the two ends negotiate,
-# krb5p or, where the server's kernel cannot do that, krb5i. Ours against ours and the
-# kernel's own against itself are done alike: what fails there too is the fault of
-# neither.
+# krb5p or, if the server's kernel cannot do that, krb5i. It can also run ours against
+# ours, and the kernel's own against itself: a test that fails there too is not a fault of
+# the pair.
 #
 #	interop.sh [CLIENT/SERVER]...
 #
-# CLIENT and SERVER are 'ours', which runs on $KERNEL, or a kernel whose own transport
-# is to run, e.g. 'ours/stock-6.1'. Without any: both ways between ours and the kernel's
-# own of $KERNEL, NFSv4.2 and v3, data; with FULL=1 both kernels, all of NFS, and
+# CLIENT and SERVER are 'ours', on $KERNEL, or a kernel that uses its own transport,
+# e.g. 'ours/stock-6.1'. Without arguments: ours with the kernel's own of $KERNEL, both
+# ways, NFSv4.2 and v3, data; with FULL=1 both kernels, all of NFS, and
 # everything above. VERSIONS="4.2 ..." and PARTS="data trees ..." pick from that.
 
 . "$(dirname "$0")/lib.sh"

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that RPCSEC_GSS works: a KDC and nfsd in the server, mounts with krb5,
-# krb5i and krb5p. What is written is what is read and what the server has, for
+# krb5i and krb5p. The client reads what it wrote, and the server has the same data, for
 # files from 1 byte to more than 4 MiB, through the page cache, past it and through
-# mmap. By the module's counters: with krb5 data moves by Read and Write chunks;
-# integrity and privacy forbid that, so it travels in the Payload stream, continued
-# up to special_threshold, by Call and Reply chunks above. Connections that break
-# while the data of the strongest is on its way do it no harm.
+# mmap. The module's counters show: with krb5, data moves by Read and Write chunks;
+# integrity and privacy forbid that, so data travels in the Payload stream, continued
+# up to special_threshold, and above that by Call and Reply chunks. Connections that
+# break while data travels with krb5p do not damage it.
 
 . "$(dirname "$0")/lib.sh"
 . "$SELFTESTS/kerberos.sh"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What every test here sources first. It moves the script into guests, and
+# Every test here sources this first. It moves the script into guests, and
 # prints TAP for it.
 #
 #	. "$(dirname "$0")/lib.sh"
@@ -13,11 +13,11 @@
 # Started on a host, a script restarts itself through tools/testing/guest/guest,
 # whose options in_guests takes. $KERNEL and $INTREE choose the kernel and whose
 # transport runs; see guest --help. $SLOW divides the amount of work, $PATIENCE
-# multiplies the time within which things have to happen; pace() has their values.
-# $VIRTUAL is the seed of a run in virtual time (Documentation/testing.rst). $CPUS is how
-# many processors a guest has, if not what guest takes. $OUT is where logs are kept,
-# whatever comes of it. $FULL is not empty if all there is shall be done, else what takes
-# long and shows little more is left out.
+# multiplies time-outs; pace() has their values.
+# $VIRTUAL is the seed of a run in virtual time (Documentation/testing.rst). $CPUS is the
+# number of processors of a guest, instead of guest's default. $OUT is a directory that
+# keeps the logs, also of a run that passes. With $FULL, tests also do things that take
+# long and show little more.
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
@@ -30,7 +30,7 @@ tracing=/sys/kernel/tracing
 provider=rxe # or siw; see rdma_up
 ran=0 failed=0
 
-# What SLOW and PATIENCE are on a kernel: checkers take time, and emulation takes more.
+# SLOW and PATIENCE for a kernel: checkers take time, and emulation takes more.
 pace() { # KERNEL
 	case $1 in
 	stock* | uml-6*) echo 1 1 ;;
@@ -39,8 +39,7 @@ pace() { # KERNEL
 	esac
 }
 
-# --waits is for a test that spends its time waiting: where there is virtual time, it
-# runs in that.
+# --waits is for a test that mostly waits: it runs in virtual time if the kernel has that.
 in_guests() { # [--waits] [OPTION OF guest]...
 	local slow patience
 	if [[ -z ${GUEST_ROLE-} ]]; then
@@ -59,7 +58,7 @@ in_guests() { # [--waits] [OPTION OF guest]...
 	[[ $GUEST_ROLE = server ]] || echo "TAP version 13"
 }
 
-# One test: the command succeeds. What it prints is shown if it does not.
+# One test: the command succeeds. If it fails, its output is shown.
 check() { # NAME COMMAND...
 	local name=$1 output status
 	shift

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that a mount survives what happens to the server and to the network: the
-# server dies without a word and comes back without its state; the cable is pulled at
+# Proves that a mount survives failures of the server and of the network: the
+# server dies silently and comes back without its state; the cable is pulled at
 # either end; the server gets another hardware address, and moves to another IP
-# address and back. During all of this a program compares a file with its own copy. At
+# address and back. Meanwhile a program compares a file with its own copy. At
 # the end both sides have the same data.
 
 . "$(dirname "$0")/lib.sh"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Have nfsd, which has no threads yet, listen for RDMA connections on some addresses.
+"""Make nfsd, which has no threads yet, listen for RDMA connections on some addresses.
 
-  listen.py ADDRESS...         of IPv4: port 20049 there; port 2049 of TCP everywhere
+  listen.py ADDRESS...         IPv4 addresses: RDMA port 20049; TCP port 2049 on all
 
-/proc/fs/nfsd/portlist can only bind all addresses; nfsd's netlink family takes one.
-Exit status 4: this kernel's nfsd has none that can do so.
+/proc/fs/nfsd/portlist can only bind all addresses; nfsd's netlink family accepts one.
+Exit status 4: the nfsd of this kernel cannot do this.
 """
 
 import errno

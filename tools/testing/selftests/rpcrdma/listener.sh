@@ -3,8 +3,8 @@
 #
 # Proves that a listener on one address of the server accepts connections to that
 # address and to no other; that it listens again when its device was removed and has
-# returned, while a mount is in use; that it tries until it can; and that nfsd can be
-# stopped meanwhile.
+# returned, while a mount is in use; that it tries until it succeeds; and that nfsd can
+# be stopped meanwhile.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4

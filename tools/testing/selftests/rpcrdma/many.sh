@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that great numbers of small operations work, and Replies whose size the
-# client does not know beforehand: directories with thousands of long names, symbolic
+# Proves that many small operations work, and Replies whose size the
+# client does not know before: directories with thousands of long names, symbolic
 # links of up to PATH_MAX, hard links, deep paths, long ACLs by NFSACL and NFSv4,
 # extended attributes of up to 64 KiB. Server and client see the same tree.
 

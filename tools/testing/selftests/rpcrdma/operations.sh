@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Sourced by tests that count the RDMA operations of the server: direct I/O between
-# /tmp/data and a file of the mount at $dir, and what the trace has of it.
+# /tmp/data and a file of the mount at $dir, and its trace events.
 
 # shellcheck disable=SC2154 # $dir and $tracing are lib.sh's
 write_direct() { # SIZE COUNT

@@ -3,8 +3,8 @@
 #
 # Proves that data is right after anything that can happen to a connection: frames are
 # lost for a shorter and for a longer time than RC retries; the RDMA device is
-# removed, on the client and on the server; nfsd is stopped and started. During all of
-# this a program compares a file with its own copy. A connection ends even if somebody
+# removed, on the client and on the server; nfsd is stopped and started. Meanwhile a
+# program compares a file with its own copy. A connection ends even if a program
 # reads its file in debugfs. If the server is away, a soft mount gives up in time, and
 # umount -f removes the mount.
 

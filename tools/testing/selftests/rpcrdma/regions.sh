@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that what is large goes by chunk from the first moment of a connection, with
-# more of it at once than there are memory regions then: nothing is sent in parts for
-# want of a region. So it is after a connection has been lost as well.
+# Proves that large items go by chunk from the start of a connection, even if there are
+# more items at once than memory regions: nothing is sent in parts because a region is
+# missing. The same holds after a connection has been lost.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that a server works that registers memory for each of its RDMA Reads and
-# Writes, as it has to with iWARP and with adapters that read into few elements of
-# memory at a time: ib_core.force_mr has rxe do so. A region takes no gaps, and 256
+# Writes, as iWARP requires, and adapters that read into few elements of
+# memory at a time: ib_core.force_mr makes rxe do so. A region has no gaps, and at most 256
 # pages. READs and WRITEs of up to 1 MiB leave the same data on both sides: by Read and
-# Write chunks, by Call chunks beside them or alone, and, with krb5p, by Call and Reply
-# chunks. Callbacks get through. By the server's trace events, a WRITE of 1 MiB is read
-# into 256 pages, which is one region, and no operation fails.
+# Write chunks, by Call chunks with these or alone, and, with krb5p, by Call and Reply
+# chunks. Callbacks work. The server's trace events show that a WRITE of 1 MiB is read
+# into 256 pages, which is one region, and that no operation fails.
 
 . "$(dirname "$0")/lib.sh"
 . "$SELFTESTS/kerberos.sh"

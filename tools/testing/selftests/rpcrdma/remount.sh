@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that the module is loaded and removed as the kernel's own is: mount and nfsd
+# Proves that the module is loaded and removed like the kernel's own: mount and nfsd
 # load it by its aliases, from updates/; it cannot be removed while it is in use;
-# after many mounts nothing of them is left, and it can be removed on both sides. On a
+# many mounts leave nothing behind, and it can be removed on both sides. On a
 # kernel with kmemleak the harness then looks for leaks.
 
 . "$(dirname "$0")/lib.sh"

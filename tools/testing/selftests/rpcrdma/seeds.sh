@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A storm by seed: proves that two mounts and their server stand whatever the seed
-# chooses. It draws the provider, versions and parameters, and then what happens when, at
-# both ends: connections are cut, devices removed, the server stopped or dead, memory
-# refused, frames lost or late, tasks killed, mounts forced away and made again,
-# parameters changed. Nobody on the one mount may notice; on the other, those who are
-# killed or get errors begin again. Afterwards everything goes on by itself, the data is
-# right at both ends, and nothing is left.
+# A storm by seed: proves that two mounts and their server survive all events that the
+# seed chooses. The seed draws the provider, versions and parameters, and then events and
+# their times, at both ends: connections are cut, devices removed, the server stopped or
+# dead, memory refused, frames lost or late, tasks killed, mounts forced away and made
+# again, parameters changed. Programs on the first mount must see no error; on the other,
+# programs that are killed or get errors begin again. Afterwards all work goes on without
+# help, the data is right at both ends, and nothing is left.
 #
-# SEED= is the storm, in virtual time with the same seed, so that it can be had again:
-# 'make storm' runs many. PLANT=data spoils a file at the server, PLANT=silence lets no
-# frame through any more: to be found.
-# PROVIDER= is the provider, whatever the seed says. EVENTS= are trace events: a run that
+# SEED= is the seed of the storm and of the virtual time, so a storm can be repeated:
+# 'make storm' runs many. PLANT=data spoils a file at the server, PLANT=silence stops all
+# frames: the test must find these.
+# PROVIDER= overrides the provider of the seed. EVENTS= are trace events: a run that
 # fails leaves client/trace and server/trace.
 
 . "$(dirname "$0")/lib.sh"
@@ -48,7 +48,7 @@ draw_time() {
 	draw $picked
 }
 
-# What happens at both ends and when, in order of time: "MILLISECONDS WHERE WHAT...".
+# Draw the events of both ends, in order of time: "MILLISECONDS WHERE WHAT...".
 # Both ends draw the same.
 draw_storm() {
 	local i kinds count time=0 where lasts

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that both ends keep to what an adapter can do. On both sides the module
-# rxe_shape makes rxe say what another adapter says (tools/testing/kunit/adapters.h) and
-# refuses what that could not carry out. With each shape READs and WRITEs of 1 MiB leave
-# the same data on both sides, in the clear and with krb5p, and callbacks get through.
-# By the server's trace events its RDMA Reads and Writes take as many Work Requests as
-# they must with that adapter. At the end no limit has been broken.
+# Proves that both ends keep the limits of an adapter. On both sides the module
+# rxe_shape makes rxe report the limits of another adapter (tools/testing/kunit/adapters.h)
+# and refuses Work Requests beyond them. With each shape READs and WRITEs of 1 MiB leave
+# the same data on both sides, without encryption and with krb5p, and callbacks work.
+# The server's trace events show that its RDMA Reads and Writes take as many Work Requests
+# as that adapter needs. At the end no limit has been broken.
 #
-# rxe stays RoCE: where an adapter is iWARP, ib_core registers the memory of RDMA Reads
-# as it would there, and that is all that is alike.
+# rxe stays RoCE: for an iWARP adapter, ib_core registers the memory of RDMA Reads as it
+# would there, but nothing else is like iWARP.
 
 . "$(dirname "$0")/lib.sh"
 . "$SELFTESTS/kerberos.sh"
@@ -19,9 +19,9 @@ in_guests --pair
 dir=/mnt/nfs
 shape=/sys/module/rxe_shape/parameters
 
-# Of 1 MiB: octets and elements of each RDMA operation, Work Requests of a Read and of a
-# Write. Where memory is registered it may have to be invalidated first. An irdma-x722 has
-# queues for no more than iWARP needs, which rxe is not.
+# For 1 MiB: bytes and elements of each RDMA operation, Work Requests of a Read and of a
+# Write. Registered memory may have to be invalidated first. The queues of an irdma-x722
+# have room only for iWARP, which rxe is not.
 shapes=(
 	"mlx5 1048576 256 [23] 16"
 	"mlx4 1048576 256 16 16"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that kill -9 ends readers and writers of a hard mount, past the page cache
-# and through it, while the server is away and while it answers; that nothing of
-# them stays behind; and that the mount works when the server is back, with the
+# and through it, while the server is away and while it answers; that they leave
+# nothing behind; and that the mount works when the server is back, with the
 # right data.
 
 . "$(dirname "$0")/lib.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that the module works over siw, which is iWARP, as well as over rxe. With
-# iWARP the side that connects has to send first, and memory that an RDMA Read fills
-# has to be registered. Data is right, also after nfsd and the devices have been
+# Proves that the module also works over siw, which is iWARP. With
+# iWARP the side that connects must send first, and memory that an RDMA Read fills
+# must be registered. Data is right, also after nfsd and the devices have been
 # removed and have come back; nothing is left behind.
 
 . "$(dirname "$0")/lib.sh"

@@ -7,7 +7,7 @@
 # - connections break every few hundred Calls, on the client's side and on the server's;
 # - an RDMA device is removed and comes back, again and again, on either side;
 # - the server is stopped and started, again and again;
-# - the server disappears, and comes back without its state (in life.sh without a word).
+# - the server disappears, and comes back without its state (in life.sh it dies silently).
 #
 # Proves besides that nfsd can defer Calls, that mounts can be unmounted while they
 # reconnect, and that the module cannot be removed while it is in use, but afterwards.

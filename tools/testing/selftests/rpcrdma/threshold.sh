@@ -4,8 +4,8 @@
 # Proves by the module's counters that data travels as it should. An item of up to
 # ddp_threshold bytes travels in the Payload stream, in as few Sends as possible, and
 # no memory is registered for it. A larger one travels in a chunk, which is registered
-# and invalidated once. The same with a threshold above 1 MiB and, with FULL=1, with a
-# threshold of 0 and with NFSv3. READDIR is continued, not written into chunks.
+# and invalidated once. The test repeats this with a threshold above 1 MiB and, with FULL=1,
+# with a threshold of 0 and with NFSv3. READDIR is continued, not written into chunks.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that the sysctls decide which versions our client and server speak; that the
-# module parameters decide it for the first connection already; and that a mount that
-# began with version 1 speaks version 2 when the server was upgraded and the client
+# module parameters already decide it for the first connection; and that a mount that
+# began with version 1 speaks version 2 after the server was upgraded and the client
 # has reconnected.
 
 . "$(dirname "$0")/lib.sh"

@@ -4,17 +4,17 @@
 
   work.py run VERIFIED DISTURBED SEED MILLISECONDS STOP
   work.py same VERIFIED NAME=CHECKSUM...
-  work.py spoil FILE        so that it is another, everywhere
+  work.py spoil FILE        change every thousandth byte
 
-On VERIFIED, where nobody may notice anything, two processes compare files with copies
-in memory (integrity.py), and one makes, renames and removes entries of a directory. They
-do for so many milliseconds what they would do if nothing disturbed them, then end. On
-DISTURBED others write and read, are killed, get errors and begin again, until there is a
-file STOP. Their process ids are the names of files in the directory STOP.pids. How far
-those on VERIFIED have got is in files of STOP.progress. All of them sleep now and then:
-only so does virtual time pass.
+On VERIFIED, where no program may see an error, two processes compare files with copies
+in memory (integrity.py), and one makes, renames and removes entries of a directory. Their
+amount of work takes MILLISECONDS if nothing disturbs them; then they end. On
+DISTURBED other processes write and read, are killed, get errors and begin again, until the
+file STOP exists. Their process ids are the names of files in the directory STOP.pids. The
+progress of the processes on VERIFIED is in files of STOP.progress. All of them sleep now
+and then: otherwise virtual time would not pass.
 
-The last line of 'run' is for 'same' at the other side.
+The last line of 'run' is the arguments of 'same' at the other side.
 """
 
 import errno
@@ -266,7 +266,7 @@ def same(directory, *wanted):
 
 
 def spoil(path):
-    """Some octets of it, as long as it is; the exit status."""
+    """Change every thousandth byte of a file; the exit status."""
     with open(path, "r+b") as file:
         data = bytearray(file.read() or b"x")
         data[::1000] = bytes(octet ^ 0xa5 for octet in data[::1000])
