@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Numbers the tests of TAP that has no numbers, and adds the plan. Its status is that of
-# the tests: it fails if one has failed.
+# Numbers the tests of TAP without numbers, and adds the plan. It fails if a test has
+# failed.
 
 /^(not )?ok - / { sub(/ok/, "ok " ++n) }
 { print; fflush() }

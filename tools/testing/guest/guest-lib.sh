@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What a script that runs in a guest can call. Source it as
+# Functions for scripts that run in a guest. Source it as
 #
 #	. "$GUEST_LIB"
 #
@@ -14,9 +14,9 @@
 #	|   2001:db8::2/64      |  MTU 9000  |   2001:db8::1/64      |
 #	+-----------------------+            +-----------------------+
 #
-# eth0 is a virtio device under QEMU, and in virtual time. In user-mode Linux it is else
-# one of a pair of datagram sockets that the harness has made (its driver is "vector");
-# alone, it is one end of a veth pair.
+# eth0 is a virtio device under QEMU, and in virtual time. Otherwise, in user-mode Linux,
+# it is one of a pair of datagram sockets of the harness (its driver is "vector"),
+# or in a single guest one end of a veth pair.
 #
 # and without:
 #

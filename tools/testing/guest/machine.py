@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What machines of every kind have in common: a process that dies with us."""
+"""Shared by machines of every kind: a process that dies with this one."""
 
 import os
 import signal

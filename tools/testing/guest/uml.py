@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Guests that are processes: user-mode Linux. Neither root nor emulation is needed."""
+"""Guests that are processes: user-mode Linux. They need neither root nor emulation."""
 
 import ctypes
 import dataclasses

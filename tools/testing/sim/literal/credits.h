@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The draft's own words: "Sent message count" + "Advertised credits". Included
- * before anything else, this takes the place of the core's Credits, and the whole
- * core speaks so (D1).
+ * The draft's literal formula: "Sent message count" + "Advertised credits". This file is
+ * included first and replaces the core's Credits, so the whole core uses this formula (D1).
  */
 #ifndef _RPCRDMA_SIM_LITERAL_CREDITS_H
 #define _RPCRDMA_SIM_LITERAL_CREDITS_H
