@@ -3,23 +3,23 @@
  * From Receives to Calls that nfsd can pick up.
  *
  * A Call that came in one Receive, without Read chunks, stays in the Receive
- * buffer until an nfsd thread copies it. The peer gets the credit back then, so
- * at most a window of such Calls can exist. (Version 1 leaves fewer of them there;
- * it is as if the others had come continued.) A continued Call is copied to pages
- * of its own, fragment by fragment. The RDMA Reads of a Call with Read chunks
+ * buffer until an nfsd thread copies it. Then the peer gets the credit back, so
+ * at most a window of such Calls can exist. (In version 1 fewer Calls stay there; the
+ * others are handled like continued Calls.) A continued Call is copied to its own pages,
+ * fragment by fragment. The RDMA Reads of a Call with Read chunks
  * start as soon as the Call is complete and there is memory for it; no thread
- * waits for them, nfsd hears of the Call when they are done.
+ * waits for them, and nfsd gets the Call when they are done.
  *
  * Bounds. call_memory counts all these Calls, from their allocation until nfsd has
  * taken them: pages, pointers to pages, and S, the size of struct rpcrdma_svc_call.
- * Those that wait in Receives are not counted: at most W of them, S bytes each. With
+ * It does not count Calls that wait in Receives: at most W, S bytes each. With
  * C = RPCRDMA_SVC_CALL_MEMORY, M the largest Call with its pointers and S, W the
  * largest window, I the size of a Receive:
  *
  * - While call_memory >= C, the Receive of a fragment is held back after it has
  *   been copied, and with it the credit. So at most W more fragments arrive,
  *   each of which takes at most I / PAGE_SIZE + 2 pages, and begins at most one
- *   Call. That has pointers for all its pages, P bytes at most.
+ *   Call. A Call has pointers for all its pages, P bytes at most.
  * - RDMA Reads start if call_memory + size <= C; a Call that cannot start them
  *   waits, in order of arrival, and keeps its Receive if it has one. It may
  *   start in any case if no other Call is being read or is ready.
@@ -29,10 +29,10 @@
  * Why this cannot block for ever: Calls that are ready are picked up, since
  * nfsd threads never wait for this connection (a Reply that lacks credit is
  * left to the connection). Reads that are under way end, or the connection
- * does. When neither kind is left, the first waiting Call may start. When none
- * waits either, the partial Call alone is counted, which has at most M < C
- * bytes; then nothing is held back, and its fragments can come. Each step of
- * this passes through rpcrdma_svc_relax().
+ * does. When no Call is ready or being read, the first waiting Call may start. When no
+ * Call waits either, only the partial Call is counted, which has at most M < C
+ * bytes; then nothing is held back, and its fragments can come. Each of these
+ * steps calls rpcrdma_svc_relax().
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -47,7 +47,7 @@ static struct kmem_cache *rpcrdma_svc_calls;
 
 /**
  * struct rpcrdma_svc_read - the RDMA Reads of one Call
- * @job: what the connection knows
+ * @job: the connection's view of it
  * @call: the Call
  * @rw: the operations
  */
@@ -64,7 +64,7 @@ static u32 rpcrdma_svc_page_count(u32 octets)
 	return DIV_ROUND_UP(octets, PAGE_SIZE);
 }
 
-/* Pages that @call needs once it is whole. */
+/* Pages that @call needs when it is whole. */
 static u32 rpcrdma_svc_whole_pages(const struct rpcrdma_svc_call *call)
 {
 	return call->item.length ?
@@ -72,7 +72,7 @@ static u32 rpcrdma_svc_whole_pages(const struct rpcrdma_svc_call *call)
 		rpcrdma_svc_page_count(call->unreduced);
 }
 
-/* Bytes of a Call of so many pages. */
+/* Bytes of a Call of @pages pages. */
 static u32 rpcrdma_svc_call_size(u32 pages)
 {
 	return sizeof(struct rpcrdma_svc_call) +
@@ -132,7 +132,7 @@ static void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end)
 	}
 }
 
-/* The Receive of @call, if it has one, stays the caller's. */
+/* The caller keeps the Receive of @call, if it has one. */
 static void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
 {
 	rpcrdma_svc_free_pages(call->pages, call->n_pages);
@@ -168,9 +168,9 @@ static bool rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
 }
 
 /*
- * An item that begins a page of its own fills no more pages than it must: a WRITE of
- * the largest payload fits a memory region, and can be handed on page by page. All
- * else of the Call is then in one page in front of it. A Call that fits one page as
+ * An item that begins at the start of a page fills the fewest pages: a WRITE of
+ * the largest payload fits a memory region, and can be passed on page by page. The
+ * rest of the Call is then in one page before it. A Call that fits one page as
  * a whole stays there.
  */
 static void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call)
@@ -195,7 +195,7 @@ static void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call)
 	call->item = item;
 }
 
-/* Take over what only the last part of a message tells. */
+/* Store what only the last part of a message says. */
 static void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 				      const struct rpcrdma_rx *rx)
 {
@@ -232,7 +232,7 @@ static void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
 		set_bit(XPT_DATA, &svc->xprt.xpt_flags);
 	spin_unlock(&svc->lock);
 
-	/* With XPT_DATA set already, somebody else will enqueue. */
+	/* If XPT_DATA was set already, another thread will enqueue. */
 	if (first)
 		svc_xprt_enqueue(&svc->xprt);
 }
@@ -253,7 +253,7 @@ static void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 bytes)
 	spin_unlock(&svc->lock);
 }
 
-/* Say that there will be no Reply to a Call, and will not be another time. */
+/* Tell the client that this Call gets no Reply, and would get none if sent again. */
 static void rpcrdma_svc_refuse(struct rpcrdma_svc *svc, u32 xid, u32 errcode,
 			       int status)
 {
@@ -283,7 +283,7 @@ static int rpcrdma_svc_read_post(struct rpcrdma_job *job, struct ib_cqe *cqe)
 			    rpcrdma_svc_rw_chain(read->rw, cqe, NULL), NULL);
 }
 
-/* A Call chunk has the Call that its header announces. */
+/* Check that the Call in a Call chunk agrees with its header. */
 static bool rpcrdma_svc_call_sound(const struct rpcrdma_svc_call *call)
 {
 	return !call->external ||
@@ -318,7 +318,7 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	rpcrdma_svc_rw_free(read->rw);
 	kfree(read);
 
-	/* Ready before it stops being read: relax() looks for both. */
+	/* First ready, then no longer being read: relax() looks for both. */
 	if (!status && rpcrdma_svc_call_sound(call)) {
 		rpcrdma_svc_call_ready(svc, call);
 	} else {
@@ -426,7 +426,7 @@ static int rpcrdma_svc_layout_item(const struct rpcrdma_svc_call *call,
 	return rc;
 }
 
-/* Lay @call out in @to: copy what has come, plan to read the rest. */
+/* Lay @call out in @to: copy the received bytes, plan RDMA Reads for the rest. */
 static int rpcrdma_svc_layout(const struct rpcrdma_svc_call *call,
 			      struct rpcrdma_svc_rw *rw, struct page **to)
 {
@@ -445,7 +445,7 @@ static int rpcrdma_svc_layout(const struct rpcrdma_svc_call *call,
 		    p->target.offset > call->unreduced ||
 		    p->target.length > call->unreduced - p->target.offset)
 			return -EPROTO;
-		/* XDR roundup, of which nobody says what it contains */
+		/* XDR padding: its content is not defined */
 		rpcrdma_svc_zero(to, end, p->target.offset);
 		end = p->target.offset + p->target.length;
 
@@ -499,8 +499,8 @@ static void rpcrdma_svc_count_reads(struct rpcrdma_svc *svc,
 }
 
 /*
- * Begin the RDMA Reads of @call, for which memory has been accounted. Unless
- * this fails, @call is not the caller's any more.
+ * Begin the RDMA Reads of @call, whose memory is already counted. On success the caller
+ * does not own @call any more.
  */
 static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 				  struct rpcrdma_svc_call *call)
@@ -527,7 +527,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	if (!rpcrdma_conn_fits(svc->conn, read->rw->cost))
 		goto out_rw;
 
-	/* From here on the Call is in @pages alone. */
+	/* From now on the Call is only in @pages. */
 	rpcrdma_svc_count_reads(svc, call, read->rw->n_ops);
 	if (call->pages) {
 		rpcrdma_svc_uncharge(svc, call->memory);
@@ -547,7 +547,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	read->job.post = rpcrdma_svc_read_post;
 	read->job.done = rpcrdma_svc_read_done;
 	if (!read->rw->n_ops) {
-		/* Nothing but empty chunks. The caller goes on to the next. */
+		/* All chunks are empty. The caller goes on with the next Call. */
 		rpcrdma_svc_rw_free(read->rw);
 		kfree(read);
 		rpcrdma_svc_call_ready(svc, call);
@@ -556,7 +556,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 		spin_unlock(&svc->lock);
 		return 0;
 	}
-	/* The connection is over: so is the Call. */
+	/* If the connection is over, the Call is over, too. */
 	rc = rpcrdma_conn_job(svc->conn, &read->job);
 	if (rc)
 		rpcrdma_svc_read_drop(read);
@@ -596,7 +596,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 }
 
 /*
- * Reads of @call could not start: wait, or do without it. Return: true to go
+ * Reads of @call could not start: wait, or refuse the Call. Return: true to go
  * on with the waiting list.
  */
 static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
@@ -609,7 +609,7 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 	if (rc == -ENOMEM)
 		rpcrdma_conn_lost(svc->conn, "no memory for a Call");
 	spin_lock(&svc->lock);
-	/* Memory regions come back when other Reads end, or have come already. */
+	/* Memory regions come back when other Reads end, or have already come back. */
 	if (rc == -ENOMEM || (rc == -EAGAIN && svc->alone != call)) {
 		svc->call_memory -= size;
 		list_add(&call->link, &svc->waiting);
@@ -619,7 +619,7 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 	}
 	spin_unlock(&svc->lock);
 
-	/* With more than the device can do, continued it would arrive. */
+	/* If the device cannot do so many Reads, a continued Call would work. */
 	rpcrdma_svc_refuse(svc, call->xid, rc == -EAGAIN || rc == -ENOSPC ?
 			   RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_SYSTEM, rc);
 	rpcrdma_svc_call_drop(svc, call);
@@ -657,7 +657,7 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 			spin_lock(&svc->lock);
 		}
 
-		/* One that fails leaves memory, too. */
+		/* A Call that fails frees memory, too. */
 		call = test_bit(RPCRDMA_CONN_LOST, &svc->conn->flags) ?
 			NULL : rpcrdma_svc_read_next(svc);
 		if (!call)
@@ -743,7 +743,7 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	int rc;
 
 	if (!rx->stream_offset) {
-		/* It was refused, and its rest has not come. */
+		/* The Call was refused, and its rest has not come. */
 		rpcrdma_svc_abandon(svc->conn, RPCRDMA_CALL);
 		id = rpcrdma_svc_call_id(rx, recv);
 		if (!rpcrdma_svc_failed_answer(svc, id)) {
@@ -760,7 +760,7 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	if (rc)
 		return rc;
 
-	/* Whoever makes call_memory fall below the bound looks at the list. */
+	/* The thread that lowers call_memory below the bound checks this list. */
 	spin_lock(&svc->lock);
 	if (svc->call_memory >= RPCRDMA_SVC_CALL_MEMORY) {
 		list_add_tail(&recv->link, &svc->held);
@@ -770,7 +770,7 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	if (!rx->last)
 		return 0;
 
-	/* Whoever gets it now may free it. */
+	/* The next owner may free it. */
 	svc->partial = NULL;
 	rpcrdma_svc_call_complete(call, rx);
 	if (!rpcrdma_svc_call_has_reads(call)) {
@@ -820,8 +820,8 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
 
 /*
  * A client of version 1 may have more Calls here than it was granted: the kernel's
- * own does not count those that it has given up. So not all Receives may be waiting for
- * threads: from some on, Calls are copied. What that may take is bounded, see above.
+ * own client does not count Calls that it has given up. So not all Receives may hold Calls
+ * that wait for threads: above a limit, Calls are copied. Their memory is bounded, see above.
  */
 static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
 			       const struct rpcrdma_rx *rx)
@@ -837,13 +837,13 @@ static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
 /**
  * rpcrdma_svc_payload - bytes of an RPC message have come
  * @conn: the connection
- * @rx: what they are
- * @recv: where they are
- * @invalidated: a server registers no memory that could be
+ * @rx: describes them
+ * @recv: holds them
+ * @invalidated: not used: a server offers no memory that could be invalidated
  *
  * Context: the Receive handler. May sleep.
  *
- * Return: what becomes of @recv.
+ * Return: whether this keeps @recv.
  */
 enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 					      const struct rpcrdma_rx *rx,
@@ -855,7 +855,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 	unsigned int nofs;
 	int rc;
 
-	/* Bytes may be missing once a Call could not be placed. */
+	/* If a Call could not be stored before, bytes may be missing. */
 	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return RPCRDMA_RECV_DONE;
 	if (rx->dir != RPCRDMA_CALL) {
@@ -863,7 +863,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 		return RPCRDMA_RECV_DONE;
 	}
 
-	/* Reclaim could wait for an NFS WRITE that only this thread can take. */
+	/* Reclaim could wait for an NFS WRITE that only this thread can receive. */
 	nofs = memalloc_nofs_save();
 	if (rx->last && !rx->stream_offset && !rpcrdma_svc_copies(conn, rx))
 		rc = rpcrdma_svc_single(svc, rx, recv, &verdict);
@@ -871,7 +871,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
 	memalloc_nofs_restore(nofs);
 	if (rc == -ENOMEM) {
-		/* The client will send it again, by another connection. */
+		/* The client will send the Call again, on another connection. */
 		rpcrdma_conn_lost(conn, "no memory for a Call");
 	} else if (rc) {
 		rpcrdma_svc_refuse(svc, rx->xid, RPCRDMA2_ERR_SYSTEM, rc);
@@ -949,8 +949,8 @@ static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 }
 
 /*
- * The first page is the head, all others follow; as TCP does it. With an item in
- * pages of its own the first page is head and tail.
+ * The first page is the head, all others are pages, as with TCP. If an item has its own
+ * pages, the first page is head and tail.
  */
 static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 				 const struct rpcrdma_svc_call *call)
@@ -973,12 +973,12 @@ static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 }
 
 /**
- * rpcrdma_svc_recvfrom - an nfsd thread wants a Call
- * @rqstp: where it goes
+ * rpcrdma_svc_recvfrom - give a Call to an nfsd thread
+ * @rqstp: gets the Call
  *
- * Context: Process context. May sleep, but waits for no other party.
+ * Context: Process context. May sleep, but does not wait for the client.
  *
- * Return: the size of the Call, zero if there is none.
+ * Return: the size of the Call, or zero if there is none.
  */
 int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 {
@@ -1042,8 +1042,8 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 /**
  * rpcrdma_svc_release_ctxt - a Call is over
  * @xprt: its transport
- * @ctxt: what rpcrdma_svc_recvfrom() left in rq_xprt_ctxt, or NULL; between
- *	the two it may have been in a deferred request
+ * @ctxt: the value that rpcrdma_svc_recvfrom() left in rq_xprt_ctxt, or NULL; in between
+ *	a deferred request may have kept it
  *
  * Context: Process context.
  */

@@ -10,8 +10,8 @@
  *
  * Bounds. If a client returns no credits, Replies pile up. When there are
  * RPCRDMA_SVC_REPLIES of them, or RPCRDMA_SVC_REPLY_MEMORY bytes, no nfsd
- * thread takes another Call of this connection. Each thread that is at work
- * then adds one Reply.
+ * thread takes another Call of this connection. After that each thread at work
+ * adds at most one Reply.
  */
 #include <linux/mm.h>
 #include <linux/nfs4.h>
@@ -25,7 +25,7 @@
 #include "server.h"
 
 /**
- * struct rpcrdma_svc_reply - a Reply on its way out
+ * struct rpcrdma_svc_reply - a Reply to be sent
  * @tm: the message
  * @svc: the connection
  * @xdr: its bytes, in @pages
@@ -33,7 +33,7 @@
  * @rw: RDMA Writes, or NULL
  * @memory: bytes accounted for it
  * @n_pages: length of @pages
- * @pages: what the bytes are in
+ * @pages: the pages that hold @xdr
  */
 struct rpcrdma_svc_reply {
 	struct rpcrdma_txmsg tm;
@@ -53,7 +53,7 @@ static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
 }
 
 /**
- * rpcrdma_svc_has_wspace - may a Call be picked up
+ * rpcrdma_svc_has_wspace - may a thread take a Call?
  * @xprt: the connection
  *
  * Return: 0 while too many Replies wait.
@@ -62,8 +62,8 @@ int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
 {
 	/*
 	 * The caller has set or cleared a bit in xpt_flags before. Pairs with
-	 * the barrier in rpcrdma_svc_reply_free(): if this finds no room, that
-	 * finds the bits as they are now, and enqueues.
+	 * the barrier in rpcrdma_svc_reply_free(): if this function finds no room,
+	 * that one sees the new bits, and enqueues.
 	 */
 	smp_mb();
 	return !rpcrdma_svc_replies_full(rpcrdma_svc_of(xprt));
@@ -93,7 +93,7 @@ static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 	}
 }
 
-/* A Reply that no connection would carry: the client must not ask again. */
+/* No connection could carry this Reply: the client must not send the Call again. */
 static void rpcrdma_svc_reply_refuse(struct rpcrdma_svc *svc, u32 xid,
 				     int status)
 {
@@ -111,14 +111,14 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 					     &svc->conn->flags))
 		rpcrdma_svc_reply_refuse(svc, tm->msg.xid, status);
 	else if (status)
-		/* The client has to ask again. */
+		/* The client must send the Call again. */
 		rpcrdma_conn_lost(svc->conn, "Reply not sent");
 	rpcrdma_svc_reply_free(reply);
 }
 
 /*
- * Which of rq_respages the results begin in. READLINK of NFSv2 has only one page,
- * the one that was taken last, and names it in a place of its own.
+ * The index in rq_respages of the first page of results. READLINK of NFSv2 has only one
+ * page, the one that was taken last, and stores it in another place.
  */
 static int rpcrdma_svc_first_page(const struct svc_rqst *rqstp)
 {
@@ -132,7 +132,7 @@ static int rpcrdma_svc_first_page(const struct svc_rqst *rqstp)
 	return -EINVAL;
 }
 
-/* The pages of the results leave @rqstp and become the Reply's. */
+/* Move the pages of the results from @rqstp to the Reply. */
 static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 {
 	const struct xdr_buf *res = &rqstp->rq_res;
@@ -141,7 +141,7 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	struct rpcrdma_svc_reply *reply;
 	int first = 0;
 
-	/* RPCSEC_GSS adds to the results and leaves rq_next_page behind. */
+	/* RPCSEC_GSS adds to the results and does not advance rq_next_page. */
 	if (res->page_len) {
 		first = rpcrdma_svc_first_page(rqstp);
 		if (WARN_ON_ONCE(first < 0))
@@ -175,7 +175,7 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	return reply;
 }
 
-/* Integrity and privacy cover the results where they are (D9). */
+/* Integrity and privacy protect the results inside the message (D9). */
 static bool rpcrdma_svc_reducible(const struct svc_rqst *rqstp)
 {
 	u32 flavor = rqstp->rq_cred.cr_flavor;
@@ -204,10 +204,10 @@ static bool rpcrdma_svc_op_is(const struct svc_rqst *rqstp,
 
 /*
  * A result is the content of a variable-length opaque, so its length is the
- * word in front of it. nfsd's READLINK of NFSv4 names the place of that word
- * instead of the next one; what came of that is corrected here. READ_PLUS names
- * data that is not DDP-eligible, which is left out. Anything else stays in the
- * Payload stream, with all that follows.
+ * word before it. nfsd's READLINK of NFSv4 reports the offset of that word
+ * instead of the next one; this function corrects it. READ_PLUS reports
+ * data that is not DDP-eligible; it is skipped. Any other result stays in the
+ * Payload stream, with all later ones.
  */
 static u32 rpcrdma_svc_results(const struct svc_rqst *rqstp,
 			       struct rpcrdma_svc_call *call,
@@ -270,7 +270,7 @@ static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u64 call)
 	int rc;
 	u32 i;
 
-	/* The end of the head can be inside of one, that of the pages too. */
+	/* The end of the head, and the end of the pages, can be inside a Write. */
 	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, call, DMA_TO_DEVICE,
 					 plan->n_jobs + 2,
 					 rpcrdma_svc_reply_octets(plan));
@@ -286,7 +286,7 @@ static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u64 call)
 	return 0;
 }
 
-/* The chunks of a Reply are on their way. */
+/* Count the chunks of a Reply that is being sent. */
 static void rpcrdma_svc_reply_count(const struct rpcrdma_svc_reply *reply)
 {
 	const struct rpcrdma_reply_plan *plan = &reply->plan;
@@ -393,10 +393,10 @@ out_lost:
  * rpcrdma_svc_sendto - nfsd has the results of a Call
  * @rqstp: the Call and its results
  *
- * Context: Process context. May sleep, but waits for no other party.
+ * Context: Process context. May sleep, but does not wait for the client.
  *
- * A Reply that is impossible for good is answered with an error; one that is
- * impossible now is lost with its connection, so that the client asks again.
+ * If a Reply can never be sent, the client gets an error. If it cannot be sent now, the
+ * connection ends, so the client sends the Call again.
  *
  * Return: 0, or a negative errno; the connection is lost then.
  */
@@ -416,13 +416,13 @@ int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
 }
 
 /**
- * rpcrdma_svc_result_payload - a DDP-eligible result is at hand
+ * rpcrdma_svc_result_payload - nfsd has encoded a DDP-eligible result
  * @rqstp: the Call
  * @offset: where it is in the Reply
- * @length: bytes without XDR roundup
+ * @length: bytes without XDR padding
  *
- * Results come in the order of the Reply. An offset that does not grow means
- * that the Reply is being encoded anew, after a deferral.
+ * Results come in the order of the Reply. If the offset does not grow, nfsd encodes
+ * the Reply again, after a deferral.
  *
  * Return: 0.
  */

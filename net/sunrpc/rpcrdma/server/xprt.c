@@ -40,12 +40,12 @@
 #include "../versions.h"
 #include "server.h"
 
-/* What the connection manager takes for no limit. */
+/* This value means "no limit" to the connection manager. */
 #define RPCRDMA_RNR_FOREVER	7
 
 static const struct svc_xprt_ops rpcrdma_svc_ops;
 
-/* Called by the connection, for the first sign of trouble. */
+/* The connection calls this at the first sign of trouble. */
 static void rpcrdma_svc_lost(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_svc *svc = conn->context;
@@ -163,7 +163,7 @@ static void rpcrdma_svc_release(struct work_struct *work)
 }
 
 /**
- * rpcrdma_svc_discard - end a transport that nfsd never got to see
+ * rpcrdma_svc_discard - end a transport that nfsd has not seen
  * @xprt: a listener or a connection, with one reference
  *
  * Context: Process context, also that of a connection manager event.
@@ -177,8 +177,8 @@ void rpcrdma_svc_discard(struct svc_xprt *xprt)
 
 /**
  * rpcrdma_svc_alloc - a connection to be accepted
- * @listener: where it came in
- * @cm_id: stays the caller's until rpcrdma_svc_accept() or the end of @svc
+ * @listener: the listener that got the request
+ * @cm_id: the caller owns it until rpcrdma_svc_accept() or the end of @svc
  * @param: of the connection request
  *
  * Context: Process context. May sleep.
@@ -302,7 +302,7 @@ static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
 	};
 	int rc;
 
-	/* A client without room for RDMA Reads can send no large argument. */
+	/* If the client allows no RDMA Reads, it can send no large argument. */
 	if (!svc->initiator_depth)
 		return -EINVAL;
 	if (!rdma_protocol_iwarp(cm_id->device, cm_id->port_num) &&
@@ -320,9 +320,8 @@ static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
 		return rc;
 	param.initiator_depth = svc->conn->reads_out;
 	/*
-	 * Credits of version 1 do not count Calls that the client has given up, so
-	 * that a Receive can be missing. It comes back soon; the connection need not
-	 * end for it.
+	 * Credits of version 1 do not count Calls that the client has given up, so a
+	 * Receive can be missing. One comes back soon: do not end the connection.
 	 */
 	rdma_set_min_rnr_timer(cm_id, IB_RNR_TIMER_002_56);
 	param.rnr_retry_count = RPCRDMA_RNR_FOREVER;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMA devices can be removed. Then every connection on the device is told
- * that it is lost, and the removal waits until the owners have destroyed all
- * of them. An owner that could take long for that is told why it is urgent.
+ * RDMA devices can be removed. Then every connection on the device is marked as
+ * lost, and the removal waits until the owners have destroyed all of them.
+ * ops->removed tells an owner that could take long for that.
  */
 #include <linux/slab.h>
 
@@ -89,7 +89,7 @@ int rpcrdma_device_add(struct rpcrdma_conn *conn)
 }
 
 /**
- * rpcrdma_device_del - a connection has freed all that the device gave it
+ * rpcrdma_device_del - a connection has freed all resources of its device
  * @conn: the connection
  *
  * Context: Process context. May sleep.
