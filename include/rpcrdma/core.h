@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What C may ask of the protocol core.
+ * The functions of the protocol core for C.
  *
  * The core is deterministic: it performs no I/O, allocates nothing, takes no
  * lock and reads no clock. Each object lives in memory of the caller, who
@@ -19,8 +19,8 @@ extern "C" {
 #endif
 
 /*
- * The most of each thing that one transport header may carry here. In version 1
- * each list may have so many segments.
+ * The most chunks and segments that one transport header may carry here. In version 1
+ * each list may have RPCRDMA_MAX_SEGMENTS segments.
  */
 #define RPCRDMA_MAX_SEGMENTS	16
 #define RPCRDMA_MAX_CHUNKS	8
@@ -62,8 +62,8 @@ enum rpcrdma_htype {
 };
 
 /*
- * rdma_err, section 7. In version 1, BAD_XDR is ERR_CHUNK, and what else there is
- * to say is said by that.
+ * rdma_err, section 7. In version 1, BAD_XDR is ERR_CHUNK, which stands for all other
+ * errors, too.
  */
 enum rpcrdma_errcode {
 	RPCRDMA2_ERR_NONE = 0,	/* not on the wire */
@@ -172,7 +172,7 @@ struct rpcrdma_properties {
  * struct rpcrdma_config - how this side of a session behaves
  * @role: enum rpcrdma_role
  * @window: Receives offered to the peer, one less than are posted (D3); at
- *	least RPCRDMA_MIN_WINDOW, since nothing could ever reopen a zero
+ *	least RPCRDMA_MIN_WINDOW, since nothing could reopen a window of zero
  * @max_message: largest RPC message accepted, Read chunks included
  * @max_read_chunks: most Read chunks accepted in one Call
  * @max_write_chunks: most Write chunks accepted in one Call
@@ -355,7 +355,7 @@ enum rpcrdma_tx_result {
 };
 
 /**
- * struct rpcrdma_session_info - what a session has come to, for people
+ * struct rpcrdma_session_info - the state of a session, for display
  * @version: protocol version in force, zero before it is known
  * @local: properties that this side advertised
  * @peer: properties in force for the peer
@@ -473,10 +473,10 @@ u32 __must_check rpcrdma_session_call_refused(struct rpcrdma_session *s,
  * @s: the session that it was sent on
  * @msg: a Call of which nothing more is going to be sent
  *
- * Its Reply has come, or it has failed, or its caller has given it up. A Reply
- * can come that nobody waits for; so only the caller can say how many Calls are
+ * Its Reply has come, or it has failed, or its caller has given it up. A Reply may come
+ * for a Call that was given up, so only the caller knows how many Calls are
  * outstanding. In version 1 a Call that is given up keeps its credit until it is
- * answered. Doing it again, or for a Call that was never sent, changes nothing.
+ * answered. A second call, or one for a Call that was never sent, changes nothing.
  *
  * Return: true if something may be sent now that could not be before; the
  * caller then sends.
@@ -590,9 +590,9 @@ struct rpcrdma_call_shape {
  * @call_waits: with no region free now, wait for one for the Read or Call chunk
  * @result_waits: the same for the Write or Reply chunk
  *
- * A caller that lacks memory regions may leave a chunk out, unless they are
- * required or it is worth to wait for one: it says so here, and lets the stream be
- * sent whole without a Read chunk.
+ * A caller without enough memory regions may leave a chunk out, unless chunks are
+ * required or it must wait for a region. It changes the plan here, and sends the whole
+ * stream without a Read chunk.
  */
 struct rpcrdma_call_plan {
 	bool read_chunk;
@@ -726,7 +726,7 @@ u32 __must_check rpcrdma_layout_call(const struct rpcrdma_chunks *chunks,
 				     struct rpcrdma_piece *pieces);
 
 /**
- * rpcrdma_call_id - what a Call is known by when it is sent again
+ * rpcrdma_call_id - a number that identifies a Call when it is sent again
  * @xid: its XID, host order
  * @length: octets of the received stream, of all its parts
  * @stream: the first octets of that
@@ -821,7 +821,7 @@ bool __must_check rpcrdma_first_words(const void *stream, u32 len, u32 xid,
 				      u32 dir);
 
 /* ------------------------------------------------------------------ */
-/* What is remembered of peers for a while                            */
+/* Facts about peers, remembered for a while                          */
 /* ------------------------------------------------------------------ */
 
 #define RPCRDMA_MAX_RECENT	64
@@ -892,11 +892,11 @@ bool rpcrdma_recent_suspect(struct rpcrdma_recent *t, u64 peer, u64 id,
 bool __must_check rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer,
 				       u64 id, u32 now);
 
-/* What fits a table with few entries nearly always says no: see below. */
+/* Words of a filter: if the table has few entries, it nearly always says no. See below. */
 #define RPCRDMA_RECENT_WORDS	16
 
 /**
- * rpcrdma_recent_bit - where a filter tells of something
+ * rpcrdma_recent_bit - the bit of an entry in a filter
  * @peer: whose
  * @id: what
  *
@@ -905,17 +905,17 @@ bool __must_check rpcrdma_recent_known(const struct rpcrdma_recent *t, u64 peer,
 u32 __must_check rpcrdma_recent_bit(u64 peer, u64 id);
 
 /**
- * rpcrdma_recent_filter - what need not be looked for in a table
+ * rpcrdma_recent_filter - make a filter of a table
  * @t: the table
  * @now: seconds
- * @words: set to a bit for all that is known, and no others: what has not its bit
- *	there is not known, for which no lock is needed
+ * @words: gets the bits of all known entries, and no others: if the bit of an entry is
+ *	clear it is not known, and the table need not be locked
  */
 void rpcrdma_recent_filter(const struct rpcrdma_recent *t, u32 now,
 			   u64 words[RPCRDMA_RECENT_WORDS]);
 
 /**
- * rpcrdma_recent_forget - it is true no more
+ * rpcrdma_recent_forget - remove an entry that is not true any more
  * @t: the table
  * @peer: whose
  * @id: what
@@ -1017,7 +1017,7 @@ bool __must_check rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index);
 /* ------------------------------------------------------------------ */
 
 /**
- * struct rpcrdma_device_limits - what a device says of itself
+ * struct rpcrdma_device_limits - the limits that a device reports
  * @max_send_sge: elements of memory that a Send or RDMA Write can take from
  * @max_recv_sge: elements that a Receive can fill
  * @max_sge_rd: elements that an RDMA Read can fill
@@ -1093,7 +1093,7 @@ enum rpcrdma_unfit {
 };
 
 /**
- * struct rpcrdma_sizes - what a connection is made with
+ * struct rpcrdma_sizes - the sizes of a connection
  * @unfit: enum rpcrdma_unfit; unless it is RPCRDMA_FIT nothing else is set
  * @window: Receives offered to the peer now
  * @max_window: the most that the queues have room for
@@ -1111,7 +1111,7 @@ enum rpcrdma_unfit {
  * @first_regions: how many one Call can need
  * @chunk_payload: largest item that chunks can carry wherever in a page it begins, in
  *	octets
- * @version1: so large an item can go in version 1, which has no other way for it
+ * @version1: chunks can carry the largest item, as version 1 needs
  * @reads_in: RDMA Reads that the peer may have under way
  * @reads_out: RDMA Reads that this side may have under way
  */
@@ -1146,7 +1146,7 @@ struct rpcrdma_sizes {
 u32 __must_check rpcrdma_device_limit(s64 said);
 
 /**
- * rpcrdma_size_conn - how large all that belongs to a connection is
+ * rpcrdma_size_conn - compute the sizes of a connection
  * @limits: of its device
  * @wants: what is wanted
  * @sizes: filled in; no more than the device can do

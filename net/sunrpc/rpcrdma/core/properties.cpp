@@ -6,8 +6,8 @@ namespace rpcrdma
 {
 
 /*
- * A property whose type is uint32: where it is kept, and what this side may say of
- * itself. Of a peer any number is taken (5.1).
+ * A property whose type is uint32: its member, and the range that this side may
+ * announce. From a peer any number is accepted (5.1).
  */
 struct NumericProperty {
 	Property which;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a session makes of a received message.
+ * How a session handles a received message.
  *
- * An ERROR is never answered with an ERROR, and a GRANT, whose XID means
- * nothing, with none either. A malformed Call is answered; a malformed Reply
- * fails its RPC here, and is answered only where the draft's continuation rules
- * ask for it (D6). What comes between the parts of something else is answered with
- * INVAL_CONT, whether it parses or not; a part of it that does not parse, with
+ * An ERROR, or a GRANT, whose XID means nothing, is never answered with an ERROR.
+ * A malformed Call is answered; a malformed Reply
+ * fails its RPC here, and is answered only if the draft's continuation rules
+ * demand it (D6). A message between the parts of another is answered with
+ * INVAL_CONT, whether it parses or not; a part that does not parse, with
  * BAD_XDR.
  *
- * Version 1 has fewer header types and one error for all that can be wrong with a
- * Call; after its lists are read everything is the same.
+ * Version 1 has fewer header types and one error for all faults of a
+ * Call; after its lists are read both versions use the same code.
  */
 #include "check.h"
 #include "linux_errno.h"
@@ -76,7 +76,7 @@ void Session::answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx)
 		close(RPCRDMA_REASON_FLOOD, rx);
 }
 
-/* Version 1 counts Calls, and a Reply says how many there may be. */
+/* Version 1 counts Calls, and a Reply says how many are allowed. */
 void Session::answered(const Prefix &p)
 {
 	if (version1() && requests_.answered(p.xid))
@@ -170,7 +170,7 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 	credits_.ping_pong(errors_.size());
 }
 
-/* RFC 8166, section 4: what is no RPC message is refused, or ignored. */
+/* RFC 8166, section 4: other messages than RPC messages are refused, or ignored. */
 void Session::take_version1(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 {
 	Header h = {};
@@ -178,7 +178,7 @@ void Session::take_version1(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	h.prefix = p;
 	if (p.htype == RPCRDMA2_ERROR)
 		return take_error(in, h, rx);
-	/* A client hears of version 1 by an error, or has begun with it. */
+	/* A client learns of version 1 from an error, or began with version 1. */
 	if (client() && !version_)
 		return close(RPCRDMA_REASON_NO_VERSION, rx);
 	if (!version_)
@@ -255,8 +255,8 @@ void Session::parts_refused(u32 xid)
 }
 
 /*
- * Section 7.1.3: do not send that type again. Who refuses a continued Call means
- * its parts, and may say so of each: that is one type, not something of one more.
+ * Section 7.1.3: do not send that type again. A peer that refuses a continued Call
+ * means its parts, and may send an ERROR for each: that refuses one type, not several.
  */
 void Session::type_refused(rpcrdma_message &msg)
 {
@@ -291,7 +291,7 @@ rpcrdma_reason Session::call_refused(rpcrdma_message &msg, const rpcrdma_rx &rx)
 	return closed_;
 }
 
-/* What refuses our first message offers version 1, or is of it (D5). */
+/* The peer refused our first message: it offers version 1, or speaks it (D5). */
 bool Session::speaks_version1(const Header &h, Parse parsed) const
 {
 	if (!spoken(kVersion1))
@@ -303,9 +303,9 @@ bool Session::speaks_version1(const Header &h, Parse parsed) const
 }
 
 /*
- * An ERROR before the connection is open: about this side's FINAL, if about
- * anything (D6). BAD_PROPVAL is none of version 1's codes, so it is an answer in
- * version 2. Any other known code leaves nothing to be tried.
+ * An ERROR before the connection is open is about this side's FINAL, or about
+ * nothing (D6). BAD_PROPVAL is not a code of version 1, so it is an answer in
+ * version 2. After any other known code nothing is left to try.
  */
 void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 {
@@ -331,9 +331,9 @@ void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 }
 
 /*
- * The peer knows nothing of what this side has said of itself, so the defaults hold
- * (4.2.2): it may size its Receives by the default of Maximum Send Size, and send as
- * much as the default of Receive Buffer Size.
+ * The peer does not know this side's properties, so the defaults apply (4.2.2): it may size
+ * its Receives by the default of Maximum Send Size, and send as much as the default of
+ * Receive Buffer Size.
  */
 void Session::properties_refused(rpcrdma_rx &rx)
 {
@@ -347,7 +347,7 @@ void Session::properties_refused(rpcrdma_rx &rx)
 	rx.action = RPCRDMA_RX_CONTROL;
 }
 
-/* Version 1 knows two; who says something else means one of them. */
+/* Version 1 has two error codes; any other code is treated as one of them. */
 static u32 error_code_v1(const ErrorBody &e)
 {
 	return e.code == RPCRDMA2_ERR_VERS ? RPCRDMA2_ERR_VERS :
@@ -390,8 +390,8 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 }
 
 /*
- * Octets that the peer must at least be able to receive: this side's FINAL, the
- * largest control message. Through less than that nothing goes.
+ * The peer must be able to receive this many bytes: this side's FINAL is the largest
+ * control message. With less, nothing can be sent.
  */
 static constexpr u32 kSmallestReceive = kPrefixSize + kPropertiesSize;
 
@@ -410,8 +410,8 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 		drop(reason, rx);
 		answer(h.prefix, { code, {} }, rx);
 		/*
-		 * Of the sequence, that message alone is discarded (7.2.2). If it
-		 * was to be the last, what follows follows none.
+		 * Only that message of the sequence is discarded (7.2.2). If it was
+		 * the last, the sequence has ended.
 		 */
 		if (!h.type->last || !middle_received_)
 			return;
@@ -507,8 +507,8 @@ rpcrdma_reason Session::first_words(const Header &h, Bytes part) const
 }
 
 /*
- * Section 7.3.2: who takes no Write chunks and cannot continue a Reply either
- * speaks of the Reply; how long that will be nobody knows yet.
+ * Section 7.3.2: a Responder that takes no Write chunks and cannot continue a Reply
+ * asks for a Reply chunk; the length of the Reply is not known yet.
  */
 Session::Refusal Session::no_writes(const Limits &limits) const
 {
@@ -532,7 +532,7 @@ Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 	return examine_lists(in, h, parsed, limits, rx);
 }
 
-/* Sections 6.3.3, 6.3.6 and 6.3.9: it is no part of what has been begun. */
+/* Sections 6.3.3, 6.3.6 and 6.3.9: it is not a part of the message that has begun. */
 bool Session::interrupts(const Header &h) const
 {
 	const Continuation &incoming = incoming_[h.type->direction()];
@@ -542,7 +542,7 @@ bool Session::interrupts(const Header &h) const
 		(h.type->external() || !incoming.active(h.prefix.xid)));
 }
 
-/* The same for version 1, where the direction is known afterwards. */
+/* The same for version 1, where the direction is known only after decoding. */
 Session::Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	const u32 mine = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
@@ -602,8 +602,8 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 }
 
 /*
- * It parses, and no other choice of chunks would help: of a continued message it is
- * told by section 7.1.4, of others by 7.4.1.
+ * The message parses, and no other choice of chunks would help. The error is that of
+ * section 7.1.4 for a continued message, of 7.4.1 for others.
  */
 Session::Refusal Session::too_large(bool continued)
 {
@@ -668,8 +668,8 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 }
 
 /*
- * It belongs to a message that was refused. A peer may send that again under its
- * XID (3.1.3), and need not send the old one to its end first.
+ * It belongs to a message that was refused. A peer may send that message again with the
+ * same XID (3.1.3), without sending the rest of the old one.
  */
 bool Session::discarded(Bytes in, Header &h, rpcrdma_rx &rx)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a session sends next.
+ * Decides what a session sends next.
  *
  * Order: its own CONNPROP_FINAL; errors; the message; a GRANT. Each message
- * carries the credit word, so a GRANT is worth a Send only when there is
- * nothing else to send, or nothing that may be sent. Between the parts of a message
- * nothing goes but a GRANT (6.3.6, 6.3.9): its receiver need not take anything else,
- * and an ERROR waits for no credit that the next part could not use.
+ * carries the credit word, so a GRANT is sent only when nothing else is to be sent, or
+ * nothing else may be sent. Between the parts of a message only a GRANT
+ * is sent (6.3.6, 6.3.9): the receiver need not accept anything else, and the next part
+ * can use the credit that an ERROR would use.
  *
- * The credit in reserve keeps a Call from being begun, and nothing else: Replies
- * and the parts of a message already begun go on, since the answer that the
+ * The credit in reserve only prevents the start of a Call: Replies
+ * and the parts of a message already begun may use it, since the answer that the
  * reserve waits for may depend on them.
  *
  * In version 1 only Calls need credit.
@@ -47,8 +47,8 @@ u32 Session::max_send() const
 }
 
 /*
- * In version 1, for a Reply without a Reply chunk. A client that has said how large
- * its Receives are is believed; else it is the Requester's word that the Reply fits.
+ * In version 1, for a Reply without a Reply chunk. If the client has given the size of its
+ * Receives, that is the limit; otherwise the client expects that the Reply fits.
  */
 u32 Session::max_bare_reply() const
 {
@@ -57,8 +57,8 @@ u32 Session::max_bare_reply() const
 }
 
 /*
- * What an endpoint is prepared to send counts as well as what its peer is to
- * receive (5.2.3, 5.2.4). In version 1 nobody says either.
+ * The smaller of this side's limit for sending and the peer's limit for receiving
+ * (5.2.3, 5.2.4). Version 1 has no such limits.
  */
 u32 Session::max_segment_size() const
 {
@@ -85,7 +85,7 @@ u32 Session::available() const
 	return requests_.available(receives_for(RPCRDMA_CALL));
 }
 
-/* A Call that is no probe: one credit may be kept for those (binding, 3.4.1). */
+/* A Call that is not a probe: one credit may be kept for probes (binding, 3.4.1). */
 bool Session::may_begin() const
 {
 	return available() > (outstanding_ ? config_.reserve : 0);
@@ -105,8 +105,8 @@ bool Session::may_go(const rpcrdma_message &msg) const
 }
 
 /*
- * rdma_credit: a count of messages, or of Calls; those that the peer of a Reply
- * may have outstanding, and those that the sender of a Call would like to.
+ * rdma_credit. Version 2: a count of messages. Version 1: in a Reply the number of Calls
+ * that the peer may have outstanding, in a Call the number that its sender asks for.
  */
 u32 Session::credit_word(u32 dir) const
 {
@@ -197,7 +197,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 {
 	const PendingError &e = errors_.front();
-	/* To version 1 the word is the number of Calls it may have open. */
+	/* For version 1 the word is the number of Calls that the peer may have outstanding. */
 	const u32 credit = e.vers == kVersion1 && !version_ ?
 				   credits_.window() :
 				   credit_word(RPCRDMA_REPLY);
@@ -206,7 +206,7 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 		.type = header_type(RPCRDMA2_ERROR),
 		.error = e.body,
 	};
-	/* ERR_CHUNK is what version 1 has for everything else. */
+	/* Version 1 has ERR_CHUNK for everything else. */
 	if (version1() && e.body.code != RPCRDMA2_ERR_VERS)
 		h.error.code = RPCRDMA2_ERR_BAD_XDR;
 	const u32 size = encode(h, nullptr, out);
@@ -232,7 +232,7 @@ rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
 	return control(h, size, tx);
 }
 
-/* This side keeps the rules that it holds its peers to (D7, 5.2.3, 5.2.4, 6.5). */
+/* This side follows the rules that it checks in its peers (D7, 5.2.3, 5.2.4, 6.5). */
 bool Session::chunks_sendable(const rpcrdma_message &msg) const
 {
 	const Chunks &c = *msg.chunks;
@@ -276,7 +276,7 @@ bool Session::sendable(const rpcrdma_message &msg) const
 	return msg.chunks ? chunks_sendable(msg) : !msg.inv_handle;
 }
 
-/* The header with which a message goes in one Send, or ends. */
+/* The header of a message in one Send, or of the last part of a message. */
 const HeaderType &Session::type_of(const rpcrdma_message &msg) const
 {
 	const bool call = msg.dir == RPCRDMA_CALL;
@@ -392,7 +392,7 @@ void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
 	};
 	if (call) {
 		msg.types |= type_bit(type);
-		/* After an ERROR that a Call in another way can cure (D14). */
+		/* After an ERROR: a Call in another form may succeed (D14). */
 		incoming_[RPCRDMA_REPLY].expect(msg.xid);
 	}
 	if (call && type.last && !msg.call_only) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The life of a session; receive.cpp and send.cpp hold what happens in it.
+ * The state of a session; receive.cpp and send.cpp have the rules for messages.
  */
 #include "session.h"
 #include "check.h"
@@ -78,9 +78,8 @@ void Session::peer_private(const PrivateData &p)
 }
 
 /*
- * Version 1: of this side's Receives, those for Calls in one direction or their
- * Replies. So @dir tells whether its own Calls are meant, or those of the peer;
- * both kinds together always find a Receive.
+ * Version 1: the part of this side's Receives that is for Calls of direction @dir, or for
+ * their Replies. Both parts together always suffice for the Calls of both directions.
  */
 u32 Session::receives_for(u32 dir) const
 {

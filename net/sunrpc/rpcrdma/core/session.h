@@ -46,19 +46,19 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *
  * A client whose FINAL is refused by a peer of version 1 is open in version 1; so
  * is a server whose first message is of that version, and a client that offers
- * nothing else from the beginning. What differs then: the header types, credits
+ * nothing else from the beginning. These differ then: the header types, credits
  * (Requests instead of Credits, which only counts Receives), no GRANT, no
  * continuation, and properties taken from private data.
  *
  * Version 2 is agreed on as soon as the peer has sent a message of that
  * version; only then does its credit word mean anything, and may an ERROR go
  * back. A property set that is refused does not open the connection at its
- * receiver; whose own was refused goes on with the defaults. A session that has
- * closed stays closed, and says why.
+ * receiver; the side whose set was refused goes on with the defaults. A session that
+ * has closed stays closed, and gives the reason.
  */
 class Session {
 public:
-	/* What only tests choose. */
+	/* Only tests choose these. */
 	struct Options {
 		u32 count_start = 0;
 	};
@@ -103,11 +103,11 @@ public:
 	}
 	/* See rpcrdma_session_info(). */
 	void info(struct rpcrdma_session_info &info) const;
-	/* What the planner has to know of this connection. */
+	/* The planner's view of this connection. */
 	[[nodiscard]] PlanningRules planning() const;
 
 private:
-	/* Why a message is not taken, and what the peer is told of it. */
+	/* Why a message is refused, and the error for the peer. */
 	struct Refusal {
 		rpcrdma_reason reason = RPCRDMA_REASON_NONE;
 		rpcrdma_errcode code = RPCRDMA2_ERR_NONE;

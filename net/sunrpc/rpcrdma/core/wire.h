@@ -18,7 +18,7 @@ namespace rpcrdma
 inline constexpr u32 kVersion1 = 1;
 inline constexpr u32 kVersion2 = 2;
 
-/* struct rpcrdma2_hdr_prefix: four words, and no twenty octets (D4). */
+/* struct rpcrdma2_hdr_prefix: four words, not twenty bytes (D4). */
 inline constexpr u32 kPrefixSize = 16;
 inline constexpr u32 kWordSize = 4;
 inline constexpr u32 kSegmentSize = 16;
@@ -164,7 +164,7 @@ enum class Parse : u8 {
  * @h: @h.prefix and @h.type are given, the rest is filled in
  * @c: overwritten; complete only if the result is Ok
  *
- * Beyond the XDR this checks what one header says of itself: a payload is a
+ * Beyond the XDR this checks that one header is consistent: a payload is a
  * positive multiple of four octets; nothing follows a header without payload;
  * a Call chunk has segments, all in Position zero; a REPLY_EXTERNAL has its
  * Reply chunk; rdma_inv_handle is in the header (D7). Lists are walked to their
@@ -185,12 +185,12 @@ enum class Parse : u8 {
  *	filled in. @h.type tells Calls from Replies; null if that could not be read.
  * @c: overwritten; complete only if the result is Ok
  *
- * The checks are those of decode_body(). What limits there are depends on the
- * direction, which is known only now: see counted() and within_limits().
+ * The checks are those of decode_body(). The limits depend on the direction, which
+ * is known only after decoding: see counted() and within_limits().
  */
 [[nodiscard]] Parse decode_body_v1(Bytes in, Header &h, Chunks &c);
 
-/* How much a header holds, counted also where it is too much to store. */
+/* Counts of a header's chunks and segments, also if they are too many to store. */
 struct Count {
 	u32 read_chunks = 0;
 	u32 write_chunks = 0;
