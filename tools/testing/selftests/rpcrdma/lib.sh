@@ -334,6 +334,8 @@ device_down() {
 	for peer in "${peers[@]}"; do
 		ip route add blackhole "$peer" || return
 	done
+	# siw accepts what has connected already.
+	sleep 1
 	rdma_down siw
 	status=$?
 	for peer in "${peers[@]}"; do
