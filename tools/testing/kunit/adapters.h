@@ -6,7 +6,8 @@
  * otherwise; the functions that fill in struct ib_device_attr are named in front of each.
  * A value that a driver gets from its firmware is marked "firmware", with the value that
  * somebody has seen, or "assumed" if no report was found. page_size is that of the user
- * of the table.
+ * of the table. Each row has all figures, even if another differs in few, so that it can be
+ * compared with its driver alone.
  *
  * For the unit tests, and for the module that makes rxe look like one of these adapters.
  */

@@ -10,7 +10,6 @@
 [[ -z ${INTREE-} ]] || exit 4
 in_guests --pair
 
-dir=/mnt/nfs
 requests=300
 # Of the WRITEs that wait for the thread, or for one that waits for it.
 sizes=(4K 64K 256K)

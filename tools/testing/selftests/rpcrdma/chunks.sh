@@ -11,8 +11,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
-dir=/mnt/nfs
-integrity=$SELFTESTS/integrity.py
 seed=${SEED:-30}
 
 server() {

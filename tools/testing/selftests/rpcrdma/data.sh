@@ -8,8 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
-dir=/mnt/nfs
-integrity=$SELFTESTS/integrity.py
 seed=${SEED:-20}
 
 server() {

@@ -10,8 +10,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
-dir=/mnt/nfs
-
 server() {
 	# A delegation that is not returned in this time is revoked.
 	LEASE=60 serve 8
@@ -19,8 +17,7 @@ server() {
 
 client() {
 	begin
-	device=$(net_device)
-	tc qdisc add dev "$device" root netem loss 0% || bail "no netem"
+	frames_can_be_lost || bail "no netem"
 	local vers
 	many=$(amount 200)
 	for vers in 4.1 4.2; do
@@ -136,11 +133,11 @@ recalled_while_cut() { # NAME
 	local called closed kept=0
 	called=$(counter "messages CALL_INLINE" received)
 	closed=$(on_server counter connections closed)
-	tc qdisc change dev "$device" root netem loss 100% || return
+	lossy 100 || return
 	on_server write_later "$1"
 	on_server within 40 cut "$closed" || kept=1
 	on_server written && kept=1
-	tc qdisc change dev "$device" root netem loss 0% || return
+	lossy 0 || return
 	((kept == 0)) || return
 	# Whoever wants something of the server makes the new connection.
 	ls "$dir" > /dev/null

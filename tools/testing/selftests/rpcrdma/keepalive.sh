@@ -9,7 +9,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --waits --pair
 
-dir=/mnt/nfs
 interval=2
 
 # One thread, and a file system that can be frozen under it.

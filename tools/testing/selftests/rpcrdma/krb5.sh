@@ -13,9 +13,6 @@
 . "$SELFTESTS/kerberos.sh"
 in_guests --pair
 
-dir=/mnt/nfs
-integrity=$SELFTESTS/integrity.py
-
 server() {
 	rdma_up rxe && largest_blocks || exit
 	if ! modprobe rpcsec_gss_krb5; then
@@ -97,35 +94,18 @@ grew() { # [COUNTER BY]...
 	return $wrong
 }
 
-write_direct() { # SIZE
-	dd if=/tmp/data of="$dir/file" bs="$1" count=2 oflag=direct
-}
-
-read_direct() { # SIZE
-	dd if="$dir/file" of=/tmp/back bs="$1" count=2 iflag=direct &&
-		cmp -n $(($1 * 2)) /tmp/data /tmp/back
-}
-
-checksum() {
-	head -c "$1" /export/file | cksum
-}
-
-server_has() { # OCTETS
-	[[ $(on_server checksum "$1") = $(head -c "$1" /tmp/data | cksum) ]]
-}
-
 # Two direct writes of SIZE and the counters that they have to move, then the same
 # for reads.
 writes() { # WHAT SIZE [COUNTER BY]...
 	remember
-	check "$1: write $2" write_direct "$2"
+	check "$1: write $2" write_direct "$2" 2
 	check "$1: write $2: ${3-nothing} grew" grew "${@:3}"
 	check "$1: write $2: server has it" server_has $(($2 * 2))
 }
 
 reads() { # WHAT SIZE [COUNTER BY]...
 	remember
-	check "$1: read $2" read_direct "$2"
+	check "$1: read $2" read_direct "$2" 2
 	check "$1: read $2: ${3-nothing} grew" grew "${@:3}"
 }
 

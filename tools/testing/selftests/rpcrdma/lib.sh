@@ -451,6 +451,25 @@ all_ended() { # PID...
 	done
 }
 
+# From /tmp/data to the file, or back; and what the server has of it.
+
+write_direct() { # SIZE COUNT
+	dd if=/tmp/data of="$dir/file" bs="$1" count="$2" oflag=direct
+}
+
+read_direct() { # SIZE COUNT
+	dd if="$dir/file" of=/tmp/back bs="$1" count="$2" iflag=direct &&
+		cmp -n $(($1 * $2)) /tmp/data /tmp/back
+}
+
+checksum() { # OCTETS
+	head -c "$1" /export/file | cksum
+}
+
+server_has() { # OCTETS
+	[[ $(on_server checksum "$1") = $(head -c "$1" /tmp/data | cksum) ]]
+}
+
 fill() {
 	dd if=/dev/urandom of="$dir/data" bs=1M count=8 oflag=direct
 }

@@ -9,8 +9,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
-dir=/mnt/nfs
-
 server() {
 	serve 4
 }

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
-dir=/mnt/nfs
 sizes=(0 1 1000 4096 65537 3000000)
 
 server() {

@@ -14,9 +14,6 @@
 . "$SELFTESTS/operations.sh"
 in_guests --pair --append ib_core.force_mr=1
 
-dir=/mnt/nfs
-integrity=$SELFTESTS/integrity.py
-
 server() {
 	rdma_up rxe && largest_blocks || exit
 	if modprobe rpcsec_gss_krb5; then

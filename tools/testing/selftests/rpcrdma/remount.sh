@@ -9,7 +9,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
-dir=/mnt/nfs
 mounts=20
 
 server() {

@@ -16,7 +16,6 @@
 . "$SELFTESTS/operations.sh"
 in_guests --pair
 
-dir=/mnt/nfs
 shape=/sys/module/rxe_shape/parameters
 
 # For 1 MiB: bytes and elements of each RDMA operation, Work Requests of a Read and of a

@@ -10,7 +10,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
-dir=/mnt/nfs
 entries=2000
 
 # A Call that takes more Sends than were ever allowed would go by a Call chunk.
@@ -74,23 +73,6 @@ middles() { # SIZE
 	echo $((left > 0 ? (left + 8171) / 8172 : 0))
 }
 
-write_direct() { # SIZE COUNT
-	dd if=/tmp/data of="$dir/$1" bs="$1" count="$2" oflag=direct
-}
-
-read_direct() { # SIZE COUNT
-	dd if="$dir/$1" of=/tmp/back bs="$1" count="$2" iflag=direct &&
-		cmp -n $(($1 * $2)) /tmp/data /tmp/back
-}
-
-checksum() { # SIZE
-	cksum < "/export/$1"
-}
-
-server_has() { # SIZE OCTETS
-	[[ $(on_server checksum "$1") = $(head -c "$2" /tmp/data | cksum) ]]
-}
-
 by_stream() { # SIZE COUNT CALL|REPLY
 	local call=0 reply=0 middle=$(($(middles "$1") * $2))
 	[[ $3 = call ]] && call=$middle || reply=$middle
@@ -120,7 +102,7 @@ try() { # THRESHOLD VERS
 		check "$what: write $size" write_direct "$size" "$count"
 		counters
 		check "$what: write $size $by" "$by" "$size" "$count" call
-		check "$what: server has it" server_has "$size" $((size * count))
+		check "$what: server has it" server_has $((size * count))
 		remember
 		check "$what: read $size" read_direct "$size" "$count"
 		counters

@@ -8,7 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
 
-dir=/mnt/nfs
 parameter=/sys/module/rpcrdma/parameters/window
 
 server() {
