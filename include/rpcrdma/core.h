@@ -174,6 +174,8 @@ struct rpcrdma_properties {
  * @window: Receives offered to the peer, one less than are posted (D3); at
  *	least RPCRDMA_MIN_WINDOW, since nothing could reopen a window of zero
  * @max_message: largest RPC message accepted, Read chunks included
+ * @max_reverse_call: the same for a Call that a server sends to this client; zero means
+ *	@max_message
  * @max_read_chunks: most Read chunks accepted in one Call
  * @max_write_chunks: most Write chunks accepted in one Call
  * @first_xid: XID of the CONNPROP message (D6)
@@ -190,6 +192,7 @@ struct rpcrdma_config {
 	u32 role;
 	u32 window;
 	u32 max_message;
+	u32 max_reverse_call;
 	u32 max_read_chunks;
 	u32 max_write_chunks;
 	u32 first_xid;
@@ -218,7 +221,7 @@ enum rpcrdma_reason {
 	RPCRDMA_REASON_DIRECTION,	/* header type is not the message's msg_type */
 	RPCRDMA_REASON_PROPVAL,		/* malformed property */
 	RPCRDMA_REASON_CONTINUATION,	/* sequence broken */
-	RPCRDMA_REASON_TOO_LARGE,	/* message beyond max_message */
+	RPCRDMA_REASON_TOO_LARGE,	/* message beyond this side's bound */
 	RPCRDMA_REASON_CHUNKS,		/* more chunks or segments than accepted */
 	RPCRDMA_REASON_DISCARDING,	/* rest of a message already refused */
 	RPCRDMA_REASON_UNKNOWN_ERROR,	/* unrecognized rdma_err: dropped */

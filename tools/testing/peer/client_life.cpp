@@ -509,10 +509,10 @@ TEST(client_invalidation, of_the_handle_that_it_named)
 /* Calls to the client                                                */
 /* ------------------------------------------------------------------ */
 
-/* It is told so at the first part, once, and no part of it is kept. */
+/* More than a page: of a continued Call that is told at the first part, and once. */
 TEST(client_reverse, a_call_that_is_too_long)
 {
-	static constexpr u32 kPart = 1000, kAll = 20 * kPart;
+	static constexpr u32 kPart = 1000, kAll = 5 * kPart;
 	std::vector<Words> errors;
 	Nfs3 server;
 
@@ -530,8 +530,15 @@ TEST(client_reverse, a_call_that_is_too_long)
 	}
 	server.peer().send(unit::call_inline(xid, part));
 	server.serve_for(500);
-	EXPECT_EQ(errors, (std::vector<Words>{ { xid, RPCRDMA2_ERROR,
-						 RPCRDMA2_ERR_SYSTEM } }));
+	const u32 whole = server.peer().new_xid();
+	server.peer().send(unit::call_inline(
+		whole, unit::rpc(whole, RPCRDMA_CALL, kAll)));
+	server.serve_for(500);
+	EXPECT_EQ(errors, (std::vector<Words>{
+				  { xid, RPCRDMA2_ERROR,
+				    RPCRDMA2_ERR_INVAL_CONT },
+				  { whole, RPCRDMA2_ERROR,
+				    RPCRDMA2_ERR_SYSTEM } }));
 	server.works_on();
 }
 

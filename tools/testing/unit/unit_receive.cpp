@@ -1149,6 +1149,35 @@ TEST(receive, reverse__continued)
 	EXPECT_TRUE(e.rx.last);
 }
 
+/* Of a continued Call the first part says so (7.1.4), else there is no better code. */
+TEST(receive, reverse__a_call_beyond_what_the_client_takes)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.local.reverse = RPCRDMA_RVRSDIR_CONT;
+	c.max_reverse_call = 80;
+	Endpoint e = open_client(c);
+
+	e.receive(call_inline(7, rpc(7, kCall, 80)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(call_inline(8, rpc(8, kCall, 84)));
+	expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_EQ(e.next_error(8), Words{ RPCRDMA2_ERR_SYSTEM });
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, 9, 44, rpc(9, kCall, 40)));
+	expect_dropped(e, RPCRDMA_REASON_TOO_LARGE);
+	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_INVAL_CONT });
+	e.receive(call_inline(9, Words(11)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	/* That is not for Replies, nor for the Calls that a server takes. */
+	e.receive(reply_inline(7, rpc(7, kReply, 84)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+
+	c.role = RPCRDMA_ROLE_SERVER;
+	Endpoint server = open_server(c);
+	server.receive(call_inline(7, rpc(7, kCall, 84)));
+	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
 TEST(receive, reverse__chunks_only_with_general_support)
 {
 	const Words stream = rpc(7, kCall, 40);

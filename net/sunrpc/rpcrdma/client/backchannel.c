@@ -4,7 +4,7 @@
  * client answers them on the connection on which they arrived.
  *
  * A callback and its Reply fit in one page each: the NFS client tells the
- * server so when it creates the session. The client refuses a longer callback.
+ * server so when it creates the session. The session refuses a longer callback.
  *
  * The Receive handler takes callbacks, and it also completes the WRITEs that
  * memory reclaim waits for. So it never waits for memory: memory for as many callbacks as
@@ -128,7 +128,7 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
 	struct rpcrdma_bc_call *call;
 	struct rpc_rqst *rqst;
 
-	if (!rx->xprt.bc_serv || length > PAGE_SIZE)
+	if (!rx->xprt.bc_serv)
 		return NULL;
 	if (atomic_inc_return(&rx->bc_calls) > RPCRDMA_BC_SLOTS) {
 		atomic_dec(&rx->bc_calls);

@@ -272,6 +272,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 			.role = RPCRDMA_ROLE_CLIENT,
 			.window = 0, /* the module parameter's */
 			.max_message = RPCRDMA_MAX_MESSAGE,
+			.max_reverse_call = PAGE_SIZE,
 			.first_xid = get_random_u32(),
 			.ddp_threshold = READ_ONCE(rpcrdma_ddp_threshold),
 			.special_threshold =

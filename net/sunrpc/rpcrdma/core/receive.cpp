@@ -601,6 +601,15 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 	return assemble(h, rx);
 }
 
+/* A client may take less from its server than from its upper layer. */
+u32 Session::max_message(u32 dir) const
+{
+	const bool reverse = client() && dir == RPCRDMA_CALL;
+
+	return reverse && config_.max_reverse_call ? config_.max_reverse_call :
+						     config_.max_message;
+}
+
 /*
  * The message parses, and no other choice of chunks would help. The error is that of
  * section 7.1.4 for a continued message, of 7.4.1 for others.
@@ -617,6 +626,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 					     RPCRDMA2_ERR_BAD_XDR };
 	static constexpr Refusal kBroken = { RPCRDMA_REASON_CONTINUATION,
 					     RPCRDMA2_ERR_INVAL_CONT };
+	const u32 max = max_message(h.type->direction());
 	Range place = {};
 	u32 total = 0;
 
@@ -625,7 +635,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 
 		if (!length || !xdr_aligned(length))
 			return kBadXdr;
-		if (length > config_.max_message)
+		if (length > max)
 			return too_large(false);
 		total = static_cast<u32>(length);
 	} else {
@@ -633,7 +643,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		const Fragment f = { h.prefix.xid, h.payload.length,
 				     h.remaining, h.type->last };
 
-		switch (incoming.take(f, config_.max_message, place, total)) {
+		switch (incoming.take(f, max, place, total)) {
 		case Continuation::Verdict::Accept:
 			break;
 		case Continuation::Verdict::TooLarge:
@@ -656,7 +666,7 @@ Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		rx.abandon = place.offset > 0;
 		if (!fits)
 			return kBadXdr;
-		if (unreduced > config_.max_message)
+		if (unreduced > max)
 			return too_large(place.offset);
 		rx.abandon = false;
 		rx.unreduced_length = static_cast<u32>(unreduced);

@@ -32,6 +32,7 @@ bool Session::valid(const rpcrdma_config &cfg)
 	       c.window >= RPCRDMA_MIN_WINDOW &&
 	       c.window <= Credits::kLimitMax && c.reserve <= kReserveMax &&
 	       c.max_message >= RPCRDMA_MIN_RECV_SIZE &&
+	       c.max_reverse_call <= c.max_message &&
 	       c.max_read_chunks <= RPCRDMA_MAX_SEGMENTS &&
 	       c.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
 	       c.local.max_segments <= RPCRDMA_MAX_SEGMENTS &&

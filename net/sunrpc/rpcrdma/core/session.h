@@ -140,6 +140,7 @@ private:
 						 Bytes part) const;
 	[[nodiscard]] Refusal no_writes(const Limits &limits) const;
 	[[nodiscard]] static Refusal too_large(bool continued);
+	[[nodiscard]] u32 max_message(u32 dir) const;
 	[[nodiscard]] Refusal assemble(const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool supported(const HeaderType &t) const;
 	[[nodiscard]] Limits limits_for(const HeaderType &t) const;
