@@ -338,6 +338,8 @@ struct rpcrdma_message {
  * @payload: octets of the message's stream to be appended to them
  * @first: this is the first Send of the message
  * @last: this is the last Send of the message
+ * @errcode: of an ERROR, the rdma_err of version 2 that it stands for; else zero
+ * @errargs: the words that belong to it
  */
 struct rpcrdma_tx {
 	u32 xid;
@@ -346,6 +348,8 @@ struct rpcrdma_tx {
 	struct rpcrdma_range payload;
 	bool first;
 	bool last;
+	u32 errcode;
+	u32 errargs[2];
 };
 
 enum rpcrdma_tx_result {

@@ -88,25 +88,24 @@ TRACE_EVENT(rpcrdma_tx,
 );
 
 TRACE_EVENT(rpcrdma_refuse,
-	TP_PROTO(u32 conn, u32 xid, u32 errcode, u32 index, u32 needed),
-	TP_ARGS(conn, xid, errcode, index, needed),
+	TP_PROTO(u32 conn, const struct rpcrdma_tx *tx),
+	TP_ARGS(conn, tx),
 	TP_STRUCT__entry(
 		__field(u32, conn)
 		__field(u32, xid)
-		__field(u32, index)
-		__field(u32, needed)
-		__string(errcode, rpcrdma_errcode_name(errcode))
+		__field(u32, arg0)
+		__field(u32, arg1)
+		__string(errcode, rpcrdma_errcode_name(tx->errcode))
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
-		__entry->xid = xid;
-		__entry->index = index;
-		__entry->needed = needed;
-		rpcrdma_assign_str(errcode, rpcrdma_errcode_name(errcode));
+		__entry->xid = tx->xid;
+		__entry->arg0 = tx->errargs[0];
+		__entry->arg1 = tx->errargs[1];
+		rpcrdma_assign_str(errcode, rpcrdma_errcode_name(tx->errcode));
 	),
-	TP_printk("conn=%u xid=0x%08x %s index=%u needed=%u", __entry->conn,
-		  __entry->xid, __get_str(errcode), __entry->index,
-		  __entry->needed)
+	TP_printk("conn=%u xid=0x%08x %s %u %u", __entry->conn, __entry->xid,
+		  __get_str(errcode), __entry->arg0, __entry->arg1)
 );
 
 TRACE_EVENT(rpcrdma_retry,

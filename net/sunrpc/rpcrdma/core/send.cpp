@@ -213,6 +213,9 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 
 	if (!size)
 		return RPCRDMA_TX_INVALID;
+	tx.errcode = e.body.code;
+	tx.errargs[0] = e.body.arg[0];
+	tx.errargs[1] = e.body.arg[1];
 	errors_.pop();
 	credits_.sent();
 	return control(h, size, tx);

@@ -97,6 +97,8 @@ static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 	else
 		conn->stats.tx_continued_bytes += tx->payload.length;
 	trace_rpcrdma_tx(conn->id, tx, send->sge.length);
+	if (tx->errcode)
+		trace_rpcrdma_refuse(conn->id, tx);
 	spin_lock(&conn->lock);
 	/* From now on an answer may come. */
 	if (tm && tx->last)
@@ -569,7 +571,6 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 	ok = rpcrdma_session_refuse(&conn->session, xid, errcode, index,
 				    needed);
 	spin_unlock(&conn->lock);
-	trace_rpcrdma_refuse(conn->id, xid, errcode, index, needed);
 	if (!ok) {
 		rpcrdma_conn_lost(conn, "errors unanswered");
 		return false;

@@ -701,6 +701,11 @@ traced() { # EVENT...
 	done
 }
 
+# Its arguments are the versions that the server speaks.
+refusal_of_version() {
+	grep -m 1 ' rpcrdma_refuse: .* VERS 2 2$' "$tracing/trace"
+}
+
 # A new connection is made, and its Calls fail.
 refused_now() {
 	within 30 tell "$(transports)/dstaddr" "$SERVER4" &&
@@ -726,6 +731,7 @@ lowest_versions() {
 	check "server's lowest version: refused" refused_now
 	check "server's lowest version: its column" grew bad_reply 1 1000
 	check "trace events: a refusal" traced rpcrdma_retry
+	check "trace events: the refusal, there" on_server refusal_of_version
 	check "server's lowest version: set back" \
 		on_server set_knob svc_rdma/min_version 1
 	check "server's lowest version: parameter follows" \
