@@ -133,6 +133,20 @@ rpcrdma_svc_bc_call_find(struct rpc_xprt *xprt, u32 xid)
 	return NULL;
 }
 
+/* The Call with this XID whose RPC is not over, referenced, or NULL. */
+static struct rpcrdma_svc_bc_call *
+rpcrdma_svc_bc_call_get(struct rpc_xprt *xprt, u32 xid)
+{
+	struct rpcrdma_svc_bc_call *call;
+
+	spin_lock(&xprt->queue_lock);
+	call = rpcrdma_svc_bc_call_find(xprt, xid);
+	if (call)
+		kref_get(&call->ref);
+	spin_unlock(&xprt->queue_lock);
+	return call;
+}
+
 /* The RPC of a Call is over, or the Call will be sent again. */
 static void rpcrdma_svc_bc_end(struct rpc_rqst *rqst)
 {
@@ -150,22 +164,22 @@ static void rpcrdma_svc_bc_end(struct rpc_rqst *rqst)
 	rpcrdma_svc_bc_call_put(call);
 }
 
-/* Fail the RPC of a Call, if it is not over. */
-static void rpcrdma_svc_bc_fail(struct rpc_xprt *xprt, u32 xid, int error)
+/* Fail the RPC of @call, if it is not over. */
+static void rpcrdma_svc_bc_fail(struct rpcrdma_svc_bc_call *call, int error)
 {
-	struct rpcrdma_conn *conn = rpcrdma_svc_bc_of(xprt)->conn;
-	struct rpcrdma_svc_bc_call *call;
-	struct rpc_rqst *rqst;
+	struct rpc_xprt *xprt = &call->bc->xprt;
+	struct rpcrdma_conn *conn = call->bc->conn;
+	struct rpc_rqst *rqst = NULL;
 
 	spin_lock(&xprt->queue_lock);
-	call = rpcrdma_svc_bc_call_find(xprt, xid);
-	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid));
-	if (call && rqst) {
+	if (!list_empty(&call->link))
+		rqst = xprt_lookup_rqst(xprt, cpu_to_be32(call->tm.msg.xid));
+	if (rqst) {
 		call->failure = error;
 		rpc_wake_up_queued_task(&xprt->pending, rqst->rq_task);
 	}
 	spin_unlock(&xprt->queue_lock);
-	if (!call || !rqst)
+	if (!rqst)
 		return;
 	spin_lock(&conn->lock);
 	conn->stats.failed_callbacks++;
@@ -193,6 +207,7 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 {
 	struct rpcrdma_svc *svc = conn->context;
 	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
+	struct rpcrdma_svc_bc_call *call;
 	struct rpc_rqst *rqst = NULL;
 	struct xdr_buf *to;
 
@@ -207,7 +222,11 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 	if (rx->last && !rpcrdma_svc_bc_plain(rx)) {
 		trace_rpcrdma_call(conn->id, rx->xid, "callback's Reply", -EIO);
 		rpcrdma_svc_bc_unpin(rqst, false, 0);
-		rpcrdma_svc_bc_fail(xprt, rx->xid, -EIO);
+		call = rpcrdma_svc_bc_call_get(xprt, rx->xid);
+		if (!call)
+			return;
+		rpcrdma_svc_bc_fail(call, -EIO);
+		rpcrdma_svc_bc_call_put(call);
 		return;
 	}
 	to = &rqst->rq_private_buf;
@@ -215,23 +234,6 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 			    recv->buf + rx->payload.offset, rx->payload.length);
 	rpcrdma_svc_bc_unpin(rqst, rx->last,
 			     min(rx->stream_length, to->buflen));
-}
-
-/* The ERROR is about this Call, not about another message with its XID. */
-static void rpcrdma_svc_bc_refused(struct rpc_xprt *xprt,
-				   const struct rpcrdma_rx *rx)
-{
-	struct rpcrdma_svc_bc_call *call;
-
-	spin_lock(&xprt->queue_lock);
-	call = rpcrdma_svc_bc_call_find(xprt, rx->xid);
-	if (call)
-		kref_get(&call->ref);
-	spin_unlock(&xprt->queue_lock);
-	if (!call)
-		return;
-	rpcrdma_conn_call_refused(call->bc->conn, &call->tm, rx);
-	rpcrdma_svc_bc_call_put(call);
 }
 
 /**
@@ -246,12 +248,15 @@ void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 {
 	struct rpcrdma_svc *svc = conn->context;
 	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
+	struct rpcrdma_svc_bc_call *call;
 
 	trace_rpcrdma_call(conn->id, rx->xid, "callback refused", rx->error);
-	if (!xprt)
+	call = xprt ? rpcrdma_svc_bc_call_get(xprt, rx->xid) : NULL;
+	if (!call)
 		return;
-	rpcrdma_svc_bc_refused(xprt, rx);
-	rpcrdma_svc_bc_fail(xprt, rx->xid, rx->error);
+	rpcrdma_conn_call_refused(conn, &call->tm, rx);
+	rpcrdma_svc_bc_fail(call, rx->error);
+	rpcrdma_svc_bc_call_put(call);
 }
 
 static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)
@@ -266,7 +271,7 @@ static void rpcrdma_svc_bc_sent(struct rpcrdma_txmsg *tm, int status)
 		trace_rpcrdma_call(bc->conn->id, tm->msg.xid,
 				   "callback not sent", status);
 	if (status && status != -ENOTCONN)
-		rpcrdma_svc_bc_fail(&bc->xprt, tm->msg.xid, -EIO);
+		rpcrdma_svc_bc_fail(call, -EIO);
 	spin_lock(&bc->xprt.queue_lock);
 	over = list_empty(&call->link);
 	spin_unlock(&bc->xprt.queue_lock);
