@@ -148,7 +148,30 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	rpcrdma_stats_show_all(m, &stats);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(rpcrdma_conn);
+
+static int rpcrdma_conn_open(struct inode *inode, struct file *file)
+{
+	struct rpcrdma_conn *conn = inode->i_private;
+	int rc = single_open(file, rpcrdma_conn_show, conn);
+
+	if (!rc)
+		rpcrdma_conn_get(conn);
+	return rc;
+}
+
+static int rpcrdma_conn_release(struct inode *inode, struct file *file)
+{
+	rpcrdma_conn_put(inode->i_private);
+	return single_release(inode, file);
+}
+
+static const struct file_operations rpcrdma_conn_fops = {
+	.owner = THIS_MODULE,
+	.open = rpcrdma_conn_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = rpcrdma_conn_release,
+};
 
 static int rpcrdma_totals_show(struct seq_file *m, void *v)
 {
@@ -181,8 +204,10 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(rpcrdma_totals);
 
 /*
- * A work item makes and removes the file. Removing waits for readers of the file or its
- * directory, and a reader may wait for the connection if it copies to a mount of it.
+ * A work item makes and removes the file. Both wait for readers of the directory, and a
+ * reader may wait for the connection if it copies to a mount of it. Removing does not wait
+ * for readers of the file, which is what debugfs calls unsafe: each has a reference from
+ * the moment in which the file is open, and until then debugfs keeps the file.
  */
 static void rpcrdma_stats_worker(struct work_struct *work)
 {
@@ -199,9 +224,10 @@ static void rpcrdma_stats_worker(struct work_struct *work)
 		conn->debugfs = NULL;
 	} else if (!conn->debugfs) {
 		snprintf(id, sizeof(id), "%u", conn->id);
-		conn->debugfs = debugfs_create_file(id, 0444,
-						    rpcrdma_debugfs_conns, conn,
-						    &rpcrdma_conn_fops);
+		conn->debugfs =
+			debugfs_create_file_unsafe(id, 0444,
+						   rpcrdma_debugfs_conns, conn,
+						   &rpcrdma_conn_fops);
 	}
 	rpcrdma_conn_put(conn);
 }
@@ -228,7 +254,7 @@ void rpcrdma_stats_add(struct rpcrdma_conn *conn)
 
 /**
  * rpcrdma_stats_del - remember the sums of a connection, stop showing it soon
- * @conn: drained; nothing counts any more. A reader still has a reference.
+ * @conn: drained; nothing counts any more. A reader has its own reference.
  *
  * Context: Process context. May sleep, but waits for no reader.
  */

@@ -4,14 +4,12 @@
 # Proves that data is right after anything that can happen to a connection: frames are
 # lost for a shorter and for a longer time than RC retries; the RDMA device is
 # removed, on the client and on the server; nfsd is stopped and started. Meanwhile a
-# program compares a file with its own copy. A connection ends even if a program
-# reads its file in debugfs. If the server is away, a soft mount gives up in time, and
-# umount -f removes the mount.
+# program compares a file with its own copy. A connection ends, and its file in debugfs
+# disappears, even if a program reads that file. If the server is away, a soft mount gives
+# up in time, and umount -f removes the mount.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
-
-dir=/mnt/nfs
 
 server() {
 	serve 4
@@ -57,10 +55,9 @@ page() {
 
 # Into memory that only comes by that connection, when nothing does any more.
 look() {
-	local pid before looked
+	local pid before looked conn=(/sys/kernel/debug/rpcrdma/conn/*)
 	before=$(closed)
-	/usr/bin/python3 - "$dir/page" /sys/kernel/debug/rpcrdma/conn/* \
-		<<- 'END' > /tmp/look 2>&1 &
+	/usr/bin/python3 - "$dir/page" "${conn[0]}" <<- 'END' > /tmp/look 2>&1 &
 		import mmap, os, sys, time
 
 		with open(sys.argv[1], "r+b") as file:
@@ -74,7 +71,8 @@ look() {
 	END
 	pid=$!
 	within 30 test -e /tmp/looks && lossy 100 && touch /tmp/lost &&
-		within 60 closed_since "$before" && ! ended "$pid"
+		within 60 closed_since "$before" && within 30 gone_from_debugfs "${conn[0]}" &&
+		! ended "$pid"
 	looked=$?
 	lossy 0
 	if ((looked == 0)); then
@@ -84,6 +82,16 @@ look() {
 	cat /tmp/look
 	rm -f /tmp/looks /tmp/lost
 	return "$looked"
+}
+
+# It would wait for ever for who waits with the lock of the directory.
+gone_from_debugfs() { # FILE
+	absent "$1" &
+	within 10 ended $! && wait $!
+}
+
+absent() { # FILE
+	[[ ! -e $1 ]]
 }
 
 gives_up() {
