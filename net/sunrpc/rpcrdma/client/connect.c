@@ -428,8 +428,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		versions.max_version = 1;
 		WRITE_ONCE(rx->fell_back, true);
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
-		/* If this side cannot use version 1, ask for version 2 again. */
-		if (!rc && silent && rx->conn->version1)
+		if (!rc && silent)
 			rpcrdma_note_silent(rx);
 	}
 	if (unanswered)
@@ -446,6 +445,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 				    address, rx->fell_back ?
 				    "did not answer version 2; version 1" :
 				    "speaks version 1, which");
+		/* This side cannot use version 1: ask for version 2 again. */
 		rc = rpcrdma_forget_silent(rx) ? -ENOTCONN : -EOPNOTSUPP;
 		rpcrdma_disconnect(rx);
 		WRITE_ONCE(rx->cm_error, rc);
