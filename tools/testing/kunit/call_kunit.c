@@ -148,9 +148,25 @@ static void device_gone_leaves_nothing_to_do(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
 }
 
+/* A peer that takes no Replies: nfsd takes no more of its Calls. */
+static void call_waits_while_replies_pile_up(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+
+	f->svc.replies = RPCRDMA_SVC_REPLIES - 1;
+	f->svc.reply_memory = RPCRDMA_SVC_REPLY_MEMORY - 1;
+	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	f->svc.replies++;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	f->svc.replies--;
+	f->svc.reply_memory++;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+}
+
 static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_is_counted_with_all_it_takes),
 	KUNIT_CASE(call_holds_its_receive),
+	KUNIT_CASE(call_waits_while_replies_pile_up),
 	KUNIT_CASE(device_waits_for_who_uses_it),
 	KUNIT_CASE(device_gone_leaves_nothing_to_do),
 	{}
