@@ -359,9 +359,7 @@ static void reconnects(u32 length,
 	 * more than it has to.
 	 */
 	EXPECT_LE(server.connections(), 3u);
-	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	server.works();
-	server.unmount();
+	server.works_again();
 }
 
 TEST(client_lost, instead_of_a_reply)
@@ -413,9 +411,7 @@ TEST(client_lost, a_reply_that_was_too_long_for_a_receive)
 	});
 	EXPECT_EQ(server.read(0, kSmall, 60), 0);
 	EXPECT_EQ(server.count(kRead3), 2u);
-	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	server.works();
-	server.unmount();
+	server.works_again();
 }
 
 TEST(client_lost, replies_that_are_too_long_again_and_again)
@@ -432,9 +428,7 @@ TEST(client_lost, replies_that_are_too_long_again_and_again)
 	EXPECT_EQ(server.read(0, kSmall, 100), EIO);
 	EXPECT_EQ(server.count(kRead3), 3u);
 	EXPECT_EQ(with_reply_chunk, 2u);
-	server.on(kRead3, [](Peer &, const Rpc &) { return false; });
-	server.works();
-	server.unmount();
+	server.works_again();
 }
 
 TEST(client_lost, one_message_too_many)
@@ -531,14 +525,13 @@ TEST(client_reverse, a_call_that_is_too_long)
 	server.peer().send(unit::call_inline(xid, part));
 	server.serve_for(500);
 	const u32 whole = server.peer().new_xid();
-	server.peer().send(unit::call_inline(
-		whole, unit::rpc(whole, RPCRDMA_CALL, kAll)));
+	server.peer().send(
+		unit::call_inline(whole, unit::rpc(whole, RPCRDMA_CALL, kAll)));
 	server.serve_for(500);
-	EXPECT_EQ(errors, (std::vector<Words>{
-				  { xid, RPCRDMA2_ERROR,
-				    RPCRDMA2_ERR_INVAL_CONT },
-				  { whole, RPCRDMA2_ERROR,
-				    RPCRDMA2_ERR_SYSTEM } }));
+	EXPECT_EQ(errors,
+		  (std::vector<Words>{
+			  { xid, RPCRDMA2_ERROR, RPCRDMA2_ERR_INVAL_CONT },
+			  { whole, RPCRDMA2_ERROR, RPCRDMA2_ERR_SYSTEM } }));
 	server.works_on();
 }
 
@@ -604,4 +597,30 @@ TEST(client_keepalive, has_a_credit_of_its_own)
 	EXPECT_EQ(server.read(0, 6 * kLarge), 0);
 	EXPECT_EQ(reads, std::vector<u32>(kProbes, kFew - 1));
 	server.works_on();
+}
+
+/*
+ * It went by CALL_INLINE. Without that type a connection is of no use (7.1.3), so it
+ * ends now, and the next Call does not meet it.
+ */
+TEST(client_keepalive, whose_header_type_is_refused)
+{
+	const Parameter interval("keepalive", 2);
+	Nfs3 server;
+	u32 refused = 0;
+
+	server.mount("timeo=600");
+	server.on(kNull, [&](Peer &p, const Rpc &probe) {
+		if (refused++)
+			return false;
+		server.error(p, probe, { RPCRDMA2_ERR_INVAL_HTYPE });
+		return true;
+	});
+	server.serve_for(8000);
+	EXPECT_EQ(refused, 1u);
+	EXPECT_THROW((void)server.peer(), Failure) << "it is still there";
+	EXPECT_EQ(server.read(0, kSmall, 60), 0);
+	EXPECT_EQ(server.count(kRead3), 1u);
+	EXPECT_EQ(server.connections(), 2u);
+	server.works_again();
 }

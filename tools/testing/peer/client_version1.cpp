@@ -17,9 +17,8 @@ namespace v1 = unit::v1;
 static constexpr u32 kLarge = 65536;
 /* Its READ takes no chunk, and its WRITE none. */
 static constexpr u32 kTiny = 512;
-
-/* Column of mountstats, see Documentation/drop-in.rst. */
-static constexpr u32 kReplySegments = 13;
+/* More than the client's Receives have room for. */
+static constexpr u32 kTooLong = 16000;
 
 static void say(Peer &p, const Words &message)
 {
@@ -49,11 +48,6 @@ public:
 			answer(p, call);
 			return true;
 		});
-	}
-	void tell_the_truth()
-	{
-		on(kRead3, [](Peer &, const Rpc &) { return false; });
-		on(kReaddirplus3, [](Peer &, const Rpc &) { return false; });
 	}
 
 	/* Messages that were not of version 1. */
@@ -120,7 +114,7 @@ TEST(client_version1, replies_by_chunk)
 	});
 	EXPECT_EQ(server.list(), 0);
 	EXPECT_TRUE(offered);
-	EXPECT_NE(Nfs3::statistic(kReplySegments), 0u);
+	EXPECT_NE(Nfs3::statistic(Nfs3::kReplySegments), 0u);
 	server.works_on();
 }
 
@@ -139,7 +133,6 @@ TEST(client_version1, replies_that_lie)
 		EXPECT_EQ(server.read(0, kTiny), EIO);
 		EXPECT_EQ(server.count(kRead3), 1u);
 	}
-	server.tell_the_truth();
 	server.works_on();
 }
 
@@ -161,7 +154,6 @@ TEST(client_version1, write_lists_that_lie)
 		EXPECT_EQ(server.read(0, kLarge), EIO);
 		EXPECT_EQ(server.count(kRead3), 1u);
 	}
-	server.tell_the_truth();
 	server.works_on();
 }
 
@@ -194,7 +186,7 @@ TEST(client_version1, reply_chunks_that_lie)
 		EXPECT_EQ(server.list(), EIO);
 		EXPECT_EQ(server.count(kReaddirplus3), 1u);
 	}
-	server.tell_the_truth();
+	server.usual_answers();
 	EXPECT_EQ(server.list(), 0);
 	server.works_on();
 }
@@ -225,8 +217,47 @@ TEST(client_version1, errors_end_the_rpc)
 			EXPECT_EQ(server.read(0, length), e.error);
 			EXPECT_EQ(server.count(kRead3), 1u);
 		}
-	server.tell_the_truth();
 	server.works_on();
+}
+
+/*
+ * Longer than the client's Receives, though it has said how large those are: the
+ * next attempt offers a Reply chunk, without which this version cannot do.
+ */
+TEST(client_version1, a_reply_that_was_too_long_for_a_receive)
+{
+	Server1 server;
+	u32 by_chunk = 0;
+
+	server.mount("timeo=600");
+	server.lie([&](Peer &p, const Rpc &call) {
+		by_chunk += call.reply.has_value();
+		if (call.reply)
+			server.reply(p, call);
+		else
+			p.send_last(v1::prefix(call.xid, RPCRDMA1_MSG) +
+					    v1::kNoLists,
+				    Octets(kTooLong));
+	});
+	EXPECT_EQ(server.read(0, kTiny, 60), 0);
+	EXPECT_EQ(server.count(kRead3), 2u);
+	EXPECT_EQ(by_chunk, 1u);
+	EXPECT_EQ(server.connections(), 2u);
+	server.works_again();
+}
+
+TEST(client_version1, replies_that_are_too_long_again_and_again)
+{
+	Server1 server;
+
+	server.mount("timeo=600");
+	server.lie([](Peer &p, const Rpc &call) {
+		p.send_last(v1::prefix(call.xid, RPCRDMA1_MSG) + v1::kNoLists,
+			    Octets(kTooLong));
+	});
+	EXPECT_EQ(server.read(0, kTiny, 100), EIO);
+	EXPECT_EQ(server.count(kRead3), 3u);
+	server.works_again();
 }
 
 /* And not answered; the Reply comes after them. */
@@ -249,7 +280,6 @@ TEST(client_version1, dropped)
 	});
 	EXPECT_EQ(server.read(0, kTiny), 0);
 	EXPECT_EQ(server.count(kRead3), 1u);
-	server.tell_the_truth();
 	server.works_on();
 	EXPECT_EQ(server.others, 1u);
 }

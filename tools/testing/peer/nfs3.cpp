@@ -140,10 +140,10 @@ bool Child::ended()
 }
 
 /* Throws if @what ended with @error. */
-static void has_worked(const char *what, int error)
+static void has_worked(const std::string &what, int error)
 {
 	if (error)
-		throw Failure(std::string(what) + ": " + std::strerror(error));
+		throw Failure(what + ": " + std::strerror(error));
 }
 
 Setting::Setting(std::string file, u32 value)
@@ -409,19 +409,25 @@ int Nfs3::write(u32 offset, u32 length, int seconds)
 
 void Nfs3::works()
 {
-	has_worked("READ of 4096 octets, then", read(8192, 4096));
-	has_worked("WRITE of 65536 octets, then", write(0, 65536));
-	has_worked("READ of 65536 octets, then", read(0, 65536));
-	has_worked("WRITE of 12288 octets, then", write(4096, 12288));
-	has_worked("READ of 12288 octets, then", read(4096, 12288));
+	has_worked("the first READ, of 4096 octets", read(8192, 4096));
+	has_worked("the first WRITE, of 65536 octets", write(0, 65536));
+	has_worked("the second READ, of 65536 octets", read(0, 65536));
+	has_worked("the second WRITE, of 12288 octets", write(4096, 12288));
+	has_worked("the third READ, of 12288 octets", read(4096, 12288));
+}
+
+void Nfs3::works_again()
+{
+	usual_answers();
+	works();
+	unmount();
 }
 
 void Nfs3::works_on()
 {
-	works();
+	works_again();
 	if (connections_ != 1)
 		throw Failure("the connection was replaced");
-	unmount();
 }
 
 int Nfs3::stat(int seconds)

@@ -119,6 +119,11 @@ public:
 	std::function<void(Peer &)> opening;
 	/* @answer takes the calls of @proc. False: answer as usual. */
 	void on(Proc proc, std::function<bool(Peer &, const Rpc &)> answer);
+	/* From now on for all of them. */
+	void usual_answers()
+	{
+		hooks_.clear();
+	}
 	/* Every message that is no RPC message, nor GRANT. */
 	std::function<void(Peer &, const Message &)> control;
 	/* The first message of each RPC message. True: forget it. */
@@ -150,9 +155,11 @@ public:
 	/* The names in the directory, which fill more than 1024 bytes. */
 	int list(int seconds = 40);
 
-	/* READs and WRITEs of either kind are right. Throws if not. */
+	/* READs and WRITEs of either kind are right. Throws if one is not. */
 	void works();
-	/* The same, over the connection that there was; and unmount. */
+	/* The same with the usual answers; and unmount. */
+	void works_again();
+	/* The same, over the connection that there was. */
 	void works_on();
 
 	/* The usual answer to @call, in a Reply of the usual form. */
@@ -163,6 +170,9 @@ public:
 	static bool write_chunk(Peer &p, const Chunk &offered,
 				const Octets &data, Chunk &written);
 
+	/* Columns of mountstats, see Documentation/drop-in.rst. */
+	static constexpr u32 kBadXids = 8;
+	static constexpr u32 kReplySegments = 13;
 	/* What mountstats says of the mount's transport in @column. */
 	[[nodiscard]] static u64 statistic(u32 column);
 	/* What debugfs says that all connections together did. */
