@@ -91,6 +91,9 @@ public:
 
 		sent = Octets(buffer_.begin(),
 			      buffer_.begin() + tx.header_length);
+		EXPECT_EQ(tx.errcode != RPCRDMA2_ERR_NONE,
+			  result == RPCRDMA_TX_CONTROL &&
+				  tx.htype == RPCRDMA2_ERROR);
 		return result;
 	}
 
@@ -115,6 +118,10 @@ public:
 		EXPECT_EQ(w[0], xid);
 		EXPECT_EQ(w[1], 2u);
 		EXPECT_EQ(w[3], u32{ RPCRDMA2_ERROR });
+		EXPECT_EQ(tx.errcode, w[4]);
+		for (u32 i = 0; i < 2; i++)
+			EXPECT_EQ(tx.errargs[i],
+				  w.size() > 5 + i ? w[5 + i] : 0);
 		return Words(w.begin() + 4, w.end());
 	}
 

@@ -34,6 +34,8 @@ TEST(session, valid__config)
 	for (u32 window : { 3u, 0x7ffffffeu })
 		EXPECT_FALSE(bad([&](C &c) { c.window = window; }));
 	EXPECT_TRUE(bad([](C &c) { c.max_message = 1023; }));
+	EXPECT_TRUE(bad([](C &c) { c.max_reverse_call = c.max_message + 1; }));
+	EXPECT_FALSE(bad([](C &c) { c.max_reverse_call = c.max_message; }));
 	EXPECT_TRUE(bad([](C &c) { c.max_read_chunks = 17; }));
 	EXPECT_TRUE(bad([](C &c) { c.max_write_chunks = 9; }));
 	EXPECT_TRUE(bad([](C &c) { c.local.max_segments = 17; }));

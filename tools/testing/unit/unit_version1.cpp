@@ -1050,6 +1050,7 @@ TEST(version1, refuse__says_everything_by_ERR_CHUNK)
 			  RPCRDMA2_ERR_REPLY_RESOURCE, RPCRDMA2_ERR_SYSTEM }) {
 		ASSERT_TRUE(e.session.refuse(7, { code, { 5, 6 } }));
 		EXPECT_EQ(e.next_control(), (Words{ 7, 1, kForward, 4, 2 }));
+		EXPECT_EQ(e.tx.errcode, code) << "for the trace";
 	}
 }
 
