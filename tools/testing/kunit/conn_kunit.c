@@ -13,6 +13,7 @@
 #include <linux/sunrpc/sched.h>
 #include <linux/unaligned.h>
 
+#include "client/client.h"
 #include "params.h"
 #include "verbs/verbs.h"
 
@@ -994,31 +995,37 @@ static void conn_free_pages(struct page **pages)
 		__free_page(pages[i]);
 }
 
-/* A Call that offers one Write chunk of @length bytes over @pages. */
-static struct conn_chunk_call *conn_offer(struct kunit *test,
-					  struct page **pages, u32 length)
+/* A Call that offers @n Write chunks of @length bytes over @pages. */
+static struct conn_chunk_call *conn_offer_chunks(struct kunit *test,
+						 struct page **pages,
+						 u32 length, u32 n)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_range range = { .offset = 100, .length = length };
 	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
 	struct conn_chunk_call *call;
-	int n;
+	struct rpcrdma_segment *seg;
+	u32 i;
 
 	call = kunit_kzalloc(test, sizeof(*call), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, call);
 	INIT_LIST_HEAD(&call->mrs);
-	n = rpcrdma_frwr_map(f->client.conn, &call->mrs, &range, pages, true,
-			     call->chunks.write_segs, RPCRDMA_MAX_SEGMENTS);
-	KUNIT_ASSERT_EQ(test, n, 1);
-	KUNIT_EXPECT_EQ(test, call->chunks.write_segs[0].length, length);
-	call->chunks.n_writes = 1;
-	call->chunks.n_write_segs = 1;
-	call->chunks.writes[0].count = 1;
+	for (i = 0; i < n; i++) {
+		seg = &call->chunks.write_segs[i];
+		KUNIT_ASSERT_EQ(test, rpcrdma_frwr_map(f->client.conn,
+						       &call->mrs, &range,
+						       pages, true, seg, 1), 1);
+		KUNIT_EXPECT_EQ(test, seg->length, length);
+		call->chunks.writes[i].count = 1;
+		call->chunks.writes[i].first = i;
+	}
+	call->chunks.n_writes = n;
+	call->chunks.n_write_segs = n;
 	call->m = conn_msg(test, 77, RPCRDMA_CALL, 64);
 	call->m->tm.msg.chunks = &call->chunks;
 	call->m->tm.msg.inv_handle = call->chunks.write_segs[0].handle;
 	call->m->tm.chain = conn_chain;
-	call->m->tm.chain_cost = 1;
+	call->m->tm.chain_cost = n;
 	conn_the_chunk_call = call;
 	/* The peer reaches it with the Call, and not before. */
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 0U);
@@ -1026,6 +1033,12 @@ static struct conn_chunk_call *conn_offer(struct kunit *test,
 			0);
 	conn_wait(test, &f->server.arrived);
 	return call;
+}
+
+static struct conn_chunk_call *conn_offer(struct kunit *test,
+					  struct page **pages, u32 length)
+{
+	return conn_offer_chunks(test, pages, length, 1);
 }
 
 static struct rpcrdma_mr *conn_region(struct conn_chunk_call *call)
@@ -1299,6 +1312,224 @@ static void conn_closing_keeps_regions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 0ULL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	conn_end_taking_away(test, &away);
+	conn_free_pages(pages);
+}
+
+/* Somebody who waits for regions to be taken away, and what he finds then. */
+struct conn_waiter {
+	struct rpcrdma_inv inv;
+	struct rpcrdma_mr *mr;
+	int told;
+	unsigned int nents;	/* of what @mr maps */
+};
+
+static void conn_waiter_told(struct rpcrdma_inv *inv)
+{
+	struct conn_waiter *w = container_of(inv, struct conn_waiter, inv);
+
+	w->told++;
+	w->nents = w->mr->nents;
+}
+
+/* Whoever may use the memory again is told when no device maps it any more. */
+static void conn_unmaps_before_it_tells(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_waiter waiter = { .inv.done = conn_waiter_told };
+	struct conn_chunk_call *call;
+	struct page *pages[CONN_PAGES];
+
+	conn_alloc_pages(test, pages);
+	call = conn_offer(test, pages, 65536);
+	waiter.mr = conn_region(call);
+	rpcrdma_conn_closing(f->client.conn);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_invalidate(f->client.conn,
+							&call->mrs,
+							&waiter.inv));
+	KUNIT_EXPECT_EQ(test, waiter.told, 0);
+	conn_end(&f->client);
+	KUNIT_EXPECT_EQ(test, waiter.told, 1);
+	KUNIT_EXPECT_EQ(test, waiter.nents, 0U);
+	conn_free_pages(pages);
+}
+
+/* An RPC of a client transport, which has the client's connection. */
+struct conn_rpc {
+	struct rpcrdma_xprt x;
+	struct rpcrdma_req req;
+	struct rpc_task task;
+	struct rpc_clnt clnt;
+	struct rpc_procinfo proc;
+	struct rpcrdma_rx rx;
+	struct rpcrdma_recv recv;
+	u8 head[64];
+	int told;	/* how often regions came back */
+	u32 before;	/* bytes of its Reply when they first did */
+	bool all;	/* it had none left then */
+};
+
+static void conn_rpc_lost(struct rpcrdma_conn *conn)
+{
+}
+
+static void conn_rpc_regions(struct rpcrdma_conn *conn)
+{
+	struct conn_rpc *rpc = container_of(conn->context, struct conn_rpc,
+					    x);
+
+	if (rpc->told++)
+		return;
+	rpc->before = rpc->req.rqst.rq_reply_bytes_recvd;
+	rpc->all = list_empty(&rpc->req.mrs);
+}
+
+static const struct rpcrdma_conn_ops conn_rpc_ops = {
+	.lost = conn_rpc_lost,
+	.regions = conn_rpc_regions,
+};
+
+/* @call becomes an RPC that has been sent and waits for its Reply. */
+static struct conn_rpc *conn_rpc(struct kunit *test,
+				 struct conn_chunk_call *call)
+{
+	struct conn_rpc *rpc = kunit_kzalloc(test, sizeof(*rpc), GFP_KERNEL);
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpc_xprt *xprt = &rpc->x.xprt;
+	struct rpc_rqst *rqst = &rpc->req.rqst;
+
+	KUNIT_ASSERT_NOT_NULL(test, rpc);
+	spin_lock_init(&xprt->queue_lock);
+	xprt->recv_queue = RB_ROOT;
+	rpc_init_wait_queue(&xprt->pending, "kunit_pending");
+	rpc->task.tk_rqstp = rqst;
+	rpc->task.tk_client = &rpc->clnt;
+	rpc->task.tk_msg.rpc_proc = &rpc->proc;
+	__set_bit(RPC_TASK_NEED_RECV, &rpc->task.tk_runstate);
+	rqst->rq_xprt = xprt;
+	rqst->rq_task = &rpc->task;
+	rqst->rq_xid = cpu_to_be32(call->m->tm.msg.xid);
+	rqst->rq_rcv_buf.head[0].iov_base = rpc->head;
+	rqst->rq_rcv_buf.head[0].iov_len = sizeof(rpc->head);
+	rqst->rq_private_buf = rqst->rq_rcv_buf;
+	rb_link_node(&rqst->rq_recv, NULL, &xprt->recv_queue.rb_node);
+	rb_insert_color(&rqst->rq_recv, &xprt->recv_queue);
+
+	INIT_LIST_HEAD(&rpc->req.mrs);
+	list_splice_init(&call->mrs, &rpc->req.mrs);
+	rpc->req.chunks = call->chunks;
+	rpc->req.tm.posted = true;
+	rpc->req.conn = conn;
+	rpcrdma_conn_get(conn);
+	/* Somebody waits for its regions, and there will be no others. */
+	flush_delayed_work(&conn->mr_work);
+	conn->ops = &conn_rpc_ops;
+	conn->context = &rpc->x;
+	spin_lock(&conn->lock);
+	conn->mr_short = true;
+	spin_unlock(&conn->lock);
+	return rpc;
+}
+
+/* Its Reply comes, in one Send, and has invalidated the region with @handle. */
+static void conn_rpc_reply(struct kunit *test, struct conn_rpc *rpc,
+			   u32 handle)
+{
+	struct conn_fixture *f = test->priv;
+
+	rpc->rx.xid = 77;
+	rpc->rx.dir = RPCRDMA_REPLY;
+	rpc->rx.last = true;
+	rpc->rx.payload.length = sizeof(rpc->head);
+	rpc->rx.stream_length = sizeof(rpc->head);
+	rpc->recv.buf = f->stream;
+	rpcrdma_client_payload(f->client.conn, &rpc->rx, &rpc->recv, handle);
+	KUNIT_EXPECT_EQ(test, memcmp(rpc->head, f->stream, sizeof(rpc->head)),
+			0);
+}
+
+/* It went on, without its regions, which had been given back before. */
+static void conn_rpc_over(struct kunit *test, struct conn_rpc *rpc)
+{
+	const int length = sizeof(rpc->head);
+
+	KUNIT_EXPECT_EQ(test, rpc->req.rqst.rq_reply_bytes_recvd, length);
+	KUNIT_EXPECT_TRUE(test, list_empty(&rpc->req.mrs));
+	KUNIT_EXPECT_EQ(test, atomic_read(&rpc->req.rqst.rq_pin), 0);
+	KUNIT_EXPECT_NULL(test, rpc->req.conn);
+	rpc_destroy_wait_queue(&rpc->x.xprt.pending);
+}
+
+/*
+ * The consumer of an RPC has its memory when the peer cannot reach it any more, and
+ * the device does not map it (section 11.1.3). This side takes all regions away.
+ */
+static void conn_takes_memory_back_before_an_rpc_ends(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpc_rqst *rqst;
+	struct conn_chunk_call *call;
+	struct page *pages[CONN_PAGES];
+	struct conn_rpc *rpc;
+	int i;
+
+	conn_alloc_pages(test, pages);
+	call = conn_offer_chunks(test, pages, 65536, 2);
+	rpc = conn_rpc(test, call);
+	rqst = &rpc->req.rqst;
+	conn_rpc_reply(test, rpc, 0);
+	for (i = 0; i < 500 && !READ_ONCE(rqst->rq_reply_bytes_recvd); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 2ULL);
+	KUNIT_EXPECT_EQ(test, rpc->told, 1);
+	KUNIT_EXPECT_EQ(test, rpc->before, 0U);
+	KUNIT_EXPECT_TRUE(test, rpc->all);
+	conn_end(&f->client);
+	conn_rpc_over(test, rpc);
+	conn_free_pages(pages);
+}
+
+/* The Reply has taken it away. */
+static void conn_unmaps_memory_before_an_rpc_ends(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_chunk_call *call;
+	struct page *pages[CONN_PAGES];
+	struct conn_rpc *rpc;
+	struct rpcrdma_mr *mr;
+
+	conn_alloc_pages(test, pages);
+	call = conn_offer(test, pages, 65536);
+	mr = conn_region(call);
+	rpc = conn_rpc(test, call);
+	conn_rpc_reply(test, rpc, call->chunks.write_segs[0].handle);
+	KUNIT_EXPECT_EQ(test, mr->nents, 0U);
+	KUNIT_EXPECT_EQ(test, rpc->told, 1);
+	KUNIT_EXPECT_EQ(test, rpc->before, 0U);
+	KUNIT_EXPECT_TRUE(test, rpc->all);
+	conn_rpc_over(test, rpc);
+	conn_end(&f->client);
+	conn_free_pages(pages);
+}
+
+/* While it cannot be taken away, the RPC has its Reply and does not end. */
+static void conn_keeps_an_rpc_while_its_memory_is_registered(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_chunk_call *call;
+	struct page *pages[CONN_PAGES];
+	struct conn_rpc *rpc;
+
+	conn_alloc_pages(test, pages);
+	call = conn_offer(test, pages, 65536);
+	rpc = conn_rpc(test, call);
+	rpcrdma_conn_closing(f->client.conn);
+	conn_rpc_reply(test, rpc, 0);
+	KUNIT_EXPECT_EQ(test, rpc->req.rqst.rq_reply_bytes_recvd, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&rpc->req.rqst.rq_pin), 1);
+	KUNIT_EXPECT_FALSE(test, list_empty(&rpc->req.mrs));
+	conn_end(&f->client);
+	conn_rpc_over(test, rpc);
 	conn_free_pages(pages);
 }
 
@@ -1790,6 +2021,10 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),
 	KUNIT_CASE(conn_closing_keeps_regions),
+	KUNIT_CASE(conn_unmaps_before_it_tells),
+	KUNIT_CASE(conn_takes_memory_back_before_an_rpc_ends),
+	KUNIT_CASE(conn_unmaps_memory_before_an_rpc_ends),
+	KUNIT_CASE(conn_keeps_an_rpc_while_its_memory_is_registered),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_invalidated),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_registered),
 	KUNIT_CASE(conn_window_changes),

@@ -1127,6 +1127,28 @@ TEST(receive, reverse__a_call_to_a_client_that_takes_none)
 	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
 }
 
+/* Without its chunks such a Call would be refused as well: nothing of 7.3 helps. */
+TEST(receive, reverse__chunks_to_a_client_that_takes_no_calls_D17)
+{
+	const Words stream = rpc(7, kCall, 40);
+	const Words messages[] = {
+		call_with(read_at(8, 16), stream),
+		call_with({ 0, 1, 1, 5, 16, 0, 0, 0, 0 }, stream),
+		call_with({ 0, 0, 1, 1, 5, 16, 0, 0 }, stream),
+		/* A Call chunk of 40 octets. */
+		prefix(7, RPCRDMA2_CALL_EXTERNAL) +
+			Words{ 0, 1, 0, 9, 40, 0, 0, 0, 0, 0, 0 },
+	};
+
+	for (const Words &message : messages) {
+		Endpoint e = open_client();
+
+		e.receive(message);
+		expect_dropped(e, RPCRDMA_REASON_HTYPE);
+		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	}
+}
+
 TEST(receive, reverse__simple)
 {
 	Endpoint e = open_client_reverse(RPCRDMA_RVRSDIR_SIMPLE);
@@ -1260,11 +1282,7 @@ TEST(receive, special__calls_and_replies)
 	EXPECT_EQ(any.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 	server.receive(external(1 << 20));
 	EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
-	/* Never to a client that takes less than all: 4.6.4 says which error. */
-	Endpoint none = open_client();
-	none.receive(external(40));
-	expect_dropped(none, RPCRDMA_REASON_HTYPE);
-	EXPECT_EQ(none.next_error(7), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	/* Of a client that takes Calls, but none by chunk (4.6.4). */
 	for (u32 level : { RPCRDMA_RVRSDIR_SIMPLE, RPCRDMA_RVRSDIR_CONT }) {
 		Endpoint e = open_client_reverse(level);
 		e.receive(external(40));
