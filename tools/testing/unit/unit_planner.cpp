@@ -144,6 +144,13 @@ TEST(planner, plan_call__an_item_that_has_no_other_way)
 	rules.max_stream = 4000;
 	EXPECT_TRUE(plan(write_call(4096), rules).read_chunk);
 	EXPECT_FALSE(plan(write_call(1000), rules).read_chunk);
+	rpcrdma_call_shape shape = write_call(4000 - 120 - 16);
+	EXPECT_FALSE(plan(shape, rules).read_chunk);
+	shape.length += 4;
+	EXPECT_TRUE(plan(shape, rules).read_chunk);
+	/* There is none. */
+	shape.item.length = 0;
+	EXPECT_FALSE(plan(shape, rules).read_chunk);
 	rules.special = true;
 	EXPECT_FALSE(plan(write_call(4096), rules).read_chunk);
 }
@@ -288,6 +295,24 @@ TEST(planner, plan_call__a_reply_chunk_that_is_needed_D14)
 	shape = read_call(0);
 	shape.avoid = RPCRDMA_NEED_REPLY_CHUNK | RPCRDMA_AVOID_REPLY_CHUNK;
 	EXPECT_FALSE(plan(shape).reply_chunk);
+}
+
+/* Of what earlier attempts have shown, nothing stands for anything else. */
+TEST(planner, plan_call__what_each_attempt_has_shown_D14)
+{
+	for (u32 bit = 1; bit <= RPCRDMA_SEEN_TOO_LONG_AGAIN; bit <<= 1) {
+		rpcrdma_call_shape shape = read_call(1000);
+
+		shape.avoid = bit;
+		const rpcrdma_call_plan p = plan(shape);
+		EXPECT_EQ(p.call_waits, bit == RPCRDMA_NEED_CALL_CHUNK) << bit;
+		EXPECT_EQ(p.call_chunk, bit == RPCRDMA_NEED_CALL_CHUNK) << bit;
+		EXPECT_EQ(p.result_waits, bit == RPCRDMA_NEED_REPLY_CHUNK)
+			<< bit;
+		EXPECT_EQ(p.reply_chunk, bit == RPCRDMA_NEED_REPLY_CHUNK ||
+						 bit == RPCRDMA_SEEN_TOO_LONG)
+			<< bit;
+	}
 }
 
 TEST(planner, plan_call__what_is_avoided_D14)

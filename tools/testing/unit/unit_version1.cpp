@@ -1171,6 +1171,14 @@ TEST(version1, plan_call__what_is_no_item_and_no_result)
 	p = plan(shape(200, {}, 8192, 8000));
 	EXPECT_FALSE(p.write_chunk);
 	EXPECT_TRUE(p.reply_chunk);
+	EXPECT_TRUE(plan(shape(200, {}, 8192, 8192)).write_chunk);
+	EXPECT_FALSE(plan(shape(200, {}, UINT32_MAX, 8000)).write_chunk);
+	EXPECT_FALSE(plan(shape(200, {}, UINT32_MAX - 3, 200)).write_chunk);
+
+	/* There is none, so it is not that what makes the Call large. */
+	p = plan(shape(8320, { 120, 0 }, 0, 200));
+	EXPECT_FALSE(p.read_chunk);
+	EXPECT_TRUE(p.call_chunk);
 }
 
 TEST(version1, plan_call__up_to_the_last_octet)
@@ -1225,6 +1233,10 @@ TEST(version1, plan_call__what_may_come_back)
 	/* A small READ. */
 	p = plan(shape(200, {}, 1024, 1024 + 200));
 	EXPECT_FALSE(p.write_chunk || p.reply_chunk);
+	PlanningRules rules = kRules;
+	rules.ddp_threshold = 1024;
+	EXPECT_FALSE(plan(shape(200, {}, 1024, 1024 + 200), rules).write_chunk);
+	EXPECT_TRUE(plan(shape(200, {}, 1025, 1028 + 200), rules).write_chunk);
 }
 
 /* A Reply like that did not fit the Receive that it came into. */
@@ -1246,6 +1258,14 @@ TEST(version1, plan_call__a_reply_chunk_that_is_needed)
 	s.reply_expected = false;
 	p = plan(s);
 	EXPECT_FALSE(p.reply_chunk || p.write_chunk);
+
+	/* There is no room for any Reply, or something else has been seen. */
+	s = shape(200, {}, 0, 0);
+	s.avoid = RPCRDMA_SEEN_TOO_LONG;
+	EXPECT_FALSE(plan(s).reply_chunk);
+	s = shape(200, {}, 0, 200);
+	s.avoid = u32{ UINT8_MAX } & ~u32{ RPCRDMA_SEEN_TOO_LONG };
+	EXPECT_FALSE(plan(s).reply_chunk);
 }
 
 TEST(version1, plan_call__replies_up_to_the_last_octet)
@@ -1254,6 +1274,50 @@ TEST(version1, plan_call__replies_up_to_the_last_octet)
 		EXPECT_EQ(plan(shape(200, {}, 0, max)).reply_chunk,
 			  max > 4096 - 28)
 			<< max;
+}
+
+/*
+ * What has to fit beside chunks, to the last octet: each may have sixteen segments, of
+ * 24 octets in the Read list, of 16 in a Write chunk, which adds two words.
+ */
+TEST(version1, plan_call__beside_the_largest_chunks)
+{
+	constexpr u32 kHeader = 16 + 3 * 4;
+	constexpr u32 kReads = 16 * 24;
+	constexpr u32 kWrites = 2 * 4 + 16 * 16;
+
+	for (u32 rest = 3600; rest <= 4100; rest++) {
+		const rpcrdma_call_plan p =
+			plan(shape(200, {}, 8192, 8192 + rest));
+
+		EXPECT_EQ(p.write_chunk, rest <= 4096 - kHeader - kWrites)
+			<< rest;
+		EXPECT_EQ(p.reply_chunk, !p.write_chunk) << rest;
+	}
+	for (u32 length = 3600; length <= 4100; length += 4) {
+		const Range large = { 120, 8192 };
+		const Range small = { 120, 2048 };
+		const u32 with_item = length + large.length;
+		const u32 room = 4096 - kHeader;
+
+		EXPECT_EQ(plan(shape(length, {}, 8192, 8392)).call_chunk,
+			  length > room - kWrites)
+			<< length;
+		EXPECT_EQ(plan(shape(with_item, large, 0, 200)).call_chunk,
+			  length > room - kReads)
+			<< length;
+		/* Of the segments, those of the Read list are the larger ones. */
+		EXPECT_EQ(plan(shape(with_item, large, 8192, 8392)).call_chunk,
+			  length > room - kReads - 2 * 4)
+			<< length;
+		/* An argument stays if it fits beside the others. */
+		EXPECT_EQ(plan(shape(length, small, 0, 200)).read_chunk,
+			  length > room)
+			<< length;
+		EXPECT_EQ(plan(shape(length, small, 8192, 8392)).read_chunk,
+			  length > room - kWrites)
+			<< length;
+	}
 }
 
 TEST(version1, plan_call__sizes_of_the_peer)
