@@ -62,6 +62,14 @@ enum rpcrdma_htype {
 };
 
 /*
+ * Header types by an index without gaps, for counters and sets. That of a type above is
+ * its number on the wire; one is for all types that are not known; those of extensions
+ * follow. rpcrdma_type_count() says how many there are.
+ */
+#define RPCRDMA_TYPE_UNKNOWN	14
+#define RPCRDMA_MAX_TYPES	32
+
+/*
  * rdma_err, section 7. In version 1, BAD_XDR is ERR_CHUNK, which stands for all other
  * errors, too.
  */
@@ -247,6 +255,7 @@ enum rpcrdma_rx_action {
  * @action: enum rpcrdma_rx_action
  * @reason: enum rpcrdma_reason, for DROP, FAIL_RPC and CLOSE
  * @htype: rdma_htype as received, zero if there was none
+ * @type: its index, RPCRDMA_TYPE_UNKNOWN if there was none
  * @vers: rdma_vers as received
  * @xid: rdma_xid, host order
  * @error: FAIL_RPC: a negative errno; rdma_err decides (section 7)
@@ -274,6 +283,7 @@ struct rpcrdma_rx {
 	u32 action;
 	u32 reason;
 	u32 htype;
+	u32 type;
 	u32 vers;
 	u32 xid;
 	s32 error;
@@ -309,8 +319,8 @@ struct rpcrdma_rx {
  * @call_only: Calls: no Reply is expected, so there may be no chunks (4.7)
  * @probe: may use the credits that rpcrdma_config.reserve keeps back
  * @sent: octets of the stream already sent; zero at first, kept by the core
- * @types: Calls: header types that it went by, a bit each; zero at first, kept by
- *	the core
+ * @types: Calls: header types that it went by, a bit each, by index; zero at first,
+ *	kept by the core
  * @outstanding: Calls: sent whole, and rpcrdma_session_end_call() is still to
  *	come; false at first, kept by the core
  *
@@ -333,7 +343,8 @@ struct rpcrdma_message {
 /**
  * struct rpcrdma_tx - one Send to be posted
  * @xid: rdma_xid, host order
- * @htype: header type, enum rpcrdma_htype
+ * @htype: rdma_htype
+ * @type: its index
  * @header_length: octets of Transport stream written to the buffer
  * @payload: octets of the message's stream to be appended to them
  * @first: this is the first Send of the message
@@ -344,6 +355,7 @@ struct rpcrdma_message {
 struct rpcrdma_tx {
 	u32 xid;
 	u32 htype;
+	u32 type;
 	u32 header_length;
 	struct rpcrdma_range payload;
 	bool first;
@@ -1223,6 +1235,11 @@ u32 __must_check rpcrdma_opening_wait(const struct rpcrdma_cm_private *p,
 /* Names, for traces and counters                                     */
 /* ------------------------------------------------------------------ */
 
+/** rpcrdma_type_count - header types there are, no more than RPCRDMA_MAX_TYPES */
+u32 __must_check rpcrdma_type_count(void);
+/** rpcrdma_type_name - of a header type, by its index */
+const char *rpcrdma_type_name(u32 type);
+/** rpcrdma_htype_name - of a header type, by its number on the wire */
 const char *rpcrdma_htype_name(u32 htype);
 const char *rpcrdma_reason_name(u32 reason);
 const char *rpcrdma_errcode_name(u32 errcode);

@@ -11,21 +11,6 @@
 #include <rpcrdma/core.h>
 
 /* Names that trace-cmd can show without asking the module. */
-#define rpcrdma_show_htype(x)						\
-	__print_symbolic(x,						\
-		{ RPCRDMA1_MSG,			"MSG" },		\
-		{ RPCRDMA1_NOMSG,		"NOMSG" },		\
-		{ RPCRDMA2_ERROR,		"ERROR" },		\
-		{ RPCRDMA2_GRANT,		"GRANT" },		\
-		{ RPCRDMA2_CONNPROP_MIDDLE,	"CONNPROP_MIDDLE" },	\
-		{ RPCRDMA2_CONNPROP_FINAL,	"CONNPROP_FINAL" },	\
-		{ RPCRDMA2_CALL_EXTERNAL,	"CALL_EXTERNAL" },	\
-		{ RPCRDMA2_CALL_MIDDLE,		"CALL_MIDDLE" },	\
-		{ RPCRDMA2_CALL_INLINE,		"CALL_INLINE" },	\
-		{ RPCRDMA2_REPLY_EXTERNAL,	"REPLY_EXTERNAL" },	\
-		{ RPCRDMA2_REPLY_MIDDLE,	"REPLY_MIDDLE" },	\
-		{ RPCRDMA2_REPLY_INLINE,	"REPLY_INLINE" })
-
 #define rpcrdma_show_action(x)						\
 	__print_symbolic(x,						\
 		{ RPCRDMA_RX_DROP,		"drop" },		\
@@ -45,6 +30,7 @@ TRACE_EVENT(rpcrdma_rx,
 		__field(u32, len)
 		__field(u32, credits)
 		__field(bool, taken_back)
+		__string(type, rpcrdma_type_name(rx->type))
 		__string(reason, rpcrdma_reason_name(rx->reason))
 	),
 	TP_fast_assign(
@@ -55,11 +41,12 @@ TRACE_EVENT(rpcrdma_rx,
 		__entry->len = len;
 		__entry->credits = rx->credits;
 		__entry->taken_back = rx->taken_back;
+		rpcrdma_assign_str(type, rpcrdma_type_name(rx->type));
 		rpcrdma_assign_str(reason, rpcrdma_reason_name(rx->reason));
 	),
-	TP_printk("conn=%u xid=0x%08x %s len=%u %s (%s) credits=%u%s",
-		  __entry->conn, __entry->xid,
-		  rpcrdma_show_htype(__entry->htype), __entry->len,
+	TP_printk("conn=%u xid=0x%08x %s htype=%u len=%u %s (%s) credits=%u%s",
+		  __entry->conn, __entry->xid, __get_str(type),
+		  __entry->htype, __entry->len,
 		  rpcrdma_show_action(__entry->action), __get_str(reason),
 		  __entry->credits,
 		  __entry->taken_back ? " taken back" : "")
@@ -74,6 +61,7 @@ TRACE_EVENT(rpcrdma_tx,
 		__field(u32, htype)
 		__field(u32, len)
 		__field(u32, offset)
+		__string(type, rpcrdma_type_name(tx->type))
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
@@ -81,10 +69,11 @@ TRACE_EVENT(rpcrdma_tx,
 		__entry->htype = tx->htype;
 		__entry->len = len;
 		__entry->offset = tx->payload.offset;
+		rpcrdma_assign_str(type, rpcrdma_type_name(tx->type));
 	),
-	TP_printk("conn=%u xid=0x%08x %s len=%u offset=%u", __entry->conn,
-		  __entry->xid, rpcrdma_show_htype(__entry->htype),
-		  __entry->len, __entry->offset)
+	TP_printk("conn=%u xid=0x%08x %s htype=%u len=%u offset=%u",
+		  __entry->conn, __entry->xid, __get_str(type),
+		  __entry->htype, __entry->len, __entry->offset)
 );
 
 TRACE_EVENT(rpcrdma_refuse,

@@ -57,8 +57,8 @@ static u64 rpcrdma_svc_count_recvs(const struct rpcrdma_stats *stats)
 	u64 sum = 0;
 	u32 i;
 
-	for (i = 0; i < RPCRDMA_HTYPES; i++)
-		sum += stats->rx_htype[i];
+	for (i = 0; i < RPCRDMA_MAX_TYPES; i++)
+		sum += stats->rx_type[i];
 	return sum;
 }
 

@@ -668,7 +668,7 @@ static void conn_ends_with_errors_that_cannot_go(struct kunit *test)
 				  rpcrdma_conn_refuse(server, i,
 						      RPCRDMA2_ERR_SYSTEM, 0,
 						      0));
-	KUNIT_EXPECT_EQ(test, server->stats.tx_htype[RPCRDMA2_ERROR], 0ULL);
+	KUNIT_EXPECT_EQ(test, server->stats.tx_type[RPCRDMA2_ERROR], 0ULL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_refuse(server, i,
 						     RPCRDMA2_ERR_SYSTEM, 0,
@@ -933,10 +933,10 @@ static void conn_survives_bad_messages(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		refused = server->rx_refused[bad[i].reason];
-		answers = client->rx_htype[RPCRDMA2_ERROR];
+		answers = client->rx_type[RPCRDMA2_ERROR];
 		conn_send_raw(test, bad[i].words, bad[i].length);
 		for (wait = 0; wait < 200; wait++) {
-			if (READ_ONCE(client->rx_htype[RPCRDMA2_ERROR]) -
+			if (READ_ONCE(client->rx_type[RPCRDMA2_ERROR]) -
 			    answers == bad[i].answered &&
 			    READ_ONCE(server->rx_refused[bad[i].reason]) !=
 			    refused)
@@ -945,7 +945,7 @@ static void conn_survives_bad_messages(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ_MSG(test, server->rx_refused[bad[i].reason],
 				    refused + 1, "case %d", i);
-		KUNIT_EXPECT_EQ_MSG(test, client->rx_htype[RPCRDMA2_ERROR],
+		KUNIT_EXPECT_EQ_MSG(test, client->rx_type[RPCRDMA2_ERROR],
 				    answers + bad[i].answered, "case %d", i);
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "support.h"
 #include "names.h"
+#include "wire.h"
 
 #include <set>
 #include <string>
@@ -29,6 +30,19 @@ TEST(names, htype_name__as_in_the_draft)
 	EXPECT_STREQ(htype_name(RPCRDMA1_MSGP), "MSGP");
 	EXPECT_STREQ(htype_name(RPCRDMA1_DONE), "DONE");
 	EXPECT_STREQ(htype_name(14), "?");
+}
+
+TEST(names, type_name__by_index)
+{
+	std::set<std::string> all;
+
+	for (u32 i = 0; i < type_count(); i++)
+		EXPECT_TRUE(all.insert(type_name(i)).second) << i;
+	EXPECT_STREQ(type_name(RPCRDMA1_DONE), "DONE");
+	EXPECT_STREQ(type_name(RPCRDMA2_GRANT), "GRANT");
+	EXPECT_STREQ(type_name(RPCRDMA_TYPE_UNKNOWN), "?");
+	EXPECT_STREQ(type_name(type_count()), "?");
+	EXPECT_STREQ(type_name(UINT32_MAX), "?");
 }
 
 TEST(names, errcode_name__as_in_the_draft)

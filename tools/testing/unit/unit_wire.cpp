@@ -154,6 +154,30 @@ TEST(wire, header_type__table_of_section_6_1)
 		EXPECT_EQ(header_type(htype), nullptr);
 }
 
+/* Whatever a number on the wire is, what is counted by it is bounded. */
+TEST(wire, type_at__every_index_and_no_other)
+{
+	u32 found = 0;
+
+	ASSERT_LE(type_count(), u32{ RPCRDMA_MAX_TYPES });
+	for (u32 index = 0; index < 2 * RPCRDMA_MAX_TYPES; index++) {
+		const HeaderType *t = type_at(index);
+
+		if (!t)
+			continue;
+		found++;
+		EXPECT_LT(index, type_count());
+		EXPECT_EQ(t->index, index);
+		EXPECT_EQ(header_type(t->htype), t);
+		EXPECT_EQ(t->extension == 0, t->htype < RPCRDMA_TYPE_UNKNOWN);
+	}
+	/* All but those of version 1, and what stands for the unknown ones. */
+	EXPECT_EQ(found + 5, type_count());
+	for (u32 htype = 4; htype < 14; htype++)
+		EXPECT_EQ(header_type(htype)->index, htype);
+	EXPECT_EQ(type_at(UINT32_MAX), nullptr);
+}
+
 TEST(wire, error_type__table_of_section_7)
 {
 	static const struct {

@@ -303,6 +303,16 @@ void rpcrdma_session_private(struct rpcrdma_session *s,
 	session(s).peer_private(*p);
 }
 
+u32 rpcrdma_type_count(void)
+{
+	return rpcrdma::type_count();
+}
+
+const char *rpcrdma_type_name(u32 type)
+{
+	return rpcrdma::type_name(type);
+}
+
 const char *rpcrdma_htype_name(u32 htype)
 {
 	return rpcrdma::htype_name(htype);

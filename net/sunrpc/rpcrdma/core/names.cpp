@@ -47,10 +47,9 @@ static constexpr const char *kUnfit[] = {
 static_assert(sizeof(kReasons) / sizeof(kReasons[0]) == RPCRDMA_REASON_COUNT);
 static_assert(sizeof(kUnfit) / sizeof(kUnfit[0]) == RPCRDMA_UNFIT_COUNT);
 
-const char *htype_name(u32 htype)
+/* What is of version 1 alone: the numbers of its types do not occur in the other. */
+static const char *version1_name(u32 htype)
 {
-	const HeaderType *t = header_type(htype);
-
 	switch (htype) {
 	case RPCRDMA1_MSG:
 	case RPCRDMA1_NOMSG:
@@ -60,8 +59,21 @@ const char *htype_name(u32 htype)
 	case RPCRDMA1_DONE:
 		return "DONE";
 	}
+	return kUnknown;
+}
 
-	return t ? t->name : kUnknown;
+const char *type_name(u32 type)
+{
+	const HeaderType *t = type_at(type);
+
+	return t ? t->name : version1_name(type);
+}
+
+const char *htype_name(u32 htype)
+{
+	const HeaderType *t = header_type(htype);
+
+	return t ? t->name : version1_name(htype);
 }
 
 const char *errcode_name(u32 code)

@@ -25,6 +25,7 @@ static void reset(rpcrdma_rx &rx)
 	rx.action = RPCRDMA_RX_DROP;
 	rx.reason = RPCRDMA_REASON_NONE;
 	rx.htype = 0;
+	rx.type = RPCRDMA_TYPE_UNKNOWN;
 	rx.vers = 0;
 	rx.xid = 0;
 	rx.error = 0;
@@ -128,6 +129,8 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 	rx.xid = p.xid;
 	rx.vers = p.vers;
 	rx.htype = p.htype;
+	if (p.htype < RPCRDMA_TYPE_UNKNOWN)
+		rx.type = p.htype;
 	if (version_ ? p.vers != version_ : !spoken(p.vers))
 		take_other_version(p, rx);
 	else if (p.vers == kVersion1)

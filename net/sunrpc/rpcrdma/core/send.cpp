@@ -170,6 +170,7 @@ static rpcrdma_tx_result control(const Header &h, u32 size, rpcrdma_tx &tx)
 {
 	tx.xid = h.prefix.xid;
 	tx.htype = h.type->htype;
+	tx.type = h.type->index;
 	tx.header_length = size;
 	return RPCRDMA_TX_CONTROL;
 }
@@ -345,6 +346,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 
 	tx.xid = msg.xid;
 	tx.htype = type->htype;
+	tx.type = type->index;
 	tx.header_length = size;
 	tx.payload = { msg.sent, part };
 	tx.first = !msg.sent;
@@ -372,6 +374,7 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 
 	tx.xid = msg.xid;
 	tx.htype = h.type->htype;
+	tx.type = h.type->index;
 	tx.header_length = size;
 	tx.first = true;
 	tx.last = true;

@@ -23,7 +23,8 @@ inline constexpr u32 kFirstMessageMax = 1024;
 /* A header type in a set of them. */
 [[nodiscard]] inline u32 type_bit(const HeaderType &t)
 {
-	return 1U << t.htype;
+	static_assert(RPCRDMA_MAX_TYPES <= 32);
+	return 1U << t.index;
 }
 
 /* Section 7.2: the RPC message's own first words, as far as they are here. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "wire.h"
+#include "extensions.h"
 #include "linux_errno.h"
 #include "xdr.h"
 
@@ -10,57 +11,51 @@ static_assert(kPrefixSize == 4 * kWordSize);
 static_assert(kSegmentSize == kWordSize + kWordSize + sizeof(u64));
 static_assert(kReadSegmentSize == kWordSize + kSegmentSize);
 
-static constexpr u16 kCallLists = kFieldReads | kFieldWrites | kFieldReply;
+static constexpr auto kHeaderTypes = Extensions::types();
+static constexpr u32 kBaseTypes = Extensions::kBaseTypes;
 
-static constexpr HeaderType kHeaderTypes[] = {
-	{ RPCRDMA2_ERROR, kFieldError, Kind::Error, false, true, "ERROR" },
-	{ RPCRDMA2_GRANT, 0, Kind::Grant, false, true, "GRANT" },
-	{ RPCRDMA2_CONNPROP_MIDDLE, kFieldProperties, Kind::Connprop, false,
-	  false, "CONNPROP_MIDDLE" },
-	{ RPCRDMA2_CONNPROP_FINAL, kFieldProperties, Kind::Connprop, false,
-	  true, "CONNPROP_FINAL" },
-	{ RPCRDMA2_CALL_EXTERNAL, kFieldInvHandle | kFieldCall | kCallLists,
-	  Kind::Call, false, true, "CALL_EXTERNAL" },
-	{ RPCRDMA2_CALL_MIDDLE, kFieldRemaining, Kind::Call, true, false,
-	  "CALL_MIDDLE" },
-	{ RPCRDMA2_CALL_INLINE, kFieldInvHandle | kCallLists, Kind::Call, true,
-	  true, "CALL_INLINE" },
-	{ RPCRDMA2_REPLY_EXTERNAL, kFieldWrites | kFieldReply, Kind::Reply,
-	  false, true, "REPLY_EXTERNAL" },
-	{ RPCRDMA2_REPLY_MIDDLE, kFieldRemaining, Kind::Reply, true, false,
-	  "REPLY_MIDDLE" },
-	{ RPCRDMA2_REPLY_INLINE, kFieldWrites, Kind::Reply, true, true,
-	  "REPLY_INLINE" },
-};
-
-static constexpr u32 kFirstType = RPCRDMA2_ERROR;
-static constexpr u32 kTypes = sizeof(kHeaderTypes) / sizeof(kHeaderTypes[0]);
-
-static constexpr bool types_are_dense()
-{
-	for (u32 i = 0; i < kTypes; i++)
-		if (kHeaderTypes[i].htype != kFirstType + i)
-			return false;
-	return true;
-}
-static_assert(types_are_dense());
+static_assert(Extensions::types_differ());
+static_assert(Extensions::kIndices <= RPCRDMA_MAX_TYPES);
 
 const HeaderType *header_type(u32 htype)
 {
-	const u32 i = htype - kFirstType;
+	const u32 i = htype - BaseProtocol::kFirstType;
 
-	return i < kTypes ? &kHeaderTypes[i] : nullptr;
+	if (i < kBaseTypes)
+		return &kHeaderTypes[i];
+	for (u32 n = kBaseTypes; n < Extensions::kTypes; n++)
+		if (kHeaderTypes[n].htype == htype)
+			return &kHeaderTypes[n];
+	return nullptr;
+}
+
+const HeaderType *type_at(u32 index)
+{
+	if (index < RPCRDMA_TYPE_UNKNOWN)
+		return header_type(index);
+	index -= RPCRDMA_TYPE_UNKNOWN + 1;
+	return index < Extensions::kTypes - kBaseTypes ?
+		       &kHeaderTypes[kBaseTypes + index] :
+		       nullptr;
+}
+
+u32 type_count()
+{
+	return Extensions::kIndices;
 }
 
 static constexpr u16 kListsV1 = kFieldReads | kFieldWrites | kFieldReply;
 
 /* By procedure and direction. */
 static constexpr HeaderType kHeaderTypesV1[][2] = {
-	{ { RPCRDMA1_MSG, kListsV1, Kind::Call, true, true, "MSG" },
-	  { RPCRDMA1_MSG, kListsV1, Kind::Reply, true, true, "MSG" } },
+	{ { RPCRDMA1_MSG, kListsV1, Kind::Call, true, true, "MSG",
+	    RPCRDMA1_MSG },
+	  { RPCRDMA1_MSG, kListsV1, Kind::Reply, true, true, "MSG",
+	    RPCRDMA1_MSG } },
 	{ { RPCRDMA1_NOMSG, kListsV1 | kFieldCallInReads, Kind::Call, false,
-	    true, "NOMSG" },
-	  { RPCRDMA1_NOMSG, kListsV1, Kind::Reply, false, true, "NOMSG" } },
+	    true, "NOMSG", RPCRDMA1_NOMSG },
+	  { RPCRDMA1_NOMSG, kListsV1, Kind::Reply, false, true, "NOMSG",
+	    RPCRDMA1_NOMSG } },
 };
 
 const HeaderType &header_type_v1(u32 proc, u32 dir)

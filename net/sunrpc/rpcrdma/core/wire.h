@@ -43,17 +43,22 @@ enum Field : u16 {
 
 /**
  * What the draft says of one header type (section 6.1)
+ * @htype: its number on the wire, of any size
  * @fields: Field bits
  * @payload: a part of an RPC message follows the header
  * @last: no further message continues this one
+ * @index: less than RPCRDMA_MAX_TYPES; the list of extensions fills it in
+ * @extension: whose it is, zero is the base protocol; likewise
  */
 struct HeaderType {
-	u32 htype;
-	u16 fields;
-	Kind kind;
-	bool payload;
-	bool last;
-	const char *name;
+	u32 htype = 0;
+	u16 fields = 0;
+	Kind kind = Kind::Error;
+	bool payload = false;
+	bool last = false;
+	const char *name = nullptr;
+	u8 index = 0;
+	u8 extension = 0;
 
 	[[nodiscard]] constexpr u32 direction() const
 	{
@@ -68,6 +73,12 @@ struct HeaderType {
 
 /* The type of version 2 with this number, or nullptr. */
 [[nodiscard]] const HeaderType *header_type(u32 htype);
+
+/* The type of version 2 with this index, or nullptr. */
+[[nodiscard]] const HeaderType *type_at(u32 index);
+
+/* How many indices there are, those of version 1 and the unknown types included. */
+[[nodiscard]] u32 type_count();
 
 /**
  * The type of version 1 with this procedure, for a Call or a Reply.

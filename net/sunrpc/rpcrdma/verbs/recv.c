@@ -119,12 +119,7 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 {
 	struct rpcrdma_stats *stats = &conn->stats;
 
-	u32 slot = RPCRDMA_HTYPES - 1;
-
-	/* No version: there was no header. */
-	if (rx->vers)
-		slot = min(slot, rx->htype);
-	stats->rx_htype[slot]++;
+	stats->rx_type[rx->type]++;
 	stats->rx_wire_bytes += len;
 	if (rx->reason < RPCRDMA_REASON_COUNT)
 		stats->rx_refused[rx->reason]++;

@@ -90,7 +90,7 @@ static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 		first = tm->chain(tm, first);
 
 	conn->stats.tx_doorbells++;
-	conn->stats.tx_htype[tx->htype]++;
+	conn->stats.tx_type[tx->type]++;
 	conn->stats.tx_wire_bytes += send->sge.length;
 	if (tx->first && tx->last)
 		conn->stats.tx_inline_bytes += tx->payload.length;

@@ -60,11 +60,11 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 {
 	u32 i;
 
-	for (i = 0; i < RPCRDMA_HTYPES; i++)
-		if (s->tx_htype[i] || s->rx_htype[i])
+	for (i = 0; i < rpcrdma_type_count(); i++)
+		if (s->tx_type[i] || s->rx_type[i])
 			seq_printf(m, "messages %s: sent %llu received %llu\n",
-				   rpcrdma_htype_name(i), s->tx_htype[i],
-				   s->rx_htype[i]);
+				   rpcrdma_type_name(i), s->tx_type[i],
+				   s->rx_type[i]);
 	for (i = 1; i < RPCRDMA_REASON_COUNT; i++)
 		if (s->rx_refused[i])
 			seq_printf(m, "refused %s: %llu\n",

@@ -48,9 +48,6 @@ struct seq_file;
 #define RPCRDMA_MAX_WRITES	(RPCRDMA_MAX_WRITE_JOBS + 2)
 static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
 
-/* Header types that are counted one by one; the rest share the last slot. */
-#define RPCRDMA_HTYPES		15
-
 /**
  * struct rpcrdma_stats - what a connection has done
  *
@@ -58,12 +55,12 @@ static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
  * pump alone; the others under rpcrdma_conn.lock.
  */
 struct rpcrdma_stats {
-	u64 rx_htype[RPCRDMA_HTYPES];
+	u64 rx_type[RPCRDMA_MAX_TYPES];
 	u64 rx_refused[RPCRDMA_REASON_COUNT];
 	u64 rx_inline_bytes;
 	u64 rx_continued_bytes;
 	u64 rx_wire_bytes;
-	u64 tx_htype[RPCRDMA_HTYPES];
+	u64 tx_type[RPCRDMA_MAX_TYPES];
 	u64 tx_inline_bytes;
 	u64 tx_continued_bytes;
 	u64 tx_wire_bytes;
