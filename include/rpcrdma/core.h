@@ -24,8 +24,8 @@ extern "C" {
  */
 #define RPCRDMA_MAX_SEGMENTS	16
 #define RPCRDMA_MAX_CHUNKS	8
-/* Protocol errors that wait for a credit; a peer that causes more is cut off. */
-#define RPCRDMA_MAX_ERRORS	16
+/* Control messages that wait for a credit; a peer that causes more is cut off. */
+#define RPCRDMA_MAX_CONTROL	16
 /* RDMA Writes of one Reply: segments, and gaps that reduced items leave. */
 #define RPCRDMA_MAX_WRITE_JOBS	(RPCRDMA_MAX_SEGMENTS + RPCRDMA_MAX_CHUNKS + 1)
 /* A window is zero or at least this (D3). */

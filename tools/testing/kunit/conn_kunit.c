@@ -663,7 +663,7 @@ static void conn_ends_with_errors_that_cannot_go(struct kunit *test)
 	}
 	/* Until all that may go has gone. */
 	msleep(200);
-	for (i = 0; i < RPCRDMA_MAX_ERRORS; i++)
+	for (i = 0; i < RPCRDMA_MAX_CONTROL; i++)
 		KUNIT_EXPECT_TRUE(test,
 				  rpcrdma_conn_refuse(server, i,
 						      RPCRDMA2_ERR_SYSTEM, 0,

@@ -153,7 +153,7 @@ static void core_refuses_garbage(struct kunit *test)
 		if (p->server.rx.action == RPCRDMA_RX_CLOSE)
 			break;
 	}
-	KUNIT_EXPECT_LE(test, i, (u32)RPCRDMA_MAX_ERRORS);
+	KUNIT_EXPECT_LE(test, i, (u32)RPCRDMA_MAX_CONTROL);
 }
 
 static void core_carries_a_special_call(struct kunit *test)

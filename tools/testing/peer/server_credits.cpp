@@ -162,7 +162,7 @@ TEST(server_credits, errors_that_cannot_be_sent_end_the_connection)
 	};
 
 	p.freeze(p.received());
-	for (u32 i = 0; i < RPCRDMA_MAX_ERRORS; i++)
+	for (u32 i = 0; i < RPCRDMA_MAX_CONTROL; i++)
 		refused();
 	p.expect_silence();
 	try {

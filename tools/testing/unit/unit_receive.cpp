@@ -1092,7 +1092,7 @@ TEST(receive, flood__closes_when_no_more_errors_can_wait)
 {
 	Endpoint e = open_server();
 
-	for (u32 i = 0; i < RPCRDMA_MAX_ERRORS; i++) {
+	for (u32 i = 0; i < RPCRDMA_MAX_CONTROL; i++) {
 		e.receive(prefix(i, 99));
 		expect_dropped(e, RPCRDMA_REASON_HTYPE);
 	}

@@ -848,7 +848,7 @@ TEST(session, refuse__no_more_can_wait)
 {
 	Endpoint e = open_server();
 
-	for (u32 i = 0; i < RPCRDMA_MAX_ERRORS; i++)
+	for (u32 i = 0; i < RPCRDMA_MAX_CONTROL; i++)
 		EXPECT_TRUE(e.session.refuse(i, { RPCRDMA2_ERR_SYSTEM, {} }));
 	EXPECT_FALSE(e.session.refuse(99, { RPCRDMA2_ERR_SYSTEM, {} }));
 }

@@ -73,7 +73,7 @@ void Session::open(rpcrdma_rx &rx)
 /* The caller has set the action; a flood of errors overrides it. */
 void Session::answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx)
 {
-	if (!errors_.push({ p.xid, p.vers, body }))
+	if (!control_.push(error_message(p.xid, p.vers, body)))
 		close(RPCRDMA_REASON_FLOOD, rx);
 }
 
@@ -170,7 +170,7 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 	drop(RPCRDMA_REASON_VERSION, rx);
 	if (answerable)
 		answer(p, low_and_high, rx);
-	credits_.ping_pong(errors_.size());
+	credits_.ping_pong(control_.size());
 }
 
 /* RFC 8166, section 4: other messages than RPC messages are refused, or ignored. */

@@ -2,7 +2,7 @@
 /*
  * Decides what a session sends next.
  *
- * Order: its own CONNPROP_FINAL; errors; the message; a GRANT. Each message
+ * Order: its own CONNPROP_FINAL; other control messages; the message; a GRANT. Each message
  * carries the credit word, so a GRANT is sent only when nothing else is to be sent, or
  * nothing else may be sent. Between the parts of a message only a GRANT
  * is sent (6.3.6, 6.3.9): the receiver need not accept anything else, and the next part
@@ -130,7 +130,7 @@ bool Session::end_call(rpcrdma_message &msg)
 
 bool Session::control_due() const
 {
-	return !errors_.empty() || (!final_sent_ && (client() || opened_));
+	return !control_.empty() || (!final_sent_ && (client() || opened_));
 }
 
 bool Session::grant_due() const
@@ -151,7 +151,7 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 	if (may_send()) {
 		if (!final_sent_ && (client() || opened_))
 			return send_properties(out, tx);
-		if (!errors_.empty() && !sending_.active)
+		if (!control_.empty() && !sending_.active)
 			return send_error(out, tx);
 		if (msg && opened_ && may_go(*msg))
 			return msg->external ? send_external(*msg, out, tx) :
@@ -197,7 +197,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 
 rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 {
-	const PendingError &e = errors_.front();
+	const ControlMessage &e = control_.front();
 	/* For version 1 the word is the number of Calls that the peer may have outstanding. */
 	const u32 credit = e.vers == kVersion1 && !version_ ?
 				   credits_.window() :
@@ -205,19 +205,19 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 	Header h = {
 		.prefix = { e.xid, e.vers, credit, RPCRDMA2_ERROR },
 		.type = header_type(RPCRDMA2_ERROR),
-		.error = e.body,
+		.error = { e.words[0], { e.words[1], e.words[2] } },
 	};
 	/* Version 1 has ERR_CHUNK for everything else. */
-	if (version1() && e.body.code != RPCRDMA2_ERR_VERS)
+	if (version1() && h.error.code != RPCRDMA2_ERR_VERS)
 		h.error.code = RPCRDMA2_ERR_BAD_XDR;
 	const u32 size = encode(h, nullptr, out);
 
 	if (!size)
 		return RPCRDMA_TX_INVALID;
-	tx.errcode = e.body.code;
-	tx.errargs[0] = e.body.arg[0];
-	tx.errargs[1] = e.body.arg[1];
-	errors_.pop();
+	tx.errcode = e.words[0];
+	tx.errargs[0] = e.words[1];
+	tx.errargs[1] = e.words[2];
+	control_.pop();
 	credits_.sent();
 	return control(h, size, tx);
 }

@@ -106,7 +106,8 @@ bool Session::refuse(u32 xid, const ErrorBody &body)
 	Continuation &calls = incoming_[RPCRDMA_CALL];
 	if (calls.active(xid))
 		(void)calls.refuse(xid, false, calls.left());
-	return errors_.push({ xid, version1() ? kVersion1 : kVersion2, body });
+	return control_.push(
+		error_message(xid, version1() ? kVersion1 : kVersion2, body));
 }
 
 bool Session::set_window(u32 window)

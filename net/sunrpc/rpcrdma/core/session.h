@@ -6,8 +6,8 @@
 #define _RPCRDMA_CORE_SESSION_H
 
 #include "continuation.h"
+#include "control.h"
 #include "credits.h"
-#include "errors.h"
 #include "planner.h"
 #include "private_data.h"
 #include "properties.h"
@@ -222,7 +222,7 @@ private:
 	/* Of CONNPROP_MIDDLE messages; in force once the FINAL has come. */
 	Properties staged_ = kDefaultProperties;
 	Continuation incoming_[2]; /* by enum rpcrdma_dir */
-	ErrorQueue errors_;
+	ControlQueue control_;
 	Sending sending_ = {};
 	u32 blocked_ = 0;
 	u32 outstanding_ = 0; /* Calls sent whole and not ended */
