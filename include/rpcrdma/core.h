@@ -69,6 +69,9 @@ enum rpcrdma_htype {
 #define RPCRDMA_TYPE_UNKNOWN	14
 #define RPCRDMA_MAX_TYPES	32
 
+/* Properties by an index; rpcrdma_property_count() says how many there are. */
+#define RPCRDMA_MAX_PROPERTIES	16
+
 /*
  * rdma_err, section 7. In version 1, BAD_XDR is ERR_CHUNK, which stands for all other
  * errors, too.
@@ -554,6 +557,21 @@ u32 __must_check rpcrdma_session_version(const struct rpcrdma_session *s);
 
 void rpcrdma_session_info(const struct rpcrdma_session *s,
 			  struct rpcrdma_session_info *info);
+
+/**
+ * struct rpcrdma_numbers - properties as numbers, by index, for people
+ * @known: those that have a number, a bit each
+ * @local: what this side advertised
+ * @peer: what is in force for the peer
+ */
+struct rpcrdma_numbers {
+	u32 known;
+	u32 local[RPCRDMA_MAX_PROPERTIES];
+	u32 peer[RPCRDMA_MAX_PROPERTIES];
+};
+
+void rpcrdma_session_numbers(const struct rpcrdma_session *s,
+			     struct rpcrdma_numbers *numbers);
 
 /* ------------------------------------------------------------------ */
 /* Payload planning (section 6.6, D9)                                 */
@@ -1241,6 +1259,10 @@ u32 __must_check rpcrdma_type_count(void);
 const char *rpcrdma_type_name(u32 type);
 /** rpcrdma_htype_name - of a header type, by its number on the wire */
 const char *rpcrdma_htype_name(u32 htype);
+/** rpcrdma_property_count - properties there are, at most RPCRDMA_MAX_PROPERTIES */
+u32 __must_check rpcrdma_property_count(void);
+/** rpcrdma_property_name - of a property, by its index */
+const char *rpcrdma_property_name(u32 property);
 const char *rpcrdma_reason_name(u32 reason);
 const char *rpcrdma_errcode_name(u32 errcode);
 const char *rpcrdma_unfit_name(u32 unfit);

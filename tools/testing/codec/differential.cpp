@@ -520,7 +520,7 @@ void compare(const Octets &o, const Limits &limits, Tally &tally)
 		return;
 	}
 	if (h.type->kind == rpcrdma::Kind::Connprop) {
-		rpcrdma_properties got = rpcrdma::kDefaultProperties;
+		rpcrdma::Properties got = rpcrdma::kDefaultProperties;
 		const rpcrdma::Bytes set = in.bytes().after(kPrefixSize);
 		const PropertyParse parsed =
 			rpcrdma::decode_properties(set, got);
@@ -671,8 +671,8 @@ TEST(codec, encode_properties__what_the_reference_writes)
 	Maker m(setting("CODEC_SEED", 1) + 3);
 
 	for (u32 i = 0; i < setting("CODEC_ROUNDS", 10000); i++) {
-		const rpcrdma_properties p = { m.word(), m.word(), m.word(),
-					       m.word(), m.word() };
+		const rpcrdma::Properties p = { { m.word(), m.word(), m.word(),
+						  m.word(), m.word() } };
 		const u32 values[] = { p.send_size, p.recv_size,
 				       p.max_segment_size, p.max_segments,
 				       p.reverse };

@@ -16,7 +16,7 @@ static bool same(const Properties &a, const Properties &b)
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	const fuzz::Exact copy(data, size);
-	const Properties before = { 1111, 2222, 3333, 4, 1 };
+	const Properties before = { { 1111, 2222, 3333, 4, 1 } };
 	Properties p = before;
 	u8 out[kPropertiesSize];
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "support.h"
 #include "names.h"
+#include "properties.h"
 #include "wire.h"
 
 #include <set>
@@ -43,6 +44,18 @@ TEST(names, type_name__by_index)
 	EXPECT_STREQ(type_name(RPCRDMA_TYPE_UNKNOWN), "?");
 	EXPECT_STREQ(type_name(type_count()), "?");
 	EXPECT_STREQ(type_name(UINT32_MAX), "?");
+}
+
+TEST(names, property_name__by_index)
+{
+	std::set<std::string> all;
+
+	for (u32 i = 0; i < Extensions::kProperties; i++)
+		EXPECT_TRUE(all.insert(property_name(i)).second) << i;
+	EXPECT_STREQ(property_name(0), "send");
+	EXPECT_STREQ(property_name(5), "host-auth");
+	EXPECT_STREQ(property_name(Extensions::kProperties), "?");
+	EXPECT_STREQ(property_name(UINT32_MAX), "?");
 }
 
 TEST(names, errcode_name__as_in_the_draft)

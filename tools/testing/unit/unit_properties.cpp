@@ -185,6 +185,24 @@ TEST(properties, decode_properties__every_truncation)
 	}
 }
 
+/* By index, as debugfs shows them. */
+TEST(properties, number__each_that_has_one)
+{
+	Properties p = kDefaultProperties;
+
+	ASSERT_EQ(decode(Words{ 5, 1, 4, 11, 2, 4, 12, 3, 4, 13, 4, 4, 14, 5, 4,
+				3 },
+			 p),
+		  PropertyParse::Ok);
+	for (u32 i = 0; i < 4; i++)
+		EXPECT_EQ(*number(p, i), 11 + i);
+	EXPECT_EQ(*number(p, 4), 3u);
+	EXPECT_EQ(number(p, 5), nullptr) << "host authentication is opaque";
+	for (u32 i = 0; i < 5; i++)
+		EXPECT_EQ(*number(kDefaultProperties, i),
+			  kPropertyTypes[i].initial);
+}
+
 TEST(properties, encode_properties__golden)
 {
 	const Properties p = { 4096, 8192, 1 << 20, 16, 2 };

@@ -94,7 +94,8 @@ TEST(session, client__its_own_properties_are_in_the_final)
 	const Exact copy(e.sent);
 	ASSERT_EQ(decode_properties(copy.bytes().after(16), p),
 		  PropertyParse::Ok);
-	EXPECT_EQ(std::memcmp(&p, &c.local, sizeof(p)), 0);
+	const rpcrdma_properties &told = p;
+	EXPECT_EQ(std::memcmp(&told, &c.local, sizeof(told)), 0);
 }
 
 TEST(session, client__refused_with_ERR_VERS_of_either_version_D5)

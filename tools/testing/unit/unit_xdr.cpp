@@ -110,3 +110,28 @@ TEST(span, after__never_past_the_end)
 	EXPECT_EQ(s.after(3).size(), 0u);
 	EXPECT_EQ(s.after(4).size(), 0u);
 }
+
+TEST(xdr, word_at__only_what_was_written)
+{
+	std::unique_ptr<u8[]> out(new u8[8]);
+	XdrWriter w({ out.get(), 8 });
+
+	w.word_at(0, 1);
+	EXPECT_TRUE(w.ok());
+	w.word(7);
+	w.word(8);
+	w.word_at(4, 9);
+	w.word_at(5, 0xdead);
+	w.word_at(UINT32_MAX, 0xdead);
+	XdrReader r({ out.get(), 8 });
+	u32 v;
+	ASSERT_TRUE(r.word(v));
+	EXPECT_EQ(v, 7u);
+	ASSERT_TRUE(r.word(v));
+	EXPECT_EQ(v, 9u);
+	/* After a put that did not fit nothing is written. */
+	w.word(10);
+	EXPECT_FALSE(w.ok());
+	w.word_at(0, 11);
+	EXPECT_EQ(load_be32(out.get()), 7u);
+}

@@ -127,6 +127,12 @@ void rpcrdma_session_info(const struct rpcrdma_session *s,
 	session(s).info(*info);
 }
 
+void rpcrdma_session_numbers(const struct rpcrdma_session *s,
+			     struct rpcrdma_numbers *numbers)
+{
+	session(s).numbers(*numbers);
+}
+
 void rpcrdma_plan_call(const struct rpcrdma_session *s,
 		       const struct rpcrdma_call_shape *shape,
 		       struct rpcrdma_call_plan *plan)
@@ -316,6 +322,16 @@ const char *rpcrdma_type_name(u32 type)
 const char *rpcrdma_htype_name(u32 htype)
 {
 	return rpcrdma::htype_name(htype);
+}
+
+u32 rpcrdma_property_count(void)
+{
+	return rpcrdma::Extensions::kProperties;
+}
+
+const char *rpcrdma_property_name(u32 property)
+{
+	return rpcrdma::property_name(property);
 }
 
 const char *rpcrdma_reason_name(u32 reason)

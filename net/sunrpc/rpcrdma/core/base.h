@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The base protocol as an extension: its header types (sections 6.1 and 8.4). What it
- * takes and sends is the session itself.
+ * The base protocol as an extension: its header types (sections 6.1 and 8.4) and its
+ * properties (section 5.2). What it takes and sends is the session itself.
  */
 #ifndef _RPCRDMA_CORE_BASE_H
 #define _RPCRDMA_CORE_BASE_H
 
-#include "wire.h"
+#include "extension.h"
 
 namespace rpcrdma
 {
+
+/* rdma_which, section 5.2 */
+enum class Property : u32 {
+	SendSize = 1,
+	RecvSize = 2,
+	SegmentSize = 3,
+	SegmentCount = 4,
+	Reverse = 5,
+	HostAuth = 6,
+};
+
+/* A level that is not known is ignored, as a property would be (6.3.4). */
+[[nodiscard]] bool decode_reverse(Bytes value, u32 &number);
+/* No policy here asks for authentication (D10), so only the form is checked. */
+[[nodiscard]] bool decode_host_auth(Bytes value, u32 &number);
 
 struct BaseProtocol {
 	static constexpr const char *kName = "base";
@@ -41,6 +56,50 @@ struct BaseProtocol {
 		  "REPLY_INLINE" },
 	};
 	static constexpr u32 kFirstType = kTypes[0].htype;
+
+	/*
+	 * Without an extension nothing can change after the initial exchange. Of a
+	 * peer any number is taken (5.1).
+	 */
+	static constexpr PropertyType kProperties[] = {
+		{ .id = static_cast<u32>(Property::SendSize),
+		  .name = "send",
+		  .initial = 4096,
+		  .decode = decode_number,
+		  .encode = encode_number,
+		  .least = RPCRDMA_MIN_RECV_SIZE,
+		  .field = &rpcrdma_properties::send_size },
+		{ .id = static_cast<u32>(Property::RecvSize),
+		  .name = "receive",
+		  .initial = 4096,
+		  .decode = decode_number,
+		  .encode = encode_number,
+		  .least = RPCRDMA_MIN_RECV_SIZE,
+		  .field = &rpcrdma_properties::recv_size },
+		{ .id = static_cast<u32>(Property::SegmentSize),
+		  .name = "segment",
+		  .initial = 1048576,
+		  .decode = decode_number,
+		  .encode = encode_number,
+		  .least = 1,
+		  .field = &rpcrdma_properties::max_segment_size },
+		{ .id = static_cast<u32>(Property::SegmentCount),
+		  .name = "segments",
+		  .initial = 16,
+		  .decode = decode_number,
+		  .encode = encode_number,
+		  .field = &rpcrdma_properties::max_segments },
+		{ .id = static_cast<u32>(Property::Reverse),
+		  .name = "reverse",
+		  .initial = RPCRDMA_RVRSDIR_NONE,
+		  .decode = decode_reverse,
+		  .encode = encode_number,
+		  .most = RPCRDMA_RVRSDIR_GENL,
+		  .field = &rpcrdma_properties::reverse },
+		{ .id = static_cast<u32>(Property::HostAuth),
+		  .name = "host-auth",
+		  .decode = decode_host_auth },
+	};
 
 	[[nodiscard]] static constexpr bool types_are_dense()
 	{

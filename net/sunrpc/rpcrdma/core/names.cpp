@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "names.h"
+#include "properties.h"
 #include "wire.h"
 
 namespace rpcrdma
@@ -74,6 +75,13 @@ const char *htype_name(u32 htype)
 	const HeaderType *t = header_type(htype);
 
 	return t ? t->name : version1_name(htype);
+}
+
+const char *property_name(u32 property)
+{
+	return property < Extensions::kProperties ?
+		       kPropertyTypes[property].name :
+		       kUnknown;
 }
 
 const char *errcode_name(u32 code)

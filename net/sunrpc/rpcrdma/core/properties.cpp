@@ -5,67 +5,54 @@
 namespace rpcrdma
 {
 
-/*
- * A property whose type is uint32: its member, and the range that this side may
- * announce. From a peer any number is accepted (5.1).
- */
-struct NumericProperty {
-	Property which;
-	u32 Properties::*field;
-	u32 min;
-	u32 max;
-};
-
-static constexpr NumericProperty kNumeric[] = {
-	{ Property::SendSize, &Properties::send_size, RPCRDMA_MIN_RECV_SIZE,
-	  UINT32_MAX },
-	{ Property::RecvSize, &Properties::recv_size, RPCRDMA_MIN_RECV_SIZE,
-	  UINT32_MAX },
-	{ Property::SegmentSize, &Properties::max_segment_size, 1, UINT32_MAX },
-	{ Property::SegmentCount, &Properties::max_segments, 0, UINT32_MAX },
-	{ Property::Reverse, &Properties::reverse, RPCRDMA_RVRSDIR_NONE,
-	  RPCRDMA_RVRSDIR_GENL },
-};
-
-static_assert(sizeof(kNumeric) / sizeof(kNumeric[0]) == kNumerics);
-
-static bool get_number(const NumericProperty &n, Bytes data, Properties &p)
+bool decode_number(Bytes value, u32 &number)
 {
-	XdrReader r(data);
-	u32 value;
+	XdrReader r(value);
 
-	if (!data.size()) {
-		p.*n.field = kDefaultProperties.*n.field;
-		return true;
-	}
-	if (!r.word(value) || r.left())
+	return r.word(number) && !r.left();
+}
+
+void encode_number(u32 number, XdrWriter &w)
+{
+	w.word(number);
+}
+
+bool decode_flag(Bytes value, u32 &number)
+{
+	return decode_number(value, number) && number <= 1;
+}
+
+bool decode_reverse(Bytes value, u32 &number)
+{
+	if (!decode_number(value, number))
 		return false;
-	/* A level that is not known is ignored, as a property would be (6.3.4). */
-	if (n.which == Property::Reverse && value > RPCRDMA_RVRSDIR_GENL)
-		value = kDefaultProperties.reverse;
-	p.*n.field = value;
+	if (number > RPCRDMA_RVRSDIR_GENL)
+		number = RPCRDMA_RVRSDIR_NONE;
 	return true;
 }
 
-/* No policy here asks for authentication (D10), so only the form is checked. */
-static bool check_host_auth(Bytes data)
+bool decode_host_auth(Bytes value, u32 &number)
 {
-	XdrReader r(data);
+	XdrReader r(value);
 	Bytes material;
-	u32 length;
 
-	if (!data.size())
-		return true;
-	return r.word(length) && r.opaque(length, material) && !r.left();
+	return r.word(number) && r.opaque(number, material) && !r.left();
 }
 
 static bool get_value(u32 which, Bytes data, Properties &p)
 {
-	if (which == static_cast<u32>(Property::HostAuth))
-		return check_host_auth(data);
-	for (const NumericProperty &n : kNumeric)
-		if (which == static_cast<u32>(n.which))
-			return get_number(n, data, p);
+	for (u32 i = 0; i < Extensions::kProperties; i++) {
+		const PropertyType &t = kPropertyTypes[i];
+		u32 value = t.initial;
+
+		if (t.id != which)
+			continue;
+		if (data.size() && !t.decode(data, value))
+			return false;
+		if (u32 *n = number(p, i))
+			*n = value;
+		return true;
+	}
 	return true;
 }
 
@@ -94,23 +81,39 @@ PropertyParse decode_properties(Bytes in, Properties &p)
 	return PropertyParse::Ok;
 }
 
+/* Whoever does not know of an extension need not hear of it. */
+static bool told(const Properties &p, u32 index)
+{
+	const PropertyType &t = kPropertyTypes[index];
+	const u32 *n = number(p, index);
+
+	return n && t.encode && (t.field || *n != t.initial);
+}
+
 u32 encode_properties(const Properties &p, MutableBytes out)
 {
 	XdrWriter w(out);
+	u32 count = 0;
 
-	w.word(kNumerics);
-	for (const NumericProperty &n : kNumeric) {
-		w.word(static_cast<u32>(n.which));
-		w.word(sizeof(u32));
-		w.word(p.*n.field);
+	w.word(count);
+	for (u32 i = 0; i < Extensions::kProperties; i++) {
+		if (!told(p, i))
+			continue;
+		count++;
+		w.word(kPropertyTypes[i].id);
+		w.word(0);
+		const u32 at = w.size();
+		kPropertyTypes[i].encode(*number(p, i), w);
+		w.word_at(at - sizeof(u32), w.size() - at);
 	}
+	w.word_at(0, count);
 	return w.ok() ? w.size() : 0;
 }
 
-bool properties_valid(const Properties &p)
+bool properties_valid(const rpcrdma_properties &p)
 {
-	for (const NumericProperty &n : kNumeric)
-		if (p.*n.field < n.min || p.*n.field > n.max)
+	for (const PropertyType &t : BaseProtocol::kProperties)
+		if (t.field && (p.*t.field < t.least || p.*t.field > t.most))
 			return false;
 	return true;
 }

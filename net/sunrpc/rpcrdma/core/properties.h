@@ -1,37 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Transport properties (section 5): a property set on the wire, and the table of known
- * properties.
+ * Transport properties (section 5): a property set on the wire, and the numbers of all
+ * known properties.
  */
 #ifndef _RPCRDMA_CORE_PROPERTIES_H
 #define _RPCRDMA_CORE_PROPERTIES_H
 
+#include "extensions.h"
 #include "span.h"
 #include <rpcrdma/core.h>
 
 namespace rpcrdma
 {
 
-using Properties = rpcrdma_properties;
+inline constexpr auto kPropertyTypes = Extensions::properties();
+inline constexpr u32 kBaseProperties = Extensions::kBaseProperties;
 
-/* rdma_which, section 5.2 */
-enum class Property : u32 {
-	SendSize = 1,
-	RecvSize = 2,
-	SegmentSize = 3,
-	SegmentCount = 4,
-	Reverse = 5,
-	HostAuth = 6,
+static_assert(Extensions::properties_differ());
+static_assert(Extensions::kProperties <= RPCRDMA_MAX_PROPERTIES);
+
+/* A number for each property: those of the base protocol, then those of others. */
+struct Properties : rpcrdma_properties {
+	u32 more[RPCRDMA_MAX_PROPERTIES - kBaseProperties] = {};
 };
+
+/* The number of the property with this index; nullptr if it has none. */
+[[nodiscard]] constexpr const u32 *number(const Properties &p, u32 index)
+{
+	if (index >= kBaseProperties)
+		return &p.more[index - kBaseProperties];
+	const auto field = kPropertyTypes[index].field;
+
+	return field ? &(p.*field) : nullptr;
+}
+
+[[nodiscard]] constexpr u32 *number(Properties &p, u32 index)
+{
+	return const_cast<u32 *>(
+		number(static_cast<const Properties &>(p), index));
+}
 
 /* In force for a peer that has not said otherwise (section 5.2). */
-inline constexpr Properties kDefaultProperties = {
-	.send_size = 4096,
-	.recv_size = 4096,
-	.max_segment_size = 1048576,
-	.max_segments = 16,
-	.reverse = RPCRDMA_RVRSDIR_NONE,
-};
+[[nodiscard]] constexpr Properties default_properties()
+{
+	Properties p = {};
+
+	for (u32 i = 0; i < Extensions::kProperties; i++)
+		if (u32 *n = number(p, i))
+			*n = kPropertyTypes[i].initial;
+	return p;
+}
+
+inline constexpr Properties kDefaultProperties = default_properties();
 
 enum class PropertyParse : u8 {
 	Ok,
@@ -51,17 +71,32 @@ enum class PropertyParse : u8 {
  */
 [[nodiscard]] PropertyParse decode_properties(Bytes in, Properties &p);
 
-/* Numeric properties there are. */
-inline constexpr u32 kNumerics = 5;
+/* Octets of a set: a count; then for each which, length and a number. */
+[[nodiscard]] constexpr u32 properties_size(u32 count)
+{
+	return (1 + count * 3) * sizeof(u32);
+}
 
-/* Octets of them: a count; then for each which, length and value. */
-inline constexpr u32 kPropertiesSize = (1 + kNumerics * 3) * sizeof(u32);
+/* Of the base protocol's properties, those that are always told. */
+[[nodiscard]] constexpr u32 always_told()
+{
+	u32 n = 0;
 
-/* Encode all numeric properties. Return: octets, zero if @out is too small. */
+	for (const PropertyType &t : kPropertyTypes.rows)
+		n += t.field != nullptr;
+	return n;
+}
+
+inline constexpr u32 kPropertiesSize = properties_size(always_told());
+/* With those of extensions. */
+inline constexpr u32 kPropertiesSizeMax =
+	properties_size(Extensions::kProperties);
+
+/* Encode what there is to tell. Return: octets, zero if @out is too small. */
 [[nodiscard]] u32 encode_properties(const Properties &p, MutableBytes out);
 
 /* This side can say so of itself and do as it says. */
-[[nodiscard]] bool properties_valid(const Properties &p);
+[[nodiscard]] bool properties_valid(const rpcrdma_properties &p);
 
 } // namespace rpcrdma
 

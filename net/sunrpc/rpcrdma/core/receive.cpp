@@ -340,7 +340,7 @@ void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
  */
 void Session::properties_refused(rpcrdma_rx &rx)
 {
-	Properties &ours = config_.local;
+	Properties &ours = local_;
 
 	if (ours.recv_size < kDefaultProperties.recv_size)
 		return close(RPCRDMA_REASON_PROPVAL, rx);
@@ -477,7 +477,7 @@ Limits Session::limits_for(const HeaderType &t) const
 		return most;
 	if (client() && reverse_level() < RPCRDMA_RVRSDIR_GENL)
 		return { RPCRDMA_MAX_SEGMENTS, 0, 0 };
-	return { version1() ? most.segments : config_.local.max_segments,
+	return { version1() ? most.segments : local_.max_segments,
 		 config_.max_read_chunks, config_.max_write_chunks };
 }
 
@@ -592,7 +592,7 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 		return no_writes(limits);
 	/* There is no code for this that says more (7.4.1). */
 	if (!version1() && h.type->kind == Kind::Call &&
-	    !segments_within(rx.chunks, config_.local.max_segment_size))
+	    !segments_within(rx.chunks, local_.max_segment_size))
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SYSTEM };
 	if (h.type->payload) {
 		const rpcrdma_reason reason =

@@ -33,7 +33,7 @@ bool Session::sends_reversed(u32 direction) const
  */
 u32 Session::reverse_level() const
 {
-	const u32 level = client() ? config_.local.reverse : peer_.reverse;
+	const u32 level = client() ? local_.reverse : peer_.reverse;
 
 	return version1() && level ? u32{ RPCRDMA_RVRSDIR_SIMPLE } : level;
 }
@@ -41,8 +41,8 @@ u32 Session::reverse_level() const
 /* The inline threshold towards the peer (section 4.2.2). */
 u32 Session::max_send() const
 {
-	return config_.local.send_size < peer_.recv_size ?
-		       config_.local.send_size :
+	return local_.send_size < peer_.recv_size ?
+		       local_.send_size :
 		       peer_.recv_size;
 }
 
@@ -52,7 +52,7 @@ u32 Session::max_send() const
  */
 u32 Session::max_bare_reply() const
 {
-	return version1() && !private_.given ? config_.local.send_size :
+	return version1() && !private_.given ? local_.send_size :
 					       max_send();
 }
 
@@ -62,7 +62,7 @@ u32 Session::max_bare_reply() const
  */
 u32 Session::max_segment_size() const
 {
-	const u32 mine = config_.local.max_segment_size;
+	const u32 mine = local_.max_segment_size;
 
 	return version1() || peer_.max_segment_size < mine ?
 		       peer_.max_segment_size :
@@ -71,7 +71,7 @@ u32 Session::max_segment_size() const
 
 u32 Session::max_segments() const
 {
-	const u32 mine = config_.local.max_segments;
+	const u32 mine = local_.max_segments;
 
 	return version1() || peer_.max_segments < mine ? peer_.max_segments :
 							 mine;
@@ -186,7 +186,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 		.type = header_type(RPCRDMA2_CONNPROP_FINAL),
 	};
 	const u32 head = encode(h, nullptr, out);
-	const u32 set = encode_properties(config_.local, out.after(head));
+	const u32 set = encode_properties(local_, out.after(head));
 
 	if (!head || !set)
 		return RPCRDMA_TX_INVALID;

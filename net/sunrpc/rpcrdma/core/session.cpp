@@ -49,6 +49,7 @@ Session::Session(const rpcrdma_config &cfg, const Options &options)
 	: config_(with_versions(cfg))
 	, credits_(cfg.window, options.count_start)
 {
+	static_cast<rpcrdma_properties &>(local_) = cfg.local;
 	if (client() && !spoken(kVersion2)) {
 		begin_version1();
 		opened_ = true;
@@ -60,9 +61,9 @@ void Session::begin_version1()
 {
 	version_ = kVersion1;
 	final_sent_ = true;
-	config_.local.send_size = told_size(config_.local.send_size);
-	config_.local.recv_size = told_size(config_.local.recv_size);
-	peer_ = {
+	local_.send_size = told_size(local_.send_size);
+	local_.recv_size = told_size(local_.recv_size);
+	static_cast<rpcrdma_properties &>(peer_) = {
 		.send_size = private_.send_size,
 		.recv_size = private_.recv_size,
 		.max_segment_size = UINT32_MAX,
@@ -140,7 +141,7 @@ bool Session::ready() const
 void Session::info(struct rpcrdma_session_info &info) const
 {
 	info.version = version_;
-	info.local = config_.local;
+	info.local = local_;
 	info.peer = peer_;
 	info.max_send = max_send();
 	info.max_segment_size = max_segment_size();
@@ -153,6 +154,21 @@ void Session::info(struct rpcrdma_session_info &info) const
 	info.window_high = credits_.high();
 	info.blocked = blocked_;
 	info.taken_back = credits_.taken_back();
+}
+
+void Session::numbers(rpcrdma_numbers &n) const
+{
+	n = {};
+	for (u32 i = 0; i < Extensions::kProperties; i++) {
+		const u32 *local = number(local_, i);
+		const u32 *peer = number(peer_, i);
+
+		if (!local || !peer)
+			continue;
+		n.known |= 1U << i;
+		n.local[i] = *local;
+		n.peer[i] = *peer;
+	}
 }
 
 /*
@@ -189,8 +205,8 @@ PlanningRules Session::planning() const
 		.continued = !version1() && (!sends_reversed(RPCRDMA_REPLY) ||
 					     level >= RPCRDMA_RVRSDIR_CONT),
 		.version = version_,
-		.max_reply = config_.local.recv_size < peer_.send_size ?
-				     config_.local.recv_size :
+		.max_reply = local_.recv_size < peer_.send_size ?
+				     local_.recv_size :
 				     peer_.send_size,
 		.max_bare_reply = max_bare_reply(),
 		.read_pads = version1() && !private_.given,

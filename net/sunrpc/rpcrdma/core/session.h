@@ -38,7 +38,7 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *   call_refused(), end_call();
  * - commands: refuse(), set_window(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
- * - getters: ready(), info(), planning().
+ * - getters: ready(), info(), numbers(), planning().
  *
  * The exchange of section 4.3, as a client and as a server sees it:
  *
@@ -104,6 +104,8 @@ public:
 	}
 	/* See rpcrdma_session_info(). */
 	void info(struct rpcrdma_session_info &info) const;
+	/* See rpcrdma_session_numbers(). */
+	void numbers(rpcrdma_numbers &n) const;
 	/* The planner's view of this connection. */
 	[[nodiscard]] PlanningRules planning() const;
 
@@ -218,6 +220,7 @@ private:
 	Credits credits_;
 	Requests requests_; /* version 1 */
 	PrivateData private_ = kDefaultPrivateData;
+	Properties local_ = kDefaultProperties;
 	Properties peer_ = kDefaultProperties;
 	/* Of CONNPROP_MIDDLE messages; in force once the FINAL has come. */
 	Properties staged_ = kDefaultProperties;

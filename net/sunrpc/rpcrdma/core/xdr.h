@@ -139,6 +139,13 @@ public:
 		word(static_cast<u32>(v));
 	}
 
+	/* Write a word again that was put at @at. */
+	void word_at(u32 at, u32 v)
+	{
+		if (ok_ && at_ >= sizeof(v) && at <= at_ - sizeof(v))
+			store_be32(out_.data() + at, v);
+	}
+
 private:
 	MutableBytes out_;
 	u32 at_ = 0;

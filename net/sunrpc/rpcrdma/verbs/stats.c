@@ -103,11 +103,16 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 }
 
 static void rpcrdma_stats_properties(struct seq_file *m, const char *whose,
-				     const struct rpcrdma_properties *p)
+				     u32 known, const u32 *number)
 {
-	seq_printf(m, "%s properties: send %u receive %u segment %u segments %u reverse %u\n",
-		   whose, p->send_size, p->recv_size, p->max_segment_size,
-		   p->max_segments, p->reverse);
+	u32 i;
+
+	seq_printf(m, "%s properties:", whose);
+	for (i = 0; i < rpcrdma_property_count(); i++)
+		if (known & BIT(i))
+			seq_printf(m, " %s %u", rpcrdma_property_name(i),
+				   number[i]);
+	seq_putc(m, '\n');
 }
 
 static int rpcrdma_conn_show(struct seq_file *m, void *v)
@@ -115,10 +120,12 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	struct rpcrdma_conn *conn = m->private;
 	u32 in_use[RPCRDMA_MR_STATES];
 	struct rpcrdma_session_info info;
+	struct rpcrdma_numbers numbers;
 	struct rpcrdma_stats stats = { };
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
+	rpcrdma_session_numbers(&conn->session, &numbers);
 	memcpy(in_use, conn->mr_table.count, sizeof(in_use));
 	spin_unlock(&conn->lock);
 
@@ -128,8 +135,8 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "age in ms: %lld\n",
 		   ktime_ms_delta(ktime_get(), conn->created));
 	seq_printf(m, "version: %u\n", info.version);
-	rpcrdma_stats_properties(m, "local", &info.local);
-	rpcrdma_stats_properties(m, "peer", &info.peer);
+	rpcrdma_stats_properties(m, "local", numbers.known, numbers.local);
+	rpcrdma_stats_properties(m, "peer", numbers.known, numbers.peer);
 	seq_printf(m, "largest send: %u\n", info.max_send);
 	seq_printf(m, "window: %u used %u high %u\n", info.window,
 		   info.window_used, info.window_high);
