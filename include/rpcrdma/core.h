@@ -198,6 +198,8 @@ struct rpcrdma_properties {
  * @local: properties to advertise; also this side's own limits
  * @min_version: lowest version of the protocol to speak, 1 or 2
  * @max_version: the highest; both zero means version 2 alone
+ * @extensions: extensions to announce, a bit each, by their place in the core's list,
+ *	whose first is the base protocol; bits that mean none are ignored
  */
 struct rpcrdma_config {
 	u32 role;
@@ -213,7 +215,10 @@ struct rpcrdma_config {
 	struct rpcrdma_properties local;
 	u32 min_version;
 	u32 max_version;
+	u32 extensions;
 };
+
+#define RPCRDMA_ALL_EXTENSIONS	(~0U)
 
 /* Storage for one session; the core checks that it suffices. */
 struct rpcrdma_session {
@@ -247,7 +252,7 @@ enum rpcrdma_reason {
 
 enum rpcrdma_rx_action {
 	RPCRDMA_RX_DROP,	/* nothing for the caller to do; see reason */
-	RPCRDMA_RX_CONTROL,	/* GRANT or CONNPROP, taken in by the session */
+	RPCRDMA_RX_CONTROL,	/* no RPC message: taken in by the session */
 	RPCRDMA_RX_PAYLOAD,	/* octets of an RPC message: place them */
 	RPCRDMA_RX_FAIL_RPC,	/* the Call of ours with this XID has failed */
 	RPCRDMA_RX_CLOSE,	/* the connection cannot go on */
@@ -560,11 +565,13 @@ void rpcrdma_session_info(const struct rpcrdma_session *s,
 
 /**
  * struct rpcrdma_numbers - properties as numbers, by index, for people
+ * @extensions: extensions that are in use, a bit each, by their place in the list
  * @known: those that have a number, a bit each
  * @local: what this side advertised
  * @peer: what is in force for the peer
  */
 struct rpcrdma_numbers {
+	u32 extensions;
 	u32 known;
 	u32 local[RPCRDMA_MAX_PROPERTIES];
 	u32 peer[RPCRDMA_MAX_PROPERTIES];
@@ -1259,6 +1266,10 @@ u32 __must_check rpcrdma_type_count(void);
 const char *rpcrdma_type_name(u32 type);
 /** rpcrdma_htype_name - of a header type, by its number on the wire */
 const char *rpcrdma_htype_name(u32 htype);
+/** rpcrdma_extension_count - extensions there are, the base protocol included */
+u32 __must_check rpcrdma_extension_count(void);
+/** rpcrdma_extension_name - of an extension, by its place in the list */
+const char *rpcrdma_extension_name(u32 extension);
 /** rpcrdma_property_count - properties there are, at most RPCRDMA_MAX_PROPERTIES */
 u32 __must_check rpcrdma_property_count(void);
 /** rpcrdma_property_name - of a property, by its index */

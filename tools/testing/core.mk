@@ -27,6 +27,31 @@ $(BUILD)/core/%.o: $(CORE)/%.cpp Makefile ../core.mk
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) $(COREFLAGS) -c -o $@ $<
 
+$(BUILD)/%.o: ../extension/%.cpp Makefile ../core.mk
+	@mkdir -p $(@D)
+	@echo '  CXX   $@'
+	@$(CCACHE) $(CXX) $(CXXFLAGS) -c -o $@ $<
+
+# The core once more, with the list of extensions that tests have (../extension), and what
+# has to know of that.
+EXTENDED	:= -I../extension -include ../extension/extensions.h
+EXTENDED_OBJS	:= $(CORE_OBJS:$(BUILD)/core/%=$(BUILD)/extended/core/%)
+
+$(BUILD)/extended/core/%.o: $(CORE)/%.cpp Makefile ../core.mk
+	@mkdir -p $(@D)
+	@echo '  CXX   $@'
+	@$(CCACHE) $(CXX) $(CXXFLAGS) $(EXTENDED) $(COREFLAGS) -c -o $@ $<
+
+$(BUILD)/extended/%.o: %.cpp Makefile ../core.mk
+	@mkdir -p $(@D)
+	@echo '  CXX   $@'
+	@$(CCACHE) $(CXX) $(CXXFLAGS) $(EXTENDED) -c -o $@ $<
+
+$(BUILD)/extended/%.o: ../extension/%.cpp Makefile ../core.mk
+	@mkdir -p $(@D)
+	@echo '  CXX   $@'
+	@$(CCACHE) $(CXX) $(CXXFLAGS) $(EXTENDED) -c -o $@ $<
+
 $(BUILD)/%.o: %.cpp Makefile ../core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'

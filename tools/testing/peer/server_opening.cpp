@@ -92,6 +92,16 @@ TEST(server_properties, unknown_ones_are_skipped)
 	p.expect_works();
 }
 
+/* Of those that it does not speak it sends nothing, and takes nothing. */
+TEST(server_properties, every_extension_is_announced)
+{
+	Peer p = Peer::open(Words{ 1, 0xffffff01, 4, 0xffffffff });
+
+	p.expect_works();
+	unknown_header_types(p);
+	p.expect_works();
+}
+
 TEST(server_properties, no_octets_mean_the_default)
 {
 	Peer p = Peer::open(Words{ 2 } + numeric(2, 1024) + Words{ 2, 0 });

@@ -2,13 +2,13 @@
 /*
  * The C functions of <rpcrdma/core.h>. They only call the C++ core.
  */
+#include "abi.h"
 #include "call_header.h"
 #include "names.h"
 #include "planner.h"
 #include "private_data.h"
 #include "recent.h"
 #include "registration.h"
-#include "session.h"
 #include "sizes.h"
 
 /* The kernel build has no <new>. */
@@ -20,6 +20,7 @@ inline void *operator new(size_t, void *place) noexcept
 using rpcrdma::Bytes;
 using rpcrdma::MutableBytes;
 using rpcrdma::Range;
+using rpcrdma::session;
 using rpcrdma::Session;
 using rpcrdma::Span;
 
@@ -27,16 +28,6 @@ static_assert(sizeof(Session) <= sizeof(rpcrdma_session));
 static_assert(alignof(Session) <= alignof(rpcrdma_session));
 static_assert(__is_trivially_copyable(Session), "its owner just forgets it");
 static_assert(sizeof(rpcrdma_segment) == 16);
-
-static Session &session(rpcrdma_session *s)
-{
-	return *__builtin_launder(reinterpret_cast<Session *>(s));
-}
-
-static const Session &session(const rpcrdma_session *s)
-{
-	return *__builtin_launder(reinterpret_cast<const Session *>(s));
-}
 
 static Bytes bytes(const void *p, u32 size)
 {
@@ -322,6 +313,16 @@ const char *rpcrdma_type_name(u32 type)
 const char *rpcrdma_htype_name(u32 htype)
 {
 	return rpcrdma::htype_name(htype);
+}
+
+u32 rpcrdma_extension_count(void)
+{
+	return 1 + rpcrdma::Extensions::kOthers;
+}
+
+const char *rpcrdma_extension_name(u32 extension)
+{
+	return rpcrdma::extension_name(extension);
 }
 
 u32 rpcrdma_property_count(void)

@@ -3,19 +3,40 @@
  * Protocol extensions.
  *
  * An extension is a class. What of it is known when the core is compiled is in
- * constexpr tables; its state, if it has any, is in each session. extensions.h lists
- * all of them, the base protocol first, and nothing else names one: adding one is that
- * line and the file of the extension.
+ * constexpr tables; an object of it, which is its state, is in each session. extensions.h
+ * lists all of them, the base protocol first, and nothing else names one: adding one is
+ * that line and the file of the extension.
  *
  *	struct Example {
  *		static constexpr const char *kName = "example";
  *		static constexpr HeaderType kTypes[] = { ... };
  *		static constexpr PropertyType kProperties[] = { ... };
+ *		// The peer knows it by this.
+ *		static constexpr Announcement kAnnounced = { ... };
+ *		// The most octets that encode() writes.
+ *		static constexpr u32 kLargestBody = ...;
+ *
+ *		// A message of Kind::Extension has come; what follows its prefix is
+ *		// in @body. It is taken, or is dropped and answered with an error.
+ *		Refusal take(const Header &h, Bytes body, Port &port, rpcrdma_rx &rx);
+ *		// The rest of what Port::send() has queued.
+ *		void encode(const ControlMessage &m, XdrWriter &w);
+ *		// Optional: an ERROR may be about a message of its own. True if so.
+ *		bool refused(u32 xid, u32 code);
+ *		// Optional: decode an RPC message that has a header of its own, and
+ *		// say where in @in its payload begins and ends (see decode_body()).
+ *		static Parse decode(Bytes in, const Limits &limits, Header &h,
+ *				    Chunks &c);
  *	};
+ *
+ * The last two are for types of Kind::Call and Kind::Reply, which else are what those of
+ * the base protocol are. An extension is in use once each side has announced it and
+ * knows that the other has. Before that its types are unknown ones.
  */
 #ifndef _RPCRDMA_CORE_EXTENSION_H
 #define _RPCRDMA_CORE_EXTENSION_H
 
+#include "control.h"
 #include "wire.h"
 #include "xdr.h"
 
@@ -67,6 +88,61 @@ struct PropertyType {
 	u8 extension = 0;
 };
 
+/* Each extension has its bit in this property (D19), or a property of its own. */
+inline constexpr u32 kExtensionsProperty = 0xffffff01;
+
+/**
+ * How a peer says that it knows an extension
+ * @property: by this property
+ * @bits: one of these in its number
+ */
+struct Announcement {
+	u32 property;
+	u32 bits;
+};
+
+/* Why a message is refused, and the error for the peer, if any. */
+struct Refusal {
+	rpcrdma_reason reason = RPCRDMA_REASON_NONE;
+	rpcrdma_errcode code = RPCRDMA2_ERR_NONE;
+	u32 arg = 0;
+};
+
+class Session;
+
+/* What an extension may do with the session that it is part of. */
+class Port {
+public:
+	Port(Session &session, u32 extension)
+		: session_(session)
+		, extension_(extension)
+	{
+	}
+
+	/* It is: what is sent is understood. */
+	[[nodiscard]] bool in_use() const;
+	/* The numbers of a property, by its rdma_which; zero if it has none. */
+	[[nodiscard]] u32 local(u32 which) const;
+	[[nodiscard]] u32 peer(u32 which) const;
+	/* Return: false if that is not what it may be, or does not change. */
+	[[nodiscard]] bool set_local(u32 which, u32 number);
+	[[nodiscard]] bool set_peer(u32 which, u32 number);
+	/**
+	 * Send a message as soon as there is credit for it.
+	 *
+	 * @htype: one of the extension's own
+	 * @words: for its encode()
+	 *
+	 * Return: false if it is not in use, or there is no room.
+	 */
+	[[nodiscard]] bool send(u32 htype, u32 xid,
+				const u32 (&words)[kControlWords]);
+
+private:
+	Session &session_;
+	u32 extension_;
+};
+
 /* The XDR type uint32. */
 [[nodiscard]] bool decode_number(Bytes value, u32 &number);
 void encode_number(u32 number, XdrWriter &w);
@@ -91,8 +167,10 @@ template <typename Base, typename... Others> struct ExtensionList {
 		RPCRDMA_TYPE_UNKNOWN + 1 + kTypes - kBaseTypes;
 
 	static constexpr u32 kBaseProperties = length(Base::kProperties);
+	/* The one that announces is known to who knows something to announce. */
 	static constexpr u32 kProperties =
-		(kBaseProperties + ... + length(Others::kProperties));
+		(kBaseProperties + ... + length(Others::kProperties)) +
+		(kOthers ? 1 : 0);
 
 	/* The header types of version 2, with their index. */
 	[[nodiscard]] static constexpr Table<HeaderType, kTypes> types()
@@ -148,6 +226,11 @@ template <typename Base, typename... Others> struct ExtensionList {
 		};
 
 		add(Base::kProperties);
+		if constexpr (kOthers > 0)
+			t.rows[n++] = { .id = kExtensionsProperty,
+					.name = "extensions",
+					.decode = decode_number,
+					.encode = encode_number };
 		(add(Others::kProperties), ...);
 		return t;
 	}
@@ -167,6 +250,62 @@ template <typename Base, typename... Others> struct ExtensionList {
 	[[nodiscard]] static constexpr Table<const char *, 1 + kOthers> names()
 	{
 		return { { Base::kName, Others::kName... } };
+	}
+
+	/* The base protocol is not announced. */
+	[[nodiscard]] static constexpr Table<Announcement, 1 + kOthers>
+	announcements()
+	{
+		return { { Announcement{}, Others::kAnnounced... } };
+	}
+
+	/* Place in the list. */
+	template <typename E> [[nodiscard]] static constexpr u32 place()
+	{
+		u32 place = 0;
+		u32 n = 0;
+
+		((n++, place += __is_same(E, Others) ? n : 0), ...);
+		return place;
+	}
+
+	/* The state of all of them. */
+	template <typename E> struct Held {
+		E state;
+	};
+	struct States : Held<Others>... {};
+
+	template <typename E>
+	[[nodiscard]] static constexpr E &state(States &states)
+	{
+		return static_cast<Held<E> &>(states).state;
+	}
+	template <typename E>
+	[[nodiscard]] static constexpr const E &state(const States &states)
+	{
+		return static_cast<const Held<E> &>(states).state;
+	}
+
+	/* Call @f for the extension at this place; it is a template by that. */
+	template <typename F>
+	static constexpr void visit([[maybe_unused]] u32 place,
+				    [[maybe_unused]] F f)
+	{
+		[[maybe_unused]] u32 n = 0;
+
+		((++n == place ? f.template operator()<Others>() : void()),
+		 ...);
+	}
+
+	/* Of the messages that encode() writes. */
+	[[nodiscard]] static constexpr u32 largest_body()
+	{
+		u32 most = 0;
+
+		((most = most < Others::kLargestBody ? Others::kLargestBody :
+						       most),
+		 ...);
+		return most;
 	}
 
 private:

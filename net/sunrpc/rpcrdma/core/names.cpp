@@ -77,6 +77,14 @@ const char *htype_name(u32 htype)
 	return t ? t->name : version1_name(htype);
 }
 
+static constexpr auto kExtensionNames = Extensions::names();
+
+const char *extension_name(u32 extension)
+{
+	return extension <= Extensions::kOthers ? kExtensionNames[extension] :
+						  kUnknown;
+}
+
 const char *property_name(u32 property)
 {
 	return property < Extensions::kProperties ?

@@ -12,6 +12,7 @@ namespace rpcrdma
 
 [[nodiscard]] const char *type_name(u32 type);
 [[nodiscard]] const char *htype_name(u32 htype);
+[[nodiscard]] const char *extension_name(u32 extension);
 [[nodiscard]] const char *property_name(u32 property);
 [[nodiscard]] const char *errcode_name(u32 code);
 [[nodiscard]] const char *reason_name(u32 reason);

@@ -41,19 +41,55 @@ bool decode_host_auth(Bytes value, u32 &number)
 
 static bool get_value(u32 which, Bytes data, Properties &p)
 {
-	for (u32 i = 0; i < Extensions::kProperties; i++) {
-		const PropertyType &t = kPropertyTypes[i];
-		u32 value = t.initial;
+	const u32 i = property_index(which);
 
-		if (t.id != which)
-			continue;
-		if (data.size() && !t.decode(data, value))
-			return false;
-		if (u32 *n = number(p, i))
-			*n = value;
+	if (i == Extensions::kProperties)
 		return true;
+	const PropertyType &t = kPropertyTypes[i];
+	u32 value = t.initial;
+
+	if (data.size() && !t.decode(data, value))
+		return false;
+	if (u32 *n = number(p, i))
+		*n = value;
+	return true;
+}
+
+static constexpr auto kAnnouncements = Extensions::announcements();
+
+/* Each can be announced, by something of its own or the property for all. */
+static constexpr bool announceable()
+{
+	for (u32 e = 1; e <= Extensions::kOthers; e++) {
+		const u32 i = property_index(kAnnouncements[e].property);
+
+		if (i < kBaseProperties || i == Extensions::kProperties)
+			return false;
 	}
 	return true;
+}
+static_assert(announceable());
+
+bool announced(const Properties &p, u32 extension)
+{
+	const Announcement &a = kAnnouncements[extension];
+
+	return *number(p, property_index(a.property)) & a.bits;
+}
+
+void announce(u32 extensions, Properties &p)
+{
+	for (u32 i = kBaseProperties; i < Extensions::kProperties; i++) {
+		const PropertyType &t = kPropertyTypes[i];
+
+		if (t.extension && extensions >> t.extension & 1)
+			*number(p, i) = t.ours;
+	}
+	for (u32 e = 1; e <= Extensions::kOthers; e++)
+		if (extensions >> e & 1)
+			*number(p,
+				property_index(kAnnouncements[e].property)) |=
+				kAnnouncements[e].bits;
 }
 
 PropertyParse decode_properties(Bytes in, Properties &p)

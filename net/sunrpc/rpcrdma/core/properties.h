@@ -40,6 +40,22 @@ struct Properties : rpcrdma_properties {
 		number(static_cast<const Properties &>(p), index));
 }
 
+/* A peer with these properties knows the extension at this place in the list. */
+[[nodiscard]] bool announced(const Properties &p, u32 extension);
+
+/* Say so of those that have a bit in @extensions, by their place. */
+void announce(u32 extensions, Properties &p);
+
+/* The index of a property; Extensions::kProperties if it is not known. */
+[[nodiscard]] constexpr u32 property_index(u32 which)
+{
+	u32 i = 0;
+
+	while (i < Extensions::kProperties && kPropertyTypes[i].id != which)
+		i++;
+	return i;
+}
+
 /* In force for a peer that has not said otherwise (section 5.2). */
 [[nodiscard]] constexpr Properties default_properties()
 {

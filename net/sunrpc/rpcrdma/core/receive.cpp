@@ -209,7 +209,10 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	if (version_ && !credits_.limit(p.credit))
 		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
 
-	if (!type) {
+	if constexpr (Extensions::kOthers > 0)
+		if (type && type->extension)
+			rx.type = type->index;
+	if (!type || !known(*type)) {
 		drop(RPCRDMA_REASON_HTYPE, rx);
 		return answer(p, { RPCRDMA2_ERR_INVAL_HTYPE, {} }, rx);
 	}
@@ -222,6 +225,8 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 		return take_grant(in, rx);
 	case Kind::Connprop:
 		return take_connprop(in, h, rx);
+	case Kind::Extension:
+		return take_extension(in, h, rx);
 	case Kind::Call:
 	case Kind::Reply:
 		return take_rpc(in, h, rx);
@@ -347,6 +352,7 @@ void Session::properties_refused(rpcrdma_rx &rx)
 	if (ours.send_size > kDefaultProperties.send_size)
 		ours.send_size = kDefaultProperties.send_size;
 	ours.reverse = kDefaultProperties.reverse;
+	withdraw();
 	rx.action = RPCRDMA_RX_CONTROL;
 }
 
@@ -374,6 +380,10 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	if (type->code == RPCRDMA2_ERR_BAD_PROPVAL && final_sent_ &&
 	    h.prefix.xid == config_.first_xid)
 		return properties_refused(rx);
+	if (extension_refused(h.prefix.xid, type->code)) {
+		rx.action = RPCRDMA_RX_CONTROL;
+		return;
+	}
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason =
 		parsed == Parse::Ok ? RPCRDMA_REASON_NONE : RPCRDMA_REASON_XDR;
@@ -422,8 +432,7 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 		properties_settled(rx);
 	};
 
-	if (final_received_ || incoming_[RPCRDMA_CALL].active() ||
-	    incoming_[RPCRDMA_REPLY].active()) {
+	if (final_received_ || continuing()) {
 		drop(RPCRDMA_REASON_CONTINUATION, rx);
 		return answer(h.prefix, { RPCRDMA2_ERR_INVAL_CONT, {} }, rx);
 	}
@@ -451,6 +460,53 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	 */
 	if (h.type->last || !client())
 		open(rx);
+}
+
+/* A message has been begun by the peer, of either direction, and not ended. */
+bool Session::continuing() const
+{
+	return incoming_[RPCRDMA_CALL].active() ||
+	       incoming_[RPCRDMA_REPLY].active();
+}
+
+/* Between the parts of a message it would be one that 6.3.6 and 6.3.9 forbid. */
+void Session::take_extension(Bytes in, const Header &h, rpcrdma_rx &rx)
+{
+	Refusal why = { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+
+	if (!continuing())
+		Extensions::visit(h.type->extension, [&]<typename E>() {
+			why = with<E>([&](E &state, Port &port) {
+				return state.take(h, in.after(kPrefixSize),
+						  port, rx);
+			});
+		});
+	if (why.reason == RPCRDMA_REASON_FLOOD)
+		return close(why.reason, rx);
+	if (why.reason == RPCRDMA_REASON_NONE) {
+		if (rx.action == RPCRDMA_RX_DROP)
+			rx.action = RPCRDMA_RX_CONTROL;
+		return;
+	}
+	drop(why.reason, rx);
+	if (why.code != RPCRDMA2_ERR_NONE)
+		answer(h.prefix, { why.code, { why.arg, 0 } }, rx);
+}
+
+/* An extension has sent the message that an ERROR is about. */
+bool Session::extension_refused([[maybe_unused]] u32 xid,
+				[[maybe_unused]] u32 code)
+{
+	bool its = false;
+
+	for (u32 e = 1; e <= Extensions::kOthers && !its; e++)
+		Extensions::visit(e, [&]<typename E>() {
+			E &state = Extensions::state<E>(extensions_);
+
+			if constexpr (requires { state.refused(xid, code); })
+				its = in_use(e) && state.refused(xid, code);
+		});
+	return its;
 }
 
 bool Session::supported(const HeaderType &t) const
@@ -513,7 +569,7 @@ rpcrdma_reason Session::first_words(const Header &h, Bytes part) const
  * Section 7.3.2: a Responder that takes no Write chunks and cannot continue a Reply
  * asks for a Reply chunk; the length of the Reply is not known yet.
  */
-Session::Refusal Session::no_writes(const Limits &limits) const
+Refusal Session::no_writes(const Limits &limits) const
 {
 	if (!limits.write_chunks && client() &&
 	    reverse_level() == RPCRDMA_RVRSDIR_SIMPLE)
@@ -523,7 +579,7 @@ Session::Refusal Session::no_writes(const Limits &limits) const
 }
 
 /* Section 7.1 to 7.3: everything that can be wrong with an RPC message. */
-Session::Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
+Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	const Limits limits = limits_for(*h.type);
 	const Parse parsed = decode_body(in, limits, h, rx.chunks);
@@ -546,7 +602,7 @@ bool Session::interrupts(const Header &h) const
 }
 
 /* The same for version 1, where the direction is known only after decoding. */
-Session::Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
+Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	const u32 mine = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
 	Parse parsed = Parse::BadXdr;
@@ -569,8 +625,8 @@ Session::Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
 }
 
 /* What @limits allowed, as far as it has been @parsed. */
-Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
-					const Limits &limits, rpcrdma_rx &rx)
+Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
+			       const Limits &limits, rpcrdma_rx &rx)
 {
 	switch (parsed) {
 	case Parse::BadXdr:
@@ -595,8 +651,8 @@ Session::Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 	    !segments_within(rx.chunks, local_.max_segment_size))
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SYSTEM };
 	if (h.type->payload) {
-		const rpcrdma_reason reason =
-			first_words(h, in.after(h.payload.offset));
+		const rpcrdma_reason reason = first_words(
+			h, in.part(h.payload.offset, h.payload.length));
 
 		if (reason != RPCRDMA_REASON_NONE)
 			return { reason, RPCRDMA2_ERR_BAD_XDR };
@@ -617,13 +673,13 @@ u32 Session::max_message(u32 dir) const
  * The message parses, and no other choice of chunks would help. The error is that of
  * section 7.1.4 for a continued message, of 7.4.1 for others.
  */
-Session::Refusal Session::too_large(bool continued)
+Refusal Session::too_large(bool continued)
 {
 	return { RPCRDMA_REASON_TOO_LARGE,
 		 continued ? RPCRDMA2_ERR_INVAL_CONT : RPCRDMA2_ERR_SYSTEM };
 }
 
-Session::Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
+Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 {
 	static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR,
 					     RPCRDMA2_ERR_BAD_XDR };
@@ -693,7 +749,7 @@ bool Session::discarded(Bytes in, Header &h, rpcrdma_rx &rx)
 		return false;
 
 	const Parse parsed = decode_body(in, limits_for(*h.type), h, rx.chunks);
-	const Bytes part = in.after(h.payload.offset);
+	const Bytes part = in.part(h.payload.offset, h.payload.length);
 	const Fragment f = { h.prefix.xid, h.payload.length, h.remaining,
 			     h.type->last };
 	if (parsed == Parse::Ok && part.size() >= 2 * kWordSize &&

@@ -41,9 +41,8 @@ u32 Session::reverse_level() const
 /* The inline threshold towards the peer (section 4.2.2). */
 u32 Session::max_send() const
 {
-	return local_.send_size < peer_.recv_size ?
-		       local_.send_size :
-		       peer_.recv_size;
+	return local_.send_size < peer_.recv_size ? local_.send_size :
+						    peer_.recv_size;
 }
 
 /*
@@ -52,8 +51,7 @@ u32 Session::max_send() const
  */
 u32 Session::max_bare_reply() const
 {
-	return version1() && !private_.given ? local_.send_size :
-					       max_send();
+	return version1() && !private_.given ? local_.send_size : max_send();
 }
 
 /*
@@ -152,7 +150,7 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 		if (!final_sent_ && (client() || opened_))
 			return send_properties(out, tx);
 		if (!control_.empty() && !sending_.active)
-			return send_error(out, tx);
+			return send_control(out, tx);
 		if (msg && opened_ && may_go(*msg))
 			return msg->external ? send_external(*msg, out, tx) :
 					       send_part(*msg, out, tx);
@@ -176,7 +174,7 @@ static rpcrdma_tx_result control(const Header &h, u32 size, rpcrdma_tx &tx)
 }
 
 /* All of this side's properties fit the FINAL, so it sends no MIDDLE (6.3.3). */
-static_assert(kPrefixSize + kPropertiesSize <= kFirstMessageMax);
+static_assert(kPrefixSize + kPropertiesSizeMax <= kFirstMessageMax);
 
 rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 {
@@ -186,13 +184,53 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 		.type = header_type(RPCRDMA2_CONNPROP_FINAL),
 	};
 	const u32 head = encode(h, nullptr, out);
-	const u32 set = encode_properties(local_, out.after(head));
+	u32 set = encode_properties(local_, out.after(head));
+
+	/* A peer with Receives as small as can be is told what is needed alone. */
+	if (opened_ && set > kPropertiesSize && head + set > max_send()) {
+		withdraw();
+		set = encode_properties(local_, out.after(head));
+	}
 
 	if (!head || !set)
 		return RPCRDMA_TX_INVALID;
 	final_sent_ = true;
 	credits_.sent();
 	return control(h, head + set, tx);
+}
+
+rpcrdma_tx_result Session::send_control(MutableBytes out, rpcrdma_tx &tx)
+{
+	if (Extensions::kOthers && control_.front().type != RPCRDMA2_ERROR)
+		return send_extension(out, tx);
+	return send_error(out, tx);
+}
+
+/* What an extension sends fits wherever the FINAL does. */
+static_assert(Extensions::largest_body() <= kPropertiesSize);
+
+rpcrdma_tx_result Session::send_extension(MutableBytes out, rpcrdma_tx &tx)
+{
+	const ControlMessage &m = control_.front();
+	const Header h = {
+		.prefix = { m.xid, kVersion2, credits_.credit(), 0 },
+		.type = type_at(m.type),
+	};
+	const u32 head = encode(h, nullptr, out);
+	XdrWriter w(out.after(head));
+
+	Extensions::visit(h.type->extension, [&]<typename E>() {
+		Extensions::state<E>(extensions_).encode(m, w);
+	});
+	if (!head || !w.ok())
+		return RPCRDMA_TX_INVALID;
+	if (!RPCRDMA_CHECK(w.size() <= Extensions::largest_body())) {
+		closed_ = RPCRDMA_REASON_INVARIANT;
+		return RPCRDMA_TX_INVALID;
+	}
+	control_.pop();
+	credits_.sent();
+	return control(h, head + w.size(), tx);
 }
 
 rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)

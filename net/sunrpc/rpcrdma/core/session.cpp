@@ -50,10 +50,102 @@ Session::Session(const rpcrdma_config &cfg, const Options &options)
 	, credits_(cfg.window, options.count_start)
 {
 	static_cast<rpcrdma_properties &>(local_) = cfg.local;
+	announce(cfg.extensions, local_);
 	if (client() && !spoken(kVersion2)) {
 		begin_version1();
 		opened_ = true;
 	}
+}
+
+/*
+ * Each side has announced it, and neither can take the other's messages for something
+ * else any more.
+ */
+bool Session::in_use(u32 extension) const
+{
+	return version_ == kVersion2 && final_sent_ && final_received_ &&
+	       announced(local_, extension) && announced(peer_, extension);
+}
+
+/* To this peer, and to this side with it. */
+bool Session::known(const HeaderType &t) const
+{
+	if constexpr (Extensions::kOthers > 0)
+		return !t.extension || in_use(t.extension);
+	return true;
+}
+
+/* The peer has not heard that this side knows extensions. */
+void Session::withdraw()
+{
+	for (u32 i = kBaseProperties; i < Extensions::kProperties; i++)
+		*number(local_, i) = kPropertyTypes[i].initial;
+	if constexpr (Extensions::kOthers > 0)
+		control_.keep_errors();
+}
+
+bool Port::in_use() const
+{
+	return session_.closed_ == RPCRDMA_REASON_NONE &&
+	       session_.in_use(extension_);
+}
+
+static u32 number_of(const Properties &p, u32 which)
+{
+	const u32 i = property_index(which);
+	const u32 *n = i < Extensions::kProperties ? number(p, i) : nullptr;
+
+	return n ? *n : 0;
+}
+
+u32 Port::local(u32 which) const
+{
+	return number_of(session_.local_, which);
+}
+
+u32 Port::peer(u32 which) const
+{
+	return number_of(session_.peer_, which);
+}
+
+/* @p is changed only if the result is true. */
+static bool change(Properties &p, u32 which, u32 to)
+{
+	const u32 i = property_index(which);
+	u32 *n = i < Extensions::kProperties ? number(p, i) : nullptr;
+
+	if (!n || !kPropertyTypes[i].may_change)
+		return false;
+	*n = to;
+	return true;
+}
+
+bool Port::set_local(u32 which, u32 number)
+{
+	const u32 i = property_index(which);
+
+	return i < Extensions::kProperties &&
+	       number >= kPropertyTypes[i].least &&
+	       number <= kPropertyTypes[i].most &&
+	       change(session_.local_, which, number);
+}
+
+bool Port::set_peer(u32 which, u32 number)
+{
+	return change(session_.peer_, which, number);
+}
+
+bool Port::send(u32 htype, u32 xid, const u32 (&words)[kControlWords])
+{
+	const HeaderType *t = header_type(htype);
+	ControlMessage m = { xid, kVersion2, 0, {} };
+
+	if (!RPCRDMA_CHECK(t && t->extension == extension_) || !in_use())
+		return false;
+	m.type = t->index;
+	for (u32 i = 0; i < kControlWords; i++)
+		m.words[i] = words[i];
+	return session_.control_.push(m);
 }
 
 /* There are no properties; what private data leaves open is at its largest. */
@@ -159,6 +251,8 @@ void Session::info(struct rpcrdma_session_info &info) const
 void Session::numbers(rpcrdma_numbers &n) const
 {
 	n = {};
+	for (u32 e = 1; e <= Extensions::kOthers; e++)
+		n.extensions |= u32{ in_use(e) } << e;
 	for (u32 i = 0; i < Extensions::kProperties; i++) {
 		const u32 *local = number(local_, i);
 		const u32 *peer = number(peer_, i);

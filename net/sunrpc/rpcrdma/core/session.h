@@ -108,14 +108,25 @@ public:
 	void numbers(rpcrdma_numbers &n) const;
 	/* The planner's view of this connection. */
 	[[nodiscard]] PlanningRules planning() const;
+	/* The extension at this place in the list may be used now. */
+	[[nodiscard]] bool in_use(u32 extension) const;
+
+	/* The state of extension E. */
+	template <typename E> [[nodiscard]] const E &extension() const
+	{
+		return Extensions::state<E>(extensions_);
+	}
+
+	/* An event or a command of extension E: @f gets its state and a Port. */
+	template <typename E, typename F> decltype(auto) with(F f)
+	{
+		Port port(*this, Extensions::place<E>());
+
+		return f(Extensions::state<E>(extensions_), port);
+	}
 
 private:
-	/* Why a message is refused, and the error for the peer. */
-	struct Refusal {
-		rpcrdma_reason reason = RPCRDMA_REASON_NONE;
-		rpcrdma_errcode code = RPCRDMA2_ERR_NONE;
-		u32 arg = 0;
-	};
+	friend class Port;
 
 	/* receive.cpp */
 	void take(Bytes in, rpcrdma_rx &rx);
@@ -131,6 +142,11 @@ private:
 	void properties_refused(rpcrdma_rx &rx);
 	void properties_settled(rpcrdma_rx &rx);
 	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
+	void take_extension(Bytes in, const Header &h, rpcrdma_rx &rx);
+	[[nodiscard]] bool extension_refused(u32 xid, u32 code);
+	void withdraw();
+	[[nodiscard]] bool known(const HeaderType &t) const;
+	[[nodiscard]] bool continuing() const;
 	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool discarded(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine(Bytes in, Header &h, rpcrdma_rx &rx);
@@ -157,8 +173,12 @@ private:
 	/* send.cpp */
 	[[nodiscard]] rpcrdma_tx_result send_properties(MutableBytes out,
 							rpcrdma_tx &tx);
+	[[nodiscard]] rpcrdma_tx_result send_control(MutableBytes out,
+						     rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result send_error(MutableBytes out,
 						   rpcrdma_tx &tx);
+	[[nodiscard]] rpcrdma_tx_result send_extension(MutableBytes out,
+						       rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result send_grant(MutableBytes out,
 						   rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result
@@ -226,6 +246,7 @@ private:
 	Properties staged_ = kDefaultProperties;
 	Continuation incoming_[2]; /* by enum rpcrdma_dir */
 	ControlQueue control_;
+	[[no_unique_address]] Extensions::States extensions_ = {};
 	Sending sending_ = {};
 	u32 blocked_ = 0;
 	u32 outstanding_ = 0; /* Calls sent whole and not ended */

@@ -53,6 +53,12 @@ public:
 		return n < size_ ? Span(data_ + n, size_ - n) : Span();
 	}
 
+	/* @size elements from @from on, which are there. */
+	[[nodiscard]] constexpr Span part(u32 from, u32 size) const
+	{
+		return Span(data_ + from, size);
+	}
+
 private:
 	T *data_ = nullptr;
 	u32 size_ = 0;

@@ -279,6 +279,32 @@ static bool payload_valid(const HeaderType &t, u32 octets)
 	return t.payload ? octets && xdr_aligned(octets) : !octets;
 }
 
+/* It is in the message, behind the prefix. */
+static bool payload_inside(const Header &h, u32 size)
+{
+	const u64 end = u64{ h.payload.offset } + h.payload.length;
+
+	if (!h.type->payload)
+		return !h.payload.length;
+	return h.payload.length && xdr_aligned(h.payload.length) &&
+	       h.payload.offset >= kPrefixSize && end <= size;
+}
+
+static Parse decode_extension(Bytes in, const Limits &limits, Header &h,
+			      Chunks &c)
+{
+	Parse p = Parse::BadXdr;
+
+	Extensions::visit(h.type->extension, [&]<typename E>() {
+		if constexpr (requires { E::decode(in, limits, h, c); })
+			p = E::decode(in, limits, h, c);
+	});
+	if (p == Parse::Ok &&
+	    !(payload_inside(h, in.size()) && handle_known(c, h.inv_handle)))
+		return Parse::BadXdr;
+	return p;
+}
+
 Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
 {
 	const HeaderType &t = *h.type;
@@ -286,6 +312,9 @@ Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
 	Count n;
 
 	clear_body(h, c);
+	if constexpr (Extensions::kOthers > 0)
+		if (t.extension)
+			return decode_extension(in, limits, h, c);
 	if ((t.fields & kFieldError) && !get_error(r, h.error))
 		return Parse::BadXdr;
 	if (t.fields & kFieldProperties) {

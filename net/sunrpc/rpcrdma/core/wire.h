@@ -25,7 +25,7 @@ inline constexpr u32 kSegmentSize = 16;
 inline constexpr u32 kReadSegmentSize = 20;
 
 /* What a header type is about. */
-enum class Kind : u8 { Error, Grant, Connprop, Call, Reply };
+enum class Kind : u8 { Error, Grant, Connprop, Extension, Call, Reply };
 
 /* Parts of a header after the prefix, in wire order. */
 enum Field : u16 {
@@ -184,6 +184,9 @@ enum class Parse : u8 {
  * For an ERROR, @h.error.code is set whenever the message is long enough for
  * it, also if the result is BadXdr. An unknown code has no arm: its words are
  * skipped.
+ *
+ * An RPC message with a header of an extension is decoded by that. Its payload is where
+ * its type says, which need not be the end of the message.
  */
 [[nodiscard]] Parse decode_body(Bytes in, const Limits &limits, Header &h,
 				Chunks &c);

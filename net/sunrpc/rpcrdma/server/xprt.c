@@ -263,6 +263,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 			.max_read_chunks = RPCRDMA_MAX_CHUNKS,
 			.max_write_chunks = RPCRDMA_MAX_CHUNKS,
 			.first_xid = get_random_u32(),
+			.extensions = RPCRDMA_ALL_EXTENSIONS,
 			.local = {
 				.send_size = svc->inline_size,
 				.recv_size = svc->inline_size,

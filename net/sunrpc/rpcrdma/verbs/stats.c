@@ -115,6 +115,17 @@ static void rpcrdma_stats_properties(struct seq_file *m, const char *whose,
 	seq_putc(m, '\n');
 }
 
+static void rpcrdma_stats_extensions(struct seq_file *m, u32 in_use)
+{
+	u32 i;
+
+	seq_puts(m, "extensions:");
+	for (i = 1; i < rpcrdma_extension_count(); i++)
+		if (in_use & BIT(i))
+			seq_printf(m, " %s", rpcrdma_extension_name(i));
+	seq_putc(m, '\n');
+}
+
 static int rpcrdma_conn_show(struct seq_file *m, void *v)
 {
 	struct rpcrdma_conn *conn = m->private;
@@ -137,6 +148,7 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "version: %u\n", info.version);
 	rpcrdma_stats_properties(m, "local", numbers.known, numbers.local);
 	rpcrdma_stats_properties(m, "peer", numbers.known, numbers.peer);
+	rpcrdma_stats_extensions(m, numbers.extensions);
 	seq_printf(m, "largest send: %u\n", info.max_send);
 	seq_printf(m, "window: %u used %u high %u\n", info.window,
 		   info.window_used, info.window_high);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The list of extensions for tests, in place of the core's own.
+ */
+#ifndef _RPCRDMA_CORE_EXTENSIONS_H
+#define _RPCRDMA_CORE_EXTENSIONS_H
+
+#include "base.h"
+#include "ping.h"
+
+namespace rpcrdma
+{
+
+using Extensions = ExtensionList<BaseProtocol, Ping>;
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_EXTENSIONS_H */
