@@ -3,9 +3,18 @@
 # 'make help' lists the targets. Kbuild describes the module itself.
 
 KVER	?= $(shell uname -r)
-# A kernel that scripts/kernel knows: stock-6.12, debug-6.12, uml-6.12, and so on.
-# Without one, the module is for the running kernel, or for KDIR.
+# A kernel that scripts/kernel knows: stock-6.12, debug-6.12, uml-6.12, and so on; or a
+# line of kernels, such as 6.1, 6.12 or 7.3: then the module is built for Debian's kernel
+# of that line, and each test chooses a kernel of that line. Without KERNEL, the module is
+# built for the running kernel or for KDIR, and tests run on 6.12.
 KERNEL	?=
+LINE	:= $(lastword $(subst -, ,$(or $(KERNEL),6.12)))
+ifeq ($(KERNEL),$(LINE))
+override KERNEL := stock-$(LINE)
+else
+TEST_KERNEL	?= $(KERNEL)
+CHECK_KERNEL	?= $(filter debug-% kcsan-% uml-debug-%,$(KERNEL))
+endif
 ifneq ($(KERNEL),)
 KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
 LABEL	:= $(KERNEL)
@@ -27,11 +36,15 @@ KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD
 
 # Kernels that the tests boot; if empty, 'choose' finds the fastest here. 'style' uses
 # headers and checkpatch of STYLE_KERNEL.
-TEST_KERNEL	?= $(KERNEL)
+TEST_KERNEL	?=
 CHECK_KERNEL	?=
 STYLE_KERNEL	?= debug-6.12
-choose		= tools/testing/guest/choose
+choose		= tools/testing/guest/choose --line $(LINE)
 SUBMAKE		= $(MAKE) --no-print-directory
+# $$kernels are those in (1), or what 'choose' finds for the needs in (2). If the line has
+# none of these, the target is skipped and says so.
+find_kernels	= kernels="$(or $(1),$$($(choose) $(2)))" || { [ $$? = 4 ] && \
+		  echo "ok 1 - $@ \# SKIP no kernel of $(LINE) that finds bugs"; exit; }
 # Several parts of 'check' build programs for the guests: the second one waits.
 alone		= (mkdir -p build && exec 7> build/$(1).lock && flock 7 && \
 		   $(SUBMAKE) -C tools/testing/$(1))
@@ -109,7 +122,7 @@ sim-soak:
 
 # On the fastest checking kernel, and on one with several processors.
 kunit:
-	+@kernels="$(or $(CHECK_KERNEL),$$($(choose) checks cpus))" || exit; \
+	+@$(call find_kernels,$(CHECK_KERNEL),checks cpus); \
 	for kernel in $$kernels; do $(SUBMAKE) kunit-on KERNEL=$$kernel || exit; done
 
 kunit-on: stage
@@ -153,8 +166,8 @@ selftests-debian-full:
 
 # All on the checking kernel of QEMU, which has several processors.
 selftests-debug:
-	+@kernel="$$($(choose) cpus)" || exit; \
-	$(SUBMAKE) selftests-on KERNEL=$$kernel FULL=1
+	+@$(call find_kernels,,cpus); \
+	$(SUBMAKE) selftests-on KERNEL=$$kernels FULL=1
 
 # The first list of the self-tests; FULL=1: all.
 selftests-6.1:
@@ -186,7 +199,7 @@ clock:
 
 # Tests of the test harness itself.
 harness:
-	+@kernels="$(or $(CHECK_KERNEL),$$($(choose) checks cpus))" || exit; \
+	+@$(call find_kernels,$(CHECK_KERNEL),checks cpus); \
 	for kernel in $$kernels; do $(SUBMAKE) stage KERNEL=$$kernel || exit; done; \
 	$(call alone,clock) && tools/testing/guest/selftest $$kernels
 
@@ -306,5 +319,6 @@ help:
 	@echo '  deps             install the Debian packages that all of this needs'
 	@echo
 	@echo 'GUEST=qemu or GUEST=uml overrides the kind of guest; the default is the fastest.'
-	@echo 'KERNEL is a name that scripts/kernel --help explains.'
+	@echo 'KERNEL is a name that scripts/kernel --help explains, or a line of kernels, such as'
+	@echo '6.1, 6.12 (default of the tests) or 7.3: each test then chooses a kernel of it.'
 	@echo 'Kernels are cached in $${RPCRDMA_CACHE:-~/.cache/rpcrdma}.'

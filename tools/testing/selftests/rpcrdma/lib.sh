@@ -33,7 +33,7 @@ ran=0 failed=0
 # SLOW and PATIENCE for a kernel: checkers take time, and emulation takes more.
 pace() { # KERNEL
 	case $1 in
-	stock* | uml-6*) echo 1 1 ;;
+	stock* | uml-[0-9]*) echo 1 1 ;;
 	uml-debug*) echo 2 2 ;;
 	*) echo 8 3 ;;
 	esac
