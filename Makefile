@@ -15,6 +15,11 @@ else
 TEST_KERNEL	?= $(KERNEL)
 CHECK_KERNEL	?= $(filter debug-% kcsan-% uml-debug-%,$(KERNEL))
 endif
+# The tests build for it; users have to ask for it, since it is not tested yet.
+ifeq ($(LINE),7.3)
+RPCRDMA_ANY_KERNEL ?= 1
+export RPCRDMA_ANY_KERNEL
+endif
 ifneq ($(KERNEL),)
 KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
 LABEL	:= $(KERNEL)
