@@ -52,6 +52,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_abandon);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_device_init);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_drop_calls);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_enter);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_has_wspace);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_leave);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_payload);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_recvfrom);

@@ -1341,6 +1341,7 @@ static void conn_unmaps_before_it_tells(struct kunit *test)
 
 	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
+	/* cppcheck-suppress unreadVariable -- conn_waiter_told() reads it */
 	waiter.mr = conn_region(call);
 	rpcrdma_conn_closing(f->client.conn);
 	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_invalidate(f->client.conn,
