@@ -28,10 +28,10 @@ public:
 
 	static constexpr const char *kName = "ping";
 	static constexpr HeaderType kTypes[] = {
-		{ kPing, 0, Kind::Extension, false, true, "PING" },
-		{ kPong, 0, Kind::Extension, false, true, "PONG" },
-		{ kPings, 0, Kind::Extension, false, true, "PINGS" },
-		{ kNotedCall, 0, Kind::Call, true, true, "NOTED_CALL" },
+		{ "PING", kPing, 0, Kind::Extension, false, true },
+		{ "PONG", kPong, 0, Kind::Extension, false, true },
+		{ "PINGS", kPings, 0, Kind::Extension, false, true },
+		{ "NOTED_CALL", kNotedCall, 0, Kind::Call, true, true },
 	};
 	static constexpr PropertyType kProperties[] = {
 		{ .id = kProperty,

@@ -53,16 +53,21 @@ template <typename T, u32 N> struct Table {
 	}
 };
 
-template <typename T, u32 N> constexpr u32 length(const T (&/*table*/)[N])
+template <typename T, u32 N> constexpr u32 rows(const T (&/*table*/)[N])
 {
 	return N;
 }
 
+/* A type as a value. */
+template <typename T> struct Type {
+	using type = T;
+};
+
 /**
  * A transport property (section 5)
  * @id: rdma_which
- * @name: for people
  * @initial: its number for a peer that has not said otherwise
+ * @name: for people
  * @decode: check a value of its XDR type, which is not empty, and make it a number.
  *	Return: false for RDMA2_ERR_BAD_PROPVAL.
  * @encode: write the value that is this number; nullptr if this side never sends it
@@ -70,22 +75,22 @@ template <typename T, u32 N> constexpr u32 length(const T (&/*table*/)[N])
  * @most: likewise
  * @ours: what this side says of itself if the property's extension is announced
  * @may_change: after the initial exchange, by a message of an extension
+ * @extension: whose it is; the list of extensions fills it in
  * @field: where the number is kept, of the base protocol's own properties; these are
  *	always told, the others if they differ from @initial
- * @extension: whose it is; the list of extensions fills it in
  */
 struct PropertyType {
 	u32 id = 0;
-	const char *name = nullptr;
 	u32 initial = 0;
+	const char *name = nullptr;
 	bool (*decode)(Bytes value, u32 &number) = nullptr;
 	void (*encode)(u32 number, XdrWriter &w) = nullptr;
 	u32 least = 0;
 	u32 most = UINT32_MAX;
 	u32 ours = 0;
 	bool may_change = false;
-	u32 rpcrdma_properties::*field = nullptr;
 	u8 extension = 0;
+	u32 rpcrdma_properties::*field = nullptr;
 };
 
 /* Each extension has its bit in this property (D19), or a property of its own. */
@@ -158,18 +163,17 @@ void encode_number(u32 number, XdrWriter &w);
 template <typename Base, typename... Others> struct ExtensionList {
 	/* Extensions besides the base protocol. */
 	static constexpr u32 kOthers = sizeof...(Others);
-	static constexpr u32 kBaseTypes = length(Base::kTypes);
+	static constexpr u32 kBaseTypes = rows(Base::kTypes);
 	/* Header types of version 2. */
-	static constexpr u32 kTypes =
-		(kBaseTypes + ... + length(Others::kTypes));
+	static constexpr u32 kTypes = (kBaseTypes + ... + rows(Others::kTypes));
 	/* Indices of header types: with those of version 1, and the unknown ones. */
 	static constexpr u32 kIndices =
 		RPCRDMA_TYPE_UNKNOWN + 1 + kTypes - kBaseTypes;
 
-	static constexpr u32 kBaseProperties = length(Base::kProperties);
+	static constexpr u32 kBaseProperties = rows(Base::kProperties);
 	/* The one that announces is known to who knows something to announce. */
 	static constexpr u32 kProperties =
-		(kBaseProperties + ... + length(Others::kProperties)) +
+		(kBaseProperties + ... + rows(Others::kProperties)) +
 		(kOthers ? 1 : 0);
 
 	/* The header types of version 2, with their index. */
@@ -286,15 +290,14 @@ template <typename Base, typename... Others> struct ExtensionList {
 		return static_cast<const Held<E> &>(states).state;
 	}
 
-	/* Call @f for the extension at this place; it is a template by that. */
+	/* Call @f with the Type of the extension at this place. */
 	template <typename F>
 	static constexpr void visit([[maybe_unused]] u32 place,
 				    [[maybe_unused]] F f)
 	{
 		[[maybe_unused]] u32 n = 0;
 
-		((++n == place ? f.template operator()<Others>() : void()),
-		 ...);
+		((++n == place ? f(Type<Others>{}) : void()), ...);
 	}
 
 	/* Of the messages that encode() writes. */

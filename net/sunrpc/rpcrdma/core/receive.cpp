@@ -475,7 +475,9 @@ void Session::take_extension(Bytes in, const Header &h, rpcrdma_rx &rx)
 	Refusal why = { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
 
 	if (!continuing())
-		Extensions::visit(h.type->extension, [&]<typename E>() {
+		Extensions::visit(h.type->extension, [&](auto which) {
+			using E = typename decltype(which)::type;
+
 			why = with<E>([&](E &state, Port &port) {
 				return state.take(h, in.after(kPrefixSize),
 						  port, rx);
@@ -500,7 +502,9 @@ bool Session::extension_refused([[maybe_unused]] u32 xid,
 	bool its = false;
 
 	for (u32 e = 1; e <= Extensions::kOthers && !its; e++)
-		Extensions::visit(e, [&]<typename E>() {
+		Extensions::visit(e, [&](auto which) {
+			using E = typename decltype(which)::type;
+
 			E &state = Extensions::state<E>(extensions_);
 
 			if constexpr (requires { state.refused(xid, code); })

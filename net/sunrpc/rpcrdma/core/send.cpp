@@ -219,7 +219,9 @@ rpcrdma_tx_result Session::send_extension(MutableBytes out, rpcrdma_tx &tx)
 	const u32 head = encode(h, nullptr, out);
 	XdrWriter w(out.after(head));
 
-	Extensions::visit(h.type->extension, [&]<typename E>() {
+	Extensions::visit(h.type->extension, [&](auto which) {
+		using E = typename decltype(which)::type;
+
 		Extensions::state<E>(extensions_).encode(m, w);
 	});
 	if (!head || !w.ok())

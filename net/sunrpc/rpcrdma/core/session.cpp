@@ -233,8 +233,8 @@ bool Session::ready() const
 void Session::info(struct rpcrdma_session_info &info) const
 {
 	info.version = version_;
-	info.local = local_;
-	info.peer = peer_;
+	info.local = static_cast<const rpcrdma_properties &>(local_);
+	info.peer = static_cast<const rpcrdma_properties &>(peer_);
 	info.max_send = max_send();
 	info.max_segment_size = max_segment_size();
 	info.max_segments = max_segments();

@@ -48,13 +48,13 @@ static constexpr u16 kListsV1 = kFieldReads | kFieldWrites | kFieldReply;
 
 /* By procedure and direction. */
 static constexpr HeaderType kHeaderTypesV1[][2] = {
-	{ { RPCRDMA1_MSG, kListsV1, Kind::Call, true, true, "MSG",
+	{ { "MSG", RPCRDMA1_MSG, kListsV1, Kind::Call, true, true,
 	    RPCRDMA1_MSG },
-	  { RPCRDMA1_MSG, kListsV1, Kind::Reply, true, true, "MSG",
+	  { "MSG", RPCRDMA1_MSG, kListsV1, Kind::Reply, true, true,
 	    RPCRDMA1_MSG } },
-	{ { RPCRDMA1_NOMSG, kListsV1 | kFieldCallInReads, Kind::Call, false,
-	    true, "NOMSG", RPCRDMA1_NOMSG },
-	  { RPCRDMA1_NOMSG, kListsV1, Kind::Reply, false, true, "NOMSG",
+	{ { "NOMSG", RPCRDMA1_NOMSG, kListsV1 | kFieldCallInReads, Kind::Call,
+	    false, true, RPCRDMA1_NOMSG },
+	  { "NOMSG", RPCRDMA1_NOMSG, kListsV1, Kind::Reply, false, true,
 	    RPCRDMA1_NOMSG } },
 };
 
@@ -295,7 +295,9 @@ static Parse decode_extension(Bytes in, const Limits &limits, Header &h,
 {
 	Parse p = Parse::BadXdr;
 
-	Extensions::visit(h.type->extension, [&]<typename E>() {
+	Extensions::visit(h.type->extension, [&](auto which) {
+		using E = typename decltype(which)::type;
+
 		if constexpr (requires { E::decode(in, limits, h, c); })
 			p = E::decode(in, limits, h, c);
 	});

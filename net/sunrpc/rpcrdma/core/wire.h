@@ -51,12 +51,12 @@ enum Field : u16 {
  * @extension: whose it is, zero is the base protocol; likewise
  */
 struct HeaderType {
+	const char *name = nullptr;
 	u32 htype = 0;
 	u16 fields = 0;
 	Kind kind = Kind::Error;
 	bool payload = false;
 	bool last = false;
-	const char *name = nullptr;
 	u8 index = 0;
 	u8 extension = 0;
 
