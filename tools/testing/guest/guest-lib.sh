@@ -172,17 +172,18 @@ signal() { # NAME
 	: > "$GUEST_SHARED/$1"
 }
 
-# Wait for the other guest to signal NAME, at most SECONDS (default 60). Fails
-# at once when the other guest's script has failed.
+# Wait for the other guest to signal NAME, at most SECONDS (default 600: on a busy machine
+# an emulated guest takes minutes to come up). Fails at once when the other guest's script
+# has failed.
 await() { # NAME [SECONDS]
-	local end=$((SECONDS + ${2:-60})) failed
+	local end=$((SECONDS + ${2:-600})) failed
 	until [[ -e $GUEST_SHARED/$1 ]]; do
 		for failed in "$GUEST_SHARED"/*.failed; do
 			[[ -e $failed ]] || continue
 			complain "gave up waiting for '$1': the other guest failed"
 			return
 		done
-		((SECONDS < end)) || complain "waited ${2:-60} s for '$1'" || return
+		((SECONDS < end)) || complain "waited ${2:-600} s for '$1'" || return
 		nap "$glance"
 	done
 }

@@ -165,7 +165,7 @@ on_server() { # COMMAND...
 # The client's first steps.
 begin() {
 	rdma_up "$provider" || bail "no RDMA device"
-	await ready $((60 * PATIENCE)) || bail "no server"
+	await ready || bail "no server"
 	if [[ -e $GUEST_SHARED/no-holes ]]; then
 		echo "# no holes in files: nfsd of this kernel loses data behind them"
 		export NO_HOLES=1
