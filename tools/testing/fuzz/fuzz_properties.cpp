@@ -25,8 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	}
 	FUZZ_CHECK(p.reverse <= RPCRDMA_RVRSDIR_GENL);
-	FUZZ_CHECK(encode_properties(p, out) == sizeof(out));
 	FUZZ_CHECK(!encode_properties(p, { out, sizeof(out) - 1 }));
+	FUZZ_CHECK(encode_properties(p, out) == sizeof(out));
 
 	Properties again = kDefaultProperties;
 	FUZZ_CHECK(decode_properties(out, again) == PropertyParse::Ok);

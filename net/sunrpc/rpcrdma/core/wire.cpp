@@ -290,8 +290,9 @@ static bool payload_inside(const Header &h, u32 size)
 	       h.payload.offset >= kPrefixSize && end <= size;
 }
 
-static Parse decode_extension(Bytes in, const Limits &limits, Header &h,
-			      Chunks &c)
+/* Without extensions nothing calls it. */
+[[maybe_unused]] static Parse decode_extension(Bytes in, const Limits &limits,
+					       Header &h, Chunks &c)
 {
 	Parse p = Parse::BadXdr;
 
