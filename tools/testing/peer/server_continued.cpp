@@ -4,6 +4,7 @@
  * refuses, and that it discards no more than the wrong message.
  */
 #include "headers.h"
+#include "nfs.h"
 
 #include <gtest/gtest.h>
 
@@ -119,6 +120,20 @@ TEST(server_continued, remaining_does_not_fall)
 	broken([](Parts &call) { call.middle(8, call.left(), call.xid()); });
 }
 
+/* A peer that has given it up may send it again under its XID (3.1.3). */
+TEST(server_continued, a_broken_call_may_come_again_as_a_whole)
+{
+	Peer p = Peer::open();
+	Parts call(p);
+
+	call.middle(12);
+	call.middle(8, call.left(), call.xid());
+	call.refused();
+	p.send(unit::call_inline(call.xid(), null_call(call.xid())));
+	EXPECT_TRUE(is_null_reply(p.reply(call.xid())));
+	p.expect_works();
+}
+
 TEST(server_continued, remaining_falls_by_too_much)
 {
 	broken([](Parts &call) {
@@ -201,5 +216,41 @@ TEST(server_continued, read_list_is_checked_against_the_whole)
 	p.send(call_header(call.xid(), Lists().read(44, segment)) +
 	       unit::slice(null_call(call.xid()), 12, 28));
 	p.expect_error(call.xid(), kBadXdr);
+	p.expect_works();
+}
+
+/* Between the parts of a Reply a client need not take an ERROR (6.3.9). */
+TEST(server_continued, an_error_waits_for_the_last_part_of_a_reply)
+{
+	Peer p = Peer::open();
+	Nfs nfs(p);
+	bool ended = false;
+
+	p.freeze(p.received() + 1);
+	const u32 xid = nfs.send(nfs.read("data", 0, 100000));
+	std::optional<Message> m = p.poll(kPatience);
+	while (m && m->htype() == RPCRDMA2_GRANT)
+		m = p.poll(kPatience);
+	ASSERT_TRUE(m);
+	ASSERT_EQ(m->htype(), u32{ RPCRDMA2_REPLY_MIDDLE });
+
+	const u32 wrong = p.new_xid();
+	p.send(unit::prefix(wrong, 99));
+	/* Each GRANT allows one message. */
+	p.offer(1);
+	for (u32 rounds = 0; rounds < 100; rounds++) {
+		p.send_grant();
+		m = p.poll(kPatience);
+		ASSERT_TRUE(m);
+		if (m->xid() == wrong)
+			break;
+		if (m->xid() == xid)
+			ended = m->htype() == RPCRDMA2_REPLY_INLINE;
+	}
+	EXPECT_EQ(m->htype(), u32{ RPCRDMA2_ERROR });
+	EXPECT_EQ(m->words(4), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_TRUE(ended);
+	p.offer(Peer::kWindow);
+	p.send_grant();
 	p.expect_works();
 }

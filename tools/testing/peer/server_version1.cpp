@@ -64,6 +64,22 @@ TEST(server_version1, chunks_that_are_not_used)
 			     v1::segments(0xd1, { 0, 0 }));
 }
 
+/* As many as the kernel's own client may have in each list. */
+TEST(server_version1, sixteen_segments_in_each_list)
+{
+	Peer p = Peer::connect();
+	Words reads;
+
+	for (u32 i = 0; i < 16; i++)
+		reads = reads + Words{ 1, 40, 0xa1 + i, 0, 0, 0 };
+	expect_works(p,
+		     reads + Words{ 0, 1 } +
+			     v1::segments(0xc1, Words(16, 100)) + Words{ 0, 0 },
+		     Words{ 0, 1 } + v1::segments(0xc1, Words(16, 0)) +
+			     Words{ 0, 0 });
+	expect_works(p);
+}
+
 TEST(server_version1, calls_that_lie)
 {
 	Peer p = Peer::connect();
