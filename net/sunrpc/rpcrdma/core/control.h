@@ -62,23 +62,27 @@ public:
 	{
 		if (count_ == RPCRDMA_MAX_CONTROL)
 			return false;
-		ring_[(head_ + count_) % RPCRDMA_MAX_CONTROL] = m;
-		count_++;
+		at(count_++) = m;
 		return true;
 	}
 	/* What is no ERROR is not to be sent any more. */
 	void keep_errors()
 	{
-		for (u32 n = count_; n; n--) {
-			const ControlMessage m = front();
+		u32 kept = 0;
 
-			pop();
-			if (m.type == RPCRDMA2_ERROR)
-				(void)!push(m);
-		}
+		for (u32 i = 0; i < count_; i++)
+			if (at(i).type == RPCRDMA2_ERROR)
+				at(kept++) = at(i);
+		count_ = kept;
 	}
 
 private:
+	/* Counted from the first to leave. */
+	[[nodiscard]] ControlMessage &at(u32 i)
+	{
+		return ring_[(head_ + i) % RPCRDMA_MAX_CONTROL];
+	}
+
 	ControlMessage ring_[RPCRDMA_MAX_CONTROL] = {};
 	u32 head_ = 0;
 	u32 count_ = 0;

@@ -58,6 +58,33 @@ template <typename T, u32 N> constexpr u32 rows(const T (&/*table*/)[N])
 	return N;
 }
 
+/* The rows of one extension after the other. */
+template <typename Row, u32 N> struct Rows {
+	Table<Row, N> table;
+	u32 n = 0;
+
+	template <u32 M>
+	constexpr void add(const Row (&more)[M], u32 extension)
+	{
+		for (const Row &row : more) {
+			table.rows[n] = row;
+			table.rows[n].extension = static_cast<u8>(extension);
+			n++;
+		}
+	}
+};
+
+/* No two rows have the same number. */
+template <auto number, typename Row, u32 N>
+[[nodiscard]] constexpr bool numbers_differ(const Table<Row, N> &t)
+{
+	for (u32 i = 0; i < N; i++)
+		for (u32 j = 0; j < i; j++)
+			if (t[i].*number == t[j].*number)
+				return false;
+	return true;
+}
+
 /* A type as a value. */
 template <typename T> struct Type {
 	using type = T;
@@ -179,76 +206,37 @@ template <typename Base, typename... Others> struct ExtensionList {
 	/* The header types of version 2, with their index. */
 	[[nodiscard]] static constexpr Table<HeaderType, kTypes> types()
 	{
-		Table<HeaderType, kTypes> t;
-		u8 extension = 0;
-		u32 n = 0;
-		const auto add = [&](const auto &rows) {
-			for (const HeaderType &row : rows) {
-				HeaderType &type = t.rows[n];
+		Rows<HeaderType, kTypes> all;
+		u32 extension = 0;
 
-				type = row;
-				type.index = static_cast<u8>(
-					extension ? first_index() + n :
-						    row.htype);
-				type.extension = extension;
-				n++;
-			}
-			extension++;
-		};
+		all.add(Base::kTypes, extension);
+		(all.add(Others::kTypes, ++extension), ...);
+		for (u32 i = 0; i < kTypes; i++) {
+			HeaderType &type = all.table.rows[i];
 
-		add(Base::kTypes);
-		(add(Others::kTypes), ...);
-		return t;
-	}
-
-	/* Nobody else has the number of a header type. */
-	[[nodiscard]] static constexpr bool types_differ()
-	{
-		const Table<HeaderType, kTypes> t = types();
-
-		for (u32 i = 0; i < kTypes; i++)
-			for (u32 j = 0; j < i; j++)
-				if (t[i].htype == t[j].htype)
-					return false;
-		return true;
+			type.index = static_cast<u8>(type.extension ?
+							     first_index() + i :
+							     type.htype);
+		}
+		return all.table;
 	}
 
 	/* All properties; the place of each is its index. */
 	[[nodiscard]] static constexpr Table<PropertyType, kProperties>
 	properties()
 	{
-		Table<PropertyType, kProperties> t;
-		u8 extension = 0;
-		u32 n = 0;
-		const auto add = [&](const auto &rows) {
-			for (const PropertyType &row : rows) {
-				t.rows[n] = row;
-				t.rows[n].extension = extension;
-				n++;
-			}
-			extension++;
-		};
+		Rows<PropertyType, kProperties> all;
+		u32 extension = 0;
 
-		add(Base::kProperties);
+		all.add(Base::kProperties, extension);
 		if constexpr (kOthers > 0)
-			t.rows[n++] = { .id = kExtensionsProperty,
-					.name = "extensions",
-					.decode = decode_number,
-					.encode = encode_number };
-		(add(Others::kProperties), ...);
-		return t;
-	}
-
-	/* Nobody else has the number of a property. */
-	[[nodiscard]] static constexpr bool properties_differ()
-	{
-		const Table<PropertyType, kProperties> t = properties();
-
-		for (u32 i = 0; i < kProperties; i++)
-			for (u32 j = 0; j < i; j++)
-				if (t[i].id == t[j].id)
-					return false;
-		return true;
+			all.add({ { .id = kExtensionsProperty,
+				    .name = "extensions",
+				    .decode = decode_number,
+				    .encode = encode_number } },
+				extension);
+		(all.add(Others::kProperties, ++extension), ...);
+		return all.table;
 	}
 
 	[[nodiscard]] static constexpr Table<const char *, 1 + kOthers> names()

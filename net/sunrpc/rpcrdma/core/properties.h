@@ -16,7 +16,7 @@ namespace rpcrdma
 inline constexpr auto kPropertyTypes = Extensions::properties();
 inline constexpr u32 kBaseProperties = Extensions::kBaseProperties;
 
-static_assert(Extensions::properties_differ());
+static_assert(numbers_differ<&PropertyType::id>(Extensions::properties()));
 static_assert(Extensions::kProperties <= RPCRDMA_MAX_PROPERTIES);
 
 /* A number for each property: those of the base protocol, then those of others. */

@@ -67,14 +67,6 @@ bool Session::in_use(u32 extension) const
 	       announced(local_, extension) && announced(peer_, extension);
 }
 
-/* To this peer, and to this side with it. */
-bool Session::known(const HeaderType &t) const
-{
-	if constexpr (Extensions::kOthers > 0)
-		return !t.extension || in_use(t.extension);
-	return true;
-}
-
 /* The peer has not heard that this side knows extensions. */
 void Session::withdraw()
 {

@@ -145,7 +145,13 @@ private:
 	void take_extension(Bytes in, const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool extension_refused(u32 xid, u32 code);
 	void withdraw();
-	[[nodiscard]] bool known(const HeaderType &t) const;
+	/* To this peer, and to this side with it. */
+	[[nodiscard]] bool known([[maybe_unused]] const HeaderType &t) const
+	{
+		if constexpr (Extensions::kOthers > 0)
+			return !t.extension || in_use(t.extension);
+		return true;
+	}
 	[[nodiscard]] bool continuing() const;
 	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool discarded(Bytes in, Header &h, rpcrdma_rx &rx);

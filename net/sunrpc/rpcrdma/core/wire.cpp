@@ -14,7 +14,7 @@ static_assert(kReadSegmentSize == kWordSize + kSegmentSize);
 static constexpr auto kHeaderTypes = Extensions::types();
 static constexpr u32 kBaseTypes = Extensions::kBaseTypes;
 
-static_assert(Extensions::types_differ());
+static_assert(numbers_differ<&HeaderType::htype>(Extensions::types()));
 static_assert(Extensions::kIndices <= RPCRDMA_MAX_TYPES);
 
 const HeaderType *header_type(u32 htype)
