@@ -97,6 +97,17 @@ def accelerator(image, cache):
     return found
 
 
+def own_cmdline(name):
+    """Words for the kernel of a guest with this accelerator.
+
+    An emulated processor that gets no time of a busy host looks to its guest as if it
+    were stuck. What is stuck for good is still found, only later. The limits are the
+    largest that the kernel takes.
+    """
+    return "" if name == "kvm" else (" rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60"
+                                     " sysctl.kernel.hung_task_timeout_secs=300")
+
+
 def accel_arguments(name, icount):
     """QEMU arguments for an accelerator; icount makes time count instructions."""
     if icount:
@@ -130,7 +141,8 @@ def start(guest, accel, sockets):
     """Boot a guest (of the harness); accel: 'kvm' or 'tcg'; its Process."""
     archive = initramfs(guest.directory, guest.modules, guest.kernel.release)
     return Process(
-        common(guest.kernel.image, archive, guest.console, guest.cmdline)
+        common(guest.kernel.image, archive, guest.console,
+               guest.cmdline + own_cmdline(accel))
         + accel_arguments(accel, guest.options.icount)
         + ["-smp", guest.cpus, "-m", guest.memory]
         + share("root", "/", False)
