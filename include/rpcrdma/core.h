@@ -267,7 +267,8 @@ enum rpcrdma_rx_action {
  * @vers: rdma_vers as received
  * @xid: rdma_xid, host order
  * @error: FAIL_RPC: a negative errno; rdma_err decides (section 7)
- * @errcode: FAIL_RPC: the rdma_err received, or that was sent in answer
+ * @errcode: of an ERROR, the rdma_err received, if it is known; FAIL_RPC: that, or what
+ *	was sent in answer
  * @reported: FAIL_RPC: the peer sent an ERROR about it; false if a Reply was
  *	malformed
  * @errargs: FAIL_RPC, if @reported: the words that came with rdma_err
@@ -397,6 +398,7 @@ enum rpcrdma_tx_result {
  * @window_high: the most that @window_used has been
  * @blocked: how often a message had to wait for credit
  * @taken_back: how often the peer has taken credit back (D2)
+ * @outstanding: Calls sent whole that have not ended
  */
 struct rpcrdma_session_info {
 	u32 version;
@@ -413,6 +415,7 @@ struct rpcrdma_session_info {
 	u32 window_high;
 	u32 blocked;
 	u32 taken_back;
+	u32 outstanding;
 };
 
 /**

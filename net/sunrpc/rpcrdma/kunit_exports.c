@@ -6,6 +6,7 @@
 #include <kunit/visibility.h>
 
 #include "client/client.h"
+#include "netlink.h"
 #include "server/server.h"
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_plan_call);
@@ -26,8 +27,10 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_closing);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_create);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_destroy);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_fault);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_find);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_job);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_lost);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_next);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_pump);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_recv_put);
@@ -44,6 +47,9 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_remote_inv);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_short);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_undo);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_size);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_type_count);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reserve_xprt);

@@ -7,6 +7,7 @@
 
 #include "client/client.h"
 #include "module.h"
+#include "netlink.h"
 #include "server/server.h"
 #include "verbs/verbs.h"
 
@@ -53,9 +54,12 @@ static int __init rpcrdma_init(void)
 	rc = rpcrdma_stats_init();
 	if (rc)
 		return rc;
-	rc = rpcrdma_buffers_init();
+	rc = rpcrdma_registered(rpcrdma_nl_init());
 	if (rc)
 		goto out_stats;
+	rc = rpcrdma_buffers_init();
+	if (rc)
+		goto out_netlink;
 	rc = rpcrdma_device_init();
 	if (rc)
 		goto out_buffers;
@@ -79,6 +83,8 @@ out_device:
 	rpcrdma_device_exit();
 out_buffers:
 	rpcrdma_buffers_exit();
+out_netlink:
+	rpcrdma_nl_exit();
 out_stats:
 	rpcrdma_stats_exit();
 	return rc;
@@ -91,6 +97,7 @@ static void __exit rpcrdma_exit(void)
 	rpcrdma_client_exit();
 	rpcrdma_device_exit();
 	rpcrdma_buffers_exit();
+	rpcrdma_nl_exit();
 	rpcrdma_stats_exit();
 }
 

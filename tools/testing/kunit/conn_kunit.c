@@ -12,8 +12,11 @@
 #include <linux/module.h>
 #include <linux/sunrpc/sched.h>
 #include <linux/unaligned.h>
+#include <net/genetlink.h>
+#include <uapi/linux/rpcrdma.h>
 
 #include "client/client.h"
+#include "netlink.h"
 #include "params.h"
 #include "verbs/verbs.h"
 
@@ -1996,6 +1999,73 @@ static void conn_fits_short_queues(struct kunit *test)
 	}
 }
 
+/* Who looks at a connection while it ends sees it to the end, and nobody waits for that. */
+static void conn_is_found_until_destroyed(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const struct net *elsewhere = (const struct net *)f;
+	unsigned long id = f->client.conn->id;
+	struct rpcrdma_conn *conn, *next;
+	struct sk_buff *skb;
+
+	KUNIT_EXPECT_NULL(test, rpcrdma_conn_find(elsewhere, id));
+	KUNIT_EXPECT_NULL(test, rpcrdma_conn_next(elsewhere, 0));
+	conn = rpcrdma_conn_find(&init_net, id);
+	KUNIT_ASSERT_PTR_EQ(test, conn, f->client.conn);
+	next = rpcrdma_conn_next(&init_net, id + 1);
+	KUNIT_EXPECT_PTR_EQ(test, next, f->server.conn);
+	if (next)
+		rpcrdma_conn_put(next);
+
+	conn_end(&f->client);
+	KUNIT_EXPECT_NULL(test, rpcrdma_conn_find(&init_net, id));
+	skb = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(skb, conn, 0, 0, 0), 0);
+	KUNIT_EXPECT_NOT_NULL(test, conn->loss);
+	nlmsg_free(skb);
+	rpcrdma_conn_put(conn);
+}
+
+/* A message with all that it can have is as long as it is said to be, and no longer. */
+static void conn_message_has_room(struct kunit *test)
+{
+	const char *reason =
+		"a reason that is far longer than any that there is, for which there is no room";
+	const size_t most = NLMSG_HDRLEN + GENL_HDRLEN + rpcrdma_nl_conn_size();
+	/* A 64-bit number may need padding, if it is not aligned by chance. */
+	const size_t padding = (nla_total_size_64bit(sizeof(u64)) -
+				nla_total_size(sizeof(u64))) *
+		(2 * (rpcrdma_type_count() + RPCRDMA_ERRCODES) +
+		 RPCRDMA_REASON_COUNT + RPCRDMA_A_FORMATS_MAX +
+		 RPCRDMA_A_OCTETS_MAX + RPCRDMA_A_EVENTS_MAX);
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct sk_buff *skb, *small;
+
+	skb = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	small = genlmsg_new(0, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, small);
+
+	memset(&conn->stats, 0xff, sizeof(conn->stats));
+	conn->local.sa.sa_family = AF_INET6;
+	conn->peer.sa.sa_family = AF_INET6;
+	conn->loss = reason;
+	conn->previous_loss = reason;
+	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(skb, conn, 0, 0, 0), 0);
+	KUNIT_EXPECT_LE(test, (size_t)skb->len, most);
+	/* The name of the device is short, and nothing else. */
+	KUNIT_EXPECT_GE(test,
+			skb->len + IB_DEVICE_NAME_MAX + 64 + padding, most);
+	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(small, conn, 0, 0, 0),
+			-EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, small->len, 0U);
+	memset(&conn->stats, 0, sizeof(conn->stats));
+	nlmsg_free(small);
+	nlmsg_free(skb);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
@@ -2036,6 +2106,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_a_read_flushed_twice_once),
 	KUNIT_CASE(conn_suspects_a_local_failure),
 	KUNIT_CASE(conn_does_without_registration),
+	KUNIT_CASE(conn_is_found_until_destroyed),
+	KUNIT_CASE(conn_message_has_room),
 	{ }
 };
 

@@ -83,6 +83,7 @@ struct rpcrdma_keepalive {
  *	attempt waits
  * @opened: the server has accepted this attempt
  * @private: the server's private data of that accept
+ * @previous_loss: why the connection before was lost, or NULL
  * @established: when @conn was established, in jiffies
  * @timeout: as set by set_connect_timeout
  * @stats: for mountstats
@@ -108,6 +109,7 @@ struct rpcrdma_xprt {
 	int cm_error;
 	bool opened;
 	struct rpcrdma_cm_private private;
+	const char *previous_loss;
 	unsigned long established;
 	struct rpc_timeout timeout;
 	struct rpcrdma_xprt_stats stats;

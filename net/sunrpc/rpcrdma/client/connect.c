@@ -211,6 +211,13 @@ bool rpcrdma_client_give_up(struct rpcrdma_xprt *rx, unsigned int cookie)
 	return there;
 }
 
+static u32 rpcrdma_client_serving(const struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+
+	return atomic_read(&rx->bc_calls);
+}
+
 static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
 	.ready = rpcrdma_client_ready,
 	.lost = rpcrdma_client_lost,
@@ -218,6 +225,7 @@ static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
 	.payload = rpcrdma_client_payload,
 	.abandon = rpcrdma_bc_abandon,
 	.failed = rpcrdma_client_failed,
+	.serving = rpcrdma_client_serving,
 };
 
 /* Begin a step: the end of an earlier step must not end it. */
@@ -288,6 +296,8 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 		.mr_pages = RPCRDMA_MR_PAGES,
 		/* RDMA Reads come from the server only. */
 		.reads_in = U8_MAX,
+		.fell_back = READ_ONCE(rx->fell_back),
+		.previous_loss = rx->previous_loss,
 	};
 	struct rpcrdma_conn *conn;
 	ktime_t asked;
@@ -453,6 +463,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		return rc;
 	}
 	rx->spoke_v2 = version == 2;
+	rpcrdma_conn_up(rx->conn);
 	WRITE_ONCE(rx->bc_payload, rpcrdma_bc_payload(rx->conn));
 	trace_rpcrdma_connect(address, version == 1 ? "version 1" : "version 2",
 			      0);
@@ -472,6 +483,7 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 	if (conn) {
 		rpcrdma_keepalive_stop(rx);
 		rpcrdma_conn_destroy(conn);
+		rx->previous_loss = READ_ONCE(conn->loss);
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
 		spin_lock(&rx->conn_lock);
 		rpcrdma_stats_sum(&rx->stats.conns, &conn->stats);

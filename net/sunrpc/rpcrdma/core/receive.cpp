@@ -368,6 +368,8 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	h.type = header_type(RPCRDMA2_ERROR);
 	const Parse parsed = decode_body(in, kNoLimits, h, rx.chunks);
 
+	if (error_type(h.error.code))
+		rx.errcode = h.error.code;
 	if (client() && !opened_)
 		return take_first_error(h, parsed, rx);
 	if (version1())

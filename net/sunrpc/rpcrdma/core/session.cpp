@@ -238,6 +238,7 @@ void Session::info(struct rpcrdma_session_info &info) const
 	info.window_high = credits_.high();
 	info.blocked = blocked_;
 	info.taken_back = credits_.taken_back();
+	info.outstanding = outstanding_;
 }
 
 void Session::numbers(rpcrdma_numbers &n) const

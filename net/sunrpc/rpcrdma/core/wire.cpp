@@ -308,10 +308,10 @@ static bool payload_inside(const Header &h, u32 size)
 	return p;
 }
 
-Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
+static Parse read_body(Bytes in, XdrReader &r, const Limits &limits, Header &h,
+		       Chunks &c)
 {
 	const HeaderType &t = *h.type;
-	XdrReader r(in.after(kPrefixSize));
 	Count n;
 
 	clear_body(h, c);
@@ -346,6 +346,15 @@ Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
 	return Parse::Ok;
 }
 
+Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
+{
+	XdrReader r(in.after(kPrefixSize));
+	const Parse p = read_body(in, r, limits, h, c);
+
+	h.end = kPrefixSize + r.offset();
+	return p;
+}
+
 /* Where the RPC message is not at hand, its chunk tells the direction. */
 static u32 direction_v1(Bytes payload, const Chunks &c)
 {
@@ -358,11 +367,10 @@ static u32 direction_v1(Bytes payload, const Chunks &c)
 	return dir;
 }
 
-Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
+static Parse read_body_v1(Bytes in, XdrReader &r, Header &h, Chunks &c)
 {
 	const u32 proc = h.prefix.htype;
 	const HeaderType &either = header_type_v1(proc, RPCRDMA_CALL);
-	XdrReader r(in.after(kPrefixSize));
 	Count n;
 
 	clear_body(h, c);
@@ -382,6 +390,15 @@ Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
 		h.payload = { kPrefixSize + r.offset(), r.left() };
 	/* Read chunks are for Calls. */
 	return dir == RPCRDMA_REPLY && !no_reads(c) ? Parse::BadXdr : Parse::Ok;
+}
+
+Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
+{
+	XdrReader r(in.after(kPrefixSize));
+	const Parse p = read_body_v1(in, r, h, c);
+
+	h.end = kPrefixSize + r.offset();
+	return p;
 }
 
 static constexpr Field kLists[] = { kFieldCall, kFieldReads, kFieldWrites,

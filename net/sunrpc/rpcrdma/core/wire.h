@@ -126,6 +126,8 @@ struct Prefix {
  * @type: never nullptr once decoded
  * @properties: where the property set is in the message
  * @payload: where the RPC message's octets are in the message
+ * @end: octets of the message that were read as header: where it ends, or where what
+ *	was found cannot be there
  */
 struct Header {
 	Prefix prefix = {};
@@ -135,6 +137,7 @@ struct Header {
 	u32 inv_handle = 0;
 	Range properties = {};
 	Range payload = {};
+	u32 end = 0;
 };
 
 /* How much of what a header may carry; the arrays of Chunks bound all. */

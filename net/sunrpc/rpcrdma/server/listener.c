@@ -27,6 +27,11 @@ struct workqueue_struct *rpcrdma_svc_wq;
 
 static const struct svc_xprt_ops rpcrdma_listener_ops;
 
+/* Guards the list of listeners, which ascends by number. */
+static DEFINE_SPINLOCK(rpcrdma_listeners_lock);
+static LIST_HEAD(rpcrdma_listeners);
+static u64 rpcrdma_listener_ids;
+
 static struct rpcrdma_listener *rpcrdma_listener_of(struct svc_xprt *xprt)
 {
 	return container_of(xprt, struct rpcrdma_listener, xprt);
@@ -117,6 +122,19 @@ static int rpcrdma_listener_event(struct rdma_cm_id *cm_id,
 	return 0;
 }
 
+/* What @cm_id, listening or NULL, means for who looks. */
+static void rpcrdma_listener_shows(struct rpcrdma_listener *l,
+				   const struct rdma_cm_id *cm_id)
+{
+	spin_lock(&l->lock);
+	l->listening = cm_id;
+	l->device_name[0] = '\0';
+	if (cm_id && cm_id->device)
+		strscpy(l->device_name, dev_name(&cm_id->device->dev),
+			sizeof(l->device_name));
+	spin_unlock(&l->lock);
+}
+
 static int rpcrdma_listener_bind(struct rpcrdma_listener *l,
 				 struct sockaddr *sap)
 {
@@ -145,6 +163,7 @@ static int rpcrdma_listener_bind(struct rpcrdma_listener *l,
 		l->cm_id = NULL;
 		rdma_destroy_id(cm_id);
 	}
+	rpcrdma_listener_shows(l, l->cm_id);
 	return rc;
 }
 
@@ -199,6 +218,11 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
 	spin_lock_init(&l->lock);
 	INIT_LIST_HEAD(&l->pending);
 
+	spin_lock(&rpcrdma_listeners_lock);
+	l->id = ++rpcrdma_listener_ids;
+	list_add_tail(&l->link, &rpcrdma_listeners);
+	spin_unlock(&rpcrdma_listeners_lock);
+
 	/* From now on requests may come, before nfsd knows the listener. */
 	mutex_lock(&l->binding);
 	rc = rpcrdma_listener_bind(l, sap);
@@ -246,6 +270,9 @@ static void rpcrdma_listener_detach(struct svc_xprt *xprt)
 	struct rpcrdma_listener *l = rpcrdma_listener_of(xprt);
 	struct rpcrdma_svc *svc;
 
+	spin_lock(&rpcrdma_listeners_lock);
+	list_del_init(&l->link);
+	spin_unlock(&rpcrdma_listeners_lock);
 	spin_lock(&l->lock);
 	l->closed = true;
 	spin_unlock(&l->lock);
@@ -312,6 +339,43 @@ struct svc_xprt_class rpcrdma_svc_class = {
 	.xcl_max_payload = RPCRDMA_MAX_PAYLOAD,
 	.xcl_ident = XPRT_TRANSPORT_RDMA,
 };
+
+/**
+ * rpcrdma_listener_next - what is to be said of one listener after another
+ * @net: the network namespace that it has to be in
+ * @from: the lowest number that it may have
+ * @info: filled in
+ *
+ * Context: Process context. Does not sleep.
+ *
+ * Return: false if there is none.
+ */
+bool rpcrdma_listener_next(const struct net *net, u64 from,
+			   struct rpcrdma_listener_info *info)
+{
+	struct rpcrdma_listener *l;
+	bool found = false;
+
+	spin_lock(&rpcrdma_listeners_lock);
+	list_for_each_entry(l, &rpcrdma_listeners, link) {
+		if (l->id < from || l->xprt.xpt_net != net)
+			continue;
+		found = true;
+		info->id = l->id;
+		memcpy(&info->address, &l->xprt.xpt_local,
+		       sizeof(info->address));
+		info->length = l->xprt.xpt_locallen;
+		spin_lock(&l->lock);
+		info->listening = l->listening;
+		info->pending = l->n_pending;
+		memcpy(info->device_name, l->device_name,
+		       sizeof(info->device_name));
+		spin_unlock(&l->lock);
+		break;
+	}
+	spin_unlock(&rpcrdma_listeners_lock);
+	return found;
+}
 
 /**
  * rpcrdma_server_init - offer the transport to RPC services

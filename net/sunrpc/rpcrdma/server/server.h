@@ -22,15 +22,21 @@
 /**
  * struct rpcrdma_listener - a bound address
  * @xprt: what nfsd sees
+ * @id: number of the listener, never used again
+ * @link: in the list of all listeners, until it is detached
  * @cm_id: the cm_id that listens, or NULL; detach and @listen exclude each other
  * @listen: replaces @cm_id after its device is removed or changes its address
  * @lock: guards the following
  * @pending: connections that no thread has accepted yet
  * @n_pending: length of @pending
  * @closed: the listener takes no more connections
+ * @listening: @cm_id is set
+ * @device_name: name of the device that it is bound to, or empty
  */
 struct rpcrdma_listener {
 	struct svc_xprt xprt;
+	u64 id;
+	struct list_head link;
 	struct rdma_cm_id *cm_id;
 	struct delayed_work listen;
 
@@ -39,6 +45,26 @@ struct rpcrdma_listener {
 	struct list_head pending;
 	u32 n_pending;
 	bool closed;
+	bool listening;
+	char device_name[IB_DEVICE_NAME_MAX];
+};
+
+/**
+ * struct rpcrdma_listener_info - what a listener is, for people
+ * @id: its number
+ * @address: where it listens
+ * @length: octets of that
+ * @listening: its address is there now
+ * @pending: connections nobody has accepted yet
+ * @device_name: empty if it is bound to none
+ */
+struct rpcrdma_listener_info {
+	u64 id;
+	struct sockaddr_storage address;
+	u32 length;
+	bool listening;
+	u32 pending;
+	char device_name[IB_DEVICE_NAME_MAX];
 };
 
 /**
@@ -197,6 +223,8 @@ static inline struct rpcrdma_svc *rpcrdma_svc_of(struct svc_xprt *xprt)
 /* listener.c */
 extern struct svc_xprt_class rpcrdma_svc_class;
 extern struct workqueue_struct *rpcrdma_svc_wq;
+bool rpcrdma_listener_next(const struct net *net, u64 from,
+			   struct rpcrdma_listener_info *info);
 int rpcrdma_server_init(void);
 void rpcrdma_server_exit(void);
 

@@ -67,6 +67,14 @@ static void rpcrdma_svc_ready(struct rpcrdma_conn *conn)
 {
 }
 
+static u32 rpcrdma_svc_serving(const struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_svc *svc = conn->context;
+
+	return READ_ONCE(svc->reading) + READ_ONCE(svc->n_ready) +
+	       atomic_read(&svc->xprt.xpt_nr_rqsts);
+}
+
 static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.ready = rpcrdma_svc_ready,
 	.lost = rpcrdma_svc_lost,
@@ -75,6 +83,7 @@ static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.abandon = rpcrdma_svc_abandon,
 	.failed = rpcrdma_svc_bc_failed,
 	.fault = rpcrdma_svc_fault,
+	.serving = rpcrdma_svc_serving,
 };
 
 /**

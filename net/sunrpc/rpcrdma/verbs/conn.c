@@ -9,10 +9,11 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../netlink.h"
 #include "../params.h"
 #include "verbs.h"
 
-static atomic_t rpcrdma_conn_ids = ATOMIC_INIT(0);
+static atomic_long_t rpcrdma_conn_ids = ATOMIC_LONG_INIT(0);
 
 static void rpcrdma_lost_worker(struct work_struct *work)
 {
@@ -54,7 +55,7 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 /**
  * rpcrdma_conn_lost - the connection cannot go on
  * @conn: the connection
- * @why: for the trace
+ * @why: for the trace and who looks at the connection; a string that stays
  *
  * Context: process context, conn->lock not held. Only the first call has an
  * effect. Nothing is posted from now on. Calls ops->lost: the owner then ends the
@@ -64,7 +65,9 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 {
 	if (test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return;
+	WRITE_ONCE(conn->loss, why);
 	trace_rpcrdma_lost(conn->id, why);
+	rpcrdma_nl_conn_down(conn);
 	spin_lock(&conn->lock);
 	conn->closed = true;
 	wake_up_all(&conn->pump_wait);
@@ -86,6 +89,19 @@ void rpcrdma_conn_closing(struct rpcrdma_conn *conn)
 	spin_lock(&conn->lock);
 	conn->closing = true;
 	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_conn_up - RPC messages can flow
+ * @conn: the connection, its version agreed on
+ *
+ * Context: Process context, no lock held. Does not sleep. Only the first call has an
+ * effect.
+ */
+void rpcrdma_conn_up(struct rpcrdma_conn *conn)
+{
+	if (!test_and_set_bit(RPCRDMA_CONN_UP, &conn->flags))
+		rpcrdma_nl_conn_up(conn);
 }
 
 /**
@@ -134,10 +150,9 @@ void rpcrdma_conn_private(struct rpcrdma_conn *conn,
 }
 
 /* The only place that reads the limits of the device. */
-static void rpcrdma_conn_limits(const struct rdma_cm_id *cm_id,
+static void rpcrdma_conn_limits(struct ib_device *device, u32 port,
 				struct rpcrdma_device_limits *limits)
 {
-	struct ib_device *device = cm_id->device;
 	const struct ib_device_attr *attrs = &device->attrs;
 
 	*limits = (struct rpcrdma_device_limits) {
@@ -156,7 +171,7 @@ static void rpcrdma_conn_limits(const struct rdma_cm_id *cm_id,
 		.page_size = PAGE_SIZE,
 		.fast_reg = attrs->device_cap_flags &
 			    IB_DEVICE_MEM_MGT_EXTENSIONS,
-		.iwarp = rdma_protocol_iwarp(device, cm_id->port_num),
+		.iwarp = rdma_protocol_iwarp(device, port),
 	};
 }
 
@@ -181,7 +196,7 @@ static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
 		.reads_out = attr->reads_out,
 	};
 
-	rpcrdma_conn_limits(cm_id, &limits);
+	rpcrdma_conn_limits(cm_id->device, cm_id->port_num, &limits);
 	if (rpcrdma_size_conn(&limits, &wants, sizes))
 		return 0;
 	pr_warn_ratelimited("rpcrdma: %s cannot be used: %s\n",
@@ -189,6 +204,41 @@ static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
 			    rpcrdma_unfit_name(sizes->unfit));
 	return sizes->unfit == RPCRDMA_UNFIT_RECEIVES ||
 	       sizes->unfit == RPCRDMA_UNFIT_SENDS ? -ENOSPC : -EOPNOTSUPP;
+}
+
+/**
+ * rpcrdma_conn_fit - what a connection would be made with on a device
+ * @device: the device
+ * @role: enum rpcrdma_role
+ * @sizes: filled in; its unfit tells why there can be none
+ *
+ * Context: Any.
+ */
+void rpcrdma_conn_fit(struct ib_device *device, u32 role,
+		      struct rpcrdma_sizes *sizes)
+{
+	const bool client = role == RPCRDMA_ROLE_CLIENT;
+	struct rpcrdma_device_limits limits;
+	struct rpcrdma_wants wants = {
+		.window = READ_ONCE(rpcrdma_window),
+		.max_window = RPCRDMA_MAX_WINDOW,
+		.send_ring = RPCRDMA_SEND_RING,
+		.regions = client ? RPCRDMA_MAX_MRS : 0,
+		.region_pages = client ? RPCRDMA_MR_PAGES : 0,
+		.max_payload = RPCRDMA_MAX_PAYLOAD,
+		.max_message = RPCRDMA_MAX_MESSAGE,
+		.rw_ctxs = client ? 0 : RPCRDMA_SVC_RW_CTXS,
+		.rw_sges = client ? 0 : RPCRDMA_SVC_RW_PAGES,
+		.rw_ops = RPCRDMA_MAX_RW_OPS,
+		.reads_in = client ? U8_MAX : 0,
+		.reads_out = client ? 0 : READ_ONCE(rpcrdma_svc_reads),
+	};
+
+	*sizes = (struct rpcrdma_sizes) { };
+	rpcrdma_conn_limits(device, rdma_start_port(device), &limits);
+	/* Or else it has filled in why not. */
+	if (!rpcrdma_size_conn(&limits, &wants, sizes) && !sizes->unfit)
+		sizes->unfit = RPCRDMA_UNFIT_ELEMENTS;
 }
 
 static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
@@ -241,7 +291,7 @@ static void rpcrdma_conn_free(struct kref *kref)
 						 kref);
 
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_CONNS]);
-	kfree(conn);
+	kfree_rcu(conn, rcu);
 }
 
 /**
@@ -306,19 +356,27 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	conn->role = a.config.role;
 	conn->error = -ENOTCONN;
 	conn->created = ktime_get();
-	conn->id = atomic_inc_return(&rpcrdma_conn_ids);
+	conn->id = atomic_long_inc_return(&rpcrdma_conn_ids);
+	conn->net = cm_id->route.addr.dev_addr.net;
 	conn->cm_id = cm_id;
 	spin_lock_init(&conn->lock);
 	INIT_LIST_HEAD(&conn->tx_queue);
 	INIT_LIST_HEAD(&conn->job_queue);
 	INIT_LIST_HEAD(&conn->jobs_posted);
 	init_waitqueue_head(&conn->pump_wait);
-	INIT_LIST_HEAD(&conn->stats_link);
 	INIT_WORK(&conn->lost_work, rpcrdma_lost_worker);
 	INIT_LIST_HEAD(&conn->recvs);
 	INIT_WORK(&conn->window_work, rpcrdma_window_worker);
 	scnprintf(conn->name, sizeof(conn->name), "%pISpc - %pISpc",
 		  &cm_id->route.addr.src_addr, &cm_id->route.addr.dst_addr);
+	memcpy(&conn->local, &cm_id->route.addr.src_addr, sizeof(conn->local));
+	memcpy(&conn->peer, &cm_id->route.addr.dst_addr, sizeof(conn->peer));
+	strscpy(conn->device_name, dev_name(&device->dev),
+		sizeof(conn->device_name));
+	conn->port = cm_id->port_num;
+	conn->max_version = a.config.max_version ?: 2;
+	conn->fell_back = a.fell_back;
+	conn->previous_loss = a.previous_loss;
 
 	conn->follow = !a.config.window;
 	if (conn->follow)
@@ -361,7 +419,9 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	rc = rpcrdma_recv_post_all(conn);
 	if (rc)
 		goto out_drain;
-	rpcrdma_stats_add(conn);
+	rc = rpcrdma_stats_add(conn);
+	if (rc)
+		goto out_drain;
 	/* It may have changed before the connection was in the list. */
 	if (conn->follow && a.config.window != READ_ONCE(rpcrdma_window))
 		schedule_work(&conn->window_work);
@@ -391,7 +451,10 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 	struct rdma_cm_id *cm_id = conn->cm_id;
 
 	/* The owner knows already: ops->lost must not be called. */
-	set_bit(RPCRDMA_CONN_LOST, &conn->flags);
+	if (!test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags)) {
+		WRITE_ONCE(conn->loss, "closed by this side");
+		rpcrdma_nl_conn_down(conn);
+	}
 	rpcrdma_send_stop(conn);
 	rdma_disconnect(cm_id);
 

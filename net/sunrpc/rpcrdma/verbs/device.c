@@ -12,6 +12,7 @@ static struct ib_client rpcrdma_ib_client;
 
 /* Guards the device lists and the client data behind them. */
 static DEFINE_MUTEX(rpcrdma_devices);
+static LIST_HEAD(rpcrdma_device_list);
 
 static void rpcrdma_device_unuse(struct rpcrdma_device *rd)
 {
@@ -29,7 +30,9 @@ static int rpcrdma_device_arrives(struct ib_device *device)
 	refcount_set(&rd->users, 1);
 	init_completion(&rd->idle);
 	INIT_LIST_HEAD(&rd->conns);
+	rd->device = device;
 	mutex_lock(&rpcrdma_devices);
+	list_add_tail(&rd->link, &rpcrdma_device_list);
 	ib_set_client_data(device, &rpcrdma_ib_client, rd);
 	mutex_unlock(&rpcrdma_devices);
 	return 0;
@@ -42,6 +45,7 @@ static void rpcrdma_device_leaves(struct ib_device *device, void *client_data)
 
 	mutex_lock(&rpcrdma_devices);
 	rd->removed = true;
+	list_del(&rd->link);
 	/* ib_core forgets it after this function only. */
 	ib_set_client_data(device, &rpcrdma_ib_client, NULL);
 	/* What is in the list has an owner: that frees itself after it has left. */
@@ -102,6 +106,47 @@ void rpcrdma_device_del(struct rpcrdma_conn *conn)
 	list_del_init(&conn->device_link);
 	mutex_unlock(&rpcrdma_devices);
 	rpcrdma_device_unuse(rd);
+}
+
+/**
+ * rpcrdma_device_next - what is to be said of one device after another
+ * @net: the network namespace that has to be able to use it
+ * @from: the lowest index that it may have
+ * @info: filled in
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: false if there is none.
+ */
+bool rpcrdma_device_next(const struct net *net, u32 from,
+			 struct rpcrdma_device_info *info)
+{
+	struct rpcrdma_device *rd, *found = NULL;
+	struct rpcrdma_conn *conn;
+	struct ib_device *device;
+
+	mutex_lock(&rpcrdma_devices);
+	list_for_each_entry(rd, &rpcrdma_device_list, link) {
+		if (rd->device->index < from ||
+		    !rdma_dev_access_netns(rd->device, net))
+			continue;
+		if (!found || rd->device->index < found->device->index)
+			found = rd;
+	}
+	if (found) {
+		device = found->device;
+		info->index = device->index;
+		strscpy(info->name, dev_name(&device->dev), sizeof(info->name));
+		info->iwarp = rdma_protocol_iwarp(device,
+						  rdma_start_port(device));
+		info->conns = 0;
+		list_for_each_entry(conn, &found->conns, device_link)
+			info->conns += conn->net == net;
+		rpcrdma_conn_fit(device, RPCRDMA_ROLE_CLIENT, &info->client);
+		rpcrdma_conn_fit(device, RPCRDMA_ROLE_SERVER, &info->server);
+	}
+	mutex_unlock(&rpcrdma_devices);
+	return found;
 }
 
 /**

@@ -123,12 +123,16 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 	stats->rx_wire_bytes += len;
 	if (rx->reason < RPCRDMA_REASON_COUNT)
 		stats->rx_refused[rx->reason]++;
+	if (rx->htype == RPCRDMA2_ERROR && rx->errcode)
+		stats->rx_errors[rpcrdma_errcode_slot(rx->errcode)]++;
 	if (rx->action != RPCRDMA_RX_PAYLOAD)
 		return;
-	if (rx->last && !rx->stream_offset)
+	if (rx->last && !rx->stream_offset) {
 		stats->rx_inline_bytes += rx->payload.length;
-	else
+	} else {
 		stats->rx_continued_bytes += rx->payload.length;
+		stats->rx_continued += rx->last;
+	}
 }
 
 static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -162,8 +166,10 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_recv_count(conn, rx, recv->len);
 	trace_rpcrdma_rx(conn->id, rx, recv->len);
 
-	if (rx->opened)
+	if (rx->opened) {
+		rpcrdma_conn_up(conn);
 		conn->ops->ready(conn);
+	}
 	if (rx->abandon)
 		conn->ops->abandon(conn, rx->dir);
 

@@ -92,10 +92,14 @@ static int rpcrdma_send_post(struct rpcrdma_conn *conn,
 	conn->stats.tx_doorbells++;
 	conn->stats.tx_type[tx->type]++;
 	conn->stats.tx_wire_bytes += send->sge.length;
-	if (tx->first && tx->last)
+	if (tx->errcode)
+		conn->stats.tx_errors[rpcrdma_errcode_slot(tx->errcode)]++;
+	if (tx->first && tx->last) {
 		conn->stats.tx_inline_bytes += tx->payload.length;
-	else
+	} else {
 		conn->stats.tx_continued_bytes += tx->payload.length;
+		conn->stats.tx_continued += tx->last;
+	}
 	trace_rpcrdma_tx(conn->id, tx, send->sge.length);
 	if (tx->errcode)
 		trace_rpcrdma_refuse(conn->id, tx);

@@ -12,6 +12,7 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 
 #include "verbs.h"
 
@@ -19,9 +20,12 @@ static struct dentry *rpcrdma_debugfs;
 static struct dentry *rpcrdma_debugfs_conns;
 static struct workqueue_struct *rpcrdma_stats_wq;
 
-/* Guards the list of connections, and the sums of connections that have left it. */
+/*
+ * Connections by number: the lock guards changes, readers hold the lock or RCU. The lock
+ * also guards the sums of connections that have left the table.
+ */
 static DEFINE_MUTEX(rpcrdma_stats_lock);
-static LIST_HEAD(rpcrdma_stats_conns);
+static DEFINE_XARRAY(rpcrdma_stats_conns);
 static struct rpcrdma_stats rpcrdma_stats_past[2];
 static u64 rpcrdma_stats_closed;
 
@@ -55,6 +59,30 @@ void rpcrdma_stats_sum(struct rpcrdma_stats *to,
 		t[i] += READ_ONCE(f[i]);
 }
 
+/**
+ * rpcrdma_errcode_slot - where an error code is counted
+ * @errcode: enum rpcrdma_errcode
+ *
+ * Return: an index below RPCRDMA_ERRCODES.
+ */
+u32 rpcrdma_errcode_slot(u32 errcode)
+{
+	return min_t(u32, errcode, RPCRDMA_ERRCODES - 1);
+}
+
+/**
+ * rpcrdma_slot_errcode - which error code is counted there
+ * @slot: below RPCRDMA_ERRCODES
+ *
+ * Return: the error code. The last slot is that of the only one which is not small.
+ */
+u32 rpcrdma_slot_errcode(u32 slot)
+{
+	return slot < RPCRDMA_ERRCODES - 1 ? slot : RPCRDMA2_ERR_SYSTEM;
+}
+
+static_assert(RPCRDMA_ERRCODES - 2 == RPCRDMA2_ERR_VERS_MISMATCH);
+
 static void rpcrdma_stats_show_all(struct seq_file *m,
 				   const struct rpcrdma_stats *s)
 {
@@ -69,6 +97,13 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 		if (s->rx_refused[i])
 			seq_printf(m, "refused %s: %llu\n",
 				   rpcrdma_reason_name(i), s->rx_refused[i]);
+	for (i = 1; i < RPCRDMA_ERRCODES; i++)
+		if (s->tx_errors[i] || s->rx_errors[i])
+			seq_printf(m, "errors %s: sent %llu received %llu\n",
+				   rpcrdma_errcode_name(rpcrdma_slot_errcode(i)),
+				   s->tx_errors[i], s->rx_errors[i]);
+	seq_printf(m, "continued messages: sent %llu received %llu\n",
+		   s->tx_continued, s->rx_continued);
 	seq_printf(m, "bytes inline: sent %llu received %llu\n",
 		   s->tx_inline_bytes, s->rx_inline_bytes);
 	seq_printf(m, "bytes continued: sent %llu received %llu\n",
@@ -197,6 +232,7 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 	struct rpcrdma_stats *total;
 	struct rpcrdma_conn *conn;
 	u32 open = 0, i;
+	unsigned long id;
 	u64 closed;
 
 	total = kmalloc(sizeof(*total), GFP_KERNEL);
@@ -206,7 +242,7 @@ static int rpcrdma_totals_show(struct seq_file *m, void *v)
 	*total = rpcrdma_stats_past[RPCRDMA_ROLE_CLIENT];
 	rpcrdma_stats_sum(total, &rpcrdma_stats_past[RPCRDMA_ROLE_SERVER]);
 	closed = rpcrdma_stats_closed;
-	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link) {
+	xa_for_each(&rpcrdma_stats_conns, id, conn) {
 		rpcrdma_stats_sum(total, &conn->stats);
 		open++;
 	}
@@ -232,17 +268,17 @@ static void rpcrdma_stats_worker(struct work_struct *work)
 {
 	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
 						 stats_work);
-	char id[12];
+	char id[24];
 	bool there;
 
 	mutex_lock(&rpcrdma_stats_lock);
-	there = !list_empty(&conn->stats_link);
+	there = conn->shown;
 	mutex_unlock(&rpcrdma_stats_lock);
 	if (!there) {
 		debugfs_remove(conn->debugfs);
 		conn->debugfs = NULL;
 	} else if (!conn->debugfs) {
-		snprintf(id, sizeof(id), "%u", conn->id);
+		snprintf(id, sizeof(id), "%lu", conn->id);
 		conn->debugfs =
 			debugfs_create_file_unsafe(id, 0444,
 						   rpcrdma_debugfs_conns, conn,
@@ -261,14 +297,23 @@ static void rpcrdma_stats_changed(struct rpcrdma_conn *conn)
 /**
  * rpcrdma_stats_add - show a connection, soon
  * @conn: complete, not yet connected
+ *
+ * Context: Process context. May sleep.
+ *
+ * Return: 0 or %-ENOMEM.
  */
-void rpcrdma_stats_add(struct rpcrdma_conn *conn)
+int rpcrdma_stats_add(struct rpcrdma_conn *conn)
 {
+	int rc;
+
 	INIT_WORK(&conn->stats_work, rpcrdma_stats_worker);
 	mutex_lock(&rpcrdma_stats_lock);
-	list_add_tail(&conn->stats_link, &rpcrdma_stats_conns);
+	rc = xa_insert(&rpcrdma_stats_conns, conn->id, conn, GFP_KERNEL);
+	conn->shown = !rc;
 	mutex_unlock(&rpcrdma_stats_lock);
-	rpcrdma_stats_changed(conn);
+	if (!rc)
+		rpcrdma_stats_changed(conn);
+	return rc;
 }
 
 /**
@@ -280,7 +325,8 @@ void rpcrdma_stats_add(struct rpcrdma_conn *conn)
 void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 {
 	mutex_lock(&rpcrdma_stats_lock);
-	list_del_init(&conn->stats_link);
+	xa_erase(&rpcrdma_stats_conns, conn->id);
+	conn->shown = false;
 	rpcrdma_stats_sum(&rpcrdma_stats_past[conn->role], &conn->stats);
 	rpcrdma_stats_closed++;
 	mutex_unlock(&rpcrdma_stats_lock);
@@ -297,10 +343,11 @@ void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 void rpcrdma_stats_of(u32 role, struct rpcrdma_stats *sum)
 {
 	struct rpcrdma_conn *conn;
+	unsigned long id;
 
 	mutex_lock(&rpcrdma_stats_lock);
 	*sum = rpcrdma_stats_past[role];
-	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link)
+	xa_for_each(&rpcrdma_stats_conns, id, conn)
 		if (conn->role == role)
 			rpcrdma_stats_sum(sum, &conn->stats);
 	mutex_unlock(&rpcrdma_stats_lock);
@@ -314,12 +361,61 @@ void rpcrdma_stats_of(u32 role, struct rpcrdma_stats *sum)
 void rpcrdma_stats_follow(void)
 {
 	struct rpcrdma_conn *conn;
+	unsigned long id;
 
 	mutex_lock(&rpcrdma_stats_lock);
-	list_for_each_entry(conn, &rpcrdma_stats_conns, stats_link)
+	xa_for_each(&rpcrdma_stats_conns, id, conn)
 		if (conn->follow)
 			schedule_work(&conn->window_work);
 	mutex_unlock(&rpcrdma_stats_lock);
+}
+
+/**
+ * rpcrdma_conn_next - the next connection of a network namespace
+ * @net: the namespace
+ * @id: the lowest number that it may have
+ *
+ * Nobody waits for who goes on from one to the next: what comes and goes meanwhile
+ * is seen or not, and what stays is seen once.
+ *
+ * Context: Process context. Takes no lock that sleeps.
+ *
+ * Return: a reference, which the caller puts, or NULL if there is none.
+ */
+struct rpcrdma_conn *rpcrdma_conn_next(const struct net *net, unsigned long id)
+{
+	struct rpcrdma_conn *conn;
+	unsigned long at;
+
+	rcu_read_lock();
+	xa_for_each_start(&rpcrdma_stats_conns, at, conn, id)
+		if (conn->net == net && kref_get_unless_zero(&conn->kref))
+			break;
+	rcu_read_unlock();
+	return conn;
+}
+
+/**
+ * rpcrdma_conn_find - a connection by its number
+ * @net: the namespace that it has to be in
+ * @id: the number
+ *
+ * Context: as rpcrdma_conn_next().
+ *
+ * Return: a reference, which the caller puts, or NULL if there is none.
+ */
+struct rpcrdma_conn *rpcrdma_conn_find(const struct net *net, u64 id)
+{
+	struct rpcrdma_conn *conn;
+
+	if (id > ULONG_MAX)
+		return NULL;
+	rcu_read_lock();
+	conn = xa_load(&rpcrdma_stats_conns, id);
+	if (conn && (conn->net != net || !kref_get_unless_zero(&conn->kref)))
+		conn = NULL;
+	rcu_read_unlock();
+	return conn;
 }
 
 /**

@@ -21,6 +21,8 @@
 #define _RPCRDMA_VERBS_H
 
 #include <linux/completion.h>
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/inet.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
@@ -48,6 +50,9 @@ struct seq_file;
 #define RPCRDMA_MAX_WRITES	(RPCRDMA_MAX_WRITE_JOBS + 2)
 static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
 
+/* Error codes that are counted one by one; the last slot is for ERR_SYSTEM. */
+#define RPCRDMA_ERRCODES	13
+
 /**
  * struct rpcrdma_stats - what a connection has done
  *
@@ -57,10 +62,14 @@ static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
 struct rpcrdma_stats {
 	u64 rx_type[RPCRDMA_MAX_TYPES];
 	u64 rx_refused[RPCRDMA_REASON_COUNT];
+	u64 rx_errors[RPCRDMA_ERRCODES];
+	u64 rx_continued;
 	u64 rx_inline_bytes;
 	u64 rx_continued_bytes;
 	u64 rx_wire_bytes;
 	u64 tx_type[RPCRDMA_MAX_TYPES];
+	u64 tx_errors[RPCRDMA_ERRCODES];
+	u64 tx_continued;
 	u64 tx_inline_bytes;
 	u64 tx_continued_bytes;
 	u64 tx_wire_bytes;
@@ -150,9 +159,11 @@ enum rpcrdma_recv_verdict {
  *	Process context, must not sleep. NULL is allowed.
  * @regions: rpcrdma_frwr_map() found too few regions, and now there may be more.
  *	Process context, must not sleep. NULL is allowed.
+ * @serving: how many Calls of the peer are being worked on. Under the connection's
+ *	lock and only while it is not dead. NULL is allowed.
  *
- * All but @lost, @removed, @fault and @regions come from the Receive handler and
- * are serialized.
+ * All but @lost, @removed, @fault, @regions and @serving come from the Receive
+ * handler and are serialized.
  */
 struct rpcrdma_conn_ops {
 	void (*ready)(struct rpcrdma_conn *conn);
@@ -166,6 +177,7 @@ struct rpcrdma_conn_ops {
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
 	void (*fault)(struct rpcrdma_conn *conn, u64 call, bool sure);
 	void (*regions)(struct rpcrdma_conn *conn);
+	u32 (*serving)(const struct rpcrdma_conn *conn);
 };
 
 /**
@@ -298,12 +310,16 @@ struct rpcrdma_inv {
 
 /**
  * struct rpcrdma_device - one RDMA device
+ * @link: in the list of all devices
+ * @device: valid while the device is in that list
  * @users: connections, and the device itself while it exists
  * @idle: the last user has gone
  * @conns: the connections
  * @removed: the device accepts no more connections
  */
 struct rpcrdma_device {
+	struct list_head link;
+	struct ib_device *device;
 	refcount_t users;
 	struct completion idle;
 	struct list_head conns;
@@ -313,6 +329,7 @@ struct rpcrdma_device {
 enum {
 	RPCRDMA_CONN_LOST,	/* bit: ops->lost has been called */
 	RPCRDMA_CONN_TOO_LONG,	/* bit: a message was too long for its Receive */
+	RPCRDMA_CONN_UP,	/* bit: RPC messages can flow, and who listens was told */
 };
 
 /**
@@ -349,6 +366,8 @@ enum {
  * @rw_pages: pages of the largest of them
  * @reads_in: RDMA Reads that the peer may have under way, zero for none
  * @reads_out: RDMA Reads that this side may have under way, zero for none
+ * @fell_back: only version 1 may be spoken, since version 2 was left unanswered
+ * @previous_loss: why the owner's connection before this one was lost, or NULL
  *
  * rpcrdma_size_conn() of the core computes the sizes of a connection from these and from
  * the limits of its device.
@@ -365,6 +384,15 @@ struct rpcrdma_conn_attr {
 	u32 rw_pages;
 	u32 reads_in;
 	u32 reads_out;
+	bool fell_back;
+	const char *previous_loss;
+};
+
+/* Address of one end of a connection. */
+union rpcrdma_sockaddr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
 };
 
 /**
@@ -380,6 +408,16 @@ struct rpcrdma_conn_attr {
  * @n_recvs: how many
  * @lost_work: calls rpcrdma_conn_lost() for callers in other contexts
  * @lost_why: argument for @lost_work
+ * @id: number of the connection, never used again; traces and debugfs show it
+ * @net: network namespace, which @cm_id keeps
+ * @local: address of this end when the connection was made
+ * @peer: address of the other end then
+ * @device_name: name of the device then
+ * @port: port of the device
+ * @max_version: highest version that this side may speak
+ * @fell_back: as in struct rpcrdma_conn_attr
+ * @loss: why the connection was lost, a static string, or NULL
+ * @previous_loss: as in struct rpcrdma_conn_attr
  * @job_queue: jobs to be posted
  * @jobs_posted: jobs whose last Work Request has not completed successfully
  * @mr_unmapping: threads that unmap regions which are HELD, without the lock
@@ -387,21 +425,33 @@ struct rpcrdma_conn_attr {
  * @reads_in: RDMA Reads that the peer may have under way
  * @reads_out: RDMA Reads that this side may have under way
  * @version1: there are enough regions for version 1
- * @stats_link: in the list of connections, guarded by the lock of that list
+ * @shown: the connection is in the table of verbs/stats.c, guarded by the lock there
+ * @rcu: a thread that finds the connection in that table may still read it
  * @debugfs: the file that shows the connection; @stats_work makes and removes it
  * @error: why it was lost, a negative errno; valid after ops->lost was called
  */
 struct rpcrdma_conn {
 	struct kref kref;
+	struct rcu_head rcu;
 	const struct rpcrdma_conn_ops *ops;
 	void *context;
-	u32 id;
+	unsigned long id;
 	u32 role;
 	unsigned long flags;
 	int error;
 	struct work_struct lost_work;
 	const char *lost_why;
+	const char *loss;
+	const char *previous_loss;
 	char name[2 * (INET6_ADDRSTRLEN + sizeof("[]:65535"))];
+
+	const struct net *net;
+	union rpcrdma_sockaddr local;
+	union rpcrdma_sockaddr peer;
+	char device_name[IB_DEVICE_NAME_MAX];
+	u32 port;
+	u32 max_version;
+	bool fell_back;
 
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_device *device;
@@ -457,7 +507,7 @@ struct rpcrdma_conn {
 
 	struct rpcrdma_stats stats;
 	ktime_t created;
-	struct list_head stats_link;
+	bool shown;
 	struct dentry *debugfs;
 	struct work_struct stats_work;
 };
@@ -470,10 +520,13 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_put(struct rpcrdma_conn *conn);
 void rpcrdma_conn_closing(struct rpcrdma_conn *conn);
+void rpcrdma_conn_up(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_ready(struct rpcrdma_conn *conn);
 u32 rpcrdma_conn_version(struct rpcrdma_conn *conn);
 void rpcrdma_conn_private(struct rpcrdma_conn *conn,
 			  const struct rpcrdma_cm_private *p);
+void rpcrdma_conn_fit(struct ib_device *device, u32 role,
+		      struct rpcrdma_sizes *sizes);
 
 static inline struct rpcrdma_conn *rpcrdma_conn_get(struct rpcrdma_conn *conn)
 {
@@ -558,14 +611,39 @@ void rpcrdma_device_exit(void);
 int rpcrdma_device_add(struct rpcrdma_conn *conn);
 void rpcrdma_device_del(struct rpcrdma_conn *conn);
 
+/**
+ * struct rpcrdma_device_info - what a device is, for people
+ * @index: of ib_core
+ * @name: as it is called now
+ * @iwarp: it speaks iWARP
+ * @conns: connections in the network namespace that was asked for
+ * @client: what a client's connection would be made with
+ * @server: what a server's would be
+ */
+struct rpcrdma_device_info {
+	u32 index;
+	char name[IB_DEVICE_NAME_MAX];
+	bool iwarp;
+	u32 conns;
+	struct rpcrdma_sizes client;
+	struct rpcrdma_sizes server;
+};
+
+bool rpcrdma_device_next(const struct net *net, u32 from,
+			 struct rpcrdma_device_info *info);
+
 /* stats.c */
 int __must_check rpcrdma_stats_init(void);
 void rpcrdma_stats_exit(void);
-void rpcrdma_stats_add(struct rpcrdma_conn *conn);
+int __must_check rpcrdma_stats_add(struct rpcrdma_conn *conn);
 void rpcrdma_stats_del(struct rpcrdma_conn *conn);
 void rpcrdma_stats_follow(void);
 void rpcrdma_stats_sum(struct rpcrdma_stats *to,
 		       const struct rpcrdma_stats *from);
 void rpcrdma_stats_of(u32 role, struct rpcrdma_stats *sum);
+struct rpcrdma_conn *rpcrdma_conn_find(const struct net *net, u64 id);
+struct rpcrdma_conn *rpcrdma_conn_next(const struct net *net, unsigned long id);
+u32 rpcrdma_errcode_slot(u32 errcode);
+u32 rpcrdma_slot_errcode(u32 slot);
 
 #endif /* _RPCRDMA_VERBS_H */

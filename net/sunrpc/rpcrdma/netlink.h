@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _RPCRDMA_NETLINK_H
+#define _RPCRDMA_NETLINK_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+struct rpcrdma_conn;
+struct sk_buff;
+
+int __must_check rpcrdma_nl_init(void);
+void rpcrdma_nl_exit(void);
+
+void rpcrdma_nl_conn_up(struct rpcrdma_conn *conn);
+void rpcrdma_nl_conn_down(struct rpcrdma_conn *conn);
+
+/* Exported for KUnit. */
+size_t rpcrdma_nl_conn_size(void);
+int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
+			u32 portid, u32 seq, int flags);
+
+#endif /* _RPCRDMA_NETLINK_H */
