@@ -59,7 +59,7 @@ alone		= (mkdir -p build && exec 7> build/$(1).lock && flock 7 && \
 	unit sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
-	clock coverage check check-full soak demo dist packaging interfaces
+	tools tools-check clock coverage check check-full soak demo dist packaging interfaces
 
 all: modules
 
@@ -142,6 +142,7 @@ selftests:
 # User-mode Linux waits half of the time: run two guests per processor.
 selftests-on: $(if $(filter both,$(INTREE)),,stage)
 	+@$(call alone,peer)
+	+@mkdir -p build && exec 7> build/tools.lock && flock 7 && $(SUBMAKE) tools
 	$(if $(filter uml%,$(KERNEL)),+@$(call alone,clock))
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
 	  KERNEL=$(KERNEL) TESTS="$(TESTS)" FULL=$(FULL) \
@@ -232,6 +233,13 @@ codec:
 fuzz:
 	+@$(SUBMAKE) -C tools/testing/fuzz check
 
+# The program for people who run it, and its tests.
+tools:
+	+@$(SUBMAKE) -C tools/rpcrdmactl all
+
+tools-check:
+	+@$(SUBMAKE) -C tools/rpcrdmactl check
+
 # How much of core/ all of these reach.
 coverage:
 	+@$(SUBMAKE) -C tools/testing/coverage check
@@ -241,11 +249,12 @@ coverage:
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),20) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),5000) scripts/tally --jobs 2 \
-	  unit codec conformance style fuzz sim clock selftests selftests-debian kunit harness
+	  unit codec tools-check conformance style fuzz sim clock selftests selftests-debian kunit \
+	  harness
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally style-full unit codec fuzz sim clock coverage harness-full conformance \
+	  scripts/tally style-full unit codec tools-check fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
 	  packaging interfaces
 
@@ -281,13 +290,15 @@ help:
 	@echo '  modules          rpcrdma.ko for the running kernel, KDIR= or KERNEL= (default)'
 	@echo '  modules_install  install it under updates/, honouring INSTALL_MOD_PATH'
 	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
+	@echo '  tools            build/tools/rpcrdmactl, which shows what the module does'
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove all build results; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next eleven; last line: the count'
+	@echo '  check            all of the next twelve; last line: the count'
 	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  codec            its headers against the XDR in the draft, if DRAFTS= has it'
+	@echo '  tools-check      tests of rpcrdmactl'
 	@echo '  fuzz             random input from a peer: FUZZ_SECONDS=30 for each kind'
 	@echo '  sim              endpoints of the core over a simulated fabric, for'
 	@echo '                   SIM_SECONDS=120 from SEED=1, and bugs that it must find'

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # For programs in user space that contain the protocol core: how to compile the core and
-# the sources of their own directory to BUILD. FLAGS are further flags of a program.
+# the sources of their own directory to BUILD. FLAGS are further flags of a program. TOP is
+# the top of the tree, as seen from its directory.
 
+TOP		?= ../../..
 CXX		?= g++
 # A compiler's work is kept beside the guests' kernels, where the next clone finds it.
 # Without ccache everything is just compiled.
 CCACHE		:= $(shell command -v ccache)
 export CCACHE_DIR	?= $(or $(RPCRDMA_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rpcrdma)/ccache
-export CCACHE_BASEDIR	?= $(abspath ../../..)
+export CCACHE_BASEDIR	?= $(abspath $(TOP))
 export CCACHE_NOHASHDIR	?= 1
 export CCACHE_MAXSIZE	?= 3G
-CORE		:= ../../../net/sunrpc/rpcrdma/core
-INCLUDE		:= ../../../include
+CORE		:= $(TOP)/net/sunrpc/rpcrdma/core
+INCLUDE		:= $(TOP)/include
 BUILD		?= build
 
 CXXFLAGS	:= -std=c++20 -g -Wall -Wextra -Werror -MMD -MP \
@@ -22,12 +24,12 @@ COREFLAGS	:= -ffreestanding -fno-exceptions -fno-rtti \
 		   -fno-threadsafe-statics -nostdinc++
 CORE_OBJS	:= $(patsubst $(CORE)/%.cpp,$(BUILD)/core/%.o,$(wildcard $(CORE)/*.cpp))
 
-$(BUILD)/core/%.o: $(CORE)/%.cpp Makefile ../core.mk
+$(BUILD)/core/%.o: $(CORE)/%.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) $(COREFLAGS) -c -o $@ $<
 
-$(BUILD)/%.o: ../extension/%.cpp Makefile ../core.mk
+$(BUILD)/%.o: ../extension/%.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) -c -o $@ $<
@@ -37,22 +39,22 @@ $(BUILD)/%.o: ../extension/%.cpp Makefile ../core.mk
 EXTENDED	:= -I../extension -include ../extension/extensions.h
 EXTENDED_OBJS	:= $(CORE_OBJS:$(BUILD)/core/%=$(BUILD)/extended/core/%)
 
-$(BUILD)/extended/core/%.o: $(CORE)/%.cpp Makefile ../core.mk
+$(BUILD)/extended/core/%.o: $(CORE)/%.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) $(EXTENDED) $(COREFLAGS) -c -o $@ $<
 
-$(BUILD)/extended/%.o: %.cpp Makefile ../core.mk
+$(BUILD)/extended/%.o: %.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) $(EXTENDED) -c -o $@ $<
 
-$(BUILD)/extended/%.o: ../extension/%.cpp Makefile ../core.mk
+$(BUILD)/extended/%.o: ../extension/%.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) $(EXTENDED) -c -o $@ $<
 
-$(BUILD)/%.o: %.cpp Makefile ../core.mk
+$(BUILD)/%.o: %.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) -c -o $@ $<

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "capture.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <tuple>
+
+#include <arpa/inet.h>
+#include <pcap.h>
+
+namespace rpcrdmactl
+{
+
+namespace
+{
+
+using Bytes = std::span<const std::uint8_t>;
+
+constexpr std::uint16_t kIpv4 = 0x0800;
+constexpr std::uint16_t kIpv6 = 0x86dd;
+constexpr std::uint16_t kVlan = 0x8100;
+constexpr std::uint8_t kUdp = 17;
+constexpr std::uint16_t kRocePort = 4791;
+constexpr std::size_t kBth = 12;
+constexpr std::size_t kIcrc = 4;
+/* A Send of this size is not one of ours. */
+constexpr std::size_t kLargest = 1 << 20;
+
+/* Opcodes of reliable connections that carry a Send, and what is in front of its data. */
+enum class Part : std::uint8_t { First, Middle, Last, Only };
+
+struct SendOpcode {
+	std::uint8_t opcode;
+	Part part;
+	std::size_t extension;
+};
+
+constexpr SendOpcode kSends[] = {
+	{ 0x00, Part::First, 0 }, { 0x01, Part::Middle, 0 },
+	{ 0x02, Part::Last, 0 },  { 0x03, Part::Last, 4 },
+	{ 0x04, Part::Only, 0 },  { 0x05, Part::Only, 4 },
+	{ 0x16, Part::Last, 4 },  { 0x17, Part::Only, 4 },
+};
+
+std::uint32_t number(Bytes b, std::size_t at, std::size_t octets)
+{
+	std::uint32_t value = 0;
+
+	for (std::size_t i = 0; i < octets; i++)
+		value = value << 8 | b[at + i];
+	return value;
+}
+
+/* The octets from @at on; nothing if there are none. */
+Bytes after(Bytes b, std::size_t at)
+{
+	return at < b.size() ? b.subspan(at) : Bytes();
+}
+
+std::string address(int family, Bytes octets)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	return inet_ntop(family, octets.data(), text, sizeof(text));
+}
+
+/* A UDP datagram to the port of RoCE, without its header. */
+struct Datagram {
+	std::string from;
+	std::string to;
+	Bytes octets;
+};
+
+std::optional<Datagram> udp(Bytes ip, std::size_t header, std::size_t length,
+			    const std::string &from, const std::string &to)
+{
+	/* Behind the packet there may be padding. */
+	if (ip.size() < length || length < header + 8 ||
+	    number(ip, header + 2, 2) != kRocePort)
+		return {};
+	return Datagram{ from, to,
+			 ip.subspan(header + 8, length - header - 8) };
+}
+
+std::optional<Datagram> internet(std::uint16_t protocol, Bytes ip)
+{
+	if (protocol == kIpv4 && ip.size() >= 20 && ip[0] >> 4 == 4 &&
+	    ip[9] == kUdp && !(number(ip, 6, 2) & 0x3fff))
+		return udp(ip, (ip[0] & 15) * 4U, number(ip, 2, 2),
+			   address(AF_INET, ip.subspan(12, 4)),
+			   address(AF_INET, ip.subspan(16, 4)));
+	if (protocol == kIpv6 && ip.size() >= 40 && ip[0] >> 4 == 6 &&
+	    ip[6] == kUdp)
+		return udp(ip, 40, 40 + number(ip, 4, 2),
+			   address(AF_INET6, ip.subspan(8, 16)),
+			   address(AF_INET6, ip.subspan(24, 16)));
+	return {};
+}
+
+/* @type_at: where the protocol is in the header of the link. */
+std::optional<Datagram> linked(Bytes frame, std::size_t type_at,
+			       std::size_t header)
+{
+	if (frame.size() < header)
+		return {};
+	std::uint16_t protocol = number(frame, type_at, 2);
+	while (protocol == kVlan && frame.size() >= header + 4) {
+		protocol = number(frame, header + 2, 2);
+		header += 4;
+	}
+	return internet(protocol, after(frame, header));
+}
+
+std::optional<Datagram> datagram(int link, Bytes frame)
+{
+	switch (link) {
+	case DLT_EN10MB:
+		return linked(frame, 12, 14);
+	case DLT_LINUX_SLL:
+		return linked(frame, 14, 16);
+	case DLT_LINUX_SLL2:
+		return linked(frame, 0, 20);
+	default: /* DLT_RAW */
+		if (frame.empty())
+			return {};
+		return internet(frame[0] >> 4 == 6 ? kIpv6 : kIpv4, frame);
+	}
+}
+
+/* Puts together the packets of each queue pair. */
+class Assembler {
+public:
+	explicit Assembler(
+		const std::function<void(const CapturedSend &)> &take)
+		: take_(take)
+	{
+	}
+
+	void packet(double time, const Datagram &d)
+	{
+		Bytes b = d.octets;
+
+		if (b.size() < kBth + kIcrc)
+			return;
+		const std::size_t pad = b[1] >> 4 & 3;
+		const std::uint32_t queue_pair = number(b, 5, 3);
+		const std::uint32_t psn = number(b, 9, 3);
+		for (const SendOpcode &s : kSends) {
+			const std::size_t header = kBth + s.extension;
+			if (s.opcode != b[0] || b.size() < header + pad + kIcrc)
+				continue;
+			part({ d.from, d.to, queue_pair }, s.part, psn, time,
+			     b.subspan(header,
+				       b.size() - header - pad - kIcrc));
+			return;
+		}
+	}
+
+private:
+	using Key = std::tuple<std::string, std::string, std::uint32_t>;
+
+	/* What has come of a Send; nothing is under way while @open is false. */
+	struct Progress {
+		bool open = false;
+		std::optional<std::uint32_t> ended;
+		std::uint32_t next = 0;
+		Octets octets;
+	};
+
+	void part(const Key &key, Part part, std::uint32_t psn, double time,
+		  Bytes data)
+	{
+		Progress &p = sends_[key];
+
+		if (part == Part::First || part == Part::Only) {
+			p.open = true;
+			p.octets.clear();
+		} else if (!p.open || psn != p.next) {
+			/* A gap, or a packet that has been here before. */
+			p.open = p.open && before(psn, p.next);
+			return;
+		}
+		p.next = (psn + 1) & 0xffffff;
+		if (p.octets.size() + data.size() > kLargest) {
+			p.open = false;
+			return;
+		}
+		p.octets.insert(p.octets.end(), data.begin(), data.end());
+		if (part != Part::Last && part != Part::Only)
+			return;
+		p.open = false;
+		const bool again = p.ended && !before(*p.ended, psn);
+		p.ended = psn;
+		if (again || !ours(p.octets))
+			return;
+		take_({ time, std::get<0>(key), std::get<1>(key),
+			std::get<2>(key), p.octets });
+	}
+
+	/* Sequence numbers have 24 bits and go round. */
+	static bool before(std::uint32_t a, std::uint32_t b)
+	{
+		const std::uint32_t distance = (b - a) & 0xffffff;
+
+		return distance && distance < 0x800000;
+	}
+
+	static bool ours(const Octets &octets)
+	{
+		if (octets.size() < 16)
+			return false;
+		const std::uint32_t version = number(octets, 4, 4);
+		return version == 1 || version == 2;
+	}
+
+	const std::function<void(const CapturedSend &)> &take_;
+	std::map<Key, Progress> sends_;
+};
+
+struct ClosePcap {
+	void operator()(pcap_t *pcap) const
+	{
+		pcap_close(pcap);
+	}
+};
+
+} // namespace
+
+void read_capture(const std::string &path,
+		  const std::function<void(const CapturedSend &)> &take)
+{
+	std::array<char, PCAP_ERRBUF_SIZE> error = {};
+	const std::unique_ptr<pcap_t, ClosePcap> pcap(
+		pcap_open_offline(path.c_str(), error.data()));
+	Assembler assembler(take);
+	pcap_pkthdr *header;
+	const u_char *data;
+	int result;
+
+	if (!pcap)
+		throw std::runtime_error(error.data());
+	const int link = pcap_datalink(pcap.get());
+	if (link != DLT_EN10MB && link != DLT_LINUX_SLL &&
+	    link != DLT_LINUX_SLL2 && link != DLT_RAW)
+		throw std::runtime_error(path + ": link of an unknown kind");
+	while ((result = pcap_next_ex(pcap.get(), &header, &data)) == 1) {
+		/* What was cut off cannot be put together. */
+		if (header->caplen != header->len)
+			continue;
+		const auto found = datagram(link, { data, header->caplen });
+		if (found)
+			assembler.packet(
+				static_cast<double>(header->ts.tv_sec) +
+					static_cast<double>(
+						header->ts.tv_usec) /
+						1e6,
+				*found);
+	}
+	if (result == PCAP_ERROR)
+		throw std::runtime_error(path + ": " + pcap_geterr(pcap.get()));
+}
+
+} // namespace rpcrdmactl

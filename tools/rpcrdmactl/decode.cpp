@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "decode.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <sstream>
+#include <stdexcept>
+
+#include "names.h"
+#include "properties.h"
+#include "wire.h"
+#include "xdr.h"
+
+namespace rpcrdmactl
+{
+
+namespace
+{
+
+using rpcrdma::Bytes;
+using rpcrdma::Chunks;
+using rpcrdma::Header;
+using rpcrdma::kPrefixSize;
+using rpcrdma::kWordSize;
+using rpcrdma::Parse;
+
+std::string hex(std::uint64_t value, int digits)
+{
+	char text[32];
+
+	std::snprintf(text, sizeof(text), "0x%0*llx", digits,
+		      static_cast<unsigned long long>(value));
+	return text;
+}
+
+Json segment(const rpcrdma_segment &s)
+{
+	return { { "handle", hex(s.handle, 8) },
+		 { "length", s.length },
+		 { "offset", hex(s.offset, 16) } };
+}
+
+Json write_chunk(const Chunks &c, const rpcrdma_write_chunk &w)
+{
+	Json segments = Json::array();
+
+	for (u32 i = 0; i < w.count && w.first + i < c.n_write_segs; i++)
+		segments.push_back(segment(c.write_segs[w.first + i]));
+	return segments;
+}
+
+void put_chunks(Json &out, const Chunks &c)
+{
+	for (u32 i = 0; i < c.n_call; i++)
+		out["call-chunk"].push_back(segment(c.call[i]));
+	for (u32 i = 0; i < c.n_reads; i++) {
+		Json read = segment(c.reads[i].target);
+		read["position"] = c.reads[i].position;
+		out["read-list"].push_back(std::move(read));
+	}
+	for (u32 i = 0; i < c.n_writes; i++)
+		out["write-list"].push_back(write_chunk(c, c.writes[i]));
+	if (c.has_reply)
+		out["reply-chunk"] = write_chunk(c, c.reply);
+}
+
+/* What the union's arm of an error is about, by how many words it has. */
+void put_error(Json &out, const rpcrdma::ErrorBody &error)
+{
+	const rpcrdma::ErrorType *type = rpcrdma::error_type(error.code);
+
+	out["error-code"] = error.code;
+	out["error-name"] = rpcrdma::errcode_name(error.code);
+	for (u32 i = 0; type && i < type->words; i++)
+		out["error-arguments"].push_back(error.arg[i]);
+}
+
+/* The first words of an RPC message (RFC 5531). */
+void put_rpc(Json &out, Bytes payload)
+{
+	rpcrdma::XdrReader r(payload);
+	static constexpr const char *kCall[] = { "rpc-version", "program",
+						 "program-version",
+						 "procedure" };
+	u32 xid;
+	u32 direction;
+
+	if (!r.word(xid) || !r.word(direction) || direction > RPCRDMA_REPLY)
+		return;
+	Json rpc = { { "xid", hex(xid, 8) },
+		     { "type", direction == RPCRDMA_CALL ? "CALL" : "REPLY" } };
+	u32 word;
+	if (direction == RPCRDMA_CALL) {
+		for (const char *name : kCall)
+			if (r.word(word))
+				rpc[name] = word;
+	} else if (r.word(word)) {
+		rpc["status"] = word == 0 ? "accepted" :
+				word == 1 ? "denied" :
+					    "unknown";
+	}
+	out["rpc"] = std::move(rpc);
+}
+
+/* Of the message, all that can be said; the reason if it is not valid. */
+class Decoder {
+public:
+	explicit Decoder(const Octets &message)
+		: in_(message.data(), static_cast<u32>(message.size()))
+	{
+	}
+
+	[[nodiscard]] Json run()
+	{
+		out_["octets"] = in_.size();
+		out_["valid"] = true;
+		if (!rpcrdma::decode_prefix(in_, header_.prefix))
+			return wrong(in_.size(),
+				     "the message ends in its prefix");
+		const rpcrdma::Prefix &p = header_.prefix;
+		out_["xid"] = hex(p.xid, 8);
+		out_["version"] = p.vers;
+		out_["credit"] = p.credit;
+		out_["header-type"] = p.htype;
+		out_["header-name"] = rpcrdma::htype_name(p.htype);
+		if (p.vers == rpcrdma::kVersion1)
+			return version1();
+		if (p.vers == rpcrdma::kVersion2)
+			return version2();
+		return wrong(kWordSize, "this version is not known");
+	}
+
+private:
+	Json version1()
+	{
+		switch (header_.prefix.htype) {
+		case RPCRDMA1_MSG:
+		case RPCRDMA1_NOMSG:
+			return body(
+				rpcrdma::decode_body_v1(in_, header_, chunks_));
+		case RPCRDMA2_ERROR:
+			header_.type = rpcrdma::header_type(RPCRDMA2_ERROR);
+			return body(rpcrdma::decode_body(
+				in_, rpcrdma::kNoLimits, header_, chunks_));
+		case RPCRDMA1_DONE:
+			return std::move(out_);
+		}
+		return wrong(3 * kWordSize,
+			     "version 1 has no such procedure, or it is no "
+			     "longer used");
+	}
+
+	Json version2()
+	{
+		header_.type = rpcrdma::header_type(header_.prefix.htype);
+		if (!header_.type)
+			return wrong(3 * kWordSize,
+				     "version 2 has no such header type");
+		return body(rpcrdma::decode_body(in_, rpcrdma::kNoLimits,
+						 header_, chunks_));
+	}
+
+	Json body(Parse parsed)
+	{
+		const rpcrdma::HeaderType *type = header_.type;
+
+		if (type) {
+			if (type->fields & rpcrdma::kFieldError)
+				put_error(out_, header_.error);
+			if (type->fields & rpcrdma::kFieldRemaining)
+				out_["remaining"] = header_.remaining;
+			if (type->fields & rpcrdma::kFieldInvHandle)
+				out_["inv-handle"] = hex(header_.inv_handle, 8);
+		}
+		put_chunks(out_, chunks_);
+		if (parsed != Parse::Ok)
+			return wrong(blamed(parsed), reason(parsed));
+		if (type->fields & rpcrdma::kFieldProperties)
+			return properties();
+		out_["header-octets"] = header_.end;
+		if (header_.payload.length) {
+			out_["payload-octets"] = header_.payload.length;
+			put_rpc(out_, in_.after(header_.payload.offset));
+		}
+		return std::move(out_);
+	}
+
+	/* A set that breaks off, and one with a value that no property can have. */
+	Json properties()
+	{
+		rpcrdma::Properties p = rpcrdma::kDefaultProperties;
+		const Bytes set = in_.after(header_.properties.offset);
+
+		switch (rpcrdma::decode_properties(set, p)) {
+		case rpcrdma::PropertyParse::Ok:
+			break;
+		case rpcrdma::PropertyParse::BadXdr:
+			return wrong(set_ends(set),
+				     "the set of properties does not end with "
+				     "the message");
+		case rpcrdma::PropertyParse::BadValue:
+			return wrong(header_.properties.offset,
+				     "a property has a value of the wrong "
+				     "length");
+		}
+		out_["header-octets"] = in_.size();
+		out_["properties"] = {
+			{ "send-size", p.send_size },
+			{ "receive-size", p.recv_size },
+			{ "segment-size", p.max_segment_size },
+			{ "segment-count", p.max_segments },
+			{ "reverse", p.reverse },
+		};
+		return std::move(out_);
+	}
+
+	/* Where in the message a set of properties stops being one. */
+	[[nodiscard]] u32 set_ends(Bytes set) const
+	{
+		rpcrdma::XdrReader r(set);
+		u32 count;
+		u32 which;
+		u32 length;
+		Bytes value;
+
+		for (bool more = r.word(count); more && count; count--)
+			more = r.word(which) && r.word(length) &&
+			       r.opaque(length, value);
+		return header_.properties.offset + r.offset();
+	}
+
+	/* The word of rdma_inv_handle comes first, or second behind rdma_remaining. */
+	[[nodiscard]] u32 handle_at() const
+	{
+		return header_.type->fields & rpcrdma::kFieldRemaining ?
+			       kPrefixSize + kWordSize :
+			       kPrefixSize;
+	}
+
+	/* Without its handle the message is valid. */
+	[[nodiscard]] bool foreign_handle() const
+	{
+		Header h = header_;
+		Chunks c = {};
+
+		if (!h.type || !(h.type->fields & rpcrdma::kFieldInvHandle) ||
+		    in_.size() < handle_at() + kWordSize)
+			return false;
+		Octets without(in_.begin(), in_.end());
+		std::fill_n(without.begin() + handle_at(), kWordSize, 0);
+		return rpcrdma::decode_body({ without.data(), in_.size() },
+					    rpcrdma::kNoLimits, h,
+					    c) == Parse::Ok;
+	}
+
+	[[nodiscard]] u32 blamed(Parse parsed) const
+	{
+		return parsed == Parse::BadXdr && foreign_handle() ?
+			       handle_at() :
+			       header_.end;
+	}
+
+	[[nodiscard]] std::string reason(Parse parsed) const
+	{
+		switch (parsed) {
+		case Parse::TooManyReadChunks:
+			return "more Read chunks than can be taken";
+		case Parse::TooManyWriteChunks:
+			return "more Write chunks than can be taken";
+		case Parse::TooManySegments:
+			return "more segments than can be taken";
+		default:
+			break;
+		}
+		if (blamed(parsed) != header_.end)
+			return "rdma_inv_handle is not in the header";
+		if (in_.size() < header_.end + kWordSize)
+			return header_.type && header_.type->payload &&
+					       in_.size() == header_.end ?
+				       "the header is whole and no payload "
+				       "follows, or something is missing" :
+				       "the message ends here";
+		return "what is here, or right before, cannot be there";
+	}
+
+	Json wrong(u32 octet, const std::string &error)
+	{
+		out_["valid"] = false;
+		out_["octet"] = octet;
+		out_["error"] = error;
+		return std::move(out_);
+	}
+
+	Bytes in_;
+	Header header_;
+	Chunks chunks_ = {};
+	Json out_ = Json::object();
+};
+
+/* Sixteen octets a line, and a mark below the one that is wrong. */
+void dump(std::ostringstream &out, const Octets &message, std::size_t wrong)
+{
+	constexpr std::size_t kLine = 16;
+	char text[8];
+
+	for (std::size_t at = 0; at <= message.size(); at += kLine) {
+		std::string line;
+		if (at == message.size() && wrong != at)
+			break;
+		for (std::size_t i = at; i < at + kLine && i < message.size();
+		     i++) {
+			std::snprintf(text, sizeof(text), " %02x", message[i]);
+			line += text;
+		}
+		std::snprintf(text, sizeof(text), "%04zx", at);
+		out << "    " << text << ":" << line << "\n";
+		if (wrong >= at && wrong < at + kLine)
+			out << std::string(10 + 3 * (wrong - at), ' ')
+			    << "^^ octet " << wrong << "\n";
+	}
+}
+
+std::string plain(const Json &value)
+{
+	return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string segment_line(const Json &s)
+{
+	return (s.contains("position") ?
+			"position " + s.at("position").dump() + " " :
+			"") +
+	       "handle " + plain(s.at("handle")) + " length " +
+	       s.at("length").dump() + " offset " + plain(s.at("offset"));
+}
+
+void segments(std::ostringstream &out, const std::string &name,
+	      const Json &list)
+{
+	out << "  " << name << ":";
+	if (list.empty())
+		out << " no segments";
+	out << "\n";
+	for (const Json &s : list)
+		out << "    " << segment_line(s) << "\n";
+}
+
+} // namespace
+
+Json decode(const Octets &message)
+{
+	return Decoder(message).run();
+}
+
+std::string decoded_text(const Json &d, const Octets &message)
+{
+	std::ostringstream out;
+
+	out << d.at("octets") << " octets";
+	if (d.contains("xid"))
+		out << ": version " << d.at("version") << " "
+		    << plain(d.at("header-name")) << " (" << d.at("header-type")
+		    << ") xid " << plain(d.at("xid")) << " credit "
+		    << d.at("credit");
+	out << "\n";
+	for (const char *name :
+	     { "error-code", "error-name", "error-arguments", "remaining",
+	       "inv-handle", "header-octets", "payload-octets" })
+		if (d.contains(name))
+			out << "  " << name << ": " << plain(d.at(name))
+			    << "\n";
+	for (const char *name : { "call-chunk", "read-list", "reply-chunk" })
+		if (d.contains(name))
+			segments(out, name, d.at(name));
+	if (d.contains("write-list"))
+		for (std::size_t i = 0; i < d.at("write-list").size(); i++)
+			segments(out, "write-chunk " + std::to_string(i),
+				 d.at("write-list").at(i));
+	for (const char *name : { "properties", "rpc" }) {
+		if (!d.contains(name))
+			continue;
+		out << "  " << name << ":";
+		for (const auto &[key, value] : d.at(name).items())
+			out << " " << key << " " << plain(value);
+		out << "\n";
+	}
+	if (!d.at("valid").get<bool>()) {
+		out << "  wrong at octet " << d.at("octet") << ": "
+		    << plain(d.at("error")) << "\n";
+		dump(out, message, d.at("octet").get<std::size_t>());
+	}
+	return out.str();
+}
+
+/* ------------------------------------------------------------------ */
+/* Hexadecimal                                                        */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+/* Without a comment, the offset at its beginning and the text at its end. */
+std::string digits_of(std::string line)
+{
+	const auto cut = [&line](std::size_t at) {
+		if (at != std::string::npos)
+			line.resize(at);
+	};
+
+	cut(line.find('#'));
+	const std::size_t colon = line.find(':');
+	const std::size_t first = line.find_first_not_of(" \t");
+	/* An offset has more digits than an octet. */
+	if (colon != std::string::npos && first != std::string::npos &&
+	    colon - first > 2) {
+		line.erase(0, line.find_first_not_of(" \t", colon + 1));
+		cut(line.find("  "));
+	}
+	return line;
+}
+
+bool between(char c)
+{
+	return std::isspace(static_cast<unsigned char>(c)) || c == ',' ||
+	       c == ':';
+}
+
+/* Appends the octets of one line. Return: false if it has something else. */
+bool take_line(const std::string &line, Octets &octets)
+{
+	for (std::size_t i = 0; i < line.size();) {
+		if (between(line[i])) {
+			i++;
+			continue;
+		}
+		if (line[i] == '0' && i + 2 < line.size() &&
+		    (line[i + 1] == 'x' || line[i + 1] == 'X')) {
+			i += 2;
+			continue;
+		}
+		if (i + 1 >= line.size() ||
+		    !std::isxdigit(static_cast<unsigned char>(line[i])) ||
+		    !std::isxdigit(static_cast<unsigned char>(line[i + 1])))
+			return false;
+		octets.push_back(static_cast<std::uint8_t>(
+			std::stoul(line.substr(i, 2), nullptr, 16)));
+		i += 2;
+	}
+	return true;
+}
+
+} // namespace
+
+std::vector<Octets> read_hex(std::istream &in)
+{
+	std::vector<Octets> messages;
+	Octets message;
+	std::string line;
+
+	for (unsigned number = 1; std::getline(in, line); number++) {
+		if (line.find_first_not_of(" \t\r") == std::string::npos) {
+			if (!message.empty())
+				messages.push_back(std::move(message));
+			message.clear();
+		} else if (!take_line(digits_of(line), message)) {
+			throw std::runtime_error("line " +
+						 std::to_string(number) +
+						 ": not hexadecimal");
+		}
+	}
+	if (!message.empty())
+		messages.push_back(std::move(message));
+	return messages;
+}
+
+} // namespace rpcrdmactl

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rpcrdmactl: what the rpcrdma module is doing. rpcrdmactl.8 is its manual.
+ */
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <poll.h>
+#include <system_error>
+#include <termios.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <linux/rpcrdma.h>
+
+#include "capture.h"
+#include "decode.h"
+#include "netlink.h"
+#include "text.h"
+
+namespace rpcrdmactl
+{
+
+namespace
+{
+
+/* As the manual says. */
+enum Exit : int {
+	kDone = 0,
+	kFailed = 1,
+	kUsage = 2,
+	kNotLoaded = 3,
+	kNotFound = 4,
+};
+
+struct Arguments {
+	bool json = false;
+	bool details = false;
+	std::string object = "connections";
+	std::uint64_t id = 0;
+	double interval = 1;
+	unsigned count = 0;
+	std::string file = "-";
+	bool pcap = false;
+};
+
+void print(const Json &json)
+{
+	std::cout << json.dump(2) << "\n";
+}
+
+int show_connections(Netlink &netlink, const Arguments &a)
+{
+	const std::vector<Json> conns =
+		a.id ? std::vector<Json>{ netlink.connection(a.id) } :
+		       netlink.connections();
+
+	if (a.json)
+		print(conns);
+	else if (!a.details)
+		std::cout << table_of_connections(conns);
+	else
+		for (const Json &conn : conns)
+			std::cout << details_of_connection(conn);
+	return kDone;
+}
+
+int show(const Arguments &a)
+{
+	Netlink netlink;
+
+	if (a.object == "connections")
+		return show_connections(netlink, a);
+	if (a.object == "module") {
+		const Json module = netlink.module();
+		if (a.json)
+			print(module);
+		else
+			std::cout << lines_of_module(module);
+		return kDone;
+	}
+	const bool devices = a.object == "devices";
+	const std::vector<Json> list =
+		devices ? netlink.devices() : netlink.listeners();
+	if (a.json)
+		print(list);
+	else
+		std::cout << (devices ? table_of_devices(list) :
+					table_of_listeners(list));
+	return kDone;
+}
+
+int put_metrics()
+{
+	Netlink netlink;
+
+	std::cout << metrics({ netlink.module(), netlink.devices(),
+			       netlink.listeners(), netlink.connections() });
+	return kDone;
+}
+
+int monitor(const Arguments &a)
+{
+	Netlink netlink;
+	unsigned left = a.count;
+
+	netlink.follow(
+		[&](unsigned command, const Json &conn) {
+			const std::string event =
+				command == RPCRDMA_CMD_CONN_UP_NTF   ? "up" :
+				command == RPCRDMA_CMD_CONN_DOWN_NTF ? "down" :
+								       "lost";
+			if (a.json) {
+				Json line = { { "event", event } };
+				line.update(conn.is_null() ? Json::object() :
+							     conn);
+				std::cout << line.dump() << std::endl;
+			} else if (event == "lost") {
+				std::cout << "lost notifications" << std::endl;
+			} else {
+				std::cout << event_line(event, conn)
+					  << std::endl;
+			}
+			return !a.count || --left;
+		},
+		-1);
+	return kDone;
+}
+
+/* While it is there a terminal gives each key at once, and does not show it. */
+class Keys {
+public:
+	Keys()
+		: terminal_(isatty(STDIN_FILENO) &&
+			    !tcgetattr(STDIN_FILENO, &before_))
+	{
+		if (!terminal_)
+			return;
+		termios now = before_;
+		now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
+		tcsetattr(STDIN_FILENO, TCSANOW, &now);
+	}
+	~Keys()
+	{
+		if (terminal_)
+			tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+	}
+	Keys(const Keys &) = delete;
+	Keys &operator=(const Keys &) = delete;
+
+	/* Wait for so many seconds. Return: false if it shall end: q or Ctrl-C. */
+	[[nodiscard]] bool wait(double seconds) const
+	{
+		pollfd fd = { STDIN_FILENO, POLLIN, 0 };
+		char key = 0;
+
+		if (poll(&fd, terminal_ ? 1 : 0,
+			 static_cast<int>(seconds * 1000)) <= 0)
+			return true;
+		return read(STDIN_FILENO, &key, 1) == 1 && key != 'q' &&
+		       key != '\3';
+	}
+
+private:
+	termios before_ = {};
+	bool terminal_;
+};
+
+int watch(const Arguments &a)
+{
+	using Clock = std::chrono::steady_clock;
+	Netlink netlink;
+	const Keys keys;
+	const bool screen = isatty(STDOUT_FILENO);
+	std::vector<Json> before = netlink.connections();
+	Clock::time_point then = Clock::now();
+
+	for (unsigned shown = 0; !a.count || shown < a.count; shown++) {
+		if (!keys.wait(a.interval))
+			break;
+		std::vector<Json> now = netlink.connections();
+		const Clock::time_point when = Clock::now();
+		const std::chrono::duration<double> passed = when - then;
+		/* Home, and clear what is below. */
+		std::cout << (screen ? "\033[H\033[J" :
+			      shown  ? "\n" :
+				       "")
+			  << table_of_rates(before, now, passed.count())
+			  << std::flush;
+		before = std::move(now);
+		then = when;
+	}
+	return kDone;
+}
+
+/* Return: whether it is valid. */
+bool put_decoded(const Octets &octets, const Json &about, bool json)
+{
+	const Json decoded = decode(octets);
+
+	if (json) {
+		Json line = about;
+		line.update(decoded);
+		std::cout << line.dump() << "\n";
+	} else {
+		for (const auto &[name, value] : about.items())
+			std::cout << name << " "
+				  << (value.is_string() ?
+					      value.get<std::string>() :
+					      value.dump())
+				  << " ";
+		std::cout << decoded_text(decoded, octets);
+	}
+	return decoded.at("valid").get<bool>();
+}
+
+int decode_capture(const Arguments &a)
+{
+	bool valid = true;
+	unsigned messages = 0;
+
+	read_capture(a.file, [&](const CapturedSend &send) {
+		const Json about = { { "time", send.time },
+				     { "from", send.from },
+				     { "to", send.to },
+				     { "queue-pair", send.queue_pair } };
+		messages++;
+		valid = put_decoded(send.octets, about, a.json) && valid;
+	});
+	if (!messages)
+		throw std::runtime_error(a.file +
+					 ": no message of RPC-over-RDMA");
+	return valid ? kDone : kFailed;
+}
+
+int decode_hex(const Arguments &a)
+{
+	std::ifstream file;
+	bool valid = true;
+
+	if (a.file != "-") {
+		file.open(a.file);
+		if (!file)
+			throw std::system_error(errno, std::generic_category(),
+						a.file);
+	}
+	const std::vector<Octets> messages =
+		read_hex(a.file == "-" ? std::cin : file);
+	if (messages.empty())
+		throw std::runtime_error(a.file + ": no message");
+	for (const Octets &octets : messages)
+		valid = put_decoded(octets, Json::object(), a.json) && valid;
+	return valid ? kDone : kFailed;
+}
+
+int fail(Exit status, const std::string &what)
+{
+	std::cerr << "rpcrdmactl: " << what << "\n";
+	return status;
+}
+
+int run(int argc, char **argv)
+{
+	Arguments a;
+	CLI::App app("What the rpcrdma module is doing: NFS over RDMA.",
+		     "rpcrdmactl");
+	const auto json = [&a](CLI::App *command, const char *what) {
+		command->add_flag("-j,--json", a.json, what);
+	};
+
+	app.require_subcommand(1);
+	app.set_help_flag("-h,--help", "show this help");
+
+	CLI::App *show_command = app.add_subcommand(
+		"show", "show connections, devices, listeners or the module");
+	show_command
+		->add_option(
+			"object", a.object,
+			"connections (default), devices, listeners, module")
+		->check(CLI::IsMember(
+			{ "connections", "devices", "listeners", "module" }));
+	show_command->add_option("--id", a.id, "only this connection")
+		->check(CLI::PositiveNumber);
+	show_command->add_flag("-d,--details", a.details,
+			       "all that is known of each connection");
+	json(show_command, "JSON");
+
+	CLI::App *watch_command =
+		app.add_subcommand("watch", "show how fast connections are");
+	watch_command
+		->add_option("-i,--interval", a.interval,
+			     "seconds between two looks (default 1)")
+		->check(CLI::Range(0.1, 3600.0));
+	watch_command->add_option("-n,--count", a.count,
+				  "end after so many tables");
+
+	CLI::App *metrics_command = app.add_subcommand(
+		"metrics", "write metrics in the OpenMetrics format");
+
+	CLI::App *monitor_command = app.add_subcommand(
+		"monitor", "tell of connections that come up and go down");
+	monitor_command->add_option("-n,--count", a.count,
+				    "end after so many notifications");
+	json(monitor_command, "one JSON object a line");
+
+	CLI::App *decode_command = app.add_subcommand(
+		"decode", "decode messages of version 1 and 2");
+	decode_command->add_option(
+		"file", a.file,
+		"hexadecimal, or with --pcap a capture (default: stdin)");
+	decode_command->add_flag("-p,--pcap", a.pcap,
+				 "the file is a capture of RoCE version 2");
+	json(decode_command, "one JSON object a line");
+
+	try {
+		app.parse(argc, argv);
+	} catch (const CLI::CallForHelp &help) {
+		return app.exit(help);
+	} catch (const CLI::ParseError &error) {
+		return fail(kUsage, error.what());
+	}
+	if ((a.id || a.details) && a.object != "connections")
+		return fail(kUsage, "--id and --details are for connections");
+
+	if (*show_command)
+		return show(a);
+	if (*watch_command)
+		return watch(a);
+	if (*metrics_command)
+		return put_metrics();
+	if (*monitor_command)
+		return monitor(a);
+	return a.pcap ? decode_capture(a) : decode_hex(a);
+}
+
+int main_or_error(int argc, char **argv)
+{
+	try {
+		const int status = run(argc, argv);
+		if (!std::cout.flush())
+			return fail(kFailed, "cannot write");
+		return status;
+	} catch (const NotLoaded &error) {
+		return fail(kNotLoaded, error.what());
+	} catch (const Refusal &error) {
+		return fail(error.error() == ENOENT ? kNotFound : kFailed,
+			    error.what());
+	} catch (const std::exception &error) {
+		return fail(kFailed, error.what());
+	}
+}
+
+} // namespace
+
+} // namespace rpcrdmactl
+
+int main(int argc, char **argv)
+{
+	return rpcrdmactl::main_or_error(argc, argv);
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "netlink.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <linux/genetlink.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <system_error>
+
+#include "attributes.h"
+#include "spec.h"
+
+namespace rpcrdmactl
+{
+
+namespace
+{
+
+/* As large as the kernel's largest part of a dump. */
+constexpr std::size_t kBufferSize = 32768;
+
+[[noreturn]] void fail(const char *what)
+{
+	throw std::system_error(errno, std::generic_category(), what);
+}
+
+/* The kernel's own text, if it has one, else that of the errno. */
+std::string refusal_text(const nlmsghdr &message, int error)
+{
+	const auto *reply =
+		static_cast<const nlmsgerr *>(mnl_nlmsg_get_payload(&message));
+	std::size_t skip = sizeof(*reply);
+
+	if (!(message.nlmsg_flags & NLM_F_ACK_TLVS))
+		return std::strerror(error);
+	/* What was asked comes before its attributes. */
+	if (!(message.nlmsg_flags & NLM_F_CAPPED))
+		skip += reply->msg.nlmsg_len - sizeof(reply->msg);
+	std::string said = std::strerror(error);
+	each_attribute(payload_of(message, skip),
+		       [&](std::uint16_t type, Payload payload) {
+			       if (type == NLMSGERR_ATTR_MSG)
+				       said = text(payload);
+		       });
+	return said;
+}
+
+void throw_if_refused(const nlmsghdr &message)
+{
+	const auto *reply =
+		static_cast<const nlmsgerr *>(mnl_nlmsg_get_payload(&message));
+
+	if (mnl_nlmsg_get_payload_len(&message) < sizeof(reply->error))
+		throw std::runtime_error("message is too short");
+	/* That of the end of a dump is zero, or why it ends. */
+	const int error = -reply->error;
+	if (error)
+		throw Refusal(error, message.nlmsg_type == NLMSG_ERROR ?
+					     refusal_text(message, error) :
+					     std::strerror(error));
+}
+
+[[noreturn]] void not_loaded()
+{
+	namespace fs = std::filesystem;
+	const char *module = "/sys/module/rpcrdma";
+	std::error_code ignored;
+
+	if (!fs::exists(module, ignored))
+		throw NotLoaded("the module is not loaded: modprobe rpcrdma");
+	if (!fs::exists(std::string(module) + "/version", ignored))
+		throw NotLoaded(
+			"the kernel's own rpcrdma is loaded: modprobe -r "
+			"rpcrdma && modprobe rpcrdma");
+	throw NotLoaded(
+		"the loaded module is too old for this program: modprobe "
+		"-r rpcrdma && modprobe rpcrdma");
+}
+
+} // namespace
+
+void Netlink::Close::operator()(mnl_socket *socket) const
+{
+	mnl_socket_close(socket);
+}
+
+Netlink::Netlink()
+	: socket_(mnl_socket_open(NETLINK_GENERIC))
+{
+	int on = 1;
+
+	if (!socket_ || mnl_socket_bind(socket_.get(), 0, MNL_SOCKET_AUTOPID))
+		fail("netlink");
+	/* Without these the texts of errors are shorter. */
+	mnl_socket_setsockopt(socket_.get(), NETLINK_EXT_ACK, &on, sizeof(on));
+	mnl_socket_setsockopt(socket_.get(), NETLINK_CAP_ACK, &on, sizeof(on));
+	find_family();
+}
+
+void Netlink::find_family()
+{
+	const auto take_group = [this](std::uint16_t, Payload group) {
+		std::uint32_t id = 0;
+		bool ours = false;
+		each_attribute(group, [&](std::uint16_t type, Payload payload) {
+			if (type == CTRL_ATTR_MCAST_GRP_ID)
+				id = integer<std::uint32_t>(payload);
+			else if (type == CTRL_ATTR_MCAST_GRP_NAME)
+				ours = text(payload) == RPCRDMA_MCGRP_CONN;
+		});
+		if (ours)
+			group_ = id;
+	};
+	const auto take = [&](std::uint16_t type, Payload payload) {
+		if (type == CTRL_ATTR_FAMILY_ID)
+			family_ = integer<std::uint16_t>(payload);
+		else if (type == CTRL_ATTR_MCAST_GROUPS)
+			each_attribute(payload, take_group);
+	};
+
+	try {
+		ask(
+			GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0,
+			[](nlmsghdr &message) {
+				mnl_attr_put_strz(&message,
+						  CTRL_ATTR_FAMILY_NAME,
+						  RPCRDMA_FAMILY_NAME);
+			},
+			[&](const nlmsghdr &message) {
+				each_attribute(payload_of(message, GENL_HDRLEN),
+					       take);
+			});
+	} catch (const Refusal &refusal) {
+		if (refusal.error() != ENOENT)
+			throw;
+		not_loaded();
+	}
+}
+
+void Netlink::ask(std::uint16_t family, std::uint8_t command,
+		  std::uint16_t flags,
+		  const std::function<void(nlmsghdr &)> &attributes,
+		  const Receiver &receiver)
+{
+	alignas(nlmsghdr) char buffer[512] = {};
+	nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+
+	message->nlmsg_type = family;
+	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+	message->nlmsg_seq = ++seq_;
+	auto *genl = static_cast<genlmsghdr *>(
+		mnl_nlmsg_put_extra_header(message, sizeof(genlmsghdr)));
+	genl->cmd = command;
+	genl->version = RPCRDMA_FAMILY_VERSION;
+	if (attributes)
+		attributes(*message);
+	if (mnl_socket_sendto(socket_.get(), message, message->nlmsg_len) < 0)
+		fail("netlink");
+	answers(seq_, receiver);
+}
+
+/* Up to the acknowledgement, or the end of the dump. */
+void Netlink::answers(std::uint32_t seq, const Receiver &receiver)
+{
+	alignas(nlmsghdr) static char buffer[kBufferSize];
+
+	for (;;) {
+		const ssize_t got = mnl_socket_recvfrom(socket_.get(), buffer,
+							sizeof(buffer));
+		if (got < 0)
+			fail("netlink");
+		auto left = static_cast<int>(got);
+		const auto *message =
+			reinterpret_cast<const nlmsghdr *>(buffer);
+		for (; mnl_nlmsg_ok(message, left);
+		     message = mnl_nlmsg_next(message, &left)) {
+			if (message->nlmsg_seq != seq)
+				continue;
+			if (message->nlmsg_type == NLMSG_ERROR ||
+			    message->nlmsg_type == NLMSG_DONE) {
+				throw_if_refused(*message);
+				return;
+			}
+			receiver(*message);
+		}
+	}
+}
+
+std::vector<Json> Netlink::dump(std::uint8_t command, Set set)
+{
+	std::vector<Json> all;
+
+	ask(family_, command, NLM_F_DUMP, {}, [&](const nlmsghdr &message) {
+		all.push_back(read_message(message, set));
+	});
+	return all;
+}
+
+Json Netlink::module()
+{
+	if (!module_)
+		ask(family_, RPCRDMA_CMD_MODULE_GET, 0, {},
+		    [&](const nlmsghdr &message) {
+			    module_ = read_message(message, kSetModule);
+		    });
+	return *module_;
+}
+
+std::vector<Json> Netlink::devices()
+{
+	return dump(RPCRDMA_CMD_DEVICE_GET, kSetDevice);
+}
+
+std::vector<Json> Netlink::listeners()
+{
+	return dump(RPCRDMA_CMD_LISTENER_GET, kSetListener);
+}
+
+std::vector<Json> Netlink::connections()
+{
+	std::vector<Json> all = dump(RPCRDMA_CMD_CONN_GET, kSetConn);
+
+	for (Json &conn : all)
+		name_numbers(conn, module());
+	return all;
+}
+
+Json Netlink::connection(std::uint64_t id)
+{
+	Json conn;
+
+	ask(
+		family_, RPCRDMA_CMD_CONN_GET, 0,
+		[id](nlmsghdr &message) {
+			mnl_attr_put_u64(&message, RPCRDMA_A_CONN_ID, id);
+		},
+		[&](const nlmsghdr &message) {
+			conn = read_message(message, kSetConn);
+		});
+	name_numbers(conn, module());
+	return conn;
+}
+
+void Netlink::follow(const std::function<bool(unsigned, const Json &)> &event,
+		     int poll)
+{
+	alignas(nlmsghdr) static char buffer[kBufferSize];
+	pollfd fds[] = {
+		{ mnl_socket_get_fd(socket_.get()), POLLIN, 0 },
+		{ poll, POLLIN, 0 },
+	};
+
+	if (mnl_socket_setsockopt(socket_.get(), NETLINK_ADD_MEMBERSHIP,
+				  &group_, sizeof(group_)))
+		fail("netlink");
+	for (;;) {
+		if (::poll(fds, poll < 0 ? 1 : 2, -1) < 0)
+			fail("poll");
+		if (poll >= 0 && fds[1].revents)
+			return;
+		const ssize_t got = mnl_socket_recvfrom(socket_.get(), buffer,
+							sizeof(buffer));
+		if (got < 0 && errno == ENOBUFS) {
+			if (!event(0, {}))
+				return;
+			continue;
+		}
+		if (got < 0)
+			fail("netlink");
+		auto left = static_cast<int>(got);
+		const auto *message =
+			reinterpret_cast<const nlmsghdr *>(buffer);
+		for (; mnl_nlmsg_ok(message, left);
+		     message = mnl_nlmsg_next(message, &left)) {
+			if (message->nlmsg_type != family_)
+				continue;
+			const auto *genl = static_cast<const genlmsghdr *>(
+				mnl_nlmsg_get_payload(message));
+			if (!event(genl->cmd, read_message(*message, kSetConn)))
+				return;
+		}
+	}
+}
+
+} // namespace rpcrdmactl

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A socket of generic netlink that speaks with the module.
+ */
+#ifndef _RPCRDMACTL_NETLINK_H
+#define _RPCRDMACTL_NETLINK_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "message.h"
+
+struct mnl_socket;
+
+namespace rpcrdmactl
+{
+
+/* What the kernel has answered instead of what was asked for. */
+class Refusal : public std::runtime_error {
+public:
+	Refusal(int error, const std::string &text)
+		: std::runtime_error(text)
+		, error_(error)
+	{
+	}
+	/* A positive errno. */
+	[[nodiscard]] int error() const
+	{
+		return error_;
+	}
+
+private:
+	int error_;
+};
+
+/* The module that is asked is not there. */
+class NotLoaded : public std::runtime_error {
+public:
+	using std::runtime_error::runtime_error;
+};
+
+class Netlink {
+public:
+	/* Throws NotLoaded, with what mends it, or std::system_error. */
+	Netlink();
+
+	[[nodiscard]] Json module();
+	[[nodiscard]] std::vector<Json> devices();
+	[[nodiscard]] std::vector<Json> listeners();
+	/* With the names of numbers. */
+	[[nodiscard]] std::vector<Json> connections();
+	/* Throws Refusal with ENOENT if there is none. */
+	[[nodiscard]] Json connection(std::uint64_t id);
+
+	/**
+	 * Follow what the kernel tells of connections.
+	 *
+	 * @event: called with a command and what it is about; false ends it. After
+	 *	messages were lost it is called with zero.
+	 * @poll: a further descriptor to wait for: it ends this when it has data
+	 */
+	void follow(const std::function<bool(unsigned, const Json &)> &event,
+		    int poll);
+
+private:
+	struct Close {
+		void operator()(mnl_socket *socket) const;
+	};
+	using Receiver = std::function<void(const nlmsghdr &)>;
+
+	[[nodiscard]] std::vector<Json> dump(std::uint8_t command, Set set);
+	void ask(std::uint16_t family, std::uint8_t command,
+		 std::uint16_t flags,
+		 const std::function<void(nlmsghdr &)> &attributes,
+		 const Receiver &receiver);
+	void answers(std::uint32_t seq, const Receiver &receiver);
+	void find_family();
+
+	std::unique_ptr<mnl_socket, Close> socket_;
+	std::uint32_t seq_ = 0;
+	std::uint16_t family_ = 0;
+	std::uint32_t group_ = 0;
+	std::optional<Json> module_;
+};
+
+} // namespace rpcrdmactl
+
+#endif /* _RPCRDMACTL_NETLINK_H */

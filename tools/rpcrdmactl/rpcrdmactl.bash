@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# bash completion for rpcrdmactl(8).
+
+_rpcrdmactl() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+	local words=''
+
+	COMPREPLY=()
+	case ${COMP_WORDS[1]-} in
+	"$word") words='show watch metrics monitor decode --help' ;;
+	show)
+		case $before in
+		--id) words=$(rpcrdmactl show 2> /dev/null | awk 'NR > 1 { print $1 }') ;;
+		*) words='connections devices listeners module --details --id --json --help' ;;
+		esac
+		;;
+	watch)
+		[[ $before = --interval || $before = --count || $before = -[in] ]] ||
+			words='--interval --count --help'
+		;;
+	metrics) words='--help' ;;
+	monitor) [[ $before = --count || $before = -n ]] || words='--count --json --help' ;;
+	decode)
+		words='--pcap --json --help'
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		;;
+	esac
+	mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+
+complete -o filenames -F _rpcrdmactl rpcrdmactl

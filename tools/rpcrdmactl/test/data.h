@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Files of the tests.
+ */
+#ifndef _RPCRDMACTL_TEST_DATA_H
+#define _RPCRDMACTL_TEST_DATA_H
+
+#include <fstream>
+#include <sstream>
+
+#include "text.h"
+
+namespace test
+{
+
+inline std::string file(const std::string &name)
+{
+	std::ifstream in(name);
+	std::ostringstream out;
+
+	out << in.rdbuf();
+	return out.str();
+}
+
+/* What the module could have told. */
+inline rpcrdmactl::Status status()
+{
+	const auto all = rpcrdmactl::Json::parse(file("test/data/status.json"));
+
+	return { all.at("module"), all.at("devices"), all.at("listeners"),
+		 all.at("connections") };
+}
+
+} // namespace test
+
+#endif /* _RPCRDMACTL_TEST_DATA_H */

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "decode.h"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "../../testing/unit/golden.h"
+#include "../../testing/unit/version1.h"
+#include "data.h"
+#include "wire.h"
+
+namespace rpcrdmactl
+{
+
+namespace
+{
+
+using unit::operator+;
+
+Octets octets_of(const unit::Words &words)
+{
+	Octets octets;
+
+	for (const u32 word : words)
+		for (int shift = 24; shift >= 0; shift -= 8)
+			octets.push_back(
+				static_cast<std::uint8_t>(word >> shift));
+	return octets;
+}
+
+Json decoded(const unit::Words &words)
+{
+	return decode(octets_of(words));
+}
+
+} // namespace
+
+/* Every header type of the unit tests of the core. */
+TEST(decode, version_2)
+{
+	for (const unit::Golden &g : unit::goldens()) {
+		const Json d = decoded(g.header + g.payload);
+
+		EXPECT_EQ(d.at("valid"), true) << g.name << d;
+		EXPECT_EQ(d.at("version"), 2);
+		EXPECT_EQ(d.at("header-type"), g.htype);
+		EXPECT_EQ(d.at("header-name").get<std::string>().find(g.name),
+			  0U);
+		EXPECT_EQ(d.at("header-octets"), 4 * g.header.size()) << g.name;
+		EXPECT_EQ(d.value("payload-octets", 0U), 4 * g.payload.size());
+		EXPECT_EQ(d.value("remaining", 0U), g.remaining);
+	}
+}
+
+/* Cut off anywhere, a header goes wrong no later than where it is cut off. */
+TEST(decode, version_2__cut_off)
+{
+	for (const unit::Golden &g : unit::goldens()) {
+		const Octets whole = octets_of(g.header);
+
+		for (std::size_t n = 0; n < whole.size(); n++) {
+			const Octets part(whole.begin(), whole.begin() + n);
+			const Json d = decode(part);
+
+			ASSERT_EQ(d.at("valid"), false) << g.name << n << d;
+			EXPECT_LE(d.at("octet"), n) << g.name << d;
+			/* What is missing, or the count of segments that are. */
+			if (n >= 16 && g.htype != RPCRDMA2_CONNPROP_FINAL &&
+			    g.htype != RPCRDMA2_CONNPROP_MIDDLE)
+				EXPECT_GE(d.at("octet").get<std::size_t>() + 40,
+					  n)
+					<< g.name << d;
+		}
+	}
+}
+
+TEST(decode, version_2__what_is_wrong)
+{
+	/* The discriminator of the Read list is no bool. */
+	Json d = decoded({ 1, 2, 0, RPCRDMA2_CALL_INLINE, 0, 7, 0, 0, 1, 0 });
+	EXPECT_EQ(d.at("octet"), 20U) << d;
+	/* A handle that the header does not have. */
+	d = decoded({ 1, 2, 0, RPCRDMA2_CALL_INLINE, 9, 0, 0, 0, 1, 0 });
+	EXPECT_EQ(d.at("octet"), 16U) << d;
+	EXPECT_EQ(d.at("error"), "rdma_inv_handle is not in the header");
+	/* A header type that there is not. */
+	d = decoded({ 1, 2, 0, 77 });
+	EXPECT_EQ(d.at("octet"), 12U) << d;
+	/* A version that there is not. */
+	d = decoded({ 1, 3, 0, 0 });
+	EXPECT_EQ(d.at("octet"), 4U) << d;
+	/* A GRANT with something behind it. */
+	d = decoded({ 1, 2, 0, RPCRDMA2_GRANT, 5 });
+	EXPECT_EQ(d.at("octet"), 16U) << d;
+	/* Two properties are announced and one is there. */
+	d = decoded({ 1, 2, 0, RPCRDMA2_CONNPROP_FINAL, 2, 1, 4, 4096 });
+	EXPECT_EQ(d.at("octet"), 32U) << d;
+}
+
+TEST(decode, version_2__rpc)
+{
+	const Json d = decoded({ 5, 2, 0, RPCRDMA2_CALL_INLINE, 0, 0, 0, 0, 5,
+				 RPCRDMA_CALL, 2, 100003, 4, 1 });
+
+	ASSERT_TRUE(d.contains("rpc")) << d;
+	EXPECT_EQ(d.at("rpc").at("type"), "CALL");
+	EXPECT_EQ(d.at("rpc").at("program"), 100003);
+	EXPECT_EQ(d.at("rpc").at("procedure"), 1);
+}
+
+TEST(decode, version_1)
+{
+	Json d = decoded(unit::v1::call(5));
+	EXPECT_EQ(d.at("valid"), true) << d;
+	EXPECT_EQ(d.at("header-name"), "MSG");
+	EXPECT_EQ(d.at("rpc").at("xid"), "0x00000005");
+
+	d = decoded(unit::v1::err_vers(5, 1, 2));
+	EXPECT_EQ(d.at("valid"), true) << d;
+	EXPECT_EQ(d.at("error-arguments"), Json({ 1, 2 }));
+
+	d = decoded(unit::v1::prefix(5, 9));
+	EXPECT_EQ(d.at("octet"), 12U) << d;
+	/* The Read list ends in the middle of a segment. */
+	d = decoded(unit::v1::nomsg(5, { 1, 0, 7, 100 }));
+	EXPECT_EQ(d.at("valid"), false);
+	EXPECT_EQ(d.at("octet"), 32U) << d;
+}
+
+/* What the fuzzers have found: the verdict is the core's, and the text has no end. */
+TEST(decode, corpus)
+{
+	namespace fs = std::filesystem;
+	unsigned valid = 0, wrong = 0;
+
+	for (u8 version : { 1, 2 }) {
+		const fs::path corpus =
+			fs::path("../testing/fuzz/corpus") /
+			(version == 1 ? "header1" : "header");
+		for (const auto &entry : fs::directory_iterator(corpus)) {
+			const std::string text = test::file(entry.path());
+			Octets octets(text.begin(), text.end());
+			/* The fuzzers do not look at it. */
+			if (octets.size() >= 8)
+				std::ranges::copy(Octets{ 0, 0, 0, version },
+						  octets.begin() + 4);
+			const Json d = decode(octets);
+
+			(d.at("valid") == true ? valid : wrong)++;
+			if (d.at("valid") == false)
+				EXPECT_LE(d.at("octet"), octets.size());
+			EXPECT_FALSE(decoded_text(d, octets).empty());
+		}
+	}
+	EXPECT_GT(valid, 10U);
+	EXPECT_GT(wrong, 10U);
+}
+
+TEST(decode, text)
+{
+	const Octets octets =
+		octets_of({ 1, 2, 0, RPCRDMA2_CALL_INLINE, 0, 7, 0, 0, 1, 0 });
+
+	EXPECT_EQ(decoded_text(decode(octets), octets),
+		  test::file("test/data/wrong.txt"));
+}
+
+TEST(hex, forms)
+{
+	std::istringstream in("# a comment\n"
+			      "0000: 00 01 0203,04:05\n"
+			      "00000010: 0607 0809  ..text..\n"
+			      "\t0x0020:  0a0b\n"
+			      "\n\n"
+			      "0x00 0xff # one more\n");
+	const std::vector<Octets> all = read_hex(in);
+
+	ASSERT_EQ(all.size(), 2U);
+	EXPECT_EQ(all[0], Octets({ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }));
+	EXPECT_EQ(all[1], Octets({ 0, 255 }));
+}
+
+TEST(hex, what_is_none_is_refused)
+{
+	for (const char *text : { "00 0", "zz", "00\n0x" }) {
+		std::istringstream in(text);
+		EXPECT_THROW((void)read_hex(in), std::runtime_error) << text;
+	}
+}
+
+} // namespace rpcrdmactl

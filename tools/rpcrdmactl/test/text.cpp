@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "text.h"
+
+#include <gtest/gtest.h>
+
+#include "data.h"
+
+namespace rpcrdmactl
+{
+
+TEST(text, connections)
+{
+	EXPECT_EQ(table_of_connections(test::status().connections),
+		  test::file("test/data/connections.txt"));
+	EXPECT_EQ(table_of_connections({}),
+		  "ID  ROLE  STATE  VER  LOCAL  PEER  DEVICE  CREDITS  CALLS  "
+		  "AGE\n");
+}
+
+TEST(text, details)
+{
+	std::string all;
+
+	for (const Json &conn : test::status().connections)
+		all += details_of_connection(conn);
+	EXPECT_EQ(all, test::file("test/data/details.txt"));
+}
+
+TEST(text, devices_listeners_and_module)
+{
+	const Status s = test::status();
+
+	EXPECT_EQ(table_of_devices(s.devices) +
+			  table_of_listeners(s.listeners) +
+			  lines_of_module(s.module),
+		  test::file("test/data/objects.txt"));
+}
+
+TEST(text, metrics)
+{
+	EXPECT_EQ(metrics(test::status()), test::file("test/data/metrics.txt"));
+}
+
+TEST(text, metrics__without_connections)
+{
+	const std::string text = metrics({ Json::object(), {}, {}, {} });
+
+	EXPECT_EQ(text.find("NaN"), std::string::npos);
+	EXPECT_EQ(text.substr(text.size() - 6), "# EOF\n");
+}
+
+TEST(text, events)
+{
+	const Status s = test::status();
+
+	EXPECT_EQ(
+		event_line("up", s.connections[0]),
+		"up 1 client 192.0.2.2:40001 - 192.0.2.1:20049 rxe0 version 2 "
+		"(best)");
+	EXPECT_EQ(
+		event_line("down", s.connections[1]),
+		"down 7 server [2001:db8::1]:20049 - [2001:db8::2]:51000 rxe0 "
+		"version - after 0.9s: a \"quoted\\\" reason");
+}
+
+/* One that was there, one that is new, and one whose counters are lower: nothing. */
+TEST(text, rates)
+{
+	std::vector<Json> before = { test::status().connections[0] };
+	std::vector<Json> now = before;
+
+	now[0]["header-type"][1]["sent"] = 1490 + 200;
+	now[0]["header-type"][2]["received"] = 1388 + 100;
+	now[0]["formats"]["simple-sent"] = 1480 + 200;
+	now[0]["octets"]["wire-sent"] = 450000 + 40000;
+	now[0]["octets"]["read-chunk"] = 1048576 + 20000000;
+	now[0]["octets"]["wire-received"] = 1;
+	now.push_back(test::status().connections[0]);
+	now[1]["id"] = 2;
+	EXPECT_EQ(table_of_rates(before, now, 2),
+		  test::file("test/data/rates.txt"));
+}
+
+} // namespace rpcrdmactl

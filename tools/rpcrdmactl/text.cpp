@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+
+namespace rpcrdmactl
+{
+
+namespace
+{
+
+using Row = std::vector<std::string>;
+
+/* What is not there is "-". */
+std::string field(const Json &object, const char *name)
+{
+	if (!object.is_object() || !object.contains(name))
+		return "-";
+	const Json &value = object.at(name);
+	if (value.is_string())
+		return value.get<std::string>();
+	if (value.is_boolean())
+		return value.get<bool>() ? "yes" : "no";
+	return value.dump();
+}
+
+std::uint64_t number(const Json &object, const char *name)
+{
+	if (!object.is_object() || !object.contains(name))
+		return 0;
+	return object.at(name).get<std::uint64_t>();
+}
+
+const Json &nest(const Json &object, const char *name)
+{
+	static const Json kNothing = Json::object();
+
+	return object.contains(name) ? object.at(name) : kNothing;
+}
+
+const Json &list(const Json &object, const char *name)
+{
+	static const Json kNone = Json::array();
+
+	return object.contains(name) ? object.at(name) : kNone;
+}
+
+/* Columns as wide as what is in them. */
+std::string aligned(const std::vector<Row> &rows)
+{
+	std::vector<std::size_t> width;
+	std::string text;
+
+	for (const Row &row : rows) {
+		width.resize(std::max(width.size(), row.size()));
+		for (std::size_t i = 0; i < row.size(); i++)
+			width[i] = std::max(width[i], row[i].size());
+	}
+	for (const Row &row : rows) {
+		std::string line;
+		for (std::size_t i = 0; i < row.size(); i++) {
+			line += row[i];
+			if (i + 1 < row.size())
+				line.append(width[i] - row[i].size() + 2, ' ');
+		}
+		text += line + "\n";
+	}
+	return text;
+}
+
+std::string duration(std::uint64_t milliseconds)
+{
+	const std::uint64_t seconds = milliseconds / 1000;
+	char text[32];
+
+	if (seconds < 60)
+		std::snprintf(text, sizeof(text), "%llu.%llus",
+			      static_cast<unsigned long long>(seconds),
+			      static_cast<unsigned long long>(milliseconds %
+							      1000 / 100));
+	else if (seconds < 24 * 60 * 60)
+		std::snprintf(
+			text, sizeof(text), "%llu:%02llu:%02llu",
+			static_cast<unsigned long long>(seconds / 3600),
+			static_cast<unsigned long long>(seconds / 60 % 60),
+			static_cast<unsigned long long>(seconds % 60));
+	else
+		std::snprintf(
+			text, sizeof(text), "%llud%lluh",
+			static_cast<unsigned long long>(seconds / 86400),
+			static_cast<unsigned long long>(seconds / 3600 % 24));
+	return text;
+}
+
+/* "12", "3.4k", "5.6M": three digits at least are right. */
+std::string scaled(double value)
+{
+	static constexpr const char *kUnits[] = { "", "k", "M", "G", "T", "P" };
+	std::size_t unit = 0;
+	char text[32];
+
+	while (value >= 9999.5 && unit + 1 < std::size(kUnits)) {
+		value /= 1000;
+		unit++;
+	}
+	std::snprintf(text, sizeof(text),
+		      unit || value < 9.95 ? "%.1f%s" : "%.0f%s", value,
+		      kUnits[unit]);
+	return text;
+}
+
+std::string of_two(const Json &object, const char *first, const char *second)
+{
+	return field(object, first) + "/" + field(object, second);
+}
+
+std::string version(const Json &conn)
+{
+	return number(conn, "version") ? field(conn, "version") : "-";
+}
+
+void properties(std::ostringstream &out, const char *whose, const Json &p)
+{
+	out << "  " << whose << " properties: send-size "
+	    << field(p, "send-size") << " receive-size "
+	    << field(p, "receive-size") << " segment-size "
+	    << field(p, "segment-size") << " segment-count "
+	    << field(p, "segment-count") << " reverse " << field(p, "reverse")
+	    << "\n";
+}
+
+/* "  name: a 1 b 2" of what is not zero; nothing if all is. */
+void counters(std::ostringstream &out, const char *name, const Json &object)
+{
+	std::string line;
+
+	for (const auto &[key, value] : object.items())
+		if (value != 0)
+			line += " " + key + " " + value.dump();
+	if (!line.empty())
+		out << "  " << name << ":" << line << "\n";
+}
+
+void directions(std::ostringstream &out, const char *name, const Json &counts)
+{
+	std::string line;
+
+	for (const Json &count : counts) {
+		line += " " + field(count, "name") + " ";
+		line += count.contains("sent") ?
+				of_two(count, "sent", "received") :
+				field(count, "received");
+	}
+	if (!line.empty())
+		out << "  " << name << ":" << line << "\n";
+}
+
+} // namespace
+
+std::string table_of_connections(const std::vector<Json> &conns)
+{
+	std::vector<Row> rows = { { "ID", "ROLE", "STATE", "VER", "LOCAL",
+				    "PEER", "DEVICE", "CREDITS", "CALLS",
+				    "AGE" } };
+
+	for (const Json &conn : conns) {
+		const Json &credits = nest(conn, "credits");
+		rows.push_back({ field(conn, "id"), field(conn, "role"),
+				 field(conn, "state"), version(conn),
+				 field(conn, "local-address"),
+				 field(conn, "peer-address"),
+				 field(conn, "device"),
+				 field(credits, "available") + "+" +
+					 of_two(credits, "in-use", "window"),
+				 field(conn, "calls-sent") + "+" +
+					 field(conn, "calls-received"),
+				 duration(number(conn, "age")) });
+	}
+	return aligned(rows);
+}
+
+std::string details_of_connection(const Json &conn)
+{
+	std::ostringstream out;
+
+	out << field(conn, "id") << ": " << field(conn, "role") << " "
+	    << field(conn, "local-address") << " - "
+	    << field(conn, "peer-address") << " " << field(conn, "state")
+	    << "\n  version: " << version(conn) << " (" << field(conn, "choice")
+	    << ") device: " << field(conn, "device")
+	    << " port: " << field(conn, "port")
+	    << " age: " << duration(number(conn, "age")) << "\n";
+	for (const char *loss : { "loss", "previous-loss" })
+		if (conn.contains(loss))
+			out << "  " << loss << ": " << field(conn, loss)
+			    << "\n";
+	properties(out, "local", nest(conn, "local-properties"));
+	properties(out, "peer", nest(conn, "peer-properties"));
+	out << "  credits:";
+	for (const auto &[key, value] : nest(conn, "credits").items())
+		out << " " << key << " " << value.dump();
+	out << "\n  calls: sent " << field(conn, "calls-sent") << " received "
+	    << field(conn, "calls-received") << "\n  regions:";
+	for (const auto &[key, value] : nest(conn, "regions").items())
+		out << " " << key << " " << value.dump();
+	out << "\n  buffer-memory: " << field(conn, "buffer-memory") << "\n";
+	directions(out, "header types (sent/received)",
+		   list(conn, "header-type"));
+	counters(out, "formats", nest(conn, "formats"));
+	counters(out, "octets", nest(conn, "octets"));
+	directions(out, "errors (sent/received)", list(conn, "error"));
+	directions(out, "refused", list(conn, "refusal"));
+	counters(out, "events", nest(conn, "events"));
+	return out.str();
+}
+
+std::string table_of_devices(const std::vector<Json> &devices)
+{
+	std::vector<Row> rows = { { "INDEX", "NAME", "PROTOCOL", "CONNECTIONS",
+				    "CLIENT", "SERVER" } };
+
+	for (const Json &device : devices) {
+		const auto use = [&](const char *unfit) {
+			return device.contains(unfit) ? field(device, unfit) :
+							"yes";
+		};
+		rows.push_back(
+			{ field(device, "index"), field(device, "name"),
+			  device.value("iwarp", false) ? "iWARP" : "IB/RoCE",
+			  field(device, "connections"), use("client-unfit"),
+			  use("server-unfit") });
+	}
+	return aligned(rows);
+}
+
+std::string table_of_listeners(const std::vector<Json> &listeners)
+{
+	std::vector<Row> rows = { { "ID", "ADDRESS", "DEVICE", "LISTENING",
+				    "PENDING" } };
+
+	for (const Json &listener : listeners)
+		rows.push_back({ field(listener, "id"),
+				 field(listener, "address"),
+				 field(listener, "device"),
+				 field(listener, "listening"),
+				 field(listener, "pending") });
+	return aligned(rows);
+}
+
+std::string lines_of_module(const Json &module)
+{
+	std::ostringstream out;
+	const Json &defaults = nest(module, "defaults");
+
+	out << field(module, "name") << " " << field(module, "version")
+	    << ", tested with Linux";
+	for (const Json &kernel : list(module, "tested-kernel"))
+		out << " " << kernel.get<std::string>();
+	out << "\n";
+	for (const auto &[name, value] : nest(module, "parameters").items()) {
+		out << "  " << name << ": " << value.dump();
+		if (defaults.contains(name) && defaults.at(name) != value)
+			out << " (default " << defaults.at(name).dump() << ")";
+		out << "\n";
+	}
+	return out.str();
+}
+
+std::string event_line(const std::string &event, const Json &conn)
+{
+	std::string line = event + " " + field(conn, "id") + " " +
+			   field(conn, "role") + " " +
+			   field(conn, "local-address") + " - " +
+			   field(conn, "peer-address") + " " +
+			   field(conn, "device") + " version " + version(conn);
+
+	if (event == "up")
+		line += " (" + field(conn, "choice") + ")";
+	if (conn.contains("loss"))
+		line += " after " + duration(number(conn, "age")) + ": " +
+			field(conn, "loss");
+	return line;
+}
+
+/* ------------------------------------------------------------------ */
+/* Rates                                                              */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+struct Totals {
+	double sent = 0;
+	double received = 0;
+	double octets_sent = 0;
+	double octets_received = 0;
+	double calls = 0;
+	double waits = 0;
+};
+
+double counted(const Json &conn, const char *names, const char *direction)
+{
+	double sum = 0;
+
+	for (const Json &count : list(conn, names))
+		sum += static_cast<double>(number(count, direction));
+	return sum;
+}
+
+/* Octets that RDMA moved count where they went: a client's reads are the peer's. */
+Totals totals(const Json &conn)
+{
+	const Json &octets = nest(conn, "octets");
+	const Json &formats = nest(conn, "formats");
+	const bool client = field(conn, "role") == "client";
+	const double to_server = static_cast<double>(
+		number(octets, "read-chunk") + number(octets, "call-chunk"));
+	const double to_client = static_cast<double>(
+		number(octets, "write-chunk") + number(octets, "reply-chunk"));
+	Totals t;
+
+	t.sent = counted(conn, "header-type", "sent");
+	t.received = counted(conn, "header-type", "received");
+	t.octets_sent = static_cast<double>(number(octets, "wire-sent")) +
+			(client ? to_server : to_client);
+	t.octets_received =
+		static_cast<double>(number(octets, "wire-received")) +
+		(client ? to_client : to_server);
+	for (const char *format : { "simple", "continued", "special" })
+		t.calls += static_cast<double>(number(
+			formats, (std::string(format) + "-sent").c_str()));
+	t.waits = static_cast<double>(number(nest(conn, "credits"), "waits"));
+	return t;
+}
+
+const Json *same(const std::vector<Json> &conns, const Json &conn)
+{
+	for (const Json &c : conns)
+		if (c.at("id") == conn.at("id"))
+			return &c;
+	return nullptr;
+}
+
+} // namespace
+
+std::string table_of_rates(const std::vector<Json> &before,
+			   const std::vector<Json> &now, double seconds)
+{
+	std::vector<Row> rows = { { "ID", "PEER", "VER", "RPC/s", "MSG-OUT/s",
+				    "MSG-IN/s", "OUT B/s", "IN B/s", "WAITS/s",
+				    "CREDITS", "CALLS" } };
+
+	for (const Json &conn : now) {
+		const Json *old = same(before, conn);
+		const Totals was = old ? totals(*old) : Totals();
+		const Totals is = totals(conn);
+		const Json &credits = nest(conn, "credits");
+		const auto rate = [&](double from, double to) {
+			return scaled(std::max(0.0, to - from) / seconds);
+		};
+		rows.push_back({ field(conn, "id"), field(conn, "peer-address"),
+				 version(conn), rate(was.calls, is.calls),
+				 rate(was.sent, is.sent),
+				 rate(was.received, is.received),
+				 rate(was.octets_sent, is.octets_sent),
+				 rate(was.octets_received, is.octets_received),
+				 rate(was.waits, is.waits),
+				 field(credits, "available") + "+" +
+					 of_two(credits, "in-use", "window"),
+				 field(conn, "calls-sent") + "+" +
+					 field(conn, "calls-received") });
+	}
+	return aligned(rows);
+}
+
+/* ------------------------------------------------------------------ */
+/* OpenMetrics                                                        */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+std::string escaped(const std::string &value)
+{
+	std::string text;
+
+	for (const char c : value) {
+		if (c == '\\' || c == '"')
+			text += '\\';
+		if (c == '\n')
+			text += "\\n";
+		else
+			text += c;
+	}
+	return text;
+}
+
+/*
+ * A family: its name, type and help, then its samples. The type of an info is gauge:
+ * readers of the older format know no other.
+ */
+class Family {
+public:
+	Family(std::ostringstream &out, const char *name, const char *type,
+	       const char *help)
+		: out_(out)
+		, name_(std::string("rpcrdma_") + name)
+		, suffix_(std::string(type) == "counter" ? "_total" : "")
+	{
+		out_ << "# TYPE " << name_ << " " << type << "\n# HELP "
+		     << name_ << " " << help << "\n";
+	}
+
+	void sample(const Labels &labels, const std::string &value)
+	{
+		const char *separator = "";
+
+		out_ << name_ << suffix_ << "{";
+		for (const auto &[label, text] : labels) {
+			out_ << separator << label << "=\"" << escaped(text)
+			     << "\"";
+			separator = ",";
+		}
+		out_ << "} " << value << "\n";
+	}
+	void sample(const Labels &labels, const Json &object, const char *name)
+	{
+		if (object.contains(name))
+			sample(labels, object.at(name).dump());
+	}
+
+private:
+	std::ostringstream &out_;
+	std::string name_;
+	std::string suffix_;
+};
+
+Labels with(Labels labels, const char *label, const std::string &value)
+{
+	labels.emplace_back(label, value);
+	return labels;
+}
+
+Labels labels_of(const Json &conn)
+{
+	return { { "id", field(conn, "id") },
+		 { "role", field(conn, "role") },
+		 { "peer", field(conn, "peer-address") } };
+}
+
+/* A sample for each member of a nest. */
+void members(Family &family, const Json &conn, const char *name,
+	     const char *label)
+{
+	for (const auto &[key, value] : nest(conn, name).items())
+		family.sample(with(labels_of(conn), label, key), value.dump());
+}
+
+/* The same of "KIND-sent" and "KIND-received", or KIND alone. */
+void moved(Family &family, const Json &conn, const char *name,
+	   const char *label)
+{
+	for (const auto &[key, value] : nest(conn, name).items()) {
+		const std::size_t dash = key.rfind('-');
+		const std::string end =
+			dash == std::string::npos ? "" : key.substr(dash + 1);
+		Labels labels = labels_of(conn);
+		if (end == "sent" || end == "received") {
+			labels.emplace_back(label, key.substr(0, dash));
+			labels.emplace_back("direction", end);
+		} else {
+			labels.emplace_back(label, key);
+			labels.emplace_back("direction", "rdma");
+		}
+		family.sample(labels, value.dump());
+	}
+}
+
+void counts(Family &family, const Json &conn, const char *name,
+	    const char *label)
+{
+	for (const Json &count : list(conn, name)) {
+		const Labels labels =
+			with(labels_of(conn), label, field(count, "name"));
+		for (const char *direction : { "sent", "received" })
+			family.sample(with(labels, "direction", direction),
+				      count, direction);
+	}
+}
+
+/* How far messages may go ahead; the counts among the credits wrap. */
+void credits(Family &family, const Json &conn)
+{
+	const Json &all = nest(conn, "credits");
+
+	for (const char *name :
+	     { "window", "in-use", "high-water", "available" })
+		family.sample(with(labels_of(conn), "kind", name), all, name);
+}
+
+} // namespace
+
+std::string metrics(const Status &s)
+{
+	std::ostringstream out;
+	const auto each = [&](Family family, auto &&put) {
+		for (const Json &conn : s.connections)
+			put(family, conn);
+	};
+
+	Family(out, "module_info", "gauge", "The module that is loaded.")
+		.sample({ { "version", field(s.module, "version") } }, "1");
+	{
+		Family family(out, "device_info", "gauge",
+			      "RDMA devices and whether they can be used.");
+		for (const Json &device : s.devices)
+			family.sample(
+				{ { "device", field(device, "name") },
+				  { "client", device.contains("client-unfit") ?
+						      "no" :
+						      "yes" },
+				  { "server", device.contains("server-unfit") ?
+						      "no" :
+						      "yes" } },
+				"1");
+	}
+	{
+		Family family(out, "device_connections", "gauge",
+			      "Connections of each device.");
+		for (const Json &device : s.devices)
+			family.sample({ { "device", field(device, "name") } },
+				      device, "connections");
+	}
+	{
+		Family family(out, "listener_pending", "gauge",
+			      "Connections that no thread has accepted yet.");
+		for (const Json &listener : s.listeners)
+			family.sample(
+				{ { "address", field(listener, "address") } },
+				listener, "pending");
+	}
+	each(Family(out, "connection_info", "gauge", "What a connection is."),
+	     [](Family &family, const Json &conn) {
+		     Labels labels = labels_of(conn);
+		     for (const char *name : { "local-address", "device",
+					       "version", "choice", "state" }) {
+			     std::string label = name;
+			     std::replace(label.begin(), label.end(), '-', '_');
+			     labels.emplace_back(label, field(conn, name));
+		     }
+		     family.sample(labels, "1");
+	     });
+	each(Family(out, "connection_age_seconds", "gauge",
+		    "Time since a connection was made."),
+	     [](Family &family, const Json &conn) {
+		     char text[32];
+		     std::snprintf(text, sizeof(text), "%.3f",
+				   static_cast<double>(number(conn, "age")) /
+					   1000);
+		     family.sample(labels_of(conn), text);
+	     });
+	each(Family(out, "credits", "gauge",
+		    "Messages that may be sent ahead."),
+	     credits);
+	each(Family(out, "calls", "gauge",
+		    "Calls that were sent or received and have no Reply yet."),
+	     [](Family &family, const Json &conn) {
+		     family.sample(with(labels_of(conn), "direction", "sent"),
+				   conn, "calls-sent");
+		     family.sample(
+			     with(labels_of(conn), "direction", "received"),
+			     conn, "calls-received");
+	     });
+	each(Family(out, "regions", "gauge", "Memory regions by state."),
+	     [](Family &family, const Json &conn) {
+		     members(family, conn, "regions", "state");
+	     });
+	each(Family(out, "buffer_memory_bytes", "gauge",
+		    "Send and Receive buffers."),
+	     [](Family &family, const Json &conn) {
+		     family.sample(labels_of(conn), conn, "buffer-memory");
+	     });
+	each(Family(out, "messages", "counter", "Messages by header type."),
+	     [](Family &family, const Json &conn) {
+		     counts(family, conn, "header-type", "type");
+	     });
+	each(Family(out, "rpc_messages", "counter", "RPC messages by format."),
+	     [](Family &family, const Json &conn) {
+		     moved(family, conn, "formats", "format");
+	     });
+	each(Family(out, "moved_bytes", "counter",
+		    "Octets by the way that they took."),
+	     [](Family &family, const Json &conn) {
+		     moved(family, conn, "octets", "way");
+	     });
+	each(Family(out, "errors", "counter", "Error messages by code."),
+	     [](Family &family, const Json &conn) {
+		     counts(family, conn, "error", "code");
+	     });
+	each(Family(out, "refused_messages", "counter",
+		    "Received messages that were refused, by reason."),
+	     [](Family &family, const Json &conn) {
+		     for (const Json &count : list(conn, "refusal"))
+			     family.sample(with(labels_of(conn), "reason",
+						field(count, "name")),
+					   count, "received");
+	     });
+	each(Family(out, "credit_waits", "counter",
+		    "How often a message had to wait for credit."),
+	     [](Family &family, const Json &conn) {
+		     family.sample(labels_of(conn), nest(conn, "credits"),
+				   "waits");
+	     });
+	each(Family(out, "events", "counter",
+		    "How often something has happened."),
+	     [](Family &family, const Json &conn) {
+		     members(family, conn, "events", "event");
+	     });
+	out << "# EOF\n";
+	return out.str();
+}
+
+} // namespace rpcrdmactl

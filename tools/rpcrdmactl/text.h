@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What people and other programs read.
+ */
+#ifndef _RPCRDMACTL_TEXT_H
+#define _RPCRDMACTL_TEXT_H
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "message.h"
+
+namespace rpcrdmactl
+{
+
+/* All that the module tells. */
+struct Status {
+	Json module;
+	std::vector<Json> devices;
+	std::vector<Json> listeners;
+	std::vector<Json> connections;
+};
+
+/* One line for each, below a headline. */
+[[nodiscard]] std::string table_of_connections(const std::vector<Json> &conns);
+[[nodiscard]] std::string table_of_devices(const std::vector<Json> &devices);
+[[nodiscard]] std::string
+table_of_listeners(const std::vector<Json> &listeners);
+[[nodiscard]] std::string lines_of_module(const Json &module);
+
+/* Several lines: all that is known. */
+[[nodiscard]] std::string details_of_connection(const Json &conn);
+
+/* As OpenMetrics has it, which node_exporter's textfile collector reads, too. */
+[[nodiscard]] std::string metrics(const Status &status);
+
+/* A notification: "up" or "down", and of what. */
+[[nodiscard]] std::string event_line(const std::string &event,
+				     const Json &conn);
+
+/**
+ * How fast each connection is.
+ *
+ * @before: connections @seconds ago
+ * @now: connections now; one that is new is measured from its beginning
+ */
+[[nodiscard]] std::string table_of_rates(const std::vector<Json> &before,
+					 const std::vector<Json> &now,
+					 double seconds);
+
+} // namespace rpcrdmactl
+
+#endif /* _RPCRDMACTL_TEXT_H */
