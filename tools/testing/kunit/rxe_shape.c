@@ -9,15 +9,13 @@
  *
  *	echo mlx5 > /sys/module/rxe_shape/parameters/shape
  *
- * applies to new connections; "rxe" restores rxe. The module cannot be removed: its
- * functions may be running.
+ * applies to new connections; "rxe" restores rxe.
  */
-#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include <rdma/ib_verbs.h>
 
 #include "adapters.h"
+#include "rxe_between.h"
 
 /**
  * struct rxe_shape_device - a device of rxe
@@ -34,8 +32,6 @@ struct rxe_shape_device {
 static LIST_HEAD(rxe_shape_devices);
 /* Guards the list, and the changing of shapes. */
 static DEFINE_MUTEX(rxe_shape_lock);
-/* Of all devices of rxe the same. */
-static typeof_member(struct ib_device, ops) rxe_shape_ops;
 static const struct rpcrdma_adapter *rxe_shape;
 static atomic_t rxe_shape_broken = ATOMIC_INIT(0);
 static atomic_t rxe_shape_checked = ATOMIC_INIT(0);
@@ -73,7 +69,7 @@ static int rxe_shape_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 		  rxe_shape_check("max_recv_sge", cap->max_recv_sge,
 				  l->max_recv_sge)))
 		return -EINVAL;
-	return rxe_shape_ops.create_qp(qp, attr, udata);
+	return rxe_between_ops.create_qp(qp, attr, udata);
 }
 
 static int rxe_shape_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
@@ -88,7 +84,7 @@ static int rxe_shape_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int ma
 	    rxe_shape_check("max_dest_rd_atomic", attr->max_dest_rd_atomic,
 			    l->max_reads_in))
 		return -EINVAL;
-	return rxe_shape_ops.modify_qp(qp, attr, mask, udata);
+	return rxe_between_ops.modify_qp(qp, attr, mask, udata);
 }
 
 static int rxe_shape_check_send(const struct rpcrdma_device_limits *l,
@@ -123,7 +119,7 @@ static int rxe_shape_post_send(struct ib_qp *qp, const struct ib_send_wr *first,
 		*bad = first;
 		return -EINVAL;
 	}
-	return rxe_shape_ops.post_send(qp, first, bad);
+	return rxe_between_ops.post_send(qp, first, bad);
 }
 
 static int rxe_shape_post_recv(struct ib_qp *qp, const struct ib_recv_wr *first,
@@ -140,7 +136,7 @@ static int rxe_shape_post_recv(struct ib_qp *qp, const struct ib_recv_wr *first,
 		*bad = first;
 		return -EINVAL;
 	}
-	return rxe_shape_ops.post_recv(qp, first, bad);
+	return rxe_between_ops.post_recv(qp, first, bad);
 }
 
 /* rxe sees to it that a region holds no more than it was made for. */
@@ -152,7 +148,7 @@ static struct ib_mr *rxe_shape_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	if (shape && rxe_shape_check("pages of a region", pages,
 				     shape->limits.max_fast_reg_pages))
 		return ERR_PTR(-EINVAL);
-	return rxe_shape_ops.alloc_mr(pd, type, pages);
+	return rxe_between_ops.alloc_mr(pd, type, pages);
 }
 
 /* Never more than the device said itself. */
@@ -240,15 +236,17 @@ static int rxe_shape_add(struct ib_device *device)
 {
 	struct rxe_shape_device *sd;
 
-	if (device->ops.driver_id != RDMA_DRIVER_RXE)
-		return -EOPNOTSUPP;
 	sd = kzalloc(sizeof(*sd), GFP_KERNEL);
 	if (!sd)
 		return -ENOMEM;
 	sd->device = device;
 	sd->attrs = device->attrs;
 	mutex_lock(&rxe_shape_lock);
-	rxe_shape_ops = device->ops;
+	if (!rxe_between(device)) {
+		mutex_unlock(&rxe_shape_lock);
+		kfree(sd);
+		return -EOPNOTSUPP;
+	}
 	list_add(&sd->link, &rxe_shape_devices);
 	device->ops.create_qp = rxe_shape_create_qp;
 	device->ops.modify_qp = rxe_shape_modify_qp;

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Do NFS operations by known system calls, and count what each of them asks of rxe.
+
+  count.py prepare DIR               at the server: what the others work on
+  count.py run DIR FILE [OPERATION]...
+                                     at the client, where DIR is mounted: a line of JSON
+                                     in FILE for each operation, of all if none is named
+  count.py check FILE OPERATION END NAME=NUMBER...
+                                     whether such a file has these numbers per operation,
+                                     and no others; a name has _ for each space
+  count.py locks begin|end           at the server, asked by 'run'
+
+All operations are done some times without being counted, and then each N times. Its line
+has N, how many Calls of each NFS procedure there were according to mountstats, and the
+counters of rxe_count (tools/testing/kunit) at both ends by how much they grew. With LOCKS
+in the environment, and where lockdep is, two of the lines have as well how often locks of
+the transport were taken; the names of its locks are in rpcrdma.ko.
+"""
+
+import ctypes
+import json
+import mmap
+import os
+import re
+import shlex
+import struct
+import sys
+import time
+from pathlib import Path
+
+KIB, MIB = 1 << 10, 1 << 20
+COUNTERS = Path("/sys/kernel/debug/rxe_count")
+TRACING = Path("/sys/kernel/tracing")
+ACL, ACL4 = "system.posix_acl_access", b"system.nfs4_acl"
+SIZES = (512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
+# Users with which an NFSv4 ACL takes about 16 KiB.
+ACL_USERS = 680
+ENTRIES, LISTS, NAMES, WARM_UP = 1000, 6, 100, 8
+# Until what follows an operation has happened: completions, invalidations, credits.
+SETTLE_SECONDS = 0.1
+ANSWER_SECONDS = 120
+AT_EMPTY_PATH, AT_STATX_FORCE_SYNC = 0x1000, 0x2000
+# Operations for which locks are traced.
+LOCKED = ("READ 4 KiB", "WRITE 4 KiB")
+# What a completion waits by has this name in every module.
+EVERYWHERE = {"&x->wait"}
+
+libc = ctypes.CDLL(None, use_errno=True)
+statx_buffer = ctypes.create_string_buffer(512)
+acl_buffer = ctypes.create_string_buffer(64 * KIB)
+
+
+def size_name(size):
+    """As people write it."""
+    if size < KIB:
+        return f"{size} B"
+    return f"{size // KIB} KiB" if size < MIB else f"{size // MIB} MiB"
+
+
+def prepare(directory):
+    """In the server's own file system."""
+    with open(f"{directory}/file", "wb") as file:
+        file.write(os.urandom(MIB))
+    users = [(2, 4, 10000 + i) for i in range(ACL_USERS)]
+    entries = [(1, 6, 0xffffffff), *users, (4, 4, 0xffffffff), (16, 7, 0xffffffff),
+               (32, 4, 0xffffffff)]
+    os.setxattr(f"{directory}/file", ACL, struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", *entry) for entry in entries))
+    os.mkdir(f"{directory}/made")
+    for where, count in [("names", NAMES)] + [(f"list-{i}", ENTRIES) for i in range(LISTS)]:
+        os.mkdir(f"{directory}/{where}")
+        for i in range(count):
+            with open(f"{directory}/{where}/an-entry-{i:06d}", "wb"):
+                pass
+
+
+class Work:
+    """What is done, with the files of a mount."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.file = os.open(f"{directory}/file", os.O_RDWR | os.O_DIRECT)
+        self.memory = mmap.mmap(-1, MIB)
+        self.memory[:] = os.urandom(MIB)
+        self.made = 0
+        self.found = 0
+        # To open them takes Calls of its own.
+        self.lists = [os.open(f"{directory}/list-{i}", os.O_RDONLY) for i in range(LISTS)]
+
+    def getattr(self):
+        """Ask for attributes, though there are some."""
+        if libc.statx(self.file, b"", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, 0x7ff,
+                      statx_buffer):
+            raise OSError(ctypes.get_errno(), "statx")
+
+    def lookup(self):
+        """A name that nobody has asked for."""
+        os.stat(f"{self.directory}/names/an-entry-{self.found:06d}")
+        self.found += 1
+
+    def create(self):
+        """A directory: in NFSv4 a file is made by OPEN, which a CLOSE follows."""
+        os.mkdir(f"{self.directory}/made/{self.made}")
+        self.made += 1
+
+    def read(self, size):
+        """Past the page cache."""
+        if os.preadv(self.file, [memoryview(self.memory)[:size]], 0) != size:
+            raise SystemExit("short read")
+
+    def write(self, size):
+        """Past the page cache."""
+        if os.pwritev(self.file, [memoryview(self.memory)[:size]], 0) != size:
+            raise SystemExit("short write")
+
+    def readdir(self):
+        """All of a directory that nobody has read."""
+        found = len(os.listdir(self.lists.pop()))
+        if found != ENTRIES:
+            raise SystemExit(f"{found} entries of {ENTRIES}")
+
+    def getacl(self):
+        """Too large to be kept, so it is asked for each time."""
+        if libc.fgetxattr(self.file, ACL4, acl_buffer, len(acl_buffer)) < 0:
+            raise OSError(ctypes.get_errno(), "fgetxattr")
+
+    def operations(self):
+        """{name: (function, how often, how often before it counts)}"""
+        each = {"GETATTR": (self.getattr, 64, WARM_UP),
+                "LOOKUP": (self.lookup, 64, WARM_UP),
+                "CREATE": (self.create, 64, WARM_UP)}
+        for name, function in (("READ", self.read), ("WRITE", self.write)):
+            for size in SIZES:
+                each[f"{name} {size_name(size)}"] = (
+                    lambda function=function, size=size: function(size),
+                    64 if size < 256 * KIB else 16, WARM_UP)
+        each[f"READDIR {ENTRIES}"] = (self.readdir, LISTS - 2, 2)
+        each["GETACL 16 KiB"] = (self.getacl, 32, WARM_UP)
+        return each
+
+
+def lock_names():
+    """Names of the locks that the loaded transport makes."""
+    release = os.uname().release
+    ours = Path("/sys/module/rpcrdma/version").exists()
+    found = [path for path in Path(f"/lib/modules/{release}").resolve().glob(
+        "updates/**/rpcrdma.ko" if ours else "kernel/net/sunrpc/xprtrdma/rpcrdma.ko")]
+    names = re.findall(rb"(?<=\0)&[\w>.\[\]-]+(?=\0)", found[0].read_bytes())
+    return {name.decode() for name in names} - EVERYWHERE
+
+
+def trace(on):
+    """Trace locks from now on, or no longer."""
+    event = TRACING / "events/lock/lock_acquire"
+    if on:
+        (TRACING / "trace").write_text("", encoding="ascii")
+        (TRACING / "buffer_size_kb").write_text("16384", encoding="ascii")
+        (event / "filter").write_text('name ~ "&*"', encoding="ascii")
+    (event / "enable").write_text(str(int(on)), encoding="ascii")
+
+
+def locks_taken():
+    """{name: how often}, of the transport's, since trace(True)."""
+    ours, taken = lock_names(), {}
+    with open(TRACING / "trace", encoding="ascii", errors="replace") as lines:
+        for line in lines:
+            # The name is the last word: "lock_acquire: 00000000abcdef try read &x->lock"
+            name = line.split()[-1] if " lock_acquire: " in line else None
+            if name in ours:
+                taken[name] = taken.get(name, 0) + 1
+    return taken
+
+
+def locks(what):
+    """Begin to trace them, or end: then what there was."""
+    trace(what == "begin")
+    return locks_taken() if what == "end" else {}
+
+
+def counters(text):
+    """{name: number}"""
+    return {name: int(value) for name, _, value in
+            (line.partition(": ") for line in text.splitlines())}
+
+
+def on_server(*command):
+    """Ask the server's obey() (lib.sh); what the command has to say."""
+    shared = Path(os.environ["GUEST_SHARED"])
+    name = f"count-{time.monotonic_ns()}"
+    new = shared / f"new.{name}"
+    new.write_text(f"{shlex.join(command)}\n", encoding="ascii")
+    new.rename(shared / f"ask.{name}")
+    end = time.monotonic() + ANSWER_SECONDS
+    while not (shared / f"answered.{name}").exists():
+        if time.monotonic() > end:
+            raise SystemExit("the server does not answer")
+        time.sleep(0.02)
+    return (shared / f"answer.{name}").read_text(encoding="ascii")
+
+
+def at_both_ends(what):
+    """locks() here and there."""
+    theirs = on_server("/usr/bin/python3", str(Path(__file__).resolve()), "locks", what)
+    return {"client": locks(what), "server": json.loads(theirs)}
+
+
+def procedures():
+    """{NFS procedure: Calls} of all mounts."""
+    text = Path("/proc/self/mountstats").read_text(encoding="ascii", errors="replace")
+    found = {}
+    for name, count in re.findall(r"^\t +([A-Z_]+): (\d+) ", text, re.M):
+        found[name] = found.get(name, 0) + int(count)
+    return found
+
+
+def grown(now, before):
+    """By how much, of what has grown."""
+    return {name: value - before.get(name, 0) for name, value in now.items()
+            if value != before.get(name, 0)}
+
+
+def snapshot():
+    """Everything that is counted, when nothing happens any more."""
+    time.sleep(SETTLE_SECONDS)
+    return {"nfs": procedures(),
+            "client": counters(COUNTERS.read_text(encoding="ascii")),
+            "server": counters(on_server("cat", str(COUNTERS)))}
+
+
+def run(directory, file, *names):
+    """Count them all, or those that are named."""
+    traced = LOCKED if os.environ.get("LOCKS") and \
+        (TRACING / "events/lock/lock_acquire").exists() else ()
+    operations = {name: operation for name, operation in
+                  Work(directory).operations().items() if not names or name in names}
+    for function, _, warm_up in operations.values():
+        for _ in range(warm_up):
+            function()
+    before = snapshot()
+    with open(file, "a", encoding="ascii") as out:
+        for name, (function, times, _) in operations.items():
+            if name in traced:
+                at_both_ends("begin")
+            for _ in range(times):
+                function()
+            now = snapshot()
+            line = {"operation": name, "n": times} | {
+                what: grown(now[what], before[what]) for what in now}
+            if name in traced:
+                line["locks"] = at_both_ends("end")
+            print(json.dumps(line), file=out, flush=True)
+            before = now
+
+
+def check(file, operation, end, *expected):
+    """Whether the counters of this end are so, per operation, and all others 0."""
+    with open(file, encoding="ascii") as lines:
+        line = next(found for found in map(json.loads, lines)
+                    if found["operation"] == operation)
+    counted = {name: value / line["n"] for name, value in line[end].items()}
+    want = {}
+    for one in expected:
+        name, _, value = one.partition("=")
+        want[name.replace("_", " ")] = float(value)
+    print(f"{operation}, {end}, {line['n']} times: {line['nfs']}")
+    # What else the client has asked for meanwhile, in one message each.
+    others = (sum(line["nfs"].values()) - max(line["nfs"].values())) / line["n"]
+    wrong = 0
+    for name in sorted(want | counted):
+        # These depend on the lengths of names and handles, and on where data lies.
+        if name not in want and ("octets" in name or name == "elements"):
+            continue
+        if not 0 <= counted.get(name, 0) - want.get(name, 0) <= others:
+            print(f"{name}: {counted.get(name, 0):g}, should be {want.get(name, 0):g}")
+            wrong = 1
+    sys.exit(wrong)
+
+
+def main(what, *arguments):
+    """Do what the command line says."""
+    if what == "locks":
+        print(json.dumps(locks(*arguments)))
+    else:
+        {"prepare": prepare, "run": run, "check": check}[what](*arguments)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

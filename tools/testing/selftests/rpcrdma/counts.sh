@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves what NFS operations ask of the adapter in version 2, counted beneath the
+# transport by the module rxe_count, at both ends. What is not named is nothing. Octets
+# are left out: they depend on the lengths of names and handles.
+#
+# All Work Requests go through what is counted; so if a change of the module needs more
+# of them, or fewer, this test has to be changed with it.
+
+. "$(dirname "$0")/lib.sh"
+in_guests --pair
+
+count=$SELFTESTS/count.py
+
+server() {
+	rdma_up rxe && largest_blocks || exit
+	# A delegation makes some operations unnecessary.
+	echo 0 > /proc/sys/fs/leases-enable
+	if modprobe rxe_count; then
+		LEASE=3600 server_up 4 && /usr/bin/python3 "$count" prepare /export || exit
+	fi
+	signal ready
+	obey
+}
+
+client() {
+	begin
+	if ! modprobe rxe_count; then
+		skip "counts" "rxe_count is for kernels with KUnit"
+		end
+	fi
+	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
+	check "count" /usr/bin/python3 "$count" run "$dir" /tmp/counts
+	expected
+	check "unmount" umount "$dir"
+	end
+}
+
+# One Send, one Receive, one doorbell each. Every 16th Send is signaled.
+one_message="Sends=1 send_doorbells=1 send_completions=0.0625"
+received="Receives_posted=1 receive_doorbells=1 receive_completions=1"
+
+# What a Call and its Reply take at most.
+expected() {
+	local size operation
+	# Each fits one Send of 8192 octets.
+	for operation in GETATTR LOOKUP CREATE "READ 512 B" "READ 4 KiB" "WRITE 512 B" \
+		"WRITE 4 KiB"; do
+		both "$operation" "$one_message $received" "$one_message $received"
+	done
+	# With what else is in the message, 16 KiB take three Sends.
+	both "READ 16 KiB" "$one_message $(times 3 "$received")" \
+		"$(times 3 "$one_message") $received"
+	both "WRITE 16 KiB" "$(times 3 "$one_message") $received" \
+		"$one_message $(times 3 "$received")"
+	both "GETACL 16 KiB" "$one_message $(times 3 "$received")" \
+		"$(times 3 "$one_message") $received"
+	# A chunk: one region, which the Reply invalidates. A Work Request takes 64 KiB.
+	# The last Write of a chunk is signaled, its Send goes with it. What a Read brings
+	# has to be there before nfsd gets the Call, so the Reply has a doorbell of its own.
+	for size in 64 256 1024; do
+		operation="$size KiB"
+		((size < 1024)) || operation="1 MiB"
+		both "READ $operation" "registrations=1 $one_message $received" \
+			"RDMA_Writes=$((size / 64)) Sends_with_invalidate=1 send_doorbells=1
+			send_completions=1 $received"
+		both "WRITE $operation" "registrations=1 $one_message $received" \
+			"RDMA_Reads=$((size / 64)) Sends_with_invalidate=1 send_doorbells=2
+			send_completions=1.0625 $received"
+	done
+	# Two Calls, whose Replies are continued: no region, whatever they become.
+	check "READDIR of 1000 entries: no chunk" no_chunk "READDIR 1000"
+}
+
+# So many times as much of everything.
+times() { # FACTOR NAME=NUMBER...
+	local word
+	for word in $2; do
+		awk -v factor="$1" -F = '{ print $1 "=" factor * $2 }' <<< "$word"
+	done
+}
+
+both() { # OPERATION CLIENT SERVER
+	# shellcheck disable=SC2086 # several words
+	check "$1: client" counted "$1" client $2
+	# shellcheck disable=SC2086 # several words
+	check "$1: server" counted "$1" server $3
+}
+
+counted() { # OPERATION END NAME=NUMBER...
+	/usr/bin/python3 "$count" check /tmp/counts "$1" "$2" "${@:3}"
+}
+
+no_chunk() { # OPERATION
+	local line
+	line=$(grep "\"operation\": \"$1\"" /tmp/counts) && echo "$line" &&
+		! grep -E 'registrations|invalidate|RDMA' <<< "$line"
+}
+
+"$GUEST_ROLE"
