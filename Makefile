@@ -59,7 +59,8 @@ alone		= (mkdir -p build && exec 7> build/$(1).lock && flock 7 && \
 	unit sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
-	tools tools-check clock coverage check check-full soak demo dist packaging interfaces
+	tools tools-check clock coverage check check-full soak demo bench dist packaging \
+	interfaces
 
 all: modules
 
@@ -285,6 +286,10 @@ soak:
 demo:
 	@scripts/demo
 
+# Beside the kernel's own transport and TCP: PART="counts latency", FULL=1 for all.
+bench:
+	+@tools/testing/bench/bench $(PART)
+
 help:
 	@echo 'Build'
 	@echo '  modules          rpcrdma.ko for the running kernel, KDIR= or KERNEL= (default)'
@@ -331,6 +336,8 @@ help:
 	@echo '  interfaces       compare the kernel interfaces that the module uses with the'
 	@echo '                   newest kernel in Debian'
 	@echo '  demo             show it working'
+	@echo '  bench            measure it beside the kernel'"'"'s own transport and TCP;'
+	@echo '                   PART="counts latency" picks, FULL=1 measures more'
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'
 	@echo

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What this module's version 2 is measured by, and what came of it.
+
+A ratio is to the kernel's own transport in the same run.
+"""
+
+import dataclasses
+import statistics
+from collections.abc import Callable
+
+KIB, MIB = 1 << 10, 1 << 20
+OURS, OLD, THEIRS, TCP = "v2", "v1", "intree", "tcp"
+TRANSPORTS = (OURS, OLD, THEIRS, TCP)
+MET, MISSED, UNKNOWN = "met", "missed", "not measured"
+
+
+def size_name(size):
+    """As people write it."""
+    if size < KIB:
+        return f"{size} B"
+    return f"{size // KIB} KiB" if size < MIB else f"{size // MIB} MiB"
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One thing whose time was measured."""
+    delay: int          # round-trip time added, in milliseconds
+    work: str           # READ, WRITE or STORM
+    size: int           # octets of each
+    depth: int          # how many at a time
+    nconnect: int = 1
+
+    def key(self):
+        """Its name in results."""
+        return f"{self.delay} ms, {self.work} {self.size}, depth {self.depth}, " \
+               f"nconnect {self.nconnect}"
+
+    def text(self):
+        """For people."""
+        what = self.work if self.work == "STORM" else f"{self.work} {size_name(self.size)}"
+        return f"{what}, depth {self.depth}, +{self.delay} ms" + \
+            (f", nconnect {self.nconnect}" if self.nconnect > 1 else "")
+
+
+class Results:
+    """What has been measured, of which parts may be missing."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def median(self, cell, transport, figure):
+        """Of all rounds, or None. figure: latency_us or per_second."""
+        found = self.parts.get("latency", {}).get(cell.key(), {}).get(transport, {})
+        return statistics.median(found[figure]) if found.get(figure) else None
+
+    def ratio(self, cell, figure):
+        """Ours to theirs, or None."""
+        ours, theirs = (self.median(cell, t, figure) for t in (OURS, THEIRS))
+        return ours / theirs if ours and theirs else None
+
+    def counts(self, transport, operation):
+        """{"n":, "nfs":, "client":, "server":, ...}, or None."""
+        return self.parts.get("counts", {}).get(transport, {}).get(operation)
+
+    def count(self, transport, operation, end, *names):
+        """Sum of these counters per operation, or None."""
+        line = self.counts(transport, operation)
+        return sum(line[end].get(name, 0) for name in names) / line["n"] if line else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """A figure that has to reach a limit."""
+    name: str
+    limit: float
+    figure: Callable[[Results], float | None]
+    least: bool = False     # the limit is the least, not the most, that is allowed
+
+    def judge(self, results):
+        """(figure, one of MET, MISSED, UNKNOWN)"""
+        value = self.figure(results)
+        if value is None:
+            return None, UNKNOWN
+        reached = value >= self.limit if self.least else value <= self.limit
+        return value, MET if reached else MISSED
+
+
+def latency(work, size, delay=0):
+    """Of one at a time, as a ratio."""
+    return lambda results: results.ratio(Cell(delay, work, size, 1), "latency_us")
+
+
+def operations(work, size, depth, delay=0):
+    """Per second, as a ratio."""
+    return lambda results: results.ratio(Cell(delay, work, size, depth), "per_second")
+
+
+def worst(figures, pick):
+    """Of several, if all are there."""
+    def figure(results):
+        values = [one(results) for one in figures]
+        return None if None in values else pick(values)
+    return figure
+
+
+def nothing_registered(results):
+    """Registrations and RDMA operations, of all that has to do without."""
+    names = ["READDIR 1000", "GETACL 16 KiB"] + \
+        [f"{work} {size_name(size)}" for work in ("READ", "WRITE")
+         for size in (512, 4 * KIB, 16 * KIB)]
+    found = [results.count(OURS, name, end, "registrations", "RDMA Reads", "RDMA Writes")
+             for name in names for end in ("client", "server")]
+    return None if None in found else sum(found)
+
+
+def doorbells(results):
+    """The most for one message. What goes by RDMA Read needs one more and is left out."""
+    names = ["GETATTR", "LOOKUP", "CREATE", "GETACL 16 KiB"] + \
+        [f"READ {size_name(size)}" for size in (4 * KIB, 16 * KIB, 64 * KIB)] + \
+        [f"WRITE {size_name(size)}" for size in (4 * KIB, 16 * KIB)]
+    found = [results.count(OURS, name, end, "send doorbells")
+             for name in names for end in ("client", "server")]
+    return None if None in found else max(found)
+
+
+def locks(results):
+    """Of the transport, for one READ or WRITE of 4 KiB, both ends."""
+    found = []
+    for name in ("READ 4 KiB", "WRITE 4 KiB"):
+        line = results.counts(OURS, name)
+        if not line or "locks" not in line:
+            return None
+        found.append(sum(sum(end.values()) for end in line["locks"].values()) / line["n"])
+    return max(found)
+
+
+def copied_by_client(results):
+    """How often the client has copied the data of a WRITE: what it sends and does not
+    send from where it was. A header and 200 octets of NFS are not data."""
+    found = []
+    for size in (4 * KIB, 16 * KIB, 64 * KIB):
+        name = f"WRITE {size_name(size)}"
+        sent, in_place = (results.count(OURS, name, "client", counter) for counter in
+                          ("octets by Send", "octets by Send in place"))
+        if sent is None:
+            return None
+        found.append(round((sent - in_place) / size))
+    return max(found)
+
+
+def absent(_):
+    """What nothing here measures yet."""
+    return None
+
+
+ABOVE = (16 * KIB, 64 * KIB, 256 * KIB, MIB)
+MARKS = (
+    Mark("WRITE 4 KiB, 10 ms, latency", 0.55, latency("WRITE", 4 * KIB, 10)),
+    Mark("WRITE 16 KiB, 10 ms, latency", 0.55, latency("WRITE", 16 * KIB, 10)),
+    Mark("WRITE 64 KiB, 10 ms, latency", 0.6, latency("WRITE", 64 * KIB, 10)),
+    Mark("WRITE 256 KiB, 10 ms, latency", 0.7, latency("WRITE", 256 * KIB, 10)),
+    Mark("WRITE 4 KiB, no delay, latency", 0.6, latency("WRITE", 4 * KIB)),
+    Mark("READ 4 KiB, no delay, latency", 0.8, latency("READ", 4 * KIB)),
+    Mark("WRITE 4 KiB, depth 16, operations", 1.4, operations("WRITE", 4 * KIB, 16), True),
+    Mark("READ 4 KiB, depth 16, operations", 1.3, operations("READ", 4 * KIB, 16), True),
+    Mark("WRITE 16 KiB to 1 MiB, no delay, worst latency", 0.9,
+         worst([latency("WRITE", size) for size in ABOVE], max)),
+    Mark("READ 16 KiB to 1 MiB, no delay, worst latency", 0.9,
+         worst([latency("READ", size) for size in ABOVE], max)),
+    Mark("1 MiB blocks, depth 8, 1 ms, throughput", 1.1,
+         worst([operations(work, MIB, 8, 1) for work in ("READ", "WRITE")], min), True),
+    Mark("1 MiB blocks, depth 8, 10 ms, throughput", 1.1,
+         worst([operations(work, MIB, 8, 10) for work in ("READ", "WRITE")], min), True),
+    Mark("READ, WRITE to 16 KiB, READDIR, GETACL: registrations and RDMA operations", 0,
+         nothing_registered),
+    Mark("doorbells of a message, most", 1, doorbells),
+    Mark("locks for 4 KiB, both ends", 8, locks),
+    Mark("copies of the data of a WRITE to 64 KiB, client", 1, copied_by_client),
+    Mark("copies of the data of a WRITE to 64 KiB, server", 0, absent),
+    Mark("memory of a connection at rest, client", 1, absent),
+    Mark("memory of a connection at rest, server", 1, absent),
+    Mark("instructions of the module, 4 KiB, both ends", 0.9, absent),
+    Mark("instructions of the whole path, READ 4 KiB", 0.78, absent),
+    Mark("instructions of the whole path, WRITE 4 KiB", 0.62, absent),
+    Mark("instructions of the whole path, READ 16 KiB", 0.85, absent),
+    Mark("instructions of the whole path, WRITE 16 KiB", 0.75, absent),
+    Mark("instructions of the whole path, 64 KiB", 0.93, absent),
+    Mark("instructions of the whole path, 1 MiB", 0.98, absent),
+)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What counts mean on a real adapter: a model on paper, to be refuted by those who have
+one. Documentation/performance.rst says where each figure is from, and which is a guess."""
+
+import dataclasses
+
+ENDS = ("client", "server")
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """In microseconds."""
+    one_way: float = 1.4            # a short message, from doorbell to memory
+    post: float = 0.175             # a call of post_send or post_recv with one request
+    request: float = 0.06           # each further Work Request of the same call
+    completion: float = 0.06        # to take one from its queue
+    wake: float = 3.0               # interrupt, and until the one who waits runs
+    wake_processor: float = 1.5     # of that, what the processor works
+    registration: float = 1.0       # registering or invalidating a region
+    page: float = 0.03              # each page of it: mapping for DMA
+    copied_kib: float = 0.1         # copying
+    sent_kib: float = 0.08          # on a link of 100 Gbit/s
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """In microseconds, for one operation, without what NFS and sunrpc take."""
+    latency: float
+    processor: float        # of both ends
+
+
+def microseconds(results, transport, operation, costs=Costs()):
+    """What an operation takes that has these counts."""
+    def count(*names, ends=ENDS):
+        return sum(results.count(transport, operation, end, *names) for end in ends)
+
+    calls = count("Sends", "Sends with invalidate", ends=("client",)) and max(
+        sum(results.counts(transport, operation)["nfs"].values()) /
+        results.counts(transport, operation)["n"], 1)
+    reads = calls if count("RDMA Reads") else 0
+    # The client waits for its own invalidates before the RPC is over.
+    invalidates = calls if count("local invalidates") else 0
+    wakes = 2 * calls + reads + invalidates
+    posts = count("send doorbells", "receive doorbells")
+    requests = count("Sends", "Sends with invalidate", "RDMA Reads", "RDMA Writes",
+                     "registrations", "local invalidates", "Receives posted")
+    regions = count("registrations", "local invalidates") * costs.registration + \
+        count("octets registered") / 4096 * costs.page
+    # What is not sent from its place has been copied there, and each octet that came by
+    # a Send is copied to its place.
+    copied = (2 * count("octets by Send") - count("octets by Send in place")) / 1024
+    sent = count("octets by Send", "octets by RDMA Read", "octets by RDMA Write") / 1024
+    work = posts * costs.post + max(requests - posts, 0) * costs.request + \
+        count("send completions", "receive completions") * costs.completion + \
+        regions + copied * costs.copied_kib
+    # Receives are posted, and Sends complete, while nobody waits for that.
+    aside = count("receive doorbells") * costs.post + \
+        count("send completions") * costs.completion
+    return Prediction(
+        latency=2 * (calls + reads) * costs.one_way + wakes * costs.wake +
+        sent * costs.sent_kib + work - aside,
+        processor=work + wakes * costs.wake_processor)

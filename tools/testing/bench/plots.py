@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Plots of what has been measured, each as PNG and as SVG."""
+
+import statistics
+
+import matplotlib
+import matplotlib.pyplot as plt
+from marks import KIB, MIB, OURS, THEIRS, TRANSPORTS, Cell, size_name
+
+matplotlib.use("Agg")
+SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
+
+
+def save(figure, out, name):
+    """Both kinds of file."""
+    figure.tight_layout()
+    for kind in ("png", "svg"):
+        figure.savefig(out / f"{name}.{kind}", dpi=120)
+    plt.close(figure)
+
+
+def latency(results, out, delay):
+    """One at a time, by size, with the least and the most of all rounds."""
+    measured = results.parts.get("latency", {})
+    if Cell(delay, "READ", SIZES[0], 1).key() not in measured:
+        return
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    for axis, work in zip(axes, ("READ", "WRITE")):
+        for transport in TRANSPORTS:
+            rounds = [measured[Cell(delay, work, size, 1).key()][transport]["latency_us"]
+                      for size in SIZES]
+            middle = [statistics.median(one) for one in rounds]
+            axis.errorbar(SIZES, middle, label=transport, marker="o", capsize=3, yerr=[
+                [m - min(one) for m, one in zip(middle, rounds)],
+                [max(one) - m for m, one in zip(middle, rounds)]])
+        axis.set(xscale="log", yscale="log", title=f"{work}, {delay} ms added",
+                 xticks=SIZES, xticklabels=[size_name(size) for size in SIZES],
+                 ylabel="latency in us")
+        axis.minorticks_off()
+        axis.legend()
+    save(figure, out, f"latency-{delay}ms")
+
+
+def counts(results, out):
+    """What an operation asks of both adapters."""
+    counted = results.parts.get("counts", {})
+    if not counted:
+        return
+    kinds = (("doorbells", ("send doorbells", "receive doorbells")),
+             ("completions", ("send completions", "receive completions")),
+             ("registrations", ("registrations",)))
+    names = [name for name in counted[OURS] if name in counted.get(THEIRS, {})]
+    figure, axes = plt.subplots(len(kinds), 1, figsize=(10, 9), sharex=True)
+    shown = [t for t in TRANSPORTS if t in counted]
+    for axis, (title, counters) in zip(axes, kinds):
+        for i, transport in enumerate(shown):
+            axis.bar([at + (i - 1) * 0.27 for at in range(len(names))],
+                     [sum(results.count(transport, name, end, *counters)
+                          for end in ("client", "server")) for name in names],
+                     width=0.25, label=transport)
+        axis.set(ylabel=f"{title}, both ends")
+        axis.legend()
+    axes[-1].set_xticks(range(len(names)), names, rotation=60, ha="right")
+    save(figure, out, "counts")
+
+
+def plot(results, out):
+    """Those for which there are figures."""
+    for delay in (0, 1, 10):
+        latency(results, out, delay)
+    counts(results, out)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Tables for people, of what has been measured."""
+
+import statistics
+
+import model
+from marks import MARKS, MET, MISSED, OURS, THEIRS, TRANSPORTS, UNKNOWN, size_name
+
+
+def number(value):
+    """Short, and a whole number as one."""
+    if value is None:
+        return "-"
+    if abs(value - round(value)) < 0.005:
+        return f"{round(value):,}"
+    return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def table(head, rows):
+    """Columns under each other: the first to the left, the others to the right."""
+    rows = [head] + rows
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) if not i else cell.rjust(width)
+                       for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
+             for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]]) + "\n"
+
+
+def titled(title, text):
+    """A section."""
+    return f"\n{title}\n{'=' * len(title)}\n{text}" if text else ""
+
+
+def marks(results):
+    """Each with its figure."""
+    rows, verdicts = [], []
+    for mark in MARKS:
+        value, verdict = mark.judge(results)
+        limit = f"{'>=' if mark.least else '<='} {number(mark.limit)}"
+        rows.append([mark.name, number(value), limit, verdict])
+        verdicts.append(verdict)
+    return table(["mark", "figure", "limit", ""], rows) + "\n" + ", ".join(
+        f"{verdicts.count(what)} {what}" for what in (MET, MISSED, UNKNOWN)) + "\n"
+
+
+# A column: its head, and for each end the counters that are added up.
+COLUMNS = (
+    ("Sends", ("Sends", "Sends with invalidate")),
+    ("RDMA Reads", ("RDMA Reads",)),
+    ("RDMA Writes", ("RDMA Writes",)),
+    ("registr.", ("registrations",)),
+    ("local inv.", ("local invalidates",)),
+    ("doorbells send", ("send doorbells",)),
+    ("receive", ("receive doorbells",)),
+    ("completions", ("send completions", "receive completions")),
+)
+OCTETS = (
+    ("by Send", ("octets by Send",)),
+    ("in place", ("octets by Send in place",)),
+    ("by RDMA", ("octets by RDMA Read", "octets by RDMA Write")),
+    ("registered", ("octets registered",)),
+)
+
+
+def both_ends(results, transport, operation, names):
+    """'client / server', per operation."""
+    return " / ".join(number(results.count(transport, operation, end, *names))
+                      for end in ("client", "server"))
+
+
+def counts(results, columns):
+    """A row for each operation and transport."""
+    counted = results.parts.get("counts", {})
+    rows = []
+    for operation in counted.get(OURS, {}):
+        for transport in TRANSPORTS:
+            if operation in counted.get(transport, {}):
+                rows.append([f"{operation}, {transport}"] +
+                            [both_ends(results, transport, operation, names)
+                             for _, names in columns])
+    return table(["per operation, client / server"] + [head for head, _ in columns],
+                 rows) if rows else ""
+
+
+def procedures(results):
+    """What else than one procedure an operation was."""
+    counted = results.parts.get("counts", {}).get(OURS, {})
+    unusual = [f"{name}, {line['n']} times: " + ", ".join(
+        f"{procedure} {calls}" for procedure, calls in sorted(line["nfs"].items()))
+        for name, line in counted.items() if list(line["nfs"].values()) != [line["n"]]]
+    return "".join(f"{line}\n" for line in unusual)
+
+
+def locks(results):
+    """Of the transport, for those operations that were traced."""
+    rows = []
+    for transport, lines in results.parts.get("counts", {}).items():
+        for operation, line in lines.items():
+            if "locks" in line and operation in ("READ 4 KiB", "WRITE 4 KiB"):
+                rows.append([f"{operation}, {transport}"] + [
+                    ", ".join(f"{name} {number(taken / line['n'])}"
+                              for name, taken in sorted(line["locks"][end].items()))
+                    for end in ("client", "server")])
+    return table(["taken per operation", "client", "server"], sorted(rows)) if rows else ""
+
+
+def figure(values):
+    """Median, and from the least to the most in percent of it."""
+    if not values:
+        return "-"
+    middle = statistics.median(values)
+    return f"{number(middle)} ±{(max(values) - min(values)) / middle * 50:.0f}%"
+
+
+def latency(results, name):
+    """A row for each cell."""
+    rows = []
+    for cell, found in results.parts.get("latency", {}).items():
+        theirs = found.get(THEIRS, {}).get(name)
+        rows.append([cell_text(cell)] + [figure(found.get(t, {}).get(name)) for t in TRANSPORTS] + [
+            number(statistics.median(found[t][name]) / statistics.median(theirs))
+            if theirs and found.get(t, {}).get(name) else "-"
+            for t in TRANSPORTS if t != THEIRS])
+    return table(["cell", *TRANSPORTS] + [f"{t}/{THEIRS}" for t in TRANSPORTS if t != THEIRS],
+                 rows) if rows else ""
+
+
+def cell_text(key):
+    """A cell's name with its size as people write it."""
+    delay, work, *rest = key.split(", ")
+    what, size = work.split()
+    return ", ".join([delay, what if what == "STORM" else f"{what} {size_name(int(size))}",
+                      *rest])
+
+
+def predictions(results):
+    """What the model says of a real adapter."""
+    counted = results.parts.get("counts", {})
+    rows = []
+    for operation in counted.get(OURS, {}):
+        if not all(operation in counted.get(t, {}) for t in (OURS, THEIRS)):
+            continue
+        found = [model.microseconds(results, t, operation) for t in (OURS, THEIRS)]
+        rows.append([operation] + [f"{one.latency:.1f}" for one in found] +
+                    [number(found[0].latency / found[1].latency)] +
+                    [f"{one.processor:.1f}" for one in found] +
+                    [number(found[0].processor / found[1].processor)])
+    return table(["operation", f"latency {OURS}", THEIRS, "ratio", f"processor {OURS}",
+                  THEIRS, "ratio"], rows) if rows else ""
+
+
+def report(found, results):
+    """All of it."""
+    return f"commit {found['commit']}, {', '.join(found['kernels'])}\n" + "".join((
+        titled("Counts", counts(results, COLUMNS)),
+        titled("Octets", counts(results, OCTETS)),
+        titled("Not one Call for one operation", procedures(results)),
+        titled("Locks of the transport", locks(results)),
+        titled("Latency in microseconds", latency(results, "latency_us")),
+        titled("Operations per second", latency(results, "per_second")),
+        titled("On a real adapter, by the model: microseconds of an operation",
+               predictions(results)),
+        titled("Marks", marks(results))))
