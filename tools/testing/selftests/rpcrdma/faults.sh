@@ -72,7 +72,8 @@ mounts() { # WHERE KIND INTERVAL...
 	local interval vers=4.2 status failures
 	for interval in "${@:3}"; do
 		"$1" fail "$2" "$interval" 3 || return
-		timeout -s KILL $((60 * PATIENCE)) bash -c ". '$GUEST_LIB'
+		# Each failure can cost an attempt to connect, and the next waits up to a minute.
+		timeout -s KILL $((180 * PATIENCE)) bash -c ". '$GUEST_LIB'
 			mount_rdma '$vers' '$SERVER4' '$dir' retry=0"
 		status=$?
 		failures=$("$1" stop_failing "$2" 3)
