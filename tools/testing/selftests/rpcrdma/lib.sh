@@ -430,9 +430,7 @@ direct_reader() { # SIZE
 }
 
 small_reader() {
-	while dd if="$dir/data" of=/dev/null bs=4K iflag=direct; do
-		:
-	done
+	exec "${tree[@]}" reads "$dir/data"
 }
 
 waits() { # PID

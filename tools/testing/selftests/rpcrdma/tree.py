@@ -8,6 +8,7 @@
   tree.py deep DIR             directories in directories
   tree.py acl DIR COUNT        a file with a POSIX ACL of COUNT users
   tree.py acls FILE            give it one, and have it asked for again and again
+  tree.py reads FILE           open, read 4 KiB and close, again and again, without a fork
   tree.py acl4 FILE COUNT      give it an NFSv4 ACL of COUNT other users
   tree.py granted FILE         whom its ACL, NFSv4's or POSIX, lets do what
   tree.py xattr DIR LARGEST    user.* attributes of up to LARGEST bytes
@@ -15,6 +16,7 @@
                                link counts, and how many there are
 """
 
+import mmap
 import os
 import struct
 import sys
@@ -85,6 +87,15 @@ def acls(name):
     value = give_acl(name, 100)
     while True:
         check_acl(name, value)
+
+
+def reads(name):
+    """Past the page cache, until somebody kills it."""
+    page = mmap.mmap(-1, 4096)
+    while True:
+        file = os.open(name, os.O_RDONLY | os.O_DIRECT)
+        os.preadv(file, [page], 0)
+        os.close(file)
 
 
 def acl(directory, count):
@@ -203,5 +214,5 @@ def listing(directory):
 
 
 if __name__ == "__main__":
-    {"make": make, "links": links, "deep": deep, "acl": acl, "acls": acls,
+    {"make": make, "links": links, "deep": deep, "acl": acl, "acls": acls, "reads": reads,
      "acl4": acl4, "granted": granted, "xattr": xattr, "list": listing}[sys.argv[1]](*sys.argv[2:])
