@@ -458,7 +458,8 @@ private:
 		if (rx.action == RPCRDMA_RX_FAIL_RPC)
 			FUZZ_CHECK(rx.error < 0 && rx.errcode);
 		else if (rx.action != RPCRDMA_RX_CLOSE)
-			FUZZ_CHECK(!rx.error && !rx.errcode);
+			FUZZ_CHECK(!rx.error && (!rx.errcode ||
+						 rx.htype == RPCRDMA2_ERROR));
 		FUZZ_CHECK(!rx.reported || rx.htype == RPCRDMA2_ERROR);
 		FUZZ_CHECK(rx.reported || (!rx.errargs[0] && !rx.errargs[1]));
 		FUZZ_CHECK(!rx.opened || rx.action == RPCRDMA_RX_PAYLOAD ||
