@@ -30,6 +30,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_fault);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_find);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_job);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_lost);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_up);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_next);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_pump);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_put);

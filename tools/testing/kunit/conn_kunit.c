@@ -2066,6 +2066,19 @@ static void conn_message_has_room(struct kunit *test)
 	nlmsg_free(skb);
 }
 
+/* Who listens would take it for one that is there. */
+static void conn_is_not_up_once_it_is_lost(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+
+	clear_bit(RPCRDMA_CONN_UP, &conn->flags);
+	rpcrdma_conn_lost(conn, "test");
+	rpcrdma_conn_up(conn);
+	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_UP, &conn->flags));
+	KUNIT_EXPECT_STREQ(test, conn->loss, "test");
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
@@ -2108,6 +2121,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_does_without_registration),
 	KUNIT_CASE(conn_is_found_until_destroyed),
 	KUNIT_CASE(conn_message_has_room),
+	KUNIT_CASE(conn_is_not_up_once_it_is_lost),
 	{ }
 };
 

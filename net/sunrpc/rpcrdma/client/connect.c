@@ -483,7 +483,9 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 	if (conn) {
 		rpcrdma_keepalive_stop(rx);
 		rpcrdma_conn_destroy(conn);
-		rx->previous_loss = READ_ONCE(conn->loss);
+		/* An attempt that has failed is no connection that was lost. */
+		if (test_bit(RPCRDMA_CONN_UP, &conn->flags))
+			rx->previous_loss = READ_ONCE(conn->loss);
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
 		spin_lock(&rx->conn_lock);
 		rpcrdma_stats_sum(&rx->stats.conns, &conn->stats);

@@ -130,7 +130,7 @@ static void rpcrdma_listener_shows(struct rpcrdma_listener *l,
 	l->listening = cm_id;
 	l->device_name[0] = '\0';
 	if (cm_id && cm_id->device)
-		strscpy(l->device_name, dev_name(&cm_id->device->dev),
+		strscpy(l->device_name, cm_id->device->name,
 			sizeof(l->device_name));
 	spin_unlock(&l->lock);
 }
@@ -358,7 +358,9 @@ bool rpcrdma_listener_next(const struct net *net, u64 from,
 
 	spin_lock(&rpcrdma_listeners_lock);
 	list_for_each_entry(l, &rpcrdma_listeners, link) {
-		if (l->id < from || l->xprt.xpt_net != net)
+		/* While it is made it has no address. */
+		if (l->id < from || l->xprt.xpt_net != net ||
+		    !l->xprt.xpt_locallen)
 			continue;
 		found = true;
 		info->id = l->id;

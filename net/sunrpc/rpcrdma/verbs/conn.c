@@ -52,6 +52,21 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 	}
 }
 
+/* Who listens hears of the end once, and after that of nothing else. */
+static bool rpcrdma_conn_over(struct rpcrdma_conn *conn, const char *why)
+{
+	bool first;
+
+	spin_lock(&conn->event_lock);
+	first = !test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags);
+	if (first) {
+		WRITE_ONCE(conn->loss, why);
+		rpcrdma_nl_conn_down(conn);
+	}
+	spin_unlock(&conn->event_lock);
+	return first;
+}
+
 /**
  * rpcrdma_conn_lost - the connection cannot go on
  * @conn: the connection
@@ -63,11 +78,9 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
  */
 void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 {
-	if (test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags))
+	if (!rpcrdma_conn_over(conn, why))
 		return;
-	WRITE_ONCE(conn->loss, why);
 	trace_rpcrdma_lost(conn->id, why);
-	rpcrdma_nl_conn_down(conn);
 	spin_lock(&conn->lock);
 	conn->closed = true;
 	wake_up_all(&conn->pump_wait);
@@ -96,12 +109,15 @@ void rpcrdma_conn_closing(struct rpcrdma_conn *conn)
  * @conn: the connection, its version agreed on
  *
  * Context: Process context, no lock held. Does not sleep. Only the first call has an
- * effect.
+ * effect, and none if the connection is lost.
  */
 void rpcrdma_conn_up(struct rpcrdma_conn *conn)
 {
-	if (!test_and_set_bit(RPCRDMA_CONN_UP, &conn->flags))
+	spin_lock(&conn->event_lock);
+	if (!test_bit(RPCRDMA_CONN_LOST, &conn->flags) &&
+	    !test_and_set_bit(RPCRDMA_CONN_UP, &conn->flags))
 		rpcrdma_nl_conn_up(conn);
+	spin_unlock(&conn->event_lock);
 }
 
 /**
@@ -360,6 +376,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	conn->net = cm_id->route.addr.dev_addr.net;
 	conn->cm_id = cm_id;
 	spin_lock_init(&conn->lock);
+	spin_lock_init(&conn->event_lock);
 	INIT_LIST_HEAD(&conn->tx_queue);
 	INIT_LIST_HEAD(&conn->job_queue);
 	INIT_LIST_HEAD(&conn->jobs_posted);
@@ -371,8 +388,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		  &cm_id->route.addr.src_addr, &cm_id->route.addr.dst_addr);
 	memcpy(&conn->local, &cm_id->route.addr.src_addr, sizeof(conn->local));
 	memcpy(&conn->peer, &cm_id->route.addr.dst_addr, sizeof(conn->peer));
-	strscpy(conn->device_name, dev_name(&device->dev),
-		sizeof(conn->device_name));
+	strscpy(conn->device_name, device->name, sizeof(conn->device_name));
 	conn->port = cm_id->port_num;
 	conn->max_version = a.config.max_version ?: 2;
 	conn->fell_back = a.fell_back;
@@ -449,12 +465,11 @@ out_free:
 void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 {
 	struct rdma_cm_id *cm_id = conn->cm_id;
+	/* rpcrdma_device_leaves() can tell who listens until rpcrdma_device_del(). */
+	struct net *net = get_net((struct net *)conn->net);
 
 	/* The owner knows already: ops->lost must not be called. */
-	if (!test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags)) {
-		WRITE_ONCE(conn->loss, "closed by this side");
-		rpcrdma_nl_conn_down(conn);
-	}
+	rpcrdma_conn_over(conn, "closed by this side");
 	rpcrdma_send_stop(conn);
 	rdma_disconnect(cm_id);
 
@@ -472,4 +487,5 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 	rpcrdma_conn_release_resources(conn);
 	rdma_destroy_id(cm_id);
 	rpcrdma_device_del(conn);
+	put_net(net);
 }

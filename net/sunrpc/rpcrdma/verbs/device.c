@@ -136,7 +136,8 @@ bool rpcrdma_device_next(const struct net *net, u32 from,
 	if (found) {
 		device = found->device;
 		info->index = device->index;
-		strscpy(info->name, dev_name(&device->dev), sizeof(info->name));
+		/* dev_name() can be freed meanwhile, if somebody renames it. */
+		strscpy(info->name, device->name, sizeof(info->name));
 		info->iwarp = rdma_protocol_iwarp(device,
 						  rdma_start_port(device));
 		info->conns = 0;

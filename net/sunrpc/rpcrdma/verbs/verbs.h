@@ -461,6 +461,7 @@ struct rpcrdma_conn {
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
 
+	spinlock_t event_lock;	/* what listeners are told, in its order; outside of lock */
 	spinlock_t lock;	/* see above */
 	struct rpcrdma_session session;
 	bool closed;		/* the pump posts no more */
