@@ -193,9 +193,10 @@ private:
 		if (part != Part::Last && part != Part::Only)
 			return;
 		p.open = false;
-		const bool again = p.ended && !before(*p.ended, psn);
+		if (p.ended && again(psn, *p.ended))
+			return;
 		p.ended = psn;
-		if (again || !ours(p.octets))
+		if (!ours(p.octets))
 			return;
 		take_({ time, std::get<0>(key), std::get<1>(key),
 			std::get<2>(key), p.octets });
@@ -207,6 +208,12 @@ private:
 		const std::uint32_t distance = (b - a) & 0xffffff;
 
 		return distance && distance < 0x800000;
+	}
+
+	/* Not far behind it; what is far behind belongs to a new connection. */
+	static bool again(std::uint32_t psn, std::uint32_t ended)
+	{
+		return ((ended - psn) & 0xffffff) < 0x10000;
 	}
 
 	static bool ours(const Octets &octets)

@@ -76,8 +76,11 @@ void put_error(Json &out, const rpcrdma::ErrorBody &error)
 		out["error-arguments"].push_back(error.arg[i]);
 }
 
-/* The first words of an RPC message (RFC 5531). */
-void put_rpc(Json &out, Bytes payload)
+/*
+ * The first words of an RPC message (RFC 5531). Other parts of one have no such words:
+ * these are told by an XID that is not that of the header, or the wrong direction.
+ */
+void put_rpc(Json &out, const Header &h, Bytes payload)
 {
 	rpcrdma::XdrReader r(payload);
 	static constexpr const char *kCall[] = { "rpc-version", "program",
@@ -86,7 +89,8 @@ void put_rpc(Json &out, Bytes payload)
 	u32 xid;
 	u32 direction;
 
-	if (!r.word(xid) || !r.word(direction) || direction > RPCRDMA_REPLY)
+	if (!r.word(xid) || !r.word(direction) || xid != h.prefix.xid ||
+	    direction != h.type->direction())
 		return;
 	Json rpc = { { "xid", hex(xid, 8) },
 		     { "type", direction == RPCRDMA_CALL ? "CALL" : "REPLY" } };
@@ -181,7 +185,8 @@ private:
 		out_["header-octets"] = header_.end;
 		if (header_.payload.length) {
 			out_["payload-octets"] = header_.payload.length;
-			put_rpc(out_, in_.after(header_.payload.offset));
+			put_rpc(out_, header_,
+				in_.after(header_.payload.offset));
 		}
 		return std::move(out_);
 	}

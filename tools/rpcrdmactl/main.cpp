@@ -3,6 +3,7 @@
  * rpcrdmactl: what the rpcrdma module is doing. rpcrdmactl.8 is its manual.
  */
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -107,6 +108,10 @@ int monitor(const Arguments &a)
 
 	netlink.follow(
 		[&](unsigned command, const Json &conn) {
+			/* A newer module tells more. */
+			if (command && command != RPCRDMA_CMD_CONN_UP_NTF &&
+			    command != RPCRDMA_CMD_CONN_DOWN_NTF)
+				return true;
 			const std::string event =
 				command == RPCRDMA_CMD_CONN_UP_NTF   ? "up" :
 				command == RPCRDMA_CMD_CONN_DOWN_NTF ? "down" :
@@ -122,7 +127,7 @@ int monitor(const Arguments &a)
 				std::cout << event_line(event, conn)
 					  << std::endl;
 			}
-			return !a.count || --left;
+			return std::cout.good() && (!a.count || --left);
 		},
 		-1);
 	return kDone;
@@ -176,7 +181,8 @@ int watch(const Arguments &a)
 	std::vector<Json> before = netlink.connections();
 	Clock::time_point then = Clock::now();
 
-	for (unsigned shown = 0; !a.count || shown < a.count; shown++) {
+	for (unsigned shown = 0;
+	     (!a.count || shown < a.count) && std::cout.good(); shown++) {
 		if (!keys.wait(a.interval))
 			break;
 		std::vector<Json> now = netlink.connections();
@@ -320,6 +326,8 @@ int run(int argc, char **argv)
 	} catch (const CLI::ParseError &error) {
 		return fail(kUsage, error.what());
 	}
+	if (!std::isfinite(a.interval))
+		return fail(kUsage, "the interval is no number of seconds");
 	if ((a.id || a.details) && a.object != "connections")
 		return fail(kUsage, "--id and --details are for connections");
 

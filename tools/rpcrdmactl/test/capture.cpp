@@ -161,6 +161,27 @@ TEST(capture, messages_again)
 		  3U);
 }
 
+/* A requester that has lost one sends all that followed it again. */
+TEST(capture, several_messages_again)
+{
+	std::vector<Octets> packets;
+
+	for (const std::uint32_t psn : { 1, 2, 3, 1, 2, 3, 4 })
+		packets.push_back(packet(kOnly, psn, grant(psn)));
+	EXPECT_EQ(Capture(packets).sends().size(), 4U);
+}
+
+/* It has the numbers of an old one, and begins elsewhere. */
+TEST(capture, a_new_connection)
+{
+	EXPECT_EQ(Capture({ packet(kOnly, 0x500000, grant(1)),
+			    packet(kOnly, 0x100000, grant(1)),
+			    packet(kOnly, 0x100001, grant(2)) })
+			  .sends()
+			  .size(),
+		  3U);
+}
+
 TEST(capture, packets_that_break_off)
 {
 	const Octets whole = packet(kOnly, 1, grant(1));

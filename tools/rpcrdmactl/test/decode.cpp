@@ -157,6 +157,18 @@ TEST(decode, corpus)
 	EXPECT_GT(wrong, 10U);
 }
 
+/* The middle of an RPC message has no words of its beginning. */
+TEST(decode, only_the_beginning_is_an_rpc_header)
+{
+	const Json begins = decoded({ 7, 2, 0, RPCRDMA2_CALL_INLINE, 0, 0, 0, 0,
+				      7, 0, 2, 100003 });
+	const Json other = decoded({ 7, 2, 0, RPCRDMA2_REPLY_MIDDLE, 8, 0, 0 });
+
+	EXPECT_EQ(begins.at("rpc").at("program"), 100003U) << begins;
+	EXPECT_EQ(other.at("valid"), true) << other;
+	EXPECT_FALSE(other.contains("rpc")) << other;
+}
+
 TEST(decode, text)
 {
 	const Octets octets =
