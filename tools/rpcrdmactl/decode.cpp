@@ -65,6 +65,48 @@ void put_chunks(Json &out, const Chunks &c)
 		out["reply-chunk"] = write_chunk(c, c.reply);
 }
 
+/* Numbers have a meaning in their version only. */
+const char *header_name(const rpcrdma::Prefix &p)
+{
+	const bool known = p.vers == rpcrdma::kVersion1 ?
+				   p.htype <= RPCRDMA2_ERROR :
+			   p.vers == rpcrdma::kVersion2 ?
+				   p.htype >= RPCRDMA2_ERROR :
+				   false;
+
+	return known ? rpcrdma::htype_name(p.htype) : "?";
+}
+
+/* A number if it is one, no value, or octets. */
+void put_property(Json &out, u32 which, Bytes value)
+{
+	static constexpr const char *kNames[] = {
+		nullptr,	"send-size", "receive-size", "segment-size",
+		"segment-count", "reverse",  "host-auth",
+	};
+	const std::string name =
+		which && which < std::size(kNames) ?
+			kNames[which] :
+			"property-" + std::to_string(which);
+	rpcrdma::XdrReader r(value);
+	u32 number;
+
+	if (!value.size()) {
+		out[name] = "default";
+	} else if (value.size() == kWordSize && r.word(number)) {
+		out[name] = number;
+	} else {
+		std::string octets;
+		char text[3];
+
+		for (const u8 octet : value) {
+			std::snprintf(text, sizeof(text), "%02x", octet);
+			octets += text;
+		}
+		out[name] = octets;
+	}
+}
+
 /* What the union's arm of an error is about, by how many words it has. */
 void put_error(Json &out, const rpcrdma::ErrorBody &error)
 {
@@ -127,7 +169,7 @@ public:
 		out_["version"] = p.vers;
 		out_["credit"] = p.credit;
 		out_["header-type"] = p.htype;
-		out_["header-name"] = rpcrdma::htype_name(p.htype);
+		out_["header-name"] = header_name(p);
 		if (p.vers == rpcrdma::kVersion1)
 			return version1();
 		if (p.vers == rpcrdma::kVersion2)
@@ -144,15 +186,38 @@ private:
 			return body(
 				rpcrdma::decode_body_v1(in_, header_, chunks_));
 		case RPCRDMA2_ERROR:
-			header_.type = rpcrdma::header_type(RPCRDMA2_ERROR);
-			return body(rpcrdma::decode_body(
-				in_, rpcrdma::kNoLimits, header_, chunks_));
+			return error_version1();
 		case RPCRDMA1_DONE:
-			return std::move(out_);
+			return in_.size() == kPrefixSize ?
+				       std::move(out_) :
+				       wrong(kPrefixSize,
+					     "nothing can follow the prefix of "
+					     "this type");
 		}
 		return wrong(3 * kWordSize,
 			     "version 1 has no such procedure, or it is no "
 			     "longer used");
+	}
+
+	/* Version 1 has two errors (RFC 8166, section 4.5). */
+	Json error_version1()
+	{
+		header_.type = rpcrdma::header_type(RPCRDMA2_ERROR);
+		const Parse parsed = rpcrdma::decode_body(
+			in_, rpcrdma::kNoLimits, header_, chunks_);
+		const u32 code = header_.error.code;
+
+		if (in_.size() >= kPrefixSize + kWordSize && code != 1 &&
+		    code != 2) {
+			out_["error-code"] = code;
+			return wrong(kPrefixSize,
+				     "version 1 has no such error");
+		}
+		Json done = body(parsed);
+		if (done.contains("error-name"))
+			done["error-name"] = code == 1 ? "ERR_VERS" :
+							 "ERR_CHUNK";
+		return done;
 	}
 
 	Json version2()
@@ -191,48 +256,54 @@ private:
 		return std::move(out_);
 	}
 
-	/* A set that breaks off, and one with a value that no property can have. */
+	/* All of the set as it is in the message, up to what is wrong. */
 	Json properties()
 	{
-		rpcrdma::Properties p = rpcrdma::kDefaultProperties;
-		const Bytes set = in_.after(header_.properties.offset);
+		const u32 begin = header_.properties.offset;
+		const Bytes set = in_.after(begin);
+		rpcrdma::XdrReader r(set);
+		u32 count;
 
-		switch (rpcrdma::decode_properties(set, p)) {
-		case rpcrdma::PropertyParse::Ok:
-			break;
-		case rpcrdma::PropertyParse::BadXdr:
-			return wrong(set_ends(set),
-				     "the set of properties does not end with "
-				     "the message");
-		case rpcrdma::PropertyParse::BadValue:
-			return wrong(header_.properties.offset,
-				     "a property has a value of the wrong "
-				     "length");
+		if (!r.word(count))
+			return wrong(begin, "the message ends here");
+		out_["properties"] = Json::object();
+		for (; count; count--) {
+			const u32 at = r.offset();
+			u32 which;
+			u32 length;
+			Bytes value;
+
+			if (!r.word(which) || !r.word(length))
+				return wrong(begin + at,
+					     "there are fewer properties than "
+					     "the set says");
+			if (!r.opaque(length, value))
+				return wrong(begin + at,
+					     "the value of this property is "
+					     "longer than the message");
+			if (!property_valid(set, at, r.offset()))
+				return wrong(begin + at,
+					     "this property cannot have this "
+					     "value");
+			put_property(out_["properties"], which, value);
 		}
+		if (r.left())
+			return wrong(begin + r.offset(),
+				     "more follows than the set says");
 		out_["header-octets"] = in_.size();
-		out_["properties"] = {
-			{ "send-size", p.send_size },
-			{ "receive-size", p.recv_size },
-			{ "segment-size", p.max_segment_size },
-			{ "segment-count", p.max_segments },
-			{ "reverse", p.reverse },
-		};
 		return std::move(out_);
 	}
 
-	/* Where in the message a set of properties stops being one. */
-	[[nodiscard]] u32 set_ends(Bytes set) const
+	/* A set of this one alone is valid. */
+	static bool property_valid(Bytes set, u32 from, u32 to)
 	{
-		rpcrdma::XdrReader r(set);
-		u32 count;
-		u32 which;
-		u32 length;
-		Bytes value;
+		Octets one = { 0, 0, 0, 1 };
+		rpcrdma::Properties p = rpcrdma::kDefaultProperties;
 
-		for (bool more = r.word(count); more && count; count--)
-			more = r.word(which) && r.word(length) &&
-			       r.opaque(length, value);
-		return header_.properties.offset + r.offset();
+		one.insert(one.end(), set.begin() + from, set.begin() + to);
+		return rpcrdma::decode_properties(
+			       { one.data(), static_cast<u32>(one.size()) },
+			       p) == rpcrdma::PropertyParse::Ok;
 	}
 
 	/* The word of rdma_inv_handle comes first, or second behind rdma_remaining. */
@@ -270,16 +341,21 @@ private:
 	{
 		switch (parsed) {
 		case Parse::TooManyReadChunks:
-			return "more Read chunks than can be taken";
+			return "more Read chunks than this program can take";
 		case Parse::TooManyWriteChunks:
-			return "more Write chunks than can be taken";
+			return "more Write chunks than this program can take";
 		case Parse::TooManySegments:
-			return "more segments than can be taken";
+			return "more segments than this program can take";
 		default:
 			break;
 		}
 		if (blamed(parsed) != header_.end)
 			return "rdma_inv_handle is not in the header";
+		if (in_.size() == header_.end && header_.type &&
+		    header_.type->htype == RPCRDMA2_REPLY_EXTERNAL)
+			return "a Reply chunk is missing";
+		if (in_.size() % kWordSize)
+			return "the message is not a multiple of four octets";
 		if (in_.size() < header_.end + kWordSize)
 			return header_.type && header_.type->payload &&
 					       in_.size() == header_.end ?

@@ -157,6 +157,40 @@ TEST(decode, corpus)
 	EXPECT_GT(wrong, 10U);
 }
 
+/* As they are in the message; those that are not there are not told. */
+TEST(decode, properties)
+{
+	Json d = decoded({ 1, 2, 9, RPCRDMA2_CONNPROP_FINAL, 3, 1, 4, 8192, 5, 4, 7,
+			   99, 8, 1, 2 });
+
+	EXPECT_EQ(d.at("valid"), true) << d;
+	EXPECT_EQ(d.at("properties").size(), 3U) << d;
+	EXPECT_EQ(d.at("properties").at("send-size"), 8192U) << d;
+	EXPECT_EQ(d.at("properties").at("reverse"), 7U) << d;
+	EXPECT_EQ(d.at("properties").at("property-99"), "0000000100000002") << d;
+
+	/* The second has a value of the wrong length. */
+	d = decoded({ 1, 2, 9, RPCRDMA2_CONNPROP_FINAL, 2, 1, 4, 8192, 2, 8, 1, 2 });
+	EXPECT_EQ(d.at("octet"), 32U) << d;
+	/* Its value is not there. */
+	d = decoded({ 1, 2, 9, RPCRDMA2_CONNPROP_FINAL, 1, 1, 4 });
+	EXPECT_EQ(d.at("octet"), 20U) << d;
+}
+
+TEST(decode, version_1__has_its_own_names)
+{
+	Json d = decoded({ 1, 1, 9, 4, 2 });
+
+	EXPECT_EQ(d.at("valid"), true) << d;
+	EXPECT_EQ(d.at("error-name"), "ERR_CHUNK") << d;
+	d = decoded({ 1, 1, 9, 4, 6, 1 });
+	EXPECT_EQ(d.at("octet"), 16U) << d;
+	EXPECT_EQ(decoded({ 1, 1, 9, 10 }).at("header-name"), "?");
+	EXPECT_EQ(decoded({ 1, 2, 9, 0 }).at("header-name"), "?");
+	EXPECT_EQ(decoded({ 1, 3, 9, 10 }).at("header-name"), "?");
+	EXPECT_EQ(decoded({ 1, 1, 9, 3, 0 }).at("valid"), false);
+}
+
 /* The middle of an RPC message has no words of its beginning. */
 TEST(decode, only_the_beginning_is_an_rpc_header)
 {
