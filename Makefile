@@ -51,8 +51,8 @@ SUBMAKE		= $(MAKE) --no-print-directory
 find_kernels	= kernels="$(or $(1),$$($(choose) $(2)))" || { [ $$? = 4 ] && \
 		  echo "ok 1 - $@ \# SKIP no kernel of $(LINE) that finds bugs"; exit; }
 # Several parts of 'check' build programs for the guests: the second one waits.
-alone		= (mkdir -p build && exec 7> build/$(1).lock && flock 7 && \
-		   $(SUBMAKE) -C tools/testing/$(1))
+alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
+		   $(SUBMAKE) -C $(1))
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
@@ -142,9 +142,9 @@ selftests:
 
 # User-mode Linux waits half of the time: run two guests per processor.
 selftests-on: $(if $(filter both,$(INTREE)),,stage)
-	+@$(call alone,peer)
-	+@mkdir -p build && exec 7> build/tools.lock && flock 7 && $(SUBMAKE) tools
-	$(if $(filter uml%,$(KERNEL)),+@$(call alone,clock))
+	+@$(call alone,tools/testing/peer)
+	+@$(call alone,tools/rpcrdmactl)
+	$(if $(filter uml%,$(KERNEL)),+@$(call alone,tools/testing/clock))
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
 	  KERNEL=$(KERNEL) TESTS="$(TESTS)" FULL=$(FULL) \
 	  JOBS=$(or $(JOBS),$(if $(filter uml%,$(KERNEL)),$(shell expr 2 \* $$(nproc)),1))
@@ -192,7 +192,7 @@ STORM	= $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--from $(FIRST)) \
 	$(if $(SEEDS),--count $(SEEDS)) $(if $(REPLAY),--replay) $(if $(PLANT),--plant $(PLANT:1=data))
 storm:
 	+@if kernel="$$(GUEST=uml $(choose) checks)"; then \
-	  $(SUBMAKE) stage KERNEL=$$kernel && $(call alone,clock) && \
+	  $(SUBMAKE) stage KERNEL=$$kernel && $(call alone,tools/testing/clock) && \
 	  KERNEL=$$kernel scripts/storm --jobs $(or $(JOBS),$(shell nproc)) $(STORM); \
 	else echo "ok 1 - storm # SKIP no user-mode Linux"; fi
 
@@ -208,7 +208,7 @@ clock:
 harness:
 	+@$(call find_kernels,$(CHECK_KERNEL),checks cpus); \
 	for kernel in $$kernels; do $(SUBMAKE) stage KERNEL=$$kernel || exit; done; \
-	$(call alone,clock) && tools/testing/guest/selftest $$kernels
+	$(call alone,tools/testing/clock) && tools/testing/guest/selftest $$kernels
 
 harness-full:
 	+@$(SUBMAKE) harness FULL=1
