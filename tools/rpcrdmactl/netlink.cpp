@@ -161,31 +161,43 @@ void Netlink::ask(std::uint16_t family, std::uint8_t command,
 	answers(seq_, receiver);
 }
 
+/* The messages of one datagram. Return: whether @take wants more of them. */
+static bool each_message(const char *buffer, ssize_t size,
+			 const std::function<bool(const nlmsghdr &)> &take)
+{
+	auto left = static_cast<int>(size);
+	const auto *message = reinterpret_cast<const nlmsghdr *>(buffer);
+
+	for (; mnl_nlmsg_ok(message, left);
+	     message = mnl_nlmsg_next(message, &left))
+		if (!take(*message))
+			return false;
+	return true;
+}
+
 /* Up to the acknowledgement, or the end of the dump. */
 void Netlink::answers(std::uint32_t seq, const Receiver &receiver)
 {
 	alignas(nlmsghdr) static char buffer[kBufferSize];
+	const auto take = [&](const nlmsghdr &message) {
+		if (message.nlmsg_seq != seq)
+			return true;
+		if (message.nlmsg_type == NLMSG_ERROR ||
+		    message.nlmsg_type == NLMSG_DONE) {
+			throw_if_refused(message);
+			return false;
+		}
+		receiver(message);
+		return true;
+	};
+	ssize_t got;
 
-	for (;;) {
-		const ssize_t got = mnl_socket_recvfrom(socket_.get(), buffer,
-							sizeof(buffer));
+	do {
+		got = mnl_socket_recvfrom(socket_.get(), buffer,
+					  sizeof(buffer));
 		if (got < 0)
 			fail("netlink");
-		auto left = static_cast<int>(got);
-		const auto *message =
-			reinterpret_cast<const nlmsghdr *>(buffer);
-		for (; mnl_nlmsg_ok(message, left);
-		     message = mnl_nlmsg_next(message, &left)) {
-			if (message->nlmsg_seq != seq)
-				continue;
-			if (message->nlmsg_type == NLMSG_ERROR ||
-			    message->nlmsg_type == NLMSG_DONE) {
-				throw_if_refused(*message);
-				return;
-			}
-			receiver(*message);
-		}
-	}
+	} while (each_message(buffer, got, take));
 }
 
 std::vector<Json> Netlink::dump(std::uint8_t command, Set set)
@@ -251,6 +263,13 @@ void Netlink::follow(const std::function<bool(unsigned, const Json &)> &event,
 		{ mnl_socket_get_fd(socket_.get()), POLLIN, 0 },
 		{ poll, POLLIN, 0 },
 	};
+	const auto take = [&](const nlmsghdr &message) {
+		if (message.nlmsg_type != family_)
+			return true;
+		const auto *genl = static_cast<const genlmsghdr *>(
+			mnl_nlmsg_get_payload(&message));
+		return event(genl->cmd, read_message(message, kSetConn));
+	};
 
 	if (mnl_socket_setsockopt(socket_.get(), NETLINK_ADD_MEMBERSHIP,
 				  &group_, sizeof(group_)))
@@ -269,18 +288,8 @@ void Netlink::follow(const std::function<bool(unsigned, const Json &)> &event,
 		}
 		if (got < 0)
 			fail("netlink");
-		auto left = static_cast<int>(got);
-		const auto *message =
-			reinterpret_cast<const nlmsghdr *>(buffer);
-		for (; mnl_nlmsg_ok(message, left);
-		     message = mnl_nlmsg_next(message, &left)) {
-			if (message->nlmsg_type != family_)
-				continue;
-			const auto *genl = static_cast<const genlmsghdr *>(
-				mnl_nlmsg_get_payload(message));
-			if (!event(genl->cmd, read_message(*message, kSetConn)))
-				return;
-		}
+		if (!each_message(buffer, got, take))
+			return;
 	}
 }
 
