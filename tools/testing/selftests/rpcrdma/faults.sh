@@ -124,19 +124,23 @@ acl_reader() {
 }
 
 # Until attempts to connect have met it. Each takes hundreds of allocations; of pages
-# some dozens, of which many are tried again one by one.
+# some dozens, of which many are tried again one by one. So at first few fail, then more.
 while_connecting() { # WHERE KIND
-	local i failures interval=331
-	[[ $2 != fail_page_alloc ]] || interval=17
-	"$1" trace rpcrdma/rpcrdma_connect && "$1" fail "$2" "$interval" 1000000 || return
-	for ((i = 0; i < 60; i++)); do
-		((i < 5)) || ! "$1" cannot_connect || break
-		cut_connections
-		sleep 2
+	local i failures interval intervals=(331 61 13)
+	[[ $2 != fail_page_alloc ]] || intervals=(17 7 3)
+	"$1" trace rpcrdma/rpcrdma_connect || return
+	for interval in "${intervals[@]}"; do
+		"$1" fail "$2" "$interval" 1000000 || return
+		for ((i = 0; i < 20; i++)); do
+			((i < 5)) || ! "$1" cannot_connect || break
+			cut_connections
+			sleep 2
+		done
+		failures=$("$1" stop_failing "$2" 1000000)
+		echo "one of $interval: $failures failed, $i times cut"
+		! "$1" cannot_connect || return 0
 	done
-	failures=$("$1" stop_failing "$2" 1000000)
-	echo "$failures failed, $i times cut"
-	"$1" cannot_connect
+	return 1
 }
 
 cannot_connect() {
