@@ -330,6 +330,8 @@ struct rpcrdma_rx {
  * @sent: octets of the stream already sent; zero at first, kept by the core
  * @types: Calls: header types that it went by, a bit each, by index; zero at first,
  *	kept by the core
+ * @reserved: Calls: Sends for which rpcrdma_session_admit() keeps credits; zero at first,
+ *	kept by the core. It moves to a copy that is sent instead.
  * @outstanding: Calls: sent whole, and rpcrdma_session_end_call() is still to
  *	come; false at first, kept by the core
  *
@@ -346,6 +348,7 @@ struct rpcrdma_message {
 	bool probe;
 	u32 sent;
 	u32 types;
+	u32 reserved;
 	bool outstanding;
 };
 
@@ -480,6 +483,35 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
 					   struct rpcrdma_message *msg,
 					   void *buf, u32 size,
 					   struct rpcrdma_tx *tx);
+
+/**
+ * rpcrdma_session_admit - may the caller begin a Call now, or must it keep it?
+ * @s: the session
+ * @msg: the Call, complete but not begun; or NULL: any Call at all
+ *
+ * A Call that is admitted has a credit for each of its Sends (section 4.2.1), so it waits
+ * for no other Call of this side. If no admitted Call is left to be sent, one credit is
+ * enough: the peer may never allow as many at one time as this Call needs.
+ * After this the caller offers @msg to rpcrdma_session_next_send(), or ends it with
+ * rpcrdma_session_end_call(). Nobody has to ask: Calls that were not admitted are sent as
+ * credits allow.
+ *
+ * Return: true if it may. With NULL nothing is kept for it.
+ */
+bool __must_check rpcrdma_session_admit(struct rpcrdma_session *s,
+					struct rpcrdma_message *msg);
+
+/**
+ * rpcrdma_session_room - may a Call begin that was not admitted before?
+ * @s: the session
+ *
+ * The caller asks whenever there is nothing more to send: what makes room also lets
+ * rpcrdma_rx.kick or rpcrdma_session_end_call() say that something may be sent.
+ *
+ * Return: true once after rpcrdma_session_admit() has refused a Call, when it would admit
+ * it. Then the caller asks for admission again.
+ */
+bool __must_check rpcrdma_session_room(struct rpcrdma_session *s);
 
 /**
  * rpcrdma_session_call_refused - the peer has answered a Call with an ERROR

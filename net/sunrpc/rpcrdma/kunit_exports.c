@@ -10,6 +10,7 @@
 #include "server/server.h"
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_plan_call);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_admit);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_init);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_info);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_next_send);
@@ -53,6 +54,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_size);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_type_count);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_release_xprt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reserve_xprt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spares_free);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_abandon);

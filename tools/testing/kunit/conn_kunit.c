@@ -47,7 +47,7 @@ struct conn_side {
 	bool queues;	/* as the server has them */
 	struct rpcrdma_spares *spares;
 	struct rpcrdma_txmsg *call;	/* that errors are about */
-	atomic_t regions;
+	atomic_t room;
 	u8 *got;
 };
 
@@ -143,11 +143,11 @@ static void conn_fault(struct rpcrdma_conn *conn, u64 call, bool sure)
 	side->sure = sure;
 }
 
-static void conn_regions(struct rpcrdma_conn *conn)
+static void conn_room(struct rpcrdma_conn *conn)
 {
 	struct conn_side *side = conn->context;
 
-	atomic_inc(&side->regions);
+	atomic_inc(&side->room);
 }
 
 static const struct rpcrdma_conn_ops conn_ops = {
@@ -157,7 +157,7 @@ static const struct rpcrdma_conn_ops conn_ops = {
 	.abandon = conn_abandon,
 	.failed = conn_failed,
 	.fault = conn_fault,
-	.regions = conn_regions,
+	.room = conn_room,
 };
 
 static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
@@ -444,6 +444,47 @@ static void conn_waits_for_credit(struct kunit *test)
 	conn_let_go(&f->server);
 	for (; i < 2 * CONN_WINDOW; i++)
 		conn_wait(test, &f->server.arrived);
+}
+
+static bool conn_admit(struct conn_side *side, struct conn_msg *m)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	bool admitted;
+
+	spin_lock(&conn->lock);
+	admitted = rpcrdma_session_admit(&conn->session, &m->tm.msg);
+	spin_unlock(&conn->lock);
+	return admitted;
+}
+
+/* Who is not admitted is told when there is room; what is admitted goes at once. */
+static void conn_tells_of_room(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_side *side = &f->client;
+	struct conn_msg *m;
+	int i, n;
+
+	f->server.hold = true;
+	for (n = 0; n <= CONN_WINDOW; n++) {
+		m = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		if (!conn_admit(side, m))
+			break;
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(side->conn, &m->tm), 0);
+		conn_wait(test, &m->done);
+	}
+	KUNIT_EXPECT_GT(test, n, 0);
+	KUNIT_EXPECT_LE(test, n, CONN_WINDOW);
+	for (i = 0; i < n; i++)
+		conn_wait(test, &f->server.arrived);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 0);
+
+	conn_let_go(&f->server);
+	for (i = 0; i < 100 && !atomic_read(&side->room); i++)
+		msleep(100);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 1);
+	KUNIT_EXPECT_TRUE(test, conn_admit(side, m));
+	rpcrdma_conn_end_call(side->conn, &m->tm);
 }
 
 /* The order in which messages went out is their status. */
@@ -1225,9 +1266,9 @@ static void conn_tells_of_regions(struct kunit *test)
 	conn->mr_delay = HZ / 2;
 	conn_take_regions(test, page, &others);
 	KUNIT_EXPECT_EQ(test, conn->stats.no_mr, 1ULL);
-	for (i = 0; i < 100 && !atomic_read(&side->regions); i++)
+	for (i = 0; i < 100 && !atomic_read(&side->room); i++)
 		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 1);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
 	KUNIT_EXPECT_GT(test, conn_take_regions(test, page, &mrs), 0);
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
@@ -1236,16 +1277,16 @@ static void conn_tells_of_regions(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_undo(conn, &mrs));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_undo(conn, &mrs));
 	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_short(conn));
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 1);
 	/* Those of others; once. */
 	rpcrdma_frwr_put(conn, &others);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 2);
 	KUNIT_EXPECT_EQ(test, conn_take_regions(test, page, &mrs), 8);
 	rpcrdma_frwr_put(conn, &mrs);
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 3);
 	rpcrdma_frwr_put(conn, &mrs);
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->regions), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 3);
 	__free_page(page);
 }
 
@@ -2084,6 +2125,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_replies),
 	KUNIT_CASE(conn_carries_reverse_calls),
 	KUNIT_CASE(conn_waits_for_credit),
+	KUNIT_CASE(conn_tells_of_room),
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How Calls wait for the transport's write lock.
+ * How Calls, and Replies to callbacks, wait for the transport's write lock.
  */
 #include <kunit/test.h>
 #include <linux/sunrpc/sched.h>
@@ -8,7 +8,7 @@
 #include "client/client.h"
 
 struct request_fixture {
-	struct rpc_xprt xprt;
+	struct rpcrdma_xprt rx;
 	struct rpc_clnt clnt;
 	struct rpc_rqst rqst;
 	struct rpc_task owner;
@@ -21,8 +21,9 @@ static int request_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	test->priv = f;
-	rpc_init_wait_queue(&f->xprt.sending, "kunit_sending");
-	f->rqst.rq_xprt = &f->xprt;
+	spin_lock_init(&f->rx.xprt.transport_lock);
+	rpc_init_priority_wait_queue(&f->rx.xprt.sending, "kunit_sending");
+	f->rqst.rq_xprt = &f->rx.xprt;
 	f->rqst.rq_task = &f->task;
 	f->task.tk_rqstp = &f->rqst;
 	f->task.tk_client = &f->clnt;
@@ -35,15 +36,25 @@ static void request_exit(struct kunit *test)
 {
 	struct request_fixture *f = test->priv;
 
-	rpc_destroy_wait_queue(&f->xprt.sending);
+	rpc_destroy_wait_queue(&f->rx.xprt.sending);
+}
+
+static int request_reserve(struct request_fixture *f)
+{
+	int rc;
+
+	spin_lock(&f->rx.xprt.transport_lock);
+	rc = rpcrdma_reserve_xprt(&f->rx.xprt, &f->task);
+	spin_unlock(&f->rx.xprt.transport_lock);
+	return rc;
 }
 
 static void request_gets_the_lock(struct kunit *test)
 {
 	struct request_fixture *f = test->priv;
 
-	KUNIT_EXPECT_EQ(test, rpcrdma_reserve_xprt(&f->xprt, &f->task), 1);
-	KUNIT_EXPECT_PTR_EQ(test, f->xprt.snd_task, &f->task);
+	KUNIT_EXPECT_EQ(test, request_reserve(f), 1);
+	KUNIT_EXPECT_PTR_EQ(test, f->rx.xprt.snd_task, &f->task);
 	KUNIT_EXPECT_NULL(test, f->task.tk_callback);
 }
 
@@ -62,10 +73,10 @@ static void request_wait(struct kunit *test)
 {
 	struct request_fixture *f = test->priv;
 
-	__set_bit(XPRT_LOCKED, &f->xprt.state);
-	f->xprt.snd_task = &f->owner;
+	__set_bit(XPRT_LOCKED, &f->rx.xprt.state);
+	f->rx.xprt.snd_task = &f->owner;
 	f->rqst.rq_majortimeo = jiffies;
-	KUNIT_EXPECT_EQ(test, rpcrdma_reserve_xprt(&f->xprt, &f->task), 0);
+	KUNIT_EXPECT_EQ(test, request_reserve(f), 0);
 	KUNIT_EXPECT_EQ(test, f->task.tk_status, -ETIMEDOUT);
 	request_wake(&f->task);
 }
@@ -87,6 +98,70 @@ static void request_reply_out_of_time_ends(struct kunit *test)
 	f->task.tk_client = NULL;
 	request_wait(test);
 	KUNIT_EXPECT_EQ(test, f->task.tk_status, -ETIMEDOUT);
+}
+
+/* A Call has found no room. */
+static void request_no_room(struct request_fixture *f)
+{
+	xprt_set_connected(&f->rx.xprt);
+	xprt_wait_for_buffer_space(&f->rx.xprt);
+}
+
+static void request_call_waits_for_room(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	f->task.tk_flags = 0;
+	request_no_room(f);
+	KUNIT_EXPECT_EQ(test, request_reserve(f), 0);
+	KUNIT_EXPECT_TRUE(test, RPC_IS_QUEUED(&f->task));
+	xprt_write_space(&f->rx.xprt);
+	KUNIT_EXPECT_PTR_EQ(test, f->rx.xprt.snd_task, &f->task);
+}
+
+/* The peer may make room only when it has the Reply. */
+static void request_reply_does_not_wait_for_room(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	f->task.tk_client = NULL;
+	request_no_room(f);
+	KUNIT_EXPECT_EQ(test, request_reserve(f), 1);
+	KUNIT_EXPECT_PTR_EQ(test, f->rx.xprt.snd_task, &f->task);
+}
+
+static void request_reply_comes_as_a_call_finds_no_room(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+	struct rpc_xprt *xprt = &f->rx.xprt;
+
+	f->task.tk_flags = 0;
+	f->task.tk_client = NULL;
+	__set_bit(XPRT_LOCKED, &xprt->state);
+	xprt->snd_task = &f->owner;
+	xprt_set_connected(xprt);
+	KUNIT_EXPECT_EQ(test, request_reserve(f), 0);
+	request_no_room(f);
+	spin_lock(&xprt->transport_lock);
+	rpcrdma_release_xprt(xprt, &f->owner);
+	spin_unlock(&xprt->transport_lock);
+	KUNIT_EXPECT_PTR_EQ(test, xprt->snd_task, &f->task);
+	KUNIT_EXPECT_FALSE(test, RPC_IS_QUEUED(&f->task));
+}
+
+/* The pause after a failed attempt to connect is for all. */
+static void request_reply_waits_while_not_connected(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	f->task.tk_flags = 0;
+	f->task.tk_client = NULL;
+	request_no_room(f);
+	xprt_clear_connected(&f->rx.xprt);
+	KUNIT_EXPECT_EQ(test, request_reserve(f), 0);
+	KUNIT_EXPECT_TRUE(test, RPC_IS_QUEUED(&f->task));
+	xprt_write_space(&f->rx.xprt);
+	KUNIT_EXPECT_FALSE(test, RPC_IS_QUEUED(&f->task));
 }
 
 /* Who has the write lock does not wait for memory. */
@@ -116,6 +191,10 @@ static struct kunit_case request_cases[] = {
 	KUNIT_CASE(request_gets_the_lock),
 	KUNIT_CASE(request_out_of_time_tries_again),
 	KUNIT_CASE(request_reply_out_of_time_ends),
+	KUNIT_CASE(request_call_waits_for_room),
+	KUNIT_CASE(request_reply_does_not_wait_for_room),
+	KUNIT_CASE(request_reply_comes_as_a_call_finds_no_room),
+	KUNIT_CASE(request_reply_waits_while_not_connected),
 	KUNIT_CASE(request_pages_come_at_once),
 	{ }
 };

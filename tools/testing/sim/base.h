@@ -99,6 +99,10 @@ public:
 		count_--;
 		return t;
 	}
+	T take_last()
+	{
+		return std::move((*this)[--count_]);
+	}
 	/* Put @t at @i, before what is there. */
 	void insert(u32 i, T t)
 	{

@@ -212,6 +212,8 @@ void Conn::pump()
 			;
 	}
 	pumping_ = false;
+	if (core::room(*this))
+		owner.room();
 }
 
 /* As rpcrdma_send_rank(). */

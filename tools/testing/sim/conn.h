@@ -104,6 +104,8 @@ public:
 	virtual void abandon(u32 dir) = 0;
 	virtual void failed(const rpcrdma_rx &rx) = 0;
 	virtual void fault(u32 xid, bool sure) = 0;
+	/* A Call that was not admitted may be now. */
+	virtual void room() = 0;
 	/* Nothing of the connection is left but what the owner has. */
 	virtual void gone() = 0;
 

@@ -34,6 +34,9 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 
 u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 {
+	if (planted(c, Mutant::ReserveLost) && m && c.world.schedule.once_in(8))
+		m->reserved = 0;
+
 	const u32 result = rpcrdma_session_next_send(
 		&c.session, m, buffer, c.config.core.local.send_size, &tx);
 
@@ -46,6 +49,17 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 	    result == RPCRDMA_TX_MESSAGE && !tx.first && !tx.last)
 		buffer[15] = RPCRDMA2_ERROR;
 	return result;
+}
+
+bool admit(Conn &c, rpcrdma_message *m)
+{
+	return rpcrdma_session_admit(&c.session, m);
+}
+
+bool room(Conn &c)
+{
+	return rpcrdma_session_room(&c.session) &&
+	       !(planted(c, Mutant::RoomLost) && c.world.schedule.once_in(16));
 }
 
 bool release(Conn &c)

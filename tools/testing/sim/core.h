@@ -14,6 +14,8 @@ namespace sim::core
 void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
 [[nodiscard]] u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer,
 			    rpcrdma_tx &tx);
+[[nodiscard]] bool admit(Conn &c, rpcrdma_message *m);
+[[nodiscard]] bool room(Conn &c);
 [[nodiscard]] bool release(Conn &c);
 [[nodiscard]] bool retire(Conn &c);
 [[nodiscard]] bool set_window(Conn &c, u32 window);

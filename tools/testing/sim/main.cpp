@@ -202,8 +202,9 @@ void print_tally(const Tally &t, double seconds)
 		    t.reads, t.writes, t.call_chunks, t.reply_chunks,
 		    t.retries);
 	std::printf("# continued parts %" PRIu64 ", GRANTs %" PRIu64
-		    ", Receives held for memory %" PRIu64 "\n",
-		    t.continued, t.grants, t.held);
+		    ", Receives held for memory %" PRIu64
+		    ", Calls that had to wait for room %" PRIu64 "\n",
+		    t.continued, t.grants, t.held, t.not_admitted);
 	std::printf("# callbacks answered %" PRIu64
 		    ", remote invalidations %" PRIu64
 		    ", seeds with several clients %" PRIu64 "\n",
@@ -222,6 +223,7 @@ bool reaches(const Tally &t)
 {
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
+		   t.not_admitted &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&
 		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
 		   t.remote_invalidates && t.several_clients;

@@ -55,6 +55,8 @@ enum class Mutant : u8 {
 	RefuseFails,
 	RetriedForEver,
 	ErrorBetweenParts,
+	RoomLost,
+	ReserveLost,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

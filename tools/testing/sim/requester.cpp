@@ -59,10 +59,14 @@ bool Requester::no_other_way(const Rpc &r) const
 
 void Requester::run()
 {
-	if (queued_.empty() && region_for_parked())
-		queued_.push(parked_.pop());
-	else if (queued_.empty())
+	if (full_) {
 		begin(rpcs_[begun_++]);
+		queued_.insert(0, queued_.take_last());
+	} else if (queued_.empty() && region_for_parked()) {
+		queued_.push(parked_.pop());
+	} else if (queued_.empty()) {
+		begin(rpcs_[begun_++]);
+	}
 	send(*queued_.pop());
 }
 
@@ -213,9 +217,27 @@ Error Requester::prepare(Rpc &r)
 	return world.allocates() ? Error::None : Error::NoMemory;
 }
 
+/*
+ * As rpcrdma_req_admitted(). Callbacks of a server are sent as credits allow; so are probes,
+ * which do not go through sunrpc.
+ */
+bool Requester::admitted(Rpc &r, rpcrdma_message *msg)
+{
+	if (side_ == 1 || r.shape.probe || core::admit(*conn, msg))
+		return true;
+	full_ = true;
+	r.conn = nullptr;
+	r.state = Rpc::State::Queued;
+	queued_.insert(0, &r);
+	world.tally.not_admitted++;
+	return false;
+}
+
 /* As rpcrdma_send_request(). */
 void Requester::send(Rpc &r)
 {
+	if (!admitted(r, nullptr))
+		return;
 	r.conn = conn;
 	r.excused |= conn->link.tainted;
 	r.state = Rpc::State::Waiting;
@@ -249,6 +271,11 @@ void Requester::send(Rpc &r)
 	r.msg.call_only = !r.shape.reply_expected;
 	r.msg.probe = r.shape.probe;
 	r.msg.sent = 0;
+	if (!admitted(r, &r.msg)) {
+		conn->put_regions(r.mrs);
+		r.mrs.clear();
+		return;
+	}
 	world.trace("%s calls %u xid %08x: %u octets%s%s%s%s",
 		    conn->link.name(side_), r.shape.number, r.xid,
 		    r.shape.call_length, r.plan.read_chunk ? " Read" : "",
@@ -539,6 +566,7 @@ void Requester::gone(Conn &c)
 
 	if (current) {
 		conn = nullptr;
+		full_ = false;
 		(void)unpark();
 	}
 	if (current && side_ == 1)
@@ -573,6 +601,7 @@ void Requester::crash()
 	const std::vector<Rpc *> all = active_;
 
 	conn = nullptr;
+	full_ = false;
 	queued_.cut(0);
 	parked_.cut(0);
 	for (Rpc *r : all) {

@@ -86,9 +86,11 @@ public:
 	/* What may happen next: an RPC is sent. */
 	[[nodiscard]] bool can_run() const
 	{
-		return conn && conn->usable() &&
-		       (!queued_.empty() || region_for_parked() ||
-			(begun_ < rpcs_.size() && active_.size() < slots_));
+		if (!conn || !conn->usable())
+			return false;
+		if (full_)
+			return may_begin() && rpcs_[begun_].shape.probe;
+		return !queued_.empty() || region_for_parked() || may_begin();
 	}
 	void run();
 	[[nodiscard]] bool over() const
@@ -132,10 +134,20 @@ public:
 	void excuse(const Conn &c);
 
 	/* What a connection reports. */
+	void use(Conn &c)
+	{
+		conn = &c;
+		full_ = false;
+	}
 	void payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
 		     u32 invalidated);
 	void failed(Conn &c, const rpcrdma_rx &rx);
 	void gone(Conn &c);
+	/* There is room for a Call on @c. */
+	void room(Conn &c)
+	{
+		full_ &= conn != &c;
+	}
 	/* The machine has stopped. */
 	void crash();
 
@@ -151,8 +163,13 @@ private:
 	{
 		return !parked_.empty() && conn->free_regions() > parked_free_;
 	}
+	[[nodiscard]] bool may_begin() const
+	{
+		return begun_ < rpcs_.size() && active_.size() < slots_;
+	}
 	void begin(Rpc &r);
 	void send(Rpc &r);
+	[[nodiscard]] bool admitted(Rpc &r, rpcrdma_message *msg);
 	[[nodiscard]] Error prepare(Rpc &r);
 	[[nodiscard]] int body(Rpc &r, Octets &octets,
 			       const rpcrdma_range *removed, u32 n_removed,
@@ -173,6 +190,8 @@ private:
 	std::deque<Rpc> rpcs_;
 	std::vector<Rpc *> active_;
 	Queue<Rpc *> queued_;
+	/* The first of them waits for room, and all others behind it. */
+	bool full_ = false;
 	/* They need regions, and more than were free then. */
 	Queue<Rpc *> parked_;
 	u32 parked_free_ = 0;

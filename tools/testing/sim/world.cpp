@@ -46,7 +46,7 @@ void Link::End::ready()
 
 	if (newest &&
 	    (side == 0 || conn.info().peer.reverse != RPCRDMA_RVRSDIR_NONE))
-		link.pair.requester[side].conn = &conn;
+		link.pair.requester[side].use(conn);
 }
 
 bool Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
@@ -74,6 +74,11 @@ void Link::End::failed(const rpcrdma_rx &rx)
 void Link::End::fault(u32 xid, bool sure)
 {
 	responder.fault(xid, sure);
+}
+
+void Link::End::room()
+{
+	link.pair.requester[side].room(conn);
 }
 
 void Link::End::gone()

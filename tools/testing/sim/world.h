@@ -38,6 +38,7 @@ public:
 		void abandon(u32 dir) override;
 		void failed(const rpcrdma_rx &rx) override;
 		void fault(u32 xid, bool sure) override;
+		void room() override;
 		void gone() override;
 		void crash();
 
@@ -123,6 +124,7 @@ struct Tally {
 	u64 reply_chunks = 0;
 	u64 continued = 0;
 	u64 retries = 0;
+	u64 not_admitted = 0;
 	u64 grants = 0;
 	u64 held = 0;
 	u64 lost_sends = 0; /* signaled ones, whose end nobody was told of */

@@ -1275,3 +1275,195 @@ TEST(send, header__largest_there_is)
 	EXPECT_EQ(parts, 3u);
 	EXPECT_EQ(e.tx.header_length, 32u + 8 * 24 + 8 * 24);
 }
+
+namespace
+{
+
+/* A Call to be begun once it is admitted. */
+struct Waiting {
+	Endpoint &e;
+	rpcrdma_message msg;
+
+	Waiting(Endpoint &on, u32 xid, u32 length = 100)
+		: e(on)
+		, msg(message(xid, kCall, length))
+	{
+	}
+	bool admit()
+	{
+		return e.session.admit(&msg);
+	}
+	u32 send()
+	{
+		return e.next(&msg);
+	}
+};
+
+/* The Sends that the core counts for a Call are those that it makes. */
+u32 sends_of(Endpoint &e, rpcrdma_message msg)
+{
+	u32 n = 0;
+
+	do {
+		EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		n++;
+	} while (!e.tx.last);
+	EXPECT_FALSE(e.session.end_call(msg));
+	return n;
+}
+
+} // namespace
+
+TEST(send, admit__a_credit_for_each_send)
+{
+	const Chunks c = one_write();
+
+	for (const Chunks *chunks : { static_cast<const Chunks *>(nullptr), &c })
+		for (u32 length = 4; length <= 4 * 1024; length += 4) {
+			Endpoint e = open_client(property(2, 1024));
+			rpcrdma_message msg = message(7, kCall, length, chunks);
+
+			ASSERT_TRUE(e.session.admit(&msg));
+			const u32 reserved = msg.reserved;
+			msg.reserved = 0;
+			ASSERT_EQ(reserved, sends_of(e, msg)) << length;
+		}
+}
+
+TEST(send, admit__not_before_the_exchange)
+{
+	Endpoint e(config(RPCRDMA_ROLE_CLIENT));
+	Waiting call(e, 7);
+
+	EXPECT_FALSE(call.admit());
+	ASSERT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_FALSE(e.session.room());
+	e.receive(connprop(kServerXid, { 0 }));
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_TRUE(e.session.room());
+	EXPECT_TRUE(call.admit());
+}
+
+TEST(send, admit__as_many_as_there_are_credits)
+{
+	Endpoint e = open_client();
+	Waiting first(e, 1), second(e, 2), third(e, 3);
+
+	leave_credits(e, 2);
+	EXPECT_TRUE(first.admit());
+	EXPECT_TRUE(second.admit());
+	EXPECT_FALSE(third.admit());
+	EXPECT_EQ(e.info().blocked, 1u);
+	ASSERT_EQ(first.send(), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_EQ(second.send(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(e.session.room());
+	leave_credits(e, 1);
+	EXPECT_TRUE(e.rx.kick);
+	EXPECT_TRUE(e.session.room());
+	EXPECT_FALSE(e.session.room()) << "once";
+	EXPECT_TRUE(third.admit());
+	ASSERT_EQ(third.send(), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, admit__a_continued_call_needs_a_credit_for_each_part)
+{
+	Endpoint e = open_client();
+	Waiting first(e, 1), second(e, 2, 10000), third(e, 3);
+
+	leave_credits(e, 3);
+	ASSERT_TRUE(first.admit());
+	EXPECT_FALSE(second.admit()) << "three parts, two credits";
+	ASSERT_EQ(first.send(), u32{ RPCRDMA_TX_MESSAGE });
+	leave_credits(e, 3);
+	EXPECT_TRUE(e.session.room());
+	ASSERT_TRUE(second.admit());
+	EXPECT_FALSE(third.admit());
+	/* Each part gives back the credit that it had. */
+	leave_credits(e, 4);
+	ASSERT_EQ(second.send(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(third.admit());
+	EXPECT_EQ(second.msg.reserved, 2u);
+	EXPECT_EQ(third.msg.reserved, 1u);
+}
+
+/* The peer may never have as many Receives as the Call has parts. */
+TEST(send, admit__alone_with_less)
+{
+	Endpoint e = open_client();
+	Waiting large(e, 1, 100000), small(e, 2);
+
+	leave_credits(e, 1);
+	ASSERT_TRUE(large.admit());
+	EXPECT_FALSE(small.admit());
+	ASSERT_EQ(large.send(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(large.send(), u32{ RPCRDMA_TX_BLOCKED });
+	leave_credits(e, 64);
+	while (!e.tx.last)
+		ASSERT_EQ(large.send(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(large.msg.reserved, 0u);
+	EXPECT_TRUE(e.session.room());
+	EXPECT_TRUE(small.admit());
+}
+
+TEST(send, admit__what_is_given_up_gives_its_credits_back)
+{
+	Endpoint e = open_client();
+	Waiting first(e, 1), second(e, 2);
+
+	leave_credits(e, 1);
+	ASSERT_TRUE(first.admit());
+	EXPECT_FALSE(second.admit());
+	EXPECT_TRUE(e.session.end_call(first.msg)) << "now the other may go";
+	EXPECT_TRUE(e.session.room());
+	EXPECT_TRUE(second.admit());
+	EXPECT_EQ(second.send(), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(send, admit__what_cannot_be_sent_gives_its_credits_back)
+{
+	Endpoint e = open_client();
+	Waiting wrong(e, 1, 102), next(e, 2);
+
+	leave_credits(e, 1);
+	ASSERT_TRUE(wrong.admit());
+	EXPECT_FALSE(next.admit());
+	EXPECT_EQ(wrong.send(), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_EQ(wrong.msg.reserved, 0u);
+	EXPECT_TRUE(e.session.room());
+	EXPECT_TRUE(next.admit());
+}
+
+TEST(send, admit__the_reserve_stays_D16)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.reserve = 1;
+	Endpoint e = open_client(c);
+	Waiting first(e, 1), second(e, 2), third(e, 3);
+
+	leave_credits(e, 3);
+	EXPECT_TRUE(first.admit());
+	EXPECT_TRUE(second.admit());
+	EXPECT_FALSE(third.admit()) << "the last one is for a probe";
+	ASSERT_EQ(first.send(), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_EQ(second.send(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(e.session.room());
+	EXPECT_FALSE(e.session.end_call(second.msg));
+	EXPECT_TRUE(e.session.end_call(first.msg));
+	EXPECT_TRUE(e.session.room()) << "nothing is outstanding";
+	EXPECT_TRUE(third.admit());
+}
+
+TEST(send, admit__any_call_keeps_nothing)
+{
+	Endpoint e = open_client();
+	Waiting call(e, 1);
+
+	leave_credits(e, 1);
+	EXPECT_TRUE(e.session.admit(nullptr));
+	EXPECT_TRUE(e.session.admit(nullptr));
+	ASSERT_TRUE(call.admit());
+	EXPECT_FALSE(e.session.admit(nullptr));
+	EXPECT_TRUE(e.session.end_call(call.msg));
+	EXPECT_TRUE(e.session.room());
+}

@@ -147,6 +147,8 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
 	rqst = &call->rqst;
 	rqst->rq_xprt = &rx->xprt;
 	rqst->rq_xid = cpu_to_be32(xid);
+	/* The Reply goes before Calls that wait for room: see rpcrdma_reserve_xprt(). */
+	rqst->rq_cong = 1;
 	__set_bit(RPC_BC_PA_IN_USE, &rqst->rq_bc_pa_state);
 	xdr_buf_init(&rqst->rq_snd_buf, page_address(call->res), PAGE_SIZE);
 	xdr_buf_init(&rqst->rq_rcv_buf, page_address(call->arg), PAGE_SIZE);

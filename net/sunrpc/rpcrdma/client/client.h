@@ -90,6 +90,8 @@ struct rpcrdma_keepalive {
  * @keepalive: of the connection
  * @spoke_v2: the server has spoken version 2, and has answered every FINAL since
  * @fell_back: the connection speaks version 1 because the server did not answer version 2
+ * @reply_waits: a Reply to a callback waits for the xprt's write lock; under the
+ *	transport_lock of @xprt
  * @bc_payload: bytes of the largest callback, or Reply to one
  * @bc_assembly: the callback whose parts are coming in; used by the Receive handler
  * @bc_calls: callbacks that the upper layer is working on
@@ -116,6 +118,7 @@ struct rpcrdma_xprt {
 	struct rpcrdma_keepalive keepalive;
 	bool spoke_v2;
 	bool fell_back;
+	bool reply_waits;
 	u32 bc_payload;
 	struct rpcrdma_bc_call *bc_assembly;
 	atomic_t bc_calls;
@@ -213,6 +216,7 @@ bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx);
 
 /* request.c */
 int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task);
+void rpcrdma_release_xprt(struct rpc_xprt *xprt, struct rpc_task *task);
 int rpcrdma_fill_sparse(struct xdr_buf *buf);
 int rpcrdma_send_request(struct rpc_rqst *rqst);
 void rpcrdma_req_release(struct rpcrdma_req *req, bool sent);

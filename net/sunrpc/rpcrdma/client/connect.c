@@ -179,7 +179,7 @@ static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
 }
 
 /* An old connection must not end the pause after a failed attempt. */
-static void rpcrdma_client_regions(struct rpcrdma_conn *conn)
+static void rpcrdma_client_room(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_xprt *rx = conn->context;
 
@@ -221,7 +221,7 @@ static u32 rpcrdma_client_serving(const struct rpcrdma_conn *conn)
 static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
 	.ready = rpcrdma_client_ready,
 	.lost = rpcrdma_client_lost,
-	.regions = rpcrdma_client_regions,
+	.room = rpcrdma_client_room,
 	.payload = rpcrdma_client_payload,
 	.abandon = rpcrdma_bc_abandon,
 	.failed = rpcrdma_client_failed,

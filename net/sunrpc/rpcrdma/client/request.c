@@ -5,6 +5,10 @@
  * The planner says which items travel in chunks, and whether the whole stream
  * does. An item for which there is no region stays in the Payload stream.
  *
+ * A Call is taken from sunrpc when the connection has the credits that it needs. Until then
+ * it waits in sunrpc's queue, which knows priorities, signals and time-outs, and its time
+ * to be answered has not begun.
+ *
  * The bytes of the stream are copied out of rq_snd_buf when their Send is
  * posted. That can be after send_request has returned. The server reads chunks
  * even later. So nobody may free rq_snd_buf or encode into it before
@@ -504,9 +508,11 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 		goto out_answered;
 	/*
 	 * An RC connection has no keep-alive of its own: if no answer comes in time,
-	 * end it, unless another connection has already replaced it.
+	 * end it, unless another connection has already replaced it. If the peer has seen
+	 * nothing of the Call, it is not late.
 	 */
 	closing = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
+		  READ_ONCE(req->tm.msg.sent) &&
 		  rpcrdma_client_give_up(rpcrdma_xprt(xprt),
 					 rqst->rq_connect_cookie);
 	recalled = rpcrdma_req_recall(req, closing);
@@ -554,6 +560,15 @@ void rpcrdma_wait_for_reply(struct rpc_task *task)
 		rpc_wake_up_queued_task(&xprt->pending, task);
 }
 
+/*
+ * A Reply to a callback. It comes first in sunrpc's queue, because rpcrdma_bc_call_get()
+ * has set rq_cong.
+ */
+static bool rpcrdma_task_replies(const struct rpc_task *task)
+{
+	return !task->tk_client;
+}
+
 static void rpcrdma_reserve_woken(struct rpc_task *task)
 {
 	if (task->tk_status == -ETIMEDOUT)
@@ -570,18 +585,68 @@ static void rpcrdma_reserve_woken(struct rpc_task *task)
  * "try again": then sunrpc only checks whether the RPC must end. This does not apply to
  * the Reply to a callback: it is not encoded again, and sunrpc would try again at once.
  *
+ * While a Call waits for room, sunrpc gives nobody the lock. A Reply does not wait for
+ * this: the peer may need it before it makes room.
+ *
  * Context: the task itself; the caller holds the transport_lock.
  *
  * Return: 1 if the task has the lock, 0 if it was put to sleep
  */
 int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 {
+	const bool replies = rpcrdma_task_replies(task);
+
+	lockdep_assert_held(&xprt->transport_lock);
+	if (replies && xprt_connected(xprt))
+		clear_bit(XPRT_WRITE_SPACE, &xprt->state);
 	if (xprt_reserve_xprt(xprt, task))
 		return 1;
-	/* The task, even if woken, does not run before this function returns. */
-	if (task->tk_client)
+	if (replies)
+		rpcrdma_xprt(xprt)->reply_waits = true;
+	else
+		/* The task, even if woken, does not run before this function returns. */
 		task->tk_callback = rpcrdma_reserve_woken;
 	return 0;
+}
+
+/**
+ * rpcrdma_release_xprt - give the transport's write lock to the next task
+ * @xprt: the transport
+ * @task: the task that has the lock; another one changes nothing
+ *
+ * A Reply may have come while @task had the lock, after a Call of @task found no room.
+ *
+ * Context: the caller holds the transport_lock.
+ */
+void rpcrdma_release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+
+	lockdep_assert_held(&xprt->transport_lock);
+	if (xprt->snd_task == task && rx->reply_waits) {
+		rx->reply_waits = false;
+		if (xprt_connected(xprt))
+			clear_bit(XPRT_WRITE_SPACE, &xprt->state);
+	}
+	xprt_release_xprt(xprt, task);
+}
+
+/*
+ * May the Call begin, or with NULL, any Call? If not, sunrpc keeps it until
+ * rpcrdma_client_room() says that there is room: the lock keeps that from being too early.
+ */
+static bool rpcrdma_req_admitted(struct rpcrdma_xprt *rx,
+				 struct rpcrdma_conn *conn,
+				 struct rpcrdma_message *msg)
+{
+	bool admitted;
+
+	spin_lock(&conn->lock);
+	admitted = rpcrdma_session_admit(&conn->session, msg);
+	if (!admitted)
+		xprt_wait_for_buffer_space(&rx->xprt);
+	spin_unlock(&conn->lock);
+	return admitted;
 }
 
 /**
@@ -591,9 +656,9 @@ int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
  * Context: the caller holds the transport's write lock.
  *
  * Return:
- *	%0 the message is on the send queue and will go as credits allow
+ *	%0 the message is on the send queue, and has the credits that it needs
  *	%-ENOTCONN connect, then send again
- *	%-EAGAIN no region now, send again after xprt_write_space()
+ *	%-EAGAIN no credit or no region now, send again after xprt_write_space()
  *	%-ENOBUFS no memory now, send again after a delay
  *	%-EIO this message cannot be sent
  */
@@ -614,6 +679,9 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	rpcrdma_req_release(req, false);
 	req->failure = 0;
 
+	/* Before regions are taken for it. */
+	if (!rpcrdma_req_admitted(rx, conn, NULL))
+		return -EAGAIN;
 	rc = rpcrdma_req_prepare(req, conn);
 	if (rc)
 		goto out_unmap;
@@ -628,6 +696,10 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	req->tm.msg.call_only = !rpc_reply_expected(rqst->rq_task);
 	req->tm.msg.sent = 0;
 	req->tm.msg.types = 0;
+	if (!rpcrdma_req_admitted(rx, conn, &req->tm.msg)) {
+		rpcrdma_frwr_undo(conn, &req->mrs);
+		return -EAGAIN;
+	}
 	req->snd = rqst->rq_snd_buf;
 	req->tm.xdr = &req->snd;
 	req->tm.removed = &req->plan.removed;

@@ -289,7 +289,7 @@ static void rpcrdma_op_inject_disconnect(struct rpc_xprt *xprt)
 
 static const struct rpc_xprt_ops rpcrdma_xprt_ops = {
 	.reserve_xprt		= rpcrdma_reserve_xprt,
-	.release_xprt		= xprt_release_xprt,
+	.release_xprt		= rpcrdma_release_xprt,
 	.alloc_slot		= rpcrdma_op_alloc_slot,
 	.free_slot		= rpcrdma_op_free_slot,
 	.rpcbind		= rpcb_getport_async,

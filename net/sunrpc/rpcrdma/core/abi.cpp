@@ -75,6 +75,17 @@ u32 rpcrdma_session_call_refused(struct rpcrdma_session *s,
 	return session(s).call_refused(*msg, *rx);
 }
 
+bool rpcrdma_session_admit(struct rpcrdma_session *s,
+			   struct rpcrdma_message *msg)
+{
+	return session(s).admit(msg);
+}
+
+bool rpcrdma_session_room(struct rpcrdma_session *s)
+{
+	return session(s).room();
+}
+
 bool rpcrdma_session_end_call(struct rpcrdma_session *s,
 			      struct rpcrdma_message *msg)
 {

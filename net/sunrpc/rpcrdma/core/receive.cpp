@@ -111,7 +111,8 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 		return;
 	rx.kick = rx.opened || grant_due() || (!could_begin && may_begin()) ||
 		  (!could_probe && available()) ||
-		  (may_send() && control_due());
+		  (may_send() && control_due()) ||
+		  has_wanted_room();
 }
 
 void Session::take(Bytes in, rpcrdma_rx &rx)

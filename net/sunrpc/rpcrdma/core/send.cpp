@@ -12,6 +12,10 @@
  * and the parts of a message already begun may use it, since the answer that the
  * reserve waits for may depend on them.
  *
+ * A caller that can keep its Calls asks for admission first: a Call that is admitted has
+ * credit for all of its Sends. One Call is admitted with less, if it is alone: it may need
+ * more credits than the peer ever allows at one time.
+ *
  * In version 1 only Calls need credit.
  */
 #include "check.h"
@@ -89,6 +93,51 @@ bool Session::may_begin() const
 	return available() > (outstanding_ ? config_.reserve : 0);
 }
 
+/* There are credits for @sends Sends of one more Call. */
+bool Session::has_room(u32 sends) const
+{
+	const u32 kept = outstanding_ || reserved_ ? config_.reserve : 0;
+
+	if (!opened_ || !may_begin())
+		return false;
+	return !reserved_ || u64{ reserved_ } + sends + kept <= available();
+}
+
+bool Session::admit(rpcrdma_message *msg)
+{
+	const u32 sends = msg ? sends_for(*msg) : 1;
+
+	if (!has_room(sends)) {
+		if (!wanted_)
+			blocked_++;
+		wanted_ = sends;
+		return false;
+	}
+	if (msg) {
+		msg->reserved = sends;
+		reserved_ += sends;
+	}
+	return true;
+}
+
+bool Session::room()
+{
+	if (!has_wanted_room())
+		return false;
+	wanted_ = 0;
+	return true;
+}
+
+/* No Send of @msg is to come: others may have its credits. */
+void Session::unreserve(rpcrdma_message &msg)
+{
+	if (!RPCRDMA_CHECK(msg.reserved <= reserved_))
+		closed_ = RPCRDMA_REASON_INVARIANT;
+	else
+		reserved_ -= msg.reserved;
+	msg.reserved = 0;
+}
+
 /* A message that is no Call to begin with. */
 bool Session::may_send() const
 {
@@ -115,15 +164,17 @@ bool Session::end_call(rpcrdma_message &msg)
 {
 	const bool could_begin = may_begin();
 
+	unreserve(msg);
 	if (!msg.outstanding)
-		return false;
+		return ready() && has_wanted_room();
 	if (!RPCRDMA_CHECK(outstanding_)) {
 		closed_ = RPCRDMA_REASON_INVARIANT;
 		return false;
 	}
 	msg.outstanding = false;
 	outstanding_--;
-	return ready() && !could_begin && may_begin();
+	return ready() &&
+	       ((!could_begin && may_begin()) || has_wanted_room());
 }
 
 bool Session::control_due() const
@@ -152,8 +203,7 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 		if (!control_.empty() && !sending_.active)
 			return send_control(out, tx);
 		if (msg && opened_ && may_go(*msg))
-			return msg->external ? send_external(*msg, out, tx) :
-					       send_part(*msg, out, tx);
+			return send_message(*msg, out, tx);
 	}
 	if (msg && opened_ && !waiting_) {
 		waiting_ = true;
@@ -162,6 +212,18 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 	if (grant_due())
 		return send_grant(out, tx);
 	return msg || control_due() ? RPCRDMA_TX_BLOCKED : RPCRDMA_TX_NONE;
+}
+
+rpcrdma_tx_result Session::send_message(rpcrdma_message &msg, MutableBytes out,
+					rpcrdma_tx &tx)
+{
+	const rpcrdma_tx_result result = msg.external ?
+						 send_external(msg, out, tx) :
+						 send_part(msg, out, tx);
+
+	if (result != RPCRDMA_TX_MESSAGE)
+		unreserve(msg);
+	return result;
 }
 
 static rpcrdma_tx_result control(const Header &h, u32 size, rpcrdma_tx &tx)
@@ -335,6 +397,27 @@ const HeaderType &Session::type_of(const rpcrdma_message &msg) const
 				   RPCRDMA2_REPLY_INLINE);
 }
 
+/* The header of a part that is not the last. */
+static const HeaderType &middle_of(const rpcrdma_message &msg)
+{
+	return *header_type(msg.dir == RPCRDMA_CALL ? RPCRDMA2_CALL_MIDDLE :
+						      RPCRDMA2_REPLY_MIDDLE);
+}
+
+/* As send_part() divides it. What cannot be sent counts as one. */
+u32 Session::sends_for(const rpcrdma_message &msg) const
+{
+	const u32 max = max_send() & ~(kXdrUnit - 1);
+	const u32 last = header_size(type_of(msg), msg.chunks);
+
+	if (msg.external || version1() || last + kXdrUnit > max ||
+	    msg.length <= max - last)
+		return 1;
+	const u32 part = max - header_size(middle_of(msg), nullptr);
+
+	return 1 + (msg.length - (max - last) + part - 1) / part;
+}
+
 rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
@@ -352,9 +435,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 		if (version1() || (sends_reversed(msg.dir) &&
 				   reverse_level() < RPCRDMA_RVRSDIR_CONT))
 			return RPCRDMA_TX_INVALID;
-		type = header_type(msg.dir == RPCRDMA_CALL ?
-					   RPCRDMA2_CALL_MIDDLE :
-					   RPCRDMA2_REPLY_MIDDLE);
+		type = &middle_of(msg);
 		head = header_size(*type, nullptr);
 		/* The INLINE that ends the message needs a word of it. */
 		part -= kXdrUnit;
@@ -447,6 +528,13 @@ void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
 		if (version1())
 			requests_.sent(msg.xid);
 	}
+	if (msg.reserved) {
+		msg.reserved--;
+		reserved_--;
+	}
+	/* It may have become shorter than it was planned. */
+	if (type.last)
+		unreserve(msg);
 	waiting_ = false;
 	credits_.sent();
 }

@@ -208,7 +208,7 @@ bool Session::set_window(u32 window)
 	const bool could_probe = available();
 	credits_.set_window(window);
 	return grant_due() || (!could_begin && may_begin()) ||
-	       (!could_probe && available());
+	       (!could_probe && available()) || has_wanted_room();
 }
 
 bool Session::retire()

@@ -36,7 +36,7 @@ inline constexpr u32 kFirstMessageMax = 1024;
  * Its methods sort into
  * - events, which the caller reports: receive(), release(), retire(),
  *   call_refused(), end_call();
- * - commands: refuse(), set_window(), peer_private();
+ * - commands: admit(), room(), refuse(), set_window(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), info(), numbers(), planning().
  *
@@ -84,6 +84,10 @@ public:
 	/* See rpcrdma_session_end_call(). */
 	[[nodiscard]] bool end_call(rpcrdma_message &msg);
 
+	/* See rpcrdma_session_admit(). */
+	[[nodiscard]] bool admit(rpcrdma_message *msg);
+	/* See rpcrdma_session_room(). */
+	[[nodiscard]] bool room();
 	/* See rpcrdma_session_refuse(). */
 	[[nodiscard]] bool refuse(u32 xid, const ErrorBody &body);
 	/* See rpcrdma_session_set_window(). */
@@ -188,6 +192,8 @@ private:
 	[[nodiscard]] rpcrdma_tx_result send_grant(MutableBytes out,
 						   rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result
+	send_message(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
+	[[nodiscard]] rpcrdma_tx_result
 	send_part(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result
 	send_external(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
@@ -198,6 +204,13 @@ private:
 	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool control_due() const;
 	[[nodiscard]] bool may_begin() const;
+	[[nodiscard]] bool has_room(u32 sends) const;
+	[[nodiscard]] bool has_wanted_room() const
+	{
+		return wanted_ && has_room(wanted_);
+	}
+	[[nodiscard]] u32 sends_for(const rpcrdma_message &msg) const;
+	void unreserve(rpcrdma_message &msg);
 	[[nodiscard]] bool may_send() const;
 	[[nodiscard]] bool may_go(const rpcrdma_message &msg) const;
 	[[nodiscard]] u32 available() const;
@@ -256,6 +269,8 @@ private:
 	Sending sending_ = {};
 	u32 blocked_ = 0;
 	u32 outstanding_ = 0; /* Calls sent whole and not ended */
+	u32 reserved_ = 0; /* Sends still to come of admitted Calls */
+	u32 wanted_ = 0; /* Sends of a Call that was not admitted */
 	u32 types_refused_ = 0; /* of Calls, by INVAL_HTYPE, by bit */
 	u32 version_ = 0; /* agreed on, once the peer has shown it */
 	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;

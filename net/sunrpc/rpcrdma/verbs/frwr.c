@@ -9,7 +9,7 @@
  * completed. The regions of a dead queue pair are never used again.
  *
  * When no region is free, the caller leaves its item in the Payload stream, or
- * waits until ops->regions says that there are more. A connection begins
+ * waits until ops->room says that there are more. A connection begins
  * with as many regions as one Call can need. A work item allocates more in the
  * background, up to a limit, before the last one is taken.
  */
@@ -120,8 +120,8 @@ static void rpcrdma_frwr_more(struct rpcrdma_conn *conn)
 	told = conn->mr_short;
 	conn->mr_short = false;
 	spin_unlock(&conn->lock);
-	if (told && conn->ops->regions)
-		conn->ops->regions(conn);
+	if (told && conn->ops->room)
+		conn->ops->room(conn);
 }
 
 static void rpcrdma_frwr_worker(struct work_struct *work)
@@ -143,7 +143,7 @@ static void rpcrdma_frwr_worker(struct work_struct *work)
 }
 
 /**
- * rpcrdma_frwr_short - will ops->regions be called?
+ * rpcrdma_frwr_short - will ops->room be called?
  * @conn: the connection
  *
  * Context: Process context, no lock held.
@@ -342,7 +342,7 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
  * @conn: the connection
  * @mrs: regions of one RPC; the peer can reach none of them
  *
- * Does not call ops->regions: so few regions would not help a waiting RPC.
+ * Does not call ops->room: so few regions would not help a waiting RPC.
  *
  * Context: Process context, no lock held.
  *
@@ -441,7 +441,7 @@ out_undo:
  * Context: Process context, no lock held. Does not sleep.
  *
  * Return: number of segments; %-EAGAIN if too few regions are free until
- * ops->regions is called, %-EMSGSIZE if @segs has no room: in both cases @mrs is
+ * ops->room is called, %-EMSGSIZE if @segs has no room: in both cases @mrs is
  * unchanged and the item can stay in the Payload stream; %-ENOBUFS if the memory
  * cannot be mapped now, %-EIO if it never can.
  */
@@ -699,7 +699,7 @@ void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
  * @mrs: regions of one RPC; those of a dead connection stay on it until
  *	rpcrdma_frwr_reclaim() takes them
  *
- * Context: Process context, no lock held. Calls ops->regions if somebody waits.
+ * Context: Process context, no lock held. Calls ops->room if somebody waits.
  */
 void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs)
 {

@@ -262,6 +262,8 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
  */
 void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
 {
+	bool room;
+
 	spin_lock(&conn->lock);
 	conn->pump_again = true;
 	if (conn->pumping) {
@@ -277,7 +279,10 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
 	}
 	conn->pumping = false;
 	wake_up_all(&conn->pump_wait);
+	room = rpcrdma_session_room(&conn->session);
 	spin_unlock(&conn->lock);
+	if (room && conn->ops->room)
+		conn->ops->room(conn);
 }
 
 /* The order of messages: lower ranks are sent first. */
@@ -443,10 +448,12 @@ static bool rpcrdma_cancel_begun(struct rpcrdma_conn *conn,
 	spin_unlock(&conn->lock);
 	rest = rpcrdma_rest_make(tm);
 	spin_lock(&conn->lock);
-	if (rest)
+	if (rest) {
 		list_replace_init(&tm->link, &rest->tm.link);
-	else
+		tm->msg.reserved = 0;
+	} else {
 		list_del_init(&tm->link);
+	}
 	/* At once: the pump must not begin another message now. */
 	conn->closed |= !rest;
 	conn->pumping = false;

@@ -157,12 +157,13 @@ enum rpcrdma_recv_verdict {
  * @fault: an operation for this Call of the peer (rpcrdma_call_id()) failed, and not
  *	because the connection broke: it will break the next connection, too.
  *	Process context, must not sleep. NULL is allowed.
- * @regions: rpcrdma_frwr_map() found too few regions, and now there may be more.
- *	Process context, must not sleep. NULL is allowed.
+ * @room: rpcrdma_frwr_map() found too few regions, or rpcrdma_session_admit() too few
+ *	credits, and now there may be more. Process context, must not sleep. NULL is
+ *	allowed.
  * @serving: how many Calls of the peer are being worked on. Under the connection's
  *	lock and only while it is not dead. NULL is allowed.
  *
- * All but @lost, @removed, @fault, @regions and @serving come from the Receive
+ * All but @lost, @removed, @fault, @room and @serving come from the Receive
  * handler and are serialized.
  */
 struct rpcrdma_conn_ops {
@@ -176,7 +177,7 @@ struct rpcrdma_conn_ops {
 	void (*abandon)(struct rpcrdma_conn *conn, u32 dir);
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
 	void (*fault)(struct rpcrdma_conn *conn, u64 call, bool sure);
-	void (*regions)(struct rpcrdma_conn *conn);
+	void (*room)(struct rpcrdma_conn *conn);
 	u32 (*serving)(const struct rpcrdma_conn *conn);
 };
 
@@ -502,7 +503,7 @@ struct rpcrdma_conn {
 	u32 n_mrs;
 	struct delayed_work mr_work;
 	unsigned long mr_delay;
-	bool mr_short;		/* ops->regions is to be called */
+	bool mr_short;		/* ops->room is to be called */
 	u32 mr_unmapping;
 	wait_queue_head_t mr_wait;
 
