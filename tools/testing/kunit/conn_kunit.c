@@ -1417,7 +1417,7 @@ static void conn_rpc_lost(struct rpcrdma_conn *conn)
 {
 }
 
-static void conn_rpc_regions(struct rpcrdma_conn *conn)
+static void conn_rpc_room(struct rpcrdma_conn *conn)
 {
 	struct conn_rpc *rpc = container_of(conn->context, struct conn_rpc,
 					    x);
@@ -1430,7 +1430,7 @@ static void conn_rpc_regions(struct rpcrdma_conn *conn)
 
 static const struct rpcrdma_conn_ops conn_rpc_ops = {
 	.lost = conn_rpc_lost,
-	.regions = conn_rpc_regions,
+	.room = conn_rpc_room,
 };
 
 /* @call becomes an RPC that has been sent and waits for its Reply. */
