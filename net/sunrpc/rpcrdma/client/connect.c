@@ -111,11 +111,21 @@ static void rpcrdma_established(struct rpcrdma_xprt *rx,
 	rpcrdma_conn_private(conn, &private);
 }
 
+/* Ends with its own reason; later ones, such as that this side closes it, do not count. */
+static void rpcrdma_cm_lost(struct rpcrdma_xprt *rx, const struct rdma_cm_id *id,
+			    const char *why)
+{
+	/* rx->conn was set before the connection could have such an event. */
+	struct rpcrdma_conn *conn = READ_ONCE(rx->conn);
+
+	if (conn && conn->cm_id == id)
+		rpcrdma_conn_lost(conn, why);
+}
+
 static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 				   struct rdma_cm_event *event)
 {
 	struct rpcrdma_xprt *rx = id->context;
-	struct rpcrdma_conn *conn;
 
 	trace_rpcrdma_cm(id, event);
 	switch (event->event) {
@@ -134,11 +144,13 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		rpcrdma_step_done(rx, -ENOTCONN);
+		rpcrdma_cm_lost(rx, id, rdma_event_msg(event->event));
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		/* The server still has an old connection: a later attempt succeeds. */
 		rpcrdma_step_done(rx, event->status == IB_CM_REJ_STALE_CONN ?
 				  -EAGAIN : -ECONNREFUSED);
+		rpcrdma_cm_lost(rx, id, rdma_reject_msg(id, event->status));
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/* Also when the server's hardware address has changed. */
@@ -147,10 +159,7 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		/* rx->conn was set before the connection could have such an event. */
-		conn = READ_ONCE(rx->conn);
-		if (conn && conn->cm_id == id)
-			rpcrdma_conn_lost(conn, rdma_event_msg(event->event));
+		rpcrdma_cm_lost(rx, id, rdma_event_msg(event->event));
 		rpcrdma_step_done(rx, -ENOTCONN);
 		break;
 	default:
@@ -388,6 +397,8 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
 	}
 	if (rc) {
 		*unanswered = rpcrdma_unanswered(rx);
+		if (rc == -ETIMEDOUT && rx->conn)
+			rpcrdma_conn_lost(rx->conn, "no answer");
 		rpcrdma_disconnect(rx);
 		/* Every failure delays the next attempt, also one without a CM event. */
 		WRITE_ONCE(rx->cm_error, rc);
