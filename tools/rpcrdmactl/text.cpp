@@ -279,6 +279,9 @@ std::string event_line(const std::string &event, const Json &conn)
 
 	if (event == "up")
 		line += " (" + field(conn, "choice") + ")";
+	/* An attempt that has failed. */
+	if (event == "down" && !conn.value("was-up", true))
+		line += " never up,";
 	if (conn.contains("loss"))
 		line += " after " + duration(number(conn, "age")) + ": " +
 			field(conn, "loss");

@@ -3,7 +3,8 @@
  * What the module, its devices, listeners and connections are and do, by generic
  * netlink. Documentation/netlink/specs/rpcrdma.yaml describes it.
  *
- * Nothing here counts: what is shown is counted for other reasons. A dump holds no
+ * Nothing here counts: what is shown is counted for other reasons. It is read without a
+ * lock, which is why struct rpcrdma_stats demands 64-bit processors. A dump holds no
  * lock from one message to the next, and nobody who ends a connection waits for it. It
  * goes on at the next number, so that it does not matter what has come and gone.
  */
@@ -577,7 +578,9 @@ static int rpcrdma_nl_conn_common(struct sk_buff *skb,
 	    rpcrdma_nl_reason(skb, RPCRDMA_A_CONN_LOSS,
 			      READ_ONCE(conn->loss)) ||
 	    rpcrdma_nl_reason(skb, RPCRDMA_A_CONN_PREVIOUS_LOSS,
-			      conn->previous_loss))
+			      conn->previous_loss) ||
+	    (test_bit(RPCRDMA_CONN_UP, &conn->flags) &&
+	     nla_put_flag(skb, RPCRDMA_A_CONN_WAS_UP)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -589,7 +592,7 @@ static __always_inline size_t rpcrdma_nl_common_size(void)
 	       5 * nla_total_size(sizeof(u32)) +
 	       2 * nla_total_size(sizeof(struct sockaddr_in6)) +
 	       nla_total_size(IB_DEVICE_NAME_MAX) +
-	       2 * nla_total_size(RPCRDMA_NL_REASON);
+	       2 * nla_total_size(RPCRDMA_NL_REASON) + nla_total_size(0);
 }
 
 static __always_inline size_t rpcrdma_nl_size(u32 types)

@@ -76,7 +76,8 @@ TEST(message, connection)
 	EXPECT_EQ(conn.at("role"), "server");
 	EXPECT_EQ(conn.at("peer-address"), "192.0.2.1:20049");
 	EXPECT_EQ(conn.at("device"), "rxe0");
-	EXPECT_EQ(conn.size(), 5U);
+	EXPECT_EQ(conn.at("was-up"), false);
+	EXPECT_EQ(conn.size(), 6U);
 
 	name_numbers(conn,
 		     { { "header-type",

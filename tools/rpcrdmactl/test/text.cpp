@@ -60,7 +60,7 @@ TEST(text, events)
 	EXPECT_EQ(
 		event_line("down", s.connections[1]),
 		"down 7 server [2001:db8::1]:20049 - [2001:db8::2]:51000 rxe0 "
-		"version - after 0.9s: a \"quoted\\\" reason");
+		"version - never up, after 0.9s: a \"quoted\\\" reason");
 }
 
 /* One that was there, one that is new, and one whose counters are lower: nothing. */

@@ -2112,12 +2112,29 @@ static void conn_is_not_up_once_it_is_lost(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
+	struct sk_buff *never, *was;
+
+	never = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, never);
+	was = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, was);
 
 	clear_bit(RPCRDMA_CONN_UP, &conn->flags);
 	rpcrdma_conn_lost(conn, "test");
 	rpcrdma_conn_up(conn);
 	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_UP, &conn->flags));
 	KUNIT_EXPECT_STREQ(test, conn->loss, "test");
+
+	/* It says of itself whether it was. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(never, conn, 0, 0, 0), 0);
+	KUNIT_EXPECT_NULL(test, nlmsg_find_attr(nlmsg_hdr(never), GENL_HDRLEN,
+						RPCRDMA_A_CONN_WAS_UP));
+	set_bit(RPCRDMA_CONN_UP, &conn->flags);
+	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(was, conn, 0, 0, 0), 0);
+	KUNIT_EXPECT_NOT_NULL(test, nlmsg_find_attr(nlmsg_hdr(was), GENL_HDRLEN,
+						    RPCRDMA_A_CONN_WAS_UP));
+	nlmsg_free(was);
+	nlmsg_free(never);
 }
 
 static struct kunit_case conn_cases[] = {

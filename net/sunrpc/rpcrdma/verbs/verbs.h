@@ -57,7 +57,8 @@ static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
  * struct rpcrdma_stats - what a connection has done
  *
  * rx_ members are written by the Receive handler alone, tx_ members by the
- * pump alone; the others under rpcrdma_conn.lock.
+ * pump alone; the others under rpcrdma_conn.lock. Who shows them takes no lock:
+ * a processor of 32 bits could read half of an old and half of a new value.
  */
 struct rpcrdma_stats {
 	u64 rx_type[RPCRDMA_MAX_TYPES];
@@ -97,6 +98,8 @@ struct rpcrdma_stats {
 	u64 failed_calls_answered;
 	u64 failed_callbacks;
 };
+
+static_assert(BITS_PER_LONG == 64);
 
 /*
  * Objects that are counted from allocation until they are freed, also after their
