@@ -456,17 +456,19 @@ Labels labels_of(const Json &conn)
 		 { "peer", field(conn, "peer-address") } };
 }
 
-/* A sample for each member of a nest. */
+/* A sample for each member of a nest but @total, which is about all the others. */
 void members(Family &family, const Json &conn, const char *name,
-	     const char *label)
+	     const char *label, const std::string &total = "")
 {
 	for (const auto &[key, value] : nest(conn, name).items())
-		family.sample(with(labels_of(conn), label, key), value.dump());
+		if (key != total)
+			family.sample(with(labels_of(conn), label, key),
+				      value.dump());
 }
 
 /* The same of "KIND-sent" and "KIND-received", or KIND alone. */
 void moved(Family &family, const Json &conn, const char *name,
-	   const char *label)
+	   const char *label, const std::string &total = "")
 {
 	for (const auto &[key, value] : nest(conn, name).items()) {
 		const std::size_t dash = key.rfind('-');
@@ -480,7 +482,8 @@ void moved(Family &family, const Json &conn, const char *name,
 			labels.emplace_back(label, key);
 			labels.emplace_back("direction", "rdma");
 		}
-		family.sample(labels, value.dump());
+		if (total.empty() || key.substr(0, dash) != total)
+			family.sample(labels, value.dump());
 	}
 }
 
@@ -544,7 +547,9 @@ std::string metrics(const Status &s)
 			      "Connections that no thread has accepted yet.");
 		for (const Json &listener : s.listeners)
 			family.sample(
-				{ { "address", field(listener, "address") } },
+				{ { "id", field(listener, "id") },
+				  { "address", field(listener, "address") },
+				  { "device", field(listener, "device") } },
 				listener, "pending");
 	}
 	each(Family(out, "connection_info", "gauge", "What a connection is."),
@@ -581,7 +586,13 @@ std::string metrics(const Status &s)
 	     });
 	each(Family(out, "regions", "gauge", "Memory regions by state."),
 	     [](Family &family, const Json &conn) {
-		     members(family, conn, "regions", "state");
+		     members(family, conn, "regions", "state", "total");
+	     });
+	each(Family(out, "connection_regions", "gauge",
+		    "Memory regions, in whatever state."),
+	     [](Family &family, const Json &conn) {
+		     family.sample(labels_of(conn), nest(conn, "regions"),
+				   "total");
 	     });
 	each(Family(out, "buffer_memory_bytes", "gauge",
 		    "Send and Receive buffers."),
@@ -597,9 +608,18 @@ std::string metrics(const Status &s)
 		     moved(family, conn, "formats", "format");
 	     });
 	each(Family(out, "moved_bytes", "counter",
-		    "Octets by the way that they took."),
+		    "Octets of RPC messages by the way that they took."),
 	     [](Family &family, const Json &conn) {
-		     moved(family, conn, "octets", "way");
+		     moved(family, conn, "octets", "way", "wire");
+	     });
+	each(Family(out, "wire_bytes", "counter",
+		    "Octets of all Sends, with their headers."),
+	     [](Family &family, const Json &conn) {
+		     for (const std::string direction : { "sent", "received" })
+			     family.sample(with(labels_of(conn), "direction",
+						direction),
+					   nest(conn, "octets"),
+					   ("wire-" + direction).c_str());
 	     });
 	each(Family(out, "errors", "counter", "Error messages by code."),
 	     [](Family &family, const Json &conn) {
@@ -618,6 +638,12 @@ std::string metrics(const Status &s)
 	     [](Family &family, const Json &conn) {
 		     family.sample(labels_of(conn), nest(conn, "credits"),
 				   "waits");
+	     });
+	each(Family(out, "credit_taken_back", "counter",
+		    "How often the peer has taken credit back."),
+	     [](Family &family, const Json &conn) {
+		     family.sample(labels_of(conn), nest(conn, "credits"),
+				   "taken-back");
 	     });
 	each(Family(out, "events", "counter",
 		    "How often something has happened."),

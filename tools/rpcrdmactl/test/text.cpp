@@ -2,6 +2,8 @@
 #include "text.h"
 
 #include <gtest/gtest.h>
+#include <set>
+#include <sstream>
 
 #include "data.h"
 
@@ -39,6 +41,33 @@ TEST(text, devices_listeners_and_module)
 TEST(text, metrics)
 {
 	EXPECT_EQ(metrics(test::status()), test::file("test/data/metrics.txt"));
+}
+
+/* Who sums a family over one of its labels counts nothing twice. */
+TEST(text, metrics__have_no_totals_among_their_parts)
+{
+	const std::string text = metrics(test::status());
+
+	EXPECT_EQ(text.find("\"total\""), std::string::npos);
+	EXPECT_EQ(text.find("\"wire\""), std::string::npos);
+}
+
+/* One for each listener, also if several have one address. */
+TEST(text, metrics__are_told_once)
+{
+	Status s = test::status();
+	std::set<std::string> seen;
+
+	s.listeners.push_back(s.listeners[0]);
+	s.listeners[2]["id"] = 3;
+	s.listeners[2]["device"] = "rxe1";
+	std::istringstream lines(metrics(s));
+	for (std::string line; std::getline(lines, line);)
+		if (line[0] != '#')
+			EXPECT_TRUE(seen.insert(line.substr(0, line.rfind(' ')))
+					    .second)
+				<< line;
+	EXPECT_GT(seen.size(), 50U);
 }
 
 TEST(text, metrics__without_connections)
