@@ -101,9 +101,24 @@ def compare_conn(lines, conn):
              f"sent {octets[key + '-sent']} received {octets[key + '-received']}")
     for kind in ("read", "write", "call", "reply"):
         same(kind, int(lines[f"bytes by {kind} chunk"]), octets[f"{kind}-chunk"])
-    same("formats", sum(value for name, value in conn["formats"].items()),
-         sum(c["sent"] + c["received"] for c in conn["header-type"]
-             if re.search("INLINE|EXTERNAL|^MSG|^NOMSG", c["name"])))
+    same("formats", formats(lines), conn["formats"])
+
+
+def formats(lines):
+    """RPC messages by format, of what debugfs tells of types and continued messages."""
+    told = {}
+    for direction in ("sent", "received"):
+        count = {name: words(value)[direction] for name, value in lines.items()
+                 if re.match("messages |continued messages", name)}
+
+        def of(*types, counted=count):
+            return sum(counted.get(f"messages {name}", 0) for name in types)
+
+        continued = count["continued messages"]
+        told[f"simple-{direction}"] = of("MSG", "CALL_INLINE", "REPLY_INLINE") - continued
+        told[f"continued-{direction}"] = continued
+        told[f"special-{direction}"] = of("NOMSG", "CALL_EXTERNAL", "REPLY_EXTERNAL")
+    return told
 
 
 def mountstats():
@@ -150,9 +165,11 @@ def metrics(ctl):
 
 
 class Netlink:
-    """A socket of generic netlink."""
+    """A socket of generic netlink. The kernel makes no message of a dump that is larger
+    than what is received at once, or a page."""
 
-    def __init__(self):
+    def __init__(self, size=65536):
+        self.size = size
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
         self.socket.setsockopt(SOL_NETLINK, NETLINK_EXT_ACK, 1)
         self.socket.setsockopt(SOL_NETLINK, NETLINK_CAP_ACK, 1)
@@ -187,7 +204,7 @@ class Netlink:
 
     def messages(self):
         """Messages of what has come next: (type, flags, content)."""
-        data = self.socket.recv(65536)
+        data = self.socket.recv(self.size)
         while len(data) >= 16:
             length, kind, flags, _, _ = struct.unpack("IHHII", data[:16])
             yield kind, flags, data[16:length]
@@ -217,13 +234,13 @@ def conn_id(attributes):
 
 def dump(stop):
     """Dumps that wait between their parts, one beside the other, and questions."""
-    first, second = Netlink(), Netlink()
-    dumps, seen, parts = 0, set(), 0
+    first, second = Netlink(4096), Netlink(4096)
+    dumps, seen, most = 0, set(), 0
     while not os.path.exists(stop):
-        last, done = 0, False
+        last, done, parts = 0, False, 0
         first.send(CMD_CONN_GET, NLM_F_DUMP)
         while not done:
-            parts += 1
+            before = last
             for kind, _, content in first.messages():
                 if kind in (NLMSG_ERROR, NLMSG_DONE):
                     if struct.unpack("i", content[:4])[0]:
@@ -235,6 +252,7 @@ def dump(stop):
                     sys.exit(f"{number} follows {last}")
                 last = number
                 seen.add(number)
+            parts += last > before
             # What is left of it comes when other connections are there.
             for conn in second.ask(CMD_CONN_GET, NLM_F_DUMP):
                 try:
@@ -243,7 +261,10 @@ def dump(stop):
                 except FileNotFoundError:
                     pass
         dumps += 1
-    print(f"{dumps} dumps in {parts} parts of {len(seen)} connections")
+        most = max(most, parts)
+    if most < 3:
+        sys.exit(f"{dumps} dumps of {len(seen)} connections, in {most} parts at most")
+    print(f"{dumps} dumps of {len(seen)} connections, in up to {most} parts")
 
 
 def refused():

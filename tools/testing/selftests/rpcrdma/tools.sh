@@ -4,9 +4,10 @@
 # Proves what rpcrdmactl and the netlink interface tell of connections: without the
 # module and without privileges; the same as debugfs and mountstats, with either version
 # of the protocol; of the caller's network namespace alone; metrics that parsers take;
-# connections that come up and go down, with the reason; messages out of a capture.
+# connections that come up and go down, with the reason, and attempts that fail; messages out
+# of a capture; that the module is unloaded while monitor and watch run.
 # While connections are cut, they are dumped without end, on both sides: nothing is
-# told twice, and nobody waits.
+# told twice, a dump has several parts, and nobody waits.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair
@@ -33,8 +34,10 @@ client() {
 		in_version "$version"
 	done
 	notifications
+	check "notifications: an attempt that is refused" refused_and_why
 	cuts
 	check "nothing left" within 30 nothing_left
+	unloads
 	end_unloaded
 }
 
@@ -153,6 +156,49 @@ no_such_connection() {
 	local output
 	output=$("$ctl" show --id 1000000 2>&1)
 	[[ $? = 4 && $output = "rpcrdmactl: no such connection in this network namespace" ]]
+}
+
+# It was never up, and this side has not closed it.
+refused_and_why() {
+	local pid
+	timeout $((60 * PATIENCE)) "$ctl" monitor -n 1 > /tmp/event &
+	pid=$!
+	nap 1
+	timeout $((60 * PATIENCE)) mount -t nfs \
+		-o vers=4.2,proto=rdma,port=20050,retry=0 "$SERVER4:/" "$dir"
+	within 30 ended "$pid" && cat /tmp/event &&
+		grep -q "^down .* client .* - $SERVER4:20050 .* never up, .*: invalid service ID$" \
+			/tmp/event
+}
+
+# Both notice that the module is gone, also if it comes again.
+unloads() {
+	local command
+	for command in monitor "watch -i 1"; do
+		until_end "$command" &
+	done
+	nap 2
+	check "unloaded: unload" modprobe -r rpcrdma
+	check "unloaded: load again" modprobe rpcrdma
+	for command in monitor watch; do
+		check "unloaded: $command ends" within 30 test -s "/tmp/$command.status"
+		check "unloaded: $command says why" ended_unloaded "$command"
+	done
+}
+
+until_end() { # COMMAND
+	local status name=${1%% *}
+	# shellcheck disable=SC2086 # it has arguments
+	"$ctl" $1 < /dev/null > /dev/null 2> "/tmp/$name.error"
+	status=$?
+	echo "$status" > "/tmp/$name.status"
+}
+
+ended_unloaded() { # COMMAND
+	local status error
+	status=$(< "/tmp/$1.status") error=$(< "/tmp/$1.error")
+	echo "$status $error"
+	[[ $status = 3 && $error = "rpcrdmactl: the module "* ]]
 }
 
 # Several connections, so that a dump has several parts.
