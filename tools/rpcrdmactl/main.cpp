@@ -3,13 +3,14 @@
  * rpcrdmactl: what the rpcrdma module is doing. rpcrdmactl.8 is its manual.
  */
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <poll.h>
 #include <system_error>
-#include <termios.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,7 @@
 
 #include "capture.h"
 #include "decode.h"
+#include "keys.h"
 #include "netlink.h"
 #include "text.h"
 
@@ -92,12 +94,17 @@ int show(const Arguments &a)
 	return kDone;
 }
 
+Status status_of(Netlink &netlink)
+{
+	return { netlink.module(), netlink.devices(), netlink.listeners(),
+		 netlink.connections() };
+}
+
 int put_metrics()
 {
 	Netlink netlink;
 
-	std::cout << metrics({ netlink.module(), netlink.devices(),
-			       netlink.listeners(), netlink.connections() });
+	std::cout << metrics(status_of(netlink));
 	return kDone;
 }
 
@@ -128,55 +135,15 @@ int monitor(const Arguments &a)
 					  << std::endl;
 			}
 			return std::cout.good() && (!a.count || --left);
-		},
-		-1);
+		});
 	return kDone;
 }
-
-/* While it is there a terminal gives each key at once, and does not show it. */
-class Keys {
-public:
-	Keys()
-		: terminal_(isatty(STDIN_FILENO) &&
-			    !tcgetattr(STDIN_FILENO, &before_))
-	{
-		if (!terminal_)
-			return;
-		termios now = before_;
-		now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
-		tcsetattr(STDIN_FILENO, TCSANOW, &now);
-	}
-	~Keys()
-	{
-		if (terminal_)
-			tcsetattr(STDIN_FILENO, TCSANOW, &before_);
-	}
-	Keys(const Keys &) = delete;
-	Keys &operator=(const Keys &) = delete;
-
-	/* Wait for so many seconds. Return: false if it shall end: q or Ctrl-C. */
-	[[nodiscard]] bool wait(double seconds) const
-	{
-		pollfd fd = { STDIN_FILENO, POLLIN, 0 };
-		char key = 0;
-
-		if (poll(&fd, terminal_ ? 1 : 0,
-			 static_cast<int>(seconds * 1000)) <= 0)
-			return true;
-		return read(STDIN_FILENO, &key, 1) == 1 && key != 'q' &&
-		       key != '\3';
-	}
-
-private:
-	termios before_ = {};
-	bool terminal_;
-};
 
 int watch(const Arguments &a)
 {
 	using Clock = std::chrono::steady_clock;
 	Netlink netlink;
-	const Keys keys;
+	Keys keys;
 	const bool screen = isatty(STDOUT_FILENO);
 	std::vector<Json> before = netlink.connections();
 	Clock::time_point then = Clock::now();

@@ -93,6 +93,24 @@ Json read_message(const nlmsghdr &message, Set set)
 	return read_attributes(payload_of(message, GENL_HDRLEN), set);
 }
 
+bool says_gone(const nlmsghdr &message, std::uint16_t id)
+{
+	bool gone = false;
+
+	if (message.nlmsg_type != GENL_ID_CTRL ||
+	    mnl_nlmsg_get_payload_len(&message) < GENL_HDRLEN ||
+	    static_cast<const genlmsghdr *>(mnl_nlmsg_get_payload(&message))
+			    ->cmd != CTRL_CMD_DELFAMILY)
+		return false;
+	each_attribute(payload_of(message, GENL_HDRLEN),
+		       [&](std::uint16_t type, Payload payload) {
+			       if (type == CTRL_ATTR_FAMILY_ID)
+				       gone = integer<std::uint16_t>(payload) ==
+					      id;
+		       });
+	return gone;
+}
+
 std::string address_text(std::span<const std::byte> sockaddr)
 {
 	char text[INET6_ADDRSTRLEN];

@@ -28,6 +28,9 @@ using Json = nlohmann::ordered_json;
  */
 [[nodiscard]] Json read_message(const nlmsghdr &message, Set set);
 
+/* Does a message of nlctrl, with its headers, say that the family @id is gone? */
+[[nodiscard]] bool says_gone(const nlmsghdr &message, std::uint16_t id);
+
 /* "192.0.2.1:20049" or "[2001:db8::1]:20049"; throws if it is neither. */
 [[nodiscard]] std::string address_text(std::span<const std::byte> sockaddr);
 

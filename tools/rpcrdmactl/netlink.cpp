@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 #include <linux/genetlink.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <system_error>
 
@@ -79,6 +78,11 @@ void throw_if_refused(const nlmsghdr &message)
 		"-r rpcrdma && modprobe rpcrdma");
 }
 
+[[noreturn]] void unloaded()
+{
+	throw NotLoaded("the module was unloaded meanwhile");
+}
+
 } // namespace
 
 void Netlink::Close::operator()(mnl_socket *socket) const
@@ -137,6 +141,27 @@ void Netlink::find_family()
 			throw;
 		not_loaded();
 	}
+}
+
+/* Without the module the kernel's answer is the same as without the connection. */
+void Netlink::ask_module(std::uint8_t command, std::uint16_t flags,
+			 const std::function<void(nlmsghdr &)> &attributes,
+			 const Receiver &receiver)
+{
+	try {
+		ask(family_, command, flags, attributes, receiver);
+	} catch (const Refusal &refusal) {
+		if (refusal.error() == ENOENT)
+			check_same();
+		throw;
+	}
+}
+
+/* A module that was loaded again has another number, and another socket is not disturbed. */
+void Netlink::check_same() const
+{
+	if (Netlink().family_ != family_)
+		unloaded();
 }
 
 void Netlink::ask(std::uint16_t family, std::uint8_t command,
@@ -204,7 +229,7 @@ std::vector<Json> Netlink::dump(std::uint8_t command, Set set)
 {
 	std::vector<Json> all;
 
-	ask(family_, command, NLM_F_DUMP, {}, [&](const nlmsghdr &message) {
+	ask_module(command, NLM_F_DUMP, {}, [&](const nlmsghdr &message) {
 		all.push_back(read_message(message, set));
 	});
 	return all;
@@ -213,10 +238,10 @@ std::vector<Json> Netlink::dump(std::uint8_t command, Set set)
 Json Netlink::module()
 {
 	if (!module_)
-		ask(family_, RPCRDMA_CMD_MODULE_GET, 0, {},
-		    [&](const nlmsghdr &message) {
-			    module_ = read_message(message, kSetModule);
-		    });
+		ask_module(RPCRDMA_CMD_MODULE_GET, 0, {},
+			   [&](const nlmsghdr &message) {
+				   module_ = read_message(message, kSetModule);
+			   });
 	return *module_;
 }
 
@@ -243,8 +268,8 @@ Json Netlink::connection(std::uint64_t id)
 {
 	Json conn;
 
-	ask(
-		family_, RPCRDMA_CMD_CONN_GET, 0,
+	ask_module(
+		RPCRDMA_CMD_CONN_GET, 0,
 		[id](nlmsghdr &message) {
 			mnl_attr_put_u64(&message, RPCRDMA_A_CONN_ID, id);
 		},
@@ -255,15 +280,19 @@ Json Netlink::connection(std::uint64_t id)
 	return conn;
 }
 
-void Netlink::follow(const std::function<bool(unsigned, const Json &)> &event,
-		     int poll)
+void Netlink::join(std::uint32_t group)
+{
+	if (mnl_socket_setsockopt(socket_.get(), NETLINK_ADD_MEMBERSHIP, &group,
+				  sizeof(group)))
+		fail("netlink");
+}
+
+void Netlink::follow(const std::function<bool(unsigned, const Json &)> &event)
 {
 	alignas(nlmsghdr) static char buffer[kBufferSize];
-	pollfd fds[] = {
-		{ mnl_socket_get_fd(socket_.get()), POLLIN, 0 },
-		{ poll, POLLIN, 0 },
-	};
 	const auto take = [&](const nlmsghdr &message) {
+		if (says_gone(message, family_))
+			unloaded();
 		if (message.nlmsg_type != family_)
 			return true;
 		const auto *genl = static_cast<const genlmsghdr *>(
@@ -271,19 +300,18 @@ void Netlink::follow(const std::function<bool(unsigned, const Json &)> &event,
 		return event(genl->cmd, read_message(message, kSetConn));
 	};
 
-	if (mnl_socket_setsockopt(socket_.get(), NETLINK_ADD_MEMBERSHIP,
-				  &group_, sizeof(group_)))
-		fail("netlink");
+	/* The group "notify" of nlctrl has the number of that family. */
+	join(GENL_ID_CTRL);
+	join(group_);
+	/* It could have gone before this was told. */
+	check_same();
 	for (;;) {
-		if (::poll(fds, poll < 0 ? 1 : 2, -1) < 0)
-			fail("poll");
-		if (poll >= 0 && fds[1].revents)
-			return;
 		const ssize_t got = mnl_socket_recvfrom(socket_.get(), buffer,
 							sizeof(buffer));
 		if (got < 0 && errno == ENOBUFS) {
 			if (!event(0, {}))
 				return;
+			check_same();
 			continue;
 		}
 		if (got < 0)

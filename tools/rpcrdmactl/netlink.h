@@ -36,7 +36,7 @@ private:
 	int error_;
 };
 
-/* The module that is asked is not there. */
+/* The module that is asked is not there, or no longer. */
 class NotLoaded : public std::runtime_error {
 public:
 	using std::runtime_error::runtime_error;
@@ -60,10 +60,10 @@ public:
 	 *
 	 * @event: called with a command and what it is about; false ends it. After
 	 *	messages were lost it is called with zero.
-	 * @poll: a further descriptor to wait for: it ends this when it has data
+	 *
+	 * Throws NotLoaded when the module is unloaded.
 	 */
-	void follow(const std::function<bool(unsigned, const Json &)> &event,
-		    int poll);
+	void follow(const std::function<bool(unsigned, const Json &)> &event);
 
 private:
 	struct Close {
@@ -72,12 +72,17 @@ private:
 	using Receiver = std::function<void(const nlmsghdr &)>;
 
 	[[nodiscard]] std::vector<Json> dump(std::uint8_t command, Set set);
+	void ask_module(std::uint8_t command, std::uint16_t flags,
+			const std::function<void(nlmsghdr &)> &attributes,
+			const Receiver &receiver);
 	void ask(std::uint16_t family, std::uint8_t command,
 		 std::uint16_t flags,
 		 const std::function<void(nlmsghdr &)> &attributes,
 		 const Receiver &receiver);
 	void answers(std::uint32_t seq, const Receiver &receiver);
 	void find_family();
+	void join(std::uint32_t group);
+	void check_same() const;
 
 	std::unique_ptr<mnl_socket, Close> socket_;
 	std::uint32_t seq_ = 0;

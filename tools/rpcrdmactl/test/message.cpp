@@ -115,6 +115,32 @@ TEST(message, what_is_too_short_is_refused)
 	EXPECT_THROW((void)address.read(kSetConn), std::runtime_error);
 }
 
+/* Of our family, and of no other event of nlctrl. */
+TEST(message, the_family_is_gone)
+{
+	Message gone, other, made, ours, empty;
+	const auto put = [](Message &m, std::uint8_t command, std::uint16_t id) {
+		(*m)->nlmsg_type = GENL_ID_CTRL;
+		static_cast<genlmsghdr *>(mnl_nlmsg_get_payload(*m))->cmd =
+			command;
+		mnl_attr_put_strz(*m, CTRL_ATTR_FAMILY_NAME, "rpcrdma");
+		mnl_attr_put_u16(*m, CTRL_ATTR_FAMILY_ID, id);
+	};
+
+	put(gone, CTRL_CMD_DELFAMILY, 40);
+	put(other, CTRL_CMD_DELFAMILY, 41);
+	put(made, CTRL_CMD_NEWFAMILY, 40);
+	put(ours, CTRL_CMD_DELFAMILY, 40);
+	(*ours)->nlmsg_type = 40;
+	(*empty)->nlmsg_type = GENL_ID_CTRL;
+	(*empty)->nlmsg_len = NLMSG_HDRLEN;
+	EXPECT_TRUE(says_gone(**gone, 40));
+	EXPECT_FALSE(says_gone(**other, 40));
+	EXPECT_FALSE(says_gone(**made, 40));
+	EXPECT_FALSE(says_gone(**ours, 40));
+	EXPECT_FALSE(says_gone(**empty, 40));
+}
+
 TEST(message, addresses)
 {
 	sockaddr_in6 in6 = {};
