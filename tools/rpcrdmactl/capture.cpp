@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "capture.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -27,8 +28,8 @@ constexpr std::uint8_t kUdp = 17;
 constexpr std::uint16_t kRocePort = 4791;
 constexpr std::size_t kBth = 12;
 constexpr std::size_t kIcrc = 4;
-/* A Send of this size is not one of ours. */
-constexpr std::size_t kLargest = 1 << 20;
+/* With so much of a packet it can be seen whether it is one of RoCE. */
+constexpr std::size_t kEnough = 20 + 4 + 40 + 8;
 
 /* Opcodes of reliable connections that carry a Send, and what is in front of its data. */
 enum class Part : std::uint8_t { First, Middle, Last, Only };
@@ -68,22 +69,25 @@ std::string address(int family, Bytes octets)
 	return inet_ntop(family, octets.data(), text, sizeof(text));
 }
 
-/* A UDP datagram to the port of RoCE, without its header. */
+/* A UDP datagram to the port of RoCE, without its header. @cut: not all of it. */
 struct Datagram {
 	std::string from;
 	std::string to;
 	Bytes octets;
+	bool cut = false;
 };
 
 std::optional<Datagram> udp(Bytes ip, std::size_t header, std::size_t length,
 			    const std::string &from, const std::string &to)
 {
 	/* Behind the packet there may be padding. */
-	if (ip.size() < length || length < header + 8 ||
-	    number(ip, header + 2, 2) != kRocePort)
+	const std::size_t there = std::min(ip.size(), length);
+
+	if (there < header + 8 || number(ip, header + 2, 2) != kRocePort)
 		return {};
 	return Datagram{ from, to,
-			 ip.subspan(header + 8, length - header - 8) };
+			 ip.subspan(header + 8, there - header - 8),
+			 there < length };
 }
 
 std::optional<Datagram> internet(std::uint16_t protocol, Bytes ip)
@@ -144,6 +148,11 @@ public:
 	{
 		Bytes b = d.octets;
 
+		if (d.cut) {
+			/* That others are cut does no harm. */
+			cut_ += b.empty() || sends(b[0]);
+			return;
+		}
 		if (b.size() < kBth + kIcrc)
 			return;
 		const std::size_t pad = b[1] >> 4 & 3;
@@ -160,7 +169,24 @@ public:
 		}
 	}
 
+	/* One of which there is too little to tell what it is. */
+	void unknown()
+	{
+		cut_++;
+	}
+	[[nodiscard]] unsigned cut() const
+	{
+		return cut_;
+	}
+
 private:
+	static bool sends(std::uint8_t opcode)
+	{
+		return std::ranges::any_of(kSends, [=](const SendOpcode &s) {
+			return s.opcode == opcode;
+		});
+	}
+
 	using Key = std::tuple<std::string, std::string, std::uint32_t>;
 
 	/* What has come of a Send; nothing is under way while @open is false. */
@@ -185,7 +211,7 @@ private:
 			return;
 		}
 		p.next = (psn + 1) & 0xffffff;
-		if (p.octets.size() + data.size() > kLargest) {
+		if (p.octets.size() + data.size() > kLargestMessage) {
 			p.open = false;
 			return;
 		}
@@ -226,6 +252,7 @@ private:
 
 	const std::function<void(const CapturedSend &)> &take_;
 	std::map<Key, Progress> sends_;
+	unsigned cut_ = 0;
 };
 
 struct ClosePcap {
@@ -237,8 +264,8 @@ struct ClosePcap {
 
 } // namespace
 
-void read_capture(const std::string &path,
-		  const std::function<void(const CapturedSend &)> &take)
+unsigned read_capture(const std::string &path,
+		      const std::function<void(const CapturedSend &)> &take)
 {
 	std::array<char, PCAP_ERRBUF_SIZE> error = {};
 	const std::unique_ptr<pcap_t, ClosePcap> pcap(
@@ -255,10 +282,10 @@ void read_capture(const std::string &path,
 	    link != DLT_LINUX_SLL2 && link != DLT_RAW)
 		throw std::runtime_error(path + ": link of an unknown kind");
 	while ((result = pcap_next_ex(pcap.get(), &header, &data)) == 1) {
-		/* What was cut off cannot be put together. */
-		if (header->caplen != header->len)
-			continue;
 		const auto found = datagram(link, { data, header->caplen });
+		if (!found && header->caplen < header->len &&
+		    header->caplen < kEnough)
+			assembler.unknown();
 		if (found)
 			assembler.packet(
 				static_cast<double>(header->ts.tv_sec) +
@@ -269,6 +296,7 @@ void read_capture(const std::string &path,
 	}
 	if (result == PCAP_ERROR)
 		throw std::runtime_error(path + ": " + pcap_geterr(pcap.get()));
+	return assembler.cut();
 }
 
 } // namespace rpcrdmactl

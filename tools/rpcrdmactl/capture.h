@@ -40,8 +40,10 @@ struct CapturedSend {
  * 1 or 2; Sends of others are left out, too.
  *
  * Throws std::runtime_error if it is no capture, or of a kind of link that is not known.
+ *
+ * Return: how many packets of RoCE were left out because the capture has not all of them.
  */
-void read_capture(const std::string &path,
+unsigned read_capture(const std::string &path,
 		  const std::function<void(const CapturedSend &)> &take);
 
 } // namespace rpcrdmactl

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "fault.h"
 #include "names.h"
 #include "properties.h"
 #include "wire.h"
@@ -50,7 +51,8 @@ Json write_chunk(const Chunks &c, const rpcrdma_write_chunk &w)
 	return segments;
 }
 
-void put_chunks(Json &out, const Chunks &c)
+/* @whole: all of them were read; else the count of the last may not have been. */
+void put_chunks(Json &out, const Chunks &c, bool whole)
 {
 	for (u32 i = 0; i < c.n_call; i++)
 		out["call-chunk"].push_back(segment(c.call[i]));
@@ -61,8 +63,11 @@ void put_chunks(Json &out, const Chunks &c)
 	}
 	for (u32 i = 0; i < c.n_writes; i++)
 		out["write-list"].push_back(write_chunk(c, c.writes[i]));
-	if (c.has_reply)
-		out["reply-chunk"] = write_chunk(c, c.reply);
+	if (!c.has_reply)
+		return;
+	Json reply = write_chunk(c, c.reply);
+	if (whole || !reply.empty())
+		out["reply-chunk"] = std::move(reply);
 }
 
 /* Numbers have a meaning in their version only. */
@@ -107,14 +112,16 @@ void put_property(Json &out, u32 which, Bytes value)
 	}
 }
 
-/* What the union's arm of an error is about, by how many words it has. */
-void put_error(Json &out, const rpcrdma::ErrorBody &error)
+/* The code, and the words of the union's arm. @words: how many of them all there are. */
+void put_error(Json &out, const rpcrdma::ErrorBody &error, u32 words)
 {
 	const rpcrdma::ErrorType *type = rpcrdma::error_type(error.code);
 
+	if (!words)
+		return;
 	out["error-code"] = error.code;
 	out["error-name"] = rpcrdma::errcode_name(error.code);
-	for (u32 i = 0; type && i < type->words; i++)
+	for (u32 i = 0; type && i < type->words && i + 1 < words; i++)
 		out["error-arguments"].push_back(error.arg[i]);
 }
 
@@ -233,18 +240,21 @@ private:
 	Json body(Parse parsed)
 	{
 		const rpcrdma::HeaderType *type = header_.type;
+		const u32 words = (in_.size() - kPrefixSize) / kWordSize;
 
+		/* What was not read is not told. */
 		if (type) {
 			if (type->fields & rpcrdma::kFieldError)
-				put_error(out_, header_.error);
-			if (type->fields & rpcrdma::kFieldRemaining)
+				put_error(out_, header_.error, words);
+			if ((type->fields & rpcrdma::kFieldRemaining) && words)
 				out_["remaining"] = header_.remaining;
-			if (type->fields & rpcrdma::kFieldInvHandle)
+			if ((type->fields & rpcrdma::kFieldInvHandle) &&
+			    in_.size() >= handle_at() + kWordSize)
 				out_["inv-handle"] = hex(header_.inv_handle, 8);
 		}
-		put_chunks(out_, chunks_);
+		put_chunks(out_, chunks_, parsed == Parse::Ok);
 		if (parsed != Parse::Ok)
-			return wrong(blamed(parsed), reason(parsed));
+			return refused(parsed);
 		if (type->fields & rpcrdma::kFieldProperties)
 			return properties();
 		out_["header-octets"] = header_.end;
@@ -330,39 +340,42 @@ private:
 					    c) == Parse::Ok;
 	}
 
-	[[nodiscard]] u32 blamed(Parse parsed) const
-	{
-		return parsed == Parse::BadXdr && foreign_handle() ?
-			       handle_at() :
-			       header_.end;
-	}
-
-	[[nodiscard]] std::string reason(Parse parsed) const
+	Json refused(Parse parsed)
 	{
 		switch (parsed) {
 		case Parse::TooManyReadChunks:
-			return "more Read chunks than this program can take";
+			return wrong(header_.end, "more Read chunks than this "
+						  "program can take");
 		case Parse::TooManyWriteChunks:
-			return "more Write chunks than this program can take";
+			return wrong(header_.end, "more Write chunks than this "
+						  "program can take");
 		case Parse::TooManySegments:
-			return "more segments than this program can take";
+			return wrong(header_.end, "more segments than this "
+						  "program can take");
 		default:
 			break;
 		}
-		if (blamed(parsed) != header_.end)
-			return "rdma_inv_handle is not in the header";
-		if (in_.size() == header_.end && header_.type &&
-		    header_.type->htype == RPCRDMA2_REPLY_EXTERNAL)
-			return "a Reply chunk is missing";
-		if (in_.size() % kWordSize)
-			return "the message is not a multiple of four octets";
-		if (in_.size() < header_.end + kWordSize)
-			return header_.type && header_.type->payload &&
-					       in_.size() == header_.end ?
-				       "the header is whole and no payload "
-				       "follows, or something is missing" :
-				       "the message ends here";
-		return "what is here, or right before, cannot be there";
+		/* A type of version 1 is known only when its direction is. */
+		const auto fault = find_fault(
+			in_, header_.type ?
+				     *header_.type :
+				     rpcrdma::header_type_v1(
+					     header_.prefix.htype,
+					     RPCRDMA_CALL));
+		if (fault)
+			return wrong(fault->octet, fault->what);
+		if (foreign_handle())
+			return wrong(handle_at(),
+				     "rdma_inv_handle is not in the header");
+		if (!header_.type)
+			return wrong(in_.size(),
+				     "the message ends before the direction, "
+				     "the second word of its payload");
+		if (header_.prefix.vers == rpcrdma::kVersion1)
+			return wrong(kPrefixSize, "a Reply has a Read list; "
+						  "only a Call may have one");
+		return wrong(header_.end,
+			     "this extension does not allow what is here");
 	}
 
 	Json wrong(u32 octet, const std::string &error)
@@ -481,6 +494,20 @@ std::string decoded_text(const Json &d, const Octets &message)
 namespace
 {
 
+/* Where a colon ends an offset at the beginning of a line; else npos. */
+std::size_t offset_end(const std::string &line)
+{
+	const std::size_t first = line.find_first_not_of(" \t");
+	const std::size_t colon = line.find(':');
+
+	/* It has more digits than an octet, and white space follows. */
+	if (colon == std::string::npos || colon - first <= 2 ||
+	    colon + 1 == line.size() ||
+	    !std::isspace(static_cast<unsigned char>(line[colon + 1])))
+		return std::string::npos;
+	return colon;
+}
+
 /* Without a comment, the offset at its beginning and the text at its end. */
 std::string digits_of(std::string line)
 {
@@ -490,11 +517,8 @@ std::string digits_of(std::string line)
 	};
 
 	cut(line.find('#'));
-	const std::size_t colon = line.find(':');
-	const std::size_t first = line.find_first_not_of(" \t");
-	/* An offset has more digits than an octet. */
-	if (colon != std::string::npos && first != std::string::npos &&
-	    colon - first > 2) {
+	const std::size_t colon = offset_end(line);
+	if (colon != std::string::npos) {
 		line.erase(0, line.find_first_not_of(" \t", colon + 1));
 		cut(line.find("  "));
 	}
@@ -531,28 +555,52 @@ bool take_line(const std::string &line, Octets &octets)
 	return true;
 }
 
+/* Of a line that is longer only so much is kept. */
+constexpr std::size_t kLongestLine = 4 * kLargestMessage;
+
+/* Return: false at the end. */
+bool get_line(std::istream &in, std::string &line)
+{
+	char c;
+
+	line.clear();
+	while (in.get(c) && c != '\n')
+		if (line.size() <= kLongestLine)
+			line += c;
+	return in || !line.empty();
+}
+
 } // namespace
 
-std::vector<Octets> read_hex(std::istream &in)
+void read_hex(std::istream &in, const std::function<void(const Octets &)> &take,
+	      const std::function<void(unsigned, const std::string &)> &bad)
 {
-	std::vector<Octets> messages;
 	Octets message;
 	std::string line;
+	bool spoilt = false;
+	const auto end = [&] {
+		if (!message.empty() && !spoilt)
+			take(message);
+		message.clear();
+		spoilt = false;
+	};
 
-	for (unsigned number = 1; std::getline(in, line); number++) {
+	for (unsigned number = 1; get_line(in, line); number++) {
 		if (line.find_first_not_of(" \t\r") == std::string::npos) {
-			if (!message.empty())
-				messages.push_back(std::move(message));
-			message.clear();
-		} else if (!take_line(digits_of(line), message)) {
-			throw std::runtime_error("line " +
-						 std::to_string(number) +
-						 ": not hexadecimal");
+			end();
+		} else if (line.size() > kLongestLine ||
+			   !take_line(digits_of(line), message)) {
+			bad(number, "not hexadecimal");
+			spoilt = true;
+		} else if (message.size() > kLargestMessage) {
+			if (!spoilt)
+				bad(number, "the message is too long");
+			spoilt = true;
 		}
+		if (spoilt)
+			message.clear();
 	}
-	if (!message.empty())
-		messages.push_back(std::move(message));
-	return messages;
+	end();
 }
 
 } // namespace rpcrdmactl

@@ -6,6 +6,7 @@
 #define _RPCRDMACTL_DECODE_H
 
 #include <cstdint>
+#include <functional>
 #include <istream>
 #include <string>
 #include <vector>
@@ -17,11 +18,15 @@ namespace rpcrdmactl
 
 using Octets = std::vector<std::uint8_t>;
 
+/* Octets; whatever is larger is no message of ours. */
+inline constexpr std::size_t kLargestMessage = 1 << 20;
+
 /**
  * Decode one message of version 1 or 2.
  *
  * The result has "valid". If that is false, "error" says what is wrong and "octet"
- * where: the first octet of the message that cannot be there.
+ * where: the first octet of the message that cannot be there. It has no field that was
+ * not read.
  */
 [[nodiscard]] Json decode(const Octets &message);
 
@@ -33,13 +38,16 @@ using Octets = std::vector<std::uint8_t>;
  * Messages that are written in hexadecimal.
  *
  * Digits, with white space, commas, colons and "0x" anywhere between octets. An empty
- * line ends a message, "#" begins a comment. Left out are an offset with a colon at the
- * beginning of a line, as xxd and tcpdump -x have it, and behind one what follows two
- * spaces, as xxd's text does.
+ * line ends a message, "#" begins a comment. Left out are an offset at the beginning of a
+ * line, with a colon and white space behind it, as xxd and tcpdump -x have it, and behind
+ * one what follows two spaces, as xxd's text does.
  *
- * Throws std::runtime_error that names the line.
+ * @take: called with each message as soon as it has ended
+ * @bad: called with a line's number and what is wrong with it; the message that the line
+ *	is in is left out
  */
-[[nodiscard]] std::vector<Octets> read_hex(std::istream &in);
+void read_hex(std::istream &in, const std::function<void(const Octets &)> &take,
+	      const std::function<void(unsigned, const std::string &)> &bad);
 
 } // namespace rpcrdmactl
 

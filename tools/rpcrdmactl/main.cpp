@@ -188,19 +188,34 @@ bool put_decoded(const Octets &octets, const Json &about, bool json)
 	return decoded.at("valid").get<bool>();
 }
 
+int fail(Exit status, const std::string &what)
+{
+	std::cerr << "rpcrdmactl: " << what << "\n";
+	return status;
+}
+
 int decode_capture(const Arguments &a)
 {
 	bool valid = true;
 	unsigned messages = 0;
 
-	read_capture(a.file, [&](const CapturedSend &send) {
-		const Json about = { { "time", send.time },
-				     { "from", send.from },
-				     { "to", send.to },
-				     { "queue-pair", send.queue_pair } };
-		messages++;
-		valid = put_decoded(send.octets, about, a.json) && valid;
-	});
+	const unsigned cut =
+		read_capture(a.file, [&](const CapturedSend &send) {
+			const Json about = { { "time", send.time },
+					     { "from", send.from },
+					     { "to", send.to },
+					     { "queue-pair", send.queue_pair } };
+			messages++;
+			valid = put_decoded(send.octets, about, a.json) &&
+				valid;
+			/* The capture may be a pipe that goes on. */
+			std::cout.flush();
+		});
+	if (cut)
+		return fail(kFailed,
+			    a.file + ": packets that are cut off are left out: " +
+				    std::to_string(cut) +
+				    "; capture whole packets: tcpdump -s 0");
 	if (!messages)
 		throw std::runtime_error(a.file +
 					 ": no message of RPC-over-RDMA");
@@ -210,7 +225,8 @@ int decode_capture(const Arguments &a)
 int decode_hex(const Arguments &a)
 {
 	std::ifstream file;
-	bool valid = true;
+	int status = kDone;
+	bool some = false;
 
 	if (a.file != "-") {
 		file.open(a.file);
@@ -218,19 +234,50 @@ int decode_hex(const Arguments &a)
 			throw std::system_error(errno, std::generic_category(),
 						a.file);
 	}
-	const std::vector<Octets> messages =
-		read_hex(a.file == "-" ? std::cin : file);
-	if (messages.empty())
+	std::istream &in = a.file == "-" ? std::cin : file;
+	read_hex(
+		in,
+		[&](const Octets &octets) {
+			some = true;
+			if (!put_decoded(octets, Json::object(), a.json))
+				status = kFailed;
+			std::cout.flush();
+		},
+		[&](unsigned line, const std::string &what) {
+			some = true;
+			status = fail(kFailed, a.file + ": line " +
+						       std::to_string(line) +
+						       ": " + what);
+		});
+	if (in.bad())
+		throw std::runtime_error(a.file + ": cannot read");
+	if (!some)
 		throw std::runtime_error(a.file + ": no message");
-	for (const Octets &octets : messages)
-		valid = put_decoded(octets, Json::object(), a.json) && valid;
-	return valid ? kDone : kFailed;
+	return status;
 }
 
-int fail(Exit status, const std::string &what)
+int decode_file(const Arguments &a)
 {
-	std::cerr << "rpcrdmactl: " << what << "\n";
-	return status;
+	std::error_code ignored;
+
+	if (std::filesystem::is_directory(a.file, ignored))
+		throw std::system_error(EISDIR, std::generic_category(),
+					a.file);
+	return a.pcap ? decode_capture(a) : decode_hex(a);
+}
+
+/* Return: what is wrong with the text of a connection's number; nothing if it is one. */
+std::string wrong_id(const std::string &text)
+{
+	std::uint64_t id = 0;
+	const char *end = text.data() + text.size();
+	const auto [at, error] = std::from_chars(text.data(), end, id);
+
+	if (error == std::errc::result_out_of_range)
+		return text + " is too large for the number of a connection";
+	if (error != std::errc() || at != end)
+		return text + " is not the number of a connection";
+	return id ? "" : "the numbers of connections begin at 1";
 }
 
 int run(int argc, char **argv)
@@ -254,7 +301,7 @@ int run(int argc, char **argv)
 		->check(CLI::IsMember(
 			{ "connections", "devices", "listeners", "module" }));
 	show_command->add_option("--id", a.id, "only this connection")
-		->check(CLI::PositiveNumber);
+		->check(wrong_id);
 	show_command->add_flag("-d,--details", a.details,
 			       "all that is known of each connection");
 	json(show_command, "JSON");
@@ -306,7 +353,7 @@ int run(int argc, char **argv)
 		return put_metrics();
 	if (*monitor_command)
 		return monitor(a);
-	return a.pcap ? decode_capture(a) : decode_hex(a);
+	return decode_file(a);
 }
 
 int main_or_error(int argc, char **argv)

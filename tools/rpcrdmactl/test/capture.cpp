@@ -69,9 +69,11 @@ Octets grant(std::uint32_t credit)
 	return m;
 }
 
+/* @snap: of each packet there is no more than that. */
 class Capture {
 public:
-	explicit Capture(const std::vector<Octets> &packets)
+	explicit Capture(const std::vector<Octets> &packets,
+			 std::size_t snap = 65535)
 	{
 		pcap_t *dead = pcap_open_dead(DLT_EN10MB, 65535);
 		const int fd = mkstemp(path_);
@@ -80,8 +82,9 @@ public:
 
 		for (const Octets &p : packets) {
 			header.ts.tv_sec++;
-			header.caplen = header.len =
-				static_cast<bpf_u_int32>(p.size());
+			header.len = static_cast<bpf_u_int32>(p.size());
+			header.caplen = static_cast<bpf_u_int32>(
+				std::min(p.size(), snap));
 			pcap_dump(reinterpret_cast<u_char *>(out), &header,
 				  p.data());
 		}
@@ -96,14 +99,20 @@ public:
 	{
 		std::vector<CapturedSend> all;
 
-		read_capture(path_, [&](const CapturedSend &send) {
+		cut_ = read_capture(path_, [&](const CapturedSend &send) {
 			all.push_back(send);
 		});
 		return all;
 	}
+	/* Of the last call of sends(). */
+	[[nodiscard]] unsigned cut() const
+	{
+		return cut_;
+	}
 
 private:
 	char path_[32] = "/tmp/rpcrdmactl-XXXXXX";
+	mutable unsigned cut_ = 0;
 };
 
 } // namespace
@@ -190,6 +199,28 @@ TEST(capture, packets_that_break_off)
 		const Octets part(whole.begin(), whole.begin() + n);
 		EXPECT_TRUE(Capture({ part }).sends().empty()) << n;
 	}
+}
+
+/* Sends that are cut are counted; other operations may be, and so may other packets. */
+TEST(capture, packets_that_the_capture_has_cut)
+{
+	Octets other = packet(kOnly, 1, grant(1));
+	other[14 + 20 + 3] ^= 1;
+	const std::vector<Octets> packets = { packet(kOnly, 1, grant(1)),
+					      packet(kWriteOnly, 2, Octets(100)),
+					      packet(kOnly, 3, Octets(100)),
+					      other };
+	const Capture all(packets), some(packets, 80), none(packets, 73),
+		nothing(packets, 20);
+
+	EXPECT_EQ(all.sends().size(), 1U);
+	EXPECT_EQ(all.cut(), 0U);
+	EXPECT_EQ(some.sends().size(), 1U);
+	EXPECT_EQ(some.cut(), 1U);
+	EXPECT_TRUE(none.sends().empty());
+	EXPECT_EQ(none.cut(), 2U);
+	EXPECT_TRUE(nothing.sends().empty());
+	EXPECT_EQ(nothing.cut(), 4U);
 }
 
 TEST(capture, no_capture)

@@ -34,6 +34,32 @@ Json decoded(const unit::Words &words)
 	return decode(octets_of(words));
 }
 
+struct Hex {
+	std::vector<Octets> messages;
+	std::vector<unsigned> bad;
+};
+
+Hex read_all(std::istream &in)
+{
+	Hex all;
+
+	read_hex(
+		in,
+		[&](const Octets &octets) { all.messages.push_back(octets); },
+		[&](unsigned line, const std::string &) {
+			all.bad.push_back(line);
+		});
+	return all;
+}
+
+/* Is a field named, or what is missing? */
+bool exact(const Json &d)
+{
+	const std::string error = d.at("error");
+
+	return error.find("extension") == std::string::npos;
+}
+
 } // namespace
 
 /* Every header type of the unit tests of the core. */
@@ -64,6 +90,7 @@ TEST(decode, version_2__cut_off)
 			const Json d = decode(part);
 
 			ASSERT_EQ(d.at("valid"), false) << g.name << n << d;
+			EXPECT_TRUE(exact(d)) << g.name << n << d;
 			EXPECT_LE(d.at("octet"), n) << g.name << d;
 			/* What is missing, or the count of segments that are. */
 			if (n >= 16 && g.htype != RPCRDMA2_CONNPROP_FINAL &&
@@ -96,6 +123,66 @@ TEST(decode, version_2__what_is_wrong)
 	/* Two properties are announced and one is there. */
 	d = decoded({ 1, 2, 0, RPCRDMA2_CONNPROP_FINAL, 2, 1, 4, 4096 });
 	EXPECT_EQ(d.at("octet"), 32U) << d;
+}
+
+/* The field, and what it may be. */
+TEST(decode, says_what_is_wrong)
+{
+	const auto error = [](const unit::Words &words) {
+		return decoded(words).at("error").get<std::string>();
+	};
+
+	EXPECT_EQ(error({ 1, 2, 0, RPCRDMA2_CALL_INLINE, 0, 7, 0, 0, 1, 0 }),
+		  "the word that says whether the Read list goes on is 7; it may "
+		  "be 0 or 1");
+	EXPECT_EQ(error({ 1, 2, 0, RPCRDMA2_CALL_INLINE, 0, 1, 4, 9 }),
+		  "the message ends before or in the length of segment 0 of the "
+		  "Read list");
+	EXPECT_EQ(error({ 1, 2, 0, RPCRDMA2_CALL_EXTERNAL, 0, 1, 8, 1, 1, 0, 0,
+			  0, 0, 0, 0 }),
+		  "the position of segment 0 of the Call chunk is 8; it may be 0 "
+		  "only");
+	EXPECT_EQ(error({ 1, 2, 0, RPCRDMA2_CALL_EXTERNAL, 0, 0, 0, 0, 0 }),
+		  "the Call chunk has no segment; it has one at least");
+	EXPECT_EQ(error({ 1, 2, 0, RPCRDMA2_CALL_INLINE, 0, 0, 1, 900, 0, 0, 0,
+			  0 }),
+		  "Write chunk 0 says that it has 900 segments; in what follows "
+		  "there is room for 1");
+	EXPECT_EQ(error({ 1, 2, 0, RPCRDMA2_GRANT, 5 }),
+		  "octets follow the header, and this type has none there: 4");
+	EXPECT_EQ(error({ 1, 2, 0, RPCRDMA2_ERROR, RPCRDMA2_ERR_VERS, 1 }),
+		  "the message ends before or in argument 2 of 2 of VERS");
+	EXPECT_EQ(error({ 1, 1, 0, RPCRDMA1_MSG, 0, 0, 0, 1 }),
+		  "the message ends before the direction, the second word of its "
+		  "payload");
+	EXPECT_EQ(error({ 1, 1, 0, RPCRDMA1_MSG, 1, 4, 1, 4, 0, 0, 0, 0, 0, 1,
+			  RPCRDMA_REPLY }),
+		  "a Reply has a Read list; only a Call may have one");
+
+	Octets odd = octets_of(
+		{ 1, 2, 0, RPCRDMA2_CALL_INLINE, 0, 0, 0, 0, 1, 0 });
+	odd.pop_back();
+	const Json d = decode(odd);
+	EXPECT_EQ(d.at("octet"), 36U) << d;
+	EXPECT_EQ(d.at("error"), "the payload has 7 octets; their number may be "
+				 "a multiple of four only");
+}
+
+/* What the message has not is not told as zero. */
+TEST(decode, what_is_not_there_is_not_told)
+{
+	Json d = decoded({ 1, 2, 0, RPCRDMA2_ERROR });
+	EXPECT_FALSE(d.contains("error-code")) << d;
+	d = decoded({ 1, 2, 0, RPCRDMA2_ERROR, RPCRDMA2_ERR_VERS, 1 });
+	EXPECT_EQ(d.at("error-arguments"), Json({ 1 })) << d;
+	d = decoded({ 1, 2, 0, RPCRDMA2_CALL_INLINE });
+	EXPECT_FALSE(d.contains("inv-handle")) << d;
+	d = decoded({ 1, 2, 0, RPCRDMA2_CALL_MIDDLE });
+	EXPECT_FALSE(d.contains("remaining")) << d;
+	d = decoded({ 1, 2, 0, RPCRDMA2_CALL_INLINE, 0, 0, 0, 1 });
+	EXPECT_FALSE(d.contains("reply-chunk")) << d;
+	d = decoded({ 1, 1, 0, 4 });
+	EXPECT_FALSE(d.contains("error-code")) << d;
 }
 
 TEST(decode, version_2__rpc)
@@ -148,8 +235,10 @@ TEST(decode, corpus)
 			const Json d = decode(octets);
 
 			(d.at("valid") == true ? valid : wrong)++;
-			if (d.at("valid") == false)
+			if (d.at("valid") == false) {
 				EXPECT_LE(d.at("octet"), octets.size());
+				EXPECT_TRUE(exact(d)) << d;
+			}
 			EXPECT_FALSE(decoded_text(d, octets).empty());
 		}
 	}
@@ -220,19 +309,57 @@ TEST(hex, forms)
 			      "\t0x0020:  0a0b\n"
 			      "\n\n"
 			      "0x00 0xff # one more\n");
-	const std::vector<Octets> all = read_hex(in);
+	const std::vector<Octets> all = read_all(in).messages;
 
 	ASSERT_EQ(all.size(), 2U);
 	EXPECT_EQ(all[0], Octets({ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }));
 	EXPECT_EQ(all[1], Octets({ 0, 255 }));
 }
 
-TEST(hex, what_is_none_is_refused)
+/* The line is named, and its message alone is left out. */
+TEST(hex, what_is_none_is_named)
 {
-	for (const char *text : { "00 0", "zz", "00\n0x" }) {
-		std::istringstream in(text);
-		EXPECT_THROW((void)read_hex(in), std::runtime_error) << text;
+	for (const char *text : { "00 0", "zz", "0x", "00\n0x" }) {
+		std::istringstream in(std::string("aa\n\n") + text +
+				      "\n01\nyy\n\nbb\n");
+		const Hex all = read_all(in);
+		const unsigned line = text[2] == '\n' ? 4 : 3;
+
+		EXPECT_EQ(all.messages,
+			  std::vector<Octets>({ { 0xaa }, { 0xbb } }))
+			<< text;
+		EXPECT_EQ(all.bad, std::vector<unsigned>({ line, line + 2 }));
 	}
+}
+
+/* Words with a colon behind each are no offsets. */
+TEST(hex, colons)
+{
+	for (const char *text :
+	     { "00000001:00000002:", "0000:0001\n00000002",
+	       "0000: 00000001 00000002", "0000:  00000001 00000002  a:b:c",
+	       "00000001:\n00000002:", "0000:\t00000001\n0004: 00000002" }) {
+		std::istringstream in(text);
+		const Hex all = read_all(in);
+
+		ASSERT_EQ(all.messages.size(), 1U) << text;
+		EXPECT_EQ(all.messages[0], Octets({ 0, 0, 0, 1, 0, 0, 0, 2 }))
+			<< text;
+	}
+}
+
+/* It is told before all of it is there, and what follows is decoded. */
+TEST(hex, a_message_without_end)
+{
+	std::string text;
+	for (std::size_t i = 0; i < kLargestMessage / 32 + 10; i++)
+		text += std::string(64, '0') + "\n";
+	std::istringstream in(text + "\n01\n\n" +
+			      std::string(5 * kLargestMessage, '0') + "\n\n02");
+	const Hex all = read_all(in);
+
+	EXPECT_EQ(all.messages, std::vector<Octets>({ { 1 }, { 2 } }));
+	EXPECT_EQ(all.bad.size(), 2U);
 }
 
 } // namespace rpcrdmactl
