@@ -18,6 +18,7 @@
 
 #include "capture.h"
 #include "decode.h"
+#include "doctor.h"
 #include "keys.h"
 #include "netlink.h"
 #include "text.h"
@@ -35,6 +36,7 @@ enum Exit : int {
 	kUsage = 2,
 	kNotLoaded = 3,
 	kNotFound = 4,
+	kWarned = 5,
 };
 
 struct Arguments {
@@ -106,6 +108,32 @@ int put_metrics()
 
 	std::cout << metrics(status_of(netlink));
 	return kDone;
+}
+
+int doctor(const Arguments &a)
+{
+	System system = read_system("/");
+
+	try {
+		Netlink netlink;
+		system.status = status_of(netlink);
+		system.ours = true;
+	} catch (const NotLoaded &) {
+		/* That is a finding. */
+	}
+	const std::vector<Finding> findings = examine(system);
+	if (a.json)
+		print(findings_json(findings));
+	else
+		std::cout << findings_text(findings);
+	switch (worst(findings)) {
+	case Verdict::Fail:
+		return kFailed;
+	case Verdict::Warn:
+		return kWarned;
+	default:
+		return kDone;
+	}
 }
 
 int monitor(const Arguments &a)
@@ -324,6 +352,10 @@ int run(int argc, char **argv)
 				    "end after so many notifications");
 	json(monitor_command, "one JSON object a line");
 
+	CLI::App *doctor_command = app.add_subcommand(
+		"doctor", "find out what is wrong, and what mends it");
+	json(doctor_command, "JSON");
+
 	CLI::App *decode_command = app.add_subcommand(
 		"decode", "decode messages of version 1 and 2");
 	decode_command->add_option(
@@ -353,6 +385,8 @@ int run(int argc, char **argv)
 		return put_metrics();
 	if (*monitor_command)
 		return monitor(a);
+	if (*doctor_command)
+		return doctor(a);
 	return decode_file(a);
 }
 

@@ -9,7 +9,7 @@ _rpcrdmactl() {
 
 	COMPREPLY=()
 	case ${COMP_WORDS[1]-} in
-	"$word") words='show watch metrics monitor decode --help' ;;
+	"$word") words='show watch metrics monitor doctor decode --help' ;;
 	show)
 		case $before in
 		--id) words=$(rpcrdmactl show 2> /dev/null | awk 'NR > 1 { print $1 }') ;;
@@ -21,6 +21,7 @@ _rpcrdmactl() {
 			words='--interval --count --help'
 		;;
 	metrics) words='--help' ;;
+	doctor) words='--json --help' ;;
 	monitor) [[ $before = --count || $before = -n ]] || words='--count --json --help' ;;
 	decode)
 		words='--pcap --json --help'
