@@ -27,6 +27,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_cancel);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_closing);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_create);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_destroy);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_end_call);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_fault);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_find);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_job);
