@@ -64,6 +64,7 @@ struct conn_msg {
 	struct xdr_buf xdr;
 	struct completion done;
 	int status;
+	int ends;
 };
 
 static void conn_ready(struct rpcrdma_conn *conn)
@@ -354,6 +355,7 @@ static void conn_msg_done(struct rpcrdma_txmsg *tm, int status)
 	struct conn_msg *m = container_of(tm, struct conn_msg, tm);
 
 	m->status = status;
+	m->ends++;
 	complete(&m->done);
 }
 
@@ -736,15 +738,28 @@ static void conn_cancel_worker(struct work_struct *work)
 	complete(&conn_cancel.over);
 }
 
-static void conn_msg_cancelled(struct rpcrdma_txmsg *tm, int status)
+static void conn_cancel_init(void)
+{
+	INIT_WORK(&conn_cancel.work, conn_cancel_worker);
+	init_completion(&conn_cancel.begun);
+	init_completion(&conn_cancel.over);
+}
+
+/* Another thread cancels @tm. Return: @status if it has to wait. */
+static int conn_cancel_waits(struct rpcrdma_txmsg *tm, int status)
 {
 	conn_cancel.tm = tm;
 	schedule_work(&conn_cancel.work);
 	if (!wait_for_completion_timeout(&conn_cancel.begun, CONN_TIMEOUT))
-		status = -ETIMEDOUT;
-	else if (wait_for_completion_timeout(&conn_cancel.over, HZ / 5))
-		status = -EALREADY;
-	conn_msg_done(tm, status);
+		return -ETIMEDOUT;
+	if (wait_for_completion_timeout(&conn_cancel.over, HZ / 5))
+		return -EALREADY;
+	return status;
+}
+
+static void conn_msg_cancelled(struct rpcrdma_txmsg *tm, int status)
+{
+	conn_msg_done(tm, conn_cancel_waits(tm, status));
 }
 
 /*
@@ -758,9 +773,7 @@ static void conn_holds_what_cannot_be_sent(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		INIT_WORK(&conn_cancel.work, conn_cancel_worker);
-		init_completion(&conn_cancel.begun);
-		init_completion(&conn_cancel.over);
+		conn_cancel_init();
 		m = conn_msg(test, 5 + i, RPCRDMA_CALL, i ? 64 : 63);
 		/* The other one lacks bytes, as is noticed later. */
 		m->xdr.head[0].iov_len = 32;
@@ -892,6 +905,183 @@ static void conn_lets_go_of_what_is_out(struct kunit *test)
 	conn_wait(test, &m->done);
 	conn_wait(test, &f->server.arrived);
 	KUNIT_EXPECT_EQ(test, m->status, 0);
+}
+
+/* Messages that are queued when the one before them is out: the pump finds all of them. */
+static struct conn_msg *conn_next[3];
+
+static void conn_msg_brings_others(struct rpcrdma_txmsg *tm, int status)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(conn_next); i++)
+		if (rpcrdma_conn_send(tm->conn, &conn_next[i]->tm))
+			status = -EIO;
+	conn_msg_done(tm, status);
+}
+
+static void conn_make_others(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(conn_next); i++)
+		conn_next[i] = conn_own_msg(test, 20 + i, RPCRDMA_CALL);
+}
+
+/* Send one message, and those together behind it. */
+static void conn_send_others(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *first = conn_own_msg(test, 19, RPCRDMA_CALL);
+
+	first->tm.done = conn_msg_brings_others;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &first->tm), 0);
+	conn_wait(test, &first->done);
+	KUNIT_EXPECT_EQ(test, first->status, 0);
+}
+
+static void conn_rings_once_for_a_message(struct kunit *test)
+{
+	struct conn_msg *m = conn_msg(test, 7, RPCRDMA_CALL, 20000);
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_stats *stats = &f->client.conn->stats;
+	const u64 parts = stats->tx_type[RPCRDMA2_CALL_MIDDLE];
+	const u64 doorbells = stats->tx_doorbells;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	conn_wait(test, &f->server.arrived);
+	KUNIT_EXPECT_EQ(test, stats->tx_type[RPCRDMA2_CALL_MIDDLE], parts + 2);
+	KUNIT_EXPECT_EQ(test, stats->tx_doorbells, doorbells + 1);
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, 20000), 0);
+}
+
+static void conn_rings_once_for_what_waits(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_stats *stats = &f->client.conn->stats;
+	const u64 doorbells = stats->tx_doorbells;
+	int i;
+
+	conn_make_others(test);
+	conn_send_others(test);
+	for (i = 0; i < ARRAY_SIZE(conn_next); i++) {
+		conn_wait(test, &conn_next[i]->done);
+		KUNIT_EXPECT_EQ(test, conn_next[i]->status, 0);
+		conn_wait(test, &f->server.arrived);
+	}
+	KUNIT_EXPECT_EQ(test, stats->tx_doorbells, doorbells + 2);
+}
+
+/* The one that cannot be sent ends alone, and those around it are posted. */
+static void conn_sends_what_is_around_a_bad_one(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	conn_make_others(test);
+	conn_next[1]->tm.msg.length = 63;
+	conn_send_others(test);
+	for (i = 0; i < ARRAY_SIZE(conn_next); i++) {
+		conn_wait(test, &conn_next[i]->done);
+		KUNIT_EXPECT_EQ(test, conn_next[i]->status,
+				i == 1 ? -EMSGSIZE : 0);
+		KUNIT_EXPECT_EQ(test, conn_next[i]->ends, 1);
+		conn_wait(test, &f->server.arrived);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 3);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+static struct ib_qp *conn_part_qp;
+
+/* A device that takes the first of several Work Requests. */
+static int conn_post_send_in_part(struct ib_qp *qp, const struct ib_send_wr *wr,
+				  const struct ib_send_wr **bad)
+{
+	struct ib_send_wr *first = (struct ib_send_wr *)wr;
+	struct ib_send_wr *rest = first->next;
+	int rc;
+
+	if (!rest || qp != conn_part_qp)
+		return conn_post_send(qp, wr, bad);
+	first->next = NULL;
+	rc = conn_post_send(qp, first, bad);
+	first->next = rest;
+	*bad = rest;
+	return rc ? rc : -ENOMEM;
+}
+
+static void conn_ends_each_once_if_a_post_fails(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->client.conn->qp->device;
+	int i;
+
+	conn_make_others(test);
+	conn_next[1]->tm.hold = true;
+	conn_part_qp = f->client.conn->qp;
+	conn_post_send = device->ops.post_send;
+	WRITE_ONCE(device->ops.post_send, conn_post_send_in_part);
+	conn_send_others(test);
+	conn_wait(test, &f->client.lost);
+	WRITE_ONCE(device->ops.post_send, conn_post_send);
+	conn_end(&f->client);
+	for (i = 0; i < ARRAY_SIZE(conn_next); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, conn_next[i]->ends, 1, "%d", i);
+		KUNIT_EXPECT_EQ_MSG(test, conn_next[i]->status,
+				    i ? -ENOTCONN : 0, "%d", i);
+	}
+}
+
+/* One that lacks bytes takes none with it that is out, and none behind it goes out. */
+static void conn_ends_each_once_if_a_copy_fails(struct kunit *test)
+{
+	static const int status[] = { 0, -EMSGSIZE, -ENOTCONN };
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	conn_make_others(test);
+	conn_next[1]->xdr.head[0].iov_len = 32;
+	conn_next[1]->xdr.len = 32;
+	conn_send_others(test);
+	conn_wait(test, &f->client.lost);
+	for (i = 0; i < 2; i++)
+		conn_wait(test, &f->server.arrived);
+	conn_end(&f->client);
+	for (i = 0; i < ARRAY_SIZE(conn_next); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, conn_next[i]->ends, 1, "%d", i);
+		KUNIT_EXPECT_EQ_MSG(test, conn_next[i]->status, status[i],
+				    "%d", i);
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_conn_posted(&conn_next[i]->tm), !i,
+				    "%d", i);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 2);
+}
+
+static void conn_msg_cancels_the_next(struct rpcrdma_txmsg *tm, int status)
+{
+	conn_msg_done(tm, conn_cancel_waits(&conn_next[2]->tm, status));
+}
+
+/* It has been posted with the one before it, but its owner has not been told so. */
+static void conn_holds_all_that_are_together(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	conn_cancel_init();
+	conn_make_others(test);
+	conn_next[0]->tm.done = conn_msg_cancels_the_next;
+	conn_send_others(test);
+	for (i = 0; i < ARRAY_SIZE(conn_next); i++) {
+		conn_wait(test, &conn_next[i]->done);
+		KUNIT_EXPECT_EQ_MSG(test, conn_next[i]->status, 0, "%d", i);
+		conn_wait(test, &f->server.arrived);
+	}
+	flush_work(&conn_cancel.work);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 }
 
 struct conn_raw {
@@ -2156,6 +2346,12 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_with_what_cannot_go_on),
 	KUNIT_CASE(conn_goes_on_without_what_is_refused),
 	KUNIT_CASE(conn_lets_go_of_what_is_out),
+	KUNIT_CASE(conn_rings_once_for_a_message),
+	KUNIT_CASE(conn_rings_once_for_what_waits),
+	KUNIT_CASE(conn_sends_what_is_around_a_bad_one),
+	KUNIT_CASE(conn_ends_each_once_if_a_post_fails),
+	KUNIT_CASE(conn_ends_each_once_if_a_copy_fails),
+	KUNIT_CASE(conn_holds_all_that_are_together),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),

@@ -82,18 +82,27 @@ static void copy(const Outgoing &m, const rpcrdma_tx &tx, u8 *to)
 	}
 }
 
-void Conn::post(Send &s, Outgoing *m, const rpcrdma_tx &tx, u8 *buffer)
+u8 *Conn::buffer(const Send &s) const
 {
+	const u32 slot =
+		world.options.mutant == Mutant::SendBufferReused ? 0 : s.index;
+
+	return &send_buffers_[slot * config.core.local.send_size];
+}
+
+void Conn::post(Send &s)
+{
+	const rpcrdma_tx &tx = s.tx;
+	Outgoing *m = s.message;
 	WorkRequest wr = {};
 
 	if (tx.payload.length)
-		copy(*m, tx, buffer + tx.header_length);
+		copy(*m, tx, buffer(s) + tx.header_length);
 	wr.op = WorkRequest::Send;
 	wr.owner = &s;
-	wr.local = buffer;
+	wr.local = buffer(s);
 	wr.length = tx.header_length + tx.payload.length;
-	wr.signaled = s.held || s.index % (config.sends / 4) == 0 ||
-		      sq_avail_ < config.sq_depth / 2;
+	wr.signaled = s.signaled;
 	if (m && tx.last && m->invalidate) {
 		wr.op = WorkRequest::SendInvalidate;
 		wr.key = m->invalidate;
@@ -101,8 +110,6 @@ void Conn::post(Send &s, Outgoing *m, const rpcrdma_tx &tx, u8 *buffer)
 	const bool late = world.options.mutant == Mutant::WriteAfterSend;
 	if (m && tx.first && !late)
 		m->chain();
-	if (m && tx.last)
-		m->queued = false;
 	world.tally.continued += m && !tx.last;
 	world.tally.grants += tx.htype == RPCRDMA2_GRANT;
 	world.trace("%s posts %s xid %08x %u octets", link.name(side),
@@ -139,65 +146,90 @@ void Conn::completed(Job &job)
 	sq_avail_ += job.cost;
 }
 
-bool Conn::pump_send()
+u32 Conn::pump_decide(Outgoing *&offer)
 {
 	const bool any = world.options.mutant == Mutant::SendsWithoutBound;
 
+	offer = nullptr;
 	if ((sends() == config.sends && !any) || !sq_avail_)
-		return false;
+		return RPCRDMA_TX_NONE;
 
 	Outgoing *m = tx_queue_.empty() ? nullptr : tx_queue_.front();
 	u32 cost = 1;
 	if (m && !m->msg.sent)
 		cost += m->chain_cost;
-	Outgoing *offer = cost <= sq_avail_ ? m : nullptr;
+	if (cost <= sq_avail_)
+		offer = m;
 	Send &s = sends_[send_head_ % config.sends];
-	const u32 slot =
-		world.options.mutant == Mutant::SendBufferReused ? 0 : s.index;
-	u8 *buffer = &send_buffers_[slot * config.core.local.send_size];
-	rpcrdma_tx tx;
+	const u32 result = core::next_send(*this, offer ? &m->msg : nullptr,
+					   buffer(s), s.tx);
 
-	switch (core::next_send(*this, offer ? &offer->msg : nullptr, buffer,
-				tx)) {
-	case RPCRDMA_TX_MESSAGE:
-		break;
-	case RPCRDMA_TX_CONTROL:
+	if (result == RPCRDMA_TX_CONTROL) {
 		m = nullptr;
 		cost = 1;
-		break;
-	case RPCRDMA_TX_INVALID:
-		if (offer && offer->msg.sent)
-			offer = nullptr;
-		if (offer) {
-			tx_queue_.pop();
-			offer->queued = false;
-			offer->done(Error::MessageSize);
-		} else {
-			lost("message cannot go on");
-		}
-		return true;
-	case RPCRDMA_TX_REFUSED:
-		tx_queue_.pop();
-		offer->queued = false;
-		offer->done(Error::Io);
-		return true;
-	default:
-		return false;
+	} else if (result != RPCRDMA_TX_MESSAGE) {
+		return result;
 	}
 
+	const bool last = m && s.tx.last;
 	send_head_++;
 	spend(cost);
 	s.cost = cost;
-	s.held = m && tx.last && m->hold ? m : nullptr;
+	s.message = m;
+	s.held = last && m->hold ? m : nullptr;
+	s.tell = last && !m->hold;
 	s.reply = m && m->msg.dir == RPCRDMA_REPLY;
 	s.xid = m ? m->msg.xid : 0;
-	if (m && tx.last)
+	s.signaled = s.held || s.index % (config.sends / 4) == 0 ||
+		     sq_avail_ < config.sq_depth / 2;
+	if (last) {
 		tx_queue_.pop();
-	post(s, m, tx, buffer);
+		m->queued = false;
+	}
+	return result;
+}
+
+void Conn::pump_post()
+{
+	const u32 end = send_head_;
+
+	for (u32 i = send_told_; i != end; i++)
+		post(sends_[i % config.sends]);
 	check::memory(*this);
-	if (m && tx.last && !m->hold)
-		m->done(Error::None);
-	return true;
+	while (send_told_ != end) {
+		const Send &s = sends_[send_told_++ % config.sends];
+
+		if (s.tell)
+			s.message->done(Error::None);
+	}
+}
+
+bool Conn::pump_send()
+{
+	const u32 end = send_head_ + std::min(kSendChain, config.sends / 4);
+	Outgoing *offer;
+	u32 result;
+
+	do {
+		result = pump_decide(offer);
+	} while ((result == RPCRDMA_TX_MESSAGE ||
+		  result == RPCRDMA_TX_CONTROL) &&
+		 send_head_ != end);
+
+	const bool invalid = result == RPCRDMA_TX_INVALID;
+	if (invalid && offer && offer->msg.sent)
+		offer = nullptr;
+	const bool drop = offer && (invalid || result == RPCRDMA_TX_REFUSED);
+	if (drop) {
+		tx_queue_.pop();
+		offer->queued = false;
+	}
+	pump_post();
+	if (drop)
+		offer->done(invalid ? Error::MessageSize : Error::Io);
+	else if (invalid)
+		lost("message cannot go on");
+	return result != RPCRDMA_TX_NONE && result != RPCRDMA_TX_BLOCKED;
 }
 
 void Conn::pump()

@@ -122,6 +122,9 @@ struct ConnConfig {
 	u32 mr_octets;
 };
 
+/* Sends of one chain at most: RPCRDMA_SEND_CHAIN. */
+inline constexpr u32 kSendChain = 16;
+
 class Conn {
 public:
 	enum class Life : u8 { Alive, Draining, Gone };
@@ -249,7 +252,11 @@ private:
 		u32 index = 0;
 		u32 cost = 0;
 		u32 xid = 0;
+		bool signaled = false;
 		bool reply = false;
+		bool tell = false; /* who sent it, when it is posted */
+		rpcrdma_tx tx = {};
+		Outgoing *message = nullptr;
 		Outgoing *held = nullptr;
 
 		void complete(const Completion &c) override;
@@ -258,7 +265,10 @@ private:
 	void spend(u32 cost);
 	[[nodiscard]] bool pump_job();
 	[[nodiscard]] bool pump_send();
-	void post(Send &s, Outgoing *m, const rpcrdma_tx &tx, u8 *buffer);
+	[[nodiscard]] u32 pump_decide(Outgoing *&offer);
+	void pump_post();
+	[[nodiscard]] u8 *buffer(const Send &s) const;
+	void post(Send &s);
 	void enqueue(Outgoing &m);
 	void sent(Send &s, const Completion &c);
 	void flush();
@@ -281,6 +291,7 @@ private:
 	u32 wanted_window_ = 0;
 	u32 sq_avail_ = 0;
 	u32 send_head_ = 0;
+	u32 send_told_ = 0; /* those from here on are the pump's */
 	u32 send_tail_ = 0;
 	std::vector<Send> sends_;
 	std::unique_ptr<u8[]> send_buffers_;

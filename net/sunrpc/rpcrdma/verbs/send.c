@@ -8,6 +8,11 @@
  * there is more to do. So messages are posted in the order in which the
  * session decided, although no lock is held while their bytes are copied.
  *
+ * The pump takes three steps. Under the lock the session decides on all Sends that can
+ * go now, of one message or of many. Without the lock their bytes are copied, and what
+ * has to go before a Send is put before it. Under the lock again all of them are posted
+ * as one chain, with one doorbell.
+ *
  * Send Work Requests complete in order. So one signaled Send in each quarter
  * of the ring completes all Sends before it. A Send is also signaled
  * when a message waits for it, or when half of the send queue's budget is in
@@ -19,6 +24,20 @@
 #include <trace/events/rpcrdma_v2.h>
 
 #include "verbs.h"
+
+/*
+ * Sends of one chain at most, and no more than a quarter of the ring. With so many the
+ * doorbell costs each of them little. With more the first would wait for longer until the
+ * others are copied, the lock would be held for longer, and the device would have less to
+ * do meanwhile.
+ */
+#define RPCRDMA_SEND_CHAIN	16U
+
+static struct rpcrdma_send *rpcrdma_send_at(const struct rpcrdma_conn *conn,
+					    u32 i)
+{
+	return &conn->sends[i % conn->n_sends];
+}
 
 static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 {
@@ -52,62 +71,89 @@ static bool rpcrdma_send_signaled(const struct rpcrdma_conn *conn,
 	       conn->sq_avail < conn->sq_depth / 2;
 }
 
-/*
- * Build and post what the session decided. Holds the lock while it posts: the Receive
- * handler must not invalidate regions before they are registered.
- */
-static int rpcrdma_send_post(struct rpcrdma_conn *conn,
-			     struct rpcrdma_send *send,
-			     struct rpcrdma_txmsg *tm,
-			     const struct rpcrdma_tx *tx, bool signaled)
-	__acquires(&conn->lock)
+static void rpcrdma_send_count(struct rpcrdma_conn *conn,
+			       const struct rpcrdma_send *send)
 {
-	struct ib_device *device = conn->cm_id->device;
-	struct ib_send_wr *first = &send->wr;
-	int rc;
+	const struct rpcrdma_tx *tx = &send->tx;
+	struct rpcrdma_stats *stats = &conn->stats;
 
-	if (tx->payload.length) {
-		rc = rpcrdma_txmsg_copy(tm, tx->payload.offset,
-					send->buf + tx->header_length,
-					tx->payload.length);
-		if (rc) {
-			spin_lock(&conn->lock);
-			return rc;
-		}
-	}
-	send->sge.length = tx->header_length + tx->payload.length;
-	ib_dma_sync_single_for_device(device, send->sge.addr, send->sge.length,
-				      DMA_TO_DEVICE);
-
-	send->wr.next = NULL;
-	send->wr.opcode = IB_WR_SEND;
-	send->wr.send_flags = signaled ? IB_SEND_SIGNALED : 0;
-	if (tm && tx->last && tm->invalidate) {
-		send->wr.opcode = IB_WR_SEND_WITH_INV;
-		send->wr.ex.invalidate_rkey = tm->invalidate;
-	}
-	if (tm && tx->first && tm->chain)
-		first = tm->chain(tm, first);
-
-	conn->stats.tx_doorbells++;
-	conn->stats.tx_type[tx->type]++;
-	conn->stats.tx_wire_bytes += send->sge.length;
+	stats->tx_type[tx->type]++;
+	stats->tx_wire_bytes += send->sge.length;
 	if (tx->errcode)
-		conn->stats.tx_errors[rpcrdma_errcode_slot(tx->errcode)]++;
+		stats->tx_errors[rpcrdma_errcode_slot(tx->errcode)]++;
 	if (tx->first && tx->last) {
-		conn->stats.tx_inline_bytes += tx->payload.length;
+		stats->tx_inline_bytes += tx->payload.length;
 	} else {
-		conn->stats.tx_continued_bytes += tx->payload.length;
-		conn->stats.tx_continued += tx->last;
+		stats->tx_continued_bytes += tx->payload.length;
+		stats->tx_continued += tx->last;
 	}
 	trace_rpcrdma_tx(conn->id, tx, send->sge.length);
 	if (tx->errcode)
 		trace_rpcrdma_refuse(conn->id, tx);
-	spin_lock(&conn->lock);
-	/* From now on an answer may come. */
-	if (tm && tx->last)
-		WRITE_ONCE(tm->posted, true);
-	return ib_post_send(conn->qp, first, NULL);
+}
+
+/*
+ * Build what the session decided. Return: the first Work Request, or NULL if the message
+ * lacks bytes.
+ */
+static struct ib_send_wr *rpcrdma_send_build(struct rpcrdma_conn *conn,
+					     struct rpcrdma_send *send)
+{
+	struct ib_device *device = conn->cm_id->device;
+	const struct rpcrdma_tx *tx = &send->tx;
+	struct rpcrdma_txmsg *tm = send->tm;
+	struct ib_send_wr *wr = &send->wr;
+
+	if (tx->payload.length &&
+	    rpcrdma_txmsg_copy(tm, tx->payload.offset,
+			       send->buf + tx->header_length,
+			       tx->payload.length))
+		return NULL;
+	send->sge.length = tx->header_length + tx->payload.length;
+	ib_dma_sync_single_for_device(device, send->sge.addr, send->sge.length,
+				      DMA_TO_DEVICE);
+
+	wr->next = NULL;
+	wr->opcode = IB_WR_SEND;
+	wr->send_flags = send->signaled ? IB_SEND_SIGNALED : 0;
+	if (tm && tx->last && tm->invalidate) {
+		wr->opcode = IB_WR_SEND_WITH_INV;
+		wr->ex.invalidate_rkey = tm->invalidate;
+	}
+	rpcrdma_send_count(conn, send);
+	return tm && tx->first && tm->chain ? tm->chain(tm, wr) : wr;
+}
+
+/*
+ * Build the Sends from @from to @to. Return: the number of the first one that could not be
+ * built, or @to.
+ */
+static u32 rpcrdma_send_build_all(struct rpcrdma_conn *conn, u32 from, u32 to,
+				  struct ib_send_wr **first)
+{
+	struct rpcrdma_send *send;
+	u32 i;
+
+	*first = NULL;
+	for (i = from; i != to; i++) {
+		send = rpcrdma_send_at(conn, i);
+		*first = rpcrdma_send_build(conn, send);
+		if (!*first)
+			break;
+		first = &send->wr.next;
+	}
+	return i;
+}
+
+/* Of the Sends from @i on, which is the first that was not taken, if @bad was not? */
+static u32 rpcrdma_send_refused(const struct rpcrdma_conn *conn, u32 i,
+				const struct ib_send_wr *wr,
+				const struct ib_send_wr *bad)
+{
+	for (; wr != bad && wr->next; wr = wr->next)
+		if (wr == &rpcrdma_send_at(conn, i)->wr)
+			i++;
+	return i;
 }
 
 /* One RDMA job, if there is room for it. */
@@ -137,63 +183,200 @@ static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 	return true;
 }
 
-/* The pump has finished with its message: wake the threads that wait for that. */
+/* Does the pump have this message? Then it must be neither freed nor used again. */
+static bool rpcrdma_pump_has(const struct rpcrdma_conn *conn,
+			     const struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock)
+{
+	u32 i;
+
+	if (conn->pump_msg == tm)
+		return true;
+	for (i = conn->send_told; i != conn->send_head; i++)
+		if (rpcrdma_send_at(conn, i)->tm == tm)
+			return true;
+	return false;
+}
+
+/* The pump has finished with a message: wake the threads that wait for that. */
 static void rpcrdma_pump_through(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
-	conn->pump_msg = NULL;
 	if (wq_has_sleeper(&conn->pump_wait))
 		wake_up_all(&conn->pump_wait);
 }
 
-/* End a message that was not sent. Drops the lock for a while. */
-static void rpcrdma_pump_drop(struct rpcrdma_conn *conn,
-			      struct rpcrdma_txmsg *tm, int error)
+/* A message is not to be sent: take it from the queue. */
+static void rpcrdma_pump_take(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
 	list_del_init(&tm->link);
 	/* rpcrdma_conn_cancel() waits for this: the message must not be used again yet. */
 	conn->pump_msg = tm;
+}
+
+/* End the message that was taken. Drops the lock for a while. */
+static void rpcrdma_pump_drop(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm, int error)
+	__must_hold(&conn->lock)
+{
 	spin_unlock(&conn->lock);
 	rpcrdma_txmsg_done(tm, error);
 	spin_lock(&conn->lock);
+	conn->pump_msg = NULL;
 	rpcrdma_pump_through(conn);
 }
 
-/* One Send, if there is something to send and room for it. */
-static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
+/*
+ * Let the session decide on one Send, if there is room for it. Return: enum
+ * rpcrdma_tx_result; @offer is the message that it was about, or NULL.
+ */
+static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
+			       struct rpcrdma_txmsg **offer)
 	__must_hold(&conn->lock)
 {
-	void (*done)(struct rpcrdma_txmsg *tm, int status) = NULL;
-	struct rpcrdma_txmsg *tm, *offer;
+	struct rpcrdma_txmsg *tm;
 	struct rpcrdma_send *send;
-	struct rpcrdma_tx tx;
-	bool signaled;
-	u32 result, cost;
-	int rc;
+	u32 result, cost = 1;
+	bool last;
 
+	*offer = NULL;
 	if (conn->send_head - conn->send_tail == conn->n_sends ||
 	    !conn->sq_avail) {
 		conn->stats.sq_full++;
-		return false;
+		return RPCRDMA_TX_NONE;
 	}
 
 	tm = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
 				      link);
-	cost = 1;
 	if (tm && !tm->msg.sent)
 		cost += tm->chain_cost;
-	offer = cost <= conn->sq_avail ? tm : NULL;
-	send = &conn->sends[conn->send_head % conn->n_sends];
+	if (cost <= conn->sq_avail)
+		*offer = tm;
+	send = rpcrdma_send_at(conn, conn->send_head);
 	result = rpcrdma_session_next_send(&conn->session,
-					   offer ? &offer->msg : NULL,
-					   send->buf, conn->send_size, &tx);
-	switch (result) {
-	case RPCRDMA_TX_MESSAGE:
-		break;
-	case RPCRDMA_TX_CONTROL:
+					   *offer ? &tm->msg : NULL, send->buf,
+					   conn->send_size, &send->tx);
+	if (result == RPCRDMA_TX_CONTROL) {
 		tm = NULL;
 		cost = 1;
+	} else if (result != RPCRDMA_TX_MESSAGE) {
+		return result;
+	}
+
+	last = tm && send->tx.last;
+	conn->send_head++;
+	conn->sq_avail -= cost;
+	send->cost = cost;
+	send->tm = tm;
+	send->held = last && tm->hold ? tm : NULL;
+	/*
+	 * After posting, the completion of its last Send, or its Reply if
+	 * it has no @done, may end the message: it may be freed.
+	 */
+	send->done = last && !tm->hold ? tm->done : NULL;
+	send->reply = tm && tm->msg.dir == RPCRDMA_REPLY;
+	send->call = tm ? tm->call : 0;
+	send->signaled = rpcrdma_send_signaled(conn, send);
+	if (last)
+		list_del_init(&tm->link);
+	return result;
+}
+
+/*
+ * Post the Sends up to @built, of which @first is the first Work Request. Holds the lock
+ * while it posts: the Receive handler must not invalidate regions before they are
+ * registered. Return: the number of the first Send that was not posted.
+ */
+static u32 rpcrdma_pump_ring(struct rpcrdma_conn *conn, u32 built,
+			     struct ib_send_wr *first)
+	__must_hold(&conn->lock)
+{
+	const struct ib_send_wr *bad = first;
+	struct rpcrdma_send *send;
+	u32 i;
+
+	if (!first)
+		return built;
+	conn->stats.tx_doorbells++;
+	/* From now on answers may come. */
+	for (i = conn->send_told; i != built; i++) {
+		send = rpcrdma_send_at(conn, i);
+		if (send->tm && send->tx.last)
+			WRITE_ONCE(send->tm->posted, true);
+	}
+	if (!ib_post_send(conn->qp, first, &bad))
+		return built;
+	return rpcrdma_send_refused(conn, conn->send_told, first, bad);
+}
+
+/* Build and post what was decided, and tell the owners of what is out now. */
+static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	const u32 end = conn->send_head;
+	struct rpcrdma_txmsg *short_of = NULL;
+	struct ib_send_wr *first;
+	struct rpcrdma_send *send;
+	u32 built, posted, i;
+	int status;
+
+	if (conn->send_told == end)
+		return;
+	spin_unlock(&conn->lock);
+	built = rpcrdma_send_build_all(conn, conn->send_told, end, &first);
+	spin_lock(&conn->lock);
+	posted = rpcrdma_pump_ring(conn, built, first);
+	if (built != end)
+		short_of = rpcrdma_send_at(conn, built)->tm;
+	for (i = conn->send_told; i != end; i++) {
+		send = rpcrdma_send_at(conn, i);
+		if (!send->done)
+			send->tm = NULL;
+	}
+	if (posted != end) {
+		spin_unlock(&conn->lock);
+		/* Sends were counted but not posted: send nothing after them. */
+		rpcrdma_conn_lost(conn, "post Send");
+		spin_lock(&conn->lock);
+	}
+
+	/* If the peer refused a message before it was posted, that is recorded by now. */
+	for (; conn->send_told != end; conn->send_told++) {
+		send = rpcrdma_send_at(conn, conn->send_told);
+		if (!send->done)
+			continue;
+		status = 0;
+		if ((s32)(conn->send_told - posted) >= 0)
+			status = send->tm == short_of ? -EMSGSIZE : -ENOTCONN;
+		spin_unlock(&conn->lock);
+		send->done(send->tm, status);
+		spin_lock(&conn->lock);
+	}
+	rpcrdma_pump_through(conn);
+}
+
+/* All that can be sent, as one chain. Return: true if there may be more. */
+static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	const u32 end = conn->send_head +
+			min(RPCRDMA_SEND_CHAIN, conn->n_sends / 4);
+	struct rpcrdma_txmsg *offer;
+	bool more = true;
+	u32 result;
+
+	do {
+		result = rpcrdma_pump_decide(conn, &offer);
+	} while ((result == RPCRDMA_TX_MESSAGE ||
+		  result == RPCRDMA_TX_CONTROL) && conn->send_head != end);
+
+	/* What was decided before is posted, whatever becomes of the next message. */
+	switch (result) {
+	case RPCRDMA_TX_MESSAGE:
+	case RPCRDMA_TX_CONTROL:
+		rpcrdma_pump_post(conn);
 		break;
 	case RPCRDMA_TX_INVALID:
 		/*
@@ -202,56 +385,28 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		 * chain is posted: the flush ends it.
 		 */
 		if (offer && !offer->msg.sent) {
+			rpcrdma_pump_take(conn, offer);
+			rpcrdma_pump_post(conn);
 			rpcrdma_pump_drop(conn, offer, -EMSGSIZE);
-			return true;
+			break;
 		}
+		rpcrdma_pump_post(conn);
 		spin_unlock(&conn->lock);
 		rpcrdma_conn_lost(conn, "message cannot go on");
 		spin_lock(&conn->lock);
-		return true;
+		break;
 	case RPCRDMA_TX_REFUSED:
+		rpcrdma_pump_take(conn, offer);
+		rpcrdma_pump_post(conn);
 		rpcrdma_pump_drop(conn, offer, -EIO);
-		return true;
+		break;
 	default:
-		return false;
+		/* What could be sent after that sets pump_again. */
+		rpcrdma_pump_post(conn);
+		more = false;
+		break;
 	}
-
-	conn->send_head++;
-	conn->sq_avail -= cost;
-	send->cost = cost;
-	send->held = tm && tx.last && tm->hold ? tm : NULL;
-	send->reply = tm && tm->msg.dir == RPCRDMA_REPLY;
-	send->call = tm ? tm->call : 0;
-	signaled = rpcrdma_send_signaled(conn, send);
-	conn->pump_msg = tm;
-	if (tm && tx.last) {
-		list_del_init(&tm->link);
-		/*
-		 * After posting, the completion of its last Send, or its Reply if
-		 * it has no @done, may end the message: it may be freed.
-		 */
-		if (!tm->hold)
-			done = tm->done;
-	}
-	spin_unlock(&conn->lock);
-
-	rc = rpcrdma_send_post(conn, send, tm, &tx, signaled);
-	if (rc) {
-		spin_unlock(&conn->lock);
-		/* The Send was counted but not posted: send nothing after it. */
-		rpcrdma_conn_lost(conn, "post Send");
-		rc = rc == -EMSGSIZE ? rc : -ENOTCONN;
-		spin_lock(&conn->lock);
-	}
-
-	/* If the peer refused the message before it was posted, that is recorded by now. */
-	if (done) {
-		spin_unlock(&conn->lock);
-		done(tm, rc);
-		spin_lock(&conn->lock);
-	}
-	rpcrdma_pump_through(conn);
-	return true;
+	return more;
 }
 
 /**
@@ -479,7 +634,7 @@ bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 
 	spin_lock(&conn->lock);
 	wait_event_cmd(conn->pump_wait,
-		       conn->pump_msg != tm &&
+		       !rpcrdma_pump_has(conn, tm) &&
 		       (!conn->pumping || !tm->msg.sent ||
 			list_empty(&tm->link)),
 		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
@@ -556,7 +711,7 @@ void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	spin_lock(&conn->lock);
 	wait_event_cmd(conn->pump_wait,
 		       conn->closed || (list_empty(&tm->link) &&
-					conn->pump_msg != tm),
+					!rpcrdma_pump_has(conn, tm)),
 		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
 	spin_unlock(&conn->lock);
 }
@@ -706,7 +861,7 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	count = (send->index - conn->send_tail) % conn->n_sends + 1;
 	last = conn->send_tail + count;
 	while (conn->send_tail != last) {
-		s = &conn->sends[conn->send_tail % conn->n_sends];
+		s = rpcrdma_send_at(conn, conn->send_tail);
 		held = s->held;
 		s->held = NULL;
 		conn->sq_avail += s->cost;
@@ -801,7 +956,7 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 
 	spin_lock(&conn->lock);
 	while (conn->send_tail != conn->send_head) {
-		send = &conn->sends[conn->send_tail++ % conn->n_sends];
+		send = rpcrdma_send_at(conn, conn->send_tail++);
 		tm = send->held;
 		send->held = NULL;
 		if (!tm)
@@ -811,8 +966,10 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 		spin_lock(&conn->lock);
 	}
 	while ((tm = list_first_entry_or_null(&conn->tx_queue,
-					      struct rpcrdma_txmsg, link)))
+					      struct rpcrdma_txmsg, link))) {
+		rpcrdma_pump_take(conn, tm);
 		rpcrdma_pump_drop(conn, tm, -ENOTCONN);
+	}
 	/* Failed, posted in part, or never completed: siw loses RDMA Reads. */
 	list_splice_init(&conn->jobs_posted, &conn->job_queue);
 	while ((job = list_first_entry_or_null(&conn->job_queue,

@@ -5,8 +5,8 @@
  * Normal operation: the queue pair's Receives are posted once and handed back
  * one by one; every received message goes through the session, which says what
  * it means. Messages to be sent wait on one queue. The pump, which one thread per
- * connection runs at a time, asks the session what to post next, copies the
- * bytes into a Send buffer and posts. Because Sends carry copies, a message's
+ * connection runs at a time, asks the session what can be posted now, copies the
+ * bytes into Send buffers and posts all of them at once. Because Sends carry copies, a message's
  * memory is needed only until its last Send is posted; chunk memory is needed
  * until the RPC is over.
  *
@@ -261,6 +261,10 @@ struct rpcrdma_job {
  * @sge: its only element
  * @buf: the buffer, DMA mapped while it exists
  * @cost: Work Requests posted with it
+ * @signaled: its completion is wanted
+ * @tx: what the session decided
+ * @tm: its message, while the pump has it, or NULL
+ * @done: of @tm, to be called when the Send is posted, or NULL
  * @held: message whose @done follows this Send's completion
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @reply: it is a part of a Reply
@@ -273,6 +277,10 @@ struct rpcrdma_send {
 	void *buf;
 	u32 index;
 	u32 cost;
+	bool signaled;
+	struct rpcrdma_tx tx;
+	struct rpcrdma_txmsg *tm;
+	void (*done)(struct rpcrdma_txmsg *tm, int status);
 	struct rpcrdma_txmsg *held;
 	u64 call;
 	bool reply;
@@ -422,6 +430,9 @@ union rpcrdma_sockaddr {
  * @fell_back: as in struct rpcrdma_conn_attr
  * @loss: why the connection was lost, a static string, or NULL
  * @previous_loss: as in struct rpcrdma_conn_attr
+ * @pump_msg: a message that the pump is about to drop, or NULL
+ * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
+ *	of their messages not told yet
  * @job_queue: jobs to be posted
  * @jobs_posted: jobs whose last Work Request has not completed successfully
  * @mr_unmapping: threads that unmap regions which are HELD, without the lock
@@ -495,6 +506,7 @@ struct rpcrdma_conn {
 	u32 n_sends;
 	u32 send_size;
 	u32 send_head;
+	u32 send_told;
 	u32 send_tail;
 	u32 sq_depth;
 	u32 sq_avail;

@@ -37,8 +37,11 @@ client() {
 	end
 }
 
-# One Send, one Receive, one doorbell each. Every 16th Send is signaled.
-one_message="Sends=1 send_doorbells=1 send_completions=0.0625"
+# A message has one doorbell, however many Sends it takes. Every 16th Send is signaled.
+message() { # SENDS
+	awk -v n="$1" 'BEGIN { print "Sends=" n " send_doorbells=1 send_completions=" n / 16 }'
+}
+one_message=$(message 1)
 received="Receives_posted=1 receive_doorbells=1 receive_completions=1"
 
 # What a Call and its Reply take at most.
@@ -51,11 +54,11 @@ expected() {
 	done
 	# With what else is in the message, 16 KiB take three Sends.
 	both "READ 16 KiB" "$one_message $(times 3 "$received")" \
-		"$(times 3 "$one_message") $received"
-	both "WRITE 16 KiB" "$(times 3 "$one_message") $received" \
+		"$(message 3) $received"
+	both "WRITE 16 KiB" "$(message 3) $received" \
 		"$one_message $(times 3 "$received")"
 	both "GETACL 16 KiB" "$one_message $(times 3 "$received")" \
-		"$(times 3 "$one_message") $received"
+		"$(message 3) $received"
 	# A chunk: one region, which the Reply invalidates. A Work Request takes 64 KiB.
 	# The last Write of a chunk is signaled, its Send goes with it. What a Read brings
 	# has to be there before nfsd gets the Call, so the Reply has a doorbell of its own.
