@@ -589,6 +589,20 @@ bool __must_check rpcrdma_session_set_window(struct rpcrdma_session *s,
  */
 bool __must_check rpcrdma_session_retire(struct rpcrdma_session *s);
 
+/**
+ * rpcrdma_session_may_wait - may free Receives stay off the queue, to be posted together?
+ * @s: the session
+ * @count: how many there are
+ *
+ * To be asked when a Receive has become free, and, while there are any, after
+ * rpcrdma_session_receive() and rpcrdma_session_set_window(). As long as the answer is
+ * "yes", the peer has credit for more than half of the window without them.
+ *
+ * Return: false if they have to be posted and released now.
+ */
+bool __must_check rpcrdma_session_may_wait(const struct rpcrdma_session *s,
+					   u32 count);
+
 /** rpcrdma_session_ready - the initial exchange is done, messages may flow */
 bool __must_check rpcrdma_session_ready(const struct rpcrdma_session *s);
 

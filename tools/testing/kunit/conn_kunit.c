@@ -1850,15 +1850,22 @@ static u32 conn_window(struct conn_fixture *f)
 	return conn_server_info(f).window;
 }
 
-/* What has arrived holds its Receive for a little longer. */
-static void conn_expect_unused(struct kunit *test)
+/*
+ * What has arrived holds its Receive for a little longer. Return: Receives that wait then
+ * to be posted with others.
+ */
+static u32 conn_wait_free(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
+	u32 free = READ_ONCE(f->server.conn->n_recv_free);
 	int i;
 
-	for (i = 0; i < 100 && conn_server_info(f).window_used; i++)
+	for (i = 0; i < 100 && conn_server_info(f).window_used != free; i++) {
 		msleep(20);
-	KUNIT_EXPECT_EQ(test, conn_server_info(f).window_used, 0U);
+		free = READ_ONCE(f->server.conn->n_recv_free);
+	}
+	KUNIT_EXPECT_EQ(test, conn_server_info(f).window_used, free);
+	return free;
 }
 
 static void conn_send_small(struct kunit *test, int count)
@@ -1908,7 +1915,7 @@ static void conn_window_changes(struct kunit *test)
 	for (; i < 24; i++)
 		conn_wait(test, &f->server.arrived);
 
-	conn_expect_unused(test);
+	KUNIT_EXPECT_LT(test, conn_wait_free(test), 20U / 4);
 
 	/* Smaller: the buffers go as messages come. */
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 4), 0);
@@ -1945,6 +1952,124 @@ static void conn_window_changes(struct kunit *test)
 	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+static int (*conn_post_recv)(struct ib_qp *qp, const struct ib_recv_wr *wr,
+			     const struct ib_recv_wr **bad);
+static struct ib_qp *conn_recv_qp;
+static atomic_t conn_recv_doorbells;
+static atomic_t conn_recv_posted;
+
+/* What the device does, counted for one queue pair. */
+static int conn_post_recv_counted(struct ib_qp *qp, const struct ib_recv_wr *wr,
+				  const struct ib_recv_wr **bad)
+{
+	const struct ib_recv_wr *each;
+
+	if (qp == conn_recv_qp) {
+		atomic_inc(&conn_recv_doorbells);
+		for (each = wr; each; each = each->next)
+			atomic_inc(&conn_recv_posted);
+	}
+	return conn_post_recv(qp, wr, bad);
+}
+
+static void conn_count_recvs(struct ib_qp *qp)
+{
+	struct ib_device *device = qp->device;
+
+	conn_recv_qp = qp;
+	atomic_set(&conn_recv_doorbells, 0);
+	atomic_set(&conn_recv_posted, 0);
+	conn_post_recv = device->ops.post_recv;
+	WRITE_ONCE(device->ops.post_recv, conn_post_recv_counted);
+}
+
+static void conn_count_no_recvs(struct ib_qp *qp)
+{
+	WRITE_ONCE(qp->device->ops.post_recv, conn_post_recv);
+}
+
+/* So many Calls, and each has been taken. */
+static void conn_take_small(struct kunit *test, int count)
+{
+	struct conn_fixture *f = test->priv;
+
+	while (count--) {
+		conn_send_small(test, 1);
+		conn_wait(test, &f->server.arrived);
+	}
+}
+
+/* A quarter of the window goes together, until half of it is used up. */
+static void conn_posts_receives_together(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_count_recvs(server->qp);
+	conn_take_small(test, 15);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 0);
+	conn_take_small(test, 1);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_posted), 16);
+	conn_take_small(test, 15);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
+	conn_count_no_recvs(server->qp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 1);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+/* All others are held: those that wait are posted, and the client hears of them. */
+static void conn_leaves_no_receive_behind(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_take_small(test, 15);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
+	WRITE_ONCE(f->server.hold, true);
+	conn_send_small(test, 64);
+	for (i = 0; i < 64; i++)
+		conn_wait(test, &f->server.arrived);
+	KUNIT_EXPECT_EQ(test, server->n_recv_free, 0U);
+	conn_let_go(&f->server);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+/* A window that grows makes scarce what was ample. */
+static void conn_posts_what_waits_for_a_larger_window(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 16), 0);
+	conn_take_small(test, 3);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 3U);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+}
+
+/* The client may send the next Call when the Reply has come. */
+static void conn_posts_receives_at_once(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
+	conn_count_recvs(server->qp);
+	conn_take_small(test, 1);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_count_no_recvs(server->qp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_posted), 1);
 }
 
 struct conn_read {
@@ -2367,6 +2492,9 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_with_what_cannot_be_invalidated),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_registered),
 	KUNIT_CASE(conn_window_changes),
+	KUNIT_CASE(conn_posts_receives_together),
+	KUNIT_CASE(conn_leaves_no_receive_behind),
+	KUNIT_CASE(conn_posts_what_waits_for_a_larger_window),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),
 	KUNIT_CASE(conn_ends_what_never_completes),
@@ -2389,6 +2517,7 @@ static struct kunit_suite conn_suite = {
 
 static struct kunit_case conn_version1_cases[] = {
 	KUNIT_CASE(conn_lets_replies_pass_probes),
+	KUNIT_CASE(conn_posts_receives_at_once),
 	{ }
 };
 

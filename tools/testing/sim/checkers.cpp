@@ -73,13 +73,15 @@ void receives(const Conn &c)
 	if (c.receives() != i.window + 1)
 		fail("lost", "%u Receives for a window of %u", c.receives(),
 		     i.window);
-	if (qp.receives() + qp.receives_completed() + c.kept() != c.receives())
-		fail("lost", "%u Receives: %u posted, %u completed, %u kept",
+	if (qp.receives() + qp.receives_completed() + c.kept() + c.waiting() !=
+	    c.receives())
+		fail("lost",
+		     "%u Receives: %u posted, %u completed, %u kept, %u waiting",
 		     c.receives(), qp.receives(), qp.receives_completed(),
-		     c.kept());
-	if (i.window_used != c.kept())
-		fail("lost", "%u Receives kept, %u not advertised", c.kept(),
-		     i.window_used);
+		     c.kept(), c.waiting());
+	if (i.window_used != c.kept() + c.waiting())
+		fail("lost", "%u Receives kept, %u waiting, %u not advertised",
+		     c.kept(), c.waiting(), i.window_used);
 }
 
 void gone(const Conn &c)

@@ -193,6 +193,7 @@ void Conn::pump_post()
 {
 	const u32 end = send_head_;
 
+	world.tally.chained += end - send_told_ > 1;
 	for (u32 i = send_told_; i != end; i++)
 		post(sends_[i % config.sends]);
 	check::memory(*this);
@@ -452,10 +453,27 @@ void Conn::keep(Receive &r)
 	kept_++;
 }
 
+/* As rpcrdma_recv_push(). Return: a GRANT became due. */
+bool Conn::push_receives()
+{
+	const u32 count = waiting();
+	const bool wait =
+		world.options.mutant == Mutant::ReceivesWaitForOthers ?
+			count < config.core.window :
+			rpcrdma_session_may_wait(&session, count);
+
+	if (!count || dead_ || wait)
+		return false;
+	for (Receive *r : waiting_)
+		qp().post_receive(posted(*r));
+	waiting_.clear();
+	world.tally.batched += count > 1;
+	return core::release(*this, count);
+}
+
 void Conn::put_receive(Receive &r)
 {
 	const Mutant mutant = world.options.mutant;
-	bool due = false;
 
 	if (r.kept) {
 		kept_--;
@@ -469,13 +487,12 @@ void Conn::put_receive(Receive &r)
 	if (core::retire(*this))
 		return retire(r);
 	if (mutant == Mutant::OfferBeforePosting) {
-		if (core::release(*this))
+		if (core::release(*this, 1))
 			pump();
 		return world.post_later(qp(), posted(r));
 	}
-	qp().post_receive(posted(r));
-	due = core::release(*this);
-	if (due)
+	waiting_.push_back(&r);
+	if (push_receives())
 		pump();
 }
 
@@ -493,6 +510,8 @@ void Conn::received(Receive &r, const Completion &c)
 		return lost("Receive flushed");
 	r.length = c.length;
 	core::receive(*this, r.buffer.get(), c.length, rx);
+	if (push_receives())
+		pump();
 	world.trace("%s receives %s xid %08x action %u reason %u",
 		    link.name(side), rpcrdma_htype_name(rx.htype), rx.xid,
 		    rx.action, rx.reason);
@@ -542,7 +561,8 @@ void Conn::set_window(u32 window)
 	if (window != info().window)
 		world.effect(Fault::Window);
 	world.trace("%s offers a window of %u", link.name(side), window);
-	if (core::set_window(*this, window))
+	const bool due = core::set_window(*this, window);
+	if (push_receives() || due)
 		pump();
 	check::receives(*this);
 }

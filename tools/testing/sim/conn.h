@@ -216,6 +216,11 @@ public:
 	{
 		return kept_;
 	}
+	/* Receives that wait to be posted with others. */
+	[[nodiscard]] u32 waiting() const
+	{
+		return static_cast<u32>(waiting_.size());
+	}
 	[[nodiscard]] SessionInfo info() const;
 	[[nodiscard]] QueuePair &qp() const;
 	[[nodiscard]] u32 free_regions() const
@@ -275,6 +280,7 @@ private:
 	void received(Receive &r, const Completion &c);
 	[[nodiscard]] Receive *new_receive();
 	[[nodiscard]] QueuePair::Posted posted(Receive &r) const;
+	[[nodiscard]] bool push_receives();
 	void set_window(u32 window);
 	[[nodiscard]] bool grow(u32 count);
 	void give_back(MemoryRegion &mr);
@@ -301,6 +307,7 @@ private:
 	std::vector<std::unique_ptr<Receive>> receives_;
 	u32 n_receives_ = 0;
 	u32 kept_ = 0;
+	std::vector<Receive *> waiting_;
 	rpcrdma_mr_table table_ = {};
 	std::vector<rpcrdma_mr_slot> slots_;
 	std::vector<std::unique_ptr<MemoryRegion>> mrs_;

@@ -62,14 +62,14 @@ bool room(Conn &c)
 	       !(planted(c, Mutant::RoomLost) && c.world.schedule.once_in(16));
 }
 
-bool release(Conn &c)
+bool release(Conn &c, u32 count)
 {
 	const bool twice = planted(c, Mutant::ReleaseTwice) &&
 			   c.world.schedule.once_in(64);
 
 	if (planted(c, Mutant::CreditLost) && c.world.schedule.once_in(64))
 		return false;
-	return rpcrdma_session_release(&c.session, twice ? 2 : 1);
+	return rpcrdma_session_release(&c.session, count + twice);
 }
 
 bool retire(Conn &c)

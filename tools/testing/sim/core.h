@@ -16,7 +16,7 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
 			    rpcrdma_tx &tx);
 [[nodiscard]] bool admit(Conn &c, rpcrdma_message *m);
 [[nodiscard]] bool room(Conn &c);
-[[nodiscard]] bool release(Conn &c);
+[[nodiscard]] bool release(Conn &c, u32 count);
 [[nodiscard]] bool retire(Conn &c);
 [[nodiscard]] bool set_window(Conn &c, u32 window);
 [[nodiscard]] bool refuse(Conn &c, u32 xid, u32 code, u32 index, u32 needed);

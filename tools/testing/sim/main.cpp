@@ -205,6 +205,9 @@ void print_tally(const Tally &t, double seconds)
 		    ", Receives held for memory %" PRIu64
 		    ", Calls that had to wait for room %" PRIu64 "\n",
 		    t.continued, t.grants, t.held, t.not_admitted);
+	std::printf("# posted together: Sends, %" PRIu64
+		    " times; Receives, %" PRIu64 " times\n",
+		    t.chained, t.batched);
 	std::printf("# callbacks answered %" PRIu64
 		    ", remote invalidations %" PRIu64
 		    ", seeds with several clients %" PRIu64 "\n",
@@ -224,6 +227,7 @@ bool reaches(const Tally &t)
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
 		   t.not_admitted &&
+		   t.chained && t.batched &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&
 		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
 		   t.remote_invalidates && t.several_clients;

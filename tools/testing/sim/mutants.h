@@ -55,6 +55,8 @@ inline constexpr MutantType kMutants[] = {
 	  "Receives smaller than announced" },
 	{ Mutant::ReceiveForgotten, "receive-lost", "lost",
 	  "a Receive that was kept is not posted again" },
+	{ Mutant::ReceivesWaitForOthers, "receives-wait", "waits",
+	  "Receives wait to be posted with others, whatever the peer lacks" },
 	{ Mutant::AnswerBeforeInvalidation, "answer-early", "access",
 	  "an RPC goes on before invalidation is done" },
 	{ Mutant::NoInvalidation, "no-invalidation", "access",

@@ -61,6 +61,7 @@ enum class Mutant : u8 {
 	OfferBeforePosting,
 	BufferTooSmall,
 	ReceiveForgotten,
+	ReceivesWaitForOthers,
 	AnswerBeforeInvalidation,
 	NoInvalidation,
 	RegionForgotten,

@@ -126,6 +126,8 @@ struct Tally {
 	u64 retries = 0;
 	u64 not_admitted = 0;
 	u64 grants = 0;
+	u64 chained = 0; /* Sends posted with others, how often */
+	u64 batched = 0; /* Receives posted with others, how often */
 	u64 held = 0;
 	u64 lost_sends = 0; /* signaled ones, whose end nobody was told of */
 	u64 lost_reads = 0;

@@ -219,6 +219,8 @@ TEST(abi, session__window_and_retry)
 	client.receive(server);
 	EXPECT_FALSE(rpcrdma_session_set_window(&server.s, 100));
 	EXPECT_FALSE(rpcrdma_session_retire(&server.s));
+	EXPECT_TRUE(rpcrdma_session_may_wait(&server.s, 15));
+	EXPECT_FALSE(rpcrdma_session_may_wait(&server.s, 16));
 
 	plan.read_chunk = true;
 	ASSERT_TRUE(rpcrdma_session_refuse(&server.s, 7,

@@ -247,6 +247,34 @@ TEST(credits, set_window__several_changes_in_a_row_D15)
 	EXPECT_EQ(c.credit(), 12u + 4) << "four are back, or retired";
 }
 
+TEST(credits, ample__until_half_of_what_was_told_has_come)
+{
+	Credits c(8);
+
+	EXPECT_FALSE(c.ample()) << "one message is allowed";
+	c.sent();
+	for (int i = 0; i < 3; i++) {
+		c.received();
+		EXPECT_TRUE(c.ample()) << i;
+		EXPECT_FALSE(c.grant_due());
+	}
+	c.received();
+	EXPECT_FALSE(c.ample());
+	EXPECT_FALSE(c.grant_due()) << "there is nothing new to tell";
+	EXPECT_TRUE(c.release(4));
+	EXPECT_TRUE(c.grant_due());
+	c.sent();
+	EXPECT_TRUE(c.ample());
+}
+
+TEST(credits, receive_batch__leaves_most_of_the_window_open)
+{
+	EXPECT_EQ(rpcrdma::receive_batch(3), 0u);
+	EXPECT_EQ(rpcrdma::receive_batch(8), 2u);
+	EXPECT_EQ(rpcrdma::receive_batch(64), 16u);
+	EXPECT_EQ(rpcrdma::receive_batch(256), 16u);
+}
+
 TEST(credits, retire__not_the_receive_of_a_grant_D15)
 {
 	Credits c(5);

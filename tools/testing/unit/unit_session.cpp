@@ -914,6 +914,29 @@ TEST(session, set_window__shrinks_by_what_is_retired_D15)
 	EXPECT_EQ(word_at(e.sent, 2), 8u);
 }
 
+TEST(session, may_wait__while_credit_is_ample_and_few_do)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	const Exact copy(octets(call_inline(7, rpc(7, RPCRDMA_CALL, 40))));
+
+	c.window = 16;
+	Endpoint unopened(c);
+	EXPECT_FALSE(unopened.session.may_wait(1));
+	Endpoint e = open_server(c);
+	for (u32 i = 0; i < 7; i++) {
+		e.session.receive(copy.bytes(), e.rx);
+		EXPECT_TRUE(e.session.may_wait(3)) << i;
+		EXPECT_FALSE(e.session.may_wait(4)) << "enough to be posted";
+	}
+	e.session.receive(copy.bytes(), e.rx);
+	EXPECT_FALSE(e.session.may_wait(1)) << "half of the window is left";
+	EXPECT_TRUE(e.session.release(8));
+	EXPECT_EQ(e.next(nullptr), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_TRUE(e.session.may_wait(1));
+	EXPECT_TRUE(e.session.set_window(64));
+	EXPECT_FALSE(e.session.may_wait(1)) << "not half of the new window";
+}
+
 TEST(session, set_window__bounds)
 {
 	for (u32 window : { 0u, 2u, 0x7fffffffu }) {

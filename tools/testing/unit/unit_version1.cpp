@@ -927,6 +927,16 @@ TEST(version1, credit__a_window_that_grows_lets_a_probe_go_D16)
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
 }
 
+TEST(version1, may_wait__never)
+{
+	Endpoint e = server_of_1();
+
+	(void)e.session.set_window(64);
+	rpcrdma_message msg = message(1, kReply, 40);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(e.session.may_wait(1));
+}
+
 TEST(version1, credit__a_window_that_changes)
 {
 	Endpoint e = server_of_1();

@@ -113,6 +113,11 @@ bool rpcrdma_session_retire(struct rpcrdma_session *s)
 	return session(s).retire();
 }
 
+bool rpcrdma_session_may_wait(const struct rpcrdma_session *s, u32 count)
+{
+	return session(s).may_wait(count);
+}
+
 bool rpcrdma_session_ready(const struct rpcrdma_session *s)
 {
 	return session(s).ready();

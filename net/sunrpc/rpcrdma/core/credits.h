@@ -21,6 +21,17 @@
 namespace rpcrdma
 {
 
+/**
+ * How many Receives are posted together. A quarter of the window, so that most of it stays
+ * open to the peer; with more than 16 the doorbell would cost each of them hardly less.
+ */
+[[nodiscard]] constexpr u32 receive_batch(u32 window)
+{
+	const u32 quarter = window / 4;
+
+	return quarter > 16 ? 16 : quarter;
+}
+
 class Credits {
 public:
 	/**
@@ -52,6 +63,15 @@ public:
 	}
 
 	/**
+	 * The peer has been told of credit for more than half of the window. Then no
+	 * GRANT is due, however many Receives are released.
+	 */
+	[[nodiscard]] constexpr bool ample() const
+	{
+		return ahead(told_, received_) > s32(window_ / 2);
+	}
+
+	/**
 	 * Half of the window is used up and there is something new to tell.
 	 *
 	 * The new word must allow at least two messages more. If it only gave back
@@ -60,8 +80,7 @@ public:
 	 */
 	[[nodiscard]] constexpr bool grant_due() const
 	{
-		return ahead(told_, received_) <= s32(window_ / 2) &&
-		       ahead(credit(), told_) >= 2;
+		return !ample() && ahead(credit(), told_) >= 2;
 	}
 
 	/* rdma_credit of the next message. */

@@ -211,6 +211,16 @@ bool Session::set_window(u32 window)
 	       (!could_probe && available()) || has_wanted_room();
 }
 
+/*
+ * In version 1 no message has the only purpose of giving credit: a Reply gives back the
+ * credit of its Call, so the Receive has to be there before.
+ */
+bool Session::may_wait(u32 count) const
+{
+	return version_ == kVersion2 &&
+	       count < receive_batch(credits_.window()) && credits_.ample();
+}
+
 bool Session::retire()
 {
 	/* A grant of version 1 can be taken back, but not at a known moment. */

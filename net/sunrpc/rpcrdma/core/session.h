@@ -38,7 +38,7 @@ inline constexpr u32 kFirstMessageMax = 1024;
  *   call_refused(), end_call();
  * - commands: admit(), room(), refuse(), set_window(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
- * - getters: ready(), info(), numbers(), planning().
+ * - getters: ready(), may_wait(), info(), numbers(), planning().
  *
  * The exchange of section 4.3, as a client and as a server sees it:
  *
@@ -77,6 +77,8 @@ public:
 	[[nodiscard]] bool release(u32 count);
 	/* See rpcrdma_session_retire(). */
 	[[nodiscard]] bool retire();
+	/* See rpcrdma_session_may_wait(). */
+	[[nodiscard]] bool may_wait(u32 count) const;
 
 	/* See rpcrdma_session_call_refused(). */
 	[[nodiscard]] rpcrdma_reason call_refused(rpcrdma_message &msg,

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Receives: a set of buffers, one more than the window (D3). Each buffer is
- * posted, or in use by the Receive handler, or kept by the connection's owner.
- * So when a peer has credit for a message, there is a Receive posted for it.
+ * posted, or in use by the Receive handler, or kept by the connection's owner, or waits to
+ * be posted with others. So when a peer has credit for a message, there is a Receive
+ * posted for it.
+ *
+ * One doorbell posts several Receives. A Receive that waits for others is not offered. It
+ * may wait only as long as the peer has been told of credit for more than half of the
+ * window: so it is never a Receive that waits which the peer lacks. The credit that is
+ * left changes when a message comes, a Receive is given back, or the window changes. The
+ * rule is checked each time, under the same lock; no timer and no other message is needed.
+ * In version 1 nothing waits: each Reply gives back the credit of its Call.
  *
  * The window can change. To make it larger, buffers are allocated and posted
  * before the peer is told. To make it smaller, buffers are freed instead of
@@ -69,27 +77,51 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 	kfree(recv);
 }
 
-static int rpcrdma_recv_post(struct rpcrdma_conn *conn,
-			     struct rpcrdma_recv *recv)
+static void rpcrdma_recv_sync(struct rpcrdma_recv *recv)
 {
-	ib_dma_sync_single_for_device(conn->cm_id->device, recv->sge.addr,
-				      recv->sge.length, DMA_FROM_DEVICE);
-	return ib_post_recv(conn->qp, &recv->wr, NULL);
+	ib_dma_sync_single_for_device(recv->conn->cm_id->device,
+				      recv->sge.addr, recv->sge.length,
+				      DMA_FROM_DEVICE);
 }
 
-/**
- * rpcrdma_conn_recv_put - post a Receive again and offer it to the peer, or
- *	free it if the window has become smaller
- * @conn: the connection, not yet destroyed
- * @recv: a Receive that ops->payload kept, or that nobody uses
- *
- * Context: Process context, no lock held.
+/* Put a Receive, synced, before those at @first, to be posted with them. */
+static void rpcrdma_recv_chain(struct rpcrdma_recv *recv,
+			       struct ib_recv_wr **first)
+{
+	recv->wr.next = *first;
+	*first = &recv->wr;
+}
+
+/*
+ * Post the Receives that wait, if they must not wait any longer, and offer them to the
+ * peer. @due is set if the caller then has to pump. Return: 0 or the errno of the verb.
  */
-void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn, struct rpcrdma_recv *recv)
+static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due)
+	__must_hold(&conn->lock)
+{
+	const struct ib_recv_wr *first = conn->recv_free;
+	const u32 count = conn->n_recv_free;
+	int rc;
+
+	if (!count || conn->dead ||
+	    rpcrdma_session_may_wait(&conn->session, count))
+		return 0;
+	conn->recv_free = NULL;
+	conn->n_recv_free = 0;
+	rc = ib_post_recv(conn->qp, first, NULL);
+	if (!rc && rpcrdma_session_release(&conn->session, count))
+		*due = true;
+	return rc;
+}
+
+/* A Receive is free. Return: true if the caller has to pump. */
+static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
+			     struct rpcrdma_recv *recv)
 {
 	bool due = false, retired = false;
 	int rc = -ENOTCONN;
 
+	rpcrdma_recv_sync(recv);
 	/*
 	 * Under one lock: no Receive is posted after the drain, see conn_destroy,
 	 * and no Receive is offered before it is posted.
@@ -97,20 +129,35 @@ void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn, struct rpcrdma_recv *recv)
 	spin_lock(&conn->lock);
 	if (!conn->dead) {
 		retired = rpcrdma_session_retire(&conn->session);
-		rc = retired ? 0 : rpcrdma_recv_post(conn, recv);
+		rc = 0;
 	}
 	if (retired) {
 		list_del(&recv->all);
 		conn->n_recvs--;
 	} else if (!rc) {
-		due = rpcrdma_session_release(&conn->session, 1);
+		rpcrdma_recv_chain(recv, &conn->recv_free);
+		conn->n_recv_free++;
+		rc = rpcrdma_recv_push(conn, &due);
 	}
 	spin_unlock(&conn->lock);
 	if (retired)
 		rpcrdma_recv_free(recv, NULL);
 	else if (rc)
 		rpcrdma_conn_lost(conn, "post Receive");
-	else if (due)
+	return due;
+}
+
+/**
+ * rpcrdma_conn_recv_put - post a Receive again and offer it to the peer, now or with
+ *	others, or free it if the window has become smaller
+ * @conn: the connection, not yet destroyed
+ * @recv: a Receive that ops->payload kept, or that nobody uses
+ *
+ * Context: Process context, no lock held.
+ */
+void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn, struct rpcrdma_recv *recv)
+{
+	if (rpcrdma_recv_put(conn, recv))
 		rpcrdma_conn_pump(conn);
 }
 
@@ -143,6 +190,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_conn *conn = recv->conn;
 	struct rpcrdma_rx *rx = &conn->rx;
 	u32 invalidated = 0;
+	bool due = false;
+	int rc;
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rpcrdma_wc(conn->id, "Receive", wc);
@@ -162,9 +211,17 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_receive(&conn->session, recv->buf, recv->len, rx);
+	rc = rpcrdma_recv_push(conn, &due);
 	spin_unlock(&conn->lock);
 	rpcrdma_recv_count(conn, rx, recv->len);
 	trace_rpcrdma_rx(conn->id, rx, recv->len);
+	if (rc) {
+		rpcrdma_conn_lost(conn, "post Receive");
+		return;
+	}
+	/* The owner may be long, and the peer may wait for this GRANT. */
+	if (due)
+		rpcrdma_conn_pump(conn);
 
 	if (rx->opened) {
 		rpcrdma_conn_up(conn);
@@ -187,9 +244,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 
-	if (verdict == RPCRDMA_RECV_DONE)
-		rpcrdma_conn_recv_put(conn, recv);
-	if (rx->kick || rx->opened)
+	due = verdict == RPCRDMA_RECV_DONE && rpcrdma_recv_put(conn, recv);
+	if (due || rx->kick || rx->opened)
 		rpcrdma_conn_pump(conn);
 }
 
@@ -224,15 +280,14 @@ int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
  */
 int rpcrdma_recv_post_all(struct rpcrdma_conn *conn)
 {
+	struct ib_recv_wr *first = NULL;
 	struct rpcrdma_recv *recv;
-	int rc;
 
 	list_for_each_entry(recv, &conn->recvs, all) {
-		rc = rpcrdma_recv_post(conn, recv);
-		if (rc)
-			return rc;
+		rpcrdma_recv_sync(recv);
+		rpcrdma_recv_chain(recv, &first);
 	}
-	return 0;
+	return ib_post_recv(conn->qp, first, NULL);
 }
 
 /**
@@ -258,20 +313,18 @@ static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
 			       struct list_head *fresh, u32 n)
 	__must_hold(&conn->lock)
 {
+	struct ib_recv_wr *first = NULL;
 	struct rpcrdma_recv *recv;
-	int rc;
 
 	if (conn->n_recvs + n < window + 1)
 		return -EAGAIN;
 	while (conn->n_recvs < window + 1) {
 		recv = list_first_entry(fresh, struct rpcrdma_recv, all);
-		rc = rpcrdma_recv_post(conn, recv);
-		if (rc)
-			return rc;
+		rpcrdma_recv_chain(recv, &first);
 		list_move_tail(&recv->all, &conn->recvs);
 		conn->n_recvs++;
 	}
-	return 0;
+	return first ? ib_post_recv(conn->qp, first, NULL) : 0;
 }
 
 /**
@@ -300,6 +353,7 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 			rc = PTR_ERR_OR_ZERO(recv);
 			if (rc)
 				goto out_free;
+			rpcrdma_recv_sync(recv);
 			list_add_tail(&recv->all, &fresh);
 			n++;
 		}
@@ -307,9 +361,11 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 		spin_lock(&conn->lock);
 		rc = conn->dead ? -ENOTCONN :
 				  rpcrdma_window_grow(conn, window, &fresh, n);
-		if (!rc)
+		if (!rc) {
 			due = rpcrdma_session_set_window(&conn->session,
 							 window);
+			rc = rpcrdma_recv_push(conn, &due);
+		}
 		spin_unlock(&conn->lock);
 	} while (rc == -EAGAIN);
 	if (rc && rc != -ENOTCONN)

@@ -2,8 +2,8 @@
 /*
  * One RDMA connection, of a client or a server.
  *
- * Normal operation: the queue pair's Receives are posted once and handed back
- * one by one; every received message goes through the session, which says what
+ * Normal operation: the queue pair's Receives are posted once, handed back one by one,
+ * and posted again some at a time; every received message goes through the session, which says what
  * it means. Messages to be sent wait on one queue. The pump, which one thread per
  * connection runs at a time, asks the session what can be posted now, copies the
  * bytes into Send buffers and posts all of them at once. Because Sends carry copies, a message's
@@ -140,7 +140,7 @@ struct rpcrdma_recv {
 
 /* What ops->payload did with a Receive. */
 enum rpcrdma_recv_verdict {
-	RPCRDMA_RECV_DONE,	/* post it and offer it to the peer again */
+	RPCRDMA_RECV_DONE,	/* free: to be posted and offered to the peer again */
 	RPCRDMA_RECV_KEEP,	/* kept; comes back by rpcrdma_conn_recv_put() */
 };
 
@@ -418,6 +418,8 @@ union rpcrdma_sockaddr {
  *	and by @window_work
  * @recvs: all Receives
  * @n_recvs: how many
+ * @recv_free: Receives that are free and wait to be posted together, chained
+ * @n_recv_free: how many
  * @lost_work: calls rpcrdma_conn_lost() for callers in other contexts
  * @lost_why: argument for @lost_work
  * @id: number of the connection, never used again; traces and debugfs show it
@@ -486,6 +488,8 @@ struct rpcrdma_conn {
 	struct rpcrdma_spares *spares;
 	struct list_head recvs;
 	u32 n_recvs;
+	struct ib_recv_wr *recv_free;
+	u32 n_recv_free;
 	u32 recv_size;
 	u32 max_window;
 	bool follow;

@@ -3,7 +3,9 @@
  * Two trackers of credits, two FIFO channels, and every interleaving.
  *
  * One step is: a side posts a message, or a GRANT that is due; the first message
- * of a channel arrives; a side gives one Receive back; a side changes its window.
+ * of a channel arrives; a side gives one Receive back; a side changes its window. A
+ * Receive that is given back is posted at once or, while the peer has ample credit, waits
+ * to be posted with others: both happen, so the search holds for any size of a batch.
  * Only differences of counters matter, so endless traffic has a finite number of
  * states, and the search visits all of them.
  *
@@ -13,6 +15,8 @@
  *   if the other side never has one again. This also holds if the side keeps all its
  *   Receives until it has posted its message, like a server whose threads
  *   wait for that (but not if both sides do).
+ * - while a side may send nothing, and nothing is on its way, no Receive of the other
+ *   waits to be posted.
  * And every sequence of GRANTs that answer GRANTs ends.
  */
 #include "credits.h"
@@ -79,6 +83,10 @@ public:
 	{
 		return s32(told_ - received_) <= s32(window_ / 2) &&
 		       s32(credit() - told_) >= 2;
+	}
+	[[nodiscard]] bool ample() const
+	{
+		return false;
 	}
 	[[nodiscard]] u32 credit() const
 	{
@@ -194,6 +202,8 @@ template <typename Tracker> struct Side {
 	Tracker credits;
 	u32 posted; /* Receives on the queue */
 	u32 held; /* Receives of messages that the upper layer has */
+	u32 waiting =
+		0; /* Receives that are free, not posted: the rest of in_use */
 	u32 target; /* the window wanted */
 	u32 n_inbound = 0;
 	Flying inbound[12] = {};
@@ -245,12 +255,21 @@ private:
 	}
 };
 
+/* When Receives that wait are posted. */
+enum class Push {
+	Always, /* as soon as the peer's credit is not ample any more */
+	GivenBack, /* no: then, but only if a Receive is given back */
+	Never, /* no: when there are enough of them */
+};
+
 struct Rules {
 	bool hold_a =
 		false; /* Receives are kept until a step gives them back */
 	bool hold_b = false;
 	std::vector<u32> windows_a; /* to change to, at any time */
 	std::vector<u32> windows_b;
+	Push push = Push::Always;
+	bool wait_b = true; /* b's Receives may wait, too */
 	bool stop = false; /* at the first that is found */
 	u32 sound_b = 2; /* with smaller windows b may starve a */
 	u32 max_states = 4000000;
@@ -261,6 +280,7 @@ struct Outcome {
 	bool overrun = false;
 	bool blocked_a = false; /* a message that can never be posted */
 	bool blocked_b = false;
+	bool starved = false; /* a Receive waits, and nothing will push it */
 	bool endless = false; /* GRANTs */
 	bool complete = true;
 };
@@ -274,7 +294,8 @@ public:
 	{
 		(void)reach(start);
 		while (!open_.empty() && !out_.overrun &&
-		       !(rules_.stop && (out_.blocked_a || out_.blocked_b))) {
+		       !(rules_.stop &&
+			 (out_.blocked_a || out_.blocked_b || out_.starved))) {
 			if (ids_.size() > rules_.max_states) {
 				out_.complete = false;
 				break;
@@ -314,16 +335,39 @@ private:
 		from.credits.sent();
 	}
 
-	/* A Receive that has completed is free: post it again, or not. */
-	template <typename S> static void give_back(S &s)
+	/* Post what waits. */
+	template <typename S> static void push(S &s)
+	{
+		const u32 n = s.waiting;
+
+		s.posted += n;
+		s.waiting = 0;
+		EXPECT_TRUE(s.credits.release(n));
+	}
+
+	/* A Receive that has completed is free: it waits to be posted again, or not. */
+	template <typename S> void give_back(S &s, bool wait)
 	{
 		if (s.credits.retire())
 			return;
-		s.posted++;
-		EXPECT_TRUE(s.credits.release(1));
+		s.waiting++;
+		if (!wait || (rules_.push != Push::Never && !s.credits.ample()))
+			push(s);
 	}
 
-	template <typename S> void arrive(S &s, bool hold)
+	/* @s may have a Receive more that waits; perhaps now there are enough to post. */
+	template <typename S> void reach_both(State &next, S State::*mine)
+	{
+		S &s = next.*mine;
+
+		edges_.push_back({ from_, reach(next) });
+		if (!s.waiting)
+			return;
+		push(s);
+		edges_.push_back({ from_, reach(next) });
+	}
+
+	template <typename S> void arrive(S &s, bool hold, bool wait)
 	{
 		const Flying f = s.inbound[0];
 
@@ -338,24 +382,30 @@ private:
 			out_.overrun = true;
 		if (!s.credits.limit(f.credit))
 			out_.overrun = true;
+		if (s.waiting && rules_.push == Push::Always &&
+		    !s.credits.ample())
+			push(s);
 		if (hold && !f.grant)
 			s.held++;
 		else
-			give_back(s);
+			give_back(s, wait);
 	}
 
-	template <typename S> static void resize(S &s, u32 window)
+	template <typename S> void resize(S &s, u32 window)
 	{
 		if (window > s.credits.window())
 			s.posted += window - s.credits.window();
 		s.credits.set_window(window);
 		s.target = window;
+		if (s.waiting && rules_.push == Push::Always &&
+		    !s.credits.ample())
+			push(s);
 	}
 
 	/* What can happen to @s, which is @mine of @m, without its messages. */
 	template <typename S, typename T>
 	u32 others(const State &m, S State::*mine, T State::*theirs, bool hold,
-		   bool &release)
+		   bool wait, bool &release)
 	{
 		const S &s = m.*mine;
 		u32 n = 0;
@@ -370,8 +420,8 @@ private:
 		if (s.n_inbound) {
 			State next = m;
 
-			arrive(next.*mine, hold);
-			edges_.push_back({ from_, reach(next) });
+			arrive(next.*mine, hold, wait);
+			reach_both(next, mine);
 			n++;
 		}
 		release = s.held;
@@ -379,8 +429,8 @@ private:
 			State next = m;
 
 			(next.*mine).held--;
-			give_back(next.*mine);
-			edges_.push_back({ from_, reach(next) });
+			give_back(next.*mine, wait);
+			reach_both(next, mine);
 		}
 		return n;
 	}
@@ -409,12 +459,16 @@ private:
 	{
 		bool release_a, release_b;
 		const u32 n = others(m, &State::a, &State::b, rules_.hold_a,
-				     release_a) +
+				     true, release_a) +
 			      others(m, &State::b, &State::a, rules_.hold_b,
-				     release_b);
+				     rules_.wait_b, release_b);
 
 		messages(m, &State::a, &State::b, rules_.windows_a);
 		messages(m, &State::b, &State::a, rules_.windows_b);
+		if (!m.a.n_inbound && !m.b.n_inbound &&
+		    ((m.a.waiting && !m.b.credits.may_send()) ||
+		     (m.b.waiting && !m.a.credits.may_send())))
+			out_.starved = true;
 		/*
 		 * The other's Receives come back; its own wait for it. A peer
 		 * that advertises less than it may (D3) can starve itself: while
@@ -514,6 +568,7 @@ void expect_sound(u32 a, u32 b, const Rules &rules, u32 start = 0)
 	EXPECT_FALSE(o.endless);
 	EXPECT_FALSE(o.blocked_a);
 	EXPECT_FALSE(o.blocked_b);
+	EXPECT_FALSE(o.starved);
 	std::printf("windows %u%s%s and %u%s%s: %zu states\n", a,
 		    rules.windows_a.empty() ? "" : ", changing",
 		    rules.hold_a ? ", held" : "", b,
@@ -578,12 +633,46 @@ TEST(credits_search, windows__change_at_any_moment_D15)
 	 * To hold a Receive back, and to give it back, is to give it back at
 	 * once; but a peer that does so must not starve where others may.
 	 */
-	rules.windows_b = { 0, 1, 2, 3, 4, 5 };
 	rules.hold_a = true;
+	rules.windows_b = kWindows;
+	expect_sound(3, 3, rules);
+	/* With a peer of another kind, that has any window and posts at once. */
+	rules.windows_b = { 0, 1, 2, 3, 4, 5 };
+	rules.wait_b = false;
 	expect_sound(3, 3, rules);
 	rules.hold_b = true;
 	expect_sound(3, 3, rules);
 	std::printf("%zu states in all\n", total_states);
+}
+
+/* Why Receives that wait are pushed: see recv.c of the module. */
+TEST(credits_search, receives_that_wait__are_pushed_or_all_hangs)
+{
+	Rules rules;
+
+	rules.push = Push::Never;
+	const Outcome o = search<Credits, Credits>(3, 3, rules);
+	EXPECT_TRUE(o.complete);
+	EXPECT_TRUE(o.blocked_a);
+	EXPECT_TRUE(o.blocked_b);
+}
+
+/*
+ * It is not enough to push them when others are given back: all others may be held by
+ * those who wait for the peer.
+ */
+TEST(credits_search, receives_that_wait__are_pushed_by_arrivals)
+{
+	for (const u32 window : kWindows) {
+		Rules rules;
+
+		rules.stop = true;
+		rules.push = Push::GivenBack;
+		rules.hold_a = true;
+		const Outcome o =
+			search<Credits, Credits>(window, window, rules);
+		EXPECT_TRUE(o.starved);
+	}
 }
 
 TEST(credits_search, tiny_peer__does_not_make_this_side_loop_D3)
