@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "checkers.h"
+#include "pings.h"
 #include "world.h"
 
 #include <cstdarg>
@@ -102,6 +103,7 @@ void responder_gone(const Responder &r)
 
 void quiet(const Link &l)
 {
+	pings::quiet(l);
 	for (u32 side = 0; side < 2; side++) {
 		const Conn &c = l.ends[side]->conn;
 		const SessionInfo here = c.info();
@@ -207,6 +209,8 @@ void honest(const Conn &c, const rpcrdma_rx &rx)
 			return;
 		[[fallthrough]];
 	default:
+		if (pings::stray(rx))
+			return;
 		fail("honest", "%s: %s of an honest peer", c.link.name(c.side),
 		     rpcrdma_reason_name(rx.reason));
 	}

@@ -12,6 +12,9 @@
  * memory	within the formulas of README
  * parts	only a GRANT comes between the parts of a message (D7)
  * honest	the core accepts everything that another core sends
+ * pings	an extension's message comes only to who has announced it, and is
+ *		answered once or its connection ends; one that was not announced is
+ *		refused, and that is all (see pings.h)
  * invariant	the values that the core reports are consistent
  */
 #ifndef _RPCRDMA_SIM_CHECKERS_H

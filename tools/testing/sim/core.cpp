@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "core.h"
 #include "checkers.h"
+#include "pings.h"
 #include "world.h"
 
 #include <cstdlib>
@@ -30,6 +31,7 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 		rx.stream_offset -= 4;
 	if (planted(c, Mutant::WriteListShifted) && rx.chunks.n_write_segs > 1)
 		std::swap(rx.chunks.write_segs[0], rx.chunks.write_segs[1]);
+	pings::received(c, rx);
 }
 
 u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
@@ -40,6 +42,8 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 	const u32 result = rpcrdma_session_next_send(
 		&c.session, m, buffer, c.config.core.local.send_size, &tx);
 
+	if (result == RPCRDMA_TX_CONTROL)
+		pings::sent(c, m && m->sent, tx, buffer);
 	if (planted(c, Mutant::GrantLost) && tx.htype == RPCRDMA2_GRANT)
 		return RPCRDMA_TX_NONE;
 	if (planted(c, Mutant::CreditOneMore) &&

@@ -176,7 +176,7 @@ static u32 distort(Random &r, u8 *buffer, u32 length, u32 size)
 			set_word(buffer, r.below(words), odd_word(r));
 			break;
 		case 5:
-			set_word(buffer, 3, r.within(3, 14));
+			set_word(buffer, 3, pings::some_type(r));
 			break;
 		case 6:
 			return r.below(length + 1);

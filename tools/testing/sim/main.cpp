@@ -44,6 +44,7 @@ constexpr u32 kRunSeconds = 60;
 
 /* Seeds that a planted bug may need to show. */
 constexpr u64 kMutantSeeds = 100000;
+constexpr u64 kPingSeeds = 500;
 
 const char *mutant_name(Mutant m)
 {
@@ -56,12 +57,13 @@ const char *mutant_name(Mutant m)
 /* The command that does @o again. */
 std::string replay(const Options &o)
 {
-	std::string command = "sim --seed " + std::to_string(o.seed);
+	std::string command = pings::there_are() ? "sim-extended" : "sim";
 	const auto number = [&](const char *name, u32 value) {
 		if (value != UINT32_MAX)
 			command += name + std::to_string(value);
 	};
 
+	command += " --seed " + std::to_string(o.seed);
 	number(" --rpcs ", o.rpcs);
 	number(" --acts ", o.acts);
 	number(" --features ", o.features);
@@ -219,6 +221,7 @@ void print_tally(const Tally &t, double seconds)
 		    t.repeated_reads);
 	for (u32 i = 0; i < static_cast<u32>(Fault::Count); i++)
 		std::printf("# %s %" PRIu64 "\n", kEffects[i], t.effects[i]);
+	pings::print(t);
 }
 
 /* Everything that seeds are there for has been seen. */
@@ -230,7 +233,8 @@ bool reaches(const Tally &t)
 		   t.chained && t.batched &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&
 		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
-		   t.remote_invalidates && t.several_clients;
+		   t.remote_invalidates && t.several_clients &&
+		   pings::reaches(t);
 
 	for (const u64 n : t.ends)
 		all = all && n;
@@ -292,10 +296,10 @@ int run_seeds(const Plan &plan)
 	return failed || !reaches(tally);
 }
 
-/* The first seed of @o, or after it, in which @checker fails; zero if none. */
-u64 first_failure(Options o, const char *checker)
+/* The first of @seeds from that of @o on in which @checker fails; zero if none. */
+u64 first_failure(Options o, const char *checker, u64 seeds)
 {
-	const u64 end = o.seed + kMutantSeeds;
+	const u64 end = o.seed + seeds;
 
 	for (; o.seed < end; o.seed++)
 		if (fails(o, checker))
@@ -305,7 +309,8 @@ u64 first_failure(Options o, const char *checker)
 
 int must_fail(const Plan &plan)
 {
-	const u64 seed = first_failure(plan.options, plan.must_fail);
+	const u64 seed =
+		first_failure(plan.options, plan.must_fail, kMutantSeeds);
 
 	std::printf("TAP version 13\n1..1\n");
 	std::printf("%s 1 - %s: this core fails (seed %" PRIu64 ")\n",
@@ -486,15 +491,19 @@ int run_mutants(const Plan &plan)
 	int failed = 0;
 	u32 n = 0;
 
-	std::printf("TAP version 13\n1..%zu\n",
-		    sizeof(kMutants) / sizeof(kMutants[0]));
+	std::printf("TAP version 13\n");
 	for (const MutantType &m : kMutants) {
 		Options o = plan.options;
+
+		if (m.pings != pings::there_are())
+			continue;
 
 		o.mutant = m.mutant;
 		o.version1 = m.version1;
 		if (!ends_process(m))
-			o.seed = first_failure(o, m.checker);
+			o.seed = first_failure(o, m.checker,
+					       m.pings ? kPingSeeds :
+							 kMutantSeeds);
 		const bool ok = ends_process(m) ?
 					is_told(o, m.checker) :
 					o.seed && is_replayed(o, m.checker);
@@ -503,6 +512,7 @@ int run_mutants(const Plan &plan)
 			    m.name, m.version1 ? ", version 1" : "", o.seed);
 		failed |= !ok;
 	}
+	std::printf("1..%u\n", n);
 	return failed;
 }
 

@@ -16,6 +16,7 @@ struct MutantType {
 	const char *checker;
 	const char *what;
 	bool version1 = false; /* has to be seen there, too */
+	bool pings = false; /* few seeds of the build that has them show it */
 };
 
 inline constexpr MutantType kMutants[] = {
@@ -49,6 +50,15 @@ inline constexpr MutantType kMutants[] = {
 	  "core: a Call that was not admitted is not told that it may be" },
 	{ Mutant::ReserveLost, "reserve-lost", "waits",
 	  "core: a Call is over, and the credits that it had stay reserved" },
+	{ Mutant::PingUninvited, "ping-uninvited", "pings",
+	  "core: an extension is used that the peer has not announced", false,
+	  true },
+	{ Mutant::PongLost, "pong-lost", "pings",
+	  "core: an extension's answer is counted, not sent", false, true },
+	{ Mutant::PongTwice, "pong-twice", "pings",
+	  "core: an extension's answer is sent twice", false, true },
+	{ Mutant::PongUntold, "pong-untold", "pings",
+	  "core: an extension has an answer and nobody is told", false, true },
 	{ Mutant::OfferBeforePosting, "offer-early", "lost",
 	  "credit for a Receive before it is posted" },
 	{ Mutant::BufferTooSmall, "buffer-small", "overrun",

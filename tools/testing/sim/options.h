@@ -36,6 +36,7 @@ enum class Feature : u8 {
 	Reserve,
 	Clients, /* more than one */
 	Version1, /* spoken by some, with or without the choice */
+	Pings, /* announced by some, if the build has them */
 	Count,
 };
 
@@ -57,6 +58,11 @@ enum class Mutant : u8 {
 	ErrorBetweenParts,
 	RoomLost,
 	ReserveLost,
+	/* of an extension, if the build has it */
+	PingUninvited,
+	PongLost,
+	PongTwice,
+	PongUntold,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

@@ -85,12 +85,14 @@ void Link::End::gone()
 {
 	responder.gone();
 	link.pair.requester[side].gone(conn);
+	pings::gone(conn);
 }
 
 void Link::End::crash()
 {
 	conn.crash();
 	responder.crash();
+	pings::gone(conn);
 }
 
 const char *Link::name(u32 side) const
@@ -149,6 +151,7 @@ World::World(const Options &o)
 	Random config(stream(o.seed, 2));
 	Random work(stream(o.seed, 3));
 	Random faults(stream(o.seed, 4));
+	Random extension(stream(o.seed, 5));
 	u32 n = config.once_in(3) ? config.within(2, 3) : 1;
 
 	broken = nullptr;
@@ -159,6 +162,8 @@ World::World(const Options &o)
 	for (u32 i = 0; i < n; i++) {
 		pairs.push_back(std::make_unique<Pair>(*this, i));
 		configure(config, *pairs.back());
+		if (o.has(Feature::Pings))
+			pings::configure(extension, *pairs.back());
 	}
 	if (config.once_in(2))
 		slow_ = config.next() & config.next() & config.next();
@@ -504,6 +509,7 @@ void World::collect(Link &l, u32 side)
 	add(end.conn.has_work(), end.conn.grows() ? Grow : Work);
 	add(l.disconnected[side] && !end.conn.lost_flag, Disconnected);
 	add(end.conn.lost_flag, Close);
+	add(pings::can_act(end.conn), Ping);
 }
 
 void World::collect(Pair &p)
@@ -556,6 +562,8 @@ void World::happen(const Source &s)
 		return l->ends[s.side]->conn.destroy();
 	case Connect:
 		return connect(*s.pair);
+	case Ping:
+		return pings::act(l->ends[s.side]->conn);
 	case Kinds:
 		break;
 	}

@@ -11,6 +11,7 @@
 #define _RPCRDMA_SIM_WORLD_H
 
 #include "options.h"
+#include "pings.h"
 #include "requester.h"
 #include "responder.h"
 
@@ -46,6 +47,7 @@ public:
 		const u32 side;
 		Conn conn;
 		Responder responder;
+		pings::Ledger pings;
 	};
 
 	Link(World &w, Pair &p);
@@ -94,6 +96,7 @@ struct Pair {
 	bool invalidates[2] = {};
 	Service callbacks; /* the client's threads */
 	Requester requester[2];
+	pings::Budget pings[2];
 	std::vector<std::unique_ptr<Link>> links; /* the last one counts */
 	bool ever_tainted = false;
 	std::vector<u32> blamed; /* XIDs of Calls that have broken a connection */
@@ -136,6 +139,13 @@ struct Tally {
 	u64 callbacks = 0; /* answered */
 	u64 remote_invalidates = 0;
 	u64 several_clients = 0; /* seeds */
+	u64 pings = 0;
+	u64 pongs = 0;
+	u64 pings_overtaken = 0; /* by the end of their connection */
+	u64 pings_more = 0; /* the message that changes a property */
+	u64 one_sided = 0; /* FINALs */
+	u64 strays = 0;
+	u64 strays_refused = 0;
 
 	void add(const Tally &t);
 };
@@ -222,6 +232,7 @@ private:
 		Close,
 		Destroy,
 		Connect,
+		Ping,
 		Kinds,
 	};
 	struct Source {

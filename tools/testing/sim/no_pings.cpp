@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "pings.h"
+
+namespace sim::pings
+{
+
+void configure(Random & /*r*/, Pair & /*p*/)
+{
+}
+
+bool can_act(const Conn & /*c*/)
+{
+	return false;
+}
+
+void act(Conn & /*c*/)
+{
+}
+
+u32 some_type(Random &r)
+{
+	return r.within(3, 14);
+}
+
+void sent(Conn & /*c*/, bool /*between*/, rpcrdma_tx & /*tx*/, u8 * /*buffer*/)
+{
+}
+
+void received(Conn & /*c*/, rpcrdma_rx & /*rx*/)
+{
+}
+
+bool stray(const rpcrdma_rx & /*rx*/)
+{
+	return false;
+}
+
+void gone(Conn & /*c*/)
+{
+}
+
+void quiet(const Link & /*l*/)
+{
+}
+
+void print(const Tally & /*t*/)
+{
+}
+
+bool reaches(const Tally & /*t*/)
+{
+	return true;
+}
+
+bool there_are()
+{
+	return false;
+}
+
+} // namespace sim::pings

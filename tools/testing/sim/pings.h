@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What an extension sends beside RPC messages, and what becomes of it. The simulator as it
+ * is has no extension (no_pings.cpp). A second build has the one that only tests have
+ * (../extension/sim_ping.cpp).
+ */
+#ifndef _RPCRDMA_SIM_PINGS_H
+#define _RPCRDMA_SIM_PINGS_H
+
+#include "rpc.h"
+
+namespace sim
+{
+
+class Conn;
+class Link;
+struct Pair;
+struct Tally;
+
+namespace pings
+{
+
+/* Of one end of a connection. */
+struct Ledger {
+	std::vector<u32> asked; /* XIDs of PINGs that are not answered */
+	std::vector<u32> strays; /* likewise, of those that nobody announced */
+	Octets last; /* PONG that was sent */
+};
+
+/* What one side of a pair has left to send, whatever its connection. */
+struct Budget {
+	u32 acts = 0; /* PING or PINGS */
+	u32 strays = 0;
+};
+
+/* Who announces what. */
+void configure(Random &r, Pair &p);
+[[nodiscard]] bool can_act(const Conn &c);
+void act(Conn &c);
+/* A type that a hostile peer may put into a header. */
+[[nodiscard]] u32 some_type(Random &r);
+
+/*
+ * The core has written a control message to @buffer, which may become another. @between:
+ * the parts of a message.
+ */
+void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer);
+/* "pings": the core has taken a message. */
+void received(Conn &c, rpcrdma_rx &rx);
+/* It was sent to be refused. */
+[[nodiscard]] bool stray(const rpcrdma_rx &rx);
+/* What is not answered never will be. */
+void gone(Conn &c);
+
+/* "pings": when nothing can happen any more. */
+void quiet(const Link &l);
+
+void print(const Tally &t);
+[[nodiscard]] bool reaches(const Tally &t);
+/* This build has them. */
+[[nodiscard]] bool there_are();
+
+} // namespace pings
+
+} // namespace sim
+
+#endif /* _RPCRDMA_SIM_PINGS_H */
