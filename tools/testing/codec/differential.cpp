@@ -235,7 +235,8 @@ void expect_properties(PropertyParse got, const rpcrdma_properties &p,
 		&rpcrdma_properties::max_segments,
 		&rpcrdma_properties::reverse,
 	};
-	rpcrdma_properties want = rpcrdma::kDefaultProperties;
+	rpcrdma_properties want = static_cast<const rpcrdma_properties &>(
+		rpcrdma::kDefaultProperties);
 	const u32 size = static_cast<u32>(in.size());
 	std::vector<Property> set;
 	bool sensible = true;

@@ -53,7 +53,8 @@ inline rpcrdma_config config(rpcrdma_role role)
 	c.max_write_chunks = 4;
 	c.first_xid = role == RPCRDMA_ROLE_CLIENT ? kClientXid : kServerXid;
 	c.ddp_threshold = 4096;
-	c.local = rpcrdma::kDefaultProperties;
+	c.local = static_cast<const rpcrdma_properties &>(
+		rpcrdma::kDefaultProperties);
 	return c;
 }
 
