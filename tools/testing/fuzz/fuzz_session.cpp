@@ -8,7 +8,11 @@
  * struct rpcrdma_rx, rpcrdma_tx and rpcrdma_session_info; that messages are put
  * together without a hole; that each granted credit has a Receive, and only granted
  * credits are used; that a caller that sleeps until the core says "send" misses nothing.
+ *
+ * Another build has an extension, which both sides may announce and use. Choices that mean
+ * something there mean another thing here; all others are the same.
  */
+#include "extension.h"
 #include "fuzz.h"
 #include "layout.h"
 #include "properties.h"
@@ -27,6 +31,8 @@ namespace
 {
 
 constexpr u32 kMaxMessage = 1 << 16;
+constexpr bool kExtended = Extensions::kOthers > 0;
+constexpr u32 kOtherTypes = Extensions::kTypes - Extensions::kBaseTypes;
 
 s32 ahead(u32 a, u32 b)
 {
@@ -41,8 +47,10 @@ Segment segment(Choices &in)
 rpcrdma_config configuration(Choices &in)
 {
 	rpcrdma_config c = {};
+	const u8 what = in.octet();
 
-	c.role = in.flip() ? RPCRDMA_ROLE_SERVER : RPCRDMA_ROLE_CLIENT;
+	c.role = what & 1 ? RPCRDMA_ROLE_SERVER : RPCRDMA_ROLE_CLIENT;
+	c.extensions = what & 2 ? RPCRDMA_ALL_EXTENSIONS : 0;
 	c.window = RPCRDMA_MIN_WINDOW + in.up_to(20);
 	c.max_message = kMaxMessage;
 	c.max_read_chunks = in.up_to(4);
@@ -133,10 +141,29 @@ public:
 
 		word(n);
 		for (u32 i = 0; i < n; i++) {
-			word(in.up_to(7));
+			const u8 which = in.octet();
+			const bool other = kExtended && which >= 0xe0;
+
+			word(other ? other_property(which) : which % 8);
 			word(4);
-			word(in.number());
+			word(other && in.flip() ? UINT32_MAX : in.number());
 		}
+	}
+	/* A header of an extension, with its own words before and after a payload. */
+	void other(Choices &in, const HeaderType &type, u32 xid,
+		   const Partial &p)
+	{
+		const u32 at = size();
+
+		for (u32 n = type.payload ? 1 : in.up_to(2); n; n--)
+			word(in.number());
+		if (!type.payload)
+			return;
+		payload(in, xid, type.direction(), p);
+		if (in.octet() < 0xe0)
+			store_be32(&octets_[at], size() - at - 4);
+		for (u32 n = in.up_to(2); n; n--)
+			word(in.number());
 	}
 	void error(Choices &in)
 	{
@@ -166,6 +193,15 @@ public:
 	}
 
 private:
+	/* Those of extensions, and the one that announces. */
+	[[nodiscard]] static u32 other_property(u32 choice)
+	{
+		constexpr u32 n = Extensions::kProperties - kBaseProperties;
+
+		return kPropertyTypes[kBaseProperties + (n ? choice % n : 0)]
+			.id;
+	}
+
 	std::vector<u8> octets_;
 };
 
@@ -251,7 +287,11 @@ public:
 private:
 	void step()
 	{
-		switch (in_.up_to(15)) {
+		const u8 choice = in_.octet();
+
+		if (kExtended && choice >= 0xe0)
+			return act();
+		switch (choice % 16) {
 		case 0:
 		case 1:
 		case 2:
@@ -307,7 +347,7 @@ private:
 				in_.take(m.octets().data(), m.octets().size()));
 			return m.octets();
 		}
-		const u32 htype = kind > 0xf0 ? in_.word() : 4 + kind % 10;
+		const u32 htype = kind > 0xf0 ? in_.word() : some_type(kind);
 		const HeaderType *type = header_type(htype);
 		const u32 dir = type ? type->direction() : 0;
 
@@ -336,6 +376,16 @@ private:
 						  (m.size() + 8));
 		}
 		return m.octets();
+	}
+
+	[[nodiscard]] static u32 some_type(u8 choice)
+	{
+		if constexpr (kExtended)
+			if (choice > 0xc0)
+				return type_at(RPCRDMA_TYPE_UNKNOWN + 1 +
+					       choice % kOtherTypes)
+					->htype;
+		return 4 + choice % 10;
 	}
 
 	std::vector<u8> from_version1_peer(u32 xid)
@@ -371,6 +421,8 @@ private:
 		const Partial &p = partial_[dir];
 		const u32 at = m.size();
 
+		if (type.extension)
+			return m.other(in_, type, xid, p);
 		if (f & kFieldError)
 			m.error(in_);
 		if (f & kFieldProperties)
@@ -404,6 +456,7 @@ private:
 		const fuzz::Exact copy(octets.data(), octets.size());
 		const Bytes in = copy.bytes();
 		const struct rpcrdma_session_info before = info();
+		const bool in_use = extension_in_use();
 		rpcrdma_rx rx;
 		Prefix p = {};
 
@@ -416,6 +469,8 @@ private:
 		check_rx(rx, in, whole ? p : Prefix{});
 		if (closed_)
 			return;
+		if constexpr (kExtended)
+			extension_.received(rx, in, in_use);
 		received_++;
 		push();
 		if (whole && (p.vers != 2 || config_.max_version == kVersion1))
@@ -564,6 +619,7 @@ private:
 	{
 		rpcrdma_message *msg = has_message_ ? &current_.msg : nullptr;
 		const struct rpcrdma_session_info before = info();
+		const bool in_use = extension_in_use();
 		const rpcrdma_session session = s_;
 		const u32 already = msg ? msg->sent : 0;
 		rpcrdma_tx tx;
@@ -600,6 +656,10 @@ private:
 		if (asleep_)
 			return false;
 		sent_++;
+		if constexpr (kExtended)
+			extension_.sent(tx,
+					Bytes(buffer_.data(), tx.header_length),
+					in_use);
 		check_sent(result, tx, before, msg, already);
 		if (result == RPCRDMA_TX_MESSAGE && tx.last) {
 			if (msg->dir == RPCRDMA_CALL && calls_.size() < 8)
@@ -657,6 +717,8 @@ private:
 			FUZZ_CHECK(decode_body_v1(out, h, c) == Parse::Ok);
 		} else if (h.type && h.type->kind == Kind::Connprop) {
 			check_properties(out.after(kPrefixSize));
+		} else if (h.type && h.type->kind == Kind::Extension) {
+			/* Its body is its own. */
 		} else {
 			FUZZ_CHECK(h.type);
 			FUZZ_CHECK(decode_body(out, kNoLimits, h, c) ==
@@ -719,6 +781,7 @@ private:
 		FUZZ_CHECK(decode_properties(set, p) == PropertyParse::Ok);
 		const rpcrdma_properties &base = p;
 		FUZZ_CHECK(!std::memcmp(&base, &config_.local, sizeof(base)));
+		FUZZ_CHECK(config_.extensions || set.size() == kPropertiesSize);
 	}
 
 	/* Nothing is taken back, and there is a Receive for each message. */
@@ -834,6 +897,13 @@ private:
 		calls_.pop_back();
 	}
 
+	void act()
+	{
+		if constexpr (kExtended)
+			if (extension_.act(s_, in_))
+				asleep_ = false;
+	}
+
 	void refuse()
 	{
 		static constexpr u32 kCodes[] = {
@@ -864,6 +934,16 @@ private:
 
 		rpcrdma_session_info(&s_, &i);
 		return i;
+	}
+
+	[[nodiscard]] bool extension_in_use() const
+	{
+		rpcrdma_numbers n;
+
+		rpcrdma_session_numbers(&s_, &n);
+		FUZZ_CHECK(!n.extensions || (kExtended && config_.extensions &&
+					     (opened_ || closed_)));
+		return n.extensions;
 	}
 
 	[[nodiscard]] bool client() const
@@ -937,6 +1017,7 @@ private:
 	Outgoing current_ = {};
 	std::vector<Outgoing> calls_; /* outstanding */
 	Partial partial_[2] = {};
+	fuzz::Extension extension_;
 	std::vector<u8> buffer_;
 };
 
