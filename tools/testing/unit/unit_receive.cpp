@@ -65,6 +65,8 @@ TEST(receive, htype__unknown_D7)
 		for (u32 htype : { 0u, 1u, 3u, 14u, 0xffffff01u, UINT32_MAX }) {
 			e->receive(prefix(7, htype) + Words{ 1, 2, 3 });
 			expect_dropped(*e, RPCRDMA_REASON_HTYPE);
+			/* Though version 1 has some of these. */
+			EXPECT_EQ(e->rx.type, u32{ RPCRDMA_TYPE_UNKNOWN });
 			EXPECT_TRUE(e->rx.kick);
 			EXPECT_EQ(e->next_error(7),
 				  Words{ RPCRDMA2_ERR_INVAL_HTYPE });

@@ -130,7 +130,11 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 	rx.xid = p.xid;
 	rx.vers = p.vers;
 	rx.htype = p.htype;
-	if (p.htype < RPCRDMA_TYPE_UNKNOWN)
+	/* Each version has some of these numbers, and both have ERROR. */
+	if (p.vers == kVersion1 ?
+		    p.htype <= RPCRDMA2_ERROR :
+		    p.vers == kVersion2 && p.htype >= RPCRDMA2_ERROR &&
+			    p.htype < RPCRDMA_TYPE_UNKNOWN)
 		rx.type = p.htype;
 	if (version_ ? p.vers != version_ : !spoken(p.vers))
 		take_other_version(p, rx);
