@@ -3,6 +3,7 @@
  * Our client, and a server that opens connections in unusual ways, grants few
  * credits, ends connections, calls back, or falls silent.
  */
+#include "headers.h"
 #include "nfs3.h"
 
 #include <gtest/gtest.h>
@@ -56,6 +57,21 @@ TEST(client_opening, properties_in_several_messages)
 	server.mount();
 	server.works();
 	server.unmount();
+}
+
+/* As server_properties.every_extension_is_announced. */
+TEST(client_opening, every_extension_is_announced)
+{
+	Nfs3 server;
+
+	server.opening = [](Peer &p) {
+		p.take_properties(p.next());
+		p.send(unit::connprop(p.new_xid(),
+				      { 1, 0xffffff01, 4, 0xffffffff }));
+	};
+	server.mount();
+	unknown_header_types(server.peer());
+	server.works_on();
 }
 
 /* The smallest of everything: Calls are continued, and have no chunks. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "headers.h"
 
+#include <fstream>
+#include <sstream>
+
 namespace peer
 {
 
@@ -10,14 +13,49 @@ void refused(Peer &p, const Words &message, const Words &error)
 	p.expect_error(message[0], error);
 }
 
+/* The number after @word in that line of this machine's totals; zero if it has none. */
+static u64 total(const std::string &name, const std::string &word)
+{
+	std::ifstream file("/sys/kernel/debug/rpcrdma/totals");
+	std::string line;
+
+	if (!file)
+		throw Failure("no totals");
+	while (std::getline(file, line)) {
+		std::istringstream words(line.substr(0, name.size()) == name ?
+						 line.substr(name.size()) :
+						 "");
+		std::string w;
+		u64 number = 0;
+
+		while (words >> w)
+			if (w == word && words >> number)
+				return number;
+	}
+	return 0;
+}
+
 void unknown_header_types(Peer &p)
 {
-	for (u32 htype : { 0u, 1u, 2u, 3u, 14u, 15u, 0x7fffffffu, 0xffffff01u,
-			   0xffffffffu })
+	static constexpr u32 kUnknown[] = { 0,		1,	    2,
+					    3,		14,	    15,
+					    255,	0x7fffffff, 0xffffff01,
+					    0xfffffff0, 0xffffffff };
+	const u64 n = sizeof(kUnknown) / sizeof(kUnknown[0]);
+	const u64 received = total("messages ?", "received");
+	const u64 refusals = total("refused", "htype:");
+
+	for (u32 htype : kUnknown)
 		refused(p,
 			unit::prefix(p.new_xid(), htype) +
 				null_call(p.new_xid()),
 			{ RPCRDMA2_ERR_INVAL_HTYPE });
+	/* They have no name, and are counted none the less; none is ever sent. */
+	if (total("messages ?", "received") != received + n ||
+	    total("refused", "htype:") != refusals + n)
+		throw Failure("unknown types are not counted");
+	if (total("messages ?", "sent"))
+		throw Failure("an unknown type has been sent");
 }
 
 void other_versions(Peer &p)

@@ -227,6 +227,9 @@ std::optional<Message> Peer::arrival(int ms)
 		if (m.xid() || m.octets.size() != 16)
 			fail("malformed GRANT");
 	}
+	if (m.vers() == 2 &&
+	    (m.htype() < RPCRDMA2_ERROR || m.htype() > RPCRDMA2_REPLY_INLINE))
+		fail("nobody has announced this type: " + m.describe());
 	return m;
 }
 
