@@ -56,7 +56,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
-	unit sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
+	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
 	tools tools-check clock coverage check check-full soak demo bench dist packaging \
@@ -116,6 +116,10 @@ deps:
 
 unit:
 	+@$(SUBMAKE) -C tools/testing/unit check
+
+# The core takes no more of them for an NFS operation than it may.
+instructions:
+	+@$(SUBMAKE) -C tools/testing/instructions check
 
 # The simulator: SEED= where to begin, SIM_SECONDS= how long.
 sim:
@@ -250,12 +254,12 @@ coverage:
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),20) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),5000) scripts/tally --jobs 2 \
-	  unit codec tools-check conformance style fuzz sim clock selftests selftests-debian kunit \
+	  unit instructions codec tools-check conformance style fuzz sim clock selftests selftests-debian kunit \
 	  harness
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally style-full unit codec tools-check fuzz sim clock coverage harness-full conformance \
+	  scripts/tally style-full unit instructions codec tools-check fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
 	  packaging interfaces
 
@@ -286,7 +290,7 @@ soak:
 demo:
 	@scripts/demo
 
-# Beside the kernel's own transport and TCP: PART="counts latency", FULL=1 for all.
+# Beside the kernel's own transport and TCP: PART="core counts latency", FULL=1 for all.
 bench:
 	+@tools/testing/bench/bench $(PART)
 
@@ -299,9 +303,10 @@ help:
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove all build results; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next twelve; last line: the count'
+	@echo '  check            all of the next thirteen; last line: the count'
 	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
 	@echo '  unit             user-space tests of the protocol core'
+	@echo '  instructions     what the core takes of them for an NFS operation, by valgrind'
 	@echo '  codec            its headers against the XDR in the draft, if DRAFTS= has it'
 	@echo '  tools-check      tests of rpcrdmactl'
 	@echo '  fuzz             random input from a peer: FUZZ_SECONDS=30 for each kind'
@@ -337,7 +342,7 @@ help:
 	@echo '                   newest kernel in Debian'
 	@echo '  demo             show it working'
 	@echo '  bench            measure it beside the kernel'"'"'s own transport and TCP;'
-	@echo '                   PART="counts latency" picks, FULL=1 measures more'
+	@echo '                   PART="core counts latency" picks, FULL=1 measures more'
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'
 	@echo

@@ -148,6 +148,13 @@ def copied_by_client(results):
     return max(found)
 
 
+def instructions_of_core(results):
+    """For a READ or a WRITE of 4 KiB, both ends."""
+    found = [results.parts.get("core", {}).get(f"{work} 4 KiB, {OURS}", {}).get("instructions")
+             for work in ("READ", "WRITE")]
+    return None if None in found else max(found)
+
+
 def absent(_):
     """What nothing here measures yet."""
     return None
@@ -179,6 +186,7 @@ MARKS = (
     Mark("copies of the data of a WRITE to 64 KiB, server", 0, absent),
     Mark("memory of a connection at rest, client", 1, absent),
     Mark("memory of a connection at rest, server", 1, absent),
+    Mark("instructions of the core, 4 KiB, both ends", 1200, instructions_of_core),
     Mark("instructions of the module, 4 KiB, both ends", 0.9, absent),
     Mark("instructions of the whole path, READ 4 KiB", 0.78, absent),
     Mark("instructions of the whole path, WRITE 4 KiB", 0.62, absent),

@@ -91,6 +91,16 @@ def procedures(results):
     return "".join(f"{line}\n" for line in unusual)
 
 
+def core(results):
+    """Instructions of each operation, and of the functions of the core in it."""
+    rows = []
+    for operation, figure in results.parts.get("core", {}).items():
+        rows.append([operation, "", number(figure["instructions"])])
+        rows += [[f"    {name}", number(calls), number(cost)]
+                 for name, (calls, cost) in figure["functions"].items()]
+    return table(["both ends together", "calls", "instructions"], rows) if rows else ""
+
+
 def locks(results):
     """Of the transport, for those operations that were traced."""
     rows = []
@@ -151,7 +161,8 @@ def predictions(results):
 
 def report(found, results):
     """All of it."""
-    return f"commit {found['commit']}, {', '.join(found['kernels'])}\n" + "".join((
+    return ", ".join([f"commit {found['commit']}", *found["kernels"]]) + "\n" + "".join((
+        titled("Instructions of the protocol core", core(results)),
         titled("Counts", counts(results, COLUMNS)),
         titled("Octets", counts(results, OCTETS)),
         titled("Not one Call for one operation", procedures(results)),
