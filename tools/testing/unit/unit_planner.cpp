@@ -1223,3 +1223,65 @@ TEST(planner, stream_run__maps_around_what_was_removed)
 	EXPECT_EQ(stream_run({}, 7, to), UINT32_MAX);
 	EXPECT_EQ(to, 7u);
 }
+
+/*
+ * A flag that no rule of version 2 looks at keeps a Call from the short way for small
+ * ones: the plan is the same.
+ */
+TEST(planner, small_call__is_planned_as_by_all_rules)
+{
+	std::mt19937 random(13);
+	u32 without_chunks = 0;
+
+	for (u32 i = 0; i < 100000; i++) {
+		const auto near = [&](u32 size) -> u32 {
+			return size + u32(random() % 3) - 1;
+		};
+		const PlanningRules rules = {
+			.ddp_threshold = near(u32(random() % 4 * 1000 + 1)),
+			.special_threshold = near(u32(random() % 4 * 1000 + 1)),
+			.max_send = 4096,
+			.max_stream = near(u32(random() % 4 * 1000 + 1)),
+			.chunks = random() % 4 != 0,
+			.special = random() % 4 != 0,
+			.continued = true,
+		};
+		const auto size = [&]() -> u32 {
+			return random() % 4 ?
+				       near(u32(random() % 4 * 1000 + 1)) :
+				       0;
+		};
+		rpcrdma_call_shape shape = {
+			.length = size(),
+			.item = { 4, size() },
+			.result_max = size(),
+			.reply_max = size(),
+			.avoid = 0,
+			.reducible = random() % 4 != 0,
+			.reply_expected = random() % 4 != 0,
+		};
+		const rpcrdma_call_plan a = plan(shape, rules);
+
+		shape.avoid = RPCRDMA_SEEN_TOO_LONG_AGAIN;
+		const rpcrdma_call_plan b = plan(shape, rules);
+
+		EXPECT_EQ(a.read_chunk, b.read_chunk);
+		EXPECT_EQ(a.write_chunk, b.write_chunk);
+		EXPECT_EQ(a.call_chunk, b.call_chunk);
+		EXPECT_EQ(a.reply_chunk, b.reply_chunk);
+		EXPECT_EQ(a.reply_max, b.reply_max);
+		EXPECT_EQ(a.stream_length, b.stream_length);
+		EXPECT_EQ(a.removed.offset, b.removed.offset);
+		EXPECT_EQ(a.removed.length, b.removed.length);
+		EXPECT_EQ(a.read_pad, b.read_pad);
+		EXPECT_EQ(a.chunks_required, b.chunks_required);
+		EXPECT_EQ(a.call_waits, b.call_waits);
+		EXPECT_EQ(a.result_waits, b.result_waits);
+		if (HasFailure())
+			FAIL() << "case " << i;
+		without_chunks +=
+			!(a.read_chunk || a.write_chunk || a.call_chunk ||
+			  a.reply_chunk || a.call_waits || a.result_waits);
+	}
+	EXPECT_GT(without_chunks, 10000u);
+}

@@ -217,6 +217,7 @@ template <typename Base, typename... Others> struct ExtensionList {
 			type.index = static_cast<u8>(type.extension ?
 							     first_index() + i :
 							     type.htype);
+			type.bare = bare_size(type.fields);
 		}
 		return all.table;
 	}

@@ -105,8 +105,7 @@ static void reduce_call(const rpcrdma_call_shape &shape,
 /* Bytes of the largest header of version 1 with such chunks. */
 static u32 largest_header_v1(bool reads, bool results)
 {
-	u32 size = header_size(header_type_v1(RPCRDMA1_MSG, RPCRDMA_CALL),
-			       nullptr);
+	u32 size = header_type_v1(RPCRDMA1_MSG, RPCRDMA_CALL).bare;
 
 	/* One Write chunk is longer than a Reply chunk. */
 	if (results)
@@ -165,8 +164,24 @@ static void plan_call_v1(const PlanningRules &rules,
 	plan.stream_length = shape.length;
 }
 
-void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
-	       rpcrdma_call_plan &plan)
+/*
+ * Nothing in it is large, and no earlier attempt has shown anything: none of the rules for
+ * chunks applies.
+ */
+static bool small_call(const PlanningRules &rules,
+		       const rpcrdma_call_shape &shape)
+{
+	return !shape.avoid && rules.special &&
+	       shape.item.length <= rules.ddp_threshold &&
+	       shape.result_max <= rules.ddp_threshold &&
+	       shape.result_max <= rules.special_threshold &&
+	       shape.length <= rules.special_threshold &&
+	       shape.length <= rules.max_stream;
+}
+
+static void plan_large_call(const PlanningRules &rules,
+			    const rpcrdma_call_shape &shape,
+			    rpcrdma_call_plan &plan)
 {
 	const u32 avoid = shape.avoid;
 	const bool chunks = rules.chunks && shape.reply_expected;
@@ -176,11 +191,6 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 		shape.item.length > rules.ddp_threshold ||
 		(!rules.special && shape.length > rules.max_stream);
 
-	plan = {};
-	plan.reply_max = shape.reply_max;
-	plan.stream_length = shape.length;
-	if (rules.version == kVersion1)
-		return plan_call_v1(rules, shape, plan);
 	plan.call_waits = avoid & RPCRDMA_NEED_CALL_CHUNK ||
 			  shape.length > rules.special_threshold;
 	plan.result_waits = avoid & RPCRDMA_NEED_REPLY_CHUNK ||
@@ -202,6 +212,18 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 				     RPCRDMA_SEEN_TOO_LONG) ||
 			    (large_result && !plan.write_chunk &&
 			     shape.result_max > rules.special_threshold));
+}
+
+void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
+	       rpcrdma_call_plan &plan)
+{
+	plan = {};
+	plan.reply_max = shape.reply_max;
+	plan.stream_length = shape.length;
+	if (rules.version == kVersion1)
+		plan_call_v1(rules, shape, plan);
+	else if (!small_call(rules, shape))
+		plan_large_call(rules, shape, plan);
 }
 
 /* The chunks of a plan, as the flags that would avoid them. */
@@ -388,8 +410,10 @@ static void empty_reply_chunk(rpcrdma_reply_plan &plan)
 		plan.chunks.write_segs[chunk.first + i].length = 0;
 }
 
-void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
-		Span<const Range> results, rpcrdma_reply_plan &plan)
+/* The Call has offered something, or one Send may not have room. */
+static void plan_large_reply(const PlanningRules &rules, const Chunks &call,
+			     u32 length, Span<const Range> results,
+			     rpcrdma_reply_plan &plan)
 {
 	const bool version1 = rules.version == kVersion1;
 	const HeaderType &simple =
@@ -398,14 +422,6 @@ void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
 	const bool valid = well_formed(call);
 	Chunks &c = plan.chunks;
 
-	plan.errcode = RPCRDMA2_ERR_NONE;
-	plan.index = 0;
-	plan.needed = 0;
-	plan.stream_length = length;
-	plan.n_removed = 0;
-	plan.n_jobs = 0;
-	plan.external = false;
-	clear(c);
 	if (valid && !reduce_reply(call, length, results, plan))
 		return;
 	/* Version 1 returns the Reply chunk also if it is not used. */
@@ -431,6 +447,24 @@ void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
 		plan.errcode = RPCRDMA2_ERR_REPLY_RESOURCE;
 		plan.needed = plan.stream_length;
 	}
+}
+
+void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
+		Span<const Range> results, rpcrdma_reply_plan &plan)
+{
+	plan.errcode = RPCRDMA2_ERR_NONE;
+	plan.index = 0;
+	plan.needed = 0;
+	plan.stream_length = length;
+	plan.n_removed = 0;
+	plan.n_jobs = 0;
+	plan.external = false;
+	clear(plan.chunks);
+	/* One Send has room for it, and there is nothing to return. */
+	if (!call.n_writes && !call.has_reply &&
+	    fits(kLargestPlain, length, rules.max_send))
+		return;
+	plan_large_reply(rules, call, length, results, plan);
 }
 
 u32 layout_call(const Chunks &chunks, u32 stream_length, rpcrdma_piece *pieces)

@@ -46,16 +46,20 @@ u32 type_count()
 
 static constexpr u16 kListsV1 = kFieldReads | kFieldWrites | kFieldReply;
 
+static constexpr HeaderType type_v1(const char *name, u8 proc, u16 fields,
+				    Kind kind, bool payload)
+{
+	return { name, proc, fields,	       kind, payload, true,
+		 proc, 0,    bare_size(fields) };
+}
+
 /* By procedure and direction. */
 static constexpr HeaderType kHeaderTypesV1[][2] = {
-	{ { "MSG", RPCRDMA1_MSG, kListsV1, Kind::Call, true, true,
-	    RPCRDMA1_MSG },
-	  { "MSG", RPCRDMA1_MSG, kListsV1, Kind::Reply, true, true,
-	    RPCRDMA1_MSG } },
-	{ { "NOMSG", RPCRDMA1_NOMSG, kListsV1 | kFieldCallInReads, Kind::Call,
-	    false, true, RPCRDMA1_NOMSG },
-	  { "NOMSG", RPCRDMA1_NOMSG, kListsV1, Kind::Reply, false, true,
-	    RPCRDMA1_NOMSG } },
+	{ type_v1("MSG", RPCRDMA1_MSG, kListsV1, Kind::Call, true),
+	  type_v1("MSG", RPCRDMA1_MSG, kListsV1, Kind::Reply, true) },
+	{ type_v1("NOMSG", RPCRDMA1_NOMSG, kListsV1 | kFieldCallInReads,
+		  Kind::Call, false),
+	  type_v1("NOMSG", RPCRDMA1_NOMSG, kListsV1, Kind::Reply, false) },
 };
 
 const HeaderType &header_type_v1(u32 proc, u32 dir)
@@ -401,9 +405,6 @@ Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
 	return p;
 }
 
-static constexpr Field kLists[] = { kFieldCall, kFieldReads, kFieldWrites,
-				    kFieldReply };
-
 static u32 write_chunk_size(const WriteChunk &w)
 {
 	return kWordSize + w.count * kSegmentSize;
@@ -411,14 +412,8 @@ static u32 write_chunk_size(const WriteChunk &w)
 
 u32 header_size(const HeaderType &t, const Chunks *c)
 {
-	u32 size = kPrefixSize;
+	u32 size = t.bare;
 
-	if (t.fields & (kFieldRemaining | kFieldInvHandle))
-		size += kWordSize;
-	/* Each list and optional chunk ends with, or is, one discriminator. */
-	for (const Field f : kLists)
-		if (t.fields & f)
-			size += kWordSize;
 	if (!c)
 		return size;
 	if (t.fields & (kFieldCall | kFieldCallInReads))

@@ -47,6 +47,7 @@ enum Field : u16 {
  * @fields: Field bits
  * @payload: a part of an RPC message follows the header
  * @last: no further message continues this one
+ * @bare: octets of the header if it has no chunks: see header_size(); its table fills it in
  * @index: less than RPCRDMA_MAX_TYPES; the list of extensions fills it in
  * @extension: whose it is, zero is the base protocol; likewise
  */
@@ -59,6 +60,7 @@ struct HeaderType {
 	bool last = false;
 	u8 index = 0;
 	u8 extension = 0;
+	u8 bare = 0;
 
 	[[nodiscard]] constexpr u32 direction() const
 	{
@@ -70,6 +72,24 @@ struct HeaderType {
 		return (kind == Kind::Call || kind == Kind::Reply) && !payload;
 	}
 };
+
+/* Each of these fields is one word if there are no chunks. */
+[[nodiscard]] constexpr u8 bare_size(u16 fields)
+{
+	constexpr Field kWords[] = { kFieldRemaining, kFieldInvHandle,
+				     kFieldCall,      kFieldReads,
+				     kFieldWrites,    kFieldReply };
+	u32 size = kPrefixSize;
+
+	for (const Field f : kWords)
+		if (fields & f)
+			size += kWordSize;
+	return static_cast<u8>(size);
+}
+
+/* The largest header of a plain message, that of CALL_INLINE: see plain.h. */
+inline constexpr u32 kLargestPlain =
+	bare_size(kFieldInvHandle | kFieldReads | kFieldWrites | kFieldReply);
 
 /* The type of version 2 with this number, or nullptr. */
 [[nodiscard]] const HeaderType *header_type(u32 htype);
