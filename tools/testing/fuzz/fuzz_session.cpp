@@ -12,6 +12,7 @@
  * Another build has an extension, which both sides may announce and use. Choices that mean
  * something there mean another thing here; all others are the same.
  */
+#include "abi.h"
 #include "extension.h"
 #include "fuzz.h"
 #include "layout.h"
@@ -955,6 +956,7 @@ private:
 	{
 		const struct rpcrdma_session_info i = info();
 
+		FUZZ_CHECK(session(&s_).settled());
 		FUZZ_CHECK(rpcrdma_session_ready(&s_) == (opened_ && !closed_));
 		if (closed_)
 			return;

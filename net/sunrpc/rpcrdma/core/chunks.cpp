@@ -5,16 +5,6 @@
 namespace rpcrdma
 {
 
-void clear(Chunks &c)
-{
-	c.n_call = 0;
-	c.n_reads = 0;
-	c.n_writes = 0;
-	c.n_write_segs = 0;
-	c.has_reply = false;
-	c.reply = {};
-}
-
 bool no_chunks(const Chunks &c)
 {
 	return no_reads(c) && !c.n_writes && !c.has_reply;

@@ -18,7 +18,22 @@ using WriteChunk = rpcrdma_write_chunk;
 using Range = rpcrdma_range;
 
 /* Make @c hold no chunk. The arrays are left as they are. */
-void clear(Chunks &c);
+inline void clear(Chunks &c)
+{
+	c.n_call = 0;
+	c.n_reads = 0;
+	c.n_writes = 0;
+	c.n_write_segs = 0;
+	c.has_reply = false;
+	c.reply = {};
+}
+
+/* It is as after clear(). */
+[[nodiscard]] inline bool unused(const Chunks &c)
+{
+	return !(c.n_call | c.n_reads | c.n_writes | c.n_write_segs) &&
+	       !c.has_reply;
+}
 
 /* No Read, Write, Call or Reply chunk at all, not even an empty one. */
 [[nodiscard]] bool no_chunks(const Chunks &c);

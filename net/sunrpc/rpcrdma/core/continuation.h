@@ -15,6 +15,7 @@
 #define _RPCRDMA_CORE_CONTINUATION_H
 
 #include "chunks.h"
+#include "xdr.h"
 
 namespace rpcrdma
 {
@@ -82,6 +83,15 @@ public:
 	[[nodiscard]] Verdict take(const Fragment &f, u32 max, Range &place,
 				   u32 &total);
 
+	/* The same, of a message in one fragment, while no other is being put together. */
+	[[nodiscard]] bool take_whole(u32 length, u32 max)
+	{
+		if (length > max)
+			return false;
+		discarding_ = false;
+		return true;
+	}
+
 	/**
 	 * A fragment of @xid was refused: its message is void, and the rest of the
 	 * message will be discarded.
@@ -116,6 +126,33 @@ private:
 	bool active_ = false;
 	bool discarding_ = false;
 };
+
+inline Continuation::Verdict Continuation::take(const Fragment &f, u32 max,
+						Range &place, u32 &total)
+{
+	if (active_ && f.xid != xid_)
+		return Verdict::Interloper;
+	/* A MIDDLE that leaves less than a word to its INLINE. */
+	if (f.last != !f.remaining || !xdr_aligned(f.remaining))
+		return Verdict::Broken;
+
+	if (!active_) {
+		const u64 sum = u64{ f.length } + f.remaining;
+
+		if (sum > max)
+			return Verdict::TooLarge;
+		xid_ = f.xid;
+		total_ = left_ = static_cast<u32>(sum);
+		discarding_ = false;
+	} else if (u64{ f.length } + f.remaining != left_) {
+		return Verdict::Broken;
+	}
+	place = { total_ - left_, f.length };
+	total = total_;
+	left_ = f.remaining;
+	active_ = !f.last;
+	return Verdict::Accept;
+}
 
 } // namespace rpcrdma
 

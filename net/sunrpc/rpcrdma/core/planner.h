@@ -37,6 +37,8 @@ struct PlanningRules {
 	u32 max_reply = 0;
 	u32 max_bare_reply = 0;
 	bool read_pads = false;
+
+	bool operator==(const PlanningRules &) const = default;
 };
 
 /* See rpcrdma_plan_call(). */

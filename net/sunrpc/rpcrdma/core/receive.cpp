@@ -14,40 +14,10 @@
  */
 #include "check.h"
 #include "linux_errno.h"
-#include "session.h"
-#include "xdr.h"
+#include "plain.h"
 
 namespace rpcrdma
 {
-
-static void reset(rpcrdma_rx &rx)
-{
-	rx.action = RPCRDMA_RX_DROP;
-	rx.reason = RPCRDMA_REASON_NONE;
-	rx.htype = 0;
-	rx.type = RPCRDMA_TYPE_UNKNOWN;
-	rx.vers = 0;
-	rx.xid = 0;
-	rx.error = 0;
-	rx.errcode = RPCRDMA2_ERR_NONE;
-	rx.errargs[0] = 0;
-	rx.errargs[1] = 0;
-	rx.reported = false;
-	rx.kick = false;
-	rx.credits = 0;
-	rx.taken_back = false;
-	rx.opened = false;
-	rx.abandon = false;
-	rx.last = false;
-	rx.external = false;
-	rx.dir = RPCRDMA_CALL;
-	rx.payload = {};
-	rx.stream_offset = 0;
-	rx.stream_length = 0;
-	rx.unreduced_length = 0;
-	rx.inv_handle = 0;
-	clear(rx.chunks);
-}
 
 static void drop(rpcrdma_reason reason, rpcrdma_rx &rx)
 {
@@ -95,31 +65,34 @@ void Session::abandon(u32 direction, u32 xid, bool last, u32 left,
 
 void Session::receive(Bytes in, rpcrdma_rx &rx)
 {
-	reset(rx);
 	if (closed_ != RPCRDMA_REASON_NONE) {
+		reset(rx);
 		close(closed_, rx);
 		return;
 	}
 
-	const bool could_begin = may_begin();
-	const bool could_probe = available();
+	const u32 kept = outstanding_ ? config_.reserve : 0;
+	const u32 before = available();
 	const u32 taken_back = credits_.taken_back();
-	take(in, rx);
+	credits_.received();
+	if (!take_plain(in, rx)) {
+		reset(rx);
+		take(in, rx);
+	}
 	rx.credits = available();
 	rx.taken_back = credits_.taken_back() != taken_back;
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return;
-	rx.kick = rx.opened || grant_due() || (!could_begin && may_begin()) ||
-		  (!could_probe && available()) ||
-		  (may_send() && control_due()) ||
-		  has_wanted_room();
+	/* A Call may be begun that could not be before, or at least a probe. */
+	rx.kick = (before <= kept && rx.credits > kept) ||
+		  (!before && rx.credits) || rx.opened || grant_due() ||
+		  (control_due() && may_send()) || has_wanted_room();
 }
 
 void Session::take(Bytes in, rpcrdma_rx &rx)
 {
 	Prefix p = {};
 
-	credits_.received();
 	if (client() && !final_sent_)
 		return close(RPCRDMA_REASON_EARLY, rx);
 	if (!decode_prefix(in, p)) {
@@ -210,8 +183,8 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	 * is no running count (D5).
 	 */
 	if (p.htype != RPCRDMA2_ERROR)
-		version_ = kVersion2;
-	if (version_ && !credits_.limit(p.credit))
+		begin_version2();
+	if (version_ && !limit(p.credit))
 		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
 
 	if constexpr (Extensions::kOthers > 0)
@@ -265,6 +238,7 @@ void Session::parts_refused(u32 xid)
 		return;
 	types_refused_ |= type_bit(*header_type(RPCRDMA2_CALL_MIDDLE));
 	sending_.refused = true;
+	settle();
 }
 
 /*
@@ -284,6 +258,7 @@ void Session::type_refused(rpcrdma_message &msg)
 			continue;
 		msg.types = 0;
 		types_refused_ |= bit;
+		settle();
 		/* A server has more to do than its own Calls. */
 		if (htype == RPCRDMA2_CALL_INLINE && client() &&
 		    closed_ == RPCRDMA_REASON_NONE)
@@ -335,8 +310,8 @@ void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 			    rx);
 	if (h.error.code != RPCRDMA2_ERR_BAD_PROPVAL)
 		return close(RPCRDMA_REASON_NO_VERSION, rx);
-	version_ = kVersion2;
-	if (!credits_.limit(h.prefix.credit))
+	begin_version2();
+	if (!limit(h.prefix.credit))
 		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
 	properties_refused(rx);
 	if (closed_ == RPCRDMA_REASON_NONE)
@@ -358,6 +333,7 @@ void Session::properties_refused(rpcrdma_rx &rx)
 		ours.send_size = kDefaultProperties.send_size;
 	ours.reverse = kDefaultProperties.reverse;
 	withdraw();
+	settle();
 	rx.action = RPCRDMA_RX_CONTROL;
 }
 
@@ -419,6 +395,7 @@ static constexpr u32 kSmallestReceive = kPrefixSize + kPropertiesSize;
 void Session::properties_settled(rpcrdma_rx &rx)
 {
 	peer_ = staged_;
+	settle();
 	if (peer_.recv_size < kSmallestReceive)
 		close(RPCRDMA_REASON_PROPVAL, rx);
 }
@@ -525,7 +502,7 @@ bool Session::supported(const HeaderType &t) const
 	/* A client's ingress Calls are reverse-direction ones (section 4.6). */
 	if (t.kind != Kind::Call || !client())
 		return true;
-	switch (reverse_level()) {
+	switch (terms_.reverse) {
 	case RPCRDMA_RVRSDIR_NONE:
 		return false;
 	case RPCRDMA_RVRSDIR_SIMPLE:
@@ -542,7 +519,7 @@ Limits Session::limits_for(const HeaderType &t) const
 
 	if (t.kind != Kind::Call)
 		return most;
-	if (client() && reverse_level() < RPCRDMA_RVRSDIR_GENL)
+	if (client() && terms_.reverse < RPCRDMA_RVRSDIR_GENL)
 		return { RPCRDMA_MAX_SEGMENTS, 0, 0 };
 	return { version1() ? most.segments : local_.max_segments,
 		 config_.max_read_chunks, config_.max_write_chunks };
@@ -583,7 +560,7 @@ rpcrdma_reason Session::first_words(const Header &h, Bytes part) const
 Refusal Session::no_writes(const Limits &limits) const
 {
 	if (!limits.write_chunks && client() &&
-	    reverse_level() == RPCRDMA_RVRSDIR_SIMPLE)
+	    terms_.reverse == RPCRDMA_RVRSDIR_SIMPLE)
 		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_REPLY_RESOURCE };
 	return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS,
 		 limits.write_chunks };

@@ -19,81 +19,11 @@
  * In version 1 only Calls need credit.
  */
 #include "check.h"
-#include "session.h"
-#include "xdr.h"
+#include "plain.h"
 
 namespace rpcrdma
 {
 
-/* Of this side's messages, those of reverse-direction RPCs (section 4.6). */
-bool Session::sends_reversed(u32 direction) const
-{
-	return direction == (client() ? RPCRDMA_REPLY : RPCRDMA_CALL);
-}
-
-/*
- * The client's word holds for reverse Calls and for their Replies (5.2.5). In
- * version 1 they are simple, or are not supported.
- */
-u32 Session::reverse_level() const
-{
-	const u32 level = client() ? local_.reverse : peer_.reverse;
-
-	return version1() && level ? u32{ RPCRDMA_RVRSDIR_SIMPLE } : level;
-}
-
-/* The inline threshold towards the peer (section 4.2.2). */
-u32 Session::max_send() const
-{
-	return local_.send_size < peer_.recv_size ? local_.send_size :
-						    peer_.recv_size;
-}
-
-/*
- * In version 1, for a Reply without a Reply chunk. If the client has given the size of its
- * Receives, that is the limit; otherwise the client expects that the Reply fits.
- */
-u32 Session::max_bare_reply() const
-{
-	return version1() && !private_.given ? local_.send_size : max_send();
-}
-
-/*
- * The smaller of this side's limit for sending and the peer's limit for receiving
- * (5.2.3, 5.2.4). Version 1 has no such limits.
- */
-u32 Session::max_segment_size() const
-{
-	const u32 mine = local_.max_segment_size;
-
-	return version1() || peer_.max_segment_size < mine ?
-		       peer_.max_segment_size :
-		       mine;
-}
-
-u32 Session::max_segments() const
-{
-	const u32 mine = local_.max_segments;
-
-	return version1() || peer_.max_segments < mine ? peer_.max_segments :
-							 mine;
-}
-
-/* Calls that may be sent; in version 2, messages. */
-u32 Session::available() const
-{
-	if (!version1())
-		return credits_.available();
-	return requests_.available(receives_for(RPCRDMA_CALL));
-}
-
-/* A Call that is not a probe: one credit may be kept for probes (binding, 3.4.1). */
-bool Session::may_begin() const
-{
-	return available() > (outstanding_ ? config_.reserve : 0);
-}
-
-/* There are credits for @sends Sends of one more Call. */
 bool Session::has_room(u32 sends) const
 {
 	const u32 kept = outstanding_ || reserved_ ? config_.reserve : 0;
@@ -138,28 +68,6 @@ void Session::unreserve(rpcrdma_message &msg)
 	msg.reserved = 0;
 }
 
-/* A message that is no Call to begin with. */
-bool Session::may_send() const
-{
-	return version1() || credits_.may_send();
-}
-
-bool Session::may_go(const rpcrdma_message &msg) const
-{
-	if (msg.sent || msg.dir != RPCRDMA_CALL)
-		return true;
-	return msg.probe ? available() : may_begin();
-}
-
-/*
- * rdma_credit. Version 2: a count of messages. Version 1: in a Reply the number of Calls
- * that the peer may have outstanding, in a Call the number that its sender asks for.
- */
-u32 Session::credit_word(u32 dir) const
-{
-	return version1() ? receives_for(dir) : credits_.credit();
-}
-
 bool Session::end_call(rpcrdma_message &msg)
 {
 	const bool could_begin = may_begin();
@@ -177,24 +85,15 @@ bool Session::end_call(rpcrdma_message &msg)
 	       ((!could_begin && may_begin()) || has_wanted_room());
 }
 
-bool Session::control_due() const
-{
-	return !control_.empty() || (!final_sent_ && (client() || opened_));
-}
-
-bool Session::grant_due() const
-{
-	return version_ == kVersion2 && final_sent_ && credits_.grant_due() &&
-	       credits_.may_grant();
-}
-
 rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
 	tx = {};
-	if (closed_ == RPCRDMA_REASON_INVARIANT)
-		return RPCRDMA_TX_INVALID;
 	if (closed_ != RPCRDMA_REASON_NONE)
+		return closed_ == RPCRDMA_REASON_INVARIANT ?
+			       RPCRDMA_TX_INVALID :
+			       RPCRDMA_TX_NONE;
+	if (!msg && !control_due() && !grant_due())
 		return RPCRDMA_TX_NONE;
 
 	if (may_send()) {
@@ -202,8 +101,11 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 			return send_properties(out, tx);
 		if (!control_.empty() && !sending_.active)
 			return send_control(out, tx);
-		if (msg && opened_ && may_go(*msg))
+		if (msg && opened_ && may_go(*msg)) {
+			if (send_plain(*msg, out, tx))
+				return RPCRDMA_TX_MESSAGE;
 			return send_message(*msg, out, tx);
+		}
 	}
 	if (msg && opened_ && !waiting_) {
 		waiting_ = true;
@@ -249,7 +151,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 	u32 set = encode_properties(local_, out.after(head));
 
 	/* A peer with Receives as small as can be is told what is needed alone. */
-	if (opened_ && set > kPropertiesSize && head + set > max_send()) {
+	if (opened_ && set > kPropertiesSize && head + set > terms_.max_send) {
 		withdraw();
 		set = encode_properties(local_, out.after(head));
 	}
@@ -348,7 +250,7 @@ bool Session::chunks_sendable(const rpcrdma_message &msg) const
 	if (!well_formed(c))
 		return false;
 	if (msg.call_only ||
-	    (sends_reversed(msg.dir) && reverse_level() < RPCRDMA_RVRSDIR_GENL))
+	    (sends_reversed(msg.dir) && terms_.reverse < RPCRDMA_RVRSDIR_GENL))
 		return no_chunks(c);
 	if (msg.external && body_length(c, msg.dir) != msg.length)
 		return false;
@@ -358,8 +260,8 @@ bool Session::chunks_sendable(const rpcrdma_message &msg) const
 	if (!call)
 		return c.has_reply == msg.external ||
 		       (version1() && !body_length(c, msg.dir));
-	return total_segments(c) <= max_segments() &&
-	       segments_within(c, max_segment_size()) &&
+	return total_segments(c) <= terms_.max_segments &&
+	       segments_within(c, terms_.max_segment_size) &&
 	       reads_valid(c, msg.length, unreduced) &&
 	       handle_known(c, msg.inv_handle);
 }
@@ -369,13 +271,9 @@ bool Session::sendable(const rpcrdma_message &msg) const
 	if (msg.dir > RPCRDMA_REPLY || !msg.length ||
 	    !xdr_aligned(msg.length) || msg.sent >= msg.length)
 		return false;
-	if (sending_.active ?
-		    msg.xid != sending_.xid || msg.dir != sending_.dir ||
-			    msg.length != sending_.length ||
-			    msg.sent != sending_.sent :
-		    msg.sent != 0)
+	if (sending_.active ? !goes_on(msg) : msg.sent != 0)
 		return false;
-	if (sends_reversed(msg.dir) && reverse_level() == RPCRDMA_RVRSDIR_NONE)
+	if (sends_reversed(msg.dir) && terms_.reverse == RPCRDMA_RVRSDIR_NONE)
 		return false;
 	if (msg.external && (!msg.chunks || no_chunks(*msg.chunks)))
 		return false;
@@ -407,7 +305,7 @@ static const HeaderType &middle_of(const rpcrdma_message &msg)
 /* As send_part() divides it. What cannot be sent counts as one. */
 u32 Session::sends_for(const rpcrdma_message &msg) const
 {
-	const u32 max = max_send() & ~(kXdrUnit - 1);
+	const u32 max = terms_.max_send & ~(kXdrUnit - 1);
 	const u32 last = header_size(type_of(msg), msg.chunks);
 
 	if (msg.external || version1() || last + kXdrUnit > max ||
@@ -422,8 +320,8 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
 	const HeaderType *type = &type_of(msg);
-	const u32 max =
-		msg.dir == RPCRDMA_REPLY ? max_bare_reply() : max_send();
+	const u32 max = msg.dir == RPCRDMA_REPLY ? terms_.max_bare_reply :
+						   terms_.max_send;
 
 	if (!sendable(msg))
 		return RPCRDMA_TX_INVALID;
@@ -433,14 +331,11 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 		return RPCRDMA_TX_INVALID;
 	if (part > max - head) {
 		if (version1() || (sends_reversed(msg.dir) &&
-				   reverse_level() < RPCRDMA_RVRSDIR_CONT))
+				   terms_.reverse < RPCRDMA_RVRSDIR_CONT))
 			return RPCRDMA_TX_INVALID;
 		type = &middle_of(msg);
 		head = header_size(*type, nullptr);
-		/* The INLINE that ends the message needs a word of it. */
-		part -= kXdrUnit;
-		if (part > max - head)
-			part = (max - head) & ~(kXdrUnit - 1);
+		part = middle_part(part, max - head);
 	}
 
 	if (sending_.refused) {
@@ -465,14 +360,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 		return RPCRDMA_TX_INVALID;
 	}
 
-	tx.xid = msg.xid;
-	tx.htype = type->htype;
-	tx.type = type->index;
-	tx.header_length = size;
-	tx.payload = { msg.sent, part };
-	tx.first = !msg.sent;
-	tx.last = type->last;
-	account(msg, part, *type);
+	post_part(msg, part, *type, size, tx);
 	return RPCRDMA_TX_MESSAGE;
 }
 
@@ -487,7 +375,7 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 	};
 
 	if (!sendable(msg) || types_refused_ & type_bit(*h.type) ||
-	    header_size(*h.type, msg.chunks) > max_send())
+	    header_size(*h.type, msg.chunks) > terms_.max_send)
 		return RPCRDMA_TX_INVALID;
 	const u32 size = encode(h, msg.chunks, out);
 	if (!size)
@@ -501,42 +389,6 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 	tx.last = true;
 	account(msg, msg.length, *h.type);
 	return RPCRDMA_TX_MESSAGE;
-}
-
-/* A part of a message is being posted. */
-void Session::account(rpcrdma_message &msg, u32 part, const HeaderType &type)
-{
-	const bool call = msg.dir == RPCRDMA_CALL;
-
-	msg.sent += part;
-	sending_ = {
-		.active = !type.last,
-		.refused = false,
-		.xid = msg.xid,
-		.dir = msg.dir,
-		.length = msg.length,
-		.sent = msg.sent,
-	};
-	if (call) {
-		msg.types |= type_bit(type);
-		/* After an ERROR: a Call in another form may succeed (D14). */
-		incoming_[RPCRDMA_REPLY].expect(msg.xid);
-	}
-	if (call && type.last && !msg.call_only) {
-		msg.outstanding = true;
-		outstanding_++;
-		if (version1())
-			requests_.sent(msg.xid);
-	}
-	if (msg.reserved) {
-		msg.reserved--;
-		reserved_--;
-	}
-	/* It may have become shorter than it was planned. */
-	if (type.last)
-		unreserve(msg);
-	waiting_ = false;
-	credits_.sent();
 }
 
 } // namespace rpcrdma

@@ -4,6 +4,7 @@
  */
 #include "session.h"
 #include "check.h"
+#include "xdr.h"
 
 namespace rpcrdma
 {
@@ -48,9 +49,11 @@ Session::Session(const rpcrdma_config &cfg)
 Session::Session(const rpcrdma_config &cfg, const Options &options)
 	: config_(with_versions(cfg))
 	, credits_(cfg.window, options.count_start)
+	, general_(options.general)
 {
 	static_cast<rpcrdma_properties &>(local_) = cfg.local;
 	announce(cfg.extensions, local_);
+	settle();
 	if (client() && !spoken(kVersion2)) {
 		begin_version1();
 		opened_ = true;
@@ -116,15 +119,20 @@ bool Port::set_local(u32 which, u32 number)
 {
 	const u32 i = property_index(which);
 
-	return i < Extensions::kProperties &&
-	       number >= kPropertyTypes[i].least &&
-	       number <= kPropertyTypes[i].most &&
-	       change(session_.local_, which, number);
+	if (i >= Extensions::kProperties || number < kPropertyTypes[i].least ||
+	    number > kPropertyTypes[i].most ||
+	    !change(session_.local_, which, number))
+		return false;
+	session_.settle();
+	return true;
 }
 
 bool Port::set_peer(u32 which, u32 number)
 {
-	return change(session_.peer_, which, number);
+	if (!change(session_.peer_, which, number))
+		return false;
+	session_.settle();
+	return true;
 }
 
 bool Port::send(u32 htype, u32 xid, const u32 (&words)[kControlWords])
@@ -154,6 +162,15 @@ void Session::begin_version1()
 		.max_segments = RPCRDMA_MAX_SEGMENTS,
 		.reverse = RPCRDMA_RVRSDIR_SIMPLE,
 	};
+	settle();
+}
+
+void Session::begin_version2()
+{
+	if (version_ == kVersion2)
+		return;
+	version_ = kVersion2;
+	settle();
 }
 
 void Session::peer_private(const PrivateData &p)
@@ -207,6 +224,7 @@ bool Session::set_window(u32 window)
 	const bool could_begin = may_begin();
 	const bool could_probe = available();
 	credits_.set_window(window);
+	settle();
 	return grant_due() || (!could_begin && may_begin()) ||
 	       (!could_probe && available()) || has_wanted_room();
 }
@@ -237,9 +255,9 @@ void Session::info(struct rpcrdma_session_info &info) const
 	info.version = version_;
 	info.local = static_cast<const rpcrdma_properties &>(local_);
 	info.peer = static_cast<const rpcrdma_properties &>(peer_);
-	info.max_send = max_send();
-	info.max_segment_size = max_segment_size();
-	info.max_segments = max_segments();
+	info.max_send = terms_.max_send;
+	info.max_segment_size = terms_.max_segment_size;
+	info.max_segments = terms_.max_segments;
 	info.sent = credits_.sent_count();
 	info.received = credits_.received_count();
 	info.peer_credits = available();
@@ -268,46 +286,106 @@ void Session::numbers(rpcrdma_numbers &n) const
 	}
 }
 
+static u32 lesser(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The types of plain messages in direction @dir, for Sends of at most @max octets: none
+ * before there is a version, and none of @refused.
+ */
+Plain Session::plain(u32 dir, u32 max, u32 refused) const
+{
+	const bool call = dir == RPCRDMA_CALL;
+	Plain types = { .max = max };
+
+	if (general_ || !version_ || max < kLargestPlain + kXdrUnit)
+		return {};
+	if (version1()) {
+		types.last = &header_type_v1(RPCRDMA1_MSG, dir);
+	} else {
+		types.last = header_type(call ? RPCRDMA2_CALL_INLINE :
+						RPCRDMA2_REPLY_INLINE);
+		types.middle = header_type(call ? RPCRDMA2_CALL_MIDDLE :
+						  RPCRDMA2_REPLY_MIDDLE);
+		if (refused & type_bit(*types.middle))
+			types.middle = nullptr;
+	}
+	if (refused & type_bit(*types.last))
+		types.last = nullptr;
+	return types;
+}
+
 /*
  * Octets of a Call that the credits of the peer carry in one go. Without
  * CALL_MIDDLE, what fits one Send that has no chunks.
  */
-u32 Session::max_stream() const
+u32 Session::max_stream(u32 max_send) const
 {
 	const HeaderType &inline_call = *header_type(RPCRDMA2_CALL_INLINE);
 	const HeaderType &middle = *header_type(RPCRDMA2_CALL_MIDDLE);
 
 	if (types_refused_ & type_bit(middle))
-		return max_send() - header_size(inline_call, nullptr);
-	const u64 octets = u64{ credits_.granted() } *
-			   (max_send() - header_size(middle, nullptr));
+		return max_send - inline_call.bare;
+	const u64 octets = u64{ credits_.granted() } * (max_send - middle.bare);
 	return octets < UINT32_MAX ? static_cast<u32>(octets) : UINT32_MAX;
 }
 
-PlanningRules Session::planning() const
+Terms Session::terms() const
 {
-	const u32 level = reverse_level();
+	const bool v1 = version1();
+	Terms t;
 
-	return {
+	t.max_send = lesser(local_.send_size, peer_.recv_size);
+	/*
+	 * In version 1, if the client has given the size of its Receives, that is the
+	 * limit; otherwise the client expects that the Reply fits.
+	 */
+	t.max_bare_reply =
+		v1 && !private_.given ? local_.send_size : t.max_send;
+	/*
+	 * The smaller of this side's limit for sending and the peer's limit for
+	 * receiving (5.2.3, 5.2.4). Version 1 has no such limits.
+	 */
+	t.max_segment_size =
+		v1 ? peer_.max_segment_size :
+		     lesser(local_.max_segment_size, peer_.max_segment_size);
+	t.max_segments = v1 ? peer_.max_segments :
+			      lesser(local_.max_segments, peer_.max_segments);
+	/*
+	 * The client's word holds for reverse Calls and for their Replies (5.2.5). In
+	 * version 1 they are simple, or are not supported.
+	 */
+	t.reverse = client() ? local_.reverse : peer_.reverse;
+	if (v1 && t.reverse)
+		t.reverse = RPCRDMA_RVRSDIR_SIMPLE;
+	t.receives[RPCRDMA_CALL] = receives_for(RPCRDMA_CALL);
+	t.receives[RPCRDMA_REPLY] = receives_for(RPCRDMA_REPLY);
+	t.rules = {
 		.ddp_threshold = config_.ddp_threshold,
 		.special_threshold = config_.special_threshold,
-		.max_send = max_send(),
-		.max_stream = max_stream(),
-		.chunks = max_segments() && max_segment_size() &&
-			  max_send() >= kLargestHeader &&
+		.max_send = t.max_send,
+		.max_stream = max_stream(t.max_send),
+		.chunks = t.max_segments && t.max_segment_size &&
+			  t.max_send >= kLargestHeader &&
 			  (!sends_reversed(RPCRDMA_CALL) ||
-			   level >= RPCRDMA_RVRSDIR_GENL),
+			   t.reverse >= RPCRDMA_RVRSDIR_GENL),
 		.special = !(types_refused_ &
 			     type_bit(*header_type(RPCRDMA2_CALL_EXTERNAL))),
-		.continued = !version1() && (!sends_reversed(RPCRDMA_REPLY) ||
-					     level >= RPCRDMA_RVRSDIR_CONT),
+		.continued = !v1 && (!sends_reversed(RPCRDMA_REPLY) ||
+				     t.reverse >= RPCRDMA_RVRSDIR_CONT),
 		.version = version_,
-		.max_reply = local_.recv_size < peer_.send_size ?
-				     local_.recv_size :
-				     peer_.send_size,
-		.max_bare_reply = max_bare_reply(),
-		.read_pads = version1() && !private_.given,
+		.max_reply = lesser(local_.recv_size, peer_.send_size),
+		.max_bare_reply = t.max_bare_reply,
+		.read_pads = v1 && !private_.given,
 	};
+	t.plain_in =
+		plain(client() ? RPCRDMA_REPLY : RPCRDMA_CALL, UINT32_MAX, 0);
+	t.plain_out = client() ?
+			      plain(RPCRDMA_CALL, t.max_send, types_refused_) :
+			      plain(RPCRDMA_REPLY, t.max_bare_reply, 0);
+	return t;
 }
 
 } // namespace rpcrdma

@@ -27,6 +27,48 @@ inline constexpr u32 kFirstMessageMax = 1024;
 	return 1U << t.index;
 }
 
+/**
+ * Plain messages in one direction, see plain.h
+ * @last: type of those that are whole, and of last parts; nullptr if there are none
+ * @middle: type of the other parts; likewise
+ * @max: largest Send
+ */
+struct Plain {
+	const HeaderType *last = nullptr;
+	const HeaderType *middle = nullptr;
+	u32 max = 0;
+
+	bool operator==(const Plain &) const = default;
+};
+
+/**
+ * What follows from the configuration, the properties, the version and the most credits
+ * that there have been, until one of them changes.
+ * @max_send: the inline threshold towards the peer (section 4.2.2)
+ * @max_bare_reply: the same for a Reply without a Reply chunk
+ * @max_segment_size: largest segment in Calls of this side
+ * @max_segments: most segments that they may have
+ * @reverse: enum rpcrdma_reverse: how far reverse-direction RPCs may go
+ * @receives: version 1: this side's Receives that are for Calls, by enum rpcrdma_dir, or
+ *	for their Replies
+ * @rules: the planner's view
+ * @plain_in: what may be received by take_plain()
+ * @plain_out: what may be sent by send_plain()
+ */
+struct Terms {
+	u32 max_send = 0;
+	u32 max_bare_reply = 0;
+	u32 max_segment_size = 0;
+	u32 max_segments = 0;
+	u32 reverse = RPCRDMA_RVRSDIR_NONE;
+	u32 receives[2] = {};
+	PlanningRules rules = {};
+	Plain plain_in = {};
+	Plain plain_out = {};
+
+	bool operator==(const Terms &) const = default;
+};
+
 /* Section 7.2: the RPC message's own first words, as far as they are here. */
 [[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir);
 
@@ -62,6 +104,7 @@ public:
 	/* Only tests choose these. */
 	struct Options {
 		u32 count_start = 0;
+		bool general = false; /* do without plain.h */
 	};
 
 	/* @cfg does not contradict itself. */
@@ -113,9 +156,17 @@ public:
 	/* See rpcrdma_session_numbers(). */
 	void numbers(rpcrdma_numbers &n) const;
 	/* The planner's view of this connection. */
-	[[nodiscard]] PlanningRules planning() const;
+	[[nodiscard]] const PlanningRules &planning() const
+	{
+		return terms_.rules;
+	}
 	/* The extension at this place in the list may be used now. */
 	[[nodiscard]] bool in_use(u32 extension) const;
+	/* For tests: no change has been forgotten. */
+	[[nodiscard]] bool settled() const
+	{
+		return terms_ == terms();
+	}
 
 	/* The state of extension E. */
 	template <typename E> [[nodiscard]] const E &extension() const
@@ -133,6 +184,11 @@ public:
 
 private:
 	friend class Port;
+
+	/* plain.h */
+	[[nodiscard]] bool take_plain(Bytes in, rpcrdma_rx &rx);
+	[[nodiscard]] bool send_plain(rpcrdma_message &msg, MutableBytes out,
+				      rpcrdma_tx &tx);
 
 	/* receive.cpp */
 	void take(Bytes in, rpcrdma_rx &rx);
@@ -201,11 +257,29 @@ private:
 	send_external(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
 	[[nodiscard]] const HeaderType &
 	type_of(const rpcrdma_message &msg) const;
+	[[nodiscard]] bool goes_on(const rpcrdma_message &msg) const
+	{
+		return msg.xid == sending_.xid && msg.dir == sending_.dir &&
+		       msg.length == sending_.length &&
+		       msg.sent == sending_.sent;
+	}
+	[[nodiscard]] static u32 middle_part(u32 left, u32 room);
+	void post_part(rpcrdma_message &msg, u32 part, const HeaderType &type,
+		       u32 header, rpcrdma_tx &tx);
 	void account(rpcrdma_message &msg, u32 part, const HeaderType &type);
 	[[nodiscard]] bool sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
-	[[nodiscard]] bool control_due() const;
-	[[nodiscard]] bool may_begin() const;
+	[[nodiscard]] bool control_due() const
+	{
+		return !control_.empty() ||
+		       (!final_sent_ && (client() || opened_));
+	}
+	/* A Call that is not a probe: one credit may be kept for probes (binding, 3.4.1). */
+	[[nodiscard]] bool may_begin() const
+	{
+		return available() > (outstanding_ ? config_.reserve : 0);
+	}
+	/* There are credits for @sends Sends of one more Call. */
 	[[nodiscard]] bool has_room(u32 sends) const;
 	[[nodiscard]] bool has_wanted_room() const
 	{
@@ -213,24 +287,70 @@ private:
 	}
 	[[nodiscard]] u32 sends_for(const rpcrdma_message &msg) const;
 	void unreserve(rpcrdma_message &msg);
-	[[nodiscard]] bool may_send() const;
-	[[nodiscard]] bool may_go(const rpcrdma_message &msg) const;
-	[[nodiscard]] u32 available() const;
-	[[nodiscard]] u32 credit_word(u32 dir) const;
-	[[nodiscard]] u32 max_stream() const;
+	/* A message that is no Call to begin with. */
+	[[nodiscard]] bool may_send() const
+	{
+		return version1() || credits_.may_send();
+	}
+	[[nodiscard]] bool may_go(const rpcrdma_message &msg) const
+	{
+		if (msg.sent || msg.dir != RPCRDMA_CALL)
+			return true;
+		return msg.probe ? available() : may_begin();
+	}
+	/* Calls that may be sent; in version 2, messages. */
+	[[nodiscard]] u32 available() const
+	{
+		return version1() ? requests_.available(
+					    terms_.receives[RPCRDMA_CALL]) :
+				    credits_.available();
+	}
+	/*
+	 * rdma_credit. Version 2: a count of messages. Version 1: in a Reply the number
+	 * of Calls that the peer may have outstanding, in a Call the number that its
+	 * sender asks for.
+	 */
+	[[nodiscard]] u32 credit_word(u32 dir) const
+	{
+		return version1() ? terms_.receives[dir == RPCRDMA_REPLY] :
+				    credits_.credit();
+	}
 	void parts_refused(u32 xid);
 	void answered(const Prefix &p);
-	[[nodiscard]] bool grant_due() const;
-	[[nodiscard]] u32 max_send() const;
-	[[nodiscard]] u32 max_bare_reply() const;
-	[[nodiscard]] u32 max_segment_size() const;
-	[[nodiscard]] u32 max_segments() const;
-	[[nodiscard]] u32 reverse_level() const;
-	[[nodiscard]] bool sends_reversed(u32 direction) const;
+	[[nodiscard]] bool grant_due() const
+	{
+		return version_ == kVersion2 && final_sent_ &&
+		       credits_.grant_due() && credits_.may_grant();
+	}
+	/* Of this side's messages, those of reverse-direction RPCs (section 4.6). */
+	[[nodiscard]] bool sends_reversed(u32 direction) const
+	{
+		return direction == (client() ? RPCRDMA_REPLY : RPCRDMA_CALL);
+	}
 
 	/* session.cpp */
 	void begin_version1();
+	void begin_version2();
+	[[nodiscard]] Plain plain(u32 dir, u32 max, u32 refused) const;
+	[[nodiscard]] Terms terms() const;
+	/* What terms() depends on has changed. */
+	void settle()
+	{
+		terms_ = terms();
+	}
+	/* The credit word of version 2 that has come. Return: false if it is impossible. */
+	[[nodiscard]] bool limit(u32 credit)
+	{
+		const u32 granted = credits_.granted();
+
+		if (!credits_.limit(credit))
+			return false;
+		if (credits_.granted() != granted)
+			settle();
+		return true;
+	}
 	[[nodiscard]] u32 receives_for(u32 dir) const;
+	[[nodiscard]] u32 max_stream(u32 max_send) const;
 
 	[[nodiscard]] bool client() const
 	{
@@ -269,6 +389,7 @@ private:
 	ControlQueue control_;
 	[[no_unique_address]] Extensions::States extensions_ = {};
 	Sending sending_ = {};
+	Terms terms_;
 	u32 blocked_ = 0;
 	u32 outstanding_ = 0; /* Calls sent whole and not ended */
 	u32 reserved_ = 0; /* Sends still to come of admitted Calls */
@@ -281,7 +402,72 @@ private:
 	bool final_received_ = false;
 	bool middle_received_ = false; /* and its FINAL not yet */
 	bool waiting_ = false; /* a message waits for credit */
+	bool general_ = false; /* see Options */
 };
+
+/* Octets of the next part, with room for @room, if @left are too many for the last one. */
+inline u32 Session::middle_part(u32 left, u32 room)
+{
+	/* The INLINE that ends the message needs a word of it. */
+	const u32 most = left - kXdrUnit;
+
+	return most > room ? room & ~(kXdrUnit - 1) : most;
+}
+
+/* A part of a message is being posted. */
+inline void Session::account(rpcrdma_message &msg, u32 part,
+			     const HeaderType &type)
+{
+	const bool call = msg.dir == RPCRDMA_CALL;
+
+	msg.sent += part;
+	if (!type.last)
+		sending_ = {
+			.active = true,
+			.refused = false,
+			.xid = msg.xid,
+			.dir = msg.dir,
+			.length = msg.length,
+			.sent = msg.sent,
+		};
+	else if (sending_.active)
+		sending_ = {};
+	if (call) {
+		msg.types |= type_bit(type);
+		/* After an ERROR: a Call in another form may succeed (D14). */
+		incoming_[RPCRDMA_REPLY].expect(msg.xid);
+	}
+	if (call && type.last && !msg.call_only) {
+		msg.outstanding = true;
+		outstanding_++;
+		if (version1())
+			requests_.sent(msg.xid);
+	}
+	if (msg.reserved) {
+		msg.reserved--;
+		reserved_--;
+		/* It may have become shorter than it was planned. */
+		if (type.last)
+			unreserve(msg);
+	}
+	waiting_ = false;
+	credits_.sent();
+}
+
+/* It is in the buffer, behind @header octets. */
+inline void Session::post_part(rpcrdma_message &msg, u32 part,
+			       const HeaderType &type, u32 header,
+			       rpcrdma_tx &tx)
+{
+	tx.xid = msg.xid;
+	tx.htype = type.htype;
+	tx.type = type.index;
+	tx.header_length = header;
+	tx.payload = { msg.sent, part };
+	tx.first = !msg.sent;
+	tx.last = type.last;
+	account(msg, part, type);
+}
 
 } // namespace rpcrdma
 
