@@ -609,6 +609,21 @@ int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 	return 0;
 }
 
+static void rpcrdma_req_count(const struct rpcrdma_req *req,
+			      struct rpcrdma_conn *conn)
+{
+	spin_lock(&conn->lock);
+	if (req->plan.read_chunk) {
+		conn->stats.read_chunks++;
+		conn->stats.read_chunk_bytes += req->rqst.rq_snd_buf.page_len;
+	}
+	if (req->plan.call_chunk) {
+		conn->stats.call_chunks++;
+		conn->stats.call_chunk_bytes += req->plan.stream_length;
+	}
+	spin_unlock(&conn->lock);
+}
+
 /**
  * rpcrdma_release_xprt - give the transport's write lock to the next task
  * @xprt: the transport
@@ -717,16 +732,8 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	if (req->chunks.has_reply)
 		rx->stats.reply_segments += req->chunks.reply.count;
 	rx->stats.call_chunks += req->plan.call_chunk;
-	spin_lock(&conn->lock);
-	if (req->plan.read_chunk) {
-		conn->stats.read_chunks++;
-		conn->stats.read_chunk_bytes += rqst->rq_snd_buf.page_len;
-	}
-	if (req->plan.call_chunk) {
-		conn->stats.call_chunks++;
-		conn->stats.call_chunk_bytes += req->plan.stream_length;
-	}
-	spin_unlock(&conn->lock);
+	if (req->plan.read_chunk || req->plan.call_chunk)
+		rpcrdma_req_count(req, conn);
 	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
 
 	/* From now on messages from the peer with this XID are about this Call. */

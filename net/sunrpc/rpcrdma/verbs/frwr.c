@@ -337,6 +337,12 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 	return mapped;
 }
 
+/* An RPC without regions needs no lock: only its own thread adds some. */
+static bool rpcrdma_frwr_none(const struct list_head *mrs)
+{
+	return list_empty_careful(mrs);
+}
+
 /**
  * rpcrdma_frwr_undo - give back regions that are too few for an RPC
  * @conn: the connection
@@ -353,6 +359,8 @@ bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 	struct rpcrdma_mr *mr, *tmp;
 	LIST_HEAD(held);
 
+	if (rpcrdma_frwr_none(mrs))
+		return false;
 	spin_lock(&conn->lock);
 	list_for_each_entry_safe(mr, tmp, mrs, link)
 		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
@@ -495,7 +503,7 @@ int rpcrdma_frwr_map_kvec(struct rpcrdma_conn *conn, struct list_head *mrs,
  * @mrs: regions that are mapped and not yet posted
  * @next: the Work Request after them
  *
- * Context: the pump; the caller posts right after.
+ * Context: the pump, no lock held; it posts them and @next in one chain.
  *
  * Return: the first Work Request of the chain.
  */
@@ -592,6 +600,8 @@ bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 	struct ib_send_wr *first = NULL, **prev = &first;
 	struct rpcrdma_mr *mr, *last = NULL;
 
+	if (rpcrdma_frwr_none(mrs))
+		return false;
 	spin_lock(&conn->lock);
 	list_for_each_entry(mr, mrs, link) {
 		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)

@@ -320,6 +320,7 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	struct ib_send_wr *first;
 	struct rpcrdma_send *send;
 	u32 built, posted, i;
+	bool tell;
 	int status;
 
 	if (conn->send_told == end)
@@ -330,30 +331,34 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	posted = rpcrdma_pump_ring(conn, built, first);
 	if (built != end)
 		short_of = rpcrdma_send_at(conn, built)->tm;
+	tell = posted != end;
+	for (i = conn->send_told; i != end; i++) {
+		send = rpcrdma_send_at(conn, i);
+		if (send->done)
+			tell = true;
+		else
+			send->tm = NULL;
+	}
+	if (!tell)
+		goto out;
+
+	spin_unlock(&conn->lock);
+	/* Sends were counted but not posted: send nothing after them. */
+	if (posted != end)
+		rpcrdma_conn_lost(conn, "post Send");
+	/* If the peer refused a message before it was posted, that is recorded by now. */
 	for (i = conn->send_told; i != end; i++) {
 		send = rpcrdma_send_at(conn, i);
 		if (!send->done)
-			send->tm = NULL;
-	}
-	if (posted != end) {
-		spin_unlock(&conn->lock);
-		/* Sends were counted but not posted: send nothing after them. */
-		rpcrdma_conn_lost(conn, "post Send");
-		spin_lock(&conn->lock);
-	}
-
-	/* If the peer refused a message before it was posted, that is recorded by now. */
-	for (; conn->send_told != end; conn->send_told++) {
-		send = rpcrdma_send_at(conn, conn->send_told);
-		if (!send->done)
 			continue;
 		status = 0;
-		if ((s32)(conn->send_told - posted) >= 0)
+		if ((s32)(i - posted) >= 0)
 			status = send->tm == short_of ? -EMSGSIZE : -ENOTCONN;
-		spin_unlock(&conn->lock);
 		send->done(send->tm, status);
-		spin_lock(&conn->lock);
 	}
+	spin_lock(&conn->lock);
+out:
+	conn->send_told = end;
 	rpcrdma_pump_through(conn);
 }
 
@@ -409,22 +414,13 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	return more;
 }
 
-/**
- * rpcrdma_conn_pump - post what can be posted
- * @conn: the connection
- *
- * Context: Process context, no lock held. Does not sleep.
- */
-void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
+/* Post what can be posted. Drops the lock for a while. */
+static void rpcrdma_pump(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
 {
-	bool room;
-
-	spin_lock(&conn->lock);
 	conn->pump_again = true;
-	if (conn->pumping) {
-		spin_unlock(&conn->lock);
+	if (conn->pumping)
 		return;
-	}
 	conn->pumping = true;
 	while (conn->pump_again && !conn->closed) {
 		conn->pump_again = false;
@@ -433,11 +429,25 @@ void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
 			;
 	}
 	conn->pumping = false;
-	wake_up_all(&conn->pump_wait);
-	room = rpcrdma_session_room(&conn->session);
-	spin_unlock(&conn->lock);
-	if (room && conn->ops->room)
+	rpcrdma_pump_through(conn);
+	if (conn->ops->room && rpcrdma_session_room(&conn->session)) {
+		spin_unlock(&conn->lock);
 		conn->ops->room(conn);
+		spin_lock(&conn->lock);
+	}
+}
+
+/**
+ * rpcrdma_conn_pump - post what can be posted
+ * @conn: the connection
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ */
+void rpcrdma_conn_pump(struct rpcrdma_conn *conn)
+{
+	spin_lock(&conn->lock);
+	rpcrdma_pump(conn);
+	spin_unlock(&conn->lock);
 }
 
 /* The order of messages: lower ranks are sent first. */
@@ -521,8 +531,8 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	tm->conn = conn;
 	tm->posted = false;
 	rpcrdma_send_enqueue(conn, tm);
+	rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
-	rpcrdma_conn_pump(conn);
 	return 0;
 }
 
@@ -690,13 +700,10 @@ u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
  */
 void rpcrdma_conn_end_call(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 {
-	bool more;
-
 	spin_lock(&conn->lock);
-	more = rpcrdma_session_end_call(&conn->session, &tm->msg);
+	if (rpcrdma_session_end_call(&conn->session, &tm->msg))
+		rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
-	if (more)
-		rpcrdma_conn_pump(conn);
 }
 
 /**
@@ -736,13 +743,12 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 	spin_lock(&conn->lock);
 	ok = rpcrdma_session_refuse(&conn->session, xid, errcode, index,
 				    needed);
+	if (ok)
+		rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
-	if (!ok) {
+	if (!ok)
 		rpcrdma_conn_lost(conn, "errors unanswered");
-		return false;
-	}
-	rpcrdma_conn_pump(conn);
-	return true;
+	return ok;
 }
 
 /* Would the operation break another connection, too? Tell the owner. */
@@ -831,8 +837,8 @@ int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job)
 		return -ENOTCONN;
 	}
 	list_add_tail(&job->link, &conn->job_queue);
+	rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
-	rpcrdma_conn_pump(conn);
 	return 0;
 }
 
@@ -872,8 +878,8 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 			spin_lock(&conn->lock);
 		}
 	}
+	rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
-	rpcrdma_conn_pump(conn);
 }
 
 /**
