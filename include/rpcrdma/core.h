@@ -493,8 +493,8 @@ u32 __must_check rpcrdma_session_next_send(struct rpcrdma_session *s,
  * for no other Call of this side. If no admitted Call is left to be sent, one credit is
  * enough: the peer may never allow as many at one time as this Call needs.
  * After this the caller offers @msg to rpcrdma_session_next_send(), or ends it with
- * rpcrdma_session_end_call(). Nobody has to ask: Calls that were not admitted are sent as
- * credits allow.
+ * rpcrdma_session_end_call(), or asks again. Nobody has to ask: Calls that were not admitted
+ * are sent as credits allow.
  *
  * Return: true if it may. With NULL nothing is kept for it.
  */

@@ -615,6 +615,27 @@ TEST(client_keepalive, has_a_credit_of_its_own)
 	server.works_on();
 }
 
+/* No Call and no probe can be sent, and no Reply is awaited that could change that. */
+TEST(client_keepalive, has_no_credit_that_could_come_back)
+{
+	const Parameter interval("keepalive", 2);
+	Nfs3 server;
+	bool taken_back = false;
+
+	server.mount("timeo=600");
+	server.on(kRead3, [&](Peer &p, const Rpc &) {
+		if (!taken_back)
+			p.freeze(p.received());
+		taken_back = true;
+		return false;
+	});
+	EXPECT_EQ(server.read(0, kSmall, 60), 0);
+	EXPECT_EQ(server.connections(), 1u);
+	EXPECT_EQ(server.read(kSmall, kSmall, 60), 0);
+	EXPECT_EQ(server.connections(), 2u);
+	server.works_again();
+}
+
 /*
  * It went by CALL_INLINE. Without that type a connection is of no use (7.1.3), so it
  * ends now, and the next Call does not meet it.

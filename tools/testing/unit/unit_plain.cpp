@@ -69,6 +69,7 @@ void expect_same(const rpcrdma_message &a, const rpcrdma_message &b)
 {
 	EXPECT_EQ(a.sent, b.sent);
 	EXPECT_EQ(a.types, b.types);
+	EXPECT_EQ(a.reserved, b.reserved);
 	EXPECT_EQ(a.outstanding, b.outstanding);
 }
 
@@ -111,6 +112,7 @@ public:
 	u32 refused = 0;
 	u32 sent = 0;
 	u32 parts = 0;
+	u32 waited = 0;
 
 private:
 	u32 pick(u32 n)
@@ -285,6 +287,37 @@ private:
 		message_.sent = one_in(20) ? 4 * pick(10) : 0;
 	}
 
+	/* Whether there is room or not, the message is sent afterwards. */
+	void admit()
+	{
+		const bool any = one_in(6);
+		rpcrdma_message asked[2] = { message_, message_ };
+		bool room[2], admitted[2];
+
+		for (u32 i = 0; i < 2; i++) {
+			Session &s = twins_[i].session;
+
+			room[i] = s.room();
+			admitted[i] = s.admit(any ? nullptr : &asked[i]);
+		}
+		EXPECT_EQ(room[0], room[1]);
+		EXPECT_EQ(admitted[0], admitted[1]);
+		expect_same(asked[0], asked[1]);
+		message_ = asked[0];
+		waited += !admitted[0];
+	}
+
+	void give_up(const rpcrdma_message &msg)
+	{
+		rpcrdma_message over[2] = { msg, msg };
+		bool more[2];
+
+		for (u32 i = 0; i < 2; i++)
+			more[i] = twins_[i].session.end_call(over[i]);
+		EXPECT_EQ(more[0], more[1]);
+		compare();
+	}
+
 	void send()
 	{
 		const bool begun =
@@ -292,8 +325,13 @@ private:
 		const bool none = one_in(6);
 		rpcrdma_message offered[2];
 
-		if (!begun || one_in(12))
+		if (!begun || one_in(12)) {
+			if (message_.reserved)
+				give_up(message_);
 			new_message();
+			if (message_.dir == RPCRDMA_CALL && one_in(2))
+				admit();
+		}
 		u32 result[2];
 		for (u32 i = 0; i < 2; i++) {
 			offered[i] = message_;
@@ -318,15 +356,10 @@ private:
 	{
 		if (outstanding_.empty())
 			return;
-		rpcrdma_message over[2] = { outstanding_.back(),
-					    outstanding_.back() };
-		bool more[2];
+		const rpcrdma_message over = outstanding_.back();
 
 		outstanding_.pop_back();
-		for (u32 i = 0; i < 2; i++)
-			more[i] = twins_[i].session.end_call(over[i]);
-		EXPECT_EQ(more[0], more[1]);
-		compare();
+		give_up(over);
 	}
 
 	/* What may change the terms. */
@@ -390,6 +423,7 @@ TEST(plain, twins__do_the_same)
 	u32 continued = 0;
 	u32 sent[2] = {};
 	u32 parts = 0;
+	u32 waited = 0;
 
 	for (u32 seed = 1; seed <= 250; seed++) {
 		const u32 version = 1 + seed / 2 % 2;
@@ -408,6 +442,7 @@ TEST(plain, twins__do_the_same)
 		refused += twins.refused;
 		continued += twins.continued;
 		parts += twins.parts;
+		waited += twins.waited;
 	}
 	/* Enough of everything has happened. */
 	EXPECT_GT(delivered[0], 3000u);
@@ -417,6 +452,7 @@ TEST(plain, twins__do_the_same)
 	EXPECT_GT(refused, 3000u);
 	EXPECT_GT(continued, 1000u);
 	EXPECT_GT(parts, 300u);
+	EXPECT_GT(waited, 300u);
 }
 
 /* Nothing is written behind the header, and nothing before there is room for it. */

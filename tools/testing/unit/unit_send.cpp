@@ -1318,16 +1318,38 @@ TEST(send, admit__a_credit_for_each_send)
 {
 	const Chunks c = one_write();
 
-	for (const Chunks *chunks : { static_cast<const Chunks *>(nullptr), &c })
+	for (u32 i = 0; i < 8; i++)
 		for (u32 length = 4; length <= 4 * 1024; length += 4) {
-			Endpoint e = open_client(property(2, 1024));
-			rpcrdma_message msg = message(7, kCall, length, chunks);
+			Endpoint e = open_client(property(2, 1024 + i / 2));
+			rpcrdma_message msg = message(7, kCall, length,
+						      i % 2 ? &c : nullptr);
 
 			ASSERT_TRUE(e.session.admit(&msg));
 			const u32 reserved = msg.reserved;
 			msg.reserved = 0;
 			ASSERT_EQ(reserved, sends_of(e, msg)) << length;
 		}
+}
+
+TEST(send, admit__who_asks_twice_keeps_credits_once)
+{
+	Endpoint e = open_client();
+	Waiting call(e, 1), other(e, 2);
+
+	leave_credits(e, 2);
+	EXPECT_TRUE(call.admit());
+	EXPECT_TRUE(call.admit());
+	EXPECT_TRUE(other.admit());
+	EXPECT_EQ(call.msg.reserved, 1u);
+}
+
+TEST(send, admit__a_call_of_4_GiB)
+{
+	Endpoint e = open_client();
+	Waiting call(e, 1, 0xfffffffc);
+
+	EXPECT_TRUE(call.admit());
+	EXPECT_EQ(call.msg.reserved, 1053722u);
 }
 
 TEST(send, admit__not_before_the_exchange)

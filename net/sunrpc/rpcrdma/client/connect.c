@@ -88,10 +88,15 @@ bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx)
 	return silent || READ_ONCE(rx->fell_back);
 }
 
+static void rpcrdma_step_error(struct rpcrdma_xprt *rx, int error)
+{
+	cmpxchg(&rx->cm_error, 0, error);
+}
+
 static void rpcrdma_step_done(struct rpcrdma_xprt *rx, int error)
 {
 	if (error)
-		cmpxchg(&rx->cm_error, 0, error);
+		rpcrdma_step_error(rx, error);
 	complete(&rx->step);
 }
 
@@ -122,6 +127,19 @@ static void rpcrdma_cm_lost(struct rpcrdma_xprt *rx, const struct rdma_cm_id *id
 		rpcrdma_conn_lost(conn, why);
 }
 
+/*
+ * The error comes first, because rpcrdma_client_lost() has another one; the step is done
+ * last, because who waits for it ends the connection.
+ */
+static void rpcrdma_cm_failed(struct rpcrdma_xprt *rx,
+			      const struct rdma_cm_id *id, int error,
+			      const char *why)
+{
+	rpcrdma_step_error(rx, error);
+	rpcrdma_cm_lost(rx, id, why);
+	rpcrdma_step_done(rx, error);
+}
+
 static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 				   struct rdma_cm_event *event)
 {
@@ -143,19 +161,21 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		rpcrdma_step_done(rx, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		rpcrdma_step_done(rx, -ENOTCONN);
-		rpcrdma_cm_lost(rx, id, rdma_event_msg(event->event));
+		rpcrdma_cm_failed(rx, id, -ENOTCONN,
+				  rdma_event_msg(event->event));
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		/* The server still has an old connection: a later attempt succeeds. */
-		rpcrdma_step_done(rx, event->status == IB_CM_REJ_STALE_CONN ?
-				  -EAGAIN : -ECONNREFUSED);
-		rpcrdma_cm_lost(rx, id, rdma_reject_msg(id, event->status));
+		rpcrdma_cm_failed(rx, id,
+				  event->status == IB_CM_REJ_STALE_CONN ?
+				  -EAGAIN : -ECONNREFUSED,
+				  rdma_reject_msg(id, event->status));
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/* Also when the server's hardware address has changed. */
-		rpcrdma_step_done(rx, -EHOSTUNREACH);
-		fallthrough;
+		rpcrdma_cm_failed(rx, id, -EHOSTUNREACH,
+				  rdma_event_msg(event->event));
+		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:

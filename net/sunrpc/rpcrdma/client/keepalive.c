@@ -91,8 +91,12 @@ static void rpcrdma_keepalive_worker(struct work_struct *work)
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	waiting = k->waiting;
-	/* A probe that waits for credit proves nothing. */
-	unanswered = waiting && rpcrdma_conn_posted(&k->tm);
+	/*
+	 * A probe that waits for credit proves nothing, as long as a Reply can bring
+	 * credit.
+	 */
+	unanswered = waiting &&
+		     (rpcrdma_conn_posted(&k->tm) || !info.outstanding);
 	spin_unlock(&conn->lock);
 
 	k->quiet = info.received == k->received ? k->quiet + 1 : 0;

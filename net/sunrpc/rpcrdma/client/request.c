@@ -6,8 +6,7 @@
  * does. An item for which there is no region stays in the Payload stream.
  *
  * A Call is taken from sunrpc when the connection has the credits that it needs. Until then
- * it waits in sunrpc's queue, which knows priorities, signals and time-outs, and its time
- * to be answered has not begun.
+ * it waits in sunrpc's queue, which knows priorities, signals and time-outs.
  *
  * The bytes of the stream are copied out of rq_snd_buf when their Send is
  * posted. That can be after send_request has returned. The server reads chunks
@@ -458,10 +457,11 @@ void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
 /*
  * The same for an RPC whose Reply may be coming in. A thread that finds the RPC on the
  * connection pins it. When nobody has it pinned, it is taken off the connection before the
- * lock is released. Do not call this while sending: then sunrpc itself has it pinned. The
- * connection may be @closing. Return: true if the RPC was on a connection.
+ * lock is released. Do not call this while sending: then sunrpc itself has it pinned. If
+ * the answer is @late, the connection ends; but if the peer has seen nothing of the Call, it
+ * is not late. Return: true if the RPC was on a connection.
  */
-static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool closing)
+static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool late)
 {
 	struct rpc_rqst *rqst = &req->rqst;
 	unsigned long *state = &rqst->rq_task->tk_runstate;
@@ -479,12 +479,27 @@ static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool closing)
 	}
 	conn = rpcrdma_req_take(req);
 	spin_unlock(&xprt->queue_lock);
-	if (conn && closing)
-		rpcrdma_conn_closing(conn);
-	if (conn && test_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags))
+	if (!conn)
+		return false;
+	if (test_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags))
 		rpcrdma_req_too_long(req, conn);
+	/* Another connection that has already replaced this one stays. */
+	if (!rpcrdma_conn_cancel(conn, &req->tm) && late &&
+	    rpcrdma_client_give_up(rpcrdma_xprt(xprt), rqst->rq_connect_cookie))
+		rpcrdma_conn_closing(conn);
 	rpcrdma_req_end(req, conn, false);
-	return conn;
+	return true;
+}
+
+/*
+ * An RC connection has no keep-alive of its own: if no answer comes in time, end it. The
+ * time of a soft RPC may be over although its Call has been out for a moment only; then the
+ * RPC fails, and the connection stays.
+ */
+static bool rpcrdma_req_late(const struct rpc_rqst *rqst)
+{
+	return ktime_ms_delta(ktime_get(), rqst->rq_xtime) >=
+	       jiffies_to_msecs(rqst->rq_timeout / 2);
 }
 
 static bool rpcrdma_req_answered(struct rpc_rqst *rqst)
@@ -502,20 +517,13 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpcrdma_req *req = rpcrdma_req(rqst);
 	struct rpc_xprt *xprt = rqst->rq_xprt;
-	bool closing, recalled;
+	bool late, recalled;
 
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
-	/*
-	 * An RC connection has no keep-alive of its own: if no answer comes in time,
-	 * end it, unless another connection has already replaced it. If the peer has seen
-	 * nothing of the Call, it is not late.
-	 */
-	closing = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
-		  READ_ONCE(req->tm.msg.sent) &&
-		  rpcrdma_client_give_up(rpcrdma_xprt(xprt),
-					 rqst->rq_connect_cookie);
-	recalled = rpcrdma_req_recall(req, closing);
+	late = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
+	       rpcrdma_req_late(rqst);
+	recalled = rpcrdma_req_recall(req, late);
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
 

@@ -34,7 +34,7 @@ static_assert(kAtType + kWordSize == kPrefixSize && kAtRest == kPrefixSize);
 
 /* RPC's own XID and direction. */
 inline constexpr u32 kFirstWords = 2 * kWordSize;
-/* No plain message is smaller: no NFS is in it. */
+/* Smaller ones, such as a short last part, go the general way. */
 inline constexpr u32 kSmallestPlain = kLargestPlain + kFirstWords;
 
 [[nodiscard]] inline u32 word_in(Bytes in, u32 at)

@@ -37,6 +37,8 @@ bool Session::admit(rpcrdma_message *msg)
 {
 	const u32 sends = msg ? sends_for(*msg) : 1;
 
+	if (msg)
+		unreserve(*msg);
 	if (!has_room(sends)) {
 		if (!wanted_)
 			blocked_++;
@@ -66,6 +68,21 @@ void Session::unreserve(rpcrdma_message &msg)
 	else
 		reserved_ -= msg.reserved;
 	msg.reserved = 0;
+}
+
+/* A Send of @msg takes one of the credits that are kept for it. */
+void Session::use_reserved(rpcrdma_message &msg, bool last)
+{
+	if (!RPCRDMA_CHECK(msg.reserved <= reserved_)) {
+		closed_ = RPCRDMA_REASON_INVARIANT;
+		msg.reserved = 0;
+		return;
+	}
+	msg.reserved--;
+	reserved_--;
+	/* It may have become shorter than it was planned. */
+	if (last)
+		unreserve(msg);
 }
 
 bool Session::end_call(rpcrdma_message &msg)
@@ -313,7 +330,9 @@ u32 Session::sends_for(const rpcrdma_message &msg) const
 		return 1;
 	const u32 part = max - header_size(middle_of(msg), nullptr);
 
-	return 1 + (msg.length - (max - last) + part - 1) / part;
+	return 1 + static_cast<u32>(
+			   (u64{ msg.length } - (max - last) + part - 1) /
+			   part);
 }
 
 rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,

@@ -287,6 +287,7 @@ private:
 	}
 	[[nodiscard]] u32 sends_for(const rpcrdma_message &msg) const;
 	void unreserve(rpcrdma_message &msg);
+	void use_reserved(rpcrdma_message &msg, bool last);
 	/* A message that is no Call to begin with. */
 	[[nodiscard]] bool may_send() const
 	{
@@ -443,13 +444,8 @@ inline void Session::account(rpcrdma_message &msg, u32 part,
 		if (version1())
 			requests_.sent(msg.xid);
 	}
-	if (msg.reserved) {
-		msg.reserved--;
-		reserved_--;
-		/* It may have become shorter than it was planned. */
-		if (type.last)
-			unreserve(msg);
-	}
+	if (msg.reserved)
+		use_reserved(msg, type.last);
 	waiting_ = false;
 	credits_.sent();
 }

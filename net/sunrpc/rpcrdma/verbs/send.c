@@ -342,8 +342,13 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	if (!tell)
 		goto out;
 
+	/*
+	 * Sends were counted but not posted: send nothing after them, even if another
+	 * thread has begun to end the connection.
+	 */
+	if (posted != end)
+		conn->closed = true;
 	spin_unlock(&conn->lock);
-	/* Sends were counted but not posted: send nothing after them. */
 	if (posted != end)
 		rpcrdma_conn_lost(conn, "post Send");
 	/* If the peer refused a message before it was posted, that is recorded by now. */
