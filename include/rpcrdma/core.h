@@ -363,6 +363,8 @@ struct rpcrdma_message {
  * @last: this is the last Send of the message
  * @errcode: of an ERROR, the rdma_err of version 2 that it stands for; else zero
  * @errargs: the words that belong to it
+ * @more: ask again, also without a message. If not set, there is nothing to send without
+ *	one until the session is told of another event.
  */
 struct rpcrdma_tx {
 	u32 xid;
@@ -374,6 +376,7 @@ struct rpcrdma_tx {
 	bool last;
 	u32 errcode;
 	u32 errargs[2];
+	bool more;
 };
 
 enum rpcrdma_tx_result {
@@ -682,6 +685,7 @@ struct rpcrdma_call_shape {
  * @chunks_required: version 1, where there is no other way
  * @call_waits: with no region free now, wait for one for the Read or Call chunk
  * @result_waits: the same for the Write or Reply chunk
+ * @max_segments: most segments that its chunks may have together
  *
  * A caller without enough memory regions may leave a chunk out, unless chunks are
  * required or it must wait for a region. It changes the plan here, and sends the whole
@@ -699,6 +703,7 @@ struct rpcrdma_call_plan {
 	bool chunks_required;
 	bool call_waits;
 	bool result_waits;
+	u32 max_segments;
 };
 
 void rpcrdma_plan_call(const struct rpcrdma_session *s,

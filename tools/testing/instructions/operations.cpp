@@ -179,7 +179,6 @@ private:
 		const u32 length = kCall + op_.item;
 		rpcrdma_call_shape shape = {};
 		rpcrdma_call_plan plan;
-		struct rpcrdma_session_info info;
 
 		shape.length = length;
 		shape.item = { op_.item ? kCall : 0, op_.item };
@@ -188,11 +187,11 @@ private:
 		shape.reducible = true;
 		shape.reply_expected = true;
 		rpcrdma_plan_call(&client_.session, &shape, &plan);
-		rpcrdma_session_info(&client_.session, &info);
+		if (op_.chunk)
+			MUST(rpcrdma_session_admit(&client_.session, nullptr));
 		MUST(!plan.read_chunk && !plan.call_chunk && !plan.reply_chunk);
 		MUST(plan.write_chunk == op_.chunk);
 		if (plan.write_chunk) {
-			rpcrdma_session_info(&client_.session, &info);
 			MUST(rpcrdma_mr_take(&regions_) == 0);
 			offered_.n_writes = 1;
 			offered_.writes[0] = { 1, 0 };
@@ -206,6 +205,7 @@ private:
 		call_.length = plan.stream_length;
 		call_.inv_handle = rpcrdma_inv_handle(&offered_);
 		call_.chunks = &offered_;
+		MUST(rpcrdma_session_admit(&client_.session, &call_));
 	}
 
 	/* All of @msg goes from one end to the other; @first is told of its first part. */
@@ -234,7 +234,9 @@ private:
 			sends_++;
 		} while (!from.tx.last);
 		MUST(to.rx.last);
-		MUST(from.next(nullptr) == RPCRDMA_TX_NONE);
+		MUST(!from.tx.more);
+		if (msg.dir == RPCRDMA_CALL)
+			MUST(!rpcrdma_session_room(&from.session));
 	}
 
 	void send_call()

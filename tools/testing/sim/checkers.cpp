@@ -216,6 +216,19 @@ void honest(const Conn &c, const rpcrdma_rx &rx)
 	}
 }
 
+void no_more(const Conn &c, const rpcrdma_tx &tx)
+{
+	rpcrdma_session copy = c.session;
+	std::vector<u8> buffer(c.config.core.local.send_size);
+	rpcrdma_tx next;
+
+	if (!tx.more &&
+	    rpcrdma_session_next_send(&copy, nullptr, buffer.data(),
+				      static_cast<u32>(buffer.size()),
+				      &next) != RPCRDMA_TX_NONE)
+		fail("invariant", "more to send than was said");
+}
+
 void sensible(const Conn &c, const rpcrdma_rx &rx, u32 length)
 {
 	if (broken)

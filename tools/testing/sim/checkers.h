@@ -48,6 +48,8 @@ void parts(const Conn &c, const rpcrdma_rx &rx, u32 &begun);
 void honest(const Conn &c, const rpcrdma_rx &rx);
 /* "invariant" */
 void sensible(const Conn &c, const rpcrdma_rx &rx, u32 length);
+/* If rpcrdma_tx.more is not set, nothing is sent without a message. */
+void no_more(const Conn &c, const rpcrdma_tx &tx);
 
 } // namespace sim::check
 

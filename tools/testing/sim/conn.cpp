@@ -209,13 +209,19 @@ bool Conn::pump_send()
 {
 	const u32 end = send_head_ + std::min(kSendChain, config.sends / 4);
 	Outgoing *offer;
+	bool more;
 	u32 result;
 
 	do {
 		result = pump_decide(offer);
-	} while ((result == RPCRDMA_TX_MESSAGE ||
-		  result == RPCRDMA_TX_CONTROL) &&
-		 send_head_ != end);
+		more = result != RPCRDMA_TX_NONE &&
+		       result != RPCRDMA_TX_BLOCKED;
+		if (result != RPCRDMA_TX_MESSAGE &&
+		    result != RPCRDMA_TX_CONTROL)
+			break;
+		more = !tx_queue_.empty() ||
+		       sends_[(send_head_ - 1) % config.sends].tx.more;
+	} while (more && send_head_ != end);
 
 	const bool invalid = result == RPCRDMA_TX_INVALID;
 	if (invalid && offer && offer->msg.sent)
@@ -230,7 +236,7 @@ bool Conn::pump_send()
 		offer->done(invalid ? Error::MessageSize : Error::Io);
 	else if (invalid)
 		lost("message cannot go on");
-	return result != RPCRDMA_TX_NONE && result != RPCRDMA_TX_BLOCKED;
+	return more;
 }
 
 void Conn::pump()

@@ -25,6 +25,7 @@ enum class Error : u8 {
 	NoSpace,
 	MessageSize,
 	Io,
+	NoCredit,
 };
 
 /* A message to be sent: rpcrdma_txmsg. */

@@ -42,6 +42,9 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 	const u32 result = rpcrdma_session_next_send(
 		&c.session, m, buffer, c.config.core.local.send_size, &tx);
 
+	if (planted(c, Mutant::MoreLost))
+		tx.more = false;
+	check::no_more(c, tx);
 	if (result == RPCRDMA_TX_CONTROL)
 		pings::sent(c, m && m->sent, tx, buffer);
 	if (planted(c, Mutant::GrantLost) && tx.htype == RPCRDMA2_GRANT)

@@ -48,6 +48,8 @@ inline constexpr MutantType kMutants[] = {
 	  "core: an ERROR comes between the parts of a message" },
 	{ Mutant::RoomLost, "room-lost", "waits",
 	  "core: a Call that was not admitted is not told that it may be" },
+	{ Mutant::MoreLost, "more-lost", "invariant",
+	  "core: there is more to send, and nobody is told" },
 	{ Mutant::ReserveLost, "reserve-lost", "waits",
 	  "core: a Call is over, and the credits that it had stay reserved" },
 	{ Mutant::PingUninvited, "ping-uninvited", "pings",

@@ -57,6 +57,7 @@ enum class Mutant : u8 {
 	RetriedForEver,
 	ErrorBetweenParts,
 	RoomLost,
+	MoreLost,
 	ReserveLost,
 	/* of an extension, if the build has it */
 	PingUninvited,

@@ -149,6 +149,10 @@ Error Requester::prepare(Rpc &r)
 		shape.result_max = s.offered ? s.result_max[0] : 0;
 	}
 	rpcrdma_plan_call(&r.conn->session, &shape, &plan);
+	if ((plan.read_chunk || plan.write_chunk || plan.call_chunk ||
+	     plan.reply_chunk) &&
+	    !admitted(r, nullptr))
+		return Error::NoCredit;
 
 	c.n_call = c.n_reads = c.n_writes = c.n_write_segs = 0;
 	c.has_reply = false;
@@ -218,8 +222,8 @@ Error Requester::prepare(Rpc &r)
 }
 
 /*
- * As rpcrdma_req_admitted(). Callbacks of a server are sent as credits allow; so are probes,
- * which do not go through sunrpc.
+ * As rpcrdma_req_plan() and rpcrdma_conn_send_admitted(). Callbacks of a server are sent as
+ * credits allow; so are probes, which do not go through sunrpc.
  */
 bool Requester::admitted(Rpc &r, rpcrdma_message *msg)
 {
@@ -236,15 +240,15 @@ bool Requester::admitted(Rpc &r, rpcrdma_message *msg)
 /* As rpcrdma_send_request(). */
 void Requester::send(Rpc &r)
 {
-	if (!admitted(r, nullptr))
-		return;
 	r.conn = conn;
-	r.excused |= conn->link.tainted;
 	r.state = Rpc::State::Waiting;
 	r.refused = 0;
 	r.external = false;
 	r.status = 0;
 	const Error prepared = prepare(r);
+	if (prepared == Error::NoCredit)
+		return;
+	r.excused |= conn->link.tainted;
 	if (prepared != Error::None) {
 		r.conn->put_regions(r.mrs);
 		r.mrs.clear();

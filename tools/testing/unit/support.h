@@ -95,7 +95,21 @@ public:
 		EXPECT_EQ(tx.errcode != RPCRDMA2_ERR_NONE,
 			  result == RPCRDMA_TX_CONTROL &&
 				  tx.htype == RPCRDMA2_ERROR);
+		if (!tx.more)
+			EXPECT_EQ(peek(), u32{ RPCRDMA_TX_NONE });
 		return result;
+	}
+
+	/* What next() without a message would return. */
+	[[nodiscard]] u32 peek() const
+	{
+		rpcrdma::Session copy = session;
+		Octets out(buffer_.size());
+		rpcrdma_tx unused;
+
+		return copy.next_send(
+			nullptr, { out.data(), static_cast<u32>(out.size()) },
+			unused);
 	}
 
 	/* What next_send() has to say, as words. */

@@ -179,6 +179,24 @@ TEST(send, continued__a_grant_goes_between_the_parts_D7)
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_BLOCKED });
 }
 
+TEST(send, more__of_what_waits_without_a_message)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+	rpcrdma_message msg = message(7, kReply, 10000);
+
+	c.window = 4;
+	Endpoint e = open_server(c);
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(e.tx.more);
+	e.receive(prefix(9, 99));
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(e.tx.more) << "an ERROR, after the last part";
+	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(e.tx.more);
+	ASSERT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_FALSE(e.tx.more);
+}
+
 TEST(send, continued__no_other_message_between_the_parts)
 {
 	Endpoint e = open_server(property(5, RPCRDMA_RVRSDIR_GENL));

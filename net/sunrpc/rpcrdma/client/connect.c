@@ -219,6 +219,22 @@ static void rpcrdma_client_room(struct rpcrdma_conn *conn)
 }
 
 /**
+ * rpcrdma_client_no_room - no Call may begin now
+ * @conn: the connection
+ *
+ * sunrpc keeps its Calls until rpcrdma_client_room() runs.
+ *
+ * Context: the caller holds the transport's write lock and the connection's lock.
+ */
+void rpcrdma_client_no_room(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_xprt *rx = conn->context;
+
+	lockdep_assert_held(&conn->lock);
+	xprt_wait_for_buffer_space(&rx->xprt);
+}
+
+/**
  * rpcrdma_client_give_up - end the connection that an RPC was sent on
  * @rx: the transport
  * @cookie: the connect_cookie when the RPC was sent; another connection stays
@@ -251,6 +267,7 @@ static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
 	.ready = rpcrdma_client_ready,
 	.lost = rpcrdma_client_lost,
 	.room = rpcrdma_client_room,
+	.no_room = rpcrdma_client_no_room,
 	.payload = rpcrdma_client_payload,
 	.abandon = rpcrdma_bc_abandon,
 	.failed = rpcrdma_client_failed,

@@ -321,27 +321,49 @@ static bool rpcrdma_req_without(const struct rpcrdma_req *req, bool waits,
 	}
 }
 
+static bool rpcrdma_req_has_chunks(const struct rpcrdma_req *req)
+{
+	const struct rpcrdma_call_plan *plan = &req->plan;
+
+	return plan->read_chunk || plan->write_chunk || plan->call_chunk ||
+	       plan->reply_chunk;
+}
+
 /*
- * Decide how the Call travels, and prepare its regions. If there are too few regions, a
- * small Call goes without chunks, and a large one waits. In version 1 a Call always
- * waits for a region, or fails if there will never be one.
+ * Decide how the Call travels. Return: false if it needs regions, and no Call may begin
+ * now. Then it takes none.
+ */
+static bool rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_call_shape shape;
+	bool admitted;
+
+	rpcrdma_req_shape(req, &shape);
+	spin_lock(&conn->lock);
+	rpcrdma_plan_call(&conn->session, &shape, &req->plan);
+	admitted = !rpcrdma_req_has_chunks(req) ||
+		   rpcrdma_session_admit(&conn->session, NULL);
+	if (!admitted)
+		rpcrdma_client_no_room(conn);
+	spin_unlock(&conn->lock);
+	return admitted;
+}
+
+/*
+ * Prepare the regions of the plan. If there are too few, a small Call goes without chunks,
+ * and a large one waits. In version 1 a Call always waits for a region, or fails if there
+ * will never be one.
  */
 static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 			       struct rpcrdma_conn *conn)
 {
+	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
 	struct rpcrdma_call_plan *plan = &req->plan;
 	struct rpcrdma_chunks *c = &req->chunks;
-	struct rpcrdma_session_info info;
-	struct rpcrdma_call_shape shape;
 	int rc;
 
-	rpcrdma_req_shape(req, &shape);
-	spin_lock(&conn->lock);
-	rpcrdma_plan_call(&conn->session, &shape, plan);
-	rpcrdma_session_info(&conn->session, &info);
-	spin_unlock(&conn->lock);
 	/* Do not wait for more regions than there can ever be. */
-	req->max_segs = min3(info.max_segments, (u32)RPCRDMA_MAX_SEGMENTS,
+	req->max_segs = min3(plan->max_segments, (u32)RPCRDMA_MAX_SEGMENTS,
 			     conn->mr_table.capacity);
 
 	c->n_call = 0;
@@ -355,10 +377,10 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 		return rc;
 
 	rc = plan->read_chunk ?
-		rpcrdma_req_read_chunk(req, conn, shape.item.offset) : 0;
+		rpcrdma_req_read_chunk(req, conn, snd->head[0].iov_len) : 0;
 	if (rpcrdma_req_without(req, plan->call_waits, rc)) {
 		plan->read_chunk = false;
-		plan->stream_length = shape.length;
+		plan->stream_length = snd->len;
 		plan->removed.length = 0;
 	} else if (rc) {
 		return rc;
@@ -654,22 +676,83 @@ void rpcrdma_release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 	xprt_release_xprt(xprt, task);
 }
 
-/*
- * May the Call begin, or with NULL, any Call? If not, sunrpc keeps it until
- * rpcrdma_client_room() says that there is room: the lock keeps that from being too early.
- */
-static bool rpcrdma_req_admitted(struct rpcrdma_xprt *rx,
-				 struct rpcrdma_conn *conn,
-				 struct rpcrdma_message *msg)
+/* What a Call that is on the send queue consists of. */
+static void rpcrdma_req_statistics(const struct rpcrdma_req *req,
+				   struct rpcrdma_xprt *rx,
+				   struct rpcrdma_conn *conn)
 {
-	bool admitted;
+	const struct rpcrdma_chunks *c = &req->chunks;
+	u32 i;
 
-	spin_lock(&conn->lock);
-	admitted = rpcrdma_session_admit(&conn->session, msg);
-	if (!admitted)
-		xprt_wait_for_buffer_space(&rx->xprt);
-	spin_unlock(&conn->lock);
-	return admitted;
+	for (i = 0; i < c->n_write_segs; i++)
+		rx->stats.offered_bytes += c->write_segs[i].length;
+	if (!req->plan.call_chunk)
+		rx->stats.pulled_up_bytes += req->tm.msg.length;
+	rx->stats.read_segments += c->n_reads;
+	if (c->n_writes)
+		rx->stats.write_segments += c->writes[0].count;
+	if (c->has_reply)
+		rx->stats.reply_segments += c->reply.count;
+	rx->stats.call_chunks += req->plan.call_chunk;
+	if (req->plan.read_chunk || req->plan.call_chunk)
+		rpcrdma_req_count(req, conn);
+}
+
+/* Nothing of the Call is on the send queue: give back what it has. */
+static void rpcrdma_req_put_back(struct rpcrdma_req *req)
+{
+	struct rpc_xprt *xprt = req->rqst.rq_xprt;
+	struct rpcrdma_conn *conn;
+
+	spin_lock(&xprt->queue_lock);
+	conn = rpcrdma_req_take(req);
+	spin_unlock(&xprt->queue_lock);
+	rpcrdma_frwr_undo(conn, &req->mrs);
+	rpcrdma_conn_put(conn);
+}
+
+/* The Call has all that it needs but credits. */
+static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
+{
+	struct rpc_rqst *rqst = &req->rqst;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+	int rc;
+
+	req->flags = 0;
+	req->status = 0;
+	req->external = false;
+	req->refused = 0;
+	req->tm.msg.xid = be32_to_cpu(rqst->rq_xid);
+	req->tm.msg.dir = RPCRDMA_CALL;
+	req->tm.msg.chunks = &req->chunks;
+	req->tm.msg.call_only = !rpc_reply_expected(rqst->rq_task);
+	req->tm.msg.sent = 0;
+	req->tm.msg.types = 0;
+	req->snd = rqst->rq_snd_buf;
+	req->tm.xdr = &req->snd;
+	req->tm.removed = &req->plan.removed;
+	req->tm.chain = list_empty(&req->mrs) ? NULL : rpcrdma_req_chain;
+	req->tm.done = rpcrdma_req_sent;
+	req->tm.chain_cost = list_count_nodes(&req->mrs);
+
+	/* From now on messages from the peer with this XID are about this Call. */
+	req->tm.posted = false;
+	spin_lock(&xprt->queue_lock);
+	req->conn = rpcrdma_conn_get(conn);
+	spin_unlock(&xprt->queue_lock);
+
+	rqst->rq_xtime = ktime_get();
+	rc = rpcrdma_conn_send_admitted(conn, &req->tm);
+	switch (rc) {
+	case 0:
+		return 0;
+	case -EAGAIN:
+		rpcrdma_req_put_back(req);
+		return rc;
+	default:
+		rpcrdma_req_release(req, false);
+		return rc == -ENOTCONN ? rc : -EIO;
+	}
 }
 
 /**
@@ -691,7 +774,6 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	struct rpcrdma_conn *conn = rx->conn;
 	struct rpcrdma_req *req;
 	int rc;
-	u32 i;
 
 	if (!rqst->rq_buffer)
 		return rpcrdma_bc_send_reply(rqst);
@@ -702,60 +784,18 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	rpcrdma_req_release(req, false);
 	req->failure = 0;
 
-	/* Before regions are taken for it. */
-	if (!rpcrdma_req_admitted(rx, conn, NULL))
+	if (!rpcrdma_req_plan(req, conn))
 		return -EAGAIN;
 	rc = rpcrdma_req_prepare(req, conn);
 	if (rc)
 		goto out_unmap;
+	rc = rpcrdma_req_begin(req, conn);
+	if (rc)
+		return rc;
 
-	req->flags = 0;
-	req->status = 0;
-	req->external = false;
-	req->refused = 0;
-	req->tm.msg.xid = be32_to_cpu(rqst->rq_xid);
-	req->tm.msg.dir = RPCRDMA_CALL;
-	req->tm.msg.chunks = &req->chunks;
-	req->tm.msg.call_only = !rpc_reply_expected(rqst->rq_task);
-	req->tm.msg.sent = 0;
-	req->tm.msg.types = 0;
-	if (!rpcrdma_req_admitted(rx, conn, &req->tm.msg)) {
-		rpcrdma_frwr_undo(conn, &req->mrs);
-		return -EAGAIN;
-	}
-	req->snd = rqst->rq_snd_buf;
-	req->tm.xdr = &req->snd;
-	req->tm.removed = &req->plan.removed;
-	req->tm.chain = list_empty(&req->mrs) ? NULL : rpcrdma_req_chain;
-	req->tm.done = rpcrdma_req_sent;
-	req->tm.chain_cost = list_count_nodes(&req->mrs);
-
-	for (i = 0; i < req->chunks.n_write_segs; i++)
-		rx->stats.offered_bytes += req->chunks.write_segs[i].length;
-	if (!req->plan.call_chunk)
-		rx->stats.pulled_up_bytes += req->tm.msg.length;
-	rx->stats.read_segments += req->chunks.n_reads;
-	if (req->chunks.n_writes)
-		rx->stats.write_segments += req->chunks.writes[0].count;
-	if (req->chunks.has_reply)
-		rx->stats.reply_segments += req->chunks.reply.count;
-	rx->stats.call_chunks += req->plan.call_chunk;
-	if (req->plan.read_chunk || req->plan.call_chunk)
-		rpcrdma_req_count(req, conn);
+	/* The caller has it pinned, so it stays although it may have been answered. */
+	rpcrdma_req_statistics(req, rx, conn);
 	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
-
-	/* From now on messages from the peer with this XID are about this Call. */
-	req->tm.posted = false;
-	spin_lock(&rx->xprt.queue_lock);
-	req->conn = rpcrdma_conn_get(conn);
-	spin_unlock(&rx->xprt.queue_lock);
-
-	rqst->rq_xtime = ktime_get();
-	rc = rpcrdma_conn_send(conn, &req->tm);
-	if (rc) {
-		rpcrdma_req_release(req, false);
-		return rc == -ENOTCONN ? rc : -EIO;
-	}
 	rqst->rq_xmit_bytes_sent += rqst->rq_snd_buf.len;
 	return 0;
 

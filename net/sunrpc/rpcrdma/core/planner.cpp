@@ -220,6 +220,7 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	plan = {};
 	plan.reply_max = shape.reply_max;
 	plan.stream_length = shape.length;
+	plan.max_segments = rules.max_segments;
 	if (rules.version == kVersion1)
 		plan_call_v1(rules, shape, plan);
 	else if (!small_call(rules, shape))

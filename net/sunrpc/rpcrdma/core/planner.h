@@ -30,6 +30,7 @@ struct PlanningRules {
 	u32 special_threshold = 0;
 	u32 max_send = 0;
 	u32 max_stream = 0;
+	u32 max_segments = 0;
 	bool chunks = false;
 	bool special = false;
 	bool continued = false;

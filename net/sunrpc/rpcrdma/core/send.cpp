@@ -102,8 +102,8 @@ bool Session::end_call(rpcrdma_message &msg)
 	       ((!could_begin && may_begin()) || has_wanted_room());
 }
 
-rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
-				     rpcrdma_tx &tx)
+inline rpcrdma_tx_result
+Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 {
 	tx = {};
 	if (closed_ != RPCRDMA_REASON_NONE)
@@ -131,6 +131,16 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 	if (grant_due())
 		return send_grant(out, tx);
 	return msg || control_due() ? RPCRDMA_TX_BLOCKED : RPCRDMA_TX_NONE;
+}
+
+rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
+				     rpcrdma_tx &tx)
+{
+	const rpcrdma_tx_result result = decide(msg, out, tx);
+
+	tx.more = closed_ != RPCRDMA_REASON_NONE || control_due() ||
+		  grant_due();
+	return result;
 }
 
 rpcrdma_tx_result Session::send_message(rpcrdma_message &msg, MutableBytes out,
@@ -322,6 +332,12 @@ static const HeaderType &middle_of(const rpcrdma_message &msg)
 /* As send_part() divides it. What cannot be sent counts as one. */
 u32 Session::sends_for(const rpcrdma_message &msg) const
 {
+	const Plain &types = terms_.plain_out;
+	if (client() && types.last && !msg.external &&
+	    (!msg.chunks || unused(*msg.chunks)) &&
+	    msg.length <= types.max - types.last->bare)
+		return 1;
+
 	const u32 max = terms_.max_send & ~(kXdrUnit - 1);
 	const u32 last = header_size(type_of(msg), msg.chunks);
 

@@ -367,6 +367,7 @@ Terms Session::terms() const
 		.special_threshold = config_.special_threshold,
 		.max_send = t.max_send,
 		.max_stream = max_stream(t.max_send),
+		.max_segments = t.max_segments,
 		.chunks = t.max_segments && t.max_segment_size &&
 			  t.max_send >= kLargestHeader &&
 			  (!sends_reversed(RPCRDMA_CALL) ||

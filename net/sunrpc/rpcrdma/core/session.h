@@ -239,6 +239,8 @@ private:
 	void close(rpcrdma_reason reason, rpcrdma_rx &rx);
 
 	/* send.cpp */
+	[[nodiscard, gnu::always_inline]] inline rpcrdma_tx_result
+	decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result send_properties(MutableBytes out,
 							rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result send_control(MutableBytes out,

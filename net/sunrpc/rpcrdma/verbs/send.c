@@ -367,6 +367,14 @@ out:
 	rpcrdma_pump_through(conn);
 }
 
+/* After a Send was decided: is there anything to decide on? */
+static bool rpcrdma_pump_more(const struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	return !list_empty(&conn->tx_queue) ||
+	       rpcrdma_send_at(conn, conn->send_head - 1)->tx.more;
+}
+
 /* All that can be sent, as one chain. Return: true if there may be more. */
 static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
@@ -374,13 +382,17 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	const u32 end = conn->send_head +
 			min(RPCRDMA_SEND_CHAIN, conn->n_sends / 4);
 	struct rpcrdma_txmsg *offer;
-	bool more = true;
+	bool more;
 	u32 result;
 
 	do {
+		more = true;
 		result = rpcrdma_pump_decide(conn, &offer);
-	} while ((result == RPCRDMA_TX_MESSAGE ||
-		  result == RPCRDMA_TX_CONTROL) && conn->send_head != end);
+		if (result != RPCRDMA_TX_MESSAGE &&
+		    result != RPCRDMA_TX_CONTROL)
+			break;
+		more = rpcrdma_pump_more(conn);
+	} while (more && conn->send_head != end);
 
 	/* What was decided before is posted, whatever becomes of the next message. */
 	switch (result) {
@@ -513,6 +525,29 @@ bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost)
 	return cost < conn->sq_depth / 2;
 }
 
+static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm, bool ask)
+{
+	int rc = 0;
+
+	if (!rpcrdma_conn_fits(conn, tm->chain_cost))
+		return -ENOSPC;
+	spin_lock(&conn->lock);
+	if (conn->closed) {
+		rc = -ENOTCONN;
+	} else if (ask && !rpcrdma_session_admit(&conn->session, &tm->msg)) {
+		conn->ops->no_room(conn);
+		rc = -EAGAIN;
+	} else {
+		tm->conn = conn;
+		tm->posted = false;
+		rpcrdma_send_enqueue(conn, tm);
+		rpcrdma_pump(conn);
+	}
+	spin_unlock(&conn->lock);
+	return rc;
+}
+
 /**
  * rpcrdma_conn_send - queue an RPC message
  * @conn: the connection
@@ -526,19 +561,23 @@ bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost)
  */
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 {
-	if (!rpcrdma_conn_fits(conn, tm->chain_cost))
-		return -ENOSPC;
-	spin_lock(&conn->lock);
-	if (conn->closed) {
-		spin_unlock(&conn->lock);
-		return -ENOTCONN;
-	}
-	tm->conn = conn;
-	tm->posted = false;
-	rpcrdma_send_enqueue(conn, tm);
-	rpcrdma_pump(conn);
-	spin_unlock(&conn->lock);
-	return 0;
+	return rpcrdma_send_queue(conn, tm, false);
+}
+
+/**
+ * rpcrdma_conn_send_admitted - queue a Call if the credits for all of it are there
+ * @conn: the connection; it has ops->no_room
+ * @tm: the Call; the connection owns it until its @done
+ *
+ * Context: as rpcrdma_conn_send().
+ *
+ * Return: as rpcrdma_conn_send(), or %-EAGAIN: ops->no_room has been called, and ops->room
+ * will be called when it is worth while to try again.
+ */
+int rpcrdma_conn_send_admitted(struct rpcrdma_conn *conn,
+			       struct rpcrdma_txmsg *tm)
+{
+	return rpcrdma_send_queue(conn, tm, true);
 }
 
 /**

@@ -163,10 +163,13 @@ enum rpcrdma_recv_verdict {
  * @room: rpcrdma_frwr_map() found too few regions, or rpcrdma_session_admit() too few
  *	credits, and now there may be more. Process context, must not sleep. NULL is
  *	allowed.
+ * @no_room: a Call was not admitted: until @room the owner keeps its Calls. Under the
+ *	connection's lock, so @room does not come before. For
+ *	rpcrdma_conn_send_admitted() only.
  * @serving: how many Calls of the peer are being worked on. Under the connection's
  *	lock and only while it is not dead. NULL is allowed.
  *
- * All but @lost, @removed, @fault, @room and @serving come from the Receive
+ * All but @lost, @removed, @fault, @room, @no_room and @serving come from the Receive
  * handler and are serialized.
  */
 struct rpcrdma_conn_ops {
@@ -181,6 +184,7 @@ struct rpcrdma_conn_ops {
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
 	void (*fault)(struct rpcrdma_conn *conn, u64 call, bool sure);
 	void (*room)(struct rpcrdma_conn *conn);
+	void (*no_room)(struct rpcrdma_conn *conn);
 	u32 (*serving)(const struct rpcrdma_conn *conn);
 };
 
@@ -573,6 +577,8 @@ void rpcrdma_send_cleanup(struct rpcrdma_conn *conn);
 void rpcrdma_send_stop(struct rpcrdma_conn *conn);
 void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
+int rpcrdma_conn_send_admitted(struct rpcrdma_conn *conn,
+			       struct rpcrdma_txmsg *tm);
 bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm,
