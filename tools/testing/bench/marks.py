@@ -68,6 +68,13 @@ class Results:
         return sum(line[end].get(name, 0) for name in names) / line["n"] if line else None
 
 
+    def instructions_ratio(self, operation, pick):
+        """Ours to theirs, of what pick() takes of them, or None."""
+        found = self.parts.get("instructions", {}).get(operation, {})
+        values = [pick(found[t]) for t in (OURS, THEIRS) if t in found]
+        return values[0] / values[1] if len(values) == 2 and values[1] else None
+
+
 @dataclasses.dataclass(frozen=True)
 class Mark:
     """A figure that has to reach a limit."""
@@ -155,6 +162,23 @@ def instructions_of_core(results):
     return None if None in found else max(found)
 
 
+def whole_path(*operations_of):
+    """Instructions, as a ratio; of several operations the worst."""
+    def figure(results):
+        values = [results.instructions_ratio(name, lambda found: found["total"])
+                  for name in operations_of]
+        return None if None in values else max(values)
+    return figure
+
+
+def instructions_of_module(results):
+    """The transport's own, for a READ or a WRITE of 4 KiB, as a ratio."""
+    values = [results.instructions_ratio(f"{work} 4 KiB",
+                                         lambda found: sum(found["parts"]["transport"].values()))
+              for work in ("READ", "WRITE")]
+    return None if None in values else max(values)
+
+
 def absent(_):
     """What nothing here measures yet."""
     return None
@@ -187,11 +211,12 @@ MARKS = (
     Mark("memory of a connection at rest, client", 1, absent),
     Mark("memory of a connection at rest, server", 1, absent),
     Mark("instructions of the core, 4 KiB, both ends", 1200, instructions_of_core),
-    Mark("instructions of the module, 4 KiB, both ends", 0.9, absent),
-    Mark("instructions of the whole path, READ 4 KiB", 0.78, absent),
-    Mark("instructions of the whole path, WRITE 4 KiB", 0.62, absent),
-    Mark("instructions of the whole path, READ 16 KiB", 0.85, absent),
-    Mark("instructions of the whole path, WRITE 16 KiB", 0.75, absent),
-    Mark("instructions of the whole path, 64 KiB", 0.93, absent),
-    Mark("instructions of the whole path, 1 MiB", 0.98, absent),
+    Mark("instructions of the module, 4 KiB, both ends", 0.9, instructions_of_module),
+    Mark("instructions of the whole path, READ 4 KiB", 0.78, whole_path("READ 4 KiB")),
+    Mark("instructions of the whole path, WRITE 4 KiB", 0.62, whole_path("WRITE 4 KiB")),
+    Mark("instructions of the whole path, READ 16 KiB", 0.85, whole_path("READ 16 KiB")),
+    Mark("instructions of the whole path, WRITE 16 KiB", 0.75, whole_path("WRITE 16 KiB")),
+    Mark("instructions of the whole path, 64 KiB", 0.93,
+         whole_path("READ 64 KiB", "WRITE 64 KiB")),
+    Mark("instructions of the whole path, 1 MiB", 0.98, whole_path("READ 1 MiB", "WRITE 1 MiB")),
 )

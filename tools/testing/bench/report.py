@@ -4,6 +4,7 @@
 import statistics
 
 import model
+import samples
 from marks import MARKS, MET, MISSED, OURS, THEIRS, TRANSPORTS, UNKNOWN, size_name
 
 
@@ -101,6 +102,35 @@ def core(results):
     return table(["both ends together", "calls", "instructions"], rows) if rows else ""
 
 
+# Functions of the transport that are listed.
+FUNCTIONS = 25
+
+
+def instructions(results):
+    """Of each operation and transport: the whole path, and whose they were."""
+    rows = []
+    for operation, found in results.parts.get("instructions", {}).items():
+        for transport in TRANSPORTS:
+            if one := found.get(transport):
+                rows.append([f"{operation}, {transport}", number(one["total"])] +
+                            [number(sum(one["parts"][part].values()))
+                             for part in samples.NAMES])
+    return table(["per operation, both ends", "latency", *samples.NAMES], rows) if rows else ""
+
+
+def functions(results):
+    """Where the transport spends them, of 4 KiB."""
+    text = ""
+    for operation in ("READ 4 KiB", "WRITE 4 KiB"):
+        for transport in (OURS, THEIRS):
+            found = results.parts.get("instructions", {}).get(operation, {}).get(transport)
+            if found:
+                rows = [[name, number(cost)] for name, cost in found["parts"]["transport"].items()]
+                text += table([f"{operation}, {transport}", "instructions"],
+                              rows[:FUNCTIONS]) + "\n"
+    return text
+
+
 def locks(results):
     """Of the transport, for those operations that were traced."""
     rows = []
@@ -163,6 +193,8 @@ def report(found, results):
     """All of it."""
     return ", ".join([f"commit {found['commit']}", *found["kernels"]]) + "\n" + "".join((
         titled("Instructions of the protocol core", core(results)),
+        titled("Instructions, by samples", instructions(results)),
+        titled("Functions of the transport, by samples", functions(results)),
         titled("Counts", counts(results, COLUMNS)),
         titled("Octets", counts(results, OCTETS)),
         titled("Not one Call for one operation", procedures(results)),

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Whose instructions they were, of a profile that perf has taken in a guest."""
+
+import bisect
+import collections
+import re
+import subprocess
+
+# A module is one of these parts; any other one is the kernel's.
+PARTS = {
+    "rpcrdma": "transport",
+    "sunrpc": "sunrpc", "auth_rpcgss": "sunrpc", "rpcsec_gss_krb5": "sunrpc",
+    "nfs": "nfs", "nfsv4": "nfs", "lockd": "nfs", "grace": "nfs",
+    "nfsd": "nfsd", "nfs_acl": "nfsd",
+    "rdma_rxe": "rxe",
+    "ib_core": "ib_core", "rdma_cm": "ib_core", "ib_cm": "ib_core", "ib_uverbs": "ib_core",
+}
+KERNEL, USER = "kernel", "user"
+NAMES = ("transport", "sunrpc", "nfs", "nfsd", "rxe", "ib_core", KERNEL, USER)
+# Addresses from here on are the kernel's.
+HIGH = 1 << 63
+
+
+class Symbols:
+    """The functions of the kernel and its modules, from /proc/kallsyms."""
+
+    def __init__(self, path):
+        found = []
+        for line in path.read_text(encoding="ascii", errors="replace").splitlines():
+            if words := re.match(r"([0-9a-f]+) [tTwW] (\S+)(?:\s+\[(\S+)\])?$", line):
+                address, function, module = words.groups()
+                found.append((int(address, 16), function, PARTS.get(module, KERNEL)))
+        found.sort()
+        self.starts = [address for address, _, _ in found]
+        self.names = [(part, function) for _, function, part in found]
+
+    def of(self, address):
+        """(part, function)"""
+        if address < HIGH:
+            return USER, ""
+        return self.names[bisect.bisect_right(self.starts, address) - 1]
+
+    def shares(self, path, total):
+        """What each part, and each of its functions, has of so many instructions, by what
+        perf has recorded: {"samples": their number, "parts": {part: {function:
+        instructions}}}.
+
+        How many instructions a sample stands for need not be known: perf's own work is in
+        the time between two samples, and is not sampled.
+        """
+        told = subprocess.run(["perf", "script", "-i", path, "-F", "ip"], check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        found = collections.Counter(self.of(int(word, 16)) for word in told.split())
+        each = total / max(found.total(), 1)
+        parts = {name: {} for name in NAMES}
+        for (part, function), n in found.most_common():
+            parts[part][function] = n * each
+        return {"samples": found.total(), "parts": parts}
