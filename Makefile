@@ -60,7 +60,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
 	tools tools-check clock coverage check check-full soak demo bench dist packaging \
-	interfaces
+	interfaces docs docs-check
 
 all: modules
 
@@ -243,7 +243,24 @@ tools:
 	+@$(SUBMAKE) -C tools/rpcrdmactl all
 
 tools-check:
+	+@$(call alone,tools/rpcrdmactl)
 	+@$(SUBMAKE) -C tools/rpcrdmactl check
+
+# HTML and manual pages in build/docs. A warning is an error; -E, since what Sphinx remembers
+# of a page gives no warning again. Debian's Sphinx, whatever other Python there is.
+SPHINX	= /usr/bin/python3 -m sphinx -q -W --keep-going -n -d build/docs/doctrees
+docs:
+	@mkdir -p build/docs
+	@groff -man -Tutf8 -rHY=0 -dAD=l -rLL=90n -P-cbou tools/rpcrdmactl/rpcrdmactl.8 \
+	  > build/docs/rpcrdmactl.txt
+	@$(SPHINX) -E -b html Documentation build/docs/html
+	@$(SPHINX) -b man Documentation build/docs/man
+	@cp tools/rpcrdmactl/rpcrdmactl.8 build/docs/man/
+
+# The documentation against the code.
+docs-check:
+	+@$(call alone,tools/rpcrdmactl)
+	+@tools/testing/docs/check
 
 # How much of core/ all of these reach.
 coverage:
@@ -254,12 +271,13 @@ coverage:
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),20) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),5000) scripts/tally --jobs 2 \
-	  unit instructions codec tools-check conformance style fuzz sim clock selftests selftests-debian kunit \
-	  harness
+	  unit instructions codec tools-check docs-check conformance style fuzz sim clock selftests \
+	  selftests-debian kunit harness
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally style-full unit instructions codec tools-check fuzz sim clock coverage harness-full conformance \
+	  scripts/tally style-full unit instructions codec tools-check docs-check fuzz sim clock \
+	  coverage harness-full conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
 	  packaging interfaces
 
@@ -300,15 +318,17 @@ help:
 	@echo '  modules_install  install it under updates/, honouring INSTALL_MOD_PATH'
 	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
 	@echo '  tools            build/tools/rpcrdmactl, which shows what the module does'
+	@echo '  docs             HTML and manual pages in build/docs'
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove all build results; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next thirteen; last line: the count'
+	@echo '  check            all of the next fourteen; last line: the count'
 	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  instructions     what the core takes of them for an NFS operation, by valgrind'
 	@echo '  codec            its headers against the XDR in the draft, if DRAFTS= has it'
 	@echo '  tools-check      tests of rpcrdmactl'
+	@echo '  docs-check       the documentation against the code'
 	@echo '  fuzz             random input from a peer: FUZZ_SECONDS=30 for each kind'
 	@echo '  sim              endpoints of the core over a simulated fabric, for'
 	@echo '                   SIM_SECONDS=120 from SEED=1, and bugs that it must find'

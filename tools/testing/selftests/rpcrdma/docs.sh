@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that the commands in the documentation work: those that are typed at "server#" and
+# at "client#", in the order of the pages. tools/testing/docs/texts.py finds them.
+#
+# The class of a block of commands says what has to be when it begins: "unmounted",
+# "silent" (nfsd does not listen on RDMA), "no-device". Without a class the share is mounted,
+# and nfsd listens.
+#
+# Names in the texts stand for others: see in_guest(). A command whose program is not
+# installed is skipped.
+
+. "$(dirname "$0")/lib.sh"
+[[ -z ${INTREE-} ]] || exit 4
+in_guests --pair
+
+share=/mnt
+texts=$SELFTESTS/../../docs/texts.py
+PATH=$(realpath "$SELFTESTS/../../../../build/tools"):$PATH
+
+server() {
+	known_server && serve 4
+}
+
+client() {
+	local lines line place block state where text last=''
+	begin
+	if ! known_server || ! pipefs_up || ! modprobe rpcrdma; then
+		bail "cannot begin"
+	fi
+	mapfile -t lines < <(/usr/bin/python3 "$texts" client server)
+	((${#lines[@]} > 20)) || bail "no commands: ${lines[*]}"
+	for line in "${lines[@]}"; do
+		IFS=$'\t' read -r place block state where text <<< "$line"
+		if [[ $block != "$last" ]]; then
+			last=$block
+			check "$place: the state before: $state" begin_block "$state"
+		fi
+		one "$place" "$where" "$text"
+	done
+	check "unmount" unmounted
+	end_unloaded
+}
+
+known_server() {
+	echo "$SERVER4 server" >> /etc/hosts
+}
+
+# ---- the state in which a block begins
+
+begin_block() { # STATE
+	case $1 in
+	unmounted)
+		unmounted && on_server listens
+		;;
+	silent)
+		unmounted && on_server falls_silent
+		;;
+	no-device)
+		unmounted && rdma_down rxe
+		;;
+	*)
+		on_server listens && mounted
+		;;
+	esac
+}
+
+unmounted() {
+	! is_mounted "$share" || umount "$share"
+}
+
+mounted() {
+	is_mounted "$share" ||
+		mount -t nfs -o proto=rdma,port=20049 "$SERVER4:/" "$share"
+	ls "$share"
+}
+
+listens() {
+	grep -q '^rdma 20049' /proc/fs/nfsd/portlist ||
+		echo rdma 20049 > /proc/fs/nfsd/portlist
+}
+
+# What is exported stays. There is nothing to reclaim.
+falls_silent() {
+	rpc.nfsd 0 && rpc.nfsd --grace-time 10 --lease-time 10 4 &&
+		echo Y > /proc/fs/nfsd/v4_end_grace && ! grep rdma /proc/fs/nfsd/portlist
+}
+
+# ---- one command
+
+one() { # PLACE WHERE COMMAND
+	local place=$1 where=$2 text=$3 program
+	program=${text%%[ |]*}
+	if ! type "$program" > /dev/null 2>&1; then
+		skip "$place: $where: $text" "$program is not installed"
+	elif [[ $where = server ]]; then
+		check "$place: $where: $text" on_server typed "$text"
+	else
+		check "$place: $where: $text" typed "$text"
+	fi
+}
+
+# The text as it is for this guest. The server exports /export as the root of NFSv4, and
+# there is no statd.
+in_guest() { # COMMAND
+	local text=$1
+	text=${text//eth0/$(net_device)}
+	if [[ $text = *vers=3* ]]; then
+		text=${text//vers=3/vers=3,nolock}
+	else
+		text=${text//server:\/export/server:\/}
+	fi
+	echo "$text"
+}
+
+# What goes on until somebody ends it is ended. doctor may warn: no guest's module is signed.
+# What an unmounted share had may take a moment to go.
+typed() { # COMMAND
+	local text status
+	text=$(in_guest "$1")
+	case $text in
+	"rpcrdmactl monitor" | "rpcrdmactl watch")
+		timeout 3 bash -c "$text" < /dev/null
+		status=$?
+		((status == 124))
+		;;
+	"rpcrdmactl doctor")
+		bash -c "$text"
+		status=$?
+		((status == 0 || status == 5))
+		;;
+	"modprobe -r"*)
+		within 10 bash -c "$text"
+		;;
+	*)
+		bash -c "$text" < /dev/null
+		;;
+	esac
+}
+
+"$GUEST_ROLE"
