@@ -250,6 +250,9 @@ tools-check:
 # of a page gives no warning again. Debian's Sphinx, whatever other Python there is.
 SPHINX	= /usr/bin/python3 -m sphinx -q -W --keep-going -n -d build/docs/doctrees
 docs:
+	@/usr/bin/python3 -c 'import sphinx' && command -v dot groff > /dev/null || { \
+	  echo "make docs needs Debian's python3-sphinx, graphviz and groff-base: make deps" >&2; \
+	  exit 1; }
 	@mkdir -p build/docs
 	@groff -man -Tutf8 -rHY=0 -dAD=l -rLL=90n -P-cbou tools/rpcrdmactl/rpcrdmactl.8 \
 	  > build/docs/rpcrdmactl.txt

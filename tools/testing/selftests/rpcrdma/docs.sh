@@ -114,7 +114,7 @@ in_guest() { # COMMAND
 	echo "$text"
 }
 
-# What goes on until somebody ends it is ended. doctor may warn: no guest's module is signed.
+# What goes on until somebody ends it is ended, or goes on beside the next command. doctor may warn: no guest's module is signed.
 # What an unmounted share had may take a moment to go.
 typed() { # COMMAND
 	local text status
@@ -124,6 +124,10 @@ typed() { # COMMAND
 		timeout 3 bash -c "$text" < /dev/null
 		status=$?
 		((status == 124))
+		;;
+	"rping -s"*)
+		setsid timeout 60 bash -c "$text" < /dev/null > /tmp/rping 2>&1 &
+		nap 2
 		;;
 	"rpcrdmactl doctor")
 		bash -c "$text"
