@@ -10,7 +10,8 @@ HEADER = (TOP / "net/sunrpc/rpcrdma/module.h").read_text(encoding="utf-8")
 project = "rpcrdma"
 author = "The rpcrdma developers"
 version = release = re.search(r'RPCRDMA_VERSION\s+"(.*)"', HEADER)[1]
-# The same files give the same pages.
+# The same files give the same pages, whatever day it is.
+today = release
 html_last_updated_fmt = None
 html_copy_source = False
 html_show_copyright = False
