@@ -24,6 +24,7 @@ graphviz_output_format = "svg"
 smartquotes = False
 highlight_language = "none"
 
+html_static_path = ["static"]
 html_theme = "alabaster"
 html_theme_options = {
     "description": "NFS over RDMA, version 2",
