@@ -60,7 +60,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
 	tools tools-check clock coverage check check-full soak demo bench dist packaging \
-	interfaces docs docs-check
+	interfaces
 
 all: modules
 
@@ -248,6 +248,7 @@ tools-check:
 
 # HTML and manual pages in build/docs. A warning is an error; -E, since what Sphinx remembers
 # of a page gives no warning again. Debian's Sphinx, whatever other Python there is.
+.PHONY: docs docs-check
 SPHINX	= /usr/bin/python3 -m sphinx -q -W --keep-going -n -d build/docs/doctrees
 docs:
 	@/usr/bin/python3 -c 'import sphinx' && command -v dot groff > /dev/null || { \
@@ -274,14 +275,13 @@ coverage:
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),20) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),5000) scripts/tally --jobs 2 \
-	  unit instructions codec tools-check docs-check conformance style fuzz sim clock selftests \
-	  selftests-debian kunit harness
+	  unit instructions codec tools-check conformance style fuzz sim clock selftests selftests-debian kunit \
+	  harness docs-check
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally style-full unit instructions codec tools-check docs-check fuzz sim clock \
-	  coverage harness-full conformance \
-	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
+	  scripts/tally style-full unit instructions codec tools-check fuzz sim clock coverage harness-full conformance \
+	  docs-check kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
 	  packaging interfaces
 
 # Compares what the module uses of the kernel with the newest source in Debian. Fails for a
@@ -331,12 +331,12 @@ help:
 	@echo '  instructions     what the core takes of them for an NFS operation, by valgrind'
 	@echo '  codec            its headers against the XDR in the draft, if DRAFTS= has it'
 	@echo '  tools-check      tests of rpcrdmactl'
-	@echo '  docs-check       the documentation against the code'
 	@echo '  fuzz             random input from a peer: FUZZ_SECONDS=30 for each kind'
 	@echo '  sim              endpoints of the core over a simulated fabric, for'
 	@echo '                   SIM_SECONDS=120 from SEED=1, and bugs that it must find'
 	@echo '  clock            tests of the virtual time of guests'
 	@echo '  harness          tests of the test harness itself'
+	@echo '  docs-check       the documentation against the code'
 	@echo '  conformance      Documentation/conformance against code, tests and DRAFTS='
 	@echo '  kunit            tests inside the kernel, on the checking kernels'
 	@echo '  selftests        NFS in guests of the fastest kind here, JOBS= at a time;'
