@@ -243,28 +243,7 @@ tools:
 	+@$(SUBMAKE) -C tools/rpcrdmactl all
 
 tools-check:
-	+@$(call alone,tools/rpcrdmactl)
 	+@$(SUBMAKE) -C tools/rpcrdmactl check
-
-# HTML and manual pages in build/docs. A warning is an error; -E, since what Sphinx remembers
-# of a page gives no warning again. Debian's Sphinx, whatever other Python there is.
-.PHONY: docs docs-check
-SPHINX	= /usr/bin/python3 -m sphinx -q -W --keep-going -n -d build/docs/doctrees
-docs:
-	@/usr/bin/python3 -c 'import sphinx' && command -v dot groff > /dev/null || { \
-	  echo "make docs needs Debian's python3-sphinx, graphviz and groff-base: make deps" >&2; \
-	  exit 1; }
-	@mkdir -p build/docs
-	@groff -man -Tutf8 -rHY=0 -dAD=l -rLL=90n -P-cbou tools/rpcrdmactl/rpcrdmactl.8 \
-	  > build/docs/rpcrdmactl.txt
-	@$(SPHINX) -E -b html Documentation build/docs/html
-	@$(SPHINX) -b man Documentation build/docs/man
-	@cp tools/rpcrdmactl/rpcrdmactl.8 build/docs/man/
-
-# The documentation against the code.
-docs-check:
-	+@$(call alone,tools/rpcrdmactl)
-	+@tools/testing/docs/check
 
 # How much of core/ all of these reach.
 coverage:
@@ -289,6 +268,27 @@ check-full:
 interfaces:
 	+@tools/testing/interfaces/selftest
 	@scripts/interfaces check
+
+.PHONY: docs docs-check
+
+# HTML and manual pages in build/docs. A warning is an error; -E, since what Sphinx remembers
+# of a page gives no warning again. Debian's Sphinx, whatever other Python there is.
+SPHINX	= /usr/bin/python3 -m sphinx -q -W --keep-going -n -d build/docs/doctrees
+docs:
+	@/usr/bin/python3 -c 'import sphinx' && command -v dot groff > /dev/null || { \
+	  echo "make docs needs Debian's python3-sphinx, graphviz and groff-base: make deps" >&2; \
+	  exit 1; }
+	@mkdir -p build/docs
+	@groff -man -Tutf8 -rHY=0 -dAD=l -rLL=90n -P-cbou tools/rpcrdmactl/rpcrdmactl.8 \
+	  > build/docs/rpcrdmactl.txt
+	@$(SPHINX) -E -b html Documentation build/docs/html
+	@$(SPHINX) -b man Documentation build/docs/man
+	@cp tools/rpcrdmactl/rpcrdmactl.8 build/docs/man/
+
+# The documentation against the code.
+docs-check:
+	+@$(call alone,tools/rpcrdmactl)
+	+@tools/testing/docs/check
 
 # The release: a tarball of HEAD in DIST=; a Debian package can be built from it.
 VERSION	:= $(shell sed -n 's/.*RPCRDMA_VERSION[[:space:]]*"\(.*\)"/\1/p' \
