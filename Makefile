@@ -260,8 +260,8 @@ check:
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally style-full unit instructions codec tools-check fuzz sim clock coverage harness-full conformance \
-	  docs-check kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
-	  packaging interfaces
+	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
+	  packaging interfaces docs-check
 
 # Compares what the module uses of the kernel with the newest source in Debian. Fails for a
 # difference that Documentation/interfaces/accepted does not list.
@@ -275,7 +275,8 @@ interfaces:
 # of a page gives no warning again. Debian's Sphinx, whatever other Python there is.
 SPHINX	= /usr/bin/python3 -m sphinx -q -W --keep-going -n -d build/docs/doctrees
 docs:
-	@/usr/bin/python3 -c 'import sphinx' && command -v dot groff > /dev/null || { \
+	@/usr/bin/python3 -c 'import sphinx' && command -v dot > /dev/null && \
+	  command -v groff > /dev/null || { \
 	  echo "make docs needs Debian's python3-sphinx, graphviz and groff-base: make deps" >&2; \
 	  exit 1; }
 	@mkdir -p build/docs
