@@ -59,7 +59,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
-	tools tools-check clock coverage check check-full soak demo bench dist packaging \
+	tools tools-check tools-install wireshark clock coverage check check-full soak demo bench dist packaging \
 	interfaces
 
 all: modules
@@ -245,6 +245,14 @@ tools:
 tools-check:
 	+@$(SUBMAKE) -C tools/rpcrdmactl check
 
+tools-install:
+	+@$(SUBMAKE) -C tools/rpcrdmactl install
+	+@$(SUBMAKE) -C tools/wireshark install
+
+# Wireshark's dissector: what it shows of captures, MUTATIONS= broken ones of each from SEED=.
+wireshark:
+	+@$(SUBMAKE) -C tools/testing/wireshark check
+
 # How much of core/ all of these reach.
 coverage:
 	+@$(SUBMAKE) -C tools/testing/coverage check
@@ -254,12 +262,12 @@ coverage:
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),20) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),5000) scripts/tally --jobs 2 \
-	  unit instructions codec tools-check conformance style fuzz sim clock selftests selftests-debian kunit \
+	  unit instructions codec tools-check wireshark conformance style fuzz sim clock selftests selftests-debian kunit \
 	  harness docs-check
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally style-full unit instructions codec tools-check fuzz sim clock coverage harness-full conformance \
+	  scripts/tally style-full unit instructions codec tools-check wireshark fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
 	  packaging interfaces docs-check
 
@@ -322,16 +330,18 @@ help:
 	@echo '  modules_install  install it under updates/, honouring INSTALL_MOD_PATH'
 	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
 	@echo '  tools            build/tools/rpcrdmactl, which shows what the module does'
+	@echo '  tools-install    it, and the dissector for Wireshark'
 	@echo '  docs             HTML and manual pages in build/docs'
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove all build results; distclean: the kernel cache too'
 	@echo 'Test'
-	@echo '  check            all of the next fourteen; last line: the count'
+	@echo '  check            all of the next fifteen; last line: the count'
 	@echo '  style            checkpatch, sparse, clang-tidy, cppcheck, shellcheck, ...'
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  instructions     what the core takes of them for an NFS operation, by valgrind'
 	@echo '  codec            its headers against the XDR in the draft, if DRAFTS= has it'
 	@echo '  tools-check      tests of rpcrdmactl'
+	@echo '  wireshark        what its dissector shows of captures, MUTATIONS=20 broken ones of each'
 	@echo '  fuzz             random input from a peer: FUZZ_SECONDS=30 for each kind'
 	@echo '  sim              endpoints of the core over a simulated fabric, for'
 	@echo '                   SIM_SECONDS=120 from SEED=1, and bugs that it must find'
