@@ -237,19 +237,25 @@ local p = {
 }
 private.fields = p
 
+local meanings = {}
+
+local function expert_item(name, text, of, severity)
+	local item = ProtoExpert.new("rpcrdma2.expert." .. name, text, of, severity)
+	meanings[item] = text
+	return item
+end
+
 local function violation(name, text, severity)
-	return ProtoExpert.new("rpcrdma2.expert." .. name, text, expert.group.PROTOCOL,
-		severity or expert.severity.ERROR)
+	return expert_item(name, text, expert.group.PROTOCOL, severity or expert.severity.ERROR)
 end
 
 local function remark(name, text, severity)
-	return ProtoExpert.new("rpcrdma2.expert." .. name, text, expert.group.SEQUENCE,
-		severity or expert.severity.NOTE)
+	return expert_item(name, text, expert.group.SEQUENCE, severity or expert.severity.NOTE)
 end
 
 local e = {
-	bad_xdr = ProtoExpert.new("rpcrdma2.expert.bad_xdr", "The header is not valid XDR",
-		expert.group.MALFORMED, expert.severity.ERROR),
+	bad_xdr = expert_item("bad_xdr", "The header is not valid XDR", expert.group.MALFORMED,
+		expert.severity.ERROR),
 	short = violation("short", "Shorter than a header prefix: it is dropped"),
 	version = violation("version", "Unknown version"),
 	version_mismatch = violation("version_mismatch", "Not the connection's version"),
@@ -265,7 +271,7 @@ local e = {
 		expert.severity.WARN),
 	invalidation = violation("invalidation", "Invalidates what it must not"),
 	too_long = violation("too_long", "Larger than the peer's Receive buffers"),
-	refused = ProtoExpert.new("rpcrdma2.expert.refused", "The peer refuses a message",
+	refused = expert_item("refused", "The peer refuses a message",
 		expert.group.RESPONSE_CODE, expert.severity.WARN),
 	again = remark("again", "The same Call again", expert.severity.WARN),
 	unmatched = remark("unmatched", "The capture has no message that it answers"),
@@ -281,10 +287,11 @@ local e = {
 }
 proto.experts = e
 
-proto.prefs.put_back = Pref.bool("Put chunks back into RPC messages", true,
-	"Shows whole RPC messages. Takes as much memory as the capture has data of chunks.")
+proto.prefs.keep_data = Pref.bool("Keep the data of chunks", true,
+	"To show them in RPC messages; without, zeros stand for them. Takes as much memory as " ..
+	"the capture has data of chunks.")
 proto.prefs.iwarp_port = Pref.uint("iWARP port", 20049,
-	"TCP port of NFS over iWARP; takes effect when Lua plugins are loaded again.")
+	"TCP port of NFS over iWARP")
 
 -- Of the packet at hand, if there is a tree.
 local in_packet = {
@@ -1099,7 +1106,7 @@ function decode(tvb, tree, missing)
 	local size = tvb:len()
 	missing = missing or tvb:reported_len() - size
 	local m = {
-		size = size + missing, cut = missing > 0, faults = {},
+		tvb = tvb, size = size + missing, cut = missing > 0, faults = {},
 		summary = {}, properties = {}, subsets = {}, directed = {}, all_segments = {},
 	}
 	m.xid = tvb(0, 4):uint()
@@ -1115,7 +1122,7 @@ function decode(tvb, tree, missing)
 	tree:append_text(string.format(", %s, XID 0x%08x", m.name, m.xid))
 	if m.vers ~= 2 then
 		fault(m, version, m.vers == 1 and e.version_mismatch or e.version,
-			string.format("version %d", m.vers))
+			string.format("version %d on a connection of version 2", m.vers))
 		return m
 	end
 	if not m.type.decode then
@@ -1310,6 +1317,7 @@ local function gather_group(m, record, flow)
 			note(record, e.continuation, string.format(
 				"the group that frame %d began is not complete", g.frames[1]),
 				"bad continuation")
+			g.broken = true
 		end
 		g = {
 			kind = m.type.kind, xid = m.xid, frames = {}, parts = {}, length = 0,
@@ -1324,6 +1332,7 @@ local function gather_group(m, record, flow)
 		note(record, e.continuation, string.format(
 			"not the next transmission of the group that frame %d began", g.frames[1]),
 			"bad continuation")
+		g.broken = true
 		flow.group = nil
 		return
 	end
@@ -1596,7 +1605,7 @@ function take_data(region, at, tvb, record)
 	record.region = region
 	record.length = data:len()
 	table.insert(region.frames, record.frame)
-	if proto.prefs.put_back and region.got < region.length then
+	if proto.prefs.keep_data and region.got < region.length then
 		table.insert(region.parts, { at = at, data = data })
 	end
 	region.got = region.got + data:len()
@@ -1618,20 +1627,21 @@ function data_of(call, list)
 			if skip < 0 then
 				all = false
 				if part.at <= s.length then
-					data = data .. zeros(part.at - at)
+					data:append(zeros(part.at - at))
 					at = part.at
 				end
 				skip = 0
 			end
 			local use = math.min(there:len() - skip, s.length - at)
 			if use > 0 and part.at <= at then
-				data = data .. there:subset(skip, use)
+				data:append(use == there:len() and there or
+					there:subset(skip, use))
 				at = at + use
 			end
 		end
 		if at < s.length then
 			all = false
-			data = data .. zeros(s.length - at)
+			data:append(zeros(s.length - at))
 		end
 	end
 	return data, all
@@ -1645,16 +1655,16 @@ local function put_back(stream, items)
 		local length = math.max(0, math.min(stream:len() - from,
 			item.position - whole:len()))
 		if length > 0 then
-			whole = whole .. stream:subset(from, length)
+			whole:append(stream:subset(from, length))
 		end
 		from = from + length
-		whole = whole .. item.data
+		whole:append(item.data)
 		if item.data:len() % 4 ~= 0 then
-			whole = whole .. zeros(4 - item.data:len() % 4)
+			whole:append(zeros(4 - item.data:len() % 4))
 		end
 	end
 	if from < stream:len() then
-		whole = whole .. stream:subset(from, stream:len() - from)
+		whole:append(stream:subset(from, stream:len() - from))
 	end
 	return whole
 end
@@ -1742,13 +1752,13 @@ local function targeted_data(g, structure, item)
 			local use = math.min(target.length - skip, item.length - data:len(),
 				buffer:len() - from)
 			if use > 0 then
-				data = data .. buffer:subset(from, use)
+				data:append(buffer:subset(from, use))
 			end
 		end
 	end
 	local all = data:len() == item.length
 	if not all then
-		data = data .. zeros(item.length - data:len())
+		data:append(zeros(item.length - data:len()))
 	end
 	return data, all
 end
@@ -1765,14 +1775,17 @@ end
 -- and whether all of them are the right ones.
 function rpc_message(m, record)
 	local message = record.message
-	local stream = record.payload
-	if message and not record.group or record.group then
+	local stream
+	if m.payload_length and m.payload_length > 0 and not message then
+		stream = m.tvb(m.payload_at, m.payload_length):bytes()
+	end
+	if message or record.group then
 		if not message or message.whole ~= record.frame or not message.parts then
 			return nil
 		end
 		stream = ByteArray.new()
 		for _, part in ipairs(message.parts) do
-			stream = stream .. part
+			stream:append(part)
 		end
 	end
 	if m.htype == REPLY_EXTERNAL then
@@ -1797,7 +1810,13 @@ function rpc_message(m, record)
 		for _, item in ipairs(message.items) do
 			local data, all
 			if item.kind == 1 then
+				if total(item.segments) > LARGEST then
+					return stream, false, true
+				end
 				data, all = data_of(call, item.segments)
+				if data:len() > item.length then
+					data = data:subset(0, item.length)
+				end
 			elseif item.kind == 2 then
 				data, all = targeted_data(message, record.structure, item)
 			end
@@ -1807,7 +1826,7 @@ function rpc_message(m, record)
 			end
 		end
 	elseif m.type.kind == "call" and m.reads and #m.reads > 0 then
-		if total(m.reads) > LARGEST or not proto.prefs.put_back then
+		if total(m.reads) > LARGEST then
 			return stream, false, true
 		end
 		local at = 1
@@ -1824,7 +1843,7 @@ function rpc_message(m, record)
 		end
 	elseif m.type.kind == "reply" and m.writes and record.request then
 		local found, all = result_items(record.request, stream, m.writes)
-		if not found or not proto.prefs.put_back then
+		if not found then
 			return stream, false, true
 		end
 		items, complete = found, all
@@ -2035,7 +2054,7 @@ function show(m, record, tvb, pinfo, root, item)
 	check_lists(m, record.message and record.message.length or m.payload_length)
 	for _, n in ipairs(record.notes) do
 		if n.text then
-			item:add_proto_expert_info(n.which, n.text)
+			item:add_proto_expert_info(n.which, meanings[n.which] .. ": " .. n.text)
 		else
 			item:add_proto_expert_info(n.which)
 		end
@@ -2108,6 +2127,8 @@ local function dissect_message(tvb, pinfo, root, packet, flow, key)
 				note(record, e.lost)
 			end
 			analyse(m, record, flow)
+			-- The messages that have parts have kept what they need.
+			record.payload, record.whole_message = nil, nil
 			local sender_serves = flow.role == "server"
 			local kind = m.type.kind
 			record.reverse = flow.known and (kind == "call" and sender_serves or
@@ -2194,7 +2215,7 @@ local function take_part(tvb, pinfo, packet, flow, key)
 	    packet.at and send.bytes and packet.at ~= send.bytes:len() then
 		send.bytes = nil
 	elseif send.bytes then
-		send.bytes = send.bytes .. tvb:range():bytes()
+		send.bytes:append(tvb:range():bytes())
 	end
 	if packet.last then
 		send.whole = pinfo.number
@@ -2896,7 +2917,17 @@ function iwarp.dissector(tvb, pinfo)
 	table.insert(tcp_segments, { tvb = tvb, offset = tvb:offset(), taken = {} })
 	return 0
 end
-DissectorTable.get("tcp.port"):add(proto.prefs.iwarp_port, iwarp)
+
+local iwarp_port = proto.prefs.iwarp_port
+DissectorTable.get("tcp.port"):add(iwarp_port, iwarp)
+
+function proto.prefs_changed()
+	if iwarp_port ~= proto.prefs.iwarp_port then
+		DissectorTable.get("tcp.port"):remove(iwarp_port, iwarp)
+		iwarp_port = proto.prefs.iwarp_port
+		DissectorTable.get("tcp.port"):add(iwarp_port, iwarp)
+	end
+end
 
 -- What is handed to no heuristic of ours: private data of MPA, and more of iWARP.
 function proto.dissector(tvb, pinfo, root)

@@ -40,6 +40,8 @@ constexpr u32 kPropSendLimit = 0xffffff06;
 constexpr u32 kPropHostAuth = 6;
 
 const Octets kFileHandle = pattern(16);
+/* MOUNT, version 3: EXPORT. */
+constexpr u32 kMount = 100005, kExport = 5;
 
 Octets number(u32 value)
 {
@@ -311,6 +313,12 @@ void chunks(Connection &c)
 	c.call(0x33330004, read_call(0x33330004, 3000), two);
 	two.write_segs[0].length = 2997;
 	c.reply(0x33330004, read_reply(0x33330004, 2997, {}), two);
+
+	/* Of a program whose binding the dissector does not know. */
+	Chunks unknown = {};
+	add_write(unknown, { { 0xdd02, 8, 0x90000 } });
+	c.call(0x33330005, rpc_call(0x33330005, kMount, 3, kExport), unknown);
+	c.reply(0x33330005, rpc_reply(0x33330005, number(0)), unknown);
 }
 
 void continued(InfiniBandWire &wire)
@@ -454,6 +462,27 @@ void rtrext(InfiniBandWire &wire)
 		     Xdr().words({ 1, kXmtResp,
 				   static_cast<u32>(reply.size()) - 20 }),
 		     slice(reply, 20, reply.size()), data);
+
+	/* What continues nothing, the wrong one, and one that is left off. */
+	transmission(Side::Server, kXmtCont, 0x77770002,
+		     Xdr().words({ 1, kXmtResp, 0 }), {}, {});
+	const Octets null = nfs3(0x77770004, kNull);
+	for (const u32 second : { 3, 2 }) {
+		transmission(Side::Client, kXmtReq, 0x77770004,
+			     Xdr().words({ 0, 0, 3, 0, 20 }),
+			     slice(null, 0, 20), {});
+		transmission(Side::Client, kXmtCont, 0x77770004,
+			     Xdr().words({ 1, kXmtReq, 20 }),
+			     slice(null, 20, 40), {});
+		transmission(
+			Side::Client, kXmtCont, 0x77770004,
+			Xdr().words({ second, kXmtReq,
+				      static_cast<u32>(null.size()) - 40 }),
+			slice(null, 40, null.size()), {});
+	}
+	transmission(Side::Client, kXmtReq, 0x77770005,
+		     Xdr().words({ 0, 0, 2, 0, 20 }),
+		     slice(nfs3(0x77770005, kNull), 0, 20), {});
 
 	/* By explicit RDMA. */
 	Xdr explicit_rdma;
@@ -607,7 +636,15 @@ void violations(InfiniBandWire &wire)
 	c.send(Side::Client,
 	       { .htype = RPCRDMA2_CALL_INLINE, .xid = xid, .body = body });
 	answer();
-	/* A limit that nobody can have. */
+	/* Version 1 after version 2. */
+	next();
+	c.send(Side::Client, { .htype = RPCRDMA1_MSG,
+			       .xid = xid,
+			       .payload = null_call(),
+			       .vers = rpcrdma::kVersion1 });
+	/* Fewer credits than before, and a limit that nobody can have. */
+	c.offer(2);
+	answer();
 	c.send(Side::Server, { .htype = RPCRDMA2_GRANT, .credit = 0xfffffff0 });
 }
 

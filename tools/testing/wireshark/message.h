@@ -109,6 +109,11 @@ public:
 	}
 
 	void send(Side from, const Message &m, u32 invalidate = 0);
+	/* Another window, for both sides. */
+	void offer(u32 window)
+	{
+		window_ = window;
+	}
 	/* The same, of octets as they are. */
 	void send_octets(Side from, const Octets &octets);
 	[[nodiscard]] Wire &wire()
