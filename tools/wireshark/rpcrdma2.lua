@@ -2141,7 +2141,7 @@ end
 -- It can be nothing else: two words that are right, or a connection that is known.
 local function is_version2(tvb, flow, packet)
 	if tvb:len() < PREFIX then
-		return flow.agreed and packet.whole and not packet.weak
+		return flow.agreed and packet.whole
 	end
 	local version = tvb(4, 4):uint()
 	if version == 2 then
@@ -2249,7 +2249,7 @@ local function dissect_send(tvb, pinfo, root, packet)
 	if record.last and record.send.bytes then
 		local whole = record.send.bytes:tvb("Message")
 		local item = root:add(proto, tvb())
-		item:set_text(string.format("RPC-over-RDMA version 2, last part of a message"))
+		item:set_text("RPC-over-RDMA version 2, last part of a message")
 		frames_of(item, f.fragment, record.send.frames, pinfo.number)
 		packet.gap = nil
 		packet.repeated = record.send.repeated
@@ -2258,7 +2258,7 @@ local function dissect_send(tvb, pinfo, root, packet)
 		if record.last and not record.counted then
 			-- That there was one is known all the same.
 			record.counted = true
-			if flow.known then
+			if flow.known and not record.send.repeated and not record.again then
 				flow.sent = (flow.sent or 0) + 1
 			end
 		end
