@@ -211,7 +211,7 @@ void connection(InfiniBandWire &wire)
 void properties(InfiniBandWire &wire)
 {
 	Connection c(wire);
-	const rpcrdma_properties own = rpcrdma::kDefaultProperties;
+	const rpcrdma_properties &own = rpcrdma::kDefaultProperties;
 	const Octets structure =
 		Xdr().words({ 5120, 2, 1, 1024, 4, 0, 1, 4096, 4096, 1 })
 			.octets();
@@ -393,8 +393,8 @@ void rtrext(InfiniBandWire &wire)
 {
 	Connection c(wire);
 	const Octets data = pattern(600);
-	const auto transmission = [&](Side from, u32 htype, u32 xid, Xdr header,
-				      const Octets &payload,
+	const auto transmission = [&](Side from, u32 htype, u32 xid,
+				      const Xdr &header, const Octets &payload,
 				      const Octets &placed) {
 		Octets body = header.octets();
 

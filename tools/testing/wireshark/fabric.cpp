@@ -145,7 +145,7 @@ void Capture::add(const Octets &packet, std::size_t snap)
 	pcap_pkthdr header = {};
 
 	header.ts.tv_sec = kSeconds;
-	header.ts.tv_usec = static_cast<suseconds_t>(100 * count_++);
+	header.ts.tv_usec = 100 * suseconds_t{ count_++ };
 	header.len = static_cast<bpf_u_int32>(packet.size());
 	header.caplen = static_cast<bpf_u_int32>(std::min(packet.size(), snap));
 	pcap_dump(reinterpret_cast<u_char *>(out_), &header, packet.data());

@@ -164,7 +164,8 @@ void Connection::send(Side from, const Message &m, u32 invalidate)
 void Connection::open(const std::vector<PropertyValue> &client,
 		      const std::vector<PropertyValue> &server)
 {
-	rpcrdma_properties own = rpcrdma::kDefaultProperties;
+	const rpcrdma_properties &defaults = rpcrdma::kDefaultProperties;
+	rpcrdma_properties own = defaults;
 
 	own.reverse = RPCRDMA_RVRSDIR_CONT;
 	send(Side::Client, { .htype = RPCRDMA2_CONNPROP_FINAL,
