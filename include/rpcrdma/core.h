@@ -222,7 +222,7 @@ struct rpcrdma_config {
 
 /* Storage for one session; the core checks that it suffices. */
 struct rpcrdma_session {
-	u64 opaque[256];
+	u64 opaque[288];
 };
 
 /* Why a message was not delivered, or why a connection must close. */

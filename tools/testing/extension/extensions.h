@@ -7,11 +7,12 @@
 
 #include "base.h"
 #include "ping.h"
+#include "xcharext.h"
 
 namespace rpcrdma
 {
 
-using Extensions = ExtensionList<BaseProtocol, Ping>;
+using Extensions = ExtensionList<BaseProtocol, Ping, Xcharext>;
 
 } // namespace rpcrdma
 

@@ -87,14 +87,15 @@ public:
 		}
 	}
 
-	void encode(const ControlMessage &m, XdrWriter &w)
+	void encode(const ControlMessage &m, const Port & /*port*/,
+		    XdrWriter &w)
 	{
 		w.word(m.words[0]);
 		if (m.words[1] == kAnswer)
 			owed_--;
 	}
 
-	[[nodiscard]] bool refused(u32 xid, u32 /*code*/)
+	[[nodiscard]] bool refused(u32 xid, u32 /*code*/, Port & /*port*/)
 	{
 		const u32 count = xid - kFirstXid;
 

@@ -13,13 +13,13 @@ namespace
 {
 
 constexpr u32 kBit = 1U << 31;
-constexpr u32 kAll = RPCRDMA_ALL_EXTENSIONS;
+constexpr u32 kPlace = Extensions::place<Ping>();
 
 rpcrdma_config extended(rpcrdma_role role)
 {
 	rpcrdma_config c = config(role);
 
-	c.extensions = kAll;
+	c.extensions = 1U << kPlace;
 	return c;
 }
 
@@ -89,19 +89,21 @@ Words noted(u32 xid, u32 length, const Words &payload, const Words &note)
 
 TEST(extension, names__of_types_properties_and_extensions)
 {
-	ASSERT_EQ(rpcrdma_type_count(), u32{ RPCRDMA_TYPE_UNKNOWN } + 5);
+	ASSERT_EQ(rpcrdma_type_count(), u32{ RPCRDMA_TYPE_UNKNOWN } + 9);
 	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN), "?");
 	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 1), "PING");
 	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 4), "NOTED_CALL");
-	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 5), "?");
+	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 5), "INITXCH");
+	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 9), "?");
 	EXPECT_STREQ(rpcrdma_htype_name(Ping::kPong), "PONG");
-	ASSERT_EQ(rpcrdma_property_count(), 8u);
+	ASSERT_EQ(rpcrdma_property_count(), 9u);
 	EXPECT_STREQ(rpcrdma_property_name(6), "extensions");
 	EXPECT_STREQ(rpcrdma_property_name(7), "pings");
-	ASSERT_EQ(rpcrdma_extension_count(), 2u);
+	ASSERT_EQ(rpcrdma_extension_count(), 3u);
 	EXPECT_STREQ(rpcrdma_extension_name(0), "base");
 	EXPECT_STREQ(rpcrdma_extension_name(1), "ping");
-	EXPECT_STREQ(rpcrdma_extension_name(2), "?");
+	EXPECT_STREQ(rpcrdma_extension_name(2), "xcharext");
+	EXPECT_STREQ(rpcrdma_extension_name(3), "?");
 }
 
 TEST(extension, types__bits_of_large_numbers_are_in_a_word)
@@ -116,7 +118,7 @@ TEST(extension, types__bits_of_large_numbers_are_in_a_word)
 		EXPECT_FALSE(all & type_bit(*t)) << t->name;
 		all |= type_bit(*t);
 	}
-	EXPECT_EQ(__builtin_popcount(all), 14);
+	EXPECT_EQ(__builtin_popcount(all), 18);
 }
 
 /* What a peer without any extension sees is what it saw before there were any. */
@@ -143,7 +145,7 @@ TEST(extension, announced__unknown_bits)
 {
 	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
 
-	c.extensions = ~2U;
+	c.extensions = ~((2U << Extensions::kOthers) - 1);
 	Endpoint none(c);
 	EXPECT_EQ(none.next_control().size(), 4 + kPropertiesSize / 4);
 
@@ -159,13 +161,13 @@ TEST(extension, in_use__only_if_both_announce_it)
 			rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
 			rpcrdma_numbers n;
 
-			c.extensions = here ? kAll : 0;
+			c.extensions = here ? 1U << kPlace : 0;
 			Endpoint e = open_server(c, there ? announcing(3) :
 							    Words{ 0 });
 			EXPECT_EQ(in_use(e), here && there);
 			e.session.numbers(n);
 			EXPECT_EQ(n.extensions, here && there ? 2u : 0u);
-			EXPECT_EQ(n.known, 0xdfu);
+			EXPECT_EQ(n.known, 0x1dfu);
 			EXPECT_EQ(n.local[6], here ? kBit : 0);
 			EXPECT_EQ(n.peer[6], there ? kBit : 0);
 			EXPECT_EQ(n.local[7], here ? 2u : 0u);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * An extension, as the caller of a session sees it. Only the build with one has this
- * (../extension/fuzz_ping.cpp).
+ * Extensions, as the caller of a session sees them. Only the build with some has this
+ * (../extension/fuzz_ping.cpp, ../extension/fuzz_xcharext.cpp).
  */
 #ifndef _RPCRDMA_FUZZ_EXTENSION_H
 #define _RPCRDMA_FUZZ_EXTENSION_H
@@ -19,13 +19,13 @@ class Extension {
 public:
 	/* Do something. Return: true if there is something to send. */
 	bool act(rpcrdma_session &s, Choices &in);
-	/* What it has taken is what came. @in_use: before that. */
-	void received(const rpcrdma_rx &rx, rpcrdma::Bytes message,
-		      bool in_use);
+	/* What it has taken is what came. @in_use: before that, a bit each by place. */
+	void received(const rpcrdma_rx &rx, rpcrdma::Bytes message, u32 in_use);
 	/* It may send that now. */
-	void sent(const rpcrdma_tx &tx, rpcrdma::Bytes message, bool in_use);
+	void sent(const rpcrdma_tx &tx, rpcrdma::Bytes message, u32 in_use);
 
 private:
+	static bool change(rpcrdma_session &s, Choices &in);
 	struct Owed {
 		u32 xid;
 		u32 number;

@@ -9,7 +9,7 @@
  * together without a hole; that each granted credit has a Receive, and only granted
  * credits are used; that a caller that sleeps until the core says "send" misses nothing.
  *
- * Another build has an extension, which both sides may announce and use. Choices that mean
+ * Another build has extensions, which both sides may announce and use. Choices that mean
  * something there mean another thing here; all others are the same.
  */
 #include "abi.h"
@@ -156,8 +156,10 @@ public:
 	{
 		const u32 at = size();
 
-		for (u32 n = type.payload ? 1 : in.up_to(2); n; n--)
-			word(in.number());
+		for (u32 n = type.payload ? 1 : in.up_to(20); n; n--)
+			word(in.flip() ? in.up_to(8) :
+			     in.flip() ? other_property(in.octet()) :
+					 in.number());
 		if (!type.payload)
 			return;
 		payload(in, xid, type.direction(), p);
@@ -457,7 +459,7 @@ private:
 		const fuzz::Exact copy(octets.data(), octets.size());
 		const Bytes in = copy.bytes();
 		const struct rpcrdma_session_info before = info();
-		const bool in_use = extension_in_use();
+		const u32 in_use = extensions_in_use();
 		rpcrdma_rx rx;
 		Prefix p = {};
 
@@ -620,7 +622,7 @@ private:
 	{
 		rpcrdma_message *msg = has_message_ ? &current_.msg : nullptr;
 		const struct rpcrdma_session_info before = info();
-		const bool in_use = extension_in_use();
+		const u32 in_use = extensions_in_use();
 		const rpcrdma_session session = s_;
 		const u32 already = msg ? msg->sent : 0;
 		rpcrdma_tx tx;
@@ -937,7 +939,8 @@ private:
 		return i;
 	}
 
-	[[nodiscard]] bool extension_in_use() const
+	/* A bit each, by their place. */
+	[[nodiscard]] u32 extensions_in_use() const
 	{
 		rpcrdma_numbers n;
 

@@ -62,7 +62,7 @@ TEST(receive, htype__unknown_D7)
 	Endpoint server = open_server();
 
 	for (Endpoint *e : { &client, &server })
-		for (u32 htype : { 0u, 1u, 3u, 14u, 0xffffff01u, UINT32_MAX }) {
+		for (u32 htype : { 0u, 1u, 3u, 14u, 0xffffff0fu, UINT32_MAX }) {
 			e->receive(prefix(7, htype) + Words{ 1, 2, 3 });
 			expect_dropped(*e, RPCRDMA_REASON_HTYPE);
 			/* Though version 1 has some of these. */

@@ -150,7 +150,7 @@ TEST(wire, header_type__table_of_section_6_1)
 		EXPECT_EQ(t->external(), row.htype == 8 || row.htype == 11);
 		EXPECT_STREQ(t->name, row.name);
 	}
-	for (u32 htype : { 0u, 1u, 2u, 3u, 14u, 255u, 0xffffff01u, UINT32_MAX })
+	for (u32 htype : { 0u, 1u, 2u, 3u, 14u, 255u, 0xffffff0fu, UINT32_MAX })
 		EXPECT_EQ(header_type(htype), nullptr);
 }
 

@@ -13,6 +13,8 @@
  *		static constexpr PropertyType kProperties[] = { ... };
  *		// The peer knows it by this.
  *		static constexpr Announcement kAnnounced = { ... };
+ *		// Optional: properties of the base protocol that it changes, by rdma_which.
+ *		static constexpr u32 kChanges[] = { ... };
  *		// The most octets that encode() writes.
  *		static constexpr u32 kLargestBody = ...;
  *
@@ -20,16 +22,19 @@
  *		// in @body. It is taken, or is dropped and answered with an error.
  *		Refusal take(const Header &h, Bytes body, Port &port, rpcrdma_rx &rx);
  *		// The rest of what Port::send() has queued.
- *		void encode(const ControlMessage &m, XdrWriter &w);
+ *		void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
  *		// Optional: an ERROR may be about a message of its own. True if so.
- *		bool refused(u32 xid, u32 code);
+ *		bool refused(u32 xid, u32 code, Port &port);
+ *		// Optional: a whole RPC message with chunks has come. It takes out of @rx
+ *		// what the peer's properties do not permit.
+ *		void permit(const Port &port, rpcrdma_rx &rx) const;
  *		// Optional: decode an RPC message that has a header of its own, and
  *		// say where in @in its payload begins and ends (see decode_body()).
  *		static Parse decode(Bytes in, const Limits &limits, Header &h,
  *				    Chunks &c);
  *	};
  *
- * The last two are for types of Kind::Call and Kind::Reply, which else are what those of
+ * decode() is for types of Kind::Call and Kind::Reply, which else are what those of
  * the base protocol are. An extension is in use once each side has announced it and
  * knows that the other has. Before that its types are unknown ones.
  */
@@ -101,7 +106,7 @@ template <typename T> struct Type {
  * @least: of this side's own numbers
  * @most: likewise
  * @ours: what this side says of itself if the property's extension is announced
- * @may_change: after the initial exchange, by a message of an extension
+ * @may_change: after the initial exchange, by a message of its extension
  * @extension: whose it is; the list of extensions fills it in
  * @field: where the number is kept, of the base protocol's own properties; these are
  *	always told, the others if they differ from @initial
@@ -153,6 +158,10 @@ public:
 
 	/* It is: what is sent is understood. */
 	[[nodiscard]] bool in_use() const;
+	/* That of this side's CONNPROP: those after it are for the extension's messages. */
+	[[nodiscard]] u32 first_xid() const;
+	/* Calls of this side are under way, begun or waiting for their Replies. */
+	[[nodiscard]] bool calling() const;
 	/* The numbers of a property, by its rdma_which; zero if it has none. */
 	[[nodiscard]] u32 local(u32 which) const;
 	[[nodiscard]] u32 peer(u32 which) const;
@@ -171,6 +180,8 @@ public:
 				const u32 (&words)[kControlWords]);
 
 private:
+	[[nodiscard]] bool may_change(u32 which) const;
+
 	Session &session_;
 	u32 extension_;
 };
@@ -252,7 +263,7 @@ template <typename Base, typename... Others> struct ExtensionList {
 		return { { Announcement{}, Others::kAnnounced... } };
 	}
 
-	/* Place in the list. */
+	/* Place in the list; zero if it is not there. */
 	template <typename E> [[nodiscard]] static constexpr u32 place()
 	{
 		u32 place = 0;
@@ -260,6 +271,22 @@ template <typename Base, typename... Others> struct ExtensionList {
 
 		((n++, place += __is_same(E, Others) ? n : 0), ...);
 		return place;
+	}
+
+	/* The extension at this place may change a property that is not its own. */
+	[[nodiscard]] static constexpr bool changes(u32 place,
+						    [[maybe_unused]] u32 which)
+	{
+		bool its = false;
+
+		visit(place, [&](auto extension) {
+			using E = typename decltype(extension)::type;
+
+			if constexpr (requires { E::kChanges; })
+				for (const u32 id : E::kChanges)
+					its |= id == which;
+		});
+		return its;
 	}
 
 	/* The state of all of them. */

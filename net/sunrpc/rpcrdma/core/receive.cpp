@@ -489,12 +489,32 @@ bool Session::extension_refused([[maybe_unused]] u32 xid,
 		Extensions::visit(e, [&](auto which) {
 			using E = typename decltype(which)::type;
 
-			E &state = Extensions::state<E>(extensions_);
-
-			if constexpr (requires { state.refused(xid, code); })
-				its = in_use(e) && state.refused(xid, code);
+			if constexpr (requires(E & state, Port & port) {
+					      state.refused(xid, code, port);
+				      })
+				its = in_use(e) &&
+				      with<E>([&](E &state, Port &port) {
+					      return state.refused(xid, code,
+								   port);
+				      });
 		});
 	return its;
+}
+
+/* What an extension has to say of the RPC message in @rx. */
+void Session::permit([[maybe_unused]] rpcrdma_rx &rx)
+{
+	for (u32 e = 1; e <= Extensions::kOthers; e++)
+		Extensions::visit(e, [&](auto which) {
+			using E = typename decltype(which)::type;
+
+			if constexpr (requires { &E::permit; })
+				if (in_use(e))
+					with<E>([&](const E &state,
+						    const Port &port) {
+						state.permit(port, rx);
+					});
+		});
 }
 
 bool Session::supported(const HeaderType &t) const
@@ -770,6 +790,7 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 	/* Version 1 leaves it to the Responder (RFC 8797). */
 	if (version1() && h.type->kind == Kind::Call && private_.remote_inv)
 		rx.inv_handle = inv_handle(rx.chunks);
+	permit(rx);
 	open(rx);
 }
 

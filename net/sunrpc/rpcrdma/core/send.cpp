@@ -213,7 +213,9 @@ rpcrdma_tx_result Session::send_extension(MutableBytes out, rpcrdma_tx &tx)
 	Extensions::visit(h.type->extension, [&](auto which) {
 		using E = typename decltype(which)::type;
 
-		Extensions::state<E>(extensions_).encode(m, w);
+		with<E>([&](E &state, const Port &port) {
+			state.encode(m, port, w);
+		});
 	});
 	if (!head || !w.ok())
 		return RPCRDMA_TX_INVALID;

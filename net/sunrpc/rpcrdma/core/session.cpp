@@ -103,34 +103,46 @@ u32 Port::peer(u32 which) const
 	return number_of(session_.peer_, which);
 }
 
-/* @p is changed only if the result is true. */
-static bool change(Properties &p, u32 which, u32 to)
+u32 Port::first_xid() const
 {
-	const u32 i = property_index(which);
-	u32 *n = i < Extensions::kProperties ? number(p, i) : nullptr;
-
-	if (!n || !kPropertyTypes[i].may_change)
-		return false;
-	*n = to;
-	return true;
+	return session_.config_.first_xid;
 }
 
-bool Port::set_local(u32 which, u32 number)
+bool Port::calling() const
+{
+	return session_.outstanding_ || session_.reserved_ ||
+	       session_.sending_.active;
+}
+
+/* There is a number, and it is the extension's to change. */
+bool Port::may_change(u32 which) const
 {
 	const u32 i = property_index(which);
 
-	if (i >= Extensions::kProperties || number < kPropertyTypes[i].least ||
-	    number > kPropertyTypes[i].most ||
-	    !change(session_.local_, which, number))
+	if (i >= Extensions::kProperties || !number(session_.local_, i))
 		return false;
+	const PropertyType &t = kPropertyTypes[i];
+	return (t.may_change && t.extension == extension_) ||
+	       Extensions::changes(extension_, which);
+}
+
+bool Port::set_local(u32 which, u32 to)
+{
+	const u32 i = property_index(which);
+
+	if (!may_change(which) || to < kPropertyTypes[i].least ||
+	    to > kPropertyTypes[i].most)
+		return false;
+	*number(session_.local_, i) = to;
 	session_.settle();
 	return true;
 }
 
-bool Port::set_peer(u32 which, u32 number)
+bool Port::set_peer(u32 which, u32 to)
 {
-	if (!change(session_.peer_, which, number))
+	if (!may_change(which))
 		return false;
+	*number(session_.peer_, property_index(which)) = to;
 	session_.settle();
 	return true;
 }

@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "xcharext.h"
+#include "abi.h"
+
+namespace rpcrdma
+{
+
+static constexpr u32 kBits = 32; /* of a word of a subset */
+
+/* ------------------------------------------------------------------ */
+/* The XDR                                                            */
+/* ------------------------------------------------------------------ */
+
+bool XcharValue::decode(XdrReader &r)
+{
+	u32 length;
+
+	return r.word(which) && r.word(length) && r.opaque(length, data);
+}
+
+bool XcharSpec::decode(XdrReader &r)
+{
+	u32 count;
+
+	if (!r.word(count))
+		return false;
+	first_ = r;
+	for (count_ = 0; count_ < count; count_++) {
+		XcharValue v;
+
+		if (!v.decode(r))
+			return false;
+	}
+	return true;
+}
+
+bool XcharSubset::decode(XdrReader &r)
+{
+	u32 count;
+
+	return r.word(count) && count <= r.left() / kWordSize &&
+	       r.opaque(count * kWordSize, words_);
+}
+
+u32 XcharSubset::word(u32 index) const
+{
+	return index < words_.size() / kWordSize ?
+		       load_be32(words_.data() + index * kWordSize) :
+		       0;
+}
+
+bool XcharSubset::has(u32 position) const
+{
+	return word(position / kBits) >> position % kBits & 1;
+}
+
+bool XcharSubset::within(u32 n) const
+{
+	for (u32 i = n / kBits; i < words_.size() / kWordSize; i++) {
+		const u32 bits = word(i);
+
+		if (i == n / kBits ? bits >> n % kBits : bits)
+			return false;
+	}
+	return true;
+}
+
+bool XcharInit::decode(Bytes body)
+{
+	XdrReader r(body);
+
+	return start.decode(r) && nochg.decode(r) && !r.left();
+}
+
+bool XcharRequest::decode(Bytes body)
+{
+	XdrReader r(body);
+
+	return want.decode(r) && !r.left();
+}
+
+bool XcharResponse::decode(Bytes body)
+{
+	XdrReader r(body);
+
+	return done.decode(r) && rej.decode(r) && pend.decode(r) && !r.left();
+}
+
+bool XcharUpdate::decode(Bytes body)
+{
+	XdrReader r(body);
+
+	return now.decode(r) && r.boolean(pendclr) && !r.left();
+}
+
+void encode_xchar_value(const XcharNumber &n, XdrWriter &w)
+{
+	w.word(n.which);
+	w.word(kWordSize);
+	w.word(n.number);
+}
+
+void encode_xchar_subset(u32 positions, XdrWriter &w)
+{
+	w.word(positions != 0);
+	if (positions)
+		w.word(positions);
+}
+
+void encode_xchar_rest(u32 n, u32 others, XdrWriter &w)
+{
+	w.word((n + kBits - 1) / kBits);
+	for (u32 i = 0; i < n; i += kBits) {
+		const u32 all =
+			n - i < kBits ? (1U << (n - i)) - 1 : UINT32_MAX;
+
+		w.word(i ? all : all & ~others);
+	}
+}
+
+/* ------------------------------------------------------------------ */
+/* Properties                                                         */
+/* ------------------------------------------------------------------ */
+
+/* Whoever says that its Receives are smaller can be sent nothing, see receive.cpp. */
+static constexpr u32 kSmallestReceive = kPrefixSize + kPropertiesSize;
+
+static_assert(Xcharext::kLargestBody <= kPropertiesSize);
+static_assert(kWordSize + Xcharext::kMostAsked * 3 * kWordSize <=
+	      Xcharext::kLargestBody);
+static_assert(kWordSize + Xcharext::kMostFixed * 3 * kWordSize +
+		      2 * kWordSize <=
+	      Xcharext::kLargestBody);
+/* Three counts, and a word of what is done and of what is pending. */
+static_assert(5 * kWordSize + Xcharext::kMostAnswered / 8 <=
+	      Xcharext::kLargestBody);
+
+static u32 lesser(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static bool is(u32 which, Property p)
+{
+	return which == static_cast<u32>(p);
+}
+
+u32 Xcharext::id_of(u32 i)
+{
+	return i < rows(kChanges) ? kChanges[i] : kRemoteInvalidation;
+}
+
+/* Return: kSpoken for any other property. */
+u32 Xcharext::spoken(u32 which)
+{
+	u32 i = 0;
+
+	while (i < kSpoken && id_of(i) != which)
+		i++;
+	return i;
+}
+
+/* Unlike in a CONNPROP, no octets are no value (2.1). */
+bool Xcharext::decode_value(u32 i, Bytes data, u32 &number)
+{
+	return id_of(i) == kRemoteInvalidation ? decode_flag(data, number) :
+						 decode_number(data, number);
+}
+
+/* More of it takes its time: its owner needs other buffers for it. */
+static bool takes_time(u32 which)
+{
+	return is(which, Property::SendSize) || is(which, Property::RecvSize);
+}
+
+/*
+ * What its owner may do unasked. It may send less than it said; of the rest it
+ * may allow more.
+ */
+static bool free_to_change(u32 which, u32 from, u32 to)
+{
+	return is(which, Property::SendSize) ? to <= from : to >= from;
+}
+
+/* It is a number that this side can have. */
+static bool possible(u32 which, u32 number)
+{
+	const PropertyType &t = kPropertyTypes[property_index(which)];
+
+	return number >= t.least && number <= t.most &&
+	       (!is(which, Property::SegmentCount) ||
+		number <= RPCRDMA_MAX_SEGMENTS);
+}
+
+/* ------------------------------------------------------------------ */
+/* Asking                                                             */
+/* ------------------------------------------------------------------ */
+
+bool Xcharext::askable(const Port &port, u32 i, u32 number) const
+{
+	if (i == kSpoken || !possible(id_of(i), number) ||
+	    asked_[i].state != RPCRDMA_XCHAR_IDLE || peer_fixed_ >> i & 1)
+		return false;
+	/* The Replies to Calls under way need what is there (-07, 5.2.5). */
+	return !is(id_of(i), Property::Reverse) ||
+	       number >= port.peer(id_of(i)) || !port.calling();
+}
+
+bool Xcharext::request(Port &port, Span<const XcharNumber> wanted)
+{
+	const u32 xid = next_xid(port);
+	u32 all = 0;
+
+	if (!wanted.size() || wanted.size() > kMostAsked || unknown_ ||
+	    !port.in_use())
+		return false;
+	for (const XcharNumber &n : wanted) {
+		const u32 i = spoken(n.which);
+
+		if (!askable(port, i, n.number) || all >> i & 1)
+			return false;
+		all |= 1U << i;
+	}
+	if (!port.send(kRequest, xid, {}))
+		return false;
+	sent_++;
+	for (u32 position = 0; position < wanted.size(); position++) {
+		const XcharNumber &n = wanted[position];
+		const u32 now = port.peer(n.which);
+
+		asked_[spoken(n.which)] = { RPCRDMA_XCHAR_QUEUED, position, xid,
+					    n.number, now };
+		(void)!port.set_peer(n.which, lesser(now, n.number));
+		counts_.asked++;
+	}
+	return true;
+}
+
+u32 Xcharext::asking(u32 which) const
+{
+	const u32 i = spoken(which);
+
+	return i < kSpoken ? asked_[i].state : u32{ RPCRDMA_XCHAR_IDLE };
+}
+
+/* Values of a request of this side's that is sent and not answered. */
+u32 Xcharext::unanswered(u32 xid) const
+{
+	u32 n = 0;
+
+	for (const Asked &a : asked_)
+		n += a.state == RPCRDMA_XCHAR_ASKED && a.xid == xid;
+	return n;
+}
+
+/* What was asked for is over, and @number is what the peer has. */
+void Xcharext::settle(u32 i, u32 number, Port &port)
+{
+	asked_[i].state = RPCRDMA_XCHAR_IDLE;
+	(void)!port.set_peer(id_of(i), number);
+}
+
+/* There is no answer to a request: it was refused, or may have been carried out. */
+void Xcharext::lose(u32 xid, bool rejected, Port &port)
+{
+	for (u32 i = 0; i < kSpoken; i++) {
+		const Asked &a = asked_[i];
+
+		if (a.state != RPCRDMA_XCHAR_ASKED || a.xid != xid)
+			continue;
+		settle(i, rejected ? a.before : lesser(a.before, a.wanted),
+		       port);
+		(rejected ? counts_.rejected : counts_.lost)++;
+	}
+}
+
+/* An answer has an XID of this side's: no ERROR can say that it is about an answer. */
+Refusal Xcharext::take_response(u32 xid, Bytes body, Port &port)
+{
+	const u32 n = unanswered(xid);
+	XcharResponse m;
+
+	if (!n)
+		return { RPCRDMA_REASON_XID };
+	if (!m.decode(body)) {
+		lose(xid, false, port);
+		return { RPCRDMA_REASON_XDR };
+	}
+	bool sound = m.done.within(n) && m.rej.within(n) && m.pend.within(n);
+	for (u32 p = 0; p < n; p++)
+		sound &= u32{ m.done.has(p) } + u32{ m.rej.has(p) } +
+				 u32{ m.pend.has(p) } ==
+			 1;
+	if (!sound) {
+		lose(xid, false, port);
+		return { RPCRDMA_REASON_PROPVAL };
+	}
+	for (u32 i = 0; i < kSpoken; i++) {
+		Asked &a = asked_[i];
+
+		if (a.state != RPCRDMA_XCHAR_ASKED || a.xid != xid)
+			continue;
+		if (m.done.has(a.position)) {
+			settle(i, a.wanted, port);
+			counts_.done++;
+		} else if (m.rej.has(a.position)) {
+			settle(i, a.before, port);
+			counts_.rejected++;
+		} else {
+			a.state = RPCRDMA_XCHAR_PENDING;
+			counts_.pended++;
+		}
+	}
+	return {};
+}
+
+/* If the peer does not know requests, that is as if it rejected them all (3). */
+bool Xcharext::refused(u32 xid, u32 code, Port &port)
+{
+	const u32 back = next_xid(port) - xid;
+
+	if (!back || back > kRecentXids || back > sent_)
+		return false;
+	if (code == RPCRDMA2_ERR_INVAL_HTYPE && unanswered(xid))
+		unknown_ = true;
+	lose(xid, true, port);
+	return true;
+}
+
+/* ------------------------------------------------------------------ */
+/* What the peer says of itself                                       */
+/* ------------------------------------------------------------------ */
+
+/* It can be so, after all that the peer has said. */
+Refusal Xcharext::check(u32 i, u32 number, const Port &port) const
+{
+	const u32 which = id_of(i);
+	const Asked &a = asked_[i];
+	const u32 now =
+		a.state == RPCRDMA_XCHAR_IDLE ? port.peer(which) : a.before;
+
+	if ((peer_fixed_ >> i & 1 && number != now) ||
+	    (is(which, Property::RecvSize) && number < kSmallestReceive))
+		return { RPCRDMA_REASON_PROPVAL, RPCRDMA2_ERR_BAD_PROPVAL };
+	return {};
+}
+
+/* A request of this side's for less holds all the same (3.1). */
+void Xcharext::learn(u32 i, u32 number, Port &port)
+{
+	Asked &a = asked_[i];
+
+	a.before = number;
+	(void)!port.set_peer(id_of(i), a.state == RPCRDMA_XCHAR_IDLE ?
+					       number :
+					       lesser(number, a.wanted));
+	counts_.heard++;
+}
+
+static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
+
+/* A level of reverse direction that is not in -07 is ignored (D10). */
+static u32 understood(u32 which, u32 number)
+{
+	return is(which, Property::Reverse) && number > RPCRDMA_RVRSDIR_GENL ?
+		       u32{ RPCRDMA_RVRSDIR_NONE } :
+		       number;
+}
+
+Refusal Xcharext::take_init(Bytes body, Port &port)
+{
+	Refusal why = kBadXdr;
+	XcharInit m;
+
+	if (!m.decode(body) || !m.nochg.within(m.start.size()))
+		return why;
+	if (!m.start.each([&](u32, const XcharValue &v) {
+		    const u32 i = spoken(v.which);
+		    u32 number;
+
+		    why = kBadXdr;
+		    if (i == kSpoken)
+			    return true;
+		    if (!decode_value(i, v.data, number))
+			    return false;
+		    why = check(i, understood(v.which, number), port);
+		    return why.reason == RPCRDMA_REASON_NONE;
+	    }))
+		return why;
+
+	(void)!m.start.each([&](u32 position, const XcharValue &v) {
+		const u32 i = spoken(v.which);
+		u32 number;
+
+		if (i == kSpoken || !decode_value(i, v.data, number))
+			return true;
+		learn(i, understood(v.which, number), port);
+		if (m.nochg.has(position))
+			peer_fixed_ |= 1U << i;
+		return true;
+	});
+	return {};
+}
+
+Refusal Xcharext::take_update(Bytes body, Port &port)
+{
+	static constexpr Refusal kBadValue = { RPCRDMA_REASON_PROPVAL,
+					       RPCRDMA2_ERR_BAD_PROPVAL };
+	XcharUpdate m;
+	u32 number;
+
+	if (!m.decode(body))
+		return kBadXdr;
+	const u32 i = spoken(m.now.which);
+	if (i == kSpoken)
+		return {};
+	if (!decode_value(i, m.now.data, number))
+		return kBadXdr;
+	number = understood(m.now.which, number);
+	const Refusal why = check(i, number, port);
+	if (why.reason != RPCRDMA_REASON_NONE)
+		return why;
+	if (m.pendclr && asked_[i].state != RPCRDMA_XCHAR_PENDING)
+		return kBadValue;
+	if (m.pendclr) {
+		asked_[i].state = RPCRDMA_XCHAR_IDLE;
+		counts_.cleared++;
+	}
+	learn(i, number, port);
+	return {};
+}
+
+/* ------------------------------------------------------------------ */
+/* Being asked                                                        */
+/* ------------------------------------------------------------------ */
+
+bool Xcharext::allow(const Port &port, u32 which, u32 least, u32 most)
+{
+	const u32 i = spoken(which);
+
+	if (i == kSpoken || least > most || fixed_ >> i & 1 ||
+	    !possible(which, least) || !possible(which, most) || !port.in_use())
+		return false;
+	own_[i].least = least;
+	own_[i].most = most;
+	return true;
+}
+
+bool Xcharext::fix(Port &port, Span<const u32> which)
+{
+	u32 all = 0;
+
+	if (!which.size() || which.size() > kMostFixed)
+		return false;
+	for (const u32 id : which) {
+		const u32 i = spoken(id);
+
+		if (i == kSpoken || own_[i].pending)
+			return false;
+		all |= 1U << i;
+	}
+	if (!port.send(kInit, next_xid(port), { all }))
+		return false;
+	sent_++;
+	fixed_ |= all;
+	return true;
+}
+
+u32 Xcharext::wanted(u32 which) const
+{
+	const u32 i = spoken(which);
+
+	return i < kSpoken && own_[i].pending ? own_[i].wanted : 0;
+}
+
+Xcharext::Answer Xcharext::decide(u32 i, u32 number, Port &port)
+{
+	const u32 which = id_of(i);
+	const u32 now = port.local(which);
+	Own &o = own_[i];
+
+	if (o.pending)
+		return Answer::Rejected;
+	if (number == now)
+		return Answer::Done;
+	if (fixed_ >> i & 1)
+		return Answer::Rejected;
+	/* A part of what is wanted is better than nothing (4.4). */
+	if (number > now && takes_time(which)) {
+		if (o.most <= now)
+			return Answer::Rejected;
+		o.wanted = lesser(number, o.most);
+		o.pending = true;
+		return Answer::Pending;
+	}
+	if (number < o.least || number > o.most ||
+	    !port.set_local(which, number))
+		return Answer::Rejected;
+	return Answer::Done;
+}
+
+/*
+ * Only the first 32 positions can be anything but rejected; this side has far fewer
+ * properties. The last of duplicates counts, as in a CONNPROP; the others are rejected.
+ */
+Refusal Xcharext::take_request(u32 xid, Bytes body, Port &port)
+{
+	u32 position[kSpoken] = {};
+	u32 number[kSpoken] = {};
+	u32 there = 0;
+	u32 carried_out = 0;
+	u32 done = 0;
+	u32 pend = 0;
+	XcharRequest m;
+
+	if (!m.decode(body))
+		return kBadXdr;
+	if (!m.want.each([&](u32 p, const XcharValue &v) {
+		    const u32 i = spoken(v.which);
+		    u32 n;
+
+		    if (i == kSpoken)
+			    return true;
+		    if (!decode_value(i, v.data, n))
+			    return false;
+		    if (p < kBits) {
+			    position[i] = p;
+			    number[i] = n;
+			    there |= 1U << i;
+		    }
+		    return true;
+	    }))
+		return kBadXdr;
+	if (m.want.size() > kMostAnswered)
+		return { RPCRDMA_REASON_TOO_LARGE, RPCRDMA2_ERR_SYSTEM };
+
+	for (u32 i = 0; i < kSpoken; i++) {
+		if (!(there >> i & 1))
+			continue;
+		switch (decide(i, number[i], port)) {
+		case Answer::Done:
+			done |= 1U << position[i];
+			counts_.granted++;
+			break;
+		case Answer::Pending:
+			pend |= 1U << position[i];
+			counts_.deferred++;
+			break;
+		case Answer::Rejected:
+			continue;
+		}
+		carried_out++;
+	}
+	counts_.refused += m.want.size() - carried_out;
+	if (!port.send(kResponse, xid, { m.want.size(), done, pend }))
+		return { RPCRDMA_REASON_FLOOD };
+	return {};
+}
+
+bool Xcharext::changed(Port &port, u32 which, u32 number)
+{
+	const u32 i = spoken(which);
+
+	if (i == kSpoken || fixed_ >> i & 1 || !possible(which, number) ||
+	    !port.in_use())
+		return false;
+	const u32 now = port.local(which);
+	Own &o = own_[i];
+	const bool asked = o.pending && number >= now && number <= o.wanted;
+
+	if (!asked &&
+	    (o.pending || number == now || !free_to_change(which, now, number)))
+		return false;
+	if (!port.send(kUpdate, next_xid(port), { which, number, o.pending }))
+		return false;
+	sent_++;
+	o.pending = false;
+	(void)!port.set_local(which, number);
+	counts_.told++;
+	return true;
+}
+
+/* ------------------------------------------------------------------ */
+/* What all extensions have                                           */
+/* ------------------------------------------------------------------ */
+
+Refusal Xcharext::take(const Header &h, Bytes body, Port &port,
+		       rpcrdma_rx & /*rx*/)
+{
+	switch (h.type->htype) {
+	case kInit:
+		return take_init(body, port);
+	case kRequest:
+		return take_request(h.prefix.xid, body, port);
+	case kResponse:
+		return take_response(h.prefix.xid, body, port);
+	default:
+		return take_update(body, port);
+	}
+}
+
+void Xcharext::encode(const ControlMessage &m, const Port &port, XdrWriter &w)
+{
+	switch (type_at(m.type)->htype) {
+	case kInit:
+		return encode_init(m.words[0], port, w);
+	case kRequest:
+		return encode_request(m.xid, w);
+	case kResponse:
+		encode_xchar_subset(m.words[1], w);
+		encode_xchar_rest(m.words[0], m.words[1] | m.words[2], w);
+		return encode_xchar_subset(m.words[2], w);
+	default:
+		encode_xchar_value({ m.words[0], m.words[1] }, w);
+		return w.word(m.words[2]);
+	}
+}
+
+/* None of these values changes, so each is what it was when they were fixed. */
+void Xcharext::encode_init(u32 properties, const Port &port, XdrWriter &w)
+{
+	u32 n = 0;
+
+	w.word(n);
+	for (u32 i = 0; i < kSpoken; i++) {
+		if (!(properties >> i & 1))
+			continue;
+		encode_xchar_value({ id_of(i), port.local(id_of(i)) }, w);
+		n++;
+	}
+	w.word_at(0, n);
+	encode_xchar_subset((1U << n) - 1, w);
+}
+
+void Xcharext::encode_request(u32 xid, XdrWriter &w)
+{
+	u32 n = 0;
+
+	w.word(n);
+	for (u32 position = 0; position < kMostAsked; position++)
+		for (u32 i = 0; i < kSpoken; i++) {
+			Asked &a = asked_[i];
+
+			if (a.state != RPCRDMA_XCHAR_QUEUED || a.xid != xid ||
+			    a.position != position)
+				continue;
+			encode_xchar_value({ id_of(i), a.wanted }, w);
+			a.state = RPCRDMA_XCHAR_ASKED;
+			n++;
+		}
+	w.word_at(0, n);
+}
+
+/*
+ * When it is false a Responder must use Send (3.2). A peer that has said nothing of it says
+ * so; that its Calls name a handle does not change that.
+ */
+void Xcharext::permit(const Port &port, rpcrdma_rx &rx) const
+{
+	if (!port.peer(kRemoteInvalidation))
+		rx.inv_handle = 0;
+}
+
+} // namespace rpcrdma
+
+/* ------------------------------------------------------------------ */
+/* The functions of <rpcrdma/xcharext.h>                              */
+/* ------------------------------------------------------------------ */
+
+using rpcrdma::Extensions;
+using rpcrdma::Port;
+using rpcrdma::session;
+using rpcrdma::Span;
+using rpcrdma::Xcharext;
+
+/* What @f says of the extension; false, zero, if this build's list is without it. */
+template <typename E, typename F> static bool ask(rpcrdma_session *s, F f)
+{
+	if constexpr (Extensions::place<E>() != 0)
+		return session(s).with<E>(f);
+	return false;
+}
+
+template <typename E, typename F> static u32 look(const rpcrdma_session *s, F f)
+{
+	if constexpr (Extensions::place<E>() != 0)
+		return f(session(s).extension<E>());
+	return 0;
+}
+
+extern "C" {
+
+bool rpcrdma_xchar_request(struct rpcrdma_session *s,
+			   const struct rpcrdma_xchar_number *wanted, u32 count)
+{
+	return ask<Xcharext>(s, [&](Xcharext &x, Port &port) {
+		return x.request(port, { wanted, count });
+	});
+}
+
+u32 rpcrdma_xchar_asking(const struct rpcrdma_session *s, u32 which)
+{
+	return look<Xcharext>(
+		s, [&](const Xcharext &x) { return x.asking(which); });
+}
+
+bool rpcrdma_xchar_allow(struct rpcrdma_session *s, u32 which, u32 least,
+			 u32 most)
+{
+	return ask<Xcharext>(s, [&](Xcharext &x, Port &port) {
+		return x.allow(port, which, least, most);
+	});
+}
+
+bool rpcrdma_xchar_fix(struct rpcrdma_session *s, const u32 *which, u32 count)
+{
+	return ask<Xcharext>(s, [&](Xcharext &x, Port &port) {
+		return x.fix(port, { which, count });
+	});
+}
+
+u32 rpcrdma_xchar_wanted(const struct rpcrdma_session *s, u32 which)
+{
+	return look<Xcharext>(
+		s, [&](const Xcharext &x) { return x.wanted(which); });
+}
+
+bool rpcrdma_xchar_changed(struct rpcrdma_session *s, u32 which, u32 number)
+{
+	return ask<Xcharext>(s, [&](Xcharext &x, Port &port) {
+		return x.changed(port, which, number);
+	});
+}
+
+void rpcrdma_xchar_info(const struct rpcrdma_session *s,
+			struct rpcrdma_xchar_info *info)
+{
+	*info = {};
+	(void)look<Xcharext>(s, [&](const Xcharext &x) {
+		x.info(*info);
+		return u32{ 0 };
+	});
+}
+
+} /* extern "C" */
