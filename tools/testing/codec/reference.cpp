@@ -4,9 +4,9 @@
  * generated code and libtirpc decide what it accepts and writes.
  */
 #include "content.h"
+#include "generated.h"
 #include "rpcrdma2.h"
 
-#include <cstring>
 #include <deque>
 
 namespace codec
@@ -14,61 +14,6 @@ namespace codec
 
 namespace
 {
-
-template <typename T> using Proc = bool_t (*)(XDR *, T *);
-
-/* Large enough for whatever the tests make. */
-constexpr u32 kRoom = 1 << 16;
-
-template <typename T> Octets encode(Proc<T> proc, T &value)
-{
-	Octets out(kRoom);
-	XDR x;
-
-	xdrmem_create(&x, reinterpret_cast<char *>(out.data()), kRoom,
-		      XDR_ENCODE);
-	out.resize(proc(&x, &value) ? xdr_getpos(&x) : 0);
-	return out;
-}
-
-/* A value that the generated code has allocated parts of. */
-template <typename T> class Value {
-public:
-	Value(Proc<T> proc, const u8 *in, u32 size)
-		: proc_(proc)
-	{
-		XDR x;
-
-		std::memset(&value, 0, sizeof(value));
-		xdrmem_create(
-			&x,
-			const_cast<char *>(reinterpret_cast<const char *>(in)),
-			size, XDR_DECODE);
-		ok = proc(&x, &value);
-		consumed = xdr_getpos(&x);
-	}
-	~Value()
-	{
-		xdr_free(reinterpret_cast<xdrproc_t>(proc_), &value);
-	}
-	Value(const Value &) = delete;
-	Value &operator=(const Value &) = delete;
-
-	bool canonical(const u8 *in)
-	{
-		const Octets again = encode(proc_, value);
-
-		return again.size() == consumed &&
-		       (!consumed || !std::memcmp(again.data(), in, consumed));
-	}
-
-	T value;
-	bool ok;
-	u32 consumed;
-
-private:
-	Proc<T> proc_;
-};
 
 Segment from(const rpcrdma2_segment &s)
 {
