@@ -3,6 +3,7 @@
  * The simulator's part of the extension. Its checker goes by the messages, not by what the
  * extension counts of them.
  */
+#include "../sim/changes.h"
 #include "../sim/checkers.h"
 #include "../sim/pings.h"
 #include "../sim/world.h"
@@ -121,11 +122,12 @@ void configure(Random &r, Pair &p)
 
 		p.config[side].core.extensions =
 			announces ? RPCRDMA_ALL_EXTENSIONS : 0;
-		p.pings[side] = { acts, r.once_in(2) ? r.within(1, 3) : 0 };
+		p.pings[side] = { acts, r.once_in(2) ? r.within(1, 3) : 0, 0 };
+		changes::configure(r, p.pings[side]);
 	}
 }
 
-bool can_act(const Conn &c)
+static bool can_ping(const Conn &c)
 {
 	const rpcrdma::Session &s = rpcrdma::session(&c.session);
 
@@ -134,8 +136,17 @@ bool can_act(const Conn &c)
 	       s.extension<Ping>().unanswered() < told(c, true);
 }
 
+bool can_act(const Conn &c)
+{
+	return can_ping(c) || changes::can_act(c);
+}
+
 void act(Conn &c)
 {
+	if (changes::can_act(c) &&
+	    (!can_ping(c) || c.world.schedule.once_in(2)))
+		return changes::act(c);
+
 	rpcrdma::Session &s = rpcrdma::session(&c.session);
 	const bool more = c.world.schedule.once_in(4);
 
@@ -172,6 +183,10 @@ void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer)
 			break;
 		become(tx, buffer, RPCRDMA2_GRANT, 0);
 		tx.header_length = rpcrdma::kPrefixSize;
+		break;
+	case rpcrdma::Xcharext::kUpdate:
+	case rpcrdma::Xcharext::kResponse:
+		changes::sent(c, tx, buffer);
 		break;
 	case RPCRDMA2_CONNPROP_FINAL:
 		c.world.tally.one_sided += announces(c, 0) != announces(c, 1);
@@ -218,6 +233,11 @@ void received(Conn &c, rpcrdma_rx &rx)
 		rx.kick = false;
 }
 
+void reposted(Conn &c)
+{
+	changes::follow(c);
+}
+
 bool stray(const rpcrdma_rx &rx)
 {
 	return rx.htype == Ping::kPing && rx.action == RPCRDMA_RX_DROP &&
@@ -230,6 +250,7 @@ void gone(Conn &c)
 	Ledger &l = ledger(c);
 
 	c.world.tally.pings_overtaken += l.asked.size();
+	changes::count(c, c.world.tally);
 	l = {};
 }
 
@@ -251,6 +272,8 @@ void quiet(const Link &l)
 		if (agreed(c) && says != heard)
 			fail("pings", "%s takes %u at once, the peer knows %u",
 			     l.name(side), says, heard);
+		if (agreed(c) && !l.tainted)
+			changes::quiet(l, side);
 	}
 }
 
@@ -264,12 +287,13 @@ void print(const Tally &t)
 		    ", PINGs sent to be refused %" PRIu64
 		    ", and refused %" PRIu64 "\n",
 		    t.one_sided, t.strays, t.strays_refused);
+	changes::print(t);
 }
 
 bool reaches(const Tally &t)
 {
 	return t.pongs && t.pings_overtaken && t.pings_more && t.one_sided &&
-	       t.strays_refused;
+	       t.strays_refused && changes::reaches(t);
 }
 
 bool there_are()

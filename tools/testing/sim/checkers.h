@@ -15,6 +15,8 @@
  * pings	an extension's message comes only to who has announced it, and is
  *		answered once or its connection ends; one that was not announced is
  *		refused, and that is all (see pings.h)
+ * changes	each side of a connection knows the properties of the other, whatever
+ *		they were changed to, and each request for a change is answered
  * invariant	the values that the core reports are consistent
  */
 #ifndef _RPCRDMA_SIM_CHECKERS_H

@@ -17,6 +17,8 @@ Conn::Conn(Link &l, u32 s, const ConnConfig &c, Owner &o)
 	, config(c)
 	, owner(o)
 	, largest_window(c.core.window)
+	, largest_receive(c.core.local.recv_size)
+	, receive_size_(c.core.local.recv_size)
 {
 }
 
@@ -55,7 +57,7 @@ bool Conn::create()
 
 		if (!r)
 			return false;
-		qp().post_receive(posted(*r));
+		post_receive(*r);
 	}
 	return true;
 }
@@ -422,8 +424,38 @@ QueuePair::Posted Conn::posted(Receive &r) const
 {
 	const bool small = world.options.mutant == Mutant::BufferTooSmall;
 
-	return { r.buffer.get(), config.core.local.recv_size - (small ? 32 : 0),
-		 &r };
+	return { r.buffer.get(), r.size - (small ? 32 : 0), &r };
+}
+
+void Conn::post_receive(Receive &r)
+{
+	r.posted = true;
+	qp().post_receive(posted(r));
+}
+
+/* It has the size that is wanted now, or keeps its own if there is no memory. */
+void Conn::fit(Receive &r)
+{
+	if (r.size == receive_size_ || !world.allocates())
+		return;
+	r.buffer.reset(new u8[receive_size_]);
+	r.size = receive_size_;
+}
+
+void Conn::set_receive_size(u32 size)
+{
+	receive_size_ = size;
+	largest_receive = std::max(largest_receive, size);
+}
+
+u32 Conn::smallest_receive() const
+{
+	u32 smallest = UINT32_MAX;
+
+	for (const auto &r : receives_)
+		if (r->posted)
+			smallest = std::min(smallest, r->size);
+	return smallest;
 }
 
 Receive *Conn::new_receive()
@@ -433,7 +465,8 @@ Receive *Conn::new_receive()
 	auto r = std::make_unique<Receive>();
 
 	r->conn = this;
-	r->buffer.reset(new u8[config.core.local.recv_size]);
+	r->size = receive_size_;
+	r->buffer.reset(new u8[r->size]);
 	receives_.push_back(std::move(r));
 	n_receives_++;
 	check::memory(*this);
@@ -470,8 +503,10 @@ bool Conn::push_receives()
 
 	if (!count || dead_ || wait)
 		return false;
-	for (Receive *r : waiting_)
-		qp().post_receive(posted(*r));
+	for (Receive *r : waiting_) {
+		fit(*r);
+		post_receive(*r);
+	}
 	waiting_.clear();
 	world.tally.batched += count > 1;
 	return core::release(*this, count);
@@ -500,6 +535,7 @@ void Conn::put_receive(Receive &r)
 	waiting_.push_back(&r);
 	if (push_receives())
 		pump();
+	pings::reposted(*this);
 }
 
 void Receive::complete(const Completion &c)
@@ -515,6 +551,7 @@ void Conn::received(Receive &r, const Completion &c)
 	if (c.status != Status::Success)
 		return lost("Receive flushed");
 	r.length = c.length;
+	r.posted = false;
 	core::receive(*this, r.buffer.get(), c.length, rx);
 	if (push_receives())
 		pump();
@@ -563,7 +600,7 @@ void Conn::set_window(u32 window)
 		fresh.push_back(r);
 	}
 	for (Receive *r : fresh)
-		qp().post_receive(posted(*r));
+		post_receive(*r);
 	if (window != info().window)
 		world.effect(Fault::Window);
 	world.trace("%s offers a window of %u", link.name(side), window);

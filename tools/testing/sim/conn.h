@@ -67,7 +67,9 @@ protected:
 struct Receive final : Completer {
 	Conn *conn = nullptr;
 	std::unique_ptr<u8[]> buffer;
+	u32 size = 0;
 	u32 length = 0;
+	bool posted = false;
 	bool kept = false;
 
 	void complete(const Completion &c) override;
@@ -158,6 +160,14 @@ public:
 
 	void put_receive(Receive &r);
 	void keep(Receive &r);
+	/* Receives that are posted from now on have this size. */
+	void set_receive_size(u32 size);
+	[[nodiscard]] u32 receive_size() const
+	{
+		return receive_size_;
+	}
+	/* Of those that are posted, or may be before the next change. */
+	[[nodiscard]] u32 smallest_receive() const;
 	void request_window(u32 window)
 	{
 		wanted_window_ = window;
@@ -243,6 +253,7 @@ public:
 	const ConnConfig config;
 	Owner &owner;
 	u32 largest_window; /* that was ever offered */
+	u32 largest_receive; /* that there ever was */
 	rpcrdma_session session;
 	Life life = Life::Alive;
 	bool lost_flag = false;
@@ -281,6 +292,8 @@ private:
 	void received(Receive &r, const Completion &c);
 	[[nodiscard]] Receive *new_receive();
 	[[nodiscard]] QueuePair::Posted posted(Receive &r) const;
+	void post_receive(Receive &r);
+	void fit(Receive &r);
 	[[nodiscard]] bool push_receives();
 	void set_window(u32 window);
 	[[nodiscard]] bool grow(u32 count);
@@ -307,6 +320,7 @@ private:
 	Queue<Job *> jobs_posted_;
 	std::vector<std::unique_ptr<Receive>> receives_;
 	u32 n_receives_ = 0;
+	u32 receive_size_;
 	u32 kept_ = 0;
 	std::vector<Receive *> waiting_;
 	rpcrdma_mr_table table_ = {};

@@ -30,6 +30,10 @@ void received(Conn & /*c*/, rpcrdma_rx & /*rx*/)
 {
 }
 
+void reposted(Conn & /*c*/)
+{
+}
+
 bool stray(const rpcrdma_rx & /*rx*/)
 {
 	return false;

@@ -64,6 +64,8 @@ enum class Mutant : u8 {
 	PongLost,
 	PongTwice,
 	PongUntold,
+	GrownTooSoon,
+	ChangeUntold,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What an extension sends beside RPC messages, and what becomes of it. The simulator as it
- * is has no extension (no_pings.cpp). A second build has the one that only tests have
- * (../extension/sim_ping.cpp).
+ * What extensions send beside RPC messages, and what becomes of it. The simulator as it
+ * is has none (no_pings.cpp). A second build has the one that only tests have
+ * (../extension/sim_ping.cpp), and xcharext (../extension/sim_xcharext.cpp).
  */
 #ifndef _RPCRDMA_SIM_PINGS_H
 #define _RPCRDMA_SIM_PINGS_H
@@ -25,12 +25,15 @@ struct Ledger {
 	std::vector<u32> asked; /* XIDs of PINGs that are not answered */
 	std::vector<u32> strays; /* likewise, of those that nobody announced */
 	Octets last; /* PONG that was sent */
+	u32 growing = 0; /* size that its Receives are to have, unasked */
+	bool allowed = false;
 };
 
 /* What one side of a pair has left to send, whatever its connection. */
 struct Budget {
 	u32 acts = 0; /* PING or PINGS */
 	u32 strays = 0;
+	u32 changes = 0; /* of properties */
 };
 
 /* Who announces what. */
@@ -47,6 +50,8 @@ void act(Conn &c);
 void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer);
 /* "pings": the core has taken a message. */
 void received(Conn &c, rpcrdma_rx &rx);
+/* A Receive of this end may have another size now. */
+void reposted(Conn &c);
 /* It was sent to be refused. */
 [[nodiscard]] bool stray(const rpcrdma_rx &rx);
 /* What is not answered never will be. */

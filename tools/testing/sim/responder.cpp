@@ -53,7 +53,7 @@ u32 Responder::call_bound() const
 		return (limits.slots + 1) * (limits.max_call + kPage);
 	return limits.call_memory + (limits.max_call + kPage) +
 	       conn.largest_window *
-		       (conn.config.core.local.recv_size + 2 * kPage);
+		       (conn.largest_receive + 2 * kPage);
 }
 
 u32 Responder::reply_bound() const

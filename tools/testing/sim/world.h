@@ -143,6 +143,10 @@ struct Tally {
 	u64 pongs = 0;
 	u64 pings_overtaken = 0; /* by the end of their connection */
 	u64 pings_more = 0; /* the message that changes a property */
+	/* values that were asked for, by what became of them */
+	u64 changes[4] = {}; /* done, rejected, pending, pending and then over */
+	u64 grown = 0; /* Receives, and their peer was told */
+	u64 shrunk = 0;
 	u64 one_sided = 0; /* FINALs */
 	u64 strays = 0;
 	u64 strays_refused = 0;
