@@ -47,7 +47,14 @@ bool Extension::act(rpcrdma_session &s, Choices &in)
 	});
 }
 
-void Extension::received(const rpcrdma_rx &rx, Bytes message, u32 in_use)
+bool Extension::received(const rpcrdma_rx &rx, Bytes message, u32 in_use)
+{
+	check_ping(rx, message, in_use);
+	return rx.vers == 2 && rx.htype == rpcrdma::Xcharext::kRequest &&
+	       rx.action == RPCRDMA_RX_CONTROL;
+}
+
+void Extension::check_ping(const rpcrdma_rx &rx, Bytes message, u32 in_use)
 {
 	const bool taken = rx.action == RPCRDMA_RX_CONTROL ||
 			   rx.action == RPCRDMA_RX_PAYLOAD;

@@ -19,12 +19,17 @@ class Extension {
 public:
 	/* Do something. Return: true if there is something to send. */
 	bool act(rpcrdma_session &s, Choices &in);
-	/* What it has taken is what came. @in_use: before that, a bit each by place. */
-	void received(const rpcrdma_rx &rx, rpcrdma::Bytes message, u32 in_use);
+	/*
+	 * What it has taken is what came. @in_use: before that, a bit each by place. Return:
+	 * this side's properties may have changed.
+	 */
+	bool received(const rpcrdma_rx &rx, rpcrdma::Bytes message, u32 in_use);
 	/* It may send that now. */
 	void sent(const rpcrdma_tx &tx, rpcrdma::Bytes message, u32 in_use);
 
 private:
+	void check_ping(const rpcrdma_rx &rx, rpcrdma::Bytes message,
+			u32 in_use);
 	static bool change(rpcrdma_session &s, Choices &in);
 	struct Owed {
 		u32 xid;

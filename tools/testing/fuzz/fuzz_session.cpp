@@ -268,6 +268,7 @@ public:
 	explicit Caller(Choices &in)
 		: in_(in)
 		, config_(configuration(in))
+		, local_(config_.local)
 		, posted_(config_.window + 1)
 		, buffer_(config_.local.send_size)
 	{
@@ -473,7 +474,8 @@ private:
 		if (closed_)
 			return;
 		if constexpr (kExtended)
-			extension_.received(rx, in, in_use);
+			if (extension_.received(rx, in, in_use))
+				local_ = info().local;
 		received_++;
 		push();
 		if (whole && (p.vers != 2 || config_.max_version == kVersion1))
@@ -605,12 +607,12 @@ private:
 		FUZZ_CHECK(c.n_writes <= config_.max_write_chunks);
 		if (!client() && info().version == kVersion2)
 			FUZZ_CHECK(total_segments(c) <=
-					   config_.local.max_segments &&
+					   local_.max_segments &&
 				   segments_within(
-					   c, config_.local.max_segment_size));
+					   c, local_.max_segment_size));
 		else if (!client())
 			return;
-		else if (config_.local.reverse < RPCRDMA_RVRSDIR_GENL)
+		else if (local_.reverse < RPCRDMA_RVRSDIR_GENL)
 			FUZZ_CHECK(!c.n_call && !c.n_reads && !c.n_writes &&
 				   !c.has_reply);
 	}
@@ -903,8 +905,10 @@ private:
 	void act()
 	{
 		if constexpr (kExtended)
-			if (extension_.act(s_, in_))
+			if (extension_.act(s_, in_)) {
 				asleep_ = false;
+				local_ = info().local;
+			}
 	}
 
 	void refuse()
@@ -967,7 +971,7 @@ private:
 					  i.version <= config_.max_version));
 		FUZZ_CHECK(i.version == rpcrdma_session_version(&s_));
 		FUZZ_CHECK(i.version || !opened_);
-		rpcrdma_properties local = config_.local;
+		rpcrdma_properties local = local_;
 		if (i.version == 1)
 			for (u32 *size : { &local.send_size, &local.recv_size })
 				*size = std::min(*size / 1024, 256u) * 1024;
@@ -1004,6 +1008,7 @@ private:
 
 	Choices &in_;
 	rpcrdma_config config_;
+	rpcrdma_properties local_; /* an extension may change them */
 	rpcrdma_session s_;
 	u32 posted_; /* Receives on the queue */
 	u32 held_ = 0; /* and completed, not given back */
