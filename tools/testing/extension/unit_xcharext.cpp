@@ -516,6 +516,9 @@ TEST(xcharext, request__what_cannot_be_asked_for)
 		<< "more than fits any Receive";
 	for (const u32 which : kSpoken)
 		expect_state(e, which, RPCRDMA_XCHAR_IDLE);
+	/* Nor can anything be said of it. */
+	expect_state(e, 77, RPCRDMA_XCHAR_IDLE);
+	EXPECT_EQ(wanted(e, 77), 0u);
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 	EXPECT_EQ(counts(e).asked, 0u);
 }

@@ -166,8 +166,8 @@ public:
 	[[nodiscard]] u32 local(u32 which) const;
 	[[nodiscard]] u32 peer(u32 which) const;
 	/* Return: false if that is not what it may be, or does not change. */
-	[[nodiscard]] bool set_local(u32 which, u32 number);
-	[[nodiscard]] bool set_peer(u32 which, u32 number);
+	[[nodiscard]] bool set_local(u32 which, u32 to);
+	[[nodiscard]] bool set_peer(u32 which, u32 to);
 	/**
 	 * Send a message as soon as there is credit for it.
 	 *

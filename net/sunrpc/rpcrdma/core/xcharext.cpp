@@ -45,7 +45,7 @@ bool XcharSubset::decode(XdrReader &r)
 u32 XcharSubset::word(u32 index) const
 {
 	return index < words_.size() / kWordSize ?
-		       load_be32(words_.data() + index * kWordSize) :
+		       load_be32(words_.after(index * kWordSize).data()) :
 		       0;
 }
 
@@ -390,10 +390,11 @@ Refusal Xcharext::take_init(Bytes body, Port &port)
 
 	(void)!m.start.each([&](u32 position, const XcharValue &v) {
 		const u32 i = spoken(v.which);
-		u32 number;
+		u32 number = 0;
 
-		if (i == kSpoken || !decode_value(i, v.data, number))
+		if (i == kSpoken)
 			return true;
+		(void)!decode_value(i, v.data, number);
 		learn(i, understood(v.which, number), port);
 		if (m.nochg.has(position))
 			peer_fixed_ |= 1U << i;
@@ -407,17 +408,17 @@ Refusal Xcharext::take_update(Bytes body, Port &port)
 	static constexpr Refusal kBadValue = { RPCRDMA_REASON_PROPVAL,
 					       RPCRDMA2_ERR_BAD_PROPVAL };
 	XcharUpdate m;
-	u32 number;
+	u32 value;
 
 	if (!m.decode(body))
 		return kBadXdr;
 	const u32 i = spoken(m.now.which);
 	if (i == kSpoken)
 		return {};
-	if (!decode_value(i, m.now.data, number))
+	if (!decode_value(i, m.now.data, value))
 		return kBadXdr;
-	number = understood(m.now.which, number);
-	const Refusal why = check(i, number, port);
+	value = understood(m.now.which, value);
+	const Refusal why = check(i, value, port);
 	if (why.reason != RPCRDMA_REASON_NONE)
 		return why;
 	if (m.pendclr && asked_[i].state != RPCRDMA_XCHAR_PENDING)
@@ -426,7 +427,7 @@ Refusal Xcharext::take_update(Bytes body, Port &port)
 		asked_[i].state = RPCRDMA_XCHAR_IDLE;
 		counts_.cleared++;
 	}
-	learn(i, number, port);
+	learn(i, value, port);
 	return {};
 }
 
@@ -506,7 +507,7 @@ Xcharext::Answer Xcharext::decide(u32 i, u32 number, Port &port)
 Refusal Xcharext::take_request(u32 xid, Bytes body, Port &port)
 {
 	u32 position[kSpoken] = {};
-	u32 number[kSpoken] = {};
+	u32 values[kSpoken] = {};
 	u32 there = 0;
 	u32 carried_out = 0;
 	u32 done = 0;
@@ -525,7 +526,7 @@ Refusal Xcharext::take_request(u32 xid, Bytes body, Port &port)
 			    return false;
 		    if (p < kBits) {
 			    position[i] = p;
-			    number[i] = n;
+			    values[i] = n;
 			    there |= 1U << i;
 		    }
 		    return true;
@@ -537,7 +538,7 @@ Refusal Xcharext::take_request(u32 xid, Bytes body, Port &port)
 	for (u32 i = 0; i < kSpoken; i++) {
 		if (!(there >> i & 1))
 			continue;
-		switch (decide(i, number[i], port)) {
+		switch (decide(i, values[i], port)) {
 		case Answer::Done:
 			done |= 1U << position[i];
 			counts_.granted++;
@@ -670,7 +671,6 @@ void Xcharext::permit(const Port &port, rpcrdma_rx &rx) const
 using rpcrdma::Extensions;
 using rpcrdma::Port;
 using rpcrdma::session;
-using rpcrdma::Span;
 using rpcrdma::Xcharext;
 
 /* What @f says of the extension; false, zero, if this build's list is without it. */
