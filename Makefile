@@ -59,7 +59,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
-	tools tools-check tools-install wireshark clock coverage check check-full soak demo bench dist packaging \
+	tools tools-check tools-install wireshark clock coverage hostauth check check-full soak demo bench dist packaging \
 	interfaces
 
 all: modules
@@ -253,6 +253,10 @@ tools-install:
 wireshark:
 	+@$(SUBMAKE) -C tools/testing/wireshark check
 
+# The protocol of host authentication, searched exhaustively by Spin. FULL=1: for longer.
+hostauth:
+	+@$(SUBMAKE) -C tools/testing/hostauth check
+
 # How much of core/ all of these reach.
 coverage:
 	+@$(SUBMAKE) -C tools/testing/coverage check
@@ -267,7 +271,7 @@ check:
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally style-full unit instructions codec tools-check wireshark fuzz sim clock coverage harness-full conformance \
+	  scripts/tally style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
 	  packaging interfaces docs-check
 
@@ -345,6 +349,7 @@ help:
 	@echo '  fuzz             random input from a peer: FUZZ_SECONDS=30 for each kind'
 	@echo '  sim              endpoints of the core over a simulated fabric, for'
 	@echo '                   SIM_SECONDS=120 from SEED=1, and bugs that it must find'
+	@echo '  hostauth         the protocol of host authentication, searched by Spin; FULL=1: more'
 	@echo '  clock            tests of the virtual time of guests'
 	@echo '  harness          tests of the test harness itself'
 	@echo '  docs-check       the documentation against the code'
@@ -354,7 +359,7 @@ help:
 	@echo '                   TESTS="mount.sh ..." picks tests, INTREE=both tests the'
 	@echo '                   kernel'"'"'s own transport, KERNEL= another kernel'
 	@echo '  selftests-debian tests that Debian'"'"'s own kernel serves and mounts'
-	@echo '  check-full       check with style-full, harness-full, coverage, storm, packaging,'
+	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm, packaging,'
 	@echo '                   interfaces, and self-tests:'
 	@echo '                   selftests-full, -debian-full, -6.1, -debug'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
