@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "../hostauth/crypto.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <vector>
+
+namespace hostauth
+{
+
+Work work;
+int good_calls = -1;
+
+static std::vector<u8> join(const rpcrdma_octets *parts, u32 n)
+{
+	std::vector<u8> all;
+
+	for (u32 i = 0; i < n; i++)
+		if (parts[i].size)
+			all.insert(all.end(), parts[i].data,
+				   parts[i].data + parts[i].size);
+	return all;
+}
+
+static bool may_go(u64 octets)
+{
+	if (good_calls >= 0 && good_calls-- == 0)
+		return false;
+	work.calls++;
+	work.octets += octets;
+	return true;
+}
+
+} // namespace hostauth
+
+extern "C" bool rpcrdma_shim_sha256(const struct rpcrdma_octets *parts, u32 n,
+				    u8 *digest)
+{
+	const std::vector<u8> all = hostauth::join(parts, n);
+
+	return hostauth::may_go(all.size()) &&
+	       EVP_Digest(all.data(), all.size(), digest, nullptr, EVP_sha256(),
+			  nullptr) == 1;
+}
+
+extern "C" bool rpcrdma_shim_hmac_sha256(const struct rpcrdma_octets *key,
+					 const struct rpcrdma_octets *parts,
+					 u32 n, u8 *mac)
+{
+	const std::vector<u8> all = hostauth::join(parts, n);
+	const u8 none = 0;
+
+	return hostauth::may_go(key->size + all.size()) &&
+	       HMAC(EVP_sha256(), key->size ? key->data : &none,
+		    static_cast<int>(key->size), all.data(), all.size(), mac,
+		    nullptr);
+}
+
+extern "C" bool rpcrdma_shim_same(const u8 *a, const u8 *b, u32 size)
+{
+	hostauth::work.compared += size;
+	return !CRYPTO_memcmp(a, b, size);
+}
+
+extern "C" void rpcrdma_shim_wipe(void *secret, u32 size)
+{
+	OPENSSL_cleanse(secret, size);
+}

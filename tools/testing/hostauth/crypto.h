@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What rpcrdma/crypto.h asks for, by OpenSSL, and what a test wants to know of it.
+ */
+#ifndef _RPCRDMA_HOSTAUTH_CRYPTO_H
+#define _RPCRDMA_HOSTAUTH_CRYPTO_H
+
+#include <rpcrdma/crypto.h>
+
+namespace hostauth
+{
+
+/* Of the functions that compute or compare. */
+struct Work {
+	u32 calls = 0;
+	u64 octets = 0;
+	u32 compared = 0;
+
+	bool operator==(const Work &) const = default;
+};
+
+extern Work work;
+/* So many calls that compute succeed, and then one fails; negative: all succeed. */
+extern int good_calls;
+
+} // namespace hostauth
+
+#endif /* _RPCRDMA_HOSTAUTH_CRYPTO_H */
