@@ -24,13 +24,26 @@ static std::vector<u8> join(const rpcrdma_octets *parts, u32 n)
 	return all;
 }
 
-static bool may_go(u64 octets)
+static bool may_go(u64 blocks)
 {
 	if (good_calls >= 0 && good_calls-- == 0)
 		return false;
 	work.calls++;
-	work.octets += octets;
+	work.blocks += blocks;
 	return true;
+}
+
+/* A one, zeros and the length come at the end: nine octets at least. */
+static u64 blocks(u64 octets)
+{
+	return (octets + 9 + 63) / 64;
+}
+
+/* The key is a block by itself, in both hashes; a longer one is hashed first. */
+static u64 hmac_blocks(u64 key, u64 octets)
+{
+	return (key > 64 ? blocks(key) : 0) + blocks(64 + octets) +
+	       blocks(64 + RPCRDMA_SHA256_SIZE);
 }
 
 } // namespace hostauth
@@ -40,7 +53,7 @@ extern "C" bool rpcrdma_shim_sha256(const struct rpcrdma_octets *parts, u32 n,
 {
 	const std::vector<u8> all = hostauth::join(parts, n);
 
-	return hostauth::may_go(all.size()) &&
+	return hostauth::may_go(hostauth::blocks(all.size())) &&
 	       EVP_Digest(all.data(), all.size(), digest, nullptr, EVP_sha256(),
 			  nullptr) == 1;
 }
@@ -52,7 +65,7 @@ extern "C" bool rpcrdma_shim_hmac_sha256(const struct rpcrdma_octets *key,
 	const std::vector<u8> all = hostauth::join(parts, n);
 	const u8 none = 0;
 
-	return hostauth::may_go(key->size + all.size()) &&
+	return hostauth::may_go(hostauth::hmac_blocks(key->size, all.size())) &&
 	       HMAC(EVP_sha256(), key->size ? key->data : &none,
 		    static_cast<int>(key->size), all.data(), all.size(), mac,
 		    nullptr);

@@ -10,10 +10,15 @@
 namespace hostauth
 {
 
-/* Of the functions that compute or compare. */
+/*
+ * Of the functions that compute or compare
+ * @calls: that compute
+ * @blocks: of SHA-256, as a host has to compute them that keeps nothing
+ * @compared: octets
+ */
 struct Work {
 	u32 calls = 0;
-	u64 octets = 0;
+	u64 blocks = 0;
 	u32 compared = 0;
 
 	bool operator==(const Work &) const = default;

@@ -32,9 +32,7 @@ inline constexpr u32 kHkdfMost = 255 * RPCRDMA_SHA256_SIZE;
 class Label {
 public:
 	template <u32 N>
-	/* cppcheck-suppress noExplicitConstructor */
-	constexpr Label(
-		const char (&s)[N]) /* NOLINT(google-explicit-constructor) */
+	constexpr explicit Label(const char (&s)[N])
 		: begin_(s)
 		, size_(N - 1)
 	{

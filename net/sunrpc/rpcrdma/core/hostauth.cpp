@@ -37,19 +37,19 @@ static constexpr ReasonRow kReasons[] = {
 static_assert(sizeof(kReasons) / sizeof(kReasons[0]) ==
 	      static_cast<u32>(HostAuthReason::Count));
 
-static const ReasonRow &row(HostAuthReason reason)
+static const ReasonRow &row_of(HostAuthReason reason)
 {
 	return kReasons[static_cast<u32>(reason)];
 }
 
 rpcrdma_errcode host_auth_error(HostAuthReason reason)
 {
-	return row(reason).error;
+	return row_of(reason).error;
 }
 
 const char *host_auth_reason(HostAuthReason reason)
 {
-	return row(reason).name;
+	return row_of(reason).name;
 }
 
 static void copy(u8 *to, Bytes from)
@@ -258,13 +258,14 @@ bool HostAuth::chain(Step step, u32 length, Bytes octets, Digest &out) const
 /* The proof of message @step, which has room for it at its end. */
 bool HostAuth::prove(Step step, Bytes message, Digest &proof) const
 {
-	static constexpr Label kLabels[] = { "server proof", "client proof",
-					     "server done" };
+	static constexpr Label kLabels[] = { Label("server proof"),
+					     Label("client proof"),
+					     Label("server done") };
 	const u32 label =
 		static_cast<u32>(step) - static_cast<u32>(Step::Challenge);
 	u8 nonces[2 * kHostAuthNonce];
 	Digest covered;
-	Digest key;
+	Digest proof_key;
 
 	copy(nonces, Bytes((client_ ? self_ : peer_).nonce));
 	copy(nonces + kHostAuthNonce, Bytes((client_ ? peer_ : self_).nonce));
@@ -272,9 +273,9 @@ bool HostAuth::prove(Step step, Bytes message, Digest &proof) const
 			      message.part(0, message.size() - kHostAuthProof),
 			      covered) &&
 			hkdf_expand_label(secret_, kLabels[label],
-					  Bytes(nonces), key) &&
-			hmac(key.bytes(), covered.bytes(), proof);
-	key.wipe();
+					  Bytes(nonces), proof_key) &&
+			hmac(proof_key.bytes(), covered.bytes(), proof);
+	proof_key.wipe();
 	return ok;
 }
 

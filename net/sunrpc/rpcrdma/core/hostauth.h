@@ -18,8 +18,9 @@ inline constexpr u32 kHostAuthHost = 16;
 inline constexpr u32 kHostAuthNonce = 32;
 inline constexpr u32 kHostAuthProof = RPCRDMA_SHA256_SIZE;
 inline constexpr u32 kHostAuthNameMost = 64;
+/* For HMAC each takes as many blocks as the least, so time does not tell the length. */
 inline constexpr u32 kHostAuthSecretLeast = 32;
-inline constexpr u32 kHostAuthSecretMost = 128;
+inline constexpr u32 kHostAuthSecretMost = 48;
 /* What add() adds to a message at the most: an OPEN with the longest name. */
 inline constexpr u32 kHostAuthValueMost = 5 * sizeof(u32) + kHostAuthHost +
 					  kHostAuthNonce + sizeof(u32) +
