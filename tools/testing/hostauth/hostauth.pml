@@ -107,7 +107,7 @@ byte sv_nonce_c[MOST], sv_props_c[MOST], sv_host_c[MOST], sv_key[MOST], sv_props
 #define nonce_s(s)	(bug == BUG_STALE -> 1 + MOST : 1 + MOST + (s))
 
 /* Of the message that is being made: all zero between steps. */
-byte i, j, kind, nonce, props, host, key;
+byte i, j, k, kind, nonce, props, host, key;
 /* What the proof covers. */
 byte t_kind, t_key, t_nc, t_pc, t_hc, t_ns, t_ps, t_hs, t_p3, t_p4;
 byte found;
@@ -144,14 +144,14 @@ inline choose_nonce()
 {
 	if
 	:: nonce = 0
-	:: choose_client(j); nonce = nonce_c(j)
-	:: choose_server(j);
+	:: choose_client(k); nonce = nonce_c(k)
+	:: choose_server(k);
 	   if
-	   :: sv_nonce_c[j] != 255 -> nonce = nonce_s(j)
+	   :: sv_nonce_c[k] != 255 -> nonce = nonce_s(k)
 	   :: else
 	   fi
 	fi;
-	j = 0
+	k = 0
 }
 
 /* One that somebody has sent. What it covers goes to t_*. */
@@ -193,18 +193,18 @@ inline choose_proof()
 	 (bug == BUG_ORDER && t_pc + t_ps == (pc) + (ps))))
 
 /* The proof is that of the receiver's own view. */
-#define proves(k, name, nc, pc, hc, ns, ps, hs, p3, p4) ( \
+#define proves(what, name, nc, pc, hc, ns, ps, hs, p3, p4) ( \
 	(kind == FORGED && (name) == EVES) || \
 	(kind != NONE && kind != FORGED && t_key != UNKNOWN && \
 	 (t_key == (name) || bug == BUG_KEY) && \
-	 (kind == (k) || (bug == BUG_ROLE && kind != FINAL && (k) != FINAL)) && \
+	 (kind == (what) || (bug == BUG_ROLE && kind != FINAL && (what) != FINAL)) && \
 	 covers_pairs(nc, pc, hc, ns, ps, hs) && \
 	 (t_p3 == (p3) || bug == BUG_PROPERTIES || bug == BUG_ROLE) && \
 	 (t_p4 == (p4) || bug == BUG_PROPERTIES)))
 
 inline forget()
 {
-	kind = 0; nonce = 0; props = 0; host = 0; key = 0; i = 0; j = 0;
+	kind = 0; nonce = 0; props = 0; host = 0; key = 0; i = 0; j = 0; k = 0;
 	t_key = 0; t_nc = 0; t_pc = 0; t_hc = 0; t_ns = 0; t_ps = 0; t_hs = 0;
 	t_p3 = 0; t_p4 = 0; found = 0; ok = false
 }
@@ -296,7 +296,9 @@ inline open()
 			sv_props_c[i] = props;
 			sv_host_c[i] = host;
 			sv_key[i] = key;
-			sv_state[i] = HALF
+			sv_state[i] = HALF;
+			printf("server %d at host %d takes OPEN: host %d, nonce %d, properties %d, key %d\n",
+			       i, sv_host[i], host, nonce, props, key)
 		:: else
 		fi
 	:: else
@@ -322,7 +324,9 @@ inline challenge()
 				cl_nonce_s[i] = nonce;
 				cl_props_s[i] = props;
 				cl_host_s[i] = host;
-				cl_state[i] = HALF
+				cl_state[i] = HALF;
+				printf("client %d at host %d takes CHALLENGE: host %d, nonce %d, properties %d, proof %d of %d\n",
+				       i, cl_host[i], host, nonce, props, kind, j)
 			:: else
 			fi
 		:: else
@@ -351,6 +355,8 @@ inline prove()
 		:: ok ->
 			sv_props_3[i] = props;
 			sv_state[i] = DONE;
+			printf("server %d at host %d takes PROVE: properties %d, proof %d of %d\n",
+			       i, sv_host[i], props, kind, j);
 			if
 			:: sv_key[i] != EVES -> check_server(i)
 			:: else
@@ -379,6 +385,8 @@ inline done()
 		:: ok ->
 			cl_props_4[i] = props;
 			cl_state[i] = DONE;
+			printf("client %d at host %d takes DONE: properties %d, proof %d of %d\n",
+			       i, cl_host[i], props, kind, j);
 			if
 			:: cl_key[i] != EVES -> check_client(i)
 			:: else
@@ -398,6 +406,7 @@ inline without()
 	   :: cl_state[i] == FIRST &&
 	      (cl_policy[i] != REQUIRED || bug == BUG_VERSION) ->
 		cl_state[i] = PLAIN;
+		printf("client %d goes on without\n", i);
 		assert(cl_policy[i] != REQUIRED)
 	   :: else
 	   fi
@@ -407,6 +416,7 @@ inline without()
 	       (sv_policy[i] != REQUIRED || bug == BUG_SERVES_1)) ||
 	      (sv_state[i] == HALF && (sv_policy[i] != REQUIRED || bug == BUG_STRIPPED)) ->
 		sv_state[i] = PLAIN;
+		printf("server %d goes on without\n", i);
 		assert(sv_policy[i] != REQUIRED)
 	   :: else
 	   fi

@@ -987,6 +987,30 @@ TEST(hostauth, another_mechanism_is_as_none)
 		}
 }
 
+/* A session refuses it before, as a bad value. */
+TEST(hostauth, property_that_is_no_opaque)
+{
+	const Words sets[] = {
+		{ 1, 6, 2, 0 },
+		{ 1, 6, 4, 1 },
+		{ 1, 6, 4, UINT32_MAX },
+		{ 1, 6, 8, 5, kHostAuthMechanism },
+		{ 1, 6, 12, 4, kHostAuthMechanism, 1 },
+		{ 1, 6, 4 },
+		{ 1, 6 },
+		{ 1 },
+		{},
+	};
+
+	for (const Words &set : sets) {
+		HostAuth server = a_server(Policy::Offered);
+
+		give(server,
+		     octets(connprop(7, set, RPCRDMA2_CONNPROP_MIDDLE)));
+		EXPECT_EQ(server.reason(), Reason::Form);
+	}
+}
+
 /* ------------------------------------------------------------------ */
 
 TEST(hostauth, off_does_nothing)

@@ -52,28 +52,22 @@ bool hkdf_expand(Bytes prk, Bytes info, MutableBytes out)
 		at += size;
 	}
 	block.wipe();
-	if (!ok && out.size())
+	if (!ok)
 		rpcrdma_shim_wipe(out.data(), out.size());
 	return ok;
 }
 
-/* The octets of some strings, one after the other, as far as there is room. */
+/* The octets of some strings, one after the other; whoever adds sees to it that they fit. */
 class Joined {
 public:
 	void add(u8 octet)
 	{
-		ok_ = ok_ && size_ < sizeof(octets_);
-		if (ok_)
-			octets_[size_++] = octet;
+		octets_[size_++] = octet;
 	}
 	template <typename T> void add(const T &octets)
 	{
 		for (u32 i = 0; i < octets.size(); i++)
 			add(octets[i]);
-	}
-	[[nodiscard]] bool ok() const
-	{
-		return ok_;
 	}
 	[[nodiscard]] Bytes bytes() const
 	{
@@ -84,7 +78,6 @@ private:
 	/* The length of what is made, and those of label and context. */
 	u8 octets_[2 + 1 + kLabelMost + 1 + kContextMost] = {};
 	u32 size_ = 0;
-	bool ok_ = true;
 };
 
 bool hkdf_expand_label(const Digest &prk, Label label, Bytes context,
@@ -103,8 +96,7 @@ bool hkdf_expand_label(const Digest &prk, Label label, Bytes context,
 	info.add(label);
 	info.add(static_cast<u8>(context.size()));
 	info.add(context);
-	return info.ok() &&
-	       hkdf_expand(prk.bytes(), info.bytes(), MutableBytes(out.octets));
+	return hkdf_expand(prk.bytes(), info.bytes(), MutableBytes(out.octets));
 }
 
 } // namespace rpcrdma

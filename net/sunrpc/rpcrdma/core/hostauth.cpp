@@ -100,24 +100,26 @@ bool HostAuth::Value::read(XdrReader &r)
 {
 	u32 number = 0;
 	u32 name_size = 0;
-	bool ok = r.word(number);
+	bool ok;
 
+	if (!r.word(number))
+		return false;
 	step = static_cast<Step>(number);
 	switch (step) {
 	case Step::Open:
-		ok = ok && r.opaque(kHostAuthHost, host) &&
+		ok = r.opaque(kHostAuthHost, host) &&
 		     r.opaque(kHostAuthNonce, nonce) && r.word(name_size) &&
 		     name_size <= kHostAuthNameMost &&
 		     r.opaque(name_size, name) && name_valid(name);
 		break;
 	case Step::Challenge:
-		ok = ok && r.opaque(kHostAuthHost, host) &&
+		ok = r.opaque(kHostAuthHost, host) &&
 		     r.opaque(kHostAuthNonce, nonce) &&
 		     r.opaque(kHostAuthProof, proof);
 		break;
 	case Step::Prove:
 	case Step::Done:
-		ok = ok && r.opaque(kHostAuthProof, proof);
+		ok = r.opaque(kHostAuthProof, proof);
 		break;
 	default:
 		return false;
@@ -127,10 +129,10 @@ bool HostAuth::Value::read(XdrReader &r)
 
 /* Where a message has its HOSTAUTH. */
 struct Found {
-	bool ok = false; /* the set parses */
+	bool ok = false; /* the set parses, and each HOSTAUTH is an opaque */
 	u32 count = 0; /* that are not empty */
 	bool last = false; /* it is the last property */
-	Bytes data;
+	Bytes value;
 };
 
 static Found find(Bytes set)
@@ -151,25 +153,15 @@ static Found find(Bytes set)
 			return f;
 		if (which != static_cast<u32>(Property::HostAuth) || !length)
 			continue;
+		XdrReader inner(data);
+		if (!inner.word(length) || !inner.opaque(length, f.value) ||
+		    inner.left())
+			return f;
 		f.count++;
 		f.last = count == 1;
-		f.data = data;
 	}
 	f.ok = !r.left();
 	return f;
-}
-
-/* @value is what the peer has said in this mechanism; false if that is nothing. */
-static bool ours(Bytes data, Bytes &value)
-{
-	XdrReader r(data);
-	u32 size;
-	u32 mechanism;
-
-	if (!r.word(size) || !r.opaque(size, value) || r.left())
-		return false;
-	XdrReader inner(value);
-	return inner.word(mechanism) && mechanism == kHostAuthMechanism;
 }
 
 HostAuth::HostAuth(bool client, HostAuthPolicy policy, const Identity &self)
@@ -284,21 +276,21 @@ void HostAuth::receive(Bytes message)
 	if (final())
 		return;
 	const Found found = find(message.after(kPrefixSize));
+	XdrReader r(found.value);
+	u32 mechanism;
 	Value value;
-	Bytes octets;
 
 	if (!found.ok)
 		return fail(HostAuthReason::Form);
 	value.htype = load_be32(message.data() + 3 * sizeof(u32));
 	if (found.count > 1)
 		return fail(HostAuthReason::Place);
-	if (!found.count || !ours(found.data, octets))
+	if (!r.word(mechanism) || mechanism != kHostAuthMechanism)
 		return missing(value.htype);
 	if (!found.last)
 		return fail(HostAuthReason::Place);
 	if (state_ != State::Waits)
 		return fail(HostAuthReason::Step);
-	XdrReader r(octets.after(sizeof(u32)));
 	if (!value.read(r))
 		return fail(HostAuthReason::Form);
 	take(value, message);
@@ -336,17 +328,9 @@ void HostAuth::take(const Value &value, Bytes message)
 	if (!chain(step_, message.size(), message, next))
 		return fail(HostAuthReason::Internal);
 	transcript_ = next;
-	switch (step_) {
-	case Step::Open:
-		state_ = State::WantsKey;
-		break;
-	case Step::Challenge:
-	case Step::Prove:
-		state_ = State::Answers;
-		break;
-	case Step::Done:
+	if (step_ == Step::Done)
 		return settle(State::Authenticated);
-	}
+	state_ = step_ == Step::Open ? State::WantsKey : State::Answers;
 	step_ = static_cast<Step>(static_cast<u32>(step_) + 1);
 }
 
