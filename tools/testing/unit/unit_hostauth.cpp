@@ -1009,6 +1009,13 @@ TEST(hostauth, property_that_is_no_opaque)
 		     octets(connprop(7, set, RPCRDMA2_CONNPROP_MIDDLE)));
 		EXPECT_EQ(server.reason(), Reason::Form);
 	}
+	/* Right, but for octets behind it. */
+	Until at(1);
+	Octets &m = at.message;
+	m[plain(1).size() + 7] = static_cast<u8>(m[plain(1).size() + 7] + 4);
+	m.resize(m.size() + 4);
+	give(at.server, m);
+	EXPECT_EQ(at.server.reason(), Reason::Form);
 }
 
 /* ------------------------------------------------------------------ */
