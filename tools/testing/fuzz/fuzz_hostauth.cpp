@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Host authentication: two sides, and messages that the input changes or makes up. Who
- * completes has seen exactly what the other has sent; a failure is final; a policy that
- * requires authentication is not got around.
+ * completes has seen exactly what the other has sent; if nothing is changed, both complete;
+ * a failure is final; a policy that requires authentication is not got around.
  */
 #include "fuzz.h"
 #include "hostauth.h"
@@ -99,6 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	const bool known = !in.flip();
 	Octets older = bare(RPCRDMA2_CONNPROP_FINAL, false);
 	bool same = known;
+	bool disturbed = false;
 
 	for (u32 n = 1; n <= 8; n++) {
 		HostAuth &from = n % 2 ? client : server;
@@ -134,6 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		if (in.up_to(15) == 15) {
 			const State was = to.state();
 
+			disturbed = true;
 			if (in.flip())
 				to.late();
 			else
@@ -141,6 +143,9 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			finality(to, was, policy);
 		}
 	}
+	if (same && !disturbed && policy != HostAuthPolicy::Off)
+		FUZZ_CHECK(client.state() == State::Authenticated &&
+			   server.state() == State::Authenticated);
 	client.end();
 	server.end();
 	FUZZ_CHECK(client.final() && server.final());
