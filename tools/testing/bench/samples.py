@@ -15,8 +15,10 @@ PARTS = {
     "rdma_rxe": "rxe",
     "ib_core": "ib_core", "rdma_cm": "ib_core", "ib_cm": "ib_core", "ib_uverbs": "ib_core",
 }
-KERNEL, USER = "kernel", "user"
-NAMES = ("transport", "sunrpc", "nfs", "nfsd", "rxe", "ib_core", KERNEL, USER)
+KERNEL, USER, IDLE = "kernel", "user", "idle"
+NAMES = ("transport", "sunrpc", "nfs", "nfsd", "rxe", "ib_core", KERNEL, USER, IDLE)
+# Where the kernel waits for an interrupt. That should hardly ever be.
+WAITS = ("pv_native_safe_halt", "native_safe_halt", "acpi_safe_halt", "default_idle")
 # Addresses from here on are the kernel's.
 HIGH = 1 << 63
 
@@ -38,7 +40,8 @@ class Symbols:
         """(part, function)"""
         if address < HIGH:
             return USER, ""
-        return self.names[bisect.bisect_right(self.starts, address) - 1]
+        part, function = self.names[bisect.bisect_right(self.starts, address) - 1]
+        return (IDLE, function) if function in WAITS else (part, function)
 
     def shares(self, path, total):
         """What each part, and each of its functions, has of so many instructions, by what
