@@ -612,6 +612,15 @@ bool __must_check rpcrdma_session_ready(const struct rpcrdma_session *s);
 /** rpcrdma_session_version - in force, zero before it is known */
 u32 __must_check rpcrdma_session_version(const struct rpcrdma_session *s);
 
+/**
+ * rpcrdma_session_max_segment_size - of Calls of this side (sections 5.2.3 and 5.2.4)
+ * @s: the session
+ *
+ * Return: octets; rpcrdma_session_info() has the same number.
+ */
+u32 __must_check
+rpcrdma_session_max_segment_size(const struct rpcrdma_session *s);
+
 void rpcrdma_session_info(const struct rpcrdma_session *s,
 			  struct rpcrdma_session_info *info);
 

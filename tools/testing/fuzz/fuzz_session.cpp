@@ -970,6 +970,8 @@ private:
 		FUZZ_CHECK(!i.version || (i.version >= config_.min_version &&
 					  i.version <= config_.max_version));
 		FUZZ_CHECK(i.version == rpcrdma_session_version(&s_));
+		FUZZ_CHECK(i.max_segment_size ==
+			   rpcrdma_session_max_segment_size(&s_));
 		FUZZ_CHECK(i.version || !opened_);
 		rpcrdma_properties local = local_;
 		if (i.version == 1)

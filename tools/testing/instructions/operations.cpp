@@ -192,6 +192,8 @@ private:
 		MUST(!plan.read_chunk && !plan.call_chunk && !plan.reply_chunk);
 		MUST(plan.write_chunk == op_.chunk);
 		if (plan.write_chunk) {
+			MUST(rpcrdma_session_max_segment_size(
+				     &client_.session) >= op_.result);
 			MUST(rpcrdma_mr_take(&regions_) == 0);
 			offered_.n_writes = 1;
 			offered_.writes[0] = { 1, 0 };

@@ -94,6 +94,7 @@ TEST(abi, session__version_1)
 	struct rpcrdma_session_info info;
 
 	EXPECT_EQ(rpcrdma_session_version(&client.s), 1u);
+	EXPECT_EQ(rpcrdma_session_max_segment_size(&client.s), UINT32_MAX);
 	EXPECT_EQ(rpcrdma_session_version(&server.s), 0u);
 	rpcrdma_session_private(&client.s, &small);
 	rpcrdma_session_private(&server.s, &small);

@@ -784,6 +784,8 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	rpcrdma_req_release(req, false);
 	req->failure = 0;
 
+	/* Also if it has to wait: a peer that never lets it begin has to be asked. */
+	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
 	if (!rpcrdma_req_plan(req, conn))
 		return -EAGAIN;
 	rc = rpcrdma_req_prepare(req, conn);
@@ -795,7 +797,6 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 
 	/* The caller has it pinned, so it stays although it may have been answered. */
 	rpcrdma_req_statistics(req, rx, conn);
-	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
 	rqst->rq_xmit_bytes_sent += rqst->rq_snd_buf.len;
 	return 0;
 

@@ -123,6 +123,11 @@ bool rpcrdma_session_ready(const struct rpcrdma_session *s)
 	return session(s).ready();
 }
 
+u32 rpcrdma_session_max_segment_size(const struct rpcrdma_session *s)
+{
+	return session(s).max_segment_size();
+}
+
 u32 rpcrdma_session_version(const struct rpcrdma_session *s)
 {
 	return session(s).version();

@@ -151,6 +151,11 @@ public:
 	{
 		return version_;
 	}
+	/* See rpcrdma_session_max_segment_size(). */
+	[[nodiscard]] u32 max_segment_size() const
+	{
+		return terms_.max_segment_size;
+	}
 	/* See rpcrdma_session_info(). */
 	void info(struct rpcrdma_session_info &info) const;
 	/* See rpcrdma_session_numbers(). */

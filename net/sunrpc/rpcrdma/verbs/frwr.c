@@ -393,14 +393,13 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 				   struct rpcrdma_segment *segs, u32 max_segs)
 {
 	u32 offset = memory->offset, left = memory->length;
-	struct rpcrdma_session_info info;
 	struct rpcrdma_mr *mr;
-	u32 n = 0;
+	u32 n = 0, most;
 	int rc;
 	LIST_HEAD(taken);
 
 	spin_lock(&conn->lock);
-	rpcrdma_session_info(&conn->session, &info);
+	most = rpcrdma_session_max_segment_size(&conn->session);
 	spin_unlock(&conn->lock);
 	while (left) {
 		/* It would not help to wait. */
@@ -414,7 +413,7 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 			goto out_undo;
 		}
 		rc = rpcrdma_mr_map(mr, memory, offset,
-				    min(left, info.max_segment_size),
+				    min(left, most),
 				    remote_write);
 		if (rc < 0)
 			goto out_undo;
