@@ -636,6 +636,25 @@ TEST(client_keepalive, has_no_credit_that_could_come_back)
 	server.works_again();
 }
 
+/* Not even the first Call of the mount could be sent. */
+TEST(client_keepalive, has_no_credit_from_the_beginning)
+{
+	const Parameter interval("keepalive", 2);
+	Nfs3 server;
+	u32 opened = 0;
+
+	const auto before = server.opening;
+	server.opening = [&](Peer &p) {
+		/* The client's FINAL is all that it may send. */
+		if (!opened++)
+			p.freeze(1);
+		before(p);
+	};
+	server.mount("timeo=600");
+	EXPECT_EQ(server.connections(), 2u);
+	server.works_again();
+}
+
 /*
  * It went by CALL_INLINE. Without that type a connection is of no use (7.1.3), so it
  * ends now, and the next Call does not meet it.

@@ -206,16 +206,6 @@ static void rpcrdma_pump_through(struct rpcrdma_conn *conn)
 		wake_up_all(&conn->pump_wait);
 }
 
-/* Wait until something is so of what the pump changes; drops the lock while it sleeps. */
-#define rpcrdma_pump_wait(conn, condition)				\
-do {									\
-	(conn)->pump_waiters++;						\
-	wait_event_cmd((conn)->pump_wait, condition,			\
-		       spin_unlock(&(conn)->lock),			\
-		       spin_lock(&(conn)->lock));			\
-	(conn)->pump_waiters--;						\
-} while (0)
-
 /* A message is not to be sent: take it from the queue. */
 static void rpcrdma_pump_take(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm)
@@ -697,9 +687,13 @@ bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	bool lost = false, unsent = false, rest = false;
 
 	spin_lock(&conn->lock);
-	rpcrdma_pump_wait(conn, !rpcrdma_pump_has(conn, tm) &&
-				(!conn->pumping || !tm->msg.sent ||
-				 list_empty(&tm->link)));
+	conn->pump_waiters++;
+	wait_event_cmd(conn->pump_wait,
+		       !rpcrdma_pump_has(conn, tm) &&
+		       (!conn->pumping || !tm->msg.sent ||
+			list_empty(&tm->link)),
+		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
+	conn->pump_waiters--;
 	if (!list_empty(&tm->link)) {
 		unsent = !tm->msg.sent;
 		if (unsent || conn->closed) {
@@ -768,9 +762,12 @@ void rpcrdma_conn_end_call(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 {
 	spin_lock(&conn->lock);
-	rpcrdma_pump_wait(conn, conn->closed ||
-				(list_empty(&tm->link) &&
-				 !rpcrdma_pump_has(conn, tm)));
+	conn->pump_waiters++;
+	wait_event_cmd(conn->pump_wait,
+		       conn->closed || (list_empty(&tm->link) &&
+					!rpcrdma_pump_has(conn, tm)),
+		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
+	conn->pump_waiters--;
 	spin_unlock(&conn->lock);
 }
 
@@ -994,7 +991,10 @@ void rpcrdma_send_stop(struct rpcrdma_conn *conn)
 	spin_lock(&conn->lock);
 	conn->closed = true;
 	wake_up_all(&conn->pump_wait);
-	rpcrdma_pump_wait(conn, !conn->pumping);
+	conn->pump_waiters++;
+	wait_event_cmd(conn->pump_wait, !conn->pumping,
+		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
+	conn->pump_waiters--;
 	spin_unlock(&conn->lock);
 }
 

@@ -439,7 +439,7 @@ union rpcrdma_sockaddr {
  * @pump_msg: a message that the pump is about to drop, or NULL
  * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
  *	of their messages not told yet
- * @pump_waiters: threads that wait for something of the pump
+ * @pump_waiters: threads that wait at @pump_wait
  * @job_queue: jobs to be posted
  * @jobs_posted: jobs whose last Work Request has not completed successfully
  * @mr_unmapping: threads that unmap regions which are HELD, without the lock
