@@ -238,16 +238,18 @@ codec:
 fuzz:
 	+@$(SUBMAKE) -C tools/testing/fuzz check
 
-# The program for people who run it, and its tests.
+# The program for people who run it, and its tests; and those of the dashboard.
 tools:
 	+@$(SUBMAKE) -C tools/rpcrdmactl all
 
 tools-check:
 	+@$(SUBMAKE) -C tools/rpcrdmactl check
+	+@$(SUBMAKE) -C tools/monitoring check
 
 tools-install:
 	+@$(SUBMAKE) -C tools/rpcrdmactl install
 	+@$(SUBMAKE) -C tools/wireshark install
+	+@$(SUBMAKE) -C tools/monitoring install
 
 # Wireshark's dissector: what it shows of captures, MUTATIONS= broken ones of each from SEED=.
 wireshark:
@@ -334,7 +336,7 @@ help:
 	@echo '  modules_install  install it under updates/, honouring INSTALL_MOD_PATH'
 	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
 	@echo '  tools            build/tools/rpcrdmactl, which shows what the module does'
-	@echo '  tools-install    it, and the dissector for Wireshark'
+	@echo '  tools-install    it, the dissector for Wireshark, dashboard and units for monitoring'
 	@echo '  docs             HTML and manual pages in build/docs'
 	@echo '  dist             a tarball to build packages from, for dkms or Debian'
 	@echo '  clean            remove all build results; distclean: the kernel cache too'
@@ -344,7 +346,7 @@ help:
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  instructions     what the core takes of them for an NFS operation, by valgrind'
 	@echo '  codec            its headers against the XDR in the draft, if DRAFTS= has it'
-	@echo '  tools-check      tests of rpcrdmactl'
+	@echo '  tools-check      tests of rpcrdmactl and of the dashboard'
 	@echo '  wireshark        what its dissector shows of captures, MUTATIONS=20 broken ones of each'
 	@echo '  fuzz             random input from a peer: FUZZ_SECONDS=30 for each kind'
 	@echo '  sim              endpoints of the core over a simulated fabric, for'
@@ -376,7 +378,8 @@ help:
 	@echo '                   round by round, until it is stopped or MINUTES= are over;'
 	@echo '                   each round has FUZZ_SECONDS=300, SIM_SECONDS=1800 and'
 	@echo '                   STORM_MINUTES=30'
-	@echo '  packaging        tarball, Debian package, dkms on every supported kernel'
+	@echo '  packaging        tarball, Debian packages on Debian 12 and 13, dkms on every'
+	@echo '                   supported kernel'
 	@echo '  interfaces       compare the kernel interfaces that the module uses with the'
 	@echo '                   newest kernel in Debian'
 	@echo '  demo             show it working'

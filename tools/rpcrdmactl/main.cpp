@@ -20,6 +20,7 @@
 #include "decode.h"
 #include "doctor.h"
 #include "keys.h"
+#include "mounts.h"
 #include "netlink.h"
 #include "text.h"
 
@@ -47,6 +48,7 @@ struct Arguments {
 	double interval = 1;
 	unsigned count = 0;
 	std::string file = "-";
+	std::string output;
 	bool pcap = false;
 };
 
@@ -102,11 +104,37 @@ Status status_of(Netlink &netlink)
 		 netlink.connections() };
 }
 
-int put_metrics()
+/* Whoever reads the file @path meanwhile sees the old text or the new one, whole. */
+void replace_file(const std::string &path, const std::string &text)
 {
-	Netlink netlink;
+	const std::string unfinished = path + ".new";
+	std::ofstream file(unfinished);
 
-	std::cout << metrics(status_of(netlink));
+	if (!(file << text).flush() ||
+	    std::rename(unfinished.c_str(), path.c_str())) {
+		const int error = errno;
+		std::remove(unfinished.c_str());
+		throw std::system_error(error, std::generic_category(), path);
+	}
+}
+
+int put_metrics(const Arguments &a)
+{
+	Status status;
+
+	try {
+		Netlink netlink;
+		status = status_of(netlink);
+	} catch (const NotLoaded &) {
+		/* A file says that itself. */
+		if (a.output.empty())
+			throw;
+	}
+	status.mounts = current_mounts();
+	if (a.output.empty())
+		std::cout << metrics(status);
+	else
+		replace_file(a.output, metrics(status));
 	return kDone;
 }
 
@@ -345,6 +373,10 @@ int run(int argc, char **argv)
 
 	CLI::App *metrics_command = app.add_subcommand(
 		"metrics", "write metrics in the OpenMetrics format");
+	metrics_command
+		->add_option("-o,--output", a.output,
+			     "replace this file (default: stdout)")
+		->type_name("FILE");
 
 	CLI::App *monitor_command = app.add_subcommand(
 		"monitor", "tell of connections that come up and go down");
@@ -382,7 +414,7 @@ int run(int argc, char **argv)
 	if (*watch_command)
 		return watch(a);
 	if (*metrics_command)
-		return put_metrics();
+		return put_metrics(a);
 	if (*monitor_command)
 		return monitor(a);
 	if (*doctor_command)

@@ -20,7 +20,13 @@ _rpcrdmactl() {
 		[[ $before = --interval || $before = --count || $before = -[in] ]] ||
 			words='--interval --count --help'
 		;;
-	metrics) words='--help' ;;
+	metrics)
+		words='--output --help'
+		[[ $before != --output && $before != -o ]] || {
+			words=''
+			mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		}
+		;;
 	doctor) words='--json --help' ;;
 	monitor) [[ $before = --count || $before = -n ]] || words='--count --json --help' ;;
 	decode)

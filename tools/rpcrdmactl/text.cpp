@@ -421,15 +421,15 @@ public:
 
 	void sample(const Labels &labels, const std::string &value)
 	{
-		const char *separator = "";
+		const char *separator = "{";
 
-		out_ << name_ << suffix_ << "{";
+		out_ << name_ << suffix_;
 		for (const auto &[label, text] : labels) {
 			out_ << separator << label << "=\"" << escaped(text)
 			     << "\"";
 			separator = ",";
 		}
-		out_ << "} " << value << "\n";
+		out_ << (labels.empty() ? " " : "} ") << value << "\n";
 	}
 	void sample(const Labels &labels, const Json &object, const char *name)
 	{
@@ -509,6 +509,23 @@ void credits(Family &family, const Json &conn)
 		family.sample(with(labels_of(conn), "kind", name), all, name);
 }
 
+/* The lowest version of the connections with the mount's server. */
+std::string version_of(const Mount &mount, const std::vector<Json> &conns)
+{
+	std::uint64_t lowest = 0;
+
+	if (mount.protocol != "rdma")
+		return "-";
+	for (const Json &conn : conns) {
+		const std::uint64_t v = number(conn, "version");
+		if (field(conn, "role") == "client" &&
+		    field(conn, "peer-address") == mount.peer && v &&
+		    (!lowest || v < lowest))
+			lowest = v;
+	}
+	return lowest ? std::to_string(lowest) : "-";
+}
+
 } // namespace
 
 std::string metrics(const Status &s)
@@ -519,8 +536,33 @@ std::string metrics(const Status &s)
 			put(family, conn);
 	};
 
-	Family(out, "module_info", "gauge", "The module that is loaded.")
-		.sample({ { "version", field(s.module, "version") } }, "1");
+	const bool loaded = !s.module.empty();
+
+	Family(out, "module_loaded", "gauge",
+	       "1 if this module is loaded; 0 if none is, or the kernel's own.")
+		.sample({}, loaded ? "1" : "0");
+	{
+		Family family(out, "module_info", "gauge",
+			      "The module that is loaded.");
+		if (loaded)
+			family.sample(
+				{ { "version", field(s.module, "version") } },
+				"1");
+	}
+	{
+		Family family(out, "mount_info", "gauge",
+			      "NFS mounts that are to use RDMA, and what they "
+			      "use.");
+		for (const Mount &mount : s.mounts)
+			family.sample(
+				{ { "mount", mount.point },
+				  { "peer", mount.peer.empty() ? "-" :
+								 mount.peer },
+				  { "protocol", mount.protocol },
+				  { "version",
+				    version_of(mount, s.connections) } },
+				"1");
+	}
 	{
 		Family family(out, "device_info", "gauge",
 			      "RDMA devices and whether they can be used.");
@@ -562,6 +604,15 @@ std::string metrics(const Status &s)
 			     labels.emplace_back(label, field(conn, name));
 		     }
 		     family.sample(labels, "1");
+	     });
+	each(Family(out, "reconnection_info", "gauge",
+		    "Connections that followed one that was lost, and why it "
+		    "was."),
+	     [](Family &family, const Json &conn) {
+		     if (conn.contains("previous-loss"))
+			     family.sample(with(labels_of(conn), "reason",
+						field(conn, "previous-loss")),
+					   "1");
 	     });
 	each(Family(out, "connection_age_seconds", "gauge",
 		    "Time since a connection was made."),

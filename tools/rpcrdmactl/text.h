@@ -14,12 +14,24 @@
 namespace rpcrdmactl
 {
 
-/* All that the module tells. */
+/**
+ * An NFS mount that is to use RDMA
+ * @peer: address and port of the server, as a connection has it; empty if not known
+ * @protocol: what it uses: "rdma", or what it has fallen back to
+ */
+struct Mount {
+	std::string point;
+	std::string peer;
+	std::string protocol;
+};
+
+/* All that the module tells, and the mounts, of which it does not know. */
 struct Status {
 	Json module;
 	std::vector<Json> devices;
 	std::vector<Json> listeners;
 	std::vector<Json> connections;
+	std::vector<Mount> mounts = {};
 };
 
 /* One line for each, below a headline. */
@@ -32,7 +44,10 @@ table_of_listeners(const std::vector<Json> &listeners);
 /* Several lines: all that is known. */
 [[nodiscard]] std::string details_of_connection(const Json &conn);
 
-/* As OpenMetrics has it, which node_exporter's textfile collector reads, too. */
+/*
+ * As OpenMetrics has it, which node_exporter's textfile collector reads, too. Without
+ * @status.module the module is not loaded.
+ */
 [[nodiscard]] std::string metrics(const Status &status);
 
 /* A notification: "up" or "down", and of what. */

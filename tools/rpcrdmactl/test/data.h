@@ -27,8 +27,14 @@ inline rpcrdmactl::Status status()
 {
 	const auto all = rpcrdmactl::Json::parse(file("test/data/status.json"));
 
-	return { all.at("module"), all.at("devices"), all.at("listeners"),
-		 all.at("connections") };
+	rpcrdmactl::Status status = { all.at("module"), all.at("devices"),
+				      all.at("listeners"),
+				      all.at("connections") };
+
+	for (const auto &mount : all.at("mounts"))
+		status.mounts.push_back({ mount.at("point"), mount.at("peer"),
+					  mount.at("protocol") });
+	return status;
 }
 
 } // namespace test

@@ -75,7 +75,33 @@ TEST(text, metrics__without_connections)
 	const std::string text = metrics({ Json::object(), {}, {}, {} });
 
 	EXPECT_EQ(text.find("NaN"), std::string::npos);
+	EXPECT_NE(text.find("\nrpcrdma_module_loaded 0\n"), std::string::npos);
+	EXPECT_EQ(text.find("\nrpcrdma_module_info{"), std::string::npos);
 	EXPECT_EQ(text.substr(text.size() - 6), "# EOF\n");
+}
+
+/* Of the connections with its server, the one that is worst. */
+TEST(text, metrics__say_what_version_a_mount_speaks)
+{
+	Status s = test::status();
+	const auto version = [&s](const std::string &number) {
+		return metrics(s).find("{mount=\"/mnt\",peer=\"192.0.2.1:20049"
+				       "\",protocol=\"rdma\",version=\"" +
+				       number + "\"} 1\n") != std::string::npos;
+	};
+
+	EXPECT_TRUE(version("2"));
+	s.connections.push_back(s.connections[0]);
+	s.connections[2]["id"] = 8;
+	s.connections[2]["version"] = 1;
+	EXPECT_TRUE(version("1"));
+	s.connections[2]["role"] = "server";
+	EXPECT_TRUE(version("2"));
+	s.connections[2]["role"] = "client";
+	s.connections[2]["peer-address"] = "192.0.2.9:20049";
+	EXPECT_TRUE(version("2"));
+	s.connections.clear();
+	EXPECT_TRUE(version("-"));
 }
 
 TEST(text, events)
