@@ -17,7 +17,8 @@ namespace rpcrdmactl
  *
  * Return: one for each mount point; of several the one that is seen there.
  */
-[[nodiscard]] std::vector<Mount> to_use_rdma(const std::vector<NfsMount> &mounts);
+[[nodiscard]] std::vector<Mount>
+to_use_rdma(const std::vector<NfsMount> &mounts);
 
 /* Those of this process's mount namespace. */
 [[nodiscard]] std::vector<Mount> current_mounts();
