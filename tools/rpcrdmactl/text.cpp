@@ -556,8 +556,8 @@ std::string metrics(const Status &s)
 		for (const Mount &mount : s.mounts)
 			family.sample(
 				{ { "mount", mount.point },
-				  { "peer", mount.peer.empty() ? "-" :
-								 mount.peer },
+				  { "peer",
+				    mount.peer.empty() ? "-" : mount.peer },
 				  { "protocol", mount.protocol },
 				  { "version",
 				    version_of(mount, s.connections) } },
