@@ -68,11 +68,19 @@ in_version() { # VERSION
 	check "version $1: as debugfs and mountstats" "${program[@]}" compare "$ctl"
 	check "version $1: the same at the server" on_server "${program[@]}" compare "$ctl"
 	check "version $1: metrics" "${program[@]}" metrics "$ctl"
+	check "version $1: metrics of the mount" mount_speaks "$1"
 	check "version $1: table" "$ctl" show
 	check "version $1: details" "$ctl" show -d
 	check "version $1: watch" watches
 	check "version $1: listener" on_server listens
 	check "version $1: unmount" umount "$dir"
+}
+
+mount_speaks() { # VERSION
+	local labels="mount=\"$dir\",peer=\"$SERVER4:20049\",protocol=\"rdma\""
+	"$ctl" metrics > /tmp/metrics
+	grep '^rpcrdma_mount_info' /tmp/metrics
+	grep -qxF "rpcrdma_mount_info{$labels,version=\"$1\"} 1" /tmp/metrics
 }
 
 works_and_reads() {
@@ -114,6 +122,7 @@ notifications() {
 	check "another network namespace" elsewhere
 	check "no such connection" no_such_connection
 	check "notifications: cut" cut_once
+	check "metrics: why the connection before was lost" tells_of_loss
 	check "notifications: unmount" umount "$dir"
 	check "notifications: told" within 30 ended "$pid"
 	check "notifications: up, down and why" told
@@ -125,6 +134,12 @@ cut_once() {
 	nap 6
 	before=$(connects)
 	cut_connections && within 60 connected_since "$before" && ls "$dir" > /dev/null
+}
+
+tells_of_loss() {
+	"$ctl" metrics -o /tmp/metrics
+	grep "^rpcrdma_reconnection_info{.*,role=\"client\",peer=\"$SERVER4:20049\",reason=\"..*\"} 1\$" \
+		/tmp/metrics
 }
 
 told() {
