@@ -28,6 +28,7 @@ TRACE_EVENT(rpcrdma_rx,
 		__field(u32, htype)
 		__field(u32, action)
 		__field(u32, len)
+		__field(u32, offset)
 		__field(u32, credits)
 		__field(bool, taken_back)
 		__string(type, rpcrdma_type_name(rx->type))
@@ -39,14 +40,15 @@ TRACE_EVENT(rpcrdma_rx,
 		__entry->htype = rx->htype;
 		__entry->action = rx->action;
 		__entry->len = len;
+		__entry->offset = rx->stream_offset;
 		__entry->credits = rx->credits;
 		__entry->taken_back = rx->taken_back;
 		rpcrdma_assign_str(type, rpcrdma_type_name(rx->type));
 		rpcrdma_assign_str(reason, rpcrdma_reason_name(rx->reason));
 	),
-	TP_printk("conn=%u xid=0x%08x %s htype=%u len=%u %s (%s) credits=%u%s",
+	TP_printk("conn=%u xid=0x%08x %s htype=%u len=%u offset=%u %s (%s) credits=%u%s",
 		  __entry->conn, __entry->xid, __get_str(type),
-		  __entry->htype, __entry->len,
+		  __entry->htype, __entry->len, __entry->offset,
 		  rpcrdma_show_action(__entry->action), __get_str(reason),
 		  __entry->credits,
 		  __entry->taken_back ? " taken back" : "")
@@ -141,6 +143,24 @@ TRACE_EVENT(rpcrdma_keepalive,
 		  __get_str(what))
 );
 
+/* The exchange of properties is complete. */
+TRACE_EVENT(rpcrdma_up,
+	TP_PROTO(u32 conn, u32 version, const char *name),
+	TP_ARGS(conn, version, name),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, version)
+		__string(name, name)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->version = version;
+		rpcrdma_assign_str(name, name);
+	),
+	TP_printk("conn=%u version=%u %s", __entry->conn, __entry->version,
+		  __get_str(name))
+);
+
 TRACE_EVENT(rpcrdma_lost,
 	TP_PROTO(u32 conn, const char *why),
 	TP_ARGS(conn, why),
@@ -170,6 +190,37 @@ TRACE_EVENT(rpcrdma_window,
 	),
 	TP_printk("conn=%u window=%u status=%d", __entry->conn,
 		  __entry->window, __entry->status)
+);
+
+/* A message is not sent now, since it lacks something. */
+TRACE_EVENT(rpcrdma_wait,
+	TP_PROTO(u32 conn, u32 xid, const char *what),
+	TP_ARGS(conn, xid, what),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__string(what, what)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		rpcrdma_assign_str(what, what);
+	),
+	TP_printk("conn=%u xid=0x%08x %s", __entry->conn, __entry->xid,
+		  __get_str(what))
+);
+
+/* Calls that were kept may try again. */
+TRACE_EVENT(rpcrdma_room,
+	TP_PROTO(u32 conn),
+	TP_ARGS(conn),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+	),
+	TP_printk("conn=%u", __entry->conn)
 );
 
 /* A Call gets no Reply: why. */
@@ -333,6 +384,21 @@ TRACE_EVENT(rpcrdma_rw,
 		  __entry->conn, __entry->xid, __entry->nents, __entry->length,
 		  (unsigned long long)__entry->offset, __entry->handle,
 		  __entry->wrs, rpcrdma_show_direction(__entry->dir))
+);
+
+/* The server has fetched what a Call has in Read chunks. */
+TRACE_EVENT(rpcrdma_read_done,
+	TP_PROTO(u32 conn, u32 xid),
+	TP_ARGS(conn, xid),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+	),
+	TP_printk("conn=%u xid=0x%08x", __entry->conn, __entry->xid)
 );
 
 TRACE_EVENT(rpcrdma_connect,

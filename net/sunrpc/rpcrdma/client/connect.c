@@ -213,8 +213,10 @@ static void rpcrdma_client_room(struct rpcrdma_conn *conn)
 	struct rpcrdma_xprt *rx = conn->context;
 
 	spin_lock(&rx->conn_lock);
-	if (rx->conn == conn && xprt_connected(&rx->xprt))
+	if (rx->conn == conn && xprt_connected(&rx->xprt)) {
+		trace_rpcrdma_room(conn->id);
 		xprt_write_space(&rx->xprt);
+	}
 	spin_unlock(&rx->conn_lock);
 }
 

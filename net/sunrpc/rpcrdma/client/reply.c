@@ -79,6 +79,7 @@ static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 		spin_lock(&conn->lock);
 		conn->stats.bad_xids++;
 		spin_unlock(&conn->lock);
+		trace_rpcrdma_call(conn->id, xid, "nobody waits for it", 0);
 	}
 	return req;
 }
@@ -97,8 +98,11 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req, bool invalidated)
 	    !rpcrdma_first_words(rqst->rq_private_buf.head[0].iov_base,
 				 min_t(u32, req->status,
 				       rqst->rq_private_buf.head[0].iov_len),
-				 be32_to_cpu(rqst->rq_xid), RPCRDMA_REPLY))
+				 be32_to_cpu(rqst->rq_xid), RPCRDMA_REPLY)) {
 		req->status = -EIO;
+		trace_rpcrdma_call(conn->id, be32_to_cpu(rqst->rq_xid),
+				   "its Reply is wrong", req->status);
+	}
 
 	spin_lock(&rx->xprt.queue_lock);
 	req->conn = NULL;
@@ -323,6 +327,8 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 	}
 
 	rc = rpcrdma_reply_take(conn, req, rx, recv->buf + rx->payload.offset);
+	if (rc < 0)
+		trace_rpcrdma_call(conn->id, rx->xid, "its Reply is wrong", rc);
 	if (invalidated)
 		rpcrdma_frwr_remote_inv(conn, &req->mrs, invalidated);
 	if (rc < 0 || rx->last)

@@ -343,8 +343,11 @@ static bool rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	rpcrdma_plan_call(&conn->session, &shape, &req->plan);
 	admitted = !rpcrdma_req_has_chunks(req) ||
 		   rpcrdma_session_admit(&conn->session, NULL);
-	if (!admitted)
+	if (!admitted) {
+		trace_rpcrdma_wait(conn->id, be32_to_cpu(req->rqst.rq_xid),
+				   "credit");
 		rpcrdma_client_no_room(conn);
+	}
 	spin_unlock(&conn->lock);
 	return admitted;
 }
@@ -507,8 +510,11 @@ static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool late)
 		rpcrdma_req_too_long(req, conn);
 	/* Another connection that has already replaced this one stays. */
 	if (!rpcrdma_conn_cancel(conn, &req->tm) && late &&
-	    rpcrdma_client_give_up(rpcrdma_xprt(xprt), rqst->rq_connect_cookie))
+	    rpcrdma_client_give_up(rpcrdma_xprt(xprt), rqst->rq_connect_cookie)) {
+		trace_rpcrdma_call(conn->id, be32_to_cpu(rqst->rq_xid),
+				   "not answered in time", -ETIMEDOUT);
 		rpcrdma_conn_closing(conn);
+	}
 	rpcrdma_req_end(req, conn, false);
 	return true;
 }
@@ -803,12 +809,16 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 out_unmap:
 	rpcrdma_frwr_undo(conn, &req->mrs);
 	if (rc == -EAGAIN) {
+		trace_rpcrdma_wait(conn->id, be32_to_cpu(rqst->rq_xid),
+				   "region");
 		xprt_wait_for_buffer_space(&rx->xprt);
 		/* A region may have come back before the task waited. */
 		if (!rpcrdma_frwr_short(conn))
 			xprt_write_space(&rx->xprt);
 		return rc;
 	}
+	trace_rpcrdma_call(conn->id, be32_to_cpu(rqst->rq_xid),
+			   "cannot be sent", rc);
 	/* sunrpc tries again after ENOBUFS. */
 	if (rc != -ENOBUFS)
 		rx->stats.failed_marshal++;

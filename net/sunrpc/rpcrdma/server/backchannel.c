@@ -217,6 +217,7 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 		spin_lock(&conn->lock);
 		conn->stats.bad_xids++;
 		spin_unlock(&conn->lock);
+		trace_rpcrdma_call(conn->id, rx->xid, "nobody waits for it", 0);
 		return;
 	}
 	if (rx->last && !rpcrdma_svc_bc_plain(rx)) {

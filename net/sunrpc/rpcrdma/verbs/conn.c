@@ -61,6 +61,7 @@ static bool rpcrdma_conn_over(struct rpcrdma_conn *conn, const char *why)
 	first = !test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags);
 	if (first) {
 		WRITE_ONCE(conn->loss, why);
+		trace_rpcrdma_lost(conn->id, why);
 		rpcrdma_nl_conn_down(conn);
 	}
 	spin_unlock(&conn->event_lock);
@@ -80,7 +81,6 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 {
 	if (!rpcrdma_conn_over(conn, why))
 		return;
-	trace_rpcrdma_lost(conn->id, why);
 	spin_lock(&conn->lock);
 	conn->closed = true;
 	wake_up_all(&conn->pump_wait);
@@ -115,8 +115,11 @@ void rpcrdma_conn_up(struct rpcrdma_conn *conn)
 {
 	spin_lock(&conn->event_lock);
 	if (!test_bit(RPCRDMA_CONN_LOST, &conn->flags) &&
-	    !test_and_set_bit(RPCRDMA_CONN_UP, &conn->flags))
+	    !test_and_set_bit(RPCRDMA_CONN_UP, &conn->flags)) {
+		trace_rpcrdma_up(conn->id, rpcrdma_conn_version(conn),
+				 conn->name);
 		rpcrdma_nl_conn_up(conn);
+	}
 	spin_unlock(&conn->event_lock);
 }
 

@@ -423,6 +423,8 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		rpcrdma_pump_drop(conn, offer, -EIO);
 		break;
 	default:
+		if (result == RPCRDMA_TX_BLOCKED && offer)
+			trace_rpcrdma_wait(conn->id, offer->msg.xid, "credit");
 		/* What could be sent after that sets pump_again. */
 		rpcrdma_pump_post(conn);
 		more = false;
@@ -536,6 +538,7 @@ static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
 	if (conn->closed) {
 		rc = -ENOTCONN;
 	} else if (ask && !rpcrdma_session_admit(&conn->session, &tm->msg)) {
+		trace_rpcrdma_wait(conn->id, tm->msg.xid, "credit");
 		conn->ops->no_room(conn);
 		rc = -EAGAIN;
 	} else {
@@ -859,6 +862,7 @@ static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
 	list_del_init(&job->link);
 	conn->sq_avail += job->cost;
 	spin_unlock(&conn->lock);
+	trace_rpcrdma_read_done(conn->id, lower_32_bits(job->call));
 	job->done(job, 0);
 	rpcrdma_conn_pump(conn);
 }
