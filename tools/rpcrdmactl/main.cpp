@@ -22,7 +22,9 @@
 #include "keys.h"
 #include "mounts.h"
 #include "netlink.h"
+#include "settings.h"
 #include "text.h"
+#include "trace.h"
 
 namespace rpcrdmactl
 {
@@ -50,6 +52,8 @@ struct Arguments {
 	std::string file = "-";
 	std::string output;
 	bool pcap = false;
+	double time = 10;
+	std::vector<std::string> changes;
 };
 
 void print(const Json &json)
@@ -162,6 +166,45 @@ int doctor(const Arguments &a)
 	default:
 		return kDone;
 	}
+}
+
+int record(const Arguments &a)
+{
+	/* A signal takes effect when all is undone and said. */
+	Keys keys;
+	const TraceResult result = trace(keys, a.output, a.time);
+
+	std::cout << result.file.string() << "\n";
+	if (result.overwritten)
+		std::cout << "the buffer was full: the oldest "
+			  << result.overwritten << " events are not in it\n";
+	std::cout.flush();
+	return kDone;
+}
+
+int set(const Arguments &a)
+{
+	const std::vector<Change> changes = read_changes(a.changes);
+	/* It tells whether the module is there and ours. */
+	Netlink netlink;
+
+	if (changes.empty()) {
+		const Json all = read_settings("/");
+		if (a.json)
+			print(all);
+		else
+			std::cout << table_of_settings(all);
+		return kDone;
+	}
+	const std::vector<Changed> done = write_changes("/", changes);
+	if (a.json) {
+		print(json_of_changes(done));
+		return kDone;
+	}
+	const std::vector<Json> connections = netlink.connections();
+	for (const Changed &changed : done)
+		std::cout << line_of_change(changed, connections) << "\n";
+	return kDone;
 }
 
 int monitor(const Arguments &a)
@@ -388,6 +431,22 @@ int run(int argc, char **argv)
 		"doctor", "find out what is wrong, and what mends it");
 	json(doctor_command, "JSON");
 
+	CLI::App *trace_command = app.add_subcommand(
+		"trace", "record what happens into an archive for a report");
+	trace_command
+		->add_option("-t,--time", a.time,
+			     "seconds that it records (default 10)")
+		->check(CLI::Range(0.1, 3600.0));
+	trace_command->add_option(
+		"-o,--output", a.output,
+		"the archive (default: rpcrdma-trace-TIME.tar.gz)");
+
+	CLI::App *set_command = app.add_subcommand(
+		"set", "change settings of the module, or list them");
+	set_command->add_option("settings", a.changes,
+				"NAME=VALUE each; without any all are listed");
+	json(set_command, "JSON");
+
 	CLI::App *decode_command = app.add_subcommand(
 		"decode", "decode messages of version 1 and 2");
 	decode_command->add_option(
@@ -404,8 +463,8 @@ int run(int argc, char **argv)
 	} catch (const CLI::ParseError &error) {
 		return fail(kUsage, error.what());
 	}
-	if (!std::isfinite(a.interval))
-		return fail(kUsage, "the interval is no number of seconds");
+	if (!std::isfinite(a.interval) || !std::isfinite(a.time))
+		return fail(kUsage, "this is no number of seconds");
 	if ((a.id || a.details) && a.object != "connections")
 		return fail(kUsage, "--id and --details are for connections");
 
@@ -419,6 +478,10 @@ int run(int argc, char **argv)
 		return monitor(a);
 	if (*doctor_command)
 		return doctor(a);
+	if (*trace_command)
+		return record(a);
+	if (*set_command)
+		return set(a);
 	return decode_file(a);
 }
 
@@ -429,6 +492,8 @@ int main_or_error(int argc, char **argv)
 		if (!std::cout.flush())
 			return fail(kFailed, "cannot write");
 		return status;
+	} catch (const Usage &error) {
+		return fail(kUsage, error.what());
 	} catch (const NotLoaded &error) {
 		return fail(kNotLoaded, error.what());
 	} catch (const Refusal &error) {

@@ -9,7 +9,7 @@ _rpcrdmactl() {
 
 	COMPREPLY=()
 	case ${COMP_WORDS[1]-} in
-	"$word") words='show watch metrics monitor doctor decode --help' ;;
+	"$word") words='show watch metrics monitor doctor decode trace set --help' ;;
 	show)
 		case $before in
 		--id) words=$(rpcrdmactl show 2> /dev/null | awk 'NR > 1 { print $1 }') ;;
@@ -29,6 +29,19 @@ _rpcrdmactl() {
 		;;
 	doctor) words='--json --help' ;;
 	monitor) [[ $before = --count || $before = -n ]] || words='--count --json --help' ;;
+	trace)
+		case $before in
+		--time | -t) ;;
+		--output | -o) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+		*) words='--time --output --help' ;;
+		esac
+		;;
+	set)
+		# "=" may be a word of its own.
+		compopt -o nospace 2> /dev/null
+		[[ $before = '=' || $word = *=* ]] ||
+			words="$(rpcrdmactl set 2> /dev/null | awk 'NR > 1 { print $1 "=" }') --json --help"
+		;;
 	decode)
 		words='--pcap --json --help'
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")

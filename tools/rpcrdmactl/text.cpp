@@ -250,6 +250,23 @@ std::string table_of_listeners(const std::vector<Json> &listeners)
 	return aligned(rows);
 }
 
+std::string table_of_settings(const Json &settings)
+{
+	std::vector<Row> rows = { { "NAME", "VALUE", "DEFAULT", "RANGE", "UNIT",
+				    "ROLE", "TAKES EFFECT" } };
+
+	for (const Json &setting : settings)
+		rows.push_back({ field(setting, "name"),
+				 field(setting, "value"),
+				 field(setting, "default"),
+				 field(setting, "lowest") + "-" +
+					 field(setting, "highest"),
+				 field(setting, "unit"),
+				 field(setting, "role"),
+				 field(setting, "takes-effect") });
+	return aligned(rows);
+}
+
 std::string lines_of_module(const Json &module)
 {
 	std::ostringstream out;

@@ -40,6 +40,8 @@ struct Status {
 [[nodiscard]] std::string
 table_of_listeners(const std::vector<Json> &listeners);
 [[nodiscard]] std::string lines_of_module(const Json &module);
+/* Of read_settings(). */
+[[nodiscard]] std::string table_of_settings(const Json &settings);
 
 /* Several lines: all that is known. */
 [[nodiscard]] std::string details_of_connection(const Json &conn);
