@@ -94,11 +94,17 @@ one() { # PLACE WHERE COMMAND
 	program=${text%%[ |]*}
 	if ! type "$program" > /dev/null 2>&1; then
 		skip "$place: $where: $text" "$program is not installed"
+	elif [[ $program = bpftrace ]] && ! can_bpf; then
+		skip "$place: $where: $text" "this kernel has no BPF for trace events"
 	elif [[ $where = server ]]; then
 		check "$place: $where: $text" on_server typed "$text"
 	else
 		check "$place: $where: $text" typed "$text"
 	fi
+}
+
+can_bpf() {
+	timeout 60 bpftrace -e 'BEGIN { exit(); }' > /dev/null 2>&1
 }
 
 # The text as it is for this guest. The server exports /export as the root of NFSv4, and

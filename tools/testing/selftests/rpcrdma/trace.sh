@@ -1,0 +1,301 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves what rpcrdmactl trace and set do: an archive with the events and the state, of
+# client and server, without names of files; what others trace goes on; nothing is left at
+# the end, after a signal, an error, or the next run if it was killed; settings that are
+# listed, changed, refused, and followed by connections as the program says.
+# The recipes of Documentation/trace-events.rst run, those of programs that are installed
+# and work on this kernel.
+
+. "$(dirname "$0")/lib.sh"
+[[ -z ${INTREE-} ]] || exit 4
+in_guests --pair
+
+# Whoever has no privileges may not look into the tree.
+ctl=/tmp/rpcrdmactl
+cp "$SELFTESTS/../../../../build/tools/rpcrdmactl" "$ctl" || exit
+PATH=/tmp:$PATH
+texts=$SELFTESTS/../../docs/texts.py
+archive=/tmp/trace.tar.gz
+unpacked=/tmp/unpacked
+# The name of a file and of a program, which is in no archive.
+secret=quite-a-secret
+
+server() {
+	echo "$SERVER4 server" >> /etc/hosts
+	serve 4
+}
+
+client() {
+	begin
+	echo "$SERVER4 server" >> /etc/hosts
+	check "trace: without the module" says 3 \
+		"the module is not loaded: modprobe rpcrdma" "$ctl" trace
+	check "set: without the module" says 3 "the module is not loaded: modprobe rpcrdma" "$ctl" set
+	modprobe rpcrdma || bail "no module"
+	check "mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "trace: no privileges" says 1 "only root may trace" nobody "$ctl" trace -o /tmp/none
+	check "trace: no place for the archive" says 1 "/missing/file: No such file or directory" \
+		"$ctl" trace -o /missing/file
+	check "trace: an error leaves nothing" untouched
+	records
+	ends_early
+	settings_change
+	check "unmount" umount "$dir"
+	recipes
+	check "unmount again" unmounted
+	end_unloaded
+}
+
+nobody() { # COMMAND...
+	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all "$@"
+}
+
+says() { # STATUS TEXT COMMAND...
+	local output status expected=$1 text=$2
+	shift 2
+	output=$("$@" 2>&1)
+	status=$?
+	echo "$status $output"
+	[[ $status = "$expected" && $output = "rpcrdmactl: $text" ]]
+}
+
+# ---- what is recorded
+
+works_secretly() {
+	head -c 3M /dev/urandom > "$dir/$secret" && echo 3 > /proc/sys/vm/drop_caches &&
+		cp /bin/cat "/tmp/$secret" && "/tmp/$secret" "$dir/$secret" > /dev/null &&
+		ls "$dir" > /dev/null
+}
+
+# No instance, no event that is on, no part of an archive.
+untouched() {
+	local left=("$tracing"/instances/* ./rpcrdma-trace-* "$archive".* /tmp/none*)
+	printf '%s\n' "${left[@]}"
+	[[ ! -e $tracing/instances/rpcrdmactl && ${#left[@]} = 4 &&
+		$(< "$tracing/events/rpcrdma/rpcrdma_tx/enable") = 0 ]]
+}
+
+while_it_works() { # COMMAND...
+	local pid status
+	"$@" > /tmp/said 2>&1 &
+	pid=$!
+	within 30 test -e "$tracing/instances/rpcrdmactl/tracing_on" || return
+	cut_connections && works_secretly || return
+	wait "$pid"
+	status=$?
+	cat /tmp/said
+	return "$status"
+}
+
+unpack() {
+	rm -rf "$unpacked" && mkdir "$unpacked" && tar -xzf "$archive" -C "$unpacked" \
+		--strip-components=1 && find "$unpacked" -type f | sort
+}
+
+has_all() {
+	local file
+	for file in README about.json trace.txt log.txt \
+		{before,after}/{connections,devices,listeners,module}.json \
+		{before,after}/{connections,settings,metrics,mounts,server}.txt; do
+		[[ -e $unpacked/$file ]] || { echo "no $file"; return 1; }
+	done
+	for file in "$unpacked"/*.json "$unpacked"/*/*.json; do
+		python3 -m json.tool "$file" > /dev/null || return
+	done
+}
+
+tells() {
+	cat "$unpacked/about.json"
+	grep -q '"version": 2' "$unpacked/before/connections.json" &&
+		grep -q "$SERVER4:20049" "$unpacked/after/connections.txt" &&
+		grep -q '^window  *64 ' "$unpacked/before/settings.txt" &&
+		grep -q 'proto=rdma' "$unpacked/before/mounts.txt" &&
+		grep -q '^# EOF' "$unpacked/after/metrics.txt" &&
+		grep -q '"module-version": "0' "$unpacked/about.json"
+}
+
+# Each leg of what happened meanwhile.
+has_events() { # EVENT...
+	local event
+	for event; do
+		grep -m 1 " $event: " "$unpacked/trace.txt" || { echo "no $event"; return 1; }
+	done
+}
+
+keeps_secrets() {
+	! grep -r "$secret" "$unpacked" && ! grep -r "$dir" "$unpacked" && ! grep -r /export "$unpacked"
+}
+
+only_owner() {
+	[[ $(stat -c %a "$archive") = 600 ]]
+}
+
+goes_on() {
+	[[ $(< "$tracing/events/rpcrdma/rpcrdma_wc/enable") = 1 ]] &&
+		! grep -q 'rpcrdma_tx:' "$tracing/trace"
+}
+
+records() {
+	trace rpcrdma/rpcrdma_wc
+	check "trace: while it works" while_it_works "$ctl" trace -t 15 -o "$archive"
+	check "trace: unpack" unpack
+	check "trace: all files are there" has_all
+	check "trace: what they tell" tells
+	check "trace: its events" has_events rpcrdma_{tx,rx,cm,connect,up,lost} \
+		xprtrdma_mr_{fastreg,reminv} xprt_transmit rpc_stats_latency
+	check "trace: no names of files, places and programs" keeps_secrets
+	check "trace: only its owner may read it" only_owner
+	check "trace: nothing is left" untouched
+	check "trace: what others trace goes on" goes_on
+	echo 0 > "$tracing/events/rpcrdma/rpcrdma_wc/enable"
+	check "trace: at the server" on_server server_records
+}
+
+server_records() {
+	local pid
+	"$ctl" trace -t 4 -o "$archive" > /tmp/said 2>&1 &
+	pid=$!
+	within 30 test -e "$tracing/instances/rpcrdmactl/tracing_on" || return
+	nap 4
+	wait "$pid" || return
+	unpack && has_all && grep -q 'rdma 20049' "$unpacked/before/server.txt" &&
+		[[ ! -e $tracing/instances/rpcrdmactl ]] && keeps_secrets
+}
+
+# ---- it ends before its time
+
+begin_trace() {
+	rm -f "$archive" /tmp/recording*
+	until_its_end > /dev/null 2>&1 &
+	within 30 test -e "$tracing/instances/rpcrdmactl/events/rpcrdma/enable"
+}
+
+# bash lets a background process ignore SIGINT.
+until_its_end() {
+	env --default-signal=INT "$ctl" trace -t 300 -o "$archive" > /tmp/said 2>&1 &
+	echo $! > /tmp/recording
+	wait $!
+	echo $? > /tmp/recording.status
+}
+
+ends_by() { # SIGNAL STATUS
+	kill -s "$1" "$(< /tmp/recording)" && within 30 test -s /tmp/recording.status || return
+	cat /tmp/said /tmp/recording.status
+	[[ $(< /tmp/recording.status) = "$2" ]]
+}
+
+ends_early() {
+	local signal
+	for signal in INT:130 TERM:143 HUP:129; do
+		check "trace: begin" begin_trace
+		check "trace: a second one" says 1 "another rpcrdmactl trace is running" \
+			"$ctl" trace -o /tmp/none
+		check "trace: SIG${signal%:*}" ends_by "${signal%:*}" "${signal#*:}"
+		check "trace: SIG${signal%:*}: the archive is there" unpack
+		check "trace: SIG${signal%:*}: it is whole" has_all
+		check "trace: SIG${signal%:*}: nothing is left" untouched
+	done
+	check "trace: begin once more" begin_trace
+	check "trace: killed" ends_by KILL 137
+	check "trace: the next one goes on" "$ctl" trace -t 0.1 -o "$archive"
+	rm -f "$archive".*
+	check "trace: and leaves nothing" untouched
+}
+
+# ---- settings
+
+settings_change() {
+	local name value
+	"$ctl" set > /tmp/settings
+	check "set: list" grep '^window  *64  *64  *3-256  *messages  *both  *at once$' /tmp/settings
+	check "set: JSON" bash -c "'$ctl' set -j | python3 -m json.tool"
+	check "set: no privileges" says 1 "window: only root may set it" nobody "$ctl" set window=32
+	check "set: who may not set may list" nobody "$ctl" set
+	while read -r name value _; do
+		check "set: $name is $value" value_of "$name" "$value"
+		check "set: $name to what it is" prints "$name: $value, as before" \
+			"$ctl" set "$name=$value"
+	done < <(tail -n +2 /tmp/settings)
+	check "set: window" prints "window: 128, before 64; connections that are up follow at once: 1" \
+		"$ctl" set window=128
+	check "set: connections have followed" within 10 window_is 128
+	check "set: several" prints "window: 64, before 128; \
+connections that are up follow as the peer sends: 1
+ddp_threshold: 1024, before 16384; for new connections; those that are up keep the old value: 1" \
+		"$ctl" set window=64 ddp_threshold=1024
+	check "set: back" "$ctl" set ddp_threshold=16384
+	check "set: one is wrong" says 2 "keepalive: x is not a number" "$ctl" set window=16 keepalive=x
+	check "set: nothing was changed" value_of window 64
+	check "set: messages" many_messages
+	check "set: connections have followed back" within 10 window_is 64
+	check "set: at the server" on_server "$ctl" set max_req_size=16384
+	check "set: at the server: it is so" on_server value_of max_req_size 16384
+	check "set: at the server: back" on_server "$ctl" set max_req_size=8192
+}
+
+prints() { # TEXT COMMAND...
+	local output
+	output=$("${@:2}" 2>&1) || return
+	echo "$output"
+	[[ $output = "$1" ]]
+}
+
+value_of() { # NAME VALUE
+	local file
+	for file in "$parameters/$1" /proc/sys/sunrpc/{,svc_rdma/}"$1"; do
+		[[ -e $file ]] || continue
+		[[ $(< "$file") = "$2" ]]
+		return
+	done
+	return 1
+}
+
+many_messages() {
+	(cd "$dir" && touch {1..60} && rm {1..60})
+}
+
+window_is() { # VALUE
+	"$ctl" show -j | python3 -c 'import json, sys
+for c in json.load(sys.stdin):
+    if c["credits"]["window"] != int(sys.argv[1]): sys.exit(str(c["credits"]))' "$1"
+}
+
+# ---- the recipes of the documentation
+
+recipes() {
+	local lines line place where text program
+	mapfile -t lines < <(/usr/bin/python3 "$texts" client server |
+		grep '^Documentation/trace-events.rst')
+	((${#lines[@]} > 5)) || bail "no recipes: ${lines[*]}"
+	check "recipes: mount" mount -t nfs -o proto=rdma,port=20049 server:/ /mnt
+	cd /tmp || exit
+	for line in "${lines[@]}"; do
+		IFS=$'\t' read -r place _ _ where text <<< "$line"
+		program=${text%% *}
+		if ! type "$program" > /dev/null 2>&1; then
+			skip "$place: $text" "$program is not installed"
+		elif [[ $program = bpftrace ]] && ! can_bpf; then
+			skip "$place: $text" "this kernel has no BPF for trace events"
+		elif [[ $where = server ]]; then
+			check "$place: $text" on_server recipe "$text"
+		else
+			check "$place: $text" recipe "$text"
+		fi
+	done
+}
+
+can_bpf() {
+	timeout 60 bpftrace -e 'BEGIN { exit(); }' > /dev/null 2>&1
+}
+
+recipe() { # TEXT
+	cd /tmp && timeout $((120 * PATIENCE)) bash -c "$1" < /dev/null
+}
+
+unmounted() {
+	! is_mounted /mnt || umount /mnt
+}
+
+"$GUEST_ROLE"
