@@ -2,9 +2,12 @@
 #include "doctor.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
-#include <map>
+#include <set>
 #include <sstream>
+
+#include "rules.h"
 
 namespace rpcrdmactl
 {
@@ -16,7 +19,15 @@ namespace fs = std::filesystem;
 
 /* Packets of RoCE have up to 4096 octets of data, and some of headers. */
 constexpr unsigned kGoodMtu = 4200;
-constexpr const char *kPort = "20049";
+/* What rxe leaves for headers when it chooses the size, and those that a packet has. */
+constexpr unsigned kRoceReserve = 80;
+constexpr unsigned kRoceHeaders = 60;
+const std::string kPort = std::to_string(kNfsRdmaPort);
+/* Of more than one message in so many a credit was waited for: that makes it slow. */
+constexpr std::uint64_t kFewWaits = 20;
+/* What grows by less may be chance. */
+constexpr std::uint64_t kSome = 10;
+constexpr unsigned kLargestWindow = 256;
 
 std::string first_line(const fs::path &path)
 {
@@ -82,6 +93,85 @@ std::vector<RdmaPort> read_ports(const fs::path &root)
 	return ports;
 }
 
+/* Files of modules by name, of modules.dep and modules.builtin. */
+std::map<std::string, std::string> read_modules(const fs::path &directory)
+{
+	std::map<std::string, std::string> found;
+
+	for (const char *list : { "modules.builtin", "modules.dep" }) {
+		std::ifstream file(directory / list);
+		for (std::string line; std::getline(file, line);) {
+			const std::string path =
+				line.substr(0, line.find(':'));
+			std::string name = fs::path(path).filename();
+			name = name.substr(0, name.find(".ko"));
+			std::ranges::replace(name, '-', '_');
+			found[name] = path;
+		}
+	}
+	return found;
+}
+
+/* The kernel's own modules are there. */
+bool is_kernels_own(const std::string &path)
+{
+	return path.starts_with("kernel/");
+}
+
+/* Secure Boot is on if the fifth octet of the variable is 1; lockdown follows from it. */
+bool read_secure(const fs::path &root)
+{
+	const std::string lockdown =
+		first_line(root / "sys/kernel/security/lockdown");
+	std::ifstream variable(root / "sys/firmware/efi/efivars/SecureBoot-"
+				      "8be4df61-93ca-11d2-aa0d-00e098032b8c",
+			       std::ios::binary);
+	char octets[5] = {};
+
+	variable.read(octets, sizeof(octets));
+	return (variable && octets[4] == 1) ||
+	       lockdown.find("[integrity]") != std::string::npos ||
+	       lockdown.find("[confidentiality]") != std::string::npos;
+}
+
+/* One that is up, of Ethernet's kind, and leads to other machines. */
+std::string read_interface(const fs::path &root)
+{
+	const fs::path all = root / "sys/class/net";
+	std::ifstream routes(root / "proc/net/route");
+	std::string chosen;
+
+	for (std::string line; std::getline(routes, line);) {
+		std::istringstream words(line);
+		std::string name, to;
+		words >> name >> to;
+		if (to == "00000000")
+			return name;
+	}
+	for (const std::string &name : names_in(all)) {
+		unsigned flags = 0;
+		std::istringstream(first_line(all / name / "flags")) >>
+			std::hex >> flags;
+		if ((flags & 1) && first_line(all / name / "type") == "1" &&
+		    chosen.empty())
+			chosen = name;
+	}
+	return chosen;
+}
+
+/* InfiniBand controllers, and network controllers of the maker of most of them. */
+bool read_adapter(const fs::path &root)
+{
+	const fs::path all = root / "sys/bus/pci/devices";
+
+	return std::ranges::any_of(names_in(all), [&](const std::string &name) {
+		const std::string kind = first_line(all / name / "class");
+		return kind.starts_with("0x0207") ||
+		       (kind.starts_with("0x02") &&
+			first_line(all / name / "vendor") == "0x15b3");
+	});
+}
+
 /* Of "a=1,b,c=2". */
 std::string option(const std::string &options, const std::string &name)
 {
@@ -139,10 +229,26 @@ std::map<std::string, std::set<std::string>> transports(std::istream &in)
 	return found;
 }
 
-/* Protocols that are asked for, by mount point. */
-std::map<std::string, std::string> wanted(std::istream &in)
+unsigned port_in(const std::string &options)
 {
-	std::map<std::string, std::string> found;
+	const std::string port = option(options, "port");
+	unsigned value = kNfsRdmaPort;
+
+	std::from_chars(port.data(), port.data() + port.size(), value);
+	return value;
+}
+
+/* An NFS mount of /etc/fstab. */
+struct Wish {
+	std::string source;
+	std::string point;
+	std::string protocol;
+	unsigned port;
+};
+
+std::vector<Wish> wanted(std::istream &in)
+{
+	std::vector<Wish> found;
 
 	for (std::string line; std::getline(in, line);) {
 		std::istringstream words(line);
@@ -150,12 +256,41 @@ std::map<std::string, std::string> wanted(std::istream &in)
 		words >> source >> point >> type >> options;
 		if (source.starts_with("#") || !is_nfs(type))
 			continue;
-		const std::string protocol = option(options, "proto");
-		const bool rdma = ("," + options + ",").find(",rdma,") !=
-				  std::string::npos;
-		found[unescaped(point)] = rdma ? "rdma" : protocol;
+		std::string protocol = option(options, "proto");
+		/* "rdma6" is the same over IPv6. */
+		if (("," + options + ",").find(",rdma,") != std::string::npos ||
+		    protocol == "rdma6")
+			protocol = "rdma";
+		found.push_back({ source, unescaped(point), protocol,
+				  port_in(options) });
 	}
 	return found;
+}
+
+/* Of "server:/export" or "[2001:db8::1]:/export". */
+std::string server_of(const std::string &source)
+{
+	std::string server = source.substr(0, source.find(":/"));
+
+	if (server.starts_with("[") && server.ends_with("]"))
+		server = server.substr(1, server.size() - 2);
+	return server;
+}
+
+/* As the shell takes it. */
+std::string quoted(const std::string &text)
+{
+	return text.find_first_of(" '\"\\$`&;|<>()*?[]#~") ==
+			       std::string::npos ?
+		       text :
+		       "'" + text + "'";
+}
+
+std::uint64_t number_at(const Json &object, const char *nest, const char *name)
+{
+	return object.contains(nest) && object.at(nest).contains(name) ?
+		       object.at(nest).at(name).get<std::uint64_t>() :
+		       0;
 }
 
 std::string text_of(const Json &object, const char *name)
@@ -176,9 +311,15 @@ public:
 	{
 		module();
 		devices();
+		rules();
+		for (const Reach &r : s_.reaches)
+			reach(r);
+		again();
 		server();
 		for (const NfsMount &m : s_.mounts)
 			mount(m);
+		for (const Json &conn : s_.status.connections)
+			load(conn);
 		return std::move(found_);
 	}
 
@@ -198,33 +339,71 @@ private:
 		found_.push_back({ Verdict::Fail, check, what, mend });
 	}
 
+	[[nodiscard]] bool has_module(const char *name) const
+	{
+		return s_.modules.contains(name);
+	}
+
 	void module()
 	{
-		const char *again = "modprobe -r rpcrdma && modprobe rpcrdma";
+		const std::string load = "modprobe -r rpcrdma && modprobe "
+					 "rpcrdma";
+		const bool installed =
+			s_.modules.empty() ||
+			(has_module("rpcrdma") &&
+			 !is_kernels_own(s_.modules.at("rpcrdma")));
 
-		if (!s_.loaded)
-			return fail("module", "no module rpcrdma is loaded",
-				    "modprobe rpcrdma");
-		if (!s_.ours)
-			return fail("module",
-				    "another module rpcrdma is loaded, the "
-				    "kernel's own or an older one",
-				    again);
+		if (s_.ours)
+			return ours();
+		if (s_.loaded && installed)
+			fail("module",
+			     "another module rpcrdma is loaded, the "
+			     "kernel's own or an older one",
+			     load);
+		else if (!installed)
+			fail("module",
+			     "this module is not installed for the kernel " +
+				     s_.release,
+			     "dkms autoinstall && " + load);
+		else if (s_.secure && s_.unsigned_file)
+			fail("module",
+			     "the module has no signature, and Secure Boot is "
+			     "on",
+			     "mokutil --import /var/lib/dkms/mok.pub && reboot");
+		else
+			fail("module", "no module rpcrdma is loaded",
+			     "modprobe rpcrdma");
+		vendor();
+	}
+
+	void ours()
+	{
 		ok("module", "rpcrdma " + text_of(s_.status.module, "version") +
 				     " is loaded");
-		if (s_.taint.find('E') != std::string::npos)
+		if (s_.secure && s_.taint.find('E') != std::string::npos)
 			warn("module",
 			     "the module is not signed; Secure Boot does not "
 			     "allow that",
-			     "sign it with a key that is enrolled, as DKMS does");
+			     "mokutil --import /var/lib/dkms/mok.pub && reboot");
+	}
+
+	/* A module that was built for the kernel's own does not fit. */
+	void vendor()
+	{
+		if (!has_module("ib_core") ||
+		    is_kernels_own(s_.modules.at("ib_core")))
+			return;
+		warn("module",
+		     "ib_core is not the kernel's own: it is " +
+			     s_.modules.at("ib_core"),
+		     "make KBUILD_EXTRA_SYMBOLS=/usr/src/ofa_kernel/default/"
+		     "Module.symvers modules_install");
 	}
 
 	void devices()
 	{
 		if (s_.ports.empty())
-			return fail("device", "there is no RDMA device",
-				    "load the driver of the adapter, or: rdma "
-				    "link add rxe0 type rxe netdev INTERFACE");
+			return no_device();
 		for (const RdmaPort &p : s_.ports)
 			port(p);
 		for (const Json &device : s_.status.devices)
@@ -232,13 +411,48 @@ private:
 				unfit(device, role);
 	}
 
+	void no_device()
+	{
+		const std::string make =
+			rxe_on(s_.interface.empty() ? "INTERFACE" :
+						      s_.interface);
+
+		if (!s_.modules.empty() && !has_module("rdma_rxe") &&
+		    !s_.adapter)
+			return fail("device",
+				    "there is no RDMA adapter, and the kernel "
+				    "has no module rdma_rxe",
+				    "install the package of the kernel that "
+				    "has rdma_rxe; then: " +
+					    make);
+		fail("device", "there is no RDMA device",
+		     s_.adapter ? "load the driver of the adapter, or: " + make :
+				  make);
+	}
+
+	/* With a name that is free. */
+	[[nodiscard]] std::string rxe_on(const std::string &interface) const
+	{
+		unsigned number = 0;
+		const auto taken = [&](const RdmaPort &p) {
+			return p.device == "rxe" + std::to_string(number);
+		};
+
+		while (std::ranges::any_of(s_.ports, taken))
+			number++;
+		return "rdma link add rxe" + std::to_string(number) +
+		       " type rxe netdev " + interface;
+	}
+
+	static std::string name_of_port(const RdmaPort &p)
+	{
+		return p.device + "/" + std::to_string(p.number) +
+		       (p.interface.empty() ? "" : " on " + p.interface);
+	}
+
 	void port(const RdmaPort &p)
 	{
-		const std::string name = p.device + "/" +
-					 std::to_string(p.number) +
-					 (p.interface.empty() ?
-						  "" :
-						  " on " + p.interface);
+		const std::string name = name_of_port(p);
 
 		if (p.state != "ACTIVE")
 			return fail("device", name + " is " + p.state,
@@ -269,11 +483,215 @@ private:
 			     "use another device for that");
 	}
 
+	[[nodiscard]] bool is_iwarp(const RdmaPort &p) const
+	{
+		for (const Json &device : s_.status.devices)
+			if (text_of(device, "name") == p.device)
+				return device.value("iwarp", false);
+		return p.device.starts_with("siw");
+	}
+
+	/* Packets of devices that have hardware do not pass the kernel's rules. */
+	void rules()
+	{
+		std::vector<Packet> packets;
+
+		for (const RdmaPort &p : s_.ports) {
+			if (!p.soft)
+				continue;
+			if (!is_iwarp(p))
+				packets.push_back({ "udp", kRocePort });
+			else if (!s_.status.listeners.empty())
+				packets.push_back({ "tcp", kNfsRdmaPort });
+		}
+		std::set<std::string> said;
+		for (const Packet &packet : packets)
+			for (const Dropping &d : dropping(s_.rules, packet))
+				if (said.insert(letting_pass(d, packet)).second)
+					rule(d, packet);
+	}
+
+	void rule(const Dropping &d, const Packet &packet)
+	{
+		const std::string port = packet.protocol + " port " +
+					 std::to_string(packet.port);
+
+		fail("network",
+		     "rules of this machine drop " + port +
+			     ", which RDMA needs: table " + d.family + " " +
+			     d.table + ", chain " + d.chain,
+		     letting_pass(d, packet));
+	}
+
+	/* ---- one server */
+
+	void reach(const Reach &r)
+	{
+		const std::string &server = r.target.server;
+
+		switch (r.rdma) {
+		case Answer::Yes:
+			return reached(r);
+		case Answer::Refused:
+			return nobody(r);
+		case Answer::NoDevice:
+			if (has_device(r.interface))
+				return untried();
+			return fail("network",
+				    "no RDMA device is on " + r.interface +
+					    ", which leads to " + server,
+				    rxe_on(r.interface));
+		case Answer::Silent:
+			return silent(r);
+		case Answer::NoWay:
+			return fail("network",
+				    "there is no way to " + server + ": " +
+					    r.why,
+				    "ip route get " + r.address);
+		case Answer::NotAsked:
+			if (r.address.empty())
+				return fail("network",
+					    "the name " + server +
+						    " has no address",
+					    "getent hosts " + server);
+			return untried();
+		}
+	}
+
+	/* Programs need more than the kernel does. */
+	void untried()
+	{
+		warn("network",
+		     "RDMA cannot be tried, since programs have no access to "
+		     "it",
+		     "modprobe -a ib_uverbs rdma_ucm");
+	}
+
+	[[nodiscard]] bool has_device(const std::string &interface) const
+	{
+		return std::ranges::any_of(s_.ports, [&](const RdmaPort &p) {
+			return p.state == "ACTIVE" && p.interface == interface;
+		});
+	}
+
+	void reached(const Reach &r)
+	{
+		ok("network", r.peer + " answers by RDMA" +
+				      (r.told && !r.version2 ?
+					       ", and does not say that it "
+					       "speaks version 2" :
+					       ""));
+		if (r.ping == Answer::Yes && r.whole != Answer::Yes &&
+		    r.whole != Answer::NotAsked)
+			fail("network",
+			     "packets of " + std::to_string(r.octets) +
+				     " octets do not get through to " +
+				     r.target.server,
+			     "ip link set " + r.interface + " mtu 1500");
+	}
+
+	/* Its adapter answers. */
+	void nobody(const Reach &r)
+	{
+		const std::string port = std::to_string(r.target.port);
+
+		if (r.usual == Answer::Yes)
+			return fail("network",
+				    "nobody listens on RDMA at " + r.peer +
+					    ", but at port " + kPort,
+				    other_port(r.target));
+		if (r.tcp == Answer::Refused)
+			return fail("network",
+				    "nfsd does not run at " + r.target.server,
+				    "at the server: systemctl start "
+				    "nfs-server");
+		fail("network", "nobody listens on RDMA at " + r.peer,
+		     "at the server: echo rdma " + port +
+			     " > /proc/fs/nfsd/portlist");
+	}
+
+	[[nodiscard]] std::string other_port(const Target &t) const
+	{
+		const std::string correct =
+			"sed -i '\\|[[:space:]]" + t.point +
+			"[[:space:]]|s/port=" + std::to_string(t.port) +
+			"/port=" + kPort + "/' /etc/fstab && ";
+
+		if (t.point.empty())
+			return "rpcrdmactl doctor " + t.server;
+		for (const NfsMount &m : s_.mounts)
+			if (m.point == t.point)
+				return (m.wanted == "rdma" ? correct : "") +
+				       mount_again(m);
+		return correct + "mount " + quoted(t.point);
+	}
+
+	void silent(const Reach &r)
+	{
+		const std::string &server = r.target.server;
+		const std::string port = r.iwarp ? "TCP port " +
+						   std::to_string(r.target.port) :
+						   "UDP port " +
+						   std::to_string(kRocePort);
+
+		if (r.udp == Answer::Refused)
+			return fail("network",
+				    server + " refuses " + port +
+					    ": it has no RDMA device, or a "
+					    "firewall refuses",
+				    "at the server: rpcrdmactl doctor");
+		if (r.tcp == Answer::Yes || r.tcp == Answer::Refused ||
+		    r.ping == Answer::Yes)
+			return fail("network",
+				    server + " is there, and does not answer "
+					     "by RDMA: a firewall drops " +
+					    port,
+				    "at the server: rpcrdmactl doctor");
+		fail("network",
+		     server + " answers neither by RDMA, nor by TCP, nor an "
+			      "echo",
+		     "ping " + r.address);
+	}
+
+	/* ---- */
+
+	void again()
+	{
+		for (const RdmaPort &p : s_.ports) {
+			const std::string name =
+				p.device + "/" + std::to_string(p.number);
+			std::uint64_t grown = 0;
+			for (const auto &[counter, now] : s_.resent) {
+				const auto was = s_.resent_before.find(counter);
+				if (counter.starts_with(name + " ") &&
+				    was != s_.resent_before.end())
+					grown += now - was->second;
+			}
+			if (grown >= kSome)
+				warn("network",
+				     name + " sends packets again: " +
+					     rate(grown) + " a second",
+				     p.interface.empty() ?
+					     "perfquery -x" :
+					     "ip -s -s link show " +
+						     p.interface);
+		}
+	}
+
+	[[nodiscard]] std::string rate(std::uint64_t grown) const
+	{
+		const double each = static_cast<double>(grown) /
+				    (s_.seconds > 0 ? s_.seconds : 1);
+
+		return std::to_string(
+			static_cast<std::uint64_t>(std::max(each, 1.0)));
+	}
+
 	void server()
 	{
 		if (!s_.nfsd)
 			return;
-		const std::string mend = std::string("echo rdma ") + kPort +
+		const std::string mend = "echo rdma " + kPort +
 					 " > /proc/fs/nfsd/portlist";
 		const bool asked = std::ranges::any_of(
 			s_.portlist, [](const std::string &line) {
@@ -305,28 +723,59 @@ private:
 		}
 	}
 
+	/*
+	 * NFS 4.1 takes the connection that it has with this server, whatever its
+	 * protocol: nothing of that may be left.
+	 */
+	[[nodiscard]] std::string mount_again(const NfsMount &m) const
+	{
+		std::string points;
+
+		for (const NfsMount &other : s_.mounts)
+			if (other.point != m.point && !m.server.empty() &&
+			    other.server == m.server && other.asked != "rdma" &&
+			    !other.vers.starts_with("3"))
+				points += quoted(other.point) + " ";
+		points += quoted(m.point);
+		if (m.wanted == "rdma")
+			return "umount " + points + " && mount " +
+			       quoted(m.point);
+		const bool six = m.server.find(':') != std::string::npos;
+		return "umount " + points + " && mount -o " +
+		       (m.vers.empty() ? "" : "vers=" + m.vers + ",") +
+		       (six ? "proto=rdma6,port=" : "proto=rdma,port=") +
+		       kPort + " " + quoted(m.source) + " " + quoted(m.point);
+	}
+
 	void mount(const NfsMount &m)
 	{
-		const std::string again = "umount " + m.point + " && mount -o " +
-					  "proto=rdma,port=" + kPort +
-					  " SERVER:/EXPORT " + m.point;
+		/* With TCP nobody asks for this port. */
+		const bool fallen =
+			m.asked != "rdma" && !m.port_given.empty() &&
+			m.port == kNfsRdmaPort;
 
-		if (m.asked != "rdma") {
-			if (m.wanted == "rdma")
-				fail("mount",
-				     m.point + " uses " + m.asked +
-					     ", and /etc/fstab asks for RDMA",
-				     again);
-			return;
-		}
+		if (m.asked != "rdma" && m.wanted == "rdma" && !fallen)
+			return fail("mount",
+				    m.point + " uses " + m.asked +
+					    ", and /etc/fstab asks for RDMA",
+				    mount_again(m));
 		for (const std::string &protocol : m.used)
-			if (protocol != "rdma")
+			if (protocol != "rdma" && (fallen || m.asked == "rdma"))
 				return fail("mount",
 					    m.point + " has fallen back from "
 						      "RDMA to " +
 						    protocol,
-					    again);
-		version(m);
+					    mount_again(m));
+		if (m.asked == "rdma")
+			version(m);
+	}
+
+	[[nodiscard]] const Reach *reach_of(const NfsMount &m) const
+	{
+		for (const Reach &r : s_.reaches)
+			if (r.peer == m.peer)
+				return &r;
+		return nullptr;
 	}
 
 	/* Of the connections with its server. */
@@ -348,10 +797,7 @@ private:
 			}
 		}
 		if (!lowest)
-			return warn("mount",
-				    m.point + " has no connection at the moment",
-				    "ls " + m.point +
-					    ", then: rpcrdmactl monitor");
+			return unconnected(m);
 		const std::string what =
 			m.point + " speaks version " + std::to_string(lowest);
 		if (lowest > 1)
@@ -361,16 +807,85 @@ private:
 				    what + ", since this side may speak no "
 					   "higher one",
 				    "echo 2 > /sys/module/rpcrdma/parameters/"
-				    "client_max_version, and mount again");
+				    "client_max_version && " +
+					    mount_again(m));
 		if (choice == "silence")
 			return warn("mount",
 				    what + ", since the server has left "
 					   "version 2 unanswered",
-				    "load this module at the server; then "
-				    "mount again");
+				    "at the server: modprobe rpcrdma; then: " +
+					    mount_again(m));
 		warn("mount", what + ", since the server speaks no higher one",
-		     "load this module at the server, or raise its "
-		     "server_max_version; then mount again");
+		     "at the server: echo 2 > /sys/module/rpcrdma/parameters/"
+		     "server_max_version; then: " +
+			     mount_again(m));
+	}
+
+	/* What was tried tells whether that is a fault. */
+	void unconnected(const NfsMount &m)
+	{
+		const Reach *r = reach_of(m);
+
+		if (r && r->rdma == Answer::Yes)
+			return ok("mount", m.point + " is not used at the "
+						     "moment");
+		if (!r)
+			warn("mount",
+			     m.point + " has no connection at the moment",
+			     "ls " + quoted(m.point) +
+				     ", then: rpcrdmactl monitor");
+	}
+
+	/* What one connection has waited for between the two looks. */
+	void load(const Json &conn)
+	{
+		for (const Json &old : s_.before.connections)
+			if (old.value("id", std::uint64_t{ 0 }) ==
+			    conn.value("id", std::uint64_t{ 0 }))
+				return waited(old, conn);
+	}
+
+	void waited(const Json &old, const Json &conn)
+	{
+		const std::string peer = text_of(conn, "peer-address");
+		/* These begin again at 2^32. */
+		const auto grown = [&](const char *name) {
+			return static_cast<std::uint32_t>(
+				number_at(conn, "credits", name) -
+				number_at(old, "credits", name));
+		};
+		const std::uint64_t waits = grown("waits");
+
+		if (waits >= kSome && waits * kFewWaits >= grown("sent"))
+			warn("load",
+			     "the connection with " + peer + " waits for "
+			     "credit, " + rate(waits) + " times a second",
+			     "at " + peer + ": echo " + larger(conn) +
+				     " > /sys/module/rpcrdma/parameters/"
+				     "window");
+		const std::uint64_t regions =
+			number_at(conn, "events", "no-region") -
+			number_at(old, "events", "no-region");
+		if (regions >= kSome)
+			warn("load",
+			     "the connection with " + peer + " is short of "
+			     "memory regions, " + rate(regions) +
+				     " times a second",
+			     "mount its shares with nconnect=2, or more than "
+			     "now");
+	}
+
+	/* A window that lets this side send more; how large the peer's is now is not known. */
+	static std::string larger(const Json &conn)
+	{
+		const std::uint64_t seen =
+			number_at(conn, "credits", "available") +
+			conn.value("calls-sent", 0U);
+		unsigned window = 64;
+
+		while (window <= seen && window < kLargestWindow)
+			window *= 2;
+		return std::to_string(window);
 	}
 
 	const System &s_;
@@ -391,19 +906,53 @@ System read_system(const fs::path &root)
 	const fs::path module = root / "sys/module/rpcrdma";
 	std::ifstream mountinfo(root / "proc/self/mountinfo");
 	std::ifstream mountstats(root / "proc/self/mountstats");
-	std::ifstream fstab(root / "etc/fstab");
+	std::ifstream fstab(root / "etc/fstab"), again(root / "etc/fstab");
 	std::ifstream portlist(root / "proc/fs/nfsd/portlist");
 	std::error_code ignored;
 	System s;
 
 	s.loaded = fs::exists(module, ignored);
 	s.taint = first_line(module / "taint");
+	s.release = first_line(root / "proc/sys/kernel/osrelease");
+	s.modules = read_modules(root / "lib/modules" / s.release);
+	s.secure = read_secure(root);
+	s.adapter = read_adapter(root);
+	s.interface = read_interface(root);
 	s.ports = read_ports(root);
 	s.mounts = read_mounts(mountinfo, mountstats, fstab);
+	s.wishes = read_wishes(again);
 	s.nfsd = number_in(root / "proc/fs/nfsd/threads");
 	for (std::string line; std::getline(portlist, line);)
 		s.portlist.push_back(line);
+	s.resent = read_resent(root);
 	return s;
+}
+
+Counters read_resent(const fs::path &root)
+{
+	/* Words of rxe, then of hardware. */
+	static const char *const kWords[] = {
+		"completer_retry_err", "rcvd_seq_err",
+		"out_of_seq_request",  "retry_exceeded_err",
+		"packet_seq_err",      "local_ack_timeout_err",
+		"out_of_sequence",     "implied_nak_seq_err",
+	};
+	const fs::path devices = root / "sys/class/infiniband";
+	Counters found;
+
+	for (const std::string &device : names_in(devices))
+		for (const std::string &port :
+		     names_in(devices / device / "ports"))
+			for (const char *word : kWords) {
+				const std::string line = first_line(
+					devices / device / "ports" / port /
+					"hw_counters" / word);
+				std::uint64_t value = 0;
+				if (std::istringstream(line) >> value)
+					found[device + "/" + port + " " +
+					      word] = value;
+			}
+	return found;
 }
 
 std::vector<NfsMount> read_mounts(std::istream &mountinfo,
@@ -425,24 +974,94 @@ std::vector<NfsMount> read_mounts(std::istream &mountinfo,
 			continue;
 		NfsMount m;
 		m.point = unescaped(point);
+		m.source = unescaped(source);
 		m.asked = option(options, "proto");
-		if (asks.contains(m.point))
-			m.wanted = asks.at(m.point);
+		m.vers = option(options, "vers");
+		m.server = option(options, "addr");
+		m.port_given = option(options, "port");
+		m.port = port_in(options);
+		for (const Wish &wish : asks)
+			if (wish.point == m.point)
+				m.wanted = wish.protocol;
 		if (used.contains(m.point))
 			m.used = used.at(m.point);
 		/* "rdma6" is the same over IPv6. */
 		if (m.asked == "rdma6")
 			m.asked = "rdma";
-		const std::string address = option(options, "addr");
-		const std::string port = option(options, "port");
-		if (!address.empty())
-			m.peer = (address.find(':') == std::string::npos ?
-					  address :
-					  "[" + address + "]") +
-				 ":" + (port.empty() ? kPort : port);
+		if (!m.server.empty())
+			m.peer = (m.server.find(':') == std::string::npos ?
+					  m.server :
+					  "[" + m.server + "]") +
+				 ":" + std::to_string(m.port);
 		mounts.push_back(m);
 	}
 	return mounts;
+}
+
+std::vector<Target> read_wishes(std::istream &fstab)
+{
+	std::vector<Target> found;
+
+	for (const Wish &wish : wanted(fstab))
+		if (wish.protocol == "rdma")
+			found.push_back({ server_of(wish.source), wish.port,
+					  wish.point, false });
+	return found;
+}
+
+std::vector<Target> targets(const System &system, const std::string &asked)
+{
+	std::vector<Target> found;
+	const auto add = [&](const Target &target) {
+		const auto same = std::ranges::find_if(
+			found, [&](const Target &other) {
+				return other.server == target.server &&
+				       other.port == target.port;
+			});
+		if (same == found.end())
+			found.push_back(target);
+		else if (same->point.empty())
+			*same = target;
+	};
+	const auto active = [](const RdmaPort &port) {
+		return port.state == "ACTIVE";
+	};
+
+	if (std::ranges::none_of(system.ports, active))
+		return found;
+	if (!asked.empty())
+		add(target_of(asked));
+	for (const NfsMount &m : system.mounts) {
+		const auto connected = [&](const Json &conn) {
+			return text_of(conn, "role") == "client" &&
+			       text_of(conn, "peer-address") == m.peer &&
+			       conn.value("version", 0U);
+		};
+		if (m.asked == "rdma" && !m.server.empty() && system.ours &&
+		    std::ranges::none_of(system.status.connections, connected))
+			add({ m.server, m.port, m.point, true });
+	}
+	for (const Target &wish : system.wishes) {
+		const auto mounted = [&](const NfsMount &m) {
+			return m.point == wish.point;
+		};
+		if (std::ranges::none_of(system.mounts, mounted))
+			add(wish);
+	}
+	return found;
+}
+
+std::map<std::string, unsigned> largest_packets(const System &system)
+{
+	std::map<std::string, unsigned> found;
+
+	for (const RdmaPort &p : system.ports)
+		for (unsigned size = 4096; size >= 256 && p.mtu; size /= 2)
+			if (size + kRoceReserve <= p.mtu) {
+				found[p.interface] = size + kRoceHeaders;
+				break;
+			}
+	return found;
 }
 
 std::vector<Finding> examine(const System &system)

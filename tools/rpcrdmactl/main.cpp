@@ -20,6 +20,7 @@
 #include "decode.h"
 #include "doctor.h"
 #include "keys.h"
+#include "look.h"
 #include "mounts.h"
 #include "netlink.h"
 #include "settings.h"
@@ -49,6 +50,7 @@ struct Arguments {
 	std::uint64_t id = 0;
 	double interval = 1;
 	unsigned count = 0;
+	std::string server;
 	std::string file = "-";
 	std::string output;
 	bool pcap = false;
@@ -144,16 +146,7 @@ int put_metrics(const Arguments &a)
 
 int doctor(const Arguments &a)
 {
-	System system = read_system("/");
-
-	try {
-		Netlink netlink;
-		system.status = status_of(netlink);
-		system.ours = true;
-	} catch (const NotLoaded &) {
-		/* That is a finding. */
-	}
-	const std::vector<Finding> findings = examine(system);
+	const std::vector<Finding> findings = examine(look(a.server));
 	if (a.json)
 		print(findings_json(findings));
 	else
@@ -379,6 +372,16 @@ std::string wrong_id(const std::string &text)
 	return id ? "" : "the numbers of connections begin at 1";
 }
 
+/* Return: what is wrong with the name of a server; nothing if it can be one. */
+std::string wrong_server(const std::string &text)
+{
+	const Target target = target_of(text);
+
+	if (target.server.empty() || target.server.find('/') != std::string::npos)
+		return text + " is no server: SERVER or SERVER:PORT";
+	return target.port ? "" : text + " has no port from 1 to 65535";
+}
+
 int run(int argc, char **argv)
 {
 	Arguments a;
@@ -429,6 +432,11 @@ int run(int argc, char **argv)
 
 	CLI::App *doctor_command = app.add_subcommand(
 		"doctor", "find out what is wrong, and what mends it");
+	doctor_command
+		->add_option("server", a.server,
+			     "try to reach this server by RDMA, too; "
+			     "with :PORT if it is not 20049")
+		->check(wrong_server);
 	json(doctor_command, "JSON");
 
 	CLI::App *trace_command = app.add_subcommand(

@@ -27,7 +27,10 @@ _rpcrdmactl() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		}
 		;;
-	doctor) words='--json --help' ;;
+	doctor)
+		words='--json --help'
+		mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
+		;;
 	monitor) [[ $before = --count || $before = -n ]] || words='--count --json --help' ;;
 	trace)
 		case $before in

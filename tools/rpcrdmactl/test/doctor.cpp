@@ -28,7 +28,8 @@ constexpr const char *kMountstats =
 constexpr const char *kFstab =
 	"# 192.0.2.1:/e /mnt/six nfs proto=tcp\n"
 	"192.0.2.1:/e /mnt/two nfs noauto,proto=rdma,port=20049 0 0\n"
-	"192.0.2.1:/e /mnt\\040one nfs4 rdma 0 0\n";
+	"192.0.2.1:/e /mnt\\040one nfs4 rdma 0 0\n"
+	"[2001:db8::1]:/e /mnt/later nfs proto=rdma6,port=20050 0 0\n";
 
 std::vector<NfsMount> mounts()
 {
@@ -46,9 +47,17 @@ System healthy()
 
 	s.loaded = true;
 	s.ours = true;
-	s.taint = "O";
+	s.taint = "OE";
+	s.release = "6.12.0";
+	s.modules = { { "rpcrdma", "updates/rpcrdma.ko" },
+		      { "rdma_rxe", "kernel/drivers/rdma_rxe.ko" },
+		      { "ib_core", "kernel/drivers/ib_core.ko" } };
+	s.interface = "eth0";
 	s.ports = { { "mlx5_0", 1, "ACTIVE", "eth0", 9000, false } };
 	m.point = "/mnt";
+	m.source = "server:/e";
+	m.server = "192.0.2.1";
+	m.vers = "4.2";
 	m.asked = "rdma";
 	m.used = { "rdma" };
 	m.peer = "192.0.2.1:20049";
@@ -64,6 +73,24 @@ System healthy()
 				   { "version", 2 },
 				   { "choice", "best" } } };
 	return s;
+}
+
+/* A server that was tried, and answers. */
+Reach reached()
+{
+	Reach r;
+
+	r.target = { "server", 20049, "", false };
+	r.address = "192.0.2.1";
+	r.peer = "192.0.2.1:20049";
+	r.interface = "eth0";
+	r.rdma = Answer::Yes;
+	r.ping = Answer::Yes;
+	r.whole = Answer::Yes;
+	r.octets = 4156;
+	r.told = true;
+	r.version2 = true;
+	return r;
 }
 
 /* The one finding that is not ok. */
@@ -91,6 +118,24 @@ void expect(const System &system, Verdict verdict, const std::string &what)
 	EXPECT_EQ(bad.check + ": " + bad.what, what);
 }
 
+/* The same, and what mends it. */
+void expect(const System &system, Verdict verdict, const std::string &what,
+	    const std::string &mend)
+{
+	expect(system, verdict, what);
+	EXPECT_EQ(only(system).mend, mend);
+}
+
+/* One that was tried. */
+void expect(const Reach &reach, const std::string &what,
+	    const std::string &mend)
+{
+	System s = healthy();
+
+	s.reaches = { reach };
+	expect(s, Verdict::Fail, "network: " + what, mend);
+}
+
 } // namespace
 
 TEST(doctor, all_is_well)
@@ -109,10 +154,13 @@ TEST(doctor, module)
 {
 	System s = healthy();
 
-	s.taint = "OE";
+	s.secure = true;
 	expect(s, Verdict::Warn,
 	       "module: the module is not signed; Secure Boot does not allow "
-	       "that");
+	       "that",
+	       "mokutil --import /var/lib/dkms/mok.pub && reboot");
+	s.taint = "O";
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
 	/* What the other one carries cannot be said. */
 	s = healthy();
 	s.ours = false;
@@ -120,10 +168,46 @@ TEST(doctor, module)
 	s.status = {};
 	expect(s, Verdict::Fail,
 	       "module: another module rpcrdma is loaded, the kernel's own or an "
-	       "older one");
+	       "older one",
+	       "modprobe -r rpcrdma && modprobe rpcrdma");
 	s.loaded = false;
 	s.mounts.clear();
+	expect(s, Verdict::Fail, "module: no module rpcrdma is loaded",
+	       "modprobe rpcrdma");
+	s.secure = true;
 	expect(s, Verdict::Fail, "module: no module rpcrdma is loaded");
+	s.unsigned_file = true;
+	expect(s, Verdict::Fail,
+	       "module: the module has no signature, and Secure Boot is on");
+	/* What the kernel has is found first, or nothing at all is there. */
+	s.modules["rpcrdma"] = "kernel/net/sunrpc/rpcrdma.ko";
+	expect(s, Verdict::Fail,
+	       "module: this module is not installed for the kernel 6.12.0");
+	s.loaded = true;
+	s.modules.erase("rpcrdma");
+	expect(s, Verdict::Fail,
+	       "module: this module is not installed for the kernel 6.12.0");
+	/* Nobody knows which there are. */
+	s.modules.clear();
+	expect(s, Verdict::Fail,
+	       "module: another module rpcrdma is loaded, the kernel's own or an "
+	       "older one");
+}
+
+TEST(doctor, vendors_ib_core)
+{
+	System s = healthy();
+
+	s.modules["ib_core"] = "extra/mlnx/ib_core.ko";
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	s.ours = s.loaded = s.nfsd = false;
+	s.status = {};
+	s.mounts.clear();
+	const auto findings = examine(s);
+	ASSERT_GE(findings.size(), 2U);
+	EXPECT_EQ(findings[0].what, "no module rpcrdma is loaded");
+	EXPECT_EQ(findings[1].what,
+		  "ib_core is not the kernel's own: it is extra/mlnx/ib_core.ko");
 }
 
 TEST(doctor, device)
@@ -131,7 +215,17 @@ TEST(doctor, device)
 	System s = healthy();
 
 	s.ports.clear();
-	expect(s, Verdict::Fail, "device: there is no RDMA device");
+	expect(s, Verdict::Fail, "device: there is no RDMA device",
+	       "rdma link add rxe0 type rxe netdev eth0");
+	s.adapter = true;
+	expect(s, Verdict::Fail, "device: there is no RDMA device",
+	       "load the driver of the adapter, or: rdma link add rxe0 type rxe "
+	       "netdev eth0");
+	s.adapter = false;
+	s.modules.erase("rdma_rxe");
+	expect(s, Verdict::Fail,
+	       "device: there is no RDMA adapter, and the kernel has no module "
+	       "rdma_rxe");
 	s = healthy();
 	s.ports[0].state = "DOWN";
 	expect(s, Verdict::Fail, "device: mlx5_0/1 on eth0 is DOWN");
@@ -191,6 +285,238 @@ TEST(doctor, mount)
 	s.status.connections[0]["role"] = "server";
 	expect(s, Verdict::Warn,
 	       "mount: /mnt has no connection at the moment");
+	/* An idle one has none. */
+	s.reaches = { reached() };
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	s.reaches[0].rdma = Answer::Refused;
+	s.reaches[0].tcp = Answer::Yes;
+	expect(s, Verdict::Fail,
+	       "network: nobody listens on RDMA at 192.0.2.1:20049");
+}
+
+/* Who asks for RDMA's port got the connection of another mount. */
+TEST(doctor, fallen_back)
+{
+	System s = healthy();
+	NfsMount other = s.mounts[0];
+
+	s.status.connections.clear();
+	other.point = "/mnt/by tcp";
+	other.asked = "tcp";
+	other.used = { "tcp" };
+	s.mounts[0].asked = "tcp";
+	s.mounts[0].used = { "tcp" };
+	s.mounts.push_back(other);
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	s.mounts[0].port_given = "20049";
+	expect(s, Verdict::Fail, "mount: /mnt has fallen back from RDMA to tcp",
+	       "umount '/mnt/by tcp' /mnt && mount -o "
+	       "vers=4.2,proto=rdma,port=20049 server:/e /mnt");
+	s.mounts[0].port_given = "";
+	s.mounts[0].wanted = "rdma";
+	expect(s, Verdict::Fail,
+	       "mount: /mnt uses tcp, and /etc/fstab asks for RDMA",
+	       "umount '/mnt/by tcp' /mnt && mount /mnt");
+	/* One of version 3 does not share, and another server has its own. */
+	s.mounts[1].vers = "3";
+	expect(s, Verdict::Fail,
+	       "mount: /mnt uses tcp, and /etc/fstab asks for RDMA",
+	       "umount /mnt && mount /mnt");
+	s.mounts[1].vers = "4.2";
+	s.mounts[1].server = "192.0.2.9";
+	expect(s, Verdict::Fail,
+	       "mount: /mnt uses tcp, and /etc/fstab asks for RDMA",
+	       "umount /mnt && mount /mnt");
+}
+
+TEST(doctor, reaches)
+{
+	System s = healthy();
+	Reach r = reached();
+
+	s.reaches = { r };
+	EXPECT_NE(findings_text(examine(s)).find(
+			  "ok network: 192.0.2.1:20049 answers by RDMA\n"),
+		  std::string::npos);
+	s.reaches[0].version2 = false;
+	EXPECT_NE(findings_text(examine(s)).find(
+			  "answers by RDMA, and does not say that it speaks "
+			  "version 2\n"),
+		  std::string::npos);
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+
+	r.whole = Answer::Silent;
+	expect(r, "packets of 4156 octets do not get through to server",
+	       "ip link set eth0 mtu 1500");
+	/* Nothing is known of packets if no echo comes. */
+	s.reaches = { r };
+	s.reaches[0].ping = Answer::Silent;
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+
+	r = reached();
+	r.rdma = Answer::NoDevice;
+	r.interface = "eth1";
+	expect(r, "no RDMA device is on eth1, which leads to server",
+	       "rdma link add rxe0 type rxe netdev eth1");
+	/* There is one, and programs cannot use it. */
+	r.interface = "eth0";
+	s.reaches = { r };
+	expect(s, Verdict::Warn,
+	       "network: RDMA cannot be tried, since programs have no access "
+	       "to it",
+	       "modprobe -a ib_uverbs rdma_ucm");
+	r.rdma = Answer::NoWay;
+	r.why = "No route to host";
+	expect(r, "there is no way to server: No route to host",
+	       "ip route get 192.0.2.1");
+	r.rdma = Answer::NotAsked;
+	r.address = "";
+	expect(r, "the name server has no address", "getent hosts server");
+}
+
+TEST(doctor, nobody_listens)
+{
+	Reach r = reached();
+
+	r.rdma = Answer::Refused;
+	r.tcp = Answer::Yes;
+	expect(r, "nobody listens on RDMA at 192.0.2.1:20049",
+	       "at the server: echo rdma 20049 > /proc/fs/nfsd/portlist");
+	r.tcp = Answer::Refused;
+	expect(r, "nfsd does not run at server",
+	       "at the server: systemctl start nfs-server");
+	r.target.port = 20050;
+	r.peer = "192.0.2.1:20050";
+	r.usual = Answer::Yes;
+	expect(r,
+	       "nobody listens on RDMA at 192.0.2.1:20050, but at port 20049",
+	       "rpcrdmactl doctor server");
+	r.target.point = "/mnt/later";
+	const std::string correct =
+		"sed -i '\\|[[:space:]]/mnt/later[[:space:]]|"
+		"s/port=20050/port=20049/' /etc/fstab && ";
+	expect(r,
+	       "nobody listens on RDMA at 192.0.2.1:20050, but at port 20049",
+	       correct + "mount /mnt/later");
+	/* It is mounted by hand. */
+	r.target.point = "/mnt";
+	expect(r,
+	       "nobody listens on RDMA at 192.0.2.1:20050, but at port 20049",
+	       "umount /mnt && mount -o vers=4.2,proto=rdma,port=20049 "
+	       "server:/e /mnt");
+}
+
+TEST(doctor, silent_servers)
+{
+	Reach r = reached();
+
+	r.rdma = r.tcp = r.ping = r.udp = Answer::Silent;
+	expect(r, "server answers neither by RDMA, nor by TCP, nor an echo",
+	       "ping 192.0.2.1");
+	for (const auto &[tcp, ping] :
+	     { std::pair{ Answer::Yes, Answer::Silent },
+	       std::pair{ Answer::Refused, Answer::Silent },
+	       std::pair{ Answer::Silent, Answer::Yes } }) {
+		r.tcp = tcp;
+		r.ping = ping;
+		expect(r,
+		       "server is there, and does not answer by RDMA: a "
+		       "firewall drops UDP port 4791",
+		       "at the server: rpcrdmactl doctor");
+	}
+	r.iwarp = true;
+	expect(r,
+	       "server is there, and does not answer by RDMA: a firewall drops "
+	       "TCP port 20049",
+	       "at the server: rpcrdmactl doctor");
+	r.iwarp = false;
+	r.udp = Answer::Refused;
+	expect(r,
+	       "server refuses UDP port 4791: it has no RDMA device, or a "
+	       "firewall refuses",
+	       "at the server: rpcrdmactl doctor");
+}
+
+TEST(doctor, rules)
+{
+	System s = healthy();
+
+	s.rules = Json::parse(R"({"nftables": [
+		{"chain": {"family": "ip", "table": "t", "name": "c",
+			   "type": "filter", "hook": "input",
+			   "policy": "drop"}}]})");
+	/* Hardware does not pass them. */
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	s.ports[0].soft = true;
+	expect(s, Verdict::Fail,
+	       "network: rules of this machine drop udp port 4791, which RDMA "
+	       "needs: table ip t, chain c",
+	       "nft insert rule ip t c udp dport 4791 accept");
+	s.status.devices[0]["iwarp"] = true;
+	expect(s, Verdict::Fail,
+	       "network: rules of this machine drop tcp port 20049, which RDMA "
+	       "needs: table ip t, chain c",
+	       "nft insert rule ip t c tcp dport 20049 accept");
+	/* Who only calls needs no open port of TCP. */
+	s.status.listeners.clear();
+	s.nfsd = false;
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+}
+
+/* Between two looks, which are two seconds apart. */
+TEST(doctor, load)
+{
+	System s = healthy();
+	Json &conn = s.status.connections[0];
+
+	conn["id"] = 7;
+	conn["calls-sent"] = 2;
+	conn["credits"] = { { "available", 1 }, { "sent", 95 },
+			    { "waits", 4 } };
+	conn["events"] = { { "no-region", 0 } };
+	s.before = s.status;
+	s.seconds = 2;
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	/* Nine may be chance, ten of two hundred are not. */
+	conn["credits"]["sent"] = 295;
+	conn["credits"]["waits"] = 13;
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	conn["credits"]["waits"] = 14;
+	expect(s, Verdict::Warn,
+	       "load: the connection with 192.0.2.1:20049 waits for credit, 5 "
+	       "times a second",
+	       "at 192.0.2.1:20049: echo 64 > "
+	       "/sys/module/rpcrdma/parameters/window");
+	conn["credits"]["available"] = 62;
+	EXPECT_EQ(only(s).mend, "at 192.0.2.1:20049: echo 128 > "
+				"/sys/module/rpcrdma/parameters/window");
+	conn["credits"]["sent"] = 296;
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	conn["events"]["no-region"] = 10;
+	expect(s, Verdict::Warn,
+	       "load: the connection with 192.0.2.1:20049 is short of memory "
+	       "regions, 5 times a second");
+	/* Another one: nothing is known of before. */
+	conn["id"] = 8;
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+}
+
+TEST(doctor, packets_again)
+{
+	System s = healthy();
+
+	s.seconds = 1;
+	s.resent_before = { { "mlx5_0/1 packet_seq_err", 5 },
+			    { "mlx5_0/1 out_of_sequence", 100 },
+			    { "mlx5_1/1 out_of_sequence", 0 } };
+	s.resent = { { "mlx5_0/1 packet_seq_err", 14 },
+		     { "mlx5_0/1 out_of_sequence", 100 },
+		     { "mlx5_1/1 out_of_sequence", 50 } };
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	s.resent["mlx5_0/1 out_of_sequence"] = 101;
+	expect(s, Verdict::Warn,
+	       "network: mlx5_0/1 sends packets again: 10 a second",
+	       "ip -s -s link show eth0");
 }
 
 /* The lowest of its connections, and why. */
@@ -225,12 +551,81 @@ TEST(doctor, reads_mounts)
 	EXPECT_EQ(all[0].wanted, "rdma");
 	EXPECT_EQ(all[0].used, std::set<std::string>({ "rdma" }));
 	EXPECT_EQ(all[0].peer, "192.0.2.1:20049");
+	EXPECT_EQ(all[0].source, "192.0.2.1:/e");
+	EXPECT_EQ(all[0].server, "192.0.2.1");
+	EXPECT_EQ(all[0].vers, "4.2");
+	EXPECT_EQ(all[1].port_given, "");
+	EXPECT_EQ(all[2].port, 20050U);
 	EXPECT_EQ(all[1].asked, "tcp");
 	EXPECT_EQ(all[1].wanted, "rdma");
 	EXPECT_EQ(all[1].used, std::set<std::string>({ "tcp" }));
 	EXPECT_EQ(all[2].asked, "rdma");
 	EXPECT_EQ(all[2].wanted, "");
 	EXPECT_EQ(all[2].peer, "[2001:db8::1]:20050");
+}
+
+TEST(doctor, targets)
+{
+	System s = healthy();
+	std::istringstream fstab(kFstab);
+
+	/* It is connected. */
+	EXPECT_TRUE(targets(s, "").empty());
+	s.mounts[0].point = "/mnt one";
+	s.wishes = read_wishes(fstab);
+	ASSERT_EQ(s.wishes.size(), 3U);
+	/* That of /mnt/two is tried, and that of /mnt/later. */
+	auto found = targets(s, "");
+	ASSERT_EQ(found.size(), 2U);
+	EXPECT_EQ(found[0].server, "192.0.2.1");
+	EXPECT_EQ(found[0].point, "/mnt/two");
+	EXPECT_FALSE(found[0].mounted);
+	EXPECT_EQ(found[1].server, "2001:db8::1");
+	EXPECT_EQ(found[1].port, 20050U);
+	/* Each once, and what is known of it is kept. */
+	found = targets(s, "[2001:db8::1]:20050");
+	ASSERT_EQ(found.size(), 2U);
+	EXPECT_EQ(found[0].point, "/mnt/later");
+	s.wishes.clear();
+	s.status.connections.clear();
+	found = targets(s, "");
+	ASSERT_EQ(found.size(), 1U);
+	EXPECT_EQ(found[0].point, "/mnt one");
+	EXPECT_TRUE(found[0].mounted);
+	/* No port, no attempt. */
+	s.ports[0].state = "DOWN";
+	EXPECT_TRUE(targets(s, "server").empty());
+}
+
+TEST(doctor, names_of_servers)
+{
+	const std::tuple<const char *, const char *, unsigned> names[] = {
+		{ "server", "server", 20049 },
+		{ "server:20050", "server", 20050 },
+		{ "192.0.2.1:1", "192.0.2.1", 1 },
+		{ "2001:db8::1", "2001:db8::1", 20049 },
+		{ "[2001:db8::1]", "2001:db8::1", 20049 },
+		{ "[2001:db8::1]:7", "2001:db8::1", 7 },
+		{ "server:", "server", 0 },
+		{ "server:x", "server", 0 },
+		{ "server:70000", "server", 0 },
+	};
+
+	for (const auto &[text, server, port] : names) {
+		EXPECT_EQ(target_of(text).server, server) << text;
+		EXPECT_EQ(target_of(text).port, port) << text;
+	}
+}
+
+TEST(doctor, largest_packets)
+{
+	System s = healthy();
+
+	EXPECT_EQ(largest_packets(s).at("eth0"), 4156U);
+	s.ports[0].mtu = 1500;
+	EXPECT_EQ(largest_packets(s).at("eth0"), 1084U);
+	s.ports[0].mtu = 0;
+	EXPECT_TRUE(largest_packets(s).empty());
 }
 
 TEST(doctor, reads_the_system)
@@ -250,6 +645,23 @@ TEST(doctor, reads_the_system)
 	put("sys/class/infiniband/rxe0/ports/1/state", "4: ACTIVE\n");
 	put("sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "eth0\n");
 	put("sys/class/net/eth0/mtu", "1500\n");
+	put("sys/class/net/eth0/flags", "0x1003\n");
+	put("sys/class/net/eth0/type", "1\n");
+	put("sys/class/net/down/flags", "0x1002\n");
+	put("sys/class/net/down/type", "1\n");
+	put("sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_seq_err",
+	    "7\n");
+	put("sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts", "9\n");
+	put("sys/bus/pci/devices/0000:00:1f.0/class", "0x010601\n");
+	put("sys/kernel/security/lockdown",
+	    "none [integrity] confidentiality\n");
+	put("proc/sys/kernel/osrelease", "6.12.0\n");
+	put("lib/modules/6.12.0/modules.dep",
+	    "updates/net/rpcrdma.ko.xz: kernel/net/sunrpc.ko.xz\n"
+	    "kernel/drivers/rdma-rxe.ko:\n");
+	put("lib/modules/6.12.0/modules.builtin",
+	    "kernel/drivers/infiniband/core/ib_core.ko\n");
+	put("etc/fstab", kFstab);
 	put("proc/self/mountinfo", kMountinfo);
 	put("proc/fs/nfsd/threads", "8\n");
 	put("proc/fs/nfsd/portlist", "rdma 20049\ntcp 2049\n");
@@ -267,6 +679,29 @@ TEST(doctor, reads_the_system)
 	EXPECT_EQ(s.mounts.size(), 3U);
 	EXPECT_TRUE(s.nfsd);
 	EXPECT_EQ(s.portlist.size(), 2U);
+	EXPECT_EQ(s.release, "6.12.0");
+	EXPECT_EQ(s.modules.at("rpcrdma"), "updates/net/rpcrdma.ko.xz");
+	EXPECT_EQ(s.modules.at("rdma_rxe"), "kernel/drivers/rdma-rxe.ko");
+	EXPECT_EQ(s.modules.at("ib_core"),
+		  "kernel/drivers/infiniband/core/ib_core.ko");
+	EXPECT_TRUE(s.secure);
+	EXPECT_FALSE(s.adapter);
+	EXPECT_EQ(s.interface, "eth0");
+	EXPECT_EQ(s.wishes.size(), 3U);
+	EXPECT_EQ(s.resent, Counters({ { "rxe0/1 rcvd_seq_err", 7 } }));
+
+	put("sys/kernel/security/lockdown",
+	    "[none] integrity confidentiality\n");
+	EXPECT_FALSE(read_system(root).secure);
+	put("sys/firmware/efi/efivars/"
+	    "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+	    std::string("\6\0\0\0\1", 5));
+	EXPECT_TRUE(read_system(root).secure);
+	put("sys/bus/pci/devices/0000:00:02.0/class", "0x020000\n");
+	put("sys/bus/pci/devices/0000:00:02.0/vendor", "0x15b3\n");
+	EXPECT_TRUE(read_system(root).adapter);
+	put("proc/net/route", "Iface Destination\ndown 00000000\n");
+	EXPECT_EQ(read_system(root).interface, "down");
 	fs::remove_all(root);
 }
 
