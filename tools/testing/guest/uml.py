@@ -176,7 +176,7 @@ class Ethernet:
     def plug(self, role):
         """How a guest of this role is plugged in."""
         fd = self.ends[role].fileno()
-        return Plug([f"vec0:transport=fd,fd={fd},mtu=9000,mac={MACS[role]}"], (fd,))
+        return Plug([f"vec0:transport=fd,fd={fd},mtu=9000,mac={MACS[role]},bpfflash=1"], (fd,))
 
     def ended(self):
         """Why there is no Ethernet any more, or ''."""
