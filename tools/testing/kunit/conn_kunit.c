@@ -1297,6 +1297,8 @@ static void conn_invalidates(struct kunit *test)
 	mr = conn_region(call);
 	before = call->chunks.write_segs[0].handle;
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
+	/* No new region is to be taken before the one that is given back. */
+	flush_delayed_work(&f->client.conn->mr_work);
 	rpcrdma_frwr_put(f->client.conn, &call->mrs);
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
 	rpcrdma_frwr_invalidate_wait(f->client.conn, &call->mrs);
