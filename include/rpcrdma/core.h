@@ -246,6 +246,7 @@ enum rpcrdma_reason {
 	RPCRDMA_REASON_CREDIT_LIMIT,	/* rdma_credit is no possible limit */
 	RPCRDMA_REASON_FLOOD,		/* too many refused messages unanswered */
 	RPCRDMA_REASON_NO_VERSION,	/* peer speaks no version of ours */
+	RPCRDMA_REASON_DIALECT,		/* peer means something else by version 2 (D25) */
 	RPCRDMA_REASON_INVARIANT,	/* a bug here */
 	RPCRDMA_REASON_COUNT
 };

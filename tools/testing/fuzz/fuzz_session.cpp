@@ -351,6 +351,8 @@ private:
 				in_.take(m.octets().data(), m.octets().size()));
 			return m.octets();
 		}
+		if (kind == 0xfe)
+			return from_2016_peer(xid);
 		const u32 htype = kind > 0xf0 ? in_.word() : some_type(kind);
 		const HeaderType *type = header_type(htype);
 		const u32 dir = type ? type->direction() : 0;
@@ -412,6 +414,34 @@ private:
 			m.reply(in_);
 		}
 		if (proc == RPCRDMA1_MSG)
+			m.payload(in_, xid, dir, {});
+		if (in_.octet() > 0xe0)
+			m.octets()[in_.number() % m.size()] ^= in_.octet();
+		return m.octets();
+	}
+
+	/* MSG, NOMSG, or OPTIONAL with so many octets. */
+	std::vector<u8> from_2016_peer(u32 xid)
+	{
+		const u32 proc = in_.up_to(2);
+		const u32 dir = in_.up_to(1);
+		Message m;
+
+		m.word(xid);
+		m.word(kVersion2);
+		m.word(in_.number());
+		m.word(proc < 2 ? proc : kOptional2016);
+		m.word(dir);
+		if (proc < 2) {
+			m.reads(in_,
+				proc == RPCRDMA1_NOMSG && dir == RPCRDMA_CALL);
+			m.writes(in_);
+			m.reply(in_);
+		} else {
+			m.word(in_.octet());
+			m.word(4 * in_.up_to(3));
+		}
+		if (proc != RPCRDMA1_NOMSG)
 			m.payload(in_, xid, dir, {});
 		if (in_.octet() > 0xe0)
 			m.octets()[in_.number() % m.size()] ^= in_.octet();
@@ -480,6 +510,7 @@ private:
 		push();
 		if (whole && (p.vers != 2 || config_.max_version == kVersion1))
 			other_versions_ = true;
+		check_dialect(rx, in, p, before.version);
 		check_overrun(rx, p, whole, before.version);
 		if (rx.opened) {
 			FUZZ_CHECK(!opened_);
@@ -544,6 +575,27 @@ private:
 			FUZZ_CHECK(rx.payload.length || rx.external);
 			break;
 		}
+	}
+
+	/* What a client sends in it before a version is agreed on, and nothing else. */
+	void check_dialect(const rpcrdma_rx &rx, Bytes in, const Prefix &p,
+			   u32 version)
+	{
+		Chunks c;
+		const bool its = !client() && !version &&
+				 config_.max_version == kVersion2 &&
+				 of_2016(in, p, c);
+
+		if (client())
+			return;
+		FUZZ_CHECK(its || rx.reason != RPCRDMA_REASON_DIALECT);
+		if (!its)
+			return;
+		FUZZ_CHECK(rx.reason == RPCRDMA_REASON_DIALECT ||
+			   rx.reason == RPCRDMA_REASON_FLOOD);
+		FUZZ_CHECK(!info().version);
+		FUZZ_CHECK(rx.type == RPCRDMA_TYPE_UNKNOWN);
+		other_versions_ = true;
 	}
 
 	/* The peer knows the largest credit word that was sent, and no more. */

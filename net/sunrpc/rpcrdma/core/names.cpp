@@ -30,6 +30,7 @@ static constexpr const char *kReasons[] = {
 	"credit-limit",
 	"flood",
 	"no-version",
+	"dialect",
 	"invariant",
 };
 

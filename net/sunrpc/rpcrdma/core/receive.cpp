@@ -113,6 +113,8 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 		take_other_version(p, rx);
 	else if (p.vers == kVersion1)
 		take_version1(in, p, rx);
+	else if (!version_ && !client() && in_dialect(in, p, rx))
+		take_dialect(p, rx);
 	else
 		take_version2(in, p, rx);
 }
@@ -148,6 +150,32 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 	drop(RPCRDMA_REASON_VERSION, rx);
 	if (answerable)
 		answer(p, low_and_high, rx);
+	credits_.ping_pong(control_.size());
+}
+
+/* What a client sends first says which version 2 it means (D25). */
+bool Session::in_dialect(Bytes in, const Prefix &p, rpcrdma_rx &rx)
+{
+	const bool its = of_2016(in, p, rx.chunks);
+
+	clear(rx.chunks);
+	return its;
+}
+
+/*
+ * A peer of the dialect of 2016 knows two of our errors. From the one it learns that it may
+ * go on with version 1. Where that is not so, it is told the other: it would take a range
+ * with version 2 in it for its own.
+ */
+void Session::take_dialect(const Prefix &p, rpcrdma_rx &rx)
+{
+	drop(RPCRDMA_REASON_DIALECT, rx);
+	/* It is no GRANT. */
+	rx.type = RPCRDMA_TYPE_UNKNOWN;
+	if (spoken(kVersion1))
+		answer(p, { RPCRDMA2_ERR_VERS, { kVersion1, kVersion1 } }, rx);
+	else
+		answer(p, { RPCRDMA2_ERR_BAD_XDR, {} }, rx);
 	credits_.ping_pong(control_.size());
 }
 
@@ -291,6 +319,17 @@ bool Session::speaks_version1(const Header &h, Parse parsed) const
 }
 
 /*
+ * The peer answers in version 2, and does not know what every peer of it knows (6.1): it
+ * means something else by version 2. Version 1 is left, but this connection may have been
+ * taken for one of the peer's version 2 (D25).
+ */
+bool Session::foreign_final(const Header &h) const
+{
+	return spoken(kVersion1) && (h.error.code == RPCRDMA2_ERR_BAD_XDR ||
+				     h.error.code == RPCRDMA2_ERR_INVAL_HTYPE);
+}
+
+/*
  * An ERROR before the connection is open is about this side's FINAL, or about
  * nothing (D6). BAD_PROPVAL is not a code of version 1, so it is an answer in
  * version 2. After any other known code nothing is left to try.
@@ -308,6 +347,8 @@ void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
 						  RPCRDMA_REASON_XDR,
 			    rx);
+	if (foreign_final(h))
+		return close(RPCRDMA_REASON_DIALECT, rx);
 	if (h.error.code != RPCRDMA2_ERR_BAD_PROPVAL)
 		return close(RPCRDMA_REASON_NO_VERSION, rx);
 	begin_version2();

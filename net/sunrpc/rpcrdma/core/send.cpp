@@ -231,8 +231,12 @@ rpcrdma_tx_result Session::send_extension(MutableBytes out, rpcrdma_tx &tx)
 rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 {
 	const ControlMessage &e = control_.front();
-	/* For version 1 the word is the number of Calls that the peer may have outstanding. */
-	const u32 credit = e.vers == kVersion1 && !version_ ?
+	/*
+	 * For version 1 the word is the number of Calls that the peer may have outstanding.
+	 * Who is refused version 2 may go on with version 1, and the dialect of 2016 has the
+	 * same word.
+	 */
+	const u32 credit = e.vers <= kVersion2 && !version_ ?
 				   credits_.window() :
 				   credit_word(RPCRDMA_REPLY);
 	Header h = {

@@ -198,12 +198,16 @@ private:
 	/* receive.cpp */
 	void take(Bytes in, rpcrdma_rx &rx);
 	void take_other_version(const Prefix &p, rpcrdma_rx &rx);
+	[[nodiscard]] static bool in_dialect(Bytes in, const Prefix &p,
+					     rpcrdma_rx &rx);
+	void take_dialect(const Prefix &p, rpcrdma_rx &rx);
 	void take_version1(Bytes in, const Prefix &p, rpcrdma_rx &rx);
 	void take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx);
 	void take_grant(Bytes in, rpcrdma_rx &rx);
 	void take_error(Bytes in, Header &h, rpcrdma_rx &rx);
 	void take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx);
 	[[nodiscard]] bool speaks_version1(const Header &h, Parse parsed) const;
+	[[nodiscard]] bool foreign_final(const Header &h) const;
 	[[nodiscard]] bool version_refused(const rpcrdma_rx &rx) const;
 	void type_refused(rpcrdma_message &msg);
 	void properties_refused(rpcrdma_rx &rx);

@@ -405,6 +405,66 @@ Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
 	return p;
 }
 
+/* The second word of the payload, if there is one. */
+static bool msg_type_is(Bytes in, const Range &payload, u32 direction)
+{
+	XdrReader r(in.after(payload.offset));
+	u32 xid;
+	u32 type;
+
+	return !payload.length ||
+	       (r.word(xid) && r.word(type) && type == direction);
+}
+
+Parse decode_body_2016(Bytes in, Header &h, Chunks &c)
+{
+	XdrReader r(in.after(kPrefixSize));
+	u32 direction = 0;
+	Parse p = Parse::BadXdr;
+
+	h.type = nullptr;
+	if (r.word(direction))
+		p = read_body_v1(in, r, h, c);
+	else
+		clear_body(h, c);
+	if (h.type && (h.type->direction() != direction ||
+		       !msg_type_is(in, h.payload, direction)))
+		p = Parse::BadXdr;
+	h.end = kPrefixSize + r.offset();
+	return p;
+}
+
+bool decode_optional_2016(Bytes in, Optional2016 &o)
+{
+	XdrReader r(in.after(kPrefixSize));
+	Bytes info;
+	u32 length;
+
+	if (!r.word(o.direction) || o.direction > RPCRDMA_REPLY ||
+	    !r.word(o.opttype) || !r.word(length))
+		return false;
+	o.optinfo = { kPrefixSize + r.offset(), length };
+	if (!r.opaque(length, info))
+		return false;
+	o.payload = { kPrefixSize + r.offset(), r.left() };
+	return true;
+}
+
+bool of_2016(Bytes in, const Prefix &p, Chunks &c)
+{
+	Optional2016 o;
+	Header h;
+
+	if (p.vers != kVersion2)
+		return false;
+	if (p.htype == kOptional2016)
+		return decode_optional_2016(in, o);
+	if (p.htype > RPCRDMA1_NOMSG)
+		return false;
+	h.prefix = p;
+	return decode_body_2016(in, h, c) != Parse::BadXdr;
+}
+
 static u32 write_chunk_size(const WriteChunk &w)
 {
 	return kWordSize + w.count * kSegmentSize;

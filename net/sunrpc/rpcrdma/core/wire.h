@@ -227,6 +227,48 @@ enum class Parse : u8 {
  */
 [[nodiscard]] Parse decode_body_v1(Bytes in, Header &h, Chunks &c);
 
+/* rdma_proc of the dialect of 2016 that version 1 does not have: -07 has GRANT there. */
+inline constexpr u32 kOptional2016 = 5;
+
+/**
+ * Decode what follows the prefix of RDMA2_MSG or RDMA2_NOMSG in the dialect of 2016:
+ * draft-cel-nfsv4-rpcrdma-version-two-01, section 4.2.
+ *
+ * @in: the whole message
+ * @h: as for decode_body_v1()
+ * @c: likewise
+ *
+ * A word with the direction comes first. The rest is as in version 1, so the types are
+ * those of version 1; the direction of the RPC message must be that in the header (4.2.2).
+ */
+[[nodiscard]] Parse decode_body_2016(Bytes in, Header &h, Chunks &c);
+
+/**
+ * struct rpcrdma2_optional of the dialect of 2016
+ * @payload: what follows; it may be empty
+ */
+struct Optional2016 {
+	u32 direction = 0;
+	u32 opttype = 0;
+	Range optinfo = {};
+	Range payload = {};
+};
+
+/**
+ * Decode what follows the prefix of RDMA2_OPTIONAL.
+ *
+ * Return: false if it is none, as -07's GRANT, which is of that number, too.
+ */
+[[nodiscard]] bool decode_optional_2016(Bytes in, Optional2016 &o);
+
+/**
+ * This is a Call or a Reply of the dialect of 2016, or OPTIONAL, and nothing of -07.
+ *
+ * @p: its prefix
+ * @c: room to work in; what is in it afterwards means nothing
+ */
+[[nodiscard]] bool of_2016(Bytes in, const Prefix &p, Chunks &c);
+
 /* Counts of a header's chunks and segments, also if they are too many to store. */
 struct Count {
 	u32 read_chunks = 0;
