@@ -13,7 +13,8 @@
  * client connects once more and speaks version 1 from the beginning. After a time-out
  * it remembers the server for a while, so that the next mount does not wait
  * again. A server whose private data says that it speaks version 2 gets more time, and
- * is not remembered.
+ * is not remembered. A server that cannot read the properties, though it calls what it
+ * speaks version 2, gets another connection with version 1, too (D25).
  *
  * If a connection is lost later, sunrpc's own autoclose closes it, also under the
  * write lock. So there is never more than one connection.
@@ -345,6 +346,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 		/* RDMA Reads come from the server only. */
 		.reads_in = U8_MAX,
 		.fell_back = READ_ONCE(rx->fell_back),
+		.dialect = rx->dialect,
 		.previous_loss = rx->previous_loss,
 	};
 	struct rpcrdma_conn *conn;
@@ -436,6 +438,9 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
 	}
 	if (rc) {
 		*unanswered = rpcrdma_unanswered(rx);
+		/* It says more than that the server has then ended the connection. */
+		if (rx->conn && READ_ONCE(rx->conn->error) == -EPROTOTYPE)
+			rc = -EPROTOTYPE;
 		if (rc == -ETIMEDOUT && rx->conn)
 			rpcrdma_conn_lost(rx->conn, "no answer");
 		rpcrdma_disconnect(rx);
@@ -468,6 +473,7 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	int rc;
 
 	rpcrdma_versions(&versions);
+	rx->dialect = false;
 	WRITE_ONCE(rx->fell_back,
 		   versions.min_version == 1 && rpcrdma_silent(rx));
 	if (rx->fell_back)
@@ -481,6 +487,12 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
 	}
 
+	/* The server means something else by version 2: so version 1, on another connection. */
+	if (rc == -EPROTOTYPE) {
+		rx->dialect = true;
+		versions.max_version = 1;
+		rc = rpcrdma_attempt(rx, &versions, &unanswered);
+	}
 	/* A server that has spoken version 2 should do so the next time. */
 	if (unanswered && versions.min_version == 1 &&
 	    versions.max_version > 1 && !rx->spoke_v2) {

@@ -240,6 +240,9 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	case RPCRDMA_RX_CLOSE:
 		if (rx->reason == RPCRDMA_REASON_NO_VERSION)
 			WRITE_ONCE(conn->error, -EPROTONOSUPPORT);
+		/* Another connection, with version 1, may do. */
+		else if (rx->reason == RPCRDMA_REASON_DIALECT)
+			WRITE_ONCE(conn->error, -EPROTOTYPE);
 		rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
 		return;
 	}

@@ -383,6 +383,7 @@ enum {
  * @reads_in: RDMA Reads that the peer may have under way, zero for none
  * @reads_out: RDMA Reads that this side may have under way, zero for none
  * @fell_back: only version 1 may be spoken, since version 2 was left unanswered
+ * @dialect: only version 1 may be spoken, since the peer means something else by version 2
  * @previous_loss: why the owner's connection before this one was lost, or NULL
  *
  * rpcrdma_size_conn() of the core computes the sizes of a connection from these and from
@@ -401,6 +402,7 @@ struct rpcrdma_conn_attr {
 	u32 reads_in;
 	u32 reads_out;
 	bool fell_back;
+	bool dialect;
 	const char *previous_loss;
 };
 
@@ -432,7 +434,7 @@ union rpcrdma_sockaddr {
  * @peer: address of the other end then
  * @device_name: name of the device then
  * @port: port of the device
- * @max_version: highest version that this side may speak
+ * @max_version: highest version that this side may speak to peers
  * @fell_back: as in struct rpcrdma_conn_attr
  * @loss: why the connection was lost, a static string, or NULL
  * @previous_loss: as in struct rpcrdma_conn_attr
