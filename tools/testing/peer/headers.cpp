@@ -13,8 +13,7 @@ void refused(Peer &p, const Words &message, const Words &error)
 	p.expect_error(message[0], error);
 }
 
-/* The number after @word in that line of this machine's totals; zero if it has none. */
-static u64 total(const std::string &name, const std::string &word)
+u64 total(const std::string &name, const std::string &word)
 {
 	std::ifstream file("/sys/kernel/debug/rpcrdma/totals");
 	std::string line;

@@ -19,6 +19,9 @@ inline const Words kSystem = { RPCRDMA2_ERR_SYSTEM };
 inline const Words kBadPropval = { RPCRDMA2_ERR_BAD_PROPVAL };
 inline const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
 
+/* What debugfs says of all connections: the number after @word in the line of @name. */
+[[nodiscard]] u64 total(const std::string &name, const std::string &word);
+
 /* The answer to @message is an ERROR with this body. */
 void refused(Peer &p, const Words &message, const Words &error);
 

@@ -186,13 +186,13 @@ void Peer::send_grant()
 /*
  * What was granted is not taken back, and no more is than a device could ever
  * post (D1). The credit word of an ERROR to another version means something
- * else.
+ * else, and so does that of an ERROR about version 2 once version 1 is spoken.
  */
 void Peer::take_credit(const Message &m)
 {
 	if (m.octets.size() < 16)
 		fail("received less than a prefix");
-	if (m.vers() != 2)
+	if (m.vers() != 2 || version_ == 1)
 		return;
 	if (static_cast<s32>(m.credit() - limit_) < 0 ||
 	    static_cast<s32>(m.credit() - sent_) > 4096)
