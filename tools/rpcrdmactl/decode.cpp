@@ -82,6 +82,11 @@ const char *header_name(const rpcrdma::Prefix &p)
 	return known ? rpcrdma::htype_name(p.htype) : "?";
 }
 
+const char *direction_name(u32 direction)
+{
+	return direction == RPCRDMA_CALL ? "CALL" : "REPLY";
+}
+
 /* A number if it is one, no value, or octets. */
 void put_property(Json &out, u32 which, Bytes value)
 {
@@ -142,7 +147,7 @@ void put_rpc(Json &out, const Header &h, Bytes payload)
 	    direction != h.type->direction())
 		return;
 	Json rpc = { { "xid", hex(xid, 8) },
-		     { "type", direction == RPCRDMA_CALL ? "CALL" : "REPLY" } };
+		     { "type", direction_name(direction) } };
 	u32 word;
 	if (direction == RPCRDMA_CALL) {
 		for (const char *name : kCall)
@@ -229,12 +234,71 @@ private:
 
 	Json version2()
 	{
+		if (rpcrdma::of_2016(in_, header_.prefix, chunks_))
+			return dialect();
 		header_.type = rpcrdma::header_type(header_.prefix.htype);
 		if (!header_.type)
 			return wrong(3 * kWordSize,
 				     "version 2 has no such header type");
 		return body(rpcrdma::decode_body(in_, rpcrdma::kNoLimits,
 						 header_, chunks_));
+	}
+
+	/*
+	 * Right in the dialect of 2016, which says that it is version 2. It is told whole;
+	 * the octet is the first that version 2 cannot have.
+	 */
+	Json dialect()
+	{
+		static const std::string kDraft =
+			" of the dialect of 2016, "
+			"draft-cel-nfsv4-rpcrdma-version-two-01";
+		const u32 proc = header_.prefix.htype;
+
+		out_["dialect"] = "2016";
+		if (proc == rpcrdma::kOptional2016) {
+			optional();
+			return wrong(kPrefixSize,
+				     "a GRANT has no more; this is OPTIONAL" +
+					     kDraft);
+		}
+		const Parse parsed =
+			rpcrdma::decode_body_2016(in_, header_, chunks_);
+		const std::string name = header_.type->name;
+
+		out_["header-name"] = name;
+		out_["direction"] = direction_name(header_.type->direction());
+		put_chunks(out_, chunks_, parsed == Parse::Ok);
+		if (parsed == Parse::Ok) {
+			out_["header-octets"] = header_.end;
+			put_payload();
+		}
+		return wrong(3 * kWordSize,
+			     "version 2 has no such header type; this is " +
+				     name + kDraft);
+	}
+
+	void optional()
+	{
+		rpcrdma::Optional2016 o;
+
+		if (!rpcrdma::decode_optional_2016(in_, o))
+			return;
+		out_["header-name"] = "OPTIONAL";
+		out_["direction"] = direction_name(o.direction);
+		out_["optional-type"] = o.opttype;
+		out_["optional-octets"] = o.optinfo.length;
+		out_["header-octets"] = o.payload.offset;
+		if (o.payload.length)
+			out_["payload-octets"] = o.payload.length;
+	}
+
+	void put_payload()
+	{
+		if (!header_.payload.length)
+			return;
+		out_["payload-octets"] = header_.payload.length;
+		put_rpc(out_, header_, in_.after(header_.payload.offset));
 	}
 
 	Json body(Parse parsed)
@@ -258,11 +322,7 @@ private:
 		if (type->fields & rpcrdma::kFieldProperties)
 			return properties();
 		out_["header-octets"] = header_.end;
-		if (header_.payload.length) {
-			out_["payload-octets"] = header_.payload.length;
-			put_rpc(out_, header_,
-				in_.after(header_.payload.offset));
-		}
+		put_payload();
 		return std::move(out_);
 	}
 
@@ -460,7 +520,8 @@ std::string decoded_text(const Json &d, const Octets &message)
 	out << "\n";
 	for (const char *name :
 	     { "error-code", "error-name", "error-arguments", "remaining",
-	       "inv-handle", "header-octets", "payload-octets" })
+	       "inv-handle", "dialect", "direction", "optional-type",
+	       "optional-octets", "header-octets", "payload-octets" })
 		if (d.contains(name))
 			out << "  " << name << ": " << plain(d.at(name))
 			    << "\n";

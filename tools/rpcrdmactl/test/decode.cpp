@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sstream>
 
+#include "../../testing/unit/dialect.h"
 #include "../../testing/unit/golden.h"
 #include "../../testing/unit/version1.h"
 #include "data.h"
@@ -213,6 +214,71 @@ TEST(decode, version_1)
 	d = decoded(unit::v1::nomsg(5, { 1, 0, 7, 100 }));
 	EXPECT_EQ(d.at("valid"), false);
 	EXPECT_EQ(d.at("octet"), 32U) << d;
+}
+
+/* Where version 2 and it part, and all that it says. */
+TEST(decode, dialect_of_2016)
+{
+	namespace old = unit::dialect;
+	const unit::Words lists = unit::v1::read_segment(8, 0xb1, 8) +
+				  unit::Words{ 0, 0, 1 } +
+				  unit::v1::segments(0xd1, { 900 });
+
+	Json d = decoded(old::call(7, lists));
+	EXPECT_EQ(d.at("valid"), false);
+	EXPECT_EQ(d.at("octet"), 12U);
+	EXPECT_EQ(d.at("error"), "version 2 has no such header type; this is MSG of the "
+				 "dialect of 2016, draft-cel-nfsv4-rpcrdma-version-two-01");
+	EXPECT_EQ(d.at("dialect"), "2016");
+	EXPECT_EQ(d.at("header-name"), "MSG");
+	EXPECT_EQ(d.at("direction"), "CALL");
+	EXPECT_EQ(d.at("read-list").at(0).at("position"), 8);
+	EXPECT_EQ(d.at("reply-chunk").at(0).at("length"), 900);
+	EXPECT_EQ(d.at("header-octets"), 4 * (5 + lists.size()));
+	EXPECT_EQ(d.at("payload-octets"), 40U);
+	EXPECT_EQ(d.at("rpc").at("xid"), "0x00000007");
+
+	d = decoded(old::long_call(7));
+	EXPECT_EQ(d.at("octet"), 12U);
+	EXPECT_EQ(d.at("header-name"), "NOMSG");
+	EXPECT_EQ(d.at("call-chunk").at(0).at("length"), 5000);
+	EXPECT_FALSE(d.contains("payload-octets"));
+
+	d = decoded(old::msg(7, RPCRDMA_REPLY, unit::rpc(7, RPCRDMA_REPLY, 24)));
+	EXPECT_EQ(d.at("direction"), "REPLY");
+	EXPECT_EQ(d.at("rpc").at("type"), "REPLY");
+
+	d = decoded(old::optional(7, RPCRDMA_REPLY, 9, 5, { 1, 0 }, { 7, 1 }));
+	EXPECT_EQ(d.at("octet"), 16U);
+	EXPECT_EQ(d.at("error"), "a GRANT has no more; this is OPTIONAL of the dialect of "
+				 "2016, draft-cel-nfsv4-rpcrdma-version-two-01");
+	EXPECT_EQ(d.at("header-name"), "OPTIONAL");
+	EXPECT_EQ(d.at("direction"), "REPLY");
+	EXPECT_EQ(d.at("optional-type"), 9);
+	EXPECT_EQ(d.at("optional-octets"), 5);
+	EXPECT_EQ(d.at("header-octets"), 36);
+	EXPECT_EQ(d.at("payload-octets"), 8);
+}
+
+/* What is right in neither, and what both have. */
+TEST(decode, dialect_of_2016__nothing_else_is_taken_for_it)
+{
+	namespace old = unit::dialect;
+	const unit::Words call = unit::rpc(7, RPCRDMA_CALL, 40);
+
+	/* Its direction is not that of its payload; its list has no end. */
+	for (const unit::Words &w : { old::msg(7, RPCRDMA_REPLY, call),
+				      old::prefix(7, old::kMsg) +
+					      unit::Words{ 0, 1, 0 } }) {
+		const Json d = decoded(w);
+		EXPECT_FALSE(d.contains("dialect")) << d;
+		EXPECT_EQ(d.at("error"), "version 2 has no such header type");
+	}
+	for (const unit::Golden &g : unit::goldens())
+		EXPECT_FALSE(decoded(g.header + g.payload).contains("dialect"));
+	EXPECT_EQ(decoded(old::prefix(7, old::kError) + unit::Words{ 2 })
+			  .at("valid"),
+		  true);
 }
 
 /* What the fuzzers have found: the verdict is the core's, and the text has no end. */
