@@ -4,50 +4,31 @@
  * differential.cpp.
  */
 #include "changes.h"
+#include "maker.h"
 #include "properties.h"
 #include "xcharext.h"
 #include "xdr.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <random>
 
 using namespace codec;
 
 namespace
 {
 
-u32 setting(const char *name, u32 otherwise)
-{
-	const char *value = std::getenv(name);
-
-	return value ? static_cast<u32>(std::strtoul(value, nullptr, 0)) :
-		       otherwise;
-}
-
-class Maker {
+class Maker : public Numbers {
 public:
-	explicit Maker(u32 seed)
-		: random_(seed)
-	{
-	}
-	u32 below(u64 n)
-	{
-		return static_cast<u32>(random_() % n);
-	}
-	u32 word()
-	{
-		return below(3) ? below(5) : static_cast<u32>(random_());
-	}
+	using Numbers::Numbers;
+
 	Property value()
 	{
 		Property p = { below(4) ? 1 + below(6) : word(), {} };
 
 		p.data.resize(below(3) ? 4 : below(11));
 		for (u8 &o : p.data)
-			o = static_cast<u8>(random_());
+			o = static_cast<u8>(hyper());
 		return p;
 	}
 	Subset subset()
@@ -55,7 +36,7 @@ public:
 		Subset s(below(4));
 
 		for (u32 &w : s)
-			w = below(3) ? static_cast<u32>(random_()) : 0;
+			w = below(3) ? static_cast<u32>(hyper()) : 0;
 		return s;
 	}
 	Change change(u32 op)
@@ -92,15 +73,7 @@ public:
 			break;
 		}
 	}
-
-private:
-	std::mt19937_64 random_;
 };
-
-rpcrdma::Bytes bytes(const Octets &o)
-{
-	return { o.data(), static_cast<u32>(o.size()) };
-}
 
 /* Without words that say nothing. */
 Subset shortened(Subset s)
