@@ -104,6 +104,12 @@ local f = {
 		"Window that this side offers"),
 	granted = ProtoField.int32("rpcrdma2.credits.granted", "Peer may still send"),
 
+	dialect = ProtoField.string("rpcrdma2.dialect", "Dialect of 2016"),
+	direction = ProtoField.uint32("rpcrdma2.dialect.direction", "Direction", base.DEC,
+		DIRECTIONS),
+	opttype = ProtoField.uint32("rpcrdma2.dialect.opttype", "Optional type"),
+	optinfo = ProtoField.bytes("rpcrdma2.dialect.optinfo", "Optional information"),
+
 	err = ProtoField.uint32("rpcrdma2.err", "Error", base.DEC, ERRORS),
 	vers_low = ProtoField.uint32("rpcrdma2.vers_low", "Lowest version"),
 	vers_high = ProtoField.uint32("rpcrdma2.vers_high", "Highest version"),
@@ -260,6 +266,7 @@ local e = {
 	version = violation("version", "Unknown version"),
 	version_mismatch = violation("version_mismatch", "Not the connection's version"),
 	htype = violation("htype", "Undefined header type"),
+	dialect = violation("dialect", "Dialect of 2016, not version 2"),
 	continuation = violation("continuation", "Bad sequence of continued messages"),
 	overrun = violation("overrun", "More messages than credits"),
 	credit_limit = violation("credit_limit", "No possible credit limit"),
@@ -423,7 +430,7 @@ end
 -- Decoding: headers to trees, and to tables
 -- ---------------------------------------------------------------------------------------
 
-local TYPES, fault, octets, total, decode, check_lists
+local TYPES, fault, octets, total, decode, check_lists, is_dialect
 -- In blocks, since Lua allows 200 local names in one place.
 do
 
@@ -612,16 +619,20 @@ local function flags_property(field, ...)
 	end
 end
 
-local function opaque_property(r, tree)
+local function opaque(r, tree, field)
 	local length = r:peek()
 	r.at = r.at + 4
 	local padded = length + (4 - length % 4) % 4
 	r:need(padded)
 	if length > 0 then
-		tree:add(f.hostauth, r.tvb(r.at, length))
+		tree:add(field, r.tvb(r.at, length))
 	end
 	r.at = r.at + padded
 	return length
+end
+
+local function opaque_property(r, tree)
+	return opaque(r, tree, f.hostauth)
 end
 
 -- A receiver's buffer: a list of { length, target }, one for each segment.
@@ -1070,6 +1081,54 @@ TYPES = {
 	[REPTERR] = { decode = decode_repterr },
 }
 
+-- The dialect of 2016, draft-cel-nfsv4-rpcrdma-version-two-01, that says that it is
+-- version 2. A list of it is not kept: it is for no RDMA of version 2.
+local function decode_msg_2016(r, tree, m)
+	read_list(r, tree, f.reads, "Read list")
+	write_list(r, tree, "Write list")
+	reply_chunk(r, tree)
+	if m.htype == 0 then
+		inline_payload(r, tree, m)
+	else
+		nothing_follows(r, tree)
+	end
+end
+
+local function decode_optional_2016(r, tree, m)
+	r:word(tree, f.opttype)
+	opaque(r, tree, f.optinfo)
+	if r:left() > 0 then
+		payload(r, tree, m, r:left())
+	end
+end
+
+local DIALECT = {
+	[0] = { name = "RDMA2_MSG", decode = decode_msg_2016 },
+	[1] = { name = "RDMA2_NOMSG", decode = decode_msg_2016 },
+	-- GRANT has this number, and no body.
+	[GRANT] = { name = "RDMA2_OPTIONAL", decode = decode_optional_2016 },
+}
+
+-- Such a message may be one of the dialect, as far as its first words tell.
+function is_dialect(tvb)
+	if tvb:len() < PREFIX + 4 or tvb(4, 4):uint() ~= 2 or tvb(16, 4):uint() > 1 then
+		return false
+	end
+	local proc = tvb(12, 4):uint()
+	if proc == GRANT then
+		local head = PREFIX + 12
+		return tvb:len() >= head and tvb(24, 4):uint() <= tvb:reported_len() - head
+	end
+	return DIALECT[proc] ~= nil
+end
+
+local function decode_dialect(r, tree, m)
+	tree:add(f.dialect, m.name):set_generated()
+	local direction = r:word(tree, f.direction)
+	m.summary[1] = DIRECTIONS[direction] or "?"
+	DIALECT[m.htype].decode(r, tree, m)
+end
+
 -- What a header says about itself that cannot be. @length: of the Payload stream, if known
 function check_lists(m, length)
 	local known = not m.inv_handle or m.inv_handle == 0
@@ -1101,8 +1160,9 @@ function check_lists(m, length)
 	end
 end
 
--- The message in @tvb, in @tree, as a table. @missing: octets that the capture does not have
-function decode(tvb, tree, missing)
+-- The message in @tvb, in @tree, as a table. @missing: octets that the capture does not have.
+-- @dialect: it is one of the dialect of 2016
+function decode(tvb, tree, missing, dialect)
 	local size = tvb:len()
 	missing = missing or tvb:reported_len() - size
 	local m = {
@@ -1115,6 +1175,9 @@ function decode(tvb, tree, missing)
 	m.htype = tvb(12, 4):uint()
 	m.name = TYPE_NAMES[m.htype] or string.format("type %d", m.htype)
 	m.type = TYPES[m.htype] or {}
+	if dialect then
+		m.dialect, m.name, m.type = true, DIALECT[m.htype].name, {}
+	end
 	tree:add(f.xid, tvb(0, 4))
 	local version = tree:add(f.vers, tvb(4, 4))
 	m.credit_item = tree:add(f.credit, tvb(8, 4))
@@ -1125,12 +1188,14 @@ function decode(tvb, tree, missing)
 			string.format("version %d on a connection of version 2", m.vers))
 		return m
 	end
-	if not m.type.decode then
+	if dialect then
+		fault(m, htype, e.dialect, "dialect of 2016")
+	elseif not m.type.decode then
 		fault(m, htype, e.htype, string.format("undefined header type %d", m.htype))
 		return m
 	end
 	local r = new_reader(tvb, PREFIX, size, m)
-	local ok, why = pcall(m.type.decode, r, tree, m)
+	local ok, why = pcall(dialect and decode_dialect or m.type.decode, r, tree, m)
 	if not ok and why ~= SHORT then
 		error(why, 0)
 	end
@@ -1493,6 +1558,14 @@ local function check_rpc(m, record)
 	end
 end
 
+-- An ERROR may come back about it.
+local function note_other(m, record, flow)
+	record.other = {
+		frame = record.frame, time = record.time, regions = {}, by_handle = {},
+	}
+	flow.others[m.xid] = record.other
+end
+
 function analyse(m, record, flow)
 	if not flow.first then
 		flow.first = record.frame
@@ -1513,6 +1586,12 @@ function analyse(m, record, flow)
 	end
 	flow.version2 = true
 	guess_peer(flow)
+	if m.dialect then
+		-- It counts nothing, and what comes back is about it.
+		record.credits = {}
+		note_other(m, record, flow)
+		return
+	end
 	if m.vers == 2 and m.type.decode and not (m.htype == ERROR and m.err == 1) then
 		flow.agreed = true
 	end
@@ -1545,10 +1624,7 @@ function analyse(m, record, flow)
 	elseif m.htype == ERROR or m.htype == RESPXCH or m.htype == REPTERR then
 		note_answer(m, record, flow)
 	elseif m.htype ~= GRANT then
-		record.other = {
-			frame = record.frame, time = record.time, regions = {}, by_handle = {},
-		}
-		flow.others[m.xid] = record.other
+		note_other(m, record, flow)
 	end
 	if kind == "connprop" or m.htype == INITXCH or m.htype == UPDXCH then
 		for _, property_value in ipairs(m.properties) do
@@ -1966,7 +2042,7 @@ local function info_text(m, record)
 		add("[" .. text .. "]")
 	end
 	add(m.name)
-	if m.htype ~= GRANT then
+	if m.htype ~= GRANT or m.dialect then
 		add(string.format("0x%08x", m.xid))
 	end
 	if m.remaining then
@@ -2111,12 +2187,20 @@ local function dissect_message(tvb, pinfo, root, packet, flow, key)
 		end
 		return
 	end
-	local m = decode(tvb, item, packet.missing)
 	local record = records[key]
+	local dialect
+	if record then
+		dialect = record.dialect
+	else
+		-- Once version 2 is agreed on these types mean nothing.
+		dialect = not flow.agreed and is_dialect(tvb)
+	end
+	local m = decode(tvb, item, packet.missing, dialect)
 	if not record then
 		record = new_record(packet, pinfo)
 		records[key] = record
 		record.stream_flow = flow
+		record.dialect = dialect
 		record.invalidated = packet.invalidate
 		keep_bytes(m, record, tvb)
 		if packet.repeated then
@@ -2146,7 +2230,7 @@ local function is_version2(tvb, flow, packet)
 	local version = tvb(4, 4):uint()
 	if version == 2 then
 		return TYPES[tvb(12, 4):uint()] ~= nil or flow.version2 or
-			flow.peer and flow.peer.version2
+			flow.peer and flow.peer.version2 or is_dialect(tvb)
 	elseif flow.agreed and flow.peer and flow.peer.agreed then
 		-- Version 1 is Wireshark's, unless it must not be here.
 		return true

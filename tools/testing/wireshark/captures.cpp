@@ -695,6 +695,70 @@ void fallback(Capture &capture)
 		   { .htype = 3, .xid = 0x99990006, .body = Octets() });
 }
 
+/* A client of the dialect of 2016, and a server that is one. */
+void dialect(Capture &capture)
+{
+	InfiniBandWire one(capture, Link::RoceIpv4),
+		two(capture, Link::RoceIpv4, 1);
+	Connection client(one), server(two);
+	const auto first = [&](u32 htype, u32 xid, const Octets &body) {
+		client.send(Side::Client, { .htype = htype,
+					    .xid = xid,
+					    .body = body,
+					    .credit = 32 });
+		client.send(Side::Server,
+			    { .htype = RPCRDMA2_ERROR,
+			      .xid = xid,
+			      .error = { RPCRDMA2_ERR_VERS, { 1, 1 } },
+			      .credit = 64 });
+	};
+	const auto call = [](const Xdr &header, u32 xid) {
+		Octets body = header.octets();
+
+		put(body, nfs3(xid, kNull));
+		return body;
+	};
+
+	one.connect(private_data(false), private_data(true));
+	two.connect(private_data(true), private_data(false));
+	/* With a Read chunk, Write chunks and a Reply chunk; then without. */
+	first(0, 0xdddd0001,
+	      call(Xdr().words({ 0, 1, 40, 0xa1, 8, 0, 0x1000, 0, 1, 1, 0xa2,
+				 4096, 0, 0x2000, 0, 1, 1, 0xa3, 900, 0,
+				 0x3000 }),
+		   0xdddd0001));
+	first(0, 0xdddd0002, call(Xdr().words({ 0, 0, 0, 0 }), 0xdddd0002));
+	first(1, 0xdddd0003,
+	      Xdr().words({ 0, 1, 0, 0xa4, 5000, 0, 0x4000, 0, 0, 0 }).octets());
+	first(5, 0xdddd0004,
+	      call(Xdr().words({ 0, 77 }).opaque(pattern(5)), 0xdddd0004));
+	/* Its lists have no end. */
+	client.send(Side::Client,
+		    { .htype = 0,
+		      .xid = 0xdddd0005,
+		      .body = Xdr().words({ 0, 0, 1, 900 }).octets(),
+		      .credit = 32 });
+	/* It is refused; version 1 is not. */
+	client.send(Side::Client, { .htype = RPCRDMA1_MSG,
+				    .xid = 0xdddd0006,
+				    .payload = nfs3(0xdddd0006, kNull),
+				    .vers = rpcrdma::kVersion1,
+				    .credit = 32 });
+	client.send(Side::Server, { .htype = RPCRDMA1_MSG,
+				    .xid = 0xdddd0006,
+				    .payload = rpc_reply(0xdddd0006),
+				    .vers = rpcrdma::kVersion1,
+				    .credit = 32 });
+	server.send(Side::Client,
+		    { .htype = RPCRDMA2_CONNPROP_FINAL,
+		      .xid = 0xc0000001,
+		      .body = property_set(rpcrdma::kDefaultProperties, {}) });
+	server.send(Side::Server, { .htype = RPCRDMA2_ERROR,
+				    .xid = 0xc0000001,
+				    .error = { RPCRDMA2_ERR_BAD_XDR, {} },
+				    .credit = 32 });
+}
+
 /* Sends that take several packets; some are not in the capture or come twice. */
 void packets(Capture &capture)
 {
@@ -792,6 +856,7 @@ const Named kCaptures[] = {
 	{ "rtrext", DLT_EN10MB, roce(rtrext) },
 	{ "violations", DLT_EN10MB, roce(violations) },
 	{ "fallback", DLT_EN10MB, fallback },
+	{ "dialect", DLT_EN10MB, dialect },
 	{ "packets", DLT_EN10MB, packets },
 	{ "middle", DLT_EN10MB, middle },
 	{ "infiniband", DLT_ERF, infiniband },
