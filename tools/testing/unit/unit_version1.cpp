@@ -278,7 +278,7 @@ TEST(version1, server__as_configured)
 	Endpoint both(versions(RPCRDMA_ROLE_SERVER, 1, 2));
 	both.receive({ 7, 3, 32, 0, 0, 0, 0 });
 	EXPECT_EQ(both.rx.reason, u32{ RPCRDMA_REASON_VERSION });
-	EXPECT_EQ(both.next_control()[5], 1u);
+	EXPECT_EQ(both.next_control(), (Words{ 7, 3, 65, 4, 1, 1, 2 }));
 	both.receive(connprop(kClientXid));
 	EXPECT_EQ(both.info().version, 2u);
 
