@@ -19,13 +19,11 @@
  *   waits to be posted.
  * And every sequence of GRANTs that answer GRANTs ends.
  */
-#include "credits.h"
+#include "states.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdio>
-#include <cstring>
 #include <deque>
 #include <unordered_map>
 #include <vector>
@@ -33,35 +31,8 @@
 namespace
 {
 
-using rpcrdma::Credits;
-
-/*
- * Counters of a tracker as differences, and what else it decides by. By its lifetime
- * it tells limits that no peer can mean; here there are none, whatever it is.
- */
-struct Essence {
-	u32 window;
-	u32 surplus;
-	s32 allowed; /* limit - sent */
-	u32 in_use; /* received - released */
-	s32 told; /* told - received */
-};
-
-/* Credits as it lies in memory. essence__is_all_there_is holds the two equal. */
-struct Layout {
-	u32 window, surplus, sent, limit, received, released, told, high,
-		granted, taken_back, lifetime;
-};
-static_assert(sizeof(Layout) == sizeof(Credits));
-
-Essence essence(const Credits &c)
-{
-	Layout l;
-
-	std::memcpy(&l, &c, sizeof(l));
-	return { l.window, l.surplus, s32(l.limit - l.sent),
-		 l.received - l.released, s32(l.told - l.received) };
-}
+using search::Credits;
+using search::Essence;
 
 /* The draft's own words: "Sent message count" + "Advertised credits". */
 class LiteralCredits {
@@ -179,24 +150,8 @@ struct Flying {
 	bool grant;
 };
 
-/* Small, so that millions of states fit; compared octet by octet. */
-using Key = std::array<u8, 48>;
-
-struct KeyHash {
-	size_t operator()(const Key &k) const
-	{
-		u64 h = 0;
-
-		for (u32 i = 0; i < k.size(); i += sizeof(u64)) {
-			u64 word;
-
-			std::memcpy(&word, &k[i], sizeof(word));
-			h = (h ^ word) * 0x9e3779b97f4a7c15;
-			h ^= h >> 29;
-		}
-		return h;
-	}
-};
+using Key = search::Key<48>;
+using KeyHash = search::KeyHash<48>;
 
 template <typename Tracker> struct Side {
 	Tracker credits;

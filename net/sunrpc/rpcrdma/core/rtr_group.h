@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Groups of Sends that carry one RPC message (rtrext, section 4), of both roles and both
+ * directions. Between the Sends of a group its sender sends nothing else (D20).
+ *
+ * A group begins only when the peer has given credit for all of it. Then nothing has to
+ * come before it can end, so two sides that are both in the middle of one cannot wait for
+ * each other. This takes one rule more: in the middle of a group its sender sends no GRANT,
+ * which would use a credit of the group, and need not, since each Send has the credit word.
+ * Without that rule two windows of three stop for ever (tools/testing/sim/search).
+ *
+ * Whoever has not enough credits does not wait for them: a peer need give no more than what
+ * it takes to send one message, and its window may have become smaller than the group. The
+ * message goes by the header types of -07 instead.
+ */
+#ifndef _RPCRDMA_CORE_RTR_GROUP_H
+#define _RPCRDMA_CORE_RTR_GROUP_H
+
+#include "rtr_wire.h"
+
+namespace rpcrdma
+{
+
+/* The type that begins a group of this direction, which optxc_itype repeats. */
+[[nodiscard]] constexpr u32 lead_type(u32 dir)
+{
+	return dir == RPCRDMA_REPLY ? kXmtResp : kXmtReq;
+}
+
+/* The group that comes in. There is one at most, since nothing comes between its Sends. */
+class GroupReceiver {
+public:
+	enum class Step : u8 {
+		Take,
+		Refuse, /* say so with @report */
+		Discard, /* of a group that was refused */
+	};
+
+	/**
+	 * @report: of Refuse
+	 * @void_group: a group that had begun is over, and is not whole
+	 */
+	struct Verdict {
+		Step step = Step::Take;
+		bool void_group = false;
+		ReportedError report = {};
+	};
+
+	[[nodiscard]] constexpr bool active() const
+	{
+		return active_;
+	}
+	[[nodiscard]] constexpr u32 xid() const
+	{
+		return xid_;
+	}
+	[[nodiscard]] constexpr u32 dir() const
+	{
+		return dir_;
+	}
+	/* The number of the Send that is being taken, or is the next. */
+	[[nodiscard]] constexpr u32 next() const
+	{
+		return next_;
+	}
+	[[nodiscard]] constexpr u32 count() const
+	{
+		return count_;
+	}
+	/* Octets of the Payload stream in the Sends before that. */
+	[[nodiscard]] constexpr u32 stream() const
+	{
+		return stream_;
+	}
+	/* The Send that is being taken is the last. */
+	[[nodiscard]] constexpr bool last() const
+	{
+		return next_ + 1 == count_;
+	}
+
+	/**
+	 * The first Send of a group has come.
+	 *
+	 * @count: Sends of it, as it says
+	 * @most: that there may be
+	 *
+	 * If it is taken taken(), or refuse(), has to follow.
+	 */
+	[[nodiscard]] constexpr Verdict begin(u32 xid, u32 dir, u32 count,
+					      u32 most)
+	{
+		const TransmissionId bad = { xid, dir, 0 };
+		Verdict v;
+
+		if (active_)
+			v = broken(bad, RtrError::BadOmt, kXmtCont,
+				   lead_type(dir));
+		else if (!count || count > most)
+			v = { Step::Refuse,
+			      false,
+			      { bad,
+				false,
+				{},
+				{ RtrError::BadSeq, { most, count, 0 } } } };
+		active_ = v.step == Step::Take;
+		discarding_ = !active_ && count > 1;
+		xid_ = xid;
+		dir_ = dir;
+		count_ = count;
+		next_ = active_ ? 0 : 1;
+		stream_ = 0;
+		return v;
+	}
+
+	/**
+	 * Another Send of a group has come.
+	 *
+	 * @number: optxc_xnum
+	 * @began: optxc_itype
+	 *
+	 * If it is taken taken(), or refuse(), has to follow.
+	 */
+	[[nodiscard]] constexpr Verdict go_on(u32 xid, u32 number, u32 began)
+	{
+		const u32 dir = began == kXmtResp ? u32{ RPCRDMA_REPLY } :
+						    u32{ RPCRDMA_CALL };
+		const TransmissionId bad = { xid, dir, number };
+		Verdict v;
+
+		if (!active_) {
+			if (discard(xid, number, began))
+				return { Step::Discard, false, {} };
+			return {
+				Step::Refuse,
+				false,
+				{ bad, false, {}, { RtrError::BadCont, {} } }
+			};
+		}
+		if (xid != xid_)
+			v = broken(bad, RtrError::BadXid, xid_, xid);
+		else if (began != lead_type(dir_))
+			v = broken(bad, RtrError::BadOmt, lead_type(dir_),
+				   began);
+		else if (number != next_)
+			v = broken(bad, RtrError::BadSeq, next_, number);
+		else
+			return v;
+		const bool its = xid == xid_ && began == lead_type(dir_) &&
+				 number > next_;
+		if (its)
+			next_ = number;
+		give_up(its);
+		return v;
+	}
+
+	/* The Send has been taken, with @octets of payload. */
+	constexpr void taken(u32 octets)
+	{
+		stream_ += octets;
+		next_++;
+		if (next_ >= count_)
+			active_ = false;
+	}
+
+	/* The Send is refused, for what is in it; @fault says why. */
+	[[nodiscard]] constexpr Verdict refuse(const RtrFault &fault)
+	{
+		const TransmissionId bad = { xid_, dir_, next_ };
+		const Verdict v = {
+			Step::Refuse,
+			next_ != 0,
+			{ bad, next_ != 0, { xid_, dir_, 0 }, fault }
+		};
+
+		give_up(true);
+		return v;
+	}
+
+	/*
+	 * A message that is no part of the group has come, of header type @htype of the base
+	 * protocol or of another extension: the group is over. What is reported is the Send
+	 * that should have come.
+	 */
+	[[nodiscard]] constexpr Verdict interrupted(u32 htype, bool extension)
+	{
+		const TransmissionId bad = { xid_, dir_, next_ };
+		const Verdict v = broken(
+			bad, extension ? RtrError::BadOmt : RtrError::BadHmt,
+			kXmtCont, htype);
+
+		give_up(false);
+		return v;
+	}
+
+private:
+	[[nodiscard]] constexpr Verdict broken(const TransmissionId &bad,
+					       RtrError code, u32 expected,
+					       u32 came) const
+	{
+		return { Step::Refuse,
+			 true,
+			 { bad,
+			   true,
+			   { xid_, dir_, 0 },
+			   { code, { expected, came, 0 } } } };
+	}
+
+	/* Drop the rest without a word. @next_came: what would be the next has come. */
+	constexpr void give_up(bool next_came)
+	{
+		if (next_came && next_ < count_)
+			next_++;
+		active_ = false;
+		discarding_ = next_ < count_;
+	}
+
+	[[nodiscard]] constexpr bool discard(u32 xid, u32 number, u32 began)
+	{
+		if (!discarding_ || xid != xid_ || began != lead_type(dir_) ||
+		    number < next_ || number >= count_)
+			return false;
+		next_ = number + 1;
+		discarding_ = next_ < count_;
+		return true;
+	}
+
+	u32 xid_ = 0;
+	u32 dir_ = RPCRDMA_CALL;
+	u32 count_ = 0;
+	u32 next_ = 0;
+	u32 stream_ = 0;
+	bool active_ = false;
+	bool discarding_ = false;
+};
+
+/* The group that goes out, if any. */
+class GroupSender {
+public:
+	/**
+	 * @count: Sends of it
+	 * @credits: that the peer gives now, without those kept for other uses
+	 * @most: Sends that the peer takes in a group of this direction
+	 */
+	[[nodiscard]] static constexpr bool may_begin(u32 count, u32 credits,
+						      u32 most)
+	{
+		return count && count <= most && count <= credits;
+	}
+
+	constexpr void begin(u32 count)
+	{
+		left_ = count;
+	}
+	constexpr void sent()
+	{
+		left_--;
+	}
+	/* Nothing but the rest of it is sent now. */
+	[[nodiscard]] constexpr bool active() const
+	{
+		return left_ != 0;
+	}
+	[[nodiscard]] constexpr u32 left() const
+	{
+		return left_;
+	}
+
+private:
+	u32 left_ = 0;
+};
+
+/*
+ * What this side has promised of its Receives to Replies of several Sends (optxrq_rsbuf).
+ * All promises together are no more than its window. Every Call may have a Reply of one
+ * Send, and needs no place here.
+ */
+class ReplyReserve {
+public:
+	static constexpr u32 kMostCalls = 16;
+
+	/**
+	 * @xid: of a Call that is about to be sent, and is not in here
+	 * @wanted: Sends that its Reply may take
+	 * @window: of this side
+	 *
+	 * Return: what its optxrq_rsbuf says, at least one.
+	 */
+	[[nodiscard]] constexpr u32 reserve(u32 xid, u32 wanted, u32 window)
+	{
+		const u32 left = window > reserved_ ? window - reserved_ : 0;
+		const u32 count = wanted < left ? wanted : left;
+
+		if (count <= 1)
+			return 1;
+		for (Call &c : calls_)
+			if (!c.count) {
+				c = { xid, count };
+				reserved_ += count;
+				return count;
+			}
+		return 1;
+	}
+	/* Sends that the Reply to this Call may take. */
+	[[nodiscard]] constexpr u32 most(u32 xid) const
+	{
+		for (const Call &c : calls_)
+			if (c.count && c.xid == xid)
+				return c.count;
+		return 1;
+	}
+	/* Its Reply takes no more than @count. */
+	constexpr void shrink(u32 xid, u32 count)
+	{
+		for (Call &c : calls_)
+			if (c.xid == xid && c.count > count) {
+				reserved_ -= c.count - count;
+				c.count = count;
+			}
+	}
+	/* It has its Reply, or has ended without one. */
+	constexpr void give_back(u32 xid)
+	{
+		shrink(xid, 0);
+	}
+	[[nodiscard]] constexpr u32 reserved() const
+	{
+		return reserved_;
+	}
+
+private:
+	struct Call {
+		u32 xid = 0;
+		u32 count = 0;
+	};
+
+	Call calls_[kMostCalls] = {};
+	u32 reserved_ = 0;
+};
+
+/*
+ * Groups that this side has sent of late. A REPTERR that is about one of them has its
+ * message sent again, in another form, once.
+ */
+class SentGroups {
+public:
+	static constexpr u32 kMost = 8;
+
+	constexpr void add(u32 xid, u32 dir)
+	{
+		groups_[at_] = { xid, dir, true };
+		at_ = (at_ + 1) % kMost;
+	}
+	/* Return: it is there. Then it is not any more. */
+	[[nodiscard]] constexpr bool take(u32 xid, u32 dir)
+	{
+		bool found = false;
+
+		for (Group &g : groups_)
+			if (g.sent && g.xid == xid && g.dir == dir) {
+				g.sent = false;
+				found = true;
+			}
+		return found;
+	}
+
+private:
+	struct Group {
+		u32 xid = 0;
+		u32 dir = RPCRDMA_CALL;
+		bool sent = false;
+	};
+
+	Group groups_[kMost] = {};
+	u32 at_ = 0;
+};
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_RTR_GROUP_H */

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Groups of Sends: what of them is in order, and what is said of the rest. See also
+ * ../sim/search/group_search.cpp.
+ */
+#include "rtr_group.h"
+
+#include <gtest/gtest.h>
+
+using namespace rpcrdma;
+
+namespace
+{
+
+using Step = GroupReceiver::Step;
+using Verdict = GroupReceiver::Verdict;
+
+constexpr u32 kMost = 4;
+
+/* A group of @count with @taken Sends of it taken, of four octets each. */
+GroupReceiver begun(u32 xid, u32 dir, u32 count, u32 taken)
+{
+	GroupReceiver g;
+
+	EXPECT_EQ(g.begin(xid, dir, count, kMost).step, Step::Take);
+	g.taken(4);
+	for (u32 i = 1; i < taken; i++) {
+		EXPECT_EQ(g.go_on(xid, i, lead_type(dir)).step, Step::Take);
+		g.taken(4);
+	}
+	return g;
+}
+
+void expect_refused(const Verdict &v, const TransmissionId &bad, bool lead,
+		    const RtrFault &fault)
+{
+	EXPECT_EQ(v.step, Step::Refuse);
+	EXPECT_EQ(v.report.bad, bad);
+	EXPECT_EQ(v.report.has_lead, lead);
+	EXPECT_EQ(v.report.fault, fault);
+}
+
+} // namespace
+
+TEST(rtr_group, take__one_after_the_other)
+{
+	GroupReceiver g;
+
+	EXPECT_FALSE(g.active());
+	for (u32 dir = 0; dir < 2; dir++) {
+		EXPECT_EQ(g.begin(7, dir, 3, kMost).step, Step::Take);
+		EXPECT_EQ(g.dir(), dir);
+		EXPECT_EQ(g.stream(), 0u);
+		g.taken(100);
+		EXPECT_FALSE(g.last());
+		EXPECT_EQ(g.go_on(7, 1, lead_type(dir)).step, Step::Take);
+		EXPECT_EQ(g.stream(), 100u);
+		g.taken(0);
+		EXPECT_EQ(g.go_on(7, 2, lead_type(dir)).step, Step::Take);
+		EXPECT_TRUE(g.last());
+		g.taken(8);
+		EXPECT_FALSE(g.active());
+	}
+}
+
+TEST(rtr_group, take__a_group_of_one)
+{
+	GroupReceiver g;
+
+	EXPECT_EQ(g.begin(7, RPCRDMA_CALL, 1, kMost).step, Step::Take);
+	EXPECT_TRUE(g.last());
+	g.taken(40);
+	EXPECT_FALSE(g.active());
+	expect_refused(g.go_on(7, 1, kXmtReq), { 7, RPCRDMA_CALL, 1 }, false,
+		       { RtrError::BadCont, {} });
+}
+
+TEST(rtr_group, refuse__counts_that_cannot_be)
+{
+	for (const u32 count : { 0u, kMost + 1, UINT32_MAX }) {
+		GroupReceiver g;
+
+		expect_refused(g.begin(7, RPCRDMA_REPLY, count, kMost),
+			       { 7, RPCRDMA_REPLY, 0 }, false,
+			       { RtrError::BadSeq, { kMost, count } });
+		EXPECT_FALSE(g.active());
+		EXPECT_EQ(g.go_on(7, 1, kXmtResp).step,
+			  count ? Step::Discard : Step::Refuse);
+	}
+}
+
+TEST(rtr_group, refuse__nothing_to_go_on_with)
+{
+	GroupReceiver g;
+
+	expect_refused(g.go_on(9, 3, kXmtResp), { 9, RPCRDMA_REPLY, 3 }, false,
+		       { RtrError::BadCont, {} });
+}
+
+TEST(rtr_group, refuse__another_xid)
+{
+	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
+	const Verdict v = g.go_on(8, 1, kXmtReq);
+
+	expect_refused(v, { 8, RPCRDMA_CALL, 1 }, true,
+		       { RtrError::BadXid, { 7, 8 } });
+	EXPECT_EQ(v.report.lead, (TransmissionId{ 7, RPCRDMA_CALL, 0 }));
+	EXPECT_TRUE(v.void_group);
+	EXPECT_FALSE(g.active());
+	/* The rest of it says nothing new. */
+	EXPECT_EQ(g.go_on(7, 1, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Refuse);
+}
+
+TEST(rtr_group, refuse__another_number)
+{
+	for (const u32 number : { 0u, 1u, 3u, 99u }) {
+		GroupReceiver g = begun(7, RPCRDMA_CALL, 4, 2);
+
+		expect_refused(g.go_on(7, number, kXmtReq),
+			       { 7, RPCRDMA_CALL, number }, true,
+			       { RtrError::BadSeq, { 2, number } });
+		EXPECT_FALSE(g.active());
+		/* The one after it, if there is one. */
+		EXPECT_EQ(g.go_on(7, 3, kXmtReq).step,
+			  number < 3 ? Step::Discard : Step::Refuse);
+	}
+}
+
+/* Both directions have their own XIDs, so this is another group's. */
+TEST(rtr_group, refuse__a_group_of_another_kind)
+{
+	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
+
+	expect_refused(g.go_on(7, 1, kXmtResp), { 7, RPCRDMA_REPLY, 1 }, true,
+		       { RtrError::BadOmt, { kXmtReq, kXmtResp } });
+	EXPECT_EQ(g.go_on(7, 1, kXmtReq).step, Step::Discard);
+}
+
+TEST(rtr_group, refuse__a_group_in_a_group)
+{
+	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
+	const Verdict v = g.begin(8, RPCRDMA_REPLY, 2, kMost);
+
+	expect_refused(v, { 8, RPCRDMA_REPLY, 0 }, true,
+		       { RtrError::BadOmt, { kXmtCont, kXmtResp } });
+	EXPECT_EQ(v.report.lead, (TransmissionId{ 7, RPCRDMA_CALL, 0 }));
+	EXPECT_TRUE(v.void_group);
+	/* Neither goes on; then another may begin. */
+	EXPECT_EQ(g.go_on(8, 1, kXmtResp).step, Step::Discard);
+	EXPECT_EQ(g.begin(9, RPCRDMA_CALL, 1, kMost).step, Step::Take);
+}
+
+TEST(rtr_group, refuse__another_message_in_between)
+{
+	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 2);
+	const Verdict v = g.interrupted(RPCRDMA2_CALL_INLINE, false);
+
+	expect_refused(
+		v, { 7, RPCRDMA_CALL, 2 }, true,
+		{ RtrError::BadHmt, { kXmtCont, RPCRDMA2_CALL_INLINE } });
+	EXPECT_TRUE(v.void_group);
+	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Discard);
+
+	g = begun(7, RPCRDMA_CALL, 3, 2);
+	EXPECT_EQ(g.interrupted(0xffffff02, true).report.fault.code,
+		  RtrError::BadOmt);
+}
+
+TEST(rtr_group, refuse__for_what_is_in_a_send)
+{
+	const RtrFault fault = { RtrError::BadPl, { 44, 0, 40 } };
+	GroupReceiver g = begun(7, RPCRDMA_REPLY, 4, 2);
+
+	EXPECT_EQ(g.go_on(7, 2, kXmtResp).step, Step::Take);
+	const Verdict v = g.refuse(fault);
+	expect_refused(v, { 7, RPCRDMA_REPLY, 2 }, true, fault);
+	EXPECT_TRUE(v.void_group);
+	EXPECT_EQ(g.go_on(7, 3, kXmtResp).step, Step::Discard);
+
+	/* The first: no other led to it, and nothing is left behind. */
+	EXPECT_EQ(g.begin(8, RPCRDMA_CALL, 2, kMost).step, Step::Take);
+	const Verdict first = g.refuse(fault);
+	expect_refused(first, { 8, RPCRDMA_CALL, 0 }, false, fault);
+	EXPECT_FALSE(first.void_group);
+	EXPECT_EQ(g.go_on(8, 1, kXmtReq).step, Step::Discard);
+}
+
+TEST(rtr_group, send__only_with_credits_for_all_of_it_D20)
+{
+	EXPECT_TRUE(GroupSender::may_begin(3, 3, 4));
+	EXPECT_FALSE(GroupSender::may_begin(3, 2, 4));
+	EXPECT_FALSE(GroupSender::may_begin(5, 9, 4));
+	EXPECT_FALSE(GroupSender::may_begin(1, 9, 0));
+	EXPECT_FALSE(GroupSender::may_begin(0, 9, 4));
+
+	GroupSender s;
+	EXPECT_FALSE(s.active());
+	s.begin(2);
+	s.sent();
+	EXPECT_TRUE(s.active());
+	s.sent();
+	EXPECT_FALSE(s.active());
+}
+
+TEST(rtr_group, reserve__no_more_than_the_window)
+{
+	ReplyReserve r;
+
+	EXPECT_EQ(r.reserve(1, 4, 10), 4u);
+	EXPECT_EQ(r.reserve(2, 4, 10), 4u);
+	EXPECT_EQ(r.reserve(3, 4, 10), 2u);
+	EXPECT_EQ(r.reserve(4, 4, 10), 1u);
+	EXPECT_EQ(r.reserved(), 10u);
+	EXPECT_EQ(r.most(1), 4u);
+	EXPECT_EQ(r.most(3), 2u);
+	EXPECT_EQ(r.most(4), 1u);
+	EXPECT_EQ(r.most(99), 1u);
+	/* The window has become smaller than what was promised. */
+	EXPECT_EQ(r.reserve(5, 4, 3), 1u);
+}
+
+TEST(rtr_group, reserve__is_given_back)
+{
+	ReplyReserve r;
+
+	EXPECT_EQ(r.reserve(1, 4, 8), 4u);
+	EXPECT_EQ(r.reserve(2, 4, 8), 4u);
+	/* The first Send of a Reply says how many there are. */
+	r.shrink(1, 2);
+	EXPECT_EQ(r.reserved(), 6u);
+	EXPECT_EQ(r.most(1), 2u);
+	r.shrink(1, 3);
+	EXPECT_EQ(r.reserved(), 6u);
+	r.give_back(1);
+	r.give_back(1);
+	EXPECT_EQ(r.reserved(), 4u);
+	EXPECT_EQ(r.reserve(3, 9, 8), 4u);
+	r.give_back(2);
+	r.give_back(3);
+	EXPECT_EQ(r.reserved(), 0u);
+}
+
+TEST(rtr_group, reserve__for_so_many_calls)
+{
+	ReplyReserve r;
+
+	for (u32 xid = 1; xid <= ReplyReserve::kMostCalls; xid++)
+		EXPECT_EQ(r.reserve(xid, 2, 1000), 2u);
+	EXPECT_EQ(r.reserve(100, 2, 1000), 1u);
+	r.give_back(5);
+	EXPECT_EQ(r.reserve(100, 2, 1000), 2u);
+}
+
+TEST(rtr_group, sent__each_is_sent_again_once)
+{
+	SentGroups s;
+
+	EXPECT_FALSE(s.take(0, RPCRDMA_CALL));
+	s.add(7, RPCRDMA_CALL);
+	s.add(7, RPCRDMA_REPLY);
+	EXPECT_TRUE(s.take(7, RPCRDMA_REPLY));
+	EXPECT_FALSE(s.take(7, RPCRDMA_REPLY));
+	EXPECT_TRUE(s.take(7, RPCRDMA_CALL));
+	for (u32 xid = 1; xid <= SentGroups::kMost + 1; xid++)
+		s.add(xid, RPCRDMA_CALL);
+	EXPECT_FALSE(s.take(1, RPCRDMA_CALL));
+	EXPECT_TRUE(s.take(2, RPCRDMA_CALL));
+}
