@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "rtr_place.h"
+
+namespace rpcrdma
+{
+
+/* ------------------------------------------------------------------ */
+/* Receives                                                           */
+/* ------------------------------------------------------------------ */
+
+ShapeParse parse_shape(Bytes value, ReceiveShape &shape)
+{
+	ReceiveShape out;
+	BufferStructure s;
+	u64 sum = 0;
+
+	if (!s.decode(value))
+		return ShapeParse::BadValue;
+	if (!s.groups.each([&](const BufferGroup &g) {
+		    const BufferRun run = { g.count, g.length, g.align,
+					    (g.flags & kBufferTarget) != 0 };
+		    ReceiveShape alone;
+
+		    sum += u64{ g.count } * g.length;
+		    return alone.add(run) && sum <= s.length;
+	    }) ||
+	    sum != s.length)
+		return ShapeParse::BadValue;
+	if (!s.groups.each([&](const BufferGroup &g) {
+		    return out.add({ g.count, g.length, g.align,
+				     (g.flags & kBufferTarget) != 0 });
+	    }))
+		return ShapeParse::TooMany;
+	shape = out;
+	return ShapeParse::Ok;
+}
+
+void encode_shape(const ReceiveShape &shape, XdrWriter &w)
+{
+	w.word(shape.length());
+	w.word(shape.runs().size());
+	for (const BufferRun &r : shape.runs())
+		encode_buffer_group({ r.count, r.length, r.align,
+				      r.target ? kBufferTarget : 0 },
+				    w);
+}
+
+/* How many targets, the logarithm of their size, and how many words come before them. */
+static constexpr u32 kCountBits = 10;
+static constexpr u32 kSizeBits = 5;
+static constexpr u32 kCountMost = (1U << kCountBits) - 1;
+static constexpr u32 kSizeMost = (1U << kSizeBits) - 1;
+static constexpr u32 kBeforeMost = (1U << (32 - kCountBits - kSizeBits)) - 1;
+
+u32 shape_number(const ReceiveShape &shape)
+{
+	BufferRun target = {};
+	u32 before = 0;
+	u32 at = 0;
+
+	for (const BufferRun &r : shape.runs()) {
+		if (r.target && target.count)
+			return kOtherShape;
+		if (r.target) {
+			target = r;
+			before = at / kXdrUnit;
+		}
+		at += r.count * r.length;
+	}
+	if (!target.count)
+		return 0;
+	if (target.length & (target.length - 1) || target.count > kCountMost ||
+	    before > kBeforeMost)
+		return kOtherShape;
+	const u32 size = static_cast<u32>(__builtin_ctz(target.length));
+	return before << (kCountBits + kSizeBits) | size << kCountBits |
+	       target.count;
+}
+
+ReceiveShape shape_of(u32 number)
+{
+	const u32 count = number & kCountMost;
+	const u32 size = number >> kCountBits & kSizeMost;
+	const u32 before = (number >> (kCountBits + kSizeBits)) * kXdrUnit;
+	const BufferRun target = { count, 1U << size, 1U << size, true };
+	ReceiveShape shape;
+
+	if (number == kOtherShape || !count)
+		return {};
+	if (before && !shape.add({ 1, before, kXdrUnit, false }))
+		return {};
+	if (!shape.add(target))
+		return {};
+	return shape;
+}
+
+bool decode_shape_number(Bytes value, u32 &number)
+{
+	ReceiveShape shape;
+
+	switch (parse_shape(value, shape)) {
+	case ShapeParse::Ok:
+		number = shape_number(shape);
+		return true;
+	case ShapeParse::TooMany:
+		number = kOtherShape;
+		return true;
+	case ShapeParse::BadValue:
+		break;
+	}
+	return false;
+}
+
+void encode_shape_number(u32 number, XdrWriter &w)
+{
+	encode_shape(shape_of(number), w);
+}
+
+/* ------------------------------------------------------------------ */
+/* Items                                                              */
+/* ------------------------------------------------------------------ */
+
+static constexpr Misplaced kBadXdr = { Misplaced::Kind::BadXdr, {} };
+
+static Misplaced fault(RtrError code, u32 value, u32 least, u32 most)
+{
+	return { Misplaced::Kind::Fault, { code, { value, least, most } } };
+}
+
+namespace
+{
+
+/* Which targets of a group are taken. */
+class Taken {
+public:
+	/* Return: false if it was. */
+	[[nodiscard]] bool take(u32 n)
+	{
+		const u32 bit = 1U << n % 32;
+		u32 &word = words_[n / 32];
+		const bool fresh = !(word & bit);
+
+		word |= bit;
+		return fresh;
+	}
+
+private:
+	u32 words_[kMostTargets / 32] = {};
+};
+
+} // namespace
+
+/* An item that is in buffer segments. */
+static Misplaced take_numbers(const MessageItem &item,
+			      const ReceiveShape &shape, u32 count,
+			      Taken &taken, GroupNeeds &needs)
+{
+	const u32 targets = shape.targets() * count;
+	const u32 last_target = targets ? targets - 1 : 0;
+	u32 offset = item.where.offset;
+	u32 left = item.length;
+	u32 last = 0;
+	Misplaced wrong;
+
+	const auto bad_number = [&](u32 n) {
+		return fault(RtrError::BadTbsn, n, 0, last_target);
+	};
+	(void)!item.where.numbers.each([&](const XdrNumber &n) {
+		last = n.value;
+		if (!left || n.value >= targets || !taken.take(n.value)) {
+			wrong = bad_number(n.value);
+			return false;
+		}
+		const Range target = shape.target(n.value % shape.targets());
+		if (offset >= target.length || !xdr_aligned(offset)) {
+			wrong = fault(RtrError::BadOff, offset, 0,
+				      target.length - 1);
+			return false;
+		}
+		const u32 room = target.length - offset;
+		const u32 part = left < room ? left : room;
+
+		needs.add(n.value / shape.targets(),
+			  { target.offset + offset, part });
+		left -= part;
+		offset = 0;
+		return true;
+	});
+	if (!wrong && left)
+		return bad_number(last);
+	return wrong;
+}
+
+Misplaced check_items(const MessageItems &items, u32 dir,
+		      const ReceiveShape &shape, u32 count, GroupNeeds &needs)
+{
+	Taken taken;
+	Misplaced wrong;
+	u64 end = 0; /* of the item before */
+
+	needs = {};
+	if (shape.targets() * u64{ count } > kMostTargets)
+		return kBadXdr;
+	(void)!items.each([&](const MessageItem &i) {
+		const Placement type = i.where.type;
+
+		if (type == Placement::TooShort || type == Placement::NoItem) {
+			if (dir == RPCRDMA_CALL)
+				wrong = kBadXdr;
+			return dir != RPCRDMA_CALL;
+		}
+		wrong = kBadXdr;
+		if (!i.position || !xdr_aligned(i.position) ||
+		    i.position < end || i.position < needs.added)
+			return false;
+		needs.stream = static_cast<u32>(i.position - needs.added);
+		needs.added += xdr_roundup(i.length);
+		end = i.position + xdr_roundup(i.length);
+		if (type == Placement::Exrw) {
+			if (total_length(i.where.segments) != i.length)
+				return false;
+			needs.segments += i.where.segments.size();
+			(void)!i.where.segments.each([&](const XdrSegment &s) {
+				if (s.segment.length > needs.largest)
+					needs.largest = s.segment.length;
+				return true;
+			});
+			wrong = {};
+			return true;
+		}
+		wrong = take_numbers(i, shape, count, taken, needs);
+		return !wrong;
+	});
+	return wrong;
+}
+
+/* The number of the first segment of Send @send that does not lie in @size octets. */
+static u32 first_missing(const ReceiveShape &shape, u32 send, u32 size)
+{
+	u32 n = 0;
+
+	while (n < shape.targets()) {
+		const Range r = shape.target(n);
+
+		if (r.offset + r.length > size)
+			break;
+		n++;
+	}
+	return send * shape.targets() + n;
+}
+
+Misplaced check_part(const ReceiveShape &shape, const GroupNeeds &needs,
+		     u32 send, u32 size, u32 head, u32 length)
+{
+	const u32 placed = needs.begin(send, size);
+	const u32 end = placed < size ? placed : size;
+	const u32 room = end > head ? end - head : 0;
+
+	if (length > room || !xdr_aligned(length) || head > placed)
+		return fault(RtrError::BadPl, length, 0, room);
+	if (size < needs.end(send)) {
+		const u32 n = first_missing(shape, send, size);
+
+		return fault(RtrError::BadTbsn, n, 0, n ? n - 1 : 0);
+	}
+	return {};
+}
+
+/* ------------------------------------------------------------------ */
+/* Directions                                                         */
+/* ------------------------------------------------------------------ */
+
+/* A direction without memory never has to give any back, and the other way round. */
+static constexpr bool only_choices_differ()
+{
+	constexpr Placement kAnswered[] = { Placement::Exrw, Placement::Tbsn,
+					    Placement::TooShort,
+					    Placement::NoItem };
+
+	for (u32 d = 1; d <= static_cast<u32>(Placement::BySize); d++)
+		for (const Placement a : kAnswered) {
+			const auto direction = static_cast<Placement>(d);
+			const bool choice = direction >= Placement::Choice &&
+					    a == Placement::Tbsn;
+
+			if ((table2(direction, a) == Region::GiveBack) !=
+			    (gives_back(direction, a) && !choice))
+				return false;
+		}
+	return true;
+}
+static_assert(only_choices_differ());
+
+DirectionAnswer answer_direction(const DirectionItem &d, u32 length, bool sends)
+{
+	const bool fits = total_length(d.segments) >= length;
+
+	if (length < d.least)
+		return { Placement::TooShort };
+	if (sends && may_send(d, length))
+		return { Placement::Tbsn };
+	if (d.type == Placement::Tbsn)
+		return { Placement::TooShort };
+	return { Placement::Exrw, fits };
+}
+
+bool ranges_valid(const DirectionSets &sets)
+{
+	u32 end = 0;
+	bool first = true;
+
+	return sets.each([&](const DirectionSet &s) {
+		const bool ok = s.begin < s.end && (first || s.begin >= end);
+
+		end = s.end;
+		first = false;
+		return ok;
+	});
+}
+
+/* One answer, and what it leaves of the memory that was given. */
+static bool answer_valid(const MessageItem &item, const Direction &d)
+{
+	const Placement type = item.where.type;
+	u64 room = 0;
+
+	if (table2(d.type, type) == Region::Invalid)
+		return false;
+	for (const Segment &s : d.segments)
+		room += s.length;
+	return type != Placement::Exrw || item.length <= room;
+}
+
+bool answers_valid(const MessageItems &items,
+		   Span<const DirectionRange> directions)
+{
+	u32 range = 0;
+	u32 place = 0;
+	const auto skip_empty = [&] {
+		while (range < directions.size() &&
+		       place == directions[range].items.size()) {
+			range++;
+			place = 0;
+		}
+	};
+	const bool ok = items.each([&](const MessageItem &i) {
+		skip_empty();
+		if (range == directions.size())
+			return false;
+		return answer_valid(i, directions[range].items[place++]);
+	});
+
+	skip_empty();
+	return ok && range == directions.size();
+}
+
+} // namespace rpcrdma

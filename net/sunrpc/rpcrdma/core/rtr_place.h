@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Where the data of an RPC message are that goes by a group of Sends (rtrext, sections 6.2
+ * and 7): how Receives are made, which of their segments hold which item, how a Requester
+ * directs its Reply, and how a Responder answers that. D25 has what the draft leaves open.
+ *
+ * Nothing here keeps or moves data. Positions are those of the message with all items back
+ * in ("virtual XDR stream"); XDR padding behind an item counts there, and travels nowhere.
+ */
+#ifndef _RPCRDMA_CORE_RTR_PLACE_H
+#define _RPCRDMA_CORE_RTR_PLACE_H
+
+#include "rtr_wire.h"
+
+namespace rpcrdma
+{
+
+/* ------------------------------------------------------------------ */
+/* Receives (7.2)                                                     */
+/* ------------------------------------------------------------------ */
+
+/* Segments that are alike, one after the other. */
+struct BufferRun {
+	u32 count = 0;
+	u32 length = 0;
+	u32 align = 0;
+	bool target = false;
+
+	bool operator==(const BufferRun &) const = default;
+};
+
+/* How each Receive of one side is made. Without runs nothing can be placed in it. */
+class ReceiveShape {
+public:
+	static constexpr u32 kMostRuns = 8;
+	/* A Receive is no larger than this, in octets, so that sums fit a word. */
+	static constexpr u32 kMostOctets = 1U << 30;
+
+	/* Return: false if it makes no sense, or is one run too many; nothing changes. */
+	[[nodiscard]] constexpr bool add(const BufferRun &run)
+	{
+		const u64 octets = u64{ run.count } * run.length;
+
+		if (runs_ == kMostRuns || !octets || !xdr_aligned(run.length) ||
+		    run.align & (run.align - 1) ||
+		    octets > kMostOctets - length_)
+			return false;
+		run_[runs_++] = run;
+		length_ += static_cast<u32>(octets);
+		if (run.target)
+			targets_ += run.count;
+		return true;
+	}
+	/* Octets of all segments. */
+	[[nodiscard]] constexpr u32 length() const
+	{
+		return length_;
+	}
+	/* Segments that data can be placed in. */
+	[[nodiscard]] constexpr u32 targets() const
+	{
+		return targets_;
+	}
+	/* Where target @n, which is one, is in the Receive. */
+	[[nodiscard]] constexpr Range target(u32 n) const
+	{
+		u32 at = 0;
+
+		for (u32 i = 0; i < runs_; i++) {
+			const BufferRun &r = run_[i];
+
+			if (r.target && n < r.count)
+				return { at + n * r.length, r.length };
+			if (r.target)
+				n -= r.count;
+			at += r.count * r.length;
+		}
+		return {};
+	}
+	[[nodiscard]] constexpr Span<const BufferRun> runs() const
+	{
+		return { run_, runs_ };
+	}
+
+private:
+	BufferRun run_[kMostRuns] = {};
+	u32 runs_ = 0;
+	u32 length_ = 0;
+	u32 targets_ = 0;
+};
+
+enum class ShapeParse : u8 {
+	Ok,
+	BadValue, /* RDMA2_ERR_BAD_PROPVAL */
+	TooMany, /* it is sound, but has more groups than there is room for here */
+};
+
+/* The value of a Receive Buffer Structure Property. */
+[[nodiscard]] ShapeParse parse_shape(Bytes value, ReceiveShape &shape);
+void encode_shape(const ReceiveShape &shape, XdrWriter &w);
+
+/*
+ * A Receive Buffer Structure as a number, which is all that a session keeps of a property:
+ * one run of targets, each a power of two of octets, with other segments before and after
+ * it. Zero: there are no targets. kOtherShape: there are, but not like that.
+ */
+inline constexpr u32 kOtherShape = UINT32_MAX;
+
+[[nodiscard]] u32 shape_number(const ReceiveShape &shape);
+/* Up to the last target. That of a kOtherShape has none. */
+[[nodiscard]] ReceiveShape shape_of(u32 number);
+
+/* As a property has them: see PropertyType. */
+[[nodiscard]] bool decode_shape_number(Bytes value, u32 &number);
+void encode_shape_number(u32 number, XdrWriter &w);
+
+/* ------------------------------------------------------------------ */
+/* Items of a message (7.3)                                           */
+/* ------------------------------------------------------------------ */
+
+/* A group of Sends has no more of them here, whatever the properties say. */
+inline constexpr u32 kMostSends = 16;
+/* And its Receives have no more targets together. */
+inline constexpr u32 kMostTargets = 1024;
+
+/* Of what is wrong, if anything: by ERROR with BAD_XDR, or by REPTERR. */
+struct Misplaced {
+	enum class Kind : u8 { No, BadXdr, Fault };
+
+	Kind kind = Kind::No;
+	RtrFault fault = {};
+
+	[[nodiscard]] explicit constexpr operator bool() const
+	{
+		return kind != Kind::No;
+	}
+};
+
+/* What the Sends of a group have to bring, by what its first one says. */
+class GroupNeeds {
+public:
+	/* Octets from @from on, of Send @send, are placed data. */
+	constexpr void add(u32 send, Range r)
+	{
+		Placed &p = placed_[send];
+
+		if (p.begin == p.end || r.offset < p.begin)
+			p.begin = r.offset;
+		if (r.offset + r.length > p.end)
+			p.end = r.offset + r.length;
+	}
+	/* First octet of Send @send that is placed data; @size if there are none. */
+	[[nodiscard]] constexpr u32 begin(u32 send, u32 size) const
+	{
+		const Placed &p = placed_[send];
+
+		return p.begin == p.end ? size : p.begin;
+	}
+	/* Octets that Send @send has at least. */
+	[[nodiscard]] constexpr u32 end(u32 send) const
+	{
+		return placed_[send].end;
+	}
+
+	u32 stream = 0; /* octets of the Payload stream before the last item */
+	u64 added = 0; /* octets that the items are in the message */
+	u32 segments = 0; /* of explicit RDMA */
+	u32 largest = 0; /* of these, in octets */
+
+private:
+	struct Placed {
+		u32 begin = 0;
+		u32 end = 0;
+	};
+
+	Placed placed_[kMostSends] = {};
+};
+
+/**
+ * Check where the items of a message are.
+ *
+ * @items: of its first Send
+ * @dir: enum rpcrdma_dir of the message
+ * @shape: of the Receives that take it; no more than kMostTargets in @count of them
+ * @count: Sends of the group, one to kMostSends
+ * @needs: overwritten; complete only if nothing is wrong
+ *
+ * Positions that are none, or overlap, and what is no valid placement in this direction
+ * (table 1) are BAD_XDR: REPTERR has no code for them. A buffer segment that is not there,
+ * is named twice, or a list of them that is too short or too long for its item is BADTBSN.
+ * An offset in a segment that is outside of it, or no multiple of four, is BADOFF.
+ */
+[[nodiscard]] Misplaced check_items(const MessageItems &items, u32 dir,
+				    const ReceiveShape &shape, u32 count,
+				    GroupNeeds &needs);
+
+/**
+ * Check one Send of a group.
+ *
+ * @shape, @needs: as for check_items()
+ * @send: its number in the group
+ * @size: its octets, prefix included
+ * @head: of these, prefix and header
+ * @length: of these, payload behind that, as the header has it
+ *
+ * A payload that is not inside the Send, reaches into placed data, or is no multiple of
+ * four is BADPL. A Send that ends before its placed data do is BADTBSN.
+ */
+[[nodiscard]] Misplaced check_part(const ReceiveShape &shape,
+				   const GroupNeeds &needs, u32 send, u32 size,
+				   u32 head, u32 length);
+
+/* A part of an item: octets @in of Send @send, which begin at @at of the item. */
+struct ItemPiece {
+	u32 send = 0;
+	Range in = {};
+	u32 at = 0;
+};
+
+/**
+ * Call @f with each piece of an item that is in buffer segments, until it returns false.
+ *
+ * @item: one of those that check_items() has found sound
+ */
+template <typename F>
+[[nodiscard]] bool each_piece(const MessageItem &item,
+			      const ReceiveShape &shape, F f)
+{
+	u32 offset = item.where.offset;
+	u32 at = 0;
+
+	return item.where.numbers.each([&](const XdrNumber &n) {
+		const Range target = shape.target(n.value % shape.targets());
+		const u32 room = target.length - offset;
+		const u32 left = item.length - at;
+		const u32 part = left < room ? left : room;
+		const ItemPiece piece = { n.value / shape.targets(),
+					  { target.offset + offset, part },
+					  at };
+
+		offset = 0;
+		at += part;
+		return f(piece);
+	});
+}
+
+/* ------------------------------------------------------------------ */
+/* Directions for the Reply (7.4)                                     */
+/* ------------------------------------------------------------------ */
+
+/* What table 2 has where a direction, in its row, meets an answer. */
+enum class Region : u8 {
+	Invalid, /* Inv. */
+	Keep, /* NDR: no need to deregister memory */
+	GiveBack, /* DR */
+};
+
+/* Table 2 as printed. Rows: Exrw, Tbsn, Choice, BySize; columns without the last two. */
+inline constexpr u32 kAnswers = 4;
+inline constexpr Region kTable2[4][kAnswers] = {
+	/* Exrw, Tbsn, TooShort, NoItem */
+	{ Region::GiveBack, Region::Invalid, Region::GiveBack,
+	  Region::GiveBack },
+	{ Region::Invalid, Region::Keep, Region::Keep, Region::Keep },
+	{ Region::GiveBack, Region::Keep, Region::GiveBack, Region::GiveBack },
+	{ Region::GiveBack, Region::Keep, Region::GiveBack, Region::GiveBack },
+};
+
+/* @direction and @answer are what they can be in these places. */
+[[nodiscard]] constexpr Region table2(Placement direction, Placement answer)
+{
+	const u32 row = static_cast<u32>(direction) - 1;
+	const u32 column = static_cast<u32>(answer) -
+			   (answer >= Placement::TooShort ? 3 : 1);
+
+	return kTable2[row][column];
+}
+
+/* Memory is registered for it before the Call is sent. */
+[[nodiscard]] constexpr bool exposes(Placement direction)
+{
+	return direction != Placement::Tbsn;
+}
+
+/*
+ * Whether memory is to be given back after this answer. Table 2 would let the peer keep
+ * its access when a choice ended with Sends; here what was exposed is always given back.
+ */
+[[nodiscard]] constexpr bool gives_back(Placement direction, Placement answer)
+{
+	return exposes(direction) &&
+	       table2(direction, answer) != Region::Invalid;
+}
+
+/**
+ * How a Responder carries one direction out
+ * @type: Exrw, Tbsn, or TooShort for an item that stays in the Payload stream
+ * @fits: of Exrw: the memory given suffices; else RDMA2_ERR_WRITE_RESOURCE
+ */
+struct DirectionAnswer {
+	Placement type = Placement::NoItem;
+	bool fits = true;
+
+	bool operator==(const DirectionAnswer &) const = default;
+};
+
+/* It lets an item of this length go by Send. */
+[[nodiscard]] constexpr bool may_send(const DirectionItem &d, u32 length)
+{
+	return length >= d.least && d.type != Placement::Exrw &&
+	       (d.type != Placement::BySize || length < d.rdma_from);
+}
+
+/**
+ * @d: the direction
+ * @length: of the item that it is about
+ * @sends: there is room for the item in buffer segments of the peer
+ *
+ * If Tbsn is wanted and there is no room the item stays in the Payload stream: TooShort is
+ * the only answer that says so.
+ */
+[[nodiscard]] DirectionAnswer answer_direction(const DirectionItem &d,
+					       u32 length, bool sends);
+
+/**
+ * An item of a Reply that the binding lets be placed
+ * @cause: where in the Call is what it comes of (the operation of a COMPOUND)
+ */
+struct ReplyItem {
+	u32 cause = 0;
+	u32 length = 0;
+};
+
+/* Their ranges are disjoint and in strictly increasing order, and none ends too early. */
+[[nodiscard]] bool ranges_valid(const DirectionSets &sets);
+
+/**
+ * Go through all directions of a Call, in order.
+ *
+ * @sets: ranges_valid()
+ * @items: of the Reply, in order, by their causes too
+ * @sends: called with an item's length, once for each that may go by Send: there is room
+ * @f: called with each direction, the DirectionAnswer, and the place of its item in
+ *	@items, or their number; returns false to end it
+ *
+ * An item for which there is no direction stays in the Payload stream.
+ * Return: f never returned false.
+ */
+template <typename Sends, typename F>
+[[nodiscard]] bool answer_directions(const DirectionSets &sets,
+				     Span<const ReplyItem> items, Sends sends,
+				     F f)
+{
+	u32 next = 0;
+
+	return sets.each([&](const DirectionSet &set) {
+		while (next < items.size() && items[next].cause < set.begin)
+			next++;
+		return set.items.each([&](const DirectionItem &d) {
+			if (next == items.size() ||
+			    items[next].cause >= set.end)
+				return f(d, DirectionAnswer{}, items.size());
+			const u32 length = items[next].length;
+			const bool wanted = may_send(d, length);
+			const DirectionAnswer a = answer_direction(
+				d, length, wanted && sends(length));
+
+			return f(d, a, next++);
+		});
+	});
+}
+
+/**
+ * A Reply's items answer the directions of its Call: one for each, in order, as table 2
+ * allows, and of explicit RDMA no more than there was memory for.
+ */
+[[nodiscard]] bool answers_valid(const MessageItems &items,
+				 Span<const DirectionRange> directions);
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_RTR_PLACE_H */
