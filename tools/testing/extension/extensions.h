@@ -5,14 +5,17 @@
 #ifndef _RPCRDMA_CORE_EXTENSIONS_H
 #define _RPCRDMA_CORE_EXTENSIONS_H
 
+#define RPCRDMA_SESSION_WORDS 384
+
 #include "base.h"
 #include "ping.h"
+#include "rtrext.h"
 #include "xcharext.h"
 
 namespace rpcrdma
 {
 
-using Extensions = ExtensionList<BaseProtocol, Ping, Xcharext>;
+using Extensions = ExtensionList<BaseProtocol, Ping, Xcharext, Rtrext>;
 
 } // namespace rpcrdma
 

@@ -99,11 +99,12 @@ TEST(extension, names__of_types_properties_and_extensions)
 	ASSERT_EQ(rpcrdma_property_count(), 9u);
 	EXPECT_STREQ(rpcrdma_property_name(6), "extensions");
 	EXPECT_STREQ(rpcrdma_property_name(7), "pings");
-	ASSERT_EQ(rpcrdma_extension_count(), 3u);
+	ASSERT_EQ(rpcrdma_extension_count(), 4u);
 	EXPECT_STREQ(rpcrdma_extension_name(0), "base");
 	EXPECT_STREQ(rpcrdma_extension_name(1), "ping");
 	EXPECT_STREQ(rpcrdma_extension_name(2), "xcharext");
-	EXPECT_STREQ(rpcrdma_extension_name(3), "?");
+	EXPECT_STREQ(rpcrdma_extension_name(3), "rtrext");
+	EXPECT_STREQ(rpcrdma_extension_name(4), "?");
 }
 
 TEST(extension, types__bits_of_large_numbers_are_in_a_word)

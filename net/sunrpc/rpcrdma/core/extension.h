@@ -28,6 +28,9 @@
  *		// Optional: a whole RPC message with chunks has come. It takes out of @rx
  *		// what the peer's properties do not permit.
  *		void permit(const Port &port, rpcrdma_rx &rx) const;
+ *		// Optional: a message of something else has come between those that it
+ *		// gathers, see Port::gather(). Return: false to end the connection.
+ *		bool interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx);
  *		// Optional: decode an RPC message that has a header of its own, and
  *		// say where in @in its payload begins and ends (see decode_body()).
  *		static Parse decode(Bytes in, const Limits &limits, Header &h,
@@ -37,6 +40,9 @@
  * decode() is for types of Kind::Call and Kind::Reply, which else are what those of
  * the base protocol are. An extension is in use once each side has announced it and
  * knows that the other has. Before that its types are unknown ones.
+ *
+ * RPC messages can be carried by messages of Kind::Extension, too. Then take() fills in what
+ * @rx says of them, and what is sent is posted by the extension itself, see Port::post().
  */
 #ifndef _RPCRDMA_CORE_EXTENSION_H
 #define _RPCRDMA_CORE_EXTENSION_H
@@ -178,6 +184,41 @@ public:
 	 */
 	[[nodiscard]] bool send(u32 htype, u32 xid,
 				const u32 (&words)[kControlWords]);
+	/*
+	 * Say so of a property of the extension's own, which does not change. Return: false
+	 * if that is not what it may be, or this side has told its properties already.
+	 */
+	[[nodiscard]] bool declare(u32 which, u32 number);
+
+	/* Of RPC messages that the extension takes: the largest, in octets. */
+	[[nodiscard]] u32 max_message(u32 dir) const;
+	/* How far they may go, enum rpcrdma_reverse; GENL if they are forward ones. */
+	[[nodiscard]] u32 reach(u32 dir) const;
+	/*
+	 * What comes next is a part of what has come, until this is told otherwise: of other
+	 * messages only GRANT and ERROR are taken.
+	 */
+	void gather(bool on);
+
+	/* The largest Send, and the window of this side. */
+	[[nodiscard]] u32 max_send() const;
+	[[nodiscard]] u32 window() const;
+	/* Sends of @msg that there is credit for, without what is kept for others. */
+	[[nodiscard]] u32 credits(const rpcrdma_message &msg) const;
+	/* Write the prefix of a Send of @msg. Return: its octets, zero if there is no room. */
+	[[nodiscard]] u32 begin(const rpcrdma_message &msg, u32 htype,
+				MutableBytes out) const;
+	/**
+	 * A Send of an RPC message is being posted, with a header of the extension's.
+	 *
+	 * @msg: its progress is kept
+	 * @htype: one of the extension's own
+	 * @part: octets of its Payload stream in this Send
+	 * @header: octets of prefix and header
+	 * @last: of its Sends; until then the session sends nothing at all
+	 */
+	void post(rpcrdma_message &msg, u32 htype, u32 part, u32 header,
+		  bool last, rpcrdma_tx &tx);
 
 private:
 	[[nodiscard]] bool may_change(u32 which) const;

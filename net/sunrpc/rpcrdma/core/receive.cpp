@@ -75,7 +75,7 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 	const u32 before = available();
 	const u32 taken_back = credits_.taken_back();
 	credits_.received();
-	if (!take_plain(in, rx)) {
+	if (gathering() || !take_plain(in, rx)) {
 		reset(rx);
 		take(in, rx);
 	}
@@ -218,6 +218,11 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	if constexpr (Extensions::kOthers > 0)
 		if (type && type->extension)
 			rx.type = type->index;
+	interloper_ = false;
+	if (gathering())
+		interrupt(p.htype, type, rx);
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return;
 	if (!type || !known(*type)) {
 		drop(RPCRDMA_REASON_HTYPE, rx);
 		return answer(p, { RPCRDMA2_ERR_INVAL_HTYPE, {} }, rx);
@@ -236,6 +241,34 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	case Kind::Call:
 	case Kind::Reply:
 		return take_rpc(in, h, rx);
+	}
+}
+
+/* What an extension gathers is over, unless this is of its own, or may come in between. */
+void Session::interrupt([[maybe_unused]] u32 htype,
+			[[maybe_unused]] const HeaderType *type,
+			[[maybe_unused]] rpcrdma_rx &rx)
+{
+	if constexpr (Extensions::kOthers > 0) {
+		const u32 by = type ? type->extension : 0;
+		bool goes_on = true;
+
+		if (by == gathering_ || (type && (type->kind == Kind::Error ||
+						  type->kind == Kind::Grant)))
+			return;
+		Extensions::visit(gathering_, [&](auto which) {
+			using E = typename decltype(which)::type;
+
+			if constexpr (requires { &E::interrupted; })
+				goes_on = with<E>([&](E &state, Port &port) {
+					return state.interrupted(htype, by != 0,
+								 port, rx);
+				});
+		});
+		gathering_ = 0;
+		interloper_ = true;
+		if (!goes_on)
+			close(RPCRDMA_REASON_FLOOD, rx);
 	}
 }
 
@@ -490,7 +523,7 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 /* A message has been begun by the peer, of either direction, and not ended. */
 bool Session::continuing() const
 {
-	return incoming_[RPCRDMA_CALL].active() ||
+	return interloper_ || incoming_[RPCRDMA_CALL].active() ||
 	       incoming_[RPCRDMA_REPLY].active();
 }
 
@@ -645,7 +678,7 @@ bool Session::interrupts(const Header &h) const
 {
 	const Continuation &incoming = incoming_[h.type->direction()];
 
-	return middle_received_ ||
+	return middle_received_ || interloper_ ||
 	       (incoming.active() &&
 		(h.type->external() || !incoming.active(h.prefix.xid)));
 }

@@ -112,6 +112,8 @@ Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 			       RPCRDMA_TX_NONE;
 	if (!msg && !control_due() && !grant_due())
 		return RPCRDMA_TX_NONE;
+	if (grouping())
+		return RPCRDMA_TX_BLOCKED;
 
 	if (may_send()) {
 		if (!final_sent_ && (client() || opened_))

@@ -160,6 +160,87 @@ bool Port::send(u32 htype, u32 xid, const u32 (&words)[kControlWords])
 	return session_.control_.push(m);
 }
 
+bool Port::declare(u32 which, u32 number)
+{
+	const u32 i = property_index(which);
+
+	if (i >= Extensions::kProperties || session_.final_sent_)
+		return false;
+	const PropertyType &t = kPropertyTypes[i];
+	if (t.extension != extension_ || number < t.least || number > t.most ||
+	    !announced(session_.local_, extension_))
+		return false;
+	*::rpcrdma::number(session_.local_, i) = number;
+	return true;
+}
+
+u32 Port::max_message(u32 dir) const
+{
+	return session_.max_message(dir);
+}
+
+u32 Port::reach(u32 dir) const
+{
+	const bool reversed = session_.client() == (dir == RPCRDMA_CALL);
+
+	return reversed ? session_.terms_.reverse : u32{ RPCRDMA_RVRSDIR_GENL };
+}
+
+void Port::gather(bool on)
+{
+	session_.gathering_ = static_cast<u8>(on ? extension_ : 0);
+}
+
+u32 Port::max_send() const
+{
+	return session_.terms_.max_send;
+}
+
+u32 Port::window() const
+{
+	return session_.credits_.target();
+}
+
+u32 Port::credits(const rpcrdma_message &msg) const
+{
+	const u32 available = session_.available();
+	u32 kept = 0;
+
+	if (!session_.opened_ ||
+	    (session_.sending_.active && !session_.grouping_))
+		return 0;
+	if (session_.grouping_)
+		return available;
+	if (msg.dir == RPCRDMA_CALL) {
+		kept = session_.reserved_ - msg.reserved;
+		if (!msg.probe && (session_.outstanding_ || kept))
+			kept += session_.config_.reserve;
+	}
+	return available > kept ? available - kept : 0;
+}
+
+u32 Port::begin(const rpcrdma_message &msg, u32 htype, MutableBytes out) const
+{
+	const Header h = {
+		.prefix = { msg.xid, kVersion2, session_.credit_word(msg.dir),
+			    htype },
+		.type = header_type(htype),
+	};
+
+	return encode(h, nullptr, out);
+}
+
+void Port::post(rpcrdma_message &msg, u32 htype, u32 part, u32 header,
+		bool last, rpcrdma_tx &tx)
+{
+	HeaderType type = *header_type(htype);
+
+	type.last = last;
+	tx = {};
+	session_.post_part(msg, part, type, header, tx);
+	session_.grouping_ = !last;
+}
+
 /* There are no properties; what private data leaves open is at its largest. */
 void Session::begin_version1()
 {

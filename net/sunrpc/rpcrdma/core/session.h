@@ -225,6 +225,21 @@ private:
 		return true;
 	}
 	[[nodiscard]] bool continuing() const;
+	void interrupt(u32 htype, const HeaderType *type, rpcrdma_rx &rx);
+	/* An extension puts something together. */
+	[[nodiscard]] bool gathering() const
+	{
+		if constexpr (Extensions::kOthers > 0)
+			return gathering_ != 0;
+		return false;
+	}
+	/* An extension sends something of several parts. */
+	[[nodiscard]] bool grouping() const
+	{
+		if constexpr (Extensions::kOthers > 0)
+			return grouping_;
+		return false;
+	}
 	void take_rpc(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool discarded(Bytes in, Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal examine(Bytes in, Header &h, rpcrdma_rx &rx);
@@ -416,6 +431,9 @@ private:
 	bool middle_received_ = false; /* and its FINAL not yet */
 	bool waiting_ = false; /* a message waits for credit */
 	bool general_ = false; /* see Options */
+	bool grouping_ = false;
+	bool interloper_ = false; /* what has come has no business to be here */
+	u8 gathering_ = 0; /* the extension that does */
 };
 
 /* Octets of the next part, with room for @room, if @left are too many for the last one. */

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "rtrext.h"
+#include "base.h"
+#include "linux_errno.h"
+#include "session.h"
+
+namespace rpcrdma
+{
+
+static constexpr u32 kSmallestReceive = kPrefixSize + kPropertiesSize;
+
+static_assert(Rtrext::kLargestBody <= kPropertiesSize);
+/* What continues a message fits wherever the FINAL does. */
+static_assert(kXmtContSize + kXdrUnit <= kSmallestReceive);
+
+static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
+
+static u32 base_number(const Port &port, Property p)
+{
+	return port.local(static_cast<u32>(p));
+}
+
+bool Rtrext::declare(Port &port, const ReceiveShape &shape)
+{
+	const u32 number = shape_number(shape);
+
+	if (number == kOtherShape || !number ||
+	    shape.length() != base_number(port, Property::RecvSize) ||
+	    shape_of(number).length() != shape.length() ||
+	    shape.target(0).offset < kXmtContSize ||
+	    shape.targets() * kMostSends > kMostTargets)
+		return false;
+	return port.declare(kReceiveStructure, number);
+}
+
+/* ------------------------------------------------------------------ */
+/* What comes in                                                      */
+/* ------------------------------------------------------------------ */
+
+/* Return: false if there are too many that wait. */
+bool Rtrext::report(const ReportedError &e, Port &port)
+{
+	if (reports_count_ == kMostReports ||
+	    !port.send(kReptErr, e.bad.xid, {}))
+		return false;
+	reports_[(reports_first_ + reports_count_++) % kMostReports] = e;
+	return true;
+}
+
+/* Of a group that had begun nothing is left. */
+static void abandon(u32 dir, rpcrdma_rx &rx)
+{
+	rx.abandon = true;
+	rx.dir = dir;
+}
+
+/* The Send is not what it should be here: say so, if that is new. */
+Refusal Rtrext::out_of_order(const GroupReceiver::Verdict &v, Port &port,
+			     rpcrdma_rx &rx)
+{
+	port.gather(in_.active());
+	if (v.step == GroupReceiver::Step::Discard)
+		return { RPCRDMA_REASON_DISCARDING };
+	if (v.void_group)
+		abandon(v.report.lead.dir, rx);
+	if (!report(v.report, port))
+		return { RPCRDMA_REASON_FLOOD };
+	return { RPCRDMA_REASON_CONTINUATION };
+}
+
+/*
+ * The Send has its place, and what is in it is wrong in a way that REPTERR has no code for.
+ * An ERROR cannot be about a Reply (D6), so that fails here.
+ */
+Refusal Rtrext::give_up(const Refusal &why, Port &port, rpcrdma_rx &rx)
+{
+	const GroupReceiver::Verdict v = in_.refuse({});
+
+	port.gather(false);
+	if (v.void_group)
+		abandon(in_.dir(), rx);
+	if (in_.dir() == RPCRDMA_CALL)
+		return why;
+	reserve_.give_back(in_.xid());
+	rx.action = RPCRDMA_RX_FAIL_RPC;
+	rx.reason = why.reason;
+	rx.xid = in_.xid();
+	rx.error = -kEIO;
+	rx.errcode = why.code;
+	return {};
+}
+
+Refusal Rtrext::misplaced(const Misplaced &m, Port &port, rpcrdma_rx &rx)
+{
+	if (m.kind == Misplaced::Kind::BadXdr)
+		return give_up(kBadXdr, port, rx);
+	return out_of_order(in_.refuse(m.fault), port, rx);
+}
+
+/* It cannot be read at all, so a group that is under way has been interrupted. */
+Refusal Rtrext::malformed(u32 dir, Port &port, rpcrdma_rx &rx)
+{
+	if (in_.active() && !interrupted(lead_type(dir), true, port, rx))
+		return { RPCRDMA_REASON_FLOOD };
+	port.gather(false);
+	if (dir == RPCRDMA_CALL)
+		return kBadXdr;
+	rx.action = RPCRDMA_RX_FAIL_RPC;
+	rx.reason = RPCRDMA_REASON_XDR;
+	rx.error = -kEIO;
+	rx.errcode = RPCRDMA2_ERR_BAD_XDR;
+	return {};
+}
+
+bool Rtrext::interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx)
+{
+	const GroupReceiver::Verdict v = in_.interrupted(htype, other);
+
+	port.gather(false);
+	abandon(v.report.lead.dir, rx);
+	return report(v.report, port);
+}
+
+/* Where the items are, as the first Send says. */
+Refusal Rtrext::take_items(const MessageItems &items, Port &port,
+			   rpcrdma_rx &rx)
+{
+	const Misplaced wrong = check_items(items, in_.dir(), local_shape(port),
+					    in_.count(), needs_);
+
+	return wrong ? misplaced(wrong, port, rx) : Refusal{};
+}
+
+/* Section 7.2 of -07: the RPC message's own first words, as far as they are in this Send. */
+static bool first_words_are(Bytes payload, const GroupReceiver &in)
+{
+	XdrReader r(payload);
+	u32 word;
+
+	if (!in.stream())
+		return check_first_words(payload, in.xid(), in.dir()) ==
+		       RPCRDMA_REASON_NONE;
+	return in.stream() != kWordSize || !r.word(word) || word == in.dir();
+}
+
+/* The payload of a Send that has its place in its group. */
+Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
+			  rpcrdma_rx &rx)
+{
+	const u32 before = kPrefixSize + head;
+	const u32 least = in_.next() ? 0 : kLeastPart;
+	const bool last = in_.last();
+	Misplaced wrong = check_part(local_shape(port), needs_, in_.next(),
+				     kPrefixSize + body.size(), before, length);
+
+	if (!wrong && length < least)
+		wrong = { Misplaced::Kind::Fault,
+			  { RtrError::BadPl,
+			    { length, least, body.size() - head } } };
+	if (wrong)
+		return misplaced(wrong, port, rx);
+	if (!first_words_are(body.part(head, length), in_))
+		return give_up(kBadXdr, port, rx);
+	const u64 total = u64{ in_.stream() } + length;
+	if (total + needs_.added > port.max_message(in_.dir()))
+		return give_up(
+			{ RPCRDMA_REASON_TOO_LARGE, RPCRDMA2_ERR_SYSTEM }, port,
+			rx);
+	if (last && (total < 2 * kWordSize || needs_.stream > total))
+		return give_up(kBadXdr, port, rx);
+
+	rx.action = RPCRDMA_RX_PAYLOAD;
+	rx.dir = in_.dir();
+	rx.last = last;
+	rx.payload = { before, length };
+	rx.stream_offset = in_.stream();
+	rx.stream_length = static_cast<u32>(total);
+	if (last)
+		rx.unreduced_length = static_cast<u32>(total + needs_.added);
+	if (last && in_.dir() == RPCRDMA_REPLY)
+		reserve_.give_back(in_.xid());
+	in_.taken(length);
+	port.gather(in_.active());
+	return {};
+}
+
+/* Segments of a Call that this side is to use: in its items, and for its Reply. */
+static bool count_directions(const DirectionSets &sets, u32 &segments,
+			     u32 &largest)
+{
+	return ranges_valid(sets) && sets.each([&](const DirectionSet &s) {
+		return s.items.each([&](const DirectionItem &d) {
+			segments += d.segments.size();
+			return d.segments.each([&](const XdrSegment &one) {
+				if (one.segment.length > largest)
+					largest = one.segment.length;
+				return true;
+			});
+		});
+	});
+}
+
+Refusal Rtrext::take_request(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
+{
+	const u32 reach = port.reach(RPCRDMA_CALL);
+	const u32 most = reach < RPCRDMA_RVRSDIR_CONT ?
+				 1 :
+				 port.local(kRequestReceiveLimit);
+	XmtRequest m;
+
+	if (!m.decode(body))
+		return malformed(RPCRDMA_CALL, port, rx);
+	const GroupReceiver::Verdict v =
+		in_.begin(xid, RPCRDMA_CALL, m.count, most);
+	if (v.step != GroupReceiver::Step::Take)
+		return out_of_order(v, port, rx);
+	if (reach == RPCRDMA_RVRSDIR_NONE)
+		return give_up(
+			{ RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE },
+			port, rx);
+	const Refusal why = take_items(m.items, port, rx);
+	if (why.reason != RPCRDMA_REASON_NONE)
+		return why;
+
+	u32 segments = needs_.segments;
+	u32 largest = needs_.largest;
+	if (!count_directions(m.directions, segments, largest))
+		return give_up(kBadXdr, port, rx);
+	const u32 most_segments =
+		reach < RPCRDMA_RVRSDIR_GENL ?
+			0 :
+			base_number(port, Property::SegmentCount);
+	if (segments > most_segments)
+		return give_up({ RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SEGMENTS,
+				 most_segments },
+			       port, rx);
+	if (largest > base_number(port, Property::SegmentSize))
+		return give_up({ RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SYSTEM },
+			       port, rx);
+	return take_part(body, m.head, m.length, port, rx);
+}
+
+Refusal Rtrext::take_response(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
+{
+	XmtResponse m;
+
+	if (!m.decode(body))
+		return malformed(RPCRDMA_REPLY, port, rx);
+	const GroupReceiver::Verdict v =
+		in_.begin(xid, RPCRDMA_REPLY, m.count, reserve_.most(xid));
+	if (v.step != GroupReceiver::Step::Take)
+		return out_of_order(v, port, rx);
+	reserve_.shrink(xid, m.count);
+	const Refusal why = take_items(m.items, port, rx);
+	if (why.reason != RPCRDMA_REASON_NONE ||
+	    rx.action == RPCRDMA_RX_FAIL_RPC)
+		return why;
+	return take_part(body, m.head, m.length, port, rx);
+}
+
+Refusal Rtrext::take_continue(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
+{
+	XmtContinue m;
+
+	if (!m.decode(body))
+		return in_.active() ? give_up(kBadXdr, port, rx) : kBadXdr;
+	const GroupReceiver::Verdict v = in_.go_on(xid, m.number, m.began);
+	if (v.step != GroupReceiver::Step::Take)
+		return out_of_order(v, port, rx);
+	return take_part(body, m.head, m.length, port, rx);
+}
+
+/* An answer to one that means nothing could only be about something else. */
+Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
+{
+	ReportedError e;
+
+	refused_count_ = 0;
+	if (!e.decode(body))
+		return { RPCRDMA_REASON_XDR };
+	if (sent_.take(e.bad.xid, e.bad.dir))
+		refused_[refused_count_++] = e.bad;
+	if (e.has_lead && sent_.take(e.lead.xid, e.lead.dir))
+		refused_[refused_count_++] = e.lead;
+	if (!refused_count_)
+		return { RPCRDMA_REASON_XID };
+	why_ = e.fault;
+	rx.action = RPCRDMA_RX_CONTROL;
+	return {};
+}
+
+Refusal Rtrext::take(const Header &h, Bytes body, Port &port, rpcrdma_rx &rx)
+{
+	switch (h.type->htype) {
+	case kXmtReq:
+		return take_request(h.prefix.xid, body, port, rx);
+	case kXmtResp:
+		return take_response(h.prefix.xid, body, port, rx);
+	case kXmtCont:
+		return take_continue(h.prefix.xid, body, port, rx);
+	default:
+		return take_report(body, rx);
+	}
+}
+
+/* ------------------------------------------------------------------ */
+/* What goes out                                                      */
+/* ------------------------------------------------------------------ */
+
+/* The prefix of a REPTERR has the XID of what it is about; they leave in their order. */
+void Rtrext::encode(const ControlMessage & /*m*/, const Port & /*port*/,
+		    XdrWriter &w)
+{
+	encode_report(reports_[reports_first_], w);
+	reports_first_ = (reports_first_ + 1) % kMostReports;
+	reports_count_--;
+}
+
+/* Sends that the peer takes in a group of this direction; zero: none at all. */
+u32 Rtrext::most_sends(const Port &port, const GroupMessage &m) const
+{
+	const u32 takes = port.peer(kRtrSupport);
+	const bool call = m.msg.dir == RPCRDMA_CALL;
+	const u32 reach = port.reach(call ? RPCRDMA_REPLY : RPCRDMA_CALL);
+	u32 most = call ? port.peer(kRequestReceiveLimit) : m.reply_count;
+
+	if (!(takes & (call ? kTakesRequests : kTakesResponses)) ||
+	    reach == RPCRDMA_RVRSDIR_NONE)
+		return 0;
+	if (!(takes & kTakesContinues) || reach < RPCRDMA_RVRSDIR_CONT)
+		most = most ? 1 : 0;
+	if (!call && most > port.local(kResponseSendLimit))
+		most = port.local(kResponseSendLimit);
+	/* Every Call may have a Reply of one Send. */
+	return call || most ? most : 1;
+}
+
+bool Rtrext::begin(Port &port, GroupMessage &m)
+{
+	m.content.dir = m.msg.dir;
+	m.content.stream = m.msg.length;
+	if (m.msg.sent || m.msg.external || m.msg.chunks || !port.in_use() ||
+	    !most_sends(port, m))
+		return false;
+	return m.plan.make(m.content, peer_shape(port), port.max_send()) &&
+	       m.plan.count() <= most_sends(port, m);
+}
+
+rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
+			       rpcrdma_tx &tx)
+{
+	const bool call = m.msg.dir == RPCRDMA_CALL;
+
+	tx = {};
+	if (!m.next) {
+		if (out_.active() || !begin(port, m))
+			return RPCRDMA_TX_INVALID;
+		if (!GroupSender::may_begin(m.plan.count(), port.credits(m.msg),
+					    most_sends(port, m)))
+			return RPCRDMA_TX_BLOCKED;
+	} else if (!out_.active() || !port.in_use()) {
+		return RPCRDMA_TX_INVALID;
+	} else if (!port.credits(m.msg)) {
+		return RPCRDMA_TX_BLOCKED;
+	}
+	const GroupSend s = m.plan.send(m.next);
+	const u32 htype = m.next ? kXmtCont : lead_type(m.msg.dir);
+	const u32 prefix = port.begin(m.msg, htype, out);
+	XdrWriter w(out.after(prefix));
+
+	if (!prefix || out.size() < s.head)
+		return RPCRDMA_TX_INVALID;
+	if (!m.next) {
+		if (call)
+			m.reply_count = reserve_.reserve(
+				m.msg.xid,
+				m.reply_count < port.peer(kResponseSendLimit) ?
+					m.reply_count :
+					port.peer(kResponseSendLimit),
+				port.window());
+		encode_items({ m.content.items.data(), m.content.items.size() },
+			     w);
+		if (call)
+			encode_directions(m.content.directions, w);
+		w.word(m.plan.count());
+		if (call)
+			w.word(m.reply_count);
+		out_.begin(m.plan.count());
+		sent_.add(m.msg.xid, m.msg.dir);
+	} else {
+		w.word(m.next);
+		w.word(lead_type(m.msg.dir));
+	}
+	w.word(s.payload.length);
+	out_.sent();
+	m.next++;
+	port.post(m.msg, htype, s.payload.length, s.head, !out_.active(), tx);
+	return RPCRDMA_TX_MESSAGE;
+}
+
+} // namespace rpcrdma

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * RPC messages by groups of Sends, their data placed by Sends
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-03), with the numbers of D8 on -07 as D20 and D25 have
+ * it. Section numbers in files called rtr* are those of that draft.
+ *
+ *	XMTREQ		a Call, or the first Send of one
+ *	XMTRESP		a Reply, or the first Send of one
+ *	XMTCONT		a further Send of either
+ *	REPTERR		what was wrong with one of these
+ *
+ * rtr_wire has the XDR, rtr_place what the Receives and the placement of data are, rtr_plan
+ * how a message is divided, rtr_group what of it is in order. This file is one end of a
+ * connection.
+ *
+ * The caller keeps the Receives of a group until it is whole or void: its first one says
+ * where the data are, in all of them (XmtRequest, XmtResponse and each_piece()). It sends a
+ * message again, in a form of -07, if a REPTERR says that the group was refused.
+ */
+#ifndef _RPCRDMA_CORE_RTREXT_H
+#define _RPCRDMA_CORE_RTREXT_H
+
+#include "extension.h"
+#include "rtr_group.h"
+#include "rtr_plan.h"
+
+namespace rpcrdma
+{
+
+/**
+ * A message that goes by a group
+ * @msg: as for Session::next_send(); its length is that of the Payload stream
+ * @content: its direction and stream are those of @msg
+ * @reply_count: of a Call, Sends that its Reply may take; of a Reply, what its Call has
+ *	said of that. At first; afterwards of a Call what there was room for.
+ * @plan: once it has begun
+ * @next: the Send that is next; zero at first, kept by Rtrext
+ *
+ * Lives as long as it is being sent.
+ */
+struct GroupMessage {
+	rpcrdma_message &msg;
+	GroupContent content;
+	u32 reply_count = 1;
+	GroupPlan plan = {};
+	u32 next = 0;
+};
+
+/* Rules, and the state of one end. */
+class Rtrext {
+public:
+	/* Reports that wait to be sent; a peer that causes more is cut off. */
+	static constexpr u32 kMostReports = 4;
+	/* Octets of a Payload stream in the first Send of its group, at least. */
+	static constexpr u32 kLeastPart = kWordSize;
+
+	static constexpr const char *kName = "rtrext";
+	static constexpr HeaderType kTypes[] = {
+		{ "XMTREQ", kXmtReq, 0, Kind::Extension, false, true },
+		{ "XMTRESP", kXmtResp, 0, Kind::Extension, false, true },
+		{ "XMTCONT", kXmtCont, 0, Kind::Extension, false, true },
+		{ "REPTERR", kReptErr, 0, Kind::Extension, false, true },
+	};
+	static constexpr PropertyType kProperties[] = {
+		{ .id = kRtrSupport,
+		  .name = "rtr-support",
+		  .decode = decode_number,
+		  .encode = encode_number,
+		  .ours = kTakesRequests | kTakesResponses | kTakesContinues },
+		{ .id = kReceiveStructure,
+		  .name = "receive-structure",
+		  .decode = decode_shape_number,
+		  .encode = encode_shape_number },
+		{ .id = kRequestReceiveLimit,
+		  .initial = 1,
+		  .name = "request-receive-limit",
+		  .decode = decode_number,
+		  .encode = encode_number,
+		  .least = 1,
+		  .most = kMostSends,
+		  .ours = kMostSends },
+		{ .id = kResponseSendLimit,
+		  .initial = 1,
+		  .name = "response-send-limit",
+		  .decode = decode_number,
+		  .encode = encode_number,
+		  .least = 1,
+		  .most = kMostSends,
+		  .ours = kMostSends },
+	};
+	static constexpr Announcement kAnnounced = {
+		kRtrSupport, kTakesRequests | kTakesResponses | kTakesContinues
+	};
+	static constexpr u32 kLargestBody = kReptErrBody;
+
+	/**
+	 * Say how this side's Receives are made, before its properties are sent.
+	 *
+	 * @shape: its octets are this side's Receive Buffer Size; one run of targets, a
+	 *	power of two each, with room for a header before it
+	 *
+	 * Return: false if it is not so; nothing has changed.
+	 */
+	[[nodiscard]] static bool declare(Port &port,
+					  const ReceiveShape &shape);
+	/* How they are made, and those of the peer; without targets, unless declared. */
+	[[nodiscard]] static ReceiveShape local_shape(const Port &port)
+	{
+		return shape_of(port.local(kReceiveStructure));
+	}
+	[[nodiscard]] static ReceiveShape peer_shape(const Port &port)
+	{
+		return shape_of(port.peer(kReceiveStructure));
+	}
+
+	/**
+	 * The next Send of a message.
+	 *
+	 * @m: only if it has begun, other messages have to wait until it is over
+	 * @out: gets prefix and header
+	 * @tx: likewise; GroupPlan::send() and each_piece() of Send number @m.next - 1 say
+	 *	what follows
+	 *
+	 * Return: RPCRDMA_TX_MESSAGE; RPCRDMA_TX_INVALID if it cannot go by a group to this
+	 * peer, or RPCRDMA_TX_BLOCKED if there are not credits for all of it: then it goes
+	 * by a form of -07. In the middle of a group BLOCKED means that the peer has taken
+	 * credits back (D2), and the rest goes when they have come.
+	 */
+	[[nodiscard]] rpcrdma_tx_result send(Port &port, GroupMessage &m,
+					     MutableBytes out, rpcrdma_tx &tx);
+	/* A Call of this side has ended: what was kept for its Reply is free. */
+	void ended(u32 xid)
+	{
+		reserve_.give_back(xid);
+	}
+
+	/**
+	 * What the REPTERR that has just been taken is about.
+	 *
+	 * @i: less than refused_count()
+	 *
+	 * That message of this side's was refused, and will not be reported again.
+	 */
+	[[nodiscard]] const TransmissionId &refused_message(u32 i) const
+	{
+		return refused_[i];
+	}
+	[[nodiscard]] u32 refused_count() const
+	{
+		return refused_count_;
+	}
+	/* Why. */
+	[[nodiscard]] const RtrFault &refused_why() const
+	{
+		return why_;
+	}
+	/* Receives that Replies of several Sends may take. */
+	[[nodiscard]] u32 reserved() const
+	{
+		return reserve_.reserved();
+	}
+	/* A group comes in, and the Send of it that is next. */
+	[[nodiscard]] const GroupReceiver &incoming() const
+	{
+		return in_;
+	}
+
+	/* What all extensions have. */
+	[[nodiscard]] Refusal take(const Header &h, Bytes body, Port &port,
+				   rpcrdma_rx &rx);
+	void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
+	[[nodiscard]] bool interrupted(u32 htype, bool other, Port &port,
+				       rpcrdma_rx &rx);
+
+private:
+	[[nodiscard]] Refusal take_request(u32 xid, Bytes body, Port &port,
+					   rpcrdma_rx &rx);
+	[[nodiscard]] Refusal take_response(u32 xid, Bytes body, Port &port,
+					    rpcrdma_rx &rx);
+	[[nodiscard]] Refusal take_continue(u32 xid, Bytes body, Port &port,
+					    rpcrdma_rx &rx);
+	[[nodiscard]] Refusal take_report(Bytes body, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal take_items(const MessageItems &items, Port &port,
+					 rpcrdma_rx &rx);
+	[[nodiscard]] Refusal take_part(Bytes body, u32 head, u32 length,
+					Port &port, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal out_of_order(const GroupReceiver::Verdict &v,
+					   Port &port, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal misplaced(const Misplaced &m, Port &port,
+					rpcrdma_rx &rx);
+	[[nodiscard]] Refusal give_up(const Refusal &why, Port &port,
+				      rpcrdma_rx &rx);
+	[[nodiscard]] Refusal malformed(u32 dir, Port &port, rpcrdma_rx &rx);
+	[[nodiscard]] bool report(const ReportedError &e, Port &port);
+	[[nodiscard]] u32 most_sends(const Port &port,
+				     const GroupMessage &m) const;
+	[[nodiscard]] bool begin(Port &port, GroupMessage &m);
+
+	GroupReceiver in_;
+	GroupNeeds needs_ = {};
+	GroupSender out_;
+	ReplyReserve reserve_;
+	SentGroups sent_;
+	ReportedError reports_[kMostReports] = {};
+	u32 reports_first_ = 0;
+	u32 reports_count_ = 0;
+	TransmissionId refused_[2] = {};
+	u32 refused_count_ = 0;
+	RtrFault why_ = {};
+};
+
+} // namespace rpcrdma
+
+#endif /* _RPCRDMA_CORE_RTREXT_H */

@@ -1,0 +1,888 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rtrext as a session speaks it. What of groups and placements is in order and what is not
+ * is in ../unit/unit_rtr_group.cpp and unit_rtr_place.cpp.
+ */
+#include "../unit/support.h"
+#include "abi.h"
+#include "names.h"
+
+using namespace rpcrdma;
+using namespace unit;
+
+namespace
+{
+
+constexpr u32 kExrw = 1;
+constexpr u32 kTbsn = 2;
+constexpr u32 kAll = 7;
+constexpr u32 kOurs = 1U << Extensions::place<Rtrext>();
+constexpr u32 kXid = 0x11;
+constexpr u32 kPages = 2;
+constexpr u32 kReceive = 512 + kPages * 1024;
+
+/* 512 octets for headers, and two targets. */
+ReceiveShape shape()
+{
+	ReceiveShape s;
+
+	EXPECT_TRUE(s.add({ 1, 512, 4, false }));
+	EXPECT_TRUE(s.add({ kPages, 1024, 1024, true }));
+	return s;
+}
+
+rpcrdma_config grouping(rpcrdma_role role)
+{
+	rpcrdma_config c = config(role);
+
+	c.extensions = kOurs;
+	c.local.recv_size = kReceive;
+	c.local.reverse = RPCRDMA_RVRSDIR_GENL;
+	return c;
+}
+
+/* Property set of a peer with such Receives that takes groups of @most. */
+Words announcing(u32 support = kAll, u32 most = 4, u32 sends = 4)
+{
+	return { 6,
+		 2,
+		 4,
+		 kReceive,
+		 kRtrSupport,
+		 4,
+		 support,
+		 kReceiveStructure,
+		 40,
+		 kReceive,
+		 2,
+		 1,
+		 512,
+		 4,
+		 0,
+		 kPages,
+		 1024,
+		 1024,
+		 1,
+		 kRequestReceiveLimit,
+		 4,
+		 most,
+		 kResponseSendLimit,
+		 4,
+		 sends,
+		 5,
+		 4,
+		 RPCRDMA_RVRSDIR_GENL };
+}
+
+bool declare(Session &s)
+{
+	return s.with<Rtrext>([](Rtrext &, Port &port) {
+		return Rtrext::declare(port, shape());
+	});
+}
+
+Endpoint server(const rpcrdma_config &c, const Words &peer = announcing())
+{
+	Endpoint e(c);
+
+	EXPECT_TRUE(declare(e.session));
+	EXPECT_EQ(e.receive(connprop(kClientXid, peer)).action,
+		  u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	return e;
+}
+
+Endpoint server(const Words &peer = announcing())
+{
+	return server(grouping(RPCRDMA_ROLE_SERVER), peer);
+}
+
+Endpoint client(const rpcrdma_config &c, const Words &peer = announcing())
+{
+	Endpoint e(c);
+
+	EXPECT_TRUE(declare(e.session));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(e.receive(connprop(kServerXid, peer)).action,
+		  u32{ RPCRDMA_RX_CONTROL });
+	return e;
+}
+
+Endpoint client(const Words &peer = announcing())
+{
+	return client(grouping(RPCRDMA_ROLE_CLIENT), peer);
+}
+
+bool in_use(const Endpoint &e)
+{
+	return e.session.in_use(Extensions::place<Rtrext>());
+}
+
+const Rtrext &state(const Endpoint &e)
+{
+	return e.session.extension<Rtrext>();
+}
+
+/* Headers with their payload. */
+Words request(u32 xid, u32 count, const Words &payload,
+	      const Words &items = { 0 }, const Words &directions = { 0 },
+	      u32 credit = kPlenty)
+{
+	return prefix(xid, kXmtReq, credit) + items + directions +
+	       Words{ count, 1, static_cast<u32>(4 * payload.size()) } +
+	       payload;
+}
+
+Words response(u32 xid, u32 count, const Words &payload,
+	       const Words &items = { 0 })
+{
+	return prefix(xid, kXmtResp) + items +
+	       Words{ count, static_cast<u32>(4 * payload.size()) } + payload;
+}
+
+Words go_on(u32 xid, u32 number, const Words &payload, u32 began = kXmtReq)
+{
+	return prefix(xid, kXmtCont) +
+	       Words{ number, began, static_cast<u32>(4 * payload.size()) } +
+	       payload;
+}
+
+Words call(u32 octets = 40)
+{
+	return rpc(kXid, RPCRDMA_CALL, octets);
+}
+
+void expect_dropped(const Endpoint &e, u32 reason)
+{
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+	EXPECT_EQ(e.rx.reason, reason);
+}
+
+/* The words after the prefix of the REPTERR that is next. */
+void expect_report(Endpoint &e, const Words &body)
+{
+	const Words w = e.next_control();
+
+	ASSERT_GE(w.size(), 4u);
+	EXPECT_EQ(w[0], body[0]);
+	EXPECT_EQ(w[3], kReptErr);
+	EXPECT_EQ(Words(w.begin() + 4, w.end()), body);
+}
+
+void expect_error(Endpoint &e, u32 code)
+{
+	const Words w = e.next_error(e.rx.xid);
+
+	ASSERT_FALSE(w.empty());
+	EXPECT_EQ(w[0], code);
+}
+
+/* A Call or Reply of this side's that goes by a group. */
+struct Outgoing {
+	explicit Outgoing(u32 dir, u32 length, u32 reply_count = 1)
+		: msg(message(kXid, dir, length))
+		, m{ msg, {}, reply_count }
+	{
+	}
+	rpcrdma_message msg;
+	GroupMessage m;
+};
+
+u32 send(Endpoint &e, Outgoing &o)
+{
+	Octets out(4096);
+	const u32 result = e.session.with<Rtrext>([&](Rtrext &x, Port &port) {
+		return x.send(port, o.m,
+			      { out.data(), static_cast<u32>(out.size()) },
+			      e.tx);
+	});
+
+	e.sent = Octets(out.begin(), out.begin() + e.tx.header_length);
+	return result;
+}
+
+constexpr u32 kSent = RPCRDMA_TX_MESSAGE;
+constexpr u32 kNotSo = RPCRDMA_TX_INVALID;
+constexpr u32 kNoCredit = RPCRDMA_TX_BLOCKED;
+
+} // namespace
+
+/* ------------------------------------------------------------------ */
+/* Announced                                                          */
+/* ------------------------------------------------------------------ */
+
+TEST(rtrext, numbers_D8)
+{
+	EXPECT_EQ(kXmtReq, 0xffffff05);
+	EXPECT_EQ(kXmtResp, 0xffffff06);
+	EXPECT_EQ(kXmtCont, 0xffffff07);
+	EXPECT_EQ(kReptErr, 0xffffff08);
+	EXPECT_EQ(kRtrSupport, 0xffffff03);
+	EXPECT_EQ(kReceiveStructure, 0xffffff04);
+	EXPECT_EQ(kRequestReceiveLimit, 0xffffff05);
+	EXPECT_EQ(kResponseSendLimit, 0xffffff06);
+	EXPECT_STREQ(rpcrdma_htype_name(kXmtReq), "XMTREQ");
+	EXPECT_STREQ(rpcrdma_htype_name(kReptErr), "REPTERR");
+}
+
+TEST(rtrext, announced__by_its_own_property_D19)
+{
+	EXPECT_TRUE(in_use(server()));
+	EXPECT_TRUE(in_use(client()));
+	EXPECT_TRUE(in_use(server(property(kRtrSupport, 1))));
+	EXPECT_FALSE(in_use(server(property(kRtrSupport, 0))));
+	EXPECT_FALSE(in_use(server(Words{ 0 })));
+	EXPECT_FALSE(in_use(server(property(kRtrSupport, 8))));
+}
+
+TEST(rtrext, announced__what_this_side_says_of_itself)
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_CLIENT));
+
+	EXPECT_TRUE(declare(e.session));
+	const Words w = e.next_control();
+	const Words told = { kRtrSupport,
+			     4,
+			     kAll,
+			     kReceiveStructure,
+			     40,
+			     kReceive,
+			     2,
+			     1,
+			     512,
+			     4,
+			     0,
+			     kPages,
+			     1024,
+			     1024,
+			     1,
+			     kRequestReceiveLimit,
+			     4,
+			     16,
+			     kResponseSendLimit,
+			     4,
+			     16 };
+	ASSERT_GE(w.size(), told.size());
+	EXPECT_EQ(Words(w.end() - told.size(), w.end()), told);
+	/* It is too late for anything else. */
+	EXPECT_FALSE(declare(e.session));
+}
+
+TEST(rtrext, declare__what_does_not_agree)
+{
+	const auto declares = [](const rpcrdma_config &c,
+				 const ReceiveShape &s) {
+		Endpoint e(c);
+
+		return e.session.with<Rtrext>([&](Rtrext &, Port &port) {
+			return Rtrext::declare(port, s);
+		});
+	};
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+	ReceiveShape s;
+
+	EXPECT_TRUE(declares(c, shape()));
+	/* No targets; no room for a header; more than there is room for. */
+	EXPECT_TRUE(s.add({ 1, kReceive, 4, false }));
+	EXPECT_FALSE(declares(c, s));
+	s = {};
+	EXPECT_TRUE(s.add({ 1, kReceive - 2048, 4, true }));
+	EXPECT_TRUE(s.add({ 1, 2048, 4, false }));
+	EXPECT_FALSE(declares(c, s));
+	/* Not its Receive Buffer Size. */
+	c.local.recv_size = kReceive + 4;
+	EXPECT_FALSE(declares(c, shape()));
+	/* It does not speak it. */
+	c = grouping(RPCRDMA_ROLE_SERVER);
+	c.extensions = 0;
+	EXPECT_FALSE(declares(c, shape()));
+}
+
+TEST(rtrext, announced__a_structure_that_is_none)
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
+
+	e.receive(connprop(kClientXid, { 1, kReceiveStructure, 8, 512, 0 }));
+	expect_dropped(e, RPCRDMA_REASON_PROPVAL);
+}
+
+TEST(rtrext, unknown__to_who_has_not_announced_it)
+{
+	Endpoint e = server(Words{ 0 });
+
+	for (const u32 htype : { kXmtReq, kXmtResp, kXmtCont, kReptErr }) {
+		e.receive(prefix(kXid, htype) +
+			  Words{ 0, 0, 1, 1, 8, kXid, 0 });
+		expect_dropped(e, RPCRDMA_REASON_HTYPE);
+		expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
+	}
+}
+
+/* ------------------------------------------------------------------ */
+/* Taken                                                              */
+/* ------------------------------------------------------------------ */
+
+TEST(rtrext, request__in_one_send)
+{
+	Endpoint e = server();
+	const rpcrdma_rx &rx = e.receive(request(kXid, 1, call()));
+
+	EXPECT_EQ(rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(rx.last);
+	EXPECT_EQ(rx.dir, u32{ RPCRDMA_CALL });
+	EXPECT_EQ(rx.xid, kXid);
+	EXPECT_EQ(rx.payload.offset, kXmtReqBare);
+	EXPECT_EQ(rx.payload.length, 40u);
+	EXPECT_EQ(rx.stream_offset, 0u);
+	EXPECT_EQ(rx.stream_length, 40u);
+	EXPECT_EQ(rx.unreduced_length, 40u);
+	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(rtrext, request__in_three_sends)
+{
+	Endpoint e = server();
+	const Words w = call(48);
+
+	e.receive(request(kXid, 3, slice(w, 0, 20)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_FALSE(e.rx.last);
+	EXPECT_TRUE(state(e).incoming().active());
+	/* It is valid for the payload to be nothing (9.4). */
+	e.receive(go_on(kXid, 1, {}));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.payload.length, 0u);
+	e.receive(go_on(kXid, 2, slice(w, 20, 28)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(e.rx.last);
+	EXPECT_EQ(e.rx.payload.offset, kXmtContSize);
+	EXPECT_EQ(e.rx.stream_offset, 20u);
+	EXPECT_EQ(e.rx.stream_length, 48u);
+	EXPECT_FALSE(state(e).incoming().active());
+}
+
+/* Its two first words in two Sends. */
+TEST(rtrext, request__of_which_the_first_send_has_a_word)
+{
+	for (const u32 dir : { 0u, 1u }) {
+		Endpoint e = server();
+
+		e.receive(request(kXid, 2, { kXid }));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		e.receive(go_on(kXid, 1, { dir, 2, 3 }));
+		EXPECT_EQ(e.rx.action, dir ? u32{ RPCRDMA_RX_DROP } :
+					     u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(e.rx.abandon, dir != 0);
+	}
+}
+
+TEST(rtrext, request__placed_data)
+{
+	Endpoint e = server();
+	Words w = request(kXid, 1, call(), { 1, 36, 1030, kTbsn, 0, 2, 0, 1 });
+
+	w.resize((512 + 1030 + 3) / 4);
+	e.receive(w);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.stream_length, 40u);
+	EXPECT_EQ(e.rx.unreduced_length, 40u + 1032);
+	/* A word less, and the data are not there. */
+	w.pop_back();
+	e.receive(w);
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid, 0, 0, 0, 7, 1, 0, 0 });
+}
+
+TEST(rtrext, reply__to_a_call_with_room_for_it)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 3);
+
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_EQ(o.m.reply_count, 3u);
+	EXPECT_EQ(state(e).reserved(), 3u);
+	const Words w = rpc(kXid, RPCRDMA_REPLY, 48);
+	e.receive(response(kXid, 2, slice(w, 0, 20)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.dir, u32{ RPCRDMA_REPLY });
+	EXPECT_EQ(state(e).reserved(), 2u);
+	e.receive(go_on(kXid, 1, slice(w, 20, 28), kXmtResp));
+	EXPECT_TRUE(e.rx.last);
+	EXPECT_EQ(state(e).reserved(), 0u);
+}
+
+TEST(rtrext, reply__that_takes_more_than_was_reserved)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 2);
+
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(response(kXid, 3, rpc(kXid, RPCRDMA_REPLY, 40)));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid, 1, 0, 0, 4, 2, 3 });
+	/* The Call goes on waiting for it. */
+	EXPECT_EQ(state(e).reserved(), 2u);
+	e.session.with<Rtrext>([](Rtrext &x, Port &) { x.ended(kXid); });
+	EXPECT_EQ(state(e).reserved(), 0u);
+}
+
+/* An ERROR cannot be about a Reply, and no REPTERR has a code for this. */
+TEST(rtrext, reply__malformed)
+{
+	for (const Words &w :
+	     { prefix(kXid, kXmtResp) + Words{ 0, 1 },
+	       response(kXid, 1, rpc(kXid + 1, RPCRDMA_REPLY, 40)),
+	       response(kXid, 1, call()),
+	       response(kXid, 1, rpc(kXid, RPCRDMA_REPLY, 40),
+			{ 1, 41, 8, kTbsn, 0, 1, 0 }) }) {
+		Endpoint e = client();
+
+		e.receive(w);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+		EXPECT_EQ(e.rx.xid, kXid);
+		EXPECT_FALSE(e.rx.reported);
+		EXPECT_LT(e.rx.error, 0);
+		EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+TEST(rtrext, request__malformed)
+{
+	Words late =
+		request(kXid, 1, call(), { 1, 44, 8, kExrw, 1, 7, 8, 0, 0 });
+
+	for (const Words &w :
+	     { prefix(kXid, kXmtReq) + Words{ 0, 0, 1, 1 },
+	       request(kXid, 1, rpc(kXid + 1, RPCRDMA_CALL, 40)),
+	       request(kXid, 1, { kXid }), late,
+	       request(kXid, 1, call(), { 0 }, { 1, 8, 4, 0 }) }) {
+		Endpoint e = server();
+
+		e.receive(w);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		expect_error(e, RPCRDMA2_ERR_BAD_XDR);
+		EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+TEST(rtrext, request__what_else_is_refused_with_an_error)
+{
+	const auto refused = [](rpcrdma_config c, const Words &w) {
+		Endpoint e = server(c);
+
+		e.receive(w);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		return e.next_error(kXid);
+	};
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+	const Words item = { 1, 36, 16, kExrw, 2, 1, 8, 0, 0, 2, 8, 0, 8 };
+	const Words direction = { 1, 0, 40, 1, 0, kExrw, 1, 3, 9, 0, 0 };
+	const Words w = request(kXid, 1, call(), item, direction);
+
+	/* More segments, in both lists together, and larger ones than it has said. */
+	c.local.max_segments = 2;
+	EXPECT_EQ(refused(c, w), (Words{ RPCRDMA2_ERR_SEGMENTS, 2 }));
+	c.local.max_segments = 3;
+	c.local.max_segment_size = 8;
+	EXPECT_EQ(refused(c, w), (Words{ RPCRDMA2_ERR_SYSTEM }));
+	c.local.max_segment_size = 9;
+	Endpoint e = server(c);
+	EXPECT_EQ(e.receive(w).action, u32{ RPCRDMA_RX_PAYLOAD });
+	/* A message that is too large. */
+	c.max_message = 1024;
+	EXPECT_EQ(refused(c, request(kXid, 1, call(1028))),
+		  (Words{ RPCRDMA2_ERR_SYSTEM }));
+}
+
+/* ------------------------------------------------------------------ */
+/* Refused with REPTERR                                               */
+/* ------------------------------------------------------------------ */
+
+TEST(rtrext, report__nothing_to_go_on_with)
+{
+	Endpoint e = server();
+
+	e.receive(go_on(kXid, 1, call()));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid, 0, 1, 0, 3 });
+}
+
+TEST(rtrext, report__groups_that_break)
+{
+	const Words first = request(kXid, 3, call());
+	const Words second = call();
+	struct Case {
+		Words message;
+		Words report;
+	};
+	const Case cases[] = {
+		{ go_on(kXid + 1, 1, second),
+		  { kXid + 1, 0, 1, 1, kXid, 0, 0, 5, kXid, kXid + 1 } },
+		{ go_on(kXid, 2, second),
+		  { kXid, 0, 2, 1, kXid, 0, 0, 4, 1, 2 } },
+		{ go_on(kXid, 1, second, kXmtResp),
+		  { kXid, 1, 1, 1, kXid, 0, 0, 2, kXmtReq, kXmtResp } },
+		{ request(kXid + 1, 1, rpc(kXid + 1, 0, 40)),
+		  { kXid + 1, 0, 0, 1, kXid, 0, 0, 2, kXmtCont, kXmtReq } },
+		{ prefix(kXid, kXmtCont) + Words{ 1, kXmtReq, 44 } + second,
+		  { kXid, 0, 1, 1, kXid, 0, 0, 8, 44, 0, 40 } },
+	};
+
+	for (const Case &c : cases) {
+		Endpoint e = server();
+
+		e.receive(first);
+		e.receive(c.message);
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		EXPECT_TRUE(e.rx.abandon);
+		EXPECT_EQ(e.rx.dir, u32{ RPCRDMA_CALL });
+		expect_report(e, c.report);
+		/* It goes on. */
+		e.receive(request(kXid + 9, 1, rpc(kXid + 9, 0, 40)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+TEST(rtrext, report__the_rest_of_a_group_is_dropped)
+{
+	Endpoint e = server();
+
+	e.receive(request(kXid, 4, call(), { 1, 36, 8, kTbsn, 0, 1, 99 }));
+	expect_report(e, { kXid, 0, 0, 0, 7, 99, 0, 7 });
+	for (u32 n = 1; n < 4; n++) {
+		e.receive(go_on(kXid, n, call()));
+		expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	}
+	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+}
+
+/* Numbers of Sends that are more than this side has said, or none. */
+TEST(rtrext, report__counts)
+{
+	for (const u32 count : { 0u, 17u }) {
+		Endpoint e = server();
+
+		e.receive(request(kXid, count, call()));
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		expect_report(e, { kXid, 0, 0, 0, 4, 16, count });
+	}
+}
+
+/* The interloper is refused as between parts of -07, and the group is over. */
+TEST(rtrext, report__another_message_in_between)
+{
+	const Words other = call_inline(kXid + 1, rpc(kXid + 1, 0, 40));
+
+	for (const bool plain : { true, false }) {
+		Endpoint e = server();
+
+		e.receive(request(kXid, 3, call()));
+		e.receive(plain ? other : prefix(kXid + 1, 99) + Words{ 1, 2 });
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_TRUE(e.rx.abandon);
+		expect_report(e, { kXid, 0, 1, 1, kXid, 0, 0, 1, kXmtCont,
+				   plain ? u32{ RPCRDMA2_CALL_INLINE } : 99 });
+		expect_error(e, plain ? RPCRDMA2_ERR_INVAL_CONT :
+					RPCRDMA2_ERR_INVAL_HTYPE);
+		EXPECT_FALSE(state(e).incoming().active());
+		e.receive(other);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	}
+}
+
+TEST(rtrext, report__a_message_of_another_extension_in_between)
+{
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+
+	c.extensions = RPCRDMA_ALL_EXTENSIONS;
+	Endpoint e =
+		server(c, Words{ 3, kExtensionsProperty, 4, UINT32_MAX,
+				 kRtrSupport, 4, kAll, Ping::kProperty, 4, 2 });
+	const Words ping =
+		prefix(Ping::kFirstXid + 1, Ping::kPing) + Words{ 1 };
+
+	e.receive(request(kXid, 3, call()));
+	e.receive(ping);
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e,
+		      { kXid, 0, 1, 1, kXid, 0, 0, 2, kXmtCont, Ping::kPing });
+	expect_error(e, RPCRDMA2_ERR_INVAL_CONT);
+	e.receive(ping);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+}
+
+TEST(rtrext, between__grant_and_error_may_come_D20)
+{
+	Endpoint e = server();
+
+	e.receive(request(kXid, 2, call()));
+	e.receive(prefix(0, RPCRDMA2_GRANT));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	e.receive(prefix(0x99, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	e.receive(go_on(kXid, 1, call()));
+	EXPECT_TRUE(e.rx.last);
+}
+
+/* A group may not begin between the parts of a message of -07, either (6.3.6 of that). */
+TEST(rtrext, between__parts_of_a_message_of_version_2)
+{
+	Endpoint e = server();
+	const Words w = rpc(kXid + 1, RPCRDMA_CALL, 80);
+
+	e.receive(middle(RPCRDMA2_CALL_MIDDLE, kXid + 1, 40, slice(w, 0, 40)));
+	e.receive(request(kXid, 1, call()));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_error(e, RPCRDMA2_ERR_INVAL_CONT);
+	e.receive(call_inline(kXid + 1, slice(w, 40, 40)));
+	EXPECT_TRUE(e.rx.last);
+}
+
+TEST(rtrext, report__a_peer_that_causes_too_many_is_cut_off)
+{
+	Endpoint e = server();
+	const Words w = prefix(kXid, kXmtCont, 1) + Words{ 1, kXmtReq, 0 };
+
+	for (u32 i = 0; i < Rtrext::kMostReports; i++) {
+		e.receive(w);
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	}
+	e.receive(w);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_FLOOD });
+}
+
+TEST(rtrext, report__several_leave_in_order)
+{
+	Endpoint e = server();
+
+	for (u32 i = 0; i < 3; i++)
+		e.receive(go_on(kXid + i, i, {}));
+	for (u32 i = 0; i < 3; i++)
+		expect_report(e, { kXid + i, 0, i, 0, 3 });
+}
+
+/* ------------------------------------------------------------------ */
+/* Reported by the peer                                               */
+/* ------------------------------------------------------------------ */
+
+TEST(rtrext, refused__a_call_once)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40);
+	const Words report =
+		prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 8, 40, 0, 36 };
+
+	e.receive(report);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(report);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	ASSERT_EQ(state(e).refused_count(), 1u);
+	EXPECT_EQ(state(e).refused_message(0),
+		  (TransmissionId{ kXid, RPCRDMA_CALL, 0 }));
+	EXPECT_EQ(state(e).refused_why().code, RtrError::BadPl);
+	e.receive(report);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	EXPECT_EQ(state(e).refused_count(), 0u);
+}
+
+TEST(rtrext, refused__a_reply_and_what_led_to_it)
+{
+	Endpoint e = server();
+	Outgoing reply(RPCRDMA_REPLY, 40);
+	Outgoing call(RPCRDMA_CALL, 40);
+
+	EXPECT_EQ(send(e, reply), kSent);
+	EXPECT_EQ(send(e, call), kSent);
+	e.receive(prefix(kXid, kReptErr) +
+		  Words{ kXid, 1, 0, 1, kXid, 0, 0, 2, kXmtCont, kXmtResp });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	ASSERT_EQ(state(e).refused_count(), 2u);
+	EXPECT_EQ(state(e).refused_message(0).dir, u32{ RPCRDMA_REPLY });
+	EXPECT_EQ(state(e).refused_message(1).dir, u32{ RPCRDMA_CALL });
+}
+
+/* Answered with an ERROR it would be about something else. */
+TEST(rtrext, refused__malformed_reports_are_dropped)
+{
+	Endpoint e = client();
+
+	for (const Words &w :
+	     { Words{ kXid, 0, 0, 0, 3, 0 }, Words{ kXid, 2, 0, 0, 3 },
+	       Words{ kXid, 0, 0, 2, 3 }, Words{ kXid, 0, 0, 0, 9 },
+	       Words{ kXid, 0, 0, 0, 8, 1, 2 } }) {
+		e.receive(prefix(kXid, kReptErr) + w);
+		expect_dropped(e, RPCRDMA_REASON_XDR);
+		EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+/* ------------------------------------------------------------------ */
+/* Sent                                                               */
+/* ------------------------------------------------------------------ */
+
+TEST(rtrext, send__a_call_in_one)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 2);
+
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_EQ(e.sent,
+		  octets(prefix(kXid, kXmtReq,
+				e.session.extension<Rtrext>().reserved() ?
+					word_at(e.sent, 2) :
+					0) +
+			 Words{ 0, 0, 1, 2, 40 }));
+	EXPECT_TRUE(e.tx.first);
+	EXPECT_TRUE(e.tx.last);
+	EXPECT_EQ(e.tx.payload.length, 40u);
+	EXPECT_TRUE(o.msg.outstanding);
+	EXPECT_EQ(e.info().outstanding, 1u);
+}
+
+TEST(rtrext, send__several_and_nothing_in_between_D20)
+{
+	Endpoint e = client();
+	const u32 room = kReceive - kXmtReqBare;
+	Outgoing o(RPCRDMA_CALL, room + 100);
+	rpcrdma_message other = message(0x22, RPCRDMA_CALL, 40);
+
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_EQ(word_at(e.sent, 6), 2u);
+	EXPECT_EQ(e.tx.payload.length, room);
+	EXPECT_FALSE(e.tx.last);
+	/* Neither another message, nor an ERROR that is due. */
+	e.receive(prefix(0x77, 99));
+	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_BLOCKED });
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED });
+	Outgoing second(RPCRDMA_CALL, 40);
+	EXPECT_EQ(send(e, second), kNotSo);
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_EQ(e.sent, octets(prefix(kXid, kXmtCont, word_at(e.sent, 2)) +
+				 Words{ 1, kXmtReq, 100 }));
+	EXPECT_EQ(e.tx.payload.offset, room);
+	EXPECT_TRUE(e.tx.last);
+	expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
+	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+TEST(rtrext, send__only_with_credits_for_all_of_it_D20)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 3 * kReceive);
+	/* The credits that are left: the FINAL was one Send. */
+	const auto allow = [&](u32 credits) {
+		e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + credits));
+	};
+
+	allow(3);
+	EXPECT_EQ(send(e, o), kNoCredit);
+	EXPECT_EQ(o.m.plan.count(), 4u);
+	EXPECT_EQ(e.info().sent, 1u);
+	allow(4);
+	for (u32 i = 0; i < 4; i++)
+		EXPECT_EQ(send(e, o), kSent);
+	EXPECT_TRUE(e.tx.last);
+	EXPECT_EQ(e.info().peer_credits, 0u);
+}
+
+/* The peer may take credits back (D2); then the rest waits. */
+TEST(rtrext, send__credits_are_taken_back_in_the_middle)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, kReceive);
+
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent));
+	EXPECT_EQ(send(e, o), kNoCredit);
+	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + 1));
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_TRUE(e.tx.last);
+}
+
+TEST(rtrext, send__what_the_peer_does_not_take)
+{
+	Outgoing one(RPCRDMA_CALL, 40);
+	Outgoing two(RPCRDMA_CALL, kReceive);
+	const auto result = [](const Words &peer, Outgoing o) {
+		Endpoint e = client(peer);
+		Outgoing mine(o.msg.dir, o.msg.length);
+
+		return send(e, mine);
+	};
+
+	EXPECT_EQ(result(announcing(), two), kSent);
+	/* No requests; no more than one Send, by its limit or by its types. */
+	EXPECT_EQ(result(announcing(6), one), kNotSo);
+	EXPECT_EQ(result(announcing(kAll, 1), two), kNotSo);
+	EXPECT_EQ(result(announcing(kAll, 1), one), kSent);
+	EXPECT_EQ(result(announcing(3), two), kNotSo);
+	EXPECT_EQ(result(announcing(3), one), kSent);
+	/* It does not know it at all. */
+	EXPECT_EQ(result({ 0 }, one), kNotSo);
+}
+
+/* A Reply: its Call has said how many Sends it may take. */
+TEST(rtrext, send__a_reply)
+{
+	Endpoint e = server();
+	Outgoing one(RPCRDMA_REPLY, 40, 1);
+	Outgoing two(RPCRDMA_REPLY, kReceive, 2);
+	Outgoing more(RPCRDMA_REPLY, 2 * kReceive, 2);
+
+	EXPECT_EQ(send(e, more), kNotSo);
+	EXPECT_EQ(send(e, one), kSent);
+	EXPECT_EQ(e.sent, octets(prefix(kXid, kXmtResp, word_at(e.sent, 2)) +
+				 Words{ 0, 1, 40 }));
+	EXPECT_EQ(send(e, two), kSent);
+	EXPECT_EQ(send(e, two), kSent);
+	EXPECT_TRUE(e.tx.last);
+}
+
+TEST(rtrext, send__the_reply_gets_what_is_free_of_the_window)
+{
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_CLIENT);
+
+	c.window = 4;
+	Endpoint e = client(c, announcing(kAll, 4, 3));
+	Outgoing first(RPCRDMA_CALL, 40, 16);
+	EXPECT_EQ(send(e, first), kSent);
+	EXPECT_EQ(first.m.reply_count, 3u);
+	Outgoing second(RPCRDMA_CALL, 40, 16);
+	second.msg.xid = kXid + 1;
+	EXPECT_EQ(send(e, second), kSent);
+	EXPECT_EQ(second.m.reply_count, 1u);
+}
+
+/* What the client has said of the reverse direction holds here, too (-07, 5.2.5). */
+TEST(rtrext, reverse__as_far_as_the_client_goes)
+{
+	for (const u32 level : { RPCRDMA_RVRSDIR_NONE, RPCRDMA_RVRSDIR_SIMPLE,
+				 RPCRDMA_RVRSDIR_CONT, RPCRDMA_RVRSDIR_GENL }) {
+		rpcrdma_config c = grouping(RPCRDMA_ROLE_CLIENT);
+		Words peer = announcing();
+
+		c.local.reverse = level;
+		peer.back() = level;
+		Endpoint e = client(c);
+		e.receive(request(kXid, 1, call()));
+		EXPECT_EQ(e.rx.action, level ? u32{ RPCRDMA_RX_PAYLOAD } :
+					       u32{ RPCRDMA_RX_DROP });
+		if (!level)
+			expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
+		e.receive(request(kXid, 2, call()));
+		EXPECT_EQ(e.rx.action, level >= RPCRDMA_RVRSDIR_CONT ?
+					       u32{ RPCRDMA_RX_PAYLOAD } :
+					       u32{ RPCRDMA_RX_DROP });
+
+		Endpoint s = server(peer);
+		Outgoing one(RPCRDMA_CALL, 40);
+		Outgoing two(RPCRDMA_CALL, kReceive);
+		EXPECT_EQ(send(s, two),
+			  level >= RPCRDMA_RVRSDIR_CONT ? kSent : kNotSo);
+		if (level < RPCRDMA_RVRSDIR_CONT)
+			EXPECT_EQ(send(s, one), level ? kSent : kNotSo);
+	}
+}
