@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Extensions, as the caller of a session sees them. Only the build with some has this
- * (../extension/fuzz_ping.cpp, ../extension/fuzz_xcharext.cpp).
+ * (../extension/fuzz_ping.cpp, fuzz_xcharext.cpp and fuzz_groups.cpp there).
  */
 #ifndef _RPCRDMA_FUZZ_EXTENSION_H
 #define _RPCRDMA_FUZZ_EXTENSION_H
@@ -10,6 +10,7 @@
 
 #include <rpcrdma/core.h>
 
+#include <functional>
 #include <vector>
 
 namespace fuzz
@@ -17,6 +18,24 @@ namespace fuzz
 
 class Extension {
 public:
+	/* What follows the prefix of a message of the peer's. Return: false for anything. */
+	static bool body(u32 htype, u32 xid, Choices &in,
+			 std::vector<u32> &words);
+	/* Say more of this side than its configuration does, before it speaks. */
+	static void declare(rpcrdma_session &s, u32 recv_size);
+	/*
+	 * A part of an RPC message has come by a header of its own, or such a message is
+	 * void: there is nothing to take otherwise.
+	 */
+	bool carried(const rpcrdma_rx &rx, rpcrdma::Bytes message);
+	/*
+	 * Send an RPC message by such headers, all of it. @sent is called with each header.
+	 * Return: it was sent.
+	 */
+	static bool carry(rpcrdma_session &s, Choices &in,
+			  std::vector<u8> &buffer,
+			  const std::function<void(const rpcrdma_tx &)> &sent);
+
 	/* Do something. Return: true if there is something to send. */
 	bool act(rpcrdma_session &s, Choices &in);
 	/*
@@ -38,6 +57,10 @@ private:
 
 	std::vector<Owed> owed_; /* answers, in order */
 	u32 asked_ = 0; /* sent or about to be, and not answered */
+	/* An RPC message that comes by headers of its own. */
+	bool coming_ = false;
+	u32 coming_dir_ = 0;
+	u32 coming_at_ = 0; /* octets of it that have come */
 };
 
 } // namespace fuzz

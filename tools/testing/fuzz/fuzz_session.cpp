@@ -275,6 +275,8 @@ public:
 		/* Any content will do. */
 		std::memset(&s_, 0xa5, sizeof(s_));
 		FUZZ_CHECK(rpcrdma_session_init(&s_, &config_));
+		if constexpr (kExtended)
+			fuzz::Extension::declare(s_, config_.local.recv_size);
 		/* Who offers version 1 alone has nothing to agree on. */
 		opened_ = client() && config_.max_version == kVersion1;
 	}
@@ -455,6 +457,16 @@ private:
 		const Partial &p = partial_[dir];
 		const u32 at = m.size();
 
+		if constexpr (kExtended) {
+			std::vector<u32> words;
+
+			if (type.extension &&
+			    fuzz::Extension::body(type.htype, xid, in_, words)) {
+				for (const u32 w : words)
+					m.word(w);
+				return;
+			}
+		}
 		if (type.extension)
 			return m.other(in_, type, xid, p);
 		if (f & kFieldError)
@@ -516,11 +528,14 @@ private:
 			FUZZ_CHECK(!opened_);
 			opened_ = true;
 		}
-		if (rx.abandon) {
+		bool carried = false;
+		if constexpr (kExtended)
+			carried = extension_.carried(rx, in);
+		if (rx.abandon && !carried) {
 			FUZZ_CHECK(partial_[rx.dir].active);
 			partial_[rx.dir].active = false;
 		}
-		if (rx.action == RPCRDMA_RX_PAYLOAD)
+		if (rx.action == RPCRDMA_RX_PAYLOAD && !carried)
 			take(rx);
 		if (rx.action == RPCRDMA_RX_CLOSE) {
 			closed_ = true;
@@ -572,7 +587,8 @@ private:
 			FUZZ_CHECK(u64{ rx.payload.offset } +
 					   rx.payload.length <=
 				   in.size());
-			FUZZ_CHECK(rx.payload.length || rx.external);
+			FUZZ_CHECK(rx.payload.length || rx.external ||
+				   rx.type > RPCRDMA_TYPE_UNKNOWN);
 			break;
 		}
 	}
@@ -956,11 +972,23 @@ private:
 
 	void act()
 	{
-		if constexpr (kExtended)
+		if constexpr (kExtended) {
 			if (extension_.act(s_, in_)) {
 				asleep_ = false;
 				local_ = info().local;
 			}
+			if (!in_.flip())
+				return;
+			const auto sent = [&](const rpcrdma_tx &) {
+				const u32 credit = load_be32(&buffer_[8]);
+
+				sent_++;
+				FUZZ_CHECK(ahead(credit, told_) >= 0);
+				told_ = credit;
+			};
+			if (fuzz::Extension::carry(s_, in_, buffer_, sent))
+				asleep_ = false;
+		}
 	}
 
 	void refuse()

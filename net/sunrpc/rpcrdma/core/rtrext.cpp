@@ -84,7 +84,6 @@ Refusal Rtrext::give_up(const Refusal &why, Port &port, rpcrdma_rx &rx)
 	reserve_.give_back(in_.xid());
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason = why.reason;
-	rx.xid = in_.xid();
 	rx.error = -kEIO;
 	rx.errcode = why.code;
 	return {};
@@ -262,8 +261,10 @@ Refusal Rtrext::take_continue(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 {
 	XmtContinue m;
 
-	if (!m.decode(body))
-		return in_.active() ? give_up(kBadXdr, port, rx) : kBadXdr;
+	/* Of which direction it is, is not to be read: an ERROR could be about a Reply. */
+	if (!m.decode(body) && (!in_.active() || in_.xid() == xid))
+		return in_.active() ? give_up(kBadXdr, port, rx) :
+				      Refusal{ RPCRDMA_REASON_XDR };
 	const GroupReceiver::Verdict v = in_.go_on(xid, m.number, m.began);
 	if (v.step != GroupReceiver::Step::Take)
 		return out_of_order(v, port, rx);

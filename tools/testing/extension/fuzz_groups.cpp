@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The caller's part of rtrext: it says how its Receives are made, sends groups, and keeps
+ * what comes of one together.
+ */
+#include "../fuzz/extension.h"
+#include "abi.h"
+
+using namespace rpcrdma;
+
+namespace fuzz
+{
+
+static constexpr u32 kPage = 128;
+static constexpr u32 kPages = 2;
+
+void Extension::declare(rpcrdma_session &s, u32 recv_size)
+{
+	ReceiveShape shape;
+
+	if (recv_size <= kPages * kPage ||
+	    !shape.add({ 1, recv_size - kPages * kPage, 4, false }) ||
+	    !shape.add({ kPages, kPage, kPage, true }))
+		return;
+	session(&s).with<Rtrext>([&](Rtrext &, Port &port) {
+		(void)!Rtrext::declare(port, shape);
+	});
+}
+
+static void put_items(Choices &in, std::vector<u32> &words)
+{
+	const u32 n = in.up_to(2);
+	u32 position = 0;
+
+	words.push_back(n);
+	for (u32 i = 0; i < n; i++) {
+		const u32 length = in.octet();
+		const u8 type = in.octet();
+
+		position += 4 * in.up_to(10);
+		words.insert(words.end(), { position, length });
+		position += length;
+		if (type < 0x80) {
+			const u32 numbers =
+				in.flip() ? in.up_to(3) :
+					    (length + kPage - 1) / kPage;
+
+			words.insert(words.end(), { 2, in.number(), numbers });
+			for (u32 k = 0; k < numbers; k++)
+				words.push_back(in.up_to(7));
+		} else if (type < 0xe0) {
+			words.insert(words.end(),
+				     { 1, 1, in.word(), length, 0, 0 });
+		} else {
+			words.push_back(type % 8);
+		}
+	}
+}
+
+static void put_directions(Choices &in, std::vector<u32> &words)
+{
+	const u32 n = in.up_to(1);
+
+	words.push_back(n);
+	if (!n)
+		return;
+	words.insert(words.end(), { 4 * in.up_to(9), 40, 1, in.number(), 4,
+				    in.number(), 1, 7, in.number(), 0, 0 });
+}
+
+bool Extension::body(u32 htype, u32 xid, Choices &in, std::vector<u32> &words)
+{
+	const u32 payload = in.up_to(40);
+	const bool reply = htype == kXmtResp;
+
+	switch (htype) {
+	case kXmtReq:
+	case kXmtResp:
+		put_items(in, words);
+		if (!reply)
+			put_directions(in, words);
+		words.push_back(in.up_to(4));
+		if (!reply)
+			words.push_back(in.up_to(4));
+		break;
+	case kXmtCont:
+		words.push_back(in.up_to(4));
+		words.push_back(in.flip() ? kXmtReq : kXmtResp);
+		break;
+	case kReptErr:
+		words.insert(words.end(), { xid, in.up_to(1), in.up_to(3), 0 });
+		words.push_back(1 + in.up_to(7));
+		words.resize(words.size() + in.up_to(3));
+		return true;
+	default:
+		return false;
+	}
+	words.push_back(in.octet() < 0xe0 ? 4 * payload : in.number());
+	for (u32 i = 0; i < payload; i++)
+		words.push_back(i == 0 && htype != kXmtCont ? xid :
+				i == 1 && htype != kXmtCont ? u32{ reply } :
+							      i);
+	/* Up to the end of its Receive, or not. */
+	if (in.flip())
+		words.resize(words.size() + in.octet());
+	return true;
+}
+
+bool Extension::carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
+		      const std::function<void(const rpcrdma_tx &)> &sent)
+{
+	rpcrdma_message msg = {};
+	PlacedItem item;
+	GroupMessage m = { msg, {}, in.up_to(5) };
+	bool any = false;
+
+	msg.xid = in.up_to(3);
+	msg.dir = in.up_to(1);
+	msg.length = 4 * in.number();
+	if (in.flip()) {
+		item.position = 4 * (1 + in.up_to(9));
+		item.length = in.number();
+		item.type = Placement::Tbsn;
+		m.content.items = { &item, 1 };
+	}
+	for (;;) {
+		rpcrdma_tx tx;
+		const u32 result = session(&s).with<Rtrext>([&](Rtrext &x,
+								Port &port) {
+			return x.send(port, m,
+				      { buffer.data(),
+					static_cast<u32>(buffer.size()) },
+				      tx);
+		});
+
+		if (result != RPCRDMA_TX_MESSAGE) {
+			/* It had credits for all of it, and room. */
+			FUZZ_CHECK(!any);
+			return false;
+		}
+		const GroupSend g = m.plan.send(m.next - 1);
+		FUZZ_CHECK(tx.first == !any);
+		FUZZ_CHECK(g.head == tx.header_length &&
+			   g.payload.length == tx.payload.length &&
+			   g.payload.offset == tx.payload.offset);
+		FUZZ_CHECK(tx.last == (m.next == m.plan.count()));
+		FUZZ_CHECK(g.head + g.payload.length <= g.size &&
+			   g.size <= buffer.size());
+		any = true;
+		sent(tx);
+		if (tx.last)
+			break;
+	}
+	FUZZ_CHECK(msg.sent == msg.length);
+	(void)!rpcrdma_session_end_call(&s, &msg);
+	if (in.flip())
+		session(&s).with<Rtrext>(
+			[&](Rtrext &x, Port &) { x.ended(msg.xid); });
+	return true;
+}
+
+bool Extension::carried(const rpcrdma_rx &rx, Bytes message)
+{
+	const bool its =
+		rx.vers == 2 && (rx.htype == kXmtReq || rx.htype == kXmtResp ||
+				 rx.htype == kXmtCont);
+
+	if (coming_ && rx.abandon) {
+		FUZZ_CHECK(rx.dir == coming_dir_);
+		coming_ = false;
+		return true;
+	}
+	if (!its || rx.action != RPCRDMA_RX_PAYLOAD) {
+		FUZZ_CHECK(!coming_ || rx.action != RPCRDMA_RX_PAYLOAD);
+		return false;
+	}
+	FUZZ_CHECK(coming_ == (rx.htype == kXmtCont));
+	if (!coming_) {
+		coming_dir_ = rx.dir;
+		coming_at_ = 0;
+	}
+	FUZZ_CHECK(rx.dir == coming_dir_);
+	FUZZ_CHECK(rx.stream_offset == coming_at_);
+	coming_at_ += rx.payload.length;
+	FUZZ_CHECK(rx.stream_length == coming_at_);
+	FUZZ_CHECK(rx.payload.offset + rx.payload.length <= message.size());
+	FUZZ_CHECK(!rx.last || rx.unreduced_length >= rx.stream_length);
+	coming_ = !rx.last;
+	return true;
+}
+
+} // namespace fuzz
