@@ -460,7 +460,7 @@ TEST(rtr_place, table2__as_printed)
 }
 
 /* What the peer could reach it must not reach for ever. */
-TEST(rtr_place, table2__what_was_exposed_is_given_back_D25)
+TEST(rtr_place, table2__what_was_exposed_is_given_back_D20)
 {
 	for (const Placement a : { Placement::Exrw, Placement::Tbsn,
 				   Placement::TooShort, Placement::NoItem }) {

@@ -2,7 +2,7 @@
 /*
  * Where the data of an RPC message are that goes by a group of Sends (rtrext, sections 6.2
  * and 7): how Receives are made, which of their segments hold which item, how a Requester
- * directs its Reply, and how a Responder answers that. D25 has what the draft leaves open.
+ * directs its Reply, and how a Responder answers that. D20 has what the draft leaves open.
  *
  * Nothing here keeps or moves data. Positions are those of the message with all items back
  * in ("virtual XDR stream"); XDR padding behind an item counts there, and travels nowhere.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * What rtrext (draft-dnoveck-nfsv4-rpcrdma-rtrext-03) has on the wire, with the numbers of
- * D8. Section numbers are those of that draft. D20 and D25 have how it is read.
+ * D8. Section numbers are those of that draft. D20 has how it is read.
  *
  * What a message has many of is decoded where it is: these objects refer to the message,
  * and each is decoded again whenever it is looked at. So nothing here has a bound of its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * RPC messages by groups of Sends, their data placed by Sends
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-03), with the numbers of D8 on -07 as D20 and D25 have
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-03), with the numbers of D8 on -07 as D20 has
  * it. Section numbers in files called rtr* are those of that draft.
  *
  *	XMTREQ		a Call, or the first Send of one
