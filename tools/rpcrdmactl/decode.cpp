@@ -8,6 +8,8 @@
 #include <stdexcept>
 
 #include "fault.h"
+#include "fields.h"
+#include "groups.h"
 #include "names.h"
 #include "properties.h"
 #include "wire.h"
@@ -25,22 +27,6 @@ using rpcrdma::Header;
 using rpcrdma::kPrefixSize;
 using rpcrdma::kWordSize;
 using rpcrdma::Parse;
-
-std::string hex(std::uint64_t value, int digits)
-{
-	char text[32];
-
-	std::snprintf(text, sizeof(text), "0x%0*llx", digits,
-		      static_cast<unsigned long long>(value));
-	return text;
-}
-
-Json segment(const rpcrdma_segment &s)
-{
-	return { { "handle", hex(s.handle, 8) },
-		 { "length", s.length },
-		 { "offset", hex(s.offset, 16) } };
-}
 
 Json write_chunk(const Chunks &c, const rpcrdma_write_chunk &w)
 {
@@ -237,6 +223,8 @@ private:
 		if (rpcrdma::of_2016(in_, header_.prefix, chunks_))
 			return dialect();
 		header_.type = rpcrdma::header_type(header_.prefix.htype);
+		if (group_type_name(header_.prefix.htype))
+			return group();
 		if (!header_.type)
 			return wrong(3 * kWordSize,
 				     "version 2 has no such header type");
@@ -299,6 +287,24 @@ private:
 			return;
 		out_["payload-octets"] = header_.payload.length;
 		put_rpc(out_, header_, in_.after(header_.payload.offset));
+	}
+
+	/* Of the extension rtrext. */
+	Json group()
+	{
+		const GroupHeader g = put_group(out_, header_.prefix, in_);
+
+		out_["header-name"] = group_type_name(header_.prefix.htype);
+		if (g.fault)
+			return wrong(g.fault->octet, g.fault->what);
+		out_["header-octets"] = g.octets;
+		header_.type = rpcrdma::header_type(
+			g.dir == RPCRDMA_CALL ? RPCRDMA2_CALL_INLINE :
+						RPCRDMA2_REPLY_INLINE);
+		if (g.first)
+			put_rpc(out_, header_,
+				in_.part(g.payload.offset, g.payload.length));
+		return std::move(out_);
 	}
 
 	Json body(Parse parsed)
@@ -475,20 +481,6 @@ void dump(std::ostringstream &out, const Octets &message, std::size_t wrong)
 	}
 }
 
-std::string plain(const Json &value)
-{
-	return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-std::string segment_line(const Json &s)
-{
-	return (s.contains("position") ?
-			"position " + s.at("position").dump() + " " :
-			"") +
-	       "handle " + plain(s.at("handle")) + " length " +
-	       s.at("length").dump() + " offset " + plain(s.at("offset"));
-}
-
 void segments(std::ostringstream &out, const std::string &name,
 	      const Json &list)
 {
@@ -525,6 +517,7 @@ std::string decoded_text(const Json &d, const Octets &message)
 		if (d.contains(name))
 			out << "  " << name << ": " << plain(d.at(name))
 			    << "\n";
+	group_text(out, d);
 	for (const char *name : { "call-chunk", "read-list", "reply-chunk" })
 		if (d.contains(name))
 			segments(out, name, d.at(name));
