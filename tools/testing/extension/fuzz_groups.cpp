@@ -153,9 +153,8 @@ bool Extension::carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
 	}
 	FUZZ_CHECK(msg.sent == msg.length);
 	(void)!rpcrdma_session_end_call(&s, &msg);
-	if (in.flip())
-		session(&s).with<Rtrext>(
-			[&](Rtrext &x, Port &) { x.ended(msg.xid); });
+	FUZZ_CHECK(msg.dir == RPCRDMA_REPLY ||
+		   !session(&s).extension<Rtrext>().reserved());
 	return true;
 }
 

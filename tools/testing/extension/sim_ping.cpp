@@ -5,7 +5,7 @@
  */
 #include "../sim/changes.h"
 #include "../sim/checkers.h"
-#include "../sim/pings.h"
+#include "../sim/groups.h"
 #include "../sim/world.h"
 #include "abi.h"
 #include "xdr.h"
@@ -122,8 +122,10 @@ void configure(Random &r, Pair &p)
 
 		p.config[side].core.extensions =
 			announces ? RPCRDMA_ALL_EXTENSIONS : 0;
-		p.pings[side] = { acts, r.once_in(2) ? r.within(1, 3) : 0, 0 };
+		p.pings[side] = { acts, r.once_in(2) ? r.within(1, 3) : 0, 0,
+				  false };
 		changes::configure(r, p.pings[side]);
+		groups::configure(r, p.pings[side]);
 	}
 }
 
@@ -229,6 +231,7 @@ void received(Conn &c, rpcrdma_rx &rx)
 {
 	if (!c.link.tainted)
 		taken(c, rx);
+	groups::received(c, rx);
 	if (planted(c, Mutant::PongUntold) && rx.htype == Ping::kPing)
 		rx.kick = false;
 }
@@ -288,12 +291,13 @@ void print(const Tally &t)
 		    ", and refused %" PRIu64 "\n",
 		    t.one_sided, t.strays, t.strays_refused);
 	changes::print(t);
+	groups::print(t);
 }
 
 bool reaches(const Tally &t)
 {
 	return t.pongs && t.pings_overtaken && t.pings_more && t.one_sided &&
-	       t.strays_refused && changes::reaches(t);
+	       t.strays_refused && changes::reaches(t) && groups::reaches(t);
 }
 
 bool there_are()

@@ -422,7 +422,7 @@ TEST(rtrext, reply__that_takes_more_than_was_reserved)
 	expect_report(e, { kXid, 1, 0, 0, 4, 2, 3 });
 	/* The Call goes on waiting for it. */
 	EXPECT_EQ(state(e).reserved(), 2u);
-	e.session.with<Rtrext>([](Rtrext &x, Port &) { x.ended(kXid); });
+	(void)!e.session.end_call(o.msg);
 	EXPECT_EQ(state(e).reserved(), 0u);
 }
 
@@ -488,10 +488,12 @@ TEST(rtrext, request__what_else_is_refused_with_an_error)
 	c.local.max_segment_size = 9;
 	Endpoint e = server(c);
 	EXPECT_EQ(e.receive(w).action, u32{ RPCRDMA_RX_PAYLOAD });
-	/* A message that is too large. */
+	/* A message that is too large, in one Send or in several. */
 	c.max_message = 1024;
 	EXPECT_EQ(refused(c, request(kXid, 1, call(1028))),
 		  (Words{ RPCRDMA2_ERR_SYSTEM }));
+	EXPECT_EQ(refused(c, request(kXid, 2, call(1028))),
+		  (Words{ RPCRDMA2_ERR_INVAL_CONT }));
 }
 
 /* ------------------------------------------------------------------ */
@@ -764,6 +766,7 @@ TEST(rtrext, send__several_and_nothing_in_between_D20)
 				 Words{ 1, kXmtReq, 100 }));
 	EXPECT_EQ(e.tx.payload.offset, room);
 	EXPECT_TRUE(e.tx.last);
+	EXPECT_TRUE(e.tx.more);
 	expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
 	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_MESSAGE });
 }

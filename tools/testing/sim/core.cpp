@@ -39,8 +39,11 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 	if (planted(c, Mutant::ReserveLost) && m && c.world.schedule.once_in(8))
 		m->reserved = 0;
 
-	const u32 result = rpcrdma_session_next_send(
-		&c.session, m, buffer, c.config.core.local.send_size, &tx);
+	u32 result;
+	if (!pings::carry(c, m, buffer, tx, result))
+		result = rpcrdma_session_next_send(
+			&c.session, m, buffer, c.config.core.local.send_size,
+			&tx);
 
 	if (planted(c, Mutant::MoreLost))
 		tx.more = false;

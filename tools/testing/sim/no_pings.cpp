@@ -26,6 +26,12 @@ void sent(Conn & /*c*/, bool /*between*/, rpcrdma_tx & /*tx*/, u8 * /*buffer*/)
 {
 }
 
+bool carry(Conn & /*c*/, rpcrdma_message * /*m*/, u8 * /*buffer*/,
+	   rpcrdma_tx & /*tx*/, u32 & /*result*/)
+{
+	return false;
+}
+
 void received(Conn & /*c*/, rpcrdma_rx & /*rx*/)
 {
 }

@@ -66,6 +66,7 @@ enum class Mutant : u8 {
 	PongUntold,
 	GrownTooSoon,
 	ChangeUntold,
+	GroupBroken,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

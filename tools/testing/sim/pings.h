@@ -2,7 +2,8 @@
 /*
  * What extensions send beside RPC messages, and what becomes of it. The simulator as it
  * is has none (no_pings.cpp). A second build has the one that only tests have
- * (../extension/sim_ping.cpp), and xcharext (../extension/sim_xcharext.cpp).
+ * (../extension/sim_ping.cpp), xcharext (../extension/sim_xcharext.cpp) and rtrext
+ * (../extension/sim_groups.cpp).
  */
 #ifndef _RPCRDMA_SIM_PINGS_H
 #define _RPCRDMA_SIM_PINGS_H
@@ -17,6 +18,11 @@ class Link;
 struct Pair;
 struct Tally;
 
+namespace groups
+{
+struct Sending;
+}
+
 namespace pings
 {
 
@@ -27,6 +33,8 @@ struct Ledger {
 	Octets last; /* PONG that was sent */
 	u32 growing = 0; /* size that its Receives are to have, unasked */
 	bool allowed = false;
+	std::shared_ptr<groups::Sending> sending;
+	bool coming = false; /* a group */
 };
 
 /* What one side of a pair has left to send, whatever its connection. */
@@ -34,6 +42,7 @@ struct Budget {
 	u32 acts = 0; /* PING or PINGS */
 	u32 strays = 0;
 	u32 changes = 0; /* of properties */
+	bool groups = false;
 };
 
 /* Who announces what. */
@@ -48,6 +57,12 @@ void act(Conn &c);
  * the parts of a message.
  */
 void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer);
+/*
+ * @m goes by headers of an extension, or will. Return: so it does, with @result as that of
+ * rpcrdma_session_next_send().
+ */
+[[nodiscard]] bool carry(Conn &c, rpcrdma_message *m, u8 *buffer,
+			 rpcrdma_tx &tx, u32 &result);
 /* "pings": the core has taken a message. */
 void received(Conn &c, rpcrdma_rx &rx);
 /* A Receive of this end may have another size now. */

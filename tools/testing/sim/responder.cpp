@@ -256,6 +256,12 @@ Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 	IncomingCall &call = *partial_;
 	const u32 end = rx.stream_offset + rx.payload.length;
 
+	/* Of a group the first part does not say how long it is. */
+	if (rx.type > RPCRDMA_TYPE_UNKNOWN)
+		call.length = std::max(call.length, rx.stream_length);
+	if (call.length > limits.max_call)
+		return Error::Io;
+
 	if (rx.stream_offset > call.length || end > call.length)
 		return Error::Io;
 	if (page_count(end) > call.pages) {

@@ -148,6 +148,9 @@ struct Tally {
 	u64 grown = 0; /* Receives, and their peer was told */
 	u64 shrunk = 0;
 	u64 one_sided = 0; /* FINALs */
+	u64 groups = 0;
+	u64 long_groups = 0; /* of several Sends */
+	u64 no_group = 0; /* for want of credit */
 	u64 strays = 0;
 	u64 strays_refused = 0;
 

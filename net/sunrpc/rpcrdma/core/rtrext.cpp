@@ -161,10 +161,12 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 	if (!first_words_are(body.part(head, length), in_))
 		return give_up(kBadXdr, port, rx);
 	const u64 total = u64{ in_.stream() } + length;
+	/* As of -07: 7.1.4 if the message is continued, 7.4.1 if not. */
 	if (total + needs_.added > port.max_message(in_.dir()))
-		return give_up(
-			{ RPCRDMA_REASON_TOO_LARGE, RPCRDMA2_ERR_SYSTEM }, port,
-			rx);
+		return give_up({ RPCRDMA_REASON_TOO_LARGE,
+				 in_.count() > 1 ? RPCRDMA2_ERR_INVAL_CONT :
+						   RPCRDMA2_ERR_SYSTEM },
+			       port, rx);
 	if (last && (total < 2 * kWordSize || needs_.stream > total))
 		return give_up(kBadXdr, port, rx);
 
@@ -340,7 +342,8 @@ bool Rtrext::begin(Port &port, GroupMessage &m)
 {
 	m.content.dir = m.msg.dir;
 	m.content.stream = m.msg.length;
-	if (m.msg.sent || m.msg.external || m.msg.chunks || !port.in_use() ||
+	if (m.msg.sent || m.msg.external ||
+	    (m.msg.chunks && !unused(*m.msg.chunks)) || !port.in_use() ||
 	    !most_sends(port, m))
 		return false;
 	return m.plan.make(m.content, peer_shape(port), port.max_send()) &&

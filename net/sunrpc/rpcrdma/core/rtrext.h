@@ -128,12 +128,6 @@ public:
 	 */
 	[[nodiscard]] rpcrdma_tx_result send(Port &port, GroupMessage &m,
 					     MutableBytes out, rpcrdma_tx &tx);
-	/* A Call of this side has ended: what was kept for its Reply is free. */
-	void ended(u32 xid)
-	{
-		reserve_.give_back(xid);
-	}
-
 	/**
 	 * What the REPTERR that has just been taken is about.
 	 *
@@ -171,6 +165,10 @@ public:
 	void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
 	[[nodiscard]] bool interrupted(u32 htype, bool other, Port &port,
 				       rpcrdma_rx &rx);
+	void ended(u32 xid)
+	{
+		reserve_.give_back(xid);
+	}
 
 private:
 	[[nodiscard]] Refusal take_request(u32 xid, Bytes body, Port &port,

@@ -216,6 +216,7 @@ private:
 	void take_extension(Bytes in, const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool extension_refused(u32 xid, u32 code);
 	void permit(rpcrdma_rx &rx);
+	void call_ended(u32 xid);
 	void withdraw();
 	/* To this peer, and to this side with it. */
 	[[nodiscard]] bool known([[maybe_unused]] const HeaderType &t) const

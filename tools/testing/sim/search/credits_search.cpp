@@ -31,8 +31,8 @@
 namespace
 {
 
-using search::Credits;
-using search::Essence;
+using states::Credits;
+using states::Essence;
 
 /* The draft's own words: "Sent message count" + "Advertised credits". */
 class LiteralCredits {
@@ -150,8 +150,8 @@ struct Flying {
 	bool grant;
 };
 
-using Key = search::Key<48>;
-using KeyHash = search::KeyHash<48>;
+using Key = states::Key<48>;
+using KeyHash = states::KeyHash<48>;
 
 template <typename Tracker> struct Side {
 	Tracker credits;

@@ -29,8 +29,8 @@ namespace
 using rpcrdma::GroupReceiver;
 using rpcrdma::GroupSender;
 using rpcrdma::kXmtReq;
-using search::Credits;
-using search::Essence;
+using states::Credits;
+using states::Essence;
 
 constexpr u32 kXid = 1;
 
@@ -62,7 +62,7 @@ struct Side {
 	}
 };
 
-using Key = search::Key<64>;
+using Key = states::Key<64>;
 
 struct Model {
 	Side sides[2];
@@ -329,7 +329,7 @@ private:
 
 	const Rules &rules_;
 	Outcome out_;
-	std::unordered_set<Key, search::KeyHash<64>> seen_;
+	std::unordered_set<Key, states::KeyHash<64>> seen_;
 	std::deque<Model> open_;
 };
 

@@ -11,7 +11,7 @@
 #include <array>
 #include <cstring>
 
-namespace search
+namespace states
 {
 
 using rpcrdma::Credits;
@@ -35,14 +35,14 @@ struct Layout {
 };
 static_assert(sizeof(Layout) == sizeof(Credits));
 
-} // namespace search
+} // namespace states
 
 namespace rpcrdma
 {
 
-inline search::Essence essence(const Credits &c)
+inline states::Essence essence(const Credits &c)
 {
-	search::Layout l;
+	states::Layout l;
 
 	std::memcpy(&l, &c, sizeof(l));
 	return { l.window, l.surplus, s32(l.limit - l.sent),
@@ -51,7 +51,7 @@ inline search::Essence essence(const Credits &c)
 
 } // namespace rpcrdma
 
-namespace search
+namespace states
 {
 
 /* Small, so that millions of states fit; compared octet by octet. */
@@ -75,6 +75,6 @@ template <size_t N> struct KeyHash {
 	}
 };
 
-} // namespace search
+} // namespace states
 
 #endif /* _RPCRDMA_SEARCH_STATES_H */
