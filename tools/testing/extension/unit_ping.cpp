@@ -89,16 +89,18 @@ Words noted(u32 xid, u32 length, const Words &payload, const Words &note)
 
 TEST(extension, names__of_types_properties_and_extensions)
 {
-	ASSERT_EQ(rpcrdma_type_count(), u32{ RPCRDMA_TYPE_UNKNOWN } + 9);
+	ASSERT_EQ(rpcrdma_type_count(), u32{ RPCRDMA_TYPE_UNKNOWN } + 13);
 	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN), "?");
 	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 1), "PING");
 	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 4), "NOTED_CALL");
 	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 5), "INITXCH");
-	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 9), "?");
+	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 9), "XMTREQ");
+	EXPECT_STREQ(rpcrdma_type_name(RPCRDMA_TYPE_UNKNOWN + 13), "?");
 	EXPECT_STREQ(rpcrdma_htype_name(Ping::kPong), "PONG");
-	ASSERT_EQ(rpcrdma_property_count(), 9u);
+	ASSERT_EQ(rpcrdma_property_count(), 13u);
 	EXPECT_STREQ(rpcrdma_property_name(6), "extensions");
 	EXPECT_STREQ(rpcrdma_property_name(7), "pings");
+	EXPECT_STREQ(rpcrdma_property_name(9), "rtr-support");
 	ASSERT_EQ(rpcrdma_extension_count(), 4u);
 	EXPECT_STREQ(rpcrdma_extension_name(0), "base");
 	EXPECT_STREQ(rpcrdma_extension_name(1), "ping");
@@ -119,7 +121,7 @@ TEST(extension, types__bits_of_large_numbers_are_in_a_word)
 		EXPECT_FALSE(all & type_bit(*t)) << t->name;
 		all |= type_bit(*t);
 	}
-	EXPECT_EQ(__builtin_popcount(all), 18);
+	EXPECT_EQ(__builtin_popcount(all), 22);
 }
 
 /* What a peer without any extension sees is what it saw before there were any. */
@@ -168,7 +170,7 @@ TEST(extension, in_use__only_if_both_announce_it)
 			EXPECT_EQ(in_use(e), here && there);
 			e.session.numbers(n);
 			EXPECT_EQ(n.extensions, here && there ? 2u : 0u);
-			EXPECT_EQ(n.known, 0x1dfu);
+			EXPECT_EQ(n.known, 0x1fdfu);
 			EXPECT_EQ(n.local[6], here ? kBit : 0);
 			EXPECT_EQ(n.peer[6], there ? kBit : 0);
 			EXPECT_EQ(n.local[7], here ? 2u : 0u);
