@@ -122,9 +122,11 @@ public:
 	 */
 	[[nodiscard]] constexpr Verdict go_on(u32 xid, u32 number, u32 began)
 	{
-		const u32 dir = began == kXmtResp ? u32{ RPCRDMA_REPLY } :
-						    u32{ RPCRDMA_CALL };
-		const TransmissionId bad = { xid, dir, number };
+		const bool reply = began == kXmtResp;
+		const TransmissionId bad = { xid,
+					     reply ? u32{ RPCRDMA_REPLY } :
+						     u32{ RPCRDMA_CALL },
+					     number };
 		Verdict v;
 
 		if (!active_) {

@@ -64,7 +64,7 @@ bool GroupPlan::make(const GroupContent &content, const ReceiveShape &shape,
 	for (PlacedItem &i : content.items) {
 		if (i.type != Placement::Tbsn)
 			continue;
-		if (!targets_ || i.length > kMostTargets * u64{ target_ })
+		if (!target_ || i.length > kMostTargets * u64{ target_ })
 			return false;
 		i.offset = 0;
 		i.first = 0;

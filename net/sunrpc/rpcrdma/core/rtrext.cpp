@@ -22,15 +22,15 @@ static u32 base_number(const Port &port, Property p)
 
 bool Rtrext::declare(Port &port, const ReceiveShape &shape)
 {
-	const u32 number = shape_number(shape);
+	const u32 told = shape_number(shape);
 
-	if (number == kOtherShape || !number ||
+	if (told == kOtherShape || !told ||
 	    shape.length() != base_number(port, Property::RecvSize) ||
-	    shape_of(number).length() != shape.length() ||
+	    shape_of(told).length() != shape.length() ||
 	    shape.target(0).offset < kXmtContSize ||
 	    shape.targets() * kMostSends > kMostTargets)
 		return false;
-	return port.declare(kReceiveStructure, number);
+	return port.declare(kReceiveStructure, told);
 }
 
 /* ------------------------------------------------------------------ */
@@ -148,7 +148,6 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 {
 	const u32 before = kPrefixSize + head;
 	const u32 least = in_.next() ? 0 : kLeastPart;
-	const bool last = in_.last();
 	Misplaced wrong = check_part(local_shape(port), needs_, in_.next(),
 				     kPrefixSize + body.size(), before, length);
 
@@ -167,18 +166,20 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 				 in_.count() > 1 ? RPCRDMA2_ERR_INVAL_CONT :
 						   RPCRDMA2_ERR_SYSTEM },
 			       port, rx);
-	if (last && (total < 2 * kWordSize || needs_.stream > total))
+	const bool enough =
+		total >= u64{ 2 } * kWordSize && total >= needs_.stream;
+	if (in_.last() && !enough)
 		return give_up(kBadXdr, port, rx);
 
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.dir = in_.dir();
-	rx.last = last;
+	rx.last = in_.last();
 	rx.payload = { before, length };
 	rx.stream_offset = in_.stream();
 	rx.stream_length = static_cast<u32>(total);
-	if (last)
+	if (rx.last)
 		rx.unreduced_length = static_cast<u32>(total + needs_.added);
-	if (last && in_.dir() == RPCRDMA_REPLY)
+	if (rx.last && in_.dir() == RPCRDMA_REPLY)
 		reserve_.give_back(in_.xid());
 	in_.taken(length);
 	port.gather(in_.active());
@@ -223,15 +224,15 @@ Refusal Rtrext::take_request(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 	if (why.reason != RPCRDMA_REASON_NONE)
 		return why;
 
-	u32 segments = needs_.segments;
+	u32 count = needs_.segments;
 	u32 largest = needs_.largest;
-	if (!count_directions(m.directions, segments, largest))
+	if (!count_directions(m.directions, count, largest))
 		return give_up(kBadXdr, port, rx);
 	const u32 most_segments =
 		reach < RPCRDMA_RVRSDIR_GENL ?
 			0 :
 			base_number(port, Property::SegmentCount);
-	if (segments > most_segments)
+	if (count > most_segments)
 		return give_up({ RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SEGMENTS,
 				 most_segments },
 			       port, rx);
@@ -338,7 +339,7 @@ u32 Rtrext::most_sends(const Port &port, const GroupMessage &m) const
 	return call || most ? most : 1;
 }
 
-bool Rtrext::begin(Port &port, GroupMessage &m)
+bool Rtrext::begin(const Port &port, GroupMessage &m) const
 {
 	m.content.dir = m.msg.dir;
 	m.content.stream = m.msg.length;

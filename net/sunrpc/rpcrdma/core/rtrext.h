@@ -192,7 +192,7 @@ private:
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
 	[[nodiscard]] u32 most_sends(const Port &port,
 				     const GroupMessage &m) const;
-	[[nodiscard]] bool begin(Port &port, GroupMessage &m);
+	[[nodiscard]] bool begin(const Port &port, GroupMessage &m) const;
 
 	GroupReceiver in_;
 	GroupNeeds needs_ = {};
