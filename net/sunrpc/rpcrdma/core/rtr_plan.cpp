@@ -91,8 +91,8 @@ bool GroupPlan::make(const GroupContent &content, const ReceiveShape &shape,
 		if (++sends == kMostSends)
 			return false;
 	count_ = sends + 1;
-	if (!data)
-		return true;
+	if (!data || !target_ || !targets_)
+		return !data;
 
 	/* The first target behind it. */
 	const u32 end = head(sends) + part(sends).length;
