@@ -37,7 +37,7 @@ client() {
 			last=$block
 			check "$place: the state before: $state" begin_block "$state"
 		fi
-		one "$place" "$where" "$text"
+		command_of_text "$place" "$where" "$text" typed
 	done
 	check "unmount" unmounted
 	end_unloaded
@@ -89,24 +89,6 @@ falls_silent() {
 
 # ---- one command
 
-one() { # PLACE WHERE COMMAND
-	local place=$1 where=$2 text=$3 program
-	program=${text%%[ |]*}
-	if ! type "$program" > /dev/null 2>&1; then
-		skip "$place: $where: $text" "$program is not installed"
-	elif [[ $program = bpftrace ]] && ! can_bpf; then
-		skip "$place: $where: $text" "this kernel has no BPF for trace events"
-	elif [[ $where = server ]]; then
-		check "$place: $where: $text" on_server typed "$text"
-	else
-		check "$place: $where: $text" typed "$text"
-	fi
-}
-
-can_bpf() {
-	timeout 60 bpftrace -e 'BEGIN { exit(); }' > /dev/null 2>&1
-}
-
 # The text as it is for this guest. The server exports /export as the root of NFSv4, and
 # there is no statd.
 in_guest() { # COMMAND
@@ -120,8 +102,8 @@ in_guest() { # COMMAND
 	echo "$text"
 }
 
-# What goes on until somebody ends it is ended, or goes on beside the next command. doctor may warn: no guest's module is signed.
-# What an unmounted share had may take a moment to go.
+# What goes on until somebody ends it is ended, or goes on beside the next command. doctor
+# may warn: no guest's module is signed. What an unmounted share had may take a moment to go.
 typed() { # COMMAND
 	local text status
 	text=$(in_guest "$1")

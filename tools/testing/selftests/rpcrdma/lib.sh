@@ -793,3 +793,22 @@ lladdr() {
 logged() { # TEXT
 	dmesg | tail -n 50 | grep "$1"
 }
+
+# A command of the texts: FUNCTION types it in the guest that it is for. It is skipped if
+# its program is not installed, or does not work on this kernel. Both guests are alike.
+command_of_text() { # PLACE client|server COMMAND FUNCTION
+	local name="$1: $2: $3" program=${3%%[ |]*}
+	if ! type "$program" > /dev/null 2>&1; then
+		skip "$name" "$program is not installed"
+	elif [[ $program = bpftrace ]] && ! can_bpf; then
+		skip "$name" "this kernel has no BPF for trace events"
+	elif [[ $2 = server ]]; then
+		check "$name" on_server "$4" "$3"
+	else
+		check "$name" "$4" "$3"
+	fi
+}
+
+can_bpf() {
+	timeout 60 bpftrace -e 'BEGIN { exit(); }' > /dev/null 2>&1
+}

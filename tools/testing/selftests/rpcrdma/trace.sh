@@ -265,7 +265,7 @@ for c in json.load(sys.stdin):
 # ---- the recipes of the documentation
 
 recipes() {
-	local lines line place where text program
+	local lines line place where text
 	mapfile -t lines < <(/usr/bin/python3 "$texts" client server |
 		grep '^Documentation/trace-events.rst')
 	((${#lines[@]} > 5)) || bail "no recipes: ${lines[*]}"
@@ -273,21 +273,8 @@ recipes() {
 	cd /tmp || exit
 	for line in "${lines[@]}"; do
 		IFS=$'\t' read -r place _ _ where text <<< "$line"
-		program=${text%% *}
-		if ! type "$program" > /dev/null 2>&1; then
-			skip "$place: $text" "$program is not installed"
-		elif [[ $program = bpftrace ]] && ! can_bpf; then
-			skip "$place: $text" "this kernel has no BPF for trace events"
-		elif [[ $where = server ]]; then
-			check "$place: $text" on_server recipe "$text"
-		else
-			check "$place: $text" recipe "$text"
-		fi
+		command_of_text "$place" "$where" "$text" recipe
 	done
-}
-
-can_bpf() {
-	timeout 60 bpftrace -e 'BEGIN { exit(); }' > /dev/null 2>&1
 }
 
 recipe() { # TEXT
