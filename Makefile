@@ -71,12 +71,14 @@ kdir:
 	  echo "  make KDIR=<build directory>    or    make KERNEL=stock-6.12" >&2; \
 	  exit 1; }
 
-# One build at a time for each kernel: the second one waits.
+# One build at a time for each kernel: the second one waits. What is copied gets the time of
+# the copy. With its own time, a file that was edited while the last build ran would look
+# older than what that build made of the text before.
 modules: kdir
 	@command -v rsync > /dev/null || { echo "Install rsync." >&2; exit 1; }
 	@mkdir -p $(MIRROR)
 	+@exec 9> $(MIRROR).lock && flock 9 && \
-	  rsync -a -R --delete $(foreach pattern,$(KEEP),--exclude='$(pattern)') \
+	  rsync -rlpc -R --delete $(foreach pattern,$(KEEP),--exclude='$(pattern)') \
 	    $(SOURCES) $(MIRROR)/ && \
 	  $(KBUILD) modules
 
