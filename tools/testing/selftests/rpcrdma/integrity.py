@@ -6,6 +6,8 @@
                                        that is aligned and one that is not
   integrity.py random FILE SEED COUNT  COUNT operations, chosen by SEED; or until
                                        there is a file named COUNT
+  integrity.py direct FILE SEED COUNT  the same, but nothing goes through the page cache,
+                                       for which a task may wait that cannot be killed
   integrity.py same FILE CRC           the file has this content
 
 Writes and reads go through the page cache, past it (O_DIRECT, from memory at any
@@ -218,7 +220,19 @@ def one(file, dice):
         file.forget()
 
 
-def shuffle(path, seed, count):
+def one_direct(file, dice):
+    """One operation past the page cache, in the first 4 MiB or so."""
+    end = len(file.copy)
+    size = min(70 * KIB, dice.choice(SIZES))
+    offset = dice.randint(0, min(end, 4 * MIB))
+    skew = dice.choice((0, 1, 512, 4095))
+    if dice.randrange(2):
+        file.write_direct(offset, size, skew)
+    else:
+        file.read_direct(offset, size, skew)
+
+
+def shuffle(path, seed, count, step=one):
     """Operations by chance; the same ones for the same seed."""
     print(f"seed {seed}")
     dice = random.Random(int(seed))
@@ -226,11 +240,16 @@ def shuffle(path, seed, count):
     number = 0
     try:
         while number < int(count) if count.isdigit() else not os.path.exists(count):
-            one(file, dice)
+            step(file, dice)
             number += 1
         print(file.finish())
     except Different as different:
         raise Different(f"{checksum(file.copy)}, operation {number}: {different}") from None
+
+
+def direct(path, seed, count):
+    """The same past the page cache; but at the end all is read through it."""
+    shuffle(path, seed, count, one_direct)
 
 
 def same(path, want):
@@ -244,7 +263,8 @@ def same(path, want):
 def main(what, *arguments):
     """Do it; the exit status."""
     try:
-        {"table": table, "random": shuffle, "same": same}[what](*arguments)
+        {"table": table, "random": shuffle, "direct": direct,
+         "same": same}[what](*arguments)
     except Different as different:
         print(different)
         return 1
