@@ -279,19 +279,15 @@ std::string line_of_change(const Changed &changed,
 	const Setting &setting = *changed.change.setting;
 	const std::string name = setting.name;
 	const std::string role = setting.role;
-	Takes takes = setting.takes;
 	std::string line = name + ": " + std::to_string(changed.now);
 
 	if (changed.now == changed.before)
 		return line + ", as before";
 	line += ", before " + std::to_string(changed.before) + "; ";
-	/* A connection that was made while it was zero has no timer for it. */
-	if (name == "keepalive" && !changed.before)
-		takes = Takes::Connections;
 	const auto up = std::ranges::count_if(connections, [&](const Json &c) {
 		return role == "both" || c.value("role", "") == role;
 	});
-	switch (takes) {
+	switch (setting.takes) {
 	case Takes::AtOnce:
 		/* What the peer has been allowed stays allowed. */
 		if (name == "window" && changed.now < changed.before)

@@ -33,6 +33,8 @@
 
 /* Client: seconds of silence before it asks whether the server is there. */
 #define RPCRDMA_DEF_KEEPALIVE	30
+/* Client that does not ask: time between two looks whether Calls wait in vain for credit. */
+#define RPCRDMA_UNASKED_INTERVAL	(60U * HZ)
 
 /* Client: RPCs at once, and memory regions for them. */
 #define RPCRDMA_DEF_SLOTS	128

@@ -197,14 +197,14 @@ TEST(settings, what_follows)
 	EXPECT_EQ(line_of_change(changed("window=32", 64), up),
 		  "window: 32, before 64; connections that are up follow as the "
 		  "peer sends: 3");
-	/* Who was made while it was zero has no timer. */
+	/* Who was made while it was zero looks, too. */
 	EXPECT_EQ(line_of_change(changed("keepalive=10", 30), up),
 		  "keepalive: 10, before 30; connections that are up follow at "
 		  "once: 2");
 	EXPECT_EQ(
 		line_of_change(changed("keepalive=10", 0), up),
-		"keepalive: 10, before 0; for new connections; those that are "
-		"up keep the old value: 2");
+		"keepalive: 10, before 0; connections that are up follow at "
+		"once: 2");
 }
 
 TEST(settings, json_of_changes)

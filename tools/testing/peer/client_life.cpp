@@ -615,10 +615,15 @@ TEST(client_keepalive, has_a_credit_of_its_own)
 	server.works_on();
 }
 
-/* No Call and no probe can be sent, and no Reply is awaited that could change that. */
-TEST(client_keepalive, has_no_credit_that_could_come_back)
+namespace
 {
-	const Parameter interval("keepalive", 2);
+
+/*
+ * No Call and no probe can be sent, and no Reply is awaited that could change that: the
+ * client makes another connection within @seconds. Return: milliseconds that it took.
+ */
+long takes_all_credit(int seconds)
+{
 	Nfs3 server;
 	bool taken_back = false;
 
@@ -631,9 +636,29 @@ TEST(client_keepalive, has_no_credit_that_could_come_back)
 	});
 	EXPECT_EQ(server.read(0, kSmall, 60), 0);
 	EXPECT_EQ(server.connections(), 1u);
-	EXPECT_EQ(server.read(kSmall, kSmall, 60), 0);
+	const long begin = now();
+	EXPECT_EQ(server.read(kSmall, kSmall, seconds), 0);
+	const long took = now() - begin;
 	EXPECT_EQ(server.connections(), 2u);
 	server.works_again();
+	return took;
+}
+
+} // namespace
+
+TEST(client_keepalive, has_no_credit_that_could_come_back)
+{
+	const Parameter interval("keepalive", 2);
+
+	EXPECT_LT(takes_all_credit(60), 30000);
+}
+
+/* Who does not ask must not hang either. It takes longer then. */
+TEST(client_keepalive, which_is_off_has_no_credit_that_could_come_back)
+{
+	const Parameter never("keepalive", 0);
+
+	EXPECT_GE(takes_all_credit(300), 50000);
 }
 
 /* Not even the first Call of the mount could be sent. */

@@ -49,8 +49,7 @@ struct rpcrdma_xprt_stats {
  * @call: a NULL Call
  * @prog: RPC program that this transport was used for last
  * @vers: version of @prog
- * @received: count of received messages at the last check
- * @quiet: intervals without any message before the last check
+ * @silence: what it has seen so far
  * @waiting: the probe is not answered; guarded by the connection's lock
  */
 struct rpcrdma_keepalive {
@@ -60,8 +59,7 @@ struct rpcrdma_keepalive {
 	__be32 call[10];
 	u32 prog;
 	u32 vers;
-	u32 received;
-	u32 quiet;
+	struct rpcrdma_silence silence;
 	bool waiting;
 };
 

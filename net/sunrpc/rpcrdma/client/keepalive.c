@@ -9,6 +9,10 @@
  * of the next interval, the client ends the connection, and sunrpc sends its
  * Calls again on a new one.
  *
+ * If the module parameter keepalive is zero the client asks nothing. But it goes on
+ * looking: Calls must not wait for ever for credit that no Reply can bring.
+ * rpcrdma_silence_look() of the core decides.
+ *
  * sunrpc does not know about the NULL Call. So the idle timer still closes an
  * unused connection. The XID of the NULL Call comes from the same counter as
  * sunrpc's own XIDs, so no outstanding Call has the same XID.
@@ -22,9 +26,13 @@
 /* A multiplication by HZ must not overflow, and timers have a limit. */
 #define RPCRDMA_KEEPALIVE_MAX	(24U * 60 * 60)
 
+/* Until the next look, in jiffies. */
 static unsigned long rpcrdma_keepalive_interval(void)
 {
-	return HZ * min(READ_ONCE(rpcrdma_keepalive), RPCRDMA_KEEPALIVE_MAX);
+	const u32 seconds = READ_ONCE(rpcrdma_keepalive);
+
+	return seconds ? HZ * min(seconds, RPCRDMA_KEEPALIVE_MAX) :
+			 RPCRDMA_UNASKED_INTERVAL;
 }
 
 static void rpcrdma_keepalive_encode(struct rpcrdma_keepalive *k, __be32 xid)
@@ -80,35 +88,38 @@ static void rpcrdma_keepalive_worker(struct work_struct *work)
 	struct rpcrdma_xprt *rx = container_of(work, struct rpcrdma_xprt,
 					       keepalive.work.work);
 	struct rpcrdma_keepalive *k = &rx->keepalive;
-	unsigned long interval = rpcrdma_keepalive_interval();
 	/* Stays until rpcrdma_keepalive_stop() has returned. */
 	struct rpcrdma_conn *conn = rx->conn;
+	struct rpcrdma_silence_seen seen = {
+		.may_ask = READ_ONCE(rpcrdma_keepalive) && READ_ONCE(k->prog),
+		.kept = test_bit(XPRT_WRITE_SPACE, &rx->xprt.state),
+	};
 	struct rpcrdma_session_info info;
-	bool waiting, unanswered;
 
-	if (!interval)
-		return;
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
-	waiting = k->waiting;
-	/*
-	 * A probe that waits for credit proves nothing, as long as a Reply can bring
-	 * credit.
-	 */
-	unanswered = waiting &&
-		     (rpcrdma_conn_posted(&k->tm) || !info.outstanding);
+	seen.received = info.received;
+	seen.outstanding = info.outstanding;
+	seen.asked = k->waiting;
+	seen.posted = rpcrdma_conn_posted(&k->tm);
 	spin_unlock(&conn->lock);
 
-	k->quiet = info.received == k->received ? k->quiet + 1 : 0;
-	k->received = info.received;
-	if (k->quiet > 1 && unanswered) {
+	switch (rpcrdma_silence_look(&k->silence, &seen)) {
+	case RPCRDMA_SILENCE_UNANSWERED:
 		trace_rpcrdma_keepalive(conn->id, k->tm.msg.xid, "unanswered");
 		rpcrdma_conn_lost(conn, "keep-alive not answered");
 		return;
-	}
-	if (k->quiet && !waiting && READ_ONCE(k->prog))
+	case RPCRDMA_SILENCE_NO_CREDIT:
+		rpcrdma_conn_lost(conn, "no credit");
+		return;
+	case RPCRDMA_SILENCE_ASK:
 		rpcrdma_keepalive_probe(rx, conn);
-	queue_delayed_work(xprtiod_workqueue, &k->work, interval);
+		break;
+	default:
+		break;
+	}
+	queue_delayed_work(xprtiod_workqueue, &k->work,
+			   rpcrdma_keepalive_interval());
 }
 
 /**
@@ -179,13 +190,11 @@ void rpcrdma_keepalive_init(struct rpcrdma_xprt *rx)
 void rpcrdma_keepalive_start(struct rpcrdma_xprt *rx)
 {
 	struct rpcrdma_keepalive *k = &rx->keepalive;
-	unsigned long interval = rpcrdma_keepalive_interval();
 
-	k->received = 0;
-	k->quiet = 0;
+	memset(&k->silence, 0, sizeof(k->silence));
 	k->waiting = false;
-	if (interval)
-		queue_delayed_work(xprtiod_workqueue, &k->work, interval);
+	queue_delayed_work(xprtiod_workqueue, &k->work,
+			   rpcrdma_keepalive_interval());
 }
 
 /**

@@ -9,6 +9,7 @@
 #include "private_data.h"
 #include "recent.h"
 #include "registration.h"
+#include "silence.h"
 #include "sizes.h"
 
 /* The kernel build has no <new>. */
@@ -319,6 +320,12 @@ void rpcrdma_session_private(struct rpcrdma_session *s,
 			     const struct rpcrdma_cm_private *p)
 {
 	session(s).peer_private(*p);
+}
+
+u32 rpcrdma_silence_look(struct rpcrdma_silence *s,
+			 const struct rpcrdma_silence_seen *seen)
+{
+	return rpcrdma::look(*s, *seen);
 }
 
 u32 rpcrdma_type_count(void)
