@@ -723,6 +723,46 @@ void rpcrdma_plan_call(const struct rpcrdma_session *s,
 		       const struct rpcrdma_call_shape *shape,
 		       struct rpcrdma_call_plan *plan);
 
+/* Why an item or a message has a chunk, or has none. */
+enum rpcrdma_chunk_reason {
+	RPCRDMA_CHUNK_SMALL,		/* none: it is not large */
+	RPCRDMA_CHUNK_NOT_ALLOWED,	/* none: it may not be reduced, or carry chunks */
+	RPCRDMA_CHUNK_REFUSED,		/* none: the peer has refused it */
+	RPCRDMA_CHUNK_DDP,		/* above ddp_threshold */
+	RPCRDMA_CHUNK_SPECIAL,		/* above special_threshold */
+	RPCRDMA_CHUNK_CREDITS,		/* more Sends than the peer has granted at once */
+	RPCRDMA_CHUNK_SEND_SIZE,	/* version 1: it may not fit one Send */
+	RPCRDMA_CHUNK_ASKED,		/* the peer has refused it without */
+	RPCRDMA_CHUNK_TOO_LONG,		/* a message was too long for its Receive */
+	RPCRDMA_CHUNK_REASONS,
+};
+
+/**
+ * struct rpcrdma_plan_reasons - what a plan was made of, for people
+ * @chunks: the chunks, as those flags of enum rpcrdma_avoid that would avoid them
+ * @call: enum rpcrdma_chunk_reason, for the Call: that of the Call chunk if it has one
+ * @result: enum rpcrdma_chunk_reason, for the Reply
+ */
+struct rpcrdma_plan_reasons {
+	u32 chunks;
+	u32 call;
+	u32 result;
+};
+
+/**
+ * rpcrdma_plan_why - why does a Call travel as it will?
+ * @s: the session, since the plan was made unchanged
+ * @shape: that the plan was made for
+ * @plan: as rpcrdma_plan_call() has made it
+ * @why: filled in
+ *
+ * For traces: nothing depends on it.
+ */
+void rpcrdma_plan_why(const struct rpcrdma_session *s,
+		      const struct rpcrdma_call_shape *shape,
+		      const struct rpcrdma_call_plan *plan,
+		      struct rpcrdma_plan_reasons *why);
+
 /**
  * rpcrdma_plan_retry - may a Call be sent again after RDMA2_ERROR?
  * @plan: how it travelled
@@ -1398,6 +1438,7 @@ const char *rpcrdma_property_name(u32 property);
 const char *rpcrdma_reason_name(u32 reason);
 const char *rpcrdma_errcode_name(u32 errcode);
 const char *rpcrdma_unfit_name(u32 unfit);
+const char *rpcrdma_chunk_reason_name(u32 reason);
 
 #ifdef __cplusplus
 }

@@ -210,6 +210,93 @@ TRACE_EVENT(rpcrdma_wait,
 		  __get_str(what))
 );
 
+#define rpcrdma_show_chunks(x)						\
+	__print_flags(x, "|",						\
+		{ RPCRDMA_AVOID_READ_CHUNK,	"READ" },		\
+		{ RPCRDMA_AVOID_WRITE_CHUNK,	"WRITE" },		\
+		{ RPCRDMA_AVOID_CALL_CHUNK,	"CALL" },		\
+		{ RPCRDMA_AVOID_REPLY_CHUNK,	"REPLY" })
+
+/* A Call is planned: which chunks it is to have, and why. */
+TRACE_EVENT(rpcrdma_chunks,
+	TP_PROTO(u32 conn, u32 xid, const struct rpcrdma_call_shape *shape,
+		 const struct rpcrdma_plan_reasons *why),
+	TP_ARGS(conn, xid, shape, why),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, len)
+		__field(u32, item)
+		__field(u32, result)
+		__field(u32, avoid)
+		__field(u32, chunks)
+		__string(call_why, rpcrdma_chunk_reason_name(why->call))
+		__string(result_why, rpcrdma_chunk_reason_name(why->result))
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		__entry->len = shape->length;
+		__entry->item = shape->item.length;
+		__entry->result = shape->result_max;
+		__entry->avoid = shape->avoid;
+		__entry->chunks = why->chunks;
+		rpcrdma_assign_str(call_why,
+				   rpcrdma_chunk_reason_name(why->call));
+		rpcrdma_assign_str(result_why,
+				   rpcrdma_chunk_reason_name(why->result));
+	),
+	TP_printk("conn=%u xid=0x%08x len=%u item=%u (%s) result=%u (%s) avoid=0x%x chunks=%s",
+		  __entry->conn, __entry->xid, __entry->len, __entry->item,
+		  __get_str(call_why), __entry->result,
+		  __get_str(result_why), __entry->avoid,
+		  rpcrdma_show_chunks(__entry->chunks))
+);
+
+/* A chunk of the plan cannot be had: the Call goes without. */
+TRACE_EVENT(rpcrdma_without,
+	TP_PROTO(u32 conn, u32 xid, u32 chunk, int status),
+	TP_ARGS(conn, xid, chunk, status),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, chunk)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		__entry->chunk = chunk;
+		__entry->status = status;
+	),
+	TP_printk("conn=%u xid=0x%08x %s status=%d", __entry->conn,
+		  __entry->xid, rpcrdma_show_chunks(__entry->chunk),
+		  __entry->status)
+);
+
+/* Parts of a message have come, and the rest will not be taken. */
+TRACE_EVENT(rpcrdma_abandon,
+	TP_PROTO(u32 conn, u32 xid, u32 dir, const char *why),
+	TP_ARGS(conn, xid, dir, why),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, dir)
+		__string(why, why)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		__entry->dir = dir;
+		rpcrdma_assign_str(why, why);
+	),
+	TP_printk("conn=%u xid=0x%08x %s %s", __entry->conn, __entry->xid,
+		  __print_symbolic(__entry->dir,
+				   { RPCRDMA_CALL, "CALL" },
+				   { RPCRDMA_REPLY, "REPLY" }),
+		  __get_str(why))
+);
+
 /* Calls that were kept may try again. */
 TRACE_EVENT(rpcrdma_room,
 	TP_PROTO(u32 conn),
@@ -337,8 +424,7 @@ DEFINE_MR_EVENT(fastreg);
 DEFINE_MR_EVENT(localinv);
 DEFINE_MR_EVENT(reminv);
 
-/* A connection ends and takes back a region that was lost before. */
-TRACE_EVENT(rpcrdma_mr_lost,
+DECLARE_EVENT_CLASS(rpcrdma_mr_class,
 	TP_PROTO(u32 conn, u32 index, u32 handle),
 	TP_ARGS(conn, index, handle),
 	TP_STRUCT__entry(
@@ -353,6 +439,34 @@ TRACE_EVENT(rpcrdma_mr_lost,
 	),
 	TP_printk("conn=%u region=%u handle=0x%08x", __entry->conn,
 		  __entry->index, __entry->handle)
+);
+
+/* A Local Invalidate is done: the peer cannot reach the region any more. */
+DEFINE_EVENT(rpcrdma_mr_class, rpcrdma_mr_invalidated,
+	TP_PROTO(u32 conn, u32 index, u32 handle),
+	TP_ARGS(conn, index, handle));
+
+/* A connection ends and takes back a region that was lost before. */
+DEFINE_EVENT(rpcrdma_mr_class, rpcrdma_mr_lost,
+	TP_PROTO(u32 conn, u32 index, u32 handle),
+	TP_ARGS(conn, index, handle));
+
+/* Regions were allocated. The kernel's own transport has the name, too. */
+TRACE_EVENT(xprtrdma_createmrs,
+	TP_PROTO(u32 conn, u32 count, u32 total),
+	TP_ARGS(conn, count, total),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, count)
+		__field(u32, total)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->count = count;
+		__entry->total = total;
+	),
+	TP_printk("conn=%u created %u regions, now %u", __entry->conn,
+		  __entry->count, __entry->total)
 );
 
 /* An RDMA Read or Write of the server: how many Work Requests it takes, or an errno. */
@@ -399,6 +513,66 @@ TRACE_EVENT(rpcrdma_read_done,
 		__entry->xid = xid;
 	),
 	TP_printk("conn=%u xid=0x%08x", __entry->conn, __entry->xid)
+);
+
+/* An nfsd thread has taken a Call. */
+TRACE_EVENT(rpcrdma_serve,
+	TP_PROTO(u32 conn, u32 xid, u32 len, u32 ready),
+	TP_ARGS(conn, xid, len, ready),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, xid)
+		__field(u32, len)
+		__field(u32, ready)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->xid = xid;
+		__entry->len = len;
+		__entry->ready = ready;
+	),
+	TP_printk("conn=%u xid=0x%08x len=%u ready=%u", __entry->conn,
+		  __entry->xid, __entry->len, __entry->ready)
+);
+
+/* What becomes of a client's request for a connection, until it is accepted. */
+TRACE_EVENT(rpcrdma_request,
+	TP_PROTO(const struct rdma_cm_id *id, const char *what, u32 pending),
+	TP_ARGS(id, what, pending),
+	TP_STRUCT__entry(
+		__field(u32, pending)
+		__string(what, what)
+		__array(u8, client, sizeof(struct sockaddr_in6))
+	),
+	TP_fast_assign(
+		__entry->pending = pending;
+		rpcrdma_assign_str(what, what);
+		memcpy(__entry->client, &id->route.addr.dst_addr,
+		       sizeof(struct sockaddr_in6));
+	),
+	TP_printk("%pISpc %s pending=%u", __entry->client, __get_str(what),
+		  __entry->pending)
+);
+
+/* A device cannot carry connections. */
+TRACE_EVENT(rpcrdma_unfit,
+	TP_PROTO(const char *device, u32 role, const char *why),
+	TP_ARGS(device, role, why),
+	TP_STRUCT__entry(
+		__field(u32, role)
+		__string(device, device)
+		__string(why, why)
+	),
+	TP_fast_assign(
+		__entry->role = role;
+		rpcrdma_assign_str(device, device);
+		rpcrdma_assign_str(why, why);
+	),
+	TP_printk("%s as %s: %s", __get_str(device),
+		  __print_symbolic(__entry->role,
+				   { RPCRDMA_ROLE_CLIENT, "client" },
+				   { RPCRDMA_ROLE_SERVER, "server" }),
+		  __get_str(why))
 );
 
 TRACE_EVENT(rpcrdma_connect,

@@ -65,3 +65,15 @@ TEST(names, errcode_name__as_in_the_draft)
 	EXPECT_STREQ(errcode_name(0), "?");
 	EXPECT_STREQ(errcode_name(12), "?");
 }
+
+TEST(names, chunk_reason_name__all_different)
+{
+	std::set<std::string> all;
+
+	for (u32 r = 0; r < RPCRDMA_CHUNK_REASONS; r++)
+		EXPECT_TRUE(all.insert(chunk_reason_name(r)).second);
+	EXPECT_STREQ(chunk_reason_name(RPCRDMA_CHUNK_SMALL), "small");
+	EXPECT_STREQ(rpcrdma_chunk_reason_name(RPCRDMA_CHUNK_TOO_LONG),
+		     "too-long");
+	EXPECT_STREQ(chunk_reason_name(RPCRDMA_CHUNK_REASONS), "?");
+}

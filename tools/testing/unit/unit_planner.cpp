@@ -1285,3 +1285,104 @@ TEST(planner, small_call__is_planned_as_by_all_rules)
 	}
 	EXPECT_GT(without_chunks, 10000u);
 }
+
+/* ------------------------------------------------------------------ */
+/* Why                                                                */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+/* "chunks call result", the chunks as letters. */
+std::string why(const rpcrdma_call_shape &shape,
+		const PlanningRules &rules = kRules)
+{
+	const rpcrdma_call_plan p = plan(shape, rules);
+	const rpcrdma_plan_reasons r = plan_reasons(rules, shape, p);
+	std::string text;
+
+	EXPECT_EQ(p.read_chunk, (r.chunks & RPCRDMA_AVOID_READ_CHUNK) != 0);
+	EXPECT_EQ(p.write_chunk, (r.chunks & RPCRDMA_AVOID_WRITE_CHUNK) != 0);
+	EXPECT_EQ(p.call_chunk, (r.chunks & RPCRDMA_AVOID_CALL_CHUNK) != 0);
+	EXPECT_EQ(p.reply_chunk, (r.chunks & RPCRDMA_AVOID_REPLY_CHUNK) != 0);
+	text += p.read_chunk ? "R" : "";
+	text += p.write_chunk ? "W" : "";
+	text += p.call_chunk ? "C" : "";
+	text += p.reply_chunk ? "P" : "";
+	text += std::string(" ") + rpcrdma_chunk_reason_name(r.call);
+	return text + " " + rpcrdma_chunk_reason_name(r.result);
+}
+
+rpcrdma_call_shape with(rpcrdma_call_shape shape, u32 avoid,
+			bool reducible = true)
+{
+	shape.avoid = avoid;
+	shape.reducible = reducible;
+	return shape;
+}
+
+} // namespace
+
+TEST(planner, plan_reasons__of_a_call)
+{
+	PlanningRules few = kRules;
+	PlanningRules none = kRules;
+	PlanningRules forbidden = kRules;
+
+	few.max_stream = 3000;
+	none.max_stream = 3000;
+	none.special = false;
+	forbidden.chunks = false;
+	EXPECT_EQ(why(write_call(4096)), " small small");
+	EXPECT_EQ(why(write_call(4097)), "R ddp-threshold small");
+	EXPECT_EQ(why(with(write_call(4097), 0, false)), " not-allowed small");
+	EXPECT_EQ(why(write_call(4097), forbidden), " not-allowed small");
+	EXPECT_EQ(why(with(write_call(4097), RPCRDMA_AVOID_READ_CHUNK)),
+		  " refused small");
+	EXPECT_EQ(why(with(write_call(70000), 0, false)),
+		  "C special-threshold small");
+	EXPECT_EQ(why(read_call(0, 70000)), "C special-threshold small");
+	EXPECT_EQ(why(with(read_call(0, 70000), RPCRDMA_AVOID_CALL_CHUNK)),
+		  " refused small");
+	EXPECT_EQ(why(read_call(0, 3004), few), "C credits small");
+	EXPECT_EQ(why(read_call(0, 3004), none), " not-allowed small");
+	EXPECT_EQ(why(write_call(3004), none), "R credits small");
+	EXPECT_EQ(why(with(read_call(0), RPCRDMA_NEED_CALL_CHUNK)),
+		  "C asked small");
+}
+
+TEST(planner, plan_reasons__of_a_reply)
+{
+	EXPECT_EQ(why(read_call(4096)), " small small");
+	EXPECT_EQ(why(read_call(4097)), "W small ddp-threshold");
+	EXPECT_EQ(why(with(read_call(4097), 0, false)), " small not-allowed");
+	EXPECT_EQ(why(with(read_call(65537), 0, false)),
+		  "P small special-threshold");
+	EXPECT_EQ(why(with(read_call(4097), RPCRDMA_AVOID_WRITE_CHUNK)),
+		  " small refused");
+	EXPECT_EQ(why(with(read_call(0), RPCRDMA_NEED_REPLY_CHUNK)),
+		  "P small asked");
+	EXPECT_EQ(why(with(read_call(0), RPCRDMA_SEEN_TOO_LONG)),
+		  "P small too-long");
+}
+
+TEST(planner, plan_reasons__of_version_1)
+{
+	PlanningRules rules = kRules;
+
+	rules.version = kVersion1;
+	rules.max_reply = 4096;
+	rules.max_segments = RPCRDMA_MAX_SEGMENTS;
+	EXPECT_EQ(why(write_call(500), rules), " small small");
+	EXPECT_EQ(why(write_call(4097), rules), "R ddp-threshold small");
+	EXPECT_EQ(why(write_call(4090), rules), "R send-size small");
+	EXPECT_EQ(why(read_call(0, 5000), rules), "C send-size small");
+	EXPECT_EQ(why(read_call(4097), rules), "W small ddp-threshold");
+	EXPECT_EQ(why(read_call(4000), rules), "W small send-size");
+	EXPECT_EQ(why(with(read_call(4000), 0, false), rules),
+		  "P small send-size");
+	EXPECT_EQ(why(with(read_call(100), RPCRDMA_SEEN_TOO_LONG), rules),
+		  "P small too-long");
+	EXPECT_EQ(why(with(write_call(4097), 0, false), rules),
+		  "C send-size small");
+}

@@ -302,8 +302,7 @@ static void rpcrdma_req_shape(const struct rpcrdma_req *req,
  * Can the Call go without a chunk that could not be prepared? Not if it @waits for a
  * region, or if the peer has asked for the chunk.
  */
-static bool rpcrdma_req_without(const struct rpcrdma_req *req, bool waits,
-				int rc)
+static bool rpcrdma_req_may_go(const struct rpcrdma_req *req, bool waits, int rc)
 {
 	const u32 needed = RPCRDMA_NEED_CALL_CHUNK | RPCRDMA_NEED_REPLY_CHUNK;
 
@@ -321,12 +320,38 @@ static bool rpcrdma_req_without(const struct rpcrdma_req *req, bool waits,
 	}
 }
 
+/* The same about @chunk, one flag of enum rpcrdma_avoid. */
+static bool rpcrdma_req_without(const struct rpcrdma_req *req,
+				const struct rpcrdma_conn *conn, u32 chunk,
+				bool waits, int rc)
+{
+	if (!rpcrdma_req_may_go(req, waits, rc))
+		return false;
+	trace_rpcrdma_without(conn->id, be32_to_cpu(req->rqst.rq_xid), chunk,
+			      rc);
+	return true;
+}
+
 static bool rpcrdma_req_has_chunks(const struct rpcrdma_req *req)
 {
 	const struct rpcrdma_call_plan *plan = &req->plan;
 
 	return plan->read_chunk || plan->write_chunk || plan->call_chunk ||
 	       plan->reply_chunk;
+}
+
+/* Why it travels so is worked out for those who look. */
+static void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
+				   const struct rpcrdma_conn *conn,
+				   const struct rpcrdma_call_shape *shape)
+{
+	struct rpcrdma_plan_reasons why;
+
+	if (!trace_rpcrdma_chunks_enabled())
+		return;
+	rpcrdma_plan_why(&conn->session, shape, &req->plan, &why);
+	trace_rpcrdma_chunks(conn->id, be32_to_cpu(req->rqst.rq_xid), shape,
+			     &why);
 }
 
 /*
@@ -341,6 +366,7 @@ static bool rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	rpcrdma_req_shape(req, &shape);
 	spin_lock(&conn->lock);
 	rpcrdma_plan_call(&conn->session, &shape, &req->plan);
+	rpcrdma_req_trace_plan(req, conn, &shape);
 	admitted = !rpcrdma_req_has_chunks(req) ||
 		   rpcrdma_session_admit(&conn->session, NULL);
 	if (!admitted) {
@@ -381,7 +407,8 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 
 	rc = plan->read_chunk ?
 		rpcrdma_req_read_chunk(req, conn, snd->head[0].iov_len) : 0;
-	if (rpcrdma_req_without(req, plan->call_waits, rc)) {
+	if (rpcrdma_req_without(req, conn, RPCRDMA_AVOID_READ_CHUNK,
+				plan->call_waits, rc)) {
 		plan->read_chunk = false;
 		plan->stream_length = snd->len;
 		plan->removed.length = 0;
@@ -389,17 +416,20 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 		return rc;
 	}
 	rc = plan->write_chunk ? rpcrdma_req_write_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, plan->result_waits, rc))
+	if (rpcrdma_req_without(req, conn, RPCRDMA_AVOID_WRITE_CHUNK,
+				plan->result_waits, rc))
 		plan->write_chunk = false;
 	else if (rc)
 		return rc;
 	rc = plan->call_chunk ? rpcrdma_req_call_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, plan->call_waits, rc))
+	if (rpcrdma_req_without(req, conn, RPCRDMA_AVOID_CALL_CHUNK,
+				plan->call_waits, rc))
 		plan->call_chunk = false;
 	else if (rc)
 		return rc;
 	rc = plan->reply_chunk ? rpcrdma_req_reply_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, plan->result_waits, rc))
+	if (rpcrdma_req_without(req, conn, RPCRDMA_AVOID_REPLY_CHUNK,
+				plan->result_waits, rc))
 		plan->reply_chunk = false;
 	else if (rc)
 		return rc;

@@ -153,6 +153,14 @@ void rpcrdma_plan_call(const struct rpcrdma_session *s,
 	rpcrdma::plan_call(session(s).planning(), *shape, *plan);
 }
 
+void rpcrdma_plan_why(const struct rpcrdma_session *s,
+		      const struct rpcrdma_call_shape *shape,
+		      const struct rpcrdma_call_plan *plan,
+		      struct rpcrdma_plan_reasons *why)
+{
+	*why = rpcrdma::plan_reasons(session(s).planning(), *shape, *plan);
+}
+
 s32 rpcrdma_plan_retry(const struct rpcrdma_call_plan *plan,
 		       const struct rpcrdma_rx *rx, u32 *avoid)
 {
@@ -376,6 +384,11 @@ const char *rpcrdma_errcode_name(u32 errcode)
 const char *rpcrdma_unfit_name(u32 unfit)
 {
 	return rpcrdma::unfit_name(unfit);
+}
+
+const char *rpcrdma_chunk_reason_name(u32 reason)
+{
+	return rpcrdma::chunk_reason_name(reason);
 }
 
 } /* extern "C" */

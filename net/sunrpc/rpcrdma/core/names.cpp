@@ -45,9 +45,24 @@ static constexpr const char *kUnfit[] = {
 	"RDMA Reads into registered memory alone, and it registers none",
 	"iWARP, and too few memory regions",
 };
+
+/* By enum rpcrdma_chunk_reason. */
+static constexpr const char *kChunkReasons[] = {
+	"small",
+	"not-allowed",
+	"refused",
+	"ddp-threshold",
+	"special-threshold",
+	"credits",
+	"send-size",
+	"asked",
+	"too-long",
+};
 // clang-format on
 static_assert(sizeof(kReasons) / sizeof(kReasons[0]) == RPCRDMA_REASON_COUNT);
 static_assert(sizeof(kUnfit) / sizeof(kUnfit[0]) == RPCRDMA_UNFIT_COUNT);
+static_assert(sizeof(kChunkReasons) / sizeof(kChunkReasons[0]) ==
+	      RPCRDMA_CHUNK_REASONS);
 
 /* What is of version 1 alone: the numbers of its types do not occur in the other. */
 static const char *version1_name(u32 htype)
@@ -108,6 +123,12 @@ const char *reason_name(u32 reason)
 const char *unfit_name(u32 unfit)
 {
 	return unfit < RPCRDMA_UNFIT_COUNT ? kUnfit[unfit] : kUnknown;
+}
+
+const char *chunk_reason_name(u32 reason)
+{
+	return reason < RPCRDMA_CHUNK_REASONS ? kChunkReasons[reason] :
+						kUnknown;
 }
 
 } // namespace rpcrdma

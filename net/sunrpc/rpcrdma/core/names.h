@@ -17,6 +17,7 @@ namespace rpcrdma
 [[nodiscard]] const char *errcode_name(u32 code);
 [[nodiscard]] const char *reason_name(u32 reason);
 [[nodiscard]] const char *unfit_name(u32 unfit);
+[[nodiscard]] const char *chunk_reason_name(u32 reason);
 
 } // namespace rpcrdma
 

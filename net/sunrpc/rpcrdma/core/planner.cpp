@@ -236,6 +236,71 @@ static u32 chunks_used(const rpcrdma_call_plan &plan)
 	       (plan.reply_chunk ? u32{ RPCRDMA_AVOID_REPLY_CHUNK } : 0);
 }
 
+/* Version 1 has no thresholds but the first: a chunk is there because it has to be. */
+static u32 call_reason(const PlanningRules &rules,
+		       const rpcrdma_call_shape &shape,
+		       const rpcrdma_call_plan &plan)
+{
+	const bool version1 = rules.version == kVersion1;
+	const bool item = shape.item.length > rules.ddp_threshold;
+
+	if (plan.call_chunk) {
+		if (version1)
+			return RPCRDMA_CHUNK_SEND_SIZE;
+		if (shape.avoid & RPCRDMA_NEED_CALL_CHUNK)
+			return RPCRDMA_CHUNK_ASKED;
+		return plan.stream_length > rules.special_threshold ?
+			       RPCRDMA_CHUNK_SPECIAL :
+			       RPCRDMA_CHUNK_CREDITS;
+	}
+	if (plan.read_chunk) {
+		if (item)
+			return RPCRDMA_CHUNK_DDP;
+		return version1 ? RPCRDMA_CHUNK_SEND_SIZE :
+				  RPCRDMA_CHUNK_CREDITS;
+	}
+	if (!item && (version1 || (shape.length <= rules.special_threshold &&
+				   shape.length <= rules.max_stream)))
+		return RPCRDMA_CHUNK_SMALL;
+	return shape.avoid & (RPCRDMA_AVOID_READ_CHUNK |
+			      RPCRDMA_AVOID_CALL_CHUNK) ?
+		       RPCRDMA_CHUNK_REFUSED :
+		       RPCRDMA_CHUNK_NOT_ALLOWED;
+}
+
+static u32 result_reason(const PlanningRules &rules,
+			 const rpcrdma_call_shape &shape,
+			 const rpcrdma_call_plan &plan)
+{
+	const bool version1 = rules.version == kVersion1;
+	const bool large = shape.result_max > rules.ddp_threshold;
+
+	if (plan.write_chunk)
+		return large ? RPCRDMA_CHUNK_DDP : RPCRDMA_CHUNK_SEND_SIZE;
+	if (plan.reply_chunk) {
+		if (shape.avoid & RPCRDMA_NEED_REPLY_CHUNK)
+			return RPCRDMA_CHUNK_ASKED;
+		if (shape.avoid & RPCRDMA_SEEN_TOO_LONG)
+			return RPCRDMA_CHUNK_TOO_LONG;
+		return version1 ? RPCRDMA_CHUNK_SEND_SIZE :
+				  RPCRDMA_CHUNK_SPECIAL;
+	}
+	if (!large)
+		return RPCRDMA_CHUNK_SMALL;
+	return shape.avoid & (RPCRDMA_AVOID_WRITE_CHUNK |
+			      RPCRDMA_AVOID_REPLY_CHUNK) ?
+		       RPCRDMA_CHUNK_REFUSED :
+		       RPCRDMA_CHUNK_NOT_ALLOWED;
+}
+
+rpcrdma_plan_reasons plan_reasons(const PlanningRules &rules,
+				  const rpcrdma_call_shape &shape,
+				  const rpcrdma_call_plan &plan)
+{
+	return { chunks_used(plan), call_reason(rules, shape, plan),
+		 result_reason(rules, shape, plan) };
+}
+
 /* The bytes that an error says are needed, if it says so. */
 static bool has_room(u32 needed, const rpcrdma_call_plan &plan)
 {

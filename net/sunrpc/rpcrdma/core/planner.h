@@ -46,6 +46,11 @@ struct PlanningRules {
 void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	       rpcrdma_call_plan &plan);
 
+/* See rpcrdma_plan_why(). */
+[[nodiscard]] rpcrdma_plan_reasons plan_reasons(const PlanningRules &rules,
+						const rpcrdma_call_shape &shape,
+						const rpcrdma_call_plan &plan);
+
 /* See rpcrdma_plan_retry(). */
 [[nodiscard]] s32 plan_retry(const rpcrdma_call_plan &plan,
 			     const rpcrdma_rx &rx, u32 &avoid);

@@ -48,6 +48,7 @@ static bool rpcrdma_listener_take(struct rpcrdma_listener *l,
 	if (mine) {
 		list_del_init(&svc->pending);
 		l->n_pending--;
+		trace_rpcrdma_request(svc->cm_id, "given up", l->n_pending);
 	}
 	spin_unlock(&l->lock);
 	return mine;
@@ -74,6 +75,8 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 
 	svc = rpcrdma_svc_alloc(l, cm_id, param);
 	if (!svc) {
+		trace_rpcrdma_request(cm_id, "no memory",
+				      READ_ONCE(l->n_pending));
 		trace_rpcrdma_connect(l->xprt.xpt_remotebuf, "request",
 				      -ENOMEM);
 		return -ENOMEM;
@@ -81,6 +84,8 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 
 	spin_lock(&l->lock);
 	if (l->closed || l->n_pending >= RPCRDMA_MAX_PENDING) {
+		trace_rpcrdma_request(cm_id, l->closed ? "listener closed" :
+				      "too many", l->n_pending);
 		spin_unlock(&l->lock);
 		trace_rpcrdma_connect(svc->xprt.xpt_remotebuf, "request",
 				      -EBUSY);
@@ -93,6 +98,7 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 	cm_id->event_handler = rpcrdma_pending_event;
 	list_add_tail(&svc->pending, &l->pending);
 	l->n_pending++;
+	trace_rpcrdma_request(cm_id, "kept", l->n_pending);
 	set_bit(XPT_CONN, &l->xprt.xpt_flags);
 	spin_unlock(&l->lock);
 
@@ -288,6 +294,8 @@ static void rpcrdma_listener_detach(struct svc_xprt *xprt)
 					       pending))) {
 		list_del_init(&svc->pending);
 		l->n_pending--;
+		trace_rpcrdma_request(svc->cm_id, "listener closed",
+				      l->n_pending);
 		spin_unlock(&l->lock);
 		rpcrdma_svc_discard(&svc->xprt);
 		spin_lock(&l->lock);

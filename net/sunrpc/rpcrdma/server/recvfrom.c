@@ -875,6 +875,9 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 		rpcrdma_conn_lost(conn, "no memory for a Call");
 	} else if (rc) {
 		rpcrdma_svc_refuse(svc, rx->xid, RPCRDMA2_ERR_SYSTEM, rc);
+		if (svc->partial)
+			trace_rpcrdma_abandon(conn->id, rx->xid, RPCRDMA_CALL,
+					      "cannot be taken");
 		rpcrdma_svc_abandon(conn, RPCRDMA_CALL);
 	}
 	return verdict;
@@ -985,8 +988,9 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	struct svc_xprt *xprt = rqstp->rq_xprt;
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
 	struct rpcrdma_svc_call *call;
-	bool relax = false;
 	unsigned int nofs;
+	bool relax = false;
+	u32 ready;
 
 	rpcrdma_compat_call_pages(rqstp, 0);
 	rqstp->rq_xprt_ctxt = NULL;
@@ -1008,6 +1012,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	}
 	if (list_empty(&svc->ready))
 		clear_bit(XPT_DATA, &xprt->xpt_flags);
+	ready = svc->n_ready;
 	spin_unlock(&svc->lock);
 	/* Another thread may take the next one meanwhile. */
 	svc_xprt_received(xprt);
@@ -1016,6 +1021,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 		return 0;
 	}
 
+	trace_rpcrdma_serve(svc->conn->id, call->xid, call->length, ready);
 	rpcrdma_svc_move(rqstp, call);
 	if (call->recv)
 		rpcrdma_conn_recv_put(svc->conn, call->recv);

@@ -218,6 +218,8 @@ static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
 	rpcrdma_conn_limits(cm_id->device, cm_id->port_num, &limits);
 	if (rpcrdma_size_conn(&limits, &wants, sizes))
 		return 0;
+	trace_rpcrdma_unfit(cm_id->device->name, attr->config.role,
+			    rpcrdma_unfit_name(sizes->unfit));
 	pr_warn_ratelimited("rpcrdma: %s cannot be used: %s\n",
 			    dev_name(&cm_id->device->dev),
 			    rpcrdma_unfit_name(sizes->unfit));

@@ -6,6 +6,8 @@
  */
 #include <linux/slab.h>
 
+#include <trace/events/rpcrdma_v2.h>
+
 #include "verbs.h"
 
 static struct ib_client rpcrdma_ib_client;
@@ -18,6 +20,16 @@ static void rpcrdma_device_unuse(struct rpcrdma_device *rd)
 {
 	if (refcount_dec_and_test(&rd->users))
 		complete(&rd->idle);
+}
+
+static void rpcrdma_device_try(struct ib_device *device, u32 role)
+{
+	struct rpcrdma_sizes sizes;
+
+	rpcrdma_conn_fit(device, role, &sizes);
+	if (sizes.unfit)
+		trace_rpcrdma_unfit(device->name, role,
+				    rpcrdma_unfit_name(sizes.unfit));
 }
 
 static int rpcrdma_device_arrives(struct ib_device *device)
@@ -35,6 +47,8 @@ static int rpcrdma_device_arrives(struct ib_device *device)
 	list_add_tail(&rd->link, &rpcrdma_device_list);
 	ib_set_client_data(device, &rpcrdma_ib_client, rd);
 	mutex_unlock(&rpcrdma_devices);
+	rpcrdma_device_try(device, RPCRDMA_ROLE_CLIENT);
+	rpcrdma_device_try(device, RPCRDMA_ROLE_SERVER);
 	return 0;
 }
 

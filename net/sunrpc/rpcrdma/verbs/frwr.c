@@ -108,6 +108,8 @@ static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
 		spin_unlock(&conn->lock);
 		added++;
 	}
+	if (added)
+		trace_xprtrdma_createmrs(conn->id, added, conn->n_mrs);
 	return added;
 }
 
@@ -574,8 +576,11 @@ static void rpcrdma_frwr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	spin_lock(&conn->lock);
 	/* If not, rpcrdma_frwr_reclaim() calls it after it has unmapped the memory. */
-	if (ok)
+	if (ok) {
 		swap(waiter, mr->waiter);
+		trace_rpcrdma_mr_invalidated(conn->id, mr->index,
+					     mr->mr->rkey);
+	}
 	rpcrdma_mr_step(mr, ok ? RPCRDMA_MR_INV_DONE : RPCRDMA_MR_LOSE);
 	spin_unlock(&conn->lock);
 	if (waiter)

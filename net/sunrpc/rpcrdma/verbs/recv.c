@@ -227,8 +227,11 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_conn_up(conn);
 		conn->ops->ready(conn);
 	}
-	if (rx->abandon)
+	if (rx->abandon) {
+		trace_rpcrdma_abandon(conn->id, rx->xid, rx->dir,
+				      rpcrdma_reason_name(rx->reason));
 		conn->ops->abandon(conn, rx->dir);
+	}
 
 	switch (rx->action) {
 	case RPCRDMA_RX_PAYLOAD:

@@ -156,6 +156,14 @@ static u32 rpcrdma_send_refused(const struct rpcrdma_conn *conn, u32 i,
 	return i;
 }
 
+/* What belongs to @xid waits until the device has finished with earlier Work Requests. */
+static void rpcrdma_pump_full(struct rpcrdma_conn *conn, u32 xid)
+	__must_hold(&conn->lock)
+{
+	conn->stats.sq_full++;
+	trace_rpcrdma_wait(conn->id, xid, "send queue");
+}
+
 /* One RDMA job, if there is room for it. */
 static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
@@ -168,7 +176,7 @@ static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 	if (!job)
 		return false;
 	if (job->cost > conn->sq_avail) {
-		conn->stats.sq_full++;
+		rpcrdma_pump_full(conn, lower_32_bits(job->call));
 		return false;
 	}
 	/* It may complete, and be gone, before @post returns. */
@@ -242,18 +250,23 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 	bool last;
 
 	*offer = NULL;
+	tm = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
+				      link);
 	if (conn->send_head - conn->send_tail == conn->n_sends ||
 	    !conn->sq_avail) {
-		conn->stats.sq_full++;
+		if (tm)
+			rpcrdma_pump_full(conn, tm->msg.xid);
+		else
+			conn->stats.sq_full++;
 		return RPCRDMA_TX_NONE;
 	}
 
-	tm = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
-				      link);
 	if (tm && !tm->msg.sent)
 		cost += tm->chain_cost;
 	if (cost <= conn->sq_avail)
 		*offer = tm;
+	else
+		rpcrdma_pump_full(conn, tm->msg.xid);
 	send = rpcrdma_send_at(conn, conn->send_head);
 	result = rpcrdma_session_next_send(&conn->session,
 					   *offer ? &tm->msg : NULL, send->buf,

@@ -571,6 +571,28 @@ trace() { # SYSTEM/EVENT...
 	done
 }
 
+# The same in a buffer apart, beside what else is traced, until events_came().
+follow_events() { # SYSTEM/EVENT...
+	local event
+	mkdir "$tracing/instances/followed" || return
+	for event; do
+		echo 1 > "$tracing/instances/followed/events/$event/enable" || return
+	done
+}
+
+# Each has come since; its first one is shown.
+events_came() { # SYSTEM/EVENT...
+	local event status=0
+	for event; do
+		echo 0 > "$tracing/instances/followed/events/$event/enable"
+		grep -m 1 " ${event#*/}: " "$tracing/instances/followed/trace" && continue
+		echo "no ${event#*/}"
+		status=1
+	done
+	rmdir "$tracing/instances/followed"
+	return $status
+}
+
 # How they come and go, and whose Calls fail.
 trace_connections() {
 	trace rpcrdma/rpcrdma_{cm,connect,lost} sunrpc/xprt_disconnect_{auto,force} \

@@ -45,6 +45,7 @@ client() {
 	check "unmount" umount "$dir"
 	recipes
 	check "unmount again" unmounted
+	unfit
 	end_unloaded
 }
 
@@ -143,24 +144,43 @@ records() {
 	check "trace: unpack" unpack
 	check "trace: all files are there" has_all
 	check "trace: what they tell" tells
-	check "trace: its events" has_events rpcrdma_{tx,rx,cm,connect,up,lost} \
-		xprtrdma_mr_{fastreg,reminv} xprt_transmit rpc_stats_latency
+	check "trace: its events" has_events rpcrdma_{tx,rx,cm,connect,up,lost,chunks} \
+		xprtrdma_createmrs xprtrdma_mr_{fastreg,reminv} xprt_transmit rpc_stats_latency
+	check "trace: chunks and why" says_why
 	check "trace: no names of files, places and programs" keeps_secrets
 	check "trace: only its owner may read it" only_owner
 	check "trace: nothing is left" untouched
 	check "trace: what others trace goes on" goes_on
 	echo 0 > "$tracing/events/rpcrdma/rpcrdma_wc/enable"
+	used_meanwhile > /tmp/meanwhile 2>&1 &
 	check "trace: at the server" on_server server_records
+	check "trace: at the server: the client goes on" wait $!
+}
+
+# The largest WRITEs and READs have a chunk, and what is small has none.
+says_why() {
+	grep -m 1 ' rpcrdma_chunks: .* chunks=READ$' "$unpacked/trace.txt" |
+		grep 'item=[0-9]* (ddp-threshold) result=0 (small) avoid=0x0' &&
+		grep -m 1 ' rpcrdma_chunks: .* item=0 (small) result=[0-9]* (ddp-threshold) avoid=0x0 chunks=WRITE$' \
+			"$unpacked/trace.txt" &&
+		grep -m 1 ' rpcrdma_chunks: .* item=0 (small) result=0 (small) avoid=0x0 chunks=$' \
+			"$unpacked/trace.txt"
+}
+
+# A new connection, and Calls.
+used_meanwhile() {
+	sleep 2
+	cut_connections && many_messages
 }
 
 server_records() {
 	local pid
-	"$ctl" trace -t 4 -o "$archive" > /tmp/said 2>&1 &
+	"$ctl" trace -t 10 -o "$archive" > /tmp/said 2>&1 &
 	pid=$!
 	within 30 test -e "$tracing/instances/rpcrdmactl/tracing_on" || return
-	nap 4
 	wait "$pid" || return
-	unpack && has_all && grep -q 'rdma 20049' "$unpacked/before/server.txt" &&
+	unpack && has_all && has_events rpcrdma_{request,connect,up,serve,rx,tx} &&
+		grep ' rpcrdma_request: .* kept pending=1$' "$unpacked/trace.txt" && grep -q 'rdma 20049' "$unpacked/before/server.txt" &&
 		[[ ! -e $tracing/instances/rpcrdmactl ]] && keeps_secrets
 }
 
@@ -283,6 +303,36 @@ recipe() { # TEXT
 
 unmounted() {
 	! is_mounted /mnt || umount /mnt
+}
+
+# ---- a device that cannot be used
+
+shape=/sys/module/rxe_shape/parameters/shape
+
+# Without iWARP this adapter's queues are too short for a server.
+unfit() {
+	if ! on_server modprobe rxe_shape > /dev/null; then
+		skip "unfit device" "rxe_shape is for kernels with KUnit"
+		return
+	fi
+	check "unfit device: there is one" on_server becomes_unfit
+	check "unfit device: no mount" refused 4.2 "$dir"
+	check "unfit device: the event says why" on_server says_unfit
+}
+
+becomes_unfit() {
+	trace rpcrdma/rpcrdma_unfit && within 30 nothing_left && echo irdma-x722 > "$shape" &&
+		"$ctl" show devices
+}
+
+says_unfit() {
+	local why
+	why=$("$ctl" show -j devices | python3 -c 'import json, sys
+print(json.load(sys.stdin)[0]["server-unfit"])')
+	echo rxe > "$shape"
+	echo 0 > "$tracing/events/rpcrdma/rpcrdma_unfit/enable"
+	cat "$tracing/trace"
+	grep " rpcrdma_unfit: rxe0 as server: $why\$" "$tracing/trace"
 }
 
 "$GUEST_ROLE"

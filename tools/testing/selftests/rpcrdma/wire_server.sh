@@ -10,6 +10,9 @@
 [[ -z ${INTREE-} ]] || exit 4
 in_guests --env FILTER="${FILTER-}"
 
+# What a server does seldom, and here has to.
+provoked=(rpcrdma/rpcrdma_{abandon,refuse,request,serve,wait})
+
 alone() {
 	# nfsd gives no delegation while lockd lets locks be reclaimed.
 	modprobe lockd nlm_grace_period=3 nlm_timeout=3
@@ -19,7 +22,9 @@ alone() {
 	# I/O without OPEN waits for the end. No client has anything to reclaim, but
 	# a kernel that keeps no record of clients does not know.
 	echo Y > /proc/fs/nfsd/v4_end_grace || within 30 grace_has_ended
+	follow_events "${provoked[@]}"
 	peer_tests "${FILTER:-server_*}"
+	[[ -n ${FILTER-} ]] || check "trace events" events_came "${provoked[@]}"
 	check "nothing left" within 30 nothing_left
 	sed 's/^/# /' /sys/kernel/debug/rpcrdma/totals
 	check "stop the server" server_down
