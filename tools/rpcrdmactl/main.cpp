@@ -200,6 +200,21 @@ int set(const Arguments &a)
 	return kDone;
 }
 
+/* Empty if it is none that is known. */
+std::string name_of_event(unsigned command)
+{
+	switch (command) {
+	case RPCRDMA_CMD_CONN_VERSION_NTF:
+		return "version";
+	case RPCRDMA_CMD_CONN_UP_NTF:
+		return "up";
+	case RPCRDMA_CMD_CONN_DOWN_NTF:
+		return "down";
+	default:
+		return "";
+	}
+}
+
 int monitor(const Arguments &a)
 {
 	Netlink netlink;
@@ -207,14 +222,11 @@ int monitor(const Arguments &a)
 
 	netlink.follow(
 		[&](unsigned command, const Json &conn) {
-			/* A newer module tells more. */
-			if (command && command != RPCRDMA_CMD_CONN_UP_NTF &&
-			    command != RPCRDMA_CMD_CONN_DOWN_NTF)
-				return true;
 			const std::string event =
-				command == RPCRDMA_CMD_CONN_UP_NTF   ? "up" :
-				command == RPCRDMA_CMD_CONN_DOWN_NTF ? "down" :
-								       "lost";
+				command ? name_of_event(command) : "lost";
+			/* A newer module tells more. */
+			if (event.empty())
+				return true;
 			if (a.json) {
 				Json line = { { "event", event } };
 				line.update(conn.is_null() ? Json::object() :

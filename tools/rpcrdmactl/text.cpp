@@ -144,6 +144,21 @@ void counters(std::ostringstream &out, const char *name, const Json &object)
 		out << "  " << name << ":" << line << "\n";
 }
 
+/* "  name: a 1 of 2" for each a that has an a-limit. */
+void limits(std::ostringstream &out, const char *name, const Json &object)
+{
+	std::string line;
+
+	for (const auto &[key, value] : object.items()) {
+		const std::string limit = key + "-limit";
+		if (object.contains(limit))
+			line += " " + key + " " + value.dump() + " of " +
+				object.at(limit).dump();
+	}
+	if (!line.empty())
+		out << "  " << name << ":" << line << "\n";
+}
+
 void directions(std::ostringstream &out, const char *name, const Json &counts)
 {
 	std::string line;
@@ -207,6 +222,7 @@ std::string details_of_connection(const Json &conn)
 	for (const auto &[key, value] : nest(conn, "regions").items())
 		out << " " << key << " " << value.dump();
 	out << "\n  buffer-memory: " << field(conn, "buffer-memory") << "\n";
+	limits(out, "memory", nest(conn, "memory"));
 	directions(out, "header types (sent/received)",
 		   list(conn, "header-type"));
 	counters(out, "formats", nest(conn, "formats"));
@@ -294,7 +310,7 @@ std::string event_line(const std::string &event, const Json &conn)
 			   field(conn, "peer-address") + " " +
 			   field(conn, "device") + " version " + version(conn);
 
-	if (event == "up")
+	if (event == "up" || event == "version")
 		line += " (" + field(conn, "choice") + ")";
 	/* An attempt that has failed. */
 	if (event == "down" && !conn.value("was-up", true))
@@ -516,15 +532,33 @@ void counts(Family &family, const Json &conn, const char *name,
 	}
 }
 
-/* How far messages may go ahead; the counts among the credits wrap. */
-void credits(Family &family, const Json &conn)
+/* What RPCs hold of a server's memory, or with @limit what they may hold. */
+void held(Family &family, const Json &conn, bool limit)
 {
-	const Json &all = nest(conn, "credits");
+	const Json &memory = nest(conn, "memory");
 
-	for (const char *name :
-	     { "window", "in-use", "high-water", "available" })
-		family.sample(with(labels_of(conn), "kind", name), all, name);
+	for (const std::string kind : { "calls", "replies" })
+		family.sample(with(labels_of(conn), "kind", kind), memory,
+			      (limit ? kind + "-limit" : kind).c_str());
 }
+
+/* How far each side may go ahead of the other: a gauge each, in messages. */
+struct Credits {
+	const char *name;
+	const char *key;
+	const char *help;
+};
+
+constexpr Credits kCredits[] = {
+	{ "send_credit_messages", "available",
+	  "Messages that this side may send before it gets more credit." },
+	{ "window_messages", "window",
+	  "Messages that this side lets the peer send ahead." },
+	{ "window_used_messages", "in-use",
+	  "Messages of the window that the peer has used up and not got back." },
+	{ "window_used_max_messages", "high-water",
+	  "The most that has been used of the window." },
+};
 
 /* The lowest version of the connections with the mount's server. */
 std::string version_of(const Mount &mount, const std::vector<Json> &conns)
@@ -640,9 +674,13 @@ std::string metrics(const Status &s)
 					   1000);
 		     family.sample(labels_of(conn), text);
 	     });
-	each(Family(out, "credits", "gauge",
-		    "Messages that may be sent ahead."),
-	     credits);
+	/* The counts among the credits wrap: rpcrdma_messages_total does not. */
+	for (const auto &[name, key, help] : kCredits)
+		each(Family(out, name, "gauge", help),
+		     [key](Family &family, const Json &conn) {
+			     family.sample(labels_of(conn),
+					   nest(conn, "credits"), key);
+		     });
 	each(Family(out, "calls", "gauge",
 		    "Calls that were sent or received and have no Reply yet."),
 	     [](Family &family, const Json &conn) {
@@ -666,6 +704,16 @@ std::string metrics(const Status &s)
 		    "Send and Receive buffers."),
 	     [](Family &family, const Json &conn) {
 		     family.sample(labels_of(conn), conn, "buffer-memory");
+	     });
+	each(Family(out, "held_memory_bytes", "gauge",
+		    "Memory that Calls and Replies hold at a server."),
+	     [](Family &family, const Json &conn) {
+		     held(family, conn, false);
+	     });
+	each(Family(out, "held_memory_limit_bytes", "gauge",
+		    "The bound of that, for each connection."),
+	     [](Family &family, const Json &conn) {
+		     held(family, conn, true);
 	     });
 	each(Family(out, "messages", "counter", "Messages by header type."),
 	     [](Family &family, const Json &conn) {

@@ -424,6 +424,24 @@ static int rpcrdma_nl_regions(struct sk_buff *skb, u32 total, const u32 *count)
 				    ARRAY_SIZE(list));
 }
 
+static int rpcrdma_nl_memory(struct sk_buff *skb,
+			     const struct rpcrdma_held *held)
+{
+	const struct rpcrdma_nl_u64 list[] = {
+		{ RPCRDMA_A_MEMORY_CALLS, held->calls },
+		{ RPCRDMA_A_MEMORY_CALLS_LIMIT, held->calls_limit },
+		{ RPCRDMA_A_MEMORY_REPLIES, held->replies },
+		{ RPCRDMA_A_MEMORY_REPLIES_LIMIT, held->replies_limit },
+	};
+
+	/* Nobody has said anything. */
+	if (!held->calls_limit)
+		return 0;
+	return rpcrdma_nl_nest_u64s(skb, RPCRDMA_A_CONN_MEMORY,
+				    RPCRDMA_A_MEMORY_PAD, list,
+				    ARRAY_SIZE(list));
+}
+
 static int rpcrdma_nl_count(struct sk_buff *skb, u16 type, u32 number, u64 sent,
 			    u64 received)
 {
@@ -610,7 +628,8 @@ static __always_inline size_t rpcrdma_nl_size(u32 types)
 		(RPCRDMA_REASON_COUNT - 1) * (nest + u32s + u64s) +
 		nest + RPCRDMA_A_FORMATS_MAX * u64s +
 		nest + RPCRDMA_A_OCTETS_MAX * u64s +
-		nest + RPCRDMA_A_EVENTS_MAX * u64s;
+		nest + RPCRDMA_A_EVENTS_MAX * u64s +
+		nest + RPCRDMA_A_MEMORY_MAX * u64s;
 }
 
 /**
@@ -642,6 +661,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 {
 	u32 regions[RPCRDMA_MR_STATES], serving = 0;
 	struct rpcrdma_session_info info;
+	struct rpcrdma_held held = { };
 	u64 memory;
 	void *header;
 
@@ -656,6 +676,8 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	/* Its owner is there for as long as it is not dead. */
 	if (!conn->dead && conn->ops->serving)
 		serving = conn->ops->serving(conn);
+	if (!conn->dead && conn->ops->held)
+		conn->ops->held(conn, &held);
 	memory = (u64)conn->n_recvs * conn->recv_size;
 	spin_unlock(&conn->lock);
 	memory += (u64)READ_ONCE(conn->n_sends) * conn->send_size;
@@ -671,6 +693,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	    rpcrdma_nl_regions(skb, READ_ONCE(conn->n_mrs), regions) ||
 	    nla_put_u64_64bit(skb, RPCRDMA_A_CONN_BUFFER_MEMORY, memory,
 			      RPCRDMA_A_CONN_PAD) ||
+	    rpcrdma_nl_memory(skb, &held) ||
 	    rpcrdma_nl_counters(skb, &conn->stats)) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
@@ -763,6 +786,17 @@ static void rpcrdma_nl_notify(struct rpcrdma_conn *conn, u8 cmd)
 	genlmsg_end(skb, header);
 	genlmsg_multicast_netns(&rpcrdma_nl_family, net, skb, 0,
 				RPCRDMA_NL_CONN, GFP_ATOMIC);
+}
+
+/**
+ * rpcrdma_nl_conn_version - tell who listens which version is agreed on
+ * @conn: the connection, not yet destroyed
+ *
+ * Context: as rpcrdma_nl_conn_up().
+ */
+void rpcrdma_nl_conn_version(struct rpcrdma_conn *conn)
+{
+	rpcrdma_nl_notify(conn, RPCRDMA_CMD_CONN_VERSION_NTF);
 }
 
 /**

@@ -11,6 +11,7 @@ struct sk_buff;
 int __must_check rpcrdma_nl_init(void);
 void rpcrdma_nl_exit(void);
 
+void rpcrdma_nl_conn_version(struct rpcrdma_conn *conn);
 void rpcrdma_nl_conn_up(struct rpcrdma_conn *conn);
 void rpcrdma_nl_conn_down(struct rpcrdma_conn *conn);
 

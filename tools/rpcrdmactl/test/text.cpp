@@ -112,6 +112,9 @@ TEST(text, events)
 		event_line("up", s.connections[0]),
 		"up 1 client 192.0.2.2:40001 - 192.0.2.1:20049 rxe0 version 2 "
 		"(best)");
+	EXPECT_EQ(event_line("version", s.connections[0]),
+		  "version 1 client 192.0.2.2:40001 - 192.0.2.1:20049 rxe0 "
+		  "version 2 (best)");
 	EXPECT_EQ(
 		event_line("down", s.connections[1]),
 		"down 7 server [2001:db8::1]:20049 - [2001:db8::2]:51000 rxe0 "

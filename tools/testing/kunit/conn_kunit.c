@@ -151,6 +151,12 @@ static void conn_room(struct rpcrdma_conn *conn)
 	atomic_inc(&side->room);
 }
 
+static void conn_held(const struct rpcrdma_conn *conn,
+		      struct rpcrdma_held *held)
+{
+	memset(held, 0xff, sizeof(*held));
+}
+
 static const struct rpcrdma_conn_ops conn_ops = {
 	.ready = conn_ready,
 	.lost = conn_lost,
@@ -159,6 +165,7 @@ static const struct rpcrdma_conn_ops conn_ops = {
 	.failed = conn_failed,
 	.fault = conn_fault,
 	.room = conn_room,
+	.held = conn_held,
 };
 
 static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
@@ -2396,7 +2403,8 @@ static void conn_message_has_room(struct kunit *test)
 				nla_total_size(sizeof(u64))) *
 		(2 * (rpcrdma_type_count() + RPCRDMA_ERRCODES) +
 		 RPCRDMA_REASON_COUNT + RPCRDMA_A_FORMATS_MAX +
-		 RPCRDMA_A_OCTETS_MAX + RPCRDMA_A_EVENTS_MAX);
+		 RPCRDMA_A_OCTETS_MAX + RPCRDMA_A_EVENTS_MAX +
+		 RPCRDMA_A_MEMORY_MAX);
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct sk_buff *skb, *small;

@@ -75,6 +75,17 @@ static u32 rpcrdma_svc_serving(const struct rpcrdma_conn *conn)
 	       atomic_read(&svc->xprt.xpt_nr_rqsts);
 }
 
+static void rpcrdma_svc_held(const struct rpcrdma_conn *conn,
+			     struct rpcrdma_held *held)
+{
+	const struct rpcrdma_svc *svc = conn->context;
+
+	held->calls = READ_ONCE(svc->call_memory);
+	held->calls_limit = RPCRDMA_SVC_CALL_MEMORY;
+	held->replies = READ_ONCE(svc->reply_memory);
+	held->replies_limit = RPCRDMA_SVC_REPLY_MEMORY;
+}
+
 static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.ready = rpcrdma_svc_ready,
 	.lost = rpcrdma_svc_lost,
@@ -84,6 +95,7 @@ static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.failed = rpcrdma_svc_bc_failed,
 	.fault = rpcrdma_svc_fault,
 	.serving = rpcrdma_svc_serving,
+	.held = rpcrdma_svc_held,
 };
 
 /**

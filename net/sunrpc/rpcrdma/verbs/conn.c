@@ -104,6 +104,32 @@ void rpcrdma_conn_closing(struct rpcrdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
+/* Tell who listens which version is spoken, as soon as that is known. */
+static void rpcrdma_conn_tell_version(struct rpcrdma_conn *conn)
+{
+	lockdep_assert_held(&conn->event_lock);
+	if (!test_bit(RPCRDMA_CONN_LOST, &conn->flags) &&
+	    rpcrdma_conn_version(conn) &&
+	    !test_and_set_bit(RPCRDMA_CONN_AGREED, &conn->flags))
+		rpcrdma_nl_conn_version(conn);
+}
+
+/**
+ * rpcrdma_conn_agreed - the version may be agreed on now
+ * @conn: the connection
+ *
+ * Context: Process context, no lock held. Does not sleep. Only the first call after the
+ * version is known has an effect, and none if the connection is lost.
+ */
+void rpcrdma_conn_agreed(struct rpcrdma_conn *conn)
+{
+	if (test_bit(RPCRDMA_CONN_AGREED, &conn->flags))
+		return;
+	spin_lock(&conn->event_lock);
+	rpcrdma_conn_tell_version(conn);
+	spin_unlock(&conn->event_lock);
+}
+
 /**
  * rpcrdma_conn_up - RPC messages can flow
  * @conn: the connection, its version agreed on
@@ -114,6 +140,8 @@ void rpcrdma_conn_closing(struct rpcrdma_conn *conn)
 void rpcrdma_conn_up(struct rpcrdma_conn *conn)
 {
 	spin_lock(&conn->event_lock);
+	/* Version 1 has no messages for that. */
+	rpcrdma_conn_tell_version(conn);
 	if (!test_bit(RPCRDMA_CONN_LOST, &conn->flags) &&
 	    !test_and_set_bit(RPCRDMA_CONN_UP, &conn->flags)) {
 		trace_rpcrdma_up(conn->id, rpcrdma_conn_version(conn),

@@ -223,6 +223,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (due)
 		rpcrdma_conn_pump(conn);
 
+	rpcrdma_conn_agreed(conn);
 	if (rx->opened) {
 		rpcrdma_conn_up(conn);
 		conn->ops->ready(conn);

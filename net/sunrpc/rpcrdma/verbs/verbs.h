@@ -144,6 +144,8 @@ enum rpcrdma_recv_verdict {
 	RPCRDMA_RECV_KEEP,	/* kept; comes back by rpcrdma_conn_recv_put() */
 };
 
+struct rpcrdma_held;
+
 /**
  * struct rpcrdma_conn_ops - callbacks of the owner of a connection
  * @ready: the initial exchange is complete (section 4.3)
@@ -168,8 +170,9 @@ enum rpcrdma_recv_verdict {
  *	rpcrdma_conn_send_admitted() only.
  * @serving: how many Calls of the peer are being worked on. Under the connection's
  *	lock and only while it is not dead. NULL is allowed.
+ * @held: how much memory these take, and may take. Called like @serving. NULL is allowed.
  *
- * All but @lost, @removed, @fault, @room, @no_room and @serving come from the Receive
+ * All but @lost, @removed, @fault, @room, @no_room, @serving and @held come from the Receive
  * handler and are serialized.
  */
 struct rpcrdma_conn_ops {
@@ -186,6 +189,8 @@ struct rpcrdma_conn_ops {
 	void (*room)(struct rpcrdma_conn *conn);
 	void (*no_room)(struct rpcrdma_conn *conn);
 	u32 (*serving)(const struct rpcrdma_conn *conn);
+	void (*held)(const struct rpcrdma_conn *conn,
+		     struct rpcrdma_held *held);
 };
 
 /**
@@ -346,6 +351,7 @@ enum {
 	RPCRDMA_CONN_LOST,	/* bit: ops->lost has been called */
 	RPCRDMA_CONN_TOO_LONG,	/* bit: a message was too long for its Receive */
 	RPCRDMA_CONN_UP,	/* bit: RPC messages can flow, and who listens was told */
+	RPCRDMA_CONN_AGREED,	/* bit: the version is known, and who listens was told */
 };
 
 /**
@@ -404,6 +410,20 @@ struct rpcrdma_conn_attr {
 	bool fell_back;
 	bool dialect;
 	const char *previous_loss;
+};
+
+/**
+ * struct rpcrdma_held - memory that a connection holds for RPCs, and its bounds, in bytes
+ * @calls: of Calls that no thread has taken yet and that are not in Receives
+ * @calls_limit: from there on no more begin to come in
+ * @replies: of Replies that are not sent yet
+ * @replies_limit: from there on no thread begins with another Call
+ */
+struct rpcrdma_held {
+	u32 calls;
+	u32 calls_limit;
+	u32 replies;
+	u32 replies_limit;
 };
 
 /* Address of one end of a connection. */
@@ -549,6 +569,7 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_put(struct rpcrdma_conn *conn);
 void rpcrdma_conn_closing(struct rpcrdma_conn *conn);
+void rpcrdma_conn_agreed(struct rpcrdma_conn *conn);
 void rpcrdma_conn_up(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_ready(struct rpcrdma_conn *conn);
 u32 rpcrdma_conn_version(struct rpcrdma_conn *conn);

@@ -114,7 +114,7 @@ listens() {
 
 notifications() {
 	local pid
-	"$ctl" monitor -n 4 > /tmp/events &
+	"$ctl" monitor -n 6 > /tmp/events &
 	pid=$!
 	nap 1
 	check "notifications: mount" mount_rdma 4.2 "$SERVER4" "$dir"
@@ -125,7 +125,7 @@ notifications() {
 	check "metrics: why the connection before was lost" tells_of_loss
 	check "notifications: unmount" umount "$dir"
 	check "notifications: told" within 30 ended "$pid"
-	check "notifications: up, down and why" told
+	check "notifications: version, up, down and why" told
 }
 
 # One that lasts for less than five seconds lets the next wait for longer.
@@ -143,15 +143,16 @@ tells_of_loss() {
 }
 
 told() {
-	local events=(up down up down) i
+	local events=(version up down version up down) i
 	mapfile -t lines < /tmp/events
 	printf '%s\n' "${lines[@]}"
-	((${#lines[@]} == 4)) || return
+	((${#lines[@]} == 6)) || return
 	for i in "${!lines[@]}"; do
 		[[ ${lines[i]} = "${events[i]} "*" client $CLIENT4:"*" - $SERVER4:20049 rxe0 version 2"* ]] ||
 			return
 	done
-	[[ ${lines[1]} = *" after "*": "* && ${lines[3]} = *": closed by this side" ]]
+	[[ ${lines[0]} = *" (best)" && ${lines[2]} = *" after "*": "* &&
+		${lines[5]} = *": closed by this side" ]]
 }
 
 nobody() { # COMMAND...
