@@ -555,7 +555,7 @@ constexpr Credits kCredits[] = {
 	{ "window_messages", "window",
 	  "Messages that this side lets the peer send ahead." },
 	{ "window_used_messages", "in-use",
-	  "Messages of the window that the peer has used up and not got back." },
+	  "Messages of the window that the peer has used up now." },
 	{ "window_used_max_messages", "high-water",
 	  "The most that has been used of the window." },
 };
