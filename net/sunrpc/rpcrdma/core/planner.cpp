@@ -262,10 +262,9 @@ static u32 call_reason(const PlanningRules &rules,
 	if (!item && (version1 || (shape.length <= rules.special_threshold &&
 				   shape.length <= rules.max_stream)))
 		return RPCRDMA_CHUNK_SMALL;
-	return shape.avoid & (RPCRDMA_AVOID_READ_CHUNK |
-			      RPCRDMA_AVOID_CALL_CHUNK) ?
-		       RPCRDMA_CHUNK_REFUSED :
-		       RPCRDMA_CHUNK_NOT_ALLOWED;
+	if (shape.avoid & (RPCRDMA_AVOID_READ_CHUNK | RPCRDMA_AVOID_CALL_CHUNK))
+		return RPCRDMA_CHUNK_REFUSED;
+	return RPCRDMA_CHUNK_NOT_ALLOWED;
 }
 
 static u32 result_reason(const PlanningRules &rules,
@@ -287,10 +286,10 @@ static u32 result_reason(const PlanningRules &rules,
 	}
 	if (!large)
 		return RPCRDMA_CHUNK_SMALL;
-	return shape.avoid & (RPCRDMA_AVOID_WRITE_CHUNK |
-			      RPCRDMA_AVOID_REPLY_CHUNK) ?
-		       RPCRDMA_CHUNK_REFUSED :
-		       RPCRDMA_CHUNK_NOT_ALLOWED;
+	if (shape.avoid &
+	    (RPCRDMA_AVOID_WRITE_CHUNK | RPCRDMA_AVOID_REPLY_CHUNK))
+		return RPCRDMA_CHUNK_REFUSED;
+	return RPCRDMA_CHUNK_NOT_ALLOWED;
 }
 
 rpcrdma_plan_reasons plan_reasons(const PlanningRules &rules,

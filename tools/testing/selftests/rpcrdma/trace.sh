@@ -159,12 +159,12 @@ records() {
 
 # The largest WRITEs and READs have a chunk, and what is small has none.
 says_why() {
-	grep -m 1 ' rpcrdma_chunks: .* chunks=READ$' "$unpacked/trace.txt" |
-		grep 'item=[0-9]* (ddp-threshold) result=0 (small) avoid=0x0' &&
-		grep -m 1 ' rpcrdma_chunks: .* item=0 (small) result=[0-9]* (ddp-threshold) avoid=0x0 chunks=WRITE$' \
-			"$unpacked/trace.txt" &&
-		grep -m 1 ' rpcrdma_chunks: .* item=0 (small) result=0 (small) avoid=0x0 chunks=$' \
-			"$unpacked/trace.txt"
+	local large='[0-9]* (ddp-threshold)' small='0 (small)' text
+	for text in "item=$large result=$small avoid=0x0 chunks=READ" \
+		"item=$small result=$large avoid=0x0 chunks=WRITE" \
+		"item=$small result=$small avoid=0x0 chunks="; do
+		grep -m 1 " rpcrdma_chunks: .* $text\$" "$unpacked/trace.txt" || return
+	done
 }
 
 # A new connection, and Calls.
@@ -180,7 +180,8 @@ server_records() {
 	within 30 test -e "$tracing/instances/rpcrdmactl/tracing_on" || return
 	wait "$pid" || return
 	unpack && has_all && has_events rpcrdma_{request,connect,up,serve,rx,tx} &&
-		grep ' rpcrdma_request: .* kept pending=1$' "$unpacked/trace.txt" && grep -q 'rdma 20049' "$unpacked/before/server.txt" &&
+		grep ' rpcrdma_request: .* kept pending=1$' "$unpacked/trace.txt" &&
+		grep -q 'rdma 20049' "$unpacked/before/server.txt" &&
 		[[ ! -e $tracing/instances/rpcrdmactl ]] && keeps_secrets
 }
 
