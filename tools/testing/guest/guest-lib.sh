@@ -132,8 +132,10 @@ server_up() { # [THREADS [SIZE]]
 		'*:/export' || return
 	pidof -q rpc.mountd || rpc.mountd || return
 	rpc.nfsd --grace-time 10 --lease-time "${LEASE:-10}" "${1:-4}" || return
-	# Of a server that has never run nobody has anything to reclaim.
-	[[ -e /run/server_up ]] || { echo Y > /proc/fs/nfsd/v4_end_grace && : > /run/server_up; }
+	# Of a server that has never run nobody has anything to reclaim. nfsd of 7.3 refuses to
+	# end its grace period if no program remembers its clients; then the first open waits.
+	[[ -e /run/server_up ]] ||
+		{ echo Y > /proc/fs/nfsd/v4_end_grace && : > /run/server_up; } 2> /dev/null
 	grep -q '^rdma 20049' /proc/fs/nfsd/portlist ||
 		echo rdma 20049 > /proc/fs/nfsd/portlist ||
 		complain "nfsd cannot listen on rdma"

@@ -39,8 +39,12 @@ def initramfs(directory, modules, release, init=HERE / "first-init"):
     (tree / "init").chmod(0o755)
     names = []
     if modules:
+        # What has no file is part of the kernel. Debian's packages of 7.3 have no list of
+        # that, so modprobe would not know it.
+        files = (modules / release / "modules.dep").read_text(encoding="utf-8")
         plan = output("modprobe", "-C", "/dev/null", "-d", modules.parent.parent,
-                      "-S", release, "--show-depends", "-a", *BOOT_MODULES)
+                      "-S", release, "--show-depends", "-a",
+                      *(name for name in BOOT_MODULES if f"/{name}.ko" in files))
         for line in plan.splitlines():
             action, _, path = line.partition(" ")
             name = Path(path.strip()).name
