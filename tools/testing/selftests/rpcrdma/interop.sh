@@ -13,7 +13,7 @@
 #
 # CLIENT and SERVER are 'ours', on $KERNEL, or a kernel that uses its own transport,
 # e.g. 'ours/stock-6.1'. Without arguments: ours with the kernel's own of $KERNEL, both
-# ways, NFSv4.2 and v3, data; with FULL=1 both kernels, all of NFS, and
+# ways, NFSv4.2 and v3, data; with FULL=1 all kernels, all of NFS, and
 # everything above. VERSIONS="4.2 ..." and PARTS="data trees ..." pick from that.
 
 . "$(dirname "$0")/lib.sh"
@@ -23,7 +23,7 @@ sources=$SELFTESTS/../../../..
 sysctls=/proc/sys/sunrpc
 
 on_host() {
-	local kernel=${KERNEL:-stock-6.12} number=0 wrong=0 pairing status
+	local kernel=${KERNEL:-stock-6.12} number=0 wrong=0 pairing line status
 	local versions="4.2 3" parts="data"
 	local -a pairings=("ours/$kernel" "$kernel/ours")
 	if [[ $kernel = uml* ]]; then
@@ -34,7 +34,10 @@ on_host() {
 	if [[ -n ${FULL-} && $kernel = stock* ]]; then
 		# 4.2 has to do with Kerberos: see there.
 		versions="4.1 4.0 4.2 3" parts=""
-		pairings=(ours/stock-6.12 stock-6.12/ours ours/stock-6.1 stock-6.1/ours)
+		pairings=()
+		for line in 6.12 6.1 7.3; do
+			pairings+=("ours/stock-$line" "stock-$line/ours")
+		done
 	fi
 	(($#)) && pairings=("$@")
 	echo "TAP version 13"
