@@ -45,8 +45,8 @@ MPA_TIMEOUT = 5 * 250               # jiffies where HZ is 250; user-mode Linux h
 
 
 # Who has lost what the kernel itself loses before its first program runs. hostfs of 6.12
-# loses the name of the root directory.
-BOOT = 'comm "swapper", pid 1,'
+# and of 7.3 loses the name of the root directory.
+BOOT = re.compile(r'comm "swapper(/0)?", pid 1,')
 
 
 def stamp_free(line):
@@ -103,7 +103,7 @@ def leaks(report):
     """What kmemleak reported, a list of lines, without what is known of iw_cm and what
     was lost while the kernel booted."""
     head, *objects = re.split(r"^(?=unreferenced object )", report, flags=re.M)
-    left = [Leak(text) for text in objects if BOOT not in text]
+    left = [Leak(text) for text in objects if not BOOT.search(text)]
     for event in [leak for leak in left if leak.by == DROPPED]:
         left.remove(event)
         for by, count in DROPPED_TOO:
