@@ -15,11 +15,6 @@ else
 TEST_KERNEL	?= $(KERNEL)
 CHECK_KERNEL	?= $(filter debug-% kcsan-% uml-debug-%,$(KERNEL))
 endif
-# The tests build for it; users have to ask for it, since it is not tested yet.
-ifeq ($(LINE),7.3)
-RPCRDMA_ANY_KERNEL ?= 1
-export RPCRDMA_ANY_KERNEL
-endif
 ifneq ($(KERNEL),)
 KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
 LABEL	:= $(KERNEL)
@@ -58,6 +53,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 .PHONY: all modules modules_install stage clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
+	kunit-7.3 selftests-7.3 selftests-debian-7.3 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
 	tools tools-check tools-install wireshark clock coverage hostauth check check-full soak demo bench dist packaging \
 	interfaces
@@ -186,6 +182,10 @@ selftests-debug:
 selftests-6.1:
 	+@$(SUBMAKE) selftests-on KERNEL=stock-6.1
 
+# What 'check' runs with KERNEL=7.3.
+kunit-7.3 selftests-7.3 selftests-debian-7.3:
+	+@$(SUBMAKE) $(@:-7.3=) KERNEL=7.3
+
 # The self-tests with random choices.
 SOAK_TESTS	?= data.sh load.sh recovery.sh life.sh storm.sh faults.sh
 selftests-soak:
@@ -277,9 +277,10 @@ check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
+	  kunit-7.3 selftests-7.3 selftests-debian-7.3 \
 	  packaging interfaces docs-check
 
-# Compares what the module uses of the kernel with the newest source in Debian. Fails for a
+# Compares what the module uses of 6.12 with the newest source in Debian. Fails for a
 # difference that Documentation/interfaces/accepted does not list.
 interfaces:
 	+@tools/testing/interfaces/selftest
@@ -365,13 +366,15 @@ help:
 	@echo '  selftests-debian tests that Debian'"'"'s own kernel serves and mounts'
 	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm, packaging,'
 	@echo '                   interfaces, and self-tests:'
-	@echo '                   selftests-full, -debian-full, -6.1, -debug'
+	@echo '                   selftests-full, -debian-full, -6.1, -debug, -7.3; and'
+	@echo '                   kunit-7.3, selftests-debian-7.3'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  harness-full     harness with every check on every kind of guest'
 	@echo '  selftests-full   selftests with the tests that take long'
 	@echo '  selftests-debian-full  the same on Debian'"'"'s kernel'
 	@echo '  selftests-6.1    twelve self-tests on the kernel of Debian 12; FULL=1: all'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
+	@echo '  selftests-7.3    selftests with KERNEL=7.3; kunit-7.3, selftests-debian-7.3 likewise'
 	@echo '  storm            faults by seed for two mounts and their server, in virtual time:'
 	@echo '                   SEEDS=100 from FIRST=1, or SEED="3 17"; REPLAY=1: each twice,'
 	@echo '                   must be equal; PLANT=1: each with a fault that must be found'
