@@ -458,6 +458,21 @@ bool __must_check rpcrdma_session_init(struct rpcrdma_session *s,
 void rpcrdma_session_receive(struct rpcrdma_session *s, const void *buf,
 			     u32 len, struct rpcrdma_rx *rx);
 
+/* Octets that tell rpcrdma_header_is_bare() all, and no more than a page. */
+#define RPCRDMA_BARE_OCTETS	64
+
+/**
+ * rpcrdma_header_is_bare - is a message received by its first octets alone?
+ * @buf: its first RPCRDMA_BARE_OCTETS octets, at least four-octet aligned
+ *
+ * For memory that is not in one piece. A bare header is that of a message, or a part of
+ * one, without chunks. Of such a message rpcrdma_session_receive() reads nothing that is
+ * behind these octets, whatever the state of the session.
+ *
+ * Return: true if only they need be at the address that rpcrdma_session_receive() gets.
+ */
+bool __must_check rpcrdma_header_is_bare(const void *buf);
+
 /**
  * rpcrdma_session_release - Receives are posted again and can be offered
  * @s: the session
@@ -1200,10 +1215,15 @@ struct rpcrdma_device_limits {
 	bool iwarp;
 };
 
+/* Pages of a Receive at most; a larger one is one buffer. */
+#define RPCRDMA_MAX_RECV_PAGES	16
+
 /**
  * struct rpcrdma_wants - what the owner of a connection would like to have
  * @window: Receives offered to the peer now
  * @max_window: the most that it may ever be
+ * @recv_size: octets of a Receive
+ * @recv_pages: Receives are to be of pages, which the owner can replace one by one
  * @send_ring: Sends outstanding
  * @regions: memory regions that the peer reaches, zero for none
  * @region_pages: pages of each
@@ -1218,6 +1238,8 @@ struct rpcrdma_device_limits {
 struct rpcrdma_wants {
 	u32 window;
 	u32 max_window;
+	u32 recv_size;
+	bool recv_pages;
 	u32 send_ring;
 	u32 regions;
 	u32 region_pages;
@@ -1255,6 +1277,7 @@ enum rpcrdma_unfit {
  * @recv_cqe: length of that for Receives
  * @send_sge: elements of each Work Request of the send queue
  * @recv_sge: elements of each Receive
+ * @recv_pages: pages of each Receive, an element each; zero if it is one buffer
  * @rw_ctxs: RDMA Read and Write contexts
  * @largest: Work Requests of the operations of one message, at most
  * @regions: memory regions at most
@@ -1277,6 +1300,7 @@ struct rpcrdma_sizes {
 	u32 recv_cqe;
 	u32 send_sge;
 	u32 recv_sge;
+	u32 recv_pages;
 	u32 rw_ctxs;
 	u32 largest;
 	u32 regions;

@@ -678,7 +678,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 		serving = conn->ops->serving(conn);
 	if (!conn->dead && conn->ops->held)
 		conn->ops->held(conn, &held);
-	memory = (u64)conn->n_recvs * conn->recv_size;
+	memory = (u64)(conn->n_recvs + !!conn->recv_whole) * conn->recv_size;
 	spin_unlock(&conn->lock);
 	memory += (u64)READ_ONCE(conn->n_sends) * conn->send_size;
 

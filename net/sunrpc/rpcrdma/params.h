@@ -63,6 +63,11 @@
 #define RPCRDMA_LISTEN_BACKLOG	1024
 #define RPCRDMA_MAX_PENDING	4096
 #define RPCRDMA_SVC_V1_KEPT	16
+/*
+ * Server: a Call of so many bytes is not copied; the thread takes the pages of its Receive.
+ * For each page, one is mapped and one unmapped, which costs more than to copy a small Call.
+ */
+#define RPCRDMA_SVC_SWAP	SZ_2K
 #define RPCRDMA_SVC_CALL_MEMORY	(8 * RPCRDMA_MAX_MESSAGE)
 #define RPCRDMA_SVC_REPLIES	(2 * RPCRDMA_DEF_WINDOW)
 #define RPCRDMA_SVC_REPLY_MEMORY	(16 * RPCRDMA_MAX_PAYLOAD)

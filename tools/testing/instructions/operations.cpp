@@ -29,6 +29,7 @@ constexpr u32 kInline = 8 * kKib;
 constexpr u32 kWindow = 64;
 constexpr u32 kThreshold = 16 * kKib;
 constexpr u32 kSpecial = 64 * kKib;
+constexpr u32 kPage = 4 * kKib;
 /* About what NFSv4.2 has around the data of a READ or a WRITE. */
 constexpr u32 kCall = 228;
 constexpr u32 kReply = 136;
@@ -79,6 +80,7 @@ struct End {
 	rpcrdma_session session;
 	rpcrdma_rx rx;
 	rpcrdma_tx tx;
+	bool server;
 	alignas(8) u8 buffer[kInline];
 
 	void begin(const Operation &op, rpcrdma_role role)
@@ -88,6 +90,7 @@ struct End {
 						   false };
 		rpcrdma_config c = {};
 
+		server = !client;
 		c.role = role;
 		c.window = kWindow;
 		c.max_message = 2 * kMib;
@@ -116,9 +119,13 @@ struct End {
 
 	void receive(const End &from)
 	{
-		rpcrdma_session_receive(
-			&session, from.buffer,
-			from.tx.header_length + from.tx.payload.length, &rx);
+		const u32 length =
+			from.tx.header_length + from.tx.payload.length;
+
+		/* A server's Receive is of pages. */
+		if (server && length > kPage)
+			MUST(rpcrdma_header_is_bare(from.buffer));
+		rpcrdma_session_receive(&session, from.buffer, length, &rx);
 	}
 
 	/* The Receive is posted again, which is no reason to send. */

@@ -37,6 +37,7 @@ static int call_init(struct kunit *test)
 	test->priv = f;
 	f->conn.context = &f->svc;
 	spin_lock_init(&f->conn.lock);
+	spin_lock_init(&f->conn.event_lock);
 	f->svc.conn = &f->conn;
 	f->svc.xprt.xpt_ops = &call_xprt_ops;
 	kref_init(&f->svc.xprt.xpt_ref);
@@ -148,6 +149,150 @@ static void device_gone_leaves_nothing_to_do(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
 }
 
+#define CALL_PAGES	3
+#define CALL_HEADER	32
+
+/* What nfsd has for a Call. Since Linux 6.16 the array is not in struct svc_rqst. */
+static struct svc_rqst *call_rqst(struct kunit *test)
+{
+	struct svc_rqst *rqstp = kunit_kzalloc(test, sizeof(*rqstp), GFP_KERNEL);
+	struct call_fixture *f = test->priv;
+	void *array;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, rqstp);
+	if (sizeof(rqstp->rq_pages) == sizeof(array)) {
+		array = kunit_kcalloc(test, CALL_PAGES, sizeof(struct page *),
+				      GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, array);
+		memcpy(&rqstp->rq_pages, &array, sizeof(array));
+	}
+	for (i = 0; i < CALL_PAGES; i++) {
+		rqstp->rq_pages[i] = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, rqstp->rq_pages[i]);
+	}
+	rqstp->rq_xprt = &f->svc.xprt;
+	return rqstp;
+}
+
+/* The Receive is of two pages, on a device that takes addresses of the kernel. */
+static void call_recv_pages(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	struct rpcrdma_recv *recv = &f->recv;
+	int i;
+
+	f->conn.cm_id = kunit_kzalloc(test, sizeof(*f->conn.cm_id), GFP_KERNEL);
+	recv->pages = kunit_kcalloc(test, 2, sizeof(*recv->pages), GFP_KERNEL);
+	recv->sge = kunit_kcalloc(test, 2, sizeof(*recv->sge), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->conn.cm_id);
+	KUNIT_ASSERT_NOT_NULL(test, recv->pages);
+	KUNIT_ASSERT_NOT_NULL(test, recv->sge);
+	f->conn.cm_id->device = kunit_kzalloc(test, sizeof(struct ib_device),
+					      GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->conn.cm_id->device);
+	recv->wr.num_sge = 2;
+	for (i = 0; i < 2; i++) {
+		recv->pages[i] = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, recv->pages[i]);
+		memset(page_address(recv->pages[i]), 'a' + i, PAGE_SIZE);
+		recv->sge[i].addr = (uintptr_t)page_address(recv->pages[i]);
+		recv->sge[i].length = PAGE_SIZE;
+	}
+	recv->buf = page_address(recv->pages[0]);
+}
+
+/* A thread takes a Call of @length bytes that has come in one Receive. */
+static void call_take(struct kunit *test, struct svc_rqst *rqstp, u32 length)
+{
+	struct call_fixture *f = test->priv;
+
+	f->rx.last = true;
+	f->rx.stream_length = length;
+	f->rx.unreduced_length = length;
+	f->rx.payload.offset = CALL_HEADER;
+	f->rx.payload.length = length;
+	clear_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
+	set_bit(XPT_BUSY, &f->svc.xprt.xpt_flags);
+	KUNIT_ASSERT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_KEEP);
+	/* Its Receive is not posted again. */
+	set_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
+	f->conn.dead = true;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_recvfrom(rqstp), length);
+	KUNIT_EXPECT_NOT_NULL(test, rqstp->rq_xprt_ctxt);
+	rpcrdma_svc_release_ctxt(&f->svc.xprt, rqstp->rq_xprt_ctxt);
+	rqstp->rq_xprt_ctxt = NULL;
+}
+
+static void call_free_pages(struct kunit *test, struct svc_rqst *rqstp)
+{
+	struct call_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < CALL_PAGES; i++)
+		__free_page(rqstp->rq_pages[i]);
+	for (i = 0; i < 2; i++)
+		__free_page(f->recv.pages[i]);
+}
+
+/* A large Call is not copied: the thread gets its pages, and its Receive the thread's. */
+static void call_gives_its_pages(struct kunit *test)
+{
+	const u32 length = PAGE_SIZE + 1000, head = PAGE_SIZE - CALL_HEADER;
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+	struct page *theirs[2], *mine[2];
+	struct xdr_buf *arg = &rqstp->rq_arg;
+
+	call_recv_pages(test);
+	memcpy(theirs, f->recv.pages, sizeof(theirs));
+	memcpy(mine, rqstp->rq_pages, sizeof(mine));
+	call_take(test, rqstp, length);
+	KUNIT_EXPECT_EQ(test, memcmp(rqstp->rq_pages, theirs, sizeof(theirs)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(f->recv.pages, mine, sizeof(mine)), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->recv.buf, page_address(mine[0]));
+	KUNIT_EXPECT_EQ(test, f->recv.sge[1].addr,
+			(u64)(uintptr_t)page_address(mine[1]));
+	KUNIT_EXPECT_PTR_EQ(test, arg->head[0].iov_base,
+			    page_address(theirs[0]) + CALL_HEADER);
+	KUNIT_EXPECT_EQ(test, arg->head[0].iov_len, (size_t)head);
+	KUNIT_EXPECT_PTR_EQ(test, arg->pages, &rqstp->rq_pages[1]);
+	KUNIT_EXPECT_EQ(test, arg->page_len, length - head);
+	KUNIT_EXPECT_EQ(test, arg->tail[0].iov_len, 0UL);
+	KUNIT_EXPECT_EQ(test, f->conn.stats.recv_copied_bytes, 0ULL);
+	call_free_pages(test, rqstp);
+}
+
+/* A small one is copied, and the Receive keeps its pages. One page is enough for a middling. */
+static void call_of_few_bytes_is_copied(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+	struct page *theirs[2], *mine[2];
+
+	call_recv_pages(test);
+	memcpy(theirs, f->recv.pages, sizeof(theirs));
+	memcpy(mine, rqstp->rq_pages, sizeof(mine));
+	call_take(test, rqstp, RPCRDMA_SVC_SWAP - 4);
+	KUNIT_EXPECT_EQ(test, memcmp(rqstp->rq_pages, mine, sizeof(mine)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(f->recv.pages, theirs, sizeof(theirs)), 0);
+	KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_arg.head[0].iov_base,
+			    page_address(mine[0]));
+	KUNIT_EXPECT_NULL(test, memchr_inv(page_address(mine[0]), 'a',
+					   RPCRDMA_SVC_SWAP - 4));
+	KUNIT_EXPECT_EQ(test, f->conn.stats.recv_copied_bytes,
+			RPCRDMA_SVC_SWAP - 4ULL);
+
+	call_take(test, rqstp, RPCRDMA_SVC_SWAP);
+	KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_pages[0], theirs[0]);
+	KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_pages[1], mine[1]);
+	KUNIT_EXPECT_PTR_EQ(test, f->recv.pages[1], theirs[1]);
+	KUNIT_EXPECT_EQ(test, rqstp->rq_arg.page_len, 0U);
+	call_free_pages(test, rqstp);
+}
+
 /* A peer that takes no Replies: nfsd takes no more of its Calls. */
 static void call_waits_while_replies_pile_up(struct kunit *test)
 {
@@ -166,6 +311,8 @@ static void call_waits_while_replies_pile_up(struct kunit *test)
 static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_is_counted_with_all_it_takes),
 	KUNIT_CASE(call_holds_its_receive),
+	KUNIT_CASE(call_gives_its_pages),
+	KUNIT_CASE(call_of_few_bytes_is_copied),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
 	KUNIT_CASE(device_waits_for_who_uses_it),
 	KUNIT_CASE(device_gone_leaves_nothing_to_do),

@@ -28,6 +28,8 @@ MODULE_PARM_DESC(addr, "IPv4 address of an RDMA device of this machine");
 #define CONN_WINDOW	8
 #define CONN_MAX	SZ_1M
 #define CONN_PAGES	17
+/* With its header it is in two pages, of any size that a Receive of two pages can have. */
+#define CONN_SPANS	6000
 
 struct conn_side {
 	struct rdma_cm_id *cm_id;
@@ -45,6 +47,9 @@ struct conn_side {
 	u64 faulty;
 	bool sure;
 	bool queues;	/* as the server has them */
+	bool pages;	/* its Receives are of pages */
+	u32 offset;	/* of the payload in the last Receive */
+	u32 n_writes;
 	struct rpcrdma_spares *spares;
 	struct rpcrdma_txmsg *call;	/* that errors are about */
 	atomic_t room;
@@ -87,10 +92,17 @@ static enum rpcrdma_recv_verdict conn_payload(struct rpcrdma_conn *conn,
 					      u32 invalidated)
 {
 	struct conn_side *side = conn->context;
+	const void *from;
+	u32 done, run;
 
-	if (rx->stream_offset + rx->payload.length <= CONN_MAX)
-		memcpy(side->got + rx->stream_offset,
-		       recv->buf + rx->payload.offset, rx->payload.length);
+	for (done = 0; done < rx->payload.length; done += run) {
+		from = rpcrdma_recv_at(recv, rx->payload.offset + done, &run);
+		run = min(run, rx->payload.length - done);
+		if (rx->stream_offset + done + run <= CONN_MAX)
+			memcpy(side->got + rx->stream_offset + done, from, run);
+	}
+	side->offset = rx->payload.offset;
+	side->n_writes = rx->chunks.n_writes;
 	side->length = rx->stream_length;
 	if (invalidated)
 		side->invalidated = invalidated;
@@ -192,6 +204,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 				.reverse = RPCRDMA_RVRSDIR_GENL,
 			},
 		},
+		.recv_pages = side->pages,
 		.send_ring = 16,
 		.max_mrs = 8,
 		.mr_pages = RPCRDMA_MR_PAGES,
@@ -267,7 +280,7 @@ static void conn_resolve(struct kunit *test, struct conn_side *side,
 	KUNIT_ASSERT_NOT_NULL(test, side->cm_id->device);
 }
 
-static int conn_open(struct kunit *test, u32 version)
+static int conn_open(struct kunit *test, u32 version, bool pages)
 {
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	struct sockaddr_in sin = { .sin_family = AF_INET };
@@ -279,6 +292,7 @@ static int conn_open(struct kunit *test, u32 version)
 	init_completion(&f->step);
 	conn_side_init(test, &f->client, version);
 	conn_side_init(test, &f->server, version);
+	f->server.pages = pages;
 	f->stream = kvzalloc(CONN_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->stream);
 	get_random_bytes(f->stream, CONN_MAX);
@@ -322,12 +336,17 @@ static int conn_open(struct kunit *test, u32 version)
 
 static int conn_init(struct kunit *test)
 {
-	return conn_open(test, 2);
+	return conn_open(test, 2, false);
+}
+
+static int conn_init_pages(struct kunit *test)
+{
+	return conn_open(test, 2, true);
 }
 
 static int conn_init_version1(struct kunit *test)
 {
-	return conn_open(test, 1);
+	return conn_open(test, 1, false);
 }
 
 static void conn_end(struct conn_side *side)
@@ -2462,6 +2481,176 @@ static void conn_is_not_up_once_it_is_lost(struct kunit *test)
 	nlmsg_free(never);
 }
 
+/* What @side holds, as soon as it is there. */
+static struct rpcrdma_recv *conn_held(struct kunit *test,
+				      struct conn_side *side)
+{
+	struct rpcrdma_recv *recv = NULL;
+	int i;
+
+	for (i = 0; i < 100 && !recv; i++) {
+		if (i)
+			msleep(20);
+		spin_lock(&side->lock);
+		recv = list_first_entry_or_null(&side->held,
+						struct rpcrdma_recv, link);
+		spin_unlock(&side->lock);
+	}
+	KUNIT_ASSERT_NOT_NULL(test, recv);
+	return recv;
+}
+
+/* A Call of more than a page, less than two. */
+static void conn_send_pages(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+
+	get_random_bytes(f->stream, CONN_SPANS);
+	m = conn_msg(test, 5, RPCRDMA_CALL, CONN_SPANS);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &f->server.arrived);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, CONN_SPANS), 0);
+}
+
+/* Who takes the pages of a message has it, and further messages go to other pages. */
+static void conn_gives_its_pages(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page *pages[2], *mine[2];
+	struct rpcrdma_recv *recv;
+	u32 head, i;
+
+	KUNIT_ASSERT_EQ(test, f->server.conn->recv_pages, 2U);
+	for (i = 0; i < 2; i++) {
+		mine[i] = alloc_page(GFP_KERNEL);
+		pages[i] = mine[i];
+		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
+	}
+	WRITE_ONCE(f->server.hold, true);
+	conn_send_pages(test);
+	recv = conn_held(test, &f->server);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_recv_swap(recv, 0, 2, pages));
+	head = PAGE_SIZE - f->server.offset;
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, recv->pages[i], mine[i]);
+		KUNIT_EXPECT_PTR_NE(test, pages[i], mine[i]);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, recv->buf, page_address(mine[0]));
+	KUNIT_EXPECT_EQ(test, memcmp(page_address(pages[0]) + f->server.offset,
+				     f->stream, head), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(page_address(pages[1]), f->stream + head,
+				     CONN_SPANS - head), 0);
+
+	/* All Receives, this one as well, are used again; nothing comes to what was taken. */
+	for (i = 0; i < 2; i++)
+		memset(page_address(pages[i]), 0x5a, PAGE_SIZE);
+	conn_let_go(&f->server);
+	for (i = 0; i < 3 * CONN_WINDOW; i++)
+		conn_send_pages(test);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_NULL(test, memchr_inv(page_address(pages[i]), 0x5a,
+						   PAGE_SIZE));
+		__free_page(pages[i]);
+	}
+}
+
+/* A header with chunks is read in one piece, wherever the pages are. */
+static void conn_joins_what_has_chunks(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_chunks *chunks;
+	struct conn_msg *m;
+
+	chunks = kunit_kzalloc(test, sizeof(*chunks), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, chunks);
+	chunks->n_writes = 1;
+	chunks->n_write_segs = 1;
+	chunks->writes[0].count = 1;
+	chunks->write_segs[0].handle = 7;
+	chunks->write_segs[0].length = PAGE_SIZE;
+	m = conn_msg(test, 5, RPCRDMA_CALL, CONN_SPANS);
+	m->tm.msg.chunks = chunks;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &f->server.arrived);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, f->server.n_writes, 1U);
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, CONN_SPANS), 0);
+	conn_wait_free(test);
+	KUNIT_EXPECT_GE(test, READ_ONCE(f->server.conn->stats.recv_copied_bytes),
+			(u64)CONN_SPANS);
+
+	/* Others are not. */
+	WRITE_ONCE(f->server.conn->stats.recv_copied_bytes, 0);
+	conn_send_pages(test);
+	conn_wait_free(test);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->server.conn->stats.recv_copied_bytes),
+			0ULL);
+}
+
+/*
+ * Bytes of the buffers of @side, as they are. Of the Sends there is one size. What
+ * Documentation/sizing.rst has as formulas is this, whatever is sent.
+ */
+static u64 conn_buffer_memory(struct conn_side *side)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	u64 sum = (u64)conn->n_sends * ksize(conn->sends[0].buf);
+	struct rpcrdma_recv *recv;
+	int i;
+
+	spin_lock(&conn->lock);
+	list_for_each_entry(recv, &conn->recvs, all) {
+		for (i = 0; i < conn->recv_pages; i++)
+			sum += page_size(recv->pages[i]);
+		if (!conn->recv_pages)
+			sum += ksize(recv->buf);
+	}
+	spin_unlock(&conn->lock);
+	return sum + (conn->recv_whole ? ksize(conn->recv_whole) : 0);
+}
+
+static void conn_takes_the_memory_it_should(struct kunit *test)
+{
+	const u64 size = RPCRDMA_DEF_INLINE, sends = 16 * size;
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->client),
+				(CONN_WINDOW + 1) * size + sends);
+		KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->server),
+				(CONN_WINDOW + 2) * size + sends);
+		if (!i)
+			conn_gives_its_pages(test);
+	}
+}
+
+/* A device that fills one piece of memory only, and one that fills more than it has. */
+static void conn_has_pages_if_the_device_can(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
+	const struct ib_device_attr was = *attrs;
+	struct conn_side side = { .version = 2, .queues = true, .pages = true };
+	int i;
+
+	for (i = 1; i <= 2; i++) {
+		conn_resolve(test, &side, to);
+		attrs->max_recv_sge = i;
+		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+		*attrs = was;
+		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+		if (!IS_ERR(side.conn))
+			KUNIT_EXPECT_EQ(test, side.conn->recv_pages,
+					i == 1 ? 0U : 2U);
+		conn_end(&side);
+	}
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
@@ -2470,6 +2659,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_tells_of_room),
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
+	KUNIT_CASE(conn_has_pages_if_the_device_can),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
@@ -2525,6 +2715,24 @@ static struct kunit_suite conn_suite = {
 	.test_cases = conn_cases,
 };
 
+static struct kunit_case conn_pages_cases[] = {
+	KUNIT_CASE(conn_carries_calls),
+	KUNIT_CASE(conn_carries_replies),
+	KUNIT_CASE(conn_gives_its_pages),
+	KUNIT_CASE(conn_takes_the_memory_it_should),
+	KUNIT_CASE(conn_joins_what_has_chunks),
+	KUNIT_CASE(conn_survives_bad_messages),
+	KUNIT_CASE(conn_window_changes),
+	{}
+};
+
+static struct kunit_suite conn_pages_suite = {
+	.name = "rpcrdma_conn_pages",
+	.init = conn_init_pages,
+	.exit = conn_exit,
+	.test_cases = conn_pages_cases,
+};
+
 static struct kunit_case conn_version1_cases[] = {
 	KUNIT_CASE(conn_lets_replies_pass_probes),
 	KUNIT_CASE(conn_posts_receives_at_once),
@@ -2538,4 +2746,4 @@ static struct kunit_suite conn_version1_suite = {
 	.test_cases = conn_version1_cases,
 };
 
-kunit_test_suites(&conn_suite, &conn_version1_suite);
+kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_version1_suite);

@@ -113,6 +113,7 @@ public:
 	u32 sent = 0;
 	u32 parts = 0;
 	u32 waited = 0;
+	u32 bare = 0;
 
 private:
 	u32 pick(u32 n)
@@ -188,10 +189,30 @@ private:
 			EXPECT_TRUE(e.session.settled());
 	}
 
+	/* Of a message that says that no more is needed, only its first octets are there. */
+	void take_in(Endpoint &e, const Octets &message)
+	{
+		const u32 size = static_cast<u32>(message.size());
+
+		if (size < RPCRDMA_BARE_OCTETS ||
+		    !rpcrdma_header_is_bare(message.data())) {
+			(void)e.receive_octets(message);
+			return;
+		}
+		const Exact first(
+			Octets(message.begin(),
+			       message.begin() + RPCRDMA_BARE_OCTETS));
+
+		e.session.receive({ first.bytes().data(), size }, e.rx);
+		if (e.rx.action != RPCRDMA_RX_CLOSE)
+			e.grant = e.session.release(1);
+		bare++;
+	}
+
 	void deliver(const Octets &message)
 	{
 		for (Endpoint &e : twins_)
-			(void)e.receive_octets(message);
+			take_in(e, message);
 		compare();
 		const rpcrdma_rx &rx = twins_[0].rx;
 		if (rx.action == RPCRDMA_RX_CLOSE)
@@ -424,6 +445,7 @@ TEST(plain, twins__do_the_same)
 	u32 sent[2] = {};
 	u32 parts = 0;
 	u32 waited = 0;
+	u32 bare = 0;
 
 	for (u32 seed = 1; seed <= 250; seed++) {
 		const u32 version = 1 + seed / 2 % 2;
@@ -443,6 +465,7 @@ TEST(plain, twins__do_the_same)
 		continued += twins.continued;
 		parts += twins.parts;
 		waited += twins.waited;
+		bare += twins.bare;
 	}
 	/* Enough of everything has happened. */
 	EXPECT_GT(delivered[0], 3000u);
@@ -453,6 +476,51 @@ TEST(plain, twins__do_the_same)
 	EXPECT_GT(continued, 1000u);
 	EXPECT_GT(parts, 300u);
 	EXPECT_GT(waited, 300u);
+	EXPECT_GT(bare, 10000u);
+}
+
+/* Chunks, other messages and other versions: then all of the header counts. */
+TEST(plain, bare__a_message_without_chunks)
+{
+	const auto is_bare = [](const Words &w) {
+		Octets o = octets(w);
+
+		o.resize(RPCRDMA_BARE_OCTETS);
+		return rpcrdma_header_is_bare(Exact(o).bytes().data());
+	};
+
+	EXPECT_EQ(kBareCall, header_type(RPCRDMA2_CALL_INLINE)->bare);
+	EXPECT_EQ(kBareReply, header_type(RPCRDMA2_REPLY_INLINE)->bare);
+	EXPECT_EQ(kBareMsg, header_type_v1(RPCRDMA1_MSG, RPCRDMA_CALL).bare);
+	EXPECT_EQ(kBareMsg, header_type_v1(RPCRDMA1_MSG, RPCRDMA_REPLY).bare);
+	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA2_CALL_INLINE)));
+	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA2_REPLY_INLINE)));
+	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA2_CALL_MIDDLE) + Words{ 8000 }));
+	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA2_REPLY_MIDDLE) + Words{ 8000 }));
+	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA1_MSG, 1, 1)));
+	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA1_MSG, 1, 1) +
+			    Words{ 0, 0, 0, 7, 1 }));
+
+	/* A handle to invalidate, then the lists. */
+	for (u32 i = 0; i < 4; i++) {
+		Words w = { 0, 0, 0, 0 };
+
+		w[i] = 1;
+		EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_CALL_INLINE) + w)) << i;
+		EXPECT_EQ(is_bare(prefix(7, RPCRDMA1_MSG, 1, 1) + w), i == 3)
+			<< i;
+	}
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_REPLY_INLINE) + Words{ 1 }));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_ERROR)));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_GRANT)));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_CONNPROP_FINAL)));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_CONNPROP_MIDDLE)));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_CALL_EXTERNAL)));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_REPLY_EXTERNAL)));
+	EXPECT_FALSE(is_bare(prefix(7, 0xffffffff)));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA1_NOMSG, 1, 1)));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA1_MSG, 1, 3)));
+	EXPECT_FALSE(is_bare(prefix(7, RPCRDMA2_CALL_INLINE, 1, 1)));
 }
 
 /* Nothing is written behind the header, and nothing before there is room for it. */

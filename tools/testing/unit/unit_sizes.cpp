@@ -25,6 +25,8 @@ static constexpr u32 kPage = 4096;
 static constexpr rpcrdma_wants kClient = {
 	.window = 64,
 	.max_window = 256,
+	.recv_size = 8192,
+	.recv_pages = false,
 	.send_ring = 64,
 	.regions = 256,
 	.region_pages = kPayload / kPage + 1,
@@ -40,6 +42,8 @@ static constexpr rpcrdma_wants kClient = {
 static constexpr rpcrdma_wants kServer = {
 	.window = 64,
 	.max_window = 256,
+	.recv_size = 8192,
+	.recv_pages = true,
 	.send_ring = 64,
 	.regions = 0,
 	.region_pages = 0,
@@ -87,6 +91,13 @@ static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 	EXPECT_LE(s.send_sge, l.max_send_sge);
 	EXPECT_GE(s.recv_sge, 1u);
 	EXPECT_LE(s.recv_sge, l.max_recv_sge);
+	/* A Receive takes as much whether it is of pages or not. */
+	EXPECT_LE(s.recv_pages, u32{ RPCRDMA_MAX_RECV_PAGES });
+	EXPECT_EQ(s.recv_sge, std::max(s.recv_pages, 1u));
+	EXPECT_TRUE(!s.recv_pages ||
+		    (w.recv_pages &&
+		     u64{ s.recv_pages } * std::max(l.page_size, 1u) ==
+			     w.recv_size));
 	/* All that can be posted has a place and, when it is flushed, a completion. */
 	EXPECT_LE(u64{ s.budget } + s.regions + 1, s.send_wr);
 	EXPECT_LE(s.send_wr, s.send_cqe);
@@ -302,7 +313,8 @@ TEST(sizes, size_conn__rxe_and_siw_as_ever)
 	EXPECT_EQ(s.send_sge, 16u);
 	EXPECT_EQ(s.recv_wr, 258u);
 	EXPECT_EQ(s.recv_cqe, 258u);
-	EXPECT_EQ(s.recv_sge, 1u);
+	EXPECT_EQ(s.recv_sge, 2u);
+	EXPECT_EQ(s.recv_pages, 2u);
 	EXPECT_EQ(s.rw_ctxs, 64u);
 	EXPECT_EQ(s.reads_out, 16u);
 	EXPECT_EQ(s.regions, 0u);
@@ -481,6 +493,48 @@ TEST(sizes, size_conn__short_windows)
 	}
 }
 
+/* Pages of Receives of @size octets. */
+static u32 pages_of(rpcrdma_device_limits l, u32 page, u32 elements, u32 size)
+{
+	rpcrdma_wants w = kServer;
+
+	l.page_size = page;
+	l.max_recv_sge = elements;
+	w.recv_size = size;
+
+	const rpcrdma_sizes s = size_conn(l, w);
+
+	EXPECT_EQ(s.unfit, u32{ RPCRDMA_FIT });
+	EXPECT_EQ(s.recv_sge, s.recv_pages ? s.recv_pages : 1);
+	return s.recv_pages;
+}
+
+/* Only whole pages can be given away, and each takes an element. */
+TEST(sizes, size_conn__receives_are_of_pages)
+{
+	const rpcrdma_device_limits rxe = limits("rxe");
+
+	EXPECT_EQ(pages_of(rxe, 4096, 32, 8192), 2u);
+	EXPECT_EQ(pages_of(rxe, 4096, 2, 8192), 2u);
+	EXPECT_EQ(pages_of(rxe, 4096, 1, 8192), 0u);
+	EXPECT_EQ(pages_of(rxe, 4096, 1, 4096), 1u);
+	EXPECT_EQ(pages_of(rxe, 4096, 32, 1024), 0u);
+	EXPECT_EQ(pages_of(rxe, 4096, 32, 9216), 0u);
+	EXPECT_EQ(pages_of(rxe, 4096, 16, 65536), 16u);
+	EXPECT_EQ(pages_of(rxe, 4096, 15, 65536), 0u);
+	EXPECT_EQ(pages_of(rxe, 4096, 32, 69632), 0u);
+	EXPECT_EQ(pages_of(rxe, 16384, 32, 8192), 0u);
+	EXPECT_EQ(pages_of(rxe, 65536, 32, 65536), 1u);
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		const rpcrdma_sizes s = size_conn(limits(a), kServer);
+
+		EXPECT_EQ(s.recv_pages, a.limits.max_recv_sge > 1 ? 2u : 0u)
+			<< a.name;
+		/* A client copies a Reply to where the upper layer wants it. */
+		EXPECT_EQ(size_conn(limits(a), kClient).recv_pages, 0u);
+	}
+}
+
 TEST(sizes, size_conn__refused_for_one_reason)
 {
 	const rpcrdma_device_limits fine = limits("rxe");
@@ -552,8 +606,9 @@ TEST(sizes, size_conn__extremes)
 		rpcrdma_wants w = random() % 2 ? kClient : kServer;
 
 		if (random() % 4 == 0)
-			w = { any(), any(), any(), any(), any(), any(),
-			      any(), any(), any(), any(), any(), any() };
+			w = { any(), any(), any(), any() % 2 != 0, any(),
+			      any(), any(), any(), any(),	   any(),
+			      any(), any(), any(), any() };
 
 		const rpcrdma_sizes s = size_conn(l, w);
 

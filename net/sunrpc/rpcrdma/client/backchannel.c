@@ -205,6 +205,7 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 		return;
 	memcpy(page_address(call->arg) + rx->stream_offset,
 	       recv->buf + rx->payload.offset, rx->payload.length);
+	recv->copied += rx->payload.length;
 	if (!rx->last)
 		return;
 

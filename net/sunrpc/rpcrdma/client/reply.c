@@ -327,6 +327,7 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 	}
 
 	rc = rpcrdma_reply_take(conn, req, rx, recv->buf + rx->payload.offset);
+	recv->copied += rx->payload.length;
 	if (rc < 0)
 		trace_rpcrdma_call(conn->id, rx->xid, "its Reply is wrong", rc);
 	if (invalidated)

@@ -5,6 +5,7 @@
 #include "abi.h"
 #include "call_header.h"
 #include "names.h"
+#include "plain.h"
 #include "planner.h"
 #include "private_data.h"
 #include "recent.h"
@@ -29,6 +30,7 @@ static_assert(sizeof(Session) <= sizeof(rpcrdma_session));
 static_assert(alignof(Session) <= alignof(rpcrdma_session));
 static_assert(__is_trivially_copyable(Session), "its owner just forgets it");
 static_assert(sizeof(rpcrdma_segment) == 16);
+static_assert(RPCRDMA_BARE_OCTETS >= rpcrdma::kSmallestPlain);
 
 static Bytes bytes(const void *p, u32 size)
 {
@@ -55,6 +57,11 @@ void rpcrdma_session_receive(struct rpcrdma_session *s, const void *buf,
 			     u32 len, struct rpcrdma_rx *rx)
 {
 	session(s).receive(bytes(buf, len), *rx);
+}
+
+bool rpcrdma_header_is_bare(const void *buf)
+{
+	return rpcrdma::bare(bytes(buf, RPCRDMA_BARE_OCTETS));
 }
 
 bool rpcrdma_session_release(struct rpcrdma_session *s, u32 count)

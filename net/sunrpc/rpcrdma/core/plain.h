@@ -50,6 +50,31 @@ inline constexpr u32 kSmallestPlain = kLargestPlain + kFirstWords;
 	return true;
 }
 
+/* Headers without chunks, of the types that end a message. */
+inline constexpr u32 kBareCall = kLargestPlain;
+inline constexpr u32 kBareReply = bare_size(kFieldWrites);
+inline constexpr u32 kBareMsg =
+	bare_size(kFieldReads | kFieldWrites | kFieldReply);
+
+/* See rpcrdma_header_is_bare(). @in is the first octets of a message of any session. */
+[[nodiscard]] inline bool bare(Bytes in)
+{
+	const u32 vers = word_in(in, kAtVersion);
+	const u32 htype = word_in(in, kAtType);
+	u32 end = 0;
+
+	if (vers == kVersion2 && htype == RPCRDMA2_CALL_INLINE)
+		end = kBareCall;
+	else if (vers == kVersion2 && htype == RPCRDMA2_REPLY_INLINE)
+		end = kBareReply;
+	else if (vers == kVersion1 && htype == RPCRDMA1_MSG)
+		end = kBareMsg;
+	else
+		return vers == kVersion2 && (htype == RPCRDMA2_CALL_MIDDLE ||
+					     htype == RPCRDMA2_REPLY_MIDDLE);
+	return all_zero(in.data() + kAtRest, in.data() + end);
+}
+
 /* Nothing has come of it. */
 [[gnu::always_inline]] inline void reset(rpcrdma_rx &rx)
 {

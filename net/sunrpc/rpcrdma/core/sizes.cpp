@@ -67,7 +67,7 @@ public:
 		if (!limits_.max_send_sge || !limits_.max_recv_sge)
 			return RPCRDMA_UNFIT_ELEMENTS;
 		sizes.send_sge = 1;
-		sizes.recv_sge = 1;
+		receive_pages();
 		if (!receives())
 			return RPCRDMA_UNFIT_RECEIVES;
 		if (!reads())
@@ -94,6 +94,22 @@ private:
 	[[nodiscard]] u32 max_regions() const
 	{
 		return limits_.max_mr ? limits_.max_mr : kMost;
+	}
+
+	/*
+	 * A Receive of whole pages has an element for each, so that one page can be replaced
+	 * by another. Anything else is one buffer.
+	 */
+	void receive_pages()
+	{
+		const u32 pages = wants_.recv_size / page_;
+
+		sizes.recv_sge = 1;
+		if (!wants_.recv_pages || !pages || wants_.recv_size % page_ ||
+		    pages > least(limits_.max_recv_sge, kMostRecvPages))
+			return;
+		sizes.recv_sge = pages;
+		sizes.recv_pages = pages;
 	}
 
 	/* One Receive more than the window, and one for draining. */

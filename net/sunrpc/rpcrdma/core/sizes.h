@@ -16,6 +16,8 @@ namespace rpcrdma
 inline constexpr u32 kRwRegionPages = 256;
 /* Work Requests for memory that ib_core registers: invalidate, register, use. */
 inline constexpr u32 kRwRegisteredCost = 3;
+/* Each page of a Receive is an element, and each place of the queue has room for all. */
+inline constexpr u32 kMostRecvPages = RPCRDMA_MAX_RECV_PAGES;
 
 /*
  * The largest number of groups when @elements in @ops rows are divided into groups of up

@@ -203,12 +203,14 @@ static bool rpcrdma_svc_bc_plain(const struct rpcrdma_rx *rx)
  */
 void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 			  const struct rpcrdma_rx *rx,
-			  const struct rpcrdma_recv *recv)
+			  struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_svc *svc = conn->context;
 	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
+	u32 done, run;
 	struct rpcrdma_svc_bc_call *call;
 	struct rpc_rqst *rqst = NULL;
+	const void *from;
 	struct xdr_buf *to;
 
 	if (xprt)
@@ -231,8 +233,12 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 		return;
 	}
 	to = &rqst->rq_private_buf;
-	rpcrdma_reply_place(to, rx->stream_offset,
-			    recv->buf + rx->payload.offset, rx->payload.length);
+	for (done = 0; done < rx->payload.length; done += run) {
+		from = rpcrdma_recv_at(recv, rx->payload.offset + done, &run);
+		run = min(run, rx->payload.length - done);
+		recv->copied += rpcrdma_reply_place(to, rx->stream_offset + done,
+						    from, run);
+	}
 	rpcrdma_svc_bc_unpin(rqst, rx->last,
 			     min(rx->stream_length, to->buflen));
 }

@@ -70,11 +70,14 @@ u64 rpcrdma_svc_call_id(const struct rpcrdma_rx *rx,
 			const struct rpcrdma_recv *recv)
 {
 	static u64 secret;
+	const void *stream;
+	u32 run;
 
 	get_random_once(&secret, sizeof(secret));
-	return rpcrdma_call_id(rx->xid, rx->stream_length,
-			       recv->buf + rx->payload.offset,
-			       rx->payload.length, secret);
+	/* What is at the end of a long header is not worth joining pages for. */
+	stream = rpcrdma_recv_at(recv, rx->payload.offset, &run);
+	return rpcrdma_call_id(rx->xid, rx->stream_length, stream,
+			       min(run, rx->payload.length), secret);
 }
 
 /**

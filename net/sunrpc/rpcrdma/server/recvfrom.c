@@ -3,7 +3,8 @@
  * From Receives to Calls that nfsd can pick up.
  *
  * A Call that came in one Receive, without Read chunks, stays in the Receive
- * buffer until an nfsd thread copies it. Then the peer gets the credit back, so
+ * buffer until an nfsd thread takes it: swaps the pages of the buffer for its own, or
+ * copies what is small. Then the peer gets the credit back, so
  * at most a window of such Calls can exist. (In version 1 fewer Calls stay there; the
  * others are handled like continued Calls.) A continued Call is copied to its own pages,
  * fragment by fragment. The RDMA Reads of a Call with Read chunks
@@ -119,6 +120,25 @@ static void rpcrdma_svc_copy_in(struct page **pages, u32 offset,
 	}
 }
 
+/* Bytes of a received message, from @from on. */
+static void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
+				  struct rpcrdma_recv *recv, u32 from,
+				  u32 length)
+{
+	const void *at;
+	u32 run;
+
+	recv->copied += length;
+	while (length) {
+		at = rpcrdma_recv_at(recv, from, &run);
+		run = min(run, length);
+		rpcrdma_svc_copy_in(pages, offset, at, run);
+		offset += run;
+		from += run;
+		length -= run;
+	}
+}
+
 static void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end)
 {
 	u32 run;
@@ -157,6 +177,7 @@ rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx,
 	call->id = id;
 	call->xid = rx->xid;
 	call->length = rx->stream_length;
+	call->base = 0;
 	call->item.length = 0;
 	call->n_results = 0;
 	return call;
@@ -175,7 +196,7 @@ static bool rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
  */
 static void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call)
 {
-	u32 length = call->length;
+	u32 length = call->length, run = PAGE_SIZE;
 	struct rpcrdma_range item;
 	const void *start;
 
@@ -183,12 +204,14 @@ static void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call)
 	    call->unreduced <= PAGE_SIZE)
 		return;
 	if (call->recv) {
-		start = call->recv->buf + call->payload.offset;
+		start = rpcrdma_recv_at(call->recv, call->payload.offset, &run);
 		length = call->payload.length;
 	} else {
 		start = page_address(call->pages[0]);
 	}
-	if (!rpcrdma_call_item(&call->chunks, start, length, &item) ||
+	/* What is in two pages, which is rare, stays together. */
+	if (length > run ||
+	    !rpcrdma_call_item(&call->chunks, start, length, &item) ||
 	    item.offset > length || rpcrdma_svc_page_count(item.length) >=
 				    call->svc->max_call >> PAGE_SHIFT)
 		return;
@@ -350,8 +373,8 @@ static int rpcrdma_svc_copy_stream(const struct rpcrdma_svc_call *call,
 		if (source > call->payload.length ||
 		    left > call->payload.length - source)
 			return -EPROTO;
-		rpcrdma_svc_copy_in(to, offset, call->recv->buf +
-				    call->payload.offset + source, left);
+		rpcrdma_svc_copy_recv(to, offset, call->recv,
+				      call->payload.offset + source, left);
 		return 0;
 	}
 
@@ -679,7 +702,7 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 			      struct rpcrdma_svc_call *call,
 			      const struct rpcrdma_rx *rx,
-			      const struct rpcrdma_recv *recv)
+			      struct rpcrdma_recv *recv)
 {
 	u32 have = call->n_pages;
 	u32 want = rpcrdma_svc_page_count(rx->stream_offset +
@@ -694,8 +717,8 @@ static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 		call->n_pages = want;
 		rpcrdma_svc_charge(svc, call, (want - have) << PAGE_SHIFT);
 	}
-	rpcrdma_svc_copy_in(call->pages, rx->stream_offset,
-			    recv->buf + rx->payload.offset, rx->payload.length);
+	rpcrdma_svc_copy_recv(call->pages, rx->stream_offset, recv,
+			      rx->payload.offset, rx->payload.length);
 	return 0;
 }
 
@@ -930,23 +953,43 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 /* nfsd threads                                                       */
 /* ------------------------------------------------------------------ */
 
+/*
+ * Swap the pages that @call fills for pages of @rqstp. Its bytes follow each other from page
+ * to page, so they are where nfsd expects them: the first page is the head. Return: false
+ * if it has to be copied.
+ */
+static bool rpcrdma_svc_swap(struct svc_rqst *rqstp,
+			     struct rpcrdma_svc_call *call, u32 *count)
+{
+	u32 base = offset_in_page(call->payload.offset);
+	u32 first = call->payload.offset >> PAGE_SHIFT;
+
+	if (!call->recv->pages || call->length < RPCRDMA_SVC_SWAP)
+		return false;
+	*count = rpcrdma_svc_page_count(base + call->length);
+	if (!rpcrdma_recv_swap(call->recv, first, *count, rqstp->rq_pages))
+		return false;
+	call->base = base;
+	return true;
+}
+
 /* Move the bytes of @call to @rqstp's pages. */
 static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 			     struct rpcrdma_svc_call *call)
 {
 	u32 count = call->n_pages;
 
-	if (call->recv) {
-		count = rpcrdma_svc_page_count(call->length);
-		rpcrdma_svc_copy_in(rqstp->rq_pages, 0, call->recv->buf +
-				    call->payload.offset, call->length);
-	} else {
+	if (call->pages) {
 		release_pages(rqstp->rq_pages, count);
 		memcpy(rqstp->rq_pages, call->pages,
 		       count * sizeof(*call->pages));
 		kvfree(call->pages);
 		call->pages = NULL;
 		call->n_pages = 0;
+	} else if (!rpcrdma_svc_swap(rqstp, call, &count)) {
+		count = rpcrdma_svc_page_count(call->length);
+		rpcrdma_svc_copy_recv(rqstp->rq_pages, 0, call->recv,
+				      call->payload.offset, call->length);
 	}
 	rpcrdma_compat_call_pages(rqstp, count);
 }
@@ -960,11 +1003,12 @@ static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 {
 	u32 body = xdr_align_size(call->item.length);
 	struct xdr_buf *arg = &rqstp->rq_arg;
-	void *first = page_address(rqstp->rq_pages[0]);
+	void *first = page_address(rqstp->rq_pages[0]) + call->base;
 
 	arg->head[0].iov_base = first;
 	arg->head[0].iov_len = body ? call->item.offset :
-				      min_t(u32, call->length, PAGE_SIZE);
+				      min_t(u32, call->length,
+					    PAGE_SIZE - call->base);
 	arg->pages = &rqstp->rq_pages[1];
 	arg->page_base = 0;
 	arg->page_len = body ? body : call->length - arg->head[0].iov_len;

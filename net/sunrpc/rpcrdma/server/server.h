@@ -145,6 +145,7 @@ struct rpcrdma_svc {
  * @n_pages: length of @pages
  * @memory: its share of call_memory, in bytes
  * @length: bytes; only of the Payload stream until the Read chunks have come
+ * @base: where they begin in the first page that nfsd gets
  * @unreduced: bytes with Read chunks
  * @item: data of the only Read chunk, if it has its own pages; otherwise empty
  * @id: identifies the Call if it comes again
@@ -164,6 +165,7 @@ struct rpcrdma_svc_call {
 	u32 n_pages;
 	u32 memory;
 	u32 length;
+	u32 base;
 	u32 unreduced;
 	struct rpcrdma_range item;
 	u64 id;
@@ -262,7 +264,7 @@ int rpcrdma_svc_bc_init(void);
 void rpcrdma_svc_bc_exit(void);
 void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 			  const struct rpcrdma_rx *rx,
-			  const struct rpcrdma_recv *recv);
+			  struct rpcrdma_recv *recv);
 void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx);
 

@@ -17,7 +17,13 @@
  * being posted again: the peer keeps the credits that it has, so a window shrinks by
  * one per message. The queues have room for the largest window from the beginning. That
  * costs a few bytes per Receive; its buffer costs thousands.
+ *
+ * A server's buffers are pages, if the device can fill them. A thread of nfsd takes the
+ * pages of a message and gives the Receive others, which it has anyway, so nothing is
+ * copied, and a Receive has all its pages whenever it is posted. The memory of a connection
+ * does not change by that.
  */
+#include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -29,59 +35,224 @@
 
 static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 
+/* The element at @i covers a page, or the whole buffer. */
+static u32 rpcrdma_recv_elements(const struct rpcrdma_conn *conn)
+{
+	return conn->recv_pages ?: 1;
+}
+
+static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
+{
+	struct ib_device *device = recv->conn->cm_id->device;
+	int i;
+
+	for (i = 0; i < recv->wr.num_sge; i++) {
+		if (recv->pages)
+			ib_dma_unmap_page(device, recv->sge[i].addr, PAGE_SIZE,
+					  DMA_FROM_DEVICE);
+		else
+			ib_dma_unmap_single(device, recv->sge[i].addr,
+					    recv->sge[i].length,
+					    DMA_FROM_DEVICE);
+	}
+	recv->wr.num_sge = 0;
+}
+
+/* Allocate the buffer of @recv. Return: false if there is no memory. */
+static bool rpcrdma_recv_fill(struct rpcrdma_recv *recv, int node)
+{
+	struct rpcrdma_conn *conn = recv->conn;
+	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
+						       RPCRDMA_SPARE_RECVS);
+	u32 i;
+
+	if (!recv->pages) {
+		recv->buf = rpcrdma_spare_get(spares, conn->recv_size, node);
+		return recv->buf;
+	}
+	for (i = 0; i < conn->recv_pages; i++) {
+		recv->pages[i] = alloc_pages_node(node, GFP_KERNEL, 0);
+		if (!recv->pages[i])
+			return false;
+	}
+	recv->buf = page_address(recv->pages[0]);
+	return true;
+}
+
+/* Free a Receive that is not mapped, and what it has of a buffer. */
+static void rpcrdma_recv_empty(struct rpcrdma_recv *recv,
+			       struct rpcrdma_spares *spares)
+{
+	u32 i;
+
+	for (i = 0; recv->pages && i < recv->conn->recv_pages; i++)
+		if (recv->pages[i])
+			__free_page(recv->pages[i]);
+	if (!recv->pages && recv->buf)
+		rpcrdma_spare_put(spares, recv->buf, recv->conn->recv_size);
+	kfree(recv);
+}
+
+/* Return: false if the buffer cannot be mapped. */
+static bool rpcrdma_recv_map(struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_conn *conn = recv->conn;
+	struct ib_device *device = conn->cm_id->device;
+	struct ib_sge *sge;
+	u32 i;
+
+	for (i = 0; i < rpcrdma_recv_elements(conn); i++) {
+		sge = &recv->sge[i];
+		sge->lkey = conn->pd->local_dma_lkey;
+		sge->length = recv->pages ? PAGE_SIZE : conn->recv_size;
+		if (recv->pages)
+			sge->addr = ib_dma_map_page(device, recv->pages[i], 0,
+						    PAGE_SIZE, DMA_FROM_DEVICE);
+		else
+			sge->addr = ib_dma_map_single(device, recv->buf,
+						      sge->length,
+						      DMA_FROM_DEVICE);
+		if (ib_dma_mapping_error(device, sge->addr)) {
+			rpcrdma_recv_unmap(recv);
+			return false;
+		}
+		recv->wr.num_sge++;
+	}
+	return true;
+}
+
 /* Return: a Receive that is in no list, or an ERR_PTR. */
 static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
-						       RPCRDMA_SPARE_RECVS);
-	struct ib_device *device = conn->cm_id->device;
-	int node = ibdev_to_node(device);
+	const u32 elements = rpcrdma_recv_elements(conn);
+	int node = ibdev_to_node(conn->cm_id->device);
 	struct rpcrdma_recv *recv;
+	int rc = -ENOMEM;
 
-	recv = kzalloc_node(sizeof(*recv), GFP_KERNEL, node);
+	recv = kzalloc_node(sizeof(*recv) + elements * sizeof(*recv->sge) +
+			    conn->recv_pages * sizeof(*recv->pages),
+			    GFP_KERNEL, node);
 	if (!recv)
 		return ERR_PTR(-ENOMEM);
-	recv->buf = rpcrdma_spare_get(spares, conn->recv_size, node);
-	if (!recv->buf) {
-		kfree(recv);
-		return ERR_PTR(-ENOMEM);
-	}
-	recv->sge.addr = ib_dma_map_single(device, recv->buf, conn->recv_size,
-					   DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(device, recv->sge.addr)) {
-		kfree(recv->buf);
-		kfree(recv);
-		return ERR_PTR(-EIO);
-	}
 	recv->conn = conn;
-	recv->sge.length = conn->recv_size;
-	recv->sge.lkey = conn->pd->local_dma_lkey;
+	recv->sge = (struct ib_sge *)(recv + 1);
+	if (conn->recv_pages)
+		recv->pages = (struct page **)(recv->sge + elements);
+	if (!rpcrdma_recv_fill(recv, node))
+		goto out_empty;
+	rc = -EIO;
+	if (!rpcrdma_recv_map(recv))
+		goto out_empty;
 	recv->cqe.done = rpcrdma_recv_done;
 	recv->wr.wr_cqe = &recv->cqe;
-	recv->wr.sg_list = &recv->sge;
-	recv->wr.num_sge = 1;
+	recv->wr.sg_list = recv->sge;
 	INIT_LIST_HEAD(&recv->all);
 	INIT_LIST_HEAD(&recv->link);
 	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
 	return recv;
+
+out_empty:
+	rpcrdma_recv_empty(recv, NULL);
+	return ERR_PTR(rc);
 }
 
-/* Its buffer goes to @spares, or is freed if @spares is NULL. */
+/* Its buffer goes to @spares, or is freed if @spares is NULL or it is of pages. */
 static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 			      struct rpcrdma_spares *spares)
 {
-	ib_dma_unmap_single(recv->conn->cm_id->device, recv->sge.addr,
-			    recv->sge.length, DMA_FROM_DEVICE);
+	rpcrdma_recv_unmap(recv);
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
-	rpcrdma_spare_put(spares, recv->buf, recv->sge.length);
-	kfree(recv);
+	rpcrdma_recv_empty(recv, spares);
 }
 
 static void rpcrdma_recv_sync(struct rpcrdma_recv *recv)
 {
-	ib_dma_sync_single_for_device(recv->conn->cm_id->device,
-				      recv->sge.addr, recv->sge.length,
-				      DMA_FROM_DEVICE);
+	struct ib_device *device = recv->conn->cm_id->device;
+	int i;
+
+	for (i = 0; i < recv->wr.num_sge; i++)
+		ib_dma_sync_single_for_device(device, recv->sge[i].addr,
+					      recv->sge[i].length,
+					      DMA_FROM_DEVICE);
+}
+
+/* The processor reads what has come. */
+static void rpcrdma_recv_sync_for_cpu(struct rpcrdma_recv *recv)
+{
+	struct ib_device *device = recv->conn->cm_id->device;
+	u32 left = recv->len, part;
+	int i;
+
+	for (i = 0; left && i < recv->wr.num_sge; i++) {
+		part = min(left, recv->sge[i].length);
+		ib_dma_sync_single_for_cpu(device, recv->sge[i].addr, part,
+					   DMA_FROM_DEVICE);
+		left -= part;
+	}
+}
+
+/*
+ * The message as the session needs it: in one piece, as far as the session reads it. Only
+ * a header with chunks, or of another message than an RPC message, can be longer than a
+ * page, so nearly nothing is copied here.
+ */
+static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_conn *conn = recv->conn;
+	u32 offset, run;
+	const void *at;
+
+	if (!recv->pages || recv->len <= PAGE_SIZE ||
+	    rpcrdma_header_is_bare(recv->buf))
+		return recv->buf;
+	for (offset = 0; offset < recv->len; offset += run) {
+		at = rpcrdma_recv_at(recv, offset, &run);
+		run = min(run, recv->len - offset);
+		memcpy(conn->recv_whole + offset, at, run);
+	}
+	recv->copied += recv->len;
+	return conn->recv_whole;
+}
+
+/**
+ * rpcrdma_recv_swap - take pages from a Receive, and give it others
+ * @recv: kept by ops->payload; its buffer is of pages
+ * @first: index of the first page that is taken
+ * @count: how many
+ * @pages: so many pages, which @recv gets; then those of @recv, with what was received
+ *
+ * Context: Process context. Does not sleep. The device is there.
+ *
+ * Return: false if the device cannot map the pages; then nothing has changed.
+ */
+bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
+		       struct page **pages)
+{
+	struct ib_device *device = recv->conn->cm_id->device;
+	u64 addr[RPCRDMA_MAX_RECV_PAGES];
+	struct ib_sge *sge;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		addr[i] = ib_dma_map_page(device, pages[i], 0, PAGE_SIZE,
+					  DMA_FROM_DEVICE);
+		if (ib_dma_mapping_error(device, addr[i]))
+			goto out_unmap;
+	}
+	for (i = 0; i < count; i++) {
+		sge = &recv->sge[first + i];
+		ib_dma_unmap_page(device, sge->addr, PAGE_SIZE,
+				  DMA_FROM_DEVICE);
+		sge->addr = addr[i];
+		swap(recv->pages[first + i], pages[i]);
+	}
+	recv->buf = page_address(recv->pages[0]);
+	return true;
+
+out_unmap:
+	while (i--)
+		ib_dma_unmap_page(device, addr[i], PAGE_SIZE, DMA_FROM_DEVICE);
+	return false;
 }
 
 /* Put a Receive, synced, before those at @first, to be posted with them. */
@@ -127,6 +298,8 @@ static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
 	 * and no Receive is offered before it is posted.
 	 */
 	spin_lock(&conn->lock);
+	conn->stats.recv_copied_bytes += recv->copied;
+	recv->copied = 0;
 	if (!conn->dead) {
 		retired = rpcrdma_session_retire(&conn->session);
 		rc = 0;
@@ -189,6 +362,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	enum rpcrdma_recv_verdict verdict = RPCRDMA_RECV_DONE;
 	struct rpcrdma_conn *conn = recv->conn;
 	struct rpcrdma_rx *rx = &conn->rx;
+	const void *message;
 	u32 invalidated = 0;
 	bool due = false;
 	int rc;
@@ -204,13 +378,13 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 
 	recv->len = wc->byte_len;
-	ib_dma_sync_single_for_cpu(conn->cm_id->device, recv->sge.addr,
-				   recv->len, DMA_FROM_DEVICE);
+	rpcrdma_recv_sync_for_cpu(recv);
+	message = rpcrdma_recv_message(recv);
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
 		invalidated = wc->ex.invalidate_rkey;
 
 	spin_lock(&conn->lock);
-	rpcrdma_session_receive(&conn->session, recv->buf, recv->len, rx);
+	rpcrdma_session_receive(&conn->session, message, recv->len, rx);
 	rc = rpcrdma_recv_push(conn, &due);
 	spin_unlock(&conn->lock);
 	rpcrdma_recv_count(conn, rx, recv->len);
@@ -260,7 +434,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
  * rpcrdma_recv_setup - allocate Receives
  * @conn: the connection
  * @count: how many
- * @size: bytes of each buffer
+ * @size: bytes of each buffer, which is of pages if @conn->recv_pages is set
  *
  * Return: 0, %-ENOMEM, or %-EIO if a buffer cannot be mapped. The caller
  * cleans up.
@@ -270,6 +444,12 @@ int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 	struct rpcrdma_recv *recv;
 
 	conn->recv_size = size;
+	if (conn->recv_pages > 1) {
+		conn->recv_whole = kmalloc_node(size, GFP_KERNEL,
+						ibdev_to_node(conn->cm_id->device));
+		if (!conn->recv_whole)
+			return -ENOMEM;
+	}
 	for (; conn->n_recvs < count; conn->n_recvs++) {
 		recv = rpcrdma_recv_alloc(conn);
 		if (IS_ERR(recv))
@@ -310,6 +490,8 @@ void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
 				  rpcrdma_spares(conn, RPCRDMA_SPARE_RECVS));
 	INIT_LIST_HEAD(&conn->recvs);
 	conn->n_recvs = 0;
+	kfree(conn->recv_whole);
+	conn->recv_whole = NULL;
 }
 
 /*

@@ -79,6 +79,7 @@ static void rpcrdma_send_count(struct rpcrdma_conn *conn,
 
 	stats->tx_type[tx->type]++;
 	stats->tx_wire_bytes += send->sge.length;
+	stats->tx_copied_bytes += tx->payload.length;
 	if (tx->errcode)
 		stats->tx_errors[rpcrdma_errcode_slot(tx->errcode)]++;
 	if (tx->first && tx->last) {

@@ -110,6 +110,8 @@ static void rpcrdma_stats_show_all(struct seq_file *m,
 		   s->tx_continued_bytes, s->rx_continued_bytes);
 	seq_printf(m, "bytes on wire by Send: sent %llu received %llu\n",
 		   s->tx_wire_bytes, s->rx_wire_bytes);
+	seq_printf(m, "bytes copied: sent %llu received %llu\n",
+		   s->tx_copied_bytes, s->recv_copied_bytes);
 	seq_printf(m, "RDMA operations: read %llu write %llu\n",
 		   s->rdma_reads, s->rdma_writes);
 	seq_printf(m, "read chunks: %llu\n", s->read_chunks);

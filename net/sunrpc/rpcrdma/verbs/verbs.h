@@ -74,7 +74,9 @@ struct rpcrdma_stats {
 	u64 tx_inline_bytes;
 	u64 tx_continued_bytes;
 	u64 tx_wire_bytes;
+	u64 tx_copied_bytes;
 	u64 tx_doorbells;
+	u64 recv_copied_bytes;
 	u64 rdma_reads;
 	u64 rdma_writes;
 	u64 read_chunks;
@@ -122,21 +124,45 @@ extern atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
  * @all: link in its list of all Receives
  * @cqe: completion
  * @wr: the Work Request, ready to be posted
- * @sge: its only element
  * @link: for the current user of the buffer
- * @buf: the buffer, DMA mapped while it exists
+ * @buf: the buffer, or the first of its pages
+ * @pages: the pages of the buffer, or NULL if it is in one piece
  * @len: bytes received
+ * @copied: bytes that its user has copied from it
+ * @sge: elements, one for each page; DMA mapped while they exist
  */
 struct rpcrdma_recv {
 	struct rpcrdma_conn *conn;
 	struct list_head all;
 	struct ib_cqe cqe;
 	struct ib_recv_wr wr;
-	struct ib_sge sge;
 	struct list_head link;
 	void *buf;
+	struct page **pages;
 	u32 len;
+	u32 copied;
+	struct ib_sge *sge;
 };
+
+/**
+ * rpcrdma_recv_at - where bytes of a received message are
+ * @recv: the Receive
+ * @offset: in its message
+ * @run: how many bytes from there on are in one piece, or more than there are
+ *
+ * Return: their address.
+ */
+static inline const void *rpcrdma_recv_at(const struct rpcrdma_recv *recv,
+					  u32 offset, u32 *run)
+{
+	if (!recv->pages) {
+		*run = U32_MAX;
+		return recv->buf + offset;
+	}
+	*run = PAGE_SIZE - offset_in_page(offset);
+	return page_address(recv->pages[offset >> PAGE_SHIFT]) +
+	       offset_in_page(offset);
+}
 
 /* What ops->payload did with a Receive. */
 enum rpcrdma_recv_verdict {
@@ -381,6 +407,8 @@ enum {
  *	a time, or NULL
  * @config: for the session; sizes are rounded to what the device can do. With a
  *	window of zero the connection follows the module parameter.
+ * @recv_pages: Receives of pages, if the device and the size of a Receive allow it: the
+ *	owner calls rpcrdma_recv_swap(). @spares has none of them.
  * @send_ring: Sends that may be outstanding
  * @max_mrs: memory regions at most, zero for none
  * @mr_pages: pages that one memory region can hold
@@ -400,6 +428,7 @@ struct rpcrdma_conn_attr {
 	void *context;
 	struct rpcrdma_spares *spares;
 	struct rpcrdma_config config;
+	bool recv_pages;
 	u32 send_ring;
 	u32 max_mrs;
 	u32 mr_pages;
@@ -446,6 +475,9 @@ union rpcrdma_sockaddr {
  * @n_recvs: how many
  * @recv_free: Receives that are free and wait to be posted together, chained
  * @n_recv_free: how many
+ * @recv_pages: pages of each Receive, or zero if it is in one piece
+ * @recv_whole: memory for one message in one piece, if a Receive has several pages;
+ *	belongs to the Receive handler
  * @lost_work: calls rpcrdma_conn_lost() for callers in other contexts
  * @lost_why: argument for @lost_work
  * @id: number of the connection, never used again; traces and debugfs show it
@@ -518,6 +550,8 @@ struct rpcrdma_conn {
 	struct ib_recv_wr *recv_free;
 	u32 n_recv_free;
 	u32 recv_size;
+	u32 recv_pages;
+	void *recv_whole;
 	u32 max_window;
 	bool follow;
 	u32 reads_in;
@@ -595,6 +629,8 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window);
 void rpcrdma_window_worker(struct work_struct *work);
 void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn,
 			   struct rpcrdma_recv *recv);
+bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
+		       struct page **pages);
 
 /* send.c */
 int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size);

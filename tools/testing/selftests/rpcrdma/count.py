@@ -9,11 +9,15 @@
   count.py check FILE OPERATION END NAME=NUMBER...
                                      whether such a file has these numbers per operation,
                                      and no others; a name has _ for each space
+  count.py copied FILE OPERATION END NAME=NUMBER|NAME<NUMBER|NAME>NUMBER...
+                                     whether so many octets were copied per operation, or
+                                     less, or more
   count.py locks begin|end           at the server, asked by 'run'
 
 All operations are done some times without being counted, and then each N times. Its line
 has N, how many Calls of each NFS procedure there were according to mountstats, and the
-counters of rxe_count (tools/testing/kunit) at both ends by how much they grew. With LOCKS
+counters of rxe_count (tools/testing/kunit) at both ends by how much they grew, with those
+of rpcrdma for what it has copied. With LOCKS
 in the environment, and where lockdep is, two of the lines have as well how often locks of
 the transport were taken; the names of its locks are in rpcrdma.ko.
 """
@@ -25,12 +29,21 @@ import os
 import re
 import shlex
 import struct
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 KIB, MIB = 1 << 10, 1 << 20
 COUNTERS = Path("/sys/kernel/debug/rxe_count")
+# Of our own transport: "bytes copied: sent 1 received 2" is one line of it.
+TOTALS = Path("/sys/kernel/debug/rpcrdma/totals")
+COPIED = re.compile(r"^bytes copied: sent (\d+) received (\d+)$", re.M)
+COPIED_NAMES = ("octets copied to Sends", "octets copied from Receives")
+# What another small message than those counted has copied at either end, at most.
+OTHER_OCTETS = 1024
+READ_ALL = ("/bin/sh", "-c", f"cat {COUNTERS}; [ ! -e {TOTALS} ] || "
+            f"grep '^bytes copied: ' {TOTALS}")
 TRACING = Path("/sys/kernel/tracing")
 ACL, ACL4 = "system.posix_acl_access", b"system.nfs4_acl"
 SIZES = (512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
@@ -184,6 +197,13 @@ def counters(text):
             (line.partition(": ") for line in text.splitlines())}
 
 
+def all_counters(text):
+    """The same of both files together."""
+    copied = COPIED.search(text)
+    return counters(COPIED.sub("", text).strip()) | (
+        dict(zip(COPIED_NAMES, map(int, copied.groups()))) if copied else {})
+
+
 def on_server(*command):
     """Ask the server's obey() (lib.sh); what the command has to say."""
     shared = Path(os.environ["GUEST_SHARED"])
@@ -224,8 +244,9 @@ def snapshot():
     """Everything that is counted, when nothing happens any more."""
     time.sleep(SETTLE_SECONDS)
     return {"nfs": procedures(),
-            "client": counters(COUNTERS.read_text(encoding="ascii")),
-            "server": counters(on_server("cat", str(COUNTERS)))}
+            "client": all_counters(subprocess.run(READ_ALL, check=True, text=True,
+                                                  stdout=subprocess.PIPE).stdout),
+            "server": all_counters(on_server(*READ_ALL))}
 
 
 def run(directory, file, *names):
@@ -253,11 +274,31 @@ def run(directory, file, *names):
             before = now
 
 
+def counted_line(file, operation):
+    """What run() has written of it."""
+    with open(file, encoding="ascii") as lines:
+        return next(found for found in map(json.loads, lines)
+                    if found["operation"] == operation)
+
+
+def check_copied(file, operation, end, *expected):
+    """Whether so much was copied per operation, or less, or more."""
+    line = counted_line(file, operation)
+    others = (sum(line["nfs"].values()) - max(line["nfs"].values())) / line["n"]
+    wrong = 0
+    for one in expected:
+        name, what, value = re.fullmatch(r"(\w+)([=<>])(\d+)", one).groups()
+        octets = line[end].get(f"octets copied {name.replace('_', ' ')}", 0) / line["n"]
+        below = octets - others * OTHER_OCTETS < int(value)
+        print(f"{operation}, {end}, copied {name}: {octets:g}, should be {what} {value}")
+        wrong |= {"<": not below, ">": octets <= int(value),
+                  "=": not (below or octets == int(value)) or octets < int(value)}[what]
+    sys.exit(wrong)
+
+
 def check(file, operation, end, *expected):
     """Whether the counters of this end are so, per operation, and all others 0."""
-    with open(file, encoding="ascii") as lines:
-        line = next(found for found in map(json.loads, lines)
-                    if found["operation"] == operation)
+    line = counted_line(file, operation)
     counted = {name: value / line["n"] for name, value in line[end].items()}
     want = {}
     for one in expected:
@@ -282,7 +323,8 @@ def main(what, *arguments):
     if what == "locks":
         print(json.dumps(locks(*arguments)))
     else:
-        {"prepare": prepare, "run": run, "check": check}[what](*arguments)
+        {"prepare": prepare, "run": run, "check": check,
+         "copied": check_copied}[what](*arguments)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 #
 # Proves what NFS operations ask of the adapter in version 2, counted beneath the
 # transport by the module rxe_count, at both ends. What is not named is nothing. Octets
-# are left out: they depend on the lengths of names and handles.
+# are left out: they depend on the lengths of names and handles. But what is copied is so
+# much, or less.
 #
 # All Work Requests go through what is counted; so if a change of the module needs more
 # of them, or fewer, this test has to be changed with it.
@@ -44,10 +45,12 @@ message() { # SENDS
 one_message=$(message 1)
 # Sixteen Receives are posted together.
 received="Receives_posted=1 receive_doorbells=0.0625 receive_completions=1"
+# All but data: what is in front of it, and messages that have none.
+few=1024
 
 # What a Call and its Reply take at most.
 expected() {
-	local size operation
+	local size operation end
 	# Each fits one Send of 8192 octets.
 	for operation in GETATTR LOOKUP CREATE "READ 512 B" "READ 4 KiB" "WRITE 512 B" \
 		"WRITE 4 KiB"; do
@@ -73,8 +76,39 @@ expected() {
 			"RDMA_Reads=$((size / 64)) Sends_with_invalidate=1 send_doorbells=2
 			send_completions=1.0625 $received"
 	done
+	copies
 	# Two Calls, whose Replies are continued: no region, whatever they become.
 	check "READDIR of 1000 entries: no chunk" no_chunk "READDIR 1000"
+}
+
+# Data is copied into Sends. A Reply is copied to where the client wants it. A Call that
+# came in one Receive is in pages, which nfsd gets; only what came in parts is copied together.
+copies() {
+	moved WRITE 4 client to_Sends
+	copied "WRITE 4 KiB" server "to_Sends<$few" from_Receives=0
+	moved WRITE 16 client to_Sends
+	moved WRITE 16 server from_Receives
+	moved READ 4 server to_Sends
+	moved READ 4 client from_Receives
+	moved READ 16 server to_Sends
+	moved READ 16 client from_Receives
+	for operation in "READ 64 KiB" "WRITE 64 KiB" "READ 1 MiB" "WRITE 1 MiB"; do
+		for end in client server; do
+			copied "$operation" "$end" "to_Sends<$few" "from_Receives<$few"
+		done
+	done
+}
+
+# All data is copied once there, and nothing else.
+moved() { # READ|WRITE KIB END to_Sends|from_Receives
+	local other=to_Sends octets=$(($2 * 1024))
+	[[ $4 != to_Sends ]] || other=from_Receives
+	copied "$1 $2 KiB" "$3" "$4>$octets" "$4<$((octets + few))" "$other<$few"
+}
+
+copied() { # OPERATION END NAME=NUMBER|NAME<NUMBER|NAME>NUMBER...
+	check "$1: copied by the $2" /usr/bin/python3 "$count" copied /tmp/counts "$1" "$2" \
+		"${@:3}"
 }
 
 # So many times as much of everything.
