@@ -1215,6 +1215,9 @@ struct rpcrdma_device_limits {
 	bool iwarp;
 };
 
+/* Elements of a Send at most. */
+#define RPCRDMA_MAX_GATHER	16
+
 /* Pages of a Receive at most; a larger one is one buffer. */
 #define RPCRDMA_MAX_RECV_PAGES	16
 
@@ -1225,6 +1228,8 @@ struct rpcrdma_device_limits {
  * @recv_size: octets of a Receive
  * @recv_pages: Receives are to be of pages, which the owner can replace one by one
  * @send_ring: Sends outstanding
+ * @send_size: octets of a Send
+ * @gather: Sends are to take data from where it is
  * @regions: memory regions that the peer reaches, zero for none
  * @region_pages: pages of each
  * @max_payload: largest item of an RPC, in octets
@@ -1241,6 +1246,8 @@ struct rpcrdma_wants {
 	u32 recv_size;
 	bool recv_pages;
 	u32 send_ring;
+	u32 send_size;
+	bool gather;
 	u32 regions;
 	u32 region_pages;
 	u32 max_payload;
@@ -1276,6 +1283,7 @@ enum rpcrdma_unfit {
  * @send_cqe: length of the completion queue for Sends
  * @recv_cqe: length of that for Receives
  * @send_sge: elements of each Work Request of the send queue
+ * @gather_sge: of them, those that a Send uses at most; one if all its data is copied
  * @recv_sge: elements of each Receive
  * @recv_pages: pages of each Receive, an element each; zero if it is one buffer
  * @rw_ctxs: RDMA Read and Write contexts
@@ -1299,6 +1307,7 @@ struct rpcrdma_sizes {
 	u32 send_cqe;
 	u32 recv_cqe;
 	u32 send_sge;
+	u32 gather_sge;
 	u32 recv_sge;
 	u32 recv_pages;
 	u32 rw_ctxs;

@@ -74,6 +74,13 @@
 #define RPCRDMA_SVC_RW_CTXS	64
 #define RPCRDMA_SVC_RW_PAGES	16
 
+/*
+ * Server: data of a Reply of so many bytes in one piece is not copied, the adapter takes it
+ * from where it is. That takes one mapping and one unmapping a page, which cost more than to
+ * copy less.
+ */
+#define RPCRDMA_SVC_GATHER	SZ_2K
+
 /* Server: RDMA Reads under way at once; device and client may lower it. */
 #define RPCRDMA_DEF_READS	16
 

@@ -47,7 +47,7 @@ struct conn_side {
 	u64 faulty;
 	bool sure;
 	bool queues;	/* as the server has them */
-	bool pages;	/* its Receives are of pages */
+	bool pages;	/* it receives into pages, and sends from them */
 	u32 offset;	/* of the payload in the last Receive */
 	u32 n_writes;
 	struct rpcrdma_spares *spares;
@@ -205,6 +205,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 			},
 		},
 		.recv_pages = side->pages,
+		.gather = side->pages,
 		.send_ring = 16,
 		.max_mrs = 8,
 		.mr_pages = RPCRDMA_MR_PAGES,
@@ -2651,6 +2652,88 @@ static void conn_has_pages_if_the_device_can(struct kunit *test)
 	}
 }
 
+/* A Reply of @page_len bytes in pages, from @base on, and of some around them. */
+static struct conn_msg *conn_page_reply(struct kunit *test, struct page **pages,
+					u32 base, u32 page_len, u32 tail)
+{
+	const u32 head = 100, length = head + page_len + tail;
+	struct conn_msg *m = conn_msg(test, 9, RPCRDMA_REPLY, length);
+	struct conn_fixture *f = test->priv;
+	u8 *around = kunit_kzalloc(test, head + tail, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, around);
+	get_random_bytes(around, head + tail);
+	put_unaligned_be32(9, around);
+	put_unaligned_be32(RPCRDMA_REPLY, around + 4);
+	m->xdr = (struct xdr_buf){
+		.head[0] = { .iov_base = around, .iov_len = head },
+		.pages = pages,
+		.page_base = base,
+		.page_len = page_len,
+		.tail[0] = { .iov_base = around + head, .iov_len = tail },
+		.len = length,
+		.buflen = length,
+	};
+	m->tm.gather = SZ_2K;
+	KUNIT_ASSERT_EQ(test, read_bytes_from_xdr_buf(&m->xdr, 0, f->stream,
+						      length), 0);
+	return m;
+}
+
+/*
+ * What is in pages is sent from there: hardly anything is copied. A message has ended
+ * when its Sends have completed, which is known after a few more; or with the connection.
+ */
+static void conn_sends_from_pages(struct kunit *test)
+{
+	static const struct {
+		u32 base, page_len, tail;
+	} shape[] = {
+		{ 0, 4096, 0 }, { 0, 4096, 40 }, { 200, 4096, 4 },
+		{ 0, 8000, 0 }, { 2000, 8000, 8 }, { 4, 16384, 0 },
+		{ 4095, 16385, 3 }, { 0, 65536, 100 }, { 1000, 3000, 0 },
+		{ 3000, 2048, 20 },
+	};
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_stats *stats = &f->server.conn->stats;
+	struct conn_msg *m[2 * ARRAY_SIZE(shape)];
+	struct page *pages[CONN_PAGES];
+	u64 all = 0, copied;
+	u32 i, ended = 0;
+
+	conn_alloc_pages(test, pages);
+	for (i = 0; i < CONN_PAGES; i++)
+		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, f->server.conn->gather_sge, 5U);
+	copied = READ_ONCE(stats->tx_copied_bytes);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		m[i] = conn_page_reply(test, pages,
+				       shape[i % ARRAY_SIZE(shape)].base,
+				       shape[i % ARRAY_SIZE(shape)].page_len,
+				       shape[i % ARRAY_SIZE(shape)].tail);
+		all += m[i]->xdr.len;
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn,
+							&m[i]->tm), 0);
+		conn_wait(test, &f->client.arrived);
+		KUNIT_EXPECT_EQ(test, f->client.length, m[i]->xdr.len);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(f->client.got, f->stream,
+						 m[i]->xdr.len), 0, "%u", i);
+	}
+	copied = READ_ONCE(stats->tx_copied_bytes) - copied;
+	KUNIT_EXPECT_LT(test, copied, all / 5);
+	KUNIT_EXPECT_GE(test, copied, 100ULL * ARRAY_SIZE(m));
+	/* The last three at most have not. */
+	conn_wait(test, &m[ARRAY_SIZE(m) - 4]->done);
+
+	conn_end(&f->server);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		KUNIT_EXPECT_EQ(test, m[i]->ends, 1);
+		ended += !m[i]->status;
+	}
+	KUNIT_EXPECT_GE(test, ended, (u32)ARRAY_SIZE(m) - 3);
+	conn_free_pages(pages);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
@@ -2721,6 +2804,7 @@ static struct kunit_case conn_pages_cases[] = {
 	KUNIT_CASE(conn_gives_its_pages),
 	KUNIT_CASE(conn_takes_the_memory_it_should),
 	KUNIT_CASE(conn_joins_what_has_chunks),
+	KUNIT_CASE(conn_sends_from_pages),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_window_changes),
 	{}

@@ -28,6 +28,8 @@ static constexpr rpcrdma_wants kClient = {
 	.recv_size = 8192,
 	.recv_pages = false,
 	.send_ring = 64,
+	.send_size = 8192,
+	.gather = false,
 	.regions = 256,
 	.region_pages = kPayload / kPage + 1,
 	.max_payload = kPayload,
@@ -45,6 +47,8 @@ static constexpr rpcrdma_wants kServer = {
 	.recv_size = 8192,
 	.recv_pages = true,
 	.send_ring = 64,
+	.send_size = 8192,
+	.gather = true,
 	.regions = 0,
 	.region_pages = 0,
 	.max_payload = kPayload,
@@ -89,6 +93,10 @@ static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 	EXPECT_LE(s.recv_cqe, l.max_cqe);
 	EXPECT_GE(s.send_sge, 1u);
 	EXPECT_LE(s.send_sge, l.max_send_sge);
+	EXPECT_GE(s.gather_sge, 1u);
+	EXPECT_LE(s.gather_sge,
+		  std::min(s.send_sge, u32{ RPCRDMA_MAX_GATHER }));
+	EXPECT_TRUE(w.gather || s.gather_sge == 1);
 	EXPECT_GE(s.recv_sge, 1u);
 	EXPECT_LE(s.recv_sge, l.max_recv_sge);
 	/* A Receive takes as much whether it is of pages or not. */
@@ -535,6 +543,41 @@ TEST(sizes, size_conn__receives_are_of_pages)
 	}
 }
 
+/* Elements of Sends of @size octets. */
+static u32 gathers(rpcrdma_device_limits l, u32 page, u32 elements, u32 size)
+{
+	rpcrdma_wants w = kServer;
+
+	l.page_size = page;
+	l.max_send_sge = elements;
+	w.send_size = size;
+
+	const rpcrdma_sizes s = size_conn(l, w);
+
+	EXPECT_EQ(s.unfit, u32{ RPCRDMA_FIT });
+	return s.gather_sge;
+}
+
+/* Data is in one page more than it fills, and has something in front and behind. */
+TEST(sizes, size_conn__sends_gather)
+{
+	const rpcrdma_device_limits rxe = limits("rxe");
+
+	EXPECT_EQ(gathers(rxe, 4096, 32, 8192), 5u);
+	EXPECT_EQ(gathers(rxe, 4096, 5, 8192), 5u);
+	EXPECT_EQ(gathers(rxe, 4096, 3, 8192), 3u);
+	EXPECT_EQ(gathers(rxe, 4096, 32, 9216), 6u);
+	EXPECT_EQ(gathers(rxe, 4096, 32, 65536), u32{ RPCRDMA_MAX_GATHER });
+	EXPECT_EQ(gathers(rxe, 65536, 32, 8192), 4u);
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		const rpcrdma_sizes s = size_conn(limits(a), kServer);
+
+		EXPECT_EQ(s.gather_sge, std::min(a.limits.max_send_sge, 5u))
+			<< a.name;
+		EXPECT_EQ(size_conn(limits(a), kClient).gather_sge, 1u);
+	}
+}
+
 TEST(sizes, size_conn__refused_for_one_reason)
 {
 	const rpcrdma_device_limits fine = limits("rxe");
@@ -606,9 +649,10 @@ TEST(sizes, size_conn__extremes)
 		rpcrdma_wants w = random() % 2 ? kClient : kServer;
 
 		if (random() % 4 == 0)
-			w = { any(), any(), any(), any() % 2 != 0, any(),
-			      any(), any(), any(), any(),	   any(),
-			      any(), any(), any(), any() };
+			w = { any(), any(), any(),	    any() % 2 != 0,
+			      any(), any(), any() % 2 != 0, any(),
+			      any(), any(), any(),	    any(),
+			      any(), any(), any(),	    any() };
 
 		const rpcrdma_sizes s = size_conn(l, w);
 

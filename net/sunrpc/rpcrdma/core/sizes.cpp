@@ -79,6 +79,7 @@ public:
 			if (unfit != RPCRDMA_FIT)
 				return unfit;
 		}
+		gather();
 		return sends() ? RPCRDMA_FIT : RPCRDMA_UNFIT_SENDS;
 	}
 
@@ -212,6 +213,21 @@ private:
 						     plain);
 		}
 		return RPCRDMA_FIT;
+	}
+
+	/*
+	 * Data that is in pages has an element for each page that it is in. There is one
+	 * more for the header and what is in front of the data, and one for what is behind
+	 * it. With fewer, what needs more is copied.
+	 */
+	void gather()
+	{
+		const u32 wanted = plus(parts(wants_.send_size, page_), 3);
+		const u32 most_sge =
+			least(limits_.max_send_sge, RPCRDMA_MAX_GATHER);
+
+		sizes.gather_sge = wants_.gather ? least(most_sge, wanted) : 1;
+		sizes.send_sge = most(sizes.send_sge, sizes.gather_sge);
 	}
 
 	/*

@@ -5,8 +5,10 @@
  * A Reply takes over the pages of its results, so that the nfsd thread is free
  * at once: it waits neither for credits nor for RDMA Writes. Results that the
  * client wants in Write chunks are written by Work Requests in front of the
- * first Send, in the same chain. The connection reports when the last Send has
- * been posted or, with RDMA Writes, has completed. Then the pages are freed.
+ * first Send, in the same chain. Other results go in Sends, from the pages where they are
+ * if they are not small. The connection reports when the last Send has
+ * been posted or, with RDMA Writes or Sends from pages, has completed. Then the pages are
+ * freed.
  *
  * Bounds. If a client returns no credits, Replies pile up. When there are
  * RPCRDMA_SVC_REPLIES of them, or RPCRDMA_SVC_REPLY_MEMORY bytes, no nfsd
@@ -319,6 +321,7 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 				  const struct rpcrdma_svc_call *call)
 {
 	const struct rpcrdma_reply_plan *plan = &reply->plan;
+	const struct rpcrdma_svc *svc = reply->svc;
 	struct rpcrdma_txmsg *tm = &reply->tm;
 	int rc;
 
@@ -330,6 +333,10 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 		tm->chain_cost = reply->rw->cost;
 		tm->hold = true;
 	}
+	/* Its pages wait for the adapter then, which all others need not. */
+	if (!plan->n_jobs && svc->conn->gather_sge > 1 &&
+	    plan->stream_length >= RPCRDMA_SVC_GATHER)
+		tm->gather = RPCRDMA_SVC_GATHER;
 	tm->call = call->id;
 	tm->msg.xid = call->xid;
 	tm->msg.dir = RPCRDMA_REPLY;

@@ -233,6 +233,8 @@ static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
 		.max_window = RPCRDMA_MAX_WINDOW,
 		.recv_size = attr->config.local.recv_size,
 		.recv_pages = attr->recv_pages,
+		.send_size = attr->config.local.send_size,
+		.gather = attr->gather,
 		.send_ring = attr->send_ring,
 		.regions = attr->max_mrs,
 		.region_pages = attr->mr_pages,
@@ -275,6 +277,8 @@ void rpcrdma_conn_fit(struct ib_device *device, u32 role,
 		.max_window = RPCRDMA_MAX_WINDOW,
 		.recv_size = READ_ONCE(rpcrdma_svc_inline),
 		.recv_pages = !client,
+		.send_size = READ_ONCE(rpcrdma_svc_inline),
+		.gather = !client,
 		.send_ring = RPCRDMA_SEND_RING,
 		.regions = client ? RPCRDMA_MAX_MRS : 0,
 		.region_pages = client ? RPCRDMA_MR_PAGES : 0,
@@ -440,6 +444,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	a.config.window = sizes.window;
 	conn->max_window = sizes.max_window;
 	conn->recv_pages = sizes.recv_pages;
+	conn->gather_sge = sizes.gather_sge;
 	conn->reads_in = sizes.reads_in;
 	conn->reads_out = sizes.reads_out;
 	conn->version1 = sizes.version1;

@@ -17,6 +17,11 @@
  * of the ring completes all Sends before it. A Send is also signaled
  * when a message waits for it, or when half of the send queue's budget is in
  * use.
+ *
+ * A message whose owner allows it is not copied where that pays: the device gathers its
+ * large pieces from where they are. They stay mapped until the Send has completed. Of such
+ * Sends every fourth is signaled, so that at rest the memory of three messages at most
+ * waits for the next Send.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -32,6 +37,9 @@
  * do meanwhile.
  */
 #define RPCRDMA_SEND_CHAIN	16U
+
+/* While memory waits for a completion, one Send of so many has one. A power of two. */
+#define RPCRDMA_GATHER_SENDS	4U
 
 static struct rpcrdma_send *rpcrdma_send_at(const struct rpcrdma_conn *conn,
 					    u32 i)
@@ -64,11 +72,167 @@ static int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset,
 	return 0;
 }
 
-static bool rpcrdma_send_signaled(const struct rpcrdma_conn *conn,
+/*
+ * A piece of a message that is in one piece of memory, from @offset on. Return: its address;
+ * @length is zero if the message ends before.
+ */
+static const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
+				     u32 *length)
+{
+	const struct kvec *vec = &xdr->head[0];
+	u32 at;
+
+	if (offset >= vec->iov_len) {
+		offset -= vec->iov_len;
+		if (offset < xdr->page_len) {
+			at = xdr->page_base + offset;
+			*length = min_t(u32, xdr->page_len - offset,
+					PAGE_SIZE - offset_in_page(at));
+			return page_address(xdr->pages[at >> PAGE_SHIFT]) +
+			       offset_in_page(at);
+		}
+		offset -= xdr->page_len;
+		vec = &xdr->tail[0];
+	}
+	*length = offset < vec->iov_len ? vec->iov_len - offset : 0;
+	return vec->iov_base + offset;
+}
+
+/* The device has finished with the memory that @send was made of, or never gets it. */
+static void rpcrdma_send_unmap(struct rpcrdma_send *send)
+{
+	struct ib_device *device = send->conn->cm_id->device;
+	unsigned int i;
+
+	for (i = 0; send->mapped; i++) {
+		if (send->mapped & BIT(i))
+			ib_dma_unmap_single(device, send->sge[i].addr,
+					    send->sge[i].length, DMA_TO_DEVICE);
+		send->mapped &= ~BIT(i);
+	}
+}
+
+/* An element for @length bytes, or NULL if there are too many. */
+static struct ib_sge *rpcrdma_send_element(struct rpcrdma_send *send, u64 addr,
+					   u32 length)
+{
+	struct ib_sge *sge;
+
+	if (send->wr.num_sge == send->conn->gather_sge)
+		return NULL;
+	sge = &send->sge[send->wr.num_sge++];
+	sge->addr = addr;
+	sge->length = length;
+	return sge;
+}
+
+/* Put @length bytes into the buffer of @send. */
+static bool rpcrdma_send_copy(struct rpcrdma_send *send, const void *from,
+			      u32 length)
+{
+	u32 used = send->tx.header_length + send->copied;
+	struct ib_sge *last = &send->sge[send->wr.num_sge - 1];
+
+	memcpy(send->buf + used, from, length);
+	send->copied += length;
+	if (!(send->mapped & BIT(send->wr.num_sge - 1))) {
+		last->length += length;
+		return true;
+	}
+	return rpcrdma_send_element(send, send->addr + used, length);
+}
+
+/* Let the device take @length bytes from where they are. */
+static bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from,
+			      u32 length)
+{
+	struct ib_device *device = send->conn->cm_id->device;
+	u64 addr;
+
+	if (send->wr.num_sge == send->conn->gather_sge)
+		return false;
+	addr = ib_dma_map_single(device, (void *)from, length, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(device, addr))
+		return false;
+	rpcrdma_send_element(send, addr, length);
+	send->mapped |= BIT(send->wr.num_sge - 1);
+	return true;
+}
+
+/*
+ * Make elements of the bytes that go in @send: of its buffer, which small pieces are copied
+ * to, and of other memory. Return: false if there are not enough elements, or if memory
+ * cannot be mapped; then all has to be copied.
+ */
+static bool rpcrdma_send_gather(struct rpcrdma_send *send)
+{
+	const struct rpcrdma_txmsg *tm = send->tm;
+	u32 offset = send->tx.payload.offset;
+	u32 left = send->tx.payload.length;
+	const void *from;
+	u32 run, piece, at;
+	bool ok;
+
+	while (left) {
+		run = rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
+					 &at);
+		if (!run)
+			return false;
+		from = rpcrdma_xdr_piece(tm->xdr, at, &piece);
+		piece = min3(piece, run, left);
+		if (!piece)
+			return false;
+		if (piece < tm->gather || !virt_addr_valid(from))
+			ok = rpcrdma_send_copy(send, from, piece);
+		else
+			ok = rpcrdma_send_take(send, from, piece);
+		if (!ok)
+			return false;
+		offset += piece;
+		left -= piece;
+	}
+	return true;
+}
+
+/* Fill @send with its part of the message. Return: false if the message lacks bytes. */
+static bool rpcrdma_send_fill(struct rpcrdma_send *send)
+{
+	const struct rpcrdma_tx *tx = &send->tx;
+
+	send->length = tx->header_length + tx->payload.length;
+	send->sge[0].addr = send->addr;
+	send->sge[0].length = tx->header_length;
+	send->wr.num_sge = 1;
+	send->copied = 0;
+	if (!tx->payload.length)
+		return true;
+	if (send->tm->gather && send->conn->gather_sge > 1) {
+		if (rpcrdma_send_gather(send))
+			return true;
+		rpcrdma_send_unmap(send);
+		send->wr.num_sge = 1;
+	}
+	send->sge[0].length = send->length;
+	send->copied = tx->payload.length;
+	return !rpcrdma_txmsg_copy(send->tm, tx->payload.offset,
+				   send->buf + tx->header_length,
+				   tx->payload.length);
+}
+
+static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_send *send)
 {
-	return send->held || send->index % (conn->n_sends / 4) == 0 ||
-	       conn->sq_avail < conn->sq_depth / 2;
+	const bool gathers = send->tm && send->tm->gather;
+	bool signaled = (send->held && !gathers) ||
+			send->index % (conn->n_sends / 4) == 0 ||
+			conn->sq_avail < conn->sq_depth / 2;
+
+	conn->gathered |= gathers;
+	if (conn->gathered && send->index % RPCRDMA_GATHER_SENDS == 0)
+		signaled = true;
+	if (signaled)
+		conn->gathered = false;
+	return signaled;
 }
 
 static void rpcrdma_send_count(struct rpcrdma_conn *conn,
@@ -78,8 +242,8 @@ static void rpcrdma_send_count(struct rpcrdma_conn *conn,
 	struct rpcrdma_stats *stats = &conn->stats;
 
 	stats->tx_type[tx->type]++;
-	stats->tx_wire_bytes += send->sge.length;
-	stats->tx_copied_bytes += tx->payload.length;
+	stats->tx_wire_bytes += send->length;
+	stats->tx_copied_bytes += send->copied;
 	if (tx->errcode)
 		stats->tx_errors[rpcrdma_errcode_slot(tx->errcode)]++;
 	if (tx->first && tx->last) {
@@ -88,7 +252,7 @@ static void rpcrdma_send_count(struct rpcrdma_conn *conn,
 		stats->tx_continued_bytes += tx->payload.length;
 		stats->tx_continued += tx->last;
 	}
-	trace_rpcrdma_tx(conn->id, tx, send->sge.length);
+	trace_rpcrdma_tx(conn->id, tx, send->length);
 	if (tx->errcode)
 		trace_rpcrdma_refuse(conn->id, tx);
 }
@@ -105,13 +269,10 @@ static struct ib_send_wr *rpcrdma_send_build(struct rpcrdma_conn *conn,
 	struct rpcrdma_txmsg *tm = send->tm;
 	struct ib_send_wr *wr = &send->wr;
 
-	if (tx->payload.length &&
-	    rpcrdma_txmsg_copy(tm, tx->payload.offset,
-			       send->buf + tx->header_length,
-			       tx->payload.length))
+	if (!rpcrdma_send_fill(send))
 		return NULL;
-	send->sge.length = tx->header_length + tx->payload.length;
-	ib_dma_sync_single_for_device(device, send->sge.addr, send->sge.length,
+	ib_dma_sync_single_for_device(device, send->addr,
+				      tx->header_length + send->copied,
 				      DMA_TO_DEVICE);
 
 	wr->next = NULL;
@@ -284,12 +445,12 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 	conn->sq_avail -= cost;
 	send->cost = cost;
 	send->tm = tm;
-	send->held = last && tm->hold ? tm : NULL;
+	send->held = last && (tm->hold || tm->gather) ? tm : NULL;
 	/*
 	 * After posting, the completion of its last Send, or its Reply if
 	 * it has no @done, may end the message: it may be freed.
 	 */
-	send->done = last && !tm->hold ? tm->done : NULL;
+	send->done = last && !send->held ? tm->done : NULL;
 	send->reply = tm && tm->msg.dir == RPCRDMA_REPLY;
 	send->call = tm ? tm->call : 0;
 	send->signaled = rpcrdma_send_signaled(conn, send);
@@ -915,7 +1076,7 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_conn *conn = send->conn;
 	struct rpcrdma_send *s;
 	struct rpcrdma_txmsg *held;
-	u32 last, count;
+	u32 last, count, i;
 
 	if (wc->status != IB_WC_SUCCESS) {
 		/* rpcrdma_send_flush() ends what was in flight. */
@@ -929,9 +1090,13 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 
-	spin_lock(&conn->lock);
+	/* Nobody else moves the tail; what is between it and this Send is not used again. */
 	count = (send->index - conn->send_tail) % conn->n_sends + 1;
 	last = conn->send_tail + count;
+	for (i = conn->send_tail; i != last; i++)
+		rpcrdma_send_unmap(rpcrdma_send_at(conn, i));
+
+	spin_lock(&conn->lock);
 	while (conn->send_tail != last) {
 		s = rpcrdma_send_at(conn, conn->send_tail);
 		held = s->held;
@@ -964,6 +1129,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 						       RPCRDMA_SPARE_SENDS);
 	int node = ibdev_to_node(device);
 	struct rpcrdma_send *send;
+	u32 i;
 
 	/* Ring indices run freely and wrap at 2^32. */
 	if (count < 4 || !is_power_of_2(count))
@@ -971,7 +1137,10 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 	conn->send_size = size;
 	conn->sends = kvcalloc_node(count, sizeof(*conn->sends), GFP_KERNEL,
 				    node);
-	if (!conn->sends)
+	conn->send_sges = kvcalloc_node(count * conn->gather_sge,
+					sizeof(*conn->send_sges), GFP_KERNEL,
+					node);
+	if (!conn->sends || !conn->send_sges)
 		return -ENOMEM;
 
 	for (; conn->n_sends < count; conn->n_sends++) {
@@ -981,17 +1150,18 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send->buf = rpcrdma_spare_get(spares, size, node);
 		if (!send->buf)
 			return -ENOMEM;
-		send->sge.addr = ib_dma_map_single(device, send->buf, size,
-						   DMA_TO_DEVICE);
-		if (ib_dma_mapping_error(device, send->sge.addr)) {
+		send->addr = ib_dma_map_single(device, send->buf, size,
+					       DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(device, send->addr)) {
 			kfree(send->buf);
 			return -EIO;
 		}
-		send->sge.length = size;
-		send->sge.lkey = conn->pd->local_dma_lkey;
+		send->sge = &conn->send_sges[conn->n_sends * conn->gather_sge];
+		for (i = 0; i < conn->gather_sge; i++)
+			send->sge[i].lkey = conn->pd->local_dma_lkey;
 		send->cqe.done = rpcrdma_send_done;
 		send->wr.wr_cqe = &send->cqe;
-		send->wr.sg_list = &send->sge;
+		send->wr.sg_list = send->sge;
 		send->wr.num_sge = 1;
 		atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
 	}
@@ -1027,7 +1197,10 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 	struct rpcrdma_txmsg *tm;
 	struct rpcrdma_send *send;
 	struct rpcrdma_job *job;
+	u32 i;
 
+	for (i = conn->send_tail; i != conn->send_head; i++)
+		rpcrdma_send_unmap(rpcrdma_send_at(conn, i));
 	spin_lock(&conn->lock);
 	while (conn->send_tail != conn->send_head) {
 		send = rpcrdma_send_at(conn, conn->send_tail++);
@@ -1069,11 +1242,13 @@ void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
 
 	while (conn->n_sends) {
 		send = &conn->sends[--conn->n_sends];
-		ib_dma_unmap_single(device, send->sge.addr, conn->send_size,
+		ib_dma_unmap_single(device, send->addr, conn->send_size,
 				    DMA_TO_DEVICE);
 		atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
 		rpcrdma_spare_put(spares, send->buf, conn->send_size);
 	}
+	kvfree(conn->send_sges);
+	conn->send_sges = NULL;
 	kvfree(conn->sends);
 	conn->sends = NULL;
 }

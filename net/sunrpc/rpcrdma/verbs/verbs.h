@@ -6,9 +6,9 @@
  * and posted again some at a time; every received message goes through the session, which says what
  * it means. Messages to be sent wait on one queue. The pump, which one thread per
  * connection runs at a time, asks the session what can be posted now, copies the
- * bytes into Send buffers and posts all of them at once. Because Sends carry copies, a message's
- * memory is needed only until its last Send is posted; chunk memory is needed
- * until the RPC is over.
+ * bytes into Send buffers and posts all of them at once. Because most Sends carry copies, a
+ * message's memory is needed only until its last Send is posted; what is sent from its
+ * place is needed until that Send has completed, and chunk memory until the RPC is over.
  *
  * Transport recovery: the first sign of trouble calls ops->lost, once. The
  * owner then calls rpcrdma_conn_destroy() from a context that may sleep. That
@@ -232,6 +232,9 @@ struct rpcrdma_conn_ops {
  * @chain_cost: how many Work Requests @chain adds
  * @hold: @done waits until the last Send and everything before it has completed; if not
  *	set, @done is called when the last Send is posted
+ * @gather: pieces of @xdr of so many bytes are sent from where they are, if the device can;
+ *	zero to copy all. @done waits as with @hold, but perhaps until a few further Sends
+ *	have completed. Not for a message that may be cancelled.
  * @posted: the pump has finished with it; see rpcrdma_conn_posted()
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
@@ -248,6 +251,7 @@ struct rpcrdma_txmsg {
 	u32 n_removed;
 	u32 chain_cost;
 	bool hold;
+	u32 gather;
 	bool posted;
 	u64 call;
 	u32 invalidate;
@@ -293,8 +297,12 @@ struct rpcrdma_job {
  * struct rpcrdma_send - a Send and its buffer
  * @cqe: completion
  * @wr: the Work Request
- * @sge: its only element
+ * @sge: elements of @buf and of other memory
  * @buf: the buffer, DMA mapped while it exists
+ * @addr: where the device finds it
+ * @mapped: elements that are of other memory, mapped, a bit each
+ * @copied: bytes of the message in @buf
+ * @length: bytes of all elements
  * @cost: Work Requests posted with it
  * @signaled: its completion is wanted
  * @tx: what the session decided
@@ -308,8 +316,12 @@ struct rpcrdma_send {
 	struct rpcrdma_conn *conn;
 	struct ib_cqe cqe;
 	struct ib_send_wr wr;
-	struct ib_sge sge;
+	struct ib_sge *sge;
 	void *buf;
+	u64 addr;
+	u32 mapped;
+	u32 copied;
+	u32 length;
 	u32 index;
 	u32 cost;
 	bool signaled;
@@ -409,6 +421,7 @@ enum {
  *	window of zero the connection follows the module parameter.
  * @recv_pages: Receives of pages, if the device and the size of a Receive allow it: the
  *	owner calls rpcrdma_recv_swap(). @spares has none of them.
+ * @gather: Sends can take data from where it is, if the device allows it
  * @send_ring: Sends that may be outstanding
  * @max_mrs: memory regions at most, zero for none
  * @mr_pages: pages that one memory region can hold
@@ -429,6 +442,7 @@ struct rpcrdma_conn_attr {
 	struct rpcrdma_spares *spares;
 	struct rpcrdma_config config;
 	bool recv_pages;
+	bool gather;
 	u32 send_ring;
 	u32 max_mrs;
 	u32 mr_pages;
@@ -490,6 +504,8 @@ union rpcrdma_sockaddr {
  * @fell_back: as in struct rpcrdma_conn_attr
  * @loss: why the connection was lost, a static string, or NULL
  * @previous_loss: as in struct rpcrdma_conn_attr
+ * @send_sges: elements of all Sends, @gather_sge of each
+ * @gathered: a Send is out that took data from its place, and none after it is signaled
  * @pump_msg: a message that the pump is about to drop, or NULL
  * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
  *	of their messages not told yet
@@ -569,6 +585,9 @@ struct rpcrdma_conn {
 	wait_queue_head_t pump_wait;
 	u32 pump_waiters;
 	struct rpcrdma_send *sends;
+	struct ib_sge *send_sges;
+	u32 gather_sge;
+	bool gathered;
 	u32 n_sends;
 	u32 send_size;
 	u32 send_head;

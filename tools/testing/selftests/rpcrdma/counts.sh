@@ -38,9 +38,11 @@ client() {
 	end
 }
 
-# A message has one doorbell, however many Sends it takes. Every 16th Send is signaled.
-message() { # SENDS
-	awk -v n="$1" 'BEGIN { print "Sends=" n " send_doorbells=1 send_completions=" n / 16 }'
+# A message has one doorbell, however many Sends it takes. Every 16th Send is signaled; every
+# fourth, if memory that it was sent from waits for that.
+message() { # SENDS [SIGNALED]
+	awk -v n="$1" -v every="${2:-16}" \
+		'BEGIN { print "Sends=" n " send_doorbells=1 send_completions=" n / every }'
 }
 one_message=$(message 1)
 # Sixteen Receives are posted together.
@@ -52,17 +54,17 @@ few=1024
 expected() {
 	local size operation end
 	# Each fits one Send of 8192 octets.
-	for operation in GETATTR LOOKUP CREATE "READ 512 B" "READ 4 KiB" "WRITE 512 B" \
-		"WRITE 4 KiB"; do
+	for operation in GETATTR LOOKUP CREATE "READ 512 B" "WRITE 512 B" "WRITE 4 KiB"; do
 		both "$operation" "$one_message $received" "$one_message $received"
 	done
+	both "READ 4 KiB" "$one_message $received" "$(message 1 4) $received"
 	# With what else is in the message, 16 KiB take three Sends.
 	both "READ 16 KiB" "$one_message $(times 3 "$received")" \
-		"$(message 3) $received"
+		"$(message 3 4) $received"
 	both "WRITE 16 KiB" "$(message 3) $received" \
 		"$one_message $(times 3 "$received")"
 	both "GETACL 16 KiB" "$one_message $(times 3 "$received")" \
-		"$(message 3) $received"
+		"$(message 3 4) $received"
 	# A chunk: one region, which the Reply invalidates. A Work Request takes 64 KiB.
 	# The last Write of a chunk is signaled, its Send goes with it. What a Read brings
 	# has to be there before nfsd gets the Call, so the Reply has a doorbell of its own.
@@ -81,16 +83,17 @@ expected() {
 	check "READDIR of 1000 entries: no chunk" no_chunk "READDIR 1000"
 }
 
-# Data is copied into Sends. A Reply is copied to where the client wants it. A Call that
-# came in one Receive is in pages, which nfsd gets; only what came in parts is copied together.
+# A client copies data into Sends, a server sends it from where it is. A Reply is copied to
+# where the client wants it. A Call that came in one Receive is in pages, which nfsd gets;
+# only what came in parts is copied together.
 copies() {
 	moved WRITE 4 client to_Sends
 	copied "WRITE 4 KiB" server "to_Sends<$few" from_Receives=0
 	moved WRITE 16 client to_Sends
 	moved WRITE 16 server from_Receives
-	moved READ 4 server to_Sends
+	copied "READ 4 KiB" server "to_Sends<$few" "from_Receives<$few"
 	moved READ 4 client from_Receives
-	moved READ 16 server to_Sends
+	copied "READ 16 KiB" server "to_Sends<$few" "from_Receives<$few"
 	moved READ 16 client from_Receives
 	for operation in "READ 64 KiB" "WRITE 64 KiB" "READ 1 MiB" "WRITE 1 MiB"; do
 		for end in client server; do
