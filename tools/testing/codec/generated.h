@@ -19,6 +19,16 @@ template <typename T> using Proc = bool_t (*)(XDR *, T *);
 /* Large enough for whatever the tests make. */
 constexpr u32 kRoom = 1 << 16;
 
+/* On the wire an enum can have values that C++ does not know. */
+template <typename T> u32 as_received(const T &e)
+{
+	u32 value;
+
+	static_assert(sizeof(e) == sizeof(value));
+	std::memcpy(&value, &e, sizeof(value));
+	return value;
+}
+
 template <typename T> Octets encode(Proc<T> proc, T &value)
 {
 	Octets out(kRoom);

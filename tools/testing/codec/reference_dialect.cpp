@@ -30,7 +30,7 @@ WriteChunk from(const old_write_chunk &w)
 
 void fill(const old_chunks &c, Dialect &d)
 {
-	d.direction = c.rdma_direction;
+	d.direction = as_received(c.rdma_direction);
 	for (const old_read_list *l = c.rdma_reads; l; l = l->rdma_next) {
 		const old_segment &s = l->rdma_entry.rdma_target;
 
@@ -57,7 +57,7 @@ void fill(const old_optional &o, Dialect &d)
 {
 	const char *data = o.rdma_optinfo.rdma_optinfo_val;
 
-	d.direction = o.rdma_optdir;
+	d.direction = as_received(o.rdma_optdir);
 	d.opttype = o.rdma_opttype;
 	d.optinfo = Octets(data, data + o.rdma_optinfo.rdma_optinfo_len);
 }

@@ -128,7 +128,7 @@ void fill(const optxmt_cont &m, Rtr &out)
 
 std::vector<u32> from(const xms_id &id)
 {
-	return { id.xmsi_xid, static_cast<u32>(id.xmsi_dir), id.xmsi_seq };
+	return { id.xmsi_xid, as_received(id.xmsi_dir), id.xmsi_seq };
 }
 
 void fill(const optrept_err &m, Rtr &out)

@@ -2483,8 +2483,8 @@ static void conn_is_not_up_once_it_is_lost(struct kunit *test)
 }
 
 /* What @side holds, as soon as it is there. */
-static struct rpcrdma_recv *conn_held(struct kunit *test,
-				      struct conn_side *side)
+static struct rpcrdma_recv *conn_kept_recv(struct kunit *test,
+					   struct conn_side *side)
 {
 	struct rpcrdma_recv *recv = NULL;
 	int i;
@@ -2531,7 +2531,7 @@ static void conn_gives_its_pages(struct kunit *test)
 	}
 	WRITE_ONCE(f->server.hold, true);
 	conn_send_pages(test);
-	recv = conn_held(test, &f->server);
+	recv = conn_kept_recv(test, &f->server);
 	KUNIT_EXPECT_TRUE(test, rpcrdma_recv_swap(recv, 0, 2, pages));
 	head = PAGE_SIZE - f->server.offset;
 	for (i = 0; i < 2; i++) {

@@ -431,7 +431,9 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	memcpy(&conn->peer, &cm_id->route.addr.dst_addr, sizeof(conn->peer));
 	strscpy(conn->device_name, device->name, sizeof(conn->device_name));
 	conn->port = cm_id->port_num;
-	conn->max_version = a.dialect ? 2 : a.config.max_version ?: 2;
+	conn->max_version = 2;
+	if (!a.dialect && a.config.max_version)
+		conn->max_version = a.config.max_version;
 	conn->fell_back = a.fell_back;
 	conn->previous_loss = a.previous_loss;
 
