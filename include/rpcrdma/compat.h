@@ -105,6 +105,15 @@ static inline void rpcrdma_compat_secure_port(struct svc_rqst *rqstp)
 #define rpcrdma_ctl_table		struct ctl_table
 #endif
 
+/* A table that is not an array had no size. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define rpcrdma_register_net_sysctl(net, path, table, size) \
+	register_net_sysctl_sz(net, path, table, size)
+#else
+#define rpcrdma_register_net_sysctl(net, path, table, size) \
+	register_net_sysctl(net, path, table)
+#endif
+
 /* TP_fast_assign() had to name the source of a __string() again. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define rpcrdma_assign_str(field, value)	__assign_str(field)

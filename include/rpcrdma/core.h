@@ -179,6 +179,8 @@ struct rpcrdma_properties {
 	u32 reverse;
 };
 
+struct rpcrdma_auth;
+
 /**
  * struct rpcrdma_config - how this side of a session behaves
  * @role: enum rpcrdma_role
@@ -200,6 +202,7 @@ struct rpcrdma_properties {
  * @max_version: the highest; both zero means version 2 alone
  * @extensions: extensions to announce, a bit each, by their place in the core's list,
  *	whose first is the base protocol; bits that mean none are ignored
+ * @auth: host authentication, see auth.h; NULL if it is off
  */
 struct rpcrdma_config {
 	u32 role;
@@ -216,13 +219,14 @@ struct rpcrdma_config {
 	u32 min_version;
 	u32 max_version;
 	u32 extensions;
+	const struct rpcrdma_auth *auth;
 };
 
 #define RPCRDMA_ALL_EXTENSIONS	(~0U)
 
 /* Storage for one session; the core checks that it suffices. Tests have more extensions. */
 #ifndef RPCRDMA_SESSION_WORDS
-#define RPCRDMA_SESSION_WORDS	288
+#define RPCRDMA_SESSION_WORDS	320
 #endif
 struct rpcrdma_session {
 	u64 opaque[RPCRDMA_SESSION_WORDS];
@@ -251,6 +255,7 @@ enum rpcrdma_reason {
 	RPCRDMA_REASON_NO_VERSION,	/* peer speaks no version of ours */
 	RPCRDMA_REASON_DIALECT,		/* peer means something else by version 2 (D25) */
 	RPCRDMA_REASON_INVARIANT,	/* a bug here */
+	RPCRDMA_REASON_AUTH,		/* host authentication failed, or is refused */
 	RPCRDMA_REASON_COUNT
 };
 

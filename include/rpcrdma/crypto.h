@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The cryptography that host authentication asks of its host, beside shim.h. The core has
- * none of its own. The module does not provide these functions yet; test programs do.
+ * none of its own.
  *
  * None of them sleeps. A function that returns false has not written a result.
  */

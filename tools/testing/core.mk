@@ -22,12 +22,13 @@ CXXFLAGS	:= -std=c++20 -g -Wall -Wextra -Werror -MMD -MP \
 # What the core is built with everywhere, so that no test relies on more.
 COREFLAGS	:= -ffreestanding -fno-exceptions -fno-rtti \
 		   -fno-threadsafe-statics -nostdinc++
-# Nothing in the module uses these yet, so it is built without them. What tests them needs
-# the host's cryptography, too (../hostauth/crypto.cpp).
-UNUSED_OBJS	:= $(BUILD)/core/hkdf.o $(BUILD)/core/hostauth.o
-CORE_OBJS	:= $(filter-out $(UNUSED_OBJS),\
-		   $(patsubst $(CORE)/%.cpp,$(BUILD)/core/%.o,$(wildcard $(CORE)/*.cpp)))
-HOSTAUTH_OBJS	:= $(UNUSED_OBJS) $(BUILD)/crypto.o
+CORE_OBJS	:= $(patsubst $(CORE)/%.cpp,$(BUILD)/core/%.o,$(wildcard $(CORE)/*.cpp))
+# What reads and writes headers, without sessions.
+WIRE_OBJS	:= $(filter-out $(patsubst %,$(BUILD)/core/%.o,abi auth hkdf hostauth receive \
+		   send session xcharext),$(CORE_OBJS))
+# The cryptography that sessions ask of their host, by OpenSSL: HOST_LIBS.
+HOST_OBJS	:= $(BUILD)/crypto.o
+HOST_LIBS	:= -lcrypto
 
 $(BUILD)/core/%.o: $(CORE)/%.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
@@ -39,7 +40,7 @@ $(BUILD)/%.o: ../extension/%.cpp Makefile $(TOP)/tools/testing/core.mk
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) -c -o $@ $<
 
-$(BUILD)/%.o: ../hostauth/%.cpp Makefile $(TOP)/tools/testing/core.mk
+$(BUILD)/%.o: $(TOP)/tools/testing/hostauth/%.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
 	@$(CCACHE) $(CXX) $(CXXFLAGS) -c -o $@ $<

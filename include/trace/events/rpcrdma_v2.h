@@ -8,7 +8,7 @@
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
-#include <rpcrdma/core.h>
+#include <rpcrdma/auth.h>
 
 /* Names that trace-cmd can show without asking the module. */
 #define rpcrdma_show_action(x)						\
@@ -124,6 +124,35 @@ TRACE_EVENT(rpcrdma_retry,
 		  __entry->conn, __entry->xid, __get_str(errcode),
 		  __entry->arg0, __entry->arg1, __entry->avoid,
 		  __entry->status)
+);
+
+#define rpcrdma_show_auth(x)						\
+	__print_symbolic(x,						\
+		{ RPCRDMA_AUTH_DONE,		"authenticated" },	\
+		{ RPCRDMA_AUTH_WITHOUT,		"without" },		\
+		{ RPCRDMA_AUTH_FAILED,		"failed" })
+
+TRACE_EVENT(rpcrdma_auth,
+	TP_PROTO(u32 conn, const char *key, u32 state, u32 reason,
+		 const char *name),
+	TP_ARGS(conn, key, state, reason, name),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, state)
+		__string(key, key)
+		__string(reason, rpcrdma_auth_reason_name(reason))
+		__string(name, name)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->state = state;
+		rpcrdma_assign_str(key, key);
+		rpcrdma_assign_str(reason, rpcrdma_auth_reason_name(reason));
+		rpcrdma_assign_str(name, name);
+	),
+	TP_printk("conn=%u %s (%s) key=%s %s", __entry->conn,
+		  rpcrdma_show_auth(__entry->state), __get_str(reason),
+		  __get_str(key), __get_str(name))
 );
 
 TRACE_EVENT(rpcrdma_keepalive,

@@ -5,6 +5,9 @@
  */
 #include <kunit/visibility.h>
 
+#include <rpcrdma/crypto.h>
+
+#include "auth.h"
 #include "client/client.h"
 #include "netlink.h"
 #include "server/server.h"
@@ -17,6 +20,19 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_next_send);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_ready);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_receive);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_release);
+
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_auth_decoy);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_auth_find_key);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_auth_keyring);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_auth_limited);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_auth_note_refused);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_crypto_init);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_auth);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_auth_key);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_shim_hmac_sha256);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_shim_same);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_shim_sha256);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_shim_wipe);
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_abandon);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_bc_call);

@@ -5,6 +5,7 @@
 #include <linux/init.h>
 #include <linux/module.h>
 
+#include "auth.h"
 #include "client/client.h"
 #include "module.h"
 #include "netlink.h"
@@ -60,9 +61,12 @@ static int __init rpcrdma_init(void)
 	rc = rpcrdma_buffers_init();
 	if (rc)
 		goto out_netlink;
-	rc = rpcrdma_device_init();
+	rc = rpcrdma_auth_init();
 	if (rc)
 		goto out_buffers;
+	rc = rpcrdma_device_init();
+	if (rc)
+		goto out_auth;
 	rc = rpcrdma_registered(rpcrdma_client_init());
 	if (rc)
 		goto out_device;
@@ -81,6 +85,8 @@ out_client:
 	rpcrdma_client_exit();
 out_device:
 	rpcrdma_device_exit();
+out_auth:
+	rpcrdma_auth_exit();
 out_buffers:
 	rpcrdma_buffers_exit();
 out_netlink:
@@ -96,6 +102,7 @@ static void __exit rpcrdma_exit(void)
 	rpcrdma_server_exit();
 	rpcrdma_client_exit();
 	rpcrdma_device_exit();
+	rpcrdma_auth_exit();
 	rpcrdma_buffers_exit();
 	rpcrdma_nl_exit();
 	rpcrdma_stats_exit();

@@ -80,6 +80,8 @@
  * copy less.
  */
 #define RPCRDMA_SVC_GATHER	SZ_2K
+/* Server: how long it turns away a client that has failed to authenticate too often. */
+#define RPCRDMA_AUTH_PAUSE_SECONDS	10
 
 /* Server: RDMA Reads under way at once; device and client may lower it. */
 #define RPCRDMA_DEF_READS	16

@@ -5,7 +5,7 @@
 #ifndef _RPCRDMA_CORE_EXTENSIONS_H
 #define _RPCRDMA_CORE_EXTENSIONS_H
 
-#define RPCRDMA_SESSION_WORDS 384
+#define RPCRDMA_SESSION_WORDS 416
 
 #include "base.h"
 #include "ping.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-#include "../hostauth/crypto.h"
+#include "crypto.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -10,8 +10,9 @@
 namespace hostauth
 {
 
-Work work;
-int good_calls = -1;
+thread_local Work work;
+thread_local int good_calls = -1;
+thread_local bool believes_all = false;
 
 static std::vector<u8> join(const rpcrdma_octets *parts, u32 n)
 {
@@ -74,7 +75,8 @@ extern "C" bool rpcrdma_shim_hmac_sha256(const struct rpcrdma_octets *key,
 extern "C" bool rpcrdma_shim_same(const u8 *a, const u8 *b, u32 size)
 {
 	hostauth::work.compared += size;
-	return !CRYPTO_memcmp(a, b, size);
+	return !CRYPTO_memcmp(a, b, size) ||
+	       (hostauth::believes_all && size == RPCRDMA_SHA256_SIZE);
 }
 
 extern "C" void rpcrdma_shim_wipe(void *secret, u32 size)

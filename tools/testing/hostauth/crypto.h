@@ -24,9 +24,12 @@ struct Work {
 	bool operator==(const Work &) const = default;
 };
 
-extern Work work;
+extern thread_local Work work;
 /* So many calls that compute succeed, and then one fails; negative: all succeed. */
-extern int good_calls;
+extern thread_local int good_calls;
+
+/* A bug: every proof is the right one. */
+extern thread_local bool believes_all;
 
 } // namespace hostauth
 

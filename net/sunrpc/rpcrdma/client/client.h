@@ -89,6 +89,8 @@ struct rpcrdma_keepalive {
  * @spoke_v2: the server has spoken version 2, and has answered every FINAL since
  * @fell_back: the connection speaks version 1 because the server did not answer version 2
  * @dialect: it does so because the server means something else by version 2 (D25)
+ * @auth_again: the server has not answered an opening of host authentication, which
+ *	the policy allows: connect without one
  * @reply_waits: a Reply to a callback waits for the xprt's write lock; under the
  *	transport_lock of @xprt
  * @bc_payload: bytes of the largest callback, or Reply to one
@@ -118,6 +120,7 @@ struct rpcrdma_xprt {
 	bool spoke_v2;
 	bool fell_back;
 	bool dialect;
+	bool auth_again;
 	bool reply_waits;
 	u32 bc_payload;
 	struct rpcrdma_bc_call *bc_assembly;

@@ -16,6 +16,10 @@
  * is not remembered. A server that cannot read the properties, though it calls what it
  * speaks version 2, gets another connection with version 1, too (D25).
  *
+ * If the policy asks for host authentication, a server that does not answer the opening of
+ * it cannot be sent the properties either, without credit. If the policy allows to do
+ * without, the client connects again and sends no opening.
+ *
  * If a connection is lost later, sunrpc's own autoclose closes it, also under the
  * write lock. So there is never more than one connection.
  */
@@ -27,6 +31,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../auth.h"
 #include "../versions.h"
 #include "client.h"
 
@@ -314,6 +319,51 @@ static bool rpcrdma_unanswered(const struct rpcrdma_xprt *rx)
 	return !info.received;
 }
 
+/* With a nonce of its own. */
+static struct rpcrdma_conn *
+rpcrdma_client_create(struct rpcrdma_xprt *rx, struct rpcrdma_conn_attr *attr,
+		      const struct rpcrdma_auth *auth)
+{
+	struct rpcrdma_auth fresh;
+	struct rpcrdma_conn *conn;
+
+	if (!auth)
+		return rpcrdma_conn_create(rx->cm_id, attr);
+	fresh = *auth;
+	get_random_bytes_wait(fresh.nonce, sizeof(fresh.nonce));
+	attr->config.auth = &fresh;
+	conn = rpcrdma_conn_create(rx->cm_id, attr);
+	memzero_explicit(&fresh, sizeof(fresh));
+	attr->config.auth = NULL;
+	return conn;
+}
+
+/* Wait until RPC messages can flow, @ms for each answer. */
+static int rpcrdma_connect_open(struct rpcrdma_xprt *rx, u32 ms)
+{
+	struct rpcrdma_conn *conn = rx->conn;
+	unsigned long timeout = msecs_to_jiffies(ms);
+	int rc;
+
+	rpcrdma_step_begin(rx);
+	rpcrdma_conn_pump(conn);
+	if (rpcrdma_conn_ready(conn))
+		rpcrdma_step_done(rx, 0);
+	rc = rpcrdma_step_wait(rx, "properties", 0, timeout);
+	if (rc != -ETIMEDOUT || !READ_ONCE(conn->auth))
+		return rc;
+	/* The second answer may be on its way. */
+	if (READ_ONCE(conn->auth_state) == RPCRDMA_AUTH_WAITS) {
+		rc = rpcrdma_step_wait(rx, "proof", 0, timeout);
+		if (rc != -ETIMEDOUT || !READ_ONCE(conn->auth))
+			return rc;
+	}
+	if (rpcrdma_conn_auth_late(conn))
+		return rpcrdma_step_wait(rx, "properties", 0, timeout);
+	rx->auth_again = READ_ONCE(conn->auth_state) == RPCRDMA_AUTH_WITHOUT;
+	return rc;
+}
+
 static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 			      const struct rpcrdma_config *versions)
 {
@@ -374,7 +424,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	if (rc)
 		return rc;
 
-	conn = rpcrdma_conn_create(rx->cm_id, &attr);
+	conn = rpcrdma_client_create(rx, &attr, versions->auth);
 	trace_rpcrdma_connect(rx->xprt.address_strings[RPC_DISPLAY_ADDR],
 			      "resources", PTR_ERR_OR_ZERO(conn));
 	if (IS_ERR(conn))
@@ -410,11 +460,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	wait = rpcrdma_opening_wait(&rx->private,
 				    min_t(s64, U32_MAX,
 					  ktime_ms_delta(ktime_get(), asked)));
-	rpcrdma_step_begin(rx);
-	rpcrdma_conn_pump(conn);
-	if (rpcrdma_conn_ready(conn))
-		rpcrdma_step_done(rx, 0);
-	return rpcrdma_step_wait(rx, "properties", 0, msecs_to_jiffies(wait));
+	return rpcrdma_connect_open(rx, wait);
 }
 
 static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
@@ -427,6 +473,7 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
 	rpcrdma_disconnect(rx);
 	WRITE_ONCE(rx->cm_error, 0);
 	rx->opened = false;
+	rx->auth_again = false;
 	memset(&rx->private, 0, sizeof(rx->private));
 	rx->cm_id = rdma_create_id(rx->xprt.xprt_net, rpcrdma_client_cm_event,
 				   rx, RDMA_PS_TCP, IB_QPT_RC);
@@ -464,16 +511,45 @@ static u32 rpcrdma_bc_payload(struct rpcrdma_conn *conn)
 		min_t(u32, size - RPCRDMA_V1_HEADER, PAGE_SIZE) : PAGE_SIZE;
 }
 
-static int rpcrdma_connect(struct rpcrdma_xprt *rx)
+/* The versions to speak: 2 alone, if the server has to authenticate. */
+static void rpcrdma_client_versions(struct rpcrdma_config *cfg)
+{
+	rpcrdma_versions(cfg);
+	if (cfg->auth && cfg->auth->policy == RPCRDMA_AUTH_REQUIRED)
+		cfg->min_version = cfg->max_version;
+}
+
+/* Host authentication is required and cannot be. Return: why, or zero. */
+static u32 rpcrdma_auth_impossible(const struct rpcrdma_config *cfg)
+{
+	if (!cfg->auth || cfg->auth->policy != RPCRDMA_AUTH_REQUIRED)
+		return RPCRDMA_AUTH_R_NONE;
+	if (!cfg->auth->secret_size)
+		return RPCRDMA_AUTH_R_NO_KEY;
+	return cfg->max_version < 2 ? RPCRDMA_AUTH_R_VERSION :
+				      RPCRDMA_AUTH_R_NONE;
+}
+
+static int rpcrdma_connect_as(struct rpcrdma_xprt *rx, struct rpcrdma_config *cfg)
 {
 	const char *address = rx->xprt.address_strings[RPC_DISPLAY_ADDR];
-	struct rpcrdma_config versions = { .role = RPCRDMA_ROLE_CLIENT };
+	struct rpcrdma_config versions = *cfg;
 	bool unanswered, silent;
-	u32 version;
+	char key[RPCRDMA_AUTH_NAME + 1] = "";
+	u32 version, reason;
 	int rc;
 
-	rpcrdma_versions(&versions);
 	rx->dialect = false;
+	rpcrdma_client_versions(&versions);
+	reason = rpcrdma_auth_impossible(&versions);
+	if (reason) {
+		memcpy(key, versions.auth->name, versions.auth->name_size);
+		rpcrdma_auth_over(rx->xprt.xprt_net, RPCRDMA_ROLE_CLIENT,
+				  (struct sockaddr *)&rx->xprt.addr,
+				  RPCRDMA_AUTH_FAILED, reason, key);
+		WRITE_ONCE(rx->cm_error, -EACCES);
+		return -EACCES;
+	}
 	WRITE_ONCE(rx->fell_back,
 		   versions.min_version == 1 && rpcrdma_silent(rx));
 	if (rx->fell_back)
@@ -483,7 +559,11 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	if (!rc && rx->fell_back && rx->private.version2) {
 		rpcrdma_forget_silent(rx);
 		WRITE_ONCE(rx->fell_back, false);
-		rpcrdma_versions(&versions);
+		rpcrdma_client_versions(&versions);
+		rc = rpcrdma_attempt(rx, &versions, &unanswered);
+	}
+	if (rc && rx->auth_again) {
+		versions.auth = NULL;
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
 	}
 
@@ -510,6 +590,10 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		pr_warn_ratelimited("rpcrdma: %s speaks no version from %u to %u\n",
 				    address, versions.min_version,
 				    versions.max_version);
+	/* Else the connection has said why. */
+	if (rc == -EACCES && !versions.auth)
+		pr_warn_ratelimited("rpcrdma: %s refuses this client; it may require host authentication\n",
+				    address);
 	if (rc)
 		return rc;
 	version = rpcrdma_conn_version(rx->conn);
@@ -530,6 +614,21 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 	trace_rpcrdma_connect(address, version == 1 ? "version 1" : "version 2",
 			      0);
 	return 0;
+}
+
+static int rpcrdma_connect(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_config cfg = { .role = RPCRDMA_ROLE_CLIENT };
+	struct rpcrdma_auth auth;
+	int rc;
+
+	if (rpcrdma_auth_client(rx->xprt.xprt_net,
+				(struct sockaddr *)&rx->xprt.addr, &auth))
+		cfg.auth = &auth;
+	rc = rpcrdma_connect_as(rx, &cfg);
+	if (cfg.auth)
+		memzero_explicit(&auth, sizeof(auth));
+	return rc;
 }
 
 /**

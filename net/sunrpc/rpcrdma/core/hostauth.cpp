@@ -32,6 +32,7 @@ static constexpr ReasonRow kReasons[] = {
 	{ "no-key", RPCRDMA2_ERR_NONE },
 	{ "late", RPCRDMA2_ERR_NONE },
 	{ "ended", RPCRDMA2_ERR_NONE },
+	{ "refused", RPCRDMA2_ERR_NONE },
 	{ "internal", RPCRDMA2_ERR_SYSTEM },
 };
 static_assert(sizeof(kReasons) / sizeof(kReasons[0]) ==
@@ -380,6 +381,21 @@ void HostAuth::key(Bytes secret, Bytes decoy)
 		state_ = State::Answers;
 }
 
+void HostAuth::other()
+{
+	if (final())
+		return;
+	if (unanswered())
+		return without(HostAuthReason::Missing);
+	fail(HostAuthReason::Step);
+}
+
+void HostAuth::refuse(HostAuthReason reason)
+{
+	if (!final())
+		fail(reason);
+}
+
 void HostAuth::late()
 {
 	if (final())
@@ -393,7 +409,7 @@ void HostAuth::version1()
 {
 	if (final())
 		return;
-	if (step_ == Step::Open || (client_ && step_ == Step::Challenge))
+	if (unanswered())
 		return without(HostAuthReason::Version);
 	fail(HostAuthReason::Version);
 }

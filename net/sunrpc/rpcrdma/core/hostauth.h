@@ -1,53 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Host authentication (5.2.6, 11.4): Documentation/host-authentication.rst. No session
- * uses it yet, and the module is built without it.
+ * Host authentication (5.2.6, 11.4): Documentation/host-authentication.rst.
  */
 #ifndef _RPCRDMA_CORE_HOSTAUTH_H
 #define _RPCRDMA_CORE_HOSTAUTH_H
 
 #include "hkdf.h"
 #include "xdr.h"
-#include <rpcrdma/core.h>
+#include <rpcrdma/auth.h>
 
 namespace rpcrdma
 {
 
 inline constexpr u32 kHostAuthMechanism = 0xffffff01;
-inline constexpr u32 kHostAuthHost = 16;
-inline constexpr u32 kHostAuthNonce = 32;
+inline constexpr u32 kHostAuthHost = RPCRDMA_AUTH_HOST;
+inline constexpr u32 kHostAuthNonce = RPCRDMA_AUTH_NONCE;
 inline constexpr u32 kHostAuthProof = RPCRDMA_SHA256_SIZE;
-inline constexpr u32 kHostAuthNameMost = 64;
+inline constexpr u32 kHostAuthNameMost = RPCRDMA_AUTH_NAME;
 /* For HMAC each takes as many blocks as the least, so time does not tell the length. */
-inline constexpr u32 kHostAuthSecretLeast = 32;
-inline constexpr u32 kHostAuthSecretMost = 48;
+inline constexpr u32 kHostAuthSecretLeast = RPCRDMA_AUTH_LEAST;
+inline constexpr u32 kHostAuthSecretMost = RPCRDMA_AUTH_MOST;
 /* What add() adds to a message at the most: an OPEN with the longest name. */
 inline constexpr u32 kHostAuthValueMost = 5 * sizeof(u32) + kHostAuthHost +
 					  kHostAuthNonce + sizeof(u32) +
 					  kHostAuthNameMost;
 
 enum class HostAuthPolicy : u8 {
-	Off,
-	Offered,
-	Required,
+	Off = RPCRDMA_AUTH_OFF,
+	Offered = RPCRDMA_AUTH_OFFERED,
+	Required = RPCRDMA_AUTH_REQUIRED,
 };
 
-/* Why an exchange has failed, or why there was none. */
+/* See enum rpcrdma_auth_reason. */
 enum class HostAuthReason : u8 {
-	None,
-	Form, /* the value does not parse */
-	Place, /* it comes twice, or is not the last property */
-	Step, /* a message that is not due */
-	Self, /* the peer is this host */
-	UnknownKey, /* server: there is no key of that name */
-	Proof, /* wrong */
-	Missing, /* the peer does not authenticate, or not any more */
-	Version, /* it speaks version 1 */
-	NoKey, /* client: it has no key to use */
-	Late, /* nothing came in time */
-	Ended, /* the connection did, before the exchange */
-	Internal, /* a bug here, or the host could not compute */
-	Count,
+	None = RPCRDMA_AUTH_R_NONE,
+	Form = RPCRDMA_AUTH_R_FORM,
+	Place = RPCRDMA_AUTH_R_PLACE,
+	Step = RPCRDMA_AUTH_R_STEP,
+	Self = RPCRDMA_AUTH_R_SELF,
+	UnknownKey = RPCRDMA_AUTH_R_UNKNOWN,
+	Proof = RPCRDMA_AUTH_R_PROOF,
+	Missing = RPCRDMA_AUTH_R_MISSING,
+	Version = RPCRDMA_AUTH_R_VERSION,
+	NoKey = RPCRDMA_AUTH_R_NO_KEY,
+	Late = RPCRDMA_AUTH_R_LATE,
+	Ended = RPCRDMA_AUTH_R_ENDED,
+	Refused = RPCRDMA_AUTH_R_REFUSED,
+	Internal = RPCRDMA_AUTH_R_INTERNAL,
+	Count = RPCRDMA_AUTH_REASONS,
 };
 
 /* The error that tells the peer; RPCRDMA2_ERR_NONE if none does. */
@@ -115,6 +115,10 @@ public:
 	 *	nobody else knows: used instead, so that the peer cannot tell
 	 */
 	void key(Bytes secret, Bytes decoy);
+	/* The peer has sent what is no CONNPROP, nor an ERROR. */
+	void other();
+	/* The caller has found that the exchange cannot go on. */
+	void refuse(HostAuthReason reason);
 	/* What is waited for has not come in time. */
 	void late();
 	/* The connection speaks version 1. */
@@ -142,6 +146,25 @@ public:
 	[[nodiscard]] bool final() const
 	{
 		return state_ >= State::Authenticated;
+	}
+	[[nodiscard]] bool failed() const
+	{
+		return state_ == State::Failed;
+	}
+	/* Nothing has come of the peer's exchange. */
+	[[nodiscard]] bool unanswered() const
+	{
+		return !final() && step_ <= (client_ ? Step::Challenge :
+						       Step::Open);
+	}
+	/* Server: the client has authenticated, and DONE is to be sent. */
+	[[nodiscard]] bool done_due() const
+	{
+		return state_ == State::Answers && step_ == Step::Done;
+	}
+	[[nodiscard]] HostAuthPolicy policy() const
+	{
+		return policy_;
 	}
 	/* Of Failed and Without. */
 	[[nodiscard]] HostAuthReason reason() const

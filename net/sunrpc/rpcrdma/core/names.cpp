@@ -32,6 +32,7 @@ static constexpr const char *kReasons[] = {
 	"no-version",
 	"dialect",
 	"invariant",
+	"authentication",
 };
 
 /* By enum rpcrdma_unfit: why a device cannot be used. */

@@ -93,8 +93,11 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 {
 	Prefix p = {};
 
-	if (client() && !final_sent_)
+	if (client() && !final_sent_ && !middle_sent_)
 		return close(RPCRDMA_REASON_EARLY, rx);
+	/* An ERROR is on its way, and the peer has not gone. */
+	if (auth_.failed())
+		return close(RPCRDMA_REASON_AUTH, rx);
 	if (!decode_prefix(in, p)) {
 		if (!version1() && credits_.overrun(false))
 			return close(RPCRDMA_REASON_CREDIT, rx);
@@ -144,10 +147,15 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 			answer(p, { RPCRDMA2_ERR_VERS_MISMATCH, {} }, rx);
 		return;
 	}
+	if (client() || (p.vers == kVersion1 &&
+			 auth_.policy() == HostAuthPolicy::Required))
+		auth_.version1();
 	if (client())
-		return close(RPCRDMA_REASON_NO_VERSION, rx);
+		return close(auth_.failed() ? RPCRDMA_REASON_AUTH :
+					      RPCRDMA_REASON_NO_VERSION,
+			     rx);
 
-	drop(RPCRDMA_REASON_VERSION, rx);
+	drop(auth_.failed() ? RPCRDMA_REASON_AUTH : RPCRDMA_REASON_VERSION, rx);
 	if (answerable)
 		answer(p, low_and_high, rx);
 	credits_.ping_pong(control_.size());
@@ -240,6 +248,8 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 		return take_extension(in, h, rx);
 	case Kind::Call:
 	case Kind::Reply:
+		if (!auth_over() && !auth_open(p, rx))
+			return;
 		return take_rpc(in, h, rx);
 	}
 }
@@ -272,12 +282,32 @@ void Session::interrupt([[maybe_unused]] u32 htype,
 	}
 }
 
+/* The exchange has failed by this message. */
+void Session::auth_failed(const Prefix &p, rpcrdma_rx &rx)
+{
+	const rpcrdma_errcode code = host_auth_error(auth_.reason());
+
+	if (code == RPCRDMA2_ERR_NONE)
+		return close(RPCRDMA_REASON_AUTH, rx);
+	drop(RPCRDMA_REASON_AUTH, rx);
+	answer(p, { code, {} }, rx);
+}
+
+/* An RPC message: its sender has no host authentication in mind. */
+bool Session::auth_open(const Prefix &p, rpcrdma_rx &rx)
+{
+	auth_.other();
+	if (auth_.failed())
+		auth_failed(p, rx);
+	return !auth_.failed();
+}
+
 void Session::take_grant(Bytes in, rpcrdma_rx &rx)
 {
 	if (in.size() != kPrefixSize)
 		return drop(RPCRDMA_REASON_XDR, rx);
 	rx.action = RPCRDMA_RX_CONTROL;
-	if (!middle_received_)
+	if (!middle_received_ && auth_over())
 		open(rx);
 }
 
@@ -365,13 +395,17 @@ bool Session::foreign_final(const Header &h) const
 /*
  * An ERROR before the connection is open is about this side's FINAL, or about
  * nothing (D6). BAD_PROPVAL is not a code of version 1, so it is an answer in
- * version 2. After any other known code nothing is left to try.
+ * version 2. After any other known code nothing is left to try. While hosts authenticate
+ * each other every known code ends that, but one that says version 1 under "offered".
  */
 void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 {
 	if (h.prefix.xid != config_.first_xid)
 		return drop(RPCRDMA_REASON_EARLY, rx);
 	if (speaks_version1(h, parsed)) {
+		auth_.version1();
+		if (auth_.failed())
+			return close(RPCRDMA_REASON_AUTH, rx);
 		begin_version1();
 		rx.action = RPCRDMA_RX_CONTROL;
 		return open(rx);
@@ -380,6 +414,15 @@ void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
 						  RPCRDMA_REASON_XDR,
 			    rx);
+	if (!auth_.final()) {
+		auth_.refuse(h.error.code == RPCRDMA2_ERR_VERS ?
+				     HostAuthReason::Version :
+				     HostAuthReason::Refused);
+		return close(RPCRDMA_REASON_AUTH, rx);
+	}
+	/* So says a server that demands host authentication (11.4.7). */
+	if (h.error.code == RPCRDMA2_ERR_SYSTEM)
+		return close(RPCRDMA_REASON_AUTH, rx);
 	if (foreign_final(h))
 		return close(RPCRDMA_REASON_DIALECT, rx);
 	if (h.error.code != RPCRDMA2_ERR_BAD_PROPVAL)
@@ -434,6 +477,11 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
 						  RPCRDMA_REASON_XDR,
 			    rx);
+	if (!auth_over() && middle_sent_ &&
+	    h.prefix.xid == config_.first_xid) {
+		auth_.refuse(HostAuthReason::Refused);
+		return close(RPCRDMA_REASON_AUTH, rx);
+	}
 	if (type->code == RPCRDMA2_ERR_BAD_PROPVAL && final_sent_ &&
 	    h.prefix.xid == config_.first_xid)
 		return properties_refused(rx);
@@ -478,8 +526,13 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 {
 	Properties p = staged_;
 	const auto discard = [&](rpcrdma_reason reason, u32 code) {
+		if (!auth_over())
+			reason = RPCRDMA_REASON_AUTH;
+		auth_.refuse(HostAuthReason::Form);
 		drop(reason, rx);
 		answer(h.prefix, { code, {} }, rx);
+		if (auth_.failed())
+			return;
 		/*
 		 * Only that message of the sequence is discarded (7.2.2). If it was
 		 * the last, the sequence has ended.
@@ -503,6 +556,9 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	case PropertyParse::Ok:
 		break;
 	}
+	auth_.receive(in);
+	if (auth_.failed())
+		return auth_failed(h.prefix, rx);
 	staged_ = p;
 	rx.action = RPCRDMA_RX_CONTROL;
 	middle_received_ = !h.type->last;
@@ -516,7 +572,7 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	 * A client with more to say needs credit for it, so a server answers
 	 * the first MIDDLE already; a client has nothing to answer.
 	 */
-	if (h.type->last || !client())
+	if (auth_over() && (h.type->last || !client()))
 		open(rx);
 }
 

@@ -129,7 +129,7 @@ Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 		return RPCRDMA_TX_BLOCKED;
 
 	if (may_send()) {
-		if (!final_sent_ && (client() || opened_))
+		if (properties_due())
 			return send_properties(out, tx);
 		if (!control_.empty() && !sending_.active)
 			return send_control(out, tx);
@@ -179,18 +179,33 @@ static rpcrdma_tx_result control(const Header &h, u32 size, rpcrdma_tx &tx)
 	return RPCRDMA_TX_CONTROL;
 }
 
-/* All of this side's properties fit the FINAL, so it sends no MIDDLE (6.3.3). */
-static_assert(kPrefixSize + kPropertiesSizeMax <= kFirstMessageMax);
+/*
+ * All of this side's properties fit its first message: only host authentication makes
+ * another one (6.3.3).
+ */
+static_assert(kPrefixSize + kPropertiesSizeMax + kHostAuthValueMost <=
+	      kFirstMessageMax);
+
+static u32 encode_no_properties(MutableBytes out)
+{
+	XdrWriter w(out);
+
+	w.word(0);
+	return w.ok() ? w.size() : 0;
+}
 
 rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 {
+	const u32 due = auth_.final() ? 0 : auth_.due();
+	const u32 htype = due ? due : u32{ RPCRDMA2_CONNPROP_FINAL };
 	const Header h = {
 		.prefix = { config_.first_xid, kVersion2, credits_.credit(),
-			    RPCRDMA2_CONNPROP_FINAL },
-		.type = header_type(RPCRDMA2_CONNPROP_FINAL),
+			    htype },
+		.type = header_type(htype),
 	};
 	const u32 head = encode(h, nullptr, out);
-	u32 set = encode_properties(local_, out.after(head));
+	u32 set = middle_sent_ ? encode_no_properties(out.after(head)) :
+				 encode_properties(local_, out.after(head));
 
 	/* A peer with Receives as small as can be is told what is needed alone. */
 	if (opened_ && set > kPropertiesSize && head + set > terms_.max_send) {
@@ -200,9 +215,20 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 
 	if (!head || !set)
 		return RPCRDMA_TX_INVALID;
-	final_sent_ = true;
+	u32 size = head + set;
+	if (due) {
+		size = auth_.add(out, size);
+		if (!size) {
+			closed_ = RPCRDMA_REASON_AUTH;
+			return RPCRDMA_TX_INVALID;
+		}
+	}
+	if (h.type->last)
+		final_sent_ = true;
+	else
+		middle_sent_ = true;
 	credits_.sent();
-	return control(h, head + set, tx);
+	return control(h, size, tx);
 }
 
 rpcrdma_tx_result Session::send_control(MutableBytes out, rpcrdma_tx &tx)

@@ -21,6 +21,31 @@ static rpcrdma_config with_versions(rpcrdma_config cfg)
 	return cfg;
 }
 
+static bool auth_valid(const rpcrdma_auth *auth, u32 max_version)
+{
+	return !auth || (auth->policy < RPCRDMA_AUTH_POLICIES &&
+			 auth->name_size <= kHostAuthNameMost &&
+			 auth->secret_size <= kHostAuthSecretMost &&
+			 (auth->policy != RPCRDMA_AUTH_REQUIRED ||
+			  max_version >= kVersion2));
+}
+
+static HostAuth auth_of(const rpcrdma_config &cfg)
+{
+	HostAuth::Identity self = {};
+
+	if (!cfg.auth)
+		return HostAuth::server(HostAuthPolicy::Off, self);
+	const rpcrdma_auth &a = *cfg.auth;
+	const auto policy = static_cast<HostAuthPolicy>(a.policy);
+	__builtin_memcpy(self.host, a.host, sizeof(self.host));
+	__builtin_memcpy(self.nonce, a.nonce, sizeof(self.nonce));
+	return cfg.role == RPCRDMA_ROLE_CLIENT ?
+		       HostAuth::client(policy, self, { a.name, a.name_size },
+					{ a.secret, a.secret_size }) :
+		       HostAuth::server(policy, self);
+}
+
 /* More would only keep credits from being used. */
 static constexpr u32 kReserveMax = 1;
 
@@ -38,7 +63,7 @@ bool Session::valid(const rpcrdma_config &cfg)
 	       c.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
 	       c.local.max_segments <= RPCRDMA_MAX_SEGMENTS &&
 	       c.local.send_size >= RPCRDMA_MIN_RECV_SIZE &&
-	       properties_valid(c.local);
+	       properties_valid(c.local) && auth_valid(c.auth, c.max_version);
 }
 
 Session::Session(const rpcrdma_config &cfg)
@@ -49,8 +74,14 @@ Session::Session(const rpcrdma_config &cfg)
 Session::Session(const rpcrdma_config &cfg, const Options &options)
 	: config_(with_versions(cfg))
 	, credits_(cfg.window, options.count_start)
+	, auth_(auth_of(cfg))
 	, general_(options.general)
 {
+	config_.auth = nullptr;
+	if (auth_.policy() == HostAuthPolicy::Required)
+		config_.min_version = kVersion2;
+	if (auth_.failed())
+		closed_ = RPCRDMA_REASON_AUTH;
 	static_cast<rpcrdma_properties &>(local_) = cfg.local;
 	announce(cfg.extensions, local_);
 	settle();
@@ -246,6 +277,7 @@ void Port::post(rpcrdma_message &msg, u32 htype, u32 part, u32 header,
 void Session::begin_version1()
 {
 	version_ = kVersion1;
+	auth_.version1();
 	final_sent_ = true;
 	local_.send_size = told_size(local_.send_size);
 	local_.recv_size = told_size(local_.recv_size);
@@ -337,6 +369,52 @@ bool Session::retire()
 {
 	/* A grant of version 1 can be taken back, but not at a known moment. */
 	return !version1() && credits_.retire();
+}
+
+rpcrdma_auth_state Session::auth_state() const
+{
+	if (auth_.policy() == HostAuthPolicy::Off)
+		return RPCRDMA_AUTH_NONE;
+	switch (auth_.state()) {
+	case HostAuth::State::WantsKey:
+		return RPCRDMA_AUTH_WANTS_KEY;
+	case HostAuth::State::Authenticated:
+		return RPCRDMA_AUTH_DONE;
+	case HostAuth::State::Without:
+		return RPCRDMA_AUTH_WITHOUT;
+	case HostAuth::State::Failed:
+		return RPCRDMA_AUTH_FAILED;
+	case HostAuth::State::Start:
+	case HostAuth::State::Waits:
+	case HostAuth::State::Answers:
+		break;
+	}
+	if (auth_.done_due())
+		return RPCRDMA_AUTH_DONE;
+	return auth_.unanswered() ? RPCRDMA_AUTH_OPEN : RPCRDMA_AUTH_WAITS;
+}
+
+bool Session::auth_key(Bytes secret, Bytes decoy)
+{
+	if (closed_ != RPCRDMA_REASON_NONE ||
+	    auth_.state() != HostAuth::State::WantsKey)
+		return false;
+	auth_.key(secret, decoy);
+	if (auth_.failed())
+		closed_ = RPCRDMA_REASON_AUTH;
+	return properties_due() && may_send();
+}
+
+/* A client that cannot say that it goes on without has to connect again. */
+bool Session::auth_late()
+{
+	if (closed_ != RPCRDMA_REASON_NONE || auth_over())
+		return false;
+	auth_.late();
+	if (!auth_.failed() && may_send())
+		return true;
+	closed_ = RPCRDMA_REASON_AUTH;
+	return false;
 }
 
 bool Session::ready() const

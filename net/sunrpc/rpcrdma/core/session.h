@@ -8,6 +8,7 @@
 #include "continuation.h"
 #include "control.h"
 #include "credits.h"
+#include "hostauth.h"
 #include "planner.h"
 #include "private_data.h"
 #include "properties.h"
@@ -98,6 +99,10 @@ struct Terms {
  * back. A property set that is refused does not open the connection at its
  * receiver; the side whose set was refused goes on with the defaults. A session that
  * has closed stays closed, and gives the reason.
+ *
+ * With host authentication (hostauth.h) the exchange has four messages, and the session is
+ * open when the client has the last one and the server has sent it. If that fails, one
+ * ERROR says so to the peer, and nothing else is sent or taken in any more.
  */
 class Session {
 public:
@@ -139,6 +144,19 @@ public:
 	[[nodiscard]] bool set_window(u32 window);
 	/* See rpcrdma_session_private(). */
 	void peer_private(const PrivateData &p);
+
+	/* See auth.h. */
+	[[nodiscard]] rpcrdma_auth_state auth_state() const;
+	[[nodiscard]] bool auth_key(Bytes secret, Bytes decoy);
+	[[nodiscard]] bool auth_late();
+	void auth_end()
+	{
+		auth_.end();
+	}
+	[[nodiscard]] const HostAuth &auth() const
+	{
+		return auth_;
+	}
 
 	/* See rpcrdma_session_next_send(). */
 	[[nodiscard]] rpcrdma_tx_result
@@ -208,6 +226,13 @@ private:
 	void take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx);
 	[[nodiscard]] bool speaks_version1(const Header &h, Parse parsed) const;
 	[[nodiscard]] bool foreign_final(const Header &h) const;
+	void auth_failed(const Prefix &p, rpcrdma_rx &rx);
+	[[nodiscard]] bool auth_open(const Prefix &p, rpcrdma_rx &rx);
+	/* RPC messages may flow, as far as host authentication is concerned. */
+	[[nodiscard]] bool auth_over() const
+	{
+		return auth_.final() || auth_.done_due();
+	}
 	[[nodiscard]] bool version_refused(const rpcrdma_rx &rx) const;
 	void type_refused(rpcrdma_message &msg);
 	void properties_refused(rpcrdma_rx &rx);
@@ -299,8 +324,16 @@ private:
 	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool control_due() const
 	{
-		return !control_.empty() ||
-		       (!final_sent_ && (client() || opened_));
+		return !control_.empty() || properties_due();
+	}
+	/* A CONNPROP of this side is to be sent. */
+	[[nodiscard]] bool properties_due() const
+	{
+		if (final_sent_)
+			return false;
+		if (!auth_.final())
+			return auth_.due();
+		return (client() || opened_) && !auth_.failed();
 	}
 	/* A Call that is not a probe: one credit may be kept for probes (binding, 3.4.1). */
 	[[nodiscard]] bool may_begin() const
@@ -426,7 +459,9 @@ private:
 	u32 types_refused_ = 0; /* of Calls, by INVAL_HTYPE, by bit */
 	u32 version_ = 0; /* agreed on, once the peer has shown it */
 	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;
+	HostAuth auth_;
 	bool opened_ = false; /* RPC messages may flow */
+	bool middle_sent_ = false;
 	bool final_sent_ = false;
 	bool final_received_ = false;
 	bool middle_received_ = false; /* and its FINAL not yet */

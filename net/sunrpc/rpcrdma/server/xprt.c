@@ -37,6 +37,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../auth.h"
 #include "../versions.h"
 #include "server.h"
 
@@ -302,7 +303,13 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 				   READ_ONCE(rpcrdma_svc_reads)),
 	};
 	struct rpcrdma_conn *conn;
+	struct rpcrdma_auth auth;
 
+	if (rpcrdma_auth_server(svc->xprt.xpt_net, &auth)) {
+		if (rpcrdma_auth_limited(svc->peer_key))
+			return -EACCES;
+		attr.config.auth = &auth;
+	}
 	rpcrdma_versions(&attr.config);
 	svc->version2 = attr.config.max_version >= 2;
 	conn = rpcrdma_conn_create(svc->cm_id, &attr);

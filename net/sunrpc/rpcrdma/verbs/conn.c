@@ -9,6 +9,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../auth.h"
 #include "../netlink.h"
 #include "../params.h"
 #include "verbs.h"
@@ -60,6 +61,8 @@ static bool rpcrdma_conn_over(struct rpcrdma_conn *conn, const char *why)
 	spin_lock(&conn->event_lock);
 	first = !test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags);
 	if (first) {
+		/* What follows from it does not count. */
+		why = READ_ONCE(conn->auth_loss) ?: why;
 		WRITE_ONCE(conn->loss, why);
 		trace_rpcrdma_lost(conn->id, why);
 		rpcrdma_nl_conn_down(conn);
@@ -368,6 +371,7 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
 	conn->qp = NULL;
 	/* The queue pair is gone, and nothing else schedules lost_work. */
 	cancel_work_sync(&conn->lost_work);
+	rpcrdma_conn_auth_end(conn);
 	rpcrdma_send_cleanup(conn);
 	rpcrdma_recv_cleanup(conn);
 	if (conn->send_cq)
@@ -425,6 +429,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	INIT_WORK(&conn->lost_work, rpcrdma_lost_worker);
 	INIT_LIST_HEAD(&conn->recvs);
 	INIT_WORK(&conn->window_work, rpcrdma_window_worker);
+	INIT_DELAYED_WORK(&conn->auth_work, rpcrdma_auth_worker);
 	scnprintf(conn->name, sizeof(conn->name), "%pISpc - %pISpc",
 		  &cm_id->route.addr.src_addr, &cm_id->route.addr.dst_addr);
 	memcpy(&conn->local, &cm_id->route.addr.src_addr, sizeof(conn->local));
@@ -483,6 +488,8 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	rc = rpcrdma_stats_add(conn);
 	if (rc)
 		goto out_drain;
+	if (a.config.auth)
+		rpcrdma_conn_auth_begin(conn, a.config.auth);
 	/* It may have changed before the connection was in the list. */
 	if (conn->follow && a.config.window != READ_ONCE(rpcrdma_window))
 		schedule_work(&conn->window_work);

@@ -30,6 +30,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../auth.h"
 #include "../params.h"
 #include "verbs.h"
 
@@ -398,6 +399,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_conn_pump(conn);
 
 	rpcrdma_conn_agreed(conn);
+	if (unlikely(READ_ONCE(conn->auth)))
+		rpcrdma_conn_auth_received(conn);
 	if (rx->opened) {
 		rpcrdma_conn_up(conn);
 		conn->ops->ready(conn);
@@ -421,6 +424,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		/* Another connection, with version 1, may do. */
 		else if (rx->reason == RPCRDMA_REASON_DIALECT)
 			WRITE_ONCE(conn->error, -EPROTOTYPE);
+		else if (rx->reason == RPCRDMA_REASON_AUTH)
+			WRITE_ONCE(conn->error, -EACCES);
 		rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
 		return;
 	}

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include "../auth.h"
 #include "verbs.h"
 
 static struct dentry *rpcrdma_debugfs;
@@ -183,6 +184,7 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "age in ms: %lld\n",
 		   ktime_ms_delta(ktime_get(), conn->created));
 	seq_printf(m, "version: %u\n", info.version);
+	rpcrdma_conn_auth_show(m, conn);
 	rpcrdma_stats_properties(m, "local", numbers.known, numbers.local);
 	rpcrdma_stats_properties(m, "peer", numbers.known, numbers.peer);
 	rpcrdma_stats_extensions(m, numbers.extensions);

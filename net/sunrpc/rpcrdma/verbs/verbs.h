@@ -502,6 +502,10 @@ union rpcrdma_sockaddr {
  * @port: port of the device
  * @max_version: highest version that this side may speak to peers
  * @fell_back: as in struct rpcrdma_conn_attr
+ * @auth: hosts authenticate each other; guarded by @lock
+ * @auth_state: enum rpcrdma_auth_state when it was looked at last
+ * @auth_loss: why that failed, a static string, or NULL
+ * @auth_work: ends a connection whose peer takes too long
  * @loss: why the connection was lost, a static string, or NULL
  * @previous_loss: as in struct rpcrdma_conn_attr
  * @send_sges: elements of all Sends, @gather_sge of each
@@ -533,6 +537,10 @@ struct rpcrdma_conn {
 	int error;
 	struct work_struct lost_work;
 	const char *lost_why;
+	bool auth;
+	u32 auth_state;
+	const char *auth_loss;
+	struct delayed_work auth_work;
 	const char *loss;
 	const char *previous_loss;
 	char name[2 * (INET6_ADDRSTRLEN + sizeof("[]:65535"))];
