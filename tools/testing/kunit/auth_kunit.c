@@ -96,7 +96,8 @@ static struct key *auth_add(struct kunit *test, const char *type,
 
 	memset(secret, octet, sizeof(secret));
 	ref = key_create_or_update(make_key_ref(rpcrdma_auth_keyring(), true),
-				   type, name, secret, size, KEY_USR_VIEW,
+				   type, name, secret, size,
+				   KEY_POS_ALL | KEY_USR_VIEW,
 				   KEY_ALLOC_NOT_IN_QUOTA);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ref));
 	return key_ref_to_ptr(ref);

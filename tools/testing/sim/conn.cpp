@@ -558,6 +558,7 @@ void Conn::received(Receive &r, const Completion &c)
 	world.trace("%s receives %s xid %08x action %u reason %u",
 		    link.name(side), rpcrdma_htype_name(rx.htype), rx.xid,
 		    rx.action, rx.reason);
+	auth::received(*this);
 	check::parts(*this, rx, begun);
 	check::honest(*this, rx);
 

@@ -221,6 +221,9 @@ void print_tally(const Tally &t, double seconds)
 		    t.repeated_reads);
 	for (u32 i = 0; i < static_cast<u32>(Fault::Count); i++)
 		std::printf("# %s %" PRIu64 "\n", kEffects[i], t.effects[i]);
+	std::printf("# ends that have authenticated their peer, as they must %" PRIu64
+		    "\n",
+		    t.authenticated);
 	pings::print(t);
 }
 
@@ -234,6 +237,7 @@ bool reaches(const Tally &t)
 		   t.links_v1 && t.lost_sends && t.lost_reads &&
 		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
 		   t.remote_invalidates && t.several_clients &&
+		   t.authenticated &&
 		   pings::reaches(t);
 
 	for (const u64 n : t.ends)

@@ -37,6 +37,7 @@ enum class Feature : u8 {
 	Clients, /* more than one */
 	Version1, /* spoken by some, with or without the choice */
 	Pings, /* announced by some, if the build has them */
+	Auth, /* hosts authenticate each other, some of them */
 	Count,
 };
 
@@ -59,6 +60,8 @@ enum class Mutant : u8 {
 	RoomLost,
 	MoreLost,
 	ReserveLost,
+	AuthUnproved,
+	AuthIgnored,
 	/* of an extension, if the build has it */
 	PingUninvited,
 	PongLost,

@@ -42,6 +42,7 @@ Link::Link(World &w, Pair &p)
 
 void Link::End::ready()
 {
+	auth::ready(conn);
 	const bool newest = link.pair.links.back().get() == &link;
 
 	if (newest &&
@@ -152,9 +153,11 @@ World::World(const Options &o)
 	Random work(stream(o.seed, 3));
 	Random faults(stream(o.seed, 4));
 	Random extension(stream(o.seed, 5));
+	Random hosts(stream(o.seed, 6));
 	u32 n = config.once_in(3) ? config.within(2, 3) : 1;
 
 	broken = nullptr;
+	auth::plant(o);
 	if (!o.has(Feature::Clients))
 		n = 1;
 	heavy_ = config.once_in(8);
@@ -164,6 +167,8 @@ World::World(const Options &o)
 		configure(config, *pairs.back());
 		if (o.has(Feature::Pings))
 			pings::configure(extension, *pairs.back());
+		if (o.has(Feature::Auth))
+			auth::configure(hosts, *pairs.back());
 	}
 	if (config.once_in(2))
 		slow_ = config.next() & config.next() & config.next();
@@ -571,6 +576,7 @@ void World::happen(const Source &s)
 
 void World::connect(Pair &p)
 {
+	auth::begin(*this, p);
 	auto link = std::make_unique<Link>(*this, p);
 
 	seconds_++;
@@ -583,6 +589,7 @@ void World::connect(Pair &p)
 	exchange_private_data(*link);
 	p.links.push_back(std::move(link));
 	Link::End &client = *p.links.back()->ends[0];
+	auth::begun(*p.links.back());
 	client.conn.pump();
 	if (rpcrdma_session_ready(&client.conn.session))
 		client.ready();

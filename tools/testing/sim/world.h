@@ -10,6 +10,7 @@
 #ifndef _RPCRDMA_SIM_WORLD_H
 #define _RPCRDMA_SIM_WORLD_H
 
+#include "auth.h"
 #include "options.h"
 #include "pings.h"
 #include "requester.h"
@@ -103,6 +104,7 @@ struct Pair {
 	bool version1 = false; /* what they agree on */
 	bool private_data[2] = {}; /* is sent when connecting */
 	bool welcomes = false; /* remote invalidation, in version 1 */
+	rpcrdma_auth auth[2] = {};
 
 	/* In version 1 a server cannot call before its client has. */
 	[[nodiscard]] bool over() const
@@ -154,6 +156,7 @@ struct Tally {
 	u64 no_group = 0; /* for want of credit */
 	u64 strays = 0;
 	u64 strays_refused = 0;
+	u64 authenticated = 0; /* ends that require it */
 
 	void add(const Tally &t);
 };
