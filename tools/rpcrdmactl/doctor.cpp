@@ -28,6 +28,8 @@ constexpr std::uint64_t kFewWaits = 20;
 /* What grows by less may be chance. */
 constexpr std::uint64_t kSome = 10;
 constexpr unsigned kLargestWindow = 256;
+/* Seconds. A failure that is older may have been mended, and nobody has tried again. */
+constexpr std::uint64_t kRecent = 600;
 
 std::string first_line(const fs::path &path)
 {
@@ -315,6 +317,7 @@ public:
 		for (const Reach &r : s_.reaches)
 			reach(r);
 		again();
+		authentication();
 		server();
 		for (const NfsMount &m : s_.mounts)
 			mount(m);
@@ -687,6 +690,38 @@ private:
 			static_cast<std::uint64_t>(std::max(each, 1.0)));
 	}
 
+	/* SIDE ADDRESS REASON KEY SECONDS-AGO */
+	void authentication()
+	{
+		std::istringstream text(s_.auth);
+		std::string side;
+		std::string address;
+		std::string reason;
+		std::string key;
+		std::uint64_t ago = 0;
+
+		if (!(text >> side >> address >> reason >> key >> ago) ||
+		    ago > kRecent)
+			return;
+		const std::string put = "keyctl padd logon rpcrdma:" + key +
+					" %keyring:.rpcrdma < FILE";
+		if (key != "none" && (reason == "proof" ||
+				      reason == "unknown-key" ||
+				      reason == "refused"))
+			return warn("network",
+				    "the key " + key + " of host "
+				    "authentication is not the same here and "
+				    "at the " + side + " " + address,
+				    "here and at " + address + ": " + put);
+		warn("network",
+		     "host authentication of the " + side + " " + address +
+			     " failed: " + reason,
+		     reason != "no-key" ?
+			     "at " + address + ": rpcrdmactl doctor" :
+		     key == "none" ? "sysctl -w net.rpcrdma.client_key=NAME" :
+				     put);
+	}
+
 	void server()
 	{
 		if (!s_.nfsd)
@@ -925,6 +960,7 @@ System read_system(const fs::path &root)
 	for (std::string line; std::getline(portlist, line);)
 		s.portlist.push_back(line);
 	s.resent = read_resent(root);
+	s.auth = first_line(root / "proc/sys/net/rpcrdma/auth_last_failure");
 	return s;
 }
 

@@ -79,6 +79,7 @@ using Counters = std::map<std::string, std::uint64_t>;
  * @nfsd: it runs
  * @rules: of packets, as "nft -j list ruleset" has them; null if not known
  * @reaches: servers that were tried
+ * @auth: the last failure of host authentication, as the module tells it; empty if none
  * @before: what the module told @seconds before @status
  * @resent_before: what read_resent() has found then
  */
@@ -99,6 +100,7 @@ struct System {
 	std::vector<std::string> portlist;
 	Json rules;
 	std::vector<Reach> reaches;
+	std::string auth;
 	Status before;
 	Status status;
 	double seconds = 0;

@@ -705,6 +705,43 @@ TEST(doctor, reads_the_system)
 	fs::remove_all(root);
 }
 
+TEST(doctor, authentication)
+{
+	System s = healthy();
+	const auto says = [&](const char *auth, const std::string &what,
+			      const std::string &mend) {
+		s.auth = auth;
+		expect(s, Verdict::Warn, what);
+		EXPECT_EQ(only(s).mend, mend);
+	};
+	const std::string put =
+		"keyctl padd logon rpcrdma:one %keyring:.rpcrdma < FILE";
+
+	for (const char *reason : { "proof", "unknown-key", "refused" })
+		says((std::string("server 192.0.2.1 ") + reason + " one 7")
+			     .c_str(),
+		     "network: the key one of host authentication is not the "
+		     "same here and at the server 192.0.2.1",
+		     "here and at 192.0.2.1: " + put);
+	says("client 192.0.2.1 missing none 600",
+	     "network: host authentication of the client 192.0.2.1 failed: "
+	     "missing",
+	     "at 192.0.2.1: rpcrdmactl doctor");
+	says("server 192.0.2.1 no-key one 0",
+	     "network: host authentication of the server 192.0.2.1 failed: "
+	     "no-key",
+	     put);
+	says("server 192.0.2.1 no-key none 0",
+	     "network: host authentication of the server 192.0.2.1 failed: "
+	     "no-key",
+	     "sysctl -w net.rpcrdma.client_key=NAME");
+	for (const char *none : { "", "server 192.0.2.1 proof one 601" }) {
+		s.auth = none;
+		for (const Finding &f : examine(s))
+			EXPECT_EQ(f.verdict, Verdict::Ok) << f.what;
+	}
+}
+
 TEST(doctor, json)
 {
 	System s = healthy();

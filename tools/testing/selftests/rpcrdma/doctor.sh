@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that 'rpcrdmactl doctor' alone tells what is wrong: nothing where all is well, and
-# of each of nine broken set-ups the one thing that is broken. The command that it names is
+# of each of ten broken set-ups the one thing that is broken. The command that it names is
 # typed, and then nothing is wrong any more.
 
 . "$(dirname "$0")/lib.sh"
@@ -29,6 +29,7 @@ client() {
 	nobody_listens
 	fallen_back
 	version_1_server
+	keys_differ
 	firewall
 	starved
 	check "at the end: nothing here" content
@@ -241,6 +242,34 @@ version_1_server() {
 		"at the server: echo 2 > *server_max_version; then: umount $dir && mount -o *"
 	check "version 1: it is version 2" says "^ok mount: $dir speaks version 2$"
 	check "version 1: unmount" unmounted
+}
+
+# Both demand host authentication, and have different keys of one name.
+keys_differ() {
+	check "keys: here" has_key 0
+	check "keys: another one there" on_server has_key 1
+	check "keys: no mount" refused 4.2 "$dir"
+	check "keys: found" finds "warn network: the key one of host authentication is not \
+the same here and at the server $SERVER4"
+	check "keys: what mends it" grep -Fx \
+		"here and at $SERVER4: keyctl padd logon rpcrdma:one %keyring:.rpcrdma < FILE" \
+		/tmp/mend
+	check "keys: the same there" on_server has_key 0
+	check "keys: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "keys: nothing is wrong any more" within 30 content
+	check "keys: unmount" unmounted
+	check "keys: off" no_authentication
+	check "keys: off there" on_server no_authentication
+}
+
+has_key() { # LAST-DIGIT
+	keyctl link %keyring:.rpcrdma @u && printf '%032d' "$1" | keyctl padd logon rpcrdma:one %keyring:.rpcrdma &&
+		sysctl -w net.rpcrdma.client_key=one net.rpcrdma.client_auth=required \
+			net.rpcrdma.server_auth=required
+}
+
+no_authentication() {
+	sysctl -w net.rpcrdma.client_auth=off net.rpcrdma.server_auth=off
 }
 
 # With rules of the server if its kernel has such, else a firewall between the two.
