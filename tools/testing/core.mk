@@ -25,7 +25,7 @@ COREFLAGS	:= -ffreestanding -fno-exceptions -fno-rtti \
 CORE_OBJS	:= $(patsubst $(CORE)/%.cpp,$(BUILD)/core/%.o,$(wildcard $(CORE)/*.cpp))
 # What reads and writes headers, without sessions.
 WIRE_OBJS	:= $(filter-out $(patsubst %,$(BUILD)/core/%.o,abi auth hkdf hostauth receive \
-		   send session xcharext),$(CORE_OBJS))
+		   send session xcharext rtrext),$(CORE_OBJS))
 # The cryptography that sessions ask of their host, by OpenSSL: HOST_LIBS.
 HOST_OBJS	:= $(BUILD)/crypto.o
 HOST_LIBS	:= -lcrypto
