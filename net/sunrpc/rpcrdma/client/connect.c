@@ -530,7 +530,8 @@ static u32 rpcrdma_auth_impossible(const struct rpcrdma_config *cfg)
 				      RPCRDMA_AUTH_R_NONE;
 }
 
-static int rpcrdma_connect_as(struct rpcrdma_xprt *rx, struct rpcrdma_config *cfg)
+static int rpcrdma_connect_as(struct rpcrdma_xprt *rx,
+			      const struct rpcrdma_config *cfg)
 {
 	const char *address = rx->xprt.address_strings[RPC_DISPLAY_ADDR];
 	struct rpcrdma_config versions = *cfg;

@@ -56,13 +56,16 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 /* Who listens hears of the end once, and after that of nothing else. */
 static bool rpcrdma_conn_over(struct rpcrdma_conn *conn, const char *why)
 {
+	const char *auth;
 	bool first;
 
 	spin_lock(&conn->event_lock);
 	first = !test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags);
 	if (first) {
 		/* What follows from it does not count. */
-		why = READ_ONCE(conn->auth_loss) ?: why;
+		auth = READ_ONCE(conn->auth_loss);
+		if (auth)
+			why = auth;
 		WRITE_ONCE(conn->loss, why);
 		trace_rpcrdma_lost(conn->id, why);
 		rpcrdma_nl_conn_down(conn);
