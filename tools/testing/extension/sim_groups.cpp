@@ -44,8 +44,8 @@ bool part_of_group(u32 htype)
 
 /* The one that goes out. */
 struct groups::Sending {
-	Sending(rpcrdma_message &m, u32 reply_count)
-		: group{ m, {}, reply_count }
+	explicit Sending(rpcrdma_message &m)
+		: group{ m, {}, m.dir == RPCRDMA_CALL ? kReplySends : 1 }
 	{
 	}
 	GroupMessage group;
@@ -59,7 +59,7 @@ void configure(Random &r, pings::Budget &b)
 	b.groups = r.once_in(2);
 }
 
-void received(Conn &c, const rpcrdma_rx &rx, const u8 *buffer, u32 length)
+void received(Conn &c, const rpcrdma_rx &rx)
 {
 	pings::Ledger &l = ledger(c);
 
@@ -70,11 +70,6 @@ void received(Conn &c, const rpcrdma_rx &rx, const u8 *buffer, u32 length)
 	if (l.coming && !part_of_group(rx.htype) && !c.link.tainted)
 		fail("groups", "%s: %s between the Sends of a group",
 		     c.link.name(c.side), rpcrdma_htype_name(rx.htype));
-	rpcrdma::XmtRequest call;
-	if (rx.htype == rpcrdma::kXmtReq && rx.action == RPCRDMA_RX_PAYLOAD &&
-	    call.decode(
-		    rpcrdma::Bytes(buffer, length).after(rpcrdma::kPrefixSize)))
-		l.replies[rx.xid] = call.reply_count;
 	if (part_of_group(rx.htype))
 		l.coming = rx.action == RPCRDMA_RX_PAYLOAD && !rx.last;
 }
@@ -82,14 +77,13 @@ void received(Conn &c, const rpcrdma_rx &rx, const u8 *buffer, u32 length)
 void print(const Tally &t)
 {
 	std::printf("# groups of Sends %" PRIu64 ", of several %" PRIu64
-		    " (Replies %" PRIu64 "), without credit for one %" PRIu64
-		    "\n",
-		    t.groups, t.long_groups, t.long_replies, t.no_group);
+		    ", without credit for one %" PRIu64 "\n",
+		    t.groups, t.long_groups, t.no_group);
 }
 
 bool reaches(const Tally &t)
 {
-	return t.groups && t.long_groups && t.long_replies && t.no_group;
+	return t.groups && t.long_groups && t.no_group;
 }
 
 } // namespace groups
@@ -107,12 +101,7 @@ bool pings::carry(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx,
 		    (m->chunks && !rpcrdma::unused(*m->chunks)) ||
 		    c.world.schedule.once_in(3))
 			return false;
-		u32 replies = kReplySends;
-		if (m->dir == RPCRDMA_REPLY) {
-			replies = l.replies[m->xid];
-			l.replies.erase(m->xid);
-		}
-		l.sending = std::make_shared<groups::Sending>(*m, replies);
+		l.sending = std::make_shared<groups::Sending>(*m);
 	}
 	GroupMessage &g = l.sending->group;
 	if (&g.msg != m)
@@ -137,8 +126,6 @@ bool pings::carry(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx,
 		rpcrdma::store_be32(buffer + 12, RPCRDMA2_CALL_INLINE);
 	c.world.tally.groups += tx.first;
 	c.world.tally.long_groups += tx.first && !tx.last;
-	c.world.tally.long_replies +=
-		tx.first && !tx.last && m->dir == RPCRDMA_REPLY;
 	if (tx.last)
 		l.sending.reset();
 	return true;

@@ -10,9 +10,6 @@
 
 #include "rpc.h"
 
-#include <map>
-#include <memory>
-
 namespace sim
 {
 
@@ -38,7 +35,6 @@ struct Ledger {
 	bool allowed = false;
 	std::shared_ptr<groups::Sending> sending;
 	bool coming = false; /* a group */
-	std::map<u32, u32> replies; /* Sends that each may take, by XID of its Call */
 };
 
 /* What one side of a pair has left to send, whatever its connection. */
@@ -68,7 +64,7 @@ void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer);
 [[nodiscard]] bool carry(Conn &c, rpcrdma_message *m, u8 *buffer,
 			 rpcrdma_tx &tx, u32 &result);
 /* "pings": the core has taken a message. */
-void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length);
+void received(Conn &c, rpcrdma_rx &rx);
 /* A Receive of this end may have another size now. */
 void reposted(Conn &c);
 /* It was sent to be refused. */
