@@ -482,20 +482,17 @@ DEFINE_EVENT(rpcrdma_mr_class, rpcrdma_mr_lost,
 
 /* Regions were allocated. The kernel's own transport has the name, too. */
 TRACE_EVENT(xprtrdma_createmrs,
-	TP_PROTO(u32 conn, u32 count, u32 total),
-	TP_ARGS(conn, count, total),
+	TP_PROTO(u32 conn, u32 count),
+	TP_ARGS(conn, count),
 	TP_STRUCT__entry(
 		__field(u32, conn)
 		__field(u32, count)
-		__field(u32, total)
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
 		__entry->count = count;
-		__entry->total = total;
 	),
-	TP_printk("conn=%u created %u regions, now %u", __entry->conn,
-		  __entry->count, __entry->total)
+	TP_printk("conn=%u created %u regions", __entry->conn, __entry->count)
 );
 
 /* An RDMA Read or Write of the server: how many Work Requests it takes, or an errno. */

@@ -109,7 +109,7 @@ static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
 		added++;
 	}
 	if (added)
-		trace_xprtrdma_createmrs(conn->id, added, conn->n_mrs);
+		trace_xprtrdma_createmrs(conn->id, added);
 	return added;
 }
 
