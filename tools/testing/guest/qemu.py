@@ -42,9 +42,9 @@ def initramfs(directory, modules, release, init=HERE / "first-init"):
         # What has no file is part of the kernel. Debian's packages of 7.3 have no list of
         # that, so modprobe would not know it.
         files = (modules / release / "modules.dep").read_text(encoding="utf-8")
+        apart = [name for name in BOOT_MODULES if f"/{name}.ko" in files]
         plan = output("modprobe", "-C", "/dev/null", "-d", modules.parent.parent,
-                      "-S", release, "--show-depends", "-a",
-                      *(name for name in BOOT_MODULES if f"/{name}.ko" in files))
+                      "-S", release, "--show-depends", "-a", *apart) if apart else ""
         for line in plan.splitlines():
             action, _, path = line.partition(" ")
             name = Path(path.strip()).name
