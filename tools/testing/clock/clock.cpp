@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "clock.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cinttypes>
@@ -110,11 +111,24 @@ void Clock::trace(u32 guest, const char *format, ...)
 	std::fputc('\n', trace_.get());
 }
 
+bool Clock::done() const
+{
+	return !options_.done.empty() &&
+	       std::all_of(options_.done.begin(), options_.done.end(),
+			   [](const std::string &file) {
+				   return access(file.c_str(), F_OK) == 0;
+			   });
+}
+
 void Clock::run()
 {
 	for (;;) {
 		if (schedule_.running()) {
 			attend();
+			continue;
+		}
+		if (done()) {
+			told();
 			continue;
 		}
 

@@ -32,6 +32,8 @@ struct Options {
 	/* A guest that has nothing to wait for shows up after this time. */
 	Time slice = 10000000;
 	std::string trace;
+	/* When all of these exist, the guests have done what they had to. */
+	std::vector<std::string> done;
 };
 
 class Clock : private Device::Line {
@@ -65,6 +67,7 @@ private:
 	std::size_t await(const std::vector<int> &fds);
 	void attend();
 	void told();
+	[[nodiscard]] bool done() const;
 
 	void start(std::size_t newcomer);
 	void time_message(u32 guest);

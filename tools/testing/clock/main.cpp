@@ -32,7 +32,9 @@ const char kUsage[] =
 	"  --limit SECONDS    of virtual time, after which to end (no limit)\n"
 	"  --stall SECONDS    of real time, that a guest may run at once\n"
 	"                     (300; 0: no limit)\n"
-	"  --trace FILE       who runs when, and every frame\n";
+	"  --trace FILE       who runs when, and every frame\n"
+	"  --done FILE        once it exists, time stands still; of several,\n"
+	"                     once all exist\n";
 
 u64 number(const char *text, u64 least, u64 most)
 {
@@ -60,7 +62,8 @@ Options parse(int argc, char **argv)
 		Slice,
 		Limit,
 		Stall,
-		Trace
+		Trace,
+		Done
 	};
 	static const option known[] = {
 		{ "guests", required_argument, nullptr, Guests },
@@ -72,6 +75,7 @@ Options parse(int argc, char **argv)
 		{ "limit", required_argument, nullptr, Limit },
 		{ "stall", required_argument, nullptr, Stall },
 		{ "trace", required_argument, nullptr, Trace },
+		{ "done", required_argument, nullptr, Done },
 		{},
 	};
 	constexpr u64 hour = 3600 * kSecond;
@@ -108,6 +112,9 @@ Options parse(int argc, char **argv)
 			break;
 		case Trace:
 			o.trace = optarg;
+			break;
+		case Done:
+			o.done.emplace_back(optarg);
 			break;
 		default:
 			throw Failure(Status::Host, "");

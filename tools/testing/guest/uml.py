@@ -202,7 +202,8 @@ class Clock:
                                 "--latency", LATENCY_NS,
                                 "--trace", out / "clock/trace",
                                 "--stall", CLOCK_STALL_SECONDS,
-                                "--limit", VIRTUAL_SECONDS, "clock"],
+                                "--limit", VIRTUAL_SECONDS,
+                                *(f"--done={role}/status" for role in roles), "clock"],
                                out / "clock/log", cwd=out)
         end = time.monotonic() + CLOCK_READY_SECONDS
         while not (out / "clock/time").exists():
