@@ -123,7 +123,8 @@ const Setting &find_setting(const std::string &name)
 Change read_change(const std::string &text)
 {
 	const std::size_t sign = text.find('=');
-	const Setting &setting = find_setting(text.substr(0, sign));
+	const std::string asked = text.substr(0, sign);
+	const Setting &setting = find_setting(asked);
 	const std::string name = setting.name;
 	std::uint32_t value = 0;
 
