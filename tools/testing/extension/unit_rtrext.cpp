@@ -41,14 +41,10 @@ rpcrdma_config grouping(rpcrdma_role role)
 	return c;
 }
 
-/* Property set of a peer with such Receives that takes groups of @most. */
-Words announcing(u32 support = kAll, u32 most = 4, u32 sends = 4)
+/* How such Receives, and all that goes with them, are announced. */
+Words own_properties(u32 support, u32 most, u32 sends)
 {
-	return { 6,
-		 2,
-		 4,
-		 kReceive,
-		 kRtrSupport,
+	return { kRtrSupport,
 		 4,
 		 support,
 		 kReceiveStructure,
@@ -68,10 +64,15 @@ Words announcing(u32 support = kAll, u32 most = 4, u32 sends = 4)
 		 most,
 		 kResponseSendLimit,
 		 4,
-		 sends,
-		 5,
-		 4,
-		 RPCRDMA_RVRSDIR_GENL };
+		 sends };
+}
+
+/* Property set of a peer with such Receives that takes groups of @most. */
+Words announcing(u32 support = kAll, u32 most = 4, u32 sends = 4)
+{
+	return Words{ 6, 2, 4, kReceive } +
+	       own_properties(support, most, sends) +
+	       Words{ 5, 4, RPCRDMA_RVRSDIR_GENL };
 }
 
 bool declare(Session &s)
@@ -241,27 +242,8 @@ TEST(rtrext, announced__what_this_side_says_of_itself)
 
 	EXPECT_TRUE(declare(e.session));
 	const Words w = e.next_control();
-	const Words told = { kRtrSupport,
-			     4,
-			     kAll,
-			     kReceiveStructure,
-			     40,
-			     kReceive,
-			     2,
-			     1,
-			     512,
-			     4,
-			     0,
-			     kPages,
-			     1024,
-			     1024,
-			     1,
-			     kRequestReceiveLimit,
-			     4,
-			     16,
-			     kResponseSendLimit,
-			     4,
-			     16 };
+	const Words told = own_properties(kAll, 16, 16);
+
 	ASSERT_GE(w.size(), told.size());
 	EXPECT_EQ(Words(w.end() - told.size(), w.end()), told);
 	/* It is too late for anything else. */
