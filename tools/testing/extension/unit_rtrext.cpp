@@ -404,7 +404,87 @@ TEST(rtrext, reply__that_takes_more_than_was_reserved)
 	expect_report(e, { kXid, 1, 0, 0, 4, 2, 3 });
 	/* The Call goes on waiting for it. */
 	EXPECT_EQ(state(e).reserved(), 2u);
+	e.receive(reply_inline(kXid, rpc(kXid, RPCRDMA_REPLY, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(state(e).reserved(), 0u);
+}
+
+/* The Responder does not know that nobody waits any more. */
+TEST(rtrext, reply__to_a_call_that_was_given_up)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 2);
+	const Words w = rpc(kXid, RPCRDMA_REPLY, 48);
+
+	EXPECT_EQ(send(e, o), kSent);
 	(void)!e.session.end_call(o.msg);
+	EXPECT_EQ(state(e).reserved(), 2u);
+	e.receive(response(kXid, 2, slice(w, 0, 20)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(go_on(kXid, 1, slice(w, 20, 28), kXmtResp));
+	EXPECT_TRUE(e.rx.last);
+	EXPECT_EQ(state(e).reserved(), 0u);
+}
+
+TEST(rtrext, reserved__until_an_answer_has_come_in_any_form)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	const Words error = prefix(kXid, RPCRDMA2_ERROR);
+	const Words report = prefix(kXid, kReptErr);
+	const std::vector<Words> answers[] = {
+		{ reply_inline(kXid, reply) },
+		{ middle(RPCRDMA2_REPLY_MIDDLE, kXid, 28, slice(reply, 0, 20)),
+		  reply_inline(kXid, slice(reply, 20, 28)) },
+		{ reply_inline(kXid, rpc(kXid + 1, RPCRDMA_REPLY, 48)) },
+		{ error + Words{ RPCRDMA2_ERR_SYSTEM } },
+		{ report + Words{ kXid, 0, 0, 0, 8, 40, 0, 36 } },
+		{ report + Words{ kXid + 1, 1, 0, 1, kXid, 0, 0, 3 } },
+		{ response(kXid, 1, reply) },
+		{ response(kXid, 1, rpc(kXid + 1, RPCRDMA_REPLY, 48)) },
+		{ prefix(kXid, kXmtResp) + Words{ 0, 1 } },
+	};
+
+	for (const std::vector<Words> &answer : answers) {
+		Endpoint e = client();
+		Outgoing o(RPCRDMA_CALL, 40, 3);
+
+		EXPECT_EQ(send(e, o), kSent);
+		(void)!e.session.end_call(o.msg);
+		/* What others are told is not about it. */
+		e.receive(reply_inline(kXid + 2,
+				       rpc(kXid + 2, RPCRDMA_REPLY, 48)));
+		e.receive(prefix(kXid + 2, RPCRDMA2_ERROR) +
+			  Words{ RPCRDMA2_ERR_SYSTEM });
+		for (const Words &w : answer) {
+			EXPECT_EQ(state(e).reserved(), 3u);
+			e.receive(w);
+		}
+		EXPECT_EQ(state(e).reserved(), 0u);
+	}
+}
+
+/* A report about a Reply of this side's, to a Call of the peer's with the same XID. */
+TEST(rtrext, reserved__whatever_is_said_of_a_reply)
+{
+	Endpoint e = client();
+	Outgoing call(RPCRDMA_CALL, 40, 3);
+	Outgoing reply(RPCRDMA_REPLY, 40);
+
+	EXPECT_EQ(send(e, call), kSent);
+	EXPECT_EQ(send(e, reply), kSent);
+	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 1, 0, 0, 3 });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(state(e).reserved(), 3u);
+}
+
+TEST(rtrext, reserved__nothing_for_a_call_without_a_reply)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 3);
+
+	o.msg.call_only = true;
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_EQ(o.m.reply_count, 1u);
 	EXPECT_EQ(state(e).reserved(), 0u);
 }
 

@@ -242,6 +242,25 @@ TEST(rtr_group, reserve__is_given_back)
 	EXPECT_EQ(r.reserved(), 0u);
 }
 
+/* Which of the two Replies comes first nobody knows. */
+TEST(rtr_group, reserve__a_call_that_is_sent_twice)
+{
+	ReplyReserve r;
+
+	EXPECT_EQ(r.reserve(1, 4, 8), 4u);
+	EXPECT_EQ(r.reserve(1, 3, 8), 3u);
+	EXPECT_EQ(r.reserve(1, 9, 8), 4u);
+	EXPECT_EQ(r.reserved(), 4u);
+	r.shrink(1, 2);
+	r.give_back(1);
+	r.give_back(1);
+	EXPECT_EQ(r.most(1), 4u);
+	r.shrink(1, 2);
+	EXPECT_EQ(r.reserved(), 2u);
+	r.give_back(1);
+	EXPECT_EQ(r.reserved(), 0u);
+}
+
 TEST(rtr_group, reserve__for_so_many_calls)
 {
 	ReplyReserve r;

@@ -25,8 +25,10 @@
  *		void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
  *		// Optional: an ERROR may be about a message of its own. True if so.
  *		bool refused(u32 xid, u32 code, Port &port);
- *		// Optional: a Call of this side has ended, however it went.
- *		void ended(u32 xid);
+ *		// Optional: the answer to a Call of this side has come, a Reply or an
+ *		// ERROR, in a form of the base protocol. Its upper layer may have given
+ *		// it up long ago.
+ *		void answered(u32 xid);
  *		// Optional: a whole RPC message with chunks has come. It takes out of @rx
  *		// what the peer's properties do not permit.
  *		void permit(const Port &port, rpcrdma_rx &rx) const;

@@ -166,6 +166,8 @@ inline constexpr u32 kBareMsg =
 	rx.unreduced_length = last ? total : 0;
 	if (version1() && client())
 		answered({ xid, version_, credit, htype });
+	else if (last && client())
+		tell_answered(xid);
 	return true;
 }
 

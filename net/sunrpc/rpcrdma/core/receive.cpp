@@ -52,6 +52,7 @@ void Session::answered(const Prefix &p)
 {
 	if (version1() && requests_.answered(p.xid))
 		requests_.grant(p.credit);
+	tell_answered(p.xid);
 }
 
 void Session::abandon(u32 direction, u32 xid, bool last, u32 left,

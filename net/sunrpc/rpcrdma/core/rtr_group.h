@@ -275,13 +275,16 @@ private:
  * What this side has promised of its Receives to Replies of several Sends (optxrq_rsbuf).
  * All promises together are no more than its window. Every Call may have a Reply of one
  * Send, and needs no place here.
+ *
+ * A promise stands until the answer has come, also if nobody waits for it any more: the
+ * Responder does not know that. A Call that is sent again with its XID has two answers.
  */
 class ReplyReserve {
 public:
 	static constexpr u32 kMostCalls = 16;
 
 	/**
-	 * @xid: of a Call that is about to be sent, and is not in here
+	 * @xid: of a Call that is about to be sent
 	 * @wanted: Sends that its Reply may take
 	 * @window: of this side
 	 *
@@ -291,16 +294,21 @@ public:
 	{
 		const u32 left = window > reserved_ ? window - reserved_ : 0;
 		const u32 count = wanted < left ? wanted : left;
+		Call *free = nullptr;
 
-		if (count <= 1)
-			return 1;
-		for (Call &c : calls_)
-			if (!c.count) {
-				c = { xid, count };
-				reserved_ += count;
-				return count;
+		for (Call &c : calls_) {
+			if (c.count && c.xid == xid) {
+				c.answers++;
+				return wanted < c.count ? wanted : c.count;
 			}
-		return 1;
+			if (!c.count && !free)
+				free = &c;
+		}
+		if (count <= 1 || !free)
+			return 1;
+		*free = { xid, count, 1 };
+		reserved_ += count;
+		return count;
 	}
 	/* Sends that the Reply to this Call may take. */
 	[[nodiscard]] constexpr u32 most(u32 xid) const
@@ -310,19 +318,21 @@ public:
 				return c.count;
 		return 1;
 	}
-	/* Its Reply takes no more than @count. */
+	/* The Reply that comes takes no more than @count. */
 	constexpr void shrink(u32 xid, u32 count)
 	{
 		for (Call &c : calls_)
-			if (c.xid == xid && c.count > count) {
-				reserved_ -= c.count - count;
-				c.count = count;
-			}
+			if (c.xid == xid && c.count > count && c.answers == 1)
+				set(c, count);
 	}
-	/* It has its Reply, or has ended without one. */
+	/* It has been answered. */
 	constexpr void give_back(u32 xid)
 	{
-		shrink(xid, 0);
+		if (!reserved_)
+			return;
+		for (Call &c : calls_)
+			if (c.count && c.xid == xid && !--c.answers)
+				set(c, 0);
 	}
 	[[nodiscard]] constexpr u32 reserved() const
 	{
@@ -333,7 +343,14 @@ private:
 	struct Call {
 		u32 xid = 0;
 		u32 count = 0;
+		u32 answers = 0; /* that are still to come */
 	};
+
+	constexpr void set(Call &c, u32 count)
+	{
+		reserved_ -= c.count - count;
+		c.count = count;
+	}
 
 	Call calls_[kMostCalls] = {};
 	u32 reserved_ = 0;

@@ -97,13 +97,14 @@ Refusal Rtrext::misplaced(const Misplaced &m, Port &port, rpcrdma_rx &rx)
 }
 
 /* It cannot be read at all, so a group that is under way has been interrupted. */
-Refusal Rtrext::malformed(u32 dir, Port &port, rpcrdma_rx &rx)
+Refusal Rtrext::malformed(u32 xid, u32 dir, Port &port, rpcrdma_rx &rx)
 {
 	if (in_.active() && !interrupted(lead_type(dir), true, port, rx))
 		return { RPCRDMA_REASON_FLOOD };
 	port.gather(false);
 	if (dir == RPCRDMA_CALL)
 		return kBadXdr;
+	reserve_.give_back(xid);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason = RPCRDMA_REASON_XDR;
 	rx.error = -kEIO;
@@ -211,7 +212,7 @@ Refusal Rtrext::take_request(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 	XmtRequest m;
 
 	if (!m.decode(body))
-		return malformed(RPCRDMA_CALL, port, rx);
+		return malformed(xid, RPCRDMA_CALL, port, rx);
 	const GroupReceiver::Verdict v =
 		in_.begin(xid, RPCRDMA_CALL, m.count, most);
 	if (v.step != GroupReceiver::Step::Take)
@@ -247,7 +248,7 @@ Refusal Rtrext::take_response(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 	XmtResponse m;
 
 	if (!m.decode(body))
-		return malformed(RPCRDMA_REPLY, port, rx);
+		return malformed(xid, RPCRDMA_REPLY, port, rx);
 	const GroupReceiver::Verdict v =
 		in_.begin(xid, RPCRDMA_REPLY, m.count, reserve_.most(xid));
 	if (v.step != GroupReceiver::Step::Take)
@@ -288,6 +289,9 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 		refused_[refused_count_++] = e.lead;
 	if (!refused_count_)
 		return { RPCRDMA_REASON_XID };
+	for (u32 i = 0; i < refused_count_; i++)
+		if (refused_[i].dir == RPCRDMA_CALL)
+			reserve_.give_back(refused_[i].xid);
 	why_ = e.fault;
 	rx.action = RPCRDMA_RX_CONTROL;
 	return {};
@@ -351,6 +355,18 @@ bool Rtrext::begin(const Port &port, GroupMessage &m) const
 	       m.plan.count() <= most_sends(port, m);
 }
 
+/* Sends that the Reply to this Call, which is about to be sent, may take. */
+u32 Rtrext::reserve_reply(const Port &port, const GroupMessage &m)
+{
+	const u32 sends = port.peer(kResponseSendLimit);
+
+	if (m.msg.call_only)
+		return 1;
+	return reserve_.reserve(m.msg.xid,
+				m.reply_count < sends ? m.reply_count : sends,
+				port.window());
+}
+
 rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 			       rpcrdma_tx &tx)
 {
@@ -377,12 +393,7 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 		return RPCRDMA_TX_INVALID;
 	if (!m.next) {
 		if (call)
-			m.reply_count = reserve_.reserve(
-				m.msg.xid,
-				m.reply_count < port.peer(kResponseSendLimit) ?
-					m.reply_count :
-					port.peer(kResponseSendLimit),
-				port.window());
+			m.reply_count = reserve_reply(port, m);
 		encode_items({ m.content.items.data(), m.content.items.size() },
 			     w);
 		if (call)

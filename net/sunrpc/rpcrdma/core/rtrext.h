@@ -165,7 +165,7 @@ public:
 	void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
 	[[nodiscard]] bool interrupted(u32 htype, bool other, Port &port,
 				       rpcrdma_rx &rx);
-	void ended(u32 xid)
+	void answered(u32 xid)
 	{
 		reserve_.give_back(xid);
 	}
@@ -188,11 +188,14 @@ private:
 					rpcrdma_rx &rx);
 	[[nodiscard]] Refusal give_up(const Refusal &why, Port &port,
 				      rpcrdma_rx &rx);
-	[[nodiscard]] Refusal malformed(u32 dir, Port &port, rpcrdma_rx &rx);
+	[[nodiscard]] Refusal malformed(u32 xid, u32 dir, Port &port,
+					rpcrdma_rx &rx);
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
 	[[nodiscard]] u32 most_sends(const Port &port,
 				     const GroupMessage &m) const;
 	[[nodiscard]] bool begin(const Port &port, GroupMessage &m) const;
+	[[nodiscard]] u32 reserve_reply(const Port &port,
+					const GroupMessage &m);
 
 	GroupReceiver in_;
 	GroupNeeds needs_ = {};

@@ -85,24 +85,11 @@ void Session::use_reserved(rpcrdma_message &msg, bool last)
 		unreserve(msg);
 }
 
-/* What an extension has kept for a Call is free. */
-void Session::call_ended([[maybe_unused]] u32 xid)
-{
-	for (u32 e = 1; e <= Extensions::kOthers; e++)
-		Extensions::visit(e, [&](auto which) {
-			using E = typename decltype(which)::type;
-
-			if constexpr (requires(E & state) { state.ended(xid); })
-				Extensions::state<E>(extensions_).ended(xid);
-		});
-}
-
 bool Session::end_call(rpcrdma_message &msg)
 {
 	const bool could_begin = may_begin();
 
 	unreserve(msg);
-	call_ended(msg.xid);
 	if (!msg.outstanding)
 		return ready() && has_wanted_room();
 	if (!RPCRDMA_CHECK(outstanding_)) {

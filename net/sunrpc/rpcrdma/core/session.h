@@ -241,7 +241,6 @@ private:
 	void take_extension(Bytes in, const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool extension_refused(u32 xid, u32 code);
 	void permit(rpcrdma_rx &rx);
-	void call_ended(u32 xid);
 	void withdraw();
 	/* To this peer, and to this side with it. */
 	[[nodiscard]] bool known([[maybe_unused]] const HeaderType &t) const
@@ -379,6 +378,18 @@ private:
 	}
 	void parts_refused(u32 xid);
 	void answered(const Prefix &p);
+	/* What extensions have kept for the Call is free. */
+	void tell_answered([[maybe_unused]] u32 xid)
+	{
+		for (u32 e = 1; e <= Extensions::kOthers; e++)
+			Extensions::visit(e, [&](auto which) {
+				using E = typename decltype(which)::type;
+
+				if constexpr (requires { &E::answered; })
+					Extensions::state<E>(extensions_)
+						.answered(xid);
+			});
+	}
 	[[nodiscard]] bool grant_due() const
 	{
 		return version_ == kVersion2 && final_sent_ &&
