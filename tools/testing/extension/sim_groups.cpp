@@ -44,8 +44,8 @@ bool part_of_group(u32 htype)
 
 /* The one that goes out. */
 struct groups::Sending {
-	explicit Sending(rpcrdma_message &m)
-		: group{ m, {}, m.dir == RPCRDMA_CALL ? kReplySends : 1 }
+	Sending(rpcrdma_message &m, u32 reply_count)
+		: group{ m, {}, reply_count }
 	{
 	}
 	GroupMessage group;
@@ -59,7 +59,7 @@ void configure(Random &r, pings::Budget &b)
 	b.groups = r.once_in(2);
 }
 
-void received(Conn &c, const rpcrdma_rx &rx)
+void received(Conn &c, const rpcrdma_rx &rx, const u8 *buffer, u32 length)
 {
 	pings::Ledger &l = ledger(c);
 
@@ -70,6 +70,11 @@ void received(Conn &c, const rpcrdma_rx &rx)
 	if (l.coming && !part_of_group(rx.htype) && !c.link.tainted)
 		fail("groups", "%s: %s between the Sends of a group",
 		     c.link.name(c.side), rpcrdma_htype_name(rx.htype));
+	rpcrdma::XmtRequest call;
+	if (rx.htype == rpcrdma::kXmtReq && rx.action == RPCRDMA_RX_PAYLOAD &&
+	    call.decode(
+		    rpcrdma::Bytes(buffer, length).after(rpcrdma::kPrefixSize)))
+		l.replies[rx.xid] = call.reply_count;
 	if (part_of_group(rx.htype))
 		l.coming = rx.action == RPCRDMA_RX_PAYLOAD && !rx.last;
 }
@@ -77,13 +82,14 @@ void received(Conn &c, const rpcrdma_rx &rx)
 void print(const Tally &t)
 {
 	std::printf("# groups of Sends %" PRIu64 ", of several %" PRIu64
-		    ", without credit for one %" PRIu64 "\n",
-		    t.groups, t.long_groups, t.no_group);
+		    " (Replies %" PRIu64 "), without credit for one %" PRIu64
+		    "\n",
+		    t.groups, t.long_groups, t.long_replies, t.no_group);
 }
 
 bool reaches(const Tally &t)
 {
-	return t.groups && t.long_groups && t.no_group;
+	return t.groups && t.long_groups && t.long_replies && t.no_group;
 }
 
 } // namespace groups
@@ -101,7 +107,12 @@ bool pings::carry(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx,
 		    (m->chunks && !rpcrdma::unused(*m->chunks)) ||
 		    c.world.schedule.once_in(3))
 			return false;
-		l.sending = std::make_shared<groups::Sending>(*m);
+		u32 replies = kReplySends;
+		if (m->dir == RPCRDMA_REPLY) {
+			replies = l.replies[m->xid];
+			l.replies.erase(m->xid);
+		}
+		l.sending = std::make_shared<groups::Sending>(*m, replies);
 	}
 	GroupMessage &g = l.sending->group;
 	if (&g.msg != m)
@@ -126,6 +137,8 @@ bool pings::carry(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx,
 		rpcrdma::store_be32(buffer + 12, RPCRDMA2_CALL_INLINE);
 	c.world.tally.groups += tx.first;
 	c.world.tally.long_groups += tx.first && !tx.last;
+	c.world.tally.long_replies +=
+		tx.first && !tx.last && m->dir == RPCRDMA_REPLY;
 	if (tx.last)
 		l.sending.reset();
 	return true;

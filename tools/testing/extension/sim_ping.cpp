@@ -227,11 +227,11 @@ static void taken(Conn &c, const rpcrdma_rx &rx)
 	}
 }
 
-void received(Conn &c, rpcrdma_rx &rx)
+void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length)
 {
 	if (!c.link.tainted)
 		taken(c, rx);
-	groups::received(c, rx);
+	groups::received(c, rx, buffer, length);
 	if (planted(c, Mutant::PongUntold) && rx.htype == Ping::kPing)
 		rx.kick = false;
 }

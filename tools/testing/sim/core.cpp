@@ -31,7 +31,7 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 		rx.stream_offset -= 4;
 	if (planted(c, Mutant::WriteListShifted) && rx.chunks.n_write_segs > 1)
 		std::swap(rx.chunks.write_segs[0], rx.chunks.write_segs[1]);
-	pings::received(c, rx);
+	pings::received(c, rx, buffer, length);
 }
 
 u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)

@@ -12,7 +12,7 @@ namespace sim::groups
 
 void configure(Random &r, pings::Budget &b);
 /* "groups": nothing comes between the Sends of one. */
-void received(Conn &c, const rpcrdma_rx &rx);
+void received(Conn &c, const rpcrdma_rx &rx, const u8 *buffer, u32 length);
 void print(const Tally &t);
 [[nodiscard]] bool reaches(const Tally &t);
 

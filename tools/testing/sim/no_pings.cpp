@@ -32,7 +32,8 @@ bool carry(Conn & /*c*/, rpcrdma_message * /*m*/, u8 * /*buffer*/,
 	return false;
 }
 
-void received(Conn & /*c*/, rpcrdma_rx & /*rx*/)
+void received(Conn & /*c*/, rpcrdma_rx & /*rx*/, const u8 * /*buffer*/,
+	      u32 /*length*/)
 {
 }
 

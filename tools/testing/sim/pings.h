@@ -10,6 +10,9 @@
 
 #include "rpc.h"
 
+#include <map>
+#include <memory>
+
 namespace sim
 {
 
@@ -35,6 +38,7 @@ struct Ledger {
 	bool allowed = false;
 	std::shared_ptr<groups::Sending> sending;
 	bool coming = false; /* a group */
+	std::map<u32, u32> replies; /* Sends that each may take, by XID of its Call */
 };
 
 /* What one side of a pair has left to send, whatever its connection. */
@@ -64,7 +68,7 @@ void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer);
 [[nodiscard]] bool carry(Conn &c, rpcrdma_message *m, u8 *buffer,
 			 rpcrdma_tx &tx, u32 &result);
 /* "pings": the core has taken a message. */
-void received(Conn &c, rpcrdma_rx &rx);
+void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length);
 /* A Receive of this end may have another size now. */
 void reposted(Conn &c);
 /* It was sent to be refused. */

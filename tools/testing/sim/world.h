@@ -152,6 +152,7 @@ struct Tally {
 	u64 one_sided = 0; /* FINALs */
 	u64 groups = 0;
 	u64 long_groups = 0; /* of several Sends */
+	u64 long_replies = 0; /* of these, Replies */
 	u64 no_group = 0; /* for want of credit */
 	u64 strays = 0;
 	u64 strays_refused = 0;
