@@ -217,7 +217,13 @@ private:
 	bool send_group(std::deque<Octets> &wire)
 	{
 		Current &c = *current_;
-		Octets out(kReceive);
+		/* Of this nothing may be seen by the peer. */
+		Octets out(kReceive, 0xee);
+		std::vector<bool> padding(kReceive, true);
+		const auto put = [&](u32 at, const u8 *from, u32 length) {
+			std::copy_n(from, length, out.begin() + at);
+			std::fill_n(padding.begin() + at, length, false);
+		};
 		rpcrdma_tx tx;
 		const u32 result =
 			session_.with<Rtrext>([&](Rtrext &x, Port &port) {
@@ -234,18 +240,22 @@ private:
 		EXPECT_EQ(s.head, tx.header_length);
 		EXPECT_EQ(s.payload.length, tx.payload.length);
 		EXPECT_LE(s.size, kReceive);
-		std::copy_n(c.rpc.stream.begin() + s.payload.offset,
-			    s.payload.length, out.begin() + s.head);
-		out.resize(s.size);
+		std::fill_n(padding.begin(), s.head, false);
+		put(s.head, c.rpc.stream.data() + s.payload.offset,
+		    s.payload.length);
 		EXPECT_TRUE(c.group.plan.each_piece(
 			{ c.items.data(), static_cast<u32>(c.items.size()) }, n,
 			[&](u32 item, const ItemPiece &p) {
 				EXPECT_LE(p.in.offset + p.in.length, s.size);
-				std::copy_n(c.rpc.items[item].begin() + p.at,
-					    p.in.length,
-					    out.begin() + p.in.offset);
+				put(p.in.offset,
+				    c.rpc.items[item].data() + p.at,
+				    p.in.length);
 				return true;
 			}));
+		out.resize(s.size);
+		for (u32 i = 0; i < s.size; i++)
+			if (padding[i])
+				EXPECT_EQ(out[i], 0) << i;
 		c.grouped = true;
 		wire.push_back(out);
 		if (tx.last) {

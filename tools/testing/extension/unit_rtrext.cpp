@@ -7,6 +7,8 @@
 #include "abi.h"
 #include "names.h"
 
+#include <algorithm>
+
 using namespace rpcrdma;
 using namespace unit;
 
@@ -831,6 +833,60 @@ TEST(rtrext, send__several_and_nothing_in_between_D20)
 	EXPECT_TRUE(e.tx.more);
 	expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
 	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_MESSAGE });
+}
+
+/* Two items in three segments: there is padding before, between and behind. */
+TEST(rtrext, send__padding_is_zero)
+{
+	Endpoint e = client();
+	PlacedItem items[] = { { 8, 1030, Placement::Tbsn, {}, 0, 0, 0 },
+			       { 1040, 10, Placement::Tbsn, {}, 0, 0, 0 } };
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	GroupMessage m = { msg, {} };
+	const auto padded = [&](Octets &out, u32 from, u32 to) {
+		return std::all_of(out.begin() + from, out.begin() + to,
+				   [](u8 octet) { return octet == 0; });
+	};
+
+	m.content.items = { items, 2 };
+	for (u32 n = 0; n < 2; n++) {
+		Octets out(kReceive, 0xee);
+		const MutableBytes buffer(out.data(), kReceive);
+		const u32 size = n ? 522 : kReceive;
+
+		EXPECT_EQ(e.session.with<Rtrext>([&](Rtrext &x, Port &port) {
+			return x.send(port, m, buffer, e.tx);
+		}),
+			  kSent);
+		EXPECT_EQ(m.plan.send(n).size, size);
+		/* Payload and data are the caller's. */
+		const u32 head = e.tx.header_length + e.tx.payload.length;
+		EXPECT_TRUE(padded(out, head, 512));
+		EXPECT_EQ(out[512], 0xee);
+		EXPECT_EQ(out[n ? 521 : 512 + 1029], 0xee);
+		if (!n)
+			EXPECT_TRUE(padded(out, 512 + 1030, kReceive));
+	}
+	EXPECT_TRUE(e.tx.last);
+}
+
+/* The padding is a part of the Send. */
+TEST(rtrext, send__not_into_a_buffer_that_is_too_small)
+{
+	Endpoint e = client();
+	PlacedItem item = { 8, 1024, Placement::Tbsn, {}, 0, 0, 0 };
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	GroupMessage m = { msg, {} };
+	Octets out(512 + 1024);
+	const auto result = [&](u32 size) {
+		return e.session.with<Rtrext>([&](Rtrext &x, Port &port) {
+			return x.send(port, m, { out.data(), size }, e.tx);
+		});
+	};
+
+	m.content.items = { &item, 1 };
+	EXPECT_EQ(result(512 + 1020), kNotSo);
+	EXPECT_EQ(result(512 + 1024), kSent);
 }
 
 TEST(rtrext, send__only_with_credits_for_all_of_it_D20)

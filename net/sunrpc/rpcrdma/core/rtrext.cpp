@@ -367,6 +367,26 @@ u32 Rtrext::reserve_reply(const Port &port, const GroupMessage &m)
 				port.window());
 }
 
+/* What is between header, payload, data and the end of the Send (7.2). */
+static void zero_padding(const GroupMessage &m, const GroupSend &s,
+			 MutableBytes out)
+{
+	u32 at = s.head + s.payload.length;
+	const auto zero = [&](u32 end) {
+		for (; at < end; at++)
+			out[at] = 0;
+	};
+
+	(void)m.plan.each_piece(
+		{ m.content.items.data(), m.content.items.size() }, m.next,
+		[&](u32 /*item*/, const ItemPiece &p) {
+			zero(p.in.offset);
+			at = p.in.offset + p.in.length;
+			return true;
+		});
+	zero(s.size);
+}
+
 rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 			       rpcrdma_tx &tx)
 {
@@ -389,7 +409,7 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 	const u32 prefix = port.begin(m.msg, htype, out);
 	XdrWriter w(out.after(prefix));
 
-	if (!prefix || out.size() < s.head)
+	if (!prefix || out.size() < s.size)
 		return RPCRDMA_TX_INVALID;
 	if (!m.next) {
 		if (call)
@@ -408,6 +428,7 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 		w.word(lead_type(m.msg.dir));
 	}
 	w.word(s.payload.length);
+	zero_padding(m, s, out);
 	out_.sent();
 	m.next++;
 	port.post(m.msg, htype, s.payload.length, s.head, !out_.active(), tx);

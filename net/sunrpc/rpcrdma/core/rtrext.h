@@ -117,8 +117,8 @@ public:
 	 * The next Send of a message.
 	 *
 	 * @m: only if it has begun, other messages have to wait until it is over
-	 * @out: gets prefix and header
-	 * @tx: likewise; GroupPlan::send() and each_piece() of Send number @m.next - 1 say
+	 * @out: gets prefix, header and padding; as long as the Send
+	 * @tx: gets what is to be sent; GroupPlan::send() and each_piece() of Send number @m.next - 1 say
 	 *	what follows
 	 *
 	 * Return: RPCRDMA_TX_MESSAGE; RPCRDMA_TX_INVALID if it cannot go by a group to this
