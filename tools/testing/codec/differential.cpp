@@ -9,16 +9,11 @@
  *   CODEC_ROUNDS=10000	messages of each kind
  *   CODEC_SEED=1	seed of the messages
  */
-#include "content.h"
-#include "xdr.h"
-
-#include <gtest/gtest.h>
+#include "maker.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <random>
 
 using namespace codec;
 using rpcrdma::Header;
@@ -41,14 +36,6 @@ namespace
 
 constexpr u32 kFirstType = RPCRDMA2_ERROR;
 constexpr u32 kLastType = RPCRDMA2_REPLY_INLINE;
-
-u32 setting(const char *name, u32 otherwise)
-{
-	const char *value = std::getenv(name);
-
-	return value ? static_cast<u32>(std::strtoul(value, nullptr, 0)) :
-		       otherwise;
-}
 
 /* -------------------------------------------------------------------- */
 /* What the core says of octets, in the same words                      */
@@ -381,38 +368,6 @@ public:
 		return set;
 	}
 
-	/* Something that is likely to be wrong now. */
-	void damage(Octets &o)
-	{
-		const u32 words = static_cast<u32>(o.size() / 4);
-		const u32 at = words ? 4 * below(words) : 0;
-
-		switch (words ? below(7) : 6) {
-		case 0:
-			o[below(static_cast<u32>(o.size()))] ^= 1 << below(8);
-			break;
-		case 1:
-			rpcrdma::store_be32(o.data() + at, word());
-			break;
-		case 2:
-			o.resize(below(static_cast<u32>(o.size()) + 1));
-			break;
-		case 3:
-			o.erase(o.begin() + at, o.begin() + at + 4);
-			break;
-		case 4:
-			o.insert(o.begin() + at, 4, o[at]);
-			break;
-		case 5:
-			/* Lists turn on such words. */
-			rpcrdma::store_be32(o.data() + at, below(3));
-			break;
-		default:
-			o.resize(o.size() + 1 + below(9));
-			break;
-		}
-	}
-
 private:
 	u32 length()
 	{
@@ -569,7 +524,7 @@ Limits some_limits(Maker &m)
 }
 
 /* By type, so that a failure names the one. */
-class codec_type : public testing::TestWithParam<u32> {
+class codec_type : public CodecTest {
 protected:
 	[[nodiscard]] u32 htype() const
 	{
@@ -594,9 +549,6 @@ protected:
 			o.resize(o.size() + 4 * m.below(20));
 		return o;
 	}
-
-	const u32 rounds = setting("CODEC_ROUNDS", 10000);
-	const u32 seed = setting("CODEC_SEED", 1);
 };
 
 TEST_P(codec_type, decode__what_the_reference_wrote)
@@ -622,7 +574,7 @@ TEST_P(codec_type, decode__what_has_been_damaged)
 		Octets o = make(m);
 
 		for (u32 n = 1 + m.below(3); n; n--)
-			m.damage(o);
+			damage(m, o);
 		compare(o, some_limits(m), tally);
 	}
 	std::printf("%u accepted, %u refused\n", tally.accepted, tally.refused);

@@ -51,28 +51,6 @@ public:
 		c.pendclr = below(2);
 		return c;
 	}
-	void damage(Octets &o)
-	{
-		const u32 at = o.size() < 4 ? 0 : 4 * below(o.size() / 4);
-
-		switch (o.size() < 4 ? 3 : below(5)) {
-		case 0:
-			o[below(o.size())] ^= 1 << below(8);
-			break;
-		case 1:
-			rpcrdma::store_be32(o.data() + at, word());
-			break;
-		case 2:
-			o.resize(below(o.size() + 1));
-			break;
-		case 3:
-			o.resize(o.size() + 1 + below(9));
-			break;
-		case 4:
-			o.erase(o.begin() + at, o.begin() + at + 4);
-			break;
-		}
-	}
 };
 
 /* Without words that say nothing. */
@@ -184,34 +162,26 @@ bool compare(u32 op, const Octets &o)
 	return true;
 }
 
-class codec_changes : public testing::TestWithParam<u32> {
+class codec_changes : public CodecTest {
 protected:
-	const u32 op = GetParam();
-	const u32 rounds = setting("CODEC_ROUNDS", 10000);
-	const u32 seed = setting("CODEC_SEED", 1);
+	static Octets make(Maker &m)
+	{
+		return reference_encode(GetParam(), m.change(GetParam()));
+	}
+	static bool same(const Octets &o)
+	{
+		return compare(GetParam(), o);
+	}
 };
 
 TEST_P(codec_changes, decode__what_the_reference_wrote)
 {
-	Maker m(seed);
-
-	for (u32 i = 0; i < rounds && !HasFailure(); i++)
-		EXPECT_TRUE(compare(op, reference_encode(op, m.change(op))));
+	compare_sound<Maker>(make, same);
 }
 
 TEST_P(codec_changes, decode__what_has_been_damaged)
 {
-	Maker m(seed + 1);
-	u32 refused = 0;
-
-	for (u32 i = 0; i < rounds && !HasFailure(); i++) {
-		Octets o = reference_encode(op, m.change(op));
-
-		for (u32 n = 1 + m.below(3); n; n--)
-			m.damage(o);
-		refused += !compare(op, o);
-	}
-	EXPECT_GT(refused, rounds / 20);
+	compare_damaged<Maker>(make, same);
 }
 
 INSTANTIATE_TEST_SUITE_P(

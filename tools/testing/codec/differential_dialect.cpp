@@ -68,27 +68,6 @@ public:
 		}
 		return o;
 	}
-	void damage(Octets &o)
-	{
-		/* The prefix stays: without it there is nothing to compare. */
-		const u32 words = (static_cast<u32>(o.size()) - 16) / 4;
-		const u32 at = words ? 16 + 4 * below(words) : 16;
-
-		switch (words ? below(4) : 2) {
-		case 0:
-			o[at + below(4)] ^= 1 << below(8);
-			break;
-		case 1:
-			rpcrdma::store_be32(o.data() + at, word());
-			break;
-		case 2:
-			put(o, word());
-			break;
-		default:
-			o.resize(16 + below(o.size() - 15));
-			break;
-		}
-	}
 
 private:
 	static void put(Octets &o, u32 word)
@@ -204,34 +183,19 @@ bool compare(const Octets &o)
 	return true;
 }
 
-class codec_dialect : public testing::TestWithParam<u32> {
-protected:
-	const u32 proc = GetParam();
-	const u32 rounds = setting("CODEC_ROUNDS", 10000);
-	const u32 seed = setting("CODEC_SEED", 1);
-};
+class codec_dialect : public CodecTest {};
 
 TEST_P(codec_dialect, decode__what_the_reference_wrote)
 {
-	Maker m(seed);
-
-	for (u32 i = 0; i < rounds && !HasFailure(); i++)
-		EXPECT_TRUE(compare(m.message(proc)));
+	compare_sound<Maker>([](Maker &m) { return m.message(GetParam()); },
+			     compare);
 }
 
+/* The prefix stays: without it there is nothing to compare. */
 TEST_P(codec_dialect, decode__what_has_been_damaged)
 {
-	Maker m(seed + 1);
-	u32 refused = 0;
-
-	for (u32 i = 0; i < rounds && !HasFailure(); i++) {
-		Octets o = m.message(proc);
-
-		for (u32 n = 1 + m.below(3); n; n--)
-			m.damage(o);
-		refused += !compare(o);
-	}
-	EXPECT_GT(refused, rounds / 20);
+	compare_damaged<Maker>([](Maker &m) { return m.message(GetParam()); },
+			       compare, rpcrdma::kPrefixSize);
 }
 
 INSTANTIATE_TEST_SUITE_P(draft, codec_dialect,

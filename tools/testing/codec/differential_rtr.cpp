@@ -4,14 +4,11 @@
  * differential.cpp.
  */
 #include "rtr.h"
+#include "maker.h"
 #include "rtr_wire.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <cstring>
 #include <list>
-#include <random>
 
 using namespace codec;
 using rpcrdma::Placement;
@@ -19,32 +16,14 @@ using rpcrdma::Placement;
 namespace
 {
 
-u32 setting(const char *name, u32 otherwise)
-{
-	const char *value = std::getenv(name);
-
-	return value ? static_cast<u32>(std::strtoul(value, nullptr, 0)) :
-		       otherwise;
-}
-
 constexpr u32 kExrw = static_cast<u32>(Placement::Exrw);
 constexpr u32 kTbsn = static_cast<u32>(Placement::Tbsn);
 constexpr u32 kBySize = static_cast<u32>(Placement::BySize);
 
-class Maker {
+class Maker : public Numbers {
 public:
-	explicit Maker(u32 seed)
-		: random_(seed)
-	{
-	}
-	u32 below(u64 n)
-	{
-		return static_cast<u32>(random_() % n);
-	}
-	u32 word()
-	{
-		return below(3) ? below(8) : static_cast<u32>(random_());
-	}
+	using Numbers::Numbers;
+
 	std::vector<u32> words(u32 n)
 	{
 		std::vector<u32> out(n);
@@ -58,7 +37,7 @@ public:
 		std::vector<Segment> out(below(4));
 
 		for (Segment &s : out)
-			s = { word(), word(), random_() };
+			s = { word(), word(), hyper() };
 		return out;
 	}
 	/* @run: as this side sends them. */
@@ -125,37 +104,7 @@ public:
 					{ { word(), word(), word(), word() } });
 		return m;
 	}
-	void damage(Octets &o)
-	{
-		const u32 at = o.size() < 4 ? 0 : 4 * below(o.size() / 4);
-
-		switch (o.size() < 4 ? 3 : below(5)) {
-		case 0:
-			o[below(o.size())] ^= 1 << below(8);
-			break;
-		case 1:
-			rpcrdma::store_be32(o.data() + at, word());
-			break;
-		case 2:
-			o.resize(below(o.size() + 1));
-			break;
-		case 3:
-			o.resize(o.size() + 1 + below(9));
-			break;
-		case 4:
-			o.erase(o.begin() + at, o.begin() + at + 4);
-			break;
-		}
-	}
-
-private:
-	std::mt19937_64 random_;
 };
-
-rpcrdma::Bytes bytes(const Octets &o)
-{
-	return { o.data(), static_cast<u32>(o.size()) };
-}
 
 /* -------------------------------------------------------------------- */
 /* What the core says, in the same words                                */
@@ -318,34 +267,26 @@ bool compare(u32 op, const Octets &o)
 	return true;
 }
 
-class codec_rtr : public testing::TestWithParam<u32> {
+class codec_rtr : public CodecTest {
 protected:
-	const u32 op = GetParam();
-	const u32 rounds = setting("CODEC_ROUNDS", 10000);
-	const u32 seed = setting("CODEC_SEED", 1);
+	static Octets make(Maker &m)
+	{
+		return reference_encode(GetParam(), m.message(GetParam()));
+	}
+	static bool same(const Octets &o)
+	{
+		return compare(GetParam(), o);
+	}
 };
 
 TEST_P(codec_rtr, decode__what_the_reference_wrote)
 {
-	Maker m(seed);
-
-	for (u32 i = 0; i < rounds && !HasFailure(); i++)
-		EXPECT_TRUE(compare(op, reference_encode(op, m.message(op))));
+	compare_sound<Maker>(make, same);
 }
 
 TEST_P(codec_rtr, decode__what_has_been_damaged)
 {
-	Maker m(seed + 1);
-	u32 refused = 0;
-
-	for (u32 i = 0; i < rounds && !HasFailure(); i++) {
-		Octets o = reference_encode(op, m.message(op));
-
-		for (u32 n = 1 + m.below(3); n; n--)
-			m.damage(o);
-		refused += !compare(op, o);
-	}
-	EXPECT_GT(refused, rounds / 20);
+	compare_damaged<Maker>(make, same);
 }
 
 const char *const kNames[] = { "XMTREQ", "XMTRESP", "XMTCONT", "REPTERR",
