@@ -117,36 +117,24 @@ void payload(GroupHeader &h, Json &out, Bytes in, u32 head, u32 length)
 		h.payload = { before, length };
 }
 
-GroupHeader put_request(Json &out, Bytes in)
+/* The first Send of a group. */
+template <typename First>
+GroupHeader put_first(Json &out, Bytes in, rpcrdma_dir dir)
 {
-	rpcrdma::XmtRequest m;
+	First m;
 	GroupHeader h;
 
+	h.dir = dir;
 	if (!m.decode(in.after(kPrefixSize))) {
 		h.fault = unreadable(kPrefixSize + m.head, in);
 		return h;
 	}
 	put_items(out, m.items);
-	put_directions(out, m.directions);
+	if constexpr (requires { m.directions; })
+		put_directions(out, m.directions);
 	out["sends"] = m.count;
-	out["reply-sends"] = m.reply_count;
-	h.first = true;
-	payload(h, out, in, m.head, m.length);
-	return h;
-}
-
-GroupHeader put_response(Json &out, Bytes in)
-{
-	rpcrdma::XmtResponse m;
-	GroupHeader h;
-
-	h.dir = RPCRDMA_REPLY;
-	if (!m.decode(in.after(kPrefixSize))) {
-		h.fault = unreadable(kPrefixSize + m.head, in);
-		return h;
-	}
-	put_items(out, m.items);
-	out["sends"] = m.count;
+	if constexpr (requires { m.reply_count; })
+		out["reply-sends"] = m.reply_count;
 	h.first = true;
 	payload(h, out, in, m.head, m.length);
 	return h;
@@ -225,9 +213,9 @@ GroupHeader put_group(Json &out, const rpcrdma::Prefix &prefix, Bytes in)
 {
 	switch (prefix.htype) {
 	case rpcrdma::kXmtReq:
-		return put_request(out, in);
+		return put_first<rpcrdma::XmtRequest>(out, in, RPCRDMA_CALL);
 	case rpcrdma::kXmtResp:
-		return put_response(out, in);
+		return put_first<rpcrdma::XmtResponse>(out, in, RPCRDMA_REPLY);
 	case rpcrdma::kXmtCont:
 		return put_continue(out, in);
 	default:
