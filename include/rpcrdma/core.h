@@ -198,6 +198,8 @@ struct rpcrdma_auth;
  * @reserve: credits that only probes may use while Calls are outstanding
  *	(keep-alive of the NFS binding); zero or one
  * @local: properties to advertise; also this side's own limits
+ * @send_room: see rpcrdma_session_send_room(); zero if buffers for Sends are as large as
+ *	the Maximum Send Size in @local
  * @min_version: lowest version of the protocol to speak, 1 or 2
  * @max_version: the highest; both zero means version 2 alone
  * @extensions: extensions to announce, a bit each, by their place in the core's list,
@@ -216,6 +218,7 @@ struct rpcrdma_config {
 	u32 special_threshold;
 	u32 reserve;
 	struct rpcrdma_properties local;
+	u32 send_room;
 	u32 min_version;
 	u32 max_version;
 	u32 extensions;
@@ -604,6 +607,16 @@ bool __must_check rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid,
  */
 bool __must_check rpcrdma_session_set_window(struct rpcrdma_session *s,
 					     u32 window);
+
+/**
+ * rpcrdma_session_send_room - buffers for Sends have another size from now on
+ * @s: the session
+ * @octets: of the smallest one, at least RPCRDMA_MIN_RECV_SIZE
+ *
+ * No Send is larger, however large the Maximum Send Size of this side is, which is the most
+ * that it may ever be. In version 1 it must not change once the version is known.
+ */
+void rpcrdma_session_send_room(struct rpcrdma_session *s, u32 octets);
 
 /**
  * rpcrdma_session_retire - is one completed Receive needed any longer?
@@ -1231,9 +1244,11 @@ struct rpcrdma_device_limits {
  * @window: Receives offered to the peer now
  * @max_window: the most that it may ever be
  * @recv_size: octets of a Receive
+ * @recv_most: what Receives may grow to, in octets; not less than @recv_size, or zero
  * @recv_pages: Receives are to be of pages, which the owner can replace one by one
  * @send_ring: Sends outstanding
  * @send_size: octets of a Send
+ * @send_most: what Sends may grow to, in octets; not less than @send_size, or zero
  * @gather: Sends are to take data from where it is
  * @regions: memory regions that the peer reaches, zero for none
  * @region_pages: pages of each
@@ -1249,9 +1264,11 @@ struct rpcrdma_wants {
 	u32 window;
 	u32 max_window;
 	u32 recv_size;
+	u32 recv_most;
 	bool recv_pages;
 	u32 send_ring;
 	u32 send_size;
+	u32 send_most;
 	bool gather;
 	u32 regions;
 	u32 region_pages;
@@ -1291,6 +1308,7 @@ enum rpcrdma_unfit {
  * @gather_sge: of them, those that a Send uses at most; one if all its data is copied
  * @recv_sge: elements of each Receive
  * @recv_pages: pages of each Receive, an element each; zero if it is one buffer
+ * @recv_most: what Receives may grow to with as many elements, in octets
  * @rw_ctxs: RDMA Read and Write contexts
  * @largest: Work Requests of the operations of one message, at most
  * @regions: memory regions at most
@@ -1315,6 +1333,7 @@ struct rpcrdma_sizes {
 	u32 gather_sge;
 	u32 recv_sge;
 	u32 recv_pages;
+	u32 recv_most;
 	u32 rw_ctxs;
 	u32 largest;
 	u32 regions;

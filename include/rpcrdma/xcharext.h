@@ -66,6 +66,21 @@ struct rpcrdma_xchar_info {
 	u32 heard;
 };
 
+/* The header types of this extension are so many, from the first one on. */
+#define RPCRDMA_XCHAR_FIRST_TYPE	0xffffff01U
+#define RPCRDMA_XCHAR_TYPES		4U
+
+/** rpcrdma_xchar_extension - its bit in rpcrdma_config.extensions */
+u32 __must_check rpcrdma_xchar_extension(void);
+
+/**
+ * rpcrdma_xchar_in_use - may messages of the extension be sent?
+ * @s: the session
+ *
+ * Return: false, too, before this side's FINAL has been sent.
+ */
+bool __must_check rpcrdma_xchar_in_use(const struct rpcrdma_session *s);
+
 /**
  * rpcrdma_xchar_request - ask the peer to change properties of its own (section 4.2)
  * @s: the session

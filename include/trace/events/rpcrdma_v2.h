@@ -221,6 +221,24 @@ TRACE_EVENT(rpcrdma_window,
 		  __entry->window, __entry->status)
 );
 
+/* Sends or Receives of a connection get another size. */
+TRACE_EVENT(rpcrdma_resize,
+	TP_PROTO(u32 conn, const char *what, u32 size),
+	TP_ARGS(conn, what, size),
+	TP_STRUCT__entry(
+		__field(u32, conn)
+		__field(u32, size)
+		__string(what, what)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->size = size;
+		rpcrdma_assign_str(what, what);
+	),
+	TP_printk("conn=%u %s size=%u", __entry->conn, __get_str(what),
+		  __entry->size)
+);
+
 /* A message is not sent now, since it lacks something. */
 TRACE_EVENT(rpcrdma_wait,
 	TP_PROTO(u32 conn, u32 xid, const char *what),

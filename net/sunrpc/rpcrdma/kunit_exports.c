@@ -6,6 +6,7 @@
 #include <kunit/visibility.h>
 
 #include <rpcrdma/crypto.h>
+#include <rpcrdma/xcharext.h>
 
 #include "auth.h"
 #include "client/client.h"
@@ -69,7 +70,12 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_undo);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_size);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_type_count);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_memory);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_swap);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_wish);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_get);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_info);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_release_xprt);

@@ -678,9 +678,8 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 		serving = conn->ops->serving(conn);
 	if (!conn->dead && conn->ops->held)
 		conn->ops->held(conn, &held);
-	memory = (u64)(conn->n_recvs + !!conn->recv_whole) * conn->recv_size;
 	spin_unlock(&conn->lock);
-	memory += (u64)READ_ONCE(conn->n_sends) * conn->send_size;
+	memory = atomic_long_read(&conn->buffers);
 
 	if (rpcrdma_nl_conn_common(skb, conn, info.version) ||
 	    rpcrdma_nl_properties(skb, RPCRDMA_A_CONN_LOCAL_PROPERTIES,
@@ -733,6 +732,42 @@ static int rpcrdma_nl_conn_get(struct sk_buff *skb, struct genl_info *info)
 
 out_free:
 	nlmsg_free(reply);
+	return rc;
+}
+
+/* What an administrator asks for takes its time; the properties then tell. */
+static int rpcrdma_nl_conn_set(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *mine = info->attrs[RPCRDMA_A_CONN_RECEIVE_SIZE];
+	struct nlattr *peers = info->attrs[RPCRDMA_A_CONN_PEER_RECEIVE_SIZE];
+	struct rpcrdma_conn *conn;
+	int rc;
+
+	if (GENL_REQ_ATTR_CHECK(info, RPCRDMA_A_CONN_ID)) {
+		NL_SET_ERR_MSG(info->extack, "which connection is not said");
+		return -EINVAL;
+	}
+	if (!mine && !peers) {
+		NL_SET_ERR_MSG(info->extack, "what is to change is not said");
+		return -EINVAL;
+	}
+	conn = rpcrdma_conn_find(genl_info_net(info),
+				 nla_get_u64(info->attrs[RPCRDMA_A_CONN_ID]));
+	if (!conn) {
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    info->attrs[RPCRDMA_A_CONN_ID],
+				    "no such connection in this network namespace");
+		return -ENOENT;
+	}
+	rc = rpcrdma_resize_wish(conn, mine ? nla_get_u32(mine) : 0,
+				 peers ? nla_get_u32(peers) : 0);
+	rpcrdma_conn_put(conn);
+	if (rc == -EOPNOTSUPP)
+		NL_SET_ERR_MSG(info->extack,
+			       "this side or its peer cannot change sizes while connected");
+	else if (rc == -ERANGE)
+		NL_SET_ERR_MSG(info->extack,
+			       "less than at the beginning, or more than Receives of this connection can have");
 	return rc;
 }
 
@@ -829,6 +864,14 @@ static const struct nla_policy rpcrdma_nl_conn_policy[] = {
 	[RPCRDMA_A_CONN_ID] = NLA_POLICY_MIN(NLA_U64, 1),
 };
 
+static const struct nla_policy rpcrdma_nl_conn_set_policy[] = {
+	[RPCRDMA_A_CONN_ID] = NLA_POLICY_MIN(NLA_U64, 1),
+	[RPCRDMA_A_CONN_RECEIVE_SIZE] =
+		NLA_POLICY_MIN(NLA_U32, RPCRDMA_MIN_RECV_SIZE),
+	[RPCRDMA_A_CONN_PEER_RECEIVE_SIZE] =
+		NLA_POLICY_MIN(NLA_U32, RPCRDMA_MIN_RECV_SIZE),
+};
+
 /* Who has no policy is sent no attributes: generic netlink refuses them. */
 static const struct genl_ops rpcrdma_nl_ops[] = {
 	{
@@ -850,6 +893,13 @@ static const struct genl_ops rpcrdma_nl_ops[] = {
 	{
 		.cmd = RPCRDMA_CMD_LISTENER_GET,
 		.dumpit = rpcrdma_nl_listener_dump,
+	},
+	{
+		.cmd = RPCRDMA_CMD_CONN_SET,
+		.doit = rpcrdma_nl_conn_set,
+		.policy = rpcrdma_nl_conn_set_policy,
+		.maxattr = RPCRDMA_A_CONN_PEER_RECEIVE_SIZE,
+		.flags = GENL_ADMIN_PERM,
 	},
 };
 

@@ -15,6 +15,12 @@
 
 /* Send and Receive buffers, and the number of Receives offered to the peer. */
 #define RPCRDMA_DEF_INLINE	8192
+/*
+ * What Sends and Receives of a connection grow to if that pays and its peer takes part. The
+ * module parameter grow changes it. A WRITE up to the threshold below takes one Send then.
+ */
+#define RPCRDMA_DEF_GROW	SZ_32K
+#define RPCRDMA_MAX_GROW	SZ_64K
 #define RPCRDMA_DEF_WINDOW	64
 #define RPCRDMA_MAX_WINDOW	256
 #define RPCRDMA_SEND_RING	64
@@ -100,5 +106,10 @@ void rpcrdma_sysctl_exit(void);
 extern unsigned int rpcrdma_window;
 void rpcrdma_window_change(unsigned int window);
 extern const struct kernel_param_ops rpcrdma_window_ops;
+
+/* module.c; resize.c */
+extern unsigned int rpcrdma_grow;
+extern u64 rpcrdma_recv_memory;
+extern const struct kernel_param_ops rpcrdma_grow_ops;
 
 #endif /* _RPCRDMA_PARAMS_H */

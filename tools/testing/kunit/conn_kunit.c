@@ -15,6 +15,8 @@
 #include <net/genetlink.h>
 #include <uapi/linux/rpcrdma.h>
 
+#include <rpcrdma/xcharext.h>
+
 #include "client/client.h"
 #include "netlink.h"
 #include "params.h"
@@ -30,6 +32,9 @@ MODULE_PARM_DESC(addr, "IPv4 address of an RDMA device of this machine");
 #define CONN_PAGES	17
 /* With its header it is in two pages, of any size that a Receive of two pages can have. */
 #define CONN_SPANS	6000
+#define CONN_GROWN	SZ_32K
+/* Parts of a message that shows it, with small Sends and with large ones. */
+#define CONN_WRITE	SZ_16K
 
 struct conn_side {
 	struct rdma_cm_id *cm_id;
@@ -48,6 +53,7 @@ struct conn_side {
 	bool sure;
 	bool queues;	/* as the server has them */
 	bool pages;	/* it receives into pages, and sends from them */
+	u32 grow;	/* what its Sends and Receives may grow to */
 	u32 offset;	/* of the payload in the last Receive */
 	u32 n_writes;
 	struct rpcrdma_spares *spares;
@@ -196,6 +202,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 			.min_version = side->version,
 			.max_version = side->version,
 			.ddp_threshold = RPCRDMA_DEF_THRESHOLD,
+			.extensions = RPCRDMA_ALL_EXTENSIONS,
 			.local = {
 				.send_size = RPCRDMA_DEF_INLINE,
 				.recv_size = RPCRDMA_DEF_INLINE,
@@ -206,6 +213,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		},
 		.recv_pages = side->pages,
 		.gather = side->pages,
+		.grow = side->grow,
 		.send_ring = 16,
 		.max_mrs = 8,
 		.mr_pages = RPCRDMA_MR_PAGES,
@@ -281,7 +289,7 @@ static void conn_resolve(struct kunit *test, struct conn_side *side,
 	KUNIT_ASSERT_NOT_NULL(test, side->cm_id->device);
 }
 
-static int conn_open(struct kunit *test, u32 version, bool pages)
+static int conn_open(struct kunit *test, u32 version, bool pages, u32 grow)
 {
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	struct sockaddr_in sin = { .sin_family = AF_INET };
@@ -294,6 +302,8 @@ static int conn_open(struct kunit *test, u32 version, bool pages)
 	conn_side_init(test, &f->client, version);
 	conn_side_init(test, &f->server, version);
 	f->server.pages = pages;
+	f->client.grow = grow;
+	f->server.grow = grow;
 	f->stream = kvzalloc(CONN_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->stream);
 	get_random_bytes(f->stream, CONN_MAX);
@@ -337,17 +347,22 @@ static int conn_open(struct kunit *test, u32 version, bool pages)
 
 static int conn_init(struct kunit *test)
 {
-	return conn_open(test, 2, false);
+	return conn_open(test, 2, false, 0);
 }
 
 static int conn_init_pages(struct kunit *test)
 {
-	return conn_open(test, 2, true);
+	return conn_open(test, 2, true, 0);
+}
+
+static int conn_init_growing(struct kunit *test)
+{
+	return conn_open(test, 2, true, CONN_GROWN);
 }
 
 static int conn_init_version1(struct kunit *test)
 {
-	return conn_open(test, 1, false);
+	return conn_open(test, 1, false, 0);
 }
 
 static void conn_end(struct conn_side *side)
@@ -2558,7 +2573,7 @@ static void conn_gives_its_pages(struct kunit *test)
 }
 
 /* A header with chunks is read in one piece, wherever the pages are. */
-static void conn_joins_what_has_chunks(struct kunit *test)
+static void conn_send_chunks(struct kunit *test, u32 length)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_chunks *chunks;
@@ -2571,13 +2586,21 @@ static void conn_joins_what_has_chunks(struct kunit *test)
 	chunks->writes[0].count = 1;
 	chunks->write_segs[0].handle = 7;
 	chunks->write_segs[0].length = PAGE_SIZE;
-	m = conn_msg(test, 5, RPCRDMA_CALL, CONN_SPANS);
+	m = conn_msg(test, 5, RPCRDMA_CALL, length);
 	m->tm.msg.chunks = chunks;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
 	conn_wait(test, &f->server.arrived);
 	conn_wait(test, &m->done);
 	KUNIT_EXPECT_EQ(test, f->server.n_writes, 1U);
-	KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, CONN_SPANS), 0);
+	KUNIT_EXPECT_EQ(test, f->server.length, length);
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, length), 0);
+}
+
+static void conn_joins_what_has_chunks(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+
+	conn_send_chunks(test, CONN_SPANS);
 	conn_wait_free(test);
 	KUNIT_EXPECT_GE(test, READ_ONCE(f->server.conn->stats.recv_copied_bytes),
 			(u64)CONN_SPANS);
@@ -2612,6 +2635,24 @@ static u64 conn_buffer_memory(struct conn_side *side)
 	return sum + (conn->recv_whole ? ksize(conn->recv_whole) : 0);
 }
 
+/* What has been replaced is freed a little later. */
+static void conn_expect_memory(struct kunit *test, struct conn_side *side,
+			       u64 memory)
+{
+	atomic_long_t *buffers = &side->conn->buffers;
+	int i;
+
+	for (i = 0; i < 100 && (u64)atomic_long_read(buffers) != memory; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, (u64)atomic_long_read(buffers), memory);
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(side), memory);
+}
+
+static void conn_counts_its_memory(struct kunit *test, struct conn_side *side)
+{
+	conn_expect_memory(test, side, conn_buffer_memory(side));
+}
+
 static void conn_takes_the_memory_it_should(struct kunit *test)
 {
 	const u64 size = RPCRDMA_DEF_INLINE, sends = 16 * size;
@@ -2623,6 +2664,8 @@ static void conn_takes_the_memory_it_should(struct kunit *test)
 				(CONN_WINDOW + 1) * size + sends);
 		KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->server),
 				(CONN_WINDOW + 2) * size + sends);
+		conn_counts_its_memory(test, &f->client);
+		conn_counts_its_memory(test, &f->server);
 		if (!i)
 			conn_gives_its_pages(test);
 	}
@@ -2734,6 +2777,341 @@ static void conn_sends_from_pages(struct kunit *test)
 	conn_free_pages(pages);
 }
 
+/* ------------------------------------------------------------------ */
+/* Sizes that change while connected                                  */
+/* ------------------------------------------------------------------ */
+
+static struct rpcrdma_session_info conn_info(struct conn_side *side)
+{
+	struct rpcrdma_session_info info;
+
+	spin_lock(&side->conn->lock);
+	rpcrdma_session_info(&side->conn->session, &info);
+	spin_unlock(&side->conn->lock);
+	return info;
+}
+
+/* No Receive of another size is left, and none waits to take the place of one. */
+static bool conn_recvs_are(struct conn_side *side, u32 size)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	struct rpcrdma_recv *recv;
+	bool all;
+
+	spin_lock(&conn->lock);
+	all = conn->recv_size == size && !conn->n_recv_old;
+	list_for_each_entry(recv, &conn->recvs, all)
+		if (recv->size != size)
+			all = false;
+	spin_unlock(&conn->lock);
+	return all;
+}
+
+/* A Call of @length bytes arrives as it was sent. Return: Sends that it took. */
+static u64 conn_call(struct kunit *test, u32 length)
+{
+	struct conn_fixture *f = test->priv;
+	const u64 *types = f->client.conn->stats.tx_type;
+	const u64 before = READ_ONCE(types[RPCRDMA2_CALL_MIDDLE]);
+	struct conn_msg *m = conn_msg(test, 7, RPCRDMA_CALL, length);
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &f->server.arrived);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+	KUNIT_EXPECT_EQ(test, f->server.length, length);
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, length), 0);
+	return READ_ONCE(types[RPCRDMA2_CALL_MIDDLE]) - before + 1;
+}
+
+/* Send Calls of @length bytes until @done says so of both ends. */
+static void conn_call_until(struct kunit *test, u32 length,
+			    bool (*done)(struct conn_fixture *f, u32 size),
+			    u32 size)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 1000 && !done(f, size); i++) {
+		conn_call(test, length);
+		msleep(20);
+	}
+	KUNIT_ASSERT_TRUE(test, done(f, size));
+}
+
+/* From client to server everything has this size. */
+static bool conn_sends_are(struct conn_fixture *f, u32 size)
+{
+	return conn_info(&f->client).max_send == size &&
+	       conn_info(&f->client).peer.recv_size == size &&
+	       f->client.conn->send_size == size &&
+	       conn_recvs_are(&f->server, size);
+}
+
+/* The server's Receives have this size, whatever it says of them. */
+static bool conn_server_recvs_are(struct conn_fixture *f, u32 size)
+{
+	return conn_recvs_are(&f->server, size);
+}
+
+static bool conn_client_recvs_are(struct conn_fixture *f, u32 size)
+{
+	return conn_recvs_are(&f->client, size);
+}
+
+static bool conn_client_may_send(struct conn_fixture *f, u32 size)
+{
+	return conn_info(&f->client).max_send == size;
+}
+
+static void conn_grow(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 3ULL);
+	conn_call_until(test, CONN_WRITE, conn_sends_are, CONN_GROWN);
+}
+
+static void conn_grows_when_it_pays(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	u64 memory = atomic_long_read(&f->server.conn->buffers);
+
+	conn_grow(test);
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
+	KUNIT_EXPECT_EQ(test, conn_call(test, SZ_64K), 3ULL);
+	KUNIT_EXPECT_EQ(test, f->server.conn->n_recvs, CONN_WINDOW + 1U);
+	conn_expect_memory(test, &f->server, memory + (CONN_WINDOW + 1) *
+			   (CONN_GROWN - RPCRDMA_DEF_INLINE));
+	/* Where nothing was continued all is as it was. */
+	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->client, RPCRDMA_DEF_INLINE));
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+/* Messages with chunks that are longer than a Receive was at the beginning. */
+static void conn_joins_large_messages(struct kunit *test)
+{
+	conn_grow(test);
+	conn_send_chunks(test, 20000);
+}
+
+/* As if it had been silent for a minute. */
+static void conn_rest(struct conn_side *side)
+{
+	WRITE_ONCE(side->conn->resize.idle, RPCRDMA_ADAPT_IDLE_MS);
+}
+
+static void conn_shrinks_when_idle(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	u64 memory = atomic_long_read(&f->client.conn->buffers);
+	int i;
+
+	conn_grow(test);
+	msleep(2500);
+	conn_rest(&f->client);
+	for (i = 0; i < 200 &&
+	     !conn_client_may_send(f, RPCRDMA_DEF_INLINE); i++)
+		msleep(50);
+	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, RPCRDMA_DEF_INLINE));
+	KUNIT_EXPECT_EQ(test, conn_info(&f->server).local.recv_size,
+			(u32)RPCRDMA_DEF_INLINE);
+	/* Those that are posted go as messages come. */
+	KUNIT_EXPECT_FALSE(test, conn_recvs_are(&f->server,
+						RPCRDMA_DEF_INLINE));
+	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
+	conn_counts_its_memory(test, &f->server);
+	conn_expect_memory(test, &f->client, memory);
+	/* And it can grow again. */
+	conn_grow(test);
+}
+
+static void conn_sends_less_for_want_of_memory(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	u64 memory = rpcrdma_recv_memory;
+
+	conn_grow(test);
+	rpcrdma_recv_memory = (CONN_WINDOW + 1) * SZ_16K;
+	conn_call_until(test, 64, conn_server_recvs_are, SZ_16K);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).max_send, (u32)SZ_16K);
+	/* It has said so, and may not take that back. */
+	KUNIT_EXPECT_EQ(test, conn_info(&f->server).local.recv_size,
+			(u32)CONN_GROWN);
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 2ULL);
+	rpcrdma_recv_memory = memory;
+	conn_call_until(test, 64, conn_client_may_send, CONN_GROWN);
+	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, CONN_GROWN));
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
+}
+
+/* A server that has no memory for more does not grow, and goes on. */
+static void conn_does_not_grow_without_memory(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	u64 memory = rpcrdma_recv_memory;
+	struct rpcrdma_xchar_info info;
+	int i;
+
+	rpcrdma_recv_memory = 1;
+	for (i = 0; i < 150; i++) {
+		KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 3ULL);
+		msleep(20);
+	}
+	rpcrdma_recv_memory = memory;
+	spin_lock(&f->client.conn->lock);
+	rpcrdma_xchar_info(&f->client.conn->session, &info);
+	spin_unlock(&f->client.conn->lock);
+	KUNIT_EXPECT_GE(test, info.rejected, 1U);
+	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, RPCRDMA_DEF_INLINE));
+}
+
+/* What an administrator wants, on both sides. */
+static void conn_follows_wishes(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *client = f->client.conn;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, CONN_GROWN + 1, 0),
+			-ERANGE);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 4096, 0), -ERANGE);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 0, CONN_GROWN + 1),
+			-ERANGE);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, SZ_16K), 0);
+	/* The client's change as the server grants credit. */
+	conn_call_until(test, 64, conn_client_recvs_are, SZ_16K);
+	conn_call_until(test, 64, conn_sends_are, SZ_16K);
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 2ULL);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->server).peer.recv_size,
+			(u32)SZ_16K);
+	/* Fewer octets: the server is asked to send less. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, RPCRDMA_DEF_INLINE,
+						  0), 0);
+	conn_call_until(test, 64, conn_client_recvs_are, RPCRDMA_DEF_INLINE);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->server).max_send,
+			(u32)RPCRDMA_DEF_INLINE);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
+	conn_call_until(test, 64, conn_client_recvs_are, SZ_16K);
+}
+
+/* A change that the end of the connection overtakes, on one side and on the other. */
+static void conn_ends_while_it_changes(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *client = f->client.conn;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, CONN_GROWN,
+						  CONN_GROWN), 0);
+	for (i = 0; i < 200 && !READ_ONCE(f->server.conn->n_recv_fresh); i++)
+		msleep(20);
+	KUNIT_EXPECT_GT(test, f->server.conn->n_recv_fresh, 0U);
+	conn_call(test, 64);
+	kref_get(&client->kref);
+	conn_end(&f->client);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0),
+			-ENOTCONN);
+	rpcrdma_conn_put(client);
+	conn_wait(test, &f->server.lost);
+	conn_end(&f->server);
+}
+
+/* Larger and smaller windows meet larger and smaller Receives. */
+static void conn_changes_all_at_once(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(f->client.conn, 0,
+						  CONN_GROWN), 0);
+	for (i = 0; i < 60; i++) {
+		KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, i % 3 ?
+							      20 : 5), 0);
+		conn_call(test, i % 2 ? 64 : SZ_64K);
+		msleep(i % 5);
+	}
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 12), 0);
+	conn_call_until(test, 64, conn_sends_are, CONN_GROWN);
+	conn_call_until(test, 64, conn_server_recvs_are, CONN_GROWN);
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
+	conn_counts_its_memory(test, &f->server);
+}
+
+/* A device that fills two pieces: Receives of pages do not grow, and nobody minds. */
+static void conn_grows_as_far_as_the_device_can(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
+	const struct ib_device_attr was = *attrs;
+	struct conn_side side = {
+		.version = 2, .queues = true, .pages = true, .grow = CONN_GROWN,
+	};
+	static const u32 most[] = { CONN_GROWN, SZ_8K, SZ_16K, CONN_GROWN };
+	static const int sges[] = { 1, 2, 4, 8 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sges); i++) {
+		conn_resolve(test, &side, to);
+		attrs->max_recv_sge = sges[i];
+		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+		*attrs = was;
+		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+		if (!IS_ERR(side.conn)) {
+			KUNIT_EXPECT_EQ(test, !side.conn->recv_pages, !i);
+			KUNIT_EXPECT_EQ(test, side.conn->resize.most_recv,
+					most[i]);
+		}
+		conn_end(&side);
+	}
+}
+
+/* The next connection begins small, with what the last one has left, however large. */
+static void conn_keeps_large_buffers(struct kunit *test)
+{
+	struct rpcrdma_spares s = { };
+	void *buf = rpcrdma_spare_get(&s, SZ_8K, NUMA_NO_NODE, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	kfree(buf);
+	buf = kmalloc(SZ_16K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	rpcrdma_spare_put(&s, buf, SZ_16K);
+	KUNIT_EXPECT_EQ(test, s.count, 1U);
+	KUNIT_EXPECT_PTR_EQ(test, rpcrdma_spare_get(&s, SZ_8K, NUMA_NO_NODE,
+						    GFP_KERNEL), buf);
+	kfree(buf);
+	buf = kmalloc(SZ_4K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	rpcrdma_spare_put(&s, buf, SZ_4K);
+	KUNIT_EXPECT_EQ(test, s.count, 0U);
+}
+
+static struct kunit_case conn_growing_cases[] = {
+	KUNIT_CASE(conn_carries_calls),
+	KUNIT_CASE(conn_grows_when_it_pays),
+	KUNIT_CASE(conn_joins_large_messages),
+	KUNIT_CASE(conn_shrinks_when_idle),
+	KUNIT_CASE(conn_sends_less_for_want_of_memory),
+	KUNIT_CASE(conn_does_not_grow_without_memory),
+	KUNIT_CASE(conn_follows_wishes),
+	KUNIT_CASE(conn_ends_while_it_changes),
+	KUNIT_CASE(conn_changes_all_at_once),
+	KUNIT_CASE(conn_grows_as_far_as_the_device_can),
+	KUNIT_CASE(conn_keeps_large_buffers),
+	{}
+};
+
+static struct kunit_suite conn_growing_suite = {
+	.name = "rpcrdma_conn_growing",
+	.init = conn_init_growing,
+	.exit = conn_exit,
+	.test_cases = conn_growing_cases,
+};
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
@@ -2830,4 +3208,5 @@ static struct kunit_suite conn_version1_suite = {
 	.test_cases = conn_version1_cases,
 };
 
-kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_version1_suite);
+kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
+		  &conn_version1_suite);

@@ -3,6 +3,7 @@
  * The rule that makes Receives larger and smaller.
  */
 #include "adapt.h"
+#include <rpcrdma/adapt.h>
 
 #include <gtest/gtest.h>
 
@@ -261,5 +262,43 @@ TEST(adapt, simulated__it_does_not_sway)
 		if (octets + 32 <= in.peer_receive)
 			continue;
 		EXPECT_EQ(in.peer_receive, kMost);
+	}
+}
+
+/* The C functions say the same, member by member. */
+TEST(adapt, abi)
+{
+	AdaptInput in = beginning();
+	Adapt a(kLeast, kMost);
+	rpcrdma_adapt c;
+	rpcrdma_adapt_advice said;
+
+	rpcrdma_adapt_init(&c, kLeast, kMost);
+	for (u32 i = 0; i < 200; i++) {
+		send(in, i % 40, i % 3 ? 20000 : 100);
+		in.idle = i % 50 == 49 ? RPCRDMA_ADAPT_IDLE_MS : 0;
+		in.budget = i % 20 == 10 ? 65 * 4096 : kPlenty;
+		in.local_receive = i % 7 ? 8192 : kMost;
+		const rpcrdma_adapt_input same = {
+			in.messages,	 in.continued,	   in.parts,
+			in.idle,	 in.peer_receive,  in.peer_send,
+			in.local_receive, in.local_send, in.receives,
+			in.budget
+		};
+		const AdaptAdvice advice = a.advise(in);
+
+		rpcrdma_adapt_advise(&c, &same, &said);
+		ASSERT_EQ(said.peer_receive, advice.peer_receive);
+		ASSERT_EQ(said.peer_send, advice.peer_send);
+		ASSERT_EQ(said.local_receive, advice.local_receive);
+		if (!advice.peer_receive)
+			continue;
+		if (i % 4) {
+			a.accepted();
+			in.peer_receive = advice.peer_receive;
+		} else {
+			a.rejected();
+		}
+		rpcrdma_adapt_answered(&c, i % 4);
 	}
 }

@@ -106,6 +106,53 @@ TEST(send, continued__every_length)
 		}
 }
 
+/* Sends are as large as there are buffers for, though the peer and the properties allow more. */
+TEST(send, send_room__bounds_every_part)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.local.send_size = 32768;
+	c.send_room = 1023;
+	EXPECT_FALSE(Session::valid(c));
+	c.send_room = 4096;
+	Endpoint e = open_client(c, property(2, 65536));
+	EXPECT_EQ(e.info().local.send_size, 32768u);
+	for (const u32 room : { 4096u, 16384u, 8192u, 32768u, 65536u }) {
+		const u32 most = std::min(room, 32768u);
+		rpcrdma_message msg = message(room, kCall, 100000);
+
+		rpcrdma_session_send_room(
+			reinterpret_cast<rpcrdma_session *>(&e.session), room);
+		EXPECT_EQ(e.info().max_send, most);
+		while (msg.sent < msg.length) {
+			leave_credits(e, 64);
+			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+			const u32 size =
+				e.tx.header_length + e.tx.payload.length;
+			ASSERT_LE(size, most);
+			ASSERT_TRUE(e.tx.last || size > most - 4);
+		}
+		EXPECT_TRUE(e.session.settled());
+	}
+}
+
+/* In version 1 a server sends what it has buffers for. */
+TEST(send, send_room__bounds_version_1)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
+
+	c.min_version = 1;
+	c.local.send_size = 32768;
+	c.send_room = 8192;
+	Endpoint e(c);
+	e.receive_octets(octets({ 7, 1, 1, 0, 0, 0, 0, 7, 0 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	rpcrdma_message small = message(7, kReply, 8192 - 28);
+	EXPECT_EQ(e.next(&small), u32{ RPCRDMA_TX_MESSAGE });
+	rpcrdma_message large = message(7, kReply, 8192);
+	EXPECT_EQ(e.next(&large), u32{ RPCRDMA_TX_INVALID });
+}
+
 TEST(send, continued__chunks_go_with_the_last_part_only)
 {
 	Endpoint e = open_client();

@@ -26,9 +26,11 @@ static constexpr rpcrdma_wants kClient = {
 	.window = 64,
 	.max_window = 256,
 	.recv_size = 8192,
+	.recv_most = 0,
 	.recv_pages = false,
 	.send_ring = 64,
 	.send_size = 8192,
+	.send_most = 0,
 	.gather = false,
 	.regions = 256,
 	.region_pages = kPayload / kPage + 1,
@@ -45,9 +47,11 @@ static constexpr rpcrdma_wants kServer = {
 	.window = 64,
 	.max_window = 256,
 	.recv_size = 8192,
+	.recv_most = 0,
 	.recv_pages = true,
 	.send_ring = 64,
 	.send_size = 8192,
+	.send_most = 0,
 	.gather = true,
 	.regions = 0,
 	.region_pages = 0,
@@ -101,7 +105,12 @@ static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 	EXPECT_LE(s.recv_sge, l.max_recv_sge);
 	/* A Receive takes as much whether it is of pages or not. */
 	EXPECT_LE(s.recv_pages, u32{ RPCRDMA_MAX_RECV_PAGES });
-	EXPECT_EQ(s.recv_sge, std::max(s.recv_pages, 1u));
+	EXPECT_GE(s.recv_sge, std::max(s.recv_pages, 1u));
+	EXPECT_GE(s.recv_most, w.recv_size);
+	EXPECT_LE(s.recv_most, std::max(w.recv_size, w.recv_most));
+	EXPECT_TRUE(!s.recv_pages ||
+		    u64{ s.recv_sge } * std::max(l.page_size, 1u) ==
+			    s.recv_most);
 	EXPECT_TRUE(!s.recv_pages ||
 		    (w.recv_pages &&
 		     u64{ s.recv_pages } * std::max(l.page_size, 1u) ==
@@ -517,6 +526,40 @@ static u32 pages_of(rpcrdma_device_limits l, u32 page, u32 elements, u32 size)
 	return s.recv_pages;
 }
 
+/* What Receives of @size octets may become, if they may become @most. */
+static u32 grown(u32 elements, u32 size, u32 most)
+{
+	rpcrdma_device_limits l = limits("rxe");
+	rpcrdma_wants w = kServer;
+
+	l.max_recv_sge = elements;
+	w.recv_size = size;
+	w.recv_most = most;
+
+	const rpcrdma_sizes s = size_conn(l, w);
+
+	EXPECT_EQ(s.unfit, u32{ RPCRDMA_FIT });
+	return s.recv_most;
+}
+
+/* Pages are worth more than room to grow. */
+TEST(sizes, size_conn__receives_grow)
+{
+	EXPECT_EQ(grown(32, 8192, 0), 8192u);
+	EXPECT_EQ(grown(32, 8192, 4096), 8192u);
+	EXPECT_EQ(grown(32, 8192, 32768), 32768u);
+	EXPECT_EQ(grown(32, 8192, 33 << 10), 32768u);
+	EXPECT_EQ(grown(4, 8192, 32768), 16384u);
+	EXPECT_EQ(grown(2, 8192, 32768), 8192u);
+	EXPECT_EQ(grown(1, 8192, 32768), 32768u) << "it is one buffer";
+	EXPECT_EQ(grown(32, 8192, 1 << 20), RPCRDMA_MAX_RECV_PAGES * kPage);
+
+	rpcrdma_wants w = kServer;
+	const u32 before = size_conn(limits("rxe"), w).gather_sge;
+	w.send_most = 32768;
+	EXPECT_EQ(size_conn(limits("rxe"), w).gather_sge, before + 6);
+}
+
 /* Only whole pages can be given away, and each takes an element. */
 TEST(sizes, size_conn__receives_are_of_pages)
 {
@@ -649,10 +692,10 @@ TEST(sizes, size_conn__extremes)
 		rpcrdma_wants w = random() % 2 ? kClient : kServer;
 
 		if (random() % 4 == 0)
-			w = { any(), any(), any(),	    any() % 2 != 0,
-			      any(), any(), any() % 2 != 0, any(),
-			      any(), any(), any(),	    any(),
-			      any(), any(), any(),	    any() };
+			w = { any(), any(), any(), any(), any() % 2 != 0,
+			      any(), any(), any(), any() % 2 != 0, any(),
+			      any(), any(), any(), any(),	   any(),
+			      any(), any(), any() };
 
 		const rpcrdma_sizes s = size_conn(l, w);
 

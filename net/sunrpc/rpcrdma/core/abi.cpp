@@ -116,6 +116,11 @@ bool rpcrdma_session_set_window(struct rpcrdma_session *s, u32 window)
 	return session(s).set_window(window);
 }
 
+void rpcrdma_session_send_room(struct rpcrdma_session *s, u32 octets)
+{
+	session(s).send_room(octets);
+}
+
 bool rpcrdma_session_retire(struct rpcrdma_session *s)
 {
 	return session(s).retire();

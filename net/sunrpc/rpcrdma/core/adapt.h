@@ -28,7 +28,8 @@ namespace rpcrdma
  * @messages: RPC messages sent by this side
  * @continued: of these, those that went in several parts
  * @parts: Sends of @continued
- * @idle: milliseconds since the last message of either direction
+ * @idle: milliseconds since there was the last message of either direction, but for those
+ *	few that only keep a connection alive
  * @peer_receive: the peer's Receive Buffer Size
  * @peer_send: the peer's Maximum Send Size
  * @local_receive: this side's Receive Buffer Size

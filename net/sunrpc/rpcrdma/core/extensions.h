@@ -7,12 +7,12 @@
 #define _RPCRDMA_CORE_EXTENSIONS_H
 
 #include "base.h"
-#include "extension.h"
+#include "xcharext.h"
 
 namespace rpcrdma
 {
 
-using Extensions = ExtensionList<BaseProtocol>;
+using Extensions = ExtensionList<BaseProtocol, Xcharext>;
 
 } // namespace rpcrdma
 

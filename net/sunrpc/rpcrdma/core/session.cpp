@@ -63,6 +63,7 @@ bool Session::valid(const rpcrdma_config &cfg)
 	       c.max_write_chunks <= RPCRDMA_MAX_CHUNKS &&
 	       c.local.max_segments <= RPCRDMA_MAX_SEGMENTS &&
 	       c.local.send_size >= RPCRDMA_MIN_RECV_SIZE &&
+	       (!c.send_room || c.send_room >= RPCRDMA_MIN_RECV_SIZE) &&
 	       properties_valid(c.local) && auth_valid(c.auth, c.max_version);
 }
 
@@ -78,6 +79,8 @@ Session::Session(const rpcrdma_config &cfg, const Options &options)
 	, general_(options.general)
 {
 	config_.auth = nullptr;
+	if (!config_.send_room)
+		config_.send_room = UINT32_MAX;
 	if (auth_.policy() == HostAuthPolicy::Required)
 		config_.min_version = kVersion2;
 	if (auth_.failed())
@@ -507,15 +510,16 @@ u32 Session::max_stream(u32 max_send) const
 Terms Session::terms() const
 {
 	const bool v1 = version1();
+	const u32 sends = lesser(local_.send_size, config_.send_room);
 	Terms t;
 
-	t.max_send = lesser(local_.send_size, peer_.recv_size);
+	t.max_send = lesser(sends, peer_.recv_size);
 	/*
 	 * In version 1, if the client has given the size of its Receives, that is the
 	 * limit; otherwise the client expects that the Reply fits.
 	 */
 	t.max_bare_reply =
-		v1 && !private_.given ? local_.send_size : t.max_send;
+		v1 && !private_.given ? sends : t.max_send;
 	/*
 	 * The smaller of this side's limit for sending and the peer's limit for
 	 * receiving (5.2.3, 5.2.4). Version 1 has no such limits.

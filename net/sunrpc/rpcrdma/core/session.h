@@ -79,7 +79,7 @@ struct Terms {
  * Its methods sort into
  * - events, which the caller reports: receive(), release(), retire(),
  *   call_refused(), end_call();
- * - commands: admit(), room(), refuse(), set_window(), peer_private();
+ * - commands: admit(), room(), refuse(), set_window(), send_room(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), may_wait(), info(), numbers(), planning().
  *
@@ -142,6 +142,12 @@ public:
 	[[nodiscard]] bool refuse(u32 xid, const ErrorBody &body);
 	/* See rpcrdma_session_set_window(). */
 	[[nodiscard]] bool set_window(u32 window);
+	/* See rpcrdma_session_send_room(). */
+	void send_room(u32 octets)
+	{
+		config_.send_room = octets;
+		settle();
+	}
 	/* See rpcrdma_session_private(). */
 	void peer_private(const PrivateData &p);
 

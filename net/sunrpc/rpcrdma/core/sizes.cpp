@@ -99,18 +99,22 @@ private:
 
 	/*
 	 * A Receive of whole pages has an element for each, so that one page can be replaced
-	 * by another. Anything else is one buffer.
+	 * by another. Anything else is one buffer. Pages are worth more than room to grow.
 	 */
 	void receive_pages()
 	{
 		const u32 pages = wants_.recv_size / page_;
+		const u32 elements =
+			least(limits_.max_recv_sge, kMostRecvPages);
 
 		sizes.recv_sge = 1;
+		sizes.recv_most = most(wants_.recv_size, wants_.recv_most);
 		if (!wants_.recv_pages || !pages || wants_.recv_size % page_ ||
-		    pages > least(limits_.max_recv_sge, kMostRecvPages))
+		    pages > elements)
 			return;
-		sizes.recv_sge = pages;
 		sizes.recv_pages = pages;
+		sizes.recv_sge = least(elements, sizes.recv_most / page_);
+		sizes.recv_most = times(sizes.recv_sge, page_);
 	}
 
 	/* One Receive more than the window, and one for draining. */
@@ -222,7 +226,8 @@ private:
 	 */
 	void gather()
 	{
-		const u32 wanted = plus(parts(wants_.send_size, page_), 3);
+		const u32 largest = most(wants_.send_size, wants_.send_most);
+		const u32 wanted = plus(parts(largest, page_), 3);
 		const u32 most_sge =
 			least(limits_.max_send_sge, RPCRDMA_MAX_GATHER);
 

@@ -688,7 +688,24 @@ template <typename E, typename F> static u32 look(const rpcrdma_session *s, F f)
 	return 0;
 }
 
+static_assert(RPCRDMA_XCHAR_FIRST_TYPE == Xcharext::kInit &&
+	      RPCRDMA_XCHAR_TYPES == rpcrdma::rows(Xcharext::kTypes) &&
+	      Xcharext::kUpdate == Xcharext::kInit + RPCRDMA_XCHAR_TYPES - 1);
+
 extern "C" {
+
+u32 rpcrdma_xchar_extension(void)
+{
+	return Extensions::place<Xcharext>() ?
+		       1U << Extensions::place<Xcharext>() :
+		       0;
+}
+
+bool rpcrdma_xchar_in_use(const struct rpcrdma_session *s)
+{
+	return Extensions::place<Xcharext>() &&
+	       session(s).in_use(Extensions::place<Xcharext>());
+}
 
 bool rpcrdma_xchar_request(struct rpcrdma_session *s,
 			   const struct rpcrdma_xchar_number *wanted, u32 count)

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
 
+#include <rpcrdma/xcharext.h>
 #include <trace/events/rpcrdma_v2.h>
 
 #include "../auth.h"
@@ -153,6 +154,7 @@ void rpcrdma_conn_up(struct rpcrdma_conn *conn)
 		trace_rpcrdma_up(conn->id, rpcrdma_conn_version(conn),
 				 conn->name);
 		rpcrdma_nl_conn_up(conn);
+		rpcrdma_resize_start(conn);
 	}
 	spin_unlock(&conn->event_lock);
 }
@@ -238,8 +240,10 @@ static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
 		.window = attr->config.window,
 		.max_window = RPCRDMA_MAX_WINDOW,
 		.recv_size = attr->config.local.recv_size,
+		.recv_most = attr->grow,
 		.recv_pages = attr->recv_pages,
 		.send_size = attr->config.local.send_size,
+		.send_most = attr->grow,
 		.gather = attr->gather,
 		.send_ring = attr->send_ring,
 		.regions = attr->max_mrs,
@@ -282,8 +286,10 @@ void rpcrdma_conn_fit(struct ib_device *device, u32 role,
 		.window = READ_ONCE(rpcrdma_window),
 		.max_window = RPCRDMA_MAX_WINDOW,
 		.recv_size = READ_ONCE(rpcrdma_svc_inline),
+		.recv_most = READ_ONCE(rpcrdma_grow),
 		.recv_pages = !client,
 		.send_size = READ_ONCE(rpcrdma_svc_inline),
+		.send_most = READ_ONCE(rpcrdma_grow),
 		.gather = !client,
 		.send_ring = RPCRDMA_SEND_RING,
 		.regions = client ? RPCRDMA_MAX_MRS : 0,
@@ -407,6 +413,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	struct rpcrdma_conn_attr a = *attr;
 	struct rpcrdma_sizes sizes;
 	struct rpcrdma_conn *conn;
+	u32 send_size;
 	int rc;
 
 	conn = kzalloc_node(sizeof(*conn), GFP_KERNEL, ibdev_to_node(device));
@@ -451,6 +458,14 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	rc = rpcrdma_conn_sizes(cm_id, &a, &sizes);
 	if (rc)
 		goto out_free;
+	/* Sends never are larger than this side says: so it says what they can become. */
+	send_size = a.config.local.send_size;
+	a.config.send_room = send_size;
+	if (a.grow > send_size)
+		a.config.local.send_size = a.grow;
+	else
+		a.config.extensions &= ~rpcrdma_xchar_extension();
+	rpcrdma_resize_init(conn, &a, &sizes);
 	a.config.window = sizes.window;
 	conn->max_window = sizes.max_window;
 	conn->recv_pages = sizes.recv_pages;
@@ -475,7 +490,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	rc = rpcrdma_conn_create_qp(conn, &sizes);
 	if (rc)
 		goto out_release;
-	rc = rpcrdma_send_setup(conn, a.send_ring, a.config.local.send_size);
+	rc = rpcrdma_send_setup(conn, a.send_ring, send_size);
 	if (rc)
 		goto out_release;
 	rc = rpcrdma_recv_setup(conn, a.config.window + 1,
@@ -539,6 +554,8 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 	rpcrdma_stats_del(conn);
 	/* The connection is in no list, so nobody schedules window_work again. */
 	cancel_work_sync(&conn->window_work);
+	/* It is dead, so nothing schedules this again. */
+	cancel_delayed_work_sync(&conn->resize.work);
 	rpcrdma_conn_release_resources(conn);
 	rdma_destroy_id(cm_id);
 	rpcrdma_device_del(conn);

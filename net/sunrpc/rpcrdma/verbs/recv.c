@@ -22,6 +22,11 @@
  * pages of a message and gives the Receive others, which it has anyway, so nothing is
  * copied, and a Receive has all its pages whenever it is posted. The memory of a connection
  * does not change by that.
+ *
+ * The size of Receives can change (resize.c). A Receive that is posted stays as it is. When
+ * it has completed and is free, one of the new size is posted in its place, as long as there
+ * are any in @recv_fresh; else it is posted once more. So no change needs memory or waits
+ * here, and there are always as many Receives as before.
  */
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
@@ -30,16 +35,18 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include <rpcrdma/xcharext.h>
+
 #include "../auth.h"
 #include "../params.h"
 #include "verbs.h"
 
 static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 
-/* The element at @i covers a page, or the whole buffer. */
-static u32 rpcrdma_recv_elements(const struct rpcrdma_conn *conn)
+/* Each element covers a page, or the whole buffer. */
+static u32 rpcrdma_recv_elements(const struct rpcrdma_recv *recv)
 {
-	return conn->recv_pages ?: 1;
+	return recv->pages ? recv->size >> PAGE_SHIFT : 1;
 }
 
 static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
@@ -60,19 +67,17 @@ static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
 }
 
 /* Allocate the buffer of @recv. Return: false if there is no memory. */
-static bool rpcrdma_recv_fill(struct rpcrdma_recv *recv, int node)
+static bool rpcrdma_recv_fill(struct rpcrdma_recv *recv, int node,
+			      struct rpcrdma_spares *spares, gfp_t gfp)
 {
-	struct rpcrdma_conn *conn = recv->conn;
-	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
-						       RPCRDMA_SPARE_RECVS);
 	u32 i;
 
 	if (!recv->pages) {
-		recv->buf = rpcrdma_spare_get(spares, conn->recv_size, node);
+		recv->buf = rpcrdma_spare_get(spares, recv->size, node, gfp);
 		return recv->buf;
 	}
-	for (i = 0; i < conn->recv_pages; i++) {
-		recv->pages[i] = alloc_pages_node(node, GFP_KERNEL, 0);
+	for (i = 0; i < rpcrdma_recv_elements(recv); i++) {
+		recv->pages[i] = alloc_pages_node(node, gfp, 0);
 		if (!recv->pages[i])
 			return false;
 	}
@@ -86,11 +91,11 @@ static void rpcrdma_recv_empty(struct rpcrdma_recv *recv,
 {
 	u32 i;
 
-	for (i = 0; recv->pages && i < recv->conn->recv_pages; i++)
+	for (i = 0; recv->pages && i < rpcrdma_recv_elements(recv); i++)
 		if (recv->pages[i])
 			__free_page(recv->pages[i]);
 	if (!recv->pages && recv->buf)
-		rpcrdma_spare_put(spares, recv->buf, recv->conn->recv_size);
+		rpcrdma_spare_put(spares, recv->buf, recv->size);
 	kfree(recv);
 }
 
@@ -102,10 +107,10 @@ static bool rpcrdma_recv_map(struct rpcrdma_recv *recv)
 	struct ib_sge *sge;
 	u32 i;
 
-	for (i = 0; i < rpcrdma_recv_elements(conn); i++) {
+	for (i = 0; i < rpcrdma_recv_elements(recv); i++) {
 		sge = &recv->sge[i];
 		sge->lkey = conn->pd->local_dma_lkey;
-		sge->length = recv->pages ? PAGE_SIZE : conn->recv_size;
+		sge->length = recv->pages ? PAGE_SIZE : recv->size;
 		if (recv->pages)
 			sge->addr = ib_dma_map_page(device, recv->pages[i], 0,
 						    PAGE_SIZE, DMA_FROM_DEVICE);
@@ -122,24 +127,28 @@ static bool rpcrdma_recv_map(struct rpcrdma_recv *recv)
 	return true;
 }
 
-/* Return: a Receive that is in no list, or an ERR_PTR. */
-static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
+/* Return: a Receive of @size bytes that is in no list, or an ERR_PTR. */
+static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn,
+					       u32 size,
+					       struct rpcrdma_spares *spares,
+					       gfp_t gfp)
 {
-	const u32 elements = rpcrdma_recv_elements(conn);
+	const u32 pages = READ_ONCE(conn->recv_pages) ? size >> PAGE_SHIFT : 0;
+	const u32 elements = pages ?: 1;
 	int node = ibdev_to_node(conn->cm_id->device);
 	struct rpcrdma_recv *recv;
 	int rc = -ENOMEM;
 
 	recv = kzalloc_node(sizeof(*recv) + elements * sizeof(*recv->sge) +
-			    conn->recv_pages * sizeof(*recv->pages),
-			    GFP_KERNEL, node);
+			    pages * sizeof(*recv->pages), gfp, node);
 	if (!recv)
 		return ERR_PTR(-ENOMEM);
 	recv->conn = conn;
+	recv->size = size;
 	recv->sge = (struct ib_sge *)(recv + 1);
-	if (conn->recv_pages)
+	if (pages)
 		recv->pages = (struct page **)(recv->sge + elements);
-	if (!rpcrdma_recv_fill(recv, node))
+	if (!rpcrdma_recv_fill(recv, node, spares, gfp))
 		goto out_empty;
 	rc = -EIO;
 	if (!rpcrdma_recv_map(recv))
@@ -150,6 +159,7 @@ static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn)
 	INIT_LIST_HEAD(&recv->all);
 	INIT_LIST_HEAD(&recv->link);
 	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
+	atomic_long_add(size, &conn->buffers);
 	return recv;
 
 out_empty:
@@ -163,6 +173,7 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 {
 	rpcrdma_recv_unmap(recv);
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
+	atomic_long_sub(recv->size, &recv->conn->buffers);
 	rpcrdma_recv_empty(recv, spares);
 }
 
@@ -195,24 +206,33 @@ static void rpcrdma_recv_sync_for_cpu(struct rpcrdma_recv *recv)
 /*
  * The message as the session needs it: in one piece, as far as the session reads it. Only
  * a header with chunks, or of another message than an RPC message, can be longer than a
- * page, so nearly nothing is copied here.
+ * page, so nearly nothing is copied here. Return: NULL if there is no memory; the caller
+ * frees @large.
  */
-static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv)
+static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv, void **large)
 {
 	struct rpcrdma_conn *conn = recv->conn;
+	void *whole = conn->recv_whole;
 	u32 offset, run;
 	const void *at;
 
 	if (!recv->pages || recv->len <= PAGE_SIZE ||
 	    rpcrdma_header_is_bare(recv->buf))
 		return recv->buf;
+	if (recv->len > conn->whole_size) {
+		/* Larger than Receives at the beginning were: rarer still. */
+		whole = kvmalloc(recv->len, GFP_NOIO);
+		*large = whole;
+		if (!whole)
+			return NULL;
+	}
 	for (offset = 0; offset < recv->len; offset += run) {
 		at = rpcrdma_recv_at(recv, offset, &run);
 		run = min(run, recv->len - offset);
-		memcpy(conn->recv_whole + offset, at, run);
+		memcpy(whole + offset, at, run);
 	}
 	recv->copied += recv->len;
-	return conn->recv_whole;
+	return whole;
 }
 
 /**
@@ -286,6 +306,42 @@ static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due)
 	return rc;
 }
 
+/* A Receive is in @conn->recvs, or is no more. */
+static void rpcrdma_recv_sized(struct rpcrdma_conn *conn,
+			       const struct rpcrdma_recv *recv, int count)
+	__must_hold(&conn->lock)
+{
+	if (recv->size != conn->recv_size)
+		conn->n_recv_old += count;
+	if (recv->size < conn->recv_size)
+		conn->n_recv_small += count;
+}
+
+/*
+ * A Receive of another size than @conn->recv_size is free. Return: the one that is posted
+ * in its place, which may be the same.
+ */
+static struct rpcrdma_recv *rpcrdma_recv_renew(struct rpcrdma_conn *conn,
+					       struct rpcrdma_recv *recv)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_recv *fresh;
+
+	fresh = list_first_entry_or_null(&conn->recv_fresh, struct rpcrdma_recv,
+					 all);
+	if (fresh) {
+		rpcrdma_recv_sized(conn, recv, -1);
+		list_move_tail(&recv->all, &conn->recv_old);
+		list_move_tail(&fresh->all, &conn->recvs);
+		conn->n_recv_fresh--;
+		recv = fresh;
+	}
+	/* More are needed, or all are there. */
+	if (!conn->n_recv_fresh || !conn->n_recv_old)
+		rpcrdma_resize_kick(conn);
+	return recv;
+}
+
 /* A Receive is free. Return: true if the caller has to pump. */
 static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
 			     struct rpcrdma_recv *recv)
@@ -308,7 +364,10 @@ static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
 	if (retired) {
 		list_del(&recv->all);
 		conn->n_recvs--;
+		rpcrdma_recv_sized(conn, recv, -1);
 	} else if (!rc) {
+		if (unlikely(recv->size != conn->recv_size))
+			recv = rpcrdma_recv_renew(conn, recv);
 		rpcrdma_recv_chain(recv, &conn->recv_free);
 		conn->n_recv_free++;
 		rc = rpcrdma_recv_push(conn, &due);
@@ -364,6 +423,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_conn *conn = recv->conn;
 	struct rpcrdma_rx *rx = &conn->rx;
 	const void *message;
+	void *large = NULL;
 	u32 invalidated = 0;
 	bool due = false;
 	int rc;
@@ -380,7 +440,11 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	recv->len = wc->byte_len;
 	rpcrdma_recv_sync_for_cpu(recv);
-	message = rpcrdma_recv_message(recv);
+	message = rpcrdma_recv_message(recv, &large);
+	if (unlikely(!message)) {
+		rpcrdma_conn_lost(conn, "no memory for a message");
+		return;
+	}
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
 		invalidated = wc->ex.invalidate_rkey;
 
@@ -388,6 +452,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_session_receive(&conn->session, message, recv->len, rx);
 	rc = rpcrdma_recv_push(conn, &due);
 	spin_unlock(&conn->lock);
+	if (unlikely(large))
+		kvfree(large);
 	rpcrdma_recv_count(conn, rx, recv->len);
 	trace_rpcrdma_rx(conn->id, rx, recv->len);
 	if (rc) {
@@ -401,6 +467,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_conn_agreed(conn);
 	if (unlikely(READ_ONCE(conn->auth)))
 		rpcrdma_conn_auth_received(conn);
+	if (unlikely(rx->htype - RPCRDMA_XCHAR_FIRST_TYPE < RPCRDMA_XCHAR_TYPES))
+		rpcrdma_resize_kick(conn);
 	if (rx->opened) {
 		rpcrdma_conn_up(conn);
 		conn->ops->ready(conn);
@@ -446,6 +514,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 {
+	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
+						       RPCRDMA_SPARE_RECVS);
 	struct rpcrdma_recv *recv;
 
 	conn->recv_size = size;
@@ -454,9 +524,11 @@ int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 						ibdev_to_node(conn->cm_id->device));
 		if (!conn->recv_whole)
 			return -ENOMEM;
+		conn->whole_size = size;
+		atomic_long_add(size, &conn->buffers);
 	}
 	for (; conn->n_recvs < count; conn->n_recvs++) {
-		recv = rpcrdma_recv_alloc(conn);
+		recv = rpcrdma_recv_alloc(conn, size, spares, GFP_KERNEL);
 		if (IS_ERR(recv))
 			return PTR_ERR(recv);
 		list_add_tail(&recv->all, &conn->recvs);
@@ -495,21 +567,115 @@ void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
 				  rpcrdma_spares(conn, RPCRDMA_SPARE_RECVS));
 	INIT_LIST_HEAD(&conn->recvs);
 	conn->n_recvs = 0;
+	rpcrdma_recv_free_list(&conn->recv_fresh);
+	rpcrdma_recv_free_list(&conn->recv_old);
+	conn->n_recv_fresh = 0;
 	kfree(conn->recv_whole);
 	conn->recv_whole = NULL;
+	atomic_long_sub(conn->whole_size, &conn->buffers);
+	conn->whole_size = 0;
+}
+
+/**
+ * rpcrdma_recv_free_list - free Receives that are not posted
+ * @list: of Receives, linked by @all; empty afterwards
+ *
+ * Context: Process context, no lock held. The device is there.
+ */
+void rpcrdma_recv_free_list(struct list_head *list)
+{
+	struct rpcrdma_recv *recv, *next;
+
+	list_for_each_entry_safe(recv, next, list, all)
+		rpcrdma_recv_free(recv, NULL);
+	INIT_LIST_HEAD(list);
+}
+
+/**
+ * rpcrdma_recv_rounded - size of a Receive for messages of so many bytes
+ * @conn: the connection
+ * @size: bytes
+ *
+ * Return: @size, or whole pages.
+ */
+u32 rpcrdma_recv_rounded(const struct rpcrdma_conn *conn, u32 size)
+{
+	return conn->recv_pages ? round_up(size, PAGE_SIZE) : size;
+}
+
+/**
+ * rpcrdma_recv_retarget - Receives are to have another size
+ * @conn: the connection
+ * @size: as rpcrdma_recv_rounded() returns it
+ * @old: gets what can be freed: what has been replaced, and what was to replace
+ *
+ * Context: Process context, @conn->lock held. One caller at a time.
+ */
+void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
+			   struct list_head *old)
+{
+	struct rpcrdma_recv *recv;
+
+	lockdep_assert_held(&conn->lock);
+	list_splice_init(&conn->recv_old, old);
+	if (size == conn->recv_size && conn->n_recv_old)
+		return;
+	list_splice_init(&conn->recv_fresh, old);
+	conn->n_recv_fresh = 0;
+	if (size == conn->recv_size)
+		return;
+	WRITE_ONCE(conn->recv_size, size);
+	if (conn->recv_pages)
+		WRITE_ONCE(conn->recv_pages, size >> PAGE_SHIFT);
+	conn->n_recv_old = 0;
+	conn->n_recv_small = 0;
+	list_for_each_entry(recv, &conn->recvs, all)
+		rpcrdma_recv_sized(conn, recv, 1);
+}
+
+/**
+ * rpcrdma_recv_supply - allocate Receives that take the place of those of another size
+ * @conn: the connection
+ * @count: how many more
+ *
+ * Context: Process context. May sleep. The caller calls rpcrdma_recv_retarget(), too.
+ *
+ * Return: 0, %-ENOMEM, or %-EIO if a buffer cannot be mapped.
+ */
+int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count)
+{
+	struct rpcrdma_recv *recv;
+
+	while (count--) {
+		/* Nobody waits for it. */
+		recv = rpcrdma_recv_alloc(conn, conn->recv_size, NULL,
+					  GFP_KERNEL | __GFP_NORETRY |
+					  __GFP_NOWARN);
+		if (IS_ERR(recv))
+			return PTR_ERR(recv);
+		rpcrdma_recv_sync(recv);
+		spin_lock(&conn->lock);
+		list_add_tail(&recv->all, &conn->recv_fresh);
+		conn->n_recv_fresh++;
+		spin_unlock(&conn->lock);
+	}
+	return 0;
 }
 
 /*
- * Post as many of the @n Receives in @fresh as @window needs. Return: 0; %-EAGAIN if @n is
- * too few (nothing has changed); or the errno of the verb.
+ * Post as many of the @n Receives of @size in @fresh as @window needs. Return: 0; %-EAGAIN
+ * if @n is too few, %-ESTALE if Receives have another size now (nothing has changed); or
+ * the errno of the verb.
  */
 static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
-			       struct list_head *fresh, u32 n)
+			       struct list_head *fresh, u32 n, u32 size)
 	__must_hold(&conn->lock)
 {
 	struct ib_recv_wr *first = NULL;
 	struct rpcrdma_recv *recv;
 
+	if (size != conn->recv_size)
+		return -ESTALE;
 	if (conn->n_recvs + n < window + 1)
 		return -EAGAIN;
 	while (conn->n_recvs < window + 1) {
@@ -533,17 +699,21 @@ static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
  */
 int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 {
-	struct rpcrdma_recv *recv, *next;
+	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
+						       RPCRDMA_SPARE_RECVS);
+	struct rpcrdma_recv *recv;
 	bool due = false;
 	LIST_HEAD(fresh);
-	u32 n = 0;
+	u32 n = 0, size;
 	int rc;
 
 	window = clamp(window, RPCRDMA_MIN_WINDOW, conn->max_window);
 	do {
+		size = READ_ONCE(conn->recv_size);
 		/* Receives may be freed meanwhile: see the end of the loop. */
 		while (READ_ONCE(conn->n_recvs) + n < window + 1) {
-			recv = rpcrdma_recv_alloc(conn);
+			recv = rpcrdma_recv_alloc(conn, size, spares,
+						  GFP_KERNEL);
 			rc = PTR_ERR_OR_ZERO(recv);
 			if (rc)
 				goto out_free;
@@ -554,22 +724,26 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 
 		spin_lock(&conn->lock);
 		rc = conn->dead ? -ENOTCONN :
-				  rpcrdma_window_grow(conn, window, &fresh, n);
+				  rpcrdma_window_grow(conn, window, &fresh, n,
+						      size);
 		if (!rc) {
 			due = rpcrdma_session_set_window(&conn->session,
 							 window);
 			rc = rpcrdma_recv_push(conn, &due);
 		}
 		spin_unlock(&conn->lock);
-	} while (rc == -EAGAIN);
+		if (rc == -ESTALE) {
+			rpcrdma_recv_free_list(&fresh);
+			n = 0;
+		}
+	} while (rc == -EAGAIN || rc == -ESTALE);
 	if (rc && rc != -ENOTCONN)
 		rpcrdma_conn_lost(conn, "post Receive");
 	else if (due)
 		rpcrdma_conn_pump(conn);
 
 out_free:
-	list_for_each_entry_safe(recv, next, &fresh, all)
-		rpcrdma_recv_free(recv, NULL);
+	rpcrdma_recv_free_list(&fresh);
 	return rc;
 }
 

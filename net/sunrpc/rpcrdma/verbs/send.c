@@ -251,6 +251,8 @@ static void rpcrdma_send_count(struct rpcrdma_conn *conn,
 	} else {
 		stats->tx_continued_bytes += tx->payload.length;
 		stats->tx_continued += tx->last;
+		if (unlikely(READ_ONCE(conn->resize.slow)))
+			rpcrdma_resize_kick(conn);
 	}
 	trace_rpcrdma_tx(conn->id, tx, send->length);
 	if (tx->errcode)
@@ -1147,9 +1149,10 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send = &conn->sends[conn->n_sends];
 		send->conn = conn;
 		send->index = conn->n_sends;
-		send->buf = rpcrdma_spare_get(spares, size, node);
+		send->buf = rpcrdma_spare_get(spares, size, node, GFP_KERNEL);
 		if (!send->buf)
 			return -ENOMEM;
+		send->size = size;
 		send->addr = ib_dma_map_single(device, send->buf, size,
 					       DMA_TO_DEVICE);
 		if (ib_dma_mapping_error(device, send->addr)) {
@@ -1164,8 +1167,78 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send->wr.sg_list = send->sge;
 		send->wr.num_sge = 1;
 		atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
+		atomic_long_add(size, &conn->buffers);
 	}
 	return 0;
+}
+
+/* Nobody has this Send: it is not decided on, being built or under way. */
+static bool rpcrdma_send_unused(const struct rpcrdma_conn *conn, u32 i)
+	__must_hold(&conn->lock)
+{
+	return (i - conn->send_tail) % conn->n_sends >=
+	       conn->send_head - conn->send_tail;
+}
+
+/* Give the Send at @i another buffer. Return: 0, %-EBUSY, %-ENOMEM or %-EIO. */
+static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
+{
+	struct ib_device *device = conn->cm_id->device;
+	struct rpcrdma_send *send = &conn->sends[i];
+	u32 old_size = send->size;
+	int rc = -EBUSY;
+	void *buf;
+	u64 addr;
+
+	/* Nobody waits for it. */
+	buf = kmalloc_node(size, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN,
+			   ibdev_to_node(device));
+	if (!buf)
+		return -ENOMEM;
+	addr = ib_dma_map_single(device, buf, size, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(device, addr)) {
+		kfree(buf);
+		return -EIO;
+	}
+	spin_lock(&conn->lock);
+	if (rpcrdma_send_unused(conn, i)) {
+		swap(send->buf, buf);
+		swap(send->addr, addr);
+		swap(send->size, size);
+		atomic_long_add((long)send->size - old_size, &conn->buffers);
+		rc = 0;
+	}
+	spin_unlock(&conn->lock);
+	ib_dma_unmap_single(device, addr, size, DMA_TO_DEVICE);
+	kfree(buf);
+	return rc;
+}
+
+/**
+ * rpcrdma_send_resize - give Sends buffers of another size, as far as they are not in use
+ * @conn: the connection; @conn->send_size is the smaller one of both sizes
+ * @size: bytes of each buffer
+ *
+ * Context: Process context, no lock held. May sleep. One caller at a time.
+ *
+ * Return: how many still have another size, or a negative errno: %-ENOMEM, or %-EIO if a
+ * buffer cannot be mapped.
+ */
+int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size)
+{
+	int rc, left = 0;
+	u32 i;
+
+	for (i = 0; i < conn->n_sends; i++) {
+		if (conn->sends[i].size == size)
+			continue;
+		rc = rpcrdma_send_renew(conn, i, size);
+		if (rc == -EBUSY)
+			left++;
+		else if (rc)
+			return rc;
+	}
+	return left;
 }
 
 /**
@@ -1242,10 +1315,11 @@ void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
 
 	while (conn->n_sends) {
 		send = &conn->sends[--conn->n_sends];
-		ib_dma_unmap_single(device, send->addr, conn->send_size,
+		ib_dma_unmap_single(device, send->addr, send->size,
 				    DMA_TO_DEVICE);
 		atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
-		rpcrdma_spare_put(spares, send->buf, conn->send_size);
+		atomic_long_sub(send->size, &conn->buffers);
+		rpcrdma_spare_put(spares, send->buf, send->size);
 	}
 	kvfree(conn->send_sges);
 	conn->send_sges = NULL;

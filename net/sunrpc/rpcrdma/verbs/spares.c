@@ -15,12 +15,13 @@
  * @s: the spares, or NULL if none are kept
  * @size: bytes
  * @node: NUMA node for a new buffer
+ * @gfp: for a new buffer
  *
  * Context: Process context. May sleep. One caller at a time for @s.
  *
  * Return: the buffer, not initialized, or NULL.
  */
-void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node)
+void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node, gfp_t gfp)
 {
 	void *buf;
 
@@ -29,7 +30,7 @@ void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node)
 		s->size = size;
 	}
 	if (!s || !s->first)
-		return kmalloc_node(size, GFP_KERNEL, node);
+		return kmalloc_node(size, gfp, node);
 	buf = s->first;
 	s->first = *(void **)buf;
 	s->count--;
@@ -41,10 +42,13 @@ void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node)
  * @s: as for rpcrdma_spare_get()
  * @buf: the buffer
  * @size: its bytes
+ *
+ * A larger buffer is kept, too: the next connection begins with the small ones, and may be
+ * made when there is no memory.
  */
 void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size)
 {
-	if (!s || s->size != size || s->count > RPCRDMA_MAX_WINDOW) {
+	if (!s || size < s->size || s->count > RPCRDMA_MAX_WINDOW) {
 		kfree(buf);
 		return;
 	}

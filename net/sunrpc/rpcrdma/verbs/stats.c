@@ -185,6 +185,7 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 		   ktime_ms_delta(ktime_get(), conn->created));
 	seq_printf(m, "version: %u\n", info.version);
 	rpcrdma_conn_auth_show(m, conn);
+	rpcrdma_resize_show(m, conn);
 	rpcrdma_stats_properties(m, "local", numbers.known, numbers.local);
 	rpcrdma_stats_properties(m, "peer", numbers.known, numbers.peer);
 	rpcrdma_stats_extensions(m, numbers.extensions);

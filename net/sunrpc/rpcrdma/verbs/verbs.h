@@ -35,6 +35,7 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/rw.h>
 
+#include <rpcrdma/adapt.h>
 #include <rpcrdma/core.h>
 
 struct rpcrdma_conn;
@@ -127,6 +128,7 @@ extern atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
  * @link: for the current user of the buffer
  * @buf: the buffer, or the first of its pages
  * @pages: the pages of the buffer, or NULL if it is in one piece
+ * @size: bytes of the buffer
  * @len: bytes received
  * @copied: bytes that its user has copied from it
  * @sge: elements, one for each page; DMA mapped while they exist
@@ -139,6 +141,7 @@ struct rpcrdma_recv {
 	struct list_head link;
 	void *buf;
 	struct page **pages;
+	u32 size;
 	u32 len;
 	u32 copied;
 	struct ib_sge *sge;
@@ -300,6 +303,7 @@ struct rpcrdma_job {
  * @sge: elements of @buf and of other memory
  * @buf: the buffer, DMA mapped while it exists
  * @addr: where the device finds it
+ * @size: bytes of @buf
  * @mapped: elements that are of other memory, mapped, a bit each
  * @copied: bytes of the message in @buf
  * @length: bytes of all elements
@@ -319,6 +323,7 @@ struct rpcrdma_send {
 	struct ib_sge *sge;
 	void *buf;
 	u64 addr;
+	u32 size;
 	u32 mapped;
 	u32 copied;
 	u32 length;
@@ -422,6 +427,8 @@ enum {
  * @recv_pages: Receives of pages, if the device and the size of a Receive allow it: the
  *	owner calls rpcrdma_recv_swap(). @spares has none of them.
  * @gather: Sends can take data from where it is, if the device allows it
+ * @grow: what Sends and Receives may grow to while connected, if the peer takes part in
+ *	that (xcharext), in bytes; zero if they keep the sizes in @config
  * @send_ring: Sends that may be outstanding
  * @max_mrs: memory regions at most, zero for none
  * @mr_pages: pages that one memory region can hold
@@ -443,6 +450,7 @@ struct rpcrdma_conn_attr {
 	struct rpcrdma_config config;
 	bool recv_pages;
 	bool gather;
+	u32 grow;
 	u32 send_ring;
 	u32 max_mrs;
 	u32 mr_pages;
@@ -476,6 +484,71 @@ union rpcrdma_sockaddr {
 	struct sockaddr_in6 in6;
 };
 
+/* What this side has asked its peer for. */
+enum rpcrdma_resize_asked {
+	RPCRDMA_RESIZE_NOTHING,
+	RPCRDMA_RESIZE_RECEIVES,	/* another Receive Buffer Size */
+	RPCRDMA_RESIZE_SENDS,		/* another Maximum Send Size */
+};
+
+/**
+ * struct rpcrdma_resize - sizes of Sends and Receives that change while connected
+ * @work: does that
+ * @rule: says when. This and all that follows but @on belongs to @work.
+ * @on: @work may be scheduled; guarded by the connection's lock
+ * @slow: nothing happens, so @work runs seldom; who kicks it resets this
+ * @rests: @work has set @slow
+ * @held: an administrator has asked for sizes: @rule advises nothing any more
+ * @wish: Receives that an administrator wants this side to have, or zero; guarded by the
+ *	connection's lock, as is @peer_wish
+ * @peer_wish: Receives that an administrator wants the peer to have, or zero
+ * @goal: larger Receives that this side makes unasked, or zero
+ * @least_recv: bytes of Receives at the beginning
+ * @most_recv: bytes of the largest Receives
+ * @least_send: bytes of Sends at the beginning
+ * @most_send: bytes of the largest Sends
+ * @affordable: Receives that the peer may ask for, by the memory that there is
+ * @wanted_send: Sends that pay
+ * @limit: what the peer sends at once at most because this side has asked for it, or
+ *	U32_MAX
+ * @lift: the same, once Receives are large enough for that; zero for nothing
+ * @asked: enum rpcrdma_resize_asked
+ * @number: that it has asked for
+ * @kept: the peer wants to keep its large Receives
+ * @refused: when the peer did not want to send less, in jiffies, or zero
+ * @idle: milliseconds of silence
+ * @measured: that was measured
+ * @looked: when, in jiffies
+ * @moved: messages in both directions until then
+ */
+struct rpcrdma_resize {
+	struct delayed_work work;
+	struct rpcrdma_adapt rule;
+	bool on;
+	bool slow;
+	bool rests;
+	bool held;
+	u32 wish;
+	u32 peer_wish;
+	u32 goal;
+	u32 least_recv;
+	u32 most_recv;
+	u32 least_send;
+	u32 most_send;
+	u32 affordable;
+	u32 wanted_send;
+	u32 limit;
+	u32 lift;
+	u32 asked;
+	u32 number;
+	bool kept;
+	unsigned long refused;
+	u32 idle;
+	bool measured;
+	unsigned long looked;
+	u32 moved;
+};
+
 /**
  * struct rpcrdma_conn - one RDMA connection
  * @lock: guards session, queues, ring indices, regions and flags. Never held
@@ -485,13 +558,22 @@ union rpcrdma_sockaddr {
  * @window_work: sets the window to the module parameter
  * @spares: as in struct rpcrdma_conn_attr; used when the connection is made and destroyed,
  *	and by @window_work
- * @recvs: all Receives
+ * @recvs: all Receives, posted or in use
  * @n_recvs: how many
+ * @recv_fresh: Receives that take the place of others of another size
+ * @n_recv_fresh: how many
+ * @recv_old: Receives whose place has been taken, to be freed
+ * @n_recv_old: of @recvs, those that are not of @recv_size
+ * @n_recv_small: of these, those that are smaller
  * @recv_free: Receives that are free and wait to be posted together, chained
  * @n_recv_free: how many
- * @recv_pages: pages of each Receive, or zero if it is in one piece
+ * @recv_size: bytes of each Receive, or those that it is to have
+ * @recv_pages: the same in pages, or zero if a Receive is in one piece
  * @recv_whole: memory for one message in one piece, if a Receive has several pages;
  *	belongs to the Receive handler
+ * @whole_size: bytes of @recv_whole
+ * @buffers: bytes of all Sends and Receives, and of @recv_whole
+ * @resize: changes @recv_size and @send_size
  * @lost_work: calls rpcrdma_conn_lost() for callers in other contexts
  * @lost_why: argument for @lost_work
  * @id: number of the connection, never used again; traces and debugfs show it
@@ -509,6 +591,7 @@ union rpcrdma_sockaddr {
  * @loss: why the connection was lost, a static string, or NULL
  * @previous_loss: as in struct rpcrdma_conn_attr
  * @send_sges: elements of all Sends, @gather_sge of each
+ * @send_size: bytes of a Send at most
  * @gathered: a Send is out that took data from its place, and none after it is signaled
  * @pump_msg: a message that the pump is about to drop, or NULL
  * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
@@ -571,11 +654,19 @@ struct rpcrdma_conn {
 	struct rpcrdma_spares *spares;
 	struct list_head recvs;
 	u32 n_recvs;
+	struct list_head recv_fresh;
+	u32 n_recv_fresh;
+	struct list_head recv_old;
+	u32 n_recv_old;
+	u32 n_recv_small;
 	struct ib_recv_wr *recv_free;
 	u32 n_recv_free;
 	u32 recv_size;
 	u32 recv_pages;
 	void *recv_whole;
+	u32 whole_size;
+	atomic_long_t buffers;
+	struct rpcrdma_resize resize;
 	u32 max_window;
 	bool follow;
 	u32 reads_in;
@@ -658,10 +749,27 @@ void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn,
 			   struct rpcrdma_recv *recv);
 bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 		       struct page **pages);
+u32 rpcrdma_recv_rounded(const struct rpcrdma_conn *conn, u32 size);
+void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
+			   struct list_head *old);
+void rpcrdma_recv_free_list(struct list_head *list);
+int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count);
+
+/* resize.c */
+void rpcrdma_resize_init(struct rpcrdma_conn *conn,
+			 const struct rpcrdma_conn_attr *attr,
+			 const struct rpcrdma_sizes *sizes);
+void rpcrdma_resize_start(struct rpcrdma_conn *conn);
+void rpcrdma_resize_kick(struct rpcrdma_conn *conn);
+int rpcrdma_resize_wish(struct rpcrdma_conn *conn, u32 receive,
+			u32 peer_receive);
+void rpcrdma_resize_show(struct seq_file *m, struct rpcrdma_conn *conn);
+u64 rpcrdma_recv_budget(const struct rpcrdma_conn *conn);
 
 /* send.c */
 int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
 void rpcrdma_send_cleanup(struct rpcrdma_conn *conn);
+int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size);
 void rpcrdma_send_stop(struct rpcrdma_conn *conn);
 void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
@@ -710,7 +818,8 @@ bool rpcrdma_frwr_short(struct rpcrdma_conn *conn);
 void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs);
 
 /* spares.c */
-void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node);
+void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node,
+			gfp_t gfp);
 void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size);
 void rpcrdma_spares_free(struct rpcrdma_spares *s);
 

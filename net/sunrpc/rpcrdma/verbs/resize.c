@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Sends and Receives that become larger and smaller while connected, by the extension
+ * xcharext. The core has its messages and says when a change pays; this file counts and
+ * measures for that, and carries changes out.
+ *
+ * One work item per connection does everything, in process context, one step after the
+ * other. It runs once a second while there is traffic, seldom when there is none, and at
+ * once when something has come or is needed:
+ *
+ *	this side	the peer
+ *	asks		REQXCH -> its work item allocates Receives of the new size, some
+ *			at a time; each takes the place of one that has completed (recv.c)
+ *			<- UPDXCH, when no smaller one is left
+ *	gives its Sends larger buffers; the session then makes use of them
+ *
+ * and, after a minute of silence, back to the sizes of the beginning:
+ *
+ *	makes its Sends smaller,
+ *	asks		REQXCH -> from now on smaller Receives may be posted: this side
+ *			sends nothing larger. They take the place of large ones as those
+ *			complete, so each message that comes frees one.
+ *
+ * If memory is short a side may not make its own Receives smaller (xcharext, 3.1). It asks
+ * its peer to send less at once, and needs no larger Receives then (-07, 5.2.1).
+ *
+ * What cannot be allocated ends the change: the peer hears that nothing has changed.
+ */
+#include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+#include <linux/sunrpc/sched.h>
+
+#include <rpcrdma/xcharext.h>
+#include <trace/events/rpcrdma_v2.h>
+
+#include "../params.h"
+#include "verbs.h"
+
+/* Between two looks at a connection with traffic, and at one without. */
+#define RPCRDMA_RESIZE_TICK	HZ
+#define RPCRDMA_RESIZE_REST	(30 * HZ)
+/* Sends that are in use now may soon be free. */
+#define RPCRDMA_RESIZE_RETRY	(HZ / 10)
+/* Receives that wait to take the place of others. */
+#define RPCRDMA_RESIZE_BATCH	16U
+/* So many messages a second, both directions together, are no traffic. */
+#define RPCRDMA_RESIZE_QUIET	1U
+
+/* rdma_which of -07 */
+#define RPCRDMA_RESIZE_SBSIZ	1
+#define RPCRDMA_RESIZE_RBSIZ	2
+
+/* Bytes that the Receives of one connection may take together. */
+u64 rpcrdma_recv_memory = U64_MAX;
+
+static int rpcrdma_grow_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int grow;
+	int rc = kstrtouint(val, 0, &grow);
+
+	if (rc)
+		return rc;
+	if (grow > RPCRDMA_MAX_GROW || grow % SZ_1K)
+		return -EINVAL;
+	WRITE_ONCE(*(unsigned int *)kp->arg, grow);
+	return 0;
+}
+
+const struct kernel_param_ops rpcrdma_grow_ops = {
+	.set = rpcrdma_grow_set,
+	.get = param_get_uint,
+};
+
+/**
+ * rpcrdma_recv_budget - memory that Receives of a connection may take
+ * @conn: the connection
+ *
+ * If that is less than they take, memory is short.
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: bytes.
+ */
+u64 rpcrdma_recv_budget(const struct rpcrdma_conn *conn)
+{
+	return READ_ONCE(rpcrdma_recv_memory);
+}
+
+/**
+ * rpcrdma_resize_kick - there is something to do for the work item
+ * @conn: the connection
+ *
+ * Context: Process context: with @conn->lock held and @conn not dead, or from the pump or
+ * the Receive handler. Does not sleep.
+ */
+void rpcrdma_resize_kick(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+
+	if (!READ_ONCE(r->on))
+		return;
+	if (READ_ONCE(r->slow)) {
+		/* Measure anew from now on. */
+		WRITE_ONCE(r->slow, false);
+		mod_delayed_work(xprtiod_workqueue, &r->work,
+				 RPCRDMA_RESIZE_RETRY);
+		return;
+	}
+	mod_delayed_work(xprtiod_workqueue, &r->work, 0);
+}
+
+/* Say what the peer may ask for. */
+static void rpcrdma_resize_allow(struct rpcrdma_conn *conn)
+{
+	const struct rpcrdma_resize *r = &conn->resize;
+	const u32 most = clamp(r->affordable, r->least_recv, r->most_recv);
+
+	spin_lock(&conn->lock);
+	/* It fails only when the connection is over. */
+	(void)!rpcrdma_xchar_allow(&conn->session, RPCRDMA_RESIZE_RBSIZ,
+				   r->least_recv, most);
+	(void)!rpcrdma_xchar_allow(&conn->session, RPCRDMA_RESIZE_SBSIZ,
+				   r->least_send, r->most_send);
+	spin_unlock(&conn->lock);
+}
+
+/* ------------------------------------------------------------------ */
+/* Receives                                                           */
+/* ------------------------------------------------------------------ */
+
+/* What Receives have to be for: this is never less than what the peer may send. */
+static u32 rpcrdma_resize_needed(const struct rpcrdma_resize *r,
+				 const struct rpcrdma_session_info *info)
+{
+	return min(info->local.recv_size, max(r->limit, r->lift));
+}
+
+/* There is no memory for larger Receives. */
+static void rpcrdma_resize_give_up(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	struct rpcrdma_session_info info;
+	bool due = false;
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	r->affordable = info.local.recv_size;
+	r->goal = 0;
+	r->lift = 0;
+	if (rpcrdma_xchar_wanted(&conn->session, RPCRDMA_RESIZE_RBSIZ))
+		due = rpcrdma_xchar_changed(&conn->session,
+					    RPCRDMA_RESIZE_RBSIZ,
+					    info.local.recv_size);
+	spin_unlock(&conn->lock);
+	trace_rpcrdma_resize(conn->id, "no memory", info.local.recv_size);
+	if (due)
+		rpcrdma_conn_pump(conn);
+}
+
+/*
+ * Let Receives follow what they are to be, and tell the peer when they are larger. Return:
+ * false if this is to be tried again soon.
+ */
+static bool rpcrdma_resize_receives(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	struct rpcrdma_session *s = &conn->session;
+	struct rpcrdma_session_info info;
+	u32 number, before, size, count = 0;
+	bool larger, ready, told = false;
+	LIST_HEAD(old);
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(s, &info);
+	number = max(rpcrdma_xchar_wanted(s, RPCRDMA_RESIZE_RBSIZ), r->goal);
+	larger = number > info.local.recv_size;
+	size = max(number, rpcrdma_resize_needed(r, &info));
+	size = min(rpcrdma_recv_rounded(conn, size), r->most_recv);
+	before = conn->recv_size;
+	rpcrdma_recv_retarget(conn, size, &old);
+	ready = !conn->n_recv_small;
+	if (larger && ready)
+		told = rpcrdma_xchar_changed(s, RPCRDMA_RESIZE_RBSIZ, number);
+	if (conn->n_recv_old > conn->n_recv_fresh)
+		count = min(conn->n_recv_old, RPCRDMA_RESIZE_BATCH) -
+			min(conn->n_recv_fresh, RPCRDMA_RESIZE_BATCH);
+	spin_unlock(&conn->lock);
+
+	if (told || !larger)
+		r->goal = 0;
+	if (size != before)
+		trace_rpcrdma_resize(conn->id, "Receives", size);
+	if (told) {
+		trace_rpcrdma_resize(conn->id, "told", number);
+		rpcrdma_conn_pump(conn);
+	}
+	rpcrdma_recv_free_list(&old);
+	/* Without smaller ones nobody is worse off. */
+	if (rpcrdma_recv_supply(conn, count) && !ready) {
+		rpcrdma_resize_give_up(conn);
+		return false;
+	}
+	return told || !larger || !ready;
+}
+
+/* ------------------------------------------------------------------ */
+/* Sends                                                              */
+/* ------------------------------------------------------------------ */
+
+/* Let Sends have the size that pays and that the peer can receive. Return: as above. */
+static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	struct rpcrdma_session_info info;
+	u32 size, before, wanted;
+	bool due = false;
+	int left;
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	/* To say that they may be larger costs nothing: see rpcrdma_session_send_room(). */
+	wanted = rpcrdma_xchar_wanted(&conn->session, RPCRDMA_RESIZE_SBSIZ);
+	if (wanted)
+		due = rpcrdma_xchar_changed(&conn->session,
+					    RPCRDMA_RESIZE_SBSIZ, wanted);
+	size = min3(r->wanted_send, info.peer.recv_size, info.local.send_size);
+	size = clamp(round_up(size, 8), r->least_send, r->most_send);
+	before = conn->send_size;
+	if (size < before) {
+		conn->send_size = size;
+		rpcrdma_session_send_room(&conn->session, size);
+	}
+	spin_unlock(&conn->lock);
+	if (due)
+		rpcrdma_conn_pump(conn);
+
+	left = rpcrdma_send_resize(conn, size);
+	if (left < 0 && size > before) {
+		r->wanted_send = before;
+		trace_rpcrdma_resize(conn->id, "no memory", before);
+	} else if (!left && size > before) {
+		spin_lock(&conn->lock);
+		conn->send_size = size;
+		rpcrdma_session_send_room(&conn->session, size);
+		spin_unlock(&conn->lock);
+	}
+	if (conn->send_size != before)
+		trace_rpcrdma_resize(conn->id, "Sends", conn->send_size);
+	return !left;
+}
+
+/* ------------------------------------------------------------------ */
+/* What to ask for                                                    */
+/* ------------------------------------------------------------------ */
+
+static void rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 asked,
+				   u32 number)
+{
+	const struct rpcrdma_xchar_number wanted = {
+		.which = asked == RPCRDMA_RESIZE_SENDS ? RPCRDMA_RESIZE_SBSIZ :
+							 RPCRDMA_RESIZE_RBSIZ,
+		.number = number,
+	};
+	struct rpcrdma_resize *r = &conn->resize;
+	bool sent;
+
+	spin_lock(&conn->lock);
+	sent = rpcrdma_xchar_request(&conn->session, &wanted, 1);
+	spin_unlock(&conn->lock);
+	if (!sent)
+		return;
+	r->asked = asked;
+	r->number = number;
+	trace_rpcrdma_resize(conn->id, asked == RPCRDMA_RESIZE_SENDS ?
+			     "asks for Sends" : "asks for Receives", number);
+	rpcrdma_conn_pump(conn);
+}
+
+/* Is a request of this side's under way? If not, learn from the last one. */
+static bool rpcrdma_resize_asking(struct rpcrdma_conn *conn,
+				  struct rpcrdma_session_info *info)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	const u32 asked = r->asked;
+	bool under_way;
+
+	spin_lock(&conn->lock);
+	under_way = rpcrdma_xchar_asking(&conn->session,
+					 RPCRDMA_RESIZE_RBSIZ) ||
+		    rpcrdma_xchar_asking(&conn->session, RPCRDMA_RESIZE_SBSIZ);
+	rpcrdma_session_info(&conn->session, info);
+	spin_unlock(&conn->lock);
+	if (under_way || asked == RPCRDMA_RESIZE_NOTHING)
+		return under_way;
+	r->asked = RPCRDMA_RESIZE_NOTHING;
+	if (asked == RPCRDMA_RESIZE_RECEIVES) {
+		rpcrdma_adapt_answered(&r->rule,
+				       info->peer.recv_size >= r->number);
+		/* It does not want to have smaller ones. */
+		r->kept = info->peer.recv_size > r->number;
+		trace_rpcrdma_resize(conn->id, "peer's Receives",
+				     info->peer.recv_size);
+		return false;
+	}
+	if (info->peer.send_size <= r->number)
+		r->limit = info->peer.send_size;
+	else
+		r->refused = jiffies | 1;
+	r->lift = 0;
+	trace_rpcrdma_resize(conn->id, "peer's Sends", info->peer.send_size);
+	return false;
+}
+
+/* How long has there been nothing to do? Return: false if it is too early to tell. */
+static bool rpcrdma_resize_measure(struct rpcrdma_resize *r,
+				   const struct rpcrdma_session_info *info)
+{
+	const u32 moved = info->sent + info->received;
+	const unsigned long passed = jiffies - r->looked;
+
+	/* The first time it is early, but nothing is known of memory yet. */
+	if (passed < RPCRDMA_RESIZE_TICK && r->measured)
+		return false;
+	r->measured = true;
+	if (moved - r->moved <= RPCRDMA_RESIZE_QUIET * (passed / HZ + 1))
+		r->idle = min_t(u64, U32_MAX,
+				(u64)r->idle + jiffies_to_msecs(passed));
+	else
+		r->idle = 0;
+	r->looked = jiffies;
+	r->moved = moved;
+	return true;
+}
+
+static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
+				  const struct rpcrdma_session_info *info)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	const u64 *types = conn->stats.tx_type;
+	const bool idle = r->idle >= RPCRDMA_ADAPT_IDLE_MS;
+	struct rpcrdma_adapt_input in = {
+		.messages = READ_ONCE(types[RPCRDMA2_CALL_INLINE]) +
+			    READ_ONCE(types[RPCRDMA2_REPLY_INLINE]),
+		.continued = READ_ONCE(conn->stats.tx_continued),
+		.idle = r->idle,
+		/* When busy, what is sent now counts. */
+		.peer_receive = idle ? info->peer.recv_size : info->max_send,
+		.peer_send = info->peer.send_size,
+		.local_receive = info->local.recv_size,
+		.local_send = min(r->most_send, info->local.send_size),
+		.receives = READ_ONCE(conn->n_recvs),
+		.budget = rpcrdma_recv_budget(conn),
+	};
+	struct rpcrdma_adapt_advice advice;
+	u32 receive;
+
+	in.parts = in.continued + READ_ONCE(types[RPCRDMA2_CALL_MIDDLE]) +
+		   READ_ONCE(types[RPCRDMA2_REPLY_MIDDLE]);
+	rpcrdma_adapt_advise(&r->rule, &in, &advice);
+	r->affordable = advice.local_receive;
+
+	if (advice.peer_send > info->peer.send_size) {
+		r->lift = advice.peer_send;
+	} else if (advice.peer_send &&
+		   (!r->refused ||
+		    time_after(jiffies, r->refused + RPCRDMA_RESIZE_REST))) {
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SENDS,
+				       advice.peer_send);
+		return;
+	}
+	if (r->held)
+		return;
+	receive = advice.peer_receive;
+	if (idle) {
+		r->wanted_send = r->least_send;
+		receive = max(receive, r->least_send);
+		if (advice.peer_receive && !r->kept &&
+		    receive < info->peer.recv_size)
+			rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RECEIVES,
+					       receive);
+		return;
+	}
+	if (!receive)
+		return;
+	r->wanted_send = receive;
+	r->kept = false;
+	if (receive > info->peer.recv_size)
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RECEIVES, receive);
+}
+
+/* Carry out what an administrator has asked for; one thing at a time. */
+static void rpcrdma_resize_wishes(struct rpcrdma_conn *conn,
+				  const struct rpcrdma_session_info *info)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	u32 wish, peer_wish = 0;
+
+	spin_lock(&conn->lock);
+	wish = r->wish;
+	r->wish = 0;
+	if (!wish)
+		swap(peer_wish, r->peer_wish);
+	spin_unlock(&conn->lock);
+	if (wish > info->local.recv_size)
+		r->goal = wish;
+	if (wish > r->limit)
+		r->lift = wish;
+	else if (wish && wish < rpcrdma_resize_needed(r, info))
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SENDS, wish);
+	if (!peer_wish)
+		return;
+	r->wanted_send = peer_wish;
+	if (peer_wish != info->peer.recv_size)
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RECEIVES,
+				       peer_wish);
+}
+
+/* Receives are large enough for more from the peer. */
+static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
+				const struct rpcrdma_session_info *info)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	const u32 number = r->lift;
+	bool ready;
+
+	spin_lock(&conn->lock);
+	ready = !conn->n_recv_small;
+	spin_unlock(&conn->lock);
+	if (!ready)
+		return;
+	if (number <= info->peer.send_size) {
+		r->lift = 0;
+		return;
+	}
+	/* What the peer sends from now on fits. */
+	r->limit = number;
+	rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SENDS, number);
+}
+
+/* ------------------------------------------------------------------ */
+/* The work item                                                      */
+/* ------------------------------------------------------------------ */
+
+/* Return: when there is something to do again, in jiffies; zero for never. */
+static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	struct rpcrdma_session_info info;
+	bool in_use, done, measured;
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	in_use = rpcrdma_xchar_in_use(&conn->session);
+	spin_unlock(&conn->lock);
+	/* Not yet, if this side has not sent its properties; else the peer does not know it. */
+	if (!in_use)
+		return info.sent ? 0 : RPCRDMA_RESIZE_TICK;
+
+	measured = rpcrdma_resize_measure(r, &info);
+	if (!rpcrdma_resize_asking(conn, &info)) {
+		rpcrdma_resize_wishes(conn, &info);
+		if (r->asked == RPCRDMA_RESIZE_NOTHING && r->lift)
+			rpcrdma_resize_lift(conn, &info);
+		if (r->asked == RPCRDMA_RESIZE_NOTHING && measured)
+			rpcrdma_resize_advise(conn, &info);
+	}
+	rpcrdma_resize_allow(conn);
+	done = rpcrdma_resize_receives(conn);
+	done &= rpcrdma_resize_sends(conn);
+	if (!done)
+		return RPCRDMA_RESIZE_RETRY;
+	if (r->idle < RPCRDMA_ADAPT_IDLE_MS || r->lift || READ_ONCE(r->peer_wish) ||
+	    r->asked != RPCRDMA_RESIZE_NOTHING)
+		return RPCRDMA_RESIZE_TICK;
+	r->rests = true;
+	WRITE_ONCE(r->slow, true);
+	return RPCRDMA_RESIZE_REST;
+}
+
+static void rpcrdma_resize_worker(struct work_struct *work)
+{
+	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
+						 resize.work.work);
+	struct rpcrdma_resize *r = &conn->resize;
+	unsigned long delay;
+	unsigned int noio;
+
+	if (r->rests && !READ_ONCE(r->slow))
+		r->idle = 0;
+	r->rests = false;
+	WRITE_ONCE(r->slow, false);
+	/* Reclaim could wait for an RPC that waits for this connection. */
+	noio = memalloc_noio_save();
+	delay = rpcrdma_resize(conn);
+	memalloc_noio_restore(noio);
+	if (!delay)
+		return;
+	spin_lock(&conn->lock);
+	/* It may have been kicked: then it runs sooner. */
+	if (r->on && !conn->dead)
+		queue_delayed_work(xprtiod_workqueue, &r->work, delay);
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_resize_init - a connection is being made
+ * @conn: the connection
+ * @attr: its sizes at the beginning, and what they may grow to
+ * @sizes: as computed from @attr
+ *
+ * Context: Process context.
+ */
+void rpcrdma_resize_init(struct rpcrdma_conn *conn,
+			 const struct rpcrdma_conn_attr *attr,
+			 const struct rpcrdma_sizes *sizes)
+{
+	const struct rpcrdma_properties *local = &attr->config.local;
+	struct rpcrdma_resize *r = &conn->resize;
+
+	INIT_DELAYED_WORK(&r->work, rpcrdma_resize_worker);
+	INIT_LIST_HEAD(&conn->recv_fresh);
+	INIT_LIST_HEAD(&conn->recv_old);
+	r->least_recv = local->recv_size;
+	r->most_recv = max(sizes->recv_most, local->recv_size);
+	r->least_send = attr->config.send_room ?: local->send_size;
+	r->most_send = local->send_size;
+	r->affordable = r->most_recv;
+	r->wanted_send = r->least_send;
+	r->limit = U32_MAX;
+	r->looked = jiffies;
+	rpcrdma_adapt_init(&r->rule, r->least_recv,
+			   max(r->most_recv, r->most_send));
+}
+
+/**
+ * rpcrdma_resize_start - RPC messages can flow
+ * @conn: the connection
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ */
+void rpcrdma_resize_start(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+
+	spin_lock(&conn->lock);
+	if (!conn->dead && !r->on && r->most_send != r->least_send &&
+	    rpcrdma_session_version(&conn->session) == 2) {
+		WRITE_ONCE(r->on, true);
+		mod_delayed_work(xprtiod_workqueue, &r->work, 0);
+	}
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_resize_wish - an administrator wants Receives of another size
+ * @conn: referenced; it may have ended
+ * @receive: bytes of those of this side, or zero
+ * @peer_receive: bytes of those of the peer, or zero
+ *
+ * From then on the sizes of this connection change for want of memory alone, or if the peer
+ * asks for that. The change takes its time, and the peer may reject it.
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: 0, %-ENOTCONN if the connection is over, %-EOPNOTSUPP if one of both sides cannot
+ * change sizes while connected, or %-ERANGE if a number is too small or too large.
+ */
+int rpcrdma_resize_wish(struct rpcrdma_conn *conn, u32 receive,
+			u32 peer_receive)
+{
+	struct rpcrdma_resize *r = &conn->resize;
+	int rc = 0;
+
+	spin_lock(&conn->lock);
+	if (conn->dead)
+		rc = -ENOTCONN;
+	else if (!r->on || !rpcrdma_xchar_in_use(&conn->session))
+		rc = -EOPNOTSUPP;
+	else if ((receive && (receive < r->least_recv ||
+			      receive > r->most_recv)) ||
+		 (peer_receive && (peer_receive < RPCRDMA_MIN_RECV_SIZE ||
+				   peer_receive > r->most_send)))
+		rc = -ERANGE;
+	if (!rc) {
+		if (receive)
+			r->wish = receive;
+		if (peer_receive)
+			r->peer_wish = peer_receive;
+		WRITE_ONCE(r->held, true);
+		rpcrdma_resize_kick(conn);
+	}
+	spin_unlock(&conn->lock);
+	return rc;
+}
+
+/**
+ * rpcrdma_resize_show - tell people of sizes and changes
+ * @m: file of the connection
+ * @conn: the connection
+ */
+void rpcrdma_resize_show(struct seq_file *m, struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_xchar_info info;
+	u32 recv_size, others;
+	bool in_use;
+
+	spin_lock(&conn->lock);
+	rpcrdma_xchar_info(&conn->session, &info);
+	in_use = rpcrdma_xchar_in_use(&conn->session);
+	recv_size = conn->recv_size;
+	others = conn->n_recv_old;
+	spin_unlock(&conn->lock);
+	seq_printf(m, "buffers: send %u receive %u of another size %u bytes %ld\n",
+		   READ_ONCE(conn->send_size), recv_size, others,
+		   atomic_long_read(&conn->buffers));
+	if (!in_use)
+		return;
+	seq_printf(m, "changes asked for: %u done %u rejected %u pending %u cleared %u lost %u\n",
+		   info.asked, info.done, info.rejected, info.pended,
+		   info.cleared, info.lost);
+	seq_printf(m, "changes granted: %u refused %u deferred %u told %u heard %u\n",
+		   info.granted, info.refused, info.deferred, info.told,
+		   info.heard);
+}
