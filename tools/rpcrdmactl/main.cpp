@@ -175,8 +175,28 @@ int record(const Arguments &a)
 	return kDone;
 }
 
+/* Ask for a change on one connection. */
+int set_connection(const Arguments &a)
+{
+	const Sizes sizes = read_sizes(a.changes);
+	Netlink netlink;
+
+	netlink.resize(a.id, sizes.mine, sizes.peers);
+	if (a.json)
+		print({ { "id", a.id },
+			{ "receive-size", sizes.mine },
+			{ "peer-receive-size", sizes.peers } });
+	else
+		std::cout << "connection " << a.id
+			  << ": asked for; rpcrdmactl show -d --id " << a.id
+			  << " tells what has become of it\n";
+	return kDone;
+}
+
 int set(const Arguments &a)
 {
+	if (a.id)
+		return set_connection(a);
 	const std::vector<Change> changes = read_changes(a.changes);
 	/* It tells whether the module is there and ours. */
 	Netlink netlink;
@@ -465,6 +485,11 @@ int run(int argc, char **argv)
 		"set", "change settings of the module, or list them");
 	set_command->add_option("settings", a.changes,
 				"NAME=VALUE each; without any all are listed");
+	set_command
+		->add_option("--id", a.id,
+			     "receive-size and peer-receive-size of this "
+			     "connection")
+		->check(wrong_id);
 	json(set_command, "JSON");
 
 	CLI::App *decode_command = app.add_subcommand(

@@ -280,6 +280,26 @@ Json Netlink::connection(std::uint64_t id)
 	return conn;
 }
 
+void Netlink::resize(std::uint64_t id, std::uint32_t receive,
+		     std::uint32_t peer_receive)
+{
+	ask_module(
+		RPCRDMA_CMD_CONN_SET, 0,
+		[=](nlmsghdr &message) {
+			mnl_attr_put_u64(&message, RPCRDMA_A_CONN_ID, id);
+			if (receive)
+				mnl_attr_put_u32(&message,
+						 RPCRDMA_A_CONN_RECEIVE_SIZE,
+						 receive);
+			if (peer_receive)
+				mnl_attr_put_u32(
+					&message,
+					RPCRDMA_A_CONN_PEER_RECEIVE_SIZE,
+					peer_receive);
+		},
+		[](const nlmsghdr &) {});
+}
+
 void Netlink::join(std::uint32_t group)
 {
 	if (mnl_socket_setsockopt(socket_.get(), NETLINK_ADD_MEMBERSHIP, &group,

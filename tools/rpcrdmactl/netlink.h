@@ -56,6 +56,17 @@ public:
 	[[nodiscard]] Json connection(std::uint64_t id);
 
 	/**
+	 * Ask for Receives of other sizes on a connection.
+	 *
+	 * @receive: those of this side, in octets, or zero
+	 * @peer_receive: those of the peer, or zero
+	 *
+	 * Throws Refusal.
+	 */
+	void resize(std::uint64_t id, std::uint32_t receive,
+		    std::uint32_t peer_receive);
+
+	/**
 	 * Follow what the kernel tells of connections.
 	 *
 	 * @event: called with a command and what it is about; false ends it. After

@@ -43,7 +43,9 @@ _rpcrdmactl() {
 		# "=" may be a word of its own.
 		compopt -o nospace 2> /dev/null
 		[[ $before = '=' || $word = *=* ]] ||
-			words="$(rpcrdmactl set 2> /dev/null | awk 'NR > 1 { print $1 "=" }') --json --help"
+			words="$(rpcrdmactl set 2> /dev/null | awk 'NR > 1 { print $1 "=" }') --id --json --help"
+		[[ " ${COMP_WORDS[*]} " != *' --id '* || $before = '=' || $word = *=* ]] ||
+			words='receive-size= peer-receive-size= --json --help'
 		;;
 	decode)
 		words='--pcap --json --help'

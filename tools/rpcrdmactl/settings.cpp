@@ -19,6 +19,9 @@ namespace
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kMost = UINT32_MAX;
+/* Of any connection; the module knows what one can have. */
+constexpr std::uint32_t kLeastReceive = 1024;
+constexpr std::uint32_t kMostReceive = 65536;
 
 /* tools/testing/docs/check compares this with the module. */
 constexpr Setting kSettings[] = {
@@ -28,6 +31,8 @@ constexpr Setting kSettings[] = {
 	  "client", Takes::Connections },
 	{ "window", Where::Parameter, "messages", 64, 3, 256,
 	  "both", Takes::AtOnce },
+	{ "grow", Where::Parameter, "bytes", 32768, 0, 65536,
+	  "both", Takes::Connections },
 	{ "keepalive", Where::Parameter, "seconds", 30, 0, kMost,
 	  "client", Takes::AtOnce },
 	{ "idle_timeout", Where::Parameter, "seconds", 300, 0, kMost,
@@ -120,12 +125,11 @@ const Setting &find_setting(const std::string &name)
 		    ": there is no such setting; rpcrdmactl set lists them");
 }
 
-Change read_change(const std::string &text)
+/* What follows the sign in NAME=VALUE. */
+std::uint32_t read_value_of(const std::string &name, const std::string &text,
+			    std::size_t sign, std::uint32_t lowest,
+			    std::uint32_t highest)
 {
-	const std::size_t sign = text.find('=');
-	const std::string asked = text.substr(0, sign);
-	const Setting &setting = find_setting(asked);
-	const std::string name = setting.name;
 	std::uint32_t value = 0;
 
 	if (sign == std::string::npos || sign + 1 == text.size())
@@ -135,12 +139,21 @@ Change read_change(const std::string &text)
 	const auto [at, error] = std::from_chars(begin, end, value);
 	if (error == std::errc::invalid_argument || at != end)
 		throw Usage(name + ": " + begin + " is not a number");
-	if (error != std::errc() || value < setting.lowest ||
-	    value > setting.highest)
+	if (error != std::errc() || value < lowest || value > highest)
 		throw Usage(name + ": " + begin + " is not in the range " +
-			    std::to_string(setting.lowest) + " to " +
-			    std::to_string(setting.highest));
-	return { &setting, value };
+			    std::to_string(lowest) + " to " +
+			    std::to_string(highest));
+	return value;
+}
+
+Change read_change(const std::string &text)
+{
+	const std::size_t sign = text.find('=');
+	const std::string asked = text.substr(0, sign);
+	const Setting &setting = find_setting(asked);
+
+	return { &setting, read_value_of(setting.name, text, sign,
+					 setting.lowest, setting.highest) };
 }
 
 /* The file of a setting, opened to be written; nothing is written to it yet. */
@@ -233,6 +246,29 @@ std::vector<Change> read_changes(const std::vector<std::string> &texts)
 		changes.push_back(change);
 	}
 	return changes;
+}
+
+Sizes read_sizes(const std::vector<std::string> &texts)
+{
+	Sizes sizes;
+
+	for (const std::string &text : texts) {
+		const std::size_t sign = text.find('=');
+		const std::string name = text.substr(0, sign);
+		if (name != "receive-size" && name != "peer-receive-size")
+			throw Usage(name + ": a connection has receive-size and "
+					   "peer-receive-size");
+		std::uint32_t &size =
+			name == "receive-size" ? sizes.mine : sizes.peers;
+		if (size)
+			throw Usage(name + ": it is given twice");
+		size = read_value_of(name, text, sign, kLeastReceive,
+				     kMostReceive);
+	}
+	if (texts.empty())
+		throw Usage("--id: to which size? receive-size=VALUE or "
+			    "peer-receive-size=VALUE");
+	return sizes;
 }
 
 Json read_settings(const fs::path &root)

@@ -62,6 +62,15 @@ struct Changed {
 	std::uint32_t now = 0;
 };
 
+/* Receives that are asked for on one connection, in octets, or zero. */
+struct Sizes {
+	std::uint32_t mine = 0;
+	std::uint32_t peers = 0;
+};
+
+/* Understand receive-size=VALUE and peer-receive-size=VALUE, or throw Usage. */
+[[nodiscard]] Sizes read_sizes(const std::vector<std::string> &texts);
+
 /* Those that have an effect, each once. */
 [[nodiscard]] std::span<const Setting> settings();
 

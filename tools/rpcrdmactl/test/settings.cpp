@@ -215,4 +215,32 @@ TEST(settings, json_of_changes)
 			      R"("takes-effect":"at once"}])");
 }
 
+TEST(settings, sizes_of_a_connection)
+{
+	const auto why = [](const std::vector<std::string> &texts) {
+		try {
+			(void)read_sizes(texts);
+		} catch (const Usage &error) {
+			return std::string(error.what());
+		}
+		return std::string("it is taken");
+	};
+	const Sizes both =
+		read_sizes({ "peer-receive-size=8192", "receive-size=16384" });
+
+	EXPECT_EQ(both.mine, 16384u);
+	EXPECT_EQ(both.peers, 8192u);
+	EXPECT_EQ(read_sizes({ "receive-size=1024" }).peers, 0u);
+	EXPECT_EQ(why({}), "--id: to which size? receive-size=VALUE or "
+			   "peer-receive-size=VALUE");
+	EXPECT_EQ(why({ "window=3" }), "window: a connection has receive-size and "
+				       "peer-receive-size");
+	EXPECT_EQ(why({ "receive-size=1023" }),
+		  "receive-size: 1023 is not in the range 1024 to 65536");
+	EXPECT_EQ(why({ "receive-size=2048", "receive-size=2048" }),
+		  "receive-size: it is given twice");
+	EXPECT_EQ(why({ "receive-size" }),
+		  "receive-size: to which value? receive-size=VALUE");
+}
+
 } // namespace rpcrdmactl

@@ -38,7 +38,7 @@ void unknown_header_types(Peer &p)
 {
 	static constexpr u32 kUnknown[] = { 0,		1,	    2,
 					    3,		14,	    15,
-					    255,	0x7fffffff, 0xffffff01,
+					    255,	0x7fffffff, 0xfffffeff,
 					    0xfffffff0, 0xffffffff };
 	const u64 n = sizeof(kUnknown) / sizeof(kUnknown[0]);
 	const u64 received = total("messages ?", "received");
@@ -55,6 +55,13 @@ void unknown_header_types(Peer &p)
 		throw Failure("unknown types are not counted");
 	if (total("messages ?", "sent"))
 		throw Failure("an unknown type has been sent");
+
+	/* Those of an extension that this peer has not announced have names. */
+	for (u32 htype = 0xffffff01; htype <= 0xffffff04; htype++)
+		refused(p,
+			unit::prefix(p.new_xid(), htype) +
+				null_call(p.new_xid()),
+			{ RPCRDMA2_ERR_INVAL_HTYPE });
 }
 
 void other_versions(Peer &p)

@@ -95,6 +95,11 @@ public:
 	{
 		return *link_;
 	}
+	/* It has announced xcharext: the kernel may send messages of that. */
+	void speak_changes()
+	{
+		changes_ = true;
+	}
 	/* Nothing of version 2 any more. */
 	void speak_version1()
 	{
@@ -184,6 +189,10 @@ public:
 	}
 
 private:
+	/* Header types of xcharext: INITXCH and those after it. */
+	static constexpr u32 kFirstChange = 0xffffff01;
+	static constexpr u32 kChanges = 4;
+
 	static u32 last_xid;
 
 	[[nodiscard]] std::string story() const;
@@ -205,6 +214,7 @@ private:
 	u32 window_ = kWindow;
 	u32 word_ = 0;
 	bool frozen_ = false;
+	bool changes_ = false;
 	u32 sent_ = 0;
 	u32 received_ = 0;
 	u32 limit_ = 1;

@@ -114,7 +114,8 @@ void rpcrdma_resize_kick(struct rpcrdma_conn *conn)
 static void rpcrdma_resize_allow(struct rpcrdma_conn *conn)
 {
 	const struct rpcrdma_resize *r = &conn->resize;
-	const u32 most = clamp(r->affordable, r->least_recv, r->most_recv);
+	const u32 most = clamp(min(r->affordable, r->cap), r->least_recv,
+			       r->most_recv);
 
 	spin_lock(&conn->lock);
 	/* It fails only when the connection is over. */
@@ -129,11 +130,15 @@ static void rpcrdma_resize_allow(struct rpcrdma_conn *conn)
 /* Receives                                                           */
 /* ------------------------------------------------------------------ */
 
-/* What Receives have to be for: this is never less than what the peer may send. */
+/*
+ * What Receives have to be for: this is never less than what the peer may send, even if it
+ * takes back what it has promised.
+ */
 static u32 rpcrdma_resize_needed(const struct rpcrdma_resize *r,
 				 const struct rpcrdma_session_info *info)
 {
-	return min(info->local.recv_size, max(r->limit, r->lift));
+	return min(info->local.recv_size,
+		   max3(r->limit, r->lift, info->peer.send_size));
 }
 
 /* There is no memory for larger Receives. */
@@ -247,7 +252,8 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 	}
 	if (conn->send_size != before)
 		trace_rpcrdma_resize(conn->id, "Sends", conn->send_size);
-	return !left;
+	/* Large ones that are in use are replaced some time. */
+	return left <= 0 || size <= before;
 }
 
 /* ------------------------------------------------------------------ */
@@ -263,15 +269,18 @@ static void rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 asked,
 		.number = number,
 	};
 	struct rpcrdma_resize *r = &conn->resize;
+	struct rpcrdma_xchar_info lost;
 	bool sent;
 
 	spin_lock(&conn->lock);
+	rpcrdma_xchar_info(&conn->session, &lost);
 	sent = rpcrdma_xchar_request(&conn->session, &wanted, 1);
 	spin_unlock(&conn->lock);
 	if (!sent)
 		return;
 	r->asked = asked;
 	r->number = number;
+	r->lost = lost.lost;
 	trace_rpcrdma_resize(conn->id, asked == RPCRDMA_RESIZE_SENDS ?
 			     "asks for Sends" : "asks for Receives", number);
 	rpcrdma_conn_pump(conn);
@@ -283,9 +292,11 @@ static bool rpcrdma_resize_asking(struct rpcrdma_conn *conn,
 {
 	struct rpcrdma_resize *r = &conn->resize;
 	const u32 asked = r->asked;
+	struct rpcrdma_xchar_info counts;
 	bool under_way;
 
 	spin_lock(&conn->lock);
+	rpcrdma_xchar_info(&conn->session, &counts);
 	under_way = rpcrdma_xchar_asking(&conn->session,
 					 RPCRDMA_RESIZE_RBSIZ) ||
 		    rpcrdma_xchar_asking(&conn->session, RPCRDMA_RESIZE_SBSIZ);
@@ -303,7 +314,8 @@ static bool rpcrdma_resize_asking(struct rpcrdma_conn *conn,
 				     info->peer.recv_size);
 		return false;
 	}
-	if (info->peer.send_size <= r->number)
+	/* An answer that makes no sense promises nothing. */
+	if (info->peer.send_size <= r->number && counts.lost == r->lost)
 		r->limit = info->peer.send_size;
 	else
 		r->refused = jiffies | 1;
@@ -402,6 +414,8 @@ static void rpcrdma_resize_wishes(struct rpcrdma_conn *conn,
 	if (!wish)
 		swap(peer_wish, r->peer_wish);
 	spin_unlock(&conn->lock);
+	if (wish)
+		r->cap = wish;
 	if (wish > info->local.recv_size)
 		r->goal = wish;
 	if (wish > r->limit)
@@ -468,7 +482,8 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 	rpcrdma_resize_allow(conn);
 	done = rpcrdma_resize_receives(conn);
 	done &= rpcrdma_resize_sends(conn);
-	if (!done)
+	/* Nothing becomes free while nothing moves. */
+	if (!done && !r->idle)
 		return RPCRDMA_RESIZE_RETRY;
 	if (r->idle < RPCRDMA_ADAPT_IDLE_MS || r->lift || READ_ONCE(r->peer_wish) ||
 	    r->asked != RPCRDMA_RESIZE_NOTHING)
@@ -526,6 +541,7 @@ void rpcrdma_resize_init(struct rpcrdma_conn *conn,
 	r->least_send = attr->config.send_room ?: local->send_size;
 	r->most_send = local->send_size;
 	r->affordable = r->most_recv;
+	r->cap = r->most_recv;
 	r->wanted_send = r->least_send;
 	r->limit = U32_MAX;
 	r->looked = jiffies;

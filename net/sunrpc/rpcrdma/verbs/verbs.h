@@ -508,12 +508,14 @@ enum rpcrdma_resize_asked {
  * @least_send: bytes of Sends at the beginning
  * @most_send: bytes of the largest Sends
  * @affordable: Receives that the peer may ask for, by the memory that there is
+ * @cap: the same, by the administrator
  * @wanted_send: Sends that pay
  * @limit: what the peer sends at once at most because this side has asked for it, or
  *	U32_MAX
  * @lift: the same, once Receives are large enough for that; zero for nothing
  * @asked: enum rpcrdma_resize_asked
  * @number: that it has asked for
+ * @lost: answers that made no sense until then
  * @kept: the peer wants to keep its large Receives
  * @refused: when the peer did not want to send less, in jiffies, or zero
  * @idle: milliseconds of silence
@@ -536,11 +538,13 @@ struct rpcrdma_resize {
 	u32 least_send;
 	u32 most_send;
 	u32 affordable;
+	u32 cap;
 	u32 wanted_send;
 	u32 limit;
 	u32 lift;
 	u32 asked;
 	u32 number;
+	u32 lost;
 	bool kept;
 	unsigned long refused;
 	u32 idle;

@@ -15,7 +15,7 @@ in_guests --pair
 count=$SELFTESTS/count.py
 
 server() {
-	rdma_up rxe && largest_blocks || exit
+	modprobe rpcrdma && set_parameter grow 0 && rdma_up rxe && largest_blocks || exit
 	# A delegation makes some operations unnecessary.
 	echo 0 > /proc/sys/fs/leases-enable
 	if modprobe rxe_count; then
@@ -31,6 +31,9 @@ client() {
 		skip "counts" "rxe_count is for kernels with KUnit"
 		end
 	fi
+	# xcharext.sh counts what changes.
+	modprobe rpcrdma
+	check "sizes stay" set_parameter grow 0
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
 	check "count" /usr/bin/python3 "$count" run "$dir" /tmp/counts
 	expected
