@@ -39,7 +39,7 @@ MODULE_PARM_DESC(window, "Receives offered to each peer, 3 to 256");
 unsigned int rpcrdma_grow = RPCRDMA_DEF_GROW;
 module_param_cb(grow, &rpcrdma_grow_ops, &rpcrdma_grow, 0644);
 MODULE_PARM_DESC(grow,
-		 "Bytes that Sends and Receives of new connections grow to if that pays, up to 65536, whole kilobytes; 0: never");
+		 "Bytes that Sends and Receives of new connections grow to if that pays, up to 65536; 0: never");
 
 /*
  * modprobe treats EEXIST as success. The kernel refuses a second module with this name

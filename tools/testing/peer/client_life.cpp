@@ -67,7 +67,7 @@ TEST(client_opening, every_extension_is_announced)
 	server.opening = [](Peer &p) {
 		p.take_properties(p.next());
 		p.send(unit::connprop(p.new_xid(),
-				      { 1, 0xffffff01, 4, 0xffffffff }));
+				      { 1, 0xffffff01, 4, 0xfffffffe }));
 	};
 	server.mount();
 	unknown_header_types(server.peer());

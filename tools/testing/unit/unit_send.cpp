@@ -3,6 +3,7 @@
  * Which messages next_send() sends, in which order and in which parts.
  */
 #include "support.h"
+#include "version1.h"
 #include "xdr.h"
 
 using namespace rpcrdma;
@@ -142,10 +143,11 @@ TEST(send, send_room__bounds_version_1)
 	rpcrdma_config c = config(RPCRDMA_ROLE_SERVER);
 
 	c.min_version = 1;
+	c.max_version = 2;
 	c.local.send_size = 32768;
 	c.send_room = 8192;
 	Endpoint e(c);
-	e.receive_octets(octets({ 7, 1, 1, 0, 0, 0, 0, 7, 0 }));
+	e.receive(v1::call(7));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	rpcrdma_message small = message(7, kReply, 8192 - 28);
 	EXPECT_EQ(e.next(&small), u32{ RPCRDMA_TX_MESSAGE });

@@ -56,15 +56,7 @@ u64 rpcrdma_recv_memory = U64_MAX;
 
 static int rpcrdma_grow_set(const char *val, const struct kernel_param *kp)
 {
-	unsigned int grow;
-	int rc = kstrtouint(val, 0, &grow);
-
-	if (rc)
-		return rc;
-	if (grow > RPCRDMA_MAX_GROW || grow % SZ_1K)
-		return -EINVAL;
-	WRITE_ONCE(*(unsigned int *)kp->arg, grow);
-	return 0;
+	return param_set_uint_minmax(val, kp, 0, RPCRDMA_MAX_GROW);
 }
 
 const struct kernel_param_ops rpcrdma_grow_ops = {
