@@ -43,7 +43,8 @@ _rpcrdmactl() {
 		# "=" may be a word of its own.
 		compopt -o nospace 2> /dev/null
 		[[ $before = '=' || $word = *=* ]] ||
-			words="$(rpcrdmactl set 2> /dev/null | awk 'NR > 1 { print $1 "=" }') --id --json --help"
+			words="--id --json --help $(rpcrdmactl set 2> /dev/null |
+				awk 'NR > 1 { print $1 "=" }')"
 		[[ " ${COMP_WORDS[*]} " != *' --id '* || $before = '=' || $word = *=* ]] ||
 			words='receive-size= peer-receive-size= --json --help'
 		;;

@@ -767,7 +767,7 @@ static int rpcrdma_nl_conn_set(struct sk_buff *skb, struct genl_info *info)
 			       "this side or its peer cannot change sizes while connected");
 	else if (rc == -ERANGE)
 		NL_SET_ERR_MSG(info->extack,
-			       "less than at the beginning, or more than Receives of this connection can have");
+			       "Receives of this connection cannot have that size");
 	return rc;
 }
 

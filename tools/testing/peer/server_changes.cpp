@@ -164,8 +164,7 @@ TEST(server_changes, rejected)
 	Peer p = open();
 
 	EXPECT_EQ(answer(p, Words{ 5 } + numeric(kSendSize, 1024) +
-				    numeric(kSegments, 3) +
-				    numeric(0x7777, 1) +
+				    numeric(kSegments, 3) + numeric(0x7777, 1) +
 				    numeric(kReceiveSize, 1024) +
 				    numeric(5, 3)),
 		  (Words{ 0, 1, 0x1f, 0 }));
@@ -204,8 +203,8 @@ TEST(server_changes, malformed)
 		kBadPropval);
 	/* Too small to be sent anything. */
 	refused(p,
-		unit::prefix(p.new_xid(), kUpdate) +
-			numeric(kReceiveSize, 64) + Words{ 0 },
+		unit::prefix(p.new_xid(), kUpdate) + numeric(kReceiveSize, 64) +
+			Words{ 0 },
 		kBadPropval);
 	/* An answer to nothing has no answer. */
 	p.send(unit::prefix(p.new_xid(), kResponse) + kDone);
@@ -300,17 +299,17 @@ TEST(server_changes, answered_never)
 TEST(server_changes, answered_badly)
 {
 	const Words bad[] = {
-		{ 1, 1, 1, 1, 0 },	  /* done and rejected */
-		{ 0, 1, 0, 0 },		  /* neither */
-		{ 1, 3, 1, 0, 0 },	  /* one more than asked for */
-		{ 0, 0, 2, 1, 1 },	  /* the same in another word */
-		{ 1, 1, 1, 0 },		  /* cut short */
+		{ 1, 1, 1, 1, 0 }, /* done and rejected */
+		{ 0, 1, 0, 0 }, /* neither */
+		{ 1, 3, 1, 0, 0 }, /* one more than asked for */
+		{ 0, 0, 2, 1, 1 }, /* the same in another word */
+		{ 1, 1, 1, 0 }, /* cut short */
 		{ 0xffffffff, 1, 1, 0 },
 	};
 
 	for (const Words &subsets : bad) {
-		const u64 before = total("refused", "propval:") +
-				   total("refused", "xdr:");
+		const u64 before =
+			total("refused", "propval:") + total("refused", "xdr:");
 		Peer p = open();
 		Nfs nfs(p);
 

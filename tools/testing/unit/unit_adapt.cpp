@@ -280,9 +280,9 @@ TEST(adapt, abi)
 		in.budget = i % 20 == 10 ? 65 * 4096 : kPlenty;
 		in.local_receive = i % 7 ? 8192 : kMost;
 		const rpcrdma_adapt_input same = {
-			in.messages,	 in.continued,	   in.parts,
-			in.idle,	 in.peer_receive,  in.peer_send,
-			in.local_receive, in.local_send, in.receives,
+			in.messages,	  in.continued,	   in.parts,
+			in.idle,	  in.peer_receive, in.peer_send,
+			in.local_receive, in.local_send,   in.receives,
 			in.budget
 		};
 		const AdaptAdvice advice = a.advise(in);

@@ -692,10 +692,11 @@ TEST(sizes, size_conn__extremes)
 		rpcrdma_wants w = random() % 2 ? kClient : kServer;
 
 		if (random() % 4 == 0)
-			w = { any(), any(), any(), any(), any() % 2 != 0,
-			      any(), any(), any(), any() % 2 != 0, any(),
-			      any(), any(), any(), any(),	   any(),
-			      any(), any(), any() };
+			w = { any(),	      any(), any(), any(),
+			      any() % 2 != 0, any(), any(), any(),
+			      any() % 2 != 0, any(), any(), any(),
+			      any(),	      any(), any(), any(),
+			      any(),	      any() };
 
 		const rpcrdma_sizes s = size_conn(l, w);
 

@@ -518,8 +518,7 @@ Terms Session::terms() const
 	 * In version 1, if the client has given the size of its Receives, that is the
 	 * limit; otherwise the client expects that the Reply fits.
 	 */
-	t.max_bare_reply =
-		v1 && !private_.given ? sends : t.max_send;
+	t.max_bare_reply = v1 && !private_.given ? sends : t.max_send;
 	/*
 	 * The smaller of this side's limit for sending and the peer's limit for
 	 * receiving (5.2.3, 5.2.4). Version 1 has no such limits.
