@@ -72,6 +72,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_size);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_type_count);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_memory);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_swap);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_kick);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_wish);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_get);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_put);

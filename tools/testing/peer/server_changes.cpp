@@ -156,7 +156,7 @@ TEST(server_changes, larger_receives)
 	/* A Receive goes with each message, and there are some more than the window. */
 	EXPECT_GE(calls, 60u);
 	for (u32 i = 0; i < 100; i++)
-		large_call(p, kLarge - 64);
+		large_call(p, kData - 384);
 }
 
 TEST(server_changes, rejected)

@@ -29,8 +29,9 @@
  *		// ERROR, in a form of the base protocol. Its upper layer may have given
  *		// it up long ago.
  *		void answered(u32 xid);
- *		// Optional: a whole RPC message with chunks has come. It takes out of @rx
- *		// what the peer's properties do not permit.
+ *		// Optional: a whole RPC message with chunks has come that names a handle for
+ *		// Send With Invalidate. It takes out of @rx what the peer's properties do
+ *		// not permit.
  *		void permit(const Port &port, rpcrdma_rx &rx) const;
  *		// Optional: a message of something else has come between those that it
  *		// gathers, see Port::gather(). Return: false to end the connection.
@@ -175,6 +176,8 @@ public:
 	/* The numbers of a property, by its rdma_which; zero if it has none. */
 	[[nodiscard]] u32 local(u32 which) const;
 	[[nodiscard]] u32 peer(u32 which) const;
+	/* The same, of one that has a number, by its index. */
+	[[nodiscard]] u32 peer_at(u32 index) const;
 	/* Return: false if that is not what it may be, or does not change. */
 	[[nodiscard]] bool set_local(u32 which, u32 to);
 	[[nodiscard]] bool set_peer(u32 which, u32 to);

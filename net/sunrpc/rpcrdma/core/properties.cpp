@@ -70,11 +70,21 @@ static constexpr bool announceable()
 }
 static_assert(announceable());
 
+/* The index of the property of each. */
+static constexpr auto announced_at()
+{
+	Table<u32, 1 + Extensions::kOthers> at = {};
+
+	for (u32 e = 1; e <= Extensions::kOthers; e++)
+		at.rows[e] = property_index(kAnnouncements[e].property);
+	return at;
+}
+static constexpr auto kAnnouncedAt = announced_at();
+
 bool announced(const Properties &p, u32 extension)
 {
-	const Announcement &a = kAnnouncements[extension];
-
-	return *number(p, property_index(a.property)) & a.bits;
+	return *number(p, kAnnouncedAt[extension]) &
+	       kAnnouncements[extension].bits;
 }
 
 void announce(u32 extensions, Properties &p)

@@ -921,7 +921,8 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 	/* Version 1 leaves it to the Responder (RFC 8797). */
 	if (version1() && h.type->kind == Kind::Call && private_.remote_inv)
 		rx.inv_handle = inv_handle(rx.chunks);
-	permit(rx);
+	if (rx.inv_handle)
+		permit(rx);
 	open(rx);
 }
 

@@ -137,6 +137,11 @@ u32 Port::peer(u32 which) const
 	return number_of(session_.peer_, which);
 }
 
+u32 Port::peer_at(u32 index) const
+{
+	return *number(session_.peer_, index);
+}
+
 u32 Port::first_xid() const
 {
 	return session_.config_.first_xid;

@@ -658,7 +658,9 @@ void Xcharext::encode_request(u32 xid, XdrWriter &w)
  */
 void Xcharext::permit(const Port &port, rpcrdma_rx &rx) const
 {
-	if (!port.peer(kRemoteInvalidation))
+	constexpr u32 kIndex = property_index(kRemoteInvalidation);
+
+	if (!port.peer_at(kIndex))
 		rx.inv_handle = 0;
 }
 
