@@ -16,10 +16,11 @@
 /* Send and Receive buffers, and the number of Receives offered to the peer. */
 #define RPCRDMA_DEF_INLINE	8192
 /*
- * What Sends and Receives of a connection grow to if that pays and its peer takes part. The
- * module parameter grow changes it. A WRITE up to the threshold below takes one Send then.
+ * What Sends and Receives of a connection grow to if that pays and its peer takes part: off.
+ * The module parameter grow changes it. With 32 KiB a WRITE up to the threshold below takes one
+ * Send.
  */
-#define RPCRDMA_DEF_GROW	SZ_32K
+#define RPCRDMA_DEF_GROW	0
 #define RPCRDMA_MAX_GROW	SZ_64K
 #define RPCRDMA_DEF_WINDOW	64
 #define RPCRDMA_MAX_WINDOW	256

@@ -19,6 +19,8 @@ alone() {
 	if ! { rdma_up rxe && largest_blocks && server_up 4; }; then
 		bail "no server"
 	fi
+	# server_changes.* ask for that.
+	check "buffers grow" set_parameter grow 32768
 	# I/O without OPEN waits for the end. No client has anything to reclaim, but
 	# a kernel that keeps no record of clients does not know.
 	echo Y > /proc/fs/nfsd/v4_end_grace || within 30 grace_has_ended
