@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * How much memory the module may hold, and who may have it. For C.
+ *
+ * There is one budget for the module. From it comes
+ *
+ * - what a connection has for as long as it exists: buffers, structs, memory regions, and at
+ *   a server a reserve, enough for one largest Call. See rpcrdma_budget_hold().
+ * - what the account of a server's connection draws, which pays for its Calls and Replies.
+ *   They may use the reserve, which nobody else can take. With more than that the account
+ *   draws on the budget, and gives back what it does not need.
+ *
+ * So while a connection holds no more than its reserve, it never looks at the budget. Beyond
+ * it does so once for a batch of bytes. What is held back waits for its own connection only:
+ * it was held back because that connection holds something, and whoever gives this back has
+ * to ask again. Nobody waits for another connection's memory, except for new connections.
+ *
+ * The rules of <rpcrdma/core.h> hold: no function sleeps, allocates or locks. A function that
+ * gets the budget needs a lock for it; a function that gets an account needs one for that.
+ * All numbers are bytes.
+ */
+#ifndef _RPCRDMA_BUDGET_H
+#define _RPCRDMA_BUDGET_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An account draws and gives back no less than this, if it can. */
+#define RPCRDMA_BUDGET_BATCH	(256U << 10)
+
+/* What is to be done with who wants memory. */
+enum rpcrdma_budget_verdict {
+	RPCRDMA_BUDGET_START,		/* it has the memory */
+	RPCRDMA_BUDGET_HOLD_BACK,	/* not now: ask again when memory is given back */
+	RPCRDMA_BUDGET_REFUSE,		/* there will never be so much */
+	RPCRDMA_BUDGET_DRAW,		/* ask the budget, by rpcrdma_budget_draw() */
+};
+
+/* What an account pays for. */
+enum rpcrdma_budget_kind {
+	RPCRDMA_BUDGET_CALLS,
+	RPCRDMA_BUDGET_REPLIES,
+	RPCRDMA_BUDGET_KINDS,
+};
+
+/**
+ * struct rpcrdma_budget - the memory of the module
+ * @limit: what it may hold
+ * @batch: see RPCRDMA_BUDGET_BATCH
+ * @held: what it holds, reserves included; beyond @limit only what could not be held back
+ * @most: the largest @held
+ * @wanted: the least that rpcrdma_budget_hold() has held back since it gave the word to ask
+ *	again, or zero
+ * @held_back: how often @limit was why something was held back
+ * @refused: how often something was refused
+ */
+struct rpcrdma_budget {
+	u64 limit;
+	u32 batch;
+	u64 held;
+	u64 most;
+	u64 wanted;
+	u64 held_back;
+	u64 refused;
+};
+
+/**
+ * struct rpcrdma_account - the memory of a connection's Calls and Replies
+ * @reserve: what it may use without asking; zero if it is closed
+ * @batch: of the budget
+ * @drawn: what it has from the budget beyond @reserve
+ * @forced: how much of @drawn the budget did not have
+ * @used: what it uses; together never more than @reserve + @drawn
+ * @limit: from there on more of this kind is held back
+ * @most: the largest sum of @used
+ * @waits: a Call was held back, and none has started since
+ * @held_back: how many Calls were
+ */
+struct rpcrdma_account {
+	u32 reserve;
+	u32 batch;
+	u32 drawn;
+	u32 forced;
+	u32 used[RPCRDMA_BUDGET_KINDS];
+	u32 limit[RPCRDMA_BUDGET_KINDS];
+	u32 most;
+	bool waits;
+	u64 held_back;
+};
+
+/**
+ * rpcrdma_budget_init - nothing is held
+ * @b: the budget
+ * @limit: what it may hold
+ */
+void rpcrdma_budget_init(struct rpcrdma_budget *b, u64 limit);
+
+/**
+ * rpcrdma_budget_change - another limit
+ * @b: the budget
+ * @limit: what it may hold from now on; what is held stays
+ *
+ * Return: true if who was held back by rpcrdma_budget_hold() has to ask again.
+ */
+bool __must_check rpcrdma_budget_change(struct rpcrdma_budget *b, u64 limit);
+
+/**
+ * rpcrdma_budget_short - is nearly everything held?
+ * @b: the budget
+ *
+ * Return: true if less than an eighth is left.
+ */
+bool rpcrdma_budget_short(const struct rpcrdma_budget *b);
+
+/**
+ * rpcrdma_budget_hold - memory for as long as a connection exists
+ * @b: the budget
+ * @octets: how much
+ * @must: whoever wants it cannot wait: others wait for the connection
+ *
+ * Return: START, HOLD_BACK or REFUSE.
+ */
+u32 __must_check rpcrdma_budget_hold(struct rpcrdma_budget *b, u64 octets,
+				     bool must);
+
+/**
+ * rpcrdma_budget_release - the opposite
+ * @b: the budget
+ * @octets: how much of it
+ *
+ * Return: as rpcrdma_budget_change().
+ */
+bool __must_check rpcrdma_budget_release(struct rpcrdma_budget *b, u64 octets);
+
+/**
+ * rpcrdma_account_open - a connection begins
+ * @a: its account, filled in
+ * @batch: of the budget
+ * @reserve: the largest Call; the budget holds it for as long as the account is open
+ * @calls: from there on Calls are held back; not less than @reserve
+ * @replies: from there on Replies are
+ */
+void rpcrdma_account_open(struct rpcrdma_account *a, u32 batch, u32 reserve,
+			  u32 calls, u32 replies);
+
+/**
+ * rpcrdma_account_close - the connection is over, and what it used is freed
+ * @b: the budget, which goes on holding the reserve
+ * @a: its account; one that is closed stays so
+ *
+ * Return: as rpcrdma_budget_change().
+ */
+bool __must_check rpcrdma_account_close(struct rpcrdma_budget *b,
+					struct rpcrdma_account *a);
+
+/**
+ * rpcrdma_account_fits - can there ever be a Call of this size?
+ * @a: the account
+ * @octets: what it needs
+ *
+ * Return: START or REFUSE.
+ */
+u32 rpcrdma_account_fits(const struct rpcrdma_account *a, u32 octets);
+
+/**
+ * rpcrdma_account_call - memory for a Call that can wait
+ * @a: the account
+ * @octets: what it needs; rpcrdma_account_fits()
+ * @alone: no other Call is about to give memory back, so this one must not wait
+ *
+ * Return: START, HOLD_BACK or DRAW. At START the account uses it.
+ */
+u32 __must_check rpcrdma_account_call(struct rpcrdma_account *a, u32 octets,
+				      bool alone);
+
+/**
+ * rpcrdma_account_take - memory for what is there already
+ * @a: the account
+ * @kind: enum rpcrdma_budget_kind
+ * @octets: how much
+ *
+ * Return: START or DRAW. At START the account uses it.
+ */
+u32 __must_check rpcrdma_account_take(struct rpcrdma_account *a, u32 kind,
+				      u32 octets);
+
+/**
+ * rpcrdma_budget_draw - the budget decides
+ * @b: the budget
+ * @a: the account, for which the answer was DRAW
+ * @kind: enum rpcrdma_budget_kind
+ * @octets: how much it wants to use
+ * @must: it cannot be held back: alone, or there already
+ *
+ * Return: START or HOLD_BACK. At START the account uses it.
+ */
+u32 __must_check rpcrdma_budget_draw(struct rpcrdma_budget *b,
+				     struct rpcrdma_account *a, u32 kind,
+				     u32 octets, bool must);
+
+/**
+ * rpcrdma_account_put - memory is free again
+ * @a: the account
+ * @kind: enum rpcrdma_budget_kind
+ * @octets: how much
+ * @scarce: rpcrdma_budget_short(), perhaps of a moment ago
+ *
+ * Return: how much the budget gets back, by rpcrdma_budget_give(); often zero.
+ */
+u32 __must_check rpcrdma_account_put(struct rpcrdma_account *a, u32 kind,
+				     u32 octets, bool scarce);
+
+/**
+ * rpcrdma_budget_give - take back what an account does not need
+ * @b: the budget
+ * @a: the account
+ * @octets: what rpcrdma_account_put() has returned
+ *
+ * Return: as rpcrdma_budget_change().
+ */
+bool __must_check rpcrdma_budget_give(struct rpcrdma_budget *b,
+				      struct rpcrdma_account *a, u32 octets);
+
+/**
+ * rpcrdma_account_calls_full - do Calls hold so much that no more may come?
+ * @a: the account
+ *
+ * Return: true if Receives have to be held back. It becomes false at some
+ * rpcrdma_account_put(), at the latest when there is only one Call and no Reply.
+ */
+bool rpcrdma_account_calls_full(const struct rpcrdma_account *a);
+
+/**
+ * rpcrdma_account_replies_full - do Replies hold so much that no Call may be begun?
+ * @a: the account
+ *
+ * Return: true if so. It becomes false at some rpcrdma_account_put(), at the latest when
+ * there is no Reply.
+ */
+bool rpcrdma_account_replies_full(const struct rpcrdma_account *a);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _RPCRDMA_BUDGET_H */

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "budget.h"
+#include "check.h"
+
+namespace rpcrdma::budget
+{
+
+static constexpr u32 kCalls = RPCRDMA_BUDGET_CALLS;
+static constexpr u32 kReplies = RPCRDMA_BUDGET_REPLIES;
+
+/* One part in so many is left when memory is short. */
+static constexpr u64 kShortPart = 8;
+
+static void add(Budget &b, u64 octets)
+{
+	b.held += octets;
+	if (b.held > b.most)
+		b.most = b.held;
+}
+
+/* Room has become more. Who waits is told once. */
+static bool tell(Budget &b)
+{
+	if (!b.wanted || room(b) < b.wanted)
+		return false;
+	b.wanted = 0;
+	return true;
+}
+
+bool change(Budget &b, u64 limit)
+{
+	b.limit = limit;
+	return tell(b);
+}
+
+bool is_short(const Budget &b)
+{
+	return room(b) < b.limit / kShortPart;
+}
+
+Verdict hold(Budget &b, u64 octets, bool must)
+{
+	if (!must && octets > b.limit) {
+		b.refused++;
+		return RPCRDMA_BUDGET_REFUSE;
+	}
+	if (!must && octets > room(b)) {
+		b.held_back++;
+		if (!b.wanted || octets < b.wanted)
+			b.wanted = octets;
+		return RPCRDMA_BUDGET_HOLD_BACK;
+	}
+	add(b, octets);
+	return RPCRDMA_BUDGET_START;
+}
+
+bool release(Budget &b, u64 octets)
+{
+	if (!RPCRDMA_CHECK(octets <= b.held))
+		octets = b.held;
+	b.held -= octets;
+	return tell(b);
+}
+
+void open(Account &a, u32 batch, u32 reserve, u32 calls, u32 replies)
+{
+	a = {};
+	a.reserve = reserve;
+	a.batch = batch;
+	a.limit[kCalls] = calls < reserve ? reserve : calls;
+	a.limit[kReplies] = replies;
+}
+
+bool close(Budget &b, Account &a)
+{
+	const u32 drawn = a.drawn;
+
+	a = {};
+	return release(b, drawn);
+}
+
+Verdict fits(const Account &a, u32 octets)
+{
+	return octets <= a.reserve ? RPCRDMA_BUDGET_START :
+				     RPCRDMA_BUDGET_REFUSE;
+}
+
+static void use(Account &a, u32 kind, u32 octets)
+{
+	a.used[kind] += octets;
+	if (used(a) > a.most)
+		a.most = used(a);
+	(void)RPCRDMA_CHECK(invariants(a));
+}
+
+static Verdict hold_back(Account &a)
+{
+	a.held_back += !a.waits;
+	a.waits = true;
+	return RPCRDMA_BUDGET_HOLD_BACK;
+}
+
+Verdict take(Account &a, u32 kind, u32 octets)
+{
+	if (octets > spare(a))
+		return RPCRDMA_BUDGET_DRAW;
+	use(a, kind, octets);
+	return RPCRDMA_BUDGET_START;
+}
+
+Verdict call(Account &a, u32 octets, bool alone)
+{
+	const u32 now = a.used[kCalls];
+
+	if (!alone && (now > a.limit[kCalls] || octets > a.limit[kCalls] - now))
+		return hold_back(a);
+
+	const Verdict verdict = take(a, kCalls, octets);
+
+	if (verdict == RPCRDMA_BUDGET_START)
+		a.waits = false;
+	return verdict;
+}
+
+Verdict draw(Budget &b, Account &a, u32 kind, u32 octets, bool must)
+{
+	const u32 missing = octets > spare(a) ? octets - spare(a) : 0;
+	const u64 left = room(b);
+
+	if (missing > left) {
+		if (!must) {
+			b.held_back++;
+			return hold_back(a);
+		}
+		a.forced += missing - static_cast<u32>(left);
+	}
+
+	/* A little more than it needs, if nobody lacks it. */
+	const bool more = missing < b.batch && b.batch <= left && !is_short(b) &&
+			  !a.forced;
+	const u32 amount = more ? b.batch : missing;
+
+	add(b, amount);
+	a.drawn += amount;
+	use(a, kind, octets);
+	a.waits = false;
+	return RPCRDMA_BUDGET_START;
+}
+
+u32 put(Account &a, u32 kind, u32 octets, bool scarce)
+{
+	if (!RPCRDMA_CHECK(octets <= a.used[kind]))
+		octets = a.used[kind];
+	a.used[kind] -= octets;
+
+	const u32 left = spare(a);
+	const u32 excess = left < a.drawn ? left : a.drawn;
+
+	if (scarce || a.forced)
+		return excess;
+	return excess > 2 * a.batch ? excess - a.batch : 0;
+}
+
+bool give(Budget &b, Account &a, u32 octets)
+{
+	a.drawn -= octets;
+	a.forced -= octets < a.forced ? octets : a.forced;
+	(void)RPCRDMA_CHECK(invariants(a));
+	return release(b, octets);
+}
+
+bool calls_full(const Account &a)
+{
+	return a.forced || a.used[kCalls] >= a.limit[kCalls];
+}
+
+bool replies_full(const Account &a)
+{
+	return a.used[kReplies] &&
+	       (a.forced || a.used[kReplies] >= a.limit[kReplies]);
+}
+
+} // namespace rpcrdma::budget
+
+using namespace rpcrdma;
+
+extern "C" {
+
+void rpcrdma_budget_init(struct rpcrdma_budget *b, u64 limit)
+{
+	*b = {};
+	b->limit = limit;
+	b->batch = RPCRDMA_BUDGET_BATCH;
+}
+
+bool rpcrdma_budget_change(struct rpcrdma_budget *b, u64 limit)
+{
+	return budget::change(*b, limit);
+}
+
+bool rpcrdma_budget_short(const struct rpcrdma_budget *b)
+{
+	return budget::is_short(*b);
+}
+
+u32 rpcrdma_budget_hold(struct rpcrdma_budget *b, u64 octets, bool must)
+{
+	return budget::hold(*b, octets, must);
+}
+
+bool rpcrdma_budget_release(struct rpcrdma_budget *b, u64 octets)
+{
+	return budget::release(*b, octets);
+}
+
+void rpcrdma_account_open(struct rpcrdma_account *a, u32 batch, u32 reserve,
+			  u32 calls, u32 replies)
+{
+	budget::open(*a, batch, reserve, calls, replies);
+}
+
+bool rpcrdma_account_close(struct rpcrdma_budget *b, struct rpcrdma_account *a)
+{
+	return budget::close(*b, *a);
+}
+
+u32 rpcrdma_account_fits(const struct rpcrdma_account *a, u32 octets)
+{
+	return budget::fits(*a, octets);
+}
+
+u32 rpcrdma_account_call(struct rpcrdma_account *a, u32 octets, bool alone)
+{
+	return budget::call(*a, octets, alone);
+}
+
+u32 rpcrdma_account_take(struct rpcrdma_account *a, u32 kind, u32 octets)
+{
+	return budget::take(*a, kind, octets);
+}
+
+u32 rpcrdma_budget_draw(struct rpcrdma_budget *b, struct rpcrdma_account *a,
+			u32 kind, u32 octets, bool must)
+{
+	return budget::draw(*b, *a, kind, octets, must);
+}
+
+u32 rpcrdma_account_put(struct rpcrdma_account *a, u32 kind, u32 octets,
+			bool scarce)
+{
+	return budget::put(*a, kind, octets, scarce);
+}
+
+bool rpcrdma_budget_give(struct rpcrdma_budget *b, struct rpcrdma_account *a,
+			 u32 octets)
+{
+	return budget::give(*b, *a, octets);
+}
+
+bool rpcrdma_account_calls_full(const struct rpcrdma_account *a)
+{
+	return budget::calls_full(*a);
+}
+
+bool rpcrdma_account_replies_full(const struct rpcrdma_account *a)
+{
+	return budget::replies_full(*a);
+}
+
+} /* extern "C" */
