@@ -9,6 +9,7 @@
 #include <rpcrdma/xcharext.h>
 
 #include "auth.h"
+#include "budget.h"
 #include "client/client.h"
 #include "netlink.h"
 #include "server/server.h"
@@ -21,6 +22,18 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_next_send);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_ready);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_receive);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_release);
+
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_account_open);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_memory);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_close);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_hold);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_info);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_limit);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_release);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_short);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_take);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_reserve);
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_auth_decoy);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_auth_find_key);
@@ -70,7 +83,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_undo);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_size);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_type_count);
-EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_memory);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_limit);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_swap);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_kick);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_wish);

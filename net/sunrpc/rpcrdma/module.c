@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "auth.h"
+#include "budget.h"
 #include "client/client.h"
 #include "module.h"
 #include "netlink.h"
@@ -41,6 +42,11 @@ module_param_cb(grow, &rpcrdma_grow_ops, &rpcrdma_grow, 0644);
 MODULE_PARM_DESC(grow,
 		 "Bytes that Sends and Receives of new connections grow to if that pays, up to 65536; 0: never");
 
+unsigned int rpcrdma_memory;
+module_param_cb(memory, &rpcrdma_memory_ops, &rpcrdma_memory, 0644);
+MODULE_PARM_DESC(memory,
+		 "MiB that all connections together may hold, at least 16; 0: a quarter of the machine's memory");
+
 /*
  * modprobe treats EEXIST as success. The kernel refuses a second module with this name
  * before it gets here, so the other module has another name.
@@ -57,6 +63,7 @@ static int __init rpcrdma_init(void)
 {
 	int rc;
 
+	rpcrdma_memory_init();
 	rc = rpcrdma_stats_init();
 	if (rc)
 		return rc;
@@ -111,6 +118,7 @@ static void __exit rpcrdma_exit(void)
 	rpcrdma_buffers_exit();
 	rpcrdma_nl_exit();
 	rpcrdma_stats_exit();
+	rpcrdma_memory_exit();
 }
 
 module_init(rpcrdma_init);

@@ -14,6 +14,7 @@
 #include <uapi/linux/rpcrdma.h>
 
 #include "module.h"
+#include "budget.h"
 #include "netlink.h"
 #include "server/server.h"
 #include "verbs/verbs.h"
@@ -150,6 +151,22 @@ static int rpcrdma_nl_tested(struct sk_buff *skb)
 	return 0;
 }
 
+static int rpcrdma_nl_budget(struct sk_buff *skb,
+			     const struct rpcrdma_budget *budget)
+{
+	const struct rpcrdma_nl_u64 list[] = {
+		{ RPCRDMA_A_BUDGET_LIMIT, budget->limit },
+		{ RPCRDMA_A_BUDGET_HELD, budget->held },
+		{ RPCRDMA_A_BUDGET_MOST, budget->most },
+		{ RPCRDMA_A_BUDGET_HELD_BACK, budget->held_back },
+		{ RPCRDMA_A_BUDGET_REFUSED, budget->refused },
+	};
+
+	return rpcrdma_nl_nest_u64s(skb, RPCRDMA_A_MODULE_MEMORY,
+				    RPCRDMA_A_BUDGET_PAD, list,
+				    ARRAY_SIZE(list));
+}
+
 static int rpcrdma_nl_module_put(struct sk_buff *skb)
 {
 	const struct rpcrdma_nl_u32 parameters[] = {
@@ -169,6 +186,7 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 		  READ_ONCE(rpcrdma_server_min) },
 		{ RPCRDMA_A_PARAMETERS_SERVER_MAX_VERSION,
 		  READ_ONCE(rpcrdma_server_max) },
+		{ RPCRDMA_A_PARAMETERS_MEMORY, READ_ONCE(rpcrdma_memory) },
 	};
 	const struct rpcrdma_nl_u32 defaults[] = {
 		{ RPCRDMA_A_PARAMETERS_DDP_THRESHOLD, RPCRDMA_DEF_THRESHOLD },
@@ -184,8 +202,11 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 		  rpcrdma_version_lowest },
 		{ RPCRDMA_A_PARAMETERS_SERVER_MAX_VERSION,
 		  rpcrdma_version_highest },
+		{ RPCRDMA_A_PARAMETERS_MEMORY, 0 },
 	};
+	struct rpcrdma_budget budget;
 
+	rpcrdma_memory_info(&budget);
 	if (nla_put_string(skb, RPCRDMA_A_MODULE_NAME, KBUILD_MODNAME) ||
 	    nla_put_string(skb, RPCRDMA_A_MODULE_VERSION, RPCRDMA_VERSION) ||
 	    rpcrdma_nl_tested(skb) ||
@@ -193,7 +214,7 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 				 ARRAY_SIZE(parameters)) ||
 	    rpcrdma_nl_nest_u32s(skb, RPCRDMA_A_MODULE_DEFAULTS, defaults,
 				 ARRAY_SIZE(defaults)) ||
-	    rpcrdma_nl_names(skb))
+	    rpcrdma_nl_names(skb) || rpcrdma_nl_budget(skb, &budget))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -432,6 +453,9 @@ static int rpcrdma_nl_memory(struct sk_buff *skb,
 		{ RPCRDMA_A_MEMORY_CALLS_LIMIT, held->calls_limit },
 		{ RPCRDMA_A_MEMORY_REPLIES, held->replies },
 		{ RPCRDMA_A_MEMORY_REPLIES_LIMIT, held->replies_limit },
+		{ RPCRDMA_A_MEMORY_RESERVE, held->reserve },
+		{ RPCRDMA_A_MEMORY_MOST, held->most },
+		{ RPCRDMA_A_MEMORY_HELD_BACK, held->held_back },
 	};
 
 	/* Nobody has said anything. */
@@ -618,18 +642,20 @@ static __always_inline size_t rpcrdma_nl_size(u32 types)
 	const size_t u32s = nla_total_size(sizeof(u32));
 	const size_t u64s = nla_total_size_64bit(sizeof(u64));
 	const size_t nest = nla_total_size(0);
+	/* Its size is in the numbers that may need it. */
+	const size_t pad = 1;
 
 	return rpcrdma_nl_common_size() +
 		2 * (nest + RPCRDMA_A_PROPERTIES_MAX * u32s) +
 		nest + RPCRDMA_A_CREDITS_MAX * u32s +
 		nest + RPCRDMA_A_REGIONS_MAX * u32s +
-		2 * u32s + u64s +
+		2 * u32s + 2 * u64s +
 		(types + RPCRDMA_ERRCODES - 1) * (nest + u32s + 2 * u64s) +
 		(RPCRDMA_REASON_COUNT - 1) * (nest + u32s + u64s) +
-		nest + RPCRDMA_A_FORMATS_MAX * u64s +
-		nest + RPCRDMA_A_OCTETS_MAX * u64s +
-		nest + RPCRDMA_A_EVENTS_MAX * u64s +
-		nest + RPCRDMA_A_MEMORY_MAX * u64s;
+		nest + (RPCRDMA_A_FORMATS_MAX - pad) * u64s +
+		nest + (RPCRDMA_A_OCTETS_MAX - pad) * u64s +
+		nest + (RPCRDMA_A_EVENTS_MAX - pad) * u64s +
+		nest + (RPCRDMA_A_MEMORY_MAX - pad) * u64s;
 }
 
 /**
@@ -662,7 +688,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	u32 regions[RPCRDMA_MR_STATES], serving = 0;
 	struct rpcrdma_session_info info;
 	struct rpcrdma_held held = { };
-	u64 memory;
+	u64 memory, all;
 	void *header;
 
 	header = genlmsg_put(skb, portid, seq, &rpcrdma_nl_family, flags,
@@ -678,6 +704,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 		serving = conn->ops->serving(conn);
 	if (!conn->dead && conn->ops->held)
 		conn->ops->held(conn, &held);
+	all = conn->memory;
 	spin_unlock(&conn->lock);
 	memory = atomic_long_read(&conn->buffers);
 
@@ -691,6 +718,8 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	    nla_put_u32(skb, RPCRDMA_A_CONN_CALLS_RECEIVED, serving) ||
 	    rpcrdma_nl_regions(skb, READ_ONCE(conn->n_mrs), regions) ||
 	    nla_put_u64_64bit(skb, RPCRDMA_A_CONN_BUFFER_MEMORY, memory,
+			      RPCRDMA_A_CONN_PAD) ||
+	    nla_put_u64_64bit(skb, RPCRDMA_A_CONN_HELD_MEMORY, all,
 			      RPCRDMA_A_CONN_PAD) ||
 	    rpcrdma_nl_memory(skb, &held) ||
 	    rpcrdma_nl_counters(skb, &conn->stats)) {

@@ -110,7 +110,7 @@ extern const struct kernel_param_ops rpcrdma_window_ops;
 
 /* module.c; resize.c */
 extern unsigned int rpcrdma_grow;
-extern u64 rpcrdma_recv_memory;
+extern u64 rpcrdma_recv_limit;
 extern const struct kernel_param_ops rpcrdma_grow_ops;
 
 #endif /* _RPCRDMA_PARAMS_H */

@@ -15,6 +15,7 @@ struct call_fixture {
 	struct rpcrdma_svc svc;
 	struct rpcrdma_recv recv;
 	struct rpcrdma_rx rx;
+	u64 limit;	/* of the module, before the test */
 	struct work_struct shut;
 	struct completion is_shut;
 	u8 octets[64];
@@ -28,6 +29,48 @@ static int call_no_thread(struct svc_xprt *xprt)
 static const struct svc_xprt_ops call_xprt_ops = {
 	.xpo_has_wspace = call_no_thread,
 };
+
+/* As when a connection is accepted; the budget holds the reserve. */
+static void call_account(struct call_fixture *f)
+{
+	const u32 reserve = rpcrdma_svc_reserve(&f->svc);
+	struct rpcrdma_budget budget;
+
+	rpcrdma_memory_info(&budget);
+	f->limit = budget.limit;
+	WARN_ON(rpcrdma_memory_hold(reserve, true));
+	rpcrdma_account_open(&f->svc.account, RPCRDMA_BUDGET_BATCH, reserve,
+			     RPCRDMA_SVC_CALL_MEMORY, RPCRDMA_SVC_REPLY_MEMORY);
+}
+
+static void call_exit(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+
+	rpcrdma_memory_release(f->svc.account.reserve);
+	rpcrdma_memory_close(&f->svc.account);
+	rpcrdma_memory_limit(f->limit);
+}
+
+static u32 call_memory(const struct call_fixture *f)
+{
+	return f->svc.account.used[RPCRDMA_BUDGET_CALLS];
+}
+
+/* So much of the account is in use, by something else. */
+static void call_take_memory(struct call_fixture *f, u32 kind, u32 octets)
+{
+	spin_lock(&f->svc.lock);
+	rpcrdma_memory_take(&f->svc.account, kind, octets);
+	spin_unlock(&f->svc.lock);
+}
+
+static void call_put_memory(struct call_fixture *f, u32 kind, u32 octets)
+{
+	spin_lock(&f->svc.lock);
+	rpcrdma_memory_put(&f->svc.account, kind, octets);
+	spin_unlock(&f->svc.lock);
+}
 
 static int call_init(struct kunit *test)
 {
@@ -49,6 +92,7 @@ static int call_init(struct kunit *test)
 	INIT_LIST_HEAD(&f->svc.ready);
 	INIT_LIST_HEAD(&f->svc.waiting);
 	INIT_LIST_HEAD(&f->svc.held);
+	call_account(f);
 	f->recv.conn = &f->conn;
 	f->recv.buf = f->octets;
 	INIT_LIST_HEAD(&f->recv.link);
@@ -71,10 +115,10 @@ static void call_is_counted_with_all_it_takes(struct kunit *test)
 						  0),
 			RPCRDMA_RECV_DONE);
 	KUNIT_EXPECT_NOT_NULL(test, f->svc.partial);
-	KUNIT_EXPECT_EQ(test, f->svc.call_memory, least);
+	KUNIT_EXPECT_EQ(test, call_memory(f), least);
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
 	KUNIT_EXPECT_NULL(test, f->svc.partial);
-	KUNIT_EXPECT_EQ(test, f->svc.call_memory, 0U);
+	KUNIT_EXPECT_EQ(test, call_memory(f), 0U);
 }
 
 /* At the bound its Receive stays here, and with it the peer's credit. */
@@ -82,15 +126,75 @@ static void call_holds_its_receive(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 
-	f->svc.call_memory = RPCRDMA_SVC_CALL_MEMORY - PAGE_SIZE -
-			     2 * sizeof(struct page *) -
-			     sizeof(struct rpcrdma_svc_call);
+	call_take_memory(f, RPCRDMA_BUDGET_CALLS,
+			 RPCRDMA_SVC_CALL_MEMORY - PAGE_SIZE -
+			 2 * sizeof(struct page *) -
+			 sizeof(struct rpcrdma_svc_call));
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
 						  0),
 			RPCRDMA_RECV_KEEP);
 	KUNIT_EXPECT_FALSE(test, list_empty(&f->svc.held));
 	list_del_init(&f->recv.link);
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+}
+
+/*
+ * The module has no memory beyond the reserve of this connection, and Replies have that:
+ * what comes in is stored, and its Receive stays here until they have been sent.
+ */
+static void call_waits_for_the_modules_memory(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	const u32 reserve = f->svc.account.reserve;
+	struct rpcrdma_budget before, after;
+
+	rpcrdma_memory_info(&before);
+	rpcrdma_memory_limit(before.held);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_memory_short());
+	call_take_memory(f, RPCRDMA_BUDGET_REPLIES, reserve);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_KEEP);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held + call_memory(f));
+	KUNIT_EXPECT_EQ(test, f->svc.account.forced, call_memory(f));
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+
+	call_put_memory(f, RPCRDMA_BUDGET_REPLIES, reserve);
+	KUNIT_EXPECT_EQ(test, f->svc.account.forced, 0U);
+	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+	list_del_init(&f->recv.link);
+	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+}
+
+/* With its reserve alone a connection takes the largest Call, part by part. */
+static void call_of_the_largest_size_fits_the_reserve(struct kunit *test)
+{
+	const u32 pages = RPCRDMA_MAX_MESSAGE / PAGE_SIZE;
+	struct call_fixture *f = test->priv;
+	struct rpcrdma_budget before, after;
+	u32 i;
+
+	rpcrdma_memory_info(&before);
+	rpcrdma_memory_limit(before.held);
+	f->rx.stream_length = RPCRDMA_MAX_MESSAGE;
+	for (i = 0; i < pages; i++) {
+		f->rx.stream_offset = i * PAGE_SIZE;
+		KUNIT_ASSERT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx,
+							  &f->recv, 0),
+				RPCRDMA_RECV_DONE);
+	}
+	KUNIT_EXPECT_GT(test, call_memory(f), (u32)RPCRDMA_MAX_MESSAGE);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+	KUNIT_EXPECT_EQ(test, call_memory(f), 0U);
 }
 
 static void call_shut(struct work_struct *work)
@@ -299,18 +403,21 @@ static void call_waits_while_replies_pile_up(struct kunit *test)
 	struct call_fixture *f = test->priv;
 
 	f->svc.replies = RPCRDMA_SVC_REPLIES - 1;
-	f->svc.reply_memory = RPCRDMA_SVC_REPLY_MEMORY - 1;
+	call_take_memory(f, RPCRDMA_BUDGET_REPLIES,
+			 RPCRDMA_SVC_REPLY_MEMORY - 1);
 	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 	f->svc.replies++;
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 	f->svc.replies--;
-	f->svc.reply_memory++;
+	call_take_memory(f, RPCRDMA_BUDGET_REPLIES, 1);
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 }
 
 static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_is_counted_with_all_it_takes),
 	KUNIT_CASE(call_holds_its_receive),
+	KUNIT_CASE(call_waits_for_the_modules_memory),
+	KUNIT_CASE(call_of_the_largest_size_fits_the_reserve),
 	KUNIT_CASE(call_gives_its_pages),
 	KUNIT_CASE(call_of_few_bytes_is_copied),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
@@ -322,6 +429,7 @@ static struct kunit_case call_cases[] = {
 static struct kunit_suite call_suite = {
 	.name = "rpcrdma_call",
 	.init = call_init,
+	.exit = call_exit,
 	.test_cases = call_cases,
 };
 

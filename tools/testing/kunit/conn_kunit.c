@@ -17,6 +17,7 @@
 
 #include <rpcrdma/xcharext.h>
 
+#include "budget.h"
 #include "client/client.h"
 #include "netlink.h"
 #include "params.h"
@@ -2653,6 +2654,22 @@ static void conn_counts_its_memory(struct kunit *test, struct conn_side *side)
 	conn_expect_memory(test, side, conn_buffer_memory(side));
 }
 
+/* What the budget holds for a connection is at least what can be counted of it. */
+static void conn_holds_the_memory_it_takes(struct kunit *test,
+					   struct conn_side *side)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	u64 least = conn_buffer_memory(side) + sizeof(*conn) +
+		    (u64)conn->n_sends * sizeof(*conn->sends) +
+		    (u64)conn->n_recvs * sizeof(struct rpcrdma_recv) +
+		    (u64)conn->n_mrs * (sizeof(struct rpcrdma_mr) +
+			conn->mr_pages * sizeof(struct scatterlist));
+
+	KUNIT_EXPECT_GE(test, conn->memory, least);
+	/* Besides, there are pointers, elements and slots of regions. */
+	KUNIT_EXPECT_LT(test, conn->memory, least + least / 8);
+}
+
 static void conn_takes_the_memory_it_should(struct kunit *test)
 {
 	const u64 size = RPCRDMA_DEF_INLINE, sends = 16 * size;
@@ -2666,9 +2683,36 @@ static void conn_takes_the_memory_it_should(struct kunit *test)
 				(CONN_WINDOW + 2) * size + sends);
 		conn_counts_its_memory(test, &f->client);
 		conn_counts_its_memory(test, &f->server);
+		conn_holds_the_memory_it_takes(test, &f->client);
+		conn_holds_the_memory_it_takes(test, &f->server);
 		if (!i)
 			conn_gives_its_pages(test);
 	}
+}
+
+/* A larger window is paid for, and a smaller one gives back as its Receives go. */
+static void conn_pays_for_its_window(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	const u64 before = conn->memory;
+	struct rpcrdma_budget budget;
+	u64 limit;
+
+	rpcrdma_memory_info(&budget);
+	limit = budget.limit;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(conn, CONN_WINDOW + 1), 0);
+	KUNIT_EXPECT_EQ(test, conn->memory - before,
+			(u64)rpcrdma_recv_memory(conn, conn->recv_size));
+	conn_holds_the_memory_it_takes(test, &f->server);
+
+	/* The module may hold no more. */
+	rpcrdma_memory_info(&budget);
+	rpcrdma_memory_limit(budget.held);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(conn, CONN_WINDOW + 2),
+			-EDQUOT);
+	conn_holds_the_memory_it_takes(test, &f->server);
+	rpcrdma_memory_limit(limit);
 }
 
 /* A device that fills one piece of memory only, and one that fills more than it has. */
@@ -2934,17 +2978,17 @@ static void conn_shrinks_when_idle(struct kunit *test)
 static void conn_sends_less_for_want_of_memory(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	u64 memory = rpcrdma_recv_memory;
+	u64 memory = rpcrdma_recv_limit;
 
 	conn_grow(test);
-	rpcrdma_recv_memory = (CONN_WINDOW + 1) * SZ_16K;
+	rpcrdma_recv_limit = (CONN_WINDOW + 1) * SZ_16K;
 	conn_call_until(test, 64, conn_server_recvs_are, SZ_16K);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).max_send, (u32)SZ_16K);
 	/* It has said so, and may not take that back. */
 	KUNIT_EXPECT_EQ(test, conn_info(&f->server).local.recv_size,
 			(u32)CONN_GROWN);
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 2ULL);
-	rpcrdma_recv_memory = memory;
+	rpcrdma_recv_limit = memory;
 	conn_call_until(test, 64, conn_client_may_send, CONN_GROWN);
 	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, CONN_GROWN));
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
@@ -2954,16 +2998,16 @@ static void conn_sends_less_for_want_of_memory(struct kunit *test)
 static void conn_does_not_grow_without_memory(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	u64 memory = rpcrdma_recv_memory;
+	u64 memory = rpcrdma_recv_limit;
 	struct rpcrdma_xchar_info info;
 	int i;
 
-	rpcrdma_recv_memory = 1;
+	rpcrdma_recv_limit = 1;
 	for (i = 0; i < 150; i++) {
 		KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 3ULL);
 		msleep(20);
 	}
-	rpcrdma_recv_memory = memory;
+	rpcrdma_recv_limit = memory;
 	spin_lock(&f->client.conn->lock);
 	rpcrdma_xchar_info(&f->client.conn->session, &info);
 	spin_unlock(&f->client.conn->lock);
@@ -3151,6 +3195,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_tells_of_regions),
 	KUNIT_CASE(conn_closing_keeps_regions),
 	KUNIT_CASE(conn_unmaps_before_it_tells),
+	KUNIT_CASE(conn_pays_for_its_window),
 	KUNIT_CASE(conn_takes_memory_back_before_an_rpc_ends),
 	KUNIT_CASE(conn_unmaps_memory_before_an_rpc_ends),
 	KUNIT_CASE(conn_keeps_an_rpc_while_its_memory_is_registered),

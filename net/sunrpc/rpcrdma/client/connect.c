@@ -375,6 +375,9 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 		.ops = &rpcrdma_client_conn_ops,
 		.context = rx,
 		.spares = rx->spares,
+		/* RPCs wait for a mount's connection, perhaps those that free memory. */
+		.must = rx->xprt.stat.connect_count ||
+			atomic_read(&rx->xprt.swapper),
 		.config = {
 			.role = RPCRDMA_ROLE_CLIENT,
 			.window = 0, /* the module parameter's */
@@ -678,6 +681,7 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
 	case -EAGAIN:
 		return rc;
 	case -ENOMEM:
+	case -EDQUOT:
 		/* sunrpc waits and tries again; ENOMEM would fail the RPC. */
 		return -ENOBUFS;
 	}

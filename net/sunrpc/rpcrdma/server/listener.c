@@ -5,7 +5,8 @@
  * The connection manager's thread only puts a request on a list; an nfsd
  * thread accepts it. Until then the request can become void: the client gives
  * up, or the device is removed. The thread that takes the request off the list must
- * end it.
+ * end it, or put it back, if the module has no memory for another connection. Then it waits
+ * until there is some.
  *
  * A listener on one address is bound to a device. When the device is removed,
  * or the address moves to another device, the rdma_cm_id has to be replaced. A
@@ -243,6 +244,53 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
 	return &l->xprt;
 }
 
+/*
+ * There is no memory for @svc: it waits, and all behind it. Return: false if there is no
+ * point in that any more.
+ */
+static bool rpcrdma_listener_hold(struct rpcrdma_listener *l,
+				  struct rpcrdma_svc *svc)
+{
+	bool held;
+
+	spin_lock(&l->lock);
+	held = !l->closed && !READ_ONCE(svc->gone);
+	if (held) {
+		list_add(&svc->pending, &l->pending);
+		l->n_pending++;
+		trace_rpcrdma_request(svc->cm_id, "held back", l->n_pending);
+		/* Or else there is some by now. */
+		if (!l->retry)
+			clear_bit(XPT_CONN, &l->xprt.xpt_flags);
+	}
+	spin_unlock(&l->lock);
+	return held;
+}
+
+/**
+ * rpcrdma_listeners_retry - there may be memory for connections that were held back
+ *
+ * Context: Process context. Does not sleep.
+ */
+void rpcrdma_listeners_retry(void)
+{
+	struct rpcrdma_listener *l;
+	bool wanted;
+
+	spin_lock(&rpcrdma_listeners_lock);
+	list_for_each_entry(l, &rpcrdma_listeners, link) {
+		spin_lock(&l->lock);
+		l->retry = true;
+		wanted = !list_empty(&l->pending);
+		if (wanted)
+			set_bit(XPT_CONN, &l->xprt.xpt_flags);
+		spin_unlock(&l->lock);
+		if (wanted)
+			svc_xprt_enqueue(&l->xprt);
+	}
+	spin_unlock(&rpcrdma_listeners_lock);
+}
+
 static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 {
 	struct rpcrdma_listener *l = rpcrdma_listener_of(xprt);
@@ -256,6 +304,7 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 		list_del_init(&svc->pending);
 		l->n_pending--;
 	}
+	l->retry = false;
 	if (list_empty(&l->pending))
 		clear_bit(XPT_CONN, &xprt->xpt_flags);
 	spin_unlock(&l->lock);
@@ -264,6 +313,8 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 
 	rc = rpcrdma_svc_accept(svc);
 	trace_rpcrdma_connect(svc->xprt.xpt_remotebuf, "accept", rc);
+	if (rc == -EDQUOT && rpcrdma_listener_hold(l, svc))
+		return NULL;
 	if (rc) {
 		rpcrdma_svc_discard(&svc->xprt);
 		return NULL;

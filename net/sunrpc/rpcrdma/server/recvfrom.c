@@ -11,29 +11,33 @@
  * start as soon as the Call is complete and there is memory for it; no thread
  * waits for them, and nfsd gets the Call when they are done.
  *
- * Bounds. call_memory counts all these Calls, from their allocation until nfsd has
- * taken them: pages, pointers to pages, and S, the size of struct rpcrdma_svc_call.
- * It does not count Calls that wait in Receives: at most W, S bytes each. With
- * C = RPCRDMA_SVC_CALL_MEMORY, M the largest Call with its pointers and S, W the
+ * Bounds. The account counts all these Calls, from their allocation until nfsd has
+ * taken them: pages, pointers to pages, what describes RDMA Reads, and S, the size of
+ * struct rpcrdma_svc_call. It does not count Calls that wait in Receives: at most W, S bytes
+ * each. With C = RPCRDMA_SVC_CALL_MEMORY, M the largest Call with all that, W the
  * largest window, I the size of a Receive:
  *
- * - While call_memory >= C, the Receive of a fragment is held back after it has
- *   been copied, and with it the credit. So at most W more fragments arrive,
- *   each of which takes at most I / PAGE_SIZE + 2 pages, and begins at most one
- *   Call. A Call has pointers for all its pages, P bytes at most.
- * - RDMA Reads start if call_memory + size <= C; a Call that cannot start them
- *   waits, in order of arrival, and keeps its Receive if it has one. It may
- *   start in any case if no other Call is being read or is ready.
+ * - While Calls have C or more, or the account has more than the module's budget had for
+ *   it, the Receive of a fragment is held back after it has been copied, and with it the
+ *   credit. So at most W more fragments arrive, each of which takes at most
+ *   I / PAGE_SIZE + 2 pages, and begins at most one Call. A Call has pointers for all its
+ *   pages, P bytes at most.
+ * - RDMA Reads start if Calls then have no more than C, and if the account has or gets
+ *   the memory. A Call that cannot start them waits, in order of arrival, and keeps its
+ *   Receive if it has one. It may start in any case if no other Call is being read or is
+ *   ready.
  *
- * So call_memory never exceeds C + M + W * (I + 2 * PAGE_SIZE + S + P).
+ * So Calls never have more than C + M + W * (I + 2 * PAGE_SIZE + S + P), and while the budget
+ * is used up no more than 2 * M + W * (I + 2 * PAGE_SIZE + S + P).
  *
  * Why this cannot block for ever: Calls that are ready are picked up, since
  * nfsd threads never wait for this connection (a Reply that lacks credit is
- * left to the connection). Reads that are under way end, or the connection
- * does. When no Call is ready or being read, the first waiting Call may start. When no
- * Call waits either, only the partial Call is counted, which has at most M < C
- * bytes; then nothing is held back, and its fragments can come. Each of these
- * steps calls rpcrdma_svc_relax().
+ * left to the connection), but for Replies that can be sent. Reads that are under way end,
+ * or the connection does. When no Call is ready or being read, the first waiting Call may
+ * start. When no Call waits either, and no Reply, only the partial Call is counted, which
+ * has at most M bytes, what is reserved for it; then nothing is held back, and its
+ * fragments can come. Each of these steps calls rpcrdma_svc_relax(). None of them waits for
+ * another connection. The search of tools/testing/sim visits all states of this.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -78,6 +82,27 @@ static u32 rpcrdma_svc_call_size(u32 pages)
 {
 	return sizeof(struct rpcrdma_svc_call) +
 	       pages * (PAGE_SIZE + sizeof(struct page *));
+}
+
+/* Bytes of a Call of @pages pages that RDMA Reads fill. */
+static u32 rpcrdma_svc_read_size(u32 pages)
+{
+	return rpcrdma_svc_call_size(pages) + sizeof(struct rpcrdma_svc_read) +
+	       sizeof(struct rpcrdma_svc_rw) +
+	       pages * sizeof(struct scatterlist) +
+	       RPCRDMA_MAX_RW_OPS * (sizeof(struct rpcrdma_svc_op) +
+				     2 * sizeof(struct scatterlist));
+}
+
+/**
+ * rpcrdma_svc_reserve - what the largest Call of a connection takes
+ * @svc: the connection; max_call is known
+ *
+ * Return: bytes.
+ */
+u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc)
+{
+	return rpcrdma_svc_read_size(1 + rpcrdma_svc_page_count(svc->max_call));
 }
 
 static void rpcrdma_svc_free_pages(struct page **pages, u32 count)
@@ -265,15 +290,27 @@ static void rpcrdma_svc_charge(struct rpcrdma_svc *svc,
 {
 	call->memory += bytes;
 	spin_lock(&svc->lock);
-	svc->call_memory += bytes;
+	rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_CALLS, bytes);
 	spin_unlock(&svc->lock);
+}
+
+/* A thread that has seen too many Replies may take Calls now. */
+static void rpcrdma_svc_eased(struct rpcrdma_svc *svc)
+{
+	/* Pairs with the barrier in rpcrdma_svc_has_wspace(). */
+	smp_mb();
+	svc_xprt_enqueue(&svc->xprt);
 }
 
 static void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 bytes)
 {
+	bool eased;
+
 	spin_lock(&svc->lock);
-	svc->call_memory -= bytes;
+	eased = rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS, bytes);
 	spin_unlock(&svc->lock);
+	if (eased)
+		rpcrdma_svc_eased(svc);
 }
 
 /* Tell the client that this Call gets no Reply, and would get none if sent again. */
@@ -558,7 +595,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	}
 	call->pages = pages;
 	call->n_pages = count;
-	call->memory = rpcrdma_svc_call_size(count);
+	call->memory = rpcrdma_svc_read_size(count);
 	call->length = call->unreduced;
 	call->recv = NULL;
 	if (recv)
@@ -608,12 +645,11 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 					link);
 	if (!call)
 		return NULL;
-	need = rpcrdma_svc_call_size(rpcrdma_svc_whole_pages(call));
-	if (svc->call_memory + need > RPCRDMA_SVC_CALL_MEMORY &&
-	    (svc->reading || !list_empty(&svc->ready)))
+	need = rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call));
+	if (!rpcrdma_memory_call(&svc->account, need,
+				 !svc->reading && list_empty(&svc->ready)))
 		return NULL;
 	list_del_init(&call->link);
-	svc->call_memory += need;
 	svc->alone = svc->reading++ ? NULL : call;
 	return call;
 }
@@ -625,19 +661,22 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 				    struct rpcrdma_svc_call *call, int rc)
 {
-	u32 size = rpcrdma_svc_call_size(rpcrdma_svc_whole_pages(call));
+	u32 size = rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call));
 	struct rpcrdma_recv *recv = call->recv;
-	bool again;
+	bool again, eased;
 
 	if (rc == -ENOMEM)
 		rpcrdma_conn_lost(svc->conn, "no memory for a Call");
 	spin_lock(&svc->lock);
 	/* Memory regions come back when other Reads end, or have already come back. */
 	if (rc == -ENOMEM || (rc == -EAGAIN && svc->alone != call)) {
-		svc->call_memory -= size;
+		eased = rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
+					   size);
 		list_add(&call->link, &svc->waiting);
 		again = !--svc->reading && rc != -ENOMEM;
 		spin_unlock(&svc->lock);
+		if (eased)
+			rpcrdma_svc_eased(svc);
 		return again;
 	}
 	spin_unlock(&svc->lock);
@@ -648,8 +687,8 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 	rpcrdma_svc_call_drop(svc, call);
 	if (recv)
 		rpcrdma_conn_recv_put(svc->conn, recv);
+	rpcrdma_svc_uncharge(svc, size);
 	spin_lock(&svc->lock);
-	svc->call_memory -= size;
 	svc->reading--;
 	spin_unlock(&svc->lock);
 	return true;
@@ -668,7 +707,7 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 
 	spin_lock(&svc->lock);
 	for (;;) {
-		while (svc->call_memory < RPCRDMA_SVC_CALL_MEMORY) {
+		while (!rpcrdma_account_calls_full(&svc->account)) {
 			recv = list_first_entry_or_null(&svc->held,
 							struct rpcrdma_recv,
 							link);
@@ -692,6 +731,25 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 		spin_lock(&svc->lock);
 	}
 	spin_unlock(&svc->lock);
+}
+
+/**
+ * rpcrdma_svc_freed - Replies have given memory back that Calls may wait for
+ * @svc: the connection, not yet destroyed
+ *
+ * Context: Process context, no lock held. May sleep.
+ */
+void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
+{
+	unsigned int nofs;
+
+	/* Whoever adds to these lists looks at the account afterwards. */
+	if (list_empty_careful(&svc->waiting) && list_empty_careful(&svc->held))
+		return;
+	/* See rpcrdma_svc_payload(). */
+	nofs = memalloc_nofs_save();
+	rpcrdma_svc_relax(svc);
+	memalloc_nofs_restore(nofs);
 }
 
 /* ------------------------------------------------------------------ */
@@ -747,7 +805,9 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
 static int rpcrdma_svc_wait(struct rpcrdma_svc *svc,
 			    struct rpcrdma_svc_call *call)
 {
-	if (call->unreduced > svc->max_call || !call->unreduced)
+	if (call->unreduced > svc->max_call || !call->unreduced ||
+	    rpcrdma_account_fits(&svc->account,
+				 rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call))))
 		return -EPROTO;
 	spin_lock(&svc->lock);
 	list_add_tail(&call->link, &svc->waiting);
@@ -783,9 +843,9 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	if (rc)
 		return rc;
 
-	/* The thread that lowers call_memory below the bound checks this list. */
+	/* The thread that gives enough memory back checks this list. */
 	spin_lock(&svc->lock);
-	if (svc->call_memory >= RPCRDMA_SVC_CALL_MEMORY) {
+	if (rpcrdma_account_calls_full(&svc->account)) {
 		list_add_tail(&recv->link, &svc->held);
 		*verdict = RPCRDMA_RECV_KEEP;
 	}
@@ -1050,7 +1110,8 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	if (call) {
 		list_del_init(&call->link);
 		svc->n_ready--;
-		svc->call_memory -= call->memory;
+		rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
+				   call->memory);
 		relax = call->memory || (list_empty(&svc->ready) &&
 					  !list_empty(&svc->waiting));
 	}

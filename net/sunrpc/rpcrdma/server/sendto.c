@@ -11,7 +11,8 @@
  * freed.
  *
  * Bounds. If a client returns no credits, Replies pile up. When there are
- * RPCRDMA_SVC_REPLIES of them, or RPCRDMA_SVC_REPLY_MEMORY bytes, no nfsd
+ * RPCRDMA_SVC_REPLIES of them, or RPCRDMA_SVC_REPLY_MEMORY bytes, or there are some and the
+ * account has more than the module's budget had for it, no nfsd
  * thread takes another Call of this connection. After that each thread at work
  * adds at most one Reply.
  */
@@ -51,7 +52,7 @@ struct rpcrdma_svc_reply {
 static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
 {
 	return READ_ONCE(svc->replies) >= RPCRDMA_SVC_REPLIES ||
-	       READ_ONCE(svc->reply_memory) >= RPCRDMA_SVC_REPLY_MEMORY;
+	       data_race(rpcrdma_account_replies_full(&svc->account));
 }
 
 /**
@@ -82,7 +83,7 @@ static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 	spin_lock(&svc->lock);
 	full = rpcrdma_svc_replies_full(svc);
 	WRITE_ONCE(svc->replies, svc->replies - 1);
-	WRITE_ONCE(svc->reply_memory, svc->reply_memory - reply->memory);
+	rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_REPLIES, reply->memory);
 	full = full && !rpcrdma_svc_replies_full(svc);
 	spin_unlock(&svc->lock);
 
@@ -93,6 +94,7 @@ static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 		smp_mb();
 		svc_xprt_enqueue(&svc->xprt);
 	}
+	rpcrdma_svc_freed(svc);
 }
 
 /* No connection could carry this Reply: the client must not send the Call again. */
@@ -169,10 +171,11 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	memset(rqstp->rq_respages, 0, count * sizeof(*reply->pages));
 	rpcrdma_compat_reply_taken(rqstp, count);
 
-	reply->memory = count << PAGE_SHIFT;
+	reply->memory = (count << PAGE_SHIFT) + struct_size(reply, pages, count);
 	spin_lock(&svc->lock);
 	WRITE_ONCE(svc->replies, svc->replies + 1);
-	WRITE_ONCE(svc->reply_memory, svc->reply_memory + reply->memory);
+	rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_REPLIES,
+			    reply->memory);
 	spin_unlock(&svc->lock);
 	return reply;
 }

@@ -16,6 +16,7 @@
 #include <linux/sunrpc/svc_xprt.h>
 #include <linux/workqueue.h>
 
+#include "../budget.h"
 #include "../params.h"
 #include "../verbs/verbs.h"
 
@@ -29,6 +30,7 @@
  * @lock: guards the following
  * @pending: connections that no thread has accepted yet
  * @n_pending: length of @pending
+ * @retry: there may be memory for a connection that could not be accepted before
  * @closed: the listener takes no more connections
  * @listening: @cm_id is set
  * @device_name: name of the device that it is bound to, or empty
@@ -44,6 +46,7 @@ struct rpcrdma_listener {
 	spinlock_t lock;	/* see above */
 	struct list_head pending;
 	u32 n_pending;
+	bool retry;
 	bool closed;
 	bool listening;
 	char device_name[IB_DEVICE_NAME_MAX];
@@ -89,16 +92,15 @@ struct rpcrdma_listener_info {
  *	@conn
  * @bc: transport of callbacks, or NULL; set once
  * @partial: the Call being assembled; belongs to the Receive handler
- * @lock: guards the following; no other lock is taken inside it
+ * @lock: guards the following; only the lock of the budget is taken inside it
  * @ready: Calls that nfsd may pick up
  * @waiting: Calls whose RDMA Reads cannot start yet
- * @held: Receives kept back because @call_memory is at its bound
+ * @held: Receives kept back because Calls hold too much memory
  * @reading: Calls whose RDMA Reads are under way
  * @alone: the Call of these that was started when no other Reads were under way
  * @n_ready: length of @ready
- * @call_memory: bytes of Calls that are not in a Receive: pages and their descriptions
+ * @account: what Calls that are not in a Receive, and Replies, hold: pages and structs
  * @replies: Replies not yet done
- * @reply_memory: bytes of pages that Replies own
  */
 struct rpcrdma_svc {
 	struct svc_xprt xprt;
@@ -130,9 +132,8 @@ struct rpcrdma_svc {
 	u32 reading;
 	struct rpcrdma_svc_call *alone;
 	u32 n_ready;
-	u32 call_memory;
+	struct rpcrdma_account account;
 	u32 replies;
-	u32 reply_memory;
 };
 
 /**
@@ -143,7 +144,7 @@ struct rpcrdma_svc {
  * @payload: place of the bytes in @recv
  * @pages: its bytes, if they are not in @recv
  * @n_pages: length of @pages
- * @memory: its share of call_memory, in bytes
+ * @memory: what of the account is its, in bytes
  * @length: bytes; only of the Payload stream until the Read chunks have come
  * @base: where they begin in the first page that nfsd gets
  * @unreduced: bytes with Read chunks
@@ -227,6 +228,7 @@ extern struct svc_xprt_class rpcrdma_svc_class;
 extern struct workqueue_struct *rpcrdma_svc_wq;
 bool rpcrdma_listener_next(const struct net *net, u64 from,
 			   struct rpcrdma_listener_info *info);
+void rpcrdma_listeners_retry(void);
 int rpcrdma_server_init(void);
 void rpcrdma_server_exit(void);
 
@@ -242,6 +244,8 @@ void rpcrdma_svc_leave(struct rpcrdma_svc *svc);
 void rpcrdma_svc_shut(struct rpcrdma_svc *svc);
 
 /* recvfrom.c */
+u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc);
+void rpcrdma_svc_freed(struct rpcrdma_svc *svc);
 int rpcrdma_svc_calls_init(void);
 void rpcrdma_svc_calls_exit(void);
 int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp);

@@ -81,10 +81,15 @@ static void rpcrdma_svc_held(const struct rpcrdma_conn *conn,
 {
 	const struct rpcrdma_svc *svc = conn->context;
 
-	held->calls = READ_ONCE(svc->call_memory);
-	held->calls_limit = RPCRDMA_SVC_CALL_MEMORY;
-	held->replies = READ_ONCE(svc->reply_memory);
-	held->replies_limit = RPCRDMA_SVC_REPLY_MEMORY;
+	const struct rpcrdma_account *a = &svc->account;
+
+	held->calls = READ_ONCE(a->used[RPCRDMA_BUDGET_CALLS]);
+	held->calls_limit = a->limit[RPCRDMA_BUDGET_CALLS];
+	held->replies = READ_ONCE(a->used[RPCRDMA_BUDGET_REPLIES]);
+	held->replies_limit = a->limit[RPCRDMA_BUDGET_REPLIES];
+	held->reserve = a->reserve;
+	held->most = READ_ONCE(a->most);
+	held->held_back = READ_ONCE(a->held_back);
 }
 
 static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
@@ -181,6 +186,7 @@ static void rpcrdma_svc_release(struct work_struct *work)
 		rpcrdma_conn_put(svc->conn);
 	if (svc->listener)
 		svc_xprt_put(&svc->listener->xprt);
+	rpcrdma_memory_close(&svc->account);
 	kfree(svc);
 }
 
@@ -294,6 +300,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 				.reverse = RPCRDMA_RVRSDIR_NONE,
 			},
 		},
+		.reserve = sizeof(*svc) + rpcrdma_svc_reserve(svc),
 		.recv_pages = true,
 		.gather = true,
 		.grow = READ_ONCE(rpcrdma_grow),
@@ -311,6 +318,9 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 			return -EACCES;
 		attr.config.auth = &auth;
 	}
+	rpcrdma_account_open(&svc->account, RPCRDMA_BUDGET_BATCH,
+			     rpcrdma_svc_reserve(svc), RPCRDMA_SVC_CALL_MEMORY,
+			     RPCRDMA_SVC_REPLY_MEMORY);
 	rpcrdma_versions(&attr.config);
 	svc->version2 = attr.config.max_version >= 2;
 	conn = rpcrdma_conn_create(svc->cm_id, &attr);
@@ -385,7 +395,8 @@ static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
  *
  * Context: Process context. May sleep.
  *
- * Return: 0 or a negative errno; the caller then discards @svc.
+ * Return: 0; %-EDQUOT if there is no memory for it now, and the caller may try again; or
+ * another errno, and the caller discards @svc.
  */
 int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 {

@@ -11,6 +11,7 @@
 #include <trace/events/rpcrdma_v2.h>
 
 #include "../auth.h"
+#include "../budget.h"
 #include "../netlink.h"
 #include "../params.h"
 #include "verbs.h"
@@ -354,6 +355,63 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 	return 0;
 }
 
+/**
+ * rpcrdma_conn_hold - the connection needs more memory for as long as it exists
+ * @conn: the connection
+ * @octets: how much
+ *
+ * Context: Process context, no lock held.
+ *
+ * Return: 0, or %-EDQUOT if the module may not hold so much now.
+ */
+int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets)
+{
+	if (rpcrdma_memory_hold(octets, conn->must))
+		return -EDQUOT;
+	spin_lock(&conn->lock);
+	conn->memory += octets;
+	spin_unlock(&conn->lock);
+	return 0;
+}
+
+/**
+ * rpcrdma_conn_unhold - the opposite
+ * @conn: the connection
+ * @octets: how much of it
+ *
+ * Context: Process context, no lock held.
+ */
+void rpcrdma_conn_unhold(struct rpcrdma_conn *conn, u64 octets)
+{
+	spin_lock(&conn->lock);
+	octets = min(octets, conn->memory);
+	conn->memory -= octets;
+	spin_unlock(&conn->lock);
+	rpcrdma_memory_release(octets);
+}
+
+/* What it takes to make a connection; Documentation/sizing.rst has the formula. */
+static int rpcrdma_conn_hold_all(struct rpcrdma_conn *conn,
+				 const struct rpcrdma_conn_attr *attr,
+				 const struct rpcrdma_sizes *sizes)
+{
+	const struct rpcrdma_config *cfg = &attr->config;
+	u64 octets = sizeof(*conn) + attr->reserve;
+	int rc;
+
+	conn->mr_pages = sizes->region_pages;
+	octets += (cfg->window + 1ULL) *
+			  rpcrdma_recv_memory(conn, cfg->local.recv_size) +
+		  (conn->recv_pages > 1 ? cfg->local.recv_size : 0) +
+		  (u64)attr->send_ring *
+			  rpcrdma_send_memory(conn, cfg->send_room) +
+		  rpcrdma_frwr_memory(conn, sizes);
+	rc = rpcrdma_memory_hold(octets, conn->must);
+	if (!rc)
+		conn->memory = octets;
+	return rc;
+}
+
 static void rpcrdma_conn_free(struct kref *kref)
 {
 	struct rpcrdma_conn *conn = container_of(kref, struct rpcrdma_conn,
@@ -389,6 +447,8 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
 		ib_free_cq(conn->recv_cq);
 	if (conn->pd)
 		ib_dealloc_pd(conn->pd);
+	rpcrdma_memory_release(conn->memory);
+	conn->memory = 0;
 }
 
 /**
@@ -403,6 +463,7 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
  *
  * Return: a connection with one reference, or an ERR_PTR: %-ENOMEM,
  * %-ENODEV if the device is going away, %-EINVAL if @attr makes no sense,
+ * %-EDQUOT if the module may not hold so much now, %-E2BIG if it never may,
  * %-ENOSPC if the device's queues are too short, %-EOPNOTSUPP if the device lacks another
  * feature (enum rpcrdma_unfit), or the errno of a verb.
  */
@@ -424,6 +485,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	conn->ops = a.ops;
 	conn->context = a.context;
 	conn->spares = a.spares;
+	conn->must = a.must;
 	conn->role = a.config.role;
 	conn->error = -ENOTCONN;
 	conn->created = ktime_get();
@@ -477,9 +539,12 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	rc = -EINVAL;
 	if (!rpcrdma_session_init(&conn->session, &a.config))
 		goto out_free;
-	rc = rpcrdma_device_add(conn);
+	rc = rpcrdma_conn_hold_all(conn, &a, &sizes);
 	if (rc)
 		goto out_free;
+	rc = rpcrdma_device_add(conn);
+	if (rc)
+		goto out_memory;
 
 	conn->pd = ib_alloc_pd(device, 0);
 	if (IS_ERR(conn->pd)) {
@@ -518,6 +583,8 @@ out_drain:
 out_release:
 	rpcrdma_conn_release_resources(conn);
 	rpcrdma_device_del(conn);
+out_memory:
+	rpcrdma_memory_release(conn->memory);
 out_free:
 	rpcrdma_conn_put(conn);
 	return ERR_PTR(rc);

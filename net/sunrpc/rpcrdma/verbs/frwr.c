@@ -85,6 +85,28 @@ static void rpcrdma_mr_grow_later(struct rpcrdma_conn *conn)
 				   conn->mr_delay);
 }
 
+/* What a region takes here; an adapter has some bytes more for each page. */
+static u32 rpcrdma_mr_memory(const struct rpcrdma_conn *conn)
+{
+	return sizeof(struct rpcrdma_mr) +
+	       conn->mr_pages * sizeof(struct scatterlist);
+}
+
+/**
+ * rpcrdma_frwr_memory - what the pool takes at first
+ * @conn: its connection; mr_pages is known
+ * @sizes: how many regions there may be
+ *
+ * Return: bytes.
+ */
+u64 rpcrdma_frwr_memory(const struct rpcrdma_conn *conn,
+			const struct rpcrdma_sizes *sizes)
+{
+	return (u64)sizes->first_regions * rpcrdma_mr_memory(conn) +
+	       (u64)sizes->regions * (sizeof(*conn->mr_slots) +
+				      sizeof(*conn->mrs));
+}
+
 /* Grow the pool by up to @count regions. Return: how many were added. */
 static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
 {
@@ -126,6 +148,23 @@ static void rpcrdma_frwr_more(struct rpcrdma_conn *conn)
 		conn->ops->room(conn);
 }
 
+/* The same, as far as the budget has memory for it. */
+static u32 rpcrdma_frwr_grow_more(struct rpcrdma_conn *conn, u32 count)
+{
+	const u64 size = rpcrdma_mr_memory(conn);
+	u32 added;
+
+	count = min(count, conn->mr_table.capacity - conn->n_mrs);
+	if (rpcrdma_conn_hold(conn, count * size)) {
+		count = 1;
+		if (rpcrdma_conn_hold(conn, size))
+			return 0;
+	}
+	added = rpcrdma_frwr_grow(conn, count);
+	rpcrdma_conn_unhold(conn, (count - added) * size);
+	return added;
+}
+
 static void rpcrdma_frwr_worker(struct work_struct *work)
 {
 	struct rpcrdma_conn *conn = container_of(to_delayed_work(work),
@@ -135,7 +174,7 @@ static void rpcrdma_frwr_worker(struct work_struct *work)
 
 	/* Reclaim could wait for an RPC that waits for this connection. */
 	noio = memalloc_noio_save();
-	added = rpcrdma_frwr_grow(conn, RPCRDMA_MR_BATCH);
+	added = rpcrdma_frwr_grow_more(conn, RPCRDMA_MR_BATCH);
 	memalloc_noio_restore(noio);
 	spin_lock(&conn->lock);
 	conn->mr_delay = added ? 0 : RPCRDMA_MR_RETRY;

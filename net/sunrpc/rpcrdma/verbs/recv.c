@@ -66,6 +66,22 @@ static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
 	recv->wr.num_sge = 0;
 }
 
+/**
+ * rpcrdma_recv_memory - what a Receive takes
+ * @conn: its connection; recv_pages is known
+ * @size: bytes of its buffer
+ *
+ * Return: bytes.
+ */
+u32 rpcrdma_recv_memory(const struct rpcrdma_conn *conn, u32 size)
+{
+	const u32 pages = READ_ONCE(conn->recv_pages) ? size >> PAGE_SHIFT : 0;
+
+	return size + sizeof(struct rpcrdma_recv) +
+	       (pages ?: 1) * sizeof(struct ib_sge) +
+	       pages * sizeof(struct page *);
+}
+
 /* Allocate the buffer of @recv. Return: false if there is no memory. */
 static bool rpcrdma_recv_fill(struct rpcrdma_recv *recv, int node,
 			      struct rpcrdma_spares *spares, gfp_t gfp)
@@ -167,6 +183,25 @@ out_empty:
 	return ERR_PTR(rc);
 }
 
+/* The same, if the module may hold so much. */
+static struct rpcrdma_recv *rpcrdma_recv_more(struct rpcrdma_conn *conn,
+					      u32 size,
+					      struct rpcrdma_spares *spares,
+					      gfp_t gfp)
+{
+	const u32 memory = rpcrdma_recv_memory(conn, size);
+	struct rpcrdma_recv *recv;
+	int rc;
+
+	rc = rpcrdma_conn_hold(conn, memory);
+	if (rc)
+		return ERR_PTR(rc);
+	recv = rpcrdma_recv_alloc(conn, size, spares, gfp);
+	if (IS_ERR(recv))
+		rpcrdma_conn_unhold(conn, memory);
+	return recv;
+}
+
 /* Its buffer goes to @spares, or is freed if @spares is NULL or it is of pages. */
 static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 			      struct rpcrdma_spares *spares)
@@ -174,6 +209,8 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 	rpcrdma_recv_unmap(recv);
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
 	atomic_long_sub(recv->size, &recv->conn->buffers);
+	rpcrdma_conn_unhold(recv->conn,
+			    rpcrdma_recv_memory(recv->conn, recv->size));
 	rpcrdma_recv_empty(recv, spares);
 }
 
@@ -640,7 +677,8 @@ void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
  *
  * Context: Process context. May sleep. The caller calls rpcrdma_recv_retarget(), too.
  *
- * Return: 0, %-ENOMEM, or %-EIO if a buffer cannot be mapped.
+ * Return: 0, %-ENOMEM, %-EDQUOT if the module may not hold so much, or %-EIO if a buffer
+ * cannot be mapped.
  */
 int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count)
 {
@@ -648,9 +686,9 @@ int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count)
 
 	while (count--) {
 		/* Nobody waits for it. */
-		recv = rpcrdma_recv_alloc(conn, conn->recv_size, NULL,
-					  GFP_KERNEL | __GFP_NORETRY |
-					  __GFP_NOWARN);
+		recv = rpcrdma_recv_more(conn, conn->recv_size, NULL,
+					 GFP_KERNEL | __GFP_NORETRY |
+					 __GFP_NOWARN);
 		if (IS_ERR(recv))
 			return PTR_ERR(recv);
 		rpcrdma_recv_sync(recv);
@@ -694,8 +732,8 @@ static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
  *
  * Context: Process context, no lock held. May sleep. One caller at a time.
  *
- * Return: 0, %-ENOTCONN if the connection is over, %-ENOMEM, or %-EIO if a
- * buffer cannot be mapped.
+ * Return: 0, %-ENOTCONN if the connection is over, %-ENOMEM, %-EDQUOT if the module may not
+ * hold so much, or %-EIO if a buffer cannot be mapped.
  */
 int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 {
@@ -712,8 +750,8 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 		size = READ_ONCE(conn->recv_size);
 		/* Receives may be freed meanwhile: see the end of the loop. */
 		while (READ_ONCE(conn->n_recvs) + n < window + 1) {
-			recv = rpcrdma_recv_alloc(conn, size, spares,
-						  GFP_KERNEL);
+			recv = rpcrdma_recv_more(conn, size, spares,
+						 GFP_KERNEL);
 			rc = PTR_ERR_OR_ZERO(recv);
 			if (rc)
 				goto out_free;

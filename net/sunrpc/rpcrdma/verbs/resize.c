@@ -34,6 +34,7 @@
 #include <rpcrdma/xcharext.h>
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../budget.h"
 #include "../params.h"
 #include "verbs.h"
 
@@ -52,7 +53,7 @@
 #define RPCRDMA_RESIZE_RBSIZ	2
 
 /* Bytes that the Receives of one connection may take together. */
-u64 rpcrdma_recv_memory = U64_MAX;
+u64 rpcrdma_recv_limit = U64_MAX;
 
 static int rpcrdma_grow_set(const char *val, const struct kernel_param *kp)
 {
@@ -76,7 +77,7 @@ const struct kernel_param_ops rpcrdma_grow_ops = {
  */
 u64 rpcrdma_recv_budget(const struct rpcrdma_conn *conn)
 {
-	return READ_ONCE(rpcrdma_recv_memory);
+	return rpcrdma_memory_short() ? 0 : READ_ONCE(rpcrdma_recv_limit);
 }
 
 /**

@@ -1116,6 +1116,19 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
+ * rpcrdma_send_memory - what a Send takes
+ * @conn: its connection; gather_sge is known
+ * @size: bytes of its buffer
+ *
+ * Return: bytes.
+ */
+u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size)
+{
+	return size + sizeof(struct rpcrdma_send) +
+	       conn->gather_sge * sizeof(struct ib_sge);
+}
+
+/**
  * rpcrdma_send_setup - allocate Sends
  * @conn: the connection
  * @count: how many, a power of two, at least four
@@ -1180,26 +1193,30 @@ static bool rpcrdma_send_unused(const struct rpcrdma_conn *conn, u32 i)
 	       conn->send_head - conn->send_tail;
 }
 
-/* Give the Send at @i another buffer. Return: 0, %-EBUSY, %-ENOMEM or %-EIO. */
+/* Give the Send at @i another buffer. Return: 0, %-EBUSY, %-EDQUOT, %-ENOMEM or %-EIO. */
 static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 {
 	struct ib_device *device = conn->cm_id->device;
 	struct rpcrdma_send *send = &conn->sends[i];
 	u32 old_size = send->size;
-	int rc = -EBUSY;
+	int rc;
 	void *buf;
 	u64 addr;
 
+	rc = rpcrdma_conn_hold(conn, size);
+	if (rc)
+		return rc;
+	rc = -ENOMEM;
 	/* Nobody waits for it. */
 	buf = kmalloc_node(size, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN,
 			   ibdev_to_node(device));
 	if (!buf)
-		return -ENOMEM;
+		goto out_unhold;
+	rc = -EIO;
 	addr = ib_dma_map_single(device, buf, size, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(device, addr)) {
-		kfree(buf);
-		return -EIO;
-	}
+	if (ib_dma_mapping_error(device, addr))
+		goto out_free;
+	rc = -EBUSY;
 	spin_lock(&conn->lock);
 	if (rpcrdma_send_unused(conn, i)) {
 		swap(send->buf, buf);
@@ -1210,7 +1227,11 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 	}
 	spin_unlock(&conn->lock);
 	ib_dma_unmap_single(device, addr, size, DMA_TO_DEVICE);
+out_free:
 	kfree(buf);
+out_unhold:
+	/* What is not needed: of the old buffer, or of the new one. */
+	rpcrdma_conn_unhold(conn, size);
 	return rc;
 }
 
@@ -1221,8 +1242,8 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
  *
  * Context: Process context, no lock held. May sleep. One caller at a time.
  *
- * Return: how many still have another size, or a negative errno: %-ENOMEM, or %-EIO if a
- * buffer cannot be mapped.
+ * Return: how many still have another size, or a negative errno: %-ENOMEM, %-EDQUOT if the
+ * module may not hold so much, or %-EIO if a buffer cannot be mapped.
  */
 int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size)
 {

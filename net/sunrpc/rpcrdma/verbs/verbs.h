@@ -424,6 +424,8 @@ enum {
  *	a time, or NULL
  * @config: for the session; sizes are rounded to what the device can do. With a
  *	window of zero the connection follows the module parameter.
+ * @reserve: bytes that the owner may hold besides, for as long as the connection exists
+ * @must: others wait for the connection, so it gets memory beyond the module's limit
  * @recv_pages: Receives of pages, if the device and the size of a Receive allow it: the
  *	owner calls rpcrdma_recv_swap(). @spares has none of them.
  * @gather: Sends can take data from where it is, if the device allows it
@@ -448,6 +450,8 @@ struct rpcrdma_conn_attr {
 	void *context;
 	struct rpcrdma_spares *spares;
 	struct rpcrdma_config config;
+	u32 reserve;
+	bool must;
 	bool recv_pages;
 	bool gather;
 	u32 grow;
@@ -469,12 +473,18 @@ struct rpcrdma_conn_attr {
  * @calls_limit: from there on no more begin to come in
  * @replies: of Replies that are not sent yet
  * @replies_limit: from there on no thread begins with another Call
+ * @reserve: what Calls and Replies may have without asking
+ * @most: the most that they have held
+ * @held_back: Calls that had to wait for memory
  */
 struct rpcrdma_held {
 	u32 calls;
 	u32 calls_limit;
 	u32 replies;
 	u32 replies_limit;
+	u32 reserve;
+	u32 most;
+	u64 held_back;
 };
 
 /* Address of one end of a connection. */
@@ -560,6 +570,9 @@ struct rpcrdma_resize {
  * @follow: the window follows the module parameter
  * @max_window: largest window that the queues are long enough for
  * @window_work: sets the window to the module parameter
+ * @memory: bytes of the module's budget that are held for this connection; its owner's
+ *	reserve included, but not what an account has drawn
+ * @must: as in struct rpcrdma_conn_attr
  * @spares: as in struct rpcrdma_conn_attr; used when the connection is made and destroyed,
  *	and by @window_work
  * @recvs: all Receives, posted or in use
@@ -655,6 +668,8 @@ struct rpcrdma_conn {
 	bool dead;		/* the queue pair is in the error state */
 	bool closing;		/* its owner is about to destroy it */
 
+	u64 memory;
+	bool must;
 	struct rpcrdma_spares *spares;
 	struct list_head recvs;
 	u32 n_recvs;
@@ -718,6 +733,8 @@ struct rpcrdma_conn {
 };
 
 /* conn.c */
+int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets);
+void rpcrdma_conn_unhold(struct rpcrdma_conn *conn, u64 octets);
 struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 					 const struct rpcrdma_conn_attr *attr);
 void rpcrdma_conn_destroy(struct rpcrdma_conn *conn);
@@ -744,6 +761,7 @@ static inline struct rpcrdma_conn *rpcrdma_conn_get(struct rpcrdma_conn *conn)
 u64 rpcrdma_peer_key(const struct net *net, const struct sockaddr *sap);
 
 /* recv.c */
+u32 rpcrdma_recv_memory(const struct rpcrdma_conn *conn, u32 size);
 int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
 int rpcrdma_recv_post_all(struct rpcrdma_conn *conn);
 void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn);
@@ -771,6 +789,7 @@ void rpcrdma_resize_show(struct seq_file *m, struct rpcrdma_conn *conn);
 u64 rpcrdma_recv_budget(const struct rpcrdma_conn *conn);
 
 /* send.c */
+u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size);
 int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
 void rpcrdma_send_cleanup(struct rpcrdma_conn *conn);
 int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size);
@@ -796,6 +815,8 @@ void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 			const struct ib_wc *wc, u64 call);
 
 /* frwr.c */
+u64 rpcrdma_frwr_memory(const struct rpcrdma_conn *conn,
+			const struct rpcrdma_sizes *sizes);
 int rpcrdma_frwr_setup(struct rpcrdma_conn *conn,
 		       const struct rpcrdma_sizes *sizes);
 void rpcrdma_frwr_cleanup(struct rpcrdma_conn *conn);
