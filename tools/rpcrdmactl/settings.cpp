@@ -37,6 +37,8 @@ constexpr Setting kSettings[] = {
 	  "client", Takes::AtOnce },
 	{ "idle_timeout", Where::Parameter, "seconds", 300, 0, kMost,
 	  "client", Takes::Mounts },
+	{ "memory", Where::Parameter, "MiB", 0, 0, kMost,
+	  "both", Takes::AtOnce },
 	{ "client_min_version", Where::Parameter, "version", 1, 1, 2,
 	  "client", Takes::Connections },
 	{ "client_max_version", Where::Parameter, "version", 2, 1, 2,

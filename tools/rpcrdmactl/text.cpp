@@ -144,7 +144,7 @@ void counters(std::ostringstream &out, const char *name, const Json &object)
 		out << "  " << name << ":" << line << "\n";
 }
 
-/* "  name: a 1 of 2" for each a that has an a-limit. */
+/* "  name: a 1 of 2" for each a that has an a-limit; of others what is not zero. */
 void limits(std::ostringstream &out, const char *name, const Json &object)
 {
 	std::string line;
@@ -154,6 +154,8 @@ void limits(std::ostringstream &out, const char *name, const Json &object)
 		if (object.contains(limit))
 			line += " " + key + " " + value.dump() + " of " +
 				object.at(limit).dump();
+		else if (!key.ends_with("-limit") && value != 0)
+			line += " " + key + " " + value.dump();
 	}
 	if (!line.empty())
 		out << "  " << name << ":" << line << "\n";
@@ -221,7 +223,8 @@ std::string details_of_connection(const Json &conn)
 	    << field(conn, "calls-received") << "\n  regions:";
 	for (const auto &[key, value] : nest(conn, "regions").items())
 		out << " " << key << " " << value.dump();
-	out << "\n  buffer-memory: " << field(conn, "buffer-memory") << "\n";
+	out << "\n  buffer-memory: " << field(conn, "buffer-memory")
+	    << " held-memory: " << field(conn, "held-memory") << "\n";
 	limits(out, "memory", nest(conn, "memory"));
 	directions(out, "header types (sent/received)",
 		   list(conn, "header-type"));
@@ -299,6 +302,7 @@ std::string lines_of_module(const Json &module)
 			out << " (default " << defaults.at(name).dump() << ")";
 		out << "\n";
 	}
+	counters(out, "memory", nest(module, "memory"));
 	return out.str();
 }
 
@@ -542,6 +546,27 @@ void held(Family &family, const Json &conn, bool limit)
 			      (limit ? kind + "-limit" : kind).c_str());
 }
 
+/* What the module holds for all connections. */
+struct OfModule {
+	const char *name;
+	const char *kind;
+	const char *key;
+	const char *help;
+};
+
+constexpr OfModule kMemory[] = {
+	{ "memory_limit_bytes", "gauge", "limit",
+	  "Memory that all connections of the machine together may hold." },
+	{ "memory_bytes", "gauge", "held",
+	  "Memory that all connections of the machine together hold." },
+	{ "memory_max_bytes", "gauge", "most",
+	  "The most that they have held since the module was loaded." },
+	{ "memory_held_back", "counter", "held-back",
+	  "How often something had to wait because of the limit." },
+	{ "memory_refused", "counter", "refused",
+	  "How often a connection wanted more than the limit." },
+};
+
 /* How far each side may go ahead of the other: a gauge each, in messages. */
 struct Credits {
 	const char *name;
@@ -645,6 +670,13 @@ std::string metrics(const Status &s)
 				  { "device", field(listener, "device") } },
 				listener, "pending");
 	}
+	const Json &memory = nest(s.module, "memory");
+
+	for (const auto &[name, kind, key, help] : kMemory) {
+		Family family(out, name, kind, help);
+		if (memory.contains(key))
+			family.sample({}, memory, key);
+	}
 	each(Family(out, "connection_info", "gauge", "What a connection is."),
 	     [](Family &family, const Json &conn) {
 		     Labels labels = labels_of(conn);
@@ -705,6 +737,11 @@ std::string metrics(const Status &s)
 	     [](Family &family, const Json &conn) {
 		     family.sample(labels_of(conn), conn, "buffer-memory");
 	     });
+	each(Family(out, "connection_memory_bytes", "gauge",
+		    "Memory that is held for a connection while it exists."),
+	     [](Family &family, const Json &conn) {
+		     family.sample(labels_of(conn), conn, "held-memory");
+	     });
 	each(Family(out, "held_memory_bytes", "gauge",
 		    "Memory that Calls and Replies hold at a server."),
 	     [](Family &family, const Json &conn) {
@@ -714,6 +751,12 @@ std::string metrics(const Status &s)
 		    "The bound of that, for each connection."),
 	     [](Family &family, const Json &conn) {
 		     held(family, conn, true);
+	     });
+	each(Family(out, "held_back_calls", "counter",
+		    "Calls that had to wait for memory of the server."),
+	     [](Family &family, const Json &conn) {
+		     family.sample(labels_of(conn), nest(conn, "memory"),
+				   "held-back");
 	     });
 	each(Family(out, "messages", "counter", "Messages by header type."),
 	     [](Family &family, const Json &conn) {
