@@ -9,7 +9,7 @@ namespace peer
 {
 
 /* Where no earlier run of this program has been: the kernel remembers some. */
-u32 Peer::last_xid = std::random_device{}() & 0x7fffffff;
+std::atomic<u32> Peer::last_xid = std::random_device{}() & 0x7fffffff;
 
 static constexpr u32 kPrefix = 4;
 
@@ -60,12 +60,13 @@ Words words(const Octets &octets)
 	return w;
 }
 
-Peer Peer::connect(u32 receive_size)
+Peer Peer::connect(u32 receive_size, u32 receives, int patience)
 {
 	const char *address = std::getenv("SERVER4");
 
 	return Peer(std::make_unique<Link>(address ? address : "192.0.2.1",
-					   kPort, receive_size));
+					   kPort, receive_size, receives,
+					   patience));
 }
 
 Peer Peer::open(const Words &set, u32 receive_size)

@@ -11,6 +11,7 @@
 
 #include "rdma.h"
 
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -86,7 +87,9 @@ public:
 	 * Connected to the server in this guest; nothing has been said yet.
 	 * @receive_size: of the Receives, whatever the server is told of them.
 	 */
-	static Peer connect(u32 receive_size = Link::kReceiveSize);
+	static Peer connect(u32 receive_size = Link::kReceiveSize,
+			    u32 receives = Link::kReceives,
+			    int patience = kPatience);
 	/* The exchange of section 4.3 is over. @set: the property set. */
 	static Peer open(const Words &set = { 0 },
 			 u32 receive_size = Link::kReceiveSize);
@@ -118,7 +121,7 @@ public:
 	}
 	[[nodiscard]] static u32 new_xid()
 	{
-		return ++last_xid;
+		return last_xid.fetch_add(1) + 1;
 	}
 
 	/* Send, with the credit word filled in, when there is credit for it. */
@@ -193,7 +196,7 @@ private:
 	static constexpr u32 kFirstChange = 0xffffff01;
 	static constexpr u32 kChanges = 4;
 
-	static u32 last_xid;
+	static std::atomic<u32> last_xid;
 
 	[[nodiscard]] std::string story() const;
 	[[noreturn]] void fail(const std::string &what) const;

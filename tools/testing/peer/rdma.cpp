@@ -58,8 +58,10 @@ static rdma_conn_param connection()
 	return param;
 }
 
-Link::Link(const char *address, u16 port, u32 receive_size)
+Link::Link(const char *address, u16 port, u32 receive_size, u32 receives,
+	   int patience)
 	: receive_size_(receive_size)
+	, receives_(receives)
 {
 	sockaddr_in sin = socket_address(address, port);
 	rdma_conn_param param = connection();
@@ -80,7 +82,7 @@ Link::Link(const char *address, u16 port, u32 receive_size)
 		setup();
 		if (rdma_connect(id_, &param))
 			fail("rdma_connect");
-		await_event(RDMA_CM_EVENT_ESTABLISHED);
+		await_event(RDMA_CM_EVENT_ESTABLISHED, patience);
 	} catch (...) {
 		destroy();
 		throw;
@@ -134,25 +136,25 @@ void Link::setup()
 
 	send_cq_ = ibv_create_cq(id_->verbs, 16, nullptr, nullptr, 0);
 	recv_cq_ =
-		ibv_create_cq(id_->verbs, kReceives + 1, nullptr, nullptr, 0);
+		ibv_create_cq(id_->verbs, receives_ + 1, nullptr, nullptr, 0);
 	if (!send_cq_ || !recv_cq_)
 		fail("ibv_create_cq");
 	attr.send_cq = send_cq_;
 	attr.recv_cq = recv_cq_;
 	attr.qp_type = IBV_QPT_RC;
 	attr.cap.max_send_wr = 16;
-	attr.cap.max_recv_wr = kReceives;
+	attr.cap.max_recv_wr = receives_;
 	attr.cap.max_send_sge = 1;
 	attr.cap.max_recv_sge = 1;
 	if (rdma_create_qp(id_, nullptr, &attr))
 		fail("rdma_create_qp");
 
-	buffers_.resize((kReceives + 1) * kReceiveSize);
+	buffers_.resize((receives_ + 1) * kReceiveSize);
 	mr_ = ibv_reg_mr(id_->pd, buffers_.data(), buffers_.size(),
 			 IBV_ACCESS_LOCAL_WRITE);
 	if (!mr_)
 		fail("ibv_reg_mr");
-	for (u32 i = 0; i < kReceives; i++)
+	for (u32 i = 0; i < receives_; i++)
 		post_receive(i);
 }
 
@@ -172,9 +174,9 @@ void Link::post_receive(u32 index)
 		fail("ibv_post_recv");
 }
 
-void Link::await_event(rdma_cm_event_type wanted)
+void Link::await_event(rdma_cm_event_type wanted, int ms)
 {
-	rdma_cm_event *event = next_event(channel_, kPatience);
+	rdma_cm_event *event = next_event(channel_, ms);
 
 	if (!event)
 		throw Failure(std::string("no event, expected ") +
@@ -258,7 +260,7 @@ bool Link::complete(ibv_send_wr *wr)
 
 bool Link::send(const Octets &octets, std::optional<u32> invalidate)
 {
-	u8 *buffer = &buffers_[kReceives * kReceiveSize];
+	u8 *buffer = &buffers_[receives_ * kReceiveSize];
 	ibv_send_wr wr = {};
 	ibv_sge sge = {};
 

@@ -49,12 +49,19 @@ struct Arrival {
 
 class Link {
 public:
-	/* Receives posted, all of them again as soon as they complete. */
+	/*
+	 * Receives posted, all of them again as soon as they complete, if the
+	 * test does not want another number.
+	 */
 	static constexpr u32 kReceives = 96;
 	static constexpr u32 kReceiveSize = 16384;
 
-	/* Connect. Of its Receives, @receive_size bytes are used. */
-	Link(const char *address, u16 port, u32 receive_size);
+	/*
+	 * Connect, within @patience milliseconds. Of its Receives,
+	 * @receive_size bytes are used.
+	 */
+	Link(const char *address, u16 port, u32 receive_size,
+	     u32 receives = kReceives, int patience = kPatience);
 	/* Accept what a Listener got hold of. */
 	explicit Link(rdma_cm_id *id);
 	~Link();
@@ -92,7 +99,7 @@ public:
 private:
 	void setup();
 	void post_receive(u32 index);
-	void await_event(rdma_cm_event_type wanted);
+	void await_event(rdma_cm_event_type wanted, int ms = kPatience);
 	void take_events();
 	void progress();
 	bool complete(ibv_send_wr *wr);
@@ -106,7 +113,8 @@ private:
 	ibv_cq *recv_cq_ = nullptr;
 	ibv_mr *mr_ = nullptr;
 	u32 receive_size_ = kReceiveSize;
-	/* kReceives buffers, and one to send from. */
+	u32 receives_ = kReceives;
+	/* One for each Receive, and one to send from. */
 	Octets buffers_;
 	std::deque<Arrival> arrived_;
 	Octets private_data_;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Many clients at once, each with a thread and a connection of its own. The self-test
+ * crowd.sh says how many, and what the server has for them: CROWD.
+ */
+#include "peer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <latch>
+#include <map>
+#include <mutex>
+#include <thread>
+
+using namespace peer;
+
+namespace
+{
+
+/* What a client of few words needs, and how long it waits among so many. */
+constexpr u32 kReceives = 8;
+constexpr int kLong = 9 * kPatience;
+
+u32 crowd()
+{
+	const char *said = std::getenv("CROWD");
+
+	return said ? static_cast<u32>(std::atoi(said)) : 16;
+}
+
+/* A client of its own: is let in, asks, and is answered. */
+void asks(Peer &p)
+{
+	p.offer(kReceives - 1);
+	p.send(unit::connprop(p.new_xid(), { 0 }));
+	p.take_properties(p.next(kLong));
+	p.expect_works();
+}
+
+/* What went wrong, and how often. */
+class Faults {
+public:
+	void add(const std::string &what)
+	{
+		const std::lock_guard<std::mutex> held(lock_);
+
+		count_[what]++;
+	}
+	void expect_none() const
+	{
+		for (const auto &[what, count] : count_)
+			ADD_FAILURE() << count << " times: " << what;
+	}
+
+private:
+	std::mutex lock_;
+	std::map<std::string, u32> count_;
+};
+
+template <typename F> void each_at_once(u32 count, F client)
+{
+	std::vector<std::thread> threads;
+
+	for (u32 i = 0; i < count; i++)
+		threads.emplace_back(client);
+	for (std::thread &t : threads)
+		t.join();
+}
+
+} // namespace
+
+/* They come, all are there, they go; and all come back at once, as after an outage. */
+TEST(crowd, comes_back_at_once)
+{
+	for (u32 round = 0; round < 2; round++) {
+		std::latch here(crowd());
+		Faults faults;
+
+		each_at_once(crowd(), [&] {
+			std::optional<Peer> p;
+
+			try {
+				p = Peer::connect(Link::kReceiveSize,
+						  kReceives, kLong);
+				asks(*p);
+			} catch (const std::exception &e) {
+				faults.add(e.what());
+			}
+			here.arrive_and_wait();
+			try {
+				if (p)
+					p->expect_works();
+			} catch (const std::exception &e) {
+				faults.add(e.what());
+			}
+		});
+		faults.expect_none();
+	}
+}
+
+/*
+ * The server has memory for a part of them. The others wait until those are gone; nobody is
+ * rejected.
+ */
+TEST(crowd, waits_for_memory)
+{
+	Faults faults;
+
+	each_at_once(crowd(), [&] {
+		try {
+			Peer p = Peer::connect(Link::kReceiveSize, kReceives,
+					       kLong);
+
+			asks(p);
+		} catch (const std::exception &e) {
+			faults.add(e.what());
+		}
+	});
+	faults.expect_none();
+}

@@ -1,0 +1,154 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves that a server lets many clients in at once, and rejects none: also if it has no
+# memory for all of them, when the others wait until some are gone. Clients are scripted
+# peers (tools/testing/peer). And that 32 mounts with nconnect=4, made at the same time,
+# work; that all memory is given back; and that connections without work use no processor.
+
+. "$(dirname "$0")/lib.sh"
+# The kernel's own transport has no such counters.
+[[ -z ${INTREE-} ]] || exit 4
+in_guests
+crowd_program=$SELFTESTS/../../../../build/peer/peer
+
+alone() {
+	((FULL)) && export CROWD=500 || export CROWD=64
+	if ! { rdma_up rxe && largest_blocks && server_up 8; }; then
+		bail "no server"
+	fi
+	check "program" has_test comes_back_at_once
+	check "the server has room for $CROWD clients" set_parameter memory 2048
+	check "$CROWD clients come at once, and come back at once" crowd comes_back_at_once
+	check "the budget was used" most_is_at_least $((CROWD * 1024 * 1024))
+	check "all is given back" within 60 nothing_held
+	check "nothing had to wait" held_back 0
+
+	CROWD=24
+	check "the server has room for some clients" set_parameter memory 16
+	check "$CROWD clients wait for each other" crowd waits_for_memory
+	check "some had to wait" held_back_more
+	check "all is given back again" within 60 nothing_held
+	check "memory as before" set_parameter memory 0
+
+	mounts=$((FULL ? 32 : 8))
+	check "$mounts mounts with nconnect=4 at once" mount_all
+	check "each has its connections" all_connected
+	check "data by all of them" use_all
+	idle
+	check "unmount" umount_all
+	check "nothing left" within 60 nothing_left
+	check "all is given back in the end" within 60 nothing_held
+	check "stop the server" server_down
+	check "remove the module" within 10 rmmod rpcrdma
+	finish
+}
+
+has_test() { # TEST
+	timeout 10 "$crowd_program" --gtest_list_tests | grep -q "$1"
+}
+
+crowd() { # TEST
+	timeout $((120 * PATIENCE)) "$crowd_program" --gtest_filter="crowd.$1"
+}
+
+# One number of the module's budget.
+budget() { # NAME
+	"$SELFTESTS/../../../../build/tools/rpcrdmactl" show module -j |
+		/usr/bin/python3 -c 'import json, sys
+print(json.load(sys.stdin)["memory"][sys.argv[1]])' "$1"
+}
+
+nothing_held() {
+	[[ $(budget held) = 0 ]] || { echo "held: $(budget held)"; false; }
+}
+
+most_is_at_least() { # BYTES
+	echo "most: $(budget most)"
+	(($(budget most) >= $1))
+}
+
+held_back() { # COUNT
+	echo "held back: $(budget held-back)"
+	[[ $(budget held-back) = "$1" ]]
+}
+
+held_back_more() {
+	echo "held back: $(budget held-back), most: $(budget most)"
+	(($(budget held-back) > 0))
+}
+
+mount_all() {
+	local i device pids=() status=0
+	device=$(net_device)
+	for ((i = 1; i <= mounts; i++)); do
+		ip addr add "198.51.100.$i/24" dev "$device" || return
+	done
+	# rxe has a GID for each of them, a moment later.
+	sleep 2
+	for ((i = 1; i <= mounts; i++)); do
+		mount_rdma 3 "198.51.100.$i" "/mnt/crowd$i" nconnect=4 &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || status=1
+	done
+	return $status
+}
+
+all_connected() {
+	echo "connections: $(grep -l '^role: client' /sys/kernel/debug/rpcrdma/conn/* | wc -l)"
+	within 30 connected $((4 * mounts))
+}
+
+# nconnect opens further connections when there is work for them.
+connected() { # COUNT
+	local i
+	for ((i = 1; i <= mounts; i++)); do
+		ls "/mnt/crowd$i" > /dev/null || return
+	done
+	(($(grep -l '^role: client' /sys/kernel/debug/rpcrdma/conn/* | wc -l) >= $1))
+}
+
+use_all() {
+	local i pids=() status=0
+	for ((i = 1; i <= mounts; i++)); do
+		(dd if=/dev/urandom of="/tmp/crowd$i" bs=64K count=8 status=none &&
+			cp "/tmp/crowd$i" "/mnt/crowd$i/data$i" &&
+			sync "/mnt/crowd$i/data$i" &&
+			cmp "/tmp/crowd$i" "/export/data$i") &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || status=1
+	done
+	return $status
+}
+
+# Messages of all connections, both ways.
+messages() {
+	sed -n 's/^messages [^:]*: sent \([0-9]*\) received \([0-9]*\)$/\1 \2/p' \
+		/sys/kernel/debug/rpcrdma/totals | awk '{ sum += $1 + $2 } END { print sum }'
+}
+
+# The client asks nothing within the time that keepalive leaves it.
+idle() {
+	local before doorbells after rung
+	check "idle: the client need not ask" set_parameter keepalive 600
+	sleep 3
+	before=$(messages) doorbells=$(counter doorbells)
+	sleep 20
+	after=$(messages) rung=$(counter doorbells)
+	check "idle: no message in 20 s ($before, $after)" test "$before" = "$after"
+	check "idle: no doorbell in 20 s" test "$doorbells" = "$rung"
+	check "idle: as before" set_parameter keepalive 30
+}
+
+umount_all() {
+	local i
+	for ((i = 1; i <= mounts; i++)); do
+		umount "/mnt/crowd$i" || return
+	done
+}
+
+"$GUEST_ROLE"
