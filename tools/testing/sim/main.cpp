@@ -205,8 +205,11 @@ void print_tally(const Tally &t, double seconds)
 		    t.retries);
 	std::printf("# continued parts %" PRIu64 ", GRANTs %" PRIu64
 		    ", Receives held for memory %" PRIu64
-		    ", Calls that had to wait for room %" PRIu64 "\n",
-		    t.continued, t.grants, t.held, t.not_admitted);
+		    ", Calls that had to wait for room %" PRIu64
+		    ", for memory %" PRIu64
+		    ", more than the budget had %" PRIu64 "\n",
+		    t.continued, t.grants, t.held, t.not_admitted,
+		    t.short_of_memory, t.forced);
 	std::printf("# posted together: Sends, %" PRIu64
 		    " times; Receives, %" PRIu64 " times\n",
 		    t.chained, t.batched);
@@ -232,6 +235,7 @@ bool reaches(const Tally &t)
 {
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
+		   t.short_of_memory && t.forced &&
 		   t.not_admitted &&
 		   t.chained && t.batched &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&

@@ -10,6 +10,9 @@
 namespace sim
 {
 
+static constexpr u32 kCalls = RPCRDMA_BUDGET_CALLS;
+static constexpr u32 kReplies = RPCRDMA_BUDGET_REPLIES;
+
 static u32 page_count(u32 octets)
 {
 	return (octets + kPage - 1) / kPage;
@@ -40,11 +43,64 @@ Responder::Responder(Conn &c, Service &s, const ServiceLimits &l, u64 peer)
 	, limits(l)
 	, peer_(peer)
 {
+	/* Those who hold nothing back have nothing that could wait. */
+	const u32 reserve = l.holds ? page_count(l.max_call) * kPage : 1U << 30;
+
+	service.budget.limit += reserve;
+	if (rpcrdma_budget_hold(&service.budget, reserve, false) !=
+	    RPCRDMA_BUDGET_START)
+		fail("memory", "%s", "there is no reserve");
+	rpcrdma_account_open(&account_, service.budget.batch, reserve,
+			     l.holds ? l.call_memory : reserve, l.reply_memory);
 }
 
 Responder::~Responder()
 {
+	close_account();
 	service.busy -= static_cast<u32>(executing_.size());
+}
+
+/* As rpcrdma_memory_call(). */
+bool Responder::call(u32 octets, bool alone)
+{
+	u32 verdict = rpcrdma_account_call(&account_, octets, alone);
+
+	if (verdict == RPCRDMA_BUDGET_DRAW)
+		verdict = rpcrdma_budget_draw(&service.budget, &account_,
+					      RPCRDMA_BUDGET_CALLS, octets,
+					      alone);
+	conn.world.tally.short_of_memory += verdict != RPCRDMA_BUDGET_START;
+	return verdict == RPCRDMA_BUDGET_START;
+}
+
+void Responder::take(u32 kind, u32 octets)
+{
+	if (rpcrdma_account_take(&account_, kind, octets) ==
+	    RPCRDMA_BUDGET_DRAW)
+		(void)!rpcrdma_budget_draw(&service.budget, &account_, kind,
+					   octets, true);
+	conn.world.tally.forced += !!account_.forced;
+}
+
+void Responder::put(u32 kind, u32 octets)
+{
+	const u32 back =
+		rpcrdma_account_put(&account_, kind, octets,
+				    rpcrdma_budget_short(&service.budget));
+
+	if (back)
+		(void)!rpcrdma_budget_give(&service.budget, &account_, back);
+}
+
+void Responder::close_account()
+{
+	const u32 reserve = account_.reserve;
+
+	if (!reserve)
+		return;
+	(void)!rpcrdma_account_close(&service.budget, &account_);
+	(void)!rpcrdma_budget_release(&service.budget, reserve);
+	service.budget.limit -= reserve;
 }
 
 u32 Responder::call_bound() const
@@ -230,7 +286,7 @@ Error Responder::single(const rpcrdma_rx &rx, Receive &r, bool &kept)
 
 		call->octets.assign(from, from + rx.payload.length);
 		call->pages = page_count(rx.payload.length);
-		call_memory_ += call->pages * kPage;
+		take(kCalls, call->pages * kPage);
 	}
 	if (has_reads(*call))
 		return wait(std::move(call));
@@ -267,14 +323,14 @@ Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 	if (page_count(end) > call.pages) {
 		if (!conn.world.allocates())
 			return Error::NoMemory;
-		call_memory_ += (page_count(end) - call.pages) * kPage;
+		take(kCalls, (page_count(end) - call.pages) * kPage);
 		call.pages = page_count(end);
 	}
 	if (call.octets.size() < end)
 		call.octets.resize(end);
 	std::memcpy(&call.octets[rx.stream_offset],
 		    &r.buffer[rx.payload.offset], rx.payload.length);
-	if (limits.holds && call_memory_ >= limits.call_memory) {
+	if (limits.holds && rpcrdma_account_calls_full(&account_)) {
 		conn.world.tally.held++;
 		held_.push_back(&r);
 		conn.keep(r);
@@ -297,7 +353,7 @@ void Responder::abandon()
 {
 	if (!partial_)
 		return;
-	call_memory_ -= partial_->pages * kPage;
+	put(kCalls, partial_->pages * kPage);
 	partial_.reset();
 	relax();
 }
@@ -316,7 +372,7 @@ void Responder::relax()
 		conn.world.options.mutant != Mutant::HeldForEver;
 
 	for (;;) {
-		while (gives_back && call_memory_ < limits.call_memory &&
+		while (gives_back && !rpcrdma_account_calls_full(&account_) &&
 		       !held_.empty()) {
 			Receive *r = held_.front();
 
@@ -342,11 +398,11 @@ Responder::CallPtr Responder::next_to_read(bool &alone)
 		return nullptr;
 	const u32 need = page_count(waiting_[0]->unreduced) * kPage;
 
-	if (limits.holds && call_memory_ + need > limits.call_memory &&
-	    (n_reading_ || !ready_.empty()) &&
-	    conn.world.options.mutant != Mutant::ReadsWithoutBound)
+	if (!limits.holds ||
+	    conn.world.options.mutant == Mutant::ReadsWithoutBound)
+		take(kCalls, need);
+	else if (!call(need, !n_reading_ && ready_.empty()))
 		return nullptr;
-	call_memory_ += need;
 	alone = !n_reading_++;
 	return take_out(waiting_, 0);
 }
@@ -430,7 +486,7 @@ Error Responder::start_reads(CallPtr &call)
 	if (!conn.fits(static_cast<u32>(call->operations.size())))
 		return Error::NoSpace;
 
-	call_memory_ -= call->pages * kPage;
+	put(kCalls, call->pages * kPage);
 	call->pages = page_count(call->unreduced);
 	call->octets.swap(call->laid_out);
 	call->length = call->unreduced;
@@ -451,7 +507,7 @@ Error Responder::start_reads(CallPtr &call)
 	if (r)
 		conn.put_receive(*r);
 	if (conn.start(job) != Error::None) {
-		call_memory_ -= job.pages * kPage;
+		put(kCalls, job.pages * kPage);
 		n_reading_--;
 		(void)take_out(reading_, job);
 	}
@@ -467,7 +523,7 @@ bool Responder::reads_failed(CallPtr call, bool alone, Error error)
 	if (error == Error::NoMemory || (error == Error::Again && !alone)) {
 		if (error == Error::NoMemory)
 			conn.lost("no memory for a Call");
-		call_memory_ -= need;
+		put(kCalls, need);
 		waiting_.insert(waiting_.begin(), std::move(call));
 		return !--n_reading_ && error != Error::NoMemory;
 	}
@@ -476,11 +532,11 @@ bool Responder::reads_failed(CallPtr call, bool alone, Error error)
 			    RPCRDMA2_ERR_READ_CHUNKS :
 			    RPCRDMA2_ERR_SYSTEM,
 		    0, 0);
-	call_memory_ -= call->pages * kPage;
+	put(kCalls, call->pages * kPage);
 	call.reset();
 	if (r)
 		conn.put_receive(*r);
-	call_memory_ -= need;
+	put(kCalls, need);
 	n_reading_--;
 	return true;
 }
@@ -502,7 +558,7 @@ void Responder::read_done(IncomingCall &job, Error error)
 	} else {
 		if (error == Error::None)
 			conn.refuse(job.xid, RPCRDMA2_ERR_BAD_XDR, 0, 0);
-		call_memory_ -= job.pages * kPage;
+		put(kCalls, job.pages * kPage);
 		call.reset();
 	}
 	n_reading_--;
@@ -515,7 +571,7 @@ void Responder::pick()
 	CallPtr call = take_out(ready_, 0);
 
 	if (conn.world.options.mutant != Mutant::CallMemoryForgotten)
-		call_memory_ -= call->pages * kPage;
+		put(kCalls, call->pages * kPage);
 	if (call->receive) {
 		const u8 *from = &call->receive->buffer[call->payload.offset];
 
@@ -539,7 +595,7 @@ bool Responder::replies_full() const
 	return limits.holds &&
 	       conn.world.options.mutant != Mutant::RepliesWithoutBound &&
 	       (replies_.size() >= limits.replies ||
-		(reply_memory_ >= limits.reply_memory &&
+		(rpcrdma_account_replies_full(&account_) &&
 		 conn.world.options.mutant != Mutant::RepliesTooLarge));
 }
 
@@ -613,7 +669,7 @@ void Responder::reply()
 	reply.responder = this;
 	build(s, call->xid, RPCRDMA_REPLY, reply.message);
 	reply.memory = page_count(s.reply_length) * kPage;
-	reply_memory_ += reply.memory;
+	take(kReplies, reply.memory);
 	check::memory(*this);
 
 	core::plan_reply(conn, call->chunks, s.reply_length, s.results,
@@ -642,8 +698,11 @@ void Responder::reply()
 void Responder::remove(OutgoingReply &reply)
 {
 	if (conn.world.options.mutant != Mutant::ReplyMemoryForgotten)
-		reply_memory_ -= reply.memory;
+		put(kReplies, reply.memory);
 	(void)take_out(replies_, reply);
+	/* As rpcrdma_svc_freed(). */
+	if (!gone_)
+		relax();
 }
 
 void Responder::reply_done(OutgoingReply &reply, Error error)
@@ -666,7 +725,7 @@ void Responder::gone()
 	ready_.clear();
 	waiting_.clear();
 	held_.clear();
-	call_memory_ = 0;
+	close_account();
 	check::responder_gone(*this);
 }
 

@@ -15,6 +15,8 @@
 #include "conn.h"
 #include "rpc.h"
 
+#include <rpcrdma/budget.h>
+
 namespace sim
 {
 
@@ -24,6 +26,7 @@ class Responder;
 struct Service {
 	u32 threads = 1;
 	u32 busy = 0;
+	rpcrdma_budget budget = {}; /* its limit grows with each reserve */
 	rpcrdma_recent failed_calls = {};
 };
 
@@ -120,12 +123,12 @@ public:
 
 	[[nodiscard]] u32 call_memory() const
 	{
-		return call_memory_;
+		return account_.used[RPCRDMA_BUDGET_CALLS];
 	}
 	[[nodiscard]] u32 call_bound() const;
 	[[nodiscard]] u32 reply_memory() const
 	{
-		return reply_memory_;
+		return account_.used[RPCRDMA_BUDGET_REPLIES];
 	}
 	[[nodiscard]] u32 reply_bound() const;
 	[[nodiscard]] u32 replies() const
@@ -160,6 +163,10 @@ private:
 	[[nodiscard]] bool too_many(u32 xid);
 	[[nodiscard]] bool answered_before(u32 xid);
 	void relax();
+	[[nodiscard]] bool call(u32 octets, bool alone);
+	void take(u32 kind, u32 octets);
+	void put(u32 kind, u32 octets);
+	void close_account();
 	[[nodiscard]] CallPtr next_to_read(bool &alone);
 	[[nodiscard]] Error start_reads(CallPtr &call);
 	[[nodiscard]] Error lay_out(IncomingCall &call);
@@ -177,8 +184,7 @@ private:
 	std::vector<Receive *> held_;
 	std::vector<std::unique_ptr<OutgoingReply>> replies_;
 	u32 n_reading_ = 0; /* being started, or under way */
-	u32 call_memory_ = 0;
-	u32 reply_memory_ = 0;
+	rpcrdma_account account_ = {};
 	bool gone_ = false;
 };
 

@@ -162,6 +162,8 @@ World::World(const Options &o)
 		n = 1;
 	heavy_ = config.once_in(8);
 	server.threads = heavy_ ? 1 : config.within(1, 4);
+	rpcrdma_budget_init(&server.budget, kPage * config.below(64));
+	server.budget.batch = kPage * config.within(1, 4);
 	for (u32 i = 0; i < n; i++) {
 		pairs.push_back(std::make_unique<Pair>(*this, i));
 		configure(config, *pairs.back());
@@ -772,6 +774,8 @@ void World::finish()
 			fail("lost", "%s", "a connection does not end");
 	if (server.busy)
 		fail("lost", "%u threads", server.busy);
+	if (server.budget.held)
+		fail("lost", "%s", "memory of the server");
 	tally.seeds = 1;
 	tally.steps = steps_;
 	tally.several_clients = pairs.size() > 1;

@@ -9,11 +9,12 @@
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport has no such counters.
 [[ -z ${INTREE-} ]] || exit 4
-in_guests
+in_guests --env CROWD="${CROWD-}"
 crowd_program=$SELFTESTS/../../../../build/peer/peer
 
 alone() {
-	((FULL)) && export CROWD=500 || export CROWD=64
+	: "${CROWD:=$((FULL ? 500 : 64))}"
+	export CROWD
 	if ! { rdma_up rxe && largest_blocks && server_up 8; }; then
 		bail "no server"
 	fi
