@@ -81,8 +81,8 @@ TEST(crowd, comes_back_at_once)
 			std::optional<Peer> p;
 
 			try {
-				p = Peer::connect(Link::kReceiveSize,
-						  kReceives, kLong);
+				p = Peer::connect(Link::kReceiveSize, kReceives,
+						  kLong);
 				asks(*p);
 			} catch (const std::exception &e) {
 				faults.add(e.what());

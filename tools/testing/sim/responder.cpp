@@ -46,10 +46,9 @@ Responder::Responder(Conn &c, Service &s, const ServiceLimits &l, u64 peer)
 	/* Those who hold nothing back have nothing that could wait. */
 	const u32 reserve = l.holds ? page_count(l.max_call) * kPage : 1U << 30;
 
+	/* Others may have more than there is; here no connection waits for that. */
 	service.budget.limit += reserve;
-	if (rpcrdma_budget_hold(&service.budget, reserve, false) !=
-	    RPCRDMA_BUDGET_START)
-		fail("memory", "%s", "there is no reserve");
+	(void)!rpcrdma_budget_hold(&service.budget, reserve, true);
 	rpcrdma_account_open(&account_, service.budget.batch, reserve,
 			     l.holds ? l.call_memory : reserve, l.reply_memory);
 }

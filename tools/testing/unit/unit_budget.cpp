@@ -37,9 +37,9 @@ struct Memory {
 	void take(rpcrdma_account &a, u32 kind, u32 octets)
 	{
 		if (rpcrdma_account_take(&a, kind, octets) == kDraw)
-			EXPECT_EQ(rpcrdma_budget_draw(&b, &a, kind, octets,
-						      true),
-				  kStart);
+			EXPECT_EQ(
+				rpcrdma_budget_draw(&b, &a, kind, octets, true),
+				kStart);
 	}
 	bool put(rpcrdma_account &a, u32 kind, u32 octets)
 	{
@@ -292,7 +292,9 @@ TEST(budget, adds_up_whatever_happens)
 {
 	for (u32 seed = 1; seed <= 200; seed++) {
 		std::mt19937 random(seed);
-		const auto below = [&](u32 n) { return u32(random() % n); };
+		const auto below = [&](u32 n) {
+			return u32(random() % n);
+		};
 		Memory m(u64{ 4 + below(12) } * kReserve);
 		std::vector<rpcrdma_account> accounts;
 		std::vector<std::vector<u32>> held[2];

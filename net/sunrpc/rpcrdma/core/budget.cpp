@@ -136,8 +136,8 @@ Verdict draw(Budget &b, Account &a, u32 kind, u32 octets, bool must)
 	}
 
 	/* A little more than it needs, if nobody lacks it. */
-	const bool more = missing < b.batch && b.batch <= left && !is_short(b) &&
-			  !a.forced;
+	const bool more = missing < b.batch && b.batch <= left &&
+			  !is_short(b) && !a.forced;
 	const u32 amount = more ? b.batch : missing;
 
 	add(b, amount);

@@ -29,7 +29,8 @@
 #include <unordered_set>
 #include <vector>
 
-extern "C" void rpcrdma_shim_broken(const char *file, int line, const char *what)
+extern "C" void rpcrdma_shim_broken(const char *file, int line,
+				    const char *what)
 {
 	std::fprintf(stderr, "%s:%d: %s\n", file, line, what);
 	std::abort();
@@ -190,8 +191,7 @@ private:
 	void uncharge(Model &m, Connection &c, u32 kind, u32 size) const
 	{
 		const bool full = replies_full(c.account);
-		const u32 back =
-			put(c.account, kind, size, is_short(m.budget));
+		const u32 back = put(c.account, kind, size, is_short(m.budget));
 
 		if (back)
 			(void)give(m.budget, c.account, back);
