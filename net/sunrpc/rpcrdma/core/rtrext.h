@@ -118,8 +118,8 @@ public:
 	 *
 	 * @m: only if it has begun, other messages have to wait until it is over
 	 * @out: gets prefix, header and padding; as long as the Send
-	 * @tx: gets what is to be sent; GroupPlan::send() and each_piece() of Send number @m.next - 1 say
-	 *	what follows
+	 * @tx: gets what is to be sent; GroupPlan::send() and each_piece() of Send number
+	 *	@m.next - 1 say what follows
 	 *
 	 * Return: RPCRDMA_TX_MESSAGE; RPCRDMA_TX_INVALID if it cannot go by a group to this
 	 * peer, or RPCRDMA_TX_BLOCKED if there are not credits for all of it: then it goes
