@@ -19,7 +19,7 @@ TOP = Path(__file__).resolve().parents[3]
 PROMPT = re.compile(r"(server|client|machine)# (.*)|(tree)\$ (.*)")
 BLOCK = re.compile(r"( *)\.\. code-block:: *(\S*)")
 # Of a block of a guest: what differs from a mounted share and a server that listens.
-STATES = {"", "runs", "unmounted", "silent", "no-device"}
+STATES = {"", "runs", "unmounted", "silent", "no-device", "grown"}
 # What begins a line that is a command, in a block that is not marked.
 COMMANDS = re.compile(
     r"(?:sudo +)?(make|modprobe|u?mount|rpcrdmactl|rdma|echo|sysctl|apt-get|dkms|cat|ip|grep|"

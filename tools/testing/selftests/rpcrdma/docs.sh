@@ -5,8 +5,9 @@
 # at "client#", in the order of the pages. tools/testing/docs/texts.py finds them.
 #
 # The class of a block of commands says what has to be when it begins: "unmounted",
-# "silent" (nfsd does not listen on RDMA), "no-device". Without a class the share is mounted,
-# and nfsd listens.
+# "silent" (nfsd does not listen on RDMA), "no-device", "grown" (the share is mounted, and both
+# sides can change buffers while connected). Without a class the share is mounted, and nfsd
+# listens.
 #
 # Names in the texts stand for others: see in_guest(). A command whose program is not
 # installed is skipped.
@@ -60,6 +61,10 @@ begin_block() { # STATE
 	no-device)
 		unmounted && rdma_down rxe
 		;;
+	grown)
+		unmounted && set_parameter grow 32768 &&
+			on_server set_parameter grow 32768 && mounted
+		;;
 	*)
 		on_server listens && mounted
 		;;
@@ -94,12 +99,18 @@ falls_silent() {
 in_guest() { # COMMAND
 	local text=$1
 	text=${text//eth0/$(net_device)}
+	[[ $text != *"--id 7"* ]] || text=${text//--id 7/--id $(first_id)}
 	if [[ $text = *vers=3* ]]; then
 		text=${text//vers=3/vers=3,nolock}
 	else
 		text=${text//server:\/export/server:\/}
 	fi
 	echo "$text"
+}
+
+first_id() {
+	rpcrdmactl show -j | python3 -c 'import json, sys
+print(json.load(sys.stdin)[0]["id"])'
 }
 
 # What goes on until somebody ends it is ended, or goes on beside the next command. doctor

@@ -84,10 +84,11 @@ def compare_conn(lines, conn):
     for whose in ("local", "peer"):
         told = conn[f"{whose}-properties"]
         reverse = ["none", "simple", "continued", "general"].index(told["reverse"])
-        same("properties", lines[f"{whose} properties"],
-             f"send {told['send-size']} receive {told['receive-size']} "
-             f"segment {told['segment-size']} segments {told['segment-count']} "
-             f"reverse {reverse}")
+        same("properties", words(lines[f"{whose} properties"]),
+             words(lines[f"{whose} properties"]) |
+             {"send": told["send-size"], "receive": told["receive-size"],
+              "segment": told["segment-size"], "segments": told["segment-count"],
+              "reverse": reverse})
     regions = words("total " + lines["regions"])
     same("regions", regions, {name: conn["regions"][name] for name in regions})
     counts = {f"messages {c['name']}": f"sent {c['sent']} received {c['received']}"
