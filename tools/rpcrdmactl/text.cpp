@@ -547,14 +547,14 @@ void held(Family &family, const Json &conn, bool limit)
 }
 
 /* What the module holds for all connections. */
-struct OfModule {
+struct ModuleValue {
 	const char *name;
 	const char *kind;
 	const char *key;
 	const char *help;
 };
 
-constexpr OfModule kMemory[] = {
+constexpr ModuleValue kMemory[] = {
 	{ "memory_limit_bytes", "gauge", "limit",
 	  "Memory that all connections of the machine together may hold." },
 	{ "memory_bytes", "gauge", "held",

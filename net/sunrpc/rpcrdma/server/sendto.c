@@ -51,9 +51,10 @@ struct rpcrdma_svc_reply {
 
 static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
 {
+	if (READ_ONCE(svc->replies) >= RPCRDMA_SVC_REPLIES)
+		return true;
 	/* Without the lock in has_wspace: see there. */
-	return READ_ONCE(svc->replies) >= RPCRDMA_SVC_REPLIES ||
-	       data_race(rpcrdma_account_replies_full(&svc->account));
+	return data_race(rpcrdma_account_replies_full(&svc->account));
 }
 
 /**
