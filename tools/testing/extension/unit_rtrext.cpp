@@ -918,6 +918,11 @@ TEST(rtrext, send__credits_are_taken_back_in_the_middle)
 	EXPECT_EQ(send(e, o), kSent);
 	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent));
 	EXPECT_EQ(send(e, o), kNoCredit);
+	EXPECT_FALSE(e.tx.more);
+	/* An ERROR that is due waits, too. */
+	e.receive(prefix(0x77, 99, e.info().sent));
+	EXPECT_EQ(send(e, o), kNoCredit);
+	EXPECT_TRUE(e.tx.more);
 	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + 1));
 	EXPECT_EQ(send(e, o), kSent);
 	EXPECT_TRUE(e.tx.last);

@@ -226,6 +226,8 @@ public:
 	 */
 	void post(rpcrdma_message &msg, u32 htype, u32 part, u32 header,
 		  bool last, rpcrdma_tx &tx);
+	/* For rpcrdma_tx.more, where nothing is posted. */
+	[[nodiscard]] bool more() const;
 
 private:
 	[[nodiscard]] bool may_change(u32 which) const;

@@ -402,6 +402,7 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 	} else if (!out_.active() || !port.in_use()) {
 		return RPCRDMA_TX_INVALID;
 	} else if (!port.credits(m.msg)) {
+		tx.more = port.more();
 		return RPCRDMA_TX_BLOCKED;
 	}
 	const GroupSend s = m.plan.send(m.next);

@@ -278,7 +278,12 @@ void Port::post(rpcrdma_message &msg, u32 htype, u32 part, u32 header,
 	tx = {};
 	session_.post_part(msg, part, type, header, tx);
 	session_.grouping_ = !last;
-	tx.more = session_.control_due() || session_.grant_due();
+	tx.more = more();
+}
+
+bool Port::more() const
+{
+	return session_.control_due() || session_.grant_due();
 }
 
 /* There are no properties; what private data leaves open is at its largest. */
