@@ -57,6 +57,10 @@ public:
 		head_ = (head_ + 1) % RPCRDMA_MAX_CONTROL;
 		count_--;
 	}
+	void clear()
+	{
+		count_ = 0;
+	}
 	/* Return: false if there is no room. */
 	[[nodiscard]] bool push(const ControlMessage &m)
 	{

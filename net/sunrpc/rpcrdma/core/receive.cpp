@@ -28,6 +28,7 @@ static void drop(rpcrdma_reason reason, rpcrdma_rx &rx)
 void Session::close(rpcrdma_reason reason, rpcrdma_rx &rx)
 {
 	closed_ = reason;
+	control_.clear();
 	rx.action = RPCRDMA_RX_CLOSE;
 	rx.reason = reason;
 }
@@ -82,8 +83,10 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 	}
 	rx.credits = available();
 	rx.taken_back = credits_.taken_back() != taken_back;
-	if (closed_ != RPCRDMA_REASON_NONE)
+	if (closed_ != RPCRDMA_REASON_NONE) {
+		rx.kick = last_words_due();
 		return;
+	}
 	/* A Call may be begun that could not be before, or at least a probe. */
 	rx.kick = (before <= kept && rx.credits > kept) ||
 		  (!before && rx.credits) || rx.opened || grant_due() ||
@@ -96,9 +99,6 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 
 	if (client() && !final_sent_ && !middle_sent_)
 		return close(RPCRDMA_REASON_EARLY, rx);
-	/* An ERROR is on its way, and the peer has not gone. */
-	if (auth_.failed())
-		return close(RPCRDMA_REASON_AUTH, rx);
 	if (!decode_prefix(in, p)) {
 		if (!version1() && credits_.overrun(false))
 			return close(RPCRDMA_REASON_CREDIT, rx);
@@ -160,6 +160,8 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 	if (answerable)
 		answer(p, low_and_high, rx);
 	credits_.ping_pong(control_.size());
+	if (auth_.failed())
+		closed_ = RPCRDMA_REASON_AUTH;
 }
 
 /* What a client sends first says which version 2 it means (D25). */
@@ -283,13 +285,12 @@ void Session::interrupt([[maybe_unused]] u32 htype,
 	}
 }
 
-/* The exchange has failed by this message. */
-void Session::auth_failed(const Prefix &p, rpcrdma_rx &rx)
+/* The exchange has failed by this message: @code is what the peer is told, if anything. */
+void Session::auth_failed(const Prefix &p, u32 code, rpcrdma_rx &rx)
 {
-	const rpcrdma_errcode code = host_auth_error(auth_.reason());
-
+	close(RPCRDMA_REASON_AUTH, rx);
 	if (code == RPCRDMA2_ERR_NONE)
-		return close(RPCRDMA_REASON_AUTH, rx);
+		return;
 	drop(RPCRDMA_REASON_AUTH, rx);
 	answer(p, { code, {} }, rx);
 }
@@ -298,9 +299,10 @@ void Session::auth_failed(const Prefix &p, rpcrdma_rx &rx)
 bool Session::auth_open(const Prefix &p, rpcrdma_rx &rx)
 {
 	auth_.other();
-	if (auth_.failed())
-		auth_failed(p, rx);
-	return !auth_.failed();
+	if (!auth_.failed())
+		return true;
+	auth_failed(p, host_auth_error(auth_.reason()), rx);
+	return false;
 }
 
 void Session::take_grant(Bytes in, rpcrdma_rx &rx)
@@ -530,10 +532,10 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 		if (!auth_over())
 			reason = RPCRDMA_REASON_AUTH;
 		auth_.refuse(HostAuthReason::Form);
+		if (auth_.failed())
+			return auth_failed(h.prefix, code, rx);
 		drop(reason, rx);
 		answer(h.prefix, { code, {} }, rx);
-		if (auth_.failed())
-			return;
 		/*
 		 * Only that message of the sequence is discarded (7.2.2). If it was
 		 * the last, the sequence has ended.
@@ -559,7 +561,8 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	}
 	auth_.receive(in);
 	if (auth_.failed())
-		return auth_failed(h.prefix, rx);
+		return auth_failed(h.prefix, host_auth_error(auth_.reason()),
+				   rx);
 	staged_ = p;
 	rx.action = RPCRDMA_RX_CONTROL;
 	middle_received_ = !h.type->last;

@@ -102,14 +102,26 @@ bool Session::end_call(rpcrdma_message &msg)
 	       ((!could_begin && may_begin()) || has_wanted_room());
 }
 
+bool Session::exchange_due() const
+{
+	return auth_.final() ? client() || opened_ : auth_.due();
+}
+
+/* The session is closed. */
+rpcrdma_tx_result Session::send_last(MutableBytes out, rpcrdma_tx &tx)
+{
+	if (last_words_due())
+		return send_control(out, tx);
+	return closed_ == RPCRDMA_REASON_INVARIANT ? RPCRDMA_TX_INVALID :
+						     RPCRDMA_TX_NONE;
+}
+
 inline rpcrdma_tx_result
 Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 {
-	tx = {};
+	reset(tx);
 	if (closed_ != RPCRDMA_REASON_NONE)
-		return closed_ == RPCRDMA_REASON_INVARIANT ?
-			       RPCRDMA_TX_INVALID :
-			       RPCRDMA_TX_NONE;
+		return send_last(out, tx);
 	if (!msg && !control_due() && !grant_due())
 		return RPCRDMA_TX_NONE;
 	if (grouping())

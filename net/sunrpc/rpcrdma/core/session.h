@@ -101,8 +101,8 @@ struct Terms {
  * has closed stays closed, and gives the reason.
  *
  * With host authentication (hostauth.h) the exchange has four messages, and the session is
- * open when the client has the last one and the server has sent it. If that fails, one
- * ERROR says so to the peer, and nothing else is sent or taken in any more.
+ * open when the client has the last one and the server has sent it. If that fails, the
+ * session is closed; what a closed session still sends is the ERROR that says so.
  */
 class Session {
 public:
@@ -232,7 +232,7 @@ private:
 	void take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx);
 	[[nodiscard]] bool speaks_version1(const Header &h, Parse parsed) const;
 	[[nodiscard]] bool foreign_final(const Header &h) const;
-	void auth_failed(const Prefix &p, rpcrdma_rx &rx);
+	void auth_failed(const Prefix &p, u32 code, rpcrdma_rx &rx);
 	[[nodiscard]] bool auth_open(const Prefix &p, rpcrdma_rx &rx);
 	/* RPC messages may flow, as far as host authentication is concerned. */
 	[[nodiscard]] bool auth_over() const
@@ -307,6 +307,8 @@ private:
 						       rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result send_grant(MutableBytes out,
 						   rpcrdma_tx &tx);
+	[[nodiscard]] rpcrdma_tx_result send_last(MutableBytes out,
+						  rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result
 	send_message(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result
@@ -334,11 +336,14 @@ private:
 	/* A CONNPROP of this side is to be sent. */
 	[[nodiscard]] bool properties_due() const
 	{
-		if (final_sent_)
-			return false;
-		if (!auth_.final())
-			return auth_.due();
-		return (client() || opened_) && !auth_.failed();
+		return !final_sent_ && exchange_due();
+	}
+	[[nodiscard]] bool exchange_due() const;
+	/* The ERROR that tells the peer why authentication has failed. */
+	[[nodiscard]] bool last_words_due() const
+	{
+		return closed_ == RPCRDMA_REASON_AUTH && !control_.empty() &&
+		       may_send();
 	}
 	/* A Call that is not a probe: one credit may be kept for probes (binding, 3.4.1). */
 	[[nodiscard]] bool may_begin() const
