@@ -261,6 +261,41 @@ TEST(rtr_group, reserve__a_call_that_is_sent_twice)
 	EXPECT_EQ(r.reserved(), 0u);
 }
 
+/* An ERROR has the XID of this Call, and may be about a Reply with the same XID. */
+TEST(rtr_group, reserve__an_error_may_be_about_something_else)
+{
+	ReplyReserve r;
+
+	EXPECT_EQ(r.reserve(1, 4, 8), 4u);
+	r.doubt(1);
+	EXPECT_EQ(r.reserved(), 0u);
+	EXPECT_EQ(r.most(1), 4u);
+	r.shrink(1, 3);
+	EXPECT_EQ(r.reserved(), 0u);
+	EXPECT_EQ(r.most(1), 3u);
+	r.give_back(1);
+	EXPECT_EQ(r.most(1), 1u);
+	EXPECT_EQ(r.reserved(), 0u);
+
+	/* Another Call with this XID has a promise of its own. */
+	EXPECT_EQ(r.reserve(2, 4, 8), 4u);
+	r.doubt(2);
+	EXPECT_EQ(r.reserve(2, 2, 8), 2u);
+	EXPECT_EQ(r.most(2), 2u);
+	EXPECT_EQ(r.reserved(), 2u);
+	r.give_back(2);
+
+	/* What is in doubt gives way to what is not. */
+	for (u32 xid = 1; xid <= ReplyReserve::kMostCalls; xid++) {
+		EXPECT_EQ(r.reserve(xid, 2, 1000), 2u);
+		r.doubt(xid);
+	}
+	for (u32 xid = 101; xid <= 100 + ReplyReserve::kMostCalls; xid++)
+		EXPECT_EQ(r.reserve(xid, 2, 1000), 2u);
+	EXPECT_EQ(r.most(1), 1u);
+	EXPECT_EQ(r.reserve(200, 2, 1000), 1u);
+}
+
 TEST(rtr_group, reserve__for_so_many_calls)
 {
 	ReplyReserve r;

@@ -278,6 +278,10 @@ private:
  *
  * A promise stands until the answer has come, also if nobody waits for it any more: the
  * Responder does not know that. A Call that is sent again with its XID has two answers.
+ *
+ * An ERROR of the base protocol names an XID and no direction. If a Call of each direction
+ * has that XID, it may be about a Reply of this side. So after it nothing is reserved, but a
+ * Reply of as many Sends as were promised is still taken.
  */
 class ReplyReserve {
 public:
@@ -297,11 +301,13 @@ public:
 		Call *free = nullptr;
 
 		for (Call &c : calls_) {
-			if (c.count && c.xid == xid) {
+			if (c.answers && c.xid == xid) {
 				c.answers++;
 				return wanted < c.count ? wanted : c.count;
 			}
-			if (!c.count && !free)
+			if (c.xid == xid)
+				c.count = 0;
+			if (!c.answers && (!free || free->count > c.count))
 				free = &c;
 		}
 		if (count <= 1 || !free)
@@ -321,18 +327,23 @@ public:
 	/* The Reply that comes takes no more than @count. */
 	constexpr void shrink(u32 xid, u32 count)
 	{
-		for (Call &c : calls_)
-			if (c.xid == xid && c.count > count && c.answers == 1)
-				set(c, count);
+		for (Call &c : calls_) {
+			if (c.xid != xid || c.count <= count || c.answers > 1)
+				continue;
+			if (c.answers)
+				reserved_ -= c.count - count;
+			c.count = count;
+		}
 	}
 	/* It has been answered. */
 	constexpr void give_back(u32 xid)
 	{
-		if (!reserved_)
-			return;
-		for (Call &c : calls_)
-			if (c.count && c.xid == xid && !--c.answers)
-				set(c, 0);
+		answered(xid, true);
+	}
+	/* It may have been answered. */
+	constexpr void doubt(u32 xid)
+	{
+		answered(xid, false);
 	}
 	[[nodiscard]] constexpr u32 reserved() const
 	{
@@ -346,10 +357,16 @@ private:
 		u32 answers = 0; /* that are still to come */
 	};
 
-	constexpr void set(Call &c, u32 count)
+	constexpr void answered(u32 xid, bool surely)
 	{
-		reserved_ -= c.count - count;
-		c.count = count;
+		for (Call &c : calls_) {
+			if (!c.count || c.xid != xid)
+				continue;
+			if (c.answers && !--c.answers)
+				reserved_ -= c.count;
+			if (surely && !c.answers)
+				c.count = 0;
+		}
 	}
 
 	Call calls_[kMostCalls] = {};

@@ -167,7 +167,7 @@ public:
 				       rpcrdma_rx &rx);
 	void answered(u32 xid)
 	{
-		reserve_.give_back(xid);
+		reserve_.doubt(xid);
 	}
 
 private:
