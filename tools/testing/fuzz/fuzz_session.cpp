@@ -32,7 +32,8 @@ namespace
 {
 
 constexpr u32 kMaxMessage = 1 << 16;
-constexpr bool kExtended = Extensions::kOthers > 0;
+/* The module's own list has one extension, which is off by default: so it is here. */
+constexpr bool kExtended = Extensions::kOthers > 1;
 constexpr u32 kOtherTypes = Extensions::kTypes - Extensions::kBaseTypes;
 
 s32 ahead(u32 a, u32 b)
@@ -51,7 +52,7 @@ rpcrdma_config configuration(Choices &in)
 	const u8 what = in.octet();
 
 	c.role = what & 1 ? RPCRDMA_ROLE_SERVER : RPCRDMA_ROLE_CLIENT;
-	c.extensions = what & 2 ? RPCRDMA_ALL_EXTENSIONS : 0;
+	c.extensions = kExtended && what & 2 ? RPCRDMA_ALL_EXTENSIONS : 0;
 	c.window = RPCRDMA_MIN_WINDOW + in.up_to(20);
 	c.max_message = kMaxMessage;
 	c.max_read_chunks = in.up_to(4);

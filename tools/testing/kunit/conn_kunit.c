@@ -2994,6 +2994,26 @@ static void conn_sends_less_for_want_of_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
 }
 
+/* When the module may hold no more, smaller buffers still take the place of larger ones. */
+static void conn_shrinks_when_all_is_held(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_budget budget;
+	u64 limit, held;
+
+	conn_grow(test);
+	rpcrdma_memory_info(&budget);
+	limit = budget.limit;
+	held = f->server.conn->memory;
+	rpcrdma_memory_limit(budget.held);
+	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
+	KUNIT_EXPECT_LT(test, f->server.conn->memory, held);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).max_send,
+			(u32)RPCRDMA_DEF_INLINE);
+	rpcrdma_memory_limit(limit);
+	conn_call_until(test, CONN_WRITE, conn_sends_are, CONN_GROWN);
+}
+
 /* A server that has no memory for more does not grow, and goes on. */
 static void conn_does_not_grow_without_memory(struct kunit *test)
 {
@@ -3144,6 +3164,7 @@ static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_joins_large_messages),
 	KUNIT_CASE(conn_shrinks_when_idle),
 	KUNIT_CASE(conn_sends_less_for_want_of_memory),
+	KUNIT_CASE(conn_shrinks_when_all_is_held),
 	KUNIT_CASE(conn_does_not_grow_without_memory),
 	KUNIT_CASE(conn_follows_wishes),
 	KUNIT_CASE(conn_ends_while_it_changes),

@@ -259,8 +259,10 @@ static bool rpcrdma_listener_hold(struct rpcrdma_listener *l,
 		list_add(&svc->pending, &l->pending);
 		l->n_pending++;
 		trace_rpcrdma_request(svc->cm_id, "held back", l->n_pending);
-		/* Or else there is some by now. */
-		if (!l->retry)
+		/* There may be some by now: then nobody else wakes this listener. */
+		if (l->retry)
+			set_bit(XPT_CONN, &l->xprt.xpt_flags);
+		else
 			clear_bit(XPT_CONN, &l->xprt.xpt_flags);
 	}
 	spin_unlock(&l->lock);

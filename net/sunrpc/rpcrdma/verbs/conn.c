@@ -359,14 +359,15 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
  * rpcrdma_conn_hold - the connection needs more memory for as long as it exists
  * @conn: the connection
  * @octets: how much
+ * @must: whoever wants it cannot wait, or gives back more soon
  *
  * Context: Process context, no lock held.
  *
  * Return: 0, or %-EDQUOT if the module may not hold so much now.
  */
-int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets)
+int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets, bool must)
 {
-	if (rpcrdma_memory_hold(octets, conn->must))
+	if (rpcrdma_memory_hold(octets, must))
 		return -EDQUOT;
 	spin_lock(&conn->lock);
 	conn->memory += octets;

@@ -155,9 +155,9 @@ static u32 rpcrdma_frwr_grow_more(struct rpcrdma_conn *conn, u32 count)
 	u32 added;
 
 	count = min(count, conn->mr_table.capacity - conn->n_mrs);
-	if (rpcrdma_conn_hold(conn, count * size)) {
+	if (rpcrdma_conn_hold(conn, count * size, conn->must)) {
 		count = 1;
-		if (rpcrdma_conn_hold(conn, size))
+		if (rpcrdma_conn_hold(conn, size, conn->must))
 			return 0;
 	}
 	added = rpcrdma_frwr_grow(conn, count);

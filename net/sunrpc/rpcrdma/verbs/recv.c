@@ -187,13 +187,13 @@ out_empty:
 static struct rpcrdma_recv *rpcrdma_recv_more(struct rpcrdma_conn *conn,
 					      u32 size,
 					      struct rpcrdma_spares *spares,
-					      gfp_t gfp)
+					      gfp_t gfp, bool must)
 {
 	const u32 memory = rpcrdma_recv_memory(conn, size);
 	struct rpcrdma_recv *recv;
 	int rc;
 
-	rc = rpcrdma_conn_hold(conn, memory);
+	rc = rpcrdma_conn_hold(conn, memory, must);
 	if (rc)
 		return ERR_PTR(rc);
 	recv = rpcrdma_recv_alloc(conn, size, spares, gfp);
@@ -674,13 +674,14 @@ void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
  * rpcrdma_recv_supply - allocate Receives that take the place of those of another size
  * @conn: the connection
  * @count: how many more
+ * @must: those that they replace are larger, so this ends with less memory
  *
  * Context: Process context. May sleep. The caller calls rpcrdma_recv_retarget(), too.
  *
  * Return: 0, %-ENOMEM, %-EDQUOT if the module may not hold so much, or %-EIO if a buffer
  * cannot be mapped.
  */
-int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count)
+int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count, bool must)
 {
 	struct rpcrdma_recv *recv;
 
@@ -688,7 +689,7 @@ int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count)
 		/* Nobody waits for it. */
 		recv = rpcrdma_recv_more(conn, conn->recv_size, NULL,
 					 GFP_KERNEL | __GFP_NORETRY |
-					 __GFP_NOWARN);
+					 __GFP_NOWARN, must);
 		if (IS_ERR(recv))
 			return PTR_ERR(recv);
 		rpcrdma_recv_sync(recv);
@@ -751,7 +752,7 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 		/* Receives may be freed meanwhile: see the end of the loop. */
 		while (READ_ONCE(conn->n_recvs) + n < window + 1) {
 			recv = rpcrdma_recv_more(conn, size, spares,
-						 GFP_KERNEL);
+						 GFP_KERNEL, false);
 			rc = PTR_ERR_OR_ZERO(recv);
 			if (rc)
 				goto out_free;

@@ -195,7 +195,7 @@ static bool rpcrdma_resize_receives(struct rpcrdma_conn *conn)
 	}
 	rpcrdma_recv_free_list(&old);
 	/* Without smaller ones nobody is worse off. */
-	if (rpcrdma_recv_supply(conn, count) && !ready) {
+	if (rpcrdma_recv_supply(conn, count, ready) && !ready) {
 		rpcrdma_resize_give_up(conn);
 		return false;
 	}

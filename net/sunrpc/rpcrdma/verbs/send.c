@@ -1203,7 +1203,8 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 	void *buf;
 	u64 addr;
 
-	rc = rpcrdma_conn_hold(conn, size);
+	/* A smaller one takes the place of a larger one. */
+	rc = rpcrdma_conn_hold(conn, size, size < old_size);
 	if (rc)
 		return rc;
 	rc = -ENOMEM;

@@ -733,7 +733,7 @@ struct rpcrdma_conn {
 };
 
 /* conn.c */
-int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets);
+int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets, bool must);
 void rpcrdma_conn_unhold(struct rpcrdma_conn *conn, u64 octets);
 struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 					 const struct rpcrdma_conn_attr *attr);
@@ -775,7 +775,7 @@ u32 rpcrdma_recv_rounded(const struct rpcrdma_conn *conn, u32 size);
 void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
 			   struct list_head *old);
 void rpcrdma_recv_free_list(struct list_head *list);
-int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count);
+int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count, bool must);
 
 /* resize.c */
 void rpcrdma_resize_init(struct rpcrdma_conn *conn,
