@@ -2994,7 +2994,7 @@ static void conn_sends_less_for_want_of_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
 }
 
-/* When the module may hold no more, smaller buffers still take the place of larger ones. */
+/* When the module holds more than it may, smaller buffers still take the place of larger ones. */
 static void conn_shrinks_when_all_is_held(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
@@ -3005,7 +3005,7 @@ static void conn_shrinks_when_all_is_held(struct kunit *test)
 	rpcrdma_memory_info(&budget);
 	limit = budget.limit;
 	held = f->server.conn->memory;
-	rpcrdma_memory_limit(budget.held);
+	rpcrdma_memory_limit(budget.held / 2);
 	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
 	KUNIT_EXPECT_LT(test, f->server.conn->memory, held);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).max_send,
