@@ -134,9 +134,10 @@ loaded_is() { # VERSION
 	[[ -n $1 && $(< /sys/module/rpcrdma/version) = "$1" ]]
 }
 
-# In the server, as the guide for administrators says.
+# In the server, as the guide for administrators says. The kernel's own module of 6.12 frees
+# connections by the system's workqueue, and forgets to wait for that when it is removed.
 exchanged() {
-	server_down && within 30 modprobe -r rpcrdma && [[ ! -e /sys/module/rpcrdma ]] &&
+	server_down && sleep 2 && within 30 modprobe -r rpcrdma && [[ ! -e /sys/module/rpcrdma ]] &&
 		server_up 4
 }
 
