@@ -35,7 +35,7 @@ alone() {
 	mounts=$((FULL ? 32 : 8))
 	check "$mounts mounts with nconnect=4 at once" mount_all
 	check "each has its connections" all_connected
-	check "data by all of them" use_all
+	check "data by all of them" at_once use_one
 	idle
 	check "unmount" umount_all
 	check "nothing left" within 60 nothing_left
@@ -79,22 +79,32 @@ held_back_more() {
 	(($(budget held-back) > 0))
 }
 
-mount_all() {
-	local i device pids=() status=0
-	device=$(net_device)
+# Call a function with the number of each mount. Return: whether all succeeded.
+at_once() { # FUNCTION
+	local i pids=() status=0
 	for ((i = 1; i <= mounts; i++)); do
-		ip addr add "198.51.100.$i/24" dev "$device" || return
-	done
-	# rxe has a GID for each of them, a moment later.
-	sleep 2
-	for ((i = 1; i <= mounts; i++)); do
-		mount_rdma 3 "198.51.100.$i" "/mnt/crowd$i" nconnect=4 &
+		"$1" "$i" &
 		pids+=($!)
 	done
 	for i in "${pids[@]}"; do
 		wait "$i" || status=1
 	done
 	return $status
+}
+
+mount_all() {
+	local i device
+	device=$(net_device)
+	for ((i = 1; i <= mounts; i++)); do
+		ip addr add "198.51.100.$i/24" dev "$device" || return
+	done
+	# rxe has a GID for each of them, a moment later.
+	sleep 2
+	at_once mount_one
+}
+
+mount_one() { # NUMBER
+	mount_rdma 3 "198.51.100.$1" "/mnt/crowd$1" nconnect=4
 }
 
 all_connected() {
@@ -111,19 +121,11 @@ connected() { # COUNT
 	(($(grep -l '^role: client' /sys/kernel/debug/rpcrdma/conn/* | wc -l) >= $1))
 }
 
-use_all() {
-	local i pids=() status=0
-	for ((i = 1; i <= mounts; i++)); do
-		(dd if=/dev/urandom of="/tmp/crowd$i" bs=64K count=8 status=none &&
-			cp "/tmp/crowd$i" "/mnt/crowd$i/data$i" &&
-			sync "/mnt/crowd$i/data$i" &&
-			cmp "/tmp/crowd$i" "/export/data$i") &
-		pids+=($!)
-	done
-	for i in "${pids[@]}"; do
-		wait "$i" || status=1
-	done
-	return $status
+use_one() { # NUMBER
+	dd if=/dev/urandom of="/tmp/crowd$1" bs=64K count=8 status=none &&
+		cp "/tmp/crowd$1" "/mnt/crowd$1/data$1" &&
+		sync "/mnt/crowd$1/data$1" &&
+		cmp "/tmp/crowd$1" "/export/data$1"
 }
 
 # Messages of all connections, both ways.
