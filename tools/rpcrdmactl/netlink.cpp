@@ -3,7 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
+#include <fstream>
 #include <linux/genetlink.h>
 #include <sys/socket.h>
 #include <system_error>
@@ -19,6 +19,8 @@ namespace
 
 /* As large as the kernel's largest part of a dump. */
 constexpr std::size_t kBufferSize = 32768;
+
+const std::filesystem::path kModule = "/sys/module/rpcrdma";
 
 [[noreturn]] void fail(const char *what)
 {
@@ -61,21 +63,14 @@ void throw_if_refused(const nlmsghdr &message)
 					     std::strerror(error));
 }
 
-[[noreturn]] void not_loaded()
+/* Empty: one that is part of the kernel, or none. */
+std::string state_of(const std::filesystem::path &module)
 {
-	namespace fs = std::filesystem;
-	const char *module = "/sys/module/rpcrdma";
-	std::error_code ignored;
+	std::ifstream file(module / "initstate");
+	std::string state;
 
-	if (!fs::exists(module, ignored))
-		throw NotLoaded("the module is not loaded: modprobe rpcrdma");
-	if (!fs::exists(std::string(module) + "/version", ignored))
-		throw NotLoaded(
-			"the kernel's own rpcrdma is loaded: modprobe -r "
-			"rpcrdma && modprobe rpcrdma");
-	throw NotLoaded(
-		"the loaded module is too old for this program: modprobe "
-		"-r rpcrdma && modprobe rpcrdma");
+	file >> state;
+	return state;
 }
 
 [[noreturn]] void unloaded()
@@ -84,6 +79,21 @@ void throw_if_refused(const nlmsghdr &message)
 }
 
 } // namespace
+
+std::string why_not_loaded(const std::filesystem::path &module)
+{
+	std::error_code ignored;
+
+	if (!std::filesystem::exists(module, ignored))
+		return "the module is not loaded: modprobe rpcrdma";
+	if (!std::filesystem::exists(module / "version", ignored))
+		return "the kernel's own rpcrdma is loaded: modprobe -r "
+		       "rpcrdma && modprobe rpcrdma";
+	if (const auto state = state_of(module); state != "live")
+		return "the module is being loaded or unloaded: try again";
+	return "the loaded module is too old for this program: modprobe -r "
+	       "rpcrdma && modprobe rpcrdma";
+}
 
 void Netlink::Close::operator()(mnl_socket *socket) const
 {
@@ -100,10 +110,13 @@ Netlink::Netlink()
 	/* Without these the texts of errors are shorter. */
 	mnl_socket_setsockopt(socket_.get(), NETLINK_EXT_ACK, &on, sizeof(on));
 	mnl_socket_setsockopt(socket_.get(), NETLINK_CAP_ACK, &on, sizeof(on));
-	find_family();
+	/* The module may be loaded just now. */
+	if (!find_family() && !find_family())
+		throw NotLoaded(why_not_loaded(kModule));
 }
 
-void Netlink::find_family()
+/* Return: whether there is one. */
+bool Netlink::find_family()
 {
 	const auto take_group = [this](std::uint16_t, Payload group) {
 		std::uint32_t id = 0;
@@ -139,8 +152,9 @@ void Netlink::find_family()
 	} catch (const Refusal &refusal) {
 		if (refusal.error() != ENOENT)
 			throw;
-		not_loaded();
+		return false;
 	}
+	return true;
 }
 
 /* Without the module the kernel's answer is the same as without the connection. */
@@ -160,7 +174,14 @@ void Netlink::ask_module(std::uint8_t command, std::uint16_t flags,
 /* A module that was loaded again has another number, and another socket is not disturbed. */
 void Netlink::check_same() const
 {
-	if (Netlink().family_ != family_)
+	std::uint16_t now = 0;
+
+	try {
+		now = Netlink().family_;
+	} catch (const NotLoaded &) {
+		unloaded();
+	}
+	if (now != family_)
 		unloaded();
 }
 

@@ -6,6 +6,7 @@
 #define _RPCRDMACTL_NETLINK_H
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -41,6 +42,13 @@ class NotLoaded : public std::runtime_error {
 public:
 	using std::runtime_error::runtime_error;
 };
+
+/**
+ * Why a module does not answer, and what mends it.
+ *
+ * @module: its directory below /sys/module
+ */
+[[nodiscard]] std::string why_not_loaded(const std::filesystem::path &module);
 
 class Netlink {
 public:
@@ -91,7 +99,7 @@ private:
 		 const std::function<void(nlmsghdr &)> &attributes,
 		 const Receiver &receiver);
 	void answers(std::uint32_t seq, const Receiver &receiver);
-	void find_family();
+	bool find_family();
 	void join(std::uint32_t group);
 	void check_same() const;
 
