@@ -5,6 +5,7 @@
  */
 #include <keys/user-type.h>
 #include <kunit/test.h>
+#include <linux/hex.h>
 #include <linux/key.h>
 #include <linux/string.h>
 
