@@ -124,6 +124,8 @@ void Link::destroy()
 		ibv_destroy_cq(send_cq_);
 	if (recv_cq_)
 		ibv_destroy_cq(recv_cq_);
+	if (completions_)
+		ibv_destroy_comp_channel(completions_);
 	if (id_)
 		rdma_destroy_id(id_);
 	if (channel_)
@@ -134,9 +136,12 @@ void Link::setup()
 {
 	ibv_qp_init_attr attr = {};
 
+	completions_ = ibv_create_comp_channel(id_->verbs);
+	if (!completions_)
+		fail("ibv_create_comp_channel");
 	send_cq_ = ibv_create_cq(id_->verbs, 16, nullptr, nullptr, 0);
-	recv_cq_ =
-		ibv_create_cq(id_->verbs, receives_ + 1, nullptr, nullptr, 0);
+	recv_cq_ = ibv_create_cq(id_->verbs, receives_ + 1, nullptr,
+				 completions_, 0);
 	if (!send_cq_ || !recv_cq_)
 		fail("ibv_create_cq");
 	attr.send_cq = send_cq_;
@@ -227,6 +232,32 @@ void Link::progress()
 			a.invalidated = wc.invalidated_rkey;
 		arrived_.push_back(std::move(a));
 		post_receive(static_cast<u32>(wc.wr_id));
+	}
+}
+
+/*
+ * Wait for a message or for news of the connection, at most @ms. The first call after
+ * an event only arms the queue: what came before that is looked at once more.
+ */
+void Link::wait(int ms)
+{
+	pollfd fds[] = { { channel_->fd, POLLIN, 0 },
+			 { completions_->fd, POLLIN, 0 } };
+
+	if (!armed_) {
+		if (ibv_req_notify_cq(recv_cq_, 0))
+			fail("ibv_req_notify_cq");
+		armed_ = true;
+		return;
+	}
+	if (poll(fds, 2, ms) > 0 && fds[1].revents) {
+		ibv_cq *cq;
+		void *context;
+
+		if (ibv_get_cq_event(completions_, &cq, &context))
+			fail("ibv_get_cq_event");
+		ibv_ack_cq_events(cq, 1);
+		armed_ = false;
 	}
 }
 
@@ -349,7 +380,7 @@ std::optional<Arrival> Link::receive(int ms)
 		}
 		if (last)
 			return {};
-		usleep(100);
+		wait(static_cast<int>(end - now() + 1));
 	}
 }
 
@@ -358,12 +389,12 @@ bool Link::closed(int ms)
 	const long end = now() + ms;
 
 	while (progress(), !gone_ && now() < end)
-		usleep(500);
+		wait(static_cast<int>(end - now() + 1));
 	/* It says nothing if it has not seen the connection established. */
 	const long soon = now() + kSilence;
 
 	while (progress(), gone_ && !ended_ && now() < soon)
-		usleep(500);
+		wait(static_cast<int>(soon - now() + 1));
 	return gone_;
 }
 

@@ -102,6 +102,7 @@ private:
 	void await_event(rdma_cm_event_type wanted, int ms = kPatience);
 	void take_events();
 	void progress();
+	void wait(int ms);
 	bool complete(ibv_send_wr *wr);
 	bool transfer(ibv_wr_opcode opcode, u32 handle, u64 address,
 		      Octets &octets);
@@ -109,6 +110,7 @@ private:
 
 	rdma_event_channel *channel_ = nullptr;
 	rdma_cm_id *id_ = nullptr;
+	ibv_comp_channel *completions_ = nullptr;
 	ibv_cq *send_cq_ = nullptr;
 	ibv_cq *recv_cq_ = nullptr;
 	ibv_mr *mr_ = nullptr;
@@ -118,6 +120,8 @@ private:
 	Octets buffers_;
 	std::deque<Arrival> arrived_;
 	Octets private_data_;
+	/* The next message is told. */
+	bool armed_ = false;
 	bool gone_ = false;
 	/* The other end has said so. */
 	bool ended_ = false;

@@ -20,6 +20,7 @@ import mmap
 import os
 import random
 import sys
+import time
 import zlib
 
 KIB, MIB, PAGE = 1 << 10, 1 << 20, 4096
@@ -29,6 +30,9 @@ SIZES = (1, 2, 3, 4, 5, 511, 513, 4095, 4096, 4097, 7900, 7996, 8100, 8131, 8160
          MIB - 1, MIB, MIB + 1)
 OFFSETS = (0, 1, 0, 4093)
 LONGEST = 2 * MIB
+# Between operations until a file appears, in seconds at most. Without a pause such a
+# program does as much as the machine can, which in virtual time is a lot.
+PAUSE = 0.04
 
 
 class Different(Exception):
@@ -235,13 +239,15 @@ def one_direct(file, dice):
 def shuffle(path, seed, count, step=one):
     """Operations by chance; the same ones for the same seed."""
     print(f"seed {seed}")
-    dice = random.Random(int(seed))
+    dice, pauses = random.Random(int(seed)), random.Random(int(seed))
     file = File(path, int(seed))
     number = 0
     try:
         while number < int(count) if count.isdigit() else not os.path.exists(count):
             step(file, dice)
             number += 1
+            if not count.isdigit():
+                time.sleep(pauses.uniform(0, PAUSE))
         print(file.finish())
     except Different as different:
         raise Different(f"{checksum(file.copy)}, operation {number}: {different}") from None
