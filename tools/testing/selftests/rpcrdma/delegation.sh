@@ -8,7 +8,7 @@
 # that the data is right.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --waits --pair
 
 server() {
 	# A delegation that is not returned in this time is revoked.

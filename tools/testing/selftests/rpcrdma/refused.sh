@@ -7,7 +7,7 @@
 # on when the server is back.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --waits --pair
 
 soft=/mnt/soft
 
