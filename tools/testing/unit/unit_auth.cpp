@@ -415,6 +415,53 @@ TEST(auth, both__an_rpc_message_instead_of_the_exchange)
 	EXPECT_FALSE(b.server.session.ready());
 }
 
+/* There may be one credit, and the reason needs it; who is refused has no use for the rest. */
+TEST(auth, both__what_waits_to_be_said_gives_way_to_the_reason)
+{
+	constexpr u32 kUnknownType = 77;
+	Endpoint s = server();
+	Words call = call_inline(9, rpc(9, RPCRDMA_CALL, 40));
+
+	s.receive(prefix(4, kUnknownType, 1));
+	EXPECT_EQ(s.next_error(4), Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	for (u32 xid = 100; xid < 100 + RPCRDMA_MAX_CONTROL; xid++) {
+		s.receive(prefix(xid, kUnknownType, 1));
+		EXPECT_EQ(s.rx.reason, u32{ RPCRDMA_REASON_HTYPE });
+		EXPECT_EQ(s.peek(), u32{ RPCRDMA_TX_BLOCKED }) << "no credit";
+	}
+	call[2] = 2;
+	s.receive(call);
+	EXPECT_TRUE(s.rx.kick);
+	EXPECT_EQ(s.next_error(9), Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_EQ(s.peek(), u32{ RPCRDMA_TX_NONE });
+	s.receive(prefix(0, RPCRDMA2_GRANT));
+	EXPECT_EQ(s.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(s.peek(), u32{ RPCRDMA_TX_NONE }) << "not with credit either";
+
+	/* A client has used its credit for OPEN. */
+	Endpoint c = client();
+	(void)c.next();
+	c.receive(prefix(5, kUnknownType, 1));
+	EXPECT_EQ(c.peek(), u32{ RPCRDMA_TX_BLOCKED });
+	c.receive(prefix(6, RPCRDMA2_CONNPROP_MIDDLE, 2));
+	EXPECT_EQ(reason(c), u32{ RPCRDMA_AUTH_R_FORM });
+	EXPECT_EQ(c.next_error(6), Words{ RPCRDMA2_ERR_BAD_XDR });
+	EXPECT_EQ(c.peek(), u32{ RPCRDMA_TX_NONE });
+
+	/* If authentication does not fail they leave. */
+	Both b = both(RPCRDMA_AUTH_REQUIRED, RPCRDMA_AUTH_REQUIRED);
+	b.run(kSecret, [&](u32 n, Octets &o) {
+		if (n == 3)
+			b.server.receive(
+				prefix(5, kUnknownType, word_at(o, 2)));
+		return true;
+	});
+	EXPECT_TRUE(b.client.session.ready());
+	EXPECT_EQ(std::count(b.types.begin(), b.types.end(),
+			     u32{ RPCRDMA2_ERROR }),
+		  1);
+}
+
 TEST(auth, client__stops_waiting)
 {
 	Endpoint strict = client();
