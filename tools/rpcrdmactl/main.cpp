@@ -230,6 +230,8 @@ std::string name_of_event(unsigned command)
 		return "up";
 	case RPCRDMA_CMD_CONN_DOWN_NTF:
 		return "down";
+	case RPCRDMA_CMD_AUTH_FAILED_NTF:
+		return "auth-failed";
 	default:
 		return "";
 	}

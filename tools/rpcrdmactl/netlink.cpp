@@ -258,11 +258,25 @@ std::vector<Json> Netlink::dump(std::uint8_t command, Set set)
 
 Json Netlink::module()
 {
-	if (!module_)
-		ask_module(RPCRDMA_CMD_MODULE_GET, 0, {},
+	if (module_)
+		return *module_;
+	Json module;
+	ask_module(RPCRDMA_CMD_MODULE_GET, 0, {},
+		   [&](const nlmsghdr &message) {
+			   module = read_message(message, kSetModule);
+		   });
+	try {
+		ask_module(RPCRDMA_CMD_AUTH_GET, 0, {},
 			   [&](const nlmsghdr &message) {
-				   module_ = read_message(message, kSetModule);
+				   module["authentication"] =
+					   read_message(message, kSetAuth);
 			   });
+	} catch (const Refusal &refusal) {
+		/* An older module has none. */
+		if (refusal.error() != EOPNOTSUPP)
+			throw;
+	}
+	module_ = std::move(module);
 	return *module_;
 }
 

@@ -55,6 +55,7 @@ public:
 	/* Throws NotLoaded, with what mends it, or std::system_error. */
 	Netlink();
 
+	/* With host authentication in this network namespace. */
 	[[nodiscard]] Json module();
 	[[nodiscard]] std::vector<Json> devices();
 	[[nodiscard]] std::vector<Json> listeners();

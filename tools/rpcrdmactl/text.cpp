@@ -161,6 +161,40 @@ void limits(std::ostringstream &out, const char *name, const Json &object)
 		out << "  " << name << ":" << line << "\n";
 }
 
+/* "authenticated (required) key one", "failed (required) key one: proof" */
+std::string authentication(const Json &auth)
+{
+	std::string text =
+		field(auth, "outcome") + " (" + field(auth, "policy") + ")";
+
+	if (auth.contains("key"))
+		text += " key " + field(auth, "key");
+	if (auth.contains("reason"))
+		text += ": " + field(auth, "reason");
+	return text;
+}
+
+/* Policies and counts of a network namespace: "  authentication: server off ..." */
+void authentications(std::ostringstream &out, const Json &auth)
+{
+	if (auth.empty())
+		return;
+	out << "  authentication: server " << field(auth, "server-policy")
+	    << " client " << field(auth, "client-policy");
+	if (auth.contains("client-key"))
+		out << " key " << field(auth, "client-key");
+	for (const char *name : { "authenticated", "turned-away" })
+		if (number(auth, name))
+			out << " " << name << " " << number(auth, name);
+	for (const Json &count : list(auth, "reason"))
+		for (const std::string kind : { "without", "failed" })
+			if (number(count, kind.c_str()))
+				out << " " << kind << "-"
+				    << field(count, "reason") << " "
+				    << number(count, kind.c_str());
+	out << "\n";
+}
+
 void directions(std::ostringstream &out, const char *name, const Json &counts)
 {
 	std::string line;
@@ -214,6 +248,9 @@ std::string details_of_connection(const Json &conn)
 		if (conn.contains(loss))
 			out << "  " << loss << ": " << field(conn, loss)
 			    << "\n";
+	if (conn.contains("authentication"))
+		out << "  authentication: "
+		    << authentication(conn.at("authentication")) << "\n";
 	properties(out, "local", nest(conn, "local-properties"));
 	properties(out, "peer", nest(conn, "peer-properties"));
 	out << "  credits:";
@@ -303,6 +340,7 @@ std::string lines_of_module(const Json &module)
 		out << "\n";
 	}
 	counters(out, "memory", nest(module, "memory"));
+	authentications(out, nest(module, "authentication"));
 	return out.str();
 }
 
@@ -316,6 +354,12 @@ std::string event_line(const std::string &event, const Json &conn)
 
 	if (event == "up" || event == "version")
 		line += " (" + field(conn, "choice") + ")";
+	const Json &auth = nest(conn, "authentication");
+	if (event == "auth-failed")
+		line += ": " + field(auth, "reason") + ", key " +
+			(auth.contains("key") ? field(auth, "key") : "none");
+	if (event == "up" && field(auth, "outcome") == "authenticated")
+		line += " authenticated, key " + field(auth, "key");
 	/* An attempt that has failed. */
 	if (event == "down" && !conn.value("was-up", true))
 		line += " never up,";
@@ -567,6 +611,21 @@ constexpr ModuleValue kMemory[] = {
 	  "How often a connection wanted more than the limit." },
 };
 
+/* What has become of host authentication, by outcome and reason. */
+void authentications(Family &family, const Json &auth)
+{
+	const auto put = [&](const Json &object, const char *outcome,
+			     const std::string &reason) {
+		family.sample({ { "outcome", outcome }, { "reason", reason } },
+			      object, outcome);
+	};
+
+	put(auth, "authenticated", "none");
+	for (const Json &count : list(auth, "reason"))
+		for (const char *outcome : { "without", "failed" })
+			put(count, outcome, field(count, "reason"));
+}
+
 /* How far each side may go ahead of the other: a gauge each, in messages. */
 struct Credits {
 	const char *name;
@@ -677,6 +736,44 @@ std::string metrics(const Status &s)
 		if (memory.contains(key))
 			family.sample({}, memory, key);
 	}
+	const Json &auth = nest(s.module, "authentication");
+
+	{
+		Family family(out, "authentication_policy_info", "gauge",
+			      "What this host asks of others in host "
+			      "authentication.");
+		for (const std::string role : { "server", "client" })
+			if (!auth.empty())
+				family.sample({ { "role", role },
+						{ "policy",
+						  field(auth, (role + "-policy")
+								      .c_str()) } },
+					      "1");
+	}
+	{
+		Family family(out, "authentications", "counter",
+			      "Connections by outcome of host authentication.");
+		authentications(family, auth);
+	}
+	{
+		Family family(out, "authentication_turned_away", "counter",
+			      "Connections of clients that had failed to "
+			      "authenticate too often.");
+		family.sample({}, auth, "turned-away");
+	}
+	each(Family(out, "authentication_info", "gauge",
+		    "Host authentication of a connection."),
+	     [](Family &family, const Json &conn) {
+		     if (!conn.contains("authentication"))
+			     return;
+		     Labels labels = labels_of(conn);
+		     for (const char *name :
+			  { "policy", "outcome", "reason", "key" })
+			     labels.emplace_back(
+				     name,
+				     field(conn.at("authentication"), name));
+		     family.sample(labels, "1");
+	     });
 	each(Family(out, "connection_info", "gauge", "What a connection is."),
 	     [](Family &family, const Json &conn) {
 		     Labels labels = labels_of(conn);

@@ -52,7 +52,7 @@ table_of_listeners(const std::vector<Json> &listeners);
  */
 [[nodiscard]] std::string metrics(const Status &status);
 
-/* A notification: "version", "up" or "down", and of what. */
+/* A notification: "version", "up", "down" or "auth-failed", and of what. */
 [[nodiscard]] std::string event_line(const std::string &event,
 				     const Json &conn);
 

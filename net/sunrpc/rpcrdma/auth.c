@@ -55,6 +55,7 @@ static const char * const rpcrdma_auth_policies[RPCRDMA_AUTH_POLICIES] = {
  * @done: connections that have authenticated
  * @without: by enum rpcrdma_auth_reason: those that have not, and need not
  * @failed: those that have failed
+ * @turned_away: those whose client had failed too often
  * @last_lock: guards the next members
  * @last_peer: the peer of the last failure; its family is zero if there is none
  * @last_server: that peer is a server
@@ -74,6 +75,7 @@ struct rpcrdma_auth_net {
 	atomic64_t done;
 	atomic64_t without[RPCRDMA_AUTH_REASONS];
 	atomic64_t failed[RPCRDMA_AUTH_REASONS];
+	atomic64_t turned_away;
 	spinlock_t last_lock;	/* see above */
 	struct sockaddr_storage last_peer;
 	bool last_server;
@@ -362,6 +364,49 @@ bool rpcrdma_auth_limited(u64 peer)
 }
 
 /**
+ * rpcrdma_auth_turns_away - ask rpcrdma_auth_limited(), and count
+ * @net: network namespace of the server
+ * @peer: of rpcrdma_peer_key()
+ *
+ * Context: Any that may take a spinlock.
+ *
+ * Return: true if the client is to be turned away.
+ */
+bool rpcrdma_auth_turns_away(const struct net *net, u64 peer)
+{
+	if (!rpcrdma_auth_limited(peer))
+		return false;
+	atomic64_inc(&rpcrdma_auth_net(net)->turned_away);
+	return true;
+}
+
+/**
+ * rpcrdma_auth_counts - policies, and what has become of connections
+ * @net: network namespace
+ * @counts: filled in; they go on counting meanwhile
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_auth_counts(const struct net *net,
+			 struct rpcrdma_auth_counts *counts)
+{
+	struct rpcrdma_auth_net *an = rpcrdma_auth_net(net);
+	u32 i;
+
+	counts->server = READ_ONCE(an->server);
+	counts->client = READ_ONCE(an->client);
+	mutex_lock(&an->lock);
+	strscpy(counts->key, an->key, sizeof(counts->key));
+	mutex_unlock(&an->lock);
+	counts->done = atomic64_read(&an->done);
+	counts->turned_away = atomic64_read(&an->turned_away);
+	for (i = 0; i < RPCRDMA_AUTH_REASONS; i++) {
+		counts->without[i] = atomic64_read(&an->without[i]);
+		counts->failed[i] = atomic64_read(&an->failed[i]);
+	}
+}
+
+/**
  * rpcrdma_auth_note_refused - an exchange with a client has failed
  * @peer: of rpcrdma_peer_key()
  */
@@ -522,6 +567,7 @@ static int rpcrdma_auth_counts_handler(rpcrdma_ctl_table *table, int write,
 {
 	const struct rpcrdma_auth_net *an = table->extra1;
 	struct ctl_table copy = { .maxlen = RPCRDMA_AUTH_TEXT };
+	s64 turned_away;
 	char *text;
 	int n, rc;
 	u32 i;
@@ -544,6 +590,10 @@ static int rpcrdma_auth_counts_handler(rpcrdma_ctl_table *table, int write,
 				       " failed-%s=%lld",
 				       rpcrdma_auth_reason_name(i), failed);
 	}
+	turned_away = atomic64_read(&an->turned_away);
+	if (turned_away)
+		scnprintf(text + n, RPCRDMA_AUTH_TEXT - n, " turned-away=%lld",
+			  turned_away);
 	copy.data = text;
 	rc = proc_dostring(&copy, write, buffer, lenp, ppos);
 	kfree(text);

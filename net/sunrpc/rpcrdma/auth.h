@@ -17,6 +17,40 @@ struct seq_file;
 struct sockaddr;
 struct work_struct;
 
+/**
+ * struct rpcrdma_auth_counts - host authentication in a network namespace
+ * @server: enum rpcrdma_auth_policy for clients
+ * @client: the same for servers that have none of their own
+ * @key: name of the key that clients use, or empty
+ * @done: connections that have authenticated
+ * @turned_away: connections of clients that had failed too often
+ * @without: by enum rpcrdma_auth_reason: those that have not, and need not
+ * @failed: those that have failed
+ */
+struct rpcrdma_auth_counts {
+	u32 server;
+	u32 client;
+	char key[RPCRDMA_AUTH_NAME + 1];
+	u64 done;
+	u64 turned_away;
+	u64 without[RPCRDMA_AUTH_REASONS];
+	u64 failed[RPCRDMA_AUTH_REASONS];
+};
+
+/**
+ * struct rpcrdma_conn_auth - host authentication of a connection
+ * @policy: enum rpcrdma_auth_policy of this side when the connection was made
+ * @state: enum rpcrdma_auth_state
+ * @reason: enum rpcrdma_auth_reason
+ * @key: name of the key, or empty
+ */
+struct rpcrdma_conn_auth {
+	u32 policy;
+	u32 state;
+	u32 reason;
+	char key[RPCRDMA_AUTH_NAME + 1];
+};
+
 /* crypto.c */
 int __must_check rpcrdma_crypto_init(void);
 void rpcrdma_crypto_exit(void);
@@ -28,6 +62,9 @@ bool rpcrdma_auth_client(const struct net *net, const struct sockaddr *server,
 			 struct rpcrdma_auth *auth);
 bool rpcrdma_auth_server(const struct net *net, struct rpcrdma_auth *auth);
 bool rpcrdma_auth_limited(u64 peer);
+bool rpcrdma_auth_turns_away(const struct net *net, u64 peer);
+void rpcrdma_auth_counts(const struct net *net,
+			 struct rpcrdma_auth_counts *counts);
 u32 rpcrdma_auth_find_key(const u8 *name, u32 size, u8 *secret);
 const u8 *rpcrdma_auth_decoy(void);
 struct key *rpcrdma_auth_keyring(void);
@@ -42,6 +79,8 @@ void rpcrdma_conn_auth_begin(struct rpcrdma_conn *conn,
 			     const struct rpcrdma_auth *auth);
 void rpcrdma_conn_auth_received(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_auth_late(struct rpcrdma_conn *conn);
+void rpcrdma_conn_auth_info(struct rpcrdma_conn *conn,
+			    struct rpcrdma_conn_auth *info);
 void rpcrdma_conn_auth_show(struct seq_file *m, struct rpcrdma_conn *conn);
 void rpcrdma_conn_auth_end(struct rpcrdma_conn *conn);
 

@@ -14,6 +14,7 @@
 #include <uapi/linux/rpcrdma.h>
 
 #include "module.h"
+#include "auth.h"
 #include "budget.h"
 #include "netlink.h"
 #include "server/server.h"
@@ -37,6 +38,9 @@ static_assert((int)RPCRDMA_CONN_REVERSE_NONE == (int)RPCRDMA_RVRSDIR_NONE);
 static_assert((int)RPCRDMA_CONN_REVERSE_SIMPLE == (int)RPCRDMA_RVRSDIR_SIMPLE);
 static_assert((int)RPCRDMA_CONN_REVERSE_CONTINUED == (int)RPCRDMA_RVRSDIR_CONT);
 static_assert((int)RPCRDMA_CONN_REVERSE_GENERAL == (int)RPCRDMA_RVRSDIR_GENL);
+static_assert((int)RPCRDMA_AUTH_POLICY_OFF == (int)RPCRDMA_AUTH_OFF);
+static_assert((int)RPCRDMA_AUTH_POLICY_OFFERED == (int)RPCRDMA_AUTH_OFFERED);
+static_assert((int)RPCRDMA_AUTH_POLICY_REQUIRED == (int)RPCRDMA_AUTH_REQUIRED);
 
 /* A list of u32 or u64 attributes, in the order in which they are put. */
 struct rpcrdma_nl_u32 {
@@ -235,6 +239,116 @@ static int rpcrdma_nl_module_get(struct sk_buff *skb, struct genl_info *info)
 	}
 	genlmsg_end(reply, header);
 	return genlmsg_reply(reply, info);
+}
+
+/* ------------------------------------------------------------------ */
+/* Host authentication                                                */
+/* ------------------------------------------------------------------ */
+
+static int rpcrdma_nl_auth_count(struct sk_buff *skb, u32 reason, u64 without,
+				 u64 failed)
+{
+	struct nlattr *nest;
+
+	if (!without && !failed)
+		return 0;
+	nest = nla_nest_start(skb, RPCRDMA_A_AUTH_REASON);
+	if (!nest || nla_put_string(skb, RPCRDMA_A_AUTH_COUNT_REASON,
+				    rpcrdma_auth_reason_name(reason)) ||
+	    nla_put_u64_64bit(skb, RPCRDMA_A_AUTH_COUNT_WITHOUT, without,
+			      RPCRDMA_A_AUTH_COUNT_PAD) ||
+	    nla_put_u64_64bit(skb, RPCRDMA_A_AUTH_COUNT_FAILED, failed,
+			      RPCRDMA_A_AUTH_COUNT_PAD))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int rpcrdma_nl_auth_counts(struct sk_buff *skb,
+				  const struct rpcrdma_auth_counts *c)
+{
+	int rc = 0;
+	u32 i;
+
+	if (nla_put_u32(skb, RPCRDMA_A_AUTH_SERVER_POLICY, c->server) ||
+	    nla_put_u32(skb, RPCRDMA_A_AUTH_CLIENT_POLICY, c->client) ||
+	    (c->key[0] &&
+	     nla_put_string(skb, RPCRDMA_A_AUTH_CLIENT_KEY, c->key)) ||
+	    nla_put_u64_64bit(skb, RPCRDMA_A_AUTH_AUTHENTICATED, c->done,
+			      RPCRDMA_A_AUTH_PAD) ||
+	    nla_put_u64_64bit(skb, RPCRDMA_A_AUTH_TURNED_AWAY, c->turned_away,
+			      RPCRDMA_A_AUTH_PAD))
+		return -EMSGSIZE;
+	for (i = 0; i < RPCRDMA_AUTH_REASONS && !rc; i++)
+		rc = rpcrdma_nl_auth_count(skb, i, c->without[i], c->failed[i]);
+	return rc;
+}
+
+static int rpcrdma_nl_auth_get(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rpcrdma_auth_counts counts;
+	struct sk_buff *reply;
+	void *header;
+
+	rpcrdma_auth_counts(genl_info_net(info), &counts);
+	reply = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
+	header = genlmsg_put_reply(reply, info, &rpcrdma_nl_family, 0,
+				   RPCRDMA_CMD_AUTH_GET);
+	if (!header || rpcrdma_nl_auth_counts(reply, &counts)) {
+		nlmsg_free(reply);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(reply, header);
+	return genlmsg_reply(reply, info);
+}
+
+static u32 rpcrdma_nl_auth_outcome(u32 state)
+{
+	switch (state) {
+	case RPCRDMA_AUTH_DONE:
+		return RPCRDMA_AUTH_OUTCOME_AUTHENTICATED;
+	case RPCRDMA_AUTH_WITHOUT:
+		return RPCRDMA_AUTH_OUTCOME_WITHOUT;
+	case RPCRDMA_AUTH_FAILED:
+		return RPCRDMA_AUTH_OUTCOME_FAILED;
+	}
+	return RPCRDMA_AUTH_OUTCOME_UNDER_WAY;
+}
+
+/* Reasons of authentication are shorter. */
+#define RPCRDMA_NL_AUTH_REASON	16
+
+static int rpcrdma_nl_auth(struct sk_buff *skb,
+			   const struct rpcrdma_conn_auth *auth)
+{
+	char reason[RPCRDMA_NL_AUTH_REASON];
+	struct nlattr *nest;
+
+	if (auth->policy == RPCRDMA_AUTH_OFF)
+		return 0;
+	strscpy(reason, rpcrdma_auth_reason_name(auth->reason), sizeof(reason));
+	nest = nla_nest_start(skb, RPCRDMA_A_CONN_AUTHENTICATION);
+	if (!nest || nla_put_u32(skb, RPCRDMA_A_AUTHENTICATION_POLICY,
+				 auth->policy) ||
+	    nla_put_u32(skb, RPCRDMA_A_AUTHENTICATION_OUTCOME,
+			rpcrdma_nl_auth_outcome(auth->state)) ||
+	    (auth->key[0] &&
+	     nla_put_string(skb, RPCRDMA_A_AUTHENTICATION_KEY, auth->key)) ||
+	    (auth->reason != RPCRDMA_AUTH_R_NONE &&
+	     nla_put_string(skb, RPCRDMA_A_AUTHENTICATION_REASON, reason)))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* Octets of that, at most. */
+static __always_inline size_t rpcrdma_nl_auth_size(void)
+{
+	return nla_total_size(0) + 2 * nla_total_size(sizeof(u32)) +
+	       nla_total_size(RPCRDMA_AUTH_NAME + 1) +
+	       nla_total_size(RPCRDMA_NL_AUTH_REASON);
 }
 
 /* ------------------------------------------------------------------ */
@@ -598,10 +712,12 @@ static u32 rpcrdma_nl_choice(const struct rpcrdma_conn *conn, u32 version)
 
 /* What every message about a connection has. */
 static int rpcrdma_nl_conn_common(struct sk_buff *skb,
-				  const struct rpcrdma_conn *conn, u32 version)
+				  struct rpcrdma_conn *conn, u32 version)
 {
 	u64 age = ktime_ms_delta(ktime_get(), conn->created);
+	struct rpcrdma_conn_auth auth;
 
+	rpcrdma_conn_auth_info(conn, &auth);
 	if (nla_put_u64_64bit(skb, RPCRDMA_A_CONN_ID, conn->id,
 			      RPCRDMA_A_CONN_PAD) ||
 	    nla_put_u32(skb, RPCRDMA_A_CONN_ROLE, conn->role) ||
@@ -622,7 +738,8 @@ static int rpcrdma_nl_conn_common(struct sk_buff *skb,
 	    rpcrdma_nl_reason(skb, RPCRDMA_A_CONN_PREVIOUS_LOSS,
 			      conn->previous_loss) ||
 	    (test_bit(RPCRDMA_CONN_UP, &conn->flags) &&
-	     nla_put_flag(skb, RPCRDMA_A_CONN_WAS_UP)))
+	     nla_put_flag(skb, RPCRDMA_A_CONN_WAS_UP)) ||
+	    rpcrdma_nl_auth(skb, &auth))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -634,7 +751,8 @@ static __always_inline size_t rpcrdma_nl_common_size(void)
 	       5 * nla_total_size(sizeof(u32)) +
 	       2 * nla_total_size(sizeof(struct sockaddr_in6)) +
 	       nla_total_size(IB_DEVICE_NAME_MAX) +
-	       2 * nla_total_size(RPCRDMA_NL_REASON) + nla_total_size(0);
+	       2 * nla_total_size(RPCRDMA_NL_REASON) + nla_total_size(0) +
+	       rpcrdma_nl_auth_size();
 }
 
 static __always_inline size_t rpcrdma_nl_size(u32 types)
@@ -665,8 +783,6 @@ static __always_inline size_t rpcrdma_nl_size(u32 types)
  */
 size_t rpcrdma_nl_conn_size(void)
 {
-	/* Netlink sees to it that a dump has at least this. */
-	BUILD_BUG_ON(rpcrdma_nl_size(RPCRDMA_MAX_TYPES) > GENLMSG_DEFAULT_SIZE);
 	return rpcrdma_nl_size(rpcrdma_type_count());
 }
 
@@ -808,6 +924,9 @@ static int rpcrdma_nl_conn_start(struct netlink_callback *cb)
 		return -EINVAL;
 	}
 	rpcrdma_nl_cursor(cb)->next = 0;
+	/* However small the reader's buffer is: else such a connection would end the dump. */
+	cb->min_dump_alloc = NLMSG_HDRLEN + GENL_HDRLEN +
+			     rpcrdma_nl_conn_size();
 	return 0;
 }
 
@@ -885,6 +1004,54 @@ void rpcrdma_nl_conn_down(struct rpcrdma_conn *conn)
 	rpcrdma_nl_notify(conn, RPCRDMA_CMD_CONN_DOWN_NTF);
 }
 
+/**
+ * rpcrdma_nl_conn_auth_failed - tell who listens that host authentication has failed
+ * @conn: the connection, not yet destroyed
+ *
+ * Context: as rpcrdma_nl_conn_up(). If the exchange has ended with its connection, the end
+ * has been told before.
+ */
+void rpcrdma_nl_conn_auth_failed(struct rpcrdma_conn *conn)
+{
+	rpcrdma_nl_notify(conn, RPCRDMA_CMD_AUTH_FAILED_NTF);
+}
+
+/**
+ * rpcrdma_nl_auth_failed - tell who listens that a client makes no connection
+ * @net: network namespace of the client
+ * @server: with which it has to authenticate, and cannot
+ * @auth: why
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ */
+void rpcrdma_nl_auth_failed(const struct net *net,
+			    const struct sockaddr *server,
+			    const struct rpcrdma_conn_auth *auth)
+{
+	struct sk_buff *skb;
+	void *header;
+
+	if (!genl_has_listeners(&rpcrdma_nl_family, (struct net *)net,
+				RPCRDMA_NL_CONN))
+		return;
+	skb = genlmsg_new(rpcrdma_nl_common_size(), GFP_ATOMIC);
+	if (!skb)
+		return;
+	header = genlmsg_put(skb, 0, 0, &rpcrdma_nl_family, 0,
+			     RPCRDMA_CMD_AUTH_FAILED_NTF);
+	if (!header || nla_put_u32(skb, RPCRDMA_A_CONN_ROLE,
+				   RPCRDMA_CONN_ROLE_CLIENT) ||
+	    rpcrdma_nl_sockaddr(skb, RPCRDMA_A_CONN_PEER_ADDRESS,
+				(const union rpcrdma_sockaddr *)server) ||
+	    rpcrdma_nl_auth(skb, auth)) {
+		nlmsg_free(skb);
+		return;
+	}
+	genlmsg_end(skb, header);
+	genlmsg_multicast_netns(&rpcrdma_nl_family, (struct net *)net, skb, 0,
+				RPCRDMA_NL_CONN, GFP_ATOMIC);
+}
+
 /* ------------------------------------------------------------------ */
 /* The family                                                         */
 /* ------------------------------------------------------------------ */
@@ -929,6 +1096,10 @@ static const struct genl_ops rpcrdma_nl_ops[] = {
 		.policy = rpcrdma_nl_conn_set_policy,
 		.maxattr = RPCRDMA_A_CONN_PEER_RECEIVE_SIZE,
 		.flags = GENL_ADMIN_PERM,
+	},
+	{
+		.cmd = RPCRDMA_CMD_AUTH_GET,
+		.doit = rpcrdma_nl_auth_get,
 	},
 };
 

@@ -49,6 +49,42 @@ sockaddr_in ipv4(std::uint16_t port)
 
 } // namespace
 
+TEST(message, authentication)
+{
+	Message m;
+
+	nlattr *nest = mnl_attr_nest_start(*m, RPCRDMA_A_CONN_AUTHENTICATION);
+	mnl_attr_put_u32(*m, RPCRDMA_A_AUTHENTICATION_POLICY,
+			 RPCRDMA_AUTH_POLICY_REQUIRED);
+	mnl_attr_put_u32(*m, RPCRDMA_A_AUTHENTICATION_OUTCOME,
+			 RPCRDMA_AUTH_OUTCOME_FAILED);
+	mnl_attr_put_strz(*m, RPCRDMA_A_AUTHENTICATION_REASON, "no-key");
+	mnl_attr_nest_end(*m, nest);
+	EXPECT_EQ(m.read(kSetConn).at("authentication"),
+		  Json({ { "policy", "required" },
+			 { "outcome", "failed" },
+			 { "reason", "no-key" } }));
+}
+
+TEST(message, authentication__of_a_network_namespace)
+{
+	Message m;
+
+	mnl_attr_put_u32(*m, RPCRDMA_A_AUTH_SERVER_POLICY,
+			 RPCRDMA_AUTH_POLICY_OFFERED);
+	mnl_attr_put_u64(*m, RPCRDMA_A_AUTH_AUTHENTICATED, 7);
+	nlattr *nest = mnl_attr_nest_start(*m, RPCRDMA_A_AUTH_REASON);
+	mnl_attr_put_strz(*m, RPCRDMA_A_AUTH_COUNT_REASON, "missing");
+	mnl_attr_put_u64(*m, RPCRDMA_A_AUTH_COUNT_WITHOUT, 2);
+	mnl_attr_put_u64(*m, RPCRDMA_A_AUTH_COUNT_FAILED, 0);
+	mnl_attr_nest_end(*m, nest);
+	const Json auth = m.read(kSetAuth);
+	EXPECT_EQ(auth.at("server-policy"), "offered");
+	EXPECT_EQ(auth.at("authenticated"), 7);
+	EXPECT_EQ(auth.at("reason").at(0).at("reason"), "missing");
+	EXPECT_EQ(auth.at("reason").at(0).at("without"), 2);
+}
+
 TEST(message, connection)
 {
 	const sockaddr_in address = ipv4(20049);

@@ -111,7 +111,23 @@ TEST(text, events)
 	EXPECT_EQ(
 		event_line("up", s.connections[0]),
 		"up 1 client 192.0.2.2:40001 - 192.0.2.1:20049 rxe0 version 2 "
-		"(best)");
+		"(best) authenticated, key one");
+	EXPECT_EQ(event_line("auth-failed", s.connections[1]).substr(0, 72),
+		  "auth-failed 7 server [2001:db8::1]:20049 - "
+		  "[2001:db8::2]:51000 rxe0 vers");
+	EXPECT_TRUE(event_line("auth-failed", s.connections[1])
+			    .find(" version -: proof, key two") !=
+		    std::string::npos);
+	/* There was no connection. */
+	EXPECT_EQ(event_line("auth-failed",
+			     { { "role", "client" },
+			       { "peer-address", "192.0.2.1:20049" },
+			       { "authentication",
+				 { { "policy", "required" },
+				   { "outcome", "failed" },
+				   { "reason", "no-key" } } } }),
+		  "auth-failed - client - - 192.0.2.1:20049 - version -: "
+		  "no-key, key none");
 	EXPECT_EQ(event_line("version", s.connections[0]),
 		  "version 1 client 192.0.2.2:40001 - 192.0.2.1:20049 rxe0 "
 		  "version 2 (best)");

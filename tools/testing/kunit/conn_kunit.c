@@ -17,6 +17,7 @@
 
 #include <rpcrdma/xcharext.h>
 
+#include "auth.h"
 #include "budget.h"
 #include "client/client.h"
 #include "netlink.h"
@@ -2457,9 +2458,10 @@ static void conn_message_has_room(struct kunit *test)
 	conn->previous_loss = reason;
 	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(skb, conn, 0, 0, 0), 0);
 	KUNIT_EXPECT_LE(test, (size_t)skb->len, most);
-	/* The name of the device is short, and nothing else. */
+	/* The name of the device is short, hosts do not authenticate, and nothing else. */
 	KUNIT_EXPECT_GE(test,
-			skb->len + IB_DEVICE_NAME_MAX + 64 + padding, most);
+			skb->len + IB_DEVICE_NAME_MAX + RPCRDMA_AUTH_NAME +
+			128 + padding, most);
 	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(small, conn, 0, 0, 0),
 			-EMSGSIZE);
 	KUNIT_EXPECT_EQ(test, small->len, 0U);

@@ -32,6 +32,7 @@
 #include <trace/events/rpcrdma_v2.h>
 
 #include "../auth.h"
+#include "../netlink.h"
 #include "../versions.h"
 #include "client.h"
 
@@ -523,6 +524,23 @@ static void rpcrdma_client_versions(struct rpcrdma_config *cfg)
 		cfg->min_version = cfg->max_version;
 }
 
+/* Host authentication is required and cannot be: count it, and tell of it. */
+static void rpcrdma_auth_give_up(struct rpcrdma_xprt *rx,
+				 const struct rpcrdma_auth *cfg, u32 reason)
+{
+	const struct sockaddr *server = (struct sockaddr *)&rx->xprt.addr;
+	struct rpcrdma_conn_auth auth = {
+		.policy = cfg->policy,
+		.state = RPCRDMA_AUTH_FAILED,
+		.reason = reason,
+	};
+
+	memcpy(auth.key, cfg->name, cfg->name_size);
+	rpcrdma_auth_over(rx->xprt.xprt_net, RPCRDMA_ROLE_CLIENT, server,
+			  auth.state, reason, auth.key);
+	rpcrdma_nl_auth_failed(rx->xprt.xprt_net, server, &auth);
+}
+
 /* Host authentication is required and cannot be. Return: why, or zero. */
 static u32 rpcrdma_auth_impossible(const struct rpcrdma_config *cfg)
 {
@@ -540,7 +558,6 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *rx,
 	const char *address = rx->xprt.address_strings[RPC_DISPLAY_ADDR];
 	struct rpcrdma_config versions = *cfg;
 	bool unanswered, silent;
-	char key[RPCRDMA_AUTH_NAME + 1] = "";
 	u32 version, reason;
 	int rc;
 
@@ -548,10 +565,7 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *rx,
 	rpcrdma_client_versions(&versions);
 	reason = rpcrdma_auth_impossible(&versions);
 	if (reason) {
-		memcpy(key, versions.auth->name, versions.auth->name_size);
-		rpcrdma_auth_over(rx->xprt.xprt_net, RPCRDMA_ROLE_CLIENT,
-				  (struct sockaddr *)&rx->xprt.addr,
-				  RPCRDMA_AUTH_FAILED, reason, key);
+		rpcrdma_auth_give_up(rx, versions.auth, reason);
 		WRITE_ONCE(rx->cm_error, -EACCES);
 		return -EACCES;
 	}

@@ -314,7 +314,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 	struct rpcrdma_auth auth;
 
 	if (rpcrdma_auth_server(svc->xprt.xpt_net, &auth)) {
-		if (rpcrdma_auth_limited(svc->peer_key))
+		if (rpcrdma_auth_turns_away(svc->xprt.xpt_net, svc->peer_key))
 			return -EACCES;
 		attr.config.auth = &auth;
 	}

@@ -12,6 +12,7 @@
 #include <trace/events/rpcrdma_v2.h>
 
 #include "../auth.h"
+#include "../netlink.h"
 #include "../params.h"
 #include "verbs.h"
 
@@ -50,6 +51,7 @@ static void rpcrdma_conn_auth_over(struct rpcrdma_conn *conn, u32 state,
 		return;
 	WRITE_ONCE(conn->error, -EACCES);
 	WRITE_ONCE(conn->auth_loss, rpcrdma_auth_losses[reason]);
+	rpcrdma_nl_conn_auth_failed(conn);
 	/* Those that have made this side compute. */
 	if (conn->role == RPCRDMA_ROLE_SERVER && name[0])
 		rpcrdma_auth_note_refused(rpcrdma_peer_key(conn->net,
@@ -103,6 +105,7 @@ void rpcrdma_conn_auth_begin(struct rpcrdma_conn *conn,
 			     const struct rpcrdma_auth *auth)
 {
 	conn->auth = true;
+	conn->auth_policy = auth->policy;
 	/* A client that does not begin may do nothing else either. */
 	if (auth->policy == RPCRDMA_AUTH_REQUIRED &&
 	    conn->role == RPCRDMA_ROLE_SERVER)
@@ -174,26 +177,46 @@ bool rpcrdma_conn_auth_late(struct rpcrdma_conn *conn)
 }
 
 /**
+ * rpcrdma_conn_auth_info - whether the hosts have authenticated each other
+ * @conn: the connection; it may have ended
+ * @info: filled in
+ *
+ * Context: Any that may take a spinlock, lock of @conn not held.
+ */
+void rpcrdma_conn_auth_info(struct rpcrdma_conn *conn,
+			    struct rpcrdma_conn_auth *info)
+{
+	memset(info, 0, sizeof(*info));
+	spin_lock(&conn->lock);
+	info->policy = conn->auth_policy;
+	info->state = rpcrdma_session_auth(&conn->session);
+	info->reason = rpcrdma_session_auth_reason(&conn->session);
+	(void)rpcrdma_session_auth_name(&conn->session, (u8 *)info->key);
+	spin_unlock(&conn->lock);
+	/* See rpcrdma_conn_auth_end(): not the exchange has failed. */
+	if (info->state == RPCRDMA_AUTH_FAILED && !READ_ONCE(conn->auth_loss) &&
+	    info->reason == RPCRDMA_AUTH_R_ENDED) {
+		info->state = RPCRDMA_AUTH_OPEN;
+		info->reason = RPCRDMA_AUTH_R_NONE;
+	}
+}
+
+/**
  * rpcrdma_conn_auth_show - tell people whether the hosts have authenticated each other
  * @m: file of the connection
  * @conn: the connection
  */
 void rpcrdma_conn_auth_show(struct seq_file *m, struct rpcrdma_conn *conn)
 {
-	char key[RPCRDMA_AUTH_NAME + 1] = "";
-	u32 state, reason;
+	struct rpcrdma_conn_auth info;
 
-	spin_lock(&conn->lock);
-	state = rpcrdma_session_auth(&conn->session);
-	reason = rpcrdma_session_auth_reason(&conn->session);
-	(void)rpcrdma_session_auth_name(&conn->session, (u8 *)key);
-	spin_unlock(&conn->lock);
-	if (state == RPCRDMA_AUTH_DONE)
-		seq_printf(m, "authentication: done key %s\n", key);
-	else if (state == RPCRDMA_AUTH_WITHOUT)
+	rpcrdma_conn_auth_info(conn, &info);
+	if (info.state == RPCRDMA_AUTH_DONE)
+		seq_printf(m, "authentication: done key %s\n", info.key);
+	else if (info.state == RPCRDMA_AUTH_WITHOUT)
 		seq_printf(m, "authentication: none: %s\n",
-			   rpcrdma_auth_reason_name(reason));
-	else if (state != RPCRDMA_AUTH_NONE)
+			   rpcrdma_auth_reason_name(info.reason));
+	else if (info.state != RPCRDMA_AUTH_NONE)
 		seq_puts(m, "authentication: under way or failed\n");
 }
 

@@ -602,6 +602,7 @@ struct rpcrdma_resize {
  * @max_version: highest version that this side may speak to peers
  * @fell_back: as in struct rpcrdma_conn_attr
  * @auth: hosts authenticate each other; guarded by @lock
+ * @auth_policy: enum rpcrdma_auth_policy, as it is for this connection
  * @auth_state: enum rpcrdma_auth_state when it was looked at last
  * @auth_loss: why that failed, a static string, or NULL
  * @auth_work: ends a connection whose peer takes too long
@@ -638,6 +639,7 @@ struct rpcrdma_conn {
 	struct work_struct lost_work;
 	const char *lost_why;
 	bool auth;
+	u32 auth_policy;
 	u32 auth_state;
 	const char *auth_loss;
 	struct delayed_work auth_work;

@@ -5,13 +5,15 @@
 # connection; that a mount fails soon, and both say why, with a wrong, missing, expired or
 # revoked key, with a peer that does not authenticate, and with version 1, if that is
 # required; that it works without if it is only offered; that keys can be changed while
-# mounts go on; and that a server turns away who fails too often.
+# mounts go on; and that a server turns away who fails too often. rpcrdmactl shows policies,
+# outcomes, keys and reasons of connections and counts, and tells of failures.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
 in_guests --pair
 
 auth=/proc/sys/net/rpcrdma
+ctl=$SELFTESTS/../../../../build/tools/rpcrdmactl
 first=0123456789abcdef0123456789abcdef
 second=fedcba9876543210fedcba9876543210fedcba98
 
@@ -26,6 +28,8 @@ client() {
 	check "off: as loaded there" on_server is_off
 	check "off: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	check "off: nothing is counted" no_counts
+	check "off: nothing is shown" shows_no_authentication
+	check "off: policies" policies_are off off
 	check "off: unmount" umount "$dir"
 	values
 
@@ -36,13 +40,28 @@ client() {
 	check "required: mount" mounts_authenticated
 	check "required: it counts" counted authenticated
 	check "required: it counts there" on_server counted authenticated
+	check "required: it is shown" shows required authenticated one
+	check "required: it is shown there" on_server shows required authenticated one
+	check "required: policies" policies_are off required
+	check "required: policies there" on_server policies_are required off
+	check "required: metrics" has_metric 'authentications_total{outcome="authenticated",reason="none"}'
 	check "required: another connection" authenticates_again
+	check "required: up, and who is there" comes_up_authenticated
 	check "required: every size" table
 	check "required: the same data there" same_table
 	check "required: unmount" umount "$dir"
 
 	check "wrong key: set" put_key one "$second"
+	follow
+	on_server follow
 	fails "wrong key" proof refused
+	check "wrong key: told" told \
+		"auth-failed [0-9]* client .* - $SERVER4:20049 .* version 2: proof, key one"
+	check "wrong key: told there" on_server told \
+		"auth-failed [0-9]* server $SERVER4:20049 - .* version 2: refused, key one"
+	check "wrong key: metrics" has_metric 'authentications_total{outcome="failed",reason="proof"}'
+	check "wrong key: metrics there" on_server has_metric \
+		'authentications_total{outcome="failed",reason="refused"}'
 	check "wrong key: right again" put_key one "$first"
 	check "wrong key: mount" works_again
 	check "no key at the server: remove" on_server remove_key one
@@ -50,7 +69,9 @@ client() {
 	check "no key at the server: there again" on_server put_key one "$first"
 	check "no key at the server: mount" works_again
 	check "no key at the client: remove" remove_key one
+	follow
 	fails "no key at the client" no-key
+	check "no key at the client: told" told "auth-failed - client - - $SERVER4:20049 - version -: no-key, key one"
 	check "no key at the client: there again" put_key one "$first"
 	check "expired: set" expires one
 	fails "expired" no-key
@@ -94,6 +115,8 @@ one_side() {
 	check "server off: client offers" tell_auth client_auth offered
 	check "server off: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	check "server off: it counts" counted without-missing
+	check "server off: it is shown" shows offered without one missing
+	check "server off: metrics" has_metric 'authentications_total{outcome="without",reason="missing"}'
 	check "server off: unmount" umount "$dir"
 	check "server offers: set" on_server tell_auth server_auth offered
 	check "server offers: mount" mounts_authenticated
@@ -143,6 +166,7 @@ rollover() {
 	check "rollover: old key goes" remove_key one
 	check "rollover: still works" works
 	check "rollover: another connection" authenticates_again
+	check "rollover: the new key is shown" shows required authenticated two
 	check "rollover: unmount" umount "$dir"
 }
 
@@ -154,6 +178,8 @@ limited() {
 	done
 	check "rate limit: right key" put_key two "$second"
 	check "rate limit: turned away" not_mounted
+	check "rate limit: it is counted" on_server has_metric authentication_turned_away_total
+	check "rate limit: and in the sysctl" on_server counted turned-away
 	pause
 	check "rate limit: mount" mounts_authenticated
 	check "rate limit: unmount" umount "$dir"
@@ -255,6 +281,56 @@ authenticates_again() {
 	local before
 	before=$(count authenticated)
 	cut_connections && works && (($(count authenticated) > before))
+}
+
+shows_no_authentication() {
+	"$ctl" show -d && ! "$ctl" show -d | grep authentication
+}
+
+# What the only connection says of itself, in details and in JSON.
+shows() { # POLICY OUTCOME KEY [REASON]
+	local line="authentication: $2 ($1) key $3${4:+: $4}"
+	"$ctl" show -d | grep authentication
+	"$ctl" show -d | grep -qFx "  $line" &&
+		"$ctl" show -j | /usr/bin/python3 -c 'import json, sys
+auth, = [conn["authentication"] for conn in json.load(sys.stdin)]
+print(auth)
+wanted = dict(zip(("policy", "outcome", "key", "reason"), sys.argv[1:]))
+sys.exit(auth != wanted)' "$@"
+}
+
+policies_are() { # SERVER CLIENT
+	"$ctl" show module | grep "^  authentication: server $1 client $2"
+}
+
+# It is there and not zero.
+has_metric() { # NAME{LABELS}
+	"$ctl" metrics | grep '^rpcrdma_authentication' | tee /tmp/metrics
+	grep -F "rpcrdma_$1 " /tmp/metrics | grep -qv ' 0$'
+}
+
+follow() {
+	rm -f /tmp/events
+	"$ctl" monitor > /tmp/events 2>&1 &
+	echo $! > /tmp/follower
+	disown
+	sleep 1
+}
+
+# This has been told since follow().
+told() { # PATTERN
+	local status
+	within 10 grep "^$1\$" /tmp/events
+	status=$?
+	cat /tmp/events
+	kill "$(< /tmp/follower)"
+	return $status
+}
+
+comes_up_authenticated() {
+	follow
+	authenticates_again || return
+	told 'up .* authenticated, key one'
 }
 
 not_mounted() {
