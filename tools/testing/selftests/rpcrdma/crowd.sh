@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport has no such counters.
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --env CROWD="${CROWD-}"
+in_guests --waits --env CROWD="${CROWD-}"
 crowd_program=$SELFTESTS/../../../../build/peer/peer
 
 alone() {

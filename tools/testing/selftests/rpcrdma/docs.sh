@@ -14,7 +14,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --pair
+in_guests --waits --pair
 
 share=/mnt
 texts=$SELFTESTS/../../docs/texts.py

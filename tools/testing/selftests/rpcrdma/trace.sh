@@ -10,7 +10,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --pair
+in_guests --waits --pair
 
 # Whoever has no privileges may not look into the tree.
 ctl=/tmp/rpcrdmactl
