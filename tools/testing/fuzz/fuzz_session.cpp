@@ -32,7 +32,7 @@ namespace
 {
 
 constexpr u32 kMaxMessage = 1 << 16;
-/* The module's own list has one extension, which is off by default: so it is here. */
+/* In the build without the extensions of the tests neither side announces any. */
 constexpr bool kExtended = Extensions::kOthers > 1;
 constexpr u32 kOtherTypes = Extensions::kTypes - Extensions::kBaseTypes;
 

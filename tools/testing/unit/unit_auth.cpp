@@ -448,6 +448,21 @@ TEST(auth, both__what_waits_to_be_said_gives_way_to_the_reason)
 	EXPECT_EQ(c.next_error(6), Words{ RPCRDMA2_ERR_BAD_XDR });
 	EXPECT_EQ(c.peek(), u32{ RPCRDMA_TX_NONE });
 
+	/* When it takes too long there is no reason to be told. */
+	Endpoint late = server();
+	late.receive(prefix(4, kUnknownType, 1));
+	EXPECT_FALSE(late.session.auth_late());
+	EXPECT_EQ(late.peek(), u32{ RPCRDMA_TX_NONE });
+
+	Endpoint old =
+		endpoint(RPCRDMA_ROLE_SERVER, RPCRDMA_AUTH_REQUIRED, {}, 1, 2);
+	old.receive(prefix(4, RPCRDMA1_MSG, 32, 3));
+	old.receive(prefix(9, RPCRDMA1_MSG, 32, 1) + Words{ 0, 0, 0 } +
+		    rpc(9, RPCRDMA_CALL, 40));
+	EXPECT_EQ(old.next_control(),
+		  (Words{ 9, 1, 64, RPCRDMA2_ERROR, RPCRDMA2_ERR_VERS, 2, 2 }));
+	EXPECT_EQ(old.peek(), u32{ RPCRDMA_TX_NONE });
+
 	/* If authentication does not fail they leave. */
 	Both b = both(RPCRDMA_AUTH_REQUIRED, RPCRDMA_AUTH_REQUIRED);
 	b.run(kSecret, [&](u32 n, Octets &o) {
@@ -690,6 +705,26 @@ TEST(auth, both__a_set_that_does_not_parse)
 		EXPECT_EQ(c.session.auth_state(), u32{ RPCRDMA_AUTH_FAILED });
 		EXPECT_EQ(c.peek(), u32{ RPCRDMA_TX_NONE });
 	}
+}
+
+/* It has believed its client, and that stays so. */
+TEST(auth, server__ends_before_it_has_sent_done)
+{
+	Both b = both(RPCRDMA_AUTH_REQUIRED, RPCRDMA_AUTH_REQUIRED);
+
+	b.run(kSecret, [&](u32 n, Octets &o) {
+		if (n != 3)
+			return n < 3;
+		b.server.receive_octets(o);
+		EXPECT_EQ(b.server.session.auth_state(),
+			  u32{ RPCRDMA_AUTH_DONE });
+		b.server.session.auth_end();
+		b.server.rx.action = RPCRDMA_RX_CLOSE;
+		return false;
+	});
+	EXPECT_EQ(b.server.session.auth_state(), u32{ RPCRDMA_AUTH_DONE });
+	EXPECT_EQ(reason(b.server), u32{ RPCRDMA_AUTH_R_NONE });
+	EXPECT_EQ(b.sent.size(), 3u);
 }
 
 TEST(auth, server__a_property_set_after_the_exchange)

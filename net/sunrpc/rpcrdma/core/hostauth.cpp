@@ -414,8 +414,11 @@ void HostAuth::version1()
 	fail(HostAuthReason::Version);
 }
 
+/* A server that only has to say so has completed (11.4.6). */
 void HostAuth::end()
 {
+	if (done_due())
+		settle(State::Authenticated);
 	if (!final())
 		fail(HostAuthReason::Ended);
 }

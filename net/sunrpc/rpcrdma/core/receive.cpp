@@ -156,12 +156,12 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 					      RPCRDMA_REASON_NO_VERSION,
 			     rx);
 
+	if (auth_.failed())
+		auth_close();
 	drop(auth_.failed() ? RPCRDMA_REASON_AUTH : RPCRDMA_REASON_VERSION, rx);
 	if (answerable)
 		answer(p, low_and_high, rx);
 	credits_.ping_pong(control_.size());
-	if (auth_.failed())
-		closed_ = RPCRDMA_REASON_AUTH;
 }
 
 /* What a client sends first says which version 2 it means (D25). */

@@ -218,7 +218,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 	if (due) {
 		size = auth_.add(out, size);
 		if (!size) {
-			closed_ = RPCRDMA_REASON_AUTH;
+			auth_close();
 			return RPCRDMA_TX_INVALID;
 		}
 	}

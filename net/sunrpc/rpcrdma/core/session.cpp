@@ -414,7 +414,7 @@ bool Session::auth_key(Bytes secret, Bytes decoy)
 		return false;
 	auth_.key(secret, decoy);
 	if (auth_.failed())
-		closed_ = RPCRDMA_REASON_AUTH;
+		auth_close();
 	return properties_due() && may_send();
 }
 
@@ -426,7 +426,7 @@ bool Session::auth_late()
 	auth_.late();
 	if (!auth_.failed() && may_send())
 		return true;
-	closed_ = RPCRDMA_REASON_AUTH;
+	auth_close();
 	return false;
 }
 

@@ -233,6 +233,12 @@ private:
 	[[nodiscard]] bool speaks_version1(const Header &h, Parse parsed) const;
 	[[nodiscard]] bool foreign_final(const Header &h) const;
 	void auth_failed(const Prefix &p, u32 code, rpcrdma_rx &rx);
+	/* It has failed: what waits to be sent stays here (11.4.7). */
+	void auth_close()
+	{
+		closed_ = RPCRDMA_REASON_AUTH;
+		control_.clear();
+	}
 	[[nodiscard]] bool auth_open(const Prefix &p, rpcrdma_rx &rx);
 	/* RPC messages may flow, as far as host authentication is concerned. */
 	[[nodiscard]] bool auth_over() const
