@@ -66,7 +66,7 @@ struct rpcrdma_adapt_advice {
 /**
  * rpcrdma_adapt_init - the rule of a new connection
  * @a: storage, of any content
- * @least: Receives of a connection at its beginning, at least 1024
+ * @least: Receives of the peer at the beginning, at least 1024
  * @most: the largest worth having
  */
 void rpcrdma_adapt_init(struct rpcrdma_adapt *a, u32 least, u32 most);

@@ -131,6 +131,18 @@ bool __must_check rpcrdma_xchar_fix(struct rpcrdma_session *s, const u32 *which,
 				    u32 count);
 
 /**
+ * rpcrdma_xchar_begin - say that Receives are smaller than they were to be
+ * @s: of a server whose peer has sent its properties; nothing has been sent
+ * @receive_size: Receive Buffer Size, at least 1024, not more than that in rpcrdma_config
+ *
+ * A peer that knows the extension can ask for larger ones when it needs them.
+ *
+ * Return: false if the peer has not announced the extension, or it is too late.
+ */
+bool __must_check rpcrdma_xchar_begin(struct rpcrdma_session *s,
+				      u32 receive_size);
+
+/**
  * rpcrdma_xchar_wanted - what the peer waits for
  * @s: the session
  * @which: Receive Buffer Size or Maximum Send Size: only a larger one takes its time

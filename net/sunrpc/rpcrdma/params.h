@@ -22,6 +22,17 @@
  */
 #define RPCRDMA_DEF_GROW	0
 #define RPCRDMA_MAX_GROW	SZ_64K
+/*
+ * Server: what Receives are at the beginning and at rest, if the client takes part: a page,
+ * since the smallest Receive of pages is one. A client cannot begin so: it says what it has
+ * before it knows its server.
+ */
+#define RPCRDMA_REST_INLINE	PAGE_SIZE
+/*
+ * Server: Receives until the first message has come, which is all that a client may send
+ * before it has heard of the server (D2).
+ */
+#define RPCRDMA_OPENING_RECVS	2
 #define RPCRDMA_DEF_WINDOW	64
 #define RPCRDMA_MAX_WINDOW	256
 #define RPCRDMA_SEND_RING	64

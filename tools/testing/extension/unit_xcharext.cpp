@@ -294,6 +294,76 @@ TEST(xcharext, unknown__to_who_has_not_announced_it)
 }
 
 /* ------------------------------------------------------------------ */
+/* The beginning                                                      */
+/* ------------------------------------------------------------------ */
+
+bool begin(Endpoint &e, u32 receive_size)
+{
+	return e.session.with<Xcharext>([&](Xcharext &x, Port &port) {
+		return x.begin(port, receive_size);
+	});
+}
+
+/* Receive Buffer Size, as the server's FINAL has it. */
+u32 said(Endpoint &e)
+{
+	const Words w = e.next_control();
+
+	EXPECT_EQ(w.at(3), u32{ RPCRDMA2_CONNPROP_FINAL });
+	EXPECT_EQ(w.at(8), kReceive);
+	return w.at(10);
+}
+
+TEST(xcharext, begin__a_server_has_smaller_receives_for_a_peer_that_knows)
+{
+	Endpoint e(changing(RPCRDMA_ROLE_SERVER));
+	const u32 size = e.info().local.recv_size;
+
+	EXPECT_FALSE(begin(e, 1024)) << "nothing is known of the peer";
+	e.receive(connprop(kClientXid, announcing()));
+	EXPECT_TRUE(e.rx.opened);
+	EXPECT_FALSE(begin(e, size + 4)) << "it only gets smaller";
+	EXPECT_FALSE(begin(e, 1020)) << "too small for any message";
+	EXPECT_TRUE(begin(e, 1024));
+	EXPECT_EQ(e.info().local.recv_size, 1024u);
+	EXPECT_TRUE(e.session.settled());
+	EXPECT_EQ(said(e), 1024u);
+	EXPECT_FALSE(begin(e, 1024)) << "it has said so";
+	/* And the peer can have them larger. */
+	EXPECT_TRUE(allow(e, kReceive, 1024, size));
+	e.receive(prefix(5, kRequest) + values({ { kReceive, size } }));
+	EXPECT_EQ(wanted(e, kReceive), size);
+}
+
+TEST(xcharext, begin__no_other_has)
+{
+	Endpoint unknown(changing(RPCRDMA_ROLE_SERVER));
+	unknown.receive(connprop(kClientXid));
+	EXPECT_FALSE(begin(unknown, 1024));
+	EXPECT_EQ(said(unknown), unknown.info().local.recv_size);
+
+	rpcrdma_config c = changing(RPCRDMA_ROLE_SERVER);
+	c.extensions = 0;
+	Endpoint without(c);
+	without.receive(connprop(kClientXid, announcing()));
+	EXPECT_FALSE(begin(without, 1024));
+
+	/* It has more to say, and is answered before. */
+	Endpoint middle(changing(RPCRDMA_ROLE_SERVER));
+	middle.receive(connprop(kClientXid, announcing(),
+				RPCRDMA2_CONNPROP_MIDDLE));
+	EXPECT_FALSE(begin(middle, 1024));
+
+	Endpoint closed(changing(RPCRDMA_ROLE_SERVER));
+	closed.receive(connprop(kClientXid, announcing(value(kReceive, 64), 1)));
+	EXPECT_EQ(closed.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_FALSE(begin(closed, 1024));
+
+	Endpoint client(changing(RPCRDMA_ROLE_CLIENT));
+	EXPECT_FALSE(begin(client, 1024)) << "it speaks first";
+}
+
+/* ------------------------------------------------------------------ */
 /* Asking                                                             */
 /* ------------------------------------------------------------------ */
 
@@ -1316,7 +1386,9 @@ TEST(xcharext, abi__a_request_and_its_answer)
 
 	ASSERT_TRUE(rpcrdma_session_init(&s, &c));
 	EXPECT_FALSE(rpcrdma_xchar_request(&s, &n, 1));
+	EXPECT_FALSE(rpcrdma_xchar_begin(&s, 1024));
 	receive(connprop(kClientXid, announcing()));
+	EXPECT_TRUE(rpcrdma_xchar_begin(&s, 2048));
 	ASSERT_EQ(rpcrdma_session_next_send(&s, nullptr, buffer, sizeof(buffer),
 					    &tx),
 		  u32{ RPCRDMA_TX_CONTROL });

@@ -56,6 +56,7 @@ struct conn_side {
 	bool queues;	/* as the server has them */
 	bool pages;	/* it receives into pages, and sends from them */
 	u32 grow;	/* what its Sends and Receives may grow to */
+	u32 rest;	/* what Receives of a server are before and after that */
 	u32 offset;	/* of the payload in the last Receive */
 	u32 n_writes;
 	struct rpcrdma_spares *spares;
@@ -216,6 +217,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		.recv_pages = side->pages,
 		.gather = side->pages,
 		.grow = side->grow,
+		.rest = side->rest,
 		.send_ring = 16,
 		.max_mrs = 8,
 		.mr_pages = RPCRDMA_MR_PAGES,
@@ -291,7 +293,8 @@ static void conn_resolve(struct kunit *test, struct conn_side *side,
 	KUNIT_ASSERT_NOT_NULL(test, side->cm_id->device);
 }
 
-static int conn_open(struct kunit *test, u32 version, bool pages, u32 grow)
+static int conn_open(struct kunit *test, u32 version, bool pages,
+		     u32 client_grow, u32 grow, u32 rest)
 {
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	struct sockaddr_in sin = { .sin_family = AF_INET };
@@ -304,8 +307,9 @@ static int conn_open(struct kunit *test, u32 version, bool pages, u32 grow)
 	conn_side_init(test, &f->client, version);
 	conn_side_init(test, &f->server, version);
 	f->server.pages = pages;
-	f->client.grow = grow;
+	f->client.grow = client_grow;
 	f->server.grow = grow;
+	f->server.rest = rest;
 	f->stream = kvzalloc(CONN_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->stream);
 	get_random_bytes(f->stream, CONN_MAX);
@@ -349,22 +353,33 @@ static int conn_open(struct kunit *test, u32 version, bool pages, u32 grow)
 
 static int conn_init(struct kunit *test)
 {
-	return conn_open(test, 2, false, 0);
+	return conn_open(test, 2, false, 0, 0, 0);
 }
 
 static int conn_init_pages(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0);
+	return conn_open(test, 2, true, 0, 0, 0);
 }
 
 static int conn_init_growing(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN);
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0);
+}
+
+static int conn_init_resting(struct kunit *test)
+{
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE);
+}
+
+/* The server cannot make small what the client cannot ask to be larger. */
+static int conn_init_alone(struct kunit *test)
+{
+	return conn_open(test, 2, true, 0, CONN_GROWN, PAGE_SIZE);
 }
 
 static int conn_init_version1(struct kunit *test)
 {
-	return conn_open(test, 1, false, 0);
+	return conn_open(test, 1, false, 0, 0, 0);
 }
 
 static void conn_end(struct conn_side *side)
@@ -3160,6 +3175,84 @@ static void conn_keeps_large_buffers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s.count, 0U);
 }
 
+/* A server's Receives begin small, and get small again. */
+static void conn_begins_small(struct kunit *test)
+{
+	/* The Sends, and room to put a message together. */
+	const u64 size = PAGE_SIZE, others = 17 * RPCRDMA_DEF_INLINE;
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).peer.recv_size, (u32)size);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).local.recv_size,
+			(u32)RPCRDMA_DEF_INLINE);
+	KUNIT_EXPECT_EQ(test, server->n_recvs, CONN_WINDOW + 1U);
+	/* Those of the opening are replaced by the second message. */
+	conn_call(test, 64);
+	conn_call(test, 64);
+	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, size));
+	conn_expect_memory(test, &f->server, others + (CONN_WINDOW + 1) * size);
+	conn_holds_the_memory_it_takes(test, &f->server);
+
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+	conn_call_until(test, CONN_WRITE, conn_sends_are, CONN_GROWN);
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
+
+	msleep(2500);
+	conn_rest(&f->client);
+	for (i = 0; i < 200 && !conn_client_may_send(f, size); i++)
+		msleep(50);
+	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, size));
+	conn_call_until(test, 64, conn_server_recvs_are, size);
+	conn_counts_its_memory(test, &f->server);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+static void conn_begins_as_ever_without_the_extension(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).peer.recv_size,
+			(u32)RPCRDMA_DEF_INLINE);
+	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, RPCRDMA_DEF_INLINE));
+	conn_expect_memory(test, &f->server, (CONN_WINDOW + 2 + 16) *
+			   (u64)RPCRDMA_DEF_INLINE);
+	conn_holds_the_memory_it_takes(test, &f->server);
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+	conn_expect_memory(test, &f->server, (CONN_WINDOW + 2 + 16) *
+			   (u64)RPCRDMA_DEF_INLINE);
+}
+
+static struct kunit_case conn_resting_cases[] = {
+	KUNIT_CASE(conn_carries_calls),
+	KUNIT_CASE(conn_carries_replies),
+	KUNIT_CASE(conn_begins_small),
+	KUNIT_CASE(conn_changes_all_at_once),
+	{}
+};
+
+static struct kunit_suite conn_resting_suite = {
+	.name = "rpcrdma_conn_resting",
+	.init = conn_init_resting,
+	.exit = conn_exit,
+	.test_cases = conn_resting_cases,
+};
+
+static struct kunit_case conn_alone_cases[] = {
+	KUNIT_CASE(conn_begins_as_ever_without_the_extension),
+	{}
+};
+
+static struct kunit_suite conn_alone_suite = {
+	.name = "rpcrdma_conn_alone",
+	.init = conn_init_alone,
+	.exit = conn_exit,
+	.test_cases = conn_alone_cases,
+};
+
 static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_grows_when_it_pays),
@@ -3281,4 +3374,5 @@ static struct kunit_suite conn_version1_suite = {
 };
 
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
+		  &conn_resting_suite, &conn_alone_suite,
 		  &conn_version1_suite);

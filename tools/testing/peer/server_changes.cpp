@@ -26,6 +26,7 @@ constexpr u32 kReceiveSize = 2;
 constexpr u32 kSegments = 4;
 
 /* As both ends begin, and what the server grows to. */
+constexpr u32 kServerSmall = 4096;
 constexpr u32 kSmall = 8192;
 constexpr u32 kLarge = 32768;
 constexpr u32 kData = 16384;
@@ -121,8 +122,18 @@ TEST(server_changes, announced)
 	Peer p = open();
 
 	EXPECT_EQ(p.property(kExtensions), 1u);
-	EXPECT_EQ(p.property(kReceiveSize), kSmall);
+	EXPECT_EQ(p.property(kReceiveSize), kServerSmall);
 	p.expect_works();
+}
+
+/* A peer that cannot ask for larger Receives gets those of always. */
+TEST(server_changes, not_announced)
+{
+	Peer p = Peer::open(Words{ 1 } + numeric(kReceiveSize, kSmall));
+
+	EXPECT_EQ(p.property(kReceiveSize), kSmall);
+	for (u32 i = 0; i < 100; i++)
+		large_call(p, kSmall - 64);
 }
 
 /* The server says so when no smaller Receive is left, and not before. */
@@ -173,7 +184,7 @@ TEST(server_changes, rejected)
 				    numeric(kSendSize, kSmall)),
 		  (Words{ 1, 2, 1, 1, 0 }));
 	EXPECT_EQ(answer(p, Words{ 0 }), (Words{ 0, 0, 0 }));
-	large_call(p, kSmall - 64);
+	large_call(p, kServerSmall - 64);
 }
 
 TEST(server_changes, malformed)

@@ -78,7 +78,7 @@ public:
 	static constexpr u32 kMostDoublings = 6;
 
 	/**
-	 * @least: Receives of a connection at its beginning; at least one kStep
+	 * @least: Receives of the peer at the beginning; at least one kStep
 	 * @most: the largest worth having
 	 */
 	constexpr Adapt(u32 least, u32 most)

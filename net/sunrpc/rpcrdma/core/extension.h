@@ -169,6 +169,8 @@ public:
 
 	/* It is: what is sent is understood. */
 	[[nodiscard]] bool in_use() const;
+	/* It will be, and this side has told its peer nothing of itself yet. */
+	[[nodiscard]] bool opening() const;
 	/* That of this side's CONNPROP: those after it are for the extension's messages. */
 	[[nodiscard]] u32 first_xid() const;
 	/* Calls of this side are under way, begun or waiting for their Replies. */

@@ -119,6 +119,16 @@ bool Port::in_use() const
 	       session_.in_use(extension_);
 }
 
+bool Port::opening() const
+{
+	const Session &s = session_;
+
+	return s.closed_ == RPCRDMA_REASON_NONE && s.version_ == kVersion2 &&
+	       s.final_received_ && !s.middle_sent_ && !s.final_sent_ &&
+	       announced(s.local_, extension_) &&
+	       announced(s.peer_, extension_);
+}
+
 static u32 number_of(const Properties &p, u32 which)
 {
 	const u32 i = property_index(which);

@@ -467,6 +467,15 @@ bool Xcharext::fix(Port &port, Span<const u32> which)
 	return true;
 }
 
+bool Xcharext::begin(Port &port, u32 receive_size)
+{
+	const u32 which = static_cast<u32>(Property::RecvSize);
+
+	return port.opening() && receive_size >= RPCRDMA_MIN_RECV_SIZE &&
+	       receive_size <= port.local(which) &&
+	       port.set_local(which, receive_size);
+}
+
 u32 Xcharext::wanted(u32 which) const
 {
 	const u32 i = spoken(which);
@@ -735,6 +744,13 @@ bool rpcrdma_xchar_fix(struct rpcrdma_session *s, const u32 *which, u32 count)
 {
 	return ask<Xcharext>(s, [&](Xcharext &x, Port &port) {
 		return x.fix(port, { which, count });
+	});
+}
+
+bool rpcrdma_xchar_begin(struct rpcrdma_session *s, u32 receive_size)
+{
+	return ask<Xcharext>(s, [&](Xcharext &x, Port &port) {
+		return x.begin(port, receive_size);
 	});
 }
 

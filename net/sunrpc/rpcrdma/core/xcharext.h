@@ -170,6 +170,7 @@ public:
 	[[nodiscard]] bool allow(const Port &port, u32 which, u32 least,
 				 u32 most);
 	[[nodiscard]] bool fix(Port &port, Span<const u32> which);
+	[[nodiscard]] bool begin(Port &port, u32 receive_size);
 	[[nodiscard]] u32 wanted(u32 which) const;
 	[[nodiscard]] bool changed(Port &port, u32 which, u32 number);
 	[[nodiscard]] u32 asking(u32 which) const;

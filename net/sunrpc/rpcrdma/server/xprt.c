@@ -304,6 +304,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		.recv_pages = true,
 		.gather = true,
 		.grow = READ_ONCE(rpcrdma_grow),
+		.rest = RPCRDMA_REST_INLINE,
 		.send_ring = RPCRDMA_SEND_RING,
 		.rw_ctxs = RPCRDMA_SVC_RW_CTXS,
 		.rw_pages = RPCRDMA_SVC_RW_PAGES,

@@ -528,6 +528,8 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		a.config.local.send_size = a.grow;
 	else
 		a.config.extensions &= ~rpcrdma_xchar_extension();
+	if (a.grow <= send_size || a.rest >= a.config.local.recv_size)
+		a.rest = 0;
 	rpcrdma_resize_init(conn, &a, &sizes);
 	a.config.window = sizes.window;
 	conn->max_window = sizes.max_window;
@@ -560,7 +562,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	if (rc)
 		goto out_release;
 	rc = rpcrdma_recv_setup(conn, a.config.window + 1,
-				a.config.local.recv_size);
+				a.config.local.recv_size, a.rest);
 	if (rc)
 		goto out_release;
 	rc = rpcrdma_frwr_setup(conn, &sizes);

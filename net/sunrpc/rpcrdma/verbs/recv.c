@@ -452,6 +452,59 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 	}
 }
 
+/*
+ * A server's first message has come, and nothing has been sent: make and post all that the
+ * client is going to be told of. They are small if it can ask for larger ones. Then those of
+ * the opening are replaced, too. Return: 0, %-ENOMEM, or the errno of the verb.
+ */
+static int rpcrdma_recv_begin(struct rpcrdma_conn *conn)
+{
+	const u32 later = conn->n_recv_later, before = conn->recv_size;
+	u32 size, n = 0, count = later;
+	struct ib_recv_wr *first = NULL;
+	struct rpcrdma_recv *recv;
+	LIST_HEAD(fresh);
+	LIST_HEAD(old);
+	int rc = 0;
+
+	conn->n_recv_later = 0;
+	spin_lock(&conn->lock);
+	if (rpcrdma_xchar_begin(&conn->session, conn->resize.rest)) {
+		rpcrdma_recv_retarget(conn, conn->resize.rest, &old);
+		count += RPCRDMA_OPENING_RECVS;
+	}
+	size = conn->recv_size;
+	spin_unlock(&conn->lock);
+
+	for (; n < count && !rc; n++) {
+		recv = rpcrdma_recv_alloc(conn, size, NULL, GFP_NOIO);
+		rc = PTR_ERR_OR_ZERO(recv);
+		if (rc)
+			break;
+		rpcrdma_recv_sync(recv);
+		list_add_tail(&recv->all, &fresh);
+	}
+	if (!rc)
+		rpcrdma_conn_unhold(conn,
+				    (u64)later * rpcrdma_recv_memory(conn, before) -
+				    (u64)n * rpcrdma_recv_memory(conn, size));
+	spin_lock(&conn->lock);
+	if (!rc && !conn->dead) {
+		for (n = 0; n < later; n++) {
+			recv = list_first_entry(&fresh, struct rpcrdma_recv,
+						all);
+			rpcrdma_recv_chain(recv, &first);
+			list_move_tail(&recv->all, &conn->recvs);
+		}
+		conn->n_recv_fresh += count - later;
+		list_splice_init(&fresh, &conn->recv_fresh);
+		rc = ib_post_recv(conn->qp, first, NULL);
+	}
+	spin_unlock(&conn->lock);
+	rpcrdma_recv_free_list(&fresh);
+	return rc;
+}
+
 static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_recv *recv = container_of(wc->wr_cqe,
@@ -489,6 +542,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_session_receive(&conn->session, message, recv->len, rx);
 	rc = rpcrdma_recv_push(conn, &due);
 	spin_unlock(&conn->lock);
+	if (unlikely(conn->n_recv_later) && !rc)
+		rc = rpcrdma_recv_begin(conn);
 	if (unlikely(large))
 		kvfree(large);
 	rpcrdma_recv_count(conn, rx, recv->len);
@@ -545,14 +600,18 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
  * @conn: the connection
  * @count: how many
  * @size: bytes of each buffer, which is of pages if @conn->recv_pages is set
+ * @later: most of them are made when the first message has come, see rpcrdma_recv_begin()
  *
  * Return: 0, %-ENOMEM, or %-EIO if a buffer cannot be mapped. The caller
  * cleans up.
  */
-int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
+int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size,
+		       bool later)
 {
 	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
 						       RPCRDMA_SPARE_RECVS);
+	const u32 now = later && count >= 4 * RPCRDMA_OPENING_RECVS ?
+			RPCRDMA_OPENING_RECVS : count;
 	struct rpcrdma_recv *recv;
 
 	conn->recv_size = size;
@@ -564,12 +623,14 @@ int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		conn->whole_size = size;
 		atomic_long_add(size, &conn->buffers);
 	}
-	for (; conn->n_recvs < count; conn->n_recvs++) {
+	for (; conn->n_recvs < now; conn->n_recvs++) {
 		recv = rpcrdma_recv_alloc(conn, size, spares, GFP_KERNEL);
 		if (IS_ERR(recv))
 			return PTR_ERR(recv);
 		list_add_tail(&recv->all, &conn->recvs);
 	}
+	conn->n_recv_later = count - now;
+	conn->n_recvs = count;
 	return 0;
 }
 

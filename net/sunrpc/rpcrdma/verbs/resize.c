@@ -14,7 +14,10 @@
  *			<- UPDXCH, when no smaller one is left
  *	gives its Sends larger buffers; the session then makes use of them
  *
- * and, after a minute of silence, back to the sizes of the beginning:
+ * A server's Receives begin with a page if the client has announced the extension: see
+ * rpcrdma_recv_begin().
+ *
+ * After a minute of silence both sides go back to the sizes of the beginning:
  *
  *	makes its Sends smaller,
  *	asks		REQXCH -> from now on smaller Receives may be posted: this side
@@ -377,16 +380,11 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 	if (r->held)
 		return;
 	receive = advice.peer_receive;
-	if (idle) {
+	if (idle)
 		r->wanted_send = r->least_send;
-		receive = max(receive, r->least_send);
-		if (advice.peer_receive && !r->kept &&
-		    receive < info->peer.recv_size)
-			rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RECEIVES,
-					       receive);
-		return;
-	}
-	if (!receive)
+	if (idle && receive && !r->kept)
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RECEIVES, receive);
+	if (idle || !receive)
 		return;
 	r->wanted_send = receive;
 	r->kept = false;
@@ -464,6 +462,14 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 	if (!in_use)
 		return info.sent ? 0 : RPCRDMA_RESIZE_TICK;
 
+	if (!r->begun) {
+		r->begun = true;
+		/* What the peer has now, it goes back to. */
+		rpcrdma_adapt_init(&r->rule,
+				   max_t(u32, info.peer.recv_size,
+					 RPCRDMA_MIN_RECV_SIZE),
+				   max(r->most_recv, r->most_send));
+	}
 	measured = rpcrdma_resize_measure(r, &info);
 	if (!rpcrdma_resize_asking(conn, &info)) {
 		rpcrdma_resize_wishes(conn, &info);
@@ -529,7 +535,8 @@ void rpcrdma_resize_init(struct rpcrdma_conn *conn,
 	INIT_DELAYED_WORK(&r->work, rpcrdma_resize_worker);
 	INIT_LIST_HEAD(&conn->recv_fresh);
 	INIT_LIST_HEAD(&conn->recv_old);
-	r->least_recv = local->recv_size;
+	r->rest = attr->rest;
+	r->least_recv = min(local->recv_size, r->rest ?: U32_MAX);
 	r->most_recv = max(sizes->recv_most, local->recv_size);
 	r->least_send = attr->config.send_room ?: local->send_size;
 	r->most_send = local->send_size;
@@ -538,8 +545,6 @@ void rpcrdma_resize_init(struct rpcrdma_conn *conn,
 	r->wanted_send = r->least_send;
 	r->limit = U32_MAX;
 	r->looked = jiffies;
-	rpcrdma_adapt_init(&r->rule, r->least_recv,
-			   max(r->most_recv, r->most_send));
 }
 
 /**

@@ -431,6 +431,10 @@ enum {
  * @gather: Sends can take data from where it is, if the device allows it
  * @grow: what Sends and Receives may grow to while connected, if the peer takes part in
  *	that (xcharext), in bytes; zero if they keep the sizes in @config
+ * @rest: for a server: if the client takes part, what Receives are while larger ones do not
+ *	pay, in bytes; zero for the size in @config. They are so from the beginning, as a
+ *	server knows its client before it has to say how large they are; unless hosts
+ *	authenticate each other, when it does not.
  * @send_ring: Sends that may be outstanding
  * @max_mrs: memory regions at most, zero for none
  * @mr_pages: pages that one memory region can hold
@@ -455,6 +459,7 @@ struct rpcrdma_conn_attr {
 	bool recv_pages;
 	bool gather;
 	u32 grow;
+	u32 rest;
 	u32 send_ring;
 	u32 max_mrs;
 	u32 mr_pages;
@@ -513,7 +518,9 @@ enum rpcrdma_resize_asked {
  *	connection's lock, as is @peer_wish
  * @peer_wish: Receives that an administrator wants the peer to have, or zero
  * @goal: larger Receives that this side makes unasked, or zero
- * @least_recv: bytes of Receives at the beginning
+ * @begun: the peer is known to take part
+ * @rest: bytes of a server's Receives if its client takes part, or zero
+ * @least_recv: bytes of Receives at least
  * @most_recv: bytes of the largest Receives
  * @least_send: bytes of Sends at the beginning
  * @most_send: bytes of the largest Sends
@@ -540,6 +547,8 @@ struct rpcrdma_resize {
 	bool slow;
 	bool rests;
 	bool held;
+	bool begun;
+	u32 rest;
 	u32 wish;
 	u32 peer_wish;
 	u32 goal;
@@ -579,6 +588,8 @@ struct rpcrdma_resize {
  * @n_recvs: how many
  * @recv_fresh: Receives that take the place of others of another size
  * @n_recv_fresh: how many
+ * @n_recv_later: of @n_recvs, those that are made when the first message has come; belongs
+ *	to the Receive handler
  * @recv_old: Receives whose place has been taken, to be freed
  * @n_recv_old: of @recvs, those that are not of @recv_size
  * @n_recv_small: of these, those that are smaller
@@ -677,6 +688,7 @@ struct rpcrdma_conn {
 	u32 n_recvs;
 	struct list_head recv_fresh;
 	u32 n_recv_fresh;
+	u32 n_recv_later;
 	struct list_head recv_old;
 	u32 n_recv_old;
 	u32 n_recv_small;
@@ -764,7 +776,8 @@ u64 rpcrdma_peer_key(const struct net *net, const struct sockaddr *sap);
 
 /* recv.c */
 u32 rpcrdma_recv_memory(const struct rpcrdma_conn *conn, u32 size);
-int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
+int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size,
+		       bool later);
 int rpcrdma_recv_post_all(struct rpcrdma_conn *conn);
 void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn);
 int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window);
