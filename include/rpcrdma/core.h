@@ -229,7 +229,7 @@ struct rpcrdma_config {
 
 /* Storage for one session; the core checks that it suffices. Tests have more extensions. */
 #ifndef RPCRDMA_SESSION_WORDS
-#define RPCRDMA_SESSION_WORDS	320
+#define RPCRDMA_SESSION_WORDS	448
 #endif
 struct rpcrdma_session {
 	u64 opaque[RPCRDMA_SESSION_WORDS];
@@ -1246,6 +1246,7 @@ struct rpcrdma_device_limits {
  * @recv_size: octets of a Receive
  * @recv_most: what Receives may grow to, in octets; not less than @recv_size, or zero
  * @recv_pages: Receives are to be of pages, which the owner can replace one by one
+ * @recv_head: octets of a Receive that are in a page of their own, before the others
  * @send_ring: Sends outstanding
  * @send_size: octets of a Send
  * @send_most: what Sends may grow to, in octets; not less than @send_size, or zero
@@ -1266,6 +1267,7 @@ struct rpcrdma_wants {
 	u32 recv_size;
 	u32 recv_most;
 	bool recv_pages;
+	u32 recv_head;
 	u32 send_ring;
 	u32 send_size;
 	u32 send_most;

@@ -47,6 +47,11 @@ module_param_cb(memory, &rpcrdma_memory_ops, &rpcrdma_memory, 0644);
 MODULE_PARM_DESC(memory,
 		 "MiB that all connections together may hold, at least 16; 0: a quarter of the machine's memory");
 
+bool rpcrdma_rtrext;
+module_param_named(rtrext, rpcrdma_rtrext, bool, 0644);
+MODULE_PARM_DESC(rtrext,
+		 "New connections place the data of WRITEs by Sends where both sides have it (experimental)");
+
 /*
  * modprobe treats EEXIST as success. The kernel refuses a second module with this name
  * before it gets here, so the other module has another name.

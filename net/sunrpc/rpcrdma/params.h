@@ -104,6 +104,12 @@
 /* Server: RDMA Reads under way at once; device and client may lower it. */
 #define RPCRDMA_DEF_READS	16
 
+/*
+ * rtrext: what of a server's Receive is before its pages, for header and Payload stream. It
+ * travels with each Send that has data, filled or not.
+ */
+#define RPCRDMA_RTR_HEAD	SZ_1K
+
 /* Sysctls; new mounts and connections use them. sysctl.c */
 extern unsigned int rpcrdma_slots;
 extern unsigned int rpcrdma_inline_read;
@@ -115,6 +121,7 @@ int rpcrdma_sysctl_init(void);
 void rpcrdma_sysctl_exit(void);
 
 /* module.c; recv.c */
+extern bool rpcrdma_rtrext;
 extern unsigned int rpcrdma_window;
 void rpcrdma_window_change(unsigned int window);
 extern const struct kernel_param_ops rpcrdma_window_ops;

@@ -4,6 +4,7 @@
  * is in ../unit/unit_rtr_group.cpp and unit_rtr_place.cpp.
  */
 #include "../unit/support.h"
+#include <rpcrdma/rtrext.h>
 #include "abi.h"
 #include "names.h"
 
@@ -1011,4 +1012,201 @@ TEST(rtrext, reverse__as_far_as_the_client_goes)
 		if (level < RPCRDMA_RVRSDIR_CONT)
 			EXPECT_EQ(send(s, one), level ? kSent : kNotSo);
 	}
+}
+
+/* ------------------------------------------------------------------ */
+/* As C has it                                                        */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+constexpr rpcrdma_rtr_shape kShape = { 512, 1024, kPages };
+
+/* One that C calls for, of one side. */
+struct Caller {
+	Caller(rpcrdma_role role, const rpcrdma_rtr_shape *shape)
+	{
+		rpcrdma_config c = grouping(role);
+
+		c.local.send_size = kReceive;
+		c.extensions = rpcrdma_rtr_extension();
+		EXPECT_TRUE(rpcrdma_session_init(&s, &c));
+		EXPECT_TRUE(rpcrdma_rtr_declare(&s, shape));
+	}
+	/* What is sent without a message, to @to. */
+	void control(Caller &to)
+	{
+		Octets out(kReceive);
+		rpcrdma_tx tx;
+
+		ASSERT_EQ(rpcrdma_session_next_send(&s, nullptr, out.data(),
+						    kReceive, &tx),
+			  u32{ RPCRDMA_TX_CONTROL });
+		out.resize(tx.header_length);
+		to.take(out);
+	}
+	void take(const Octets &o)
+	{
+		rpcrdma_session_receive(&s, o.data(),
+					static_cast<u32>(o.size()), &rx);
+		(void)!rpcrdma_session_release(&s, 1);
+	}
+	rpcrdma_session s;
+	rpcrdma_rx rx = {};
+};
+
+struct Pair {
+	Pair()
+	{
+		client.control(server);
+		server.control(client);
+	}
+	Caller client{ RPCRDMA_ROLE_CLIENT, nullptr };
+	Caller server{ RPCRDMA_ROLE_SERVER, &kShape };
+};
+
+bool collect(void *context, const rpcrdma_rtr_part *part)
+{
+	static_cast<std::vector<rpcrdma_rtr_part> *>(context)->push_back(*part);
+	return true;
+}
+
+} // namespace
+
+TEST(rtrext, c__a_call_and_where_its_data_are)
+{
+	Pair p;
+	const Octets stream = octets(call());
+	Octets item(4 * 1024 + 10);
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_group g;
+	std::vector<Octets> sends;
+	std::vector<rpcrdma_rtr_part> parts;
+	Octets back;
+
+	for (u32 i = 0; i < item.size(); i++)
+		item[i] = static_cast<u8>(i * 7);
+	ASSERT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, 36,
+				     static_cast<u32>(item.size()), &g));
+	EXPECT_EQ(g.sends, 3u);
+	for (u32 n = 0; n < g.sends; n++) {
+		Octets out(kReceive, 0xee);
+		rpcrdma_tx tx;
+		rpcrdma_rtr_piece piece;
+
+		ASSERT_EQ(rpcrdma_rtr_next_send(&p.client.s, &g, &msg,
+						out.data(), kReceive, &tx,
+						&piece),
+			  u32{ RPCRDMA_TX_MESSAGE });
+		EXPECT_EQ(piece.offset, 512u);
+		EXPECT_EQ(piece.at, n * 2048);
+		std::copy_n(stream.begin() + tx.payload.offset,
+			    tx.payload.length, out.begin() + tx.header_length);
+		std::copy_n(item.begin() + piece.at, piece.length,
+			    out.begin() + piece.offset);
+		out.resize(piece.size);
+		sends.push_back(out);
+		/* No more than the head has to be in one piece. */
+		EXPECT_TRUE(rpcrdma_rtr_readable(out.data(), 512));
+		p.server.take(out);
+		ASSERT_EQ(p.server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(p.server.rx.last, n == 2);
+	}
+	EXPECT_EQ(p.server.rx.stream_length, 40u);
+	EXPECT_EQ(p.server.rx.unreduced_length, 40 + item.size() + 2);
+	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, sends[0].data(), 512,
+					  collect, &parts));
+	ASSERT_EQ(parts.size(), 5u);
+	for (const rpcrdma_rtr_part &part : parts) {
+		EXPECT_EQ(part.position, 36u);
+		EXPECT_EQ(part.item, item.size());
+		EXPECT_EQ(part.at, back.size());
+		const Octets &from = sends[part.send];
+		back.insert(back.end(), from.begin() + part.offset,
+			    from.begin() + part.offset + part.length);
+	}
+	EXPECT_EQ(back, item);
+}
+
+/* Neither those that have no room in the head, nor those that the peer has no credit for. */
+TEST(rtrext, c__what_does_not_go_by_a_group)
+{
+	Pair p;
+	rpcrdma_rtr_group g;
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	rpcrdma_message large = message(kXid, RPCRDMA_CALL, 460);
+	rpcrdma_message reply = message(kXid, RPCRDMA_REPLY, 40);
+	const u32 most = RPCRDMA_RTR_MOST_SENDS * kPages * 1024;
+
+	EXPECT_FALSE(rpcrdma_rtr_plan(&p.client.s, &large, 36, 1024, &g));
+	EXPECT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, most, &g));
+	EXPECT_FALSE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, most + 1, &g));
+	/* The client takes none. */
+	EXPECT_FALSE(rpcrdma_rtr_plan(&p.server.s, &reply, 36, 1024, &g));
+	EXPECT_FALSE(rpcrdma_rtr_plan(&p.server.s, &msg, 36, 1024, &g));
+	p.client.take(octets(prefix(0, RPCRDMA2_GRANT, 2)));
+	EXPECT_FALSE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, 4096, &g));
+	EXPECT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, 2048, &g));
+}
+
+/* What this side has not said that it takes is an unknown type. */
+TEST(rtrext, c__what_was_not_announced_is_refused)
+{
+	Pair p;
+
+	for (const Words &w : { request(kXid, 1, call()),
+				response(kXid, 1, rpc(kXid, 1, 40)) }) {
+		p.client.take(octets(w));
+		EXPECT_EQ(p.client.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_EQ(p.client.rx.reason, u32{ RPCRDMA_REASON_HTYPE });
+	}
+	p.server.take(octets(response(kXid, 1, rpc(kXid, 1, 40))));
+	EXPECT_EQ(p.server.rx.reason, u32{ RPCRDMA_REASON_HTYPE });
+}
+
+TEST(rtrext, c__a_call_that_is_refused)
+{
+	Pair p;
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_group g;
+	Octets out(kReceive);
+	rpcrdma_rtr_piece piece;
+	rpcrdma_tx tx;
+
+	ASSERT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, 1024, &g));
+	ASSERT_EQ(rpcrdma_rtr_next_send(&p.client.s, &g, &msg, out.data(),
+					kReceive, &tx, &piece),
+		  u32{ RPCRDMA_TX_MESSAGE });
+	p.client.take(octets(prefix(kXid, kReptErr) +
+			     Words{ kXid, 0, 0, 0, 8, 40, 0, 36 }));
+	rpcrdma_rtr_reported(&p.client.s, &p.client.rx);
+	EXPECT_EQ(p.client.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(p.client.rx.xid, kXid);
+	EXPECT_TRUE(p.client.rx.reported);
+	EXPECT_LT(p.client.rx.error, 0);
+}
+
+/* A header that is not all there, and one that reads by RDMA. */
+TEST(rtrext, c__what_cannot_be_gone_through)
+{
+	std::vector<rpcrdma_rtr_part> parts;
+	const Octets placed = octets(request(
+		kXid, 1, call(), { 1, 36, 1030, kTbsn, 0, 2, 0, 1 }));
+	const Octets read = octets(request(
+		kXid, 1, call(), { 1, 36, 16, kExrw, 1, 1, 16, 0, 0 }));
+	const auto each = [&](const Octets &o, u32 length) {
+		return rpcrdma_rtr_each_part(&kShape, o.data(), length,
+					     collect, &parts);
+	};
+	const u32 head = kXmtReqBare + 7 * 4;
+
+	EXPECT_TRUE(each(placed, head));
+	EXPECT_EQ(parts.size(), 2u);
+	EXPECT_FALSE(each(placed, head - 4));
+	EXPECT_TRUE(rpcrdma_rtr_readable(placed.data(), head + 8));
+	EXPECT_FALSE(rpcrdma_rtr_readable(placed.data(), head + 4));
+	EXPECT_FALSE(each(read, static_cast<u32>(read.size())));
+	EXPECT_FALSE(rpcrdma_rtr_readable(
+		octets(response(kXid, 1, call())).data(), 64));
 }

@@ -155,6 +155,8 @@ enum {
  * @mrs: its memory regions
  * @inv: waits for their invalidation
  * @avoid: enum rpcrdma_avoid, set by failures of earlier attempts
+ * @group: how it goes by a group, if @tm says so
+ * @no_group: it does not go by a group, because that has failed
  * @flags: RPCRDMA_REQ_ENDED
  * @status: of the Reply: bytes, a negative errno, or RPCRDMA_REQ_AGAIN
  * @external: the Reply's stream is in the Reply chunk
@@ -173,6 +175,8 @@ struct rpcrdma_req {
 	struct list_head mrs;
 	struct rpcrdma_inv inv;
 	u32 avoid;
+	struct rpcrdma_rtr_group group;
+	bool no_group;
 	unsigned long flags;
 	int status;
 	bool external;
@@ -225,6 +229,13 @@ int rpcrdma_fill_sparse(struct xdr_buf *buf);
 int rpcrdma_send_request(struct rpc_rqst *rqst);
 void rpcrdma_req_release(struct rpcrdma_req *req, bool sent);
 void rpcrdma_wait_for_reply(struct rpc_task *task);
+
+/* rtr.c */
+void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
+			    const struct rpcrdma_call_shape *shape);
+bool rpcrdma_req_ungroup(struct rpcrdma_req *req);
+bool rpcrdma_req_group_refused(struct rpcrdma_req *req,
+			       const struct rpcrdma_rx *rx);
 
 /* keepalive.c */
 void rpcrdma_keepalive_init(struct rpcrdma_xprt *rx);

@@ -415,6 +415,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	local->max_segment_size = RPCRDMA_MAX_PAYLOAD;
 	local->max_segments = RPCRDMA_MAX_SEGMENTS;
 	local->reverse = RPCRDMA_RVRSDIR_CONT;
+	rpcrdma_rtr_want(&attr);
 
 	rpcrdma_step_begin(rx);
 	rc = rdma_resolve_addr(rx->cm_id, NULL,

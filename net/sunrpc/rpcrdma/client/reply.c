@@ -393,7 +393,8 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 	if (!req)
 		return;
 	reason = rpcrdma_conn_call_refused(conn, &req->tm, rx);
-	error = rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
+	error = rpcrdma_req_group_refused(req, rx) ?
+		0 : rpcrdma_plan_retry(&req->plan, rx, &req->avoid);
 	if (reason == RPCRDMA_REASON_NO_VERSION) {
 		rpcrdma_client_no_version(conn);
 		/* The client wrongly remembered the server as one of version 1. */
@@ -424,7 +425,8 @@ void rpcrdma_client_overtaken(struct rpcrdma_txmsg *tm)
 
 	if (!req)
 		return;
-	error = rpcrdma_plan_overtaken(&req->plan, &req->avoid);
+	error = rpcrdma_req_ungroup(req) ?
+		0 : rpcrdma_plan_overtaken(&req->plan, &req->avoid);
 	trace_rpcrdma_call(conn->id, tm->msg.xid, "cannot be sent as planned",
 			   error);
 	rpcrdma_reply_finish(conn, req, error ? error : RPCRDMA_REQ_AGAIN);

@@ -366,6 +366,7 @@ static bool rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	rpcrdma_req_shape(req, &shape);
 	spin_lock(&conn->lock);
 	rpcrdma_plan_call(&conn->session, &shape, &req->plan);
+	rpcrdma_req_plan_group(req, conn, &shape);
 	rpcrdma_req_trace_plan(req, conn, &shape);
 	admitted = !rpcrdma_req_has_chunks(req) ||
 		   rpcrdma_session_admit(&conn->session, NULL);
@@ -434,7 +435,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	else if (rc)
 		return rc;
 
-	req->tm.n_removed = plan->read_chunk ? 1 : 0;
+	req->tm.n_removed = plan->read_chunk || req->tm.group ? 1 : 0;
 	req->tm.msg.length = plan->stream_length;
 	req->tm.msg.external = plan->call_chunk;
 	req->tm.msg.inv_handle = rpcrdma_inv_handle(c);
@@ -723,7 +724,8 @@ static void rpcrdma_req_statistics(const struct rpcrdma_req *req,
 	for (i = 0; i < c->n_write_segs; i++)
 		rx->stats.offered_bytes += c->write_segs[i].length;
 	if (!req->plan.call_chunk)
-		rx->stats.pulled_up_bytes += req->tm.msg.length;
+		rx->stats.pulled_up_bytes += req->tm.msg.length +
+			(req->tm.group ? req->plan.removed.length : 0);
 	rx->stats.read_segments += c->n_reads;
 	if (c->n_writes)
 		rx->stats.write_segments += c->writes[0].count;

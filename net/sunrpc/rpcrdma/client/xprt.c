@@ -131,6 +131,7 @@ static void rpcrdma_op_buf_free(struct rpc_task *task)
 	rpcrdma_req_release(req, !rpc_reply_expected(task));
 	/* The slot's next user is another RPC. */
 	req->avoid = 0;
+	req->no_group = false;
 	req->failure = 0;
 	rpcrdma_buf_free(task);
 }

@@ -7,12 +7,14 @@
 #define _RPCRDMA_CORE_EXTENSIONS_H
 
 #include "base.h"
+#include "extension.h"
+#include "rtrext.h"
 #include "xcharext.h"
 
 namespace rpcrdma
 {
 
-using Extensions = ExtensionList<BaseProtocol, Xcharext>;
+using Extensions = ExtensionList<BaseProtocol, Xcharext, Rtrext>;
 
 } // namespace rpcrdma
 

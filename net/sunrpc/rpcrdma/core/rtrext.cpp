@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "rtrext.h"
+#include <rpcrdma/rtrext.h>
+#include "abi.h"
 #include "base.h"
 #include "linux_errno.h"
-#include "session.h"
 
 namespace rpcrdma
 {
@@ -297,8 +298,30 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 	return {};
 }
 
+/* What of RTR Support a message of this type needs. */
+static u32 takes(u32 htype)
+{
+	switch (htype) {
+	case kXmtReq:
+		return kTakesRequests;
+	case kXmtResp:
+		return kTakesResponses;
+	case kXmtCont:
+		return kTakesContinues;
+	default:
+		return UINT32_MAX;
+	}
+}
+
 Refusal Rtrext::take(const Header &h, Bytes body, Port &port, rpcrdma_rx &rx)
 {
+	/* The peer was told that this side does not take it. */
+	if (!(port.local(kRtrSupport) & takes(h.type->htype))) {
+		if (in_.active() &&
+		    !interrupted(h.type->htype, true, port, rx))
+			return { RPCRDMA_REASON_FLOOD };
+		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
+	}
 	switch (h.type->htype) {
 	case kXmtReq:
 		return take_request(h.prefix.xid, body, port, rx);
@@ -353,6 +376,13 @@ bool Rtrext::begin(const Port &port, GroupMessage &m) const
 		return false;
 	return m.plan.make(m.content, peer_shape(port), port.max_send()) &&
 	       m.plan.count() <= most_sends(port, m);
+}
+
+bool Rtrext::may_begin(const Port &port, GroupMessage &m) const
+{
+	return !out_.active() && begin(port, m) &&
+	       GroupSender::may_begin(m.plan.count(), port.credits(m.msg),
+				      most_sends(port, m));
 }
 
 /* Sends that the Reply to this Call, which is about to be sent, may take. */
@@ -437,3 +467,232 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 }
 
 } // namespace rpcrdma
+
+/* ------------------------------------------------------------------ */
+/* The functions of <rpcrdma/rtrext.h>                                */
+/* ------------------------------------------------------------------ */
+
+using rpcrdma::ask;
+using rpcrdma::Bytes;
+using rpcrdma::Extensions;
+using rpcrdma::GroupMessage;
+using rpcrdma::GroupPlan;
+using rpcrdma::GroupSend;
+using rpcrdma::ItemPiece;
+using rpcrdma::kPrefixSize;
+using rpcrdma::kWordSize;
+using rpcrdma::load_be32;
+using rpcrdma::look;
+using rpcrdma::MutableBytes;
+using rpcrdma::PlacedItem;
+using rpcrdma::Placement;
+using rpcrdma::Port;
+using rpcrdma::ReceiveShape;
+using rpcrdma::Rtrext;
+using rpcrdma::TransmissionId;
+
+static_assert(RPCRDMA_RTR_XMTREQ == rpcrdma::kXmtReq);
+static_assert(RPCRDMA_RTR_XMTCONT == rpcrdma::kXmtCont);
+static_assert(RPCRDMA_RTR_REPTERR == rpcrdma::kReptErr);
+static_assert(RPCRDMA_RTR_MOST_SENDS == rpcrdma::kMostSends);
+static_assert(RPCRDMA_BARE_OCTETS >= rpcrdma::kXmtContSize + 2 * kWordSize);
+
+/* What is in a rpcrdma_rtr_group. */
+struct GroupState {
+	PlacedItem item;
+	GroupPlan plan;
+	u32 next = 0;
+};
+
+static_assert(sizeof(GroupState) <= sizeof(rpcrdma_rtr_group::opaque));
+static_assert(__is_trivially_copyable(GroupState));
+
+static GroupState load(const rpcrdma_rtr_group &g)
+{
+	GroupState state;
+
+	__builtin_memcpy(&state, g.opaque, sizeof(state));
+	return state;
+}
+
+static void store(const GroupState &state, rpcrdma_rtr_group &g)
+{
+	__builtin_memcpy(g.opaque, &state, sizeof(state));
+	g.sends = state.plan.count();
+}
+
+static GroupMessage message(rpcrdma_message &msg, GroupState &state)
+{
+	GroupMessage m = { msg, {}, 1, state.plan, state.next };
+
+	m.content.dir = msg.dir;
+	m.content.stream = msg.length;
+	m.content.items = { &state.item, 1 };
+	return m;
+}
+
+/* One that makes no sense has no pages. */
+static ReceiveShape made(const rpcrdma_rtr_shape &shape)
+{
+	ReceiveShape s;
+
+	if (!s.add({ 1, shape.head, rpcrdma::kXdrUnit, false }) ||
+	    !s.add({ shape.pages, shape.page, shape.page, true }))
+		return {};
+	return s;
+}
+
+static u32 htype_of(const void *buf)
+{
+	return load_be32(static_cast<const u8 *>(buf) + 3 * kWordSize);
+}
+
+extern "C" {
+
+u32 rpcrdma_rtr_extension(void)
+{
+	constexpr u32 place = Extensions::place<Rtrext>();
+
+	return place ? 1U << place : 0;
+}
+
+bool rpcrdma_rtr_declare(struct rpcrdma_session *s,
+			 const struct rpcrdma_rtr_shape *shape)
+{
+	return ask<Rtrext>(s, [&](Rtrext &, Port &port) {
+		if (!shape)
+			return Rtrext::declare(port, rpcrdma::kTakesContinues);
+		return Rtrext::declare(port, made(*shape)) &&
+		       Rtrext::declare(port, rpcrdma::kTakesRequests |
+						     rpcrdma::kTakesContinues);
+	});
+}
+
+bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
+		      u32 position, u32 length, struct rpcrdma_rtr_group *g)
+{
+	return ask<Rtrext>(s, [&](const Rtrext &x, const Port &port) {
+		GroupState state;
+
+		state.item.position = position;
+		state.item.length = length;
+		state.item.type = Placement::Tbsn;
+		GroupMessage m = message(*msg, state);
+		if (!x.may_begin(port, m))
+			return false;
+		const GroupSend first = m.plan.send(0);
+		if (first.payload.length != msg->length ||
+		    first.head + first.payload.length >
+			    Rtrext::peer_shape(port).target(0).offset)
+			return false;
+		state.plan = m.plan;
+		store(state, *g);
+		return true;
+	});
+}
+
+bool rpcrdma_rtr_admit(struct rpcrdma_session *s, struct rpcrdma_message *msg,
+		       const struct rpcrdma_rtr_group *g)
+{
+	return rpcrdma::session(s).admit(msg, g->sends);
+}
+
+u32 rpcrdma_rtr_next_send(struct rpcrdma_session *s,
+			  struct rpcrdma_rtr_group *g,
+			  struct rpcrdma_message *msg, void *buf, u32 size,
+			  struct rpcrdma_tx *tx,
+			  struct rpcrdma_rtr_piece *piece)
+{
+	return ask<Rtrext>(s, [&](Rtrext &x, Port &port) -> u32 {
+		GroupState state = load(*g);
+		GroupMessage m = message(*msg, state);
+		const rpcrdma_tx_result result =
+			x.send(port, m,
+			       MutableBytes(static_cast<u8 *>(buf), size), *tx);
+
+		if (result != RPCRDMA_TX_MESSAGE)
+			return result;
+		*piece = {};
+		piece->size = m.plan.send(state.next).size;
+		(void)m.plan.each_piece(
+			{ &state.item, 1 }, state.next,
+			[&](u32, const ItemPiece &p) {
+				if (!piece->length) {
+					piece->at = p.at;
+					piece->offset = p.in.offset;
+				}
+				piece->length += p.in.length;
+				return true;
+			});
+		state.plan = m.plan;
+		state.next = m.next;
+		store(state, *g);
+		return result;
+	});
+}
+
+void rpcrdma_rtr_reported(const struct rpcrdma_session *s,
+			  struct rpcrdma_rx *rx)
+{
+	if (rx->action != RPCRDMA_RX_CONTROL)
+		return;
+	(void)look<Rtrext>(s, [&](const Rtrext &x) {
+		for (u32 i = 0; i < x.refused_count(); i++) {
+			const TransmissionId &id = x.refused_message(i);
+
+			if (id.dir != RPCRDMA_CALL)
+				continue;
+			rx->action = RPCRDMA_RX_FAIL_RPC;
+			rx->xid = id.xid;
+			rx->error = -rpcrdma::kEIO;
+			rx->reported = true;
+		}
+		return u32{ 0 };
+	});
+}
+
+bool rpcrdma_rtr_readable(const void *buf, u32 length)
+{
+	const Bytes body =
+		Bytes(static_cast<const u8 *>(buf), length).after(kPrefixSize);
+	rpcrdma::XmtRequest m;
+
+	switch (htype_of(buf)) {
+	case rpcrdma::kXmtCont:
+		return true;
+	case rpcrdma::kXmtReq:
+		return m.decode(body) &&
+		       m.head + 2 * kWordSize <= body.size();
+	default:
+		return false;
+	}
+}
+
+bool rpcrdma_rtr_each_part(const struct rpcrdma_rtr_shape *shape,
+			   const void *buf, u32 length,
+			   bool (*f)(void *context,
+				     const struct rpcrdma_rtr_part *part),
+			   void *context)
+{
+	const ReceiveShape s = made(*shape);
+	rpcrdma::XmtRequest m;
+
+	if (!s.targets() || htype_of(buf) != rpcrdma::kXmtReq ||
+	    !m.decode(Bytes(static_cast<const u8 *>(buf), length)
+			      .after(kPrefixSize)))
+		return false;
+	return m.items.each([&](const rpcrdma::MessageItem &i) {
+		if (i.where.type != Placement::Tbsn)
+			return false;
+		return rpcrdma::each_piece(i, s, [&](const ItemPiece &p) {
+			const rpcrdma_rtr_part part = { i.position, i.length,
+							p.at,	    p.send,
+							p.in.offset,
+							p.in.length };
+
+			return f(context, &part);
+		});
+	});
+}
+
+} /* extern "C" */

@@ -103,6 +103,11 @@ public:
 	 */
 	[[nodiscard]] static bool declare(Port &port,
 					  const ReceiveShape &shape);
+	/* Likewise which of its types this side takes: kTakesRequests and so on. */
+	[[nodiscard]] static bool declare(Port &port, u32 takes)
+	{
+		return port.declare(kRtrSupport, takes);
+	}
 	/* How they are made, and those of the peer; without targets, unless declared. */
 	[[nodiscard]] static ReceiveShape local_shape(const Port &port)
 	{
@@ -128,6 +133,12 @@ public:
 	 */
 	[[nodiscard]] rpcrdma_tx_result send(Port &port, GroupMessage &m,
 					     MutableBytes out, rpcrdma_tx &tx);
+	/**
+	 * Can it begin now?
+	 *
+	 * @m: not begun; its plan is made
+	 */
+	[[nodiscard]] bool may_begin(const Port &port, GroupMessage &m) const;
 	/**
 	 * What the REPTERR that has just been taken is about.
 	 *

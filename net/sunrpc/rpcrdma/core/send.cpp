@@ -35,8 +35,11 @@ bool Session::has_room(u32 sends) const
 
 bool Session::admit(rpcrdma_message *msg)
 {
-	const u32 sends = msg ? sends_for(*msg) : 1;
+	return admit(msg, msg ? sends_for(*msg) : 1);
+}
 
+bool Session::admit(rpcrdma_message *msg, u32 sends)
+{
 	if (msg)
 		unreserve(*msg);
 	if (!has_room(sends)) {

@@ -136,6 +136,8 @@ public:
 
 	/* See rpcrdma_session_admit(). */
 	[[nodiscard]] bool admit(rpcrdma_message *msg);
+	/* Of a message that takes so many Sends. */
+	[[nodiscard]] bool admit(rpcrdma_message *msg, u32 sends);
 	/* See rpcrdma_session_room(). */
 	[[nodiscard]] bool room();
 	/* See rpcrdma_session_refuse(). */

@@ -100,19 +100,27 @@ private:
 	/*
 	 * A Receive of whole pages has an element for each, so that one page can be replaced
 	 * by another. Anything else is one buffer. Pages are worth more than room to grow.
+	 * The head is the end of a page, and a Receive that has one keeps its size.
 	 */
 	void receive_pages()
 	{
-		const u32 pages = wants_.recv_size / page_;
+		const u32 head = wants_.recv_head;
+		const u32 body = minus(wants_.recv_size, head);
+		const u32 pages = body / page_ + (body && head ? 1 : 0);
 		const u32 elements =
 			least(limits_.max_recv_sge, kMostRecvPages);
 
 		sizes.recv_sge = 1;
 		sizes.recv_most = most(wants_.recv_size, wants_.recv_most);
-		if (!wants_.recv_pages || !pages || wants_.recv_size % page_ ||
-		    pages > elements)
+		if (!wants_.recv_pages || !pages || body % page_ ||
+		    head > page_ || pages > elements)
 			return;
 		sizes.recv_pages = pages;
+		sizes.recv_sge = pages;
+		if (head) {
+			sizes.recv_most = wants_.recv_size;
+			return;
+		}
 		sizes.recv_sge = least(elements, sizes.recv_most / page_);
 		sizes.recv_most = times(sizes.recv_sge, page_);
 	}

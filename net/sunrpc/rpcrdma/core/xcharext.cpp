@@ -679,25 +679,12 @@ void Xcharext::permit(const Port &port, rpcrdma_rx &rx) const
 /* The functions of <rpcrdma/xcharext.h>                              */
 /* ------------------------------------------------------------------ */
 
+using rpcrdma::ask;
 using rpcrdma::Extensions;
+using rpcrdma::look;
 using rpcrdma::Port;
 using rpcrdma::session;
 using rpcrdma::Xcharext;
-
-/* What @f says of the extension; false, zero, if this build's list is without it. */
-template <typename E, typename F> static bool ask(rpcrdma_session *s, F f)
-{
-	if constexpr (Extensions::place<E>() != 0)
-		return session(s).with<E>(f);
-	return false;
-}
-
-template <typename E, typename F> static u32 look(const rpcrdma_session *s, F f)
-{
-	if constexpr (Extensions::place<E>() != 0)
-		return f(session(s).extension<E>());
-	return 0;
-}
 
 static_assert(RPCRDMA_XCHAR_FIRST_TYPE == Xcharext::kInit &&
 	      RPCRDMA_XCHAR_TYPES == rpcrdma::rows(Xcharext::kTypes) &&

@@ -145,10 +145,16 @@ static void rpcrdma_svc_copy_in(struct page **pages, u32 offset,
 	}
 }
 
-/* Bytes of a received message, from @from on. */
-static void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
-				  struct rpcrdma_recv *recv, u32 from,
-				  u32 length)
+/**
+ * rpcrdma_svc_copy_recv - copy bytes of a received message
+ * @pages: to these
+ * @offset: from here on
+ * @recv: has the message
+ * @from: the first byte of it
+ * @length: how many
+ */
+void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
+			   struct rpcrdma_recv *recv, u32 from, u32 length)
 {
 	const void *at;
 	u32 run;
@@ -164,7 +170,13 @@ static void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
 	}
 }
 
-static void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end)
+/**
+ * rpcrdma_svc_zero - set bytes to zero
+ * @pages: in these
+ * @offset: from here on
+ * @end: the first byte that stays as it is
+ */
+void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end)
 {
 	u32 run;
 
@@ -184,9 +196,17 @@ static void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
 	kmem_cache_free(rpcrdma_svc_calls, call);
 }
 
-static struct rpcrdma_svc_call *
-rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx,
-		       u64 id)
+/**
+ * rpcrdma_svc_call_alloc - begin a Call
+ * @svc: the connection
+ * @rx: the part of it that has come
+ * @id: rpcrdma_svc_call_id()
+ *
+ * Return: the Call, or NULL.
+ */
+struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc,
+						const struct rpcrdma_rx *rx,
+						u64 id)
 {
 	struct rpcrdma_svc_call *call;
 
@@ -194,6 +214,7 @@ rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc, const struct rpcrdma_rx *rx,
 	if (!call)
 		return NULL;
 	INIT_LIST_HEAD(&call->link);
+	INIT_LIST_HEAD(&call->group);
 	call->svc = svc;
 	call->recv = NULL;
 	call->pages = NULL;
@@ -243,9 +264,13 @@ static void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call)
 	call->item = item;
 }
 
-/* Store what only the last part of a message says. */
-static void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
-				      const struct rpcrdma_rx *rx)
+/**
+ * rpcrdma_svc_call_complete - store what only the last part of a message says
+ * @call: the Call
+ * @rx: that part
+ */
+void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
+			       const struct rpcrdma_rx *rx)
 {
 	const struct rpcrdma_chunks *chunks = &rx->chunks;
 
@@ -266,9 +291,13 @@ static void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 	call->chunks.has_reply = false;
 }
 
-/* Hand @call to nfsd. It may be gone when this returns. */
-static void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
-				   struct rpcrdma_svc_call *call)
+/**
+ * rpcrdma_svc_call_ready - hand a Call to nfsd
+ * @svc: the connection
+ * @call: the Call; it may be gone when this returns
+ */
+void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
+			    struct rpcrdma_svc_call *call)
 {
 	bool first;
 
@@ -948,7 +977,10 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 
 	/* Reclaim could wait for an NFS WRITE that only this thread can receive. */
 	nofs = memalloc_nofs_save();
-	if (rx->last && !rx->stream_offset && !rpcrdma_svc_copies(conn, rx))
+	if (rx->htype >= RPCRDMA_RTR_XMTREQ)
+		rc = rpcrdma_svc_group_payload(svc, rx, recv, &verdict);
+	else if (rx->last && !rx->stream_offset &&
+		 !rpcrdma_svc_copies(conn, rx))
 		rc = rpcrdma_svc_single(svc, rx, recv, &verdict);
 	else
 		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
@@ -979,7 +1011,10 @@ void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir)
 	struct rpcrdma_svc_call *call = svc->partial;
 	unsigned int nofs;
 
-	if (dir != RPCRDMA_CALL || !call)
+	if (dir != RPCRDMA_CALL)
+		return;
+	rpcrdma_svc_group_abandon(svc);
+	if (!call)
 		return;
 	svc->partial = NULL;
 	rpcrdma_svc_call_drop(svc, call);
@@ -1004,6 +1039,7 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 		rpcrdma_svc_call_free(call);
 	INIT_LIST_HEAD(&svc->ready);
 	INIT_LIST_HEAD(&svc->held);
+	INIT_LIST_HEAD(&svc->group);
 	if (svc->partial)
 		rpcrdma_svc_call_free(svc->partial);
 	svc->partial = NULL;
@@ -1021,8 +1057,9 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 static bool rpcrdma_svc_swap(struct svc_rqst *rqstp,
 			     struct rpcrdma_svc_call *call, u32 *count)
 {
-	u32 base = offset_in_page(call->payload.offset);
-	u32 first = call->payload.offset >> PAGE_SHIFT;
+	u32 offset = call->recv->conn->recv_base + call->payload.offset;
+	u32 base = offset_in_page(offset);
+	u32 first = offset >> PAGE_SHIFT;
 
 	if (!call->recv->pages || call->length < RPCRDMA_SVC_SWAP)
 		return false;
@@ -1046,6 +1083,8 @@ static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 		kvfree(call->pages);
 		call->pages = NULL;
 		call->n_pages = 0;
+	} else if (!list_empty(&call->group)) {
+		count = rpcrdma_svc_group_move(call, rqstp->rq_pages);
 	} else if (!rpcrdma_svc_swap(rqstp, call, &count)) {
 		count = rpcrdma_svc_page_count(call->length);
 		rpcrdma_svc_copy_recv(rqstp->rq_pages, 0, call->recv,
@@ -1131,6 +1170,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	if (call->recv)
 		rpcrdma_conn_recv_put(svc->conn, call->recv);
 	call->recv = NULL;
+	rpcrdma_svc_group_release(call);
 	if (relax) {
 		nofs = memalloc_nofs_save();
 		rpcrdma_svc_relax(svc);

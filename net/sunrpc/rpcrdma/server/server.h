@@ -92,6 +92,9 @@ struct rpcrdma_listener_info {
  *	@conn
  * @bc: transport of callbacks, or NULL; set once
  * @partial: the Call being assembled; belongs to the Receive handler
+ * @group: Receives of the group that comes in; likewise
+ * @group_id: rpcrdma_svc_call_id() of its Call; likewise
+ * @group_usable: its Call can be taken; likewise
  * @lock: guards the following; only the lock of the budget is taken inside it
  * @ready: Calls that nfsd may pick up
  * @waiting: Calls whose RDMA Reads cannot start yet
@@ -124,6 +127,9 @@ struct rpcrdma_svc {
 
 	struct rpc_xprt *bc;
 	struct rpcrdma_svc_call *partial;
+	struct list_head group;
+	u64 group_id;
+	bool group_usable;
 
 	spinlock_t lock;	/* see above */
 	struct list_head ready;
@@ -141,6 +147,7 @@ struct rpcrdma_svc {
  * @link: list of struct rpcrdma_svc, while it is in one
  * @svc: the connection
  * @recv: the Receive that has its bytes, or NULL
+ * @group: the Receives that have its bytes, if it came by a group
  * @payload: place of the bytes in @recv
  * @pages: its bytes, if they are not in @recv
  * @n_pages: length of @pages
@@ -161,6 +168,7 @@ struct rpcrdma_svc_call {
 	struct list_head link;
 	struct rpcrdma_svc *svc;
 	struct rpcrdma_recv *recv;
+	struct list_head group;
 	struct rpcrdma_range payload;
 	struct page **pages;
 	u32 n_pages;
@@ -256,6 +264,25 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 					      u32 invalidated);
 void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir);
 void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc);
+void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
+			   struct rpcrdma_recv *recv, u32 from, u32 length);
+void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end);
+struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc,
+						const struct rpcrdma_rx *rx,
+						u64 id);
+void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
+			       const struct rpcrdma_rx *rx);
+void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
+			    struct rpcrdma_svc_call *call);
+
+/* rtr.c */
+int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv,
+			      enum rpcrdma_recv_verdict *verdict);
+void rpcrdma_svc_group_abandon(struct rpcrdma_svc *svc);
+u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages);
+void rpcrdma_svc_group_release(struct rpcrdma_svc_call *call);
 
 /* sendto.c */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);

@@ -240,6 +240,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	INIT_LIST_HEAD(&svc->ready);
 	INIT_LIST_HEAD(&svc->waiting);
 	INIT_LIST_HEAD(&svc->held);
+	INIT_LIST_HEAD(&svc->group);
 
 	rpcrdma_cm_private_decode(param->private_data, param->private_data_len,
 				  &svc->peer);
@@ -324,6 +325,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 			     RPCRDMA_SVC_REPLY_MEMORY);
 	rpcrdma_versions(&attr.config);
 	svc->version2 = attr.config.max_version >= 2;
+	rpcrdma_rtr_want(&attr);
 	conn = rpcrdma_conn_create(svc->cm_id, &attr);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);

@@ -241,10 +241,11 @@ static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
 		.window = attr->config.window,
 		.max_window = RPCRDMA_MAX_WINDOW,
 		.recv_size = attr->config.local.recv_size,
-		.recv_most = attr->grow,
+		.recv_most = attr->rtr ? 0 : attr->grow,
 		.recv_pages = attr->recv_pages,
+		.recv_head = attr->recv_head,
 		.send_size = attr->config.local.send_size,
-		.send_most = attr->grow,
+		.send_most = attr->rtr ? 0 : attr->grow,
 		.gather = attr->gather,
 		.send_ring = attr->send_ring,
 		.regions = attr->max_mrs,
@@ -519,12 +520,15 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	if (conn->follow)
 		a.config.window = READ_ONCE(rpcrdma_window);
 	rc = rpcrdma_conn_sizes(cm_id, &a, &sizes);
+	/* Without pages to fill, that is without rtrext, other sizes are right. */
+	if (!rc && !sizes.recv_pages && rpcrdma_rtr_drop(&a))
+		rc = rpcrdma_conn_sizes(cm_id, &a, &sizes);
 	if (rc)
 		goto out_free;
 	/* Sends never are larger than this side says: so it says what they can become. */
 	send_size = a.config.local.send_size;
 	a.config.send_room = send_size;
-	if (a.grow > send_size)
+	if (!a.rtr && a.grow > send_size)
 		a.config.local.send_size = a.grow;
 	else
 		a.config.extensions &= ~rpcrdma_xchar_extension();
@@ -538,9 +542,12 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	conn->reads_in = sizes.reads_in;
 	conn->reads_out = sizes.reads_out;
 	conn->version1 = sizes.version1;
+	if (!a.rtr)
+		a.config.extensions &= ~rpcrdma_rtr_extension();
 
 	rc = -EINVAL;
-	if (!rpcrdma_session_init(&conn->session, &a.config))
+	if (!rpcrdma_session_init(&conn->session, &a.config) ||
+	    !rpcrdma_rtr_setup(conn, &a))
 		goto out_free;
 	rc = rpcrdma_conn_hold_all(conn, &a, &sizes);
 	if (rc)

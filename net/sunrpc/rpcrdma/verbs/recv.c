@@ -21,7 +21,8 @@
  * A server's buffers are pages, if the device can fill them. A thread of nfsd takes the
  * pages of a message and gives the Receive others, which it has anyway, so nothing is
  * copied, and a Receive has all its pages whenever it is posted. The memory of a connection
- * does not change by that.
+ * does not change by that. With rtrext a message begins in its first page where the data
+ * that are placed begin with the second.
  *
  * The size of Receives can change (resize.c). A Receive that is posted stays as it is. When
  * it has completed and is free, one of the new size is posted in its place, as long as there
@@ -43,10 +44,22 @@
 
 static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 
+/* Pages of a Receive of @size bytes; zero if it is in one piece. */
+static u32 rpcrdma_recv_page_count(const struct rpcrdma_conn *conn, u32 size)
+{
+	return READ_ONCE(conn->recv_pages) ? DIV_ROUND_UP(size, PAGE_SIZE) : 0;
+}
+
+/* Bytes of the buffer of a Receive: the first page is there as a whole. */
+static u32 rpcrdma_recv_bytes(const struct rpcrdma_conn *conn, u32 size)
+{
+	return rpcrdma_recv_page_count(conn, size) << PAGE_SHIFT ?: size;
+}
+
 /* Each element covers a page, or the whole buffer. */
 static u32 rpcrdma_recv_elements(const struct rpcrdma_recv *recv)
 {
-	return recv->pages ? recv->size >> PAGE_SHIFT : 1;
+	return recv->pages ? DIV_ROUND_UP(recv->size, PAGE_SIZE) : 1;
 }
 
 static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
@@ -56,7 +69,8 @@ static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
 
 	for (i = 0; i < recv->wr.num_sge; i++) {
 		if (recv->pages)
-			ib_dma_unmap_page(device, recv->sge[i].addr, PAGE_SIZE,
+			ib_dma_unmap_page(device, recv->sge[i].addr,
+					  recv->sge[i].length,
 					  DMA_FROM_DEVICE);
 		else
 			ib_dma_unmap_single(device, recv->sge[i].addr,
@@ -75,9 +89,9 @@ static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
  */
 u32 rpcrdma_recv_memory(const struct rpcrdma_conn *conn, u32 size)
 {
-	const u32 pages = READ_ONCE(conn->recv_pages) ? size >> PAGE_SHIFT : 0;
+	const u32 pages = rpcrdma_recv_page_count(conn, size);
 
-	return size + sizeof(struct rpcrdma_recv) +
+	return rpcrdma_recv_bytes(conn, size) + sizeof(struct rpcrdma_recv) +
 	       (pages ?: 1) * sizeof(struct ib_sge) +
 	       pages * sizeof(struct page *);
 }
@@ -97,7 +111,7 @@ static bool rpcrdma_recv_fill(struct rpcrdma_recv *recv, int node,
 		if (!recv->pages[i])
 			return false;
 	}
-	recv->buf = page_address(recv->pages[0]);
+	recv->buf = page_address(recv->pages[0]) + recv->conn->recv_base;
 	return true;
 }
 
@@ -121,15 +135,17 @@ static bool rpcrdma_recv_map(struct rpcrdma_recv *recv)
 	struct rpcrdma_conn *conn = recv->conn;
 	struct ib_device *device = conn->cm_id->device;
 	struct ib_sge *sge;
-	u32 i;
+	u32 i, base;
 
 	for (i = 0; i < rpcrdma_recv_elements(recv); i++) {
+		base = i ? 0 : conn->recv_base;
 		sge = &recv->sge[i];
 		sge->lkey = conn->pd->local_dma_lkey;
-		sge->length = recv->pages ? PAGE_SIZE : recv->size;
+		sge->length = recv->pages ? PAGE_SIZE - base : recv->size;
 		if (recv->pages)
-			sge->addr = ib_dma_map_page(device, recv->pages[i], 0,
-						    PAGE_SIZE, DMA_FROM_DEVICE);
+			sge->addr = ib_dma_map_page(device, recv->pages[i],
+						    base, sge->length,
+						    DMA_FROM_DEVICE);
 		else
 			sge->addr = ib_dma_map_single(device, recv->buf,
 						      sge->length,
@@ -149,7 +165,7 @@ static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn,
 					       struct rpcrdma_spares *spares,
 					       gfp_t gfp)
 {
-	const u32 pages = READ_ONCE(conn->recv_pages) ? size >> PAGE_SHIFT : 0;
+	const u32 pages = rpcrdma_recv_page_count(conn, size);
 	const u32 elements = pages ?: 1;
 	int node = ibdev_to_node(conn->cm_id->device);
 	struct rpcrdma_recv *recv;
@@ -175,7 +191,7 @@ static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn,
 	INIT_LIST_HEAD(&recv->all);
 	INIT_LIST_HEAD(&recv->link);
 	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
-	atomic_long_add(size, &conn->buffers);
+	atomic_long_add(rpcrdma_recv_bytes(conn, size), &conn->buffers);
 	return recv;
 
 out_empty:
@@ -208,7 +224,8 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 {
 	rpcrdma_recv_unmap(recv);
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
-	atomic_long_sub(recv->size, &recv->conn->buffers);
+	atomic_long_sub(rpcrdma_recv_bytes(recv->conn, recv->size),
+			&recv->conn->buffers);
 	rpcrdma_conn_unhold(recv->conn,
 			    rpcrdma_recv_memory(recv->conn, recv->size));
 	rpcrdma_recv_empty(recv, spares);
@@ -249,12 +266,14 @@ static void rpcrdma_recv_sync_for_cpu(struct rpcrdma_recv *recv)
 static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv, void **large)
 {
 	struct rpcrdma_conn *conn = recv->conn;
+	const u32 first = PAGE_SIZE - conn->recv_base;
 	void *whole = conn->recv_whole;
 	u32 offset, run;
 	const void *at;
 
-	if (!recv->pages || recv->len <= PAGE_SIZE ||
-	    rpcrdma_header_is_bare(recv->buf))
+	if (!recv->pages || recv->len <= first ||
+	    rpcrdma_header_is_bare(recv->buf) ||
+	    rpcrdma_rtr_readable(recv->buf, first))
 		return recv->buf;
 	if (recv->len > conn->whole_size) {
 		/* Larger than Receives at the beginning were: rarer still. */
@@ -289,27 +308,29 @@ bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 	struct ib_device *device = recv->conn->cm_id->device;
 	u64 addr[RPCRDMA_MAX_RECV_PAGES];
 	struct ib_sge *sge;
-	u32 i;
+	u32 i, base;
 
 	for (i = 0; i < count; i++) {
-		addr[i] = ib_dma_map_page(device, pages[i], 0, PAGE_SIZE,
-					  DMA_FROM_DEVICE);
+		base = first + i ? 0 : recv->conn->recv_base;
+		addr[i] = ib_dma_map_page(device, pages[i], base,
+					  PAGE_SIZE - base, DMA_FROM_DEVICE);
 		if (ib_dma_mapping_error(device, addr[i]))
 			goto out_unmap;
 	}
 	for (i = 0; i < count; i++) {
 		sge = &recv->sge[first + i];
-		ib_dma_unmap_page(device, sge->addr, PAGE_SIZE,
+		ib_dma_unmap_page(device, sge->addr, sge->length,
 				  DMA_FROM_DEVICE);
 		sge->addr = addr[i];
 		swap(recv->pages[first + i], pages[i]);
 	}
-	recv->buf = page_address(recv->pages[0]);
+	recv->buf = page_address(recv->pages[0]) + recv->conn->recv_base;
 	return true;
 
 out_unmap:
 	while (i--)
-		ib_dma_unmap_page(device, addr[i], PAGE_SIZE, DMA_FROM_DEVICE);
+		ib_dma_unmap_page(device, addr[i],
+				  recv->sge[first + i].length, DMA_FROM_DEVICE);
 	return false;
 }
 
@@ -540,6 +561,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_receive(&conn->session, message, recv->len, rx);
+	if (unlikely(rx->htype == RPCRDMA_RTR_REPTERR))
+		rpcrdma_rtr_reported(&conn->session, rx);
 	rc = rpcrdma_recv_push(conn, &due);
 	spin_unlock(&conn->lock);
 	if (unlikely(conn->n_recv_later) && !rc)

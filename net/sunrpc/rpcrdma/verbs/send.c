@@ -53,9 +53,19 @@ static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 		tm->done(tm, status);
 }
 
-/* Copy bytes @offset.. of the message's reduced stream to @to. */
-static int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset,
-			      void *to, u32 length)
+/**
+ * rpcrdma_txmsg_copy - copy bytes of a message's reduced stream
+ * @tm: the message
+ * @offset: the first
+ * @to: where to
+ * @length: how many
+ *
+ * Context: Any.
+ *
+ * Return: 0, or %-EMSGSIZE if the message lacks bytes.
+ */
+int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
+		       u32 length)
 {
 	u32 run, at;
 
@@ -204,6 +214,8 @@ static bool rpcrdma_send_fill(struct rpcrdma_send *send)
 	send->sge[0].length = tx->header_length;
 	send->wr.num_sge = 1;
 	send->copied = 0;
+	if (send->piece.size)
+		return rpcrdma_rtr_fill(send);
 	if (!tx->payload.length)
 		return true;
 	if (send->tm->gather && send->conn->gather_sge > 1) {
@@ -432,9 +444,14 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 	else
 		rpcrdma_pump_full(conn, tm->msg.xid);
 	send = rpcrdma_send_at(conn, conn->send_head);
-	result = rpcrdma_session_next_send(&conn->session,
-					   *offer ? &tm->msg : NULL, send->buf,
-					   conn->send_size, &send->tx);
+	send->piece.size = 0;
+	if (*offer && tm->group)
+		result = rpcrdma_rtr_decide(conn, send, tm);
+	else
+		result = rpcrdma_session_next_send(&conn->session,
+						   *offer ? &tm->msg : NULL,
+						   send->buf, conn->send_size,
+						   &send->tx);
 	if (result == RPCRDMA_TX_CONTROL) {
 		tm = NULL;
 		cost = 1;
@@ -704,6 +721,15 @@ bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost)
 	return cost < conn->sq_depth / 2;
 }
 
+static bool rpcrdma_send_admit(struct rpcrdma_conn *conn,
+			       struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock)
+{
+	if (tm->group)
+		return rpcrdma_rtr_admit(&conn->session, &tm->msg, tm->group);
+	return rpcrdma_session_admit(&conn->session, &tm->msg);
+}
+
 static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, bool ask)
 {
@@ -714,7 +740,7 @@ static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
 	spin_lock(&conn->lock);
 	if (conn->closed) {
 		rc = -ENOTCONN;
-	} else if (ask && !rpcrdma_session_admit(&conn->session, &tm->msg)) {
+	} else if (ask && !rpcrdma_send_admit(conn, tm)) {
 		trace_rpcrdma_wait(conn->id, tm->msg.xid, "credit");
 		conn->ops->no_room(conn);
 		rc = -EAGAIN;
@@ -782,7 +808,8 @@ static void rpcrdma_rest_done(struct rpcrdma_txmsg *tm, int status)
 
 /*
  * Make a message of the rest of @tm. Return: NULL if there is no memory, or if @tm has
- * chunks that the peer must read: without them it would be another message.
+ * chunks that the peer must read: without them it would be another message. A group is
+ * hardly ever found half sent: there was credit for all of it when it began.
  */
 static struct rpcrdma_rest *rpcrdma_rest_make(const struct rpcrdma_txmsg *tm)
 {
@@ -790,7 +817,8 @@ static struct rpcrdma_rest *rpcrdma_rest_make(const struct rpcrdma_txmsg *tm)
 	struct rpcrdma_rest *rest;
 	unsigned int nofs;
 
-	if (msg->chunks && (msg->chunks->n_reads || msg->chunks->n_call))
+	if (tm->group ||
+	    (msg->chunks && (msg->chunks->n_reads || msg->chunks->n_call)))
 		return NULL;
 	/* Reclaim could wait for an RPC that waits for this connection. */
 	nofs = memalloc_nofs_save();

@@ -37,6 +37,7 @@
 
 #include <rpcrdma/adapt.h>
 #include <rpcrdma/core.h>
+#include <rpcrdma/rtrext.h>
 
 struct rpcrdma_conn;
 struct rpcrdma_txmsg;
@@ -126,10 +127,11 @@ extern atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
  * @cqe: completion
  * @wr: the Work Request, ready to be posted
  * @link: for the current user of the buffer
- * @buf: the buffer, or the first of its pages
+ * @buf: the buffer, or what of it is in the first of its pages
  * @pages: the pages of the buffer, or NULL if it is in one piece
  * @size: bytes of the buffer
  * @len: bytes received
+ * @part: of a group that its user gathers: what of the Payload stream is here
  * @copied: bytes that its user has copied from it
  * @sge: elements, one for each page; DMA mapped while they exist
  */
@@ -143,29 +145,10 @@ struct rpcrdma_recv {
 	struct page **pages;
 	u32 size;
 	u32 len;
+	struct rpcrdma_range part;
 	u32 copied;
 	struct ib_sge *sge;
 };
-
-/**
- * rpcrdma_recv_at - where bytes of a received message are
- * @recv: the Receive
- * @offset: in its message
- * @run: how many bytes from there on are in one piece, or more than there are
- *
- * Return: their address.
- */
-static inline const void *rpcrdma_recv_at(const struct rpcrdma_recv *recv,
-					  u32 offset, u32 *run)
-{
-	if (!recv->pages) {
-		*run = U32_MAX;
-		return recv->buf + offset;
-	}
-	*run = PAGE_SIZE - offset_in_page(offset);
-	return page_address(recv->pages[offset >> PAGE_SHIFT]) +
-	       offset_in_page(offset);
-}
 
 /* What ops->payload did with a Receive. */
 enum rpcrdma_recv_verdict {
@@ -238,6 +221,8 @@ struct rpcrdma_conn_ops {
  * @gather: pieces of @xdr of so many bytes are sent from where they are, if the device can;
  *	zero to copy all. @done waits as with @hold, but perhaps until a few further Sends
  *	have completed. Not for a message that may be cancelled.
+ * @group: it goes by a group of rtrext, with @removed, a range, as its item; or NULL. If
+ *	it cannot begin, @done gets -EMSGSIZE.
  * @posted: the pump has finished with it; see rpcrdma_conn_posted()
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
@@ -255,6 +240,7 @@ struct rpcrdma_txmsg {
 	u32 chain_cost;
 	bool hold;
 	u32 gather;
+	struct rpcrdma_rtr_group *group;
 	bool posted;
 	u64 call;
 	u32 invalidate;
@@ -310,6 +296,7 @@ struct rpcrdma_job {
  * @cost: Work Requests posted with it
  * @signaled: its completion is wanted
  * @tx: what the session decided
+ * @piece: of a group, the data that go with it
  * @tm: its message, while the pump has it, or NULL
  * @done: of @tm, to be called when the Send is posted, or NULL
  * @held: message whose @done follows this Send's completion
@@ -331,6 +318,7 @@ struct rpcrdma_send {
 	u32 cost;
 	bool signaled;
 	struct rpcrdma_tx tx;
+	struct rpcrdma_rtr_piece piece;
 	struct rpcrdma_txmsg *tm;
 	void (*done)(struct rpcrdma_txmsg *tm, int status);
 	struct rpcrdma_txmsg *held;
@@ -428,6 +416,9 @@ enum {
  * @must: others wait for the connection, so it gets memory beyond the module's limit
  * @recv_pages: Receives of pages, if the device and the size of a Receive allow it: the
  *	owner calls rpcrdma_recv_swap(). @spares has none of them.
+ * @rtr: rtrext is to be used: a client sends Calls by groups, a server takes them. @grow
+ *	has no effect then.
+ * @recv_head: as in struct rpcrdma_wants; a server with @rtr has one
  * @gather: Sends can take data from where it is, if the device allows it
  * @grow: what Sends and Receives may grow to while connected, if the peer takes part in
  *	that (xcharext), in bytes; zero if they keep the sizes in @config
@@ -457,6 +448,8 @@ struct rpcrdma_conn_attr {
 	u32 reserve;
 	bool must;
 	bool recv_pages;
+	bool rtr;
+	u32 recv_head;
 	bool gather;
 	u32 grow;
 	u32 rest;
@@ -597,6 +590,7 @@ struct rpcrdma_resize {
  * @n_recv_free: how many
  * @recv_size: bytes of each Receive, or those that it is to have
  * @recv_pages: the same in pages, or zero if a Receive is in one piece
+ * @recv_base: where in its first page a Receive begins
  * @recv_whole: memory for one message in one piece, if a Receive has several pages;
  *	belongs to the Receive handler
  * @whole_size: bytes of @recv_whole
@@ -696,6 +690,7 @@ struct rpcrdma_conn {
 	u32 n_recv_free;
 	u32 recv_size;
 	u32 recv_pages;
+	u32 recv_base;
 	void *recv_whole;
 	u32 whole_size;
 	atomic_long_t buffers;
@@ -745,6 +740,27 @@ struct rpcrdma_conn {
 	struct dentry *debugfs;
 	struct work_struct stats_work;
 };
+
+/**
+ * rpcrdma_recv_at - where bytes of a received message are
+ * @recv: the Receive
+ * @offset: in its message
+ * @run: how many bytes from there on are in one piece, or more than there are
+ *
+ * Return: their address.
+ */
+static inline const void *rpcrdma_recv_at(const struct rpcrdma_recv *recv,
+					  u32 offset, u32 *run)
+{
+	if (!recv->pages) {
+		*run = U32_MAX;
+		return recv->buf + offset;
+	}
+	offset += recv->conn->recv_base;
+	*run = PAGE_SIZE - offset_in_page(offset);
+	return page_address(recv->pages[offset >> PAGE_SHIFT]) +
+	       offset_in_page(offset);
+}
 
 /* conn.c */
 int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets, bool must);
@@ -828,6 +844,20 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 			 u32 index, u32 needed);
 void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 			const struct ib_wc *wc, u64 call);
+
+int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
+		       u32 length);
+
+/* rtr.c */
+void rpcrdma_rtr_want(struct rpcrdma_conn_attr *attr);
+bool rpcrdma_rtr_drop(struct rpcrdma_conn_attr *attr);
+bool rpcrdma_rtr_setup(struct rpcrdma_conn *conn,
+		       const struct rpcrdma_conn_attr *attr);
+void rpcrdma_rtr_shape(const struct rpcrdma_conn *conn,
+		       struct rpcrdma_rtr_shape *shape);
+u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
+		       struct rpcrdma_txmsg *tm);
+bool rpcrdma_rtr_fill(struct rpcrdma_send *send);
 
 /* frwr.c */
 u64 rpcrdma_frwr_memory(const struct rpcrdma_conn *conn,

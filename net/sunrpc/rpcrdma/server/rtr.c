@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls that come by groups of Sends (rtrext).
+ *
+ * All Receives of a group are kept until a thread of nfsd takes the Call. It gives each page
+ * that has data for one of its own, as with a Call in one Receive, and copies the Payload
+ * stream. If the data are not as a WRITE has them, in whole pages and one item, all is
+ * copied. No memory is allocated for either.
+ */
+#include <linux/sched/mm.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "server.h"
+
+/**
+ * struct rpcrdma_svc_group - a group that is being taken apart
+ * @call: what came by it
+ * @pages: those of the thread
+ * @recvs: its Receives
+ * @base: where in its first page each begins
+ * @by_pages: the data can be passed on by pages
+ * @item: the item, or the last one
+ * @stream: bytes of the Payload stream that have been copied
+ * @end: bytes of the message that have been laid out
+ */
+struct rpcrdma_svc_group {
+	struct rpcrdma_svc_call *call;
+	struct page **pages;
+	struct rpcrdma_recv *recvs[RPCRDMA_RTR_MOST_SENDS];
+	u32 base;
+	bool by_pages;
+	struct rpcrdma_range item;
+	u32 stream;
+	u32 end;
+};
+
+/* Copy the next @length bytes of the Payload stream to @to. */
+static void rpcrdma_svc_group_stream(struct rpcrdma_svc_group *g, u32 to,
+				     u32 length)
+{
+	u32 from = g->stream, i, run;
+	struct rpcrdma_recv *recv;
+
+	g->stream += length;
+	for (i = 0; length && g->recvs[i]; i++) {
+		recv = g->recvs[i];
+		if (from >= recv->part.length) {
+			from -= recv->part.length;
+			continue;
+		}
+		run = min(length, recv->part.length - from);
+		rpcrdma_svc_copy_recv(g->pages, to, recv,
+				      recv->part.offset + from, run);
+		to += run;
+		length -= run;
+		from = 0;
+	}
+}
+
+/* Is this part as it can be passed on? */
+static bool rpcrdma_svc_group_look(void *context,
+				   const struct rpcrdma_rtr_part *part)
+{
+	struct rpcrdma_svc_group *g = context;
+
+	if (g->item.length && g->item.offset != part->position)
+		g->by_pages = false;
+	g->item.offset = part->position;
+	g->item.length = part->item;
+	if (offset_in_page(g->base + part->offset) ||
+	    offset_in_page(part->at) ||
+	    part->length != min_t(u32, PAGE_SIZE, part->item - part->at))
+		g->by_pages = false;
+	return true;
+}
+
+/* Swap the page of this part, or copy what is in it. */
+static bool rpcrdma_svc_group_swap(void *context,
+				   const struct rpcrdma_rtr_part *part)
+{
+	struct rpcrdma_svc_group *g = context;
+	struct rpcrdma_recv *recv = g->recvs[part->send];
+	const u32 to = PAGE_SIZE + part->at;
+
+	if (!rpcrdma_recv_swap(recv, (g->base + part->offset) >> PAGE_SHIFT, 1,
+			       &g->pages[to >> PAGE_SHIFT]))
+		rpcrdma_svc_copy_recv(g->pages, to, recv, part->offset,
+				      part->length);
+	return true;
+}
+
+/* Put this part where it is in the message, after the stream before it. */
+static bool rpcrdma_svc_group_copy(void *context,
+				   const struct rpcrdma_rtr_part *part)
+{
+	const u32 end = part->position + part->item;
+	struct rpcrdma_svc_group *g = context;
+
+	if (!part->at) {
+		rpcrdma_svc_group_stream(g, g->end, part->position - g->end);
+		g->end = xdr_align_size(end);
+		rpcrdma_svc_zero(g->pages, end, g->end);
+	}
+	rpcrdma_svc_copy_recv(g->pages, part->position + part->at,
+			      g->recvs[part->send], part->offset,
+			      part->length);
+	return true;
+}
+
+/* Header and all that says where data are is in the head of the first Receive. */
+static bool rpcrdma_svc_group_each(const struct rpcrdma_conn *conn,
+				   const struct rpcrdma_recv *first,
+				   bool (*f)(void *context,
+					     const struct rpcrdma_rtr_part *part),
+				   void *context)
+{
+	struct rpcrdma_rtr_shape shape;
+
+	rpcrdma_rtr_shape(conn, &shape);
+	return rpcrdma_rtr_each_part(&shape, first->buf,
+				     min(first->len, shape.head), f, context);
+}
+
+static void rpcrdma_svc_group_put(struct rpcrdma_conn *conn,
+				  struct list_head *recvs)
+{
+	struct rpcrdma_recv *recv, *next;
+
+	list_for_each_entry_safe(recv, next, recvs, link) {
+		list_del_init(&recv->link);
+		rpcrdma_conn_recv_put(conn, recv);
+	}
+}
+
+/**
+ * rpcrdma_svc_group_move - move a Call out of its Receives
+ * @call: it came by a group
+ * @pages: the thread's, enough for the largest Call
+ *
+ * Context: Process context. The device is there.
+ *
+ * Return: how many of @pages are used.
+ */
+u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
+{
+	struct rpcrdma_conn *conn = call->svc->conn;
+	struct rpcrdma_svc_group g = {
+		.call = call,
+		.pages = pages,
+		.base = conn->recv_base,
+		.by_pages = call->length <= PAGE_SIZE,
+	};
+	const u32 stream = call->length;
+	struct rpcrdma_recv *recv;
+	u32 i = 0, count;
+
+	list_for_each_entry(recv, &call->group, link)
+		g.recvs[i++] = recv;
+	/* The core has found all of this sound. */
+	(void)!rpcrdma_svc_group_each(conn, g.recvs[0], rpcrdma_svc_group_look,
+				      &g);
+	count = DIV_ROUND_UP(g.item.length, PAGE_SIZE);
+	call->length = call->unreduced;
+	if (g.by_pages && g.item.length && g.item.offset <= stream &&
+	    count < call->svc->max_call >> PAGE_SHIFT) {
+		rpcrdma_svc_group_stream(&g, 0, stream);
+		(void)!rpcrdma_svc_group_each(conn, g.recvs[0],
+					      rpcrdma_svc_group_swap, &g);
+		rpcrdma_svc_zero(pages, PAGE_SIZE + g.item.length,
+				 PAGE_SIZE + xdr_align_size(g.item.length));
+		call->item = g.item;
+		return 1 + count;
+	}
+	(void)!rpcrdma_svc_group_each(conn, g.recvs[0], rpcrdma_svc_group_copy,
+				      &g);
+	rpcrdma_svc_group_stream(&g, g.end, stream - g.stream);
+	return DIV_ROUND_UP(call->unreduced, PAGE_SIZE);
+}
+
+/**
+ * rpcrdma_svc_group_release - a Call does not need its Receives any more
+ * @call: it may have come by a group
+ *
+ * Context: as for rpcrdma_conn_recv_put().
+ */
+void rpcrdma_svc_group_release(struct rpcrdma_svc_call *call)
+{
+	rpcrdma_svc_group_put(call->svc->conn, &call->group);
+}
+
+/**
+ * rpcrdma_svc_group_abandon - the rest of a group will not come
+ * @svc: the connection
+ *
+ * Context: the Receive handler.
+ */
+void rpcrdma_svc_group_abandon(struct rpcrdma_svc *svc)
+{
+	rpcrdma_svc_group_put(svc->conn, &svc->group);
+}
+
+static bool rpcrdma_svc_group_placed(void *context,
+				     const struct rpcrdma_rtr_part *part)
+{
+	return true;
+}
+
+/* The client learns what this side cannot do, and sends the Call in another form. */
+static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
+				     const struct rpcrdma_rx *rx,
+				     const struct rpcrdma_recv *recv)
+{
+	if (rpcrdma_svc_failed_answer(svc, svc->group_id))
+		return false;
+	if (rpcrdma_svc_group_each(svc->conn, recv, rpcrdma_svc_group_placed,
+				   NULL))
+		return true;
+	trace_rpcrdma_call(svc->conn->id, rx->xid, "cannot be taken",
+			   -EOPNOTSUPP);
+	rpcrdma_conn_refuse(svc->conn, rx->xid, RPCRDMA2_ERR_READ_CHUNKS, 0, 0);
+	return false;
+}
+
+/**
+ * rpcrdma_svc_group_payload - a Send of a Call that comes by a group
+ * @svc: the connection
+ * @rx: describes it
+ * @recv: has it
+ * @verdict: set if the Receive is kept
+ *
+ * Context: the Receive handler. May sleep.
+ *
+ * Return: 0 or %-ENOMEM.
+ */
+int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv,
+			      enum rpcrdma_recv_verdict *verdict)
+{
+	struct rpcrdma_svc_call *call;
+
+	if (rx->htype == RPCRDMA_RTR_XMTREQ) {
+		rpcrdma_svc_abandon(svc->conn, RPCRDMA_CALL);
+		svc->group_id = rpcrdma_svc_call_id(rx, recv);
+		svc->group_usable = rpcrdma_svc_group_usable(svc, rx, recv);
+	}
+	if (!svc->group_usable)
+		return 0;
+	recv->part = rx->payload;
+	list_add_tail(&recv->link, &svc->group);
+	*verdict = RPCRDMA_RECV_KEEP;
+	if (!rx->last)
+		return 0;
+	call = rpcrdma_svc_call_alloc(svc, rx, svc->group_id);
+	if (!call)
+		return -ENOMEM;
+	rpcrdma_svc_call_complete(call, rx);
+	list_splice_init(&svc->group, &call->group);
+	rpcrdma_svc_call_ready(svc, call);
+	return 0;
+}
