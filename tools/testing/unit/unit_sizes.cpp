@@ -28,6 +28,7 @@ static constexpr rpcrdma_wants kClient = {
 	.recv_size = 8192,
 	.recv_most = 0,
 	.recv_pages = false,
+	.recv_head = 0,
 	.send_ring = 64,
 	.send_size = 8192,
 	.send_most = 0,
@@ -49,6 +50,7 @@ static constexpr rpcrdma_wants kServer = {
 	.recv_size = 8192,
 	.recv_most = 0,
 	.recv_pages = true,
+	.recv_head = 0,
 	.send_ring = 64,
 	.send_size = 8192,
 	.send_most = 0,
@@ -584,6 +586,32 @@ TEST(sizes, size_conn__receives_are_of_pages)
 		/* A client copies a Reply to where the upper layer wants it. */
 		EXPECT_EQ(size_conn(limits(a), kClient).recv_pages, 0u);
 	}
+}
+
+/* The head is the end of a page more. */
+TEST(sizes, size_conn__receives_have_a_head)
+{
+	rpcrdma_device_limits l = limits("rxe");
+	rpcrdma_wants w = kServer;
+
+	w.recv_head = 1024;
+	w.recv_size = 1024 + 8192;
+	EXPECT_EQ(size_conn(l, w).recv_pages, 3u);
+	EXPECT_EQ(size_conn(l, w).recv_sge, 3u);
+	l.max_recv_sge = 2;
+	EXPECT_EQ(size_conn(l, w).recv_pages, 0u);
+	l.max_recv_sge = 32;
+	/* Nothing but a head; what is behind it is no page; it is larger than a page. */
+	w.recv_size = 1024;
+	EXPECT_EQ(size_conn(l, w).recv_pages, 0u);
+	w.recv_size = 8192;
+	EXPECT_EQ(size_conn(l, w).recv_pages, 0u);
+	w.recv_head = 8192;
+	w.recv_size = 8192 + 8192;
+	EXPECT_EQ(size_conn(l, w).recv_pages, 0u);
+	w.recv_head = 1024;
+	w.recv_size = 1024 + 65536;
+	EXPECT_EQ(size_conn(l, w).recv_pages, 0u);
 }
 
 /* Elements of Sends of @size octets. */
