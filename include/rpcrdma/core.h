@@ -767,6 +767,7 @@ enum rpcrdma_chunk_reason {
 	RPCRDMA_CHUNK_SEND_SIZE,	/* version 1: it may not fit one Send */
 	RPCRDMA_CHUNK_ASKED,		/* the peer has refused it without */
 	RPCRDMA_CHUNK_TOO_LONG,		/* a message was too long for its Receive */
+	RPCRDMA_CHUNK_PLACED,		/* none: Sends place it (rtrext) */
 	RPCRDMA_CHUNK_REASONS,
 };
 

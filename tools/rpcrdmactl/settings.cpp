@@ -33,6 +33,8 @@ constexpr Setting kSettings[] = {
 	  "both", Takes::AtOnce },
 	{ "grow", Where::Parameter, "bytes", 0, 0, 65536,
 	  "both", Takes::Connections },
+	{ "rtrext", Where::Parameter, "switch", 0, 0, 1,
+	  "both", Takes::Connections },
 	{ "keepalive", Where::Parameter, "seconds", 30, 0, kMost,
 	  "client", Takes::AtOnce },
 	{ "idle_timeout", Where::Parameter, "seconds", 300, 0, kMost,

@@ -6,6 +6,7 @@
 #include <kunit/visibility.h>
 
 #include <rpcrdma/crypto.h>
+#include <rpcrdma/rtrext.h>
 #include <rpcrdma/xcharext.h>
 
 #include "auth.h"
@@ -15,6 +16,9 @@
 #include "server/server.h"
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_plan_call);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_each_part);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_plan);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_shape);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_admit);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_init);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_info);

@@ -47,10 +47,10 @@ module_param_cb(memory, &rpcrdma_memory_ops, &rpcrdma_memory, 0644);
 MODULE_PARM_DESC(memory,
 		 "MiB that all connections together may hold, at least 16; 0: a quarter of the machine's memory");
 
-bool rpcrdma_rtrext;
-module_param_named(rtrext, rpcrdma_rtrext, bool, 0644);
+unsigned int rpcrdma_rtrext;
+module_param_cb(rtrext, &rpcrdma_rtrext_ops, &rpcrdma_rtrext, 0644);
 MODULE_PARM_DESC(rtrext,
-		 "New connections place the data of WRITEs by Sends where both sides have it (experimental)");
+		 "1: new connections place the data of WRITEs by Sends if both sides have it, and grow has no effect; 0: never");
 
 /*
  * modprobe treats EEXIST as success. The kernel refuses a second module with this name

@@ -121,7 +121,8 @@ int rpcrdma_sysctl_init(void);
 void rpcrdma_sysctl_exit(void);
 
 /* module.c; recv.c */
-extern bool rpcrdma_rtrext;
+extern unsigned int rpcrdma_rtrext;
+extern const struct kernel_param_ops rpcrdma_rtrext_ops;
 extern unsigned int rpcrdma_window;
 void rpcrdma_window_change(unsigned int window);
 extern const struct kernel_param_ops rpcrdma_window_ops;

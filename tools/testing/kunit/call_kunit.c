@@ -92,6 +92,7 @@ static int call_init(struct kunit *test)
 	INIT_LIST_HEAD(&f->svc.ready);
 	INIT_LIST_HEAD(&f->svc.waiting);
 	INIT_LIST_HEAD(&f->svc.held);
+	INIT_LIST_HEAD(&f->svc.group);
 	call_account(f);
 	f->recv.conn = &f->conn;
 	f->recv.buf = f->octets;
@@ -255,6 +256,11 @@ static void device_gone_leaves_nothing_to_do(struct kunit *test)
 
 #define CALL_PAGES	3
 #define CALL_HEADER	32
+/* Of a Call by a group: its stream, where its item is, and what says where it has come. */
+#define CALL_STREAM	64
+#define CALL_ITEM	48
+#define CALL_EXRW	1
+#define CALL_TBSN	2
 
 /* What nfsd has for a Call. Since Linux 6.16 the array is not in struct svc_rqst. */
 static struct svc_rqst *call_rqst(struct kunit *test)
@@ -279,7 +285,7 @@ static struct svc_rqst *call_rqst(struct kunit *test)
 	return rqstp;
 }
 
-/* The Receive is of two pages, on a device that takes addresses of the kernel. */
+/* The Receive is of pages, on a device that takes addresses of the kernel. */
 static void call_recv_pages(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
@@ -287,16 +293,18 @@ static void call_recv_pages(struct kunit *test)
 	int i;
 
 	f->conn.cm_id = kunit_kzalloc(test, sizeof(*f->conn.cm_id), GFP_KERNEL);
-	recv->pages = kunit_kcalloc(test, 2, sizeof(*recv->pages), GFP_KERNEL);
-	recv->sge = kunit_kcalloc(test, 2, sizeof(*recv->sge), GFP_KERNEL);
+	recv->pages = kunit_kcalloc(test, CALL_PAGES, sizeof(*recv->pages),
+				    GFP_KERNEL);
+	recv->sge = kunit_kcalloc(test, CALL_PAGES, sizeof(*recv->sge),
+				  GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->conn.cm_id);
 	KUNIT_ASSERT_NOT_NULL(test, recv->pages);
 	KUNIT_ASSERT_NOT_NULL(test, recv->sge);
 	f->conn.cm_id->device = kunit_kzalloc(test, sizeof(struct ib_device),
 					      GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->conn.cm_id->device);
-	recv->wr.num_sge = 2;
-	for (i = 0; i < 2; i++) {
+	recv->wr.num_sge = CALL_PAGES;
+	for (i = 0; i < CALL_PAGES; i++) {
 		recv->pages[i] = alloc_page(GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, recv->pages[i]);
 		memset(page_address(recv->pages[i]), 'a' + i, PAGE_SIZE);
@@ -337,7 +345,7 @@ static void call_free_pages(struct kunit *test, struct svc_rqst *rqstp)
 
 	for (i = 0; i < CALL_PAGES; i++)
 		__free_page(rqstp->rq_pages[i]);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < CALL_PAGES; i++)
 		__free_page(f->recv.pages[i]);
 }
 
@@ -397,6 +405,195 @@ static void call_of_few_bytes_is_copied(struct kunit *test)
 	call_free_pages(test, rqstp);
 }
 
+/* What the first Send of a group says of a Call with one item. */
+static void call_group_header(struct call_fixture *f, u32 type, u32 length,
+			      u32 offset, u32 number)
+{
+	const u32 begin[] = {
+		7, 2, 64, RPCRDMA_RTR_XMTREQ, 1, CALL_ITEM, length, type,
+	};
+	const u32 placed[] = { offset, 1, number };
+	const u32 end[] = { 0, 1, 1, CALL_STREAM, 7, RPCRDMA_CALL };
+	__be32 *at = f->recv.buf;
+	int i;
+
+	memset(f->recv.buf, 's', RPCRDMA_RTR_HEAD);
+	for (i = 0; i < ARRAY_SIZE(begin); i++)
+		*at++ = cpu_to_be32(begin[i]);
+	for (i = 0; type == CALL_TBSN && i < ARRAY_SIZE(placed); i++)
+		*at++ = cpu_to_be32(placed[i]);
+	/* No segments. */
+	if (type == CALL_EXRW)
+		*at++ = 0;
+	for (i = 0; i < ARRAY_SIZE(end); i++)
+		*at++ = cpu_to_be32(end[i]);
+	/* The last two are the first of the stream. */
+	f->rx.payload.offset = (void *)(at - 2) - f->recv.buf;
+}
+
+/*
+ * A Receive of a head and two pages gets a Call whose item has @length bytes, from @offset on
+ * in the page of that number. Return: what the Receive handler did.
+ */
+static int call_come_by_group(struct kunit *test, u32 type, u32 length,
+			      u32 offset, u32 number)
+{
+	struct call_fixture *f = test->priv;
+
+	f->conn.recv_base = PAGE_SIZE - RPCRDMA_RTR_HEAD;
+	f->conn.recv_pages = CALL_PAGES;
+	f->recv.buf = page_address(f->recv.pages[0]) + f->conn.recv_base;
+	f->recv.len = RPCRDMA_RTR_HEAD + 2 * PAGE_SIZE;
+	call_group_header(f, type, length, offset, number);
+	f->rx.htype = RPCRDMA_RTR_XMTREQ;
+	f->rx.last = true;
+	f->rx.stream_length = CALL_STREAM;
+	f->rx.unreduced_length = CALL_STREAM + xdr_align_size(length);
+	f->rx.payload.length = CALL_STREAM;
+	clear_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
+	set_bit(XPT_BUSY, &f->svc.xprt.xpt_flags);
+	return rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv, 0);
+}
+
+static void call_take_group(struct kunit *test, struct svc_rqst *rqstp)
+{
+	struct call_fixture *f = test->priv;
+
+	/* Its Receive is not posted again. */
+	set_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
+	f->conn.dead = true;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_recvfrom(rqstp),
+			(int)f->rx.unreduced_length);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->recv.link));
+	rpcrdma_svc_release_ctxt(&f->svc.xprt, rqstp->rq_xprt_ctxt);
+	rqstp->rq_xprt_ctxt = NULL;
+}
+
+/* The thread gets the page with the data as it is. Only the stream is copied. */
+static void call_by_group_gives_its_pages(struct kunit *test)
+{
+	const u32 length = PAGE_SIZE - 3;
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+	struct xdr_buf *arg = &rqstp->rq_arg;
+	struct page *theirs[CALL_PAGES], *mine[CALL_PAGES];
+
+	call_recv_pages(test);
+	memcpy(theirs, f->recv.pages, sizeof(theirs));
+	memcpy(mine, rqstp->rq_pages, sizeof(mine));
+	KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN, length, 0, 0),
+			RPCRDMA_RECV_KEEP);
+	call_take_group(test, rqstp);
+	KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_pages[0], mine[0]);
+	KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_pages[1], theirs[1]);
+	KUNIT_EXPECT_PTR_EQ(test, f->recv.pages[1], mine[1]);
+	KUNIT_EXPECT_PTR_EQ(test, f->recv.pages[0], theirs[0]);
+	KUNIT_EXPECT_EQ(test, f->conn.stats.recv_copied_bytes,
+			(u64)CALL_STREAM);
+	KUNIT_EXPECT_EQ(test, arg->head[0].iov_len, (size_t)CALL_ITEM);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(arg->head[0].iov_base), 7U);
+	KUNIT_EXPECT_PTR_EQ(test, arg->pages, &rqstp->rq_pages[1]);
+	KUNIT_EXPECT_EQ(test, arg->page_len, xdr_align_size(length));
+	KUNIT_EXPECT_EQ(test, arg->tail[0].iov_len,
+			(size_t)CALL_STREAM - CALL_ITEM);
+	KUNIT_EXPECT_NULL(test, memchr_inv(page_address(theirs[1]), 'b', length));
+	/* XDR padding was not sent. */
+	KUNIT_EXPECT_NULL(test, memchr_inv(page_address(theirs[1]) + length, 0,
+					   3));
+	call_free_pages(test, rqstp);
+}
+
+/* Data that do not begin with a page are copied to where they are in the message. */
+static void call_by_group_is_copied(struct kunit *test)
+{
+	const u32 length = PAGE_SIZE - 8;
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+	struct xdr_buf *arg = &rqstp->rq_arg;
+	struct page *theirs[CALL_PAGES], *mine[CALL_PAGES];
+	u8 *whole = kunit_kzalloc(test, CALL_STREAM + length, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, whole);
+	call_recv_pages(test);
+	memcpy(theirs, f->recv.pages, sizeof(theirs));
+	memcpy(mine, rqstp->rq_pages, sizeof(mine));
+	KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN, length, 8, 1),
+			RPCRDMA_RECV_KEEP);
+	call_take_group(test, rqstp);
+	KUNIT_EXPECT_EQ(test, memcmp(rqstp->rq_pages, mine, sizeof(mine)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(f->recv.pages, theirs, sizeof(theirs)), 0);
+	KUNIT_EXPECT_EQ(test, f->conn.stats.recv_copied_bytes,
+			CALL_STREAM + (u64)length);
+	KUNIT_EXPECT_EQ(test, arg->len, CALL_STREAM + length);
+	KUNIT_ASSERT_EQ(test, read_bytes_from_xdr_buf(arg, 0, whole,
+						      arg->len), 0);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(whole), 7U);
+	KUNIT_EXPECT_NULL(test, memchr_inv(whole + 8, 's', CALL_ITEM - 8));
+	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ITEM, 'c', length));
+	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ITEM + length, 's',
+					   CALL_STREAM - CALL_ITEM));
+	call_free_pages(test, rqstp);
+}
+
+/* What would have to be read by RDMA is refused, and all of the group is dropped. */
+static void call_by_group_with_memory_to_read_is_refused(struct kunit *test)
+{
+	const struct rpcrdma_config config = {
+		.role = RPCRDMA_ROLE_SERVER,
+		.window = RPCRDMA_DEF_WINDOW,
+		.max_message = RPCRDMA_MAX_MESSAGE,
+		.local = {
+			.send_size = RPCRDMA_DEF_INLINE,
+			.recv_size = RPCRDMA_DEF_INLINE,
+			.max_segment_size = RPCRDMA_MAX_PAYLOAD,
+			.max_segments = RPCRDMA_MAX_SEGMENTS,
+		},
+	};
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+
+	KUNIT_ASSERT_TRUE(test, rpcrdma_session_init(&f->conn.session, &config));
+	/* The answer is not sent. */
+	f->conn.pumping = true;
+	call_recv_pages(test);
+	KUNIT_EXPECT_EQ(test, call_come_by_group(test, CALL_EXRW, 64, 0, 0),
+			RPCRDMA_RECV_DONE);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.group));
+	KUNIT_EXPECT_TRUE(test, f->conn.pump_again);
+	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_LOST, &f->conn.flags));
+	f->rx.htype = RPCRDMA_RTR_XMTCONT;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_DONE);
+	call_free_pages(test, rqstp);
+}
+
+/* A group that stops keeps no Receive. */
+static void call_by_group_is_abandoned(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+
+	call_recv_pages(test);
+	KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN, 64, 0, 0),
+			RPCRDMA_RECV_KEEP);
+	rpcrdma_svc_drop_calls(&f->svc);
+	INIT_LIST_HEAD(&f->recv.link);
+	f->rx.last = false;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_KEEP);
+	KUNIT_EXPECT_FALSE(test, list_empty(&f->svc.group));
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
+	f->conn.dead = true;
+	set_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
+	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.group));
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->recv.link));
+	call_free_pages(test, rqstp);
+}
+
 /* A peer that takes no Replies: nfsd takes no more of its Calls. */
 static void call_waits_while_replies_pile_up(struct kunit *test)
 {
@@ -420,6 +617,10 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_of_the_largest_size_fits_the_reserve),
 	KUNIT_CASE(call_gives_its_pages),
 	KUNIT_CASE(call_of_few_bytes_is_copied),
+	KUNIT_CASE(call_by_group_gives_its_pages),
+	KUNIT_CASE(call_by_group_is_copied),
+	KUNIT_CASE(call_by_group_with_memory_to_read_is_refused),
+	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
 	KUNIT_CASE(device_waits_for_who_uses_it),
 	KUNIT_CASE(device_gone_leaves_nothing_to_do),

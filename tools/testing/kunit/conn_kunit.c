@@ -57,6 +57,7 @@ struct conn_side {
 	bool pages;	/* it receives into pages, and sends from them */
 	u32 grow;	/* what its Sends and Receives may grow to */
 	u32 rest;	/* what Receives of a server are before and after that */
+	bool rtr;
 	u32 offset;	/* of the payload in the last Receive */
 	u32 n_writes;
 	struct rpcrdma_spares *spares;
@@ -223,6 +224,15 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		.mr_pages = RPCRDMA_MR_PAGES,
 	};
 
+	if (side->rtr) {
+		attr.rtr = true;
+		if (role == RPCRDMA_ROLE_SERVER) {
+			attr.recv_head = RPCRDMA_RTR_HEAD;
+			attr.config.local.recv_size += RPCRDMA_RTR_HEAD;
+		} else {
+			attr.config.local.send_size += RPCRDMA_RTR_HEAD;
+		}
+	}
 	if (side->queues) {
 		attr.send_ring = RPCRDMA_SEND_RING;
 		attr.max_mrs = 0;
@@ -294,7 +304,8 @@ static void conn_resolve(struct kunit *test, struct conn_side *side,
 }
 
 static int conn_open(struct kunit *test, u32 version, bool pages,
-		     u32 client_grow, u32 grow, u32 rest)
+		     u32 client_grow, u32 grow, u32 rest,
+		     bool rtr)
 {
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	struct sockaddr_in sin = { .sin_family = AF_INET };
@@ -310,6 +321,8 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 	f->client.grow = client_grow;
 	f->server.grow = grow;
 	f->server.rest = rest;
+	f->client.rtr = rtr;
+	f->server.rtr = rtr;
 	f->stream = kvzalloc(CONN_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->stream);
 	get_random_bytes(f->stream, CONN_MAX);
@@ -353,33 +366,40 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 
 static int conn_init(struct kunit *test)
 {
-	return conn_open(test, 2, false, 0, 0, 0);
+	return conn_open(test, 2, false, 0, 0, 0, false);
 }
 
 static int conn_init_pages(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0, 0, 0);
+	return conn_open(test, 2, true, 0, 0, 0, false);
 }
 
 static int conn_init_growing(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0);
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false);
 }
 
 static int conn_init_resting(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE);
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE, false);
 }
 
 /* The server cannot make small what the client cannot ask to be larger. */
 static int conn_init_alone(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0, CONN_GROWN, PAGE_SIZE);
+	return conn_open(test, 2, true, 0, CONN_GROWN, PAGE_SIZE, false);
+}
+
+/* rtrext takes precedence over room to grow, and over small Receives. */
+static int conn_init_groups(struct kunit *test)
+{
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE,
+			 true);
 }
 
 static int conn_init_version1(struct kunit *test)
 {
-	return conn_open(test, 1, false, 0, 0, 0);
+	return conn_open(test, 1, false, 0, 0, 0, false);
 }
 
 static void conn_end(struct conn_side *side)
@@ -3269,6 +3289,230 @@ static struct kunit_case conn_growing_cases[] = {
 	{}
 };
 
+/* Where the item of a Call is, and what is behind it. */
+#define CONN_ITEM	100
+#define CONN_TAIL	20
+
+/* Plan a Call whose item, @length bytes, goes by a group. Return: false if it cannot now. */
+static bool conn_plan_group(struct conn_fixture *f, struct conn_msg *m,
+			    struct rpcrdma_rtr_group *g, u32 length)
+{
+	struct rpcrdma_conn *conn = f->client.conn;
+	bool planned;
+
+	spin_lock(&conn->lock);
+	planned = rpcrdma_rtr_plan(&conn->session, &m->tm.msg, CONN_ITEM,
+				   length, g);
+	spin_unlock(&conn->lock);
+	m->tm.group = planned ? g : NULL;
+	return planned;
+}
+
+static struct conn_msg *conn_item_call(struct kunit *test,
+				       struct rpcrdma_range *item, u32 length)
+{
+	struct conn_msg *m = conn_msg(test, 7, RPCRDMA_CALL,
+				      CONN_ITEM + length + CONN_TAIL);
+
+	item->offset = CONN_ITEM;
+	item->length = length;
+	m->tm.removed = item;
+	m->tm.n_removed = 1;
+	m->tm.msg.length -= length;
+	return m;
+}
+
+struct conn_placed {
+	struct kunit *test;
+	struct rpcrdma_recv *recvs[RPCRDMA_RTR_MOST_SENDS];
+	u32 length;
+};
+
+/* Each part is at the beginning of a page. */
+static bool conn_part_is_placed(void *context,
+				const struct rpcrdma_rtr_part *part)
+{
+	struct conn_placed *p = context;
+	struct kunit *test = p->test;
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_recv *recv = p->recvs[part->send];
+	const u32 at = recv->conn->recv_base + part->offset;
+
+	KUNIT_EXPECT_EQ(test, part->position, (u32)CONN_ITEM);
+	KUNIT_EXPECT_EQ(test, part->at, p->length);
+	KUNIT_EXPECT_EQ(test, offset_in_page(at), 0UL);
+	KUNIT_EXPECT_EQ(test, memcmp(page_address(recv->pages[at >> PAGE_SHIFT]),
+				     f->stream + CONN_ITEM + part->at,
+				     part->length), 0);
+	p->length += part->length;
+	return true;
+}
+
+/* Data of so many bytes take @sends Sends, and are in whole pages. */
+static void conn_place(struct kunit *test, u32 length, u32 sends)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_placed p = { .test = test };
+	struct rpcrdma_rtr_group g;
+	struct rpcrdma_rtr_shape shape;
+	struct rpcrdma_range item;
+	struct rpcrdma_recv *recv;
+	struct conn_msg *m;
+	u32 sent, n = 0;
+	int i;
+
+	get_random_bytes(f->stream, CONN_ITEM + length + CONN_TAIL);
+	m = conn_item_call(test, &item, length);
+	for (i = 0; i < 100 && !conn_plan_group(f, m, &g, length); i++)
+		msleep(20);
+	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &g);
+	KUNIT_EXPECT_EQ(test, g.sends, sends);
+	sent = conn_info(&f->client).sent;
+	WRITE_ONCE(f->server.hold, true);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &f->server.arrived);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent - sent, sends);
+	KUNIT_EXPECT_EQ(test, f->server.length, (u32)CONN_ITEM + CONN_TAIL);
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, CONN_ITEM), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(f->server.got + CONN_ITEM,
+				     f->stream + CONN_ITEM + length,
+				     CONN_TAIL), 0);
+
+	conn_kept_recv(test, &f->server);
+	spin_lock(&f->server.lock);
+	list_for_each_entry(recv, &f->server.held, link)
+		if (n < ARRAY_SIZE(p.recvs))
+			p.recvs[n++] = recv;
+	spin_unlock(&f->server.lock);
+	KUNIT_ASSERT_EQ(test, n, sends);
+	rpcrdma_rtr_shape(f->server.conn, &shape);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_rtr_each_part(&shape, p.recvs[0]->buf,
+						      shape.head,
+						      conn_part_is_placed, &p));
+	KUNIT_EXPECT_EQ(test, p.length, length);
+	conn_let_go(&f->server);
+}
+
+static void conn_places_data(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		conn_place(test, PAGE_SIZE, 1);
+		conn_place(test, 2 * PAGE_SIZE, 1);
+		conn_place(test, 2 * PAGE_SIZE + 4, 2);
+		conn_place(test, 5 * PAGE_SIZE, 3);
+		conn_place(test, 8 * PAGE_SIZE, 4);
+	}
+	/* Messages without data go as ever. */
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->client.conn->stats.registrations),
+			0ULL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+/* Without credits for all of it a group is not planned, and one that was is not begun. */
+static void conn_begins_no_group_without_credit(struct kunit *test)
+{
+	const u32 length = (CONN_WINDOW + 2) * PAGE_SIZE;
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_rtr_group g, planned;
+	struct rpcrdma_range item;
+	struct conn_msg *m, *small;
+	int i;
+
+	m = conn_item_call(test, &item, length);
+	for (i = 0; i < 100 && !conn_plan_group(f, m, &planned, length); i++)
+		msleep(20);
+	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &planned);
+	f->server.hold = true;
+	for (i = 0; i < CONN_WINDOW / 2; i++) {
+		small = conn_own_msg(test, 8, RPCRDMA_CALL);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&small->tm), 0);
+		conn_wait(test, &f->server.arrived);
+	}
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
+	KUNIT_EXPECT_FALSE(test, conn_plan_group(f, m, &g, length));
+	conn_let_go(&f->server);
+	conn_place(test, 8 * PAGE_SIZE, 4);
+}
+
+/* A Receive of a head and two pages. */
+static void conn_with_groups_takes_memory(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const u64 sends = 16 * SZ_16K, size = RPCRDMA_DEF_INLINE;
+
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->client),
+			(CONN_WINDOW + 1) * size + sends);
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->server),
+			(CONN_WINDOW + 1) * (size + PAGE_SIZE) + 2 * size +
+			16 * size);
+	conn_counts_its_memory(test, &f->client);
+	conn_counts_its_memory(test, &f->server);
+	conn_holds_the_memory_it_takes(test, &f->client);
+	conn_holds_the_memory_it_takes(test, &f->server);
+}
+
+/* Without an element for each page there is no rtrext, and all is as without. */
+static void conn_has_groups_if_the_device_can(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
+	const struct ib_device_attr was = *attrs;
+	struct conn_side side = {
+		.version = 2, .queues = true, .pages = true, .rtr = true,
+	};
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		conn_resolve(test, &side, to);
+		attrs->max_recv_sge = i;
+		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+		*attrs = was;
+		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+		if (!IS_ERR(side.conn)) {
+			KUNIT_EXPECT_EQ(test, side.conn->recv_pages,
+					i == 1 ? 0U : i);
+			KUNIT_EXPECT_EQ(test, side.conn->recv_size,
+					RPCRDMA_DEF_INLINE +
+					(i == 3 ? (u32)RPCRDMA_RTR_HEAD : 0U));
+			KUNIT_EXPECT_EQ(test, !side.conn->recv_base, i < 3);
+		}
+		conn_end(&side);
+	}
+}
+
+static struct kunit_case conn_groups_cases[] = {
+	KUNIT_CASE(conn_carries_calls),
+	KUNIT_CASE(conn_carries_replies),
+	KUNIT_CASE(conn_carries_reverse_calls),
+	KUNIT_CASE(conn_places_data),
+	KUNIT_CASE(conn_begins_no_group_without_credit),
+	KUNIT_CASE(conn_with_groups_takes_memory),
+	KUNIT_CASE(conn_has_groups_if_the_device_can),
+	KUNIT_CASE(conn_joins_what_has_chunks),
+	KUNIT_CASE(conn_survives_bad_messages),
+	KUNIT_CASE(conn_window_changes),
+	{}
+};
+
+static struct kunit_suite conn_groups_suite = {
+	.name = "rpcrdma_conn_groups",
+	.init = conn_init_groups,
+	.exit = conn_exit,
+	.test_cases = conn_groups_cases,
+};
+
 static struct kunit_suite conn_growing_suite = {
 	.name = "rpcrdma_conn_growing",
 	.init = conn_init_growing,
@@ -3374,5 +3618,6 @@ static struct kunit_suite conn_version1_suite = {
 };
 
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
-		  &conn_resting_suite, &conn_alone_suite,
+		  &conn_groups_suite, &conn_resting_suite, &conn_alone_suite,
 		  &conn_version1_suite);
+

@@ -230,7 +230,7 @@ std::optional<Message> Peer::arrival(int ms)
 	}
 	if (m.vers() == 2 &&
 	    (m.htype() < RPCRDMA2_ERROR || m.htype() > RPCRDMA2_REPLY_INLINE) &&
-	    !(changes_ && m.htype() - kFirstChange < kChanges))
+	    !(extensions_ && m.htype() - kFirstExtended < kExtended))
 		fail("nobody has announced this type: " + m.describe());
 	return m;
 }

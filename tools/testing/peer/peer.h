@@ -98,10 +98,10 @@ public:
 	{
 		return *link_;
 	}
-	/* It has announced xcharext: the kernel may send messages of that. */
-	void speak_changes()
+	/* It has announced an extension: the kernel may send messages of that. */
+	void speak_extensions()
 	{
-		changes_ = true;
+		extensions_ = true;
 	}
 	/* Nothing of version 2 any more. */
 	void speak_version1()
@@ -192,9 +192,9 @@ public:
 	}
 
 private:
-	/* Header types of xcharext: INITXCH and those after it. */
-	static constexpr u32 kFirstChange = 0xffffff01;
-	static constexpr u32 kChanges = 4;
+	/* Header types of xcharext and rtrext: INITXCH and those after it. */
+	static constexpr u32 kFirstExtended = 0xffffff01;
+	static constexpr u32 kExtended = 8;
 
 	static std::atomic<u32> last_xid;
 
@@ -217,7 +217,7 @@ private:
 	u32 window_ = kWindow;
 	u32 word_ = 0;
 	bool frozen_ = false;
-	bool changes_ = false;
+	bool extensions_ = false;
 	u32 sent_ = 0;
 	u32 received_ = 0;
 	u32 limit_ = 1;

@@ -43,7 +43,7 @@ Peer open(u32 receive_size = kSmall)
 				    numeric(kReceiveSize, receive_size),
 			    2 * kLarge);
 
-	p.speak_changes();
+	p.speak_extensions();
 	return p;
 }
 

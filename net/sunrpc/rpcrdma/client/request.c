@@ -350,6 +350,8 @@ static void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
 	if (!trace_rpcrdma_chunks_enabled())
 		return;
 	rpcrdma_plan_why(&conn->session, shape, &req->plan, &why);
+	if (req->tm.group)
+		why.call = RPCRDMA_CHUNK_PLACED;
 	trace_rpcrdma_chunks(conn->id, be32_to_cpu(req->rqst.rq_xid), shape,
 			     &why);
 }

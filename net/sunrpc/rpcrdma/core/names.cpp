@@ -58,6 +58,7 @@ static constexpr const char *kChunkReasons[] = {
 	"send-size",
 	"asked",
 	"too-long",
+	"placed",
 };
 // clang-format on
 static_assert(sizeof(kReasons) / sizeof(kReasons[0]) == RPCRDMA_REASON_COUNT);

@@ -343,7 +343,9 @@ public:
 	/* It may have been answered. */
 	constexpr void doubt(u32 xid)
 	{
-		answered(xid, false);
+		/* Each answer comes here, nearly none is about one of these. */
+		if (reserved_)
+			answered(xid, false);
 	}
 	[[nodiscard]] constexpr u32 reserved() const
 	{

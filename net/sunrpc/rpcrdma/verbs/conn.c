@@ -404,7 +404,8 @@ static int rpcrdma_conn_hold_all(struct rpcrdma_conn *conn,
 	conn->mr_pages = sizes->region_pages;
 	octets += (cfg->window + 1ULL) *
 			  rpcrdma_recv_memory(conn, cfg->local.recv_size) +
-		  (conn->recv_pages > 1 ? cfg->local.recv_size : 0) +
+		  (conn->recv_pages > 1 ?
+		   rpcrdma_buffer_bytes(cfg->local.recv_size) : 0) +
 		  (u64)attr->send_ring *
 			  rpcrdma_send_memory(conn, cfg->send_room) +
 		  rpcrdma_frwr_memory(conn, sizes);
@@ -532,7 +533,8 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		a.config.local.send_size = a.grow;
 	else
 		a.config.extensions &= ~rpcrdma_xchar_extension();
-	if (a.grow <= send_size || a.rest >= a.config.local.recv_size)
+	if (a.rtr || a.grow <= send_size ||
+	    a.rest >= a.config.local.recv_size)
 		a.rest = 0;
 	rpcrdma_resize_init(conn, &a, &sizes);
 	a.config.window = sizes.window;

@@ -50,10 +50,11 @@ static u32 rpcrdma_recv_page_count(const struct rpcrdma_conn *conn, u32 size)
 	return READ_ONCE(conn->recv_pages) ? DIV_ROUND_UP(size, PAGE_SIZE) : 0;
 }
 
-/* Bytes of the buffer of a Receive: the first page is there as a whole. */
+/* Bytes that the buffer of a Receive takes. */
 static u32 rpcrdma_recv_bytes(const struct rpcrdma_conn *conn, u32 size)
 {
-	return rpcrdma_recv_page_count(conn, size) << PAGE_SHIFT ?: size;
+	return rpcrdma_recv_page_count(conn, size) << PAGE_SHIFT ?:
+	       rpcrdma_buffer_bytes(size);
 }
 
 /* Each element covers a page, or the whole buffer. */
@@ -644,7 +645,7 @@ int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size,
 		if (!conn->recv_whole)
 			return -ENOMEM;
 		conn->whole_size = size;
-		atomic_long_add(size, &conn->buffers);
+		atomic_long_add(rpcrdma_buffer_bytes(size), &conn->buffers);
 	}
 	for (; conn->n_recvs < now; conn->n_recvs++) {
 		recv = rpcrdma_recv_alloc(conn, size, spares, GFP_KERNEL);
@@ -691,9 +692,11 @@ void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
 	rpcrdma_recv_free_list(&conn->recv_fresh);
 	rpcrdma_recv_free_list(&conn->recv_old);
 	conn->n_recv_fresh = 0;
+	if (conn->recv_whole)
+		atomic_long_sub(rpcrdma_buffer_bytes(conn->whole_size),
+				&conn->buffers);
 	kfree(conn->recv_whole);
 	conn->recv_whole = NULL;
-	atomic_long_sub(conn->whole_size, &conn->buffers);
 	conn->whole_size = 0;
 }
 

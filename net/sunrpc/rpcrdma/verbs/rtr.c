@@ -7,8 +7,20 @@
  * those after it, which can be passed on as they are. The head of a Receive is the end of a
  * page, so that the whole is an array of pages that begins somewhere in its first one.
  */
+#include <linux/moduleparam.h>
+
 #include "../params.h"
 #include "verbs.h"
+
+static int rpcrdma_rtrext_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 0, 1);
+}
+
+const struct kernel_param_ops rpcrdma_rtrext_ops = {
+	.set = rpcrdma_rtrext_set,
+	.get = param_get_uint,
+};
 
 /**
  * rpcrdma_rtr_want - let a connection speak rtrext if the module parameter says so

@@ -1152,7 +1152,7 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size)
 {
-	return size + sizeof(struct rpcrdma_send) +
+	return rpcrdma_buffer_bytes(size) + sizeof(struct rpcrdma_send) +
 	       conn->gather_sge * sizeof(struct ib_sge);
 }
 
@@ -1208,7 +1208,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send->wr.sg_list = send->sge;
 		send->wr.num_sge = 1;
 		atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
-		atomic_long_add(size, &conn->buffers);
+		atomic_long_add(rpcrdma_buffer_bytes(size), &conn->buffers);
 	}
 	return 0;
 }
@@ -1232,7 +1232,8 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 	u64 addr;
 
 	/* A smaller one takes the place of a larger one. */
-	rc = rpcrdma_conn_hold(conn, size, size < old_size);
+	rc = rpcrdma_conn_hold(conn, rpcrdma_buffer_bytes(size),
+			       size < old_size);
 	if (rc)
 		return rc;
 	rc = -ENOMEM;
@@ -1251,7 +1252,8 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 		swap(send->buf, buf);
 		swap(send->addr, addr);
 		swap(send->size, size);
-		atomic_long_add((long)send->size - old_size, &conn->buffers);
+		atomic_long_add((long)rpcrdma_buffer_bytes(send->size) -
+				rpcrdma_buffer_bytes(old_size), &conn->buffers);
 		rc = 0;
 	}
 	spin_unlock(&conn->lock);
@@ -1260,7 +1262,7 @@ out_free:
 	kfree(buf);
 out_unhold:
 	/* What is not needed: of the old buffer, or of the new one. */
-	rpcrdma_conn_unhold(conn, size);
+	rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(size));
 	return rc;
 }
 
@@ -1368,7 +1370,8 @@ void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
 		ib_dma_unmap_single(device, send->addr, send->size,
 				    DMA_TO_DEVICE);
 		atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
-		atomic_long_sub(send->size, &conn->buffers);
+		atomic_long_sub(rpcrdma_buffer_bytes(send->size),
+				&conn->buffers);
 		rpcrdma_spare_put(spares, send->buf, send->size);
 	}
 	kvfree(conn->send_sges);

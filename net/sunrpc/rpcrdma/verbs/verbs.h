@@ -762,6 +762,12 @@ static inline const void *rpcrdma_recv_at(const struct rpcrdma_recv *recv,
 	       offset_in_page(offset);
 }
 
+/* What kmalloc() takes for a buffer of @size bytes, which are not few. */
+static inline u32 rpcrdma_buffer_bytes(u32 size)
+{
+	return roundup_pow_of_two(size);
+}
+
 /* conn.c */
 int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets, bool must);
 void rpcrdma_conn_unhold(struct rpcrdma_conn *conn, u64 octets);

@@ -10,7 +10,7 @@
 in_guests --pair
 
 server() {
-	modprobe rpcrdma && rtrext Y || exit
+	modprobe rpcrdma && set_parameter rtrext 1 || exit
 	serve 4
 }
 
@@ -18,7 +18,7 @@ client() {
 	begin
 	modprobe rpcrdma
 	head -c 1M /dev/urandom > /tmp/data
-	check "both: set" rtrext Y
+	check "both: set" set_parameter rtrext 1
 	check "both: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	# A Receive of the server has two pages.
 	for size in 4 8 16 64 128; do
@@ -29,14 +29,10 @@ client() {
 	check "both: random operations" run random random 7 "$(amount 150)"
 	check "both: groups" at_least 1 "$(counter 'messages XMTREQ' sent)"
 	check "both: unmount" umount "$dir"
-	without "client" rtrext N
-	check "client again: set" rtrext Y
-	without "server" on_server rtrext N
+	without "client" set_parameter rtrext 0
+	check "client again: set" set_parameter rtrext 1
+	without "server" on_server set_parameter rtrext 0
 	end_unloaded
-}
-
-rtrext() { # Y|N
-	echo "$1" > $parameters/rtrext
 }
 
 # The other end does not have it.

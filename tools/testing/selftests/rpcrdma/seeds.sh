@@ -161,6 +161,8 @@ draw_parameters() {
 	drawn_parameters+=" keepalive=$picked"
 	pick 1 8 300 300
 	drawn_parameters+=" idle_timeout=$picked"
+	pick 0 1
+	drawn_parameters+=" rtrext=$picked"
 	pick 1 2 2 2
 	drawn_parameters+=" client_max_version=$picked"
 	pick 1 2 2 2
