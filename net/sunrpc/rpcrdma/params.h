@@ -109,6 +109,8 @@
  * travels with each Send that has data, filled or not.
  */
 #define RPCRDMA_RTR_HEAD	SZ_1K
+/* The module parameter rtrext is a switch. */
+#define RPCRDMA_MAX_RTREXT	1
 
 /* Sysctls; new mounts and connections use them. sysctl.c */
 extern unsigned int rpcrdma_slots;

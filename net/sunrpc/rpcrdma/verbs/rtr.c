@@ -14,7 +14,7 @@
 
 static int rpcrdma_rtrext_set(const char *val, const struct kernel_param *kp)
 {
-	return param_set_uint_minmax(val, kp, 0, 1);
+	return param_set_uint_minmax(val, kp, 0, RPCRDMA_MAX_RTREXT);
 }
 
 const struct kernel_param_ops rpcrdma_rtrext_ops = {
