@@ -368,14 +368,16 @@ template <typename Base, typename... Others> struct ExtensionList {
 		((++n == place ? f(Type<Others>{}) : void()), ...);
 	}
 
+	[[nodiscard]] static constexpr u32 larger(u32 a, u32 b)
+	{
+		return a > b ? a : b;
+	}
 	/* Of the messages that encode() writes. */
 	[[nodiscard]] static constexpr u32 largest_body()
 	{
 		u32 most = 0;
 
-		((most = most < Others::kLargestBody ? Others::kLargestBody :
-						       most),
-		 ...);
+		((most = larger(most, Others::kLargestBody)), ...);
 		return most;
 	}
 

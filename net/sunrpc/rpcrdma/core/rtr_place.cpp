@@ -150,8 +150,8 @@ private:
 
 } // namespace
 
-/* An item that is in buffer segments. */
-static Misplaced take_numbers(const MessageItem &item,
+/* An item that is in buffer segments. Not inline: together they need a large frame. */
+[[gnu::noinline]] static Misplaced take_numbers(const MessageItem &item,
 			      const ReceiveShape &shape, u32 count,
 			      Taken &taken, GroupNeeds &needs)
 {

@@ -544,7 +544,9 @@ static ReceiveShape made(const rpcrdma_rtr_shape &shape)
 
 static u32 htype_of(const void *buf)
 {
-	return load_be32(static_cast<const u8 *>(buf) + 3 * kWordSize);
+	constexpr size_t at = size_t{ 3 } * kWordSize;
+
+	return load_be32(static_cast<const u8 *>(buf) + at);
 }
 
 extern "C" {

@@ -15,7 +15,6 @@
 
 /**
  * struct rpcrdma_svc_group - a group that is being taken apart
- * @call: what came by it
  * @pages: those of the thread
  * @recvs: its Receives
  * @base: where in its first page each begins
@@ -25,7 +24,6 @@
  * @end: bytes of the message that have been laid out
  */
 struct rpcrdma_svc_group {
-	struct rpcrdma_svc_call *call;
 	struct page **pages;
 	struct rpcrdma_recv *recvs[RPCRDMA_RTR_MOST_SENDS];
 	u32 base;
@@ -146,7 +144,6 @@ u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 {
 	struct rpcrdma_conn *conn = call->svc->conn;
 	struct rpcrdma_svc_group g = {
-		.call = call,
 		.pages = pages,
 		.base = conn->recv_base,
 		.by_pages = call->length <= PAGE_SIZE,

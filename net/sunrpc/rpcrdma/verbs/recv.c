@@ -53,8 +53,9 @@ static u32 rpcrdma_recv_page_count(const struct rpcrdma_conn *conn, u32 size)
 /* Bytes that the buffer of a Receive takes. */
 static u32 rpcrdma_recv_bytes(const struct rpcrdma_conn *conn, u32 size)
 {
-	return rpcrdma_recv_page_count(conn, size) << PAGE_SHIFT ?:
-	       rpcrdma_buffer_bytes(size);
+	const u32 pages = rpcrdma_recv_page_count(conn, size);
+
+	return pages ? pages << PAGE_SHIFT : rpcrdma_buffer_bytes(size);
 }
 
 /* Each element covers a page, or the whole buffer. */
@@ -312,7 +313,7 @@ bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 	u32 i, base;
 
 	for (i = 0; i < count; i++) {
-		base = first + i ? 0 : recv->conn->recv_base;
+		base = (first + i) ? 0 : recv->conn->recv_base;
 		addr[i] = ib_dma_map_page(device, pages[i], base,
 					  PAGE_SIZE - base, DMA_FROM_DEVICE);
 		if (ib_dma_mapping_error(device, addr[i]))
