@@ -299,7 +299,7 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 }
 
 /* What of RTR Support a message of this type needs. */
-static u32 takes(u32 htype)
+static u32 support_for(u32 htype)
 {
 	switch (htype) {
 	case kXmtReq:
@@ -316,7 +316,7 @@ static u32 takes(u32 htype)
 Refusal Rtrext::take(const Header &h, Bytes body, Port &port, rpcrdma_rx &rx)
 {
 	/* The peer was told that this side does not take it. */
-	if (!(port.local(kRtrSupport) & takes(h.type->htype))) {
+	if (!(port.local(kRtrSupport) & support_for(h.type->htype))) {
 		if (in_.active() &&
 		    !interrupted(h.type->htype, true, port, rx))
 			return { RPCRDMA_REASON_FLOOD };
