@@ -132,6 +132,17 @@ void properties(std::ostringstream &out, const char *whose, const Json &p)
 	    << "\n";
 }
 
+/* "  extensions: a b"; nothing if there are none. */
+void extensions(std::ostringstream &out, const Json &names)
+{
+	if (names.empty())
+		return;
+	out << "  extensions:";
+	for (const Json &name : names)
+		out << " " << name.get<std::string>();
+	out << "\n";
+}
+
 /* "  name: a 1 b 2" of what is not zero; nothing if all is. */
 void counters(std::ostringstream &out, const char *name, const Json &object)
 {
@@ -251,6 +262,7 @@ std::string details_of_connection(const Json &conn)
 	if (conn.contains("authentication"))
 		out << "  authentication: "
 		    << authentication(conn.at("authentication")) << "\n";
+	extensions(out, list(conn, "extension"));
 	properties(out, "local", nest(conn, "local-properties"));
 	properties(out, "peer", nest(conn, "peer-properties"));
 	out << "  credits:";

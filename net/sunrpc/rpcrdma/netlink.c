@@ -580,6 +580,29 @@ static int rpcrdma_nl_memory(struct sk_buff *skb,
 				    ARRAY_SIZE(list));
 }
 
+/* The base protocol is no extension. */
+static int rpcrdma_nl_extensions(struct sk_buff *skb, u32 in_use)
+{
+	u32 i;
+
+	for (i = 1; i < rpcrdma_extension_count(); i++)
+		if ((in_use & BIT(i)) &&
+		    nla_put_string(skb, RPCRDMA_A_CONN_EXTENSION,
+				   rpcrdma_extension_name(i)))
+			return -EMSGSIZE;
+	return 0;
+}
+
+static size_t rpcrdma_nl_extensions_size(void)
+{
+	size_t size = 0;
+	u32 i;
+
+	for (i = 1; i < rpcrdma_extension_count(); i++)
+		size += nla_total_size(strlen(rpcrdma_extension_name(i)) + 1);
+	return size;
+}
+
 static int rpcrdma_nl_count(struct sk_buff *skb, u16 type, u32 number, u64 sent,
 			    u64 received)
 {
@@ -783,7 +806,8 @@ static __always_inline size_t rpcrdma_nl_size(u32 types)
  */
 size_t rpcrdma_nl_conn_size(void)
 {
-	return rpcrdma_nl_size(rpcrdma_type_count());
+	return rpcrdma_nl_size(rpcrdma_type_count()) +
+	       rpcrdma_nl_extensions_size();
 }
 
 /**
@@ -803,6 +827,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 {
 	u32 regions[RPCRDMA_MR_STATES], serving = 0;
 	struct rpcrdma_session_info info;
+	struct rpcrdma_numbers numbers;
 	struct rpcrdma_held held = { };
 	u64 memory, all;
 	void *header;
@@ -814,6 +839,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
+	rpcrdma_session_numbers(&conn->session, &numbers);
 	memcpy(regions, conn->mr_table.count, sizeof(regions));
 	/* Its owner is there for as long as it is not dead. */
 	if (!conn->dead && conn->ops->serving)
@@ -838,6 +864,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	    nla_put_u64_64bit(skb, RPCRDMA_A_CONN_HELD_MEMORY, all,
 			      RPCRDMA_A_CONN_PAD) ||
 	    rpcrdma_nl_memory(skb, &held) ||
+	    rpcrdma_nl_extensions(skb, numbers.extensions) ||
 	    rpcrdma_nl_counters(skb, &conn->stats)) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;

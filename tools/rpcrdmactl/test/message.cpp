@@ -66,6 +66,16 @@ TEST(message, authentication)
 			 { "reason", "no-key" } }));
 }
 
+TEST(message, extensions)
+{
+	Message m;
+
+	mnl_attr_put_strz(*m, RPCRDMA_A_CONN_EXTENSION, "xcharext");
+	mnl_attr_put_strz(*m, RPCRDMA_A_CONN_EXTENSION, "another");
+	EXPECT_EQ(m.read(kSetConn).at("extension"),
+		  Json({ "xcharext", "another" }));
+}
+
 TEST(message, authentication__of_a_network_namespace)
 {
 	Message m;

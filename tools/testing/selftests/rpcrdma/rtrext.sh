@@ -9,6 +9,8 @@
 [[ -z ${INTREE-} ]] || exit 4
 in_guests --pair
 
+ctl=$SELFTESTS/../../../../build/tools/rpcrdmactl
+
 server() {
 	modprobe rpcrdma && set_parameter rtrext 1 || exit
 	serve 4
@@ -20,6 +22,7 @@ client() {
 	head -c 1M /dev/urandom > /tmp/data
 	check "both: set" set_parameter rtrext 1
 	check "both: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "both: it is shown" shows_it
 	# A Receive of the server has two pages.
 	for size in 4 8 16 64 128; do
 		check "both: WRITE of $size KiB" places $size $((size < 8 ? 1 : size / 8))
@@ -40,10 +43,20 @@ without() { # END COMMAND...
 	local groups
 	check "not the $1: set" "${@:2}"
 	check "not the $1: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "not the $1: it is not shown" shows_none
 	groups=$(counter 'messages XMTREQ' sent)
 	check "not the $1: sizes and offsets" run table table $(($(amount 4) << 20))
 	check "not the $1: no groups" equal "$groups" "$(counter 'messages XMTREQ' sent)"
 	check "not the $1: unmount" umount "$dir"
+}
+
+shows_it() {
+	"$ctl" show -d | grep -x '  extensions: rtrext'
+}
+
+shows_none() {
+	local details
+	details=$("$ctl" show -d) && echo "$details" && [[ $details != *extensions* ]]
 }
 
 equal() { # WANT GOT

@@ -116,6 +116,10 @@ never_asked() {
 	return 0
 }
 
+shows_it() {
+	"$ctl" show -d | grep -x '  extensions: xcharext'
+}
+
 # Neither end announces the extension, then only one.
 fixed() {
 	local end
@@ -145,6 +149,7 @@ fixed() {
 grows() {
 	check "growth: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
 	check "growth: small at first" both_are "$small" "$small" "$rest"
+	check "growth: the extension is shown" shows_it
 	check "growth: less memory than without" less_memory
 	echo "# memory at rest: $at_rest + $at_rest_there without the extension," \
 		"$(buffers bytes) + $(on_server buffers bytes) with it"
