@@ -1063,6 +1063,9 @@ static bool rpcrdma_svc_swap(struct svc_rqst *rqstp,
 
 	if (!call->recv->pages || call->length < RPCRDMA_SVC_SWAP)
 		return false;
+	/* sunrpc wants the header and what authenticates it in one piece, where it fits. */
+	if (call->recv->conn->recv_base && call->length <= PAGE_SIZE)
+		return false;
 	*count = rpcrdma_svc_page_count(base + call->length);
 	if (!rpcrdma_recv_swap(call->recv, first, *count, rqstp->rq_pages))
 		return false;
