@@ -836,6 +836,23 @@ TEST(rtrext, send__several_and_nothing_in_between_D20)
 	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_MESSAGE });
 }
 
+/* The peer does not take its header types: that says nothing of those of version 2. */
+TEST(rtrext, send__refused_in_the_middle)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, kReceive);
+	rpcrdma_message other = message(0x22, RPCRDMA_CALL, 2 * kReceive);
+
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_FALSE(e.tx.last);
+	e.receive(prefix(kXid, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_TRUE(e.tx.last);
+	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(e.tx.last);
+}
+
 /* Two items in three segments: there is padding before, between and behind. */
 TEST(rtrext, send__padding_is_zero)
 {

@@ -327,7 +327,8 @@ bool Session::version_refused(const rpcrdma_rx &rx) const
 /* Section 7.1.3: the rest of what is being sent stays here. */
 void Session::parts_refused(u32 xid)
 {
-	if (!sending_.active || sending_.dir != RPCRDMA_CALL ||
+	/* An extension's header types say nothing of those of version 2. */
+	if (!sending_.active || grouping_ || sending_.dir != RPCRDMA_CALL ||
 	    sending_.xid != xid)
 		return;
 	types_refused_ |= type_bit(*header_type(RPCRDMA2_CALL_MIDDLE));

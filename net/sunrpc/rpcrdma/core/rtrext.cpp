@@ -403,8 +403,8 @@ static void zero_padding(const GroupMessage &m, const GroupSend &s,
 {
 	u32 at = s.head + s.payload.length;
 	const auto zero = [&](u32 end) {
-		for (; at < end; at++)
-			out[at] = 0;
+		if (at < end)
+			__builtin_memset(out.data() + at, 0, end - at);
 	};
 
 	(void)m.plan.each_piece(
