@@ -67,9 +67,11 @@ struct rpcrdma_adapt_advice {
  * rpcrdma_adapt_init - the rule of a new connection
  * @a: storage, of any content
  * @least: Receives of the peer at the beginning, at least 1024
+ * @own_least: the smallest that this side's Receives are, at least 1024
  * @most: the largest worth having
  */
-void rpcrdma_adapt_init(struct rpcrdma_adapt *a, u32 least, u32 most);
+void rpcrdma_adapt_init(struct rpcrdma_adapt *a, u32 least, u32 own_least,
+			u32 most);
 
 /**
  * rpcrdma_adapt_advise - to be asked now and then

@@ -50,14 +50,14 @@ void send(AdaptInput &in, u32 n, u32 octets)
 
 TEST(adapt, advise__nothing_at_first)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 
 	EXPECT_EQ(a.advise(beginning()), (AdaptAdvice{ 0, 0, kMost }));
 }
 
 TEST(adapt, advise__grow_when_messages_go_in_parts)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 
 	send(in, Adapt::kEnough - 1, 16384);
@@ -74,7 +74,7 @@ TEST(adapt, advise__grow_when_messages_go_in_parts)
 
 TEST(adapt, advise__not_for_a_few_large_ones)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 
 	for (u32 i = 0; i < 100; i++) {
@@ -90,12 +90,12 @@ TEST(adapt, advise__not_for_a_few_large_ones)
 TEST(adapt, advise__no_more_than_most)
 {
 	AdaptInput in = beginning();
-	Adapt a(kLeast, 20000);
+	Adapt a(kLeast, kLeast, 20000);
 
 	send(in, 100, 1 << 20);
 	EXPECT_EQ(a.advise(in).peer_receive, 19u * 1024);
 	/* Nor than this side can send. */
-	Adapt b(kLeast, kMost);
+	Adapt b(kLeast, kLeast, kMost);
 	in.local_send = 4096;
 	EXPECT_EQ(b.advise(in).peer_receive, 4096u);
 	in.peer_receive = 4096;
@@ -105,7 +105,7 @@ TEST(adapt, advise__no_more_than_most)
 
 TEST(adapt, advise__shrink_when_idle)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 
 	in.peer_receive = 32768;
@@ -119,7 +119,7 @@ TEST(adapt, advise__shrink_when_idle)
 
 TEST(adapt, advise__rejected_is_asked_less_often)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 	u32 needed = Adapt::kEnough;
 
@@ -139,7 +139,7 @@ TEST(adapt, advise__rejected_is_asked_less_often)
 
 TEST(adapt, advise__counts_wrap)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 
 	in.messages = UINT32_MAX - 10;
@@ -154,7 +154,7 @@ TEST(adapt, advise__counts_wrap)
 
 TEST(adapt, advise__memory_that_is_there)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 
 	in.budget = 65 * 5000;
@@ -166,9 +166,24 @@ TEST(adapt, advise__memory_that_is_there)
 	EXPECT_EQ(a.advise(in).local_receive, kMost);
 }
 
+/* However small the peer's Receives were at the beginning, and however large. */
+TEST(adapt, advise__memory_is_short_and_own_receives_stay)
+{
+	for (const u32 peer : { kLeast, 32768U }) {
+		Adapt a(peer, 8192, kMost);
+		AdaptInput in = beginning();
+
+		in.local_receive = 16384;
+		in.budget = u64{ in.receives } * kLeast;
+		const AdaptAdvice advice = a.advise(in);
+		EXPECT_EQ(advice.local_receive, 8192u);
+		EXPECT_EQ(advice.peer_send, 8192u);
+	}
+}
+
 TEST(adapt, advise__memory_is_short_and_is_there_again)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 
 	in.local_receive = 16384;
@@ -195,7 +210,7 @@ TEST(adapt, advise__memory_is_short_and_is_there_again)
 /* A peer that sends little at once has its reasons. */
 TEST(adapt, advise__the_peer_need_not_send_more)
 {
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 
 	in.local_receive = 16384;
@@ -211,7 +226,7 @@ TEST(adapt, simulated__it_does_not_sway)
 		const auto below = [&](u32 n) {
 			return static_cast<u32>(random() % n);
 		};
-		Adapt a(kLeast, kMost);
+		Adapt a(kLeast, kLeast, kMost);
 		AdaptInput in = beginning();
 		u32 octets = 1 + below(100000);
 		u32 asked = 0;
@@ -269,11 +284,11 @@ TEST(adapt, simulated__it_does_not_sway)
 TEST(adapt, abi)
 {
 	AdaptInput in = beginning();
-	Adapt a(kLeast, kMost);
+	Adapt a(kLeast, kLeast, kMost);
 	rpcrdma_adapt c;
 	rpcrdma_adapt_advice said;
 
-	rpcrdma_adapt_init(&c, kLeast, kMost);
+	rpcrdma_adapt_init(&c, kLeast, kLeast, kMost);
 	for (u32 i = 0; i < 200; i++) {
 		send(in, i % 40, i % 3 ? 20000 : 100);
 		in.idle = i % 50 == 49 ? RPCRDMA_ADAPT_IDLE_MS : 0;

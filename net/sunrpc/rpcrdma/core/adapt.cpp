@@ -26,9 +26,10 @@ static Adapt &rule(rpcrdma_adapt *a)
 
 extern "C" {
 
-void rpcrdma_adapt_init(struct rpcrdma_adapt *a, u32 least, u32 most)
+void rpcrdma_adapt_init(struct rpcrdma_adapt *a, u32 least, u32 own_least,
+			u32 most)
 {
-	::new (static_cast<void *>(a->opaque)) Adapt(least, most);
+	::new (static_cast<void *>(a->opaque)) Adapt(least, own_least, most);
 }
 
 void rpcrdma_adapt_advise(struct rpcrdma_adapt *a,

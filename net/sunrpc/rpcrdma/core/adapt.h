@@ -79,10 +79,12 @@ public:
 
 	/**
 	 * @least: Receives of the peer at the beginning; at least one kStep
+	 * @own_least: the smallest that this side's Receives are
 	 * @most: the largest worth having
 	 */
-	constexpr Adapt(u32 least, u32 most)
+	constexpr Adapt(u32 least, u32 own_least, u32 most)
 		: least_(least)
+		, own_least_(own_least)
 		, most_(most)
 	{
 	}
@@ -127,7 +129,7 @@ private:
 		if (each >= most_)
 			return most_;
 		const u32 size = static_cast<u32>(each) / kStep * kStep;
-		return size < least_ ? least_ : size;
+		return size < own_least_ ? own_least_ : size;
 	}
 
 	/* Memory is short; or it is there again, for twice as much, so as not to sway. */
@@ -189,6 +191,7 @@ private:
 	}
 
 	u32 least_;
+	u32 own_least_;
 	u32 most_;
 	u32 messages_ = 0;
 	u32 continued_ = 0;

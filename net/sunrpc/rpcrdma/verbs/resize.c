@@ -468,6 +468,7 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 		rpcrdma_adapt_init(&r->rule,
 				   max_t(u32, info.peer.recv_size,
 					 RPCRDMA_MIN_RECV_SIZE),
+				   r->least_recv,
 				   max(r->most_recv, r->most_send));
 	}
 	measured = rpcrdma_resize_measure(r, &info);
