@@ -624,8 +624,10 @@ TEST(codec, encode_properties__what_the_reference_writes)
 	Maker m(setting("CODEC_SEED", 1) + 3);
 
 	for (u32 i = 0; i < setting("CODEC_ROUNDS", 10000); i++) {
-		const rpcrdma::Properties p = { { m.word(), m.word(), m.word(),
-						  m.word(), m.word() } };
+		rpcrdma::Properties p = rpcrdma::kDefaultProperties;
+		static_cast<rpcrdma_properties &>(p) = { m.word(), m.word(),
+							 m.word(), m.word(),
+							 m.word() };
 		const u32 values[] = { p.send_size, p.recv_size,
 				       p.max_segment_size, p.max_segments,
 				       p.reverse };

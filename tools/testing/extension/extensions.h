@@ -6,6 +6,7 @@
 #define _RPCRDMA_CORE_EXTENSIONS_H
 
 #define RPCRDMA_SESSION_WORDS 416
+#define RPCRDMA_TEST_EXTENSIONS
 
 #include "base.h"
 #include "ping.h"

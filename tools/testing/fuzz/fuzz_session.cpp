@@ -33,7 +33,11 @@ namespace
 
 constexpr u32 kMaxMessage = 1 << 16;
 /* In the build without the extensions of the tests neither side announces any. */
-constexpr bool kExtended = Extensions::kOthers > 1;
+#ifdef RPCRDMA_TEST_EXTENSIONS
+constexpr bool kExtended = true;
+#else
+constexpr bool kExtended = false;
+#endif
 constexpr u32 kOtherTypes = Extensions::kTypes - Extensions::kBaseTypes;
 
 s32 ahead(u32 a, u32 b)
