@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "rdma.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
@@ -250,7 +251,8 @@ void Link::wait(int ms)
 		armed_ = true;
 		return;
 	}
-	if (poll(fds, 2, ms) > 0 && fds[1].revents) {
+	/* The time may be over by now, and less than nothing is for ever. */
+	if (poll(fds, 2, std::max(ms, 0)) > 0 && fds[1].revents) {
 		ibv_cq *cq;
 		void *context;
 
