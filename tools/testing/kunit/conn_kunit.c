@@ -2752,23 +2752,29 @@ static void conn_pays_for_its_window(struct kunit *test)
 	rpcrdma_memory_limit(limit);
 }
 
+/* A server's connection on a device that fills so many pieces with a message. */
+static void conn_make_with_sges(struct kunit *test, struct conn_side *side,
+				int sges)
+{
+	struct conn_fixture *f = test->priv;
+	struct rdma_cm_id *id = f->client.cm_id;
+	const struct ib_device_attr was = id->device->attrs;
+
+	conn_resolve(test, side, (struct sockaddr *)&id->route.addr.dst_addr);
+	id->device->attrs.max_recv_sge = sges;
+	side->conn = conn_make(side, RPCRDMA_ROLE_SERVER);
+	id->device->attrs = was;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side->conn), 0);
+}
+
 /* A device that fills one piece of memory only, and one that fills more than it has. */
 static void conn_has_pages_if_the_device_can(struct kunit *test)
 {
-	struct conn_fixture *f = test->priv;
-	struct sockaddr *to = (struct sockaddr *)
-		&f->client.cm_id->route.addr.dst_addr;
-	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
-	const struct ib_device_attr was = *attrs;
 	struct conn_side side = { .version = 2, .queues = true, .pages = true };
 	int i;
 
 	for (i = 1; i <= 2; i++) {
-		conn_resolve(test, &side, to);
-		attrs->max_recv_sge = i;
-		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
-		*attrs = was;
-		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+		conn_make_with_sges(test, &side, i);
 		if (!IS_ERR(side.conn))
 			KUNIT_EXPECT_EQ(test, side.conn->recv_pages,
 					i == 1 ? 0U : 2U);
@@ -3147,11 +3153,6 @@ static void conn_changes_all_at_once(struct kunit *test)
 /* A device that fills two pieces: Receives of pages do not grow, and nobody minds. */
 static void conn_grows_as_far_as_the_device_can(struct kunit *test)
 {
-	struct conn_fixture *f = test->priv;
-	struct sockaddr *to = (struct sockaddr *)
-		&f->client.cm_id->route.addr.dst_addr;
-	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
-	const struct ib_device_attr was = *attrs;
 	struct conn_side side = {
 		.version = 2, .queues = true, .pages = true, .grow = CONN_GROWN,
 	};
@@ -3160,11 +3161,7 @@ static void conn_grows_as_far_as_the_device_can(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(sges); i++) {
-		conn_resolve(test, &side, to);
-		attrs->max_recv_sge = sges[i];
-		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
-		*attrs = was;
-		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+		conn_make_with_sges(test, &side, sges[i]);
 		if (!IS_ERR(side.conn)) {
 			KUNIT_EXPECT_EQ(test, !side.conn->recv_pages, !i);
 			KUNIT_EXPECT_EQ(test, side.conn->resize.most_recv,
@@ -3464,22 +3461,13 @@ static void conn_with_groups_takes_memory(struct kunit *test)
 /* Without an element for each page there is no rtrext, and all is as without. */
 static void conn_has_groups_if_the_device_can(struct kunit *test)
 {
-	struct conn_fixture *f = test->priv;
-	struct sockaddr *to = (struct sockaddr *)
-		&f->client.cm_id->route.addr.dst_addr;
-	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
-	const struct ib_device_attr was = *attrs;
 	struct conn_side side = {
 		.version = 2, .queues = true, .pages = true, .rtr = true,
 	};
 	int i;
 
 	for (i = 1; i <= 3; i++) {
-		conn_resolve(test, &side, to);
-		attrs->max_recv_sge = i;
-		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
-		*attrs = was;
-		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+		conn_make_with_sges(test, &side, i);
 		if (!IS_ERR(side.conn)) {
 			KUNIT_EXPECT_EQ(test, side.conn->recv_pages,
 					i == 1 ? 0U : i);
