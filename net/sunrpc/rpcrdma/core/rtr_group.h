@@ -378,14 +378,19 @@ private:
 /*
  * Groups that this side has sent of late. A REPTERR that is about one of them has its
  * message sent again, in another form, once.
+ *
+ * While a REPTERR is on its way, at most a window of further groups is sent, each of one
+ * Send. The peer's window may be larger than kMost: then what is older waits for the
+ * RPC's time-out.
  */
 class SentGroups {
 public:
-	static constexpr u32 kMost = 8;
+	static constexpr u32 kMost = 64;
 
 	constexpr void add(u32 xid, u32 dir)
 	{
-		groups_[at_] = { xid, dir, true };
+		xid_[at_] = xid;
+		state_[at_] = state_of(dir);
 		at_ = (at_ + 1) % kMost;
 	}
 	/* Return: it is there. Then it is not any more. */
@@ -393,22 +398,24 @@ public:
 	{
 		bool found = false;
 
-		for (Group &g : groups_)
-			if (g.sent && g.xid == xid && g.dir == dir) {
-				g.sent = false;
+		for (u32 i = 0; i < kMost; i++)
+			if (state_[i] == state_of(dir) && xid_[i] == xid) {
+				state_[i] = State::None;
 				found = true;
 			}
 		return found;
 	}
 
 private:
-	struct Group {
-		u32 xid = 0;
-		u32 dir = RPCRDMA_CALL;
-		bool sent = false;
-	};
+	enum class State : u8 { None, Call, Reply };
 
-	Group groups_[kMost] = {};
+	[[nodiscard]] static constexpr State state_of(u32 dir)
+	{
+		return dir == RPCRDMA_REPLY ? State::Reply : State::Call;
+	}
+
+	u32 xid_[kMost] = {};
+	State state_[kMost] = {};
 	u32 at_ = 0;
 };
 
