@@ -1669,6 +1669,32 @@ static void conn_unmaps_before_it_tells(struct kunit *test)
 	conn_free_pages(pages);
 }
 
+/* Nor before, if the device could not take the memory away. */
+static void conn_unmaps_before_it_tells_of_a_failure(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_waiter waiter = { .inv.done = conn_waiter_told };
+	struct conn_chunk_call *call;
+	struct page *pages[CONN_PAGES];
+	u32 key;
+
+	conn_alloc_pages(test, pages);
+	call = conn_offer(test, pages, 65536);
+	waiter.mr = conn_region(call);
+	key = waiter.mr->mr->rkey;
+	waiter.mr->mr->rkey = ib_inc_rkey(key);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_invalidate(f->client.conn,
+							&call->mrs,
+							&waiter.inv));
+	waiter.mr->mr->rkey = key;
+	conn_wait(test, &f->client.lost);
+	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 1ULL);
+	conn_end(&f->client);
+	KUNIT_EXPECT_EQ(test, waiter.told, 1);
+	KUNIT_EXPECT_EQ(test, waiter.nents, 0U);
+	conn_free_pages(pages);
+}
+
 /* An RPC of a client transport, which has the client's connection. */
 struct conn_rpc {
 	struct rpcrdma_xprt x;
@@ -3543,6 +3569,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_tells_of_regions),
 	KUNIT_CASE(conn_closing_keeps_regions),
 	KUNIT_CASE(conn_unmaps_before_it_tells),
+	KUNIT_CASE(conn_unmaps_before_it_tells_of_a_failure),
 	KUNIT_CASE(conn_pays_for_its_window),
 	KUNIT_CASE(conn_takes_memory_back_before_an_rpc_ends),
 	KUNIT_CASE(conn_unmaps_memory_before_an_rpc_ends),
