@@ -22,6 +22,7 @@
 #include "client/client.h"
 #include "netlink.h"
 #include "params.h"
+#include "server/server.h"
 #include "verbs/verbs.h"
 
 static char *addr = "192.0.2.1";
@@ -2422,6 +2423,58 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 	}
 }
 
+/*
+ * A MiB that begins inside a page, by RDMA Reads into at most so many pages each: an IOMMU can
+ * make one element of all of them, which one region has to hold.
+ */
+static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_device_attr *attrs = &f->server.conn->cm_id->device->attrs;
+	const struct ib_device_attr was = *attrs;
+	const struct rpcrdma_range mebibyte = { 200, SZ_1M };
+	static const struct {
+		u32 list_len;
+		u32 ops;
+		u32 last;
+	} device[] = { { 512, 2, 1 }, { 128, 3, 1 }, { 100, 3, 57 }, { 0, 2, 1 } };
+	const u32 count = SZ_1M / PAGE_SIZE + 1;
+	struct rpcrdma_svc_rw *rw;
+	struct page **pages, *page;
+	u32 i, j, elements;
+
+	pages = kunit_kcalloc(test, count, sizeof(*pages), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pages);
+	page = alloc_page(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	for (i = 0; i < count; i++)
+		pages[i] = page;
+	for (i = 0; i < ARRAY_SIZE(device); i++) {
+		attrs->max_fast_reg_page_list_len = device[i].list_len;
+		rw = rpcrdma_svc_rw_alloc(f->server.conn, 1, DMA_FROM_DEVICE, 1,
+					  mebibyte.length);
+		*attrs = was;
+		if (!rw) {
+			KUNIT_FAIL(test, "no memory");
+			break;
+		}
+		KUNIT_EXPECT_EQ(test, rpcrdma_svc_rw_pages(rw, pages, &mebibyte,
+							   1, SZ_1G), 0);
+		KUNIT_EXPECT_EQ(test, rw->n_ops, device[i].ops);
+		for (j = 0, elements = 0; j < rw->n_ops; j++) {
+			KUNIT_EXPECT_LE(test, rw->ops[j].nents,
+					device[i].list_len ?: 256);
+			elements += rw->ops[j].nents;
+		}
+		KUNIT_EXPECT_EQ(test, elements, count);
+		if (rw->n_ops)
+			KUNIT_EXPECT_EQ(test, rw->ops[rw->n_ops - 1].nents,
+					device[i].last);
+		rpcrdma_svc_rw_free(rw);
+	}
+	__free_page(page);
+}
+
 /* Few pages to a Work Request take more of them, for which there is room. */
 static void conn_fits_short_queues(struct kunit *test)
 {
@@ -3542,6 +3595,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_tells_of_room),
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
+	KUNIT_CASE(conn_cuts_what_a_region_cannot_hold),
 	KUNIT_CASE(conn_has_pages_if_the_device_can),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
 	KUNIT_CASE(conn_cancels_unsent),

@@ -28,12 +28,26 @@ static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
 			   "RDMA Read" : "RDMA Write", wc, rw->call);
 }
 
+/*
+ * Pages of one operation at most. ib_core gives an operation regions by its elements. But an
+ * IOMMU can merge pages to one element, and that must fit one region.
+ */
+static u32 rpcrdma_svc_rw_region(const struct rpcrdma_conn *conn)
+{
+	const u32 pages = conn->cm_id->device->attrs.max_fast_reg_page_list_len;
+
+	if (!pages)
+		return RPCRDMA_RW_MOST_REGION;
+	return clamp_t(u32, pages, RPCRDMA_RW_LEAST_REGION,
+		       RPCRDMA_RW_MOST_REGION);
+}
+
 /**
  * rpcrdma_svc_rw_alloc - an empty set of operations
  * @conn: connection they will go through
  * @call: rpcrdma_call_id() of the Call they are for
  * @dir: %DMA_FROM_DEVICE for RDMA Reads, %DMA_TO_DEVICE for RDMA Writes
- * @max_ops: largest number of operations
+ * @max_ops: largest number of operations, without those that large ones are cut into
  * @octets: most bytes that all of them move together
  *
  * Context: Process context. May sleep.
@@ -44,8 +58,12 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 					    enum dma_data_direction dir,
 					    u32 max_ops, u32 octets)
 {
+	/* Each operation can begin and end inside a page. */
+	const u32 max_sge = octets / PAGE_SIZE + 2 * max_ops;
+	const u32 region = rpcrdma_svc_rw_region(conn);
 	struct rpcrdma_svc_rw *rw;
 
+	max_ops += max_sge / region;
 	rw = kzalloc(struct_size(rw, ops, max_ops), GFP_KERNEL);
 	if (!rw)
 		return NULL;
@@ -53,9 +71,9 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 	rw->cqe.done = rpcrdma_svc_rw_failed;
 	rw->call = call;
 	rw->dir = dir;
+	rw->region = region;
 	rw->max_ops = max_ops;
-	/* Each operation can begin and end inside a page. */
-	rw->max_sge = octets / PAGE_SIZE + 2 * max_ops;
+	rw->max_sge = max_sge;
 	rw->sgl = kvmalloc_array(rw->max_sge, sizeof(*rw->sgl), GFP_KERNEL);
 	if (!rw->sgl) {
 		kfree(rw);
@@ -155,12 +173,14 @@ static int rpcrdma_svc_rw_kvec(struct rpcrdma_svc_rw *rw,
 }
 
 /**
- * rpcrdma_svc_rw_pages - add an operation on an array of pages
+ * rpcrdma_svc_rw_pages - add operations on an array of pages
  * @rw: the set
  * @pages: the array
  * @range: bytes of it
  * @handle: remote memory
  * @address: likewise
+ *
+ * It is one operation, or more if there are more pages than one may have.
  *
  * Context: Process context. May sleep.
  *
@@ -171,12 +191,25 @@ int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
 			 const struct rpcrdma_range *range, u32 handle,
 			 u64 address)
 {
-	u32 first = rw->n_sge;
+	struct rpcrdma_range r = *range;
+	u32 left = range->length, first;
+	int rc = -EINVAL;
 
-	if (!rpcrdma_svc_rw_array(rw, pages, range))
-		return -EINVAL;
-	return rpcrdma_svc_rw_commit(rw, first, range->length, handle,
-				     address);
+	while (left) {
+		first = rw->n_sge;
+		r.length = min_t(u32, left, (rw->region << PAGE_SHIFT) -
+						    offset_in_page(r.offset));
+		if (!rpcrdma_svc_rw_array(rw, pages, &r))
+			return -EINVAL;
+		rc = rpcrdma_svc_rw_commit(rw, first, r.length, handle,
+					   address);
+		if (rc)
+			return rc;
+		r.offset += r.length;
+		address += r.length;
+		left -= r.length;
+	}
+	return rc;
 }
 
 /**
@@ -187,7 +220,7 @@ int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
  * @handle: remote memory
  * @address: likewise
  *
- * Head, pages and tail are one operation each: a memory region cannot have gaps.
+ * Head, pages and tail have operations of their own: a memory region cannot have gaps.
  *
  * Context: Process context. May sleep.
  *

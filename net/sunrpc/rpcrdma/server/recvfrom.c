@@ -87,11 +87,13 @@ static u32 rpcrdma_svc_call_size(u32 pages)
 /* Bytes of a Call of @pages pages that RDMA Reads fill. */
 static u32 rpcrdma_svc_read_size(u32 pages)
 {
+	const u32 elements = pages + 2 * RPCRDMA_MAX_RW_OPS;
+
 	return rpcrdma_svc_call_size(pages) + sizeof(struct rpcrdma_svc_read) +
 	       sizeof(struct rpcrdma_svc_rw) +
-	       pages * sizeof(struct scatterlist) +
-	       RPCRDMA_MAX_RW_OPS * (sizeof(struct rpcrdma_svc_op) +
-				     2 * sizeof(struct scatterlist));
+	       elements * sizeof(struct scatterlist) +
+	       (RPCRDMA_MAX_RW_OPS + elements / RPCRDMA_RW_LEAST_REGION) *
+		       sizeof(struct rpcrdma_svc_op);
 }
 
 /**

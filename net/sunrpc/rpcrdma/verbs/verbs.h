@@ -51,6 +51,12 @@ struct seq_file;
 /* Two of a Reply's are cut: at the end of its head and at the end of its pages. */
 #define RPCRDMA_MAX_WRITES	(RPCRDMA_MAX_WRITE_JOBS + 2)
 static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
+/*
+ * Pages that a region of ib_core's can have: the most is its own limit, and no adapter has
+ * fewer than the least. Operations of more pages are cut.
+ */
+#define RPCRDMA_RW_LEAST_REGION	16
+#define RPCRDMA_RW_MOST_REGION	256
 
 /* Error codes that are counted one by one; the last slot is for ERR_SYSTEM. */
 #define RPCRDMA_ERRCODES	13
