@@ -53,6 +53,7 @@ struct Arguments {
 	std::string server;
 	std::string file = "-";
 	std::string output;
+	std::string format = "openmetrics";
 	bool pcap = false;
 	double time = 10;
 	std::vector<std::string> changes;
@@ -137,10 +138,13 @@ int put_metrics(const Arguments &a)
 			throw;
 	}
 	status.mounts = current_mounts();
+	const std::string text =
+		metrics(status, a.format == "prometheus" ? Format::Prometheus :
+							   Format::OpenMetrics);
 	if (a.output.empty())
-		std::cout << metrics(status);
+		std::cout << text;
 	else
-		replace_file(a.output, metrics(status));
+		replace_file(a.output, text);
 	return kDone;
 }
 
@@ -452,11 +456,17 @@ int run(int argc, char **argv)
 				  "end after so many tables");
 
 	CLI::App *metrics_command = app.add_subcommand(
-		"metrics", "write metrics in the OpenMetrics format");
+		"metrics", "write metrics for a monitoring program");
 	metrics_command
 		->add_option("-o,--output", a.output,
 			     "replace this file (default: stdout)")
 		->type_name("FILE");
+	metrics_command
+		->add_option("-f,--format", a.format,
+			     "openmetrics (default), or prometheus for "
+			     "node_exporter")
+		->check(CLI::IsMember({ "openmetrics", "prometheus" }))
+		->type_name("FORMAT");
 
 	CLI::App *monitor_command = app.add_subcommand(
 		"monitor", "tell of connections that come up and go down");

@@ -21,11 +21,11 @@ _rpcrdmactl() {
 			words='--interval --count --help'
 		;;
 	metrics)
-		words='--output --help'
-		[[ $before != --output && $before != -o ]] || {
-			words=''
-			mapfile -t COMPREPLY < <(compgen -f -- "$word")
-		}
+		case $before in
+		--output | -o) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+		--format | -f) words='openmetrics prometheus' ;;
+		*) words='--output --format --help' ;;
+		esac
 		;;
 	doctor)
 		words='--json --help'

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <sstream>
+#include <utility>
 
 namespace rpcrdmactl
 {
@@ -473,7 +474,7 @@ std::string table_of_rates(const std::vector<Json> &before,
 }
 
 /* ------------------------------------------------------------------ */
-/* OpenMetrics                                                        */
+/* Metrics                                                            */
 /* ------------------------------------------------------------------ */
 
 namespace
@@ -496,18 +497,25 @@ std::string escaped(const std::string &value)
 	return text;
 }
 
+struct Sink {
+	std::ostringstream text;
+	Format format;
+};
+
 /*
- * A family: its name, type and help, then its samples. The type of an info is gauge:
- * readers of the older format know no other.
+ * A family: its name, type and help, then its samples. The samples of a counter have a
+ * suffix; in the older format the family has it, too. The type of an info is gauge: that
+ * format knows no other.
  */
 class Family {
 public:
-	Family(std::ostringstream &out, const char *name, const char *type,
-	       const char *help)
-		: out_(out)
+	Family(Sink &sink, const char *name, const char *type, const char *help)
+		: out_(sink.text)
 		, name_(std::string("rpcrdma_") + name)
 		, suffix_(std::string(type) == "counter" ? "_total" : "")
 	{
+		if (sink.format == Format::Prometheus)
+			name_ += std::exchange(suffix_, "");
 		out_ << "# TYPE " << name_ << " " << type << "\n# HELP "
 		     << name_ << " " << help << "\n";
 	}
@@ -675,9 +683,9 @@ std::string version_of(const Mount &mount, const std::vector<Json> &conns)
 
 } // namespace
 
-std::string metrics(const Status &s)
+std::string metrics(const Status &s, Format format)
 {
-	std::ostringstream out;
+	Sink out = { {}, format };
 	const auto each = [&](Family family, auto &&put) {
 		for (const Json &conn : s.connections)
 			put(family, conn);
@@ -918,8 +926,9 @@ std::string metrics(const Status &s)
 	     [](Family &family, const Json &conn) {
 		     members(family, conn, "events", "event");
 	     });
-	out << "# EOF\n";
-	return out.str();
+	if (format == Format::OpenMetrics)
+		out.text << "# EOF\n";
+	return out.text.str();
 }
 
 } // namespace rpcrdmactl

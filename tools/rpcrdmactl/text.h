@@ -47,10 +47,14 @@ table_of_listeners(const std::vector<Json> &listeners);
 [[nodiscard]] std::string details_of_connection(const Json &conn);
 
 /*
- * As OpenMetrics has it, which node_exporter's textfile collector reads, too. Without
- * @status.module the module is not loaded.
+ * Prometheus is the format from before OpenMetrics. node_exporter's textfile collector reads
+ * that one: in the other it takes counters for numbers of no type, and without their help.
  */
-[[nodiscard]] std::string metrics(const Status &status);
+enum class Format { OpenMetrics, Prometheus };
+
+/* Without @status.module the module is not loaded. */
+[[nodiscard]] std::string metrics(const Status &status,
+				  Format format = Format::OpenMetrics);
 
 /* A notification: "version", "up", "down" or "auth-failed", and of what. */
 [[nodiscard]] std::string event_line(const std::string &event,

@@ -43,6 +43,32 @@ TEST(text, metrics)
 	EXPECT_EQ(metrics(test::status()), test::file("test/data/metrics.txt"));
 }
 
+/* Who reads the older format learns the type and the help of each sample by its name. */
+TEST(text, metrics__in_the_format_of_prometheus)
+{
+	const std::string text = metrics(test::status(), Format::Prometheus);
+	std::istringstream lines(text), new_lines(metrics(test::status()));
+	std::multiset<std::string> samples, new_samples;
+	std::string family;
+
+	EXPECT_EQ(text, test::file("test/data/metrics.prom"));
+	for (std::string line; std::getline(lines, line);) {
+		if (line.starts_with("# TYPE "))
+			family = line.substr(7, line.rfind(' ') - 7);
+		if (line[0] == '#')
+			continue;
+		EXPECT_EQ(line.substr(0, line.find_first_of("{ ")), family);
+		samples.insert(line);
+	}
+	for (std::string line; std::getline(new_lines, line);)
+		if (line[0] != '#')
+			new_samples.insert(line);
+	EXPECT_EQ(samples, new_samples);
+	EXPECT_NE(text.find("\n# TYPE rpcrdma_credit_waits_total counter\n"),
+		  std::string::npos);
+	EXPECT_EQ(text.find("# EOF"), std::string::npos);
+}
+
 /* Who sums a family over one of its labels counts nothing twice. */
 TEST(text, metrics__have_no_totals_among_their_parts)
 {

@@ -146,7 +146,8 @@ def compare(ctl):
 
 
 def metrics(ctl):
-    """Both parsers take the text, and find the same in it."""
+    """Both parsers take the text, and find the same in it. In the older format the types are
+    the same, too."""
     # pylint: disable=import-outside-toplevel
     from prometheus_client import parser
     from prometheus_client.openmetrics import parser as openmetrics
@@ -159,6 +160,11 @@ def metrics(ctl):
            for sample in family.samples}
     if new != old:
         sys.exit(f"the parsers differ: {new ^ old}")
+    types = [{family.name: family.type for family in families} for families in
+             (openmetrics.text_string_to_metric_families(text),
+              parser.text_string_to_metric_families(run(ctl, "metrics", "-f", "prometheus")))]
+    if types[0] != types[1]:
+        sys.exit(f"the types differ: {types[0].items() ^ types[1].items()}")
     conns = {sample[1] for sample in new if sample[0] == "rpcrdma_connection_info"}
     if len(conns) != len(json.loads(run(ctl, "show", "-j"))):
         sys.exit("not all connections are there")

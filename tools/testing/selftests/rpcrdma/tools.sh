@@ -69,11 +69,27 @@ in_version() { # VERSION
 	check "version $1: the same at the server" on_server "${program[@]}" compare "$ctl"
 	check "version $1: metrics" "${program[@]}" metrics "$ctl"
 	check "version $1: metrics of the mount" mount_speaks "$1"
+	promtool_reads "version $1: promtool"
 	check "version $1: table" "$ctl" show
 	check "version $1: details" "$ctl" show -d
 	check "version $1: watch" watches
 	check "version $1: listener" on_server listens
 	check "version $1: unmount" umount "$dir"
+}
+
+promtool_reads() { # NAME
+	if type promtool > /dev/null 2>&1; then
+		check "$1" says_nothing promtool check metrics
+	else
+		skip "$1" "promtool is not installed"
+	fi
+}
+
+says_nothing() { # COMMAND...
+	local output
+	output=$("$ctl" metrics -f prometheus | "$@" 2>&1) || { echo "$output"; return 1; }
+	echo "$output"
+	[[ -z $output ]]
 }
 
 mount_speaks() { # VERSION
