@@ -5,8 +5,6 @@
 # client and server, without names of files; what others trace goes on; nothing is left at
 # the end, after a signal, an error, or the next run if it was killed; settings that are
 # listed, changed, refused, and followed by connections as the program says.
-# The recipes of Documentation/trace-events.rst run, those of programs that are installed
-# and work on this kernel.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
@@ -16,20 +14,17 @@ in_guests --waits --pair
 ctl=/tmp/rpcrdmactl
 cp "$SELFTESTS/../../../../build/tools/rpcrdmactl" "$ctl" || exit
 PATH=/tmp:$PATH
-texts=$SELFTESTS/../../docs/texts.py
 archive=/tmp/trace.tar.gz
 unpacked=/tmp/unpacked
 # The name of a file and of a program, which is in no archive.
 secret=quite-a-secret
 
 server() {
-	echo "$SERVER4 server" >> /etc/hosts
 	serve 4
 }
 
 client() {
 	begin
-	echo "$SERVER4 server" >> /etc/hosts
 	check "trace: without the module" says 3 \
 		"the module is not loaded: modprobe rpcrdma" "$ctl" trace
 	check "set: without the module" says 3 "the module is not loaded: modprobe rpcrdma" "$ctl" set
@@ -43,8 +38,6 @@ client() {
 	ends_early
 	settings_change
 	check "unmount" umount "$dir"
-	recipes
-	check "unmount again" unmounted
 	unfit
 	end_unloaded
 }
@@ -281,29 +274,6 @@ window_is() { # VALUE
 	"$ctl" show -j | python3 -c 'import json, sys
 for c in json.load(sys.stdin):
     if c["credits"]["window"] != int(sys.argv[1]): sys.exit(str(c["credits"]))' "$1"
-}
-
-# ---- the recipes of the documentation
-
-recipes() {
-	local lines line place where text
-	mapfile -t lines < <(/usr/bin/python3 "$texts" client server |
-		grep '^Documentation/trace-events.rst')
-	((${#lines[@]} > 5)) || bail "no recipes: ${lines[*]}"
-	check "recipes: mount" mount -t nfs -o proto=rdma,port=20049 server:/ /mnt
-	cd /tmp || exit
-	for line in "${lines[@]}"; do
-		IFS=$'\t' read -r place _ _ where text <<< "$line"
-		command_of_text "$place" "$where" "$text" recipe
-	done
-}
-
-recipe() { # TEXT
-	cd /tmp && timeout $((120 * PATIENCE)) bash -c "$1" < /dev/null
-}
-
-unmounted() {
-	! is_mounted /mnt || umount /mnt
 }
 
 # ---- a device that cannot be used
