@@ -296,12 +296,15 @@ docs:
 	  command -v groff > /dev/null || { \
 	  echo "make docs needs Debian's python3-sphinx, graphviz and groff-base: make deps" >&2; \
 	  exit 1; }
-	@mkdir -p build/docs
-	@groff -man -Tutf8 -rHY=0 -dAD=l -rLL=90n -P-cbou tools/rpcrdmactl/rpcrdmactl.8 \
-	  > build/docs/rpcrdmactl.txt
+	+@$(SUBMAKE) build/docs/rpcrdmactl.txt
 	@$(SPHINX) -E -b html Documentation build/docs/html
 	@$(SPHINX) -b man Documentation build/docs/man
 	@cp tools/rpcrdmactl/rpcrdmactl.8 build/docs/man/
+
+# A page includes it.
+build/docs/rpcrdmactl.txt: tools/rpcrdmactl/rpcrdmactl.8
+	@mkdir -p $(@D)
+	@groff -man -Tutf8 -rHY=0 -dAD=l -rLL=90n -P-cbou $< > $@.new && mv $@.new $@
 
 # The documentation against the code.
 docs-check:
