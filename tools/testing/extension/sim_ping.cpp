@@ -123,8 +123,8 @@ void configure(Random &r, Pair &p)
 		p.config[side].core.extensions =
 			announces ? RPCRDMA_ALL_EXTENSIONS : 0;
 		p.pings[side] = { acts, r.once_in(2) ? r.within(1, 3) : 0, 0,
-				  false };
-		changes::configure(r, p.pings[side]);
+				  false, 0 };
+		changes::configure(r, p.config[side].core, p.pings[side]);
 		groups::configure(r, p.pings[side]);
 	}
 }
@@ -234,6 +234,16 @@ void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length)
 	groups::received(c, rx, buffer, length);
 	if (planted(c, Mutant::PongUntold) && rx.htype == Ping::kPing)
 		rx.kick = false;
+}
+
+bool begins_small(const Conn &c)
+{
+	return budget(c).rest;
+}
+
+void begin(Conn &c)
+{
+	changes::begin(c);
 }
 
 void reposted(Conn &c)

@@ -62,15 +62,29 @@ bool in_use(const Conn &c)
 /* Never less than at first: what has no parts could not be sent any more. */
 u32 some_size(Conn &c, u32 side)
 {
-	return c.link.pair.config[side].core.local.recv_size +
+	const u32 rest = c.link.pair.pings[side].rest;
+
+	return (rest ? rest : c.link.pair.config[side].core.local.recv_size) +
 	       512 * c.world.schedule.below(5);
 }
 
 } // namespace
 
-void configure(Random &r, pings::Budget &b)
+void configure(Random &r, const rpcrdma_config &k, pings::Budget &b)
 {
 	b.changes = r.once_in(3) ? 0 : r.below(10);
+	if (k.role == RPCRDMA_ROLE_SERVER && r.once_in(2))
+		b.rest = r.within(RPCRDMA_MIN_RECV_SIZE, k.local.recv_size);
+}
+
+void begin(Conn &c)
+{
+	const u32 rest = budget(c).rest;
+
+	if (!rpcrdma_xchar_begin(&c.session, rest))
+		return;
+	c.set_receive_size(rest);
+	c.world.tally.began_small++;
 }
 
 bool can_act(const Conn &c)
@@ -193,6 +207,9 @@ void print(const Tally &t)
 	std::printf("# Receives that grew %" PRIu64 ", and shrank %" PRIu64
 		    "\n",
 		    t.grown, t.shrunk);
+	std::printf("# servers that began with small Receives %" PRIu64
+		    ", that made Receives late %" PRIu64 "\n",
+		    t.began_small, t.began_late);
 }
 
 bool reaches(const Tally &t)
@@ -200,7 +217,7 @@ bool reaches(const Tally &t)
 	for (const u64 n : t.changes)
 		if (!n)
 			return false;
-	return t.grown && t.shrunk;
+	return t.grown && t.shrunk && t.began_small && t.began_late;
 }
 
 } // namespace sim::changes

@@ -10,7 +10,9 @@
 namespace sim::changes
 {
 
-void configure(Random &r, pings::Budget &b);
+void configure(Random &r, const rpcrdma_config &k, pings::Budget &b);
+/* A server may say that its Receives are smaller than they were to be. */
+void begin(Conn &c);
 [[nodiscard]] bool can_act(const Conn &c);
 void act(Conn &c);
 /* Receives get the size that they are to have, and the peer hears of it in time. */

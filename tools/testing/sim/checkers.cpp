@@ -80,13 +80,16 @@ void receives(const Conn &c)
 	if (c.receives() != i.window + 1)
 		fail("lost", "%u Receives for a window of %u", c.receives(),
 		     i.window);
-	if (qp.receives() + qp.receives_completed() + c.kept() + c.waiting() !=
+	const u32 in_hand = c.begins();
+	if (qp.receives() + qp.receives_completed() + c.kept() + c.waiting() +
+		    c.later() + in_hand !=
 	    c.receives())
 		fail("lost",
-		     "%u Receives: %u posted, %u completed, %u kept, %u waiting",
+		     "%u Receives: %u posted, %u completed, %u kept, %u waiting, "
+		     "%u to be made",
 		     c.receives(), qp.receives(), qp.receives_completed(),
-		     c.kept(), c.waiting());
-	if (i.window_used != c.kept() + c.waiting())
+		     c.kept(), c.waiting(), c.later());
+	if (i.window_used != c.kept() + c.waiting() + in_hand)
 		fail("lost", "%u Receives kept, %u waiting, %u not advertised",
 		     c.kept(), c.waiting(), i.window_used);
 }

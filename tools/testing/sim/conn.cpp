@@ -52,13 +52,19 @@ bool Conn::create()
 	rpcrdma_mr_table_init(&table_, slots_.data(), config.max_mrs);
 	if (config.max_mrs && !grow(config.first_mrs))
 		return false;
-	for (u32 i = 0; i <= config.core.window; i++) {
+	const u32 count = config.core.window + 1;
+	const u32 now = pings::begins_small(*this) && count >= 4 * kOpening ?
+				kOpening :
+				count;
+	for (u32 i = 0; i < now; i++) {
 		Receive *r = new_receive();
 
 		if (!r)
 			return false;
 		post_receive(*r);
 	}
+	later_ = count - now;
+	n_receives_ = count;
 	return true;
 }
 
@@ -243,8 +249,10 @@ bool Conn::pump_send()
 
 void Conn::pump()
 {
+	const bool early = world.options.mutant == Mutant::OfferBeforeMaking;
+
 	pump_again_ = true;
-	if (pumping_)
+	if (pumping_ || (later_ && !early))
 		return;
 	pumping_ = true;
 	while (pump_again_ && !closed_) {
@@ -429,7 +437,6 @@ QueuePair::Posted Conn::posted(Receive &r) const
 
 void Conn::post_receive(Receive &r)
 {
-	r.posted = true;
 	qp().post_receive(posted(r));
 }
 
@@ -453,8 +460,7 @@ u32 Conn::smallest_receive() const
 	u32 smallest = UINT32_MAX;
 
 	for (const auto &r : receives_)
-		if (r->posted)
-			smallest = std::min(smallest, r->size);
+		smallest = std::min(smallest, r->size);
 	return smallest;
 }
 
@@ -503,10 +509,8 @@ bool Conn::push_receives()
 
 	if (!count || dead_ || wait)
 		return false;
-	for (Receive *r : waiting_) {
-		fit(*r);
+	for (Receive *r : waiting_)
 		post_receive(*r);
-	}
 	waiting_.clear();
 	world.tally.batched += count > 1;
 	return core::release(*this, count);
@@ -527,6 +531,7 @@ void Conn::put_receive(Receive &r)
 		return lost("post Receive");
 	if (core::retire(*this))
 		return retire(r);
+	fit(r);
 	if (mutant == Mutant::OfferBeforePosting) {
 		if (core::release(*this, 1))
 			pump();
@@ -545,16 +550,50 @@ void Receive::complete(const Completion &c)
 
 void Conn::received(Receive &r, const Completion &c)
 {
-	rpcrdma_rx &rx = rx_;
-	bool kept = false;
-
 	if (c.status != Status::Success)
 		return lost("Receive flushed");
 	r.length = c.length;
-	r.posted = false;
-	core::receive(*this, r.buffer.get(), c.length, rx);
-	if (push_receives())
-		pump();
+	core::receive(*this, r.buffer.get(), c.length, rx_);
+	const bool due = push_receives();
+	if (!later_) {
+		if (due)
+			pump();
+		return taken(r, c.invalidated);
+	}
+	beginning_ = &r;
+	begun_by_ = c.invalidated;
+	/* Some other thread does. */
+	pump();
+}
+
+/* As rpcrdma_recv_begin(), while others do other things. */
+void Conn::begin()
+{
+	Receive &r = *beginning_;
+
+	beginning_ = nullptr;
+	pings::begin(*this);
+	world.tally.began_late++;
+	n_receives_ -= later_;
+	for (; later_; later_--) {
+		Receive *fresh = new_receive();
+
+		if (!fresh) {
+			later_ = 0;
+			return lost("no memory for Receives");
+		}
+		post_receive(*fresh);
+	}
+	pump();
+	taken(r, begun_by_);
+}
+
+/* The rest of the Receive handler. */
+void Conn::taken(Receive &r, u32 invalidated)
+{
+	const rpcrdma_rx &rx = rx_;
+	bool kept = false;
+
 	world.trace("%s receives %s xid %08x action %u reason %u",
 		    link.name(side), rpcrdma_htype_name(rx.htype), rx.xid,
 		    rx.action, rx.reason);
@@ -568,7 +607,7 @@ void Conn::received(Receive &r, const Completion &c)
 		owner.abandon(rx.dir);
 	switch (rx.action) {
 	case RPCRDMA_RX_PAYLOAD:
-		kept = owner.payload(rx, r, c.invalidated);
+		kept = owner.payload(rx, r, invalidated);
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
 		owner.failed(rx);
@@ -817,6 +856,8 @@ void Conn::lost(const char *reason)
 
 void Conn::work()
 {
+	if (beginning_)
+		return begin();
 	if (grow_) {
 		grow_ = false;
 		(void)grow(4);
@@ -863,6 +904,7 @@ void Conn::crash()
 	closed_ = true;
 	dead_ = true;
 	life = Life::Gone;
+	beginning_ = nullptr;
 	for (Send &s : sends_)
 		s.held = nullptr;
 	for (u32 i = 0; i < tx_queue_.size(); i++)

@@ -69,7 +69,6 @@ struct Receive final : Completer {
 	std::unique_ptr<u8[]> buffer;
 	u32 size = 0;
 	u32 length = 0;
-	bool posted = false;
 	bool kept = false;
 
 	void complete(const Completion &c) override;
@@ -127,6 +126,8 @@ struct ConnConfig {
 
 /* Sends of one chain at most: RPCRDMA_SEND_CHAIN. */
 inline constexpr u32 kSendChain = 16;
+/* RPCRDMA_OPENING_RECVS */
+inline constexpr u32 kOpening = 2;
 
 class Conn {
 public:
@@ -166,7 +167,7 @@ public:
 	{
 		return receive_size_;
 	}
-	/* Of those that are posted, or may be before the next change. */
+	/* Of all, posted or not: one that waits may be posted before it is replaced. */
 	[[nodiscard]] u32 smallest_receive() const;
 	void request_window(u32 window)
 	{
@@ -190,12 +191,17 @@ public:
 	[[nodiscard]] bool has_work() const
 	{
 		return life == Life::Alive && !dead_ &&
-		       (grow_ || wanted_window_);
+		       (grow_ || wanted_window_ || beginning_);
 	}
 	/* What work() does next is to make regions. */
 	[[nodiscard]] bool grows() const
 	{
-		return has_work() && grow_;
+		return has_work() && grow_ && !beginning_;
+	}
+	/* The Receive handler has the first message, and makes Receives. */
+	[[nodiscard]] bool begins() const
+	{
+		return has_work() && beginning_;
 	}
 	void work();
 	void close();
@@ -226,6 +232,11 @@ public:
 	[[nodiscard]] u32 kept() const
 	{
 		return kept_;
+	}
+	/* Of receives(), those that are not made yet. */
+	[[nodiscard]] u32 later() const
+	{
+		return later_;
 	}
 	/* Receives that wait to be posted with others. */
 	[[nodiscard]] u32 waiting() const
@@ -290,6 +301,8 @@ private:
 	void sent(Send &s, const Completion &c);
 	void flush();
 	void received(Receive &r, const Completion &c);
+	void begin();
+	void taken(Receive &r, u32 invalidated);
 	[[nodiscard]] Receive *new_receive();
 	[[nodiscard]] QueuePair::Posted posted(Receive &r) const;
 	void post_receive(Receive &r);
@@ -322,6 +335,9 @@ private:
 	u32 n_receives_ = 0;
 	u32 receive_size_;
 	u32 kept_ = 0;
+	u32 later_ = 0;
+	Receive *beginning_ = nullptr;
+	u32 begun_by_ = 0; /* what came with it was invalidated */
 	std::vector<Receive *> waiting_;
 	rpcrdma_mr_table table_ = {};
 	std::vector<rpcrdma_mr_slot> slots_;

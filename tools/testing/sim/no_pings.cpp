@@ -37,6 +37,15 @@ void received(Conn & /*c*/, rpcrdma_rx & /*rx*/, const u8 * /*buffer*/,
 {
 }
 
+bool begins_small(const Conn & /*c*/)
+{
+	return false;
+}
+
+void begin(Conn & /*c*/)
+{
+}
+
 void reposted(Conn & /*c*/)
 {
 }

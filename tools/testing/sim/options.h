@@ -68,6 +68,7 @@ enum class Mutant : u8 {
 	PongTwice,
 	PongUntold,
 	GrownTooSoon,
+	OfferBeforeMaking,
 	ChangeUntold,
 	GroupBroken,
 	/* of the transports */

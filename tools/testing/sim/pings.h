@@ -47,6 +47,11 @@ struct Budget {
 	u32 strays = 0;
 	u32 changes = 0; /* of properties */
 	bool groups = false;
+	/*
+	 * A server makes most of its Receives when it has heard its client, and they have this
+	 * size if the client can ask for more. Zero: as without.
+	 */
+	u32 rest = 0;
 };
 
 /* Who announces what. */
@@ -69,6 +74,10 @@ void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer);
 			 rpcrdma_tx &tx, u32 &result);
 /* "pings": the core has taken a message. */
 void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length);
+/* Most Receives are made when the first message has come. */
+[[nodiscard]] bool begins_small(const Conn &c);
+/* It has come. */
+void begin(Conn &c);
 /* A Receive of this end may have another size now. */
 void reposted(Conn &c);
 /* It was sent to be refused. */

@@ -507,7 +507,7 @@ void World::collect(Link &l, u32 side)
 	add(qp.can_respond(), Respond);
 	add(qp.can_retire(), Retire);
 	add(qp.can_complete_send(), CompleteSend);
-	add(qp.can_complete_receive(), CompleteReceive);
+	add(qp.can_complete_receive() && !end.conn.begins(), CompleteReceive);
 	if (end.conn.life == Conn::Life::Draining) {
 		add(end.conn.drained(), Destroy);
 		return;

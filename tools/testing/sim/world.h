@@ -151,6 +151,8 @@ struct Tally {
 	u64 changes[4] = {}; /* done, rejected, pending, pending and then over */
 	u64 grown = 0; /* Receives, and their peer was told */
 	u64 shrunk = 0;
+	u64 began_small = 0;
+	u64 began_late = 0; /* Receives were made when the first message had come */
 	u64 one_sided = 0; /* FINALs */
 	u64 groups = 0;
 	u64 long_groups = 0; /* of several Sends */
