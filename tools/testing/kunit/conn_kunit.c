@@ -3322,10 +3322,68 @@ static void conn_begins_as_ever_without_the_extension(struct kunit *test)
 			   (u64)RPCRDMA_DEF_INLINE);
 }
 
+/*
+ * The client's properties have been taken, and the Receives that the answer is to tell of are
+ * not there yet: whoever pumps, nothing is sent.
+ */
+static void conn_offers_what_is_posted(struct kunit *test)
+{
+	struct conn_side side = {
+		.version = 2, .queues = true, .pages = true,
+		.grow = CONN_GROWN, .rest = PAGE_SIZE,
+	};
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_config config = {
+		.role = RPCRDMA_ROLE_CLIENT,
+		.window = CONN_WINDOW,
+		.max_message = CONN_MAX,
+		.min_version = 2,
+		.max_version = 2,
+		.extensions = RPCRDMA_ALL_EXTENSIONS,
+		.local = conn_info(&f->client).local,
+	};
+	struct rpcrdma_session *client;
+	struct rpcrdma_conn *conn;
+	struct rpcrdma_tx tx;
+	u32 later;
+	u8 *first;
+
+	client = kunit_kzalloc(test, sizeof(*client), GFP_KERNEL);
+	first = kunit_kzalloc(test, SZ_1K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, client);
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_session_init(client, &config));
+	KUNIT_ASSERT_EQ(test, rpcrdma_session_next_send(client, NULL, first,
+							SZ_1K, &tx),
+			(u32)RPCRDMA_TX_CONTROL);
+
+	conn_side_init(test, &side, 2);
+	conn_make_with_sges(test, &side, RPCRDMA_MAX_RECV_PAGES);
+	conn = side.conn;
+	if (!IS_ERR(conn)) {
+		later = conn->n_recv_later;
+		KUNIT_EXPECT_EQ(test, later, CONN_WINDOW + 1U -
+				RPCRDMA_OPENING_RECVS);
+		spin_lock(&conn->lock);
+		rpcrdma_session_receive(&conn->session, first,
+					tx.header_length, &conn->rx);
+		spin_unlock(&conn->lock);
+		KUNIT_EXPECT_EQ(test, conn->rx.action, (u32)RPCRDMA_RX_CONTROL);
+		rpcrdma_conn_pump(conn);
+		KUNIT_EXPECT_EQ(test, conn_info(&side).sent, 0U);
+		KUNIT_EXPECT_EQ(test, conn->n_recv_later, later);
+		KUNIT_EXPECT_FALSE(test, completion_done(&side.lost));
+		KUNIT_EXPECT_TRUE(test, conn->pump_again);
+	}
+	conn_end(&side);
+	kvfree(side.got);
+}
+
 static struct kunit_case conn_resting_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
 	KUNIT_CASE(conn_begins_small),
+	KUNIT_CASE(conn_offers_what_is_posted),
 	KUNIT_CASE(conn_changes_all_at_once),
 	{}
 };

@@ -478,11 +478,13 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 /*
  * A server's first message has come, and nothing has been sent: make and post all that the
  * client is going to be told of. They are small if it can ask for larger ones. Then those of
- * the opening are replaced, too. Return: 0, %-ENOMEM, or the errno of the verb.
+ * the opening are replaced, too. The caller then has to pump: until now nobody could. Return:
+ * NULL, or why the connection cannot go on.
  */
-static int rpcrdma_recv_begin(struct rpcrdma_conn *conn)
+static const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 {
 	const u32 later = conn->n_recv_later, before = conn->recv_size;
+	const char *why = "no memory for Receives";
 	u32 size, n = 0, count = later;
 	struct ib_recv_wr *first = NULL;
 	struct rpcrdma_recv *recv;
@@ -490,7 +492,6 @@ static int rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 	LIST_HEAD(old);
 	int rc = 0;
 
-	conn->n_recv_later = 0;
 	spin_lock(&conn->lock);
 	if (rpcrdma_xchar_begin(&conn->session, conn->resize.rest)) {
 		rpcrdma_recv_retarget(conn, conn->resize.rest, &old);
@@ -522,10 +523,15 @@ static int rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 		conn->n_recv_fresh += count - later;
 		list_splice_init(&fresh, &conn->recv_fresh);
 		rc = ib_post_recv(conn->qp, first, NULL);
+		why = rc ? "post Receive" : NULL;
 	}
+	/* Nothing may be sent that tells of Receives that are not there. */
+	if (why)
+		conn->closed = true;
+	conn->n_recv_later = 0;
 	spin_unlock(&conn->lock);
 	rpcrdma_recv_free_list(&fresh);
-	return rc;
+	return why;
 }
 
 static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -535,6 +541,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	enum rpcrdma_recv_verdict verdict = RPCRDMA_RECV_DONE;
 	struct rpcrdma_conn *conn = recv->conn;
 	struct rpcrdma_rx *rx = &conn->rx;
+	const char *why = NULL;
 	const void *message;
 	void *large = NULL;
 	u32 invalidated = 0;
@@ -567,14 +574,18 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_rtr_reported(&conn->session, rx);
 	rc = rpcrdma_recv_push(conn, &due);
 	spin_unlock(&conn->lock);
-	if (unlikely(conn->n_recv_later) && !rc)
-		rc = rpcrdma_recv_begin(conn);
+	if (rc) {
+		why = "post Receive";
+	} else if (unlikely(conn->n_recv_later)) {
+		why = rpcrdma_recv_begin(conn);
+		due = true;
+	}
 	if (unlikely(large))
 		kvfree(large);
 	rpcrdma_recv_count(conn, rx, recv->len);
 	trace_rpcrdma_rx(conn->id, rx, recv->len);
-	if (rc) {
-		rpcrdma_conn_lost(conn, "post Receive");
+	if (why) {
+		rpcrdma_conn_lost(conn, why);
 		return;
 	}
 	/* The owner may be long, and the peer may wait for this GRANT. */

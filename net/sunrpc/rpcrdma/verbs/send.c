@@ -632,7 +632,8 @@ static void rpcrdma_pump(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
 	conn->pump_again = true;
-	if (conn->pumping)
+	/* What is sent first tells of Receives, see rpcrdma_recv_begin(). */
+	if (conn->pumping || conn->n_recv_later)
 		return;
 	conn->pumping = true;
 	while (conn->pump_again && !conn->closed) {

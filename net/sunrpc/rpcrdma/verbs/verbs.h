@@ -587,8 +587,8 @@ struct rpcrdma_resize {
  * @n_recvs: how many
  * @recv_fresh: Receives that take the place of others of another size
  * @n_recv_fresh: how many
- * @n_recv_later: of @n_recvs, those that are made when the first message has come; belongs
- *	to the Receive handler
+ * @n_recv_later: of @n_recvs, those that are made when the first message has come; nothing is
+ *	sent before. Only the Receive handler changes it.
  * @recv_old: Receives whose place has been taken, to be freed
  * @n_recv_old: of @recvs, those that are not of @recv_size
  * @n_recv_small: of these, those that are smaller
