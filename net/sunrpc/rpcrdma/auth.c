@@ -6,7 +6,8 @@
  *   server_auth	off, offered or required: what this server asks of its clients
  *   client_auth	the same of this client and its servers
  *   client_key		name of the key that this client uses
- *   client_servers	other policies and keys: ADDRESS=POLICY[:KEY] for each server
+ *   client_servers	other policies and keys: ADDRESS[/BITS]=POLICY[:KEY] for servers
+ *   server_clients	other policies: ADDRESS[/BITS]=POLICY for clients
  *   auth_counts	what has become of connections, by outcome and reason
  *   auth_last_failure	SIDE ADDRESS REASON KEY SECONDS-AGO, until that peer has authenticated
  *
@@ -14,7 +15,9 @@
  */
 #include <keys/user-type.h>
 #include <linux/cred.h>
+#include <linux/ctype.h>
 #include <linux/inet.h>
+#include <linux/inetdevice.h>
 #include <linux/key.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
@@ -24,6 +27,7 @@
 #include <linux/sunrpc/addr.h>
 #include <linux/sunrpc/svc_xprt.h>
 #include <linux/sysctl.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -32,7 +36,7 @@
 #include "verbs/verbs.h"
 
 #define RPCRDMA_AUTH_PREFIX	"rpcrdma:"
-/* Octets of client_servers, and of the text of auth_counts. */
+/* Octets of client_servers and of server_clients, and of the text of auth_counts. */
 #define RPCRDMA_AUTH_LIST	1024
 #define RPCRDMA_AUTH_TEXT	1024
 /* Of an address as text. */
@@ -47,10 +51,11 @@ static const char * const rpcrdma_auth_policies[RPCRDMA_AUTH_POLICIES] = {
 /**
  * struct rpcrdma_auth_net - host authentication in a network namespace
  * @client: enum rpcrdma_auth_policy for servers that @servers does not name
- * @server: the same for clients
- * @lock: guards the next two
+ * @server: the same for clients that @clients does not name
+ * @lock: guards the next three
  * @key: name of the key that clients use, or empty
  * @servers: other policies, as they were written
+ * @clients: the same of a server
  * @host: identifier of this host
  * @done: connections that have authenticated
  * @without: by enum rpcrdma_auth_reason: those that have not, and need not
@@ -71,6 +76,7 @@ struct rpcrdma_auth_net {
 	struct mutex lock;	/* see above */
 	char key[RPCRDMA_AUTH_NAME + 1];
 	char servers[RPCRDMA_AUTH_LIST];
+	char clients[RPCRDMA_AUTH_LIST];
 	u8 host[RPCRDMA_AUTH_HOST];
 	atomic64_t done;
 	atomic64_t without[RPCRDMA_AUTH_REASONS];
@@ -204,18 +210,73 @@ static int rpcrdma_auth_policy(const char *word, size_t length)
 }
 
 /**
- * struct rpcrdma_auth_rule - one server of client_servers
- * @server: its address
+ * struct rpcrdma_auth_rule - some servers of client_servers, or clients of server_clients
+ * @peer: their address, or one of them
+ * @bits: of @peer, those that all of them have; U32_MAX if it is one
  * @policy: enum rpcrdma_auth_policy
  * @key: name of the key, or NULL for that of client_key
  * @key_size: octets of @key
  */
 struct rpcrdma_auth_rule {
-	struct sockaddr_storage server;
+	struct sockaddr_storage peer;
+	u32 bits;
 	u32 policy;
 	const char *key;
 	size_t key_size;
 };
+
+/* Return: a number of up to three digits, not more than @most; or %-EINVAL. */
+static int rpcrdma_auth_number(const char *text, size_t length, int most)
+{
+	int number = 0;
+	size_t i;
+
+	for (i = 0; i < length; i++) {
+		if (!isdigit(text[i]))
+			return -EINVAL;
+		number = number * 10 + text[i] - '0';
+	}
+	return i && i <= 3 && number <= most ? number : -EINVAL;
+}
+
+/* ADDRESS or ADDRESS/BITS */
+static bool rpcrdma_auth_rule_peer(struct net *net, const char *text,
+				   size_t length,
+				   struct rpcrdma_auth_rule *rule)
+{
+	struct sockaddr *peer = (struct sockaddr *)&rule->peer;
+	const char *slash = memchr(text, '/', length);
+	size_t address = slash ? slash - text : length;
+	int bits;
+
+	if (!rpc_pton(net, text, address, peer, sizeof(rule->peer)))
+		return false;
+	rule->bits = U32_MAX;
+	if (!slash)
+		return true;
+	bits = rpcrdma_auth_number(slash + 1, length - address - 1,
+				   peer->sa_family == AF_INET ? 32 : 128);
+	rule->bits = bits;
+	return bits >= 0;
+}
+
+static bool rpcrdma_auth_rule_is_about(const struct rpcrdma_auth_rule *rule,
+				       const struct sockaddr *peer)
+{
+	const struct sockaddr *own = (const struct sockaddr *)&rule->peer;
+
+	if (rule->bits == U32_MAX)
+		return rpc_cmp_addr(own, peer);
+	if (own->sa_family != peer->sa_family)
+		return false;
+	if (own->sa_family == AF_INET)
+		return !((((const struct sockaddr_in *)own)->sin_addr.s_addr ^
+			  ((const struct sockaddr_in *)peer)->sin_addr.s_addr) &
+			 inet_make_mask(rule->bits));
+	return ipv6_prefix_equal(&((const struct sockaddr_in6 *)own)->sin6_addr,
+				 &((const struct sockaddr_in6 *)peer)->sin6_addr,
+				 rule->bits);
+}
 
 /* Return: characters taken, zero at the end of the list, or %-EINVAL. */
 static int rpcrdma_auth_rule(struct net *net, const char *list,
@@ -231,9 +292,7 @@ static int rpcrdma_auth_rule(struct net *net, const char *list,
 
 	if (!length)
 		return 0;
-	if (!value || !rpc_pton(net, word, value - word,
-				(struct sockaddr *)&rule->server,
-				sizeof(rule->server)))
+	if (!value || !rpcrdma_auth_rule_peer(net, word, value - word, rule))
 		return -EINVAL;
 	value++;
 	key = memchr(value, ':', end - value);
@@ -247,19 +306,39 @@ static int rpcrdma_auth_rule(struct net *net, const char *list,
 	return end - list;
 }
 
-/* Return: 0, or %-EINVAL if it does not parse; @policy is the strictest of all. */
+/*
+ * Return: 0, or %-EINVAL if it does not parse, or names a key where it may not; @policy is the
+ * strictest of all.
+ */
 static int rpcrdma_auth_check_list(struct net *net, const char *list,
-				   u32 *policy)
+				   bool keys, u32 *policy)
 {
 	struct rpcrdma_auth_rule rule;
 	int taken;
 
 	*policy = RPCRDMA_AUTH_OFF;
 	while ((taken = rpcrdma_auth_rule(net, list, &rule)) > 0) {
+		if (rule.key && !keys)
+			return -EINVAL;
 		*policy = max(*policy, rule.policy);
 		list += taken;
 	}
 	return taken;
+}
+
+/* Return: true if @list has a rule about @peer; @rule is the first one. */
+static bool rpcrdma_auth_look_up(const struct net *net, const char *list,
+				 const struct sockaddr *peer,
+				 struct rpcrdma_auth_rule *rule)
+{
+	int taken;
+
+	while ((taken = rpcrdma_auth_rule((struct net *)net, list, rule)) > 0) {
+		if (rpcrdma_auth_rule_is_about(rule, peer))
+			return true;
+		list += taken;
+	}
+	return false;
 }
 
 static void rpcrdma_auth_fill(const struct rpcrdma_auth_net *an, u32 policy,
@@ -285,9 +364,7 @@ bool rpcrdma_auth_client(const struct net *net, const struct sockaddr *server,
 {
 	struct rpcrdma_auth_net *an = rpcrdma_auth_net(net);
 	struct rpcrdma_auth_rule rule;
-	const char *list = an->servers;
 	u32 policy;
-	int taken;
 
 	/* The usual case takes no lock. */
 	if (!READ_ONCE(an->client) && !READ_ONCE(an->servers[0]))
@@ -297,16 +374,12 @@ bool rpcrdma_auth_client(const struct net *net, const struct sockaddr *server,
 	policy = an->client;
 	auth->name_size = strlen(an->key);
 	memcpy(auth->name, an->key, auth->name_size);
-	while ((taken = rpcrdma_auth_rule((struct net *)net, list, &rule)) > 0) {
-		list += taken;
-		if (!rpc_cmp_addr((struct sockaddr *)&rule.server, server))
-			continue;
+	if (rpcrdma_auth_look_up(net, an->servers, server, &rule)) {
 		policy = rule.policy;
-		if (!rule.key)
-			break;
-		auth->name_size = rule.key_size;
-		memcpy(auth->name, rule.key, rule.key_size);
-		break;
+		if (rule.key) {
+			auth->name_size = rule.key_size;
+			memcpy(auth->name, rule.key, rule.key_size);
+		}
 	}
 	mutex_unlock(&an->lock);
 	if (policy == RPCRDMA_AUTH_OFF)
@@ -320,19 +393,29 @@ bool rpcrdma_auth_client(const struct net *net, const struct sockaddr *server,
 }
 
 /**
- * rpcrdma_auth_server - what a server asks of its clients
+ * rpcrdma_auth_server - what a server asks of a client
  * @net: network namespace
+ * @client: the address of the client
  * @auth: filled in
  *
  * Context: Process context. May sleep.
  *
  * Return: false if the policy is "off"; nothing is filled in then.
  */
-bool rpcrdma_auth_server(const struct net *net, struct rpcrdma_auth *auth)
+bool rpcrdma_auth_server(const struct net *net, const struct sockaddr *client,
+			 struct rpcrdma_auth *auth)
 {
 	struct rpcrdma_auth_net *an = rpcrdma_auth_net(net);
 	u32 policy = READ_ONCE(an->server);
+	struct rpcrdma_auth_rule rule;
 
+	/* The usual case takes no lock. */
+	if (READ_ONCE(an->clients[0])) {
+		mutex_lock(&an->lock);
+		if (rpcrdma_auth_look_up(net, an->clients, client, &rule))
+			policy = rule.policy;
+		mutex_unlock(&an->lock);
+	}
 	if (policy == RPCRDMA_AUTH_OFF)
 		return false;
 	memset(auth, 0, sizeof(*auth));
@@ -530,11 +613,12 @@ static int rpcrdma_auth_key_handler(rpcrdma_ctl_table *table, int write,
 	return rc;
 }
 
-static int rpcrdma_auth_servers_handler(rpcrdma_ctl_table *table, int write,
-					void *buffer, size_t *lenp,
-					loff_t *ppos)
+/* A server has the key that its client names. */
+static int rpcrdma_auth_list_handler(rpcrdma_ctl_table *table, int write,
+				     void *buffer, size_t *lenp, loff_t *ppos)
 {
 	struct rpcrdma_auth_net *an = table->extra1;
+	const bool keys = table->data == an->servers;
 	struct ctl_table copy = { .maxlen = RPCRDMA_AUTH_LIST };
 	char *list;
 	u32 policy;
@@ -545,17 +629,18 @@ static int rpcrdma_auth_servers_handler(rpcrdma_ctl_table *table, int write,
 		return -ENOMEM;
 	copy.data = list;
 	mutex_lock(&an->lock);
-	strscpy(list, an->servers, RPCRDMA_AUTH_LIST);
+	strscpy(list, table->data, RPCRDMA_AUTH_LIST);
 	rc = proc_dostring(&copy, write, buffer, lenp, ppos);
 	if (rc || !write)
 		goto out;
 	/* A list that may have been cut is not taken. */
 	rc = strlen(list) < RPCRDMA_AUTH_LIST - 1 ?
-		rpcrdma_auth_check_list(table->extra2, list, &policy) : -EINVAL;
+		rpcrdma_auth_check_list(table->extra2, list, keys, &policy) :
+		-EINVAL;
 	if (!rc && policy != RPCRDMA_AUTH_OFF)
 		rc = rpcrdma_crypto_init();
 	if (!rc)
-		strscpy(an->servers, list, sizeof(an->servers));
+		strscpy(table->data, list, RPCRDMA_AUTH_LIST);
 out:
 	mutex_unlock(&an->lock);
 	kfree(list);
@@ -641,7 +726,12 @@ static const struct ctl_table rpcrdma_auth_sysctls[] = {
 	{
 		.procname = "client_servers",
 		.mode = 0644,
-		.proc_handler = rpcrdma_auth_servers_handler,
+		.proc_handler = rpcrdma_auth_list_handler,
+	},
+	{
+		.procname = "server_clients",
+		.mode = 0644,
+		.proc_handler = rpcrdma_auth_list_handler,
 	},
 	{
 		.procname = "auth_counts",
@@ -656,7 +746,7 @@ static const struct ctl_table rpcrdma_auth_sysctls[] = {
 	RPCRDMA_COMPAT_SYSCTL_END
 };
 
-#define RPCRDMA_AUTH_SYSCTLS	6
+#define RPCRDMA_AUTH_SYSCTLS	7
 
 static int rpcrdma_auth_sysctl_init(struct net *net,
 				    struct rpcrdma_auth_net *an)
@@ -671,6 +761,8 @@ static int rpcrdma_auth_sysctl_init(struct net *net,
 		return -ENOMEM;
 	an->table[0].data = &an->server;
 	an->table[1].data = &an->client;
+	an->table[3].data = an->servers;
+	an->table[4].data = an->clients;
 	for (i = 2; i < RPCRDMA_AUTH_SYSCTLS; i++) {
 		an->table[i].extra1 = an;
 		an->table[i].extra2 = net;

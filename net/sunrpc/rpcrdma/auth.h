@@ -60,7 +60,8 @@ int __must_check rpcrdma_auth_init(void);
 void rpcrdma_auth_exit(void);
 bool rpcrdma_auth_client(const struct net *net, const struct sockaddr *server,
 			 struct rpcrdma_auth *auth);
-bool rpcrdma_auth_server(const struct net *net, struct rpcrdma_auth *auth);
+bool rpcrdma_auth_server(const struct net *net, const struct sockaddr *client,
+			 struct rpcrdma_auth *auth);
 bool rpcrdma_auth_limited(u64 peer);
 bool rpcrdma_auth_turns_away(const struct net *net, u64 peer);
 void rpcrdma_auth_counts(const struct net *net,

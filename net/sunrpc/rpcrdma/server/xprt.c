@@ -315,7 +315,9 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 	struct rpcrdma_conn *conn;
 	struct rpcrdma_auth auth;
 
-	if (rpcrdma_auth_server(svc->xprt.xpt_net, &auth)) {
+	if (rpcrdma_auth_server(svc->xprt.xpt_net,
+				(struct sockaddr *)&svc->cm_id->route.addr.dst_addr,
+				&auth)) {
 		if (rpcrdma_auth_turns_away(svc->xprt.xpt_net, svc->peer_key))
 			return -EACCES;
 		attr.config.auth = &auth;

@@ -99,6 +99,12 @@ values() {
 		"$SERVER4=on"
 	check "values: no key of it" refuses_value $auth/client_servers \
 		"$SERVER4=required:"
+	check "values: no prefix" refuses_value $auth/client_servers \
+		"$SERVER4/33=off"
+	check "values: no number of bits" refuses_value $auth/client_servers \
+		"$SERVER4/=off"
+	check "values: no key of a client" refuses_value $auth/server_clients \
+		"$CLIENT4=required:one"
 	check "values: as they were" is_off
 }
 
@@ -129,9 +135,43 @@ one_side() {
 	check "one server: no other key" tell_auth client_key ""
 	check "one server: mount" mounts_authenticated
 	check "one server: unmount" umount "$dir"
+	check "one server: its network" tell_auth client_servers \
+		"$SERVER6/128=off ${SERVER4%.*}.0/24=required:one"
+	check "one server: mount again" mounts_authenticated
+	check "one server: unmount again" umount "$dir"
 	check "one server: as before" tell_auth client_servers ""
 	check "one server: key as before" tell_auth client_key one
+	some_clients
 }
+
+# The server's policy by the client's address. The client does not authenticate.
+some_clients() {
+	check "some clients: server requires" on_server tell_auth server_auth required
+	check "some clients: mount fails" denied
+	check "some clients: not of this one" on_server tell_auth server_clients \
+		"$CLIENT4=off"
+	check "some clients: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "some clients: works" works
+	check "some clients: unmount" umount "$dir"
+	check "some clients: by another address it fails" denied "$SERVER6"
+	check "some clients: not of its network" on_server tell_auth server_clients \
+		"${CLIENT4%.*}.0/24=off $CLIENT6/64=off"
+	check "some clients: mount, IPv6" mount_rdma 4.2 "$SERVER6" "$dir"
+	check "some clients: unmount, IPv6" umount "$dir"
+	pause
+	check "some clients: of this one only" on_server tell_auth server_clients \
+		"$CLIENT4/32=required 0.0.0.0/0=off ::/0=off"
+	check "some clients: server is off" on_server tell_auth server_auth off
+	check "some clients: the first one counts" denied
+	check "some clients: another address" mount_rdma 4.2 "$SERVER6" "$dir"
+	check "some clients: unmount another" umount "$dir"
+	pause
+	check "some clients: authenticate" tell_auth client_auth required
+	check "some clients: as required" mounts_authenticated
+	check "some clients: unmount at last" umount "$dir"
+	check "some clients: none" on_server tell_auth server_clients ""
+}
+
 
 version1() {
 	check "version 1: set" on_server set_knob svc_rdma/max_version 1
@@ -199,8 +239,8 @@ pause() {
 	sleep 12
 }
 
-denied() {
-	refused 4.2 "$dir" && return
+denied() { # [ADDRESS]
+	refused 4.2 "$dir" "${1-}" && return
 	! is_mounted "$dir" || umount "$dir"
 	return 1
 }
@@ -208,7 +248,8 @@ denied() {
 is_off() {
 	grep . $auth/*
 	[[ $(< $auth/server_auth) = off && $(< $auth/client_auth) = off &&
-		-z $(< $auth/client_key) && -z $(< $auth/client_servers) ]]
+		-z $(< $auth/client_key) && -z $(< $auth/client_servers) &&
+		-z $(< $auth/server_clients) ]]
 }
 
 no_counts() {

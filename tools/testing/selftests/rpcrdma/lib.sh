@@ -244,10 +244,10 @@ is_mounted() { # DIRECTORY
 
 # A mount on DIRECTORY fails soon; what it said goes to /tmp/refused. One attempt of
 # mount(8): more of them would only take longer.
-refused() { # VERS DIRECTORY
+refused() { # VERS DIRECTORY [ADDRESS]
 	local begin=$SECONDS output status
 	output=$(timeout 60 bash -c ". '$GUEST_LIB'
-		mount_rdma '$1' '$SERVER4' '$2' retry=0" 2>&1)
+		mount_rdma '$1' '${3:-$SERVER4}' '$2' retry=0" 2>&1)
 	status=$?
 	echo "status $status after $((SECONDS - begin)) s: $output" | tee /tmp/refused
 	((status != 0 && status != 124)) && ((SECONDS - begin < 30)) &&
