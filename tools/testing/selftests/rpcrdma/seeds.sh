@@ -167,6 +167,8 @@ draw_parameters() {
 	drawn_parameters+=" client_max_version=$picked"
 	pick 1 2 2 2
 	drawn_parameters+=" server_max_version=$picked"
+	pick 0 16384 32768 32768 65536
+	drawn_parameters+=" grow=$picked"
 }
 
 # As 'name=value name=value'.
