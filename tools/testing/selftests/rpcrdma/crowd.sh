@@ -4,7 +4,8 @@
 # Proves that a server lets many clients in at once, and rejects none: also if it has no
 # memory for all of them, when the others wait until some are gone. Clients are scripted
 # peers (tools/testing/peer). And that 32 mounts with nconnect=4, made at the same time,
-# work; that all memory is given back; and that connections without work use no processor.
+# work; that all memory is given back; and that connections without work use no processor, and
+# not more memory than Documentation/sizing.rst says.
 
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport has no such counters.
@@ -32,6 +33,7 @@ alone() {
 	check "all is given back again" within 60 nothing_held
 	check "memory as before" set_parameter memory 0
 
+	check "a server's Receives begin small" set_parameter grow 32768
 	mounts=$((FULL ? 32 : 8))
 	check "$mounts mounts with nconnect=4 at once" mount_all
 	check "each has its connections" all_connected
@@ -145,6 +147,17 @@ idle() {
 	check "idle: no message in 20 s ($before, $after)" test "$before" = "$after"
 	check "idle: no doorbell in 20 s" test "$doorbells" = "$rung"
 	check "idle: as before" set_parameter keepalive 30
+	check "idle: a client's connections have 1032 KiB" all_have client $((1032 * 1024))
+	check "idle: a server's connections have 780 KiB" all_have server $((780 * 1024))
+}
+
+# Buffers of each connection with this role.
+all_have() { # ROLE BYTES
+	local files found
+	mapfile -t files < <(grep -l "^role: $1" /sys/kernel/debug/rpcrdma/conn/*)
+	found=$(sed -n 's/^buffers: .* bytes //p' "${files[@]}" | sort | uniq -c)
+	echo "connections and bytes: $found"
+	((${#files[@]} >= 4 * mounts)) && [[ $found = *" $2" && $found != *$'\n'* ]]
 }
 
 umount_all() {
