@@ -167,6 +167,9 @@ void Netlink::ask_module(std::uint8_t command, std::uint16_t flags,
 	} catch (const Refusal &refusal) {
 		if (refusal.error() == ENOENT)
 			check_same();
+		/* No dump begins any more while the module is being unloaded. */
+		if (refusal.error() == EPROTONOSUPPORT)
+			unloaded();
 		throw;
 	}
 }
