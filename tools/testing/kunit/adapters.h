@@ -9,6 +9,9 @@
  * of the table. Each row has all figures, even if another differs in few, so that it can be
  * compared with its driver alone.
  *
+ * Of the kernel's flags only IBK_SG_GAPS_REG is here. The module looks at no other: ib_core
+ * makes a key for local memory where a device has none (IBK_LOCAL_DMA_LKEY).
+ *
  * For the unit tests, and for the module that makes rxe look like one of these adapters.
  */
 #ifndef _RPCRDMA_TESTING_ADAPTERS_H

@@ -6,6 +6,8 @@
  * all its users. rxe itself can do more, and would execute Work Requests that the adapter
  * could not. So this module checks the Work Requests of RC queue pairs before rxe gets
  * them, and refuses those that break a limit. "broken" counts these, "checked" counts all.
+ * max_cqe and max_mr are lowered, but who breaks them is not noticed here: the unit tests
+ * sizes.adapters__* compare what the module asks for with them.
  *
  *	echo mlx5 > /sys/module/rxe_shape/parameters/shape
  *
