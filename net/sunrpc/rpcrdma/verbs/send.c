@@ -816,15 +816,19 @@ static struct rpcrdma_rest *rpcrdma_rest_make(const struct rpcrdma_txmsg *tm)
 {
 	const struct rpcrdma_message *msg = &tm->msg;
 	struct rpcrdma_rest *rest;
-	unsigned int nofs;
+	unsigned int noio;
 
 	if (tm->group ||
 	    (msg->chunks && (msg->chunks->n_reads || msg->chunks->n_call)))
 		return NULL;
-	/* Reclaim could wait for an RPC that waits for this connection. */
-	nofs = memalloc_nofs_save();
-	rest = kvmalloc(struct_size(rest, stream, msg->length), GFP_KERNEL);
-	memalloc_nofs_restore(nofs);
+	/*
+	 * Reclaim could wait for an RPC that waits for this connection. Nobody sends on it
+	 * meanwhile, so rather do without than wait for long.
+	 */
+	noio = memalloc_noio_save();
+	rest = kvmalloc(struct_size(rest, stream, msg->length),
+			GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	memalloc_noio_restore(noio);
 	if (!rest)
 		return NULL;
 	if (rpcrdma_txmsg_copy(tm, msg->sent, rest->stream + msg->sent,
