@@ -217,6 +217,26 @@ kernels_own() {
 	[[ -e /sys/module/rpcrdma && ! -e /sys/module/rpcrdma/version ]]
 }
 
+# Show what the program prints, as subtests. It is killed, with status 124, if it prints no
+# line for SECONDS.
+lively() { # SECONDS PROGRAM...
+	local lines program line silent status
+	exec {lines}< <(exec "${@:2}")
+	program=$!
+	while :; do
+		IFS= read -rt "$1" -u "$lines" line
+		silent=$?
+		((silent == 0)) || break
+		echo "    $line"
+	done
+	((silent <= 128)) || kill -9 "$program"
+	wait "$program" 2> /dev/null
+	status=$?
+	exec {lines}<&-
+	((silent <= 128)) || return 124
+	return "$status"
+}
+
 # Tests of tools/testing/peer, as subtests of one more. If one fails, how connections
 # came and went is shown.
 peer_tests() { # FILTER
@@ -224,8 +244,8 @@ peer_tests() { # FILTER
 	check "program" timeout 10 "$peer" --gtest_list_tests || return
 	trace_connections
 	echo "# Subtest: ${peer##*/}"
-	timeout $((500 * PATIENCE)) "$peer" --gtest_filter="$1" | sed -u 's/^/    /'
-	status=${PIPESTATUS[0]}
+	lively $((200 * PATIENCE)) "$peer" --gtest_filter="$1"
+	status=$?
 	ran=$((ran + 1))
 	if ((status == 0)); then
 		echo "ok $ran - ${peer##*/}"
