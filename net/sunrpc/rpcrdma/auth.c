@@ -231,12 +231,14 @@ static int rpcrdma_auth_number(const char *text, size_t length, int most)
 	int number = 0;
 	size_t i;
 
+	if (!length || length > 3)
+		return -EINVAL;
 	for (i = 0; i < length; i++) {
 		if (!isdigit(text[i]))
 			return -EINVAL;
 		number = number * 10 + text[i] - '0';
 	}
-	return i && i <= 3 && number <= most ? number : -EINVAL;
+	return number <= most ? number : -EINVAL;
 }
 
 /* ADDRESS or ADDRESS/BITS */

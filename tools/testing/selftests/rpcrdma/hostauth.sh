@@ -172,7 +172,6 @@ some_clients() {
 	check "some clients: none" on_server tell_auth server_clients ""
 }
 
-
 version1() {
 	check "version 1: set" on_server set_knob svc_rdma/max_version 1
 	check "version 1: server off" on_server tell_auth server_auth off
