@@ -209,7 +209,7 @@ limited() {
 	check "limited: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
 	check "limited: WRITEs" within 60 work_until write 16K both_are 16384 "$small"
 	counted limited WRITE 16 2
-	check "limited: READs" within 60 work_until read_back 16K sizes_are 16384 16384
+	check "limited: READs" within 60 work_until read_back 16K both_are 16384 16384
 	counted limited READ 16 2
 	check "limited: unmount" umount "$dir"
 	check "limited: no longer" on_server set_parameter grow "$large"
