@@ -23,6 +23,8 @@ COMPLAINT = re.compile("|".join((
     r"rpcrdma: Unknown symbol", r"rpcrdma: no symbol version",
 )))
 ENDS = re.compile(r"---\[ end trace|</TASK>|={20,}$")
+# One of several scripts in the same guest.
+SCRIPT = re.compile(r"guest: \S+ begins$")
 BEFORE, AFTER, SHOWN = 3, 50, 4     # lines, lines, complaints
 
 # Data races: what the kernel does beside the module, by design or not, is not looked
@@ -63,13 +65,16 @@ def ours(race):
 
 
 def complaints(log, allowed=None):
-    """Extracts of the log, each a list of lines around one complaint.
+    """Extracts of the log, each a list of lines around one complaint, the first of them
+    which script it was, if it was one of several.
 
     allowed: a compiled pattern; a matching line is no complaint.
     """
     lines = log.splitlines()
-    found, after = [], -1
+    found, after, script = [], -1, 0
     for number, line in enumerate(lines):
+        if SCRIPT.search(line):
+            script = number
         if number <= after or not COMPLAINT.search(line):
             continue
         if allowed and allowed.search(line):
@@ -82,7 +87,9 @@ def complaints(log, allowed=None):
         if race and not ours(lines[number:last]):
             after = last
             continue
-        found.append(lines[max(0, number - BEFORE):last + 1])
+        begin = max(script, number - BEFORE)
+        head = lines[script:script + 1] if begin > script and SCRIPT.search(lines[script]) else []
+        found.append(head + lines[begin:last + 1])
         after = last
     return found
 

@@ -9,7 +9,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 outage=90
 connections=4

@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 requests=300
 # Of the WRITEs that wait for the thread, or for one that waits for it.

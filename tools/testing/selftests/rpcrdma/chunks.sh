@@ -9,7 +9,7 @@
 # directories of all sizes.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 seed=${SEED:-30}
 

@@ -15,7 +15,7 @@
 # tests these.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 sysctls=/proc/sys/sunrpc
 own=/lib/modules/$(uname -r)/kernel/net/sunrpc/xprtrdma/rpcrdma.ko

@@ -6,7 +6,7 @@
 # page cache, past it, and through mmap; with NFSv3 and v4.2, over IPv4 and IPv6.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 seed=${SEED:-20}
 

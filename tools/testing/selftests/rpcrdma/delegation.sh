@@ -8,7 +8,7 @@
 # that the data is right.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 server() {
 	# A delegation that is not returned in this time is revoked.

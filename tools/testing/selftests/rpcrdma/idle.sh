@@ -5,7 +5,7 @@
 # server; and that an idle connection is closed, and made again when it is needed.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 server() {
 	serve 4

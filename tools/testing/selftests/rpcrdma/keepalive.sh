@@ -7,7 +7,7 @@
 # module parameter keepalive is zero, the client does not ask.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 interval=2
 

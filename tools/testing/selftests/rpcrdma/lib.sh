@@ -41,9 +41,12 @@ pace() { # KERNEL
 	esac
 }
 
-# --waits is for a test that mostly waits: it runs in virtual time if the kernel has that.
-in_guests() { # [--waits] [OPTION OF guest]...
+# --shared is for a test that others may precede and follow in the same guests: see 'run' and
+# 'together'. --waits is for one that mostly waits: it runs in virtual time if the kernel has
+# that.
+in_guests() { # [--shared] [--waits] [OPTION OF guest]...
 	local slow patience
+	[[ ${1-} != --shared ]] || shift
 	if [[ -z ${GUEST_ROLE-} ]]; then
 		read -r slow patience < <(pace "${KERNEL:-stock}")
 		if [[ ${1-} = --waits ]]; then

@@ -8,7 +8,7 @@
 # the end both sides have the same data.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 MOVED4=192.0.2.11
 

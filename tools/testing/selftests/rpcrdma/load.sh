@@ -8,7 +8,7 @@
 # behind.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 server() {
 	serve 8

@@ -7,7 +7,7 @@
 # extended attributes of up to 64 KiB. Server and client see the same tree.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 server() {
 	serve 4

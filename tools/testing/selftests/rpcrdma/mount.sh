@@ -5,7 +5,7 @@
 # and that data moves in both directions.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 sizes=(0 1 1000 4096 65537 3000000)
 

@@ -7,7 +7,7 @@
 # that the mount goes on when there is such a namespace again.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 server() {
 	rdma_up rxe && modprobe nfsd || exit

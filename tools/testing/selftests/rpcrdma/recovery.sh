@@ -9,7 +9,7 @@
 # up in time, and umount -f removes the mount.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 server() {
 	serve 4

@@ -7,7 +7,7 @@
 # on when the server is back.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 soft=/mnt/soft
 

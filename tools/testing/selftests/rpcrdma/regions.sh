@@ -6,7 +6,7 @@
 # missing. The same holds after a connection has been lost.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 writers=24
 each=2

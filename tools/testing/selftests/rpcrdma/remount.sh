@@ -7,7 +7,7 @@
 # kernel with kmemleak the harness then looks for leaks.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 mounts=20
 

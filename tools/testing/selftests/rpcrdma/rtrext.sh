@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --pair
+in_guests --shared --pair
 
 ctl=$SELFTESTS/../../../../build/tools/rpcrdmactl
 

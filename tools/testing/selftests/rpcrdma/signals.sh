@@ -7,7 +7,7 @@
 # right data.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 server() {
 	frames_can_be_lost || exit

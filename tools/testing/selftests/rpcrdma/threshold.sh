@@ -8,7 +8,7 @@
 # with a threshold of 0 and with NFSv3. READDIR is continued, not written into chunks.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 entries=2000
 

@@ -10,7 +10,7 @@
 # told twice, a dump has several parts, and nobody waits.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 # lib.sh has variables with the names "status" and "ask".
 program=(/usr/bin/python3 "$SELFTESTS/status.py")

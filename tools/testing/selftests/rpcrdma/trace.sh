@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 # Whoever has no privileges may not look into the tree.
 ctl=/tmp/rpcrdmactl

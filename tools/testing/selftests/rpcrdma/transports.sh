@@ -19,7 +19,7 @@
 #	rxe0                  +-- vethB -+-- br0 -- eth0
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 other=/mnt/other
 second4=198.51.100

@@ -5,7 +5,7 @@
 # answer, and that nothing is left behind.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 server() {
 	frames_can_be_lost || exit

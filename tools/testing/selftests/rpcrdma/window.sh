@@ -6,7 +6,7 @@
 # Receives are allocated and freed.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --shared --pair
 
 parameter=/sys/module/rpcrdma/parameters/window
 

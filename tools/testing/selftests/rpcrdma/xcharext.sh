@@ -8,7 +8,7 @@
 # and that an administrator can ask for one.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 count=$SELFTESTS/count.py
 ctl=$SELFTESTS/../../../../build/tools/rpcrdmactl
