@@ -425,6 +425,20 @@ cut_connections() {
 	done
 }
 
+# The same, and one that is locked is tried again, no other: a connection that has just been
+# made anew may stay. A transport may go by itself meanwhile.
+cut_each() {
+	local transport all
+	all=$(transports) || return
+	for transport in $all; do
+		within 30 cut_one "$transport" || return
+	done
+}
+
+cut_one() { # TRANSPORT
+	[[ ! -e $1 ]] || tell "$1/dstaddr" "$SERVER4"
+}
+
 here() { # COMMAND...
 	"$@"
 }
@@ -700,7 +714,7 @@ break_connections() { # [COUNT]
 	local i before
 	for ((i = 0; i < ${1:-3}; i++)); do
 		before=$(connects)
-		within 30 cut_connections || break
+		cut_each || break
 		within 60 connected_since "$before" || break
 		sleep 6
 	done

@@ -196,7 +196,7 @@ unmount_after() { # VERS DELAY OPTION
 	start direct_reader 1M
 	sleep 0.5
 	before=$(closed)
-	lossy 100 && within 30 cut_connections && within 30 closed_since "$before"
+	lossy 100 && cut_each && within 30 closed_since "$before"
 	status=$?
 	{ sleep "$2" && lossy 0; } &
 	if [[ -n $3 ]]; then
