@@ -1237,6 +1237,9 @@ struct rpcrdma_device_limits {
 /* Elements of a Send at most. */
 #define RPCRDMA_MAX_GATHER	16
 
+/* No adapter has fewer pages in a region. Memory is counted as if all had so many. */
+#define RPCRDMA_LEAST_RW_PAGES	16
+
 /* Pages of a Receive at most; a larger one is one buffer. */
 #define RPCRDMA_MAX_RECV_PAGES	16
 
@@ -1313,6 +1316,7 @@ enum rpcrdma_unfit {
  * @recv_pages: pages of each Receive, an element each; zero if it is one buffer
  * @recv_most: what Receives may grow to with as many elements, in octets
  * @rw_ctxs: RDMA Read and Write contexts
+ * @rw_pages: pages of an RDMA Read or Write at most; larger ones are cut
  * @largest: Work Requests of the operations of one message, at most
  * @regions: memory regions at most
  * @region_pages: pages of each
@@ -1338,6 +1342,7 @@ struct rpcrdma_sizes {
 	u32 recv_pages;
 	u32 recv_most;
 	u32 rw_ctxs;
+	u32 rw_pages;
 	u32 largest;
 	u32 regions;
 	u32 region_pages;

@@ -2430,14 +2430,26 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct ib_device_attr *attrs = &f->server.conn->cm_id->device->attrs;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
 	const struct ib_device_attr was = *attrs;
 	const struct rpcrdma_range mebibyte = { 200, SZ_1M };
 	static const struct {
 		u32 list_len;
+		bool registers;
+		u32 most;
 		u32 ops;
 		u32 last;
-	} device[] = { { 512, 2, 1 }, { 128, 3, 1 }, { 100, 3, 57 }, { 0, 2, 1 } };
+	} device[] = {
+		{ 512, true, 256, 2, 1 },
+		{ 128, true, 128, 3, 1 },
+		{ 100, true, 100, 3, 57 },
+		{ 10, true, 10, 26, 7 },
+		{ 0, true, 256, 2, 1 },
+		{ 128, false, 256, 2, 1 },
+	};
+	struct conn_side side = { .version = 2, .queues = true };
 	const u32 count = SZ_1M / PAGE_SIZE + 1;
 	struct rpcrdma_svc_rw *rw;
 	struct page **pages, *page;
@@ -2450,20 +2462,27 @@ static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
 	for (i = 0; i < count; i++)
 		pages[i] = page;
 	for (i = 0; i < ARRAY_SIZE(device); i++) {
+		conn_resolve(test, &side, to);
 		attrs->max_fast_reg_page_list_len = device[i].list_len;
-		rw = rpcrdma_svc_rw_alloc(f->server.conn, 1, DMA_FROM_DEVICE, 1,
-					  mebibyte.length);
+		if (!device[i].registers)
+			attrs->device_cap_flags &=
+				~IB_DEVICE_MEM_MGT_EXTENSIONS;
+		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
 		*attrs = was;
+		KUNIT_EXPECT_FALSE_MSG(test, IS_ERR(side.conn), "%d", i);
+		rw = IS_ERR(side.conn) ? NULL :
+		     rpcrdma_svc_rw_alloc(side.conn, 1, DMA_FROM_DEVICE, 1,
+					  mebibyte.length);
 		if (!rw) {
 			KUNIT_FAIL(test, "no memory");
+			conn_end(&side);
 			break;
 		}
 		KUNIT_EXPECT_EQ(test, rpcrdma_svc_rw_pages(rw, pages, &mebibyte,
 							   1, SZ_1G), 0);
 		KUNIT_EXPECT_EQ(test, rw->n_ops, device[i].ops);
 		for (j = 0, elements = 0; j < rw->n_ops; j++) {
-			KUNIT_EXPECT_LE(test, rw->ops[j].nents,
-					device[i].list_len ?: 256);
+			KUNIT_EXPECT_LE(test, rw->ops[j].nents, device[i].most);
 			elements += rw->ops[j].nents;
 		}
 		KUNIT_EXPECT_EQ(test, elements, count);
@@ -2471,6 +2490,7 @@ static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, rw->ops[rw->n_ops - 1].nents,
 					device[i].last);
 		rpcrdma_svc_rw_free(rw);
+		conn_end(&side);
 	}
 	__free_page(page);
 }
@@ -2489,8 +2509,8 @@ static void conn_fits_short_queues(struct kunit *test)
 		int max_qp_wr;
 		bool fits;
 	} device[] = {
-		{ 3, 3, 310, false },
-		{ 3, 3, 311, true },
+		{ 3, 3, 312, false },
+		{ 3, 3, 313, true },
 		/* RDMA Reads alone are into single pages. */
 		{ 16, 1, 738, false },
 		{ 16, 1, 739, true },

@@ -131,6 +131,11 @@ static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 	/* The largest message does not wait for ever. */
 	EXPECT_TRUE(!s.rw_ctxs || s.largest < s.budget / 2)
 		<< s.largest << " of " << s.budget;
+	/* No operation needs two regions, whatever of it an IOMMU merges. */
+	EXPECT_EQ(!s.rw_pages, !w.rw_ctxs);
+	EXPECT_LE(s.rw_pages, kRwRegionPages);
+	EXPECT_TRUE(!s.rw_pages || !registers(l) ||
+		    s.rw_pages <= l.max_fast_reg_pages);
 	EXPECT_LE(s.regions, w.regions);
 	EXPECT_TRUE(!l.max_mr || s.regions <= l.max_mr);
 	EXPECT_TRUE(!l.max_mr || s.rw_ctxs <= std::max(l.max_mr, w.rw_ctxs));
@@ -189,6 +194,22 @@ TEST(sizes, adapters__a_mebibyte_goes_in_chunks)
 	}
 }
 
+/* An RDMA Read or Write takes as many pages as there can be in one region of ib_core's. */
+TEST(sizes, adapters__operations_fill_a_region)
+{
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		const rpcrdma_device_limits l = limits(a);
+		const u32 pages = size_conn(l, kServer).rw_pages;
+
+		SCOPED_TRACE(a.name);
+		EXPECT_EQ(pages, registers(l) && l.max_fast_reg_pages < 256 ?
+					 l.max_fast_reg_pages :
+					 256);
+		EXPECT_GE(pages, u32{ RPCRDMA_LEAST_RW_PAGES });
+		EXPECT_EQ(size_conn(l, kClient).rw_pages, 0u);
+	}
+}
+
 /* As rdma_rw_ctx_init() decides, with or without force_mr. */
 struct Rw {
 	u32 requests;
@@ -198,7 +219,7 @@ struct Rw {
 static Rw rw(const rpcrdma_device_limits &l, const rpcrdma_sizes &s, u32 nents,
 	     bool read, bool force, bool region_is_free)
 {
-	const u32 fr = std::min(l.max_fast_reg_pages, 256u);
+	const u32 fr = s.rw_pages;
 	const bool must = (read && l.iwarp) || force;
 
 	if (must ||
@@ -278,13 +299,18 @@ TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
 							  kPage - 1 :
 							  at_most(kPage - 1);
 				const u32 used = std::min(length, most);
-				const u32 nents =
-					(begin + used + kPage - 1) / kPage;
-				const Rw cost = rw(l, s, nents, read, force,
-						   at_most(3));
+				u32 nents = (begin + used + kPage - 1) / kPage;
 
-				requests += cost.requests;
-				regions += cost.regions;
+				while (nents) {
+					const u32 cut =
+						std::min(nents, s.rw_pages);
+					const Rw cost = rw(l, s, cut, read,
+							   force, at_most(3));
+
+					requests += cost.requests;
+					regions += cost.regions;
+					nents -= cut;
+				}
 				left -= used;
 			}
 			ASSERT_EQ(left, 0u);
@@ -323,6 +349,54 @@ TEST(sizes, most_groups__no_fewer_and_no_more)
 			}
 		}
 	}
+}
+
+/* One more than the groups of the worst way to put @all elements into @ops rows, or zero. */
+static u32 most_when_cut(u32 all, u32 ops, u32 cut, u32 size)
+{
+	if (!ops)
+		return all ? 0 : 1;
+
+	u32 most = 0;
+
+	for (u32 n = 1; n <= all; n++) {
+		const u32 rest = most_when_cut(all - n, ops - 1, cut, size);
+		const u32 groups = n / cut * ((cut + size - 1) / size) +
+				   (n % cut + size - 1) / size;
+
+		if (rest)
+			most = std::max(most, rest + groups);
+	}
+	return most;
+}
+
+TEST(sizes, most_cut_groups__enough)
+{
+	u32 exact = 0, tried = 0;
+
+	for (u32 size = 1; size <= 5; size++) {
+		for (u32 cut = 1; cut <= 8; cut++) {
+			for (u32 ops = 1; ops <= 3; ops++) {
+				for (u32 all = ops; all <= 12; all++) {
+					const u32 most = most_when_cut(
+						all, ops, cut, size);
+					const u32 said = most_cut_groups(
+						all, ops, cut, size);
+
+					EXPECT_GE(said + 1, most)
+						<< all << " " << ops << " "
+						<< cut << " " << size;
+					EXPECT_LE(said + 1, most + ops);
+					exact += said + 1 == most;
+					tried++;
+				}
+			}
+		}
+	}
+	EXPECT_GT(exact * 2, tried);
+	EXPECT_EQ(most_cut_groups(368, 48, 256, 3), 155u);
+	EXPECT_EQ(most_cut_groups(368, 48, 256, 16), 68u);
+	EXPECT_EQ(most_cut_groups(368, 48, 1, 16), 368u);
 }
 
 TEST(sizes, size_conn__rxe_and_siw_as_ever)

@@ -49,6 +49,16 @@ u32 most_groups(u32 elements, u32 ops, u32 size)
 	return plus(elements, times(ops, size - 1)) / size;
 }
 
+u32 most_cut_groups(u32 elements, u32 ops, u32 cut, u32 size)
+{
+	/* What is cut off makes at least as many groups as it would otherwise. */
+	const u32 off = elements / cut;
+	const u32 groups = plus(times(off, parts(cut, size)),
+				most_groups(elements - off * cut, ops, size));
+
+	return least(groups, elements);
+}
+
 namespace
 {
 
@@ -178,7 +188,9 @@ private:
 	/*
 	 * RDMA Reads and Writes of the largest message. Each operation can begin and end
 	 * inside a page. ib_core registers memory for a Read if the device wants that,
-	 * and for everything if its parameter force_mr is set.
+	 * and for everything if its parameter force_mr is set. It gives an operation
+	 * regions by its elements, but an IOMMU can merge pages to one element. So no
+	 * operation has more pages than a region.
 	 */
 	[[nodiscard]] rpcrdma_unfit operations()
 	{
@@ -193,16 +205,18 @@ private:
 
 		sizes.send_sge =
 			least(most(wants_.rw_sges, 1), limits_.max_send_sge);
-		sizes.largest = most_groups(elements, ops, sizes.send_sge);
+		sizes.rw_pages = registers() ? least(limits_.max_fast_reg_pages,
+						     kRwRegionPages) :
+					       kRwRegionPages;
+		sizes.largest = most_cut_groups(elements, ops, sizes.rw_pages,
+						sizes.send_sge);
 		sizes.rw_ctxs = wants_.rw_ctxs;
 
 		u32 registered = 0;
 
 		if (registers()) {
 			const u32 needed =
-				most_groups(elements, ops,
-					    least(limits_.max_fast_reg_pages,
-						  kRwRegionPages));
+				most_groups(elements, ops, sizes.rw_pages);
 
 			/* With fewer than one message needs, the message would wait for ever. */
 			sizes.rw_ctxs = least(most(sizes.rw_ctxs, needed),
@@ -215,8 +229,8 @@ private:
 		if (!limits_.iwarp) {
 			const u32 elements_rd =
 				least(limits_.max_sge_rd, sizes.send_sge);
-			const u32 plain =
-				most_groups(elements, ops, elements_rd);
+			const u32 plain = most_cut_groups(
+				elements, ops, sizes.rw_pages, elements_rd);
 
 			/* If a region is missing, some operations need none and some do. */
 			sizes.largest = most(sizes.largest,

@@ -25,6 +25,9 @@ inline constexpr u32 kMostRecvPages = RPCRDMA_MAX_RECV_PAGES;
  */
 [[nodiscard]] u32 most_groups(u32 elements, u32 ops, u32 size);
 
+/* The same if rows are cut into rows of up to @cut before they are divided. */
+[[nodiscard]] u32 most_cut_groups(u32 elements, u32 ops, u32 cut, u32 size);
+
 /* See rpcrdma_device_limit(). */
 [[nodiscard]] u32 device_limit(s64 said);
 

@@ -28,20 +28,6 @@ static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
 			   "RDMA Read" : "RDMA Write", wc, rw->call);
 }
 
-/*
- * Pages of one operation at most. ib_core gives an operation regions by its elements. But an
- * IOMMU can merge pages to one element, and that must fit one region.
- */
-static u32 rpcrdma_svc_rw_region(const struct rpcrdma_conn *conn)
-{
-	const u32 pages = conn->cm_id->device->attrs.max_fast_reg_page_list_len;
-
-	if (!pages)
-		return RPCRDMA_RW_MOST_REGION;
-	return clamp_t(u32, pages, RPCRDMA_RW_LEAST_REGION,
-		       RPCRDMA_RW_MOST_REGION);
-}
-
 /**
  * rpcrdma_svc_rw_alloc - an empty set of operations
  * @conn: connection they will go through
@@ -60,10 +46,9 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 {
 	/* Each operation can begin and end inside a page. */
 	const u32 max_sge = octets / PAGE_SIZE + 2 * max_ops;
-	const u32 region = rpcrdma_svc_rw_region(conn);
 	struct rpcrdma_svc_rw *rw;
 
-	max_ops += max_sge / region;
+	max_ops += max_sge / conn->rw_pages;
 	rw = kzalloc(struct_size(rw, ops, max_ops), GFP_KERNEL);
 	if (!rw)
 		return NULL;
@@ -71,7 +56,6 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 	rw->cqe.done = rpcrdma_svc_rw_failed;
 	rw->call = call;
 	rw->dir = dir;
-	rw->region = region;
 	rw->max_ops = max_ops;
 	rw->max_sge = max_sge;
 	rw->sgl = kvmalloc_array(rw->max_sge, sizeof(*rw->sgl), GFP_KERNEL);
@@ -191,14 +175,14 @@ int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
 			 const struct rpcrdma_range *range, u32 handle,
 			 u64 address)
 {
+	const u32 most = rw->conn->rw_pages << PAGE_SHIFT;
 	struct rpcrdma_range r = *range;
 	u32 left = range->length, first;
 	int rc = -EINVAL;
 
 	while (left) {
 		first = rw->n_sge;
-		r.length = min_t(u32, left, (rw->region << PAGE_SHIFT) -
-						    offset_in_page(r.offset));
+		r.length = min_t(u32, left, most - offset_in_page(r.offset));
 		if (!rpcrdma_svc_rw_array(rw, pages, &r))
 			return -EINVAL;
 		rc = rpcrdma_svc_rw_commit(rw, first, r.length, handle,

@@ -92,7 +92,7 @@ static u32 rpcrdma_svc_read_size(u32 pages)
 	return rpcrdma_svc_call_size(pages) + sizeof(struct rpcrdma_svc_read) +
 	       sizeof(struct rpcrdma_svc_rw) +
 	       elements * sizeof(struct scatterlist) +
-	       (RPCRDMA_MAX_RW_OPS + elements / RPCRDMA_RW_LEAST_REGION) *
+	       (RPCRDMA_MAX_RW_OPS + elements / RPCRDMA_LEAST_RW_PAGES) *
 		       sizeof(struct rpcrdma_svc_op);
 }
 

@@ -208,7 +208,6 @@ struct rpcrdma_svc_op {
  * @sgl: scatter elements of all operations
  * @max_sge: size of @sgl
  * @n_sge: used elements of @sgl
- * @region: pages of one operation at most
  * @max_ops: size of @ops
  * @n_ops: used elements of @ops
  * @ops: the operations
@@ -222,7 +221,6 @@ struct rpcrdma_svc_rw {
 	struct scatterlist *sgl;
 	u32 max_sge;
 	u32 n_sge;
-	u32 region;
 	u32 max_ops;
 	u32 n_ops;
 	struct rpcrdma_svc_op ops[];

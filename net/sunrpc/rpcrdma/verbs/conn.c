@@ -543,6 +543,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	conn->gather_sge = sizes.gather_sge;
 	conn->reads_in = sizes.reads_in;
 	conn->reads_out = sizes.reads_out;
+	conn->rw_pages = sizes.rw_pages;
 	conn->version1 = sizes.version1;
 	if (!a.rtr)
 		a.config.extensions &= ~rpcrdma_rtr_extension();

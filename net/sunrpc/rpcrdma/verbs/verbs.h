@@ -51,12 +51,6 @@ struct seq_file;
 /* Two of a Reply's are cut: at the end of its head and at the end of its pages. */
 #define RPCRDMA_MAX_WRITES	(RPCRDMA_MAX_WRITE_JOBS + 2)
 static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
-/*
- * Pages that a region of ib_core's can have: the most is its own limit, and no adapter has
- * fewer than the least. Operations of more pages are cut.
- */
-#define RPCRDMA_RW_LEAST_REGION	16
-#define RPCRDMA_RW_MOST_REGION	256
 
 /* Error codes that are counted one by one; the last slot is for ERR_SYSTEM. */
 #define RPCRDMA_ERRCODES	13
@@ -632,6 +626,7 @@ struct rpcrdma_resize {
  * @mr_wait: waits for @mr_unmapping to become zero
  * @reads_in: RDMA Reads that the peer may have under way
  * @reads_out: RDMA Reads that this side may have under way
+ * @rw_pages: pages of an RDMA Read or Write at most, if this side does any
  * @version1: there are enough regions for version 1
  * @shown: the connection is in the table of verbs/stats.c, guarded by the lock there
  * @rcu: a thread that finds the connection in that table may still read it
@@ -705,6 +700,7 @@ struct rpcrdma_conn {
 	bool follow;
 	u32 reads_in;
 	u32 reads_out;
+	u32 rw_pages;
 	bool version1;
 	struct work_struct window_work;
 	struct rpcrdma_rx rx;
