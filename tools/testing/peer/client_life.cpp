@@ -124,6 +124,42 @@ TEST(client_opening, one_segment_at_most)
 	server.unmount();
 }
 
+/* Section 5.2.3; a segment may end inside a page. */
+TEST(client_opening, segments_are_no_larger_than_the_server_takes)
+{
+	for (const u32 most : { kLarge, 60000u }) {
+		const size_t fewest = (4 * kLarge + most - 1) / most;
+		Nfs3 server;
+
+		server.opening = [most](Peer &p) {
+			p.take_properties(p.next());
+			p.send(unit::connprop(p.new_xid(), { 1, 3, 4, most }));
+		};
+		server.on(kWrite3, [=](Peer &, const Rpc &call) {
+			EXPECT_GE(call.reads.size(), fewest);
+			for (const auto &[position, segment] : call.reads)
+				EXPECT_LE(segment.length, most);
+			return false;
+		});
+		server.on(kRead3, [=](Peer &, const Rpc &call) {
+			EXPECT_EQ(call.writes.size(), 1u);
+			for (const Chunk &c : call.writes) {
+				EXPECT_GE(c.size(), fewest);
+				for (const Segment &s : c)
+					EXPECT_LE(s.length, most);
+			}
+			return false;
+		});
+		server.mount("rsize=262144,wsize=262144");
+		EXPECT_EQ(server.write(4096, 4 * kLarge), 0);
+		EXPECT_EQ(server.read(4096, 4 * kLarge), 0);
+		EXPECT_EQ(server.count(kWrite3), 1u);
+		EXPECT_EQ(server.count(kRead3), 1u);
+		server.unmount();
+		EXPECT_EQ(server.connections(), 1u);
+	}
+}
+
 /* A Call of version 1, and nothing of version 2 any more. */
 static bool is_version_1(const Message &m)
 {
