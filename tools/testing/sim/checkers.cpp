@@ -44,8 +44,7 @@ void ended(const Rpc &r)
 		     r.xid);
 	if (r.end != Rpc::End::Failed || r.wrong || r.excused)
 		return;
-	if ((from.ever_tainted() || from.cancelled()) && from.blamed(r.xid) &&
-	    r.status == (from.version1() ? kIo : kRemoteIo))
+	if (from.blamed(r) && r.status == (from.version1() ? kIo : kRemoteIo))
 		return;
 	if ((r.status < 0 && from.twin_excused(r.xid)) ||
 	    (r.status == kIo && from.no_other_way(r)))

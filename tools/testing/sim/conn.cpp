@@ -187,7 +187,7 @@ u32 Conn::pump_decide(Outgoing *&offer)
 	s.held = last && m->hold ? m : nullptr;
 	s.tell = last && !m->hold;
 	s.reply = m && m->msg.dir == RPCRDMA_REPLY;
-	s.xid = m ? m->msg.xid : 0;
+	s.call = s.reply ? m->call : 0;
 	s.signaled = s.held || s.index % (config.sends / 4) == 0 ||
 		     sq_avail_ < config.sq_depth / 2;
 	if (last) {
@@ -350,13 +350,13 @@ void Conn::refuse(u32 xid, u32 code, u32 index, u32 needed)
 	pump();
 }
 
-void Conn::fault(const Completion &c, u32 xid)
+void Conn::fault(const Completion &c, u64 call)
 {
 	if (c.status == Status::RemoteAccess ||
 	    c.status == Status::RemoteInvalid)
-		owner.fault(xid, true);
+		owner.fault(call, true);
 	else if (c.status == Status::RemoteOperation)
-		owner.fault(xid, false);
+		owner.fault(call, false);
 	lost("Work Request failed");
 }
 
@@ -369,7 +369,7 @@ void Conn::sent(Send &s, const Completion &c)
 {
 	if (c.status != Status::Success) {
 		if (s.reply)
-			return fault(c, s.xid);
+			return fault(c, s.call);
 		return lost("Send flushed");
 	}
 	const u32 last = send_tail_ + (s.index - send_tail_) % config.sends + 1;

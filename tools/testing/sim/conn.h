@@ -37,6 +37,7 @@ public:
 	u32 n_removed = 0;
 	u32 chain_cost = 0;
 	u32 invalidate = 0;
+	u64 call = 0; /* of a Reply, rpcrdma_call_id() of its Call */
 	bool hold = false;
 	bool queued = false;
 
@@ -56,6 +57,7 @@ class Job {
 public:
 	u32 cost = 0;
 	u32 xid = 0;
+	u64 call = 0; /* rpcrdma_call_id() */
 
 	virtual void post() = 0;
 	virtual void done(Error error) = 0;
@@ -105,7 +107,7 @@ public:
 			     u32 invalidated) = 0;
 	virtual void abandon(u32 dir) = 0;
 	virtual void failed(const rpcrdma_rx &rx) = 0;
-	virtual void fault(u32 xid, bool sure) = 0;
+	virtual void fault(u64 call, bool sure) = 0;
 	/* A Call that was not admitted may be now. */
 	virtual void room() = 0;
 	/* Nothing of the connection is left but what the owner has. */
@@ -185,7 +187,7 @@ public:
 	[[nodiscard]] bool active(const MemoryRegion &mr) const;
 
 	void lost(const char *reason);
-	void fault(const Completion &c, u32 xid);
+	void fault(const Completion &c, u64 call);
 
 	/* What may happen next. */
 	[[nodiscard]] bool has_work() const
@@ -279,7 +281,7 @@ private:
 		Conn *conn = nullptr;
 		u32 index = 0;
 		u32 cost = 0;
-		u32 xid = 0;
+		u64 call = 0;
 		bool signaled = false;
 		bool reply = false;
 		bool tell = false; /* who sent it, when it is posted */

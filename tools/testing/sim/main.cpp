@@ -215,8 +215,10 @@ void print_tally(const Tally &t, double seconds)
 		    t.chained, t.batched);
 	std::printf("# callbacks answered %" PRIu64
 		    ", remote invalidations %" PRIu64
-		    ", seeds with several clients %" PRIu64 "\n",
-		    t.callbacks, t.remote_invalidates, t.several_clients);
+		    ", seeds with several clients %" PRIu64
+		    ", at one address %" PRIu64 "\n",
+		    t.callbacks, t.remote_invalidates, t.several_clients,
+		    t.one_address);
 	std::printf("# lost at the flush: signaled Sends %" PRIu64
 		    ", RDMA Reads %" PRIu64 ", Local Invalidates %" PRIu64
 		    "; told twice: RDMA Reads %" PRIu64 "\n",
@@ -241,6 +243,7 @@ bool reaches(const Tally &t)
 		   t.links_v1 && t.lost_sends && t.lost_reads &&
 		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
 		   t.remote_invalidates && t.several_clients &&
+		   t.one_address &&
 		   t.authenticated &&
 		   pings::reaches(t);
 

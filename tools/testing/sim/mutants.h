@@ -106,6 +106,8 @@ inline constexpr MutantType kMutants[] = {
 	  "XDR roundup of Read chunks is not zero" },
 	{ Mutant::HeldForEver, "held", "lost",
 	  "Receives held for memory are not given back" },
+	{ Mutant::CallByXid, "call-by-xid", "answers",
+	  "an innocent Call has the XID of one that has broken a connection" },
 	{ Mutant::FlushForgotten, "flush-lost", "lost",
 	  "a message in flight when the connection ended is not ended" },
 	{ Mutant::ReadForgotten, "read-lost", "lost",

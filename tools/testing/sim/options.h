@@ -86,6 +86,7 @@ enum class Mutant : u8 {
 	ExcusedOctetWrong,
 	RoundupNotZero,
 	HeldForEver,
+	CallByXid,
 	FlushForgotten,
 	ReadForgotten,
 	ReadEndedByFlush,

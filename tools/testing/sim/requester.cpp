@@ -25,21 +25,26 @@ void Rpc::unreachable()
 	requester.unreachable(*this);
 }
 
-bool Requester::ever_tainted() const
-{
-	return world.pairs[pair_]->ever_tainted;
-}
-
 bool Requester::version1() const
 {
 	return world.pairs[pair_]->version1;
 }
 
-bool Requester::blamed(u32 xid) const
+bool Requester::blamed(const Rpc &r) const
 {
-	const std::vector<u32> &all = world.pairs[pair_]->blamed;
+	const u32 address = world.pairs[pair_]->address;
 
-	return std::find(all.begin(), all.end(), xid) != all.end();
+	for (const auto &p : world.pairs) {
+		/* Only these have a reason. */
+		if (p->address != address ||
+		    !(p->ever_tainted || p->requester[side_].cancelled()))
+			continue;
+		for (const Blame &b : p->blamed[side_])
+			if (b.xid == r.xid && (b.number == r.shape.number ||
+					       b.number == Blame::kUntold))
+				return true;
+	}
+	return false;
 }
 
 bool Requester::twin_excused(u32 xid) const

@@ -97,10 +97,12 @@ public:
 	{
 		return begun_ == rpcs_.size() && active_.empty();
 	}
-	[[nodiscard]] bool ever_tainted() const;
 	[[nodiscard]] bool version1() const;
-	/* A Call with this XID, whoever has sent it, has broken a connection. */
-	[[nodiscard]] bool blamed(u32 xid) const;
+	/*
+	 * This Call has broken a connection. So has, as far as the peer can tell, a Call of
+	 * the same XID if its first octets, or those of the other, say no more.
+	 */
+	[[nodiscard]] bool blamed(const Rpc &r) const;
 	/*
 	 * An ERROR has no direction (D6): what is said about a Reply that is
 	 * too large ends an RPC of the other side that has the same XID.

@@ -150,7 +150,7 @@ void IncomingCall::post()
 /* Only a failure is told: they are not signaled. */
 void IncomingCall::complete(const Completion &c)
 {
-	responder->conn.fault(c, xid);
+	responder->conn.fault(c, call);
 }
 
 /* As rpcrdma_job_done(). */
@@ -160,7 +160,7 @@ void IncomingCall::Last::complete(const Completion &c)
 	const bool ok = c.status == Status::Success;
 
 	if (!ok) {
-		conn.fault(c, call->xid);
+		conn.fault(c, call->call);
 		if (conn.world.options.mutant != Mutant::ReadEndedByFlush)
 			return;
 	}
@@ -176,7 +176,7 @@ void IncomingCall::done(Error error)
 	responder->read_done(*this, error);
 }
 
-Responder::CallPtr Responder::new_call(const rpcrdma_rx &rx)
+Responder::CallPtr Responder::new_call(const rpcrdma_rx &rx, u64 id)
 {
 	if (!conn.world.allocates())
 		return nullptr;
@@ -185,6 +185,7 @@ Responder::CallPtr Responder::new_call(const rpcrdma_rx &rx)
 	call->responder = this;
 	call->last.call = call.get();
 	call->xid = rx.xid;
+	call->call = id;
 	call->length = rx.stream_length;
 	return call;
 }
@@ -203,24 +204,24 @@ static bool has_reads(const IncomingCall &call)
 }
 
 /* As rpcrdma_svc_failed_answer(). */
-bool Responder::answered_before(u32 xid)
+bool Responder::answered_before(u64 call)
 {
-	if (!rpcrdma_recent_known(&service.failed_calls, peer_, xid,
+	if (!rpcrdma_recent_known(&service.failed_calls, peer_, call,
 				  conn.world.seconds()))
 		return false;
-	conn.refuse(xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+	conn.refuse(static_cast<u32>(call), RPCRDMA2_ERR_SYSTEM, 0, 0);
 	return true;
 }
 
-void Responder::fault(u32 xid, bool sure)
+void Responder::fault(u64 call, bool sure)
 {
 	const u32 now = conn.world.seconds();
 
-	conn.link.pair.blamed.push_back(xid);
+	conn.link.pair.blamed[1 - conn.side].push_back(conn.world.blame(call));
 	if (sure)
-		rpcrdma_recent_note(&service.failed_calls, peer_, xid, now);
+		rpcrdma_recent_note(&service.failed_calls, peer_, call, now);
 	else
-		rpcrdma_recent_suspect(&service.failed_calls, peer_, xid, now);
+		rpcrdma_recent_suspect(&service.failed_calls, peer_, call, now);
 	conn.world.remembered();
 }
 
@@ -263,11 +264,13 @@ bool Responder::too_many(u32 xid)
 
 Error Responder::single(const rpcrdma_rx &rx, Receive &r, bool &kept)
 {
-	if (answered_before(rx.xid) || too_many(rx.xid))
+	const u64 id = conn.world.call_id(rx, r.buffer.get());
+
+	if (answered_before(id) || too_many(rx.xid))
 		return Error::None;
 	if (rx.payload.length > limits.max_call)
 		return Error::Io;
-	CallPtr call = new_call(rx);
+	CallPtr call = new_call(rx, id);
 
 	if (!call)
 		return Error::NoMemory;
@@ -296,13 +299,15 @@ Error Responder::single(const rpcrdma_rx &rx, Receive &r, bool &kept)
 
 Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 {
+	const u64 id =
+		rx.stream_offset ? 0 : conn.world.call_id(rx, r.buffer.get());
+
 	if (!rx.stream_offset)
 		abandon();
-	if (!rx.stream_offset && !answered_before(rx.xid) &&
-	    !too_many(rx.xid)) {
+	if (!rx.stream_offset && !answered_before(id) && !too_many(rx.xid)) {
 		if (rx.stream_length > limits.max_call)
 			return Error::Io;
-		partial_ = new_call(rx);
+		partial_ = new_call(rx, id);
 		if (!partial_)
 			return Error::NoMemory;
 	}
@@ -617,7 +622,7 @@ void OutgoingReply::chain()
 /* Only a failure is told: they are not signaled. */
 void OutgoingReply::complete(const Completion &c)
 {
-	responder->conn.fault(c, msg.xid);
+	responder->conn.fault(c, call);
 }
 
 void OutgoingReply::done(Error error)
@@ -629,6 +634,7 @@ Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
 {
 	World &w = conn.world;
 
+	reply.call = call.call;
 	if (reply.plan.n_jobs) {
 		if (!w.allocates())
 			return w.chaos.once_in(2) ? Error::NoMemory :

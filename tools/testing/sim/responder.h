@@ -98,7 +98,7 @@ public:
 	/* What the connection reports. */
 	[[nodiscard]] bool payload(const rpcrdma_rx &rx, Receive &r);
 	void abandon();
-	void fault(u32 xid, bool sure);
+	void fault(u64 call, bool sure);
 	void gone();
 	/* The machine has stopped. */
 	void crash();
@@ -159,9 +159,9 @@ private:
 	[[nodiscard]] Error fragment(const rpcrdma_rx &rx, Receive &r,
 				     bool &kept);
 	[[nodiscard]] Error wait(CallPtr call);
-	[[nodiscard]] CallPtr new_call(const rpcrdma_rx &rx);
+	[[nodiscard]] CallPtr new_call(const rpcrdma_rx &rx, u64 id);
 	[[nodiscard]] bool too_many(u32 xid);
-	[[nodiscard]] bool answered_before(u32 xid);
+	[[nodiscard]] bool answered_before(u64 call);
 	void relax();
 	[[nodiscard]] bool call(u32 octets, bool alone);
 	void take(u32 kind, u32 octets);

@@ -26,7 +26,7 @@ Link::End::End(Link &l, u32 s)
 	, side(s)
 	, conn(l, s, l.pair.config[s], *this)
 	, responder(conn, s ? l.world.server : l.pair.callbacks,
-		    l.pair.limits[s], l.pair.index)
+		    l.pair.limits[s], l.pair.address)
 {
 }
 
@@ -72,9 +72,9 @@ void Link::End::failed(const rpcrdma_rx &rx)
 	link.pair.requester[side].failed(conn, rx);
 }
 
-void Link::End::fault(u32 xid, bool sure)
+void Link::End::fault(u64 call, bool sure)
 {
-	responder.fault(xid, sure);
+	responder.fault(call, sure);
 }
 
 void Link::End::room()
@@ -133,8 +133,9 @@ bool Link::forgotten() const
 /* A run                                                              */
 /* ------------------------------------------------------------------ */
 
-Pair::Pair(World &w, u32 i)
+Pair::Pair(World &w, u32 i, u32 a)
 	: index(i)
+	, address(a)
 	, requester{ { w, i, 0 }, { w, i, 1 } }
 {
 }
@@ -154,18 +155,22 @@ World::World(const Options &o)
 	Random faults(stream(o.seed, 4));
 	Random extension(stream(o.seed, 5));
 	Random hosts(stream(o.seed, 6));
+	Random addresses(stream(o.seed, 7));
 	u32 n = config.once_in(3) ? config.within(2, 3) : 1;
 
 	broken = nullptr;
 	auth::plant(o);
 	if (!o.has(Feature::Clients))
 		n = 1;
+	one_address_ = n > 1 && addresses.once_in(2);
+	first_xid_ = static_cast<u32>(addresses.next());
 	heavy_ = config.once_in(8);
 	server.threads = heavy_ ? 1 : config.within(1, 4);
 	rpcrdma_budget_init(&server.budget, kPage * config.below(64));
 	server.budget.batch = kPage * config.within(1, 4);
 	for (u32 i = 0; i < n; i++) {
-		pairs.push_back(std::make_unique<Pair>(*this, i));
+		pairs.push_back(
+			std::make_unique<Pair>(*this, i, one_address_ ? 0 : i));
 		configure(config, *pairs.back());
 		if (o.has(Feature::Pings))
 			pings::configure(extension, *pairs.back());
@@ -247,8 +252,9 @@ void World::configure(Random &r, Pair &p)
 		}
 	}
 	configure_versions(r, p);
-	/* Both sides may use the same XIDs. */
-	const u32 xid = static_cast<u32>(r.next());
+	/* Both sides may use the same XIDs, and others at the same address. */
+	const u32 own = static_cast<u32>(r.next());
+	const u32 xid = one_address_ ? first_xid_ : own;
 	for (u32 side = 0; side < 2; side++) {
 		const u32 slots = heavy_ ? 16 : r.within(1, 16);
 
@@ -461,6 +467,29 @@ Shape World::arrived(const Conn &c, const Octets &octets, u32 xid)
 	garbage.reply_length = kRpcHeader;
 	garbage.reply_expected = true;
 	return garbage;
+}
+
+/* As rpcrdma_svc_call_id(). */
+u64 World::call_id(const rpcrdma_rx &rx, const u8 *buffer)
+{
+	static constexpr u64 kSecret = 0x2545f4914f6cdd1d;
+	const bool bare = options.mutant == Mutant::CallByXid;
+	const u8 *const stream = buffer + rx.payload.offset;
+	const u64 id =
+		rpcrdma_call_id(rx.xid, bare ? 0 : rx.stream_length, stream,
+				bare ? 0 : rx.payload.length, kSecret);
+
+	calls_[id] = rx.payload.length >= kRpcHeader ? number_in(stream) :
+						       Blame::kUntold;
+	return id;
+}
+
+Blame World::blame(u64 call) const
+{
+	const auto found = calls_.find(call);
+
+	return { static_cast<u32>(call),
+		 found == calls_.end() ? Blame::kUntold : found->second };
 }
 
 void World::post_later(QueuePair &qp, const QueuePair::Posted &r)
@@ -779,6 +808,7 @@ void World::finish()
 	tally.seeds = 1;
 	tally.steps = steps_;
 	tally.several_clients = pairs.size() > 1;
+	tally.one_address = one_address_;
 }
 
 void Tally::add(const Tally &t)

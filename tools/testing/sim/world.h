@@ -16,6 +16,7 @@
 #include "requester.h"
 #include "responder.h"
 
+#include <map>
 #include <optional>
 
 namespace sim
@@ -39,7 +40,7 @@ public:
 			     u32 invalidated) override;
 		void abandon(u32 dir) override;
 		void failed(const rpcrdma_rx &rx) override;
-		void fault(u32 xid, bool sure) override;
+		void fault(u64 call, bool sure) override;
 		void room() override;
 		void gone() override;
 		void crash();
@@ -87,11 +88,20 @@ private:
 	Octets last_[2];
 };
 
+/* A Call that has broken a connection. */
+struct Blame {
+	static constexpr u32 kUntold = UINT32_MAX;
+
+	u32 xid;
+	u32 number; /* of its RPC, or kUntold if its first octets did not say */
+};
+
 /* A client, and what the server keeps for it. */
 struct Pair {
-	Pair(World &w, u32 index);
+	Pair(World &w, u32 index, u32 address);
 
 	const u32 index;
+	const u32 address; /* some share one */
 	ConnConfig config[2] = {};
 	ServiceLimits limits[2] = {};
 	bool invalidates[2] = {};
@@ -100,7 +110,7 @@ struct Pair {
 	pings::Budget pings[2];
 	std::vector<std::unique_ptr<Link>> links; /* the last one counts */
 	bool ever_tainted = false;
-	std::vector<u32> blamed; /* XIDs of Calls that have broken a connection */
+	std::vector<Blame> blamed[2]; /* Calls of each side */
 	bool version1 = false; /* what they agree on */
 	bool private_data[2] = {}; /* is sent when connecting */
 	bool welcomes = false; /* remote invalidation, in version 1 */
@@ -143,6 +153,7 @@ struct Tally {
 	u64 callbacks = 0; /* answered */
 	u64 remote_invalidates = 0;
 	u64 several_clients = 0; /* seeds */
+	u64 one_address = 0; /* of these */
 	u64 pings = 0;
 	u64 pongs = 0;
 	u64 pings_overtaken = 0; /* by the end of their connection */
@@ -203,6 +214,10 @@ public:
 	{
 		progress_ = steps_;
 	}
+	/* rpcrdma_call_id() of a Call whose first part is @payload of @buffer. */
+	[[nodiscard]] u64 call_id(const rpcrdma_rx &rx, const u8 *buffer);
+	/* What it was made of. */
+	[[nodiscard]] Blame blame(u64 call) const;
 	[[nodiscard]] u32 largest_reply() const
 	{
 		return largest_reply_;
@@ -284,6 +299,7 @@ private:
 	void forget();
 
 	std::vector<Shape> shapes_; /* by number */
+	std::map<u64, u32> calls_; /* their numbers, by rpcrdma_call_id() */
 	u32 largest_reply_ = kRpcHeader;
 	std::vector<Source> sources_;
 	std::vector<Act> acts_; /* by step, the next one last */
@@ -306,6 +322,8 @@ private:
 	u32 seconds_ = 1000;
 	u32 failing_ = 0; /* allocations */
 	bool heavy_ = false; /* large Calls, little memory */
+	bool one_address_ = false; /* of all clients, which use the same XIDs */
+	u32 first_xid_ = 0;
 	u32 jump_at_ = 0; /* step */
 	bool jumps_ = false;
 	bool losing_ = false;
