@@ -5,16 +5,23 @@
  * It lowers the limits that rxe reports to those of the other adapter, for ib_core and
  * all its users. rxe itself can do more, and would execute Work Requests that the adapter
  * could not. So this module checks the Work Requests of RC queue pairs before rxe gets
- * them, and refuses those that break a limit. "broken" counts these, "checked" counts all.
- * max_cqe and max_mr are lowered, but who breaks them is not noticed here: the unit tests
- * sizes.adapters__* compare what the module asks for with them.
+ * them, and refuses those that break a limit. It also refuses queues that are too long,
+ * and more regions than max_mr. "broken" counts what was refused, "checked" counts all Work
+ * Requests. That completions do not overflow their queue is not checked here: the unit tests
+ * sizes.adapters__* compare its length with what can be posted.
  *
  *	echo mlx5 > /sys/module/rxe_shape/parameters/shape
  *
  * applies to new connections; "rxe" restores rxe.
+ *
+ *	echo regions > /sys/module/rxe_shape/parameters/probe
+ *
+ * makes one region too many, and "completions" a queue that is too long. That fails unless
+ * this module refuses them.
  */
 #include <linux/mutex.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 
 #include "adapters.h"
 #include "rxe_between.h"
@@ -37,6 +44,9 @@ static DEFINE_MUTEX(rxe_shape_lock);
 static const struct rpcrdma_adapter *rxe_shape;
 static atomic_t rxe_shape_broken = ATOMIC_INIT(0);
 static atomic_t rxe_shape_checked = ATOMIC_INIT(0);
+/* Regions that were made here and exist; of all devices together. */
+static DEFINE_XARRAY(rxe_shape_mrs);
+static atomic_t rxe_shape_n_mrs = ATOMIC_INIT(0);
 
 static int rxe_shape_refuse(const char *what, u32 is, u32 limit)
 {
@@ -72,6 +82,17 @@ static int rxe_shape_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 				  l->max_recv_sge)))
 		return -EINVAL;
 	return rxe_between_ops.create_qp(qp, attr, udata);
+}
+
+static int rxe_shape_create_cq(struct ib_cq *cq,
+			       const struct ib_cq_init_attr *attr,
+			       struct uverbs_attr_bundle *attrs)
+{
+	const struct rpcrdma_adapter *shape = READ_ONCE(rxe_shape);
+
+	if (shape && rxe_shape_check("completions", attr->cqe, shape->limits.max_cqe))
+		return -EINVAL;
+	return rxe_between_ops.create_cq(cq, attr, attrs);
 }
 
 static int rxe_shape_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
@@ -146,11 +167,46 @@ static struct ib_mr *rxe_shape_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 					u32 pages)
 {
 	const struct rpcrdma_adapter *shape = READ_ONCE(rxe_shape);
+	u32 count = atomic_inc_return(&rxe_shape_n_mrs);
+	struct ib_mr *mr = ERR_PTR(-EINVAL);
+	int rc;
 
-	if (shape && rxe_shape_check("pages of a region", pages,
-				     shape->limits.max_fast_reg_pages))
-		return ERR_PTR(-EINVAL);
-	return rxe_between_ops.alloc_mr(pd, type, pages);
+	if (shape && (rxe_shape_check("pages of a region", pages,
+				      shape->limits.max_fast_reg_pages) ||
+		      rxe_shape_check("regions", count, shape->limits.max_mr)))
+		goto out;
+	mr = rxe_between_ops.alloc_mr(pd, type, pages);
+	if (IS_ERR(mr))
+		goto out;
+	rc = xa_err(xa_store(&rxe_shape_mrs, (unsigned long)mr, mr, GFP_KERNEL));
+	if (!rc)
+		return mr;
+	/* ib_core would fill it in. */
+	mr->device = pd->device;
+	mr->pd = pd;
+	rxe_between_ops.dereg_mr(mr, NULL);
+	mr = ERR_PTR(rc);
+out:
+	atomic_dec(&rxe_shape_n_mrs);
+	return mr;
+}
+
+/* Those that were made before this module was there do not count. */
+static int rxe_shape_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+{
+	const unsigned long index = (unsigned long)mr;
+	/* Afterwards another may be at the same address. */
+	const bool counts = xa_erase(&rxe_shape_mrs, index);
+	int rc;
+
+	rc = rxe_between_ops.dereg_mr(mr, udata);
+	if (!counts)
+		return rc;
+	/* It stays, and there was room for it. */
+	if (rc && !xa_err(xa_store(&rxe_shape_mrs, index, mr, GFP_KERNEL)))
+		return rc;
+	atomic_dec(&rxe_shape_n_mrs);
+	return rc;
 }
 
 /* Never more than the device said itself. */
@@ -232,6 +288,78 @@ MODULE_PARM_DESC(broken, "how often a limit was broken");
 module_param_cb(checked, &rxe_shape_count, &rxe_shape_checked, 0444);
 MODULE_PARM_DESC(checked, "Work Requests that were looked at");
 
+/* Make @count regions. Return: why that did not work, or 0. */
+static int rxe_shape_probe_mrs(struct ib_device *device, u32 count)
+{
+	struct ib_mr **mrs, *mr;
+	struct ib_pd *pd;
+	int rc = 0;
+	u32 n = 0;
+
+	mrs = kvcalloc(count, sizeof(*mrs), GFP_KERNEL);
+	if (!mrs)
+		return -ENOMEM;
+	pd = ib_alloc_pd(device, 0);
+	if (IS_ERR(pd)) {
+		kvfree(mrs);
+		return PTR_ERR(pd);
+	}
+	while (!rc && n < count) {
+		mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, 1);
+		rc = PTR_ERR_OR_ZERO(mr);
+		if (!rc)
+			mrs[n++] = mr;
+	}
+	while (n)
+		ib_dereg_mr(mrs[--n]);
+	ib_dealloc_pd(pd);
+	kvfree(mrs);
+	return rc;
+}
+
+static int rxe_shape_probe_cq(struct ib_device *device, u32 cqe)
+{
+	const struct ib_cq_init_attr attr = { .cqe = cqe };
+	struct ib_cq *cq = ib_create_cq(device, NULL, NULL, NULL, &attr);
+
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	ib_destroy_cq(cq);
+	return 0;
+}
+
+/* What is refused here is not counted. */
+static int rxe_shape_probe(const char *value, const struct kernel_param *kp)
+{
+	const struct rpcrdma_adapter *shape = READ_ONCE(rxe_shape);
+	const int broken = atomic_read(&rxe_shape_broken);
+	struct rxe_shape_device *sd;
+	int rc = -EINVAL;
+
+	if (!shape)
+		return -EINVAL;
+	mutex_lock(&rxe_shape_lock);
+	sd = list_first_entry_or_null(&rxe_shape_devices,
+				      struct rxe_shape_device, link);
+	if (!sd)
+		rc = -ENODEV;
+	else if (sysfs_streq(value, "regions") && shape->limits.max_mr <= SZ_4K)
+		rc = rxe_shape_probe_mrs(sd->device, shape->limits.max_mr + 1);
+	else if (sysfs_streq(value, "completions"))
+		rc = rxe_shape_probe_cq(sd->device, shape->limits.max_cqe + 1);
+	mutex_unlock(&rxe_shape_lock);
+	if (atomic_cmpxchg(&rxe_shape_broken, broken + 1, broken) == broken + 1)
+		return 0;
+	return rc ?: -EIO;
+}
+
+static const struct kernel_param_ops rxe_shape_probe_param = {
+	.set = rxe_shape_probe,
+};
+
+module_param_cb(probe, &rxe_shape_probe_param, NULL, 0200);
+MODULE_PARM_DESC(probe, "break a limit, which must fail: regions, completions");
+
 static struct ib_client rxe_shape_client;
 
 static int rxe_shape_add(struct ib_device *device)
@@ -254,7 +382,9 @@ static int rxe_shape_add(struct ib_device *device)
 	device->ops.modify_qp = rxe_shape_modify_qp;
 	device->ops.post_send = rxe_shape_post_send;
 	device->ops.post_recv = rxe_shape_post_recv;
+	device->ops.create_cq = rxe_shape_create_cq;
 	device->ops.alloc_mr = rxe_shape_alloc_mr;
+	device->ops.dereg_mr = rxe_shape_dereg_mr;
 	rxe_shape_apply(sd);
 	mutex_unlock(&rxe_shape_lock);
 	ib_set_client_data(device, &rxe_shape_client, sd);

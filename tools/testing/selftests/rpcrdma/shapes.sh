@@ -3,7 +3,7 @@
 #
 # Proves that both ends keep the limits of an adapter. On both sides the module
 # rxe_shape makes rxe report the limits of another adapter (tools/testing/kunit/adapters.h)
-# and refuses Work Requests beyond them. With each shape READs and WRITEs of 1 MiB leave
+# and refuses Work Requests, queues and regions beyond them. With each shape READs and WRITEs of 1 MiB leave
 # the same data on both sides, without encryption and with krb5p, and callbacks work.
 # The server's trace events show that its RDMA Reads and Writes take as many Work Requests
 # as that adapter needs. At the end no limit has been broken.
@@ -58,6 +58,7 @@ client() {
 		finish
 	fi
 	modprobe rpcrdma || bail "no module"
+	check "rxe_shape refuses regions and queues" refuses
 	head -c 4M /dev/urandom > /tmp/data
 	if modprobe rpcsec_gss_krb5; then
 		gssd_up || bail "no rpc.gssd"
@@ -79,6 +80,10 @@ client() {
 # Nothing is under way that was begun with another shape.
 become() { # SHAPE
 	within 30 nothing_left && echo "$1" > "$shape/shape" && [[ $(< "$shape/shape") = "$1" ]]
+}
+
+refuses() {
+	become erdma && echo regions > "$shape/probe" && echo completions > "$shape/probe"
 }
 
 unbroken() {
