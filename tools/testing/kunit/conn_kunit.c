@@ -2423,6 +2423,109 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 	}
 }
 
+/* A server that refuses everybody. */
+static int conn_refuse(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return event->event == RDMA_CM_EVENT_CONNECT_REQUEST ? -ECONNREFUSED :
+							       0;
+}
+
+static const struct rpc_version conn_version = {
+	.number = 1,
+};
+
+static const struct rpc_version *conn_versions[] = {
+	NULL,
+	&conn_version,
+};
+
+static struct rpc_stat conn_rpc_stats;
+
+static const struct rpc_program conn_program = {
+	.name = "kunit",
+	.number = 0x20000000,
+	.nrvers = ARRAY_SIZE(conn_versions),
+	.version = conn_versions,
+	.stats = &conn_rpc_stats,
+};
+
+/* sunrpc's side of a mount; nothing is sent. */
+static struct rpc_clnt *conn_mount(struct kunit *test,
+				   struct sockaddr_in *server)
+{
+	struct rpc_create_args args = {
+		.net = &init_net,
+		.protocol = XPRT_TRANSPORT_RDMA,
+		.address = (struct sockaddr *)server,
+		.addrsize = sizeof(*server),
+		.servername = "kunit",
+		.program = &conn_program,
+		.version = 1,
+		.authflavor = RPC_AUTH_NULL,
+		.flags = RPC_CLNT_CREATE_NOPING,
+		.cred = current_cred(),
+	};
+	struct rpc_clnt *clnt = rpc_create(&args);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(clnt));
+	return clnt;
+}
+
+/* An RPC wants a connection, and there is none to be had. */
+static void conn_try(struct rpcrdma_xprt *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+
+	set_bit(XPRT_LOCKED, &xprt->state);
+	xprt->ops->connect(xprt, NULL);
+	flush_delayed_work(&rx->connector);
+}
+
+/* Every attempt of a mount begins with the buffers of the one before. */
+static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
+{
+	struct sockaddr_in server = { .sin_family = AF_INET };
+	struct rdma_cm_id *listener;
+	struct rpcrdma_xprt *rx;
+	struct module *owner;
+	struct rpc_clnt *clnt;
+	u32 i, recvs = 0;
+	int refs;
+
+	server.sin_addr.s_addr = in_aton(addr);
+	listener = rdma_create_id(&init_net, conn_refuse, NULL, RDMA_PS_TCP,
+				  IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
+	KUNIT_ASSERT_EQ(test, rdma_bind_addr(listener,
+					     (struct sockaddr *)&server), 0);
+	KUNIT_ASSERT_EQ(test, rdma_listen(listener, 1), 0);
+	server.sin_port = ((struct sockaddr_in *)
+			   &listener->route.addr.src_addr)->sin_port;
+
+	clnt = conn_mount(test, &server);
+	rx = rpcrdma_xprt(rcu_access_pointer(clnt->cl_xprt));
+	owner = rx->xprt.xprt_class->owner;
+	refs = module_refcount(owner);
+	for (i = 0; i < 3; i++) {
+		conn_try(rx);
+		KUNIT_EXPECT_EQ(test, rx->cm_error, -ECONNREFUSED);
+		KUNIT_EXPECT_NULL(test, rx->conn);
+		KUNIT_EXPECT_EQ(test, rx->spares[RPCRDMA_SPARE_SENDS].count,
+				(u32)RPCRDMA_SEND_RING);
+		if (!i)
+			recvs = rx->spares[RPCRDMA_SPARE_RECVS].count;
+		KUNIT_EXPECT_GT(test, recvs, 0U);
+		KUNIT_EXPECT_EQ(test, rx->spares[RPCRDMA_SPARE_RECVS].count,
+				recvs);
+	}
+	rpc_shutdown_client(clnt);
+	rdma_destroy_id(listener);
+	/* sunrpc frees the transport later. */
+	for (i = 0; i < 500 && module_refcount(owner) >= refs; i++)
+		msleep(20);
+	KUNIT_EXPECT_LT(test, module_refcount(owner), refs);
+}
+
 /*
  * A MiB that begins inside a page, by RDMA Reads into at most so many pages each: an IOMMU can
  * make one element of all of them, which one region has to hold.
@@ -3676,6 +3779,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_cuts_what_a_region_cannot_hold),
 	KUNIT_CASE(conn_has_pages_if_the_device_can),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
+	KUNIT_CASE(conn_of_a_mount_leaves_its_buffers),
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_cancelled),
