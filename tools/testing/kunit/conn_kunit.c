@@ -2423,6 +2423,52 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 	}
 }
 
+/* Waits for another work item, as memory reclaim may have to. */
+struct conn_reclaim {
+	struct work_struct work;
+	struct rpcrdma_conn *conn;
+};
+
+/* The kernel complains if what a rescuer may have to wait for has none. */
+static void conn_wait_as_reclaim(struct kunit *test, struct conn_reclaim *w,
+				 work_func_t what)
+{
+	struct workqueue_struct *wq = alloc_workqueue("conn_reclaim",
+						      WQ_MEM_RECLAIM, 0);
+
+	KUNIT_ASSERT_NOT_NULL(test, wq);
+	INIT_WORK_ONSTACK(&w->work, what);
+	queue_work(wq, &w->work);
+	flush_work(&w->work);
+	destroy_work_on_stack(&w->work);
+	destroy_workqueue(wq);
+}
+
+/* Each time the work may be done before this waits for it, but not every time. */
+static void conn_wait_for_work(struct work_struct *work)
+{
+	struct conn_reclaim *w = container_of(work, struct conn_reclaim, work);
+	struct rpcrdma_conn *conn = w->conn;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		rpcrdma_stats_follow();
+		flush_work(&conn->window_work);
+		rpcrdma_conn_lost_later(conn, "test");
+		flush_work(&conn->lost_work);
+	}
+}
+
+static void conn_has_a_rescuer(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_reclaim w = { .conn = f->client.conn };
+
+	w.conn->follow = true;
+	conn_wait_as_reclaim(test, &w, conn_wait_for_work);
+	KUNIT_EXPECT_TRUE(test, test_bit(RPCRDMA_CONN_LOST, &w.conn->flags));
+}
+
 /* A server that refuses everybody. */
 static int conn_refuse(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -3780,6 +3826,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_has_pages_if_the_device_can),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
 	KUNIT_CASE(conn_of_a_mount_leaves_its_buffers),
+	KUNIT_CASE(conn_has_a_rescuer),
 	KUNIT_CASE(conn_cancels_unsent),
 	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_cancelled),

@@ -136,6 +136,12 @@ static void rpcrdma_op_buf_free(struct rpc_task *task)
 	rpcrdma_buf_free(task);
 }
 
+/*
+ * The connector is not on xprtiod, as all other work is that RPCs may wait for. A rescuer would
+ * not help: rdma_cm's own queues, where it handles addresses and messages of the handshake, have
+ * none. And destroying a cm_id waits for work on one of these queues, which the kernel warns of
+ * if the caller has a rescuer.
+ */
 static void rpcrdma_op_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 {
 	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);

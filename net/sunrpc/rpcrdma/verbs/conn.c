@@ -3,9 +3,15 @@
  * Creates and destroys an RDMA connection. Its owner, client or server, drives
  * rdma_cm. This file makes the connection's resources when the device is known, and frees
  * them when the device can no longer complete anything for the connection.
+ *
+ * Memory reclaim can wait for an RPC, and the RPC for the end of a connection. So the work
+ * that this end begins with or waits for is on xprtiod, whose rescuer executes it if no thread
+ * can be made. sunrpc ends connections there as well, and work that has a rescuer may only wait
+ * for other such work.
  */
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
+#include <linux/sunrpc/sched.h>
 
 #include <rpcrdma/xcharext.h>
 #include <trace/events/rpcrdma_v2.h>
@@ -36,7 +42,7 @@ static void rpcrdma_lost_worker(struct work_struct *work)
 void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why)
 {
 	WRITE_ONCE(conn->lost_why, why);
-	schedule_work(&conn->lost_work);
+	queue_work(xprtiod_workqueue, &conn->lost_work);
 }
 
 /* Some drivers call this from a tasklet. */
@@ -588,7 +594,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		rpcrdma_conn_auth_begin(conn, a.config.auth);
 	/* It may have changed before the connection was in the list. */
 	if (conn->follow && a.config.window != READ_ONCE(rpcrdma_window))
-		schedule_work(&conn->window_work);
+		queue_work(xprtiod_workqueue, &conn->window_work);
 	return conn;
 
 out_drain:

@@ -12,6 +12,7 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/sunrpc/sched.h>
 #include <linux/xarray.h>
 
 #include "../auth.h"
@@ -371,7 +372,7 @@ void rpcrdma_stats_follow(void)
 	mutex_lock(&rpcrdma_stats_lock);
 	xa_for_each(&rpcrdma_stats_conns, id, conn)
 		if (conn->follow)
-			schedule_work(&conn->window_work);
+			queue_work(xprtiod_workqueue, &conn->window_work);
 	mutex_unlock(&rpcrdma_stats_lock);
 }
 
