@@ -55,7 +55,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	kunit-7.3 selftests-7.3 selftests-debian-7.3 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
-	tools tools-check tools-install wireshark clock coverage hostauth check check-full soak demo bench dist packaging \
+	tools tools-check tools-install wireshark clock coverage hostauth check check-full soak demo demo-check bench dist packaging \
 	interfaces
 
 all: modules
@@ -278,7 +278,7 @@ check-full:
 	  scripts/tally style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-debian-full selftests-6.1 selftests-debug \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 \
-	  packaging interfaces docs-check
+	  packaging interfaces demo-check docs-check
 
 # Compares what the module uses of 6.12 with the newest source in Debian. Fails for a
 # difference that Documentation/interfaces/accepted does not list.
@@ -329,8 +329,12 @@ soak:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
 	  scripts/tally --minutes $(or $(MINUTES),inf) fuzz sim-soak storm-soak selftests-soak
 
+# FILES= of the more than 5,000.
 demo:
-	@scripts/demo
+	@scripts/demo $(if $(FILES),--files $(FILES))
+
+demo-check:
+	@tools/testing/demo
 
 # Beside the kernel's own transport and TCP: PART="core counts latency", FULL=1 for all.
 bench:
@@ -368,7 +372,7 @@ help:
 	@echo '                   kernel'"'"'s own transport, KERNEL= another kernel'
 	@echo '  selftests-debian tests that Debian'"'"'s own kernel serves and mounts'
 	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm, packaging,'
-	@echo '                   interfaces, and self-tests:'
+	@echo '                   interfaces, demo-check, and self-tests:'
 	@echo '                   selftests-full, -debian-full, -6.1, -debug, -7.3; and'
 	@echo '                   kunit-7.3, selftests-debian-7.3'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
@@ -390,7 +394,8 @@ help:
 	@echo '                   supported kernel'
 	@echo '  interfaces       compare the kernel interfaces that the module uses with the'
 	@echo '                   newest kernel in Debian'
-	@echo '  demo             show it working'
+	@echo '  demo             show it working; FILES=150: with so many files'
+	@echo '  demo-check       what demo prints and how it ends, with few files'
 	@echo '  bench            measure it beside the kernel'"'"'s own transport and TCP;'
 	@echo '                   PART="core counts latency" picks, FULL=1 measures more'
 	@echo 'Set-up'
