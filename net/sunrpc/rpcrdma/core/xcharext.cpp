@@ -5,119 +5,6 @@
 namespace rpcrdma
 {
 
-static constexpr u32 kBits = 32; /* of a word of a subset */
-
-/* ------------------------------------------------------------------ */
-/* The XDR                                                            */
-/* ------------------------------------------------------------------ */
-
-bool XcharValue::decode(XdrReader &r)
-{
-	u32 length;
-
-	return r.word(which) && r.word(length) && r.opaque(length, data);
-}
-
-bool XcharSpec::decode(XdrReader &r)
-{
-	u32 count;
-
-	if (!r.word(count))
-		return false;
-	first_ = r;
-	for (count_ = 0; count_ < count; count_++) {
-		XcharValue v;
-
-		if (!v.decode(r))
-			return false;
-	}
-	return true;
-}
-
-bool XcharSubset::decode(XdrReader &r)
-{
-	u32 count;
-
-	return r.word(count) && count <= r.left() / kWordSize &&
-	       r.opaque(count * kWordSize, words_);
-}
-
-u32 XcharSubset::word(u32 index) const
-{
-	return index < words_.size() / kWordSize ?
-		       load_be32(words_.after(index * kWordSize).data()) :
-		       0;
-}
-
-bool XcharSubset::has(u32 position) const
-{
-	return word(position / kBits) >> position % kBits & 1;
-}
-
-bool XcharSubset::within(u32 n) const
-{
-	for (u32 i = n / kBits; i < words_.size() / kWordSize; i++) {
-		const u32 bits = word(i);
-
-		if (i == n / kBits ? bits >> n % kBits : bits)
-			return false;
-	}
-	return true;
-}
-
-bool XcharInit::decode(Bytes body)
-{
-	XdrReader r(body);
-
-	return start.decode(r) && nochg.decode(r) && !r.left();
-}
-
-bool XcharRequest::decode(Bytes body)
-{
-	XdrReader r(body);
-
-	return want.decode(r) && !r.left();
-}
-
-bool XcharResponse::decode(Bytes body)
-{
-	XdrReader r(body);
-
-	return done.decode(r) && rej.decode(r) && pend.decode(r) && !r.left();
-}
-
-bool XcharUpdate::decode(Bytes body)
-{
-	XdrReader r(body);
-
-	return now.decode(r) && r.boolean(pendclr) && !r.left();
-}
-
-void encode_xchar_value(const XcharNumber &n, XdrWriter &w)
-{
-	w.word(n.which);
-	w.word(kWordSize);
-	w.word(n.number);
-}
-
-void encode_xchar_subset(u32 positions, XdrWriter &w)
-{
-	w.word(positions != 0);
-	if (positions)
-		w.word(positions);
-}
-
-void encode_xchar_rest(u32 n, u32 others, XdrWriter &w)
-{
-	w.word((n + kBits - 1) / kBits);
-	for (u32 i = 0; i < n; i += kBits) {
-		const u32 all =
-			n - i < kBits ? (1U << (n - i)) - 1 : UINT32_MAX;
-
-		w.word(i ? all : all & ~others);
-	}
-}
-
 /* ------------------------------------------------------------------ */
 /* Properties                                                         */
 /* ------------------------------------------------------------------ */
@@ -533,7 +420,7 @@ Refusal Xcharext::take_request(u32 xid, Bytes body, Port &port)
 			    return true;
 		    if (!decode_value(i, v.data, n))
 			    return false;
-		    if (p < kBits) {
+		    if (p < kXcharBits) {
 			    position[i] = p;
 			    values[i] = n;
 			    there |= 1U << i;

@@ -21,102 +21,10 @@
 
 #include "base.h"
 #include "extension.h"
-#include <rpcrdma/xcharext.h>
+#include "xchar_wire.h"
 
 namespace rpcrdma
 {
-
-using XcharNumber = rpcrdma_xchar_number;
-
-/* ------------------------------------------------------------------ */
-/* The XDR (section 5.2)                                              */
-/* ------------------------------------------------------------------ */
-
-/* struct xcharval */
-struct XcharValue {
-	u32 which = 0;
-	Bytes data;
-
-	[[nodiscard]] bool decode(XdrReader &r);
-};
-
-/* xcharspec: values in a message. */
-class XcharSpec {
-public:
-	[[nodiscard]] bool decode(XdrReader &r);
-	[[nodiscard]] u32 size() const
-	{
-		return count_;
-	}
-	/* Call @f(position, value) for each, until it returns false. Return: it never did. */
-	template <typename F> [[nodiscard]] bool each(F f) const
-	{
-		XdrReader r = first_;
-
-		for (u32 i = 0; i < count_; i++) {
-			XcharValue v;
-
-			if (!v.decode(r) || !f(i, v))
-				return false;
-		}
-		return true;
-	}
-
-private:
-	XdrReader first_{ Bytes() };
-	u32 count_ = 0;
-};
-
-/* xcharsubset: positions in an xcharspec, as bits of words in a message. */
-class XcharSubset {
-public:
-	[[nodiscard]] bool decode(XdrReader &r);
-	/* Words that are not there are zero. */
-	[[nodiscard]] bool has(u32 position) const;
-	/* Each position is less than @n. */
-	[[nodiscard]] bool within(u32 n) const;
-
-private:
-	[[nodiscard]] u32 word(u32 index) const;
-
-	Bytes words_;
-};
-
-/* Each is all of what follows the prefix. */
-struct XcharInit {
-	XcharSpec start;
-	XcharSubset nochg;
-
-	[[nodiscard]] bool decode(Bytes body);
-};
-
-struct XcharRequest {
-	XcharSpec want;
-
-	[[nodiscard]] bool decode(Bytes body);
-};
-
-struct XcharResponse {
-	XcharSubset done;
-	XcharSubset rej;
-	XcharSubset pend;
-
-	[[nodiscard]] bool decode(Bytes body);
-};
-
-struct XcharUpdate {
-	XcharValue now;
-	bool pendclr = false;
-
-	[[nodiscard]] bool decode(Bytes body);
-};
-
-/* All values here are one word. */
-void encode_xchar_value(const XcharNumber &n, XdrWriter &w);
-/* The first 32 positions. */
-void encode_xchar_subset(u32 positions, XdrWriter &w);
-/* All @n positions but those in @others. */
-void encode_xchar_rest(u32 n, u32 others, XdrWriter &w);
 
 /* ------------------------------------------------------------------ */
 /* The extension                                                      */
