@@ -76,6 +76,8 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_refuse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_send);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_set_window);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_call_refused);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_credit_wait);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_credit_waited);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_fill_sparse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_chain);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_invalidate);

@@ -9,6 +9,7 @@
  * goes on at the next number, so that it does not matter what has come and gone.
  */
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 #include <uapi/linux/rpcrdma.h>
@@ -525,7 +526,8 @@ static int rpcrdma_nl_properties(struct sk_buff *skb, u16 type,
 }
 
 static int rpcrdma_nl_credits(struct sk_buff *skb,
-			      const struct rpcrdma_session_info *info)
+			      const struct rpcrdma_session_info *info,
+			      u64 waited)
 {
 	const struct rpcrdma_nl_u32 list[] = {
 		{ RPCRDMA_A_CREDITS_WINDOW, info->window },
@@ -540,8 +542,16 @@ static int rpcrdma_nl_credits(struct sk_buff *skb,
 		{ RPCRDMA_A_CREDITS_LIMIT, info->sent + info->peer_credits },
 	};
 
-	return rpcrdma_nl_nest_u32s(skb, RPCRDMA_A_CONN_CREDITS, list,
-				    ARRAY_SIZE(list) - (info->version != 2));
+	const u32 count = ARRAY_SIZE(list) - (info->version != 2);
+	struct nlattr *nest = nla_nest_start(skb, RPCRDMA_A_CONN_CREDITS);
+
+	if (!nest || rpcrdma_nl_put_u32s(skb, list, count) ||
+	    nla_put_u64_64bit(skb, RPCRDMA_A_CREDITS_TIME_WAITED,
+			      div_u64(waited, NSEC_PER_USEC),
+			      RPCRDMA_A_CREDITS_PAD))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
 }
 
 static int rpcrdma_nl_regions(struct sk_buff *skb, u32 total, const u32 *count)
@@ -760,6 +770,8 @@ static int rpcrdma_nl_conn_common(struct sk_buff *skb,
 			      READ_ONCE(conn->loss)) ||
 	    rpcrdma_nl_reason(skb, RPCRDMA_A_CONN_PREVIOUS_LOSS,
 			      conn->previous_loss) ||
+	    (conn->role == RPCRDMA_ROLE_CLIENT &&
+	     nla_put_u32(skb, RPCRDMA_A_CONN_RECONNECTS, conn->reconnects)) ||
 	    (test_bit(RPCRDMA_CONN_UP, &conn->flags) &&
 	     nla_put_flag(skb, RPCRDMA_A_CONN_WAS_UP)) ||
 	    rpcrdma_nl_auth(skb, &auth))
@@ -771,7 +783,7 @@ static int rpcrdma_nl_conn_common(struct sk_buff *skb,
 static __always_inline size_t rpcrdma_nl_common_size(void)
 {
 	return 2 * nla_total_size_64bit(sizeof(u64)) +
-	       5 * nla_total_size(sizeof(u32)) +
+	       6 * nla_total_size(sizeof(u32)) +
 	       2 * nla_total_size(sizeof(struct sockaddr_in6)) +
 	       nla_total_size(IB_DEVICE_NAME_MAX) +
 	       2 * nla_total_size(RPCRDMA_NL_REASON) + nla_total_size(0) +
@@ -788,7 +800,7 @@ static __always_inline size_t rpcrdma_nl_size(u32 types)
 
 	return rpcrdma_nl_common_size() +
 		2 * (nest + RPCRDMA_A_PROPERTIES_MAX * u32s) +
-		nest + RPCRDMA_A_CREDITS_MAX * u32s +
+		nest + RPCRDMA_A_CREDITS_TAKEN_BACK * u32s + u64s +
 		nest + RPCRDMA_A_REGIONS_MAX * u32s +
 		2 * u32s + 2 * u64s +
 		(types + RPCRDMA_ERRCODES - 1) * (nest + u32s + 2 * u64s) +
@@ -829,7 +841,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	struct rpcrdma_session_info info;
 	struct rpcrdma_numbers numbers;
 	struct rpcrdma_held held = { };
-	u64 memory, all;
+	u64 memory, all, waited;
 	void *header;
 
 	header = genlmsg_put(skb, portid, seq, &rpcrdma_nl_family, flags,
@@ -847,6 +859,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	if (!conn->dead && conn->ops->held)
 		conn->ops->held(conn, &held);
 	all = conn->memory;
+	waited = rpcrdma_credit_waited(conn);
 	spin_unlock(&conn->lock);
 	memory = atomic_long_read(&conn->buffers);
 
@@ -855,7 +868,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 				  &info.local) ||
 	    rpcrdma_nl_properties(skb, RPCRDMA_A_CONN_PEER_PROPERTIES,
 				  &info.peer) ||
-	    rpcrdma_nl_credits(skb, &info) ||
+	    rpcrdma_nl_credits(skb, &info, waited) ||
 	    nla_put_u32(skb, RPCRDMA_A_CONN_CALLS_SENT, info.outstanding) ||
 	    nla_put_u32(skb, RPCRDMA_A_CONN_CALLS_RECEIVED, serving) ||
 	    rpcrdma_nl_regions(skb, READ_ONCE(conn->n_mrs), regions) ||

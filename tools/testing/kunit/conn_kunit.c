@@ -503,12 +503,25 @@ static void conn_carries_reverse_calls(struct kunit *test)
 	conn_exchange(test, &f->server, &f->client, RPCRDMA_CALL);
 }
 
+/* How long messages of @side have waited for credit, in milliseconds. */
+static u64 conn_waited(struct conn_side *side)
+{
+	u64 waited;
+
+	spin_lock(&side->conn->lock);
+	waited = rpcrdma_credit_waited(side->conn);
+	spin_unlock(&side->conn->lock);
+	return div_u64(waited, NSEC_PER_MSEC);
+}
+
 static void conn_waits_for_credit(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct conn_msg *m;
+	u64 waited;
 	int i, seen;
 
+	KUNIT_EXPECT_EQ(test, conn_waited(&f->client), 0ULL);
 	f->server.hold = true;
 	for (i = 0; i < 2 * CONN_WINDOW; i++) {
 		m = conn_msg(test, 7, RPCRDMA_CALL, 64);
@@ -521,11 +534,47 @@ static void conn_waits_for_credit(struct kunit *test)
 	seen = atomic_read(&f->server.messages);
 	KUNIT_EXPECT_LE(test, seen, CONN_WINDOW);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	/* What still waits counts. */
+	KUNIT_EXPECT_GE(test, conn_waited(&f->client), 190ULL);
 
 	/* The rest must come without anybody asking for it. */
 	conn_let_go(&f->server);
 	for (; i < 2 * CONN_WINDOW; i++)
 		conn_wait(test, &f->server.arrived);
+	waited = conn_waited(&f->client);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, conn_waited(&f->client), waited);
+	KUNIT_EXPECT_EQ(test, conn_waited(&f->server), 0ULL);
+}
+
+/* Two waits at the same time are one; none goes on when the connection is over. */
+static void conn_counts_waits_once(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	u64 waited;
+
+	spin_lock(&conn->lock);
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
+	spin_unlock(&conn->lock);
+	msleep(20);
+	spin_lock(&conn->lock);
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP, true);
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
+	spin_unlock(&conn->lock);
+	msleep(20);
+	KUNIT_EXPECT_GE(test, conn_waited(&f->client), 40ULL);
+
+	rpcrdma_conn_lost(conn, "test");
+	spin_lock(&conn->lock);
+	KUNIT_EXPECT_EQ(test, conn->credit_waiters, 0U);
+	waited = conn->credit_waited;
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
+	KUNIT_EXPECT_EQ(test, conn->credit_waiters, 0U);
+	spin_unlock(&conn->lock);
+	KUNIT_EXPECT_LE(test, div_u64(waited, NSEC_PER_MSEC),
+			(u64)ktime_ms_delta(ktime_get(), conn->created));
 }
 
 static bool conn_admit(struct conn_side *side, struct conn_msg *m)
@@ -2724,7 +2773,7 @@ static void conn_message_has_room(struct kunit *test)
 		(2 * (rpcrdma_type_count() + RPCRDMA_ERRCODES) +
 		 RPCRDMA_REASON_COUNT + RPCRDMA_A_FORMATS_MAX +
 		 RPCRDMA_A_OCTETS_MAX + RPCRDMA_A_EVENTS_MAX +
-		 RPCRDMA_A_MEMORY_MAX);
+		 RPCRDMA_A_MEMORY_MAX + 1);
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct sk_buff *skb, *small;
@@ -3819,6 +3868,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_replies),
 	KUNIT_CASE(conn_carries_reverse_calls),
 	KUNIT_CASE(conn_waits_for_credit),
+	KUNIT_CASE(conn_counts_waits_once),
 	KUNIT_CASE(conn_tells_of_room),
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),

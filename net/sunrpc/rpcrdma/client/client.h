@@ -82,6 +82,7 @@ struct rpcrdma_keepalive {
  * @opened: the server has accepted this attempt
  * @private: the server's private data of that accept
  * @previous_loss: why the connection before was lost, or NULL
+ * @reconnects: how many connections were lost
  * @established: when @conn was established, in jiffies
  * @timeout: as set by set_connect_timeout
  * @stats: for mountstats
@@ -113,6 +114,7 @@ struct rpcrdma_xprt {
 	bool opened;
 	struct rpcrdma_cm_private private;
 	const char *previous_loss;
+	u32 reconnects;
 	unsigned long established;
 	struct rpc_timeout timeout;
 	struct rpcrdma_xprt_stats stats;

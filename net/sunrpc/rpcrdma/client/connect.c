@@ -403,6 +403,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 		.fell_back = READ_ONCE(rx->fell_back),
 		.dialect = rx->dialect,
 		.previous_loss = rx->previous_loss,
+		.reconnects = rx->reconnects,
 	};
 	struct rpcrdma_conn *conn;
 	ktime_t asked;
@@ -665,8 +666,10 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 		rpcrdma_keepalive_stop(rx);
 		rpcrdma_conn_destroy(conn);
 		/* An attempt that has failed is no connection that was lost. */
-		if (test_bit(RPCRDMA_CONN_UP, &conn->flags))
+		if (test_bit(RPCRDMA_CONN_UP, &conn->flags)) {
 			rx->previous_loss = READ_ONCE(conn->loss);
+			rx->reconnects++;
+		}
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
 		spin_lock(&rx->conn_lock);
 		rpcrdma_stats_sum(&rx->stats.conns, &conn->stats);

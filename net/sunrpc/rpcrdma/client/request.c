@@ -375,6 +375,7 @@ static bool rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	if (!admitted) {
 		trace_rpcrdma_wait(conn->id, be32_to_cpu(req->rqst.rq_xid),
 				   "credit");
+		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
 		rpcrdma_client_no_room(conn);
 	}
 	spin_unlock(&conn->lock);

@@ -97,6 +97,8 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 		return;
 	spin_lock(&conn->lock);
 	conn->closed = true;
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP, false);
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
 	wake_up_all(&conn->pump_wait);
 	spin_unlock(&conn->lock);
 	conn->ops->lost(conn);
@@ -522,6 +524,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		conn->max_version = a.config.max_version;
 	conn->fell_back = a.fell_back;
 	conn->previous_loss = a.previous_loss;
+	conn->reconnects = a.reconnects;
 
 	conn->follow = !a.config.window;
 	if (conn->follow)

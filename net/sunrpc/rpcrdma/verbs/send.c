@@ -332,6 +332,52 @@ static u32 rpcrdma_send_refused(const struct rpcrdma_conn *conn, u32 i,
 	return i;
 }
 
+/**
+ * rpcrdma_credit_wait - something waits for credit from now on, or no longer
+ * @conn: the connection
+ * @who: what it is
+ * @waits: it does
+ *
+ * The time is counted in which anything waits. On a connection that is over nothing does.
+ *
+ * Context: the caller holds the lock of @conn.
+ */
+void rpcrdma_credit_wait(struct rpcrdma_conn *conn,
+			 enum rpcrdma_credit_waiter who, bool waits)
+{
+	const u32 before = conn->credit_waiters;
+
+	lockdep_assert_held(&conn->lock);
+	if (waits && !conn->closed)
+		conn->credit_waiters |= who;
+	else
+		conn->credit_waiters &= ~who;
+	if (!before && conn->credit_waiters)
+		conn->credit_since = ktime_get();
+	else if (before && !conn->credit_waiters)
+		conn->credit_waited +=
+			ktime_to_ns(ktime_sub(ktime_get(), conn->credit_since));
+}
+
+/**
+ * rpcrdma_credit_waited - how long something has waited for credit
+ * @conn: the connection
+ *
+ * Context: the caller holds the lock of @conn.
+ *
+ * Return: nanoseconds, with a wait that has not ended.
+ */
+u64 rpcrdma_credit_waited(const struct rpcrdma_conn *conn)
+{
+	u64 waited = conn->credit_waited;
+
+	lockdep_assert_held(&conn->lock);
+	if (conn->credit_waiters)
+		waited += ktime_to_ns(ktime_sub(ktime_get(),
+						conn->credit_since));
+	return waited;
+}
+
 /* What belongs to @xid waits until the device has finished with earlier Work Requests. */
 static void rpcrdma_pump_full(struct rpcrdma_conn *conn, u32 xid)
 	__must_hold(&conn->lock)
@@ -588,6 +634,8 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		more = rpcrdma_pump_more(conn);
 	} while (more && conn->send_head != end);
 
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP,
+			    result == RPCRDMA_TX_BLOCKED && offer);
 	/* What was decided before is posted, whatever becomes of the next message. */
 	switch (result) {
 	case RPCRDMA_TX_MESSAGE:
@@ -645,6 +693,7 @@ static void rpcrdma_pump(struct rpcrdma_conn *conn)
 	conn->pumping = false;
 	rpcrdma_pump_through(conn);
 	if (conn->ops->room && rpcrdma_session_room(&conn->session)) {
+		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
 		spin_unlock(&conn->lock);
 		conn->ops->room(conn);
 		spin_lock(&conn->lock);
@@ -743,6 +792,7 @@ static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
 		rc = -ENOTCONN;
 	} else if (ask && !rpcrdma_send_admit(conn, tm)) {
 		trace_rpcrdma_wait(conn->id, tm->msg.xid, "credit");
+		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
 		conn->ops->no_room(conn);
 		rc = -EAGAIN;
 	} else {

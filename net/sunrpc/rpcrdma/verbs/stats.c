@@ -10,6 +10,7 @@
  * for debugging and testing: like all of debugfs, it is not a stable interface.
  */
 #include <linux/debugfs.h>
+#include <linux/math64.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sunrpc/sched.h>
@@ -172,9 +173,11 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	struct rpcrdma_session_info info;
 	struct rpcrdma_numbers numbers;
 	struct rpcrdma_stats stats = { };
+	u64 waited;
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
+	waited = rpcrdma_credit_waited(conn);
 	rpcrdma_session_numbers(&conn->session, &numbers);
 	memcpy(in_use, conn->mr_table.count, sizeof(in_use));
 	spin_unlock(&conn->lock);
@@ -196,6 +199,8 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "receive buffers: %u\n", READ_ONCE(conn->n_recvs));
 	seq_printf(m, "peer credits: %u\n", info.peer_credits);
 	seq_printf(m, "waits for credit: %u\n", info.blocked);
+	seq_printf(m, "waited for credit in us: %llu\n",
+		   div_u64(waited, NSEC_PER_USEC));
 	seq_printf(m, "credit taken back: %u\n", info.taken_back);
 	seq_printf(m, "reads at once: %u\n", conn->reads_out);
 	seq_printf(m, "sends: %u\n", info.sent);

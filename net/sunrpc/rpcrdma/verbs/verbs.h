@@ -150,6 +150,12 @@ struct rpcrdma_recv {
 	struct ib_sge *sge;
 };
 
+/* Who waits for credit: the first message of the pump, a Call that its owner keeps. */
+enum rpcrdma_credit_waiter {
+	RPCRDMA_CREDIT_PUMP = BIT(0),
+	RPCRDMA_CREDIT_OWNER = BIT(1),
+};
+
 /* What ops->payload did with a Receive. */
 enum rpcrdma_recv_verdict {
 	RPCRDMA_RECV_DONE,	/* free: to be posted and offered to the peer again */
@@ -436,6 +442,7 @@ enum {
  * @fell_back: only version 1 may be spoken, since version 2 was left unanswered
  * @dialect: only version 1 may be spoken, since the peer means something else by version 2
  * @previous_loss: why the owner's connection before this one was lost, or NULL
+ * @reconnects: how many of the owner's connections were lost before
  *
  * rpcrdma_size_conn() of the core computes the sizes of a connection from these and from
  * the limits of its device.
@@ -463,6 +470,7 @@ struct rpcrdma_conn_attr {
 	bool fell_back;
 	bool dialect;
 	const char *previous_loss;
+	u32 reconnects;
 };
 
 /**
@@ -613,6 +621,7 @@ struct rpcrdma_resize {
  * @auth_work: ends a connection whose peer takes too long
  * @loss: why the connection was lost, a static string, or NULL
  * @previous_loss: as in struct rpcrdma_conn_attr
+ * @reconnects: as in struct rpcrdma_conn_attr
  * @send_sges: elements of all Sends, @gather_sge of each
  * @send_size: bytes of a Send at most
  * @gathered: a Send is out that took data from its place, and none after it is signaled
@@ -620,6 +629,9 @@ struct rpcrdma_resize {
  * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
  *	of their messages not told yet
  * @pump_waiters: threads that wait at @pump_wait
+ * @credit_waiters: bits of enum rpcrdma_credit_waiter: what waits for credit
+ * @credit_since: since when anything does
+ * @credit_waited: how long anything did before, in nanoseconds
  * @job_queue: jobs to be posted
  * @jobs_posted: jobs whose last Work Request has not completed successfully
  * @mr_unmapping: threads that unmap regions which are HELD, without the lock
@@ -651,6 +663,7 @@ struct rpcrdma_conn {
 	struct delayed_work auth_work;
 	const char *loss;
 	const char *previous_loss;
+	u32 reconnects;
 	char name[2 * (INET6_ADDRSTRLEN + sizeof("[]:65535"))];
 
 	const struct net *net;
@@ -713,6 +726,9 @@ struct rpcrdma_conn {
 	const struct rpcrdma_txmsg *pump_msg;
 	wait_queue_head_t pump_wait;
 	u32 pump_waiters;
+	u32 credit_waiters;
+	ktime_t credit_since;
+	u64 credit_waited;
 	struct rpcrdma_send *sends;
 	struct ib_sge *send_sges;
 	u32 gather_sge;
@@ -833,6 +849,9 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
 void rpcrdma_send_cleanup(struct rpcrdma_conn *conn);
 int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size);
 void rpcrdma_send_stop(struct rpcrdma_conn *conn);
+void rpcrdma_credit_wait(struct rpcrdma_conn *conn,
+			 enum rpcrdma_credit_waiter who, bool waits);
+u64 rpcrdma_credit_waited(const struct rpcrdma_conn *conn);
 void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 int rpcrdma_conn_send_admitted(struct rpcrdma_conn *conn,
