@@ -240,13 +240,15 @@ codec:
 fuzz:
 	+@$(SUBMAKE) -C tools/testing/fuzz check
 
-# The program for people who run it, and its tests; and those of the dashboard.
+# The program for people who run it, and its tests; and those of the dashboard and of the netlink
+# family.
 tools:
 	+@$(SUBMAKE) -C tools/rpcrdmactl all
 
 tools-check:
 	+@$(SUBMAKE) -C tools/rpcrdmactl check
 	+@$(SUBMAKE) -C tools/monitoring check
+	@tools/testing/netlink/check
 
 tools-install:
 	+@$(SUBMAKE) -C tools/rpcrdmactl install
@@ -356,7 +358,7 @@ help:
 	@echo '  unit             user-space tests of the protocol core'
 	@echo '  instructions     what the core takes of them for an NFS operation, by valgrind'
 	@echo '  codec            its headers against the XDR in the draft, if DRAFTS= has it'
-	@echo '  tools-check      tests of rpcrdmactl and of the dashboard'
+	@echo '  tools-check      tests of rpcrdmactl, of the dashboard and of the netlink family'
 	@echo '  wireshark        what its dissector shows of captures, MUTATIONS=20 broken ones of each'
 	@echo '  fuzz             random input from a peer: FUZZ_SECONDS=30 for each kind'
 	@echo '  sim              endpoints of the core over a simulated fabric, for'
