@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "changes.h"
 #include "fault.h"
 #include "fields.h"
 #include "groups.h"
@@ -71,36 +72,6 @@ const char *header_name(const rpcrdma::Prefix &p)
 const char *direction_name(u32 direction)
 {
 	return direction == RPCRDMA_CALL ? "CALL" : "REPLY";
-}
-
-/* A number if it is one, no value, or octets. */
-void put_property(Json &out, u32 which, Bytes value)
-{
-	static constexpr const char *kNames[] = {
-		nullptr,	"send-size", "receive-size", "segment-size",
-		"segment-count", "reverse",  "host-auth",
-	};
-	const std::string name =
-		which && which < std::size(kNames) ?
-			kNames[which] :
-			"property-" + std::to_string(which);
-	rpcrdma::XdrReader r(value);
-	u32 number;
-
-	if (!value.size()) {
-		out[name] = "default";
-	} else if (value.size() == kWordSize && r.word(number)) {
-		out[name] = number;
-	} else {
-		std::string octets;
-		char text[3];
-
-		for (const u8 octet : value) {
-			std::snprintf(text, sizeof(text), "%02x", octet);
-			octets += text;
-		}
-		out[name] = octets;
-	}
 }
 
 /* The code, and the words of the union's arm. @words: how many of them all there are. */
@@ -223,6 +194,8 @@ private:
 		if (rpcrdma::of_2016(in_, header_.prefix, chunks_))
 			return dialect();
 		header_.type = rpcrdma::header_type(header_.prefix.htype);
+		if (is_change(header_.prefix.htype))
+			return change();
 		if (group_type_name(header_.prefix.htype))
 			return group();
 		if (!header_.type)
@@ -304,6 +277,17 @@ private:
 		if (g.first)
 			put_rpc(out_, header_,
 				in_.part(g.payload.offset, g.payload.length));
+		return std::move(out_);
+	}
+
+	/* Of the extension xcharext. */
+	Json change()
+	{
+		const auto fault = put_change(out_, header_.prefix, in_);
+
+		if (fault)
+			return wrong(fault->octet, fault->what);
+		out_["header-octets"] = in_.size();
 		return std::move(out_);
 	}
 
@@ -517,6 +501,7 @@ std::string decoded_text(const Json &d, const Octets &message)
 		if (d.contains(name))
 			out << "  " << name << ": " << plain(d.at(name))
 			    << "\n";
+	change_text(out, d);
 	group_text(out, d);
 	for (const char *name : { "call-chunk", "read-list", "reply-chunk" })
 		if (d.contains(name))

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "rules.h"
 
@@ -28,6 +29,9 @@ constexpr std::uint64_t kFewWaits = 20;
 /* What grows by less may be chance. */
 constexpr std::uint64_t kSome = 10;
 constexpr unsigned kLargestWindow = 256;
+constexpr unsigned kMostConnections = 16;
+/* Libraries of RDMA adapters lock their queues, which takes some hundred KiB. */
+constexpr std::uint64_t kGoodMemlock = 1 << 20;
 /* Seconds. A failure that is older may have been mended, and nobody has tried again. */
 constexpr std::uint64_t kRecent = 600;
 
@@ -161,6 +165,20 @@ std::string read_interface(const fs::path &root)
 	return chosen;
 }
 
+/* "Max locked memory  8388608  8388608  bytes": what holds now, if it has a limit. */
+std::uint64_t read_memlock(const fs::path &root)
+{
+	constexpr std::string_view kName = "Max locked memory";
+	std::ifstream limits(root / "proc/self/limits");
+	std::uint64_t octets = 0;
+
+	for (std::string line; std::getline(limits, line);)
+		if (line.starts_with(kName))
+			std::istringstream(line.substr(kName.size())) >>
+				octets;
+	return octets;
+}
+
 /* InfiniBand controllers, and network controllers of the maker of most of them. */
 bool read_adapter(const fs::path &root)
 {
@@ -188,25 +206,6 @@ std::string option(const std::string &options, const std::string &name)
 bool is_nfs(const std::string &type)
 {
 	return type == "nfs" || type == "nfs4";
-}
-
-/* The kernel and fstab write a space as "\040". */
-std::string unescaped(const std::string &text)
-{
-	std::string plain;
-
-	for (std::size_t i = 0; i < text.size(); i++) {
-		if (text[i] == '\\' && i + 3 < text.size() &&
-		    std::all_of(text.begin() + i + 1, text.begin() + i + 4,
-				[](char c) { return c >= '0' && c <= '7'; })) {
-			plain += static_cast<char>(
-				std::stoi(text.substr(i + 1, 3), nullptr, 8));
-			i += 3;
-		} else {
-			plain += text[i];
-		}
-	}
-	return plain;
 }
 
 /* Protocols of transports, by mount point. */
@@ -410,8 +409,8 @@ private:
 		for (const RdmaPort &p : s_.ports)
 			port(p);
 		for (const Json &device : s_.status.devices)
-			for (const char *role : { "client", "server" })
-				unfit(device, role);
+			ability(device);
+		memlock();
 	}
 
 	void no_device()
@@ -425,11 +424,12 @@ private:
 			return fail("device",
 				    "there is no RDMA adapter, and the kernel "
 				    "has no module rdma_rxe",
-				    "install the package of the kernel that "
-				    "has rdma_rxe; then: " +
+				    "apt-get install linux-image-$(dpkg "
+				    "--print-architecture), and boot that "
+				    "kernel; then: " +
 					    make);
 		fail("device", "there is no RDMA device",
-		     s_.adapter ? "load the driver of the adapter, or: " + make :
+		     s_.adapter ? "udevadm trigger --action=add, or: " + make :
 				  make);
 	}
 
@@ -459,11 +459,14 @@ private:
 
 		if (p.state != "ACTIVE")
 			return fail("device", name + " is " + p.state,
-				    p.interface.empty() ?
-					    "check the cable, the switch and "
-					    "the subnet manager" :
+				    !p.interface.empty() ?
 					    "ip link set " + p.interface +
-						    " up");
+						    " up" :
+				    p.state == "INIT" ?
+					    "at one machine of the network: "
+					    "apt-get install opensm" :
+					    "check the cable and the switch, "
+					    "then: ibstat " + p.device);
 		ok("device", name + " is ACTIVE" +
 				     (p.soft ? ", without hardware" : ""));
 		if (p.mtu && p.mtu < kGoodMtu)
@@ -483,7 +486,42 @@ private:
 			warn("device",
 			     text_of(device, "name") + " cannot serve as a " +
 				     role + ": " + why,
-			     "use another device for that");
+			     "use another device for that: rpcrdmactl show "
+			     "devices");
+	}
+
+	/* What it can do, and what it cannot. */
+	void ability(const Json &device)
+	{
+		const bool client = text_of(device, "client-unfit").empty();
+		const bool server = text_of(device, "server-unfit").empty();
+		std::string what;
+
+		if (client)
+			what = device.value("version1", false) ?
+				       "clients" :
+				       "clients (version 2 alone)";
+		if (server)
+			what += client ? " and servers" : "servers";
+		if (!what.empty())
+			ok("device", text_of(device, "name") +
+					     " can carry connections of " +
+					     what);
+		for (const char *role : { "client", "server" })
+			unfit(device, role);
+	}
+
+	void memlock()
+	{
+		if (s_.memlock && s_.memlock < kGoodMemlock)
+			warn("device",
+			     "a program may lock no more than " +
+				     std::to_string(s_.memlock) +
+				     " octets of memory: those that use RDMA "
+				     "themselves fail, but not NFS",
+			     "echo '* - memlock unlimited' > "
+			     "/etc/security/limits.d/rdma.conf; then log in "
+			     "again");
 	}
 
 	[[nodiscard]] bool is_iwarp(const RdmaPort &p) const
@@ -741,8 +779,9 @@ private:
 		if (s_.status.listeners.empty())
 			return fail("server",
 				    "nfsd listens on RDMA by another module",
-				    "stop nfsd, then: modprobe -r rpcrdma && "
-				    "modprobe rpcrdma");
+				    "systemctl stop nfs-server && modprobe -r "
+				    "rpcrdma && modprobe rpcrdma && systemctl "
+				    "start nfs-server");
 		for (const Json &l : s_.status.listeners) {
 			const std::string address = text_of(l, "address");
 			if (l.value("listening", false))
@@ -753,16 +792,32 @@ private:
 				     "nfsd cannot listen at " + address +
 					     ": no RDMA device has that "
 					     "address",
-				     "give the interface of a device that "
-				     "address");
+				     give(address));
 		}
+	}
+
+	/* The first device that is there gets the address; an address of none needs a device. */
+	[[nodiscard]] std::string give(const std::string &address) const
+	{
+		const std::string plain =
+			server_of(address.substr(0, address.rfind(':')));
+
+		if (plain == "0.0.0.0" || plain == "::")
+			return rxe_on(s_.interface.empty() ? "INTERFACE" :
+							     s_.interface);
+		for (const RdmaPort &p : s_.ports)
+			if (!p.interface.empty())
+				return "ip address add " + plain + " dev " +
+				       p.interface;
+		return "ip address add " + plain + " dev INTERFACE";
 	}
 
 	/*
 	 * NFS 4.1 takes the connection that it has with this server, whatever its
 	 * protocol: nothing of that may be left.
 	 */
-	[[nodiscard]] std::string mount_again(const NfsMount &m) const
+	[[nodiscard]] std::string mount_again(const NfsMount &m,
+					      const std::string &more = "") const
 	{
 		std::string points;
 
@@ -774,12 +829,14 @@ private:
 		points += quoted(m.point);
 		if (m.wanted == "rdma")
 			return "umount " + points + " && mount " +
+			       (more.empty() ? "" : "-o " + more + " ") +
 			       quoted(m.point);
 		const bool six = m.server.find(':') != std::string::npos;
 		return "umount " + points + " && mount -o " +
 		       (m.vers.empty() ? "" : "vers=" + m.vers + ",") +
 		       (six ? "proto=rdma6,port=" : "proto=rdma,port=") +
-		       kPort + " " + quoted(m.source) + " " + quoted(m.point);
+		       kPort + (more.empty() ? "" : "," + more) + " " +
+		       quoted(m.source) + " " + quoted(m.point);
 	}
 
 	void mount(const NfsMount &m)
@@ -906,8 +963,22 @@ private:
 			     "the connection with " + peer + " is short of "
 			     "memory regions, " + rate(regions) +
 				     " times a second",
-			     "mount its shares with nconnect=2, or more than "
-			     "now");
+			     more_connections(conn, peer));
+	}
+
+	/* Each connection has regions of its own; callbacks of a server need none. */
+	[[nodiscard]] std::string more_connections(const Json &conn,
+						   const std::string &peer) const
+	{
+		for (const NfsMount &m : s_.mounts)
+			if (m.peer == peer && text_of(conn, "role") == "client")
+				return mount_again(
+					m,
+					"nconnect=" +
+						std::to_string(std::min(
+							2 * m.nconnect,
+							kMostConnections)));
+		return "mount its shares with nconnect=2, or more than now";
 	}
 
 	/* A window that lets this side send more; how large the peer's is now is not known. */
@@ -936,6 +1007,24 @@ const char *name_of(Verdict verdict)
 
 } // namespace
 
+std::string unescaped(const std::string &text)
+{
+	std::string plain;
+
+	for (std::size_t i = 0; i < text.size(); i++) {
+		if (text[i] == '\\' && i + 3 < text.size() &&
+		    std::all_of(text.begin() + i + 1, text.begin() + i + 4,
+				[](char c) { return c >= '0' && c <= '7'; })) {
+			plain += static_cast<char>(
+				std::stoi(text.substr(i + 1, 3), nullptr, 8));
+			i += 3;
+		} else {
+			plain += text[i];
+		}
+	}
+	return plain;
+}
+
 System read_system(const fs::path &root)
 {
 	const fs::path module = root / "sys/module/rpcrdma";
@@ -952,6 +1041,7 @@ System read_system(const fs::path &root)
 	s.modules = read_modules(root / "lib/modules" / s.release);
 	s.secure = read_secure(root);
 	s.adapter = read_adapter(root);
+	s.memlock = read_memlock(root);
 	s.interface = read_interface(root);
 	s.ports = read_ports(root);
 	s.mounts = read_mounts(mountinfo, mountstats, fstab);
@@ -1016,6 +1106,7 @@ std::vector<NfsMount> read_mounts(std::istream &mountinfo,
 		m.server = option(options, "addr");
 		m.port_given = option(options, "port");
 		m.port = port_in(options);
+		std::istringstream(option(options, "nconnect")) >> m.nconnect;
 		for (const Wish &wish : asks)
 			if (wish.point == m.point)
 				m.wanted = wish.protocol;

@@ -44,6 +44,7 @@ struct RdmaPort {
  * @asked: the protocol that it was mounted with, "tcp" or "rdma", as mountinfo has it
  * @wanted: the protocol that /etc/fstab asks for; empty if it does not
  * @used: protocols of its transports, as mountstats has them
+ * @nconnect: connections that it was mounted with
  * @peer: address and port of the server, as a connection has it; empty if not known
  */
 struct NfsMount {
@@ -56,6 +57,7 @@ struct NfsMount {
 	std::string asked;
 	std::string wanted;
 	std::set<std::string> used;
+	unsigned nconnect = 1;
 	std::string peer;
 };
 
@@ -73,6 +75,7 @@ using Counters = std::map<std::string, std::uint64_t>;
  * @secure: the kernel loads signed modules alone, since Secure Boot is on
  * @unsigned_file: the file of the module has no signature
  * @adapter: there is a PCI device that looks like an RDMA adapter
+ * @memlock: octets that a program may lock in memory; 0 if not known
  * @interface: a network interface that is up, that of the default route if there is one
  * @wishes: NFS mounts with RDMA that /etc/fstab asks for
  * @portlist: what nfsd listens on, a line each: "rdma 20049"
@@ -92,6 +95,7 @@ struct System {
 	bool secure = false;
 	bool unsigned_file = false;
 	bool adapter = false;
+	std::uint64_t memlock = 0;
 	std::string interface;
 	std::vector<RdmaPort> ports;
 	std::vector<NfsMount> mounts;
@@ -156,6 +160,9 @@ largest_packets(const System &system);
 
 /* All findings, in the order in which they are to be mended. */
 [[nodiscard]] std::vector<Finding> examine(const System &system);
+
+/* The kernel and fstab write a space as "\040". */
+[[nodiscard]] std::string unescaped(const std::string &text);
 
 [[nodiscard]] Verdict worst(const std::vector<Finding> &findings);
 [[nodiscard]] std::string findings_text(const std::vector<Finding> &findings);

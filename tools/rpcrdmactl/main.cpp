@@ -66,10 +66,11 @@ void print(const Json &json)
 
 int show_connections(Netlink &netlink, const Arguments &a)
 {
-	const std::vector<Json> conns =
+	std::vector<Json> conns =
 		a.id ? std::vector<Json>{ netlink.connection(a.id) } :
 		       netlink.connections();
 
+	put_uses(conns, read_uses("/"));
 	if (a.json)
 		print(conns);
 	else if (!a.details)

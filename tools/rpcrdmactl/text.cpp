@@ -134,14 +134,26 @@ void properties(std::ostringstream &out, const char *whose, const Json &p)
 }
 
 /* "  extensions: a b"; nothing if there are none. */
-void extensions(std::ostringstream &out, const Json &names)
+void words(std::ostringstream &out, const char *what, const Json &names)
 {
 	if (names.empty())
 		return;
-	out << "  extensions:";
+	out << "  " << what << ":";
 	for (const Json &name : names)
 		out << " " << name.get<std::string>();
 	out << "\n";
+}
+
+/* "/mnt,/home": the mounts of a client's connection, or what a server exports by it. */
+std::string uses_of(const Json &conn)
+{
+	std::string text;
+
+	for (const char *kind : { "mounts", "exports" })
+		for (const Json &path : list(conn, kind))
+			text += (text.empty() ? "" : ",") +
+				path.get<std::string>();
+	return text.empty() ? "-" : text;
 }
 
 /* "  name: a 1 b 2" of what is not zero; nothing if all is. */
@@ -227,7 +239,7 @@ std::string table_of_connections(const std::vector<Json> &conns)
 {
 	std::vector<Row> rows = { { "ID", "ROLE", "STATE", "VER", "LOCAL",
 				    "PEER", "DEVICE", "CREDITS", "CALLS",
-				    "AGE" } };
+				    "AGE", "MOUNT/EXPORT" } };
 
 	for (const Json &conn : conns) {
 		const Json &credits = nest(conn, "credits");
@@ -240,7 +252,8 @@ std::string table_of_connections(const std::vector<Json> &conns)
 					 of_two(credits, "in-use", "window"),
 				 field(conn, "calls-sent") + "+" +
 					 field(conn, "calls-received"),
-				 duration(number(conn, "age")) });
+				 duration(number(conn, "age")),
+				 uses_of(conn) });
 	}
 	return aligned(rows);
 }
@@ -256,14 +269,16 @@ std::string details_of_connection(const Json &conn)
 	    << ") device: " << field(conn, "device")
 	    << " port: " << field(conn, "port")
 	    << " age: " << duration(number(conn, "age")) << "\n";
-	for (const char *loss : { "loss", "previous-loss" })
+	for (const char *kind : { "mounts", "exports" })
+		words(out, kind, list(conn, kind));
+	for (const char *loss : { "loss", "previous-loss", "reconnects" })
 		if (conn.contains(loss))
 			out << "  " << loss << ": " << field(conn, loss)
 			    << "\n";
 	if (conn.contains("authentication"))
 		out << "  authentication: "
 		    << authentication(conn.at("authentication")) << "\n";
-	extensions(out, list(conn, "extension"));
+	words(out, "extensions", list(conn, "extension"));
 	properties(out, "local", nest(conn, "local-properties"));
 	properties(out, "peer", nest(conn, "peer-properties"));
 	out << "  credits:";
@@ -557,6 +572,17 @@ Labels labels_of(const Json &conn)
 		 { "peer", field(conn, "peer-address") } };
 }
 
+/* "1.250" of 1250 thousandths, "0.000007" of 7 millionths. */
+std::string seconds(std::uint64_t parts, int digits)
+{
+	std::string text = std::to_string(parts);
+
+	if (text.size() <= static_cast<std::size_t>(digits))
+		text.insert(0, digits + 1 - text.size(), '0');
+	text.insert(text.size() - digits, ".");
+	return text;
+}
+
 /* A sample for each member of a nest but @total, which is about all the others. */
 void members(Family &family, const Json &conn, const char *name,
 	     const char *label, const std::string &total = "")
@@ -814,14 +840,17 @@ std::string metrics(const Status &s, Format format)
 						field(conn, "previous-loss")),
 					   "1");
 	     });
+	each(Family(out, "reconnects", "gauge",
+		    "How many connections of the same mount were lost before "
+		    "a connection."),
+	     [](Family &family, const Json &conn) {
+		     family.sample(labels_of(conn), conn, "reconnects");
+	     });
 	each(Family(out, "connection_age_seconds", "gauge",
 		    "Time since a connection was made."),
 	     [](Family &family, const Json &conn) {
-		     char text[32];
-		     std::snprintf(text, sizeof(text), "%.3f",
-				   static_cast<double>(number(conn, "age")) /
-					   1000);
-		     family.sample(labels_of(conn), text);
+		     family.sample(labels_of(conn),
+				   seconds(number(conn, "age"), 3));
 	     });
 	/* The counts among the credits wrap: rpcrdma_messages_total does not. */
 	for (const auto &[name, key, help] : kCredits)
@@ -914,6 +943,16 @@ std::string metrics(const Status &s, Format format)
 	     [](Family &family, const Json &conn) {
 		     family.sample(labels_of(conn), nest(conn, "credits"),
 				   "waits");
+	     });
+	each(Family(out, "credit_wait_seconds", "counter",
+		    "Time in which a message had to wait for credit."),
+	     [](Family &family, const Json &conn) {
+		     const Json &credits = nest(conn, "credits");
+		     if (credits.contains("time-waited"))
+			     family.sample(labels_of(conn),
+					   seconds(number(credits,
+							  "time-waited"),
+						   6));
 	     });
 	each(Family(out, "credit_taken_back", "counter",
 		    "How often the peer has taken credit back."),

@@ -65,7 +65,8 @@ System healthy()
 	s.nfsd = true;
 	s.portlist = { "tcp 2049", "rdma 20049" };
 	s.status.module = { { "version", "0.1.0" } };
-	s.status.devices = { { { "name", "mlx5_0" } } };
+	s.status.devices = { { { "name", "mlx5_0" }, { "version1", true } } };
+	s.memlock = 8 << 20;
 	s.status.listeners = { { { "address", "0.0.0.0:20049" },
 				 { "listening", true } } };
 	s.status.connections = { { { "role", "client" },
@@ -146,6 +147,8 @@ TEST(doctor, all_is_well)
 	EXPECT_EQ(findings_text(findings),
 		  "ok module: rpcrdma 0.1.0 is loaded\n"
 		  "ok device: mlx5_0/1 on eth0 is ACTIVE\n"
+		  "ok device: mlx5_0 can carry connections of clients and "
+		  "servers\n"
 		  "ok server: nfsd listens on RDMA at 0.0.0.0:20049\n"
 		  "ok mount: /mnt speaks version 2\n");
 }
@@ -219,7 +222,7 @@ TEST(doctor, device)
 	       "rdma link add rxe0 type rxe netdev eth0");
 	s.adapter = true;
 	expect(s, Verdict::Fail, "device: there is no RDMA device",
-	       "load the driver of the adapter, or: rdma link add rxe0 type rxe "
+	       "udevadm trigger --action=add, or: rdma link add rxe0 type rxe "
 	       "netdev eth0");
 	s.adapter = false;
 	s.modules.erase("rdma_rxe");
@@ -238,12 +241,52 @@ TEST(doctor, device)
 	s = healthy();
 	s.status.devices[0]["server-unfit"] = "no RDMA Reads";
 	expect(s, Verdict::Warn,
-	       "device: mlx5_0 cannot serve as a server: no RDMA Reads");
+	       "device: mlx5_0 cannot serve as a server: no RDMA Reads",
+	       "use another device for that: rpcrdmactl show devices");
+	EXPECT_NE(findings_text(examine(s)).find(
+			  "ok device: mlx5_0 can carry connections of clients\n"),
+		  std::string::npos);
+	s = healthy();
+	s.status.devices[0]["version1"] = false;
+	EXPECT_NE(findings_text(examine(s)).find(
+			  "connections of clients (version 2 alone) and servers\n"),
+		  std::string::npos);
 	/* InfiniBand has no interface, and no MTU of one. */
 	s = healthy();
 	s.ports[0].interface = "";
 	s.ports[0].mtu = 0;
 	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+}
+
+/* InfiniBand: what has no cable, and what nobody has given a number. */
+TEST(doctor, port_of_infiniband)
+{
+	System s = healthy();
+
+	s.ports[0].interface = "";
+	s.ports[0].state = "INIT";
+	expect(s, Verdict::Fail, "device: mlx5_0/1 is INIT",
+	       "at one machine of the network: apt-get install opensm");
+	s.ports[0].state = "DOWN";
+	expect(s, Verdict::Fail, "device: mlx5_0/1 is DOWN",
+	       "check the cable and the switch, then: ibstat mlx5_0");
+}
+
+/* Unknown, or without a limit, is no fault. */
+TEST(doctor, memlock)
+{
+	System s = healthy();
+
+	for (const std::uint64_t octets : { 0, 1 << 20 }) {
+		s.memlock = octets;
+		EXPECT_EQ(worst(examine(s)), Verdict::Ok) << octets;
+	}
+	s.memlock = 65536;
+	expect(s, Verdict::Warn,
+	       "device: a program may lock no more than 65536 octets of memory: "
+	       "those that use RDMA themselves fail, but not NFS",
+	       "echo '* - memlock unlimited' > "
+	       "/etc/security/limits.d/rdma.conf; then log in again");
 }
 
 TEST(doctor, server)
@@ -259,12 +302,20 @@ TEST(doctor, server)
 	s = healthy();
 	s.status.listeners.clear();
 	expect(s, Verdict::Fail,
-	       "server: nfsd listens on RDMA by another module");
+	       "server: nfsd listens on RDMA by another module",
+	       "systemctl stop nfs-server && modprobe -r rpcrdma && modprobe "
+	       "rpcrdma && systemctl start nfs-server");
 	s = healthy();
 	s.status.listeners[0]["listening"] = false;
 	expect(s, Verdict::Fail,
 	       "server: nfsd cannot listen at 0.0.0.0:20049: no RDMA device has "
-	       "that address");
+	       "that address",
+	       "rdma link add rxe0 type rxe netdev eth0");
+	s.status.listeners[0]["address"] = "[2001:db8::9]:20049";
+	expect(s, Verdict::Fail,
+	       "server: nfsd cannot listen at [2001:db8::9]:20049: no RDMA "
+	       "device has that address",
+	       "ip address add 2001:db8::9 dev eth0");
 }
 
 TEST(doctor, mount)
@@ -495,7 +546,15 @@ TEST(doctor, load)
 	conn["events"]["no-region"] = 10;
 	expect(s, Verdict::Warn,
 	       "load: the connection with 192.0.2.1:20049 is short of memory "
-	       "regions, 5 times a second");
+	       "regions, 5 times a second",
+	       "umount /mnt && mount -o vers=4.2,proto=rdma,port=20049,"
+	       "nconnect=2 server:/e /mnt");
+	s.mounts[0].wanted = "rdma";
+	s.mounts[0].nconnect = 12;
+	EXPECT_EQ(only(s).mend, "umount /mnt && mount -o nconnect=16 /mnt");
+	s.mounts.clear();
+	EXPECT_EQ(only(s).mend,
+		  "mount its shares with nconnect=2, or more than now");
 	/* Another one: nothing is known of before. */
 	conn["id"] = 8;
 	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
@@ -663,6 +722,10 @@ TEST(doctor, reads_the_system)
 	    "kernel/drivers/infiniband/core/ib_core.ko\n");
 	put("etc/fstab", kFstab);
 	put("proc/self/mountinfo", kMountinfo);
+	put("proc/self/limits",
+	    "Limit                     Soft Limit           Hard Limit  Units\n"
+	    "Max stack size            8388608              unlimited   bytes\n"
+	    "Max locked memory         65536                8388608     bytes\n");
 	put("proc/fs/nfsd/threads", "8\n");
 	put("proc/fs/nfsd/portlist", "rdma 20049\ntcp 2049\n");
 
@@ -686,6 +749,7 @@ TEST(doctor, reads_the_system)
 		  "kernel/drivers/infiniband/core/ib_core.ko");
 	EXPECT_TRUE(s.secure);
 	EXPECT_FALSE(s.adapter);
+	EXPECT_EQ(s.memlock, 65536U);
 	EXPECT_EQ(s.interface, "eth0");
 	EXPECT_EQ(s.wishes.size(), 3U);
 	EXPECT_EQ(s.resent, Counters({ { "rxe0/1 rcvd_seq_err", 7 } }));
@@ -700,6 +764,9 @@ TEST(doctor, reads_the_system)
 	put("sys/bus/pci/devices/0000:00:02.0/class", "0x020000\n");
 	put("sys/bus/pci/devices/0000:00:02.0/vendor", "0x15b3\n");
 	EXPECT_TRUE(read_system(root).adapter);
+	put("proc/self/limits",
+	    "Max locked memory         unlimited            unlimited   bytes\n");
+	EXPECT_EQ(read_system(root).memlock, 0U);
 	put("proc/net/route", "Iface Destination\ndown 00000000\n");
 	EXPECT_EQ(read_system(root).interface, "down");
 	fs::remove_all(root);

@@ -16,7 +16,7 @@ TEST(text, connections)
 		  test::file("test/data/connections.txt"));
 	EXPECT_EQ(table_of_connections({}),
 		  "ID  ROLE  STATE  VER  LOCAL  PEER  DEVICE  CREDITS  CALLS  "
-		  "AGE\n");
+		  "AGE  MOUNT/EXPORT\n");
 }
 
 TEST(text, details)

@@ -32,6 +32,9 @@ client() {
 	keys_differ
 	firewall
 	starved
+	check "memlock: found" with_little_memory
+	check "memlock: what mends it" grep memlock /tmp/mend
+	check "memlock: nothing is wrong with more" content
 	check "at the end: nothing here" content
 	check "at the end: nothing there" on_server content
 	check "at the end: nothing left" within 30 nothing_left
@@ -333,6 +336,11 @@ starved() {
 	kill "${pids[@]}"
 	check "starved: the programs end" within 30 all_ended "${pids[@]}"
 	check "starved: unmount" within 10 unmounted
+}
+
+# The limit of whoever asks.
+with_little_memory() {
+	(ulimit -l 64 && finds "warn device: a program may lock no more than 65536 octets of memory: *")
 }
 
 all_run() { # PID...

@@ -72,6 +72,9 @@ in_version() { # VERSION
 	promtool_reads "version $1: promtool"
 	check "version $1: table" "$ctl" show
 	check "version $1: details" "$ctl" show -d
+	check "version $1: which mount it is for" shown_with "$dir" \
+		"$ctl" show
+	check "version $1: which export it is for" on_server shown_with /export "$ctl" show
 	check "version $1: watch" watches
 	check "version $1: listener" on_server listens
 	check "version $1: unmount" umount "$dir"
@@ -119,6 +122,11 @@ captured() { # VERSION
 	grep -q ": version $1 .* xid" /tmp/decoded && ! grep wrong /tmp/decoded
 }
 
+# The line of a connection ends with what it is for.
+shown_with() { # PATH COMMAND...
+	"${@:2}" | tee /tmp/shown && grep -E " up .* $1\$" /tmp/shown
+}
+
 watches() {
 	"$ctl" watch -n 2 -i 0.2 < /dev/null > /tmp/watched && cat /tmp/watched &&
 		(($(grep -c "$SERVER4:20049" /tmp/watched) == 2))
@@ -153,6 +161,7 @@ cut_once() {
 }
 
 tells_of_loss() {
+	"$ctl" show -d | grep '^  reconnects: 1$' || return
 	"$ctl" metrics -o /tmp/metrics
 	grep "^rpcrdma_reconnection_info{.*,role=\"client\",peer=\"$SERVER4:20049\",reason=\"..*\"} 1\$" \
 		/tmp/metrics
