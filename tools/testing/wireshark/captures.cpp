@@ -507,6 +507,22 @@ void rtrext(InfiniBandWire &wire)
 	       { .htype = kReptErr,
 		 .xid = 0x77770003,
 		 .body = Xdr().words({ 0x77770003, 1, 0, 0, 3 }).octets() });
+	/* The others: expected and found, or a value with its least and most. */
+	for (const auto &[code, words] :
+	     { std::pair{ 1, std::vector<u32>{ 2, 3 } },
+	       { 2, { 0, 7 } },
+	       { 5, { 0x77770003, 0x77770004 } },
+	       { 6, { 4096, 0, 2048 } },
+	       { 8, { 40, 4, 32 } } }) {
+		Xdr body;
+
+		body.words({ 0x77770003, 0, 1, 0, static_cast<u32>(code) });
+		for (const u32 word : words)
+			body.words({ word });
+		c.send(Side::Server, { .htype = kReptErr,
+				       .xid = 0x77770003,
+				       .body = body.octets() });
+	}
 }
 
 /* What a peer must not send. */
