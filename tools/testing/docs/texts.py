@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """The commands in the texts of the documentation.
 
-    texts.py server client      list them: file:line, block, state, where, command
+    texts.py server client machine  list those in guests: file:line, block, state, where, command
+    texts.py kerberos           the same of a class
 
 A command stands in a block "code-block:: console", behind the word that says where it is
-typed: "server#", "client#", "machine#" or "tree$". The class of a block says in which state
-a guest has to be when it begins, or that the command runs on the build machine ("runs").
+typed: "server#", "client#", "machine#" (both) or "tree$". The class of a block says in which
+state a guest has to be when it begins, or what else runs its commands: see STATES.
 README.md has no such words: there a command is in an indented block, and a comment in front
 of it ("<!-- silent -->") has the class.
 """
@@ -18,12 +19,19 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[3]
 PROMPT = re.compile(r"(server|client|machine)# (.*)|(tree)\$ (.*)")
 BLOCK = re.compile(r"( *)\.\. code-block:: *(\S*)")
-# Of a block of a guest: what differs from a mounted share and a server that listens.
-STATES = {"", "runs", "unmounted", "silent", "no-device", "grown"}
+# Of a block of guests: what differs from a mounted share and a server that listens. docs.sh types
+# its commands.
+GUESTS = {"", "unmounted", "silent", "no-device", "grown", "rules"}
+# Who else runs the commands of a block: docs/check on the build machine, krb5.sh with a realm,
+# wireshark/check with captures, and packaging on a new machine, to which the module comes by
+# one of three ways.
+MACHINES = ("new-machine", "by-package", "by-dkms", "by-source")
+OTHERS = {"runs", "kerberos", "wireshark", *MACHINES}
+STATES = GUESTS | OTHERS
 # What begins a line that is a command, in a block that is not marked.
 COMMANDS = re.compile(
     r"(?:sudo +)?(make|modprobe|u?mount|rpcrdmactl|rdma|echo|sysctl|apt-get|dkms|cat|ip|grep|"
-    r"tar|scripts/\S+|tools/\S+)( |$)")
+    r"tar|dpkg-buildpackage|tshark|tcpdump|keyctl|nft|scripts/\S+|tools/\S+)( |$)")
 
 
 class Tree:
@@ -162,9 +170,11 @@ def literals(text):
 
 
 def main():
-    """List the commands that are typed in the places that the arguments name."""
+    """List the commands that are typed in the places that the arguments name: those in guests,
+    or with the name of a class those of that class."""
+    states = OTHERS & set(sys.argv[1:]) or GUESTS
     for command in commands(Tree()):
-        if command.where in sys.argv[1:]:
+        if command.state in states and (command.where in sys.argv[1:] or states != GUESTS):
             print(command.place(), f"{command.file}-{command.block}", command.state or "-",
                   command.where, command.text, sep="\t")
 

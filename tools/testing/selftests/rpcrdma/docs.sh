@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that the commands in the documentation work: those that are typed at "server#" and
-# at "client#", in the order of the pages. tools/testing/docs/texts.py finds them.
+# Proves that the commands in the documentation work: those that are typed at "server#", at
+# "client#" and at "machine#", which is both, in the order of the pages.
+# tools/testing/docs/texts.py finds them.
 #
 # The class of a block of commands says what has to be when it begins: "unmounted",
 # "silent" (nfsd does not listen on RDMA), "no-device", "grown" (the share is mounted, and both
-# sides can change buffers while connected). Without a class the share is mounted, and nfsd
-# listens.
+# sides can change buffers while connected), "rules" (there is a firewall). Without a class the
+# share is mounted, and nfsd listens.
 #
 # Names in the texts stand for others: see in_guest(). A command whose program is not
 # installed is skipped.
@@ -25,20 +26,33 @@ server() {
 }
 
 client() {
-	local lines line place block state where text last=''
+	local lines line place block state where text last='' page=''
 	begin
 	if ! known_server || ! pipefs_up || ! modprobe rpcrdma; then
 		bail "cannot begin"
 	fi
-	mapfile -t lines < <(/usr/bin/python3 "$texts" client server)
+	mapfile -t lines < <(/usr/bin/python3 "$texts" client server machine)
 	((${#lines[@]} > 20)) || bail "no commands: ${lines[*]}"
 	for line in "${lines[@]}"; do
 		IFS=$'\t' read -r place block state where text <<< "$line"
 		if [[ $block != "$last" ]]; then
+			if [[ ${place%%:*} != "$page" ]]; then
+				page=${place%%:*}
+				check "$page: as at first" as_at_first
+			fi
 			last=$block
 			check "$place: the state before: $state" begin_block "$state"
 		fi
-		command_of_text "$place" "$where" "$text" typed
+		if [[ $state = rules ]] && ! nft list ruleset > /dev/null 2>&1; then
+			skip "$place: $where: $text" "the kernel has no rules"
+		elif [[ $where = machine ]]; then
+			# README.md is about one machine.
+			[[ $page = README.md ]] ||
+				command_of_text "$place" server "$text" typed
+			command_of_text "$place" client "$text" typed
+		else
+			command_of_text "$place" "$where" "$text" typed
+		fi
 	done
 	check "unmount" unmounted
 	end_unloaded
@@ -48,10 +62,23 @@ known_server() {
 	echo "$SERVER4 server" >> /etc/hosts
 }
 
+# What one page demands of hosts is not for the next.
+as_at_first() {
+	unmounted && no_authentication && on_server no_authentication
+}
+
+no_authentication() {
+	sysctl -w net.rpcrdma.client_auth=off net.rpcrdma.server_auth=off
+}
+
 # ---- the state in which a block begins
 
 begin_block() { # STATE
 	case $1 in
+	rules)
+		! nft list ruleset > /dev/null 2>&1 ||
+			{ on_server filtered && filtered && on_server listens && mounted; }
+		;;
 	unmounted)
 		unmounted && on_server listens
 		;;
@@ -81,6 +108,11 @@ mounted() {
 	ls "$share"
 }
 
+# As Debian's own file of rules has it.
+filtered() {
+	nft "add table inet filter; add chain inet filter input { type filter hook input priority 0; }"
+}
+
 listens() {
 	grep -q '^rdma 20049' /proc/fs/nfsd/portlist ||
 		echo rdma 20049 > /proc/fs/nfsd/portlist
@@ -99,6 +131,9 @@ falls_silent() {
 in_guest() { # COMMAND
 	local text=$1
 	text=${text//eth0/$(net_device)}
+	text=${text//sudo /}
+	# Both hosts have the same key.
+	text=${text//head -c 32 \/dev\/urandom/printf %032d 7}
 	[[ $text != *"--id 7"* ]] || text=${text//--id 7/--id $(first_id)}
 	if [[ $text = *vers=3* ]]; then
 		text=${text//vers=3/vers=3,nolock}
@@ -119,6 +154,17 @@ typed() { # COMMAND
 	local text status
 	text=$(in_guest "$1")
 	case $text in
+	tcpdump*)
+		many_files &
+		timeout 5 bash -c "$text" < /dev/null > /tmp/decoded
+		wait $!
+		grep -m 3 ' CALL' /tmp/decoded
+		;;
+	"timeout "*tcpdump*)
+		many_files &
+		bash -c "${text/timeout 10/timeout 5}" < /dev/null
+		wait $! && test -s /tmp/file.pcap
+		;;
 	"rpcrdmactl monitor" | "rpcrdmactl watch")
 		timeout 3 bash -c "$text" < /dev/null
 		status=$?
@@ -140,6 +186,16 @@ typed() { # COMMAND
 		bash -c "$text" < /dev/null
 		;;
 	esac
+}
+
+# What there is to capture.
+many_files() {
+	local i
+	nap 1
+	for ((i = 0; i < 50; i++)); do
+		stat "$share/missing-$i"
+	done > /dev/null 2>&1
+	true
 }
 
 "$GUEST_ROLE"

@@ -47,8 +47,23 @@ client() {
 		during "$flavor, v$vers: connections that break" break_connections 4
 		check "$flavor, v$vers: unmount" umount "$dir"
 	done
+	as_documented
 	check "nothing left" within 30 nothing_left
 	end
+}
+
+# The commands of the documentation, with what this kernel can.
+as_documented() {
+	local lines line place text
+	mapfile -t lines < <(/usr/bin/python3 "$SELFTESTS/../../docs/texts.py" kerberos)
+	check "there are commands in the documentation" test ${#lines[@]} != 0
+	for line in "${lines[@]}"; do
+		IFS=$'\t' read -r place _ _ _ text <<< "$line"
+		text=${text/sec=krb5p/sec=$flavor}
+		text=${text/server:\/export/$server_name:\/}
+		check "$place: $text" bash -c "$text"
+		check "$place: unmount" umount /mnt
+	done
 }
 
 # The module's counters that matter here: what they were is 'before'.
