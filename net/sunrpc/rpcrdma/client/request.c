@@ -752,6 +752,17 @@ static void rpcrdma_req_put_back(struct rpcrdma_req *req)
 	rpcrdma_conn_put(conn);
 }
 
+/* list_count_nodes() is not in each kernel of 6.1. */
+static u32 rpcrdma_req_regions(const struct rpcrdma_req *req)
+{
+	const struct list_head *at;
+	u32 count = 0;
+
+	list_for_each(at, &req->mrs)
+		count++;
+	return count;
+}
+
 /* The Call has all that it needs but credits. */
 static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 {
@@ -774,7 +785,7 @@ static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	req->tm.removed = &req->plan.removed;
 	req->tm.chain = list_empty(&req->mrs) ? NULL : rpcrdma_req_chain;
 	req->tm.done = rpcrdma_req_sent;
-	req->tm.chain_cost = list_count_nodes(&req->mrs);
+	req->tm.chain_cost = rpcrdma_req_regions(req);
 
 	/* From now on messages from the peer with this XID are about this Call. */
 	req->tm.posted = false;
