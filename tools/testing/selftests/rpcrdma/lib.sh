@@ -856,7 +856,9 @@ logged() { # TEXT
 # A command of the texts: FUNCTION types it in the guest that it is for. It is skipped if
 # its program is not installed, or does not work on this kernel. Both guests are alike.
 command_of_text() { # PLACE client|server COMMAND FUNCTION
-	local name="$1: $2: $3" program=${3%%[ |]*}
+	local name="$1: $2: $3" program=${3#(}
+	program=${program#sudo }
+	program=${program%%[ |]*}
 	if ! type "$program" > /dev/null 2>&1; then
 		skip "$name" "$program is not installed"
 	elif [[ $program = bpftrace ]] && ! can_bpf; then
