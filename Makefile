@@ -80,13 +80,14 @@ modules: kdir
 
 # Like the kernel's own target, with INSTALL_MOD_PATH; into updates/, where depmod looks
 # first. DEPMOD=true leaves depmod to a package's scripts. kbuild's own depmod needs a
-# System.map, which headers lack; and kbuild wants to sign, which needs a key.
+# System.map, which headers lack; and kbuild wants to sign, which needs a key. In Debian's
+# headers of 6.1 kernel.release is not the release.
 DEPMOD	?= depmod
 modules_install: modules
 	+@$(KBUILD) modules_install INSTALL_MOD_DIR=updates DEPMOD=true \
 	  $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 	@$(DEPMOD) $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
-	  "$$(cat $(KDIR)/include/config/kernel.release)"
+	  "$$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)"
 
 # The /lib/modules of a guest that boots KERNEL. Only changed files are replaced: a guest
 # may be using them. No debug data and no compression, because the guest would have to
