@@ -446,7 +446,7 @@ private:
 void dump(std::ostringstream &out, const Octets &message, std::size_t wrong)
 {
 	constexpr std::size_t kLine = 16;
-	char text[8];
+	char text[24];
 
 	for (std::size_t at = 0; at <= message.size(); at += kLine) {
 		std::string line;
