@@ -31,7 +31,7 @@ constexpr Setting kSettings[] = {
 	  "client", Takes::Connections },
 	{ "window", Where::Parameter, "messages", 64, 3, 256,
 	  "both", Takes::AtOnce },
-	{ "grow", Where::Parameter, "bytes", 0, 0, 65536,
+	{ "grow", Where::Parameter, "bytes", 32768, 0, 65536,
 	  "both", Takes::Connections },
 	{ "rtrext", Where::Parameter, "switch", 0, 0, 1,
 	  "both", Takes::Connections },

@@ -16,11 +16,10 @@
 /* Send and Receive buffers, and the number of Receives offered to the peer. */
 #define RPCRDMA_DEF_INLINE	8192
 /*
- * What Sends and Receives of a connection grow to if that pays and its peer takes part: off.
- * The module parameter grow changes it. With 32 KiB a WRITE up to the threshold below takes one
- * Send.
+ * What Sends and Receives of a connection grow to if that pays and its peer takes part. With
+ * 32 KiB a WRITE up to the threshold below takes one Send. The module parameter grow changes it.
  */
-#define RPCRDMA_DEF_GROW	0
+#define RPCRDMA_DEF_GROW	SZ_32K
 #define RPCRDMA_MAX_GROW	SZ_64K
 /*
  * Server: what Receives are at the beginning and at rest, if the client takes part: a page,
