@@ -121,6 +121,7 @@ static void rpcrdma_established(struct rpcrdma_xprt *rx,
 				  &private);
 	rx->private = private;
 	rpcrdma_conn_private(conn, &private);
+	clear_bit(RPCRDMA_CONN_CONNECTING, &conn->flags);
 }
 
 /* Ends with its own reason; later ones, such as that this side closes it, do not count. */
@@ -457,6 +458,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	param.rnr_retry_count = 0;
 	param.flow_control = 0;
 
+	set_bit(RPCRDMA_CONN_CONNECTING, &conn->flags);
 	rpcrdma_step_begin(rx);
 	asked = ktime_get();
 	rc = rdma_connect(rx->cm_id, &param);

@@ -550,6 +550,10 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rpcrdma_wc(conn->id, "Receive", wc);
+		/* If a server refuses, rdma_cm flushes the Receives and then says why. */
+		if (wc->status == IB_WC_WR_FLUSH_ERR &&
+		    test_bit(RPCRDMA_CONN_CONNECTING, &conn->flags))
+			return;
 		/* rxe reports the second. */
 		if (wc->status == IB_WC_LOC_LEN_ERR ||
 		    wc->status == IB_WC_LOC_QP_OP_ERR)

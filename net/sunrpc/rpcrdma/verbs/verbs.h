@@ -389,6 +389,7 @@ enum {
 	RPCRDMA_CONN_TOO_LONG,	/* bit: a message was too long for its Receive */
 	RPCRDMA_CONN_UP,	/* bit: RPC messages can flow, and who listens was told */
 	RPCRDMA_CONN_AGREED,	/* bit: the version is known, and who listens was told */
+	RPCRDMA_CONN_CONNECTING, /* bit: rdma_cm has not said how the handshake ends */
 };
 
 /**
