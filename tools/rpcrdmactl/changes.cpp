@@ -227,19 +227,10 @@ std::optional<Fault> put_change(Json &out, const rpcrdma::Prefix &prefix,
 
 void change_text(std::ostringstream &out, const Json &decoded)
 {
-	for (const char *name : { "start", "wanted", "now" }) {
-		if (!decoded.contains(name))
-			continue;
-		out << "  " << name << ":";
-		for (const auto &[key, value] : decoded.at(name).items())
-			out << " " << key << " " << plain(value);
-		out << "\n";
-	}
-	for (const char *name :
-	     { "unchanging", "done", "rejected", "pending", "ends-pending" })
-		if (decoded.contains(name))
-			out << "  " << name << ": " << plain(decoded.at(name))
-			    << "\n";
+	group_lines(out, decoded, { "start", "wanted", "now" });
+	field_lines(out, decoded,
+		    { "unchanging", "done", "rejected", "pending",
+		      "ends-pending" });
 }
 
 } // namespace rpcrdmactl

@@ -494,13 +494,11 @@ std::string decoded_text(const Json &d, const Octets &message)
 		    << ") xid " << plain(d.at("xid")) << " credit "
 		    << d.at("credit");
 	out << "\n";
-	for (const char *name :
-	     { "error-code", "error-name", "error-arguments", "remaining",
-	       "inv-handle", "dialect", "direction", "optional-type",
-	       "optional-octets", "header-octets", "payload-octets" })
-		if (d.contains(name))
-			out << "  " << name << ": " << plain(d.at(name))
-			    << "\n";
+	field_lines(out, d,
+		    { "error-code", "error-name", "error-arguments",
+		      "remaining", "inv-handle", "dialect", "direction",
+		      "optional-type", "optional-octets", "header-octets",
+		      "payload-octets" });
 	change_text(out, d);
 	group_text(out, d);
 	for (const char *name : { "call-chunk", "read-list", "reply-chunk" })
@@ -510,14 +508,7 @@ std::string decoded_text(const Json &d, const Octets &message)
 		for (std::size_t i = 0; i < d.at("write-list").size(); i++)
 			segments(out, "write-chunk " + std::to_string(i),
 				 d.at("write-list").at(i));
-	for (const char *name : { "properties", "rpc" }) {
-		if (!d.contains(name))
-			continue;
-		out << "  " << name << ":";
-		for (const auto &[key, value] : d.at(name).items())
-			out << " " << key << " " << plain(value);
-		out << "\n";
-	}
+	group_lines(out, d, { "properties", "rpc" });
 	if (!d.at("valid").get<bool>()) {
 		out << "  wrong at octet " << d.at("octet") << ": "
 		    << plain(d.at("error")) << "\n";

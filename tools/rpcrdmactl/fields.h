@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
+#include <ostream>
 #include <string>
 
 #include <rpcrdma/core.h>
@@ -35,6 +37,30 @@ inline Json segment(const rpcrdma_segment &s)
 inline std::string plain(const Json &value)
 {
 	return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/* Those of the named fields that are there, a line each. */
+inline void field_lines(std::ostream &out, const Json &fields,
+			std::initializer_list<const char *> names)
+{
+	for (const char *name : names)
+		if (fields.contains(name))
+			out << "  " << name << ": " << plain(fields.at(name))
+			    << "\n";
+}
+
+/* The same for fields that have fields of their own, which are in the line. */
+inline void group_lines(std::ostream &out, const Json &fields,
+			std::initializer_list<const char *> names)
+{
+	for (const char *name : names) {
+		if (!fields.contains(name))
+			continue;
+		out << "  " << name << ":";
+		for (const auto &[key, value] : fields.at(name).items())
+			out << " " << key << " " << plain(value);
+		out << "\n";
+	}
 }
 
 inline std::string segment_line(const Json &s)

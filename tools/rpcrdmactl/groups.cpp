@@ -225,11 +225,8 @@ GroupHeader put_group(Json &out, const rpcrdma::Prefix &prefix, Bytes in)
 
 void group_text(std::ostringstream &out, const Json &decoded)
 {
-	for (const char *name :
-	     { "sends", "reply-sends", "number", "began-with" })
-		if (decoded.contains(name))
-			out << "  " << name << ": " << plain(decoded.at(name))
-			    << "\n";
+	field_lines(out, decoded,
+		    { "sends", "reply-sends", "number", "began-with" });
 	for (const char *name : { "bad", "lead" })
 		if (decoded.contains(name))
 			line(out, name, decoded.at(name));
