@@ -85,7 +85,7 @@ std::vector<Property> from(const rpcrdma::XcharSpec &s)
 {
 	std::vector<Property> out;
 
-	EXPECT_TRUE(s.each([&](u32 position, const rpcrdma::XcharValue &v) {
+	EXPECT_TRUE(s.each_at([&](u32 position, const rpcrdma::XcharValue &v) {
 		EXPECT_EQ(position, out.size());
 		out.push_back(from(v));
 		return true;

@@ -11,7 +11,7 @@
 #define _RPCRDMA_CORE_RTR_WIRE_H
 
 #include "wire.h"
-#include "xdr.h"
+#include "xdr_array.h"
 
 namespace rpcrdma
 {
@@ -70,47 +70,6 @@ struct RtrErrorType {
 /* ------------------------------------------------------------------ */
 /* Decoding                                                           */
 /* ------------------------------------------------------------------ */
-
-/* A counted array in a message. */
-template <typename T> class XdrArray {
-public:
-	[[nodiscard]] bool decode(XdrReader &r)
-	{
-		u32 count;
-
-		if (!r.word(count))
-			return false;
-		first_ = r;
-		for (count_ = 0; count_ < count; count_++) {
-			T one;
-
-			if (!one.decode(r))
-				return false;
-		}
-		return true;
-	}
-	[[nodiscard]] u32 size() const
-	{
-		return count_;
-	}
-	/* Call @f with each, until it returns false. Return: it never did. */
-	template <typename F> [[nodiscard]] bool each(F f) const
-	{
-		XdrReader r = first_;
-
-		for (u32 i = 0; i < count_; i++) {
-			T one;
-
-			if (!one.decode(r) || !f(one))
-				return false;
-		}
-		return true;
-	}
-
-private:
-	XdrReader first_{ Bytes() };
-	u32 count_ = 0;
-};
 
 /* struct rpcrdma1_segment, which is as that of -07 */
 struct XdrSegment {

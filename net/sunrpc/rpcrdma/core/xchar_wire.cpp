@@ -11,22 +11,6 @@ bool XcharValue::decode(XdrReader &r)
 	return r.word(which) && r.word(length) && r.opaque(length, data);
 }
 
-bool XcharSpec::decode(XdrReader &r)
-{
-	u32 count;
-
-	if (!r.word(count))
-		return false;
-	first_ = r;
-	for (count_ = 0; count_ < count; count_++) {
-		XcharValue v;
-
-		if (!v.decode(r))
-			return false;
-	}
-	return true;
-}
-
 bool XcharSubset::decode(XdrReader &r)
 {
 	u32 count;

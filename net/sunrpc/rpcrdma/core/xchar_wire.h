@@ -9,7 +9,7 @@
 #define _RPCRDMA_CORE_XCHAR_WIRE_H
 
 #include "wire.h"
-#include "xdr.h"
+#include "xdr_array.h"
 #include <rpcrdma/xcharext.h>
 
 namespace rpcrdma
@@ -27,32 +27,8 @@ struct XcharValue {
 	[[nodiscard]] bool decode(XdrReader &r);
 };
 
-/* xcharspec: values in a message. */
-class XcharSpec {
-public:
-	[[nodiscard]] bool decode(XdrReader &r);
-	[[nodiscard]] u32 size() const
-	{
-		return count_;
-	}
-	/* Call @f(position, value) for each, until it returns false. Return: it never did. */
-	template <typename F> [[nodiscard]] bool each(F f) const
-	{
-		XdrReader r = first_;
-
-		for (u32 i = 0; i < count_; i++) {
-			XcharValue v;
-
-			if (!v.decode(r) || !f(i, v))
-				return false;
-		}
-		return true;
-	}
-
-private:
-	XdrReader first_{ Bytes() };
-	u32 count_ = 0;
-};
+/* xcharspec */
+using XcharSpec = XdrArray<XcharValue>;
 
 /* xcharsubset: positions in an xcharspec, as bits of words in a message. */
 class XcharSubset {

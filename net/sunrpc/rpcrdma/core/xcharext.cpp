@@ -261,7 +261,7 @@ Refusal Xcharext::take_init(Bytes body, Port &port)
 
 	if (!m.decode(body) || !m.nochg.within(m.start.size()))
 		return why;
-	if (!m.start.each([&](u32, const XcharValue &v) {
+	if (!m.start.each([&](const XcharValue &v) {
 		    const u32 i = spoken(v.which);
 		    u32 number;
 
@@ -275,7 +275,7 @@ Refusal Xcharext::take_init(Bytes body, Port &port)
 	    }))
 		return why;
 
-	(void)!m.start.each([&](u32 position, const XcharValue &v) {
+	(void)!m.start.each_at([&](u32 position, const XcharValue &v) {
 		const u32 i = spoken(v.which);
 		u32 number = 0;
 
@@ -412,7 +412,7 @@ Refusal Xcharext::take_request(u32 xid, Bytes body, Port &port)
 
 	if (!m.decode(body))
 		return kBadXdr;
-	if (!m.want.each([&](u32 p, const XcharValue &v) {
+	if (!m.want.each_at([&](u32 p, const XcharValue &v) {
 		    const u32 i = spoken(v.which);
 		    u32 n;
 
