@@ -71,7 +71,7 @@ def complaints(log, allowed=None):
     allowed: a compiled pattern; a matching line is no complaint.
     """
     lines = log.splitlines()
-    found, after, script = [], -1, 0
+    found, after, script = [], -1, None
     for number, line in enumerate(lines):
         if SCRIPT.search(line):
             script = number
@@ -87,9 +87,11 @@ def complaints(log, allowed=None):
         if race and not ours(lines[number:last]):
             after = last
             continue
-        begin = max(script, number - BEFORE)
-        head = lines[script:script + 1] if begin > script and SCRIPT.search(lines[script]) else []
-        found.append(head + lines[begin:last + 1])
+        begin = max(script or 0, number - BEFORE)
+        shown = lines[begin:last + 1]
+        if script is not None and script < begin:
+            shown.insert(0, lines[script])
+        found.append(shown)
         after = last
     return found
 
