@@ -532,7 +532,10 @@ private:
 		return p.device.starts_with("siw");
 	}
 
-	/* Packets of devices that have hardware do not pass the kernel's rules. */
+	/*
+	 * Packets of devices that have hardware do not pass the kernel's rules. Whether
+	 * somebody wants to come by IPv6 a server does not know.
+	 */
 	void rules()
 	{
 		std::vector<Packet> packets;
@@ -545,23 +548,45 @@ private:
 			else if (!s_.status.listeners.empty())
 				packets.push_back({ "tcp", kNfsRdmaPort });
 		}
+		const bool six = std::any_of(
+			s_.reaches.begin(), s_.reaches.end(),
+			[](const Reach &r) {
+				return r.address.find(':') != std::string::npos;
+			});
 		std::set<std::string> said;
-		for (const Packet &packet : packets)
-			for (const Dropping &d : dropping(s_.rules, packet))
-				if (said.insert(letting_pass(d, packet)).second)
-					rule(d, packet);
+		for (Packet packet : packets)
+			for (const char *family : { "ip", "ip6" }) {
+				packet.family = family;
+				const bool meant = packet.family == "ip" || six;
+				if (!meant && s_.status.listeners.empty())
+					continue;
+				for (const Dropping &d :
+				     dropping(s_.rules, packet))
+					if (said.insert(letting_pass(d, packet))
+						    .second)
+						rule(d, packet, meant);
+			}
 	}
 
-	void rule(const Dropping &d, const Packet &packet)
+	void rule(const Dropping &d, const Packet &packet, bool meant)
 	{
-		const std::string port = packet.protocol + " port " +
-					 std::to_string(packet.port);
+		const std::string port =
+			packet.protocol + " port " +
+			std::to_string(packet.port) +
+			(packet.family == "ip6" ? " over IPv6" : "");
+		const std::string where = ": table " + d.family + " " +
+					  d.table + ", chain " + d.chain;
 
-		fail("network",
-		     "rules of this machine drop " + port +
-			     ", which RDMA needs: table " + d.family + " " +
-			     d.table + ", chain " + d.chain,
-		     letting_pass(d, packet));
+		if (meant)
+			fail("network",
+			     "rules of this machine drop " + port +
+				     ", which RDMA needs" + where,
+			     letting_pass(d, packet));
+		else
+			warn("network",
+			     "rules of this machine drop " + port +
+				     ": clients cannot come by it" + where,
+			     letting_pass(d, packet));
 	}
 
 	/* ---- one server */

@@ -226,7 +226,10 @@ private:
 		if (key == "l4proto")
 			return protocol(right);
 		if (key == "nfproto")
-			return among(std::string("ipv4"), right);
+			return among(std::string(packet_.family == "ip" ?
+							 "ipv4" :
+							 "ipv6"),
+				     right);
 		/* It comes from another machine. */
 		if ((key.ends_with("if") || key.ends_with("ifname")) &&
 		    right.is_string() && right.get<std::string>() == "lo")
@@ -247,13 +250,14 @@ private:
 		const std::string layer = text_in(what, "protocol");
 		const std::string field = text_in(what, "field");
 
-		if (layer == "ip")
-			return field == "protocol" ? protocol(right) :
-						     Match::Maybe;
+		if (layer == packet_.family)
+			return field == "protocol" || field == "nexthdr" ?
+				       protocol(right) :
+				       Match::Maybe;
 		if (layer == "th" || layer == packet_.protocol)
 			return field == "dport" ? among(packet_.port, right) :
 						  Match::Maybe;
-		/* Something else than IPv4, or another protocol above it. */
+		/* The other version of IP, or another protocol above it. */
 		return layer.empty() || layer == "ether" || layer == "vlan" ?
 			       Match::Maybe :
 			       Match::No;
@@ -270,10 +274,11 @@ std::string owner_of(const Json &items, const Walk &walk, const Json &chain)
 	for (const Json &item : items)
 		if (item.contains("chain") &&
 		    walk.same_table(item.at("chain"), chain) &&
-		    text_in(item.at("chain"), "name").starts_with("ufw-"))
+		    (text_in(item.at("chain"), "name").starts_with("ufw-") ||
+		     text_in(item.at("chain"), "name").starts_with("ufw6-")))
 			return "ufw";
 	const std::string name = text_in(chain, "name");
-	return text_in(chain, "family") == "ip" &&
+	return text_in(chain, "family") != "inet" &&
 			       (name == "INPUT" || name == "OUTPUT") ?
 		       "iptables" :
 		       "nft";
@@ -295,7 +300,7 @@ std::vector<Dropping> dropping(const Json &ruleset, const Packet &packet)
 		const Json &chain = item.at("chain");
 		const std::string family = text_in(chain, "family");
 		const std::string hook = text_in(chain, "hook");
-		if ((family != "ip" && family != "inet") ||
+		if ((family != packet.family && family != "inet") ||
 		    text_in(chain, "type") != "filter" ||
 		    (hook != "input" && hook != "prerouting" &&
 		     hook != "output"))
@@ -323,8 +328,10 @@ std::string letting_pass(const Dropping &dropping, const Packet &packet)
 		       (dropping.output ? "out " : "") + port + "/" +
 		       packet.protocol;
 	if (dropping.owner == "iptables")
-		return "iptables -I " + dropping.chain + " -p " +
-		       packet.protocol + " --dport " + port + " -j ACCEPT";
+		return (dropping.family == "ip6" ? "ip6tables -I " :
+						   "iptables -I ") +
+		       dropping.chain + " -p " + packet.protocol + " --dport " +
+		       port + " -j ACCEPT";
 	return "nft insert rule " + dropping.family + " " + dropping.table +
 	       " " + dropping.chain + " " + packet.protocol + " dport " + port +
 	       " accept";

@@ -15,17 +15,19 @@ namespace rpcrdmactl
 
 /**
  * The first packet of somebody who has not been heard of before
- * @protocol: "udp" or "tcp", over IPv4
+ * @protocol: "udp" or "tcp"
  * @port: where it goes to
+ * @family: "ip" for IPv4 or "ip6", as tables have it
  */
 struct Packet {
 	std::string protocol;
 	unsigned port = 0;
+	std::string family = "ip";
 };
 
 /**
  * A chain that drops it
- * @family: of its table: "ip" or "inet"
+ * @family: of its table: "ip", "ip6" or "inet"
  * @output: packets that leave this machine pass it, else packets that come in
  * @owner: the program that has made the table: "firewalld", "ufw", "iptables", or "nft" if
  *	it is none of these
@@ -44,7 +46,7 @@ struct Dropping {
  * @ruleset: what "nft -j list ruleset" prints; null if it is not known
  *
  * A rule that depends on more than protocol and port may let it pass; where that is so, the
- * chain is left out. Rules for IPv6 alone are not looked at.
+ * chain is left out.
  */
 [[nodiscard]] std::vector<Dropping> dropping(const Json &ruleset,
 					     const Packet &packet);

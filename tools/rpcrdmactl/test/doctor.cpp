@@ -514,6 +514,31 @@ TEST(doctor, rules)
 	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
 }
 
+TEST(doctor, rules_of_ipv6)
+{
+	System s = healthy();
+
+	s.rules = Json::parse(R"({"nftables": [
+		{"chain": {"family": "ip6", "table": "t", "name": "c",
+			   "type": "filter", "hook": "input",
+			   "policy": "drop"}}]})");
+	s.ports[0].soft = true;
+	expect(s, Verdict::Warn,
+	       "network: rules of this machine drop udp port 4791 over IPv6: "
+	       "clients cannot come by it: table ip6 t, chain c",
+	       "nft insert rule ip6 t c udp dport 4791 accept");
+	/* Who only calls, and calls by IPv4. */
+	s.status.listeners.clear();
+	s.nfsd = false;
+	EXPECT_EQ(worst(examine(s)), Verdict::Ok);
+	s.reaches = { reached() };
+	s.reaches[0].address = "2001:db8::1";
+	expect(s, Verdict::Fail,
+	       "network: rules of this machine drop udp port 4791 over IPv6, "
+	       "which RDMA needs: table ip6 t, chain c",
+	       "nft insert rule ip6 t c udp dport 4791 accept");
+}
+
 /* Between two looks, which are two seconds apart. */
 TEST(doctor, load)
 {

@@ -298,4 +298,52 @@ TEST(rules, where)
 		  "ufw allow 4791/udp");
 }
 
+TEST(rules, of_ipv6)
+{
+	const Packet six = { "udp", 4791, "ip6" };
+	const auto drops_six = [&](const Rules &rules,
+				   const std::string &family = "inet") {
+		return !dropping(table(rules, "accept", family), six).empty();
+	};
+	const Rules all = { { "input", { kUdp4791, verdict("drop") } } };
+	const auto nfproto = [](const char *name) {
+		return Rules{ { "input",
+				{ meta("nfproto", name), verdict("drop") } } };
+	};
+	const Rules next = { { "input",
+			       { match(R"({"payload": {"protocol": "ip6",
+				     "field": "nexthdr"}})",
+				       R"("udp")"),
+				 verdict("drop") } } };
+	const Rules old = { { "input",
+			      { match(R"({"payload": {"protocol": "ip",
+				     "field": "protocol"}})",
+				      R"("udp")"),
+				verdict("drop") } } };
+
+	EXPECT_TRUE(drops_six(all));
+	EXPECT_TRUE(drops_six(all, "ip6"));
+	EXPECT_FALSE(drops_six(all, "ip"));
+	EXPECT_TRUE(drops_six(nfproto(R"("ipv6")")));
+	EXPECT_FALSE(drops_six(nfproto(R"("ipv4")")));
+	EXPECT_FALSE(drops(nfproto(R"("ipv6")")));
+	EXPECT_TRUE(drops_six(next));
+	EXPECT_FALSE(drops(next));
+	EXPECT_FALSE(drops_six(old));
+	EXPECT_TRUE(drops(old));
+
+	EXPECT_EQ(letting_pass(dropping(table({}, "drop", "ip6", "filter",
+					      "input", "INPUT"),
+					six)
+				       .at(0),
+			       six),
+		  "ip6tables -I INPUT -p udp --dport 4791 -j ACCEPT");
+	Json ufw = table({}, "drop", "ip6", "filter", "input", "INPUT");
+	ufw["nftables"].push_back(Json::parse(
+		R"({"chain": {"family": "ip6", "table": "filter",
+		    "name": "ufw6-before-input"}})"));
+	EXPECT_EQ(letting_pass(dropping(ufw, six).at(0), six),
+		  "ufw allow 4791/udp");
+}
+
 } // namespace rpcrdmactl
