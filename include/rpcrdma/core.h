@@ -195,6 +195,8 @@ struct rpcrdma_auth;
  * @ddp_threshold: items up to this size stay in the Payload stream (D9)
  * @special_threshold: Payload streams up to this size are sent, larger ones go
  *	by a body chunk where that is possible (D13)
+ * @stream_from: from this round-trip time on, in microseconds, larger ones are sent, too,
+ *	if that is cheaper (D26); zero for never
  * @reserve: credits that only probes may use while Calls are outstanding
  *	(keep-alive of the NFS binding); zero or one
  * @local: properties to advertise; also this side's own limits
@@ -216,6 +218,7 @@ struct rpcrdma_config {
 	u32 first_xid;
 	u32 ddp_threshold;
 	u32 special_threshold;
+	u32 stream_from;
 	u32 reserve;
 	struct rpcrdma_properties local;
 	u32 send_room;
@@ -705,6 +708,8 @@ enum rpcrdma_avoid {
  * @result_max: largest DDP-eligible result expected, zero if there is none
  * @reply_max: largest Reply that the upper layer has room for
  * @avoid: enum rpcrdma_avoid, from rpcrdma_plan_retry(); zero at first
+ * @round_trip: the connection's shortest one, in microseconds; zero if it is not known
+ * @sends: Sends that it may take of those for which there are buffers now
  * @reducible: false forbids reduction (RPCSEC_GSS integrity or privacy)
  * @reply_expected: false for Call-only procedures, which carry no chunks (4.7)
  */
@@ -714,6 +719,8 @@ struct rpcrdma_call_shape {
 	u32 result_max;
 	u32 reply_max;
 	u32 avoid;
+	u32 round_trip;
+	u32 sends;
 	bool reducible;
 	bool reply_expected;
 };
@@ -732,6 +739,7 @@ struct rpcrdma_call_shape {
  * @call_waits: with no region free now, wait for one for the Read or Call chunk
  * @result_waits: the same for the Write or Reply chunk
  * @max_segments: most segments that its chunks may have together
+ * @streamed: it would have a Read chunk or a Call chunk if the round trip were shorter
  *
  * A caller without enough memory regions may leave a chunk out, unless chunks are
  * required or it must wait for a region. It changes the plan here, and sends the whole
@@ -750,6 +758,7 @@ struct rpcrdma_call_plan {
 	bool call_waits;
 	bool result_waits;
 	u32 max_segments;
+	bool streamed;
 };
 
 void rpcrdma_plan_call(const struct rpcrdma_session *s,
@@ -768,6 +777,7 @@ enum rpcrdma_chunk_reason {
 	RPCRDMA_CHUNK_ASKED,		/* the peer has refused it without */
 	RPCRDMA_CHUNK_TOO_LONG,		/* a message was too long for its Receive */
 	RPCRDMA_CHUNK_PLACED,		/* none: Sends place it (rtrext) */
+	RPCRDMA_CHUNK_ROUND_TRIP,	/* none: fetching it would take longer */
 	RPCRDMA_CHUNK_REASONS,
 };
 

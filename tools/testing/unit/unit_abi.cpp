@@ -164,6 +164,8 @@ TEST(abi, plan__both_ways)
 		.result_max = 9000,
 		.reply_max = 10000,
 		.avoid = 0,
+		.round_trip = 0,
+		.sends = 0,
 		.reducible = true,
 		.reply_expected = true,
 	};

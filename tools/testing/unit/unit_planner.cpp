@@ -43,6 +43,8 @@ rpcrdma_call_shape write_call(u32 length)
 		.result_max = 0,
 		.reply_max = 2000,
 		.avoid = 0,
+		.round_trip = 0,
+		.sends = 0,
 		.reducible = true,
 		.reply_expected = true,
 	};
@@ -57,6 +59,8 @@ rpcrdma_call_shape read_call(u32 result, u32 length = 160)
 		.result_max = result,
 		.reply_max = 200 + u32(xdr_roundup(result)),
 		.avoid = 0,
+		.round_trip = 0,
+		.sends = 0,
 		.reducible = true,
 		.reply_expected = true,
 	};
@@ -1257,6 +1261,8 @@ TEST(planner, small_call__is_planned_as_by_all_rules)
 			.result_max = size(),
 			.reply_max = size(),
 			.avoid = 0,
+			.round_trip = 0,
+			.sends = 0,
 			.reducible = random() % 4 != 0,
 			.reply_expected = random() % 4 != 0,
 		};
@@ -1284,6 +1290,228 @@ TEST(planner, small_call__is_planned_as_by_all_rules)
 			  a.reply_chunk || a.call_waits || a.result_waits);
 	}
 	EXPECT_GT(without_chunks, 10000u);
+}
+
+/* ------------------------------------------------------------------ */
+/* Distance                                                           */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+constexpr u32 kFrom = 500;
+
+PlanningRules far_rules()
+{
+	PlanningRules rules = kRules;
+
+	rules.stream_from = kFrom;
+	rules.max_stream = 64 * (4096 - 20);
+	return rules;
+}
+
+rpcrdma_call_plan plan_far(rpcrdma_call_shape shape, u32 round_trip, u32 sends,
+			   const PlanningRules &rules = far_rules())
+{
+	rpcrdma_call_plan p;
+
+	std::memset(&p, 0xee, sizeof(p));
+	shape.round_trip = round_trip;
+	plan_call(rules, shape, p, sends);
+	return p;
+}
+
+/* Sends that the stream takes, as Session::sends_for() counts them. */
+u32 sends_of(u32 length, const PlanningRules &rules)
+{
+	const u32 part = rules.max_send - header_type(RPCRDMA2_CALL_MIDDLE)->bare;
+	const u32 last =
+		rules.max_send - header_type(RPCRDMA2_CALL_INLINE)->bare;
+
+	return length <= last ? 1 : 1 + (length - last + part - 1) / part;
+}
+
+/* A Call without chunks, whose octets all travel in Sends. */
+bool in_stream(const rpcrdma_call_plan &p)
+{
+	return !p.read_chunk && !p.call_chunk;
+}
+
+} // namespace
+
+/* Without a delay, without the setting, or unknown: the thresholds alone. */
+TEST(planner, stream_reach__nothing_where_the_way_is_short_D26)
+{
+	PlanningRules never = far_rules();
+
+	never.stream_from = 0;
+	for (u32 round_trip : { 0u, 1u, 20u, kFrom - 1, kFrom }) {
+		EXPECT_EQ(stream_reach(far_rules(), round_trip, 64), 0u);
+		EXPECT_TRUE(plan_far(write_call(4097), round_trip, 64)
+				    .read_chunk);
+	}
+	for (u32 round_trip : { 1u, kFrom + 1, 10000u, UINT32_MAX })
+		EXPECT_EQ(stream_reach(never, round_trip, 64), 0u);
+}
+
+/* A microsecond is worth a KiB. */
+TEST(planner, stream_reach__what_the_time_is_worth_D26)
+{
+	PlanningRules rules = far_rules();
+
+	rules.max_stream = UINT32_MAX;
+	EXPECT_EQ(kStreamNanosecondsPerKib, 1000u);
+	EXPECT_EQ(stream_reach(rules, kFrom + 1, UINT32_MAX), 4096u + 1024);
+	EXPECT_EQ(stream_reach(rules, 1000, UINT32_MAX), 4096u + 500 * 1024);
+	EXPECT_EQ(stream_reach(rules, UINT32_MAX, UINT32_MAX), UINT32_MAX);
+	rules.max_stream = 5000;
+	EXPECT_EQ(stream_reach(rules, UINT32_MAX, UINT32_MAX), 5000u);
+}
+
+/* What the marks ask for, with a window of 64 and Receives of 8 KiB. */
+TEST(planner, stream_reach__writes_of_64_and_256_KiB_D26)
+{
+	PlanningRules rules = far_rules();
+
+	rules.ddp_threshold = 16384;
+	rules.max_send = 8192;
+	rules.max_stream = 64 * (8192 - 20);
+	for (u32 size : { 65536u, 262144u }) {
+		const auto at = [&](u32 round_trip) {
+			return plan_far(write_call(size), round_trip, 48,
+					rules);
+		};
+		EXPECT_TRUE(at(120).read_chunk);
+		EXPECT_TRUE(in_stream(at(1000))) << size;
+		EXPECT_TRUE(at(1000).streamed);
+		EXPECT_TRUE(in_stream(at(10000))) << size;
+	}
+	EXPECT_TRUE(plan_far(write_call(1 << 20), 10000, 48, rules).read_chunk)
+		<< "more than the credits";
+}
+
+/*
+ * All small cases: more time never makes it shorter, nor do more Sends; a Call never takes
+ * more Sends than there are; and what is in the stream at no distance stays there.
+ */
+TEST(planner, stream_reach__monotonic_and_within_the_credits_D26)
+{
+	u32 streamed = 0;
+
+	for (u32 threshold : { 0u, 1000u, 4096u, 20000u }) {
+		PlanningRules rules = far_rules();
+
+		rules.ddp_threshold = threshold;
+		rules.special_threshold = 8192;
+		rules.max_send = 1024;
+		rules.max_stream = 64 * (1024 - 20);
+		for (u32 sends = 0; sends <= 40; sends++) {
+			u32 before = 0;
+
+			for (u32 trip = 0; trip < kFrom + 60; trip++) {
+				const u32 reach =
+					stream_reach(rules, trip, sends);
+
+				ASSERT_GE(reach, before);
+				ASSERT_GE(stream_reach(rules, trip, sends + 1),
+					  reach);
+				before = reach;
+			}
+		}
+		for (u32 size = 4; size < 45000; size += 508)
+			for (u32 sends = 0; sends <= 48; sends++)
+				for (u32 trip = 0; trip < kFrom + 60;
+				     trip += 10) {
+					const auto shape = write_call(size);
+					const auto p = plan_far(shape, trip,
+								sends, rules);
+					const bool near_stream = in_stream(
+						plan(shape, rules));
+
+					ASSERT_FALSE(near_stream &&
+						     !in_stream(p));
+					ASSERT_EQ(p.streamed,
+						  in_stream(p) && !near_stream);
+					if (!p.streamed)
+						continue;
+					streamed++;
+					ASSERT_LE(sends_of(p.stream_length,
+							   rules),
+						  sends);
+					ASSERT_EQ(p.stream_length,
+						  shape.length);
+				}
+	}
+	EXPECT_GT(streamed, 1000u);
+}
+
+/* The last Send may have a header with chunks. */
+TEST(planner, stream_reach__with_the_largest_header_D26)
+{
+	PlanningRules rules = far_rules();
+
+	rules.max_send = 1024;
+	for (u32 sends = 1; sends < 20; sends++) {
+		const u32 reach = stream_reach(rules, 10000, sends);
+		const u32 left = 1024 - kLargestHeader;
+
+		EXPECT_LE(reach, (sends - 1) * (1024 - 20) + left);
+	}
+}
+
+/* It is no choice where there are no chunks, or the peer takes no parts. */
+TEST(planner, plan_call__distance_and_what_the_peer_takes_D26)
+{
+	PlanningRules rules = far_rules();
+
+	rules.chunks = false;
+	EXPECT_FALSE(plan_far(write_call(70000), 10000, 48, rules).streamed);
+	rules = far_rules();
+	rules.max_stream = 4096 - 32; /* MIDDLE has been refused */
+	EXPECT_TRUE(plan_far(write_call(5000), 10000, 48, rules).read_chunk);
+
+	rpcrdma_call_shape shape = write_call(5000);
+	shape.avoid = RPCRDMA_NEED_CALL_CHUNK;
+	const auto p = plan_far(shape, 10000, 48);
+	EXPECT_TRUE(p.call_chunk);
+	EXPECT_FALSE(p.streamed);
+}
+
+/* Integrity and privacy: the message as a whole, instead of a Call chunk. */
+TEST(planner, plan_call__distance_and_bodies_D26)
+{
+	rpcrdma_call_shape shape = write_call(100000);
+
+	shape.reducible = false;
+	EXPECT_TRUE(plan_far(shape, 0, 48).call_chunk);
+	EXPECT_TRUE(in_stream(plan_far(shape, 10000, 48)));
+	EXPECT_TRUE(plan_far(shape, 10000, 48).streamed);
+	EXPECT_TRUE(plan_far(shape, 10000, 20).call_chunk);
+	shape = write_call(60000);
+	shape.reducible = false;
+	EXPECT_FALSE(plan_far(shape, 10000, 48).streamed) << "it always does";
+}
+
+/* Results cost no round trip (D26). */
+TEST(planner, plan_call__distance_changes_no_result_D26)
+{
+	for (u32 size : { 4097u, 65536u, 1u << 20 }) {
+		EXPECT_TRUE(plan_far(read_call(size), 10000, 48).write_chunk);
+		EXPECT_FALSE(plan_far(read_call(size), 10000, 48).streamed);
+	}
+	rpcrdma_call_shape shape = read_call(70000);
+	shape.reducible = false;
+	EXPECT_TRUE(plan_far(shape, 10000, 48).reply_chunk);
+}
+
+TEST(planner, plan_call__distance_changes_nothing_in_version_1_D26)
+{
+	PlanningRules rules = far_rules();
+
+	rules.version = kVersion1;
+	rules.max_segments = RPCRDMA_MAX_SEGMENTS;
+	rules.max_reply = 4096;
+	EXPECT_TRUE(plan_far(write_call(70000), 10000, 48, rules).read_chunk);
 }
 
 /* ------------------------------------------------------------------ */
@@ -1349,6 +1577,12 @@ TEST(planner, plan_reasons__of_a_call)
 	EXPECT_EQ(why(write_call(3004), none), "R credits small");
 	EXPECT_EQ(why(with(read_call(0), RPCRDMA_NEED_CALL_CHUNK)),
 		  "C asked small");
+
+	const PlanningRules far = far_rules();
+	const rpcrdma_call_plan p = plan_far(write_call(70000), 10000, 48);
+	EXPECT_STREQ(rpcrdma_chunk_reason_name(
+			     plan_reasons(far, write_call(70000), p).call),
+		     "round-trip");
 }
 
 TEST(planner, plan_reasons__of_a_reply)

@@ -6,6 +6,8 @@
 #include "version1.h"
 #include "xdr.h"
 
+#include <deque>
+
 using namespace rpcrdma;
 using namespace unit;
 
@@ -1473,6 +1475,83 @@ TEST(send, admit__a_continued_call_needs_a_credit_for_each_part)
 	EXPECT_TRUE(third.admit());
 	EXPECT_EQ(second.msg.reserved, 2u);
 	EXPECT_EQ(third.msg.reserved, 1u);
+}
+
+/*
+ * Whatever was admitted before: a Call that is planned for the stream because the way is
+ * long finds all its Sends, and leaves a quarter for others.
+ */
+TEST(send, admit__what_the_distance_has_in_the_stream_D26)
+{
+	u32 streamed = 0;
+
+	for (u32 credits = 1; credits <= 64; credits++)
+		for (u32 buffers : { 0u, 1u, 10u, 33u, 64u, 300u }) {
+			rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+			c.stream_from = 500;
+			c.reserve = 1;
+			Endpoint e = open_client(c);
+			std::deque<Waiting> calls;
+			u32 large = 0;
+
+			leave_credits(e, credits);
+			for (u32 xid = 1; xid < 20; xid++) {
+				rpcrdma_call_shape shape = {};
+				rpcrdma_call_plan plan;
+
+				shape.item = { 120, 4000 + 3000 * (xid % 5) };
+				shape.length = shape.item.length + 136;
+				shape.reducible = true;
+				shape.reply_expected = true;
+				shape.round_trip = 10000;
+				plan_call(e.session.planning(), shape, plan,
+					  e.session.spare_sends(buffers));
+				if (!plan.streamed)
+					continue;
+				calls.emplace_back(e, xid, shape.length);
+				ASSERT_TRUE(calls.back().admit())
+					<< credits << " credits";
+				large += calls.back().msg.reserved;
+				ASSERT_LE(large, buffers);
+			}
+			streamed += large;
+			/* All are admitted; the last one is for a probe. */
+			if (!large)
+				continue;
+			const u32 left = credits - large;
+			ASSERT_GE(left, (credits + 3) / 4);
+			for (u32 i = 0; i + 1 < left; i++) {
+				calls.emplace_back(e, 100 + i, 200);
+				ASSERT_TRUE(calls.back().admit());
+			}
+		}
+	EXPECT_GT(streamed, 500u);
+}
+
+TEST(send, spare_sends__a_quarter_is_for_others_D26)
+{
+	Endpoint e = open_client();
+	Waiting first(e, 1, 100000), second(e, 2, 80000);
+
+	leave_credits(e, 64);
+	EXPECT_EQ(e.session.spare_sends(UINT32_MAX), 48u);
+	EXPECT_EQ(e.session.spare_sends(40), 40u);
+	ASSERT_TRUE(first.admit());
+	ASSERT_EQ(first.msg.reserved, 25u);
+	EXPECT_EQ(e.session.spare_sends(UINT32_MAX), 23u);
+	EXPECT_EQ(e.session.spare_sends(40), 15u) << "they need buffers, too";
+	EXPECT_EQ(e.session.spare_sends(20), 0u);
+	ASSERT_TRUE(second.admit());
+	ASSERT_EQ(second.msg.reserved, 20u);
+	EXPECT_EQ(e.session.spare_sends(UINT32_MAX), 3u);
+
+	/* Who takes credit back has a smaller window now. */
+	Endpoint other = open_client();
+	for (auto [credits, spare] : { std::pair{ 17u, 12u }, { 16u, 12u },
+				       { 3u, 2u }, { 1u, 0u }, { 0u, 0u } }) {
+		leave_credits(other, credits);
+		EXPECT_EQ(other.session.spare_sends(UINT32_MAX), spare);
+	}
 }
 
 /* The peer may never have as many Receives as the Call has parts. */

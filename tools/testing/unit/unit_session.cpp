@@ -958,6 +958,7 @@ TEST(session, planning__what_a_plan_depends_on)
 	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
 
 	c.special_threshold = 70000;
+	c.stream_from = 700;
 	Endpoint e(c);
 	(void)e.next();
 	Words final = connprop(kServerXid, property(2, 2048));
@@ -966,6 +967,7 @@ TEST(session, planning__what_a_plan_depends_on)
 	const PlanningRules rules = e.session.planning();
 	EXPECT_EQ(rules.ddp_threshold, 4096u);
 	EXPECT_EQ(rules.special_threshold, 70000u);
+	EXPECT_EQ(rules.stream_from, 700u);
 	EXPECT_EQ(rules.max_send, 2048u);
 	EXPECT_EQ(rules.max_stream, 10u * (2048 - 20)) << "ten Sends";
 	EXPECT_TRUE(rules.special);

@@ -1091,6 +1091,8 @@ rpcrdma_call_shape shape(u32 length, Range item, u32 result_max, u32 reply_max)
 		.result_max = result_max,
 		.reply_max = reply_max,
 		.avoid = 0,
+		.round_trip = 0,
+		.sends = 0,
 		.reducible = true,
 		.reply_expected = true,
 	};

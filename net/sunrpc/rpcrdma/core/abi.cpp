@@ -162,7 +162,8 @@ void rpcrdma_plan_call(const struct rpcrdma_session *s,
 		       const struct rpcrdma_call_shape *shape,
 		       struct rpcrdma_call_plan *plan)
 {
-	rpcrdma::plan_call(session(s).planning(), *shape, *plan);
+	rpcrdma::plan_call(session(s).planning(), *shape, *plan,
+			   session(s).spare_sends(shape->sends));
 }
 
 void rpcrdma_plan_why(const struct rpcrdma_session *s,

@@ -59,6 +59,7 @@ static constexpr const char *kChunkReasons[] = {
 	"asked",
 	"too-long",
 	"placed",
+	"round-trip",
 };
 // clang-format on
 static_assert(sizeof(kReasons) / sizeof(kReasons[0]) == RPCRDMA_REASON_COUNT);

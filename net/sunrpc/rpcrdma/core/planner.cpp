@@ -13,6 +13,15 @@
  * Other streams travel in one Send if they fit (Simple), else in several
  * (Continued); the session decides that when it sends.
  *
+ * Both kinds of chunks of a Call cost a round trip, in which the Responder fetches what is in
+ * them. On a connection that takes longer for one than stream_from, a Call has no such chunk
+ * if the time beyond stream_from is more than what the bytes above ddp_threshold cost in the
+ * stream. (What is below stream_from may be the time that the two machines take.) So no
+ * threshold becomes less. The Call must find all its Sends: a quarter of the credits that
+ * the peer has ever granted at one time is left for others. So whoever writes much at once
+ * streams some of it, and the rest has chunks, which take one credit each. A result costs no
+ * round trip: the Responder writes it before it sends. So results know no distance.
+ *
  * A Reply chunk is offered when the result cannot be reduced and is expected to
  * be larger than both thresholds. If the size of a Reply is only a guess
  * (READDIR, ACLs) no chunk is offered: any Reply can be continued, so registering
@@ -179,16 +188,44 @@ static bool small_call(const PlanningRules &rules,
 	       shape.length <= rules.max_stream;
 }
 
+static u32 lesser(u64 a, u32 b)
+{
+	return a < b ? static_cast<u32>(a) : b;
+}
+
+/* Bytes that so many Sends carry, whatever the header of the last one has. */
+static u64 stream_of(const PlanningRules &rules, u32 sends)
+{
+	const u32 head = header_type(RPCRDMA2_CALL_MIDDLE)->bare;
+	const u32 part = (rules.max_send & ~(kXdrUnit - 1)) - head;
+
+	return sends ? u64{ sends - 1 } * part : 0;
+}
+
+u32 stream_reach(const PlanningRules &rules, u32 round_trip, u32 sends)
+{
+	if (!rules.stream_from || round_trip <= rules.stream_from)
+		return 0;
+	const u64 gain = u64{ round_trip - rules.stream_from } * 1000;
+	const u64 worth =
+		rules.ddp_threshold + gain * 1024 / kStreamNanosecondsPerKib;
+
+	return lesser(stream_of(rules, sends), lesser(worth, rules.max_stream));
+}
+
 static void plan_large_call(const PlanningRules &rules,
 			    const rpcrdma_call_shape &shape,
-			    rpcrdma_call_plan &plan)
+			    rpcrdma_call_plan &plan, u32 sends)
 {
 	const u32 avoid = shape.avoid;
 	const bool chunks = rules.chunks && shape.reply_expected;
 	const bool reduce = chunks && shape.reducible;
+	const bool far = !(avoid & RPCRDMA_NEED_CALL_CHUNK) &&
+			 shape.length <=
+				 stream_reach(rules, shape.round_trip, sends);
 	const bool large_result = shape.result_max > rules.ddp_threshold;
 	const bool large_item =
-		shape.item.length > rules.ddp_threshold ||
+		(shape.item.length > rules.ddp_threshold && !far) ||
 		(!rules.special && shape.length > rules.max_stream);
 
 	plan.call_waits = avoid & RPCRDMA_NEED_CALL_CHUNK ||
@@ -202,8 +239,12 @@ static void plan_large_call(const PlanningRules &rules,
 	plan.call_chunk = chunks && rules.special &&
 			  !(avoid & RPCRDMA_AVOID_CALL_CHUNK) &&
 			  (avoid & RPCRDMA_NEED_CALL_CHUNK ||
-			   plan.stream_length > rules.special_threshold ||
+			   (plan.stream_length > rules.special_threshold &&
+			    !far) ||
 			   plan.stream_length > rules.max_stream);
+	plan.streamed = chunks && far &&
+			((reduce && shape.item.length > rules.ddp_threshold) ||
+			 shape.length > rules.special_threshold);
 	plan.write_chunk =
 		reduce && !(avoid & RPCRDMA_AVOID_WRITE_CHUNK) && large_result;
 	plan.reply_chunk = chunks && !(avoid & RPCRDMA_AVOID_REPLY_CHUNK) &&
@@ -215,7 +256,7 @@ static void plan_large_call(const PlanningRules &rules,
 }
 
 void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
-	       rpcrdma_call_plan &plan)
+	       rpcrdma_call_plan &plan, u32 sends)
 {
 	plan = {};
 	plan.reply_max = shape.reply_max;
@@ -224,7 +265,7 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 	if (rules.version == kVersion1)
 		plan_call_v1(rules, shape, plan);
 	else if (!small_call(rules, shape))
-		plan_large_call(rules, shape, plan);
+		plan_large_call(rules, shape, plan, sends);
 }
 
 /* The chunks of a plan, as the flags that would avoid them. */
@@ -259,6 +300,8 @@ static u32 call_reason(const PlanningRules &rules,
 		return version1 ? RPCRDMA_CHUNK_SEND_SIZE :
 				  RPCRDMA_CHUNK_CREDITS;
 	}
+	if (plan.streamed)
+		return RPCRDMA_CHUNK_ROUND_TRIP;
 	if (!item && (version1 || (shape.length <= rules.special_threshold &&
 				   shape.length <= rules.max_stream)))
 		return RPCRDMA_CHUNK_SMALL;

@@ -14,6 +14,8 @@ namespace rpcrdma
  * Limits and options for a plan
  * @ddp_threshold: items up to this many bytes stay in the Payload stream
  * @special_threshold: streams up to this many bytes travel in Sends
+ * @stream_from: round-trip time in microseconds from which on larger ones do so, too, if
+ *	that is cheaper; zero for never
  * @max_send: largest Send to the peer, the header included
  * @max_stream: largest Call that Sends can carry without a pause
  * @chunks: Calls of this side may carry chunks
@@ -28,6 +30,7 @@ namespace rpcrdma
 struct PlanningRules {
 	u32 ddp_threshold = 0;
 	u32 special_threshold = 0;
+	u32 stream_from = 0;
 	u32 max_send = 0;
 	u32 max_stream = 0;
 	u32 max_segments = 0;
@@ -42,9 +45,25 @@ struct PlanningRules {
 	bool operator==(const PlanningRules &) const = default;
 };
 
-/* See rpcrdma_plan_call(). */
+/*
+ * What a KiB in the stream costs more than one by RDMA: two copies, and its part of a Send,
+ * of a Receive and of their completions. With rxe it is about this, on real adapters about a
+ * quarter of it (Documentation/performance.rst).
+ */
+inline constexpr u32 kStreamNanosecondsPerKib = 1000;
+
+/**
+ * Bytes of the longest Payload stream that is cheaper in Sends than by RDMA, since the peer
+ * would have to fetch it: that takes a round trip more. Zero if the thresholds hold.
+ * @round_trip: in microseconds, zero if it is not known
+ * @sends: so many Sends may be used for it
+ */
+[[nodiscard]] u32 stream_reach(const PlanningRules &rules, u32 round_trip,
+			       u32 sends);
+
+/* See rpcrdma_plan_call(); @sends: those that this Call may take. */
 void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
-	       rpcrdma_call_plan &plan);
+	       rpcrdma_call_plan &plan, u32 sends = 0);
 
 /* See rpcrdma_plan_why(). */
 [[nodiscard]] rpcrdma_plan_reasons plan_reasons(const PlanningRules &rules,

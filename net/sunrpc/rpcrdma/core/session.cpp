@@ -560,6 +560,7 @@ Terms Session::terms() const
 	t.rules = {
 		.ddp_threshold = config_.ddp_threshold,
 		.special_threshold = config_.special_threshold,
+		.stream_from = config_.stream_from,
 		.max_send = t.max_send,
 		.max_stream = max_stream(t.max_send),
 		.max_segments = t.max_segments,

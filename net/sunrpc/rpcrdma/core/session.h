@@ -191,6 +191,19 @@ public:
 	{
 		return terms_.rules;
 	}
+	/*
+	 * Of @buffers Sends, those that a Call may take which could do with one: not the
+	 * credits of Calls that are to be sent, and not the last quarter.
+	 */
+	[[nodiscard]] u32 spare_sends(u32 buffers) const
+	{
+		const u32 kept = reserved_ + (credits_.granted() + 3) / 4;
+		const u32 credits = available();
+		const u32 spare = credits > kept ? credits - kept : 0;
+		const u32 free = buffers > reserved_ ? buffers - reserved_ : 0;
+
+		return spare < free ? spare : free;
+	}
 	/* The extension at this place in the list may be used now. */
 	[[nodiscard]] bool in_use(u32 extension) const;
 	/* For tests: no change has been forgotten. */
