@@ -23,6 +23,11 @@ module_param_named(special_threshold, rpcrdma_special_threshold, uint, 0644);
 MODULE_PARM_DESC(special_threshold,
 		 "Payload streams up to this many bytes travel inline or continued, larger ones by body chunk");
 
+unsigned int rpcrdma_stream_from = RPCRDMA_DEF_STREAM_FROM;
+module_param_named(stream_from, rpcrdma_stream_from, uint, 0644);
+MODULE_PARM_DESC(stream_from,
+		 "Microseconds of a round trip from which on larger Calls travel inline or continued, too, 0: never");
+
 unsigned int rpcrdma_keepalive = RPCRDMA_DEF_KEEPALIVE;
 module_param_named(keepalive, rpcrdma_keepalive, uint, 0644);
 MODULE_PARM_DESC(keepalive,

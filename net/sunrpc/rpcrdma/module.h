@@ -6,9 +6,10 @@
 
 #define RPCRDMA_VERSION		"0.1.0"
 
-/* Module parameters: bytes and seconds; new connections use them. */
+/* Module parameters: bytes, microseconds and seconds; new connections use them. */
 extern unsigned int rpcrdma_ddp_threshold;
 extern unsigned int rpcrdma_special_threshold;
+extern unsigned int rpcrdma_stream_from;
 extern unsigned int rpcrdma_keepalive;
 
 struct rpc_task;

@@ -192,6 +192,8 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 		{ RPCRDMA_A_PARAMETERS_SERVER_MAX_VERSION,
 		  READ_ONCE(rpcrdma_server_max) },
 		{ RPCRDMA_A_PARAMETERS_MEMORY, READ_ONCE(rpcrdma_memory) },
+		{ RPCRDMA_A_PARAMETERS_STREAM_FROM,
+		  READ_ONCE(rpcrdma_stream_from) },
 	};
 	const struct rpcrdma_nl_u32 defaults[] = {
 		{ RPCRDMA_A_PARAMETERS_DDP_THRESHOLD, RPCRDMA_DEF_THRESHOLD },
@@ -208,6 +210,7 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 		{ RPCRDMA_A_PARAMETERS_SERVER_MAX_VERSION,
 		  rpcrdma_version_highest },
 		{ RPCRDMA_A_PARAMETERS_MEMORY, 0 },
+		{ RPCRDMA_A_PARAMETERS_STREAM_FROM, RPCRDMA_DEF_STREAM_FROM },
 	};
 	struct rpcrdma_budget budget;
 
@@ -802,7 +805,7 @@ static __always_inline size_t rpcrdma_nl_size(u32 types)
 		2 * (nest + RPCRDMA_A_PROPERTIES_MAX * u32s) +
 		nest + RPCRDMA_A_CREDITS_TAKEN_BACK * u32s + u64s +
 		nest + RPCRDMA_A_REGIONS_MAX * u32s +
-		2 * u32s + 2 * u64s +
+		3 * u32s + 2 * u64s +
 		(types + RPCRDMA_ERRCODES - 1) * (nest + u32s + 2 * u64s) +
 		(RPCRDMA_REASON_COUNT - 1) * (nest + u32s + u64s) +
 		nest + (RPCRDMA_A_FORMATS_MAX - pad) * u64s +
@@ -842,6 +845,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	struct rpcrdma_numbers numbers;
 	struct rpcrdma_held held = { };
 	u64 memory, all, waited;
+	u32 round_trip;
 	void *header;
 
 	header = genlmsg_put(skb, portid, seq, &rpcrdma_nl_family, flags,
@@ -862,6 +866,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	waited = rpcrdma_credit_waited(conn);
 	spin_unlock(&conn->lock);
 	memory = atomic_long_read(&conn->buffers);
+	round_trip = READ_ONCE(conn->round_trip);
 
 	if (rpcrdma_nl_conn_common(skb, conn, info.version) ||
 	    rpcrdma_nl_properties(skb, RPCRDMA_A_CONN_LOCAL_PROPERTIES,
@@ -871,6 +876,8 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	    rpcrdma_nl_credits(skb, &info, waited) ||
 	    nla_put_u32(skb, RPCRDMA_A_CONN_CALLS_SENT, info.outstanding) ||
 	    nla_put_u32(skb, RPCRDMA_A_CONN_CALLS_RECEIVED, serving) ||
+	    (round_trip &&
+	     nla_put_u32(skb, RPCRDMA_A_CONN_ROUND_TRIP, round_trip)) ||
 	    rpcrdma_nl_regions(skb, READ_ONCE(conn->n_mrs), regions) ||
 	    nla_put_u64_64bit(skb, RPCRDMA_A_CONN_BUFFER_MEMORY, memory,
 			      RPCRDMA_A_CONN_PAD) ||

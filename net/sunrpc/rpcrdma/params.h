@@ -48,6 +48,17 @@
  */
 #define RPCRDMA_DEF_SPECIAL	SZ_64K
 
+/*
+ * Client: microseconds of a round trip from which on larger Calls travel in Sends, too, if
+ * that is cheaper. What two machines take for a small Call is less. The module parameter
+ * stream_from changes it.
+ */
+#define RPCRDMA_DEF_STREAM_FROM	500
+/* Calls and Replies up to this size tell how long a round trip takes. */
+#define RPCRDMA_ROUND_TRIP_SIZE	SZ_8K
+/* Of the Send buffers, one in so many is for others than these large Calls. */
+#define RPCRDMA_STREAM_SPARES	8
+
 /* Client: seconds of silence before it asks whether the server is there. */
 #define RPCRDMA_DEF_KEEPALIVE	30
 /* Client that does not ask: time between two looks whether Calls wait in vain for credit. */

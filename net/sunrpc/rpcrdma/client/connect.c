@@ -389,6 +389,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 			.ddp_threshold = READ_ONCE(rpcrdma_ddp_threshold),
 			.special_threshold =
 				READ_ONCE(rpcrdma_special_threshold),
+			.stream_from = READ_ONCE(rpcrdma_stream_from),
 			/* One credit for the keep-alive. */
 			.reserve = 1,
 			.min_version = versions->min_version,

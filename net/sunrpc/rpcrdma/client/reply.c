@@ -285,6 +285,29 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 		     rpcrdma_xdr_room(&rqst->rq_private_buf));
 }
 
+/*
+ * A Reply has come. The times of small RPCs tell how far the server is: a Call of one Send,
+ * its Reply of one Send, and what the server does between the two.
+ */
+static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
+				     const struct rpcrdma_req *req,
+				     const struct rpcrdma_rx *rx)
+{
+	const struct rpcrdma_chunks *c = &req->chunks;
+	s64 took;
+
+	if (rx->stream_offset || rx->external || !rx->last ||
+	    rx->stream_length > RPCRDMA_ROUND_TRIP_SIZE ||
+	    req->tm.msg.length > RPCRDMA_ROUND_TRIP_SIZE || req->tm.group ||
+	    c->n_call || c->n_reads || c->n_write_segs)
+		return;
+	took = ktime_us_delta(ktime_get(), req->rqst.rq_xtime);
+	WRITE_ONCE(conn->round_trip,
+		   rpcrdma_round_trip_note(&conn->round_trips,
+					   jiffies_to_msecs(jiffies),
+					   clamp_t(s64, took, 0, U32_MAX)));
+}
+
 /**
  * rpcrdma_client_payload - bytes of an RPC message have come
  * @conn: the connection
@@ -326,6 +349,7 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 		return RPCRDMA_RECV_DONE;
 	}
 
+	rpcrdma_reply_round_trip(conn, req, rx);
 	rc = rpcrdma_reply_take(conn, req, rx, recv->buf + rx->payload.offset);
 	recv->copied += rx->payload.length;
 	if (rc < 0)

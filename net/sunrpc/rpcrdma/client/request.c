@@ -3,7 +3,7 @@
  * Calls: from rq_snd_buf to the connection's send queue.
  *
  * The planner says which items travel in chunks, and whether the whole stream
- * does. An item for which there is no region stays in the Payload stream.
+ * does. It gets the round-trip time that reply.c has measured. An item for which there is no region stays in the Payload stream.
  *
  * A Call is taken from sunrpc when the connection has the credits that it needs. Until then
  * it waits in sunrpc's queue, which knows priorities, signals and time-outs.
@@ -366,7 +366,9 @@ static bool rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	bool admitted;
 
 	rpcrdma_req_shape(req, &shape);
+	shape.round_trip = READ_ONCE(conn->round_trip);
 	spin_lock(&conn->lock);
+	shape.sends = rpcrdma_send_spare(conn);
 	rpcrdma_plan_call(&conn->session, &shape, &req->plan);
 	rpcrdma_req_plan_group(req, conn, &shape);
 	rpcrdma_req_trace_plan(req, conn, &shape);

@@ -28,6 +28,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../params.h"
 #include "verbs.h"
 
 /*
@@ -1196,6 +1197,23 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_send_spare - Send buffers that a Call of many Sends may take
+ * @conn: the connection
+ *
+ * Context: the caller holds the connection's lock.
+ *
+ * Return: how many are free, but for some that are for others.
+ */
+u32 rpcrdma_send_spare(const struct rpcrdma_conn *conn)
+{
+	const u32 used = conn->send_head - conn->send_tail +
+			 conn->n_sends / RPCRDMA_STREAM_SPARES;
+
+	lockdep_assert_held(&conn->lock);
+	return used < conn->n_sends ? conn->n_sends - used : 0;
 }
 
 /**

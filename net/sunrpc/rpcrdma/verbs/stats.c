@@ -202,6 +202,7 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	seq_printf(m, "waited for credit in us: %llu\n",
 		   div_u64(waited, NSEC_PER_USEC));
 	seq_printf(m, "credit taken back: %u\n", info.taken_back);
+	seq_printf(m, "round trip in us: %u\n", READ_ONCE(conn->round_trip));
 	seq_printf(m, "reads at once: %u\n", conn->reads_out);
 	seq_printf(m, "sends: %u\n", info.sent);
 	seq_printf(m, "receives: %u\n", info.received);

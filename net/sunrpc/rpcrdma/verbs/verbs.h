@@ -37,6 +37,7 @@
 
 #include <rpcrdma/adapt.h>
 #include <rpcrdma/core.h>
+#include <rpcrdma/round_trip.h>
 #include <rpcrdma/rtrext.h>
 
 struct rpcrdma_conn;
@@ -633,6 +634,8 @@ struct rpcrdma_resize {
  * @credit_waiters: bits of enum rpcrdma_credit_waiter: what waits for credit
  * @credit_since: since when anything does
  * @credit_waited: how long anything did before, in nanoseconds
+ * @round_trips: what a client's Receive handler has measured
+ * @round_trip: the shortest of them, in microseconds, or zero. Only that handler writes it.
  * @job_queue: jobs to be posted
  * @jobs_posted: jobs whose last Work Request has not completed successfully
  * @mr_unmapping: threads that unmap regions which are HELD, without the lock
@@ -730,6 +733,8 @@ struct rpcrdma_conn {
 	u32 credit_waiters;
 	ktime_t credit_since;
 	u64 credit_waited;
+	struct rpcrdma_round_trip round_trips;
+	u32 round_trip;
 	struct rpcrdma_send *sends;
 	struct ib_sge *send_sges;
 	u32 gather_sge;
@@ -845,6 +850,7 @@ void rpcrdma_resize_show(struct seq_file *m, struct rpcrdma_conn *conn);
 u64 rpcrdma_recv_budget(const struct rpcrdma_conn *conn);
 
 /* send.c */
+u32 rpcrdma_send_spare(const struct rpcrdma_conn *conn);
 u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size);
 int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
 void rpcrdma_send_cleanup(struct rpcrdma_conn *conn);
