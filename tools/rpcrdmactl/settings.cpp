@@ -29,6 +29,8 @@ constexpr Setting kSettings[] = {
 	  "client", Takes::Connections },
 	{ "special_threshold", Where::Parameter, "bytes", 65536, 0, kMost,
 	  "client", Takes::Connections },
+	{ "stream_from", Where::Parameter, "microseconds", 500, 0, kMost,
+	  "client", Takes::Connections },
 	{ "window", Where::Parameter, "messages", 64, 3, 256,
 	  "both", Takes::AtOnce },
 	{ "grow", Where::Parameter, "bytes", 32768, 0, 65536,

@@ -285,7 +285,10 @@ std::string details_of_connection(const Json &conn)
 	for (const auto &[key, value] : nest(conn, "credits").items())
 		out << " " << key << " " << value.dump();
 	out << "\n  calls: sent " << field(conn, "calls-sent") << " received "
-	    << field(conn, "calls-received") << "\n  regions:";
+	    << field(conn, "calls-received");
+	if (conn.contains("round-trip"))
+		out << " round-trip " << field(conn, "round-trip");
+	out << "\n  regions:";
 	for (const auto &[key, value] : nest(conn, "regions").items())
 		out << " " << key << " " << value.dump();
 	out << "\n  buffer-memory: " << field(conn, "buffer-memory")
@@ -867,6 +870,14 @@ std::string metrics(const Status &s, Format format)
 		     family.sample(
 			     with(labels_of(conn), "direction", "received"),
 			     conn, "calls-received");
+	     });
+	each(Family(out, "round_trip_seconds", "gauge",
+		    "The shortest time from a small Call to its Reply."),
+	     [](Family &family, const Json &conn) {
+		     if (conn.contains("round-trip"))
+			     family.sample(labels_of(conn),
+					   seconds(number(conn, "round-trip"),
+						   6));
 	     });
 	each(Family(out, "regions", "gauge", "Memory regions by state."),
 	     [](Family &family, const Json &conn) {
