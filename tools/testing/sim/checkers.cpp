@@ -53,6 +53,13 @@ void ended(const Rpc &r)
 	     r.status);
 }
 
+void streamed(const Rpc &r)
+{
+	if (r.plan.streamed)
+		fail("distance", "%u xid %08x waits for credit",
+		     r.shape.number, r.xid);
+}
+
 void unmatched(const Requester &r, const Conn &c, u32 xid)
 {
 	if (!c.link.tainted && r.has_answer(c, xid))

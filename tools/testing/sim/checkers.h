@@ -9,6 +9,8 @@
  * access	nobody uses a handle after its invalidation, and memory is not given
  *		back before the invalidation (here and in the fabric)
  * lost		no handle, Receive, context or credit is lost
+ * distance	a Call that is sent rather than fetched, because the way is long, finds
+ *		all credits that it needs
  * memory	within the formulas of README
  * parts	only a GRANT comes between the parts of a message (D7)
  * honest	the core accepts everything that another core sends
@@ -32,6 +34,8 @@ namespace sim::check
 void ended(const Rpc &r);
 /* "answers": a Reply that nobody waits for. */
 void unmatched(const Requester &r, const Conn &c, u32 xid);
+/* "distance": it was not admitted. */
+void streamed(const Rpc &r);
 /* "access": the RPC's memory goes back to its owner now. */
 void unreachable(const Rpc &r);
 /* "lost": of all Receives, what each is doing is known. */

@@ -128,6 +128,8 @@ struct ConnConfig {
 
 /* Sends of one chain at most: RPCRDMA_SEND_CHAIN. */
 inline constexpr u32 kSendChain = 16;
+/* RPCRDMA_STREAM_SPARES */
+inline constexpr u32 kStreamSpares = 8;
 /* RPCRDMA_OPENING_RECVS */
 inline constexpr u32 kOpening = 2;
 
@@ -219,6 +221,13 @@ public:
 	[[nodiscard]] u32 sends() const
 	{
 		return send_head_ - send_tail_;
+	}
+	/* As rpcrdma_send_spare(). */
+	[[nodiscard]] u32 spare_sends() const
+	{
+		const u32 used = sends() + config.sends / kStreamSpares;
+
+		return used < config.sends ? config.sends - used : 0;
 	}
 	/* The send queue's budget, with what Sends have of it. */
 	[[nodiscard]] u32 budget() const;

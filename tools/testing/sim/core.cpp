@@ -100,6 +100,19 @@ bool refuse(Conn &c, u32 xid, u32 code, u32 index, u32 needed)
 	       rpcrdma_session_refuse(&c.session, xid, code, index, needed);
 }
 
+void plan_call(const Conn &c, const rpcrdma_call_shape &shape,
+	       rpcrdma_call_plan &plan)
+{
+	rpcrdma_plan_call(&c.session, &shape, &plan);
+	if (!planted(c, Mutant::DistanceOverCredits) || !shape.round_trip ||
+	    !(plan.read_chunk || plan.call_chunk) || plan.chunks_required)
+		return;
+	plan.read_chunk = plan.call_chunk = false;
+	plan.removed = {};
+	plan.stream_length = shape.length;
+	plan.streamed = true;
+}
+
 s32 plan_retry(const Conn &c, const rpcrdma_call_plan &plan,
 	       const rpcrdma_rx &rx, u32 &avoid)
 {

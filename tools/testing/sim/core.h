@@ -20,6 +20,8 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
 [[nodiscard]] bool retire(Conn &c);
 [[nodiscard]] bool set_window(Conn &c, u32 window);
 [[nodiscard]] bool refuse(Conn &c, u32 xid, u32 code, u32 index, u32 needed);
+void plan_call(const Conn &c, const rpcrdma_call_shape &shape,
+	       rpcrdma_call_plan &plan);
 [[nodiscard]] s32 plan_retry(const Conn &c, const rpcrdma_call_plan &plan,
 			     const rpcrdma_rx &rx, u32 &avoid);
 void plan_reply(Conn &c, const rpcrdma_chunks &call, u32 length,

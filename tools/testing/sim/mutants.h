@@ -52,6 +52,8 @@ inline constexpr MutantType kMutants[] = {
 	  "core: there is more to send, and nobody is told" },
 	{ Mutant::ReserveLost, "reserve-lost", "waits",
 	  "core: a Call is over, and the credits that it had stay reserved" },
+	{ Mutant::DistanceOverCredits, "distance-over", "distance",
+	  "core: what is far away goes in the stream, whatever credits there are" },
 	{ Mutant::AuthUnproved, "auth-unproved", "auth",
 	  "core: a wrong proof is as good as a right one" },
 	{ Mutant::AuthIgnored, "auth-ignored", "auth",

@@ -38,6 +38,7 @@ enum class Feature : u8 {
 	Version1, /* spoken by some, with or without the choice */
 	Pings, /* announced by some, if the build has them */
 	Auth, /* hosts authenticate each other, some of them */
+	Distance, /* some connections take long for a round trip */
 	Count,
 };
 
@@ -60,6 +61,7 @@ enum class Mutant : u8 {
 	RoomLost,
 	MoreLost,
 	ReserveLost,
+	DistanceOverCredits,
 	AuthUnproved,
 	AuthIgnored,
 	/* of an extension, if the build has it */

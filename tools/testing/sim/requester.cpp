@@ -153,7 +153,9 @@ Error Requester::prepare(Rpc &r)
 		shape.reply_max = s.reply_max;
 		shape.result_max = s.offered ? s.result_max[0] : 0;
 	}
-	rpcrdma_plan_call(&r.conn->session, &shape, &plan);
+	shape.round_trip = s.round_trip;
+	shape.sends = r.conn->spare_sends();
+	core::plan_call(*r.conn, shape, plan);
 	if ((plan.read_chunk || plan.write_chunk || plan.call_chunk ||
 	     plan.reply_chunk) &&
 	    !admitted(r, nullptr))
@@ -281,6 +283,7 @@ void Requester::send(Rpc &r)
 	r.msg.probe = r.shape.probe;
 	r.msg.sent = 0;
 	if (!admitted(r, &r.msg)) {
+		check::streamed(r);
 		conn->put_regions(r.mrs);
 		r.mrs.clear();
 		return;
@@ -290,7 +293,10 @@ void Requester::send(Rpc &r)
 		    r.shape.call_length, r.plan.read_chunk ? " Read" : "",
 		    r.plan.write_chunk ? " Write" : "",
 		    r.plan.call_chunk ? " Call" : "",
-		    r.plan.reply_chunk ? " Reply" : "");
+		    r.plan.reply_chunk ? " Reply" :
+		    r.plan.streamed    ? " far" :
+					 "");
+	world.tally.streamed += r.plan.streamed;
 	world.tally.reads += r.plan.read_chunk;
 	world.tally.writes += r.plan.write_chunk;
 	world.tally.call_chunks += r.plan.call_chunk;

@@ -39,6 +39,7 @@ struct Shape {
 	bool reducible;
 	bool reply_expected;
 	bool probe;
+	u32 round_trip; /* that was measured last when the Call is planned */
 };
 
 /* Everything that can be told from the first twelve octets. */

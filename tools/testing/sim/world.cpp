@@ -212,6 +212,7 @@ void World::configure(Random &r, Pair &p)
 		k.ddp_threshold = one_of(r, { 0, 64, 256, 1024, 1 << 20 });
 		k.special_threshold =
 			one_of(r, { 256, 1024, 4096, 1 << 20, 1 << 20 });
+		k.stream_from = side ? 0 : one_of(r, { 0, 1, 500 });
 		k.reserve = side ? 0 : r.below(2);
 		k.local.send_size = 1024 + r.below(1024);
 		k.local.recv_size = 1024 + r.below(1024);
@@ -225,6 +226,8 @@ void World::configure(Random &r, Pair &p)
 			k.local.max_segments = 0;
 		if (!options.has(Feature::Special))
 			k.special_threshold = 1 << 20;
+		if (!options.has(Feature::Distance))
+			k.stream_from = 0;
 		if (!options.has(Feature::Reserve))
 			k.reserve = 0;
 		c.sends = one_of(r, { 4, 8, 16 });
@@ -369,6 +372,9 @@ Shape World::shape(Random &r, const Pair &p, u32 side)
 			s.reply_max -= padded(s.results[0]);
 	}
 	s.probe = side == 0 && r.once_in(12);
+	/* A microsecond more is worth a KiB. */
+	if (r.once_in(2))
+		s.round_trip = p.config[side].core.stream_from + r.below(10);
 	return s;
 }
 
