@@ -169,6 +169,9 @@ draw_parameters() {
 	drawn_parameters+=" server_max_version=$picked"
 	pick 0 16384 32768 32768 65536
 	drawn_parameters+=" grow=$picked"
+	# The guests are neighbours: 1 has much travel as it does on a long way.
+	pick 0 1 500
+	drawn_parameters+=" stream_from=$picked"
 }
 
 # As 'name=value name=value'.

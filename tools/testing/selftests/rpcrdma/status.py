@@ -80,6 +80,7 @@ def compare_conn(lines, conn):
     same("sends", int(lines["sends"]), credits["sent"])
     same("receives", int(lines["receives"]), credits["received"])
     same("time waited", int(lines["waited for credit in us"]), credits["time-waited"])
+    same("round trip", int(lines["round trip in us"]), conn.get("round-trip", 0))
     if conn["version"] == 2:
         same("limit", (credits["sent"] + credits["available"]) % 2**32, credits["limit"])
     for whose in ("local", "peer"):

@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Proves by the module's counters that large WRITEs travel by Sends where a round trip takes
+# long, and by RDMA where it does not. A delay of 10 ms comes and goes while a mount is
+# connected. The client measures that. WRITEs of 64 and 256 KiB then need no memory region
+# and no RDMA Read; READs go as before. Many at once take no more credits than there are,
+# so none waits for credit. The setting switches it off.
+
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tools/testing/selftests/rpcrdma/ways.sh
+. "$SELFTESTS/ways.sh"
+in_guests --shared --waits --pair
+
+ctl=$SELFTESTS/../../../../build/tools/rpcrdmactl
+sizes=(65536 262144)
+
+server() {
+	modprobe rpcrdma && set_parameter grow 0 || exit
+	# More than a few threads: WRITEs that wait for one keep their credits.
+	serve 16
+}
+
+client() {
+	begin
+	frames_can_be_lost || bail "no netem"
+	head -c 4M /dev/urandom > /tmp/data
+	modprobe rpcrdma
+	check "sizes stay" set_parameter grow 0
+	learn
+	check "setting" set_parameter stream_from $((here + 3000))
+	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=0
+	moves "near" by_chunk
+	late 10
+	check "10 ms are noticed" within 60 measured 10000 1000000
+	check "they are shown" shown
+	moves "far" by_stream
+	crowd
+	late 0
+	check "and that they are over" within 60 measured 1 $((here + 3000))
+	moves "near again" by_chunk
+	check "unmount" umount "$dir"
+
+	check "switched off" set_parameter stream_from 0
+	late 10
+	check "off: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=0
+	check "off: 10 ms are noticed" within 60 measured 10000 1000000
+	moves "off" by_chunk
+	late 0
+	check "off: unmount" umount "$dir"
+	end
+}
+
+late() { # MILLISECONDS
+	tc qdisc change dev "$(net_device)" root netem delay "$1ms"
+}
+
+round_trip() {
+	sed -n 's/^round trip in us: //p' /sys/kernel/debug/rpcrdma/conn/*
+}
+
+# Some small Calls have been answered since. What was measured is between these.
+measured() { # LEAST MOST
+	local i us
+	for ((i = 0; i < 10; i++)); do
+		stat -t "$dir" > /tmp/stat || return
+	done
+	us=$(round_trip)
+	echo "round trip: $us us"
+	((us >= $1 && us <= $2))
+}
+
+# What a round trip takes here without a delay.
+learn() {
+	check "learn: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=0
+	check "learn: measured" measured 1 1000000
+	here=$(round_trip)
+	echo "# $here us without a delay"
+	check "learn: unmount" umount "$dir"
+}
+
+# rpcrdmactl is told the same.
+shown() {
+	local us
+	us=$("$ctl" show -d | sed -n 's/.* round-trip \([0-9]*\).*/\1/p')
+	echo "$us, $(round_trip)"
+	[[ -n $us && $us = "$(round_trip)" ]]
+}
+
+moves() { # WHAT by_stream|by_chunk
+	local size
+	for size in "${sizes[@]}"; do
+		remember
+		check "$1: write $size" write_direct "$size" 3
+		counters
+		check "$1: write $size $2" "$2" "$size" 3 call
+		check "$1: server has it" server_has $((size * 3))
+		remember
+		check "$1: read $size" read_direct "$size" 3
+		counters
+		check "$1: read $size by_chunk" by_chunk "$size" 3 reply
+	done
+}
+
+credit_waits() {
+	sed -n 's/^waits for credit: //p' /sys/kernel/debug/rpcrdma/conn/*
+}
+
+# Sixteen WRITEs of 256 KiB at once need eight times the credits.
+crowd() {
+	local blocked
+	blocked=$(credit_waits)
+	remember
+	check "far: many at once" write_crowd
+	counters
+	check "far: some by stream, others by chunk" both_ways 48
+	check "far: none has waited for credit" no_more_waits "$blocked"
+	check "far: each is right" crowd_same
+}
+
+write_crowd() {
+	local i pids=()
+	for ((i = 0; i < 16; i++)); do
+		dd if=/tmp/data of="$dir/crowd.$i" bs=262144 count=3 oflag=direct 2> /dev/null &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || return
+	done
+}
+
+both_ways() { # WRITES
+	local chunks=$((now[read_chunks] - before[read_chunks]))
+	echo "$chunks of $1 by chunk"
+	((chunks > 0 && chunks < $1))
+}
+
+no_more_waits() { # BEFORE
+	echo "$(credit_waits), before $1"
+	[[ $(credit_waits) = "$1" ]]
+}
+
+crowd_same() {
+	local i
+	for ((i = 0; i < 16; i++)); do
+		cmp -n $((3 * 262144)) /tmp/data "$dir/crowd.$i" || return
+	done
+	rm "$dir"/crowd.*
+}
+
+"$GUEST_ROLE"
