@@ -250,6 +250,7 @@ tools-check:
 	+@$(SUBMAKE) -C tools/rpcrdmactl check
 	+@$(SUBMAKE) -C tools/monitoring check
 	@tools/testing/netlink/check
+	@tools/testing/bench/selftest
 
 tools-install:
 	+@$(SUBMAKE) -C tools/rpcrdmactl install
@@ -339,7 +340,7 @@ demo:
 demo-check:
 	@tools/testing/demo
 
-# Beside the kernel's own transport and TCP: PART="core counts latency", FULL=1 for all.
+# Beside the kernel's own transport and TCP: PART="core counts latency memory", FULL=1 for all.
 bench:
 	+@tools/testing/bench/bench $(PART)
 
@@ -400,7 +401,7 @@ help:
 	@echo '  demo             show it working; FILES=150: with so many files'
 	@echo '  demo-check       what demo prints and how it ends, with few files'
 	@echo '  bench            measure it beside the kernel'"'"'s own transport and TCP;'
-	@echo '                   PART="core counts latency" picks, FULL=1 measures more'
+	@echo '                   PART="core counts latency memory" picks, FULL=1 measures more'
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'
 	@echo

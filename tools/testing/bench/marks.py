@@ -8,9 +8,12 @@ import dataclasses
 import statistics
 from collections.abc import Callable
 
+import memory
+
 KIB, MIB = 1 << 10, 1 << 20
 OURS, OLD, THEIRS, TCP = "v2", "v1", "intree", "tcp"
 TRANSPORTS = (OURS, OLD, THEIRS, TCP)
+RDMA = (OURS, OLD, THEIRS)
 MET, MISSED, UNKNOWN = "met", "missed", "not measured"
 
 
@@ -192,9 +195,14 @@ def instructions_of_module(results):
     return None if None in values else max(values)
 
 
-def absent(_):
-    """What nothing here measures yet."""
-    return None
+def memory_at_rest(end):
+    """Of one of the most connections that there were, as a ratio."""
+    def figure(results):
+        measured = results.parts.get("memory", {})
+        ours, theirs = (memory.median(measured, memory.most(measured), memory.REST, end, one)
+                        for one in (OURS, THEIRS))
+        return ours / theirs if ours and theirs else None
+    return figure
 
 
 ABOVE = (16 * KIB, 64 * KIB, 256 * KIB, MIB)
@@ -221,8 +229,8 @@ MARKS = (
     Mark("locks for 4 KiB, both ends", 8, locks),
     Mark("copies of the data of a WRITE to 64 KiB, client", 1, copied_by_client),
     Mark("copies of the data of a WRITE to 64 KiB, server", 0, copied_by_server),
-    Mark("memory of a connection at rest, client", 1, absent),
-    Mark("memory of a connection at rest, server", 1, absent),
+    Mark("memory of a connection at rest, client", 1, memory_at_rest("client")),
+    Mark("memory of a connection at rest, server", 1, memory_at_rest("server")),
     Mark("instructions of the core, 4 KiB, both ends", 1200, instructions_of_core),
     Mark("instructions of the module, 4 KiB, both ends", 0.9, instructions_of_module),
     Mark("instructions of the whole path, READ 4 KiB", 0.78, whole_path("READ 4 KiB")),

@@ -5,7 +5,8 @@ import statistics
 
 import matplotlib
 import matplotlib.pyplot as plt
-from marks import KIB, MIB, OURS, THEIRS, TRANSPORTS, Cell, size_name
+import memory
+from marks import KIB, MIB, OURS, RDMA, THEIRS, TRANSPORTS, Cell, size_name
 
 matplotlib.use("Agg")
 SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
@@ -64,8 +65,31 @@ def counts(results, out):
     save(figure, out, "counts")
 
 
+def memories(results, out):
+    """Memory of a connection, by how many there are, at rest and busy."""
+    measured = results.parts.get("memory", {})
+    if not measured:
+        return
+    numbers = sorted(map(int, measured))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    for axis, end in zip(axes, memory.ENDS):
+        for transport in RDMA:
+            line = None
+            for moment, style in ((memory.REST, "-"), (memory.BUSY, "--")):
+                line, = axis.plot(numbers, [
+                    memory.median(measured, count, moment, end, transport) / KIB
+                    for count in numbers], style, marker="o", label=f"{transport}, {moment}",
+                    color=line and line.get_color())
+        axis.set(xscale="log", title=end, xlabel="connections", ylabel="KiB of a connection",
+                 xticks=numbers, xticklabels=numbers, ylim=(0, None))
+        axis.minorticks_off()
+        axis.legend()
+    save(figure, out, "memory")
+
+
 def plot(results, out):
     """Those for which there are figures."""
     for delay in (0, 1, 10):
         latency(results, out, delay)
+    memories(results, out)
     counts(results, out)

@@ -3,9 +3,11 @@
 
 import statistics
 
+import memory
 import model
 import samples
-from marks import MARKS, MET, MISSED, OURS, THEIRS, TRANSPORTS, UNKNOWN, size_name
+from marks import (MARKS, MET, MISSED, OURS, RDMA, THEIRS, TRANSPORTS, UNKNOWN,
+                   size_name)
 
 
 def number(value):
@@ -165,6 +167,20 @@ def latency(results, name):
                  rows) if rows else ""
 
 
+def memory_of(results):
+    """A row for each number of connections, at rest and busy; KiB of one of them."""
+    measured = results.parts.get("memory", {})
+    rows = []
+    for count in sorted(map(int, measured)):
+        for moment in (memory.REST, memory.BUSY):
+            ends = measured[str(count)][moment]
+            rows.append([f"{count}, {moment}"] + [
+                figure([octets / 1024 for octets in ends[end].get(transport, [])])
+                for end in memory.ENDS for transport in RDMA])
+    return table(["connections"] + [f"{end}, {transport}" for end in memory.ENDS
+                                    for transport in RDMA], rows) if rows else ""
+
+
 def cell_text(key):
     """A cell's name with its size as people write it."""
     delay, work, *rest = key.split(", ")
@@ -201,6 +217,7 @@ def report(found, results):
         titled("Locks of the transport", locks(results)),
         titled("Latency in microseconds", latency(results, "latency_us")),
         titled("Operations per second", latency(results, "per_second")),
+        titled("Memory of a connection in KiB", memory_of(results)),
         titled("On a real adapter, by the model: microseconds of an operation",
                predictions(results)),
         titled("Marks", marks(results))))
