@@ -128,7 +128,7 @@ void believe(Choices &in, const Chunks &offered)
 			   total_length(segments(offered, offered.reply)));
 }
 
-void ask(Choices &in, const PlanningRules &r)
+void ask(Choices &in, PlanningRules r)
 {
 	rpcrdma_call_shape shape = {};
 	rpcrdma_call_plan plan;
@@ -139,11 +139,16 @@ void ask(Choices &in, const PlanningRules &r)
 	shape.reply_max = in.number();
 	shape.reducible = in.flip();
 	shape.reply_expected = in.flip();
+	r.stream_from = in.number();
+	shape.round_trip = in.number();
+	const u32 sends = in.number();
+	const u32 part =
+		(r.max_send & ~3U) - header_type(RPCRDMA2_CALL_MIDDLE)->bare;
 	for (u32 attempt = 0;; attempt++) {
 		const u32 before = shape.avoid;
 		rpcrdma_rx rx = {};
 
-		plan_call(r, shape, plan);
+		plan_call(r, shape, plan, sends);
 		FUZZ_CHECK(plan.stream_length + plan.removed.length ==
 			   shape.length);
 		FUZZ_CHECK(plan.read_chunk == (plan.removed.length > 0));
@@ -152,6 +157,14 @@ void ask(Choices &in, const PlanningRules &r)
 				   !plan.call_chunk && !plan.reply_chunk);
 		if (!shape.reducible)
 			FUZZ_CHECK(!plan.read_chunk && !plan.write_chunk);
+		if (plan.streamed) {
+			FUZZ_CHECK(!plan.read_chunk && !plan.call_chunk);
+			FUZZ_CHECK(r.stream_from &&
+				   shape.round_trip > r.stream_from);
+			FUZZ_CHECK(plan.stream_length <= r.max_stream &&
+				   plan.stream_length <
+					   u64{ sends } * part);
+		}
 		FUZZ_CHECK(!plan.read_chunk ||
 			   !(before & RPCRDMA_AVOID_READ_CHUNK));
 		FUZZ_CHECK(!plan.write_chunk ||
