@@ -162,8 +162,7 @@ void ask(Choices &in, PlanningRules r)
 			FUZZ_CHECK(r.stream_from &&
 				   shape.round_trip > r.stream_from);
 			FUZZ_CHECK(plan.stream_length <= r.max_stream &&
-				   plan.stream_length <
-					   u64{ sends } * part);
+				   plan.stream_length < u64{ sends } * part);
 		}
 		FUZZ_CHECK(!plan.read_chunk ||
 			   !(before & RPCRDMA_AVOID_READ_CHUNK));

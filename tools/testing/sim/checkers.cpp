@@ -56,8 +56,8 @@ void ended(const Rpc &r)
 void streamed(const Rpc &r)
 {
 	if (r.plan.streamed)
-		fail("distance", "%u xid %08x waits for credit",
-		     r.shape.number, r.xid);
+		fail("distance", "%u xid %08x waits for credit", r.shape.number,
+		     r.xid);
 }
 
 void unmatched(const Requester &r, const Conn &c, u32 xid)

@@ -53,7 +53,7 @@ inline constexpr MutantType kMutants[] = {
 	{ Mutant::ReserveLost, "reserve-lost", "waits",
 	  "core: a Call is over, and the credits that it had stay reserved" },
 	{ Mutant::DistanceOverCredits, "distance-over", "distance",
-	  "core: what is far away goes in the stream, whatever credits there are" },
+	  "core: what is far away is sent, whatever credits there are" },
 	{ Mutant::AuthUnproved, "auth-unproved", "auth",
 	  "core: a wrong proof is as good as a right one" },
 	{ Mutant::AuthIgnored, "auth-ignored", "auth",

@@ -140,7 +140,7 @@ struct Tally {
 	u64 continued = 0;
 	u64 retries = 0;
 	u64 not_admitted = 0;
-	u64 streamed = 0; /* Calls that would have had chunks on a shorter way */
+	u64 streamed = 0; /* Calls, since the way is long */
 	u64 grants = 0;
 	u64 chained = 0; /* Sends posted with others, how often */
 	u64 batched = 0; /* Receives posted with others, how often */

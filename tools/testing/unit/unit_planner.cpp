@@ -1324,7 +1324,8 @@ rpcrdma_call_plan plan_far(rpcrdma_call_shape shape, u32 round_trip, u32 sends,
 /* Sends that the stream takes, as Session::sends_for() counts them. */
 u32 sends_of(u32 length, const PlanningRules &rules)
 {
-	const u32 part = rules.max_send - header_type(RPCRDMA2_CALL_MIDDLE)->bare;
+	const u32 part =
+		rules.max_send - header_type(RPCRDMA2_CALL_MIDDLE)->bare;
 	const u32 last =
 		rules.max_send - header_type(RPCRDMA2_CALL_INLINE)->bare;
 
@@ -1347,8 +1348,8 @@ TEST(planner, stream_reach__nothing_where_the_way_is_short_D26)
 	never.stream_from = 0;
 	for (u32 round_trip : { 0u, 1u, 20u, kFrom - 1, kFrom }) {
 		EXPECT_EQ(stream_reach(far_rules(), round_trip, 64), 0u);
-		EXPECT_TRUE(plan_far(write_call(4097), round_trip, 64)
-				    .read_chunk);
+		EXPECT_TRUE(
+			plan_far(write_call(4097), round_trip, 64).read_chunk);
 	}
 	for (u32 round_trip : { 1u, kFrom + 1, 10000u, UINT32_MAX })
 		EXPECT_EQ(stream_reach(never, round_trip, 64), 0u);
@@ -1425,8 +1426,8 @@ TEST(planner, stream_reach__monotonic_and_within_the_credits_D26)
 					const auto shape = write_call(size);
 					const auto p = plan_far(shape, trip,
 								sends, rules);
-					const bool near_stream = in_stream(
-						plan(shape, rules));
+					const bool near_stream =
+						in_stream(plan(shape, rules));
 
 					ASSERT_FALSE(near_stream &&
 						     !in_stream(p));

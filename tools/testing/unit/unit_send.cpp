@@ -1547,8 +1547,11 @@ TEST(send, spare_sends__a_quarter_is_for_others_D26)
 
 	/* Who takes credit back has a smaller window now. */
 	Endpoint other = open_client();
-	for (auto [credits, spare] : { std::pair{ 17u, 12u }, { 16u, 12u },
-				       { 3u, 2u }, { 1u, 0u }, { 0u, 0u } }) {
+	for (auto [credits, spare] : { std::pair{ 17u, 12u },
+				       { 16u, 12u },
+				       { 3u, 2u },
+				       { 1u, 0u },
+				       { 0u, 0u } }) {
 		leave_credits(other, credits);
 		EXPECT_EQ(other.session.spare_sends(UINT32_MAX), spare);
 	}

@@ -220,9 +220,9 @@ static void plan_large_call(const PlanningRules &rules,
 	const u32 avoid = shape.avoid;
 	const bool chunks = rules.chunks && shape.reply_expected;
 	const bool reduce = chunks && shape.reducible;
-	const bool far = !(avoid & RPCRDMA_NEED_CALL_CHUNK) &&
-			 shape.length <=
-				 stream_reach(rules, shape.round_trip, sends);
+	const bool far =
+		!(avoid & RPCRDMA_NEED_CALL_CHUNK) &&
+		shape.length <= stream_reach(rules, shape.round_trip, sends);
 	const bool large_result = shape.result_max > rules.ddp_threshold;
 	const bool large_item =
 		(shape.item.length > rules.ddp_threshold && !far) ||
@@ -236,12 +236,12 @@ static void plan_large_call(const PlanningRules &rules,
 	    shape.item.length && large_item &&
 	    removable(shape.item, 0, shape.length))
 		reduce_call(shape, plan);
-	plan.call_chunk = chunks && rules.special &&
-			  !(avoid & RPCRDMA_AVOID_CALL_CHUNK) &&
-			  (avoid & RPCRDMA_NEED_CALL_CHUNK ||
-			   (plan.stream_length > rules.special_threshold &&
-			    !far) ||
-			   plan.stream_length > rules.max_stream);
+	plan.call_chunk =
+		chunks && rules.special &&
+		!(avoid & RPCRDMA_AVOID_CALL_CHUNK) &&
+		(avoid & RPCRDMA_NEED_CALL_CHUNK ||
+		 (plan.stream_length > rules.special_threshold && !far) ||
+		 plan.stream_length > rules.max_stream);
 	plan.streamed = chunks && far &&
 			((reduce && shape.item.length > rules.ddp_threshold) ||
 			 shape.length > rules.special_threshold);
