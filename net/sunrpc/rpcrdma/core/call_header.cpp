@@ -167,6 +167,16 @@ u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret)
 	return u64{ sum.value() } << 32 | xid;
 }
 
+bool call_arguments(Bytes stream, u32 &begin)
+{
+	CallHeader h;
+
+	if (!parse(stream, h) || !arguments_are_plain(h))
+		return false;
+	begin = h.arguments;
+	return true;
+}
+
 bool call_item(const Chunks &chunks, Bytes stream, Range &item)
 {
 	CallHeader h;

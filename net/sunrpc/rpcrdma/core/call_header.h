@@ -18,6 +18,9 @@ namespace rpcrdma
 /* See rpcrdma_call_item(); @stream is the part that has been received. */
 [[nodiscard]] bool call_item(const Chunks &chunks, Bytes stream, Range &item);
 
+/* Where the arguments of this Call begin. Return: false if that is not at hand. */
+[[nodiscard]] bool call_arguments(Bytes stream, u32 &begin);
+
 } // namespace rpcrdma
 
 #endif /* _RPCRDMA_CORE_CALL_HEADER_H */
