@@ -7,10 +7,10 @@
  * serializes all calls that name the same session. Section numbers are those of
  * draft-dnoveck-nfsv4-rpcrdma-rtrext-03; D20 is in Documentation/protocol-notes.rst.
  *
- * This is as much of it as the module uses: Calls with one item, which is placed. A group
- * that comes in is told by rpcrdma_session_receive() Send by Send, like a continued message
- * of -07. Its receiver keeps all Receives until the last one: the header of the first one
- * says where in them the data are.
+ * A message goes with its data as items, which are placed. A Call can direct how data of its
+ * Reply come. A group that comes in is told by rpcrdma_session_receive() Send by Send, like a
+ * continued message of -07. Its receiver keeps all Receives until the last one: the header of
+ * the first one says where in them the data are.
  */
 #ifndef _RPCRDMA_RTREXT_H
 #define _RPCRDMA_RTREXT_H
@@ -23,11 +23,18 @@ extern "C" {
 
 /* Header types, with their numbers of D8. */
 #define RPCRDMA_RTR_XMTREQ	0xffffff05U
+#define RPCRDMA_RTR_XMTRESP	0xffffff06U
 #define RPCRDMA_RTR_XMTCONT	0xffffff07U
 #define RPCRDMA_RTR_REPTERR	0xffffff08U
 
 /* Sends of a group at most. */
 #define RPCRDMA_RTR_MOST_SENDS	16
+/* Items of a message, and directions of a Call, at most. */
+#define RPCRDMA_RTR_MOST_ITEMS	RPCRDMA_MAX_CHUNKS
+
+/* What a side takes by groups. */
+#define RPCRDMA_RTR_CALLS	1U
+#define RPCRDMA_RTR_REPLIES	2U
 
 /**
  * struct rpcrdma_rtr_shape - how each Receive is made (section 7.2)
@@ -51,24 +58,26 @@ u32 __must_check rpcrdma_rtr_extension(void);
 /**
  * rpcrdma_rtr_declare - say what this side takes, before its properties are sent
  * @s: the session
- * @shape: of its Receives, as large as its Receive Buffer Size; it takes Calls by groups.
- *	NULL: it takes none, and only sends them.
- *
- * It takes no Replies by groups.
+ * @shape: of its Receives, as large as its Receive Buffer Size; NULL if nothing can be
+ *	placed in them
+ * @takes: RPCRDMA_RTR_CALLS and RPCRDMA_RTR_REPLIES; zero if it only sends groups
  *
  * Return: false if @shape is not so, or the extension is not in @s.
  */
 bool __must_check rpcrdma_rtr_declare(struct rpcrdma_session *s,
-				      const struct rpcrdma_rtr_shape *shape);
+				      const struct rpcrdma_rtr_shape *shape,
+				      u32 takes);
 
 /**
- * struct rpcrdma_rtr_group - a Call that goes by a group
+ * struct rpcrdma_rtr_group - a message that goes by a group
  * @sends: how many it has
+ * @placed: items that are placed by Sends
  * @opaque: its plan, and which Send is next
  */
 struct rpcrdma_rtr_group {
 	u32 sends;
-	u64 opaque[16];
+	u32 placed;
+	u64 opaque[56];
 };
 
 /**
@@ -76,18 +85,96 @@ struct rpcrdma_rtr_group {
  * @s: the session
  * @msg: the Call, nothing of it sent, without chunks; its length is that of the Payload
  *	stream without the item and its XDR padding
- * @position: where in the whole message the item is
- * @length: of the item, in octets, not zero
+ * @item: data that are to be placed, their place in the whole message, without XDR
+ *	padding; NULL if there are none
+ * @least: an item of the Reply that has so many octets is to be placed; zero if none is
+ * @most: octets that this item may have
  * @g: filled in
  *
- * Only if header and Payload stream are before the first page: then its data begin there.
+ * The Payload stream is in the first Send, before the first page: then the data begin there.
+ * With @least the Call directs the Responder to place the item by Sends, and reserves
+ * Receives for that.
  *
- * Return: false if the peer does not take it, it would have too many Sends, or there are
- * not credits for all of them (D20).
+ * Return: false if the peer does not take it, it would have too many Sends, there are
+ * not credits for all of them (D20), or the Reply cannot be promised enough Receives.
  */
 bool __must_check rpcrdma_rtr_plan(struct rpcrdma_session *s,
-				   struct rpcrdma_message *msg, u32 position,
-				   u32 length, struct rpcrdma_rtr_group *g);
+				   struct rpcrdma_message *msg,
+				   const struct rpcrdma_range *item, u32 least,
+				   u32 most, struct rpcrdma_rtr_group *g);
+
+/* Octets of XDR that the directions of a Call may have. */
+#define RPCRDMA_RTR_DIRECTIONS	512
+
+/**
+ * struct rpcrdma_rtr_directions - how a Requester wants data of a Reply
+ * @sends: Sends that the Reply may have
+ * @length: octets of @xdr; zero if there are none, and the Reply does not go by a group
+ * @xdr: as they came
+ */
+struct rpcrdma_rtr_directions {
+	u32 sends;
+	u32 length;
+	u8 xdr[RPCRDMA_RTR_DIRECTIONS];
+};
+
+/**
+ * rpcrdma_rtr_get_directions - what a Call that has come by a group directs
+ * @buf: its first Send
+ * @length: as for rpcrdma_rtr_readable()
+ * @d: filled in; it has none if there are more than a Reply of this side can answer
+ */
+void rpcrdma_rtr_get_directions(const void *buf, u32 length,
+				struct rpcrdma_rtr_directions *d);
+
+/**
+ * rpcrdma_rtr_get_causes - where in a Call operations are whose results may be placed
+ * @call: the Call, without a transport header; or its beginning
+ * @length: octets of that
+ * @causes: RPCRDMA_RTR_MOST_ITEMS numbers; filled in, in the order of the results
+ *
+ * Return: how many are known, from the first one on.
+ */
+u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 *causes);
+
+/* For rpcrdma_rtr_result: it is not known. */
+#define RPCRDMA_RTR_NOWHERE	0xffffffffU
+
+/**
+ * struct rpcrdma_rtr_result - an item of a Reply that may be placed
+ * @where: place in the whole message, without XDR padding
+ * @cause: where in the Call the operation is whose result it is
+ */
+struct rpcrdma_rtr_result {
+	struct rpcrdma_range where;
+	u32 cause;
+};
+
+/**
+ * rpcrdma_rtr_plan_reply - can this Reply go by a group?
+ * @s: the session
+ * @d: directions of its Call
+ * @results: what may be placed, in order
+ * @n_results: how many, at most RPCRDMA_RTR_MOST_ITEMS
+ * @length: octets of the whole Reply
+ * @msg: the Reply, nothing of it sent; its length is set to that of the Payload stream
+ * @plan: filled in as by rpcrdma_plan_reply(), but for its chunks, which @g refers to: what
+ *	is to be sent instead, what is not in the Payload stream, RDMA Writes
+ * @g: filled in
+ *
+ * An item whose cause is not known is what the only range of directions is about. If there
+ * are several it has no direction.
+ *
+ * Return: false if the peer takes none, nothing was directed, or it needs more Sends than its
+ * Call allows or there is credit for now. Then it goes in a form of -07.
+ */
+bool __must_check
+rpcrdma_rtr_plan_reply(struct rpcrdma_session *s,
+		       const struct rpcrdma_rtr_directions *d,
+		       const struct rpcrdma_rtr_result *results, u32 n_results,
+		       u32 length, struct rpcrdma_message *msg,
+		       struct rpcrdma_reply_plan *plan,
+		       struct rpcrdma_rtr_group *g);
 
 /**
  * rpcrdma_rtr_admit - as rpcrdma_session_admit(), for a Call that goes by a group
@@ -102,29 +189,25 @@ bool __must_check rpcrdma_rtr_admit(struct rpcrdma_session *s,
 				    const struct rpcrdma_rtr_group *g);
 
 /**
- * struct rpcrdma_rtr_piece - data in one Send
- * @at: of the item, from this octet on
- * @offset: where in the Send
- * @length: how many octets; zero if there are none
- * @size: octets of the whole Send
+ * struct rpcrdma_rtr_send - one Send of a group
+ * @number: which one, the first being 0
+ * @size: octets of it; zero for a Send that is none of a group
  */
-struct rpcrdma_rtr_piece {
-	u32 at;
-	u32 offset;
-	u32 length;
+struct rpcrdma_rtr_send {
+	u32 number;
 	u32 size;
 };
 
 /**
  * rpcrdma_rtr_next_send - decide on the next Send of a group
  * @s: the session
- * @g: from rpcrdma_rtr_plan()
- * @msg: as for rpcrdma_rtr_plan()
- * @buf: gets prefix and header
+ * @g: the plan
+ * @msg: as for the plan
+ * @buf: gets prefix and header. What lies between header, payload, data and the end of the
+ *	Send is padding, and is set to zero.
  * @size: octets of @buf
  * @tx: as for rpcrdma_session_next_send()
- * @piece: what data goes in the Send. What lies between header, payload, data and the end
- *	is padding, in which the caller puts zeros.
+ * @send: filled in; rpcrdma_rtr_each_piece() says what data go in it
  *
  * Return: as rpcrdma_session_next_send(), but for control messages. If the group has not
  * begun, anything but RPCRDMA_TX_MESSAGE means that it cannot go so now (D20).
@@ -133,18 +216,52 @@ u32 __must_check rpcrdma_rtr_next_send(struct rpcrdma_session *s,
 				       struct rpcrdma_rtr_group *g,
 				       struct rpcrdma_message *msg, void *buf,
 				       u32 size, struct rpcrdma_tx *tx,
-				       struct rpcrdma_rtr_piece *piece);
+				       struct rpcrdma_rtr_send *send);
+
+/**
+ * struct rpcrdma_rtr_piece - data in one Send
+ * @at: of the whole message, from this octet on
+ * @offset: where in the Send
+ * @length: how many octets
+ */
+struct rpcrdma_rtr_piece {
+	u32 at;
+	u32 offset;
+	u32 length;
+};
+
+/**
+ * rpcrdma_rtr_each_piece - go through the data of a Send
+ * @g: the group
+ * @number: of the Send, which has been decided on
+ * @f: called with what there is of each item, in the order of the Send, until it returns
+ *	false
+ * @context: for @f
+ *
+ * Return: false if @f did.
+ */
+bool __must_check
+rpcrdma_rtr_each_piece(const struct rpcrdma_rtr_group *g, u32 number,
+		       bool (*f)(void *context,
+				 const struct rpcrdma_rtr_piece *piece),
+		       void *context);
+
+/* Messages that a REPTERR can be about. */
+#define RPCRDMA_RTR_MOST_REFUSED	2
 
 /**
  * rpcrdma_rtr_reported - a REPTERR has been taken
  * @s: the session
  * @rx: of rpcrdma_session_receive(); if a Call was refused, changed to
  *	RPCRDMA_RX_FAIL_RPC about that Call
+ * @replies: RPCRDMA_RTR_MOST_REFUSED numbers; gets the XIDs of Replies that were refused
  *
- * The Call can be sent in a form of -07.
+ * Each can be sent in a form of -07, and will not be refused by a REPTERR again.
+ *
+ * Return: how many Replies.
  */
-void rpcrdma_rtr_reported(const struct rpcrdma_session *s,
-			  struct rpcrdma_rx *rx);
+u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
+			 u32 *replies);
 
 /**
  * rpcrdma_rtr_readable - is enough of a Send of a group in one piece?

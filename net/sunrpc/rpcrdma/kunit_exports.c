@@ -17,7 +17,9 @@
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_plan_call);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_each_part);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_get_directions);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_plan);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_plan_reply);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_shape);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_admit);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_init);
@@ -98,6 +100,8 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_get);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_info);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_group_keep);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_group_take);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_release_xprt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reserve_xprt);

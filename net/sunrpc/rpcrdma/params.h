@@ -119,6 +119,12 @@
  * travels with each Send that has data, filled or not.
  */
 #define RPCRDMA_RTR_HEAD	SZ_1K
+/*
+ * Server: Replies that went by groups and are kept, in case that the client refuses one. The
+ * one that was sent first is dropped when there are more, or when they have more bytes.
+ */
+#define RPCRDMA_SVC_SENT	16
+#define RPCRDMA_SVC_SENT_MEMORY	SZ_1M
 /* The module parameter rtrext is a switch. */
 #define RPCRDMA_MAX_RTREXT	1
 

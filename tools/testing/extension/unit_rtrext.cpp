@@ -1042,14 +1042,14 @@ constexpr rpcrdma_rtr_shape kShape = { 512, 1024, kPages };
 
 /* One that C calls for, of one side. */
 struct Caller {
-	Caller(rpcrdma_role role, const rpcrdma_rtr_shape *shape)
+	Caller(rpcrdma_role role, const rpcrdma_rtr_shape *shape, u32 takes)
 	{
 		rpcrdma_config c = grouping(role);
 
 		c.local.send_size = kReceive;
 		c.extensions = rpcrdma_rtr_extension();
 		EXPECT_TRUE(rpcrdma_session_init(&s, &c));
-		EXPECT_TRUE(rpcrdma_rtr_declare(&s, shape));
+		EXPECT_TRUE(rpcrdma_rtr_declare(&s, shape, takes));
 	}
 	/* What is sent without a message, to @to. */
 	void control(Caller &to)
@@ -1069,19 +1069,113 @@ struct Caller {
 					static_cast<u32>(o.size()), &rx);
 		(void)!rpcrdma_session_release(&s, 1);
 	}
+	[[nodiscard]] u32 reserved() const
+	{
+		return rpcrdma::look<Rtrext>(
+			&s, [](const Rtrext &x) { return x.reserved(); });
+	}
+	[[nodiscard]] u32 window() const
+	{
+		return grouping(RPCRDMA_ROLE_CLIENT).window;
+	}
 	rpcrdma_session s;
 	rpcrdma_rx rx = {};
 };
 
+/* Nothing can be placed at the client, unless it says so. */
 struct Pair {
-	Pair()
+	explicit Pair(const rpcrdma_rtr_shape *shape = nullptr)
+		: client(RPCRDMA_ROLE_CLIENT, shape,
+			 shape ? RPCRDMA_RTR_REPLIES : 0)
 	{
 		client.control(server);
 		server.control(client);
 	}
-	Caller client{ RPCRDMA_ROLE_CLIENT, nullptr };
-	Caller server{ RPCRDMA_ROLE_SERVER, &kShape };
+	Caller client;
+	Caller server{ RPCRDMA_ROLE_SERVER, &kShape, RPCRDMA_RTR_CALLS };
 };
+
+/* Plan a Call with an item of so many octets at 36. */
+bool plan(Caller &c, rpcrdma_message &msg, u32 length, rpcrdma_rtr_group &g)
+{
+	const rpcrdma_range item = { 36, length };
+
+	return rpcrdma_rtr_plan(&c.s, &msg, &item, 0, 0, &g);
+}
+
+struct Pieces {
+	std::vector<rpcrdma_rtr_piece> all;
+};
+
+Pieces pieces(const rpcrdma_rtr_group &g, u32 number)
+{
+	Pieces p;
+
+	EXPECT_TRUE(rpcrdma_rtr_each_piece(
+		&g, number,
+		[](void *context, const rpcrdma_rtr_piece *piece) {
+			static_cast<Pieces *>(context)->all.push_back(*piece);
+			return true;
+		},
+		&p));
+	return p;
+}
+
+/*
+ * All Sends of a message, which is @whole without what @removed says. Its receiver gets them.
+ */
+std::vector<Octets> send_all(Caller &from, Caller &to, rpcrdma_message &msg,
+			     rpcrdma_rtr_group &g, const Octets &whole,
+			     const std::vector<rpcrdma_range> &removed)
+{
+	std::vector<Octets> sends;
+	Octets stream = whole;
+
+	for (auto r = removed.rbegin(); r != removed.rend(); r++)
+		stream.erase(stream.begin() + r->offset,
+			     stream.begin() + r->offset + r->length);
+	EXPECT_EQ(stream.size(), msg.length);
+	for (u32 n = 0; n < g.sends; n++) {
+		Octets out(kReceive, 0xee);
+		rpcrdma_tx tx;
+		rpcrdma_rtr_send send;
+
+		EXPECT_EQ(rpcrdma_rtr_next_send(&from.s, &g, &msg, out.data(),
+						kReceive, &tx, &send),
+			  u32{ RPCRDMA_TX_MESSAGE });
+		EXPECT_EQ(send.number, n);
+		std::copy_n(stream.begin() + tx.payload.offset,
+			    tx.payload.length, out.begin() + tx.header_length);
+		for (const rpcrdma_rtr_piece &piece : pieces(g, n).all)
+			std::copy_n(whole.begin() + piece.at, piece.length,
+				    out.begin() + piece.offset);
+		out.resize(send.size);
+		sends.push_back(out);
+		/* No more than the head has to be in one piece. */
+		EXPECT_TRUE(rpcrdma_rtr_readable(out.data(), 512));
+		to.take(out);
+		EXPECT_EQ(to.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(to.rx.last, n + 1 == g.sends);
+	}
+	return sends;
+}
+
+/* A Call without data that wants an item of up to @most octets placed. */
+rpcrdma_rtr_directions directed(Pair &p, u32 most)
+{
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_directions d;
+	rpcrdma_rtr_group g;
+
+	EXPECT_TRUE(
+		rpcrdma_rtr_plan(&p.client.s, &msg, nullptr, 100, most, &g));
+	EXPECT_EQ(g.sends, 1u);
+	EXPECT_EQ(g.placed, 0u);
+	const std::vector<Octets> sends =
+		send_all(p.client, p.server, msg, g, octets(call()), {});
+	rpcrdma_rtr_get_directions(sends[0].data(), 512, &d);
+	return d;
+}
 
 bool collect(void *context, const rpcrdma_rtr_part *part)
 {
@@ -1094,41 +1188,26 @@ bool collect(void *context, const rpcrdma_rtr_part *part)
 TEST(rtrext, c__a_call_and_where_its_data_are)
 {
 	Pair p;
-	const Octets stream = octets(call());
-	Octets item(4 * 1024 + 10);
+	constexpr u32 kItem = 4 * 1024 + 10;
+	Octets whole = octets(call());
 	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
 	rpcrdma_rtr_group g;
-	std::vector<Octets> sends;
 	std::vector<rpcrdma_rtr_part> parts;
-	Octets back;
+	Octets item(kItem + 2), back;
 
-	for (u32 i = 0; i < item.size(); i++)
+	for (u32 i = 0; i < kItem; i++)
 		item[i] = static_cast<u8>(i * 7);
-	ASSERT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, 36,
-				     static_cast<u32>(item.size()), &g));
+	whole.insert(whole.begin() + 36, item.begin(), item.end());
+	item.resize(kItem);
+	ASSERT_TRUE(plan(p.client, msg, kItem, g));
 	EXPECT_EQ(g.sends, 3u);
+	EXPECT_EQ(g.placed, 1u);
+	const std::vector<Octets> sends = send_all(
+		p.client, p.server, msg, g, whole, { { 36, kItem + 2 } });
 	for (u32 n = 0; n < g.sends; n++) {
-		Octets out(kReceive, 0xee);
-		rpcrdma_tx tx;
-		rpcrdma_rtr_piece piece;
-
-		ASSERT_EQ(rpcrdma_rtr_next_send(&p.client.s, &g, &msg,
-						out.data(), kReceive, &tx,
-						&piece),
-			  u32{ RPCRDMA_TX_MESSAGE });
-		EXPECT_EQ(piece.offset, 512u);
-		EXPECT_EQ(piece.at, n * 2048);
-		std::copy_n(stream.begin() + tx.payload.offset,
-			    tx.payload.length, out.begin() + tx.header_length);
-		std::copy_n(item.begin() + piece.at, piece.length,
-			    out.begin() + piece.offset);
-		out.resize(piece.size);
-		sends.push_back(out);
-		/* No more than the head has to be in one piece. */
-		EXPECT_TRUE(rpcrdma_rtr_readable(out.data(), 512));
-		p.server.take(out);
-		ASSERT_EQ(p.server.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
-		EXPECT_EQ(p.server.rx.last, n == 2);
+		ASSERT_EQ(pieces(g, n).all.size(), 1u);
+		EXPECT_EQ(pieces(g, n).all[0].offset, 512u);
+		EXPECT_EQ(pieces(g, n).all[0].at, 36 + n * 2048);
 	}
 	EXPECT_EQ(p.server.rx.stream_length, 40u);
 	EXPECT_EQ(p.server.rx.unreduced_length, 40 + item.size() + 2);
@@ -1146,6 +1225,137 @@ TEST(rtrext, c__a_call_and_where_its_data_are)
 	EXPECT_EQ(back, item);
 }
 
+TEST(rtrext, c__a_reply_and_where_its_data_are)
+{
+	Pair p(&kShape);
+	rpcrdma_rtr_directions d = directed(p, 2 * kPages * 1024);
+	rpcrdma_rtr_group g;
+	rpcrdma_reply_plan plan;
+	std::vector<rpcrdma_rtr_part> parts;
+	rpcrdma_message msg = message(kXid, RPCRDMA_REPLY, 0);
+	const rpcrdma_rtr_result result = { { 28, kPages * 1024 + 1 },
+					    RPCRDMA_RTR_NOWHERE };
+	const u32 padded = result.where.length + 3;
+	Octets whole = octets(rpc(kXid, RPCRDMA_REPLY, 40));
+	Octets data(padded), back;
+
+	EXPECT_EQ(d.sends, 2u);
+	EXPECT_EQ(p.client.reserved(), 2u);
+	for (u32 i = 0; i < result.where.length; i++)
+		data[i] = static_cast<u8>(i * 5);
+	whole.insert(whole.begin() + 28, data.begin(), data.end());
+	data.resize(result.where.length);
+	ASSERT_TRUE(rpcrdma_rtr_plan_reply(&p.server.s, &d, &result, 1,
+					   static_cast<u32>(whole.size()), &msg,
+					   &plan, &g));
+	EXPECT_EQ(plan.errcode, u32{ RPCRDMA2_ERR_NONE });
+	EXPECT_EQ(plan.n_jobs, 0u);
+	ASSERT_EQ(plan.n_removed, 1u);
+	EXPECT_EQ(msg.length, 40u);
+	EXPECT_EQ(g.sends, 2u);
+	EXPECT_EQ(g.placed, 1u);
+	const std::vector<Octets> sends = send_all(p.server, p.client, msg, g,
+						   whole, { plan.removed[0] });
+	EXPECT_EQ(p.client.rx.dir, u32{ RPCRDMA_REPLY });
+	EXPECT_EQ(p.client.rx.unreduced_length, whole.size());
+	EXPECT_EQ(p.client.reserved(), 0u);
+	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, sends[0].data(), 512,
+					  collect, &parts));
+	for (const rpcrdma_rtr_part &part : parts) {
+		EXPECT_EQ(part.position, 28u);
+		EXPECT_EQ(part.at, back.size());
+		const Octets &from = sends[part.send];
+		back.insert(back.end(), from.begin() + part.offset,
+			    from.begin() + part.offset + part.length);
+	}
+	EXPECT_EQ(back, data);
+}
+
+/* Then it goes in a form of -07, or what would be placed stays in the Payload stream. */
+TEST(rtrext, c__a_reply_that_cannot_go_so)
+{
+	Pair p(&kShape);
+	rpcrdma_rtr_directions d = directed(p, 2 * kPages * 1024);
+	rpcrdma_rtr_directions none = d;
+	rpcrdma_rtr_group g;
+	rpcrdma_reply_plan plan;
+	rpcrdma_message msg = message(kXid, RPCRDMA_REPLY, 0);
+	const auto can = [&](const rpcrdma_rtr_directions &directions,
+			     u32 length) {
+		const rpcrdma_rtr_result r = { { 28, length },
+					       RPCRDMA_RTR_NOWHERE };
+
+		return rpcrdma_rtr_plan_reply(&p.server.s, &directions, &r, 1,
+					      40 + ((length + 3) & ~3U), &msg,
+					      &plan, &g);
+	};
+
+	none.length = 0;
+	EXPECT_FALSE(can(none, 1024));
+	EXPECT_TRUE(can(d, 2 * kPages * 1024));
+	EXPECT_EQ(g.placed, 1u);
+	/* More than was promised. */
+	EXPECT_TRUE(can(d, 2 * kPages * 1024 + 1));
+	EXPECT_EQ(g.placed, 0u);
+	EXPECT_EQ(g.sends, 2u);
+	EXPECT_FALSE(can(d, 2 * kReceive));
+	/* Too short. */
+	EXPECT_TRUE(can(d, 96));
+	EXPECT_EQ(plan.n_removed, 0u);
+	EXPECT_EQ(g.placed, 0u);
+	EXPECT_EQ(msg.length, 136u);
+	/* There is no credit for two. */
+	p.server.take(octets(prefix(0, RPCRDMA2_GRANT, 2)));
+	EXPECT_TRUE(can(d, kPages * 1024));
+	EXPECT_EQ(g.placed, 1u);
+	EXPECT_TRUE(can(d, kPages * 1024 + 1));
+	EXPECT_EQ(g.placed, 0u);
+	EXPECT_FALSE(can(d, kReceive));
+}
+
+/* Whatever the peer says that it sends. */
+TEST(rtrext, c__a_reply_has_no_more_sends_than_a_group)
+{
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_CLIENT);
+
+	c.window = 64;
+	const Endpoint e = client(c, announcing(kAll, 4, 100));
+	const auto may = [&](u32 sends) {
+		Session s = e.session;
+
+		return s.with<Rtrext>([&](const Rtrext &x, const Port &port) {
+			return x.may_reserve(port, sends);
+		});
+	};
+	EXPECT_TRUE(may(RPCRDMA_RTR_MOST_SENDS));
+	EXPECT_FALSE(may(RPCRDMA_RTR_MOST_SENDS + 1));
+}
+
+/* A Reply that would be promised more than the window has. */
+TEST(rtrext, c__a_call_that_cannot_promise_so_much)
+{
+	Pair p(&kShape), other;
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_group g;
+	const auto can = [&](Caller &c, u32 most) {
+		return rpcrdma_rtr_plan(&c.s, &msg, nullptr, 100, most, &g);
+	};
+	const u32 all = RPCRDMA_RTR_MOST_SENDS * kPages * 1024;
+
+	EXPECT_TRUE(can(p.client, all));
+	EXPECT_FALSE(can(p.client, all + 1));
+	/* Its Receives have no pages. */
+	EXPECT_FALSE(can(other.client, 1024));
+	msg.call_only = true;
+	EXPECT_FALSE(can(p.client, 1024));
+	EXPECT_EQ(directed(p, 3 * kPages * 1024).sends, 3u);
+	msg.call_only = false;
+	msg.xid = kXid + 1;
+	for (u32 sends = RPCRDMA_RTR_MOST_SENDS; sends; sends--)
+		EXPECT_EQ(can(p.client, sends * kPages * 1024),
+			  sends <= p.client.window() - 3);
+}
+
 /* Neither those that have no room in the head, nor those that the peer has no credit for. */
 TEST(rtrext, c__what_does_not_go_by_a_group)
 {
@@ -1156,15 +1366,15 @@ TEST(rtrext, c__what_does_not_go_by_a_group)
 	rpcrdma_message reply = message(kXid, RPCRDMA_REPLY, 40);
 	const u32 most = RPCRDMA_RTR_MOST_SENDS * kPages * 1024;
 
-	EXPECT_FALSE(rpcrdma_rtr_plan(&p.client.s, &large, 36, 1024, &g));
-	EXPECT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, most, &g));
-	EXPECT_FALSE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, most + 1, &g));
+	EXPECT_FALSE(plan(p.client, large, 1024, g));
+	EXPECT_TRUE(plan(p.client, msg, most, g));
+	EXPECT_FALSE(plan(p.client, msg, most + 1, g));
 	/* The client takes none. */
-	EXPECT_FALSE(rpcrdma_rtr_plan(&p.server.s, &reply, 36, 1024, &g));
-	EXPECT_FALSE(rpcrdma_rtr_plan(&p.server.s, &msg, 36, 1024, &g));
+	EXPECT_FALSE(plan(p.server, reply, 1024, g));
+	EXPECT_FALSE(plan(p.server, msg, 1024, g));
 	p.client.take(octets(prefix(0, RPCRDMA2_GRANT, 2)));
-	EXPECT_FALSE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, 4096, &g));
-	EXPECT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, 2048, &g));
+	EXPECT_FALSE(plan(p.client, msg, 4096, g));
+	EXPECT_TRUE(plan(p.client, msg, 2048, g));
 }
 
 /* What this side has not said that it takes is an unknown type. */
@@ -1188,33 +1398,61 @@ TEST(rtrext, c__a_call_that_is_refused)
 	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
 	rpcrdma_rtr_group g;
 	Octets out(kReceive);
-	rpcrdma_rtr_piece piece;
+	rpcrdma_rtr_send send;
 	rpcrdma_tx tx;
 
-	ASSERT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, 36, 1024, &g));
+	ASSERT_TRUE(plan(p.client, msg, 1024, g));
 	ASSERT_EQ(rpcrdma_rtr_next_send(&p.client.s, &g, &msg, out.data(),
-					kReceive, &tx, &piece),
+					kReceive, &tx, &send),
 		  u32{ RPCRDMA_TX_MESSAGE });
 	p.client.take(octets(prefix(kXid, kReptErr) +
 			     Words{ kXid, 0, 0, 0, 8, 40, 0, 36 }));
-	rpcrdma_rtr_reported(&p.client.s, &p.client.rx);
+	u32 replies[RPCRDMA_RTR_MOST_REFUSED];
+	EXPECT_EQ(rpcrdma_rtr_reported(&p.client.s, &p.client.rx, replies), 0u);
 	EXPECT_EQ(p.client.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 	EXPECT_EQ(p.client.rx.xid, kXid);
 	EXPECT_TRUE(p.client.rx.reported);
 	EXPECT_LT(p.client.rx.error, 0);
 }
 
+/* Once: then its sender has to know what to do. */
+TEST(rtrext, c__a_reply_that_is_refused)
+{
+	Pair p(&kShape);
+	const rpcrdma_rtr_directions d = directed(p, 1024);
+	const rpcrdma_rtr_result result = { { 28, 1024 }, RPCRDMA_RTR_NOWHERE };
+	const Octets report = octets(prefix(kXid, kReptErr) +
+				     Words{ kXid, 1, 0, 0, 7, 9, 0, 1 });
+	rpcrdma_message msg = message(kXid, RPCRDMA_REPLY, 0);
+	Octets whole = octets(rpc(kXid, RPCRDMA_REPLY, 40));
+	u32 replies[RPCRDMA_RTR_MOST_REFUSED] = {};
+	rpcrdma_reply_plan plan;
+	rpcrdma_rtr_group g;
+
+	whole.insert(whole.begin() + 28, 1024, 5);
+	ASSERT_TRUE(rpcrdma_rtr_plan_reply(&p.server.s, &d, &result, 1,
+					   static_cast<u32>(whole.size()), &msg,
+					   &plan, &g));
+	(void)send_all(p.server, p.client, msg, g, whole, { plan.removed[0] });
+	p.server.take(report);
+	EXPECT_EQ(rpcrdma_rtr_reported(&p.server.s, &p.server.rx, replies), 1u);
+	EXPECT_EQ(replies[0], kXid);
+	EXPECT_EQ(p.server.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	p.server.take(report);
+	EXPECT_EQ(rpcrdma_rtr_reported(&p.server.s, &p.server.rx, replies), 0u);
+}
+
 /* A header that is not all there, and one that reads by RDMA. */
 TEST(rtrext, c__what_cannot_be_gone_through)
 {
 	std::vector<rpcrdma_rtr_part> parts;
-	const Octets placed = octets(request(
-		kXid, 1, call(), { 1, 36, 1030, kTbsn, 0, 2, 0, 1 }));
-	const Octets read = octets(request(
-		kXid, 1, call(), { 1, 36, 16, kExrw, 1, 1, 16, 0, 0 }));
+	const Octets placed = octets(
+		request(kXid, 1, call(), { 1, 36, 1030, kTbsn, 0, 2, 0, 1 }));
+	const Octets read = octets(
+		request(kXid, 1, call(), { 1, 36, 16, kExrw, 1, 1, 16, 0, 0 }));
 	const auto each = [&](const Octets &o, u32 length) {
-		return rpcrdma_rtr_each_part(&kShape, o.data(), length,
-					     collect, &parts);
+		return rpcrdma_rtr_each_part(&kShape, o.data(), length, collect,
+					     &parts);
 	};
 	const u32 head = kXmtReqBare + 7 * 4;
 
@@ -1224,6 +1462,7 @@ TEST(rtrext, c__what_cannot_be_gone_through)
 	EXPECT_TRUE(rpcrdma_rtr_readable(placed.data(), head + 8));
 	EXPECT_FALSE(rpcrdma_rtr_readable(placed.data(), head + 4));
 	EXPECT_FALSE(each(read, static_cast<u32>(read.size())));
-	EXPECT_FALSE(rpcrdma_rtr_readable(
-		octets(response(kXid, 1, call())).data(), 64));
+	const Octets reply = octets(response(kXid, 1, call()));
+	EXPECT_TRUE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 8));
+	EXPECT_FALSE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 4));
 }

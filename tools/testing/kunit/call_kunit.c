@@ -93,6 +93,7 @@ static int call_init(struct kunit *test)
 	INIT_LIST_HEAD(&f->svc.waiting);
 	INIT_LIST_HEAD(&f->svc.held);
 	INIT_LIST_HEAD(&f->svc.group);
+	INIT_LIST_HEAD(&f->svc.groups);
 	call_account(f);
 	f->recv.conn = &f->conn;
 	f->recv.buf = f->octets;

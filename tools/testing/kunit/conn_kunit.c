@@ -227,12 +227,10 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 
 	if (side->rtr) {
 		attr.rtr = true;
-		if (role == RPCRDMA_ROLE_SERVER) {
-			attr.recv_head = RPCRDMA_RTR_HEAD;
-			attr.config.local.recv_size += RPCRDMA_RTR_HEAD;
-		} else {
-			attr.config.local.send_size += RPCRDMA_RTR_HEAD;
-		}
+		attr.recv_pages = true;
+		attr.recv_head = RPCRDMA_RTR_HEAD;
+		attr.config.local.recv_size += RPCRDMA_RTR_HEAD;
+		attr.config.local.send_size += RPCRDMA_RTR_HEAD;
 	}
 	if (side->queues) {
 		attr.send_ring = RPCRDMA_SEND_RING;
@@ -3078,7 +3076,7 @@ static void conn_pays_for_its_window(struct kunit *test)
 
 /* A server's connection on a device that fills so many pieces with a message. */
 static void conn_make_with_sges(struct kunit *test, struct conn_side *side,
-				int sges)
+				u32 role, int sges)
 {
 	struct conn_fixture *f = test->priv;
 	struct rdma_cm_id *id = f->client.cm_id;
@@ -3086,7 +3084,7 @@ static void conn_make_with_sges(struct kunit *test, struct conn_side *side,
 
 	conn_resolve(test, side, (struct sockaddr *)&id->route.addr.dst_addr);
 	id->device->attrs.max_recv_sge = sges;
-	side->conn = conn_make(side, RPCRDMA_ROLE_SERVER);
+	side->conn = conn_make(side, role);
 	id->device->attrs = was;
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side->conn), 0);
 }
@@ -3098,7 +3096,7 @@ static void conn_has_pages_if_the_device_can(struct kunit *test)
 	int i;
 
 	for (i = 1; i <= 2; i++) {
-		conn_make_with_sges(test, &side, i);
+		conn_make_with_sges(test, &side, RPCRDMA_ROLE_SERVER, i);
 		if (!IS_ERR(side.conn))
 			KUNIT_EXPECT_EQ(test, side.conn->recv_pages,
 					i == 1 ? 0U : 2U);
@@ -3495,7 +3493,7 @@ static void conn_grows_as_far_as_the_device_can(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(sges); i++) {
-		conn_make_with_sges(test, &side, sges[i]);
+		conn_make_with_sges(test, &side, RPCRDMA_ROLE_SERVER, sges[i]);
 		if (!IS_ERR(side.conn)) {
 			KUNIT_EXPECT_EQ(test, !side.conn->recv_pages, !i);
 			KUNIT_EXPECT_EQ(test, side.conn->resize.most_recv,
@@ -3613,7 +3611,8 @@ static void conn_offers_what_is_posted(struct kunit *test)
 			(u32)RPCRDMA_TX_CONTROL);
 
 	conn_side_init(test, &side, 2);
-	conn_make_with_sges(test, &side, RPCRDMA_MAX_RECV_PAGES);
+	conn_make_with_sges(test, &side, RPCRDMA_ROLE_SERVER,
+			    RPCRDMA_MAX_RECV_PAGES);
 	conn = side.conn;
 	if (!IS_ERR(conn)) {
 		later = conn->n_recv_later;
@@ -3686,21 +3685,21 @@ static struct kunit_case conn_growing_cases[] = {
 static bool conn_plan_group(struct conn_fixture *f, struct conn_msg *m,
 			    struct rpcrdma_rtr_group *g, u32 length)
 {
+	const struct rpcrdma_range item = { CONN_ITEM, length };
 	struct rpcrdma_conn *conn = f->client.conn;
 	bool planned;
 
 	spin_lock(&conn->lock);
-	planned = rpcrdma_rtr_plan(&conn->session, &m->tm.msg, CONN_ITEM,
-				   length, g);
+	planned = rpcrdma_rtr_plan(&conn->session, &m->tm.msg, &item, 0, 0, g);
 	spin_unlock(&conn->lock);
 	m->tm.group = planned ? g : NULL;
 	return planned;
 }
 
-static struct conn_msg *conn_item_call(struct kunit *test,
-				       struct rpcrdma_range *item, u32 length)
+static struct conn_msg *conn_item_msg(struct kunit *test, u32 dir,
+				      struct rpcrdma_range *item, u32 length)
 {
-	struct conn_msg *m = conn_msg(test, 7, RPCRDMA_CALL,
+	struct conn_msg *m = conn_msg(test, 7, dir,
 				      CONN_ITEM + length + CONN_TAIL);
 
 	item->offset = CONN_ITEM;
@@ -3737,21 +3736,60 @@ static bool conn_part_is_placed(void *context,
 	return true;
 }
 
+/* The Receives that @side holds; so many, which is awaited: a message is told of before. */
+static void conn_get_held(struct kunit *test, struct conn_side *side,
+			  struct conn_placed *p, u32 count)
+{
+	struct rpcrdma_recv *recv;
+	u32 n = 0;
+	int i;
+
+	for (i = 0; i < 500 && n < count; i++) {
+		n = 0;
+		spin_lock(&side->lock);
+		list_for_each_entry(recv, &side->held, link)
+			if (n < ARRAY_SIZE(p->recvs))
+				p->recvs[n++] = recv;
+		spin_unlock(&side->lock);
+		if (n < count)
+			msleep(20);
+	}
+	KUNIT_ASSERT_EQ(test, n, count);
+}
+
+/* A message whose item has so many bytes has come by @sends Sends, its data in whole pages. */
+static void conn_expect_placed(struct kunit *test, struct conn_side *side,
+			       u32 length, u32 sends)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_placed p = { .test = test };
+	struct rpcrdma_rtr_shape shape;
+
+	KUNIT_EXPECT_EQ(test, side->length, (u32)CONN_ITEM + CONN_TAIL);
+	KUNIT_EXPECT_EQ(test, memcmp(side->got, f->stream, CONN_ITEM), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(side->got + CONN_ITEM,
+				     f->stream + CONN_ITEM + length,
+				     CONN_TAIL), 0);
+	conn_get_held(test, side, &p, sends);
+	rpcrdma_rtr_shape(side->conn, &shape);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_rtr_each_part(&shape, p.recvs[0]->buf,
+						      shape.head,
+						      conn_part_is_placed, &p));
+	KUNIT_EXPECT_EQ(test, p.length, length);
+}
+
 /* Data of so many bytes take @sends Sends, and are in whole pages. */
 static void conn_place(struct kunit *test, u32 length, u32 sends)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_placed p = { .test = test };
 	struct rpcrdma_rtr_group g;
-	struct rpcrdma_rtr_shape shape;
 	struct rpcrdma_range item;
-	struct rpcrdma_recv *recv;
 	struct conn_msg *m;
-	u32 sent, n = 0;
+	u32 sent;
 	int i;
 
 	get_random_bytes(f->stream, CONN_ITEM + length + CONN_TAIL);
-	m = conn_item_call(test, &item, length);
+	m = conn_item_msg(test, RPCRDMA_CALL, &item, length);
 	for (i = 0; i < 100 && !conn_plan_group(f, m, &g, length); i++)
 		msleep(20);
 	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &g);
@@ -3763,30 +3801,173 @@ static void conn_place(struct kunit *test, u32 length, u32 sends)
 	conn_wait(test, &m->done);
 	KUNIT_EXPECT_EQ(test, m->status, 0);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent - sent, sends);
-	KUNIT_EXPECT_EQ(test, f->server.length, (u32)CONN_ITEM + CONN_TAIL);
-	KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, CONN_ITEM), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(f->server.got + CONN_ITEM,
-				     f->stream + CONN_ITEM + length,
-				     CONN_TAIL), 0);
-
-	/* The last one is kept after the message was told of. */
-	for (i = 0; i < 500 && n < sends; i++) {
-		n = 0;
-		spin_lock(&f->server.lock);
-		list_for_each_entry(recv, &f->server.held, link)
-			if (n < ARRAY_SIZE(p.recvs))
-				p.recvs[n++] = recv;
-		spin_unlock(&f->server.lock);
-		if (n < sends)
-			msleep(20);
-	}
-	KUNIT_ASSERT_EQ(test, n, sends);
-	rpcrdma_rtr_shape(f->server.conn, &shape);
-	KUNIT_EXPECT_TRUE(test, rpcrdma_rtr_each_part(&shape, p.recvs[0]->buf,
-						      shape.head,
-						      conn_part_is_placed, &p));
-	KUNIT_EXPECT_EQ(test, p.length, length);
+	conn_expect_placed(test, &f->server, length, sends);
 	conn_let_go(&f->server);
+}
+
+/* What a Call says that wants an item of up to @most bytes placed. */
+static void conn_direct(struct kunit *test, u32 most,
+			struct rpcrdma_rtr_directions *d)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct conn_placed p = { .test = test };
+	struct conn_msg *call = conn_own_msg(test, 7, RPCRDMA_CALL);
+	struct rpcrdma_rtr_group g;
+	bool planned = false;
+	int i;
+
+	for (i = 0; i < 100 && !planned; i++) {
+		if (i)
+			msleep(20);
+		spin_lock(&conn->lock);
+		planned = rpcrdma_rtr_plan(&conn->session, &call->tm.msg, NULL,
+					   PAGE_SIZE, most, &g);
+		spin_unlock(&conn->lock);
+	}
+	KUNIT_ASSERT_TRUE(test, planned);
+	call->tm.group = &g;
+	WRITE_ONCE(f->server.hold, true);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &call->tm), 0);
+	conn_wait(test, &f->server.arrived);
+	conn_wait(test, &call->done);
+	conn_get_held(test, &f->server, &p, 1);
+	rpcrdma_rtr_get_directions(p.recvs[0]->buf, p.recvs[0]->len, d);
+	conn_let_go(&f->server);
+	rpcrdma_conn_end_call(conn, &call->tm);
+}
+
+/* Plan a Reply whose item, @length bytes, is placed. Return: false if it cannot be. */
+static bool conn_plan_reply(struct conn_fixture *f, struct conn_msg *m,
+			    const struct rpcrdma_rtr_directions *d,
+			    struct rpcrdma_rtr_group *g, u32 length)
+{
+	const struct rpcrdma_rtr_result result = {
+		.where = { CONN_ITEM, length },
+		.cause = RPCRDMA_RTR_NOWHERE,
+	};
+	struct rpcrdma_conn *conn = f->server.conn;
+	struct rpcrdma_reply_plan *plan;
+	bool planned;
+
+	plan = kzalloc(sizeof(*plan), GFP_KERNEL);
+	if (!plan)
+		return false;
+	spin_lock(&conn->lock);
+	planned = rpcrdma_rtr_plan_reply(&conn->session, d, &result, 1,
+					 m->xdr.len, &m->tm.msg, plan, g);
+	spin_unlock(&conn->lock);
+	kfree(plan);
+	m->tm.group = planned ? g : NULL;
+	return planned && g->placed;
+}
+
+/*
+ * The same of a Reply whose data are in pages, from @base on. Hardly anything is copied if the
+ * adapter has elements enough.
+ */
+static void conn_place_reply(struct kunit *test, struct page **pages, u32 base,
+			     u32 length, u32 sends)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_stats *stats = &f->server.conn->stats;
+	struct rpcrdma_range item = { CONN_ITEM, length };
+	struct rpcrdma_rtr_directions d;
+	struct rpcrdma_rtr_group g;
+	struct conn_msg *m, *small;
+	u64 copied;
+	int i;
+
+	conn_direct(test, length, &d);
+	KUNIT_EXPECT_EQ(test, d.sends, sends);
+	m = conn_page_reply(test, pages, base, length, CONN_TAIL);
+	put_unaligned_be32(7, m->xdr.head[0].iov_base);
+	put_unaligned_be32(7, f->stream);
+	m->tm.msg.xid = 7;
+	m->tm.removed = &item;
+	m->tm.n_removed = 1;
+	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, &g, length); i++)
+		msleep(20);
+	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &g);
+	KUNIT_EXPECT_EQ(test, g.sends, sends);
+	copied = READ_ONCE(stats->tx_copied_bytes);
+	WRITE_ONCE(f->client.hold, true);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
+	conn_wait(test, &f->client.arrived);
+	conn_expect_placed(test, &f->client, length, sends);
+	KUNIT_EXPECT_LT(test, READ_ONCE(stats->tx_copied_bytes) - copied,
+			(u64)CONN_ITEM + CONN_TAIL + 2 * sends * SZ_2K);
+	conn_let_go(&f->client);
+	/* What is sent from pages ends with one of the next Sends. */
+	for (i = 0; i < 4; i++) {
+		small = conn_own_msg(test, 9, RPCRDMA_REPLY);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn,
+							&small->tm), 0);
+		conn_wait(test, &f->client.arrived);
+	}
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+}
+
+static void conn_places_results(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page *pages[CONN_PAGES];
+	u32 i;
+
+	conn_alloc_pages(test, pages);
+	for (i = 0; i < CONN_PAGES; i++)
+		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
+	for (i = 0; i < 3; i++) {
+		conn_place_reply(test, pages, 0, PAGE_SIZE, 1);
+		conn_place_reply(test, pages, 0, 2 * PAGE_SIZE, 1);
+		conn_place_reply(test, pages, 0, 2 * PAGE_SIZE + 4, 2);
+		conn_place_reply(test, pages, 1000, 2 * PAGE_SIZE, 1);
+		conn_place_reply(test, pages, 4, 5 * PAGE_SIZE, 3);
+		conn_place_reply(test, pages, 3000, 8 * PAGE_SIZE, 4);
+	}
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	/* Its pages are not ours before. */
+	conn_end(&f->server);
+	conn_free_pages(pages);
+}
+
+/* Its sender can send it in another form then. */
+static void conn_begins_no_reply_without_credit(struct kunit *test)
+{
+	const u32 length = (CONN_WINDOW + 2) * PAGE_SIZE;
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_rtr_directions d;
+	struct rpcrdma_rtr_group g;
+	struct rpcrdma_range item;
+	struct conn_msg *m, *small;
+	int i;
+
+	conn_direct(test, length, &d);
+	m = conn_item_msg(test, RPCRDMA_REPLY, &item, length);
+	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, &g, length); i++)
+		msleep(20);
+	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &g);
+	f->client.hold = true;
+	for (i = 0; i < CONN_WINDOW / 2; i++) {
+		small = conn_own_msg(test, 8, RPCRDMA_REPLY);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn,
+							&small->tm), 0);
+		conn_wait(test, &f->client.arrived);
+	}
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
+	KUNIT_EXPECT_FALSE(test, conn_plan_reply(f, m, &d, &g, length));
+	m = conn_msg(test, 7, RPCRDMA_REPLY, CONN_ITEM + length + CONN_TAIL);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
+	conn_let_go(&f->client);
+	conn_wait(test, &f->client.arrived);
+	KUNIT_EXPECT_EQ(test, f->client.length, m->xdr.len);
+	KUNIT_EXPECT_EQ(test, memcmp(f->client.got, f->stream, m->xdr.len), 0);
+	conn_wait(test, &m->done);
 }
 
 static void conn_places_data(struct kunit *test)
@@ -3819,7 +4000,7 @@ static void conn_begins_no_group_without_credit(struct kunit *test)
 	struct conn_msg *m, *small;
 	int i;
 
-	m = conn_item_call(test, &item, length);
+	m = conn_item_msg(test, RPCRDMA_CALL, &item, length);
 	for (i = 0; i < 100 && !conn_plan_group(f, m, &planned, length); i++)
 		msleep(20);
 	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &planned);
@@ -3842,13 +4023,12 @@ static void conn_begins_no_group_without_credit(struct kunit *test)
 static void conn_with_groups_takes_memory(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	const u64 sends = 16 * SZ_16K, size = RPCRDMA_DEF_INLINE;
+	const u64 size = RPCRDMA_DEF_INLINE;
+	const u64 all = (CONN_WINDOW + 1) * (size + PAGE_SIZE) + 2 * size +
+			16 * SZ_16K;
 
-	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->client),
-			(CONN_WINDOW + 1) * size + sends);
-	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->server),
-			(CONN_WINDOW + 1) * (size + PAGE_SIZE) + 2 * size +
-			16 * size);
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->client), all);
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->server), all);
 	conn_counts_its_memory(test, &f->client);
 	conn_counts_its_memory(test, &f->server);
 	conn_holds_the_memory_it_takes(test, &f->client);
@@ -3864,7 +4044,7 @@ static void conn_has_groups_if_the_device_can(struct kunit *test)
 	int i;
 
 	for (i = 1; i <= 3; i++) {
-		conn_make_with_sges(test, &side, i);
+		conn_make_with_sges(test, &side, RPCRDMA_ROLE_SERVER, i);
 		if (!IS_ERR(side.conn)) {
 			KUNIT_EXPECT_EQ(test, side.conn->recv_pages,
 					i == 1 ? 0U : i);
@@ -3872,6 +4052,23 @@ static void conn_has_groups_if_the_device_can(struct kunit *test)
 					RPCRDMA_DEF_INLINE +
 					(i == 3 ? (u32)RPCRDMA_RTR_HEAD : 0U));
 			KUNIT_EXPECT_EQ(test, !side.conn->recv_base, i < 3);
+		}
+		conn_end(&side);
+	}
+	/* A client still sends Calls by groups. */
+	side.queues = false;
+	side.pages = false;
+	for (i = 2; i <= 3; i++) {
+		conn_make_with_sges(test, &side, RPCRDMA_ROLE_CLIENT, i);
+		if (!IS_ERR(side.conn)) {
+			KUNIT_EXPECT_EQ(test, side.conn->recv_pages,
+					i == 2 ? 0U : 3U);
+			KUNIT_EXPECT_EQ(test, side.conn->recv_size,
+					RPCRDMA_DEF_INLINE +
+					(i == 3 ? (u32)RPCRDMA_RTR_HEAD : 0U));
+			KUNIT_EXPECT_EQ(test, side.conn->send_size,
+					RPCRDMA_DEF_INLINE +
+					(u32)RPCRDMA_RTR_HEAD);
 		}
 		conn_end(&side);
 	}
@@ -3883,6 +4080,8 @@ static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_carries_reverse_calls),
 	KUNIT_CASE(conn_places_data),
 	KUNIT_CASE(conn_begins_no_group_without_credit),
+	KUNIT_CASE(conn_places_results),
+	KUNIT_CASE(conn_begins_no_reply_without_credit),
 	KUNIT_CASE(conn_with_groups_takes_memory),
 	KUNIT_CASE(conn_has_groups_if_the_device_can),
 	KUNIT_CASE(conn_joins_what_has_chunks),

@@ -3,6 +3,7 @@
  * Placing the bytes of a Reply in head, pages and tail.
  */
 #include <kunit/test.h>
+#include <linux/unaligned.h>
 
 #include "client/client.h"
 
@@ -156,6 +157,175 @@ static void reply_external_reduced(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rqst->rq_rcv_buf.head[0].iov_len, (size_t)88);
 }
 
+/* Sends of a group, and what else a transport needs that has got them. */
+#define GROUP_SENDS	2
+#define GROUP_HEAD	1024
+#define GROUP_PAGES	2
+
+struct reply_group {
+	struct rpcrdma_xprt x;
+	struct rpcrdma_conn conn;
+	struct rpcrdma_recv recvs[GROUP_SENDS];
+	struct page *pages[GROUP_SENDS][1 + GROUP_PAGES];
+	struct rpcrdma_rx rx;
+};
+
+static void reply_group_free(void *context)
+{
+	struct reply_group *g = context;
+	u32 i, j;
+
+	for (i = 0; i < GROUP_SENDS; i++)
+		for (j = 0; j <= GROUP_PAGES; j++)
+			if (g->pages[i][j])
+				__free_page(g->pages[i][j]);
+}
+
+/* What begins the first Send. Return: its bytes. */
+static u32 reply_group_header(u8 *to, const struct rpcrdma_range *item,
+			      u32 type, u32 stream)
+{
+	const u32 numbers = DIV_ROUND_UP(item->length, PAGE_SIZE);
+	u32 words[16] = { 5, 2, 1, RPCRDMA_RTR_XMTRESP, 1, item->offset,
+			  item->length, type };
+	u32 n = 8, i;
+
+	/* Or else it is what Table 1 has without a place. */
+	if (type == 2) {
+		words[n++] = 0;
+		words[n++] = numbers;
+		for (i = 0; i < numbers; i++)
+			words[n++] = i;
+	} else if (type == 1) {
+		words[n++] = 0;
+	}
+	words[n++] = GROUP_SENDS;
+	words[n++] = stream;
+	for (i = 0; i < n; i++)
+		put_unaligned_be32(words[i], to + i * sizeof(u32));
+	return n * sizeof(u32);
+}
+
+/* A Reply of @length bytes of @f->from has come, with an item that is placed. */
+static struct reply_group *reply_group(struct kunit *test,
+				       struct rpcrdma_range item, u32 type,
+				       u32 length)
+{
+	struct reply_fixture *f = test->priv;
+	struct reply_group *g = kunit_kzalloc(test, sizeof(*g), GFP_KERNEL);
+	const u32 padded = type == 2 ? xdr_align_size(item.length) : 0;
+	const u32 behind = length - item.offset - padded;
+	struct rpcrdma_recv *recv;
+	u32 i, j, at = 0, run;
+	u8 *head;
+
+	KUNIT_ASSERT_NOT_NULL(test, g);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, reply_group_free,
+							g), 0);
+	g->conn.recv_pages = 1 + GROUP_PAGES;
+	g->conn.recv_base = PAGE_SIZE - GROUP_HEAD;
+	INIT_LIST_HEAD(&g->x.group);
+	for (i = 0; i < GROUP_SENDS; i++) {
+		recv = &g->recvs[i];
+		for (j = 0; j <= GROUP_PAGES; j++) {
+			g->pages[i][j] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+			KUNIT_ASSERT_NOT_NULL(test, g->pages[i][j]);
+		}
+		recv->conn = &g->conn;
+		recv->pages = g->pages[i];
+		recv->buf = page_address(g->pages[i][0]) + g->conn.recv_base;
+		recv->len = GROUP_HEAD + GROUP_PAGES * PAGE_SIZE;
+		for (j = 0; padded && j < GROUP_PAGES && at < item.length;
+		     j++, at += run) {
+			run = min_t(u32, PAGE_SIZE, item.length - at);
+			memcpy(page_address(g->pages[i][1 + j]),
+			       f->from + item.offset + at, run);
+		}
+	}
+	/* The stream before the item in the first one, that behind it in the other. */
+	head = g->recvs[0].buf;
+	g->rx.payload.offset = reply_group_header(head, &item, type,
+						  item.offset);
+	g->rx.payload.length = item.offset;
+	memcpy(head + g->rx.payload.offset, f->from, item.offset);
+	rpcrdma_reply_group_keep(&g->x, &g->rx, &g->recvs[0]);
+	g->rx.payload.offset = 28;
+	g->rx.payload.length = behind;
+	memcpy(g->recvs[1].buf + 28, f->from + item.offset + padded, behind);
+	rpcrdma_reply_group_keep(&g->x, &g->rx, &g->recvs[1]);
+	g->rx.stream_length = item.offset + behind;
+	g->rx.unreduced_length = length;
+	return g;
+}
+
+/* The pages have the item from their beginning on, and the rest is as in any stream. */
+static void reply_by_group(struct kunit *test)
+{
+	static const struct {
+		struct rpcrdma_range item;
+		u32 length;
+	} sizes[] = {
+		{ { 60, 5000 }, 60 + 5000 + 20 }, { { 60, 4097 }, 60 + 4100 },
+		{ { 100, 5000 }, ROOM }, { { 60, 4096 }, 60 + 4096 + 200 },
+		{ { 8, 5000 }, 8 + 5000 + 60 },
+	};
+	struct reply_fixture *f = test->priv;
+	struct reply_group *g;
+	struct rpc_rqst *rqst;
+	u8 *got = kunit_kzalloc(test, ROOM, GFP_KERNEL);
+	u32 i, end;
+
+	KUNIT_ASSERT_NOT_NULL(test, got);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		end = sizes[i].item.offset + sizes[i].item.length;
+		memset(f->from + end, 0, xdr_align_size(end) - end);
+		g = reply_group(test, sizes[i].item, 2, sizes[i].length);
+		rqst = reply_rqst(test);
+		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, rqst,
+							       &g->rx),
+				(int)sizes[i].length);
+		KUNIT_EXPECT_EQ(test, rqst->rq_private_buf.head[0].iov_len,
+				(size_t)sizes[i].item.offset);
+		KUNIT_EXPECT_EQ(test, rqst->rq_rcv_buf.head[0].iov_len,
+				(size_t)sizes[i].item.offset);
+		rqst->rq_private_buf.len = ROOM;
+		KUNIT_EXPECT_EQ(test, read_bytes_from_xdr_buf(&rqst->rq_private_buf,
+							      0, got,
+							      sizes[i].length), 0);
+		KUNIT_EXPECT_MEMEQ(test, got, f->from, sizes[i].length);
+	}
+}
+
+/* With a head that is cut, not all would have room. */
+static void reply_by_group_that_is_long(struct kunit *test)
+{
+	struct rpcrdma_range item = { 60, 5000 };
+	struct rpc_rqst *rqst = reply_rqst(test);
+	struct reply_group *g = reply_group(test, item, 2, ROOM);
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, rqst, &g->rx),
+			ROOM);
+	KUNIT_EXPECT_EQ(test, rqst->rq_private_buf.head[0].iov_len,
+			(size_t)100);
+	reply_expect(test, ROOM);
+}
+
+/* What is not placed is in the stream, or nowhere. */
+static void reply_by_group_without_data(struct kunit *test)
+{
+	struct rpcrdma_range item = { 60, 40 };
+	struct rpc_rqst *rqst = reply_rqst(test);
+	struct reply_group *g = reply_group(test, item, 5, 200);
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, rqst, &g->rx),
+			200);
+	reply_expect(test, 200);
+	/* It should have been written to memory that was not offered. */
+	g = reply_group(test, item, 1, 200);
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, rqst, &g->rx),
+			-EIO);
+}
+
 static struct kunit_case reply_cases[] = {
 	KUNIT_CASE(reply_in_one_piece),
 	KUNIT_CASE(reply_in_pieces),
@@ -163,6 +333,9 @@ static struct kunit_case reply_cases[] = {
 	KUNIT_CASE(reply_external_in_order),
 	KUNIT_CASE(reply_external_refused),
 	KUNIT_CASE(reply_external_reduced),
+	KUNIT_CASE(reply_by_group),
+	KUNIT_CASE(reply_by_group_that_is_long),
+	KUNIT_CASE(reply_by_group_without_data),
 	{ }
 };
 

@@ -204,6 +204,25 @@ TEST(rtr_group, send__only_with_credits_for_all_of_it_D20)
 	EXPECT_FALSE(s.active());
 }
 
+/* Of the window, or of what is remembered. */
+TEST(rtr_group, reserve__what_there_is_room_for)
+{
+	ReplyReserve r;
+
+	EXPECT_EQ(r.room(10), 10u);
+	EXPECT_EQ(r.reserve(1, 4, 10), 4u);
+	EXPECT_EQ(r.room(10), 6u);
+	EXPECT_EQ(r.room(3), 0u);
+	for (u32 i = 1; i < ReplyReserve::kMostCalls; i++) {
+		EXPECT_EQ(r.room(1000), 1000 - r.reserved());
+		EXPECT_EQ(r.reserve(1 + i, 2, 1000), 2u);
+	}
+	EXPECT_EQ(r.room(1000), 0u);
+	EXPECT_EQ(r.reserve(1000, 2, 1000), 1u);
+	r.give_back(1);
+	EXPECT_EQ(r.room(1000), 1000 - r.reserved());
+}
+
 TEST(rtr_group, reserve__no_more_than_the_window)
 {
 	ReplyReserve r;

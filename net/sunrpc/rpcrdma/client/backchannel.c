@@ -203,8 +203,9 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 	x->bc_assembly = rx->last ? NULL : call;
 	if (!call)
 		return;
-	memcpy(page_address(call->arg) + rx->stream_offset,
-	       recv->buf + rx->payload.offset, rx->payload.length);
+	rpcrdma_recv_read(recv, rx->payload.offset,
+			  page_address(call->arg) + rx->stream_offset,
+			  rx->payload.length);
 	recv->copied += rx->payload.length;
 	if (!rx->last)
 		return;

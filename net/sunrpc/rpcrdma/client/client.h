@@ -94,6 +94,7 @@ struct rpcrdma_keepalive {
  *	the policy allows: connect without one
  * @reply_waits: a Reply to a callback waits for the xprt's write lock; under the
  *	transport_lock of @xprt
+ * @group: Receives of the Reply that comes in by a group; used by the Receive handler
  * @bc_payload: bytes of the largest callback, or Reply to one
  * @bc_assembly: the callback whose parts are coming in; used by the Receive handler
  * @bc_calls: callbacks that the upper layer is working on
@@ -124,6 +125,7 @@ struct rpcrdma_xprt {
 	bool dialect;
 	bool auth_again;
 	bool reply_waits;
+	struct list_head group;
 	u32 bc_payload;
 	struct rpcrdma_bc_call *bc_assembly;
 	atomic_t bc_calls;
@@ -238,6 +240,13 @@ void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 bool rpcrdma_req_ungroup(struct rpcrdma_req *req);
 bool rpcrdma_req_group_refused(struct rpcrdma_req *req,
 			       const struct rpcrdma_rx *rx);
+void rpcrdma_reply_group_keep(struct rpcrdma_xprt *x,
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv);
+int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpc_rqst *rqst,
+			     const struct rpcrdma_rx *rx);
+void rpcrdma_reply_group_put(struct rpcrdma_conn *conn);
+void rpcrdma_client_abandon(struct rpcrdma_conn *conn, u32 dir);
 
 /* keepalive.c */
 void rpcrdma_keepalive_init(struct rpcrdma_xprt *rx);
@@ -251,6 +260,8 @@ bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
 /* reply.c */
 u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,
 			const void *from, u32 length);
+void rpcrdma_reply_place_recv(const struct xdr_buf *to, u32 offset,
+			      struct rpcrdma_recv *recv, u32 from, u32 length);
 int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
 			   u32 written);
 enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,

@@ -279,7 +279,7 @@ static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
 	.room = rpcrdma_client_room,
 	.no_room = rpcrdma_client_no_room,
 	.payload = rpcrdma_client_payload,
-	.abandon = rpcrdma_bc_abandon,
+	.abandon = rpcrdma_client_abandon,
 	.failed = rpcrdma_client_failed,
 	.serving = rpcrdma_client_serving,
 };
@@ -447,7 +447,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 
 	/* RFC 8797: the peer may speak version 1. */
 	private.send_size = local->send_size;
-	private.recv_size = local->recv_size;
+	private.recv_size = conn->recv_size;
 	private.remote_inv = true;
 	rpcrdma_cm_private_encode(&private, private_data);
 	param.private_data = private_data;
@@ -674,6 +674,8 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 			rx->reconnects++;
 		}
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
+		/* They are gone. */
+		INIT_LIST_HEAD(&rx->group);
 		spin_lock(&rx->conn_lock);
 		rpcrdma_stats_sum(&rx->stats.conns, &conn->stats);
 		WRITE_ONCE(rx->conn, NULL);

@@ -7,7 +7,8 @@
  * stream fills head, pages and tail in this order, as with any stream
  * transport. With a Write chunk the pages hold the result already: the stream
  * fills the head, the head is cut to the bytes that have arrived, and the rest of the
- * stream goes to the tail. A Reply chunk covers the same memory in the same
+ * stream goes to the tail. A Reply by a group of Sends stays in its Receives until it is whole
+ * (rtr.c). A Reply chunk covers the same memory in the same
  * order, and the server has written the bytes there itself.
  *
  * An RPC is complete when the server can no longer reach its memory: at once
@@ -45,6 +46,31 @@ u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,
 	if (write_bytes_to_xdr_buf(to, offset, (void *)from, length))
 		return 0;
 	return length;
+}
+
+/**
+ * rpcrdma_reply_place_recv - the same with bytes of a Receive
+ * @to: the receive buffer
+ * @offset: where in it
+ * @recv: the Receive
+ * @from: the first byte, in its message
+ * @length: how many
+ */
+void rpcrdma_reply_place_recv(const struct xdr_buf *to, u32 offset,
+			      struct rpcrdma_recv *recv, u32 from, u32 length)
+{
+	const void *at;
+	u32 run;
+
+	recv->copied += length;
+	while (length) {
+		at = rpcrdma_recv_at(recv, from, &run);
+		run = min(run, length);
+		rpcrdma_reply_place(to, offset, at, run);
+		offset += run;
+		from += run;
+		length -= run;
+	}
 }
 
 static void rpcrdma_reply_unpin(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
@@ -149,15 +175,17 @@ static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
  */
 static int rpcrdma_reply_place_reduced(struct rpc_rqst *rqst,
 				       const struct rpcrdma_rx *rx,
-				       const void *from, u32 written)
+				       struct rpcrdma_recv *recv, u32 written)
 {
 	struct xdr_buf *buf = &rqst->rq_private_buf;
 	u32 head = buf->head[0].iov_len, length = rx->payload.length;
-	u32 offset = rx->stream_offset, n;
+	u32 offset = rx->stream_offset, from = rx->payload.offset, n;
 
+	recv->copied += length;
 	if (offset < head) {
 		n = min(length, head - offset);
-		memcpy(buf->head[0].iov_base + offset, from, n);
+		rpcrdma_recv_read(recv, from, buf->head[0].iov_base + offset,
+				  n);
 		offset += n;
 		from += n;
 		length -= n;
@@ -167,7 +195,8 @@ static int rpcrdma_reply_place_reduced(struct rpc_rqst *rqst,
 		if (n > buf->tail[0].iov_len ||
 		    length > buf->tail[0].iov_len - n)
 			return -EIO;
-		memcpy(buf->tail[0].iov_base + n, from, length);
+		rpcrdma_recv_read(recv, from, buf->tail[0].iov_base + n,
+				  length);
 	}
 	if (rx->last && rx->stream_length < head) {
 		buf->head[0].iov_len = rx->stream_length;
@@ -239,10 +268,37 @@ rpcrdma_write_segs(const struct rpcrdma_chunks *c,
 	return &c->write_segs[chunk->first];
 }
 
+/* What the processor writes where the server could have written is to stay. */
+static void rpcrdma_reply_keep(struct rpcrdma_conn *conn,
+			       struct rpcrdma_req *req,
+			       const struct rpcrdma_write_chunk *chunk)
+{
+	rpcrdma_frwr_keep_cpu(conn, &req->mrs,
+			      rpcrdma_write_segs(&req->chunks, chunk),
+			      chunk->count);
+}
+
+/* A Reply by a group is whole. Return: as for rpcrdma_reply_take(). */
+static int rpcrdma_reply_take_group(struct rpcrdma_conn *conn,
+				    struct rpcrdma_req *req,
+				    const struct rpcrdma_rx *rx)
+{
+	const struct rpcrdma_chunks *c = &req->chunks;
+	struct rpcrdma_xprt *x = conn->context;
+
+	x->stats.fixed_up_bytes += rx->unreduced_length;
+	if (c->has_reply)
+		rpcrdma_reply_keep(conn, req, &c->reply);
+	if (c->n_writes)
+		rpcrdma_reply_keep(conn, req, &c->writes[0]);
+	return rpcrdma_reply_group_take(x, &req->rqst, rx);
+}
+
 /* A part of a Reply. Return: bytes of the message so far, or an errno. */
 static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 			      struct rpcrdma_req *req,
-			      const struct rpcrdma_rx *rx, const void *from)
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv)
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
 	struct rpcrdma_xprt *x = conn->context;
@@ -270,17 +326,13 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 	 */
 	reduced = c->n_writes && (written || !rx->last || rx->stream_offset);
 	if (c->has_reply)
-		rpcrdma_frwr_keep_cpu(conn, &req->mrs,
-				      rpcrdma_write_segs(c, &c->reply),
-				      c->reply.count);
+		rpcrdma_reply_keep(conn, req, &c->reply);
 	if (reduced)
-		return rpcrdma_reply_place_reduced(rqst, rx, from, written);
+		return rpcrdma_reply_place_reduced(rqst, rx, recv, written);
 	if (c->n_writes)
-		rpcrdma_frwr_keep_cpu(conn, &req->mrs,
-				      rpcrdma_write_segs(c, &c->writes[0]),
-				      c->writes[0].count);
-	rpcrdma_reply_place(&rqst->rq_private_buf, rx->stream_offset, from,
-			    rx->payload.length);
+		rpcrdma_reply_keep(conn, req, &c->writes[0]);
+	rpcrdma_reply_place_recv(&rqst->rq_private_buf, rx->stream_offset, recv,
+				 rx->payload.offset, rx->payload.length);
 	return min_t(u32, rx->stream_length,
 		     rpcrdma_xdr_room(&rqst->rq_private_buf));
 }
@@ -308,6 +360,48 @@ static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
 					   clamp_t(s64, took, 0, U32_MAX)));
 }
 
+/* Bytes of a Reply have come; all of it, if it comes by a group. */
+static void rpcrdma_client_reply(struct rpcrdma_conn *conn,
+				 const struct rpcrdma_rx *rx,
+				 struct rpcrdma_recv *recv, u32 invalidated)
+{
+	struct rpcrdma_req *req;
+	int rc;
+
+	if (rpcrdma_keepalive_answered(conn, rx))
+		return;
+
+	req = rpcrdma_reply_req(conn, rx->xid);
+	/* It answers a Call that this connection did not carry. */
+	if (!req)
+		return;
+
+	if (!rpcrdma_conn_posted(&req->tm)) {
+		/*
+		 * The pump still reads the Call, or does not have it yet: the RPC
+		 * must not complete now.
+		 */
+		rpcrdma_reply_unpin(conn->context, &req->rqst);
+		rpcrdma_conn_lost(conn, "Reply to a Call not sent");
+		return;
+	}
+
+	if (rx->htype >= RPCRDMA_RTR_XMTREQ) {
+		rc = rpcrdma_reply_take_group(conn, req, rx);
+	} else {
+		rpcrdma_reply_round_trip(conn, req, rx);
+		rc = rpcrdma_reply_take(conn, req, rx, recv);
+	}
+	if (rc < 0)
+		trace_rpcrdma_call(conn->id, rx->xid, "its Reply is wrong", rc);
+	if (invalidated)
+		rpcrdma_frwr_remote_inv(conn, &req->mrs, invalidated);
+	if (rc < 0 || rx->last)
+		rpcrdma_reply_finish(conn, req, rc);
+	else
+		rpcrdma_reply_unpin(conn->context, &req->rqst);
+}
+
 /**
  * rpcrdma_client_payload - bytes of an RPC message have come
  * @conn: the connection
@@ -317,50 +411,27 @@ static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
  *
  * Context: the Receive handler; process context.
  *
- * Return: always RPCRDMA_RECV_DONE: everything is copied.
+ * Return: whether @recv is kept, which those of a group are until it is whole.
  */
 enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 						 const struct rpcrdma_rx *rx,
 						 struct rpcrdma_recv *recv,
 						 u32 invalidated)
 {
-	struct rpcrdma_req *req;
-	int rc;
-
 	if (rx->dir == RPCRDMA_CALL) {
 		rpcrdma_bc_call(conn, rx, recv);
 		return RPCRDMA_RECV_DONE;
 	}
-	if (rpcrdma_keepalive_answered(conn, rx))
-		return RPCRDMA_RECV_DONE;
-
-	req = rpcrdma_reply_req(conn, rx->xid);
-	/* It answers a Call that this connection did not carry. */
-	if (!req)
-		return RPCRDMA_RECV_DONE;
-
-	if (!rpcrdma_conn_posted(&req->tm)) {
-		/*
-		 * The pump still reads the Call, or does not have it yet: the RPC
-		 * must not complete now.
-		 */
-		rpcrdma_reply_unpin(conn->context, &req->rqst);
-		rpcrdma_conn_lost(conn, "Reply to a Call not sent");
+	if (rx->htype < RPCRDMA_RTR_XMTREQ) {
+		rpcrdma_client_reply(conn, rx, recv, invalidated);
 		return RPCRDMA_RECV_DONE;
 	}
-
-	rpcrdma_reply_round_trip(conn, req, rx);
-	rc = rpcrdma_reply_take(conn, req, rx, recv->buf + rx->payload.offset);
-	recv->copied += rx->payload.length;
-	if (rc < 0)
-		trace_rpcrdma_call(conn->id, rx->xid, "its Reply is wrong", rc);
-	if (invalidated)
-		rpcrdma_frwr_remote_inv(conn, &req->mrs, invalidated);
-	if (rc < 0 || rx->last)
-		rpcrdma_reply_finish(conn, req, rc);
-	else
-		rpcrdma_reply_unpin(conn->context, &req->rqst);
-	return RPCRDMA_RECV_DONE;
+	rpcrdma_reply_group_keep(conn->context, rx, recv);
+	if (rx->last) {
+		rpcrdma_client_reply(conn, rx, recv, invalidated);
+		rpcrdma_reply_group_put(conn);
+	}
+	return RPCRDMA_RECV_KEEP;
 }
 
 /*

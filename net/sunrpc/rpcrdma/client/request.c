@@ -2,8 +2,9 @@
 /*
  * Calls: from rq_snd_buf to the connection's send queue.
  *
- * The planner says which items travel in chunks, and whether the whole stream
- * does. It gets the round-trip time that reply.c has measured. An item for which there is no region stays in the Payload stream.
+ * The planner says which items travel in chunks, and whether the whole stream does. It gets
+ * the round-trip time that reply.c has measured. An item for which there is no region stays
+ * in the Payload stream.
  *
  * A Call is taken from sunrpc when the connection has the credits that it needs. Until then
  * it waits in sunrpc's queue, which knows priorities, signals and time-outs.
@@ -350,8 +351,10 @@ static void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
 	if (!trace_rpcrdma_chunks_enabled())
 		return;
 	rpcrdma_plan_why(&conn->session, shape, &req->plan, &why);
-	if (req->tm.group)
+	if (req->tm.group && req->plan.removed.length)
 		why.call = RPCRDMA_CHUNK_PLACED;
+	else if (req->tm.group)
+		why.result = RPCRDMA_CHUNK_PLACED;
 	trace_rpcrdma_chunks(conn->id, be32_to_cpu(req->rqst.rq_xid), shape,
 			     &why);
 }

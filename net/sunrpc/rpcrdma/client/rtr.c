@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * WRITEs by groups of Sends (rtrext).
+ * READs and WRITEs by groups of Sends (rtrext).
  *
- * The data are copied into the Sends: then they need neither a registration nor the
- * server's RDMA Read, and the Call may be cancelled at any time. What a group cannot carry
- * now goes in the form that the planner has chosen.
+ * Data of WRITEs are copied into the Sends: then they need neither a registration nor the
+ * server's RDMA Read, and the Call may be cancelled at any time. A Call whose Reply may have
+ * data to place directs the server to place them by Sends, and reserves Receives for that.
+ * No memory is registered for it. The pages that a READ fills belong to the page cache or
+ * to a program, so those that have come cannot take their place: the data are copied once.
+ *
+ * What a group cannot carry now goes in the form that the planner has chosen. A server may
+ * send any Reply in any form.
  */
 #include "../params.h"
 #include "client.h"
+
+/* The data of a WRITE can be placed: they begin with a page at the server. */
+static bool rpcrdma_req_places(const struct rpcrdma_call_shape *shape)
+{
+	return shape->item.length >= PAGE_SIZE &&
+	       shape->item.offset + xdr_align_size(shape->item.length) <=
+		       shape->length;
+}
 
 /**
  * rpcrdma_req_plan_group - let a Call go by a group, if it can
@@ -15,23 +28,25 @@
  * @conn: the connection, with its lock held
  * @shape: of the Call
  *
- * Only for data of a page or more, since they begin with a page at the server.
+ * Only for data of a page or more; of those of the Reply only the most is known.
  */
 void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 			    const struct rpcrdma_call_shape *shape)
 	__must_hold(&conn->lock)
 {
-	const u32 padded = xdr_align_size(shape->item.length);
+	const bool places = rpcrdma_req_places(shape);
+	const bool reads = shape->result_max >= PAGE_SIZE;
 	struct rpcrdma_message *msg = &req->tm.msg;
 	struct rpcrdma_call_plan *plan = &req->plan;
+	u32 padded = 0;
 
 	req->tm.group = NULL;
-	if (req->no_group || !shape->reducible ||
-	    shape->item.length < PAGE_SIZE ||
-	    shape->item.offset + padded > shape->length ||
-	    plan->chunks_required || plan->write_chunk || plan->call_chunk ||
-	    plan->reply_chunk)
+	if (req->no_group || !shape->reducible || (!places && !reads) ||
+	    plan->chunks_required || plan->call_chunk || plan->reply_chunk ||
+	    (plan->write_chunk && !reads) || (plan->read_chunk && !places))
 		return;
+	if (places)
+		padded = xdr_align_size(shape->item.length);
 	msg->xid = be32_to_cpu(req->rqst.rq_xid);
 	msg->dir = RPCRDMA_CALL;
 	msg->length = shape->length - padded;
@@ -39,10 +54,13 @@ void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 	msg->external = false;
 	msg->chunks = NULL;
 	msg->call_only = !shape->reply_expected;
-	if (!rpcrdma_rtr_plan(&conn->session, msg, shape->item.offset,
-			      shape->item.length, &req->group))
+	if (!rpcrdma_rtr_plan(&conn->session, msg,
+			      places ? &shape->item : NULL,
+			      reads ? PAGE_SIZE : 0, shape->result_max,
+			      &req->group))
 		return;
 	plan->read_chunk = false;
+	plan->write_chunk = false;
 	plan->stream_length = msg->length;
 	plan->removed.offset = shape->item.offset;
 	plan->removed.length = padded;
@@ -86,4 +104,169 @@ bool rpcrdma_req_group_refused(struct rpcrdma_req *req,
 	default:
 		return false;
 	}
+}
+
+/**
+ * struct rpcrdma_reply_group - a Reply that is being taken apart
+ * @buf: where it goes
+ * @recvs: its Receives
+ * @first: the first of its items
+ * @stream: bytes of the Payload stream that have been placed
+ * @end: bytes of the message that have been placed
+ */
+struct rpcrdma_reply_group {
+	struct xdr_buf *buf;
+	struct rpcrdma_recv *recvs[RPCRDMA_RTR_MOST_SENDS];
+	struct rpcrdma_range first;
+	u32 stream;
+	u32 end;
+};
+
+/* The next @length bytes of the Payload stream. */
+static void rpcrdma_reply_group_stream(struct rpcrdma_reply_group *g,
+				       u32 length)
+{
+	u32 from = g->stream, i, run;
+	struct rpcrdma_recv *recv;
+
+	g->stream += length;
+	for (i = 0; length && i < ARRAY_SIZE(g->recvs) && g->recvs[i]; i++) {
+		recv = g->recvs[i];
+		if (from >= recv->part.length) {
+			from -= recv->part.length;
+			continue;
+		}
+		run = min(length, recv->part.length - from);
+		rpcrdma_reply_place_recv(g->buf, g->end, recv,
+					 recv->part.offset + from, run);
+		g->end += run;
+		length -= run;
+		from = 0;
+	}
+}
+
+static bool rpcrdma_reply_group_look(void *context,
+				     const struct rpcrdma_rtr_part *part)
+{
+	struct rpcrdma_reply_group *g = context;
+
+	if (!g->first.length) {
+		g->first.offset = part->position;
+		g->first.length = part->item;
+	}
+	return true;
+}
+
+/* Put this part where it is in the message, after the stream before it. */
+static bool rpcrdma_reply_group_place(void *context,
+				      const struct rpcrdma_rtr_part *part)
+{
+	static const u8 zeros[XDR_UNIT];
+	const u32 end = part->position + part->item;
+	struct rpcrdma_reply_group *g = context;
+
+	if (!part->at) {
+		rpcrdma_reply_group_stream(g, part->position - g->end);
+		g->end = xdr_align_size(end);
+		rpcrdma_reply_place(g->buf, end, zeros, g->end - end);
+	}
+	rpcrdma_reply_place_recv(g->buf, part->position + part->at,
+				 g->recvs[part->send], part->offset,
+				 part->length);
+	return true;
+}
+
+/*
+ * The upper layer expects the first item in the pages. It has left room for the largest head:
+ * cut it, as with a Write chunk, unless the message has no room then.
+ */
+static void rpcrdma_reply_group_cut(const struct rpcrdma_reply_group *g,
+				    struct rpc_rqst *rqst, u32 length)
+{
+	const u32 head = g->buf->head[0].iov_len;
+
+	if (!g->first.length || g->first.offset >= head ||
+	    length > rpcrdma_xdr_room(g->buf) - (head - g->first.offset))
+		return;
+	g->buf->head[0].iov_len = g->first.offset;
+	rqst->rq_rcv_buf.head[0].iov_len = g->first.offset;
+}
+
+/**
+ * rpcrdma_reply_group_take - place a Reply that has come by a group
+ * @x: the transport; @x->group has all its Receives
+ * @rqst: the RPC
+ * @rx: of the last Send
+ *
+ * Return: bytes of the message, or %-EIO.
+ */
+int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpc_rqst *rqst,
+			     const struct rpcrdma_rx *rx)
+{
+	struct rpcrdma_reply_group g = { .buf = &rqst->rq_private_buf };
+	struct rpcrdma_rtr_shape shape;
+	struct rpcrdma_recv *recv;
+	u32 i = 0, length;
+
+	list_for_each_entry(recv, &x->group, link)
+		g.recvs[i++] = recv;
+	rpcrdma_rtr_shape(g.recvs[0]->conn, &shape);
+	length = min(g.recvs[0]->len, shape.head);
+	/* No memory was offered that the server could have written to. */
+	if (!rpcrdma_rtr_each_part(&shape, g.recvs[0]->buf, length,
+				   rpcrdma_reply_group_look, &g))
+		return -EIO;
+	rpcrdma_reply_group_cut(&g, rqst, rx->unreduced_length);
+	(void)!rpcrdma_rtr_each_part(&shape, g.recvs[0]->buf, length,
+				     rpcrdma_reply_group_place, &g);
+	rpcrdma_reply_group_stream(&g, rx->stream_length - g.stream);
+	return min_t(u32, rx->unreduced_length, rpcrdma_xdr_room(g.buf));
+}
+
+/**
+ * rpcrdma_reply_group_keep - a Send of a Reply has come
+ * @x: the transport
+ * @rx: describes it
+ * @recv: has it, and is kept
+ *
+ * Context: the Receive handler.
+ */
+void rpcrdma_reply_group_keep(struct rpcrdma_xprt *x,
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv)
+{
+	recv->part = rx->payload;
+	list_add_tail(&recv->link, &x->group);
+}
+
+/**
+ * rpcrdma_reply_group_put - the Receives of a group are not needed any more
+ * @conn: the connection
+ *
+ * Context: the Receive handler.
+ */
+void rpcrdma_reply_group_put(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_xprt *x = conn->context;
+	struct rpcrdma_recv *recv, *next;
+
+	list_for_each_entry_safe(recv, next, &x->group, link) {
+		list_del_init(&recv->link);
+		rpcrdma_conn_recv_put(conn, recv);
+	}
+}
+
+/**
+ * rpcrdma_client_abandon - the rest of a message will not come
+ * @conn: the connection
+ * @dir: which message
+ *
+ * Context: the Receive handler.
+ */
+void rpcrdma_client_abandon(struct rpcrdma_conn *conn, u32 dir)
+{
+	if (dir == RPCRDMA_REPLY)
+		rpcrdma_reply_group_put(conn);
+	else
+		rpcrdma_bc_abandon(conn, dir);
 }

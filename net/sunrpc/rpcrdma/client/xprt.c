@@ -356,6 +356,7 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 	if (rpc_get_port(args->dstaddr))
 		xprt_set_bound(xprt);
 	rx->bc_payload = PAGE_SIZE;
+	INIT_LIST_HEAD(&rx->group);
 	INIT_LIST_HEAD(&rx->bc_spare);
 	spin_lock_init(&rx->conn_lock);
 	init_completion(&rx->step);

@@ -38,8 +38,8 @@ enum Operation : u32 {
  * opaque.
  */
 struct Arguments {
-	Operation op;
-	u32 words;
+	Operation op = kAccess;
+	u32 words = 0;
 	bool bitmap = false;
 	bool opaque = false;
 };

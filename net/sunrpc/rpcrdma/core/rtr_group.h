@@ -316,6 +316,15 @@ public:
 		reserved_ += count;
 		return count;
 	}
+	/* What can be reserved for one Call more, but for those of one Send. */
+	[[nodiscard]] constexpr u32 room(u32 window) const
+	{
+		for (const Call &c : calls_)
+			if (!c.answers)
+				return window > reserved_ ? window - reserved_ :
+							    0;
+		return 0;
+	}
 	/* Sends that the Reply to this Call may take. */
 	[[nodiscard]] constexpr u32 most(u32 xid) const
 	{

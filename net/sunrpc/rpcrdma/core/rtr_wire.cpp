@@ -104,6 +104,25 @@ bool XmtRequest::decode(Bytes body)
 	return ok;
 }
 
+Bytes directions_in(Bytes body, const XmtRequest &m)
+{
+	/* Two counts and a length. */
+	constexpr u32 kBehind = 3 * kWordSize;
+	XdrReader r(body);
+	MessageItems before;
+
+	if (!before.decode(r) || m.head < r.offset() + kBehind)
+		return {};
+	return body.part(r.offset(), m.head - kBehind - r.offset());
+}
+
+bool decode_directions(Bytes in, DirectionSets &sets)
+{
+	XdrReader r(in);
+
+	return sets.decode(r) && !r.left();
+}
+
 bool XmtResponse::decode(Bytes body)
 {
 	XdrReader r(body);

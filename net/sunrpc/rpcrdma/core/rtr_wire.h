@@ -157,6 +157,10 @@ struct XmtRequest {
 	[[nodiscard]] bool decode(Bytes body);
 };
 
+/* The directions of a Call by themselves, where they are in @body. */
+[[nodiscard]] Bytes directions_in(Bytes body, const XmtRequest &m);
+[[nodiscard]] bool decode_directions(Bytes in, DirectionSets &sets);
+
 struct XmtResponse {
 	MessageItems items;
 	u32 count = 0;

@@ -3,7 +3,9 @@
 #include <rpcrdma/rtrext.h>
 #include "abi.h"
 #include "base.h"
+#include "compound.h"
 #include "linux_errno.h"
+#include "rtr_reply.h"
 
 namespace rpcrdma
 {
@@ -317,8 +319,7 @@ Refusal Rtrext::take(const Header &h, Bytes body, Port &port, rpcrdma_rx &rx)
 {
 	/* The peer was told that this side does not take it. */
 	if (!(port.local(kRtrSupport) & support_for(h.type->htype))) {
-		if (in_.active() &&
-		    !interrupted(h.type->htype, true, port, rx))
+		if (in_.active() && !interrupted(h.type->htype, true, port, rx))
 			return { RPCRDMA_REASON_FLOOD };
 		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
 	}
@@ -347,7 +348,6 @@ void Rtrext::encode(const ControlMessage & /*m*/, const Port & /*port*/,
 	reports_count_--;
 }
 
-/* Sends that the peer takes in a group of this direction; zero: none at all. */
 u32 Rtrext::most_sends(const Port &port, const GroupMessage &m) const
 {
 	const u32 takes = port.peer(kRtrSupport);
@@ -364,6 +364,13 @@ u32 Rtrext::most_sends(const Port &port, const GroupMessage &m) const
 		most = port.local(kResponseSendLimit);
 	/* Every Call may have a Reply of one Send. */
 	return call || most ? most : 1;
+}
+
+bool Rtrext::may_reserve(const Port &port, u32 sends) const
+{
+	return sends <= 1 ||
+	       (sends <= kMostSends && sends <= port.peer(kResponseSendLimit) &&
+		sends <= reserve_.room(port.window()));
 }
 
 bool Rtrext::begin(const Port &port, GroupMessage &m) const
@@ -474,11 +481,15 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 
 using rpcrdma::ask;
 using rpcrdma::Bytes;
+using rpcrdma::Direction;
+using rpcrdma::DirectionRange;
+using rpcrdma::DirectionSets;
 using rpcrdma::Extensions;
 using rpcrdma::GroupMessage;
 using rpcrdma::GroupPlan;
 using rpcrdma::GroupSend;
 using rpcrdma::ItemPiece;
+using rpcrdma::kMostItems;
 using rpcrdma::kPrefixSize;
 using rpcrdma::kWordSize;
 using rpcrdma::load_be32;
@@ -488,48 +499,99 @@ using rpcrdma::PlacedItem;
 using rpcrdma::Placement;
 using rpcrdma::Port;
 using rpcrdma::ReceiveShape;
+using rpcrdma::ReplyItems;
 using rpcrdma::Rtrext;
 using rpcrdma::TransmissionId;
 
 static_assert(RPCRDMA_RTR_XMTREQ == rpcrdma::kXmtReq);
+static_assert(RPCRDMA_RTR_XMTRESP == rpcrdma::kXmtResp);
 static_assert(RPCRDMA_RTR_XMTCONT == rpcrdma::kXmtCont);
 static_assert(RPCRDMA_RTR_REPTERR == rpcrdma::kReptErr);
+static_assert(RPCRDMA_RTR_CALLS == rpcrdma::kTakesRequests);
+static_assert(RPCRDMA_RTR_REPLIES == rpcrdma::kTakesResponses);
 static_assert(RPCRDMA_RTR_MOST_SENDS == rpcrdma::kMostSends);
 static_assert(RPCRDMA_BARE_OCTETS >= rpcrdma::kXmtContSize + 2 * kWordSize);
 
 /* What is in a rpcrdma_rtr_group. */
 struct GroupState {
-	PlacedItem item;
+	PlacedItem items[kMostItems];
 	GroupPlan plan;
+	u32 count = 0; /* of items */
 	u32 next = 0;
+	u32 reply_count = 1;
+	u32 least = 0; /* of a Call: it directs that such an item be placed */
+	u32 end = 0; /* octets of the whole Call */
+
+	[[nodiscard]] rpcrdma::Span<const PlacedItem> all() const
+	{
+		return { items, count };
+	}
 };
 
 static_assert(sizeof(GroupState) <= sizeof(rpcrdma_rtr_group::opaque));
 static_assert(__is_trivially_copyable(GroupState));
 
-static GroupState load(const rpcrdma_rtr_group &g)
+static GroupState &state_of(rpcrdma_rtr_group &g)
 {
-	GroupState state;
-
-	__builtin_memcpy(&state, g.opaque, sizeof(state));
-	return state;
+	return *__builtin_launder(reinterpret_cast<GroupState *>(g.opaque));
 }
 
-static void store(const GroupState &state, rpcrdma_rtr_group &g)
+static const GroupState &state_of(const rpcrdma_rtr_group &g)
 {
-	__builtin_memcpy(g.opaque, &state, sizeof(state));
-	g.sends = state.plan.count();
+	return *__builtin_launder(
+		reinterpret_cast<const GroupState *>(g.opaque));
 }
 
-static GroupMessage message(rpcrdma_message &msg, GroupState &state)
+static GroupState &begin_state(rpcrdma_rtr_group &g)
 {
-	GroupMessage m = { msg, {}, 1, state.plan, state.next };
+	constexpr GroupState empty;
 
-	m.content.dir = msg.dir;
-	m.content.stream = msg.length;
-	m.content.items = { &state.item, 1 };
-	return m;
+	__builtin_memcpy(g.opaque, &empty, sizeof(empty));
+	return state_of(g);
 }
+
+namespace
+{
+
+/* The message as the extension has it. What it refers to is here, or in @state. */
+class Message {
+public:
+	Message(rpcrdma_message &msg, GroupState &state)
+		: state_(state)
+		, direction_{ state.least, Placement::Tbsn, 0, {} }
+		, range_{ 0, state.end, { &direction_, 1 } }
+		, m{ msg, {}, state.reply_count, state.plan, state.next }
+	{
+		m.content.dir = msg.dir;
+		m.content.stream = msg.length;
+		m.content.items = { state.items, state.count };
+		if (state.least)
+			m.content.directions = { &range_, 1 };
+	}
+	Message(const Message &) = delete;
+	Message(Message &&) = delete;
+	Message &operator=(const Message &) = delete;
+	Message &operator=(Message &&) = delete;
+	~Message() = default;
+
+	/* It is now as @m is. */
+	void keep(rpcrdma_rtr_group &g)
+	{
+		state_.plan = m.plan;
+		state_.next = m.next;
+		g.sends = m.plan.count();
+	}
+
+private:
+	GroupState &state_;
+	Direction direction_;
+	DirectionRange range_;
+
+public:
+	GroupMessage m;
+};
+
+} // namespace
 
 /* One that makes no sense has no pages. */
 static ReceiveShape made(const rpcrdma_rtr_shape &shape)
@@ -559,36 +621,135 @@ u32 rpcrdma_rtr_extension(void)
 }
 
 bool rpcrdma_rtr_declare(struct rpcrdma_session *s,
-			 const struct rpcrdma_rtr_shape *shape)
+			 const struct rpcrdma_rtr_shape *shape, u32 takes)
 {
 	return ask<Rtrext>(s, [&](Rtrext &, Port &port) {
-		if (!shape)
-			return Rtrext::declare(port, rpcrdma::kTakesContinues);
-		return Rtrext::declare(port, made(*shape)) &&
-		       Rtrext::declare(port, rpcrdma::kTakesRequests |
-						     rpcrdma::kTakesContinues);
+		return (!shape || Rtrext::declare(port, made(*shape))) &&
+		       Rtrext::declare(port, takes | rpcrdma::kTakesContinues);
 	});
 }
 
+/* Sends that a Reply may need whose item has so many octets; zero if it cannot be. */
+static u32 sends_for(u32 octets, const ReceiveShape &shape)
+{
+	const u32 size = shape.target(0).length;
+	const u64 targets = size ? (u64{ octets } + size - 1) / size : 0;
+	const u32 each = shape.targets();
+
+	return each ? static_cast<u32>((targets + each - 1) / each) : 0;
+}
+
 bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
-		      u32 position, u32 length, struct rpcrdma_rtr_group *g)
+		      const struct rpcrdma_range *item, u32 least, u32 most,
+		      struct rpcrdma_rtr_group *g)
 {
 	return ask<Rtrext>(s, [&](const Rtrext &x, const Port &port) {
-		GroupState state;
+		GroupState &state = begin_state(*g);
 
-		state.item.position = position;
-		state.item.length = length;
-		state.item.type = Placement::Tbsn;
-		GroupMessage m = message(*msg, state);
-		if (!x.may_begin(port, m))
+		state.end = msg->length;
+		if (item) {
+			state.items[0].position = item->offset;
+			state.items[0].length = item->length;
+			state.items[0].type = Placement::Tbsn;
+			state.count = 1;
+			state.end += static_cast<u32>(
+				rpcrdma::xdr_roundup(item->length));
+		}
+		if (least) {
+			state.least = least;
+			state.reply_count =
+				sends_for(most, Rtrext::local_shape(port));
+			if (!state.reply_count || msg->call_only ||
+			    !x.may_reserve(port, state.reply_count))
+				return false;
+		}
+		Message w(*msg, state);
+		if (msg->dir != RPCRDMA_CALL || !x.may_begin(port, w.m))
 			return false;
-		const GroupSend first = m.plan.send(0);
+		const GroupSend first = w.m.plan.send(0);
 		if (first.payload.length != msg->length ||
-		    first.head + first.payload.length >
-			    Rtrext::peer_shape(port).target(0).offset)
+		    (item && first.head + first.payload.length >
+				     Rtrext::peer_shape(port).target(0).offset))
 			return false;
-		state.plan = m.plan;
-		store(state, *g);
+		w.keep(*g);
+		g->placed = state.count;
+		return true;
+	});
+}
+
+void rpcrdma_rtr_get_directions(const void *buf, u32 length,
+				struct rpcrdma_rtr_directions *d)
+{
+	const Bytes body =
+		Bytes(static_cast<const u8 *>(buf), length).after(kPrefixSize);
+	rpcrdma::XmtRequest m;
+
+	d->sends = 0;
+	d->length = 0;
+	if (htype_of(buf) != rpcrdma::kXmtReq || !m.decode(body))
+		return;
+	d->sends = m.reply_count;
+	const Bytes xdr = directions_in(body, m);
+	if (!m.directions.size() || xdr.size() > sizeof(d->xdr))
+		return;
+	__builtin_memcpy(d->xdr, xdr.data(), xdr.size());
+	d->length = xdr.size();
+}
+
+u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 *causes)
+{
+	return rpcrdma::get_causes(Bytes(static_cast<const u8 *>(call), length),
+				   { causes, kMostItems });
+}
+
+bool rpcrdma_rtr_plan_reply(struct rpcrdma_session *s,
+			    const struct rpcrdma_rtr_directions *d,
+			    const struct rpcrdma_rtr_result *results,
+			    u32 n_results, u32 length,
+			    struct rpcrdma_message *msg,
+			    struct rpcrdma_reply_plan *plan,
+			    struct rpcrdma_rtr_group *g)
+{
+	DirectionSets sets;
+
+	if (!d->length || !decode_directions(Bytes(d->xdr, d->length), sets) ||
+	    !ranges_valid(sets))
+		return false;
+	return ask<Rtrext>(s, [&](const Rtrext &x, const Port &port) {
+		GroupState &state = begin_state(*g);
+		const ReceiveShape shape = Rtrext::peer_shape(port);
+		u32 sends = 0;
+
+		state.reply_count = d->sends;
+		{
+			const Message w(*msg, state);
+			const u32 credits = port.credits(*msg);
+
+			if (!port.in_use())
+				return false;
+			sends = x.most_sends(port, w.m);
+			/* One Send can wait for its credit. */
+			if (sends > 1 && sends > credits)
+				sends = credits > 1 ? credits : 1;
+		}
+		if (!sends)
+			return false;
+		ReplyItems out = { state.items };
+		if (!answer_reply(
+			    sets, { results, n_results }, length,
+			    { sends * shape.targets(), shape.target(0).length },
+			    out, *plan))
+			return false;
+		state.count = out.count;
+		g->placed = out.placed;
+		g->sends = 1;
+		if (plan->errcode)
+			return true;
+		msg->length = plan->stream_length;
+		Message w(*msg, state);
+		if (!x.plan(port, w.m) || w.m.plan.count() > sends)
+			return false;
+		w.keep(*g);
 		return true;
 	});
 }
@@ -602,54 +763,70 @@ bool rpcrdma_rtr_admit(struct rpcrdma_session *s, struct rpcrdma_message *msg,
 u32 rpcrdma_rtr_next_send(struct rpcrdma_session *s,
 			  struct rpcrdma_rtr_group *g,
 			  struct rpcrdma_message *msg, void *buf, u32 size,
-			  struct rpcrdma_tx *tx,
-			  struct rpcrdma_rtr_piece *piece)
+			  struct rpcrdma_tx *tx, struct rpcrdma_rtr_send *send)
 {
 	return ask<Rtrext>(s, [&](Rtrext &x, Port &port) -> u32 {
-		GroupState state = load(*g);
-		GroupMessage m = message(*msg, state);
+		Message w(*msg, state_of(*g));
 		const rpcrdma_tx_result result =
-			x.send(port, m,
+			x.send(port, w.m,
 			       MutableBytes(static_cast<u8 *>(buf), size), *tx);
 
 		if (result != RPCRDMA_TX_MESSAGE)
 			return result;
-		*piece = {};
-		piece->size = m.plan.send(state.next).size;
-		(void)m.plan.each_piece(
-			{ &state.item, 1 }, state.next,
-			[&](u32, const ItemPiece &p) {
-				if (!piece->length) {
-					piece->at = p.at;
-					piece->offset = p.in.offset;
-				}
-				piece->length += p.in.length;
-				return true;
-			});
-		state.plan = m.plan;
-		state.next = m.next;
-		store(state, *g);
+		send->number = w.m.next - 1;
+		send->size = w.m.plan.send(send->number).size;
+		w.keep(*g);
 		return result;
 	});
 }
 
-void rpcrdma_rtr_reported(const struct rpcrdma_session *s,
-			  struct rpcrdma_rx *rx)
+bool rpcrdma_rtr_each_piece(const struct rpcrdma_rtr_group *g, u32 number,
+			    bool (*f)(void *context,
+				      const struct rpcrdma_rtr_piece *piece),
+			    void *context)
+{
+	const GroupState &state = state_of(*g);
+
+	/* Those of one item follow one another. */
+	for (const PlacedItem &item : state.all()) {
+		rpcrdma_rtr_piece piece = {};
+
+		(void)state.plan.each_piece(
+			{ &item, 1 }, number, [&](u32, const ItemPiece &p) {
+				if (!piece.length) {
+					piece.at = item.position + p.at;
+					piece.offset = p.in.offset;
+				}
+				piece.length += p.in.length;
+				return true;
+			});
+		if (piece.length && !f(context, &piece))
+			return false;
+	}
+	return true;
+}
+
+u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
+			 u32 *replies)
 {
 	if (rx->action != RPCRDMA_RX_CONTROL)
-		return;
-	(void)look<Rtrext>(s, [&](const Rtrext &x) {
+		return 0;
+	return look<Rtrext>(s, [&](const Rtrext &x) {
+		u32 n = 0;
+
 		for (u32 i = 0; i < x.refused_count(); i++) {
 			const TransmissionId &id = x.refused_message(i);
 
-			if (id.dir != RPCRDMA_CALL)
+			if (id.dir == RPCRDMA_REPLY) {
+				replies[n++] = id.xid;
 				continue;
+			}
 			rx->action = RPCRDMA_RX_FAIL_RPC;
 			rx->xid = id.xid;
 			rx->error = -rpcrdma::kEIO;
 			rx->reported = true;
 		}
-		return u32{ 0 };
+		return n;
 	});
 }
 
@@ -657,17 +834,38 @@ bool rpcrdma_rtr_readable(const void *buf, u32 length)
 {
 	const Bytes body =
 		Bytes(static_cast<const u8 *>(buf), length).after(kPrefixSize);
-	rpcrdma::XmtRequest m;
+	rpcrdma::XmtRequest call;
+	rpcrdma::XmtResponse reply;
 
 	switch (htype_of(buf)) {
 	case rpcrdma::kXmtCont:
 		return true;
 	case rpcrdma::kXmtReq:
-		return m.decode(body) &&
-		       m.head + 2 * kWordSize <= body.size();
+		return call.decode(body) &&
+		       call.head + 2 * kWordSize <= body.size();
+	case rpcrdma::kXmtResp:
+		return reply.decode(body) &&
+		       reply.head + 2 * kWordSize <= body.size();
 	default:
 		return false;
 	}
+}
+
+/* The items of a message, of which @body is what follows the prefix of the first Send. */
+static bool items_of(u32 htype, Bytes body, rpcrdma::MessageItems &items)
+{
+	rpcrdma::XmtRequest call;
+	rpcrdma::XmtResponse reply;
+
+	if (htype == rpcrdma::kXmtReq && call.decode(body)) {
+		items = call.items;
+		return true;
+	}
+	if (htype == rpcrdma::kXmtResp && reply.decode(body)) {
+		items = reply.items;
+		return true;
+	}
+	return false;
 }
 
 bool rpcrdma_rtr_each_part(const struct rpcrdma_rtr_shape *shape,
@@ -677,20 +875,25 @@ bool rpcrdma_rtr_each_part(const struct rpcrdma_rtr_shape *shape,
 			   void *context)
 {
 	const ReceiveShape s = made(*shape);
-	rpcrdma::XmtRequest m;
+	rpcrdma::MessageItems items;
 
-	if (!s.targets() || htype_of(buf) != rpcrdma::kXmtReq ||
-	    !m.decode(Bytes(static_cast<const u8 *>(buf), length)
-			      .after(kPrefixSize)))
+	if (!s.targets() ||
+	    !items_of(htype_of(buf),
+		      Bytes(static_cast<const u8 *>(buf), length)
+			      .after(kPrefixSize),
+		      items))
 		return false;
-	return m.items.each([&](const rpcrdma::MessageItem &i) {
-		if (i.where.type != Placement::Tbsn)
+	return items.each([&](const rpcrdma::MessageItem &i) {
+		if (i.where.type == Placement::Exrw)
 			return false;
+		/* It is in the Payload stream, if it is anywhere. */
+		if (i.where.type != Placement::Tbsn)
+			return true;
 		return rpcrdma::each_piece(i, s, [&](const ItemPiece &p) {
-			const rpcrdma_rtr_part part = { i.position, i.length,
-							p.at,	    p.send,
-							p.in.offset,
-							p.in.length };
+			const rpcrdma_rtr_part part = {
+				i.position, i.length,	 p.at,
+				p.send,	    p.in.offset, p.in.length
+			};
 
 			return f(context, &part);
 		});

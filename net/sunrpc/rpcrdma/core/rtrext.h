@@ -133,12 +133,22 @@ public:
 	 */
 	[[nodiscard]] rpcrdma_tx_result send(Port &port, GroupMessage &m,
 					     MutableBytes out, rpcrdma_tx &tx);
+	/* Fill in the plan of a message that has not begun. Return: false if it cannot go so. */
+	[[nodiscard]] bool plan(const Port &port, GroupMessage &m) const
+	{
+		return begin(port, m);
+	}
 	/**
 	 * Can it begin now?
 	 *
 	 * @m: not begun; its plan is made
 	 */
 	[[nodiscard]] bool may_begin(const Port &port, GroupMessage &m) const;
+	/* Sends that the peer takes in a group of this direction; zero: none at all. */
+	[[nodiscard]] u32 most_sends(const Port &port,
+				     const GroupMessage &m) const;
+	/* A Call can promise so many to its Reply. */
+	[[nodiscard]] bool may_reserve(const Port &port, u32 sends) const;
 	/**
 	 * What the REPTERR that has just been taken is about.
 	 *
@@ -202,8 +212,6 @@ private:
 	[[nodiscard]] Refusal malformed(u32 xid, u32 dir, Port &port,
 					rpcrdma_rx &rx);
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
-	[[nodiscard]] u32 most_sends(const Port &port,
-				     const GroupMessage &m) const;
 	[[nodiscard]] bool begin(const Port &port, GroupMessage &m) const;
 	[[nodiscard]] u32 reserve_reply(const Port &port,
 					const GroupMessage &m);

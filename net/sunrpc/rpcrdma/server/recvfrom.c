@@ -227,6 +227,7 @@ struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc,
 	call->length = rx->stream_length;
 	call->base = 0;
 	call->item.length = 0;
+	call->directions.length = 0;
 	call->n_results = 0;
 	return call;
 }
@@ -1184,6 +1185,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	rpcrdma_svc_leave(svc);
 
 	rpcrdma_svc_fill_arg(rqstp, call);
+	rpcrdma_svc_group_causes(call, &rqstp->rq_arg.head[0]);
 	rqstp->rq_xprt_ctxt = call;
 	rqstp->rq_prot = IPPROTO_MAX;
 	svc_xprt_copy_addrs(rqstp, xprt);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls that come by groups of Sends (rtrext).
+ * Calls that come by groups of Sends (rtrext), and what they direct for their Replies.
  *
  * All Receives of a group are kept until a thread of nfsd takes the Call. It gives each page
  * that has data for one of its own, as with a Call in one Receive, and copies the Payload
@@ -219,6 +219,33 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 	return false;
 }
 
+/* They are in the head of the first Receive, which does not wait for the Reply. */
+static void rpcrdma_svc_group_directions(const struct rpcrdma_svc *svc,
+					 struct rpcrdma_svc_call *call)
+{
+	const struct rpcrdma_recv *first =
+		list_first_entry(&svc->group, struct rpcrdma_recv, link);
+	struct rpcrdma_rtr_shape shape;
+
+	rpcrdma_rtr_shape(svc->conn, &shape);
+	rpcrdma_rtr_get_directions(first->buf, min(first->len, shape.head),
+				   &call->directions);
+}
+
+/**
+ * rpcrdma_svc_group_causes - note where operations are that directions may be about
+ * @call: it is about to be decoded
+ * @head: its first bytes
+ */
+void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
+			      const struct kvec *head)
+{
+	if (call->directions.length)
+		call->n_causes = rpcrdma_rtr_get_causes(head->iov_base,
+							head->iov_len,
+							call->causes);
+}
+
 /**
  * rpcrdma_svc_group_payload - a Send of a Call that comes by a group
  * @svc: the connection
@@ -253,6 +280,7 @@ int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
 	if (!call)
 		return -ENOMEM;
 	rpcrdma_svc_call_complete(call, rx);
+	rpcrdma_svc_group_directions(svc, call);
 	list_splice_init(&svc->group, &call->group);
 	rpcrdma_svc_call_ready(svc, call);
 	return 0;

@@ -6,7 +6,8 @@
  * at once: it waits neither for credits nor for RDMA Writes. Results that the
  * client wants in Write chunks are written by Work Requests in front of the
  * first Send, in the same chain. Other results go in Sends, from the pages where they are
- * if they are not small. The connection reports when the last Send has
+ * if they are not small. With rtrext the Sends place results in pages of the client, if its
+ * Call says so. The connection reports when the last Send has
  * been posted or, with RDMA Writes or Sends from pages, has completed. Then the pages are
  * freed.
  *
@@ -14,7 +15,8 @@
  * RPCRDMA_SVC_REPLIES of them, or RPCRDMA_SVC_REPLY_MEMORY bytes, or there are some and the
  * account has more than the module's budget had for it, no nfsd
  * thread takes another Call of this connection. After that each thread at work
- * adds at most one Reply.
+ * adds at most one Reply. A Reply that went by a group of rtrext is kept when it is out, as
+ * the client may refuse it: a few of them, and none when there are too many Replies.
  */
 #include <linux/mm.h>
 #include <linux/nfs4.h>
@@ -33,6 +35,10 @@
  * @svc: the connection
  * @xdr: its bytes, in @pages
  * @plan: how it travels
+ * @group: how it goes by a group, if @tm says so
+ * @link: in the groups of @svc, under its lock, if it goes or has gone by one
+ * @sent: it has, and is kept; under the same lock
+ * @refused: the client does not take it by a group; likewise
  * @rw: RDMA Writes, or NULL
  * @memory: bytes accounted for it
  * @n_pages: length of @pages
@@ -43,6 +49,10 @@ struct rpcrdma_svc_reply {
 	struct rpcrdma_svc *svc;
 	struct xdr_buf xdr;
 	struct rpcrdma_reply_plan plan;
+	struct rpcrdma_rtr_group group;
+	struct list_head link;
+	bool sent;
+	bool refused;
 	struct rpcrdma_svc_rw *rw;
 	u32 memory;
 	u32 n_pages;
@@ -99,6 +109,18 @@ static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 	rpcrdma_svc_freed(svc);
 }
 
+/* The pages of a Reply wait for the adapter then, which all others need not. */
+static void rpcrdma_svc_reply_gather(struct rpcrdma_svc_reply *reply)
+{
+	const struct rpcrdma_reply_plan *plan = &reply->plan;
+	struct rpcrdma_txmsg *tm = &reply->tm;
+	const bool large = plan->stream_length >= RPCRDMA_SVC_GATHER ||
+			   (tm->group && reply->group.placed);
+
+	if (!plan->n_jobs && reply->svc->conn->gather_sge > 1 && large)
+		tm->gather = RPCRDMA_SVC_GATHER;
+}
+
 /* No connection could carry this Reply: the client must not send the Call again. */
 static void rpcrdma_svc_reply_refuse(struct rpcrdma_svc *svc, u32 xid,
 				     int status)
@@ -107,19 +129,201 @@ static void rpcrdma_svc_reply_refuse(struct rpcrdma_svc *svc, u32 xid,
 	rpcrdma_conn_refuse(svc->conn, xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
 }
 
+/* Its RDMA Writes are over, or were never posted. */
+static void rpcrdma_svc_reply_no_writes(struct rpcrdma_svc_reply *reply)
+{
+	if (reply->rw)
+		rpcrdma_svc_rw_free(reply->rw);
+	reply->rw = NULL;
+}
+
+/*
+ * Send a Reply that cannot go by a group in a form of version 2, all of it in the Payload
+ * stream. Return: 0, or a negative errno if it is not on its way.
+ */
+static int rpcrdma_svc_reply_ungroup(struct rpcrdma_svc_reply *reply)
+{
+	static const struct rpcrdma_chunks none;
+	struct rpcrdma_reply_plan *plan = &reply->plan;
+	struct rpcrdma_conn *conn = reply->svc->conn;
+	struct rpcrdma_txmsg *tm = &reply->tm;
+
+	spin_lock(&conn->lock);
+	rpcrdma_plan_reply(&conn->session, &none, reply->xdr.len, NULL, 0,
+			   plan);
+	spin_unlock(&conn->lock);
+	rpcrdma_svc_reply_no_writes(reply);
+	tm->group = NULL;
+	tm->chain = NULL;
+	tm->chain_cost = 0;
+	tm->hold = false;
+	tm->n_removed = 0;
+	tm->msg.length = plan->stream_length;
+	tm->msg.sent = 0;
+	rpcrdma_svc_reply_gather(reply);
+	trace_rpcrdma_call(conn->id, tm->msg.xid, "Reply in another form", 0);
+	return rpcrdma_conn_send(conn, tm);
+}
+
+/* Nothing more is to be done for this Reply, or it cannot be. */
+static void rpcrdma_svc_reply_end(struct rpcrdma_svc_reply *reply, int status)
+{
+	struct rpcrdma_svc *svc = reply->svc;
+
+	if (status == -EMSGSIZE && !test_bit(RPCRDMA_CONN_LOST,
+					     &svc->conn->flags))
+		rpcrdma_svc_reply_refuse(svc, reply->tm.msg.xid, status);
+	else if (status)
+		/* The client must send the Call again. */
+		rpcrdma_conn_lost(svc->conn, "Reply not sent");
+	rpcrdma_svc_reply_free(reply);
+}
+
+static void rpcrdma_svc_reply_again(struct rpcrdma_svc_reply *reply)
+{
+	const int status = rpcrdma_svc_reply_ungroup(reply);
+
+	if (status)
+		rpcrdma_svc_reply_end(reply, status);
+}
+
+/* Of the Replies that are kept, one that is too many: it is in no list then. Or NULL. */
+static struct rpcrdma_svc_reply *rpcrdma_svc_sent_surplus(struct rpcrdma_svc *svc)
+	__must_hold(&svc->lock)
+{
+	struct rpcrdma_svc_reply *reply;
+
+	if (!svc->n_sent ||
+	    (!svc->keep_none && svc->n_sent <= RPCRDMA_SVC_SENT &&
+	     svc->sent_memory <= RPCRDMA_SVC_SENT_MEMORY &&
+	     !rpcrdma_svc_replies_full(svc)))
+		return NULL;
+	list_for_each_entry(reply, &svc->groups, link) {
+		if (!reply->sent)
+			continue;
+		list_del_init(&reply->link);
+		svc->n_sent--;
+		svc->sent_memory -= reply->memory;
+		return reply;
+	}
+	return NULL;
+}
+
+static void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc)
+{
+	struct rpcrdma_svc_reply *reply;
+
+	spin_lock(&svc->lock);
+	while ((reply = rpcrdma_svc_sent_surplus(svc))) {
+		spin_unlock(&svc->lock);
+		rpcrdma_svc_reply_free(reply);
+		spin_lock(&svc->lock);
+	}
+	spin_unlock(&svc->lock);
+}
+
+/* A Reply by a group is out: keep it for a while. Return: false if it was refused already. */
+static bool rpcrdma_svc_reply_keep(struct rpcrdma_svc_reply *reply)
+{
+	struct rpcrdma_svc *svc = reply->svc;
+	bool refused;
+
+	spin_lock(&svc->lock);
+	refused = reply->refused;
+	if (refused) {
+		list_del_init(&reply->link);
+	} else {
+		reply->sent = true;
+		svc->n_sent++;
+		svc->sent_memory += reply->memory;
+	}
+	spin_unlock(&svc->lock);
+	return !refused;
+}
+
+static void rpcrdma_svc_reply_unlink(struct rpcrdma_svc_reply *reply)
+{
+	spin_lock(&reply->svc->lock);
+	list_del_init(&reply->link);
+	spin_unlock(&reply->svc->lock);
+}
+
 static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 {
 	struct rpcrdma_svc_reply *reply = container_of(tm,
 						struct rpcrdma_svc_reply, tm);
 	struct rpcrdma_svc *svc = reply->svc;
 
-	if (status == -EMSGSIZE && !test_bit(RPCRDMA_CONN_LOST,
-					     &svc->conn->flags))
-		rpcrdma_svc_reply_refuse(svc, tm->msg.xid, status);
-	else if (status)
-		/* The client must send the Call again. */
-		rpcrdma_conn_lost(svc->conn, "Reply not sent");
-	rpcrdma_svc_reply_free(reply);
+	if (!tm->group) {
+		rpcrdma_svc_reply_end(reply, status);
+		return;
+	}
+	if (!status) {
+		rpcrdma_svc_reply_no_writes(reply);
+		if (rpcrdma_svc_reply_keep(reply))
+			/* It may be gone. */
+			rpcrdma_svc_sent_trim(svc);
+		else
+			rpcrdma_svc_reply_again(reply);
+		return;
+	}
+	rpcrdma_svc_reply_unlink(reply);
+	if (status == -EMSGSIZE && !tm->msg.sent &&
+	    !test_bit(RPCRDMA_CONN_LOST, &svc->conn->flags))
+		rpcrdma_svc_reply_again(reply);
+	else
+		rpcrdma_svc_reply_end(reply, status);
+}
+
+/**
+ * rpcrdma_svc_reply_refused - the client cannot take a Reply that went by a group
+ * @conn: the connection
+ * @xid: of the Reply
+ *
+ * It is sent again in a form of version 2. If it is not kept any more the client sends its
+ * Call again, when it has waited for long enough.
+ *
+ * Context: the Receive handler.
+ */
+void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
+{
+	struct rpcrdma_svc_reply *reply, *again = NULL;
+	struct rpcrdma_svc *svc = conn->context;
+	bool found = false;
+
+	spin_lock(&svc->lock);
+	/* The last one with this XID is that which is known to have been sent. */
+	list_for_each_entry_reverse(reply, &svc->groups, link) {
+		if (reply->tm.msg.xid != xid || reply->refused)
+			continue;
+		found = true;
+		reply->refused = true;
+		if (reply->sent) {
+			list_del_init(&reply->link);
+			svc->n_sent--;
+			svc->sent_memory -= reply->memory;
+			again = reply;
+		}
+		break;
+	}
+	spin_unlock(&svc->lock);
+	trace_rpcrdma_call(conn->id, xid, "Reply refused", found ? 0 : -ENOENT);
+	if (again)
+		rpcrdma_svc_reply_again(again);
+}
+
+/**
+ * rpcrdma_svc_drop_sent - free Replies that are kept, and keep none from now on
+ * @svc: its connection is about to be destroyed
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_svc_drop_sent(struct rpcrdma_svc *svc)
+{
+	spin_lock(&svc->lock);
+	svc->keep_none = true;
+	spin_unlock(&svc->lock);
+	rpcrdma_svc_sent_trim(svc);
 }
 
 /*
@@ -161,7 +365,10 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 		return NULL;
 	memset(&reply->tm, 0, sizeof(reply->tm));
 	INIT_LIST_HEAD(&reply->tm.link);
+	INIT_LIST_HEAD(&reply->link);
 	reply->svc = svc;
+	reply->sent = false;
+	reply->refused = false;
 	reply->rw = NULL;
 	reply->xdr = rqstp->rq_res;
 	if (reply->xdr.page_len)
@@ -223,7 +430,8 @@ static u32 rpcrdma_svc_results(const struct svc_rqst *rqstp,
 	struct rpcrdma_range *r;
 	u32 i, n = 0;
 
-	if (!call->chunks.n_writes || !rpcrdma_svc_reducible(rqstp))
+	if (!(call->chunks.n_writes || call->directions.length) ||
+	    !rpcrdma_svc_reducible(rqstp))
 		return 0;
 	for (i = 0; i < call->n_results; i++) {
 		r = &call->results[i];
@@ -253,11 +461,28 @@ static void rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
 				   struct rpcrdma_svc_reply *reply)
 {
 	u32 n_results = rpcrdma_svc_results(rqstp, call, &reply->xdr);
+	struct rpcrdma_rtr_result results[RPCRDMA_MAX_CHUNKS];
 	struct rpcrdma_conn *conn = reply->svc->conn;
+	struct rpcrdma_txmsg *tm = &reply->tm;
+	u32 i;
 
+	for (i = 0; i < n_results; i++) {
+		results[i].where = call->results[i];
+		results[i].cause = RPCRDMA_RTR_NOWHERE;
+		if (call->directions.length && i < call->n_causes)
+			results[i].cause = call->causes[i];
+	}
+	tm->msg.xid = call->xid;
+	tm->msg.dir = RPCRDMA_REPLY;
 	spin_lock(&conn->lock);
-	rpcrdma_plan_reply(&conn->session, &call->chunks, reply->xdr.len,
-			   call->results, n_results, &reply->plan);
+	if (rpcrdma_rtr_plan_reply(&conn->session, &call->directions, results,
+				   n_results, reply->xdr.len, &tm->msg,
+				   &reply->plan, &reply->group))
+		tm->group = &reply->group;
+	else
+		rpcrdma_plan_reply(&conn->session, &call->chunks,
+				   reply->xdr.len, call->results, n_results,
+				   &reply->plan);
 	spin_unlock(&conn->lock);
 }
 
@@ -298,6 +523,7 @@ static void rpcrdma_svc_reply_count(const struct rpcrdma_svc_reply *reply)
 {
 	const struct rpcrdma_reply_plan *plan = &reply->plan;
 	struct rpcrdma_conn *conn = reply->svc->conn;
+	const u32 placed = reply->tm.group ? reply->group.placed : 0;
 	u32 octets = rpcrdma_svc_reply_octets(plan);
 
 	spin_lock(&conn->lock);
@@ -307,7 +533,7 @@ static void rpcrdma_svc_reply_count(const struct rpcrdma_svc_reply *reply)
 		octets -= plan->stream_length;
 	}
 	conn->stats.rdma_writes += plan->n_jobs;
-	conn->stats.write_chunks += plan->n_removed;
+	conn->stats.write_chunks += plan->n_removed - placed;
 	conn->stats.write_chunk_bytes += octets;
 	spin_unlock(&conn->lock);
 }
@@ -326,8 +552,8 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 				  const struct rpcrdma_svc_call *call)
 {
 	const struct rpcrdma_reply_plan *plan = &reply->plan;
-	const struct rpcrdma_svc *svc = reply->svc;
 	struct rpcrdma_txmsg *tm = &reply->tm;
+	struct rpcrdma_svc *svc = reply->svc;
 	int rc;
 
 	if (plan->n_jobs) {
@@ -338,13 +564,8 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 		tm->chain_cost = reply->rw->cost;
 		tm->hold = true;
 	}
-	/* Its pages wait for the adapter then, which all others need not. */
-	if (!plan->n_jobs && svc->conn->gather_sge > 1 &&
-	    plan->stream_length >= RPCRDMA_SVC_GATHER)
-		tm->gather = RPCRDMA_SVC_GATHER;
+	rpcrdma_svc_reply_gather(reply);
 	tm->call = call->id;
-	tm->msg.xid = call->xid;
-	tm->msg.dir = RPCRDMA_REPLY;
 	tm->msg.length = plan->stream_length;
 	tm->msg.external = plan->external;
 	if (plan->chunks.n_writes || plan->chunks.has_reply)
@@ -352,9 +573,17 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	tm->xdr = &reply->xdr;
 	tm->removed = plan->removed;
 	tm->n_removed = plan->n_removed;
-	tm->invalidate = reply->svc->remote_inv ? call->inv_handle : 0;
+	tm->invalidate = svc->remote_inv ? call->inv_handle : 0;
 	tm->done = rpcrdma_svc_reply_done;
-	return rpcrdma_conn_send(reply->svc->conn, tm);
+	if (tm->group) {
+		spin_lock(&svc->lock);
+		list_add_tail(&reply->link, &svc->groups);
+		spin_unlock(&svc->lock);
+	}
+	rc = rpcrdma_conn_send(svc->conn, tm);
+	if (rc)
+		rpcrdma_svc_reply_unlink(reply);
+	return rc;
 }
 
 static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)

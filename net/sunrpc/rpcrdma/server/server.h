@@ -103,7 +103,11 @@ struct rpcrdma_listener_info {
  * @alone: the Call of these that was started when no other Reads were under way
  * @n_ready: length of @ready
  * @account: what Calls that are not in a Receive, and Replies, hold: pages and structs
- * @replies: Replies not yet done
+ * @replies: Replies not yet done, or kept
+ * @groups: Replies that go by groups, or have gone, in the order in which they were queued
+ * @n_sent: of these, those that have gone, and are kept
+ * @sent_memory: bytes accounted for them
+ * @keep_none: the connection ends
  */
 struct rpcrdma_svc {
 	struct svc_xprt xprt;
@@ -140,6 +144,10 @@ struct rpcrdma_svc {
 	u32 n_ready;
 	struct rpcrdma_account account;
 	u32 replies;
+	struct list_head groups;
+	u32 n_sent;
+	u32 sent_memory;
+	bool keep_none;
 };
 
 /**
@@ -160,6 +168,9 @@ struct rpcrdma_svc {
  * @xid: host order
  * @inv_handle: handle that the Reply may invalidate, or zero
  * @external: its Payload stream is in the Call chunk
+ * @directions: what it says of data of its Reply, if it came by a group
+ * @n_causes: used entries of @causes
+ * @causes: where in it operations are whose results may be placed, for @directions
  * @n_results: used entries of @results
  * @results: DDP-eligible results of the Reply
  * @chunks: the chunk lists; valid only as far as the counts say
@@ -181,6 +192,9 @@ struct rpcrdma_svc_call {
 	u32 xid;
 	u32 inv_handle;
 	bool external;
+	struct rpcrdma_rtr_directions directions;
+	u32 n_causes;
+	u32 causes[RPCRDMA_RTR_MOST_ITEMS];
 	u32 n_results;
 	struct rpcrdma_range results[RPCRDMA_MAX_CHUNKS];
 	struct rpcrdma_chunks chunks;
@@ -283,10 +297,14 @@ int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
 void rpcrdma_svc_group_abandon(struct rpcrdma_svc *svc);
 u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages);
 void rpcrdma_svc_group_release(struct rpcrdma_svc_call *call);
+void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
+			      const struct kvec *head);
 
 /* sendto.c */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp);
+void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid);
+void rpcrdma_svc_drop_sent(struct rpcrdma_svc *svc);
 int rpcrdma_svc_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 			       unsigned int length);
 

@@ -99,6 +99,7 @@ static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.payload = rpcrdma_svc_payload,
 	.abandon = rpcrdma_svc_abandon,
 	.failed = rpcrdma_svc_bc_failed,
+	.reply_refused = rpcrdma_svc_reply_refused,
 	.fault = rpcrdma_svc_fault,
 	.serving = rpcrdma_svc_serving,
 	.held = rpcrdma_svc_held,
@@ -163,6 +164,7 @@ static void rpcrdma_svc_end(struct work_struct *work)
 	rpcrdma_svc_shut(svc);
 	/* Without one it could not be made. */
 	if (svc->conn) {
+		rpcrdma_svc_drop_sent(svc);
 		rpcrdma_conn_destroy(svc->conn);
 		rpcrdma_svc_drop_calls(svc);
 	}
@@ -175,10 +177,12 @@ static void rpcrdma_svc_release(struct work_struct *work)
 					       release);
 
 	/* Nobody has a reference: if it is zero, rpcrdma_svc_end() has run. */
-	if (svc->conn && refcount_read(&svc->users))
+	if (svc->conn && refcount_read(&svc->users)) {
+		rpcrdma_svc_drop_sent(svc);
 		rpcrdma_conn_destroy(svc->conn);
-	else if (svc->cm_id)
+	} else if (svc->cm_id) {
 		rdma_destroy_id(svc->cm_id);
+	}
 	rpcrdma_svc_drop_calls(svc);
 	if (svc->bc)
 		xprt_put(svc->bc);
@@ -241,6 +245,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	INIT_LIST_HEAD(&svc->waiting);
 	INIT_LIST_HEAD(&svc->held);
 	INIT_LIST_HEAD(&svc->group);
+	INIT_LIST_HEAD(&svc->groups);
 
 	rpcrdma_cm_private_decode(param->private_data, param->private_data_len,
 				  &svc->peer);

@@ -21,8 +21,8 @@
  * A server's buffers are pages, if the device can fill them. A thread of nfsd takes the
  * pages of a message and gives the Receive others, which it has anyway, so nothing is
  * copied, and a Receive has all its pages whenever it is posted. The memory of a connection
- * does not change by that. With rtrext a message begins in its first page where the data
- * that are placed begin with the second.
+ * does not change by that. With rtrext a client's are pages, too, and a message begins in its
+ * first page where the data that are placed begin with the second.
  *
  * The size of Receives can change (resize.c). A Receive that is posted stays as it is. When
  * it has completed and is free, one of the new size is posted in its place, as long as there
@@ -336,6 +336,29 @@ out_unmap:
 	return false;
 }
 
+/**
+ * rpcrdma_recv_read - copy bytes of a received message
+ * @recv: the Receive
+ * @offset: in its message
+ * @to: where to
+ * @length: how many
+ */
+void rpcrdma_recv_read(const struct rpcrdma_recv *recv, u32 offset, void *to,
+		       u32 length)
+{
+	const void *from;
+	u32 run;
+
+	while (length) {
+		from = rpcrdma_recv_at(recv, offset, &run);
+		run = min(run, length);
+		memcpy(to, from, run);
+		to += run;
+		offset += run;
+		length -= run;
+	}
+}
+
 /* Put a Receive, synced, before those at @first, to be posted with them. */
 static void rpcrdma_recv_chain(struct rpcrdma_recv *recv,
 			       struct ib_recv_wr **first)
@@ -544,7 +567,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	const char *why = NULL;
 	const void *message;
 	void *large = NULL;
-	u32 invalidated = 0;
+	u32 refused[RPCRDMA_RTR_MOST_REFUSED];
+	u32 invalidated = 0, n_refused = 0, i;
 	bool due = false;
 	int rc;
 
@@ -575,7 +599,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock(&conn->lock);
 	rpcrdma_session_receive(&conn->session, message, recv->len, rx);
 	if (unlikely(rx->htype == RPCRDMA_RTR_REPTERR))
-		rpcrdma_rtr_reported(&conn->session, rx);
+		n_refused = rpcrdma_rtr_reported(&conn->session, rx, refused);
 	rc = rpcrdma_recv_push(conn, &due);
 	spin_unlock(&conn->lock);
 	if (rc) {
@@ -610,6 +634,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 				      rpcrdma_reason_name(rx->reason));
 		conn->ops->abandon(conn, rx->dir);
 	}
+	for (i = 0; i < n_refused && conn->ops->reply_refused; i++)
+		conn->ops->reply_refused(conn, refused[i]);
 
 	switch (rx->action) {
 	case RPCRDMA_RX_PAYLOAD:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rtrext: Calls by groups of Sends (D20 in Documentation/protocol-notes.rst).
+ * rtrext: messages by groups of Sends (D20 in Documentation/protocol-notes.rst).
  *
- * A Receive of a server that takes them is a head and whole pages. Header and Payload stream
- * of a Call are in the head of its first Send; its data are in the pages of that and of
- * those after it, which can be passed on as they are. The head of a Receive is the end of a
- * page, so that the whole is an array of pages that begins somewhere in its first one.
+ * A Receive is a head and whole pages. Header and Payload stream of a message are in the head
+ * of its first Send; its data are in the pages of that and of those after it, which can be
+ * passed on as they are. The head of a Receive is the end of a page, so that the whole is an
+ * array of pages that begins somewhere in its first one.
  */
 #include <linux/moduleparam.h>
 
@@ -36,18 +36,17 @@ void rpcrdma_rtr_want(struct rpcrdma_conn_attr *attr)
 		    config->max_version != 1;
 	if (!attr->rtr)
 		return;
-	if (config->role == RPCRDMA_ROLE_SERVER) {
-		attr->recv_head = RPCRDMA_RTR_HEAD;
-		config->local.recv_size += RPCRDMA_RTR_HEAD;
-	} else {
-		/* A Send of a group fills a Receive of the server's to the end. */
-		config->local.send_size += RPCRDMA_RTR_HEAD;
-	}
+	attr->recv_pages = true;
+	attr->recv_head = RPCRDMA_RTR_HEAD;
+	config->local.recv_size += RPCRDMA_RTR_HEAD;
+	/* A Send of a group fills a Receive of the peer's to the end. */
+	config->local.send_size += RPCRDMA_RTR_HEAD;
 }
 
 /**
  * rpcrdma_rtr_drop - a connection cannot have Receives of pages
- * @attr: of the connection; without rtrext afterwards, if it needs them for that
+ * @attr: of the connection. A server is without rtrext afterwards, and nothing is placed at
+ *	a client.
  *
  * Return: true if @attr has changed.
  */
@@ -56,13 +55,18 @@ bool rpcrdma_rtr_drop(struct rpcrdma_conn_attr *attr)
 	if (!attr->rtr || !attr->recv_head)
 		return false;
 	attr->config.local.recv_size -= attr->recv_head;
+	if (attr->config.role == RPCRDMA_ROLE_SERVER) {
+		attr->config.local.send_size -= attr->recv_head;
+		attr->rtr = false;
+	} else {
+		attr->recv_pages = false;
+	}
 	attr->recv_head = 0;
-	attr->rtr = false;
 	return true;
 }
 
 /**
- * rpcrdma_rtr_shape - how the Receives of a server with rtrext are made
+ * rpcrdma_rtr_shape - how Receives in which data are placed are made
  * @conn: the connection
  * @shape: filled in
  */
@@ -86,15 +90,18 @@ void rpcrdma_rtr_shape(const struct rpcrdma_conn *conn,
 bool rpcrdma_rtr_setup(struct rpcrdma_conn *conn,
 		       const struct rpcrdma_conn_attr *attr)
 {
+	const bool server = conn->role == RPCRDMA_ROLE_SERVER;
 	struct rpcrdma_rtr_shape shape;
 
 	if (!attr->rtr)
 		return true;
 	if (!attr->recv_head)
-		return rpcrdma_rtr_declare(&conn->session, NULL);
+		return rpcrdma_rtr_declare(&conn->session, NULL, 0);
 	conn->recv_base = PAGE_SIZE - attr->recv_head;
 	rpcrdma_rtr_shape(conn, &shape);
-	return rpcrdma_rtr_declare(&conn->session, &shape);
+	return rpcrdma_rtr_declare(&conn->session, &shape,
+				   server ? RPCRDMA_RTR_CALLS :
+					    RPCRDMA_RTR_REPLIES);
 }
 
 /**
@@ -104,7 +111,8 @@ bool rpcrdma_rtr_setup(struct rpcrdma_conn *conn,
  * @tm: the message
  *
  * A group does not begin before there is room for all of it, because nothing may come in
- * between. If it cannot begin for another reason it goes in another form.
+ * between. If it cannot begin for another reason it goes in another form. One of a single
+ * Send waits for its credit like any message.
  *
  * Return: as rpcrdma_session_next_send().
  */
@@ -130,11 +138,80 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 	}
 	result = rpcrdma_rtr_next_send(&conn->session, tm->group, &tm->msg,
 				       send->buf, conn->send_size, &send->tx,
-				       &send->piece);
+				       &send->rtr);
 	if (result == RPCRDMA_TX_MESSAGE || tm->msg.sent)
 		return result;
-	send->piece.size = 0;
+	send->rtr.size = 0;
+	if (result == RPCRDMA_TX_BLOCKED && tm->group->sends == 1)
+		return result;
 	return RPCRDMA_TX_INVALID;
+}
+
+/**
+ * struct rpcrdma_rtr_filler - a Send that is being built
+ * @send: the Send
+ * @done: bytes that there are elements for
+ */
+struct rpcrdma_rtr_filler {
+	struct rpcrdma_send *send;
+	u32 done;
+};
+
+/* The buffer has bytes of the Send up to @end, where they are in the Send, too. */
+static bool rpcrdma_rtr_from_buffer(struct rpcrdma_rtr_filler *f, u32 end)
+{
+	struct rpcrdma_send *send = f->send;
+	struct ib_sge *last = &send->sge[send->wr.num_sge - 1];
+	const u32 length = end - f->done;
+
+	if (!length)
+		return true;
+	if (send->mapped & BIT(send->wr.num_sge - 1)) {
+		if (!rpcrdma_send_element(send, send->addr + f->done, length))
+			return false;
+	} else {
+		last->length += length;
+	}
+	f->done = end;
+	return true;
+}
+
+/* Let the device take data from where they are, but for small pieces. */
+static bool rpcrdma_rtr_gather(void *context,
+			       const struct rpcrdma_rtr_piece *piece)
+{
+	struct rpcrdma_rtr_filler *f = context;
+	const struct rpcrdma_txmsg *tm = f->send->tm;
+	u32 at = 0, run;
+	const void *from;
+
+	for (; at < piece->length; at += run) {
+		from = rpcrdma_xdr_piece(tm->xdr, piece->at + at, &run);
+		run = min(run, piece->length - at);
+		if (!run)
+			return false;
+		if (run < tm->gather || !virt_addr_valid(from)) {
+			memcpy(f->send->buf + piece->offset + at, from, run);
+			f->send->copied += run;
+			continue;
+		}
+		if (!rpcrdma_rtr_from_buffer(f, piece->offset + at) ||
+		    !rpcrdma_send_take(f->send, from, run))
+			return false;
+		f->done += run;
+	}
+	return true;
+}
+
+static bool rpcrdma_rtr_copy(void *context,
+			     const struct rpcrdma_rtr_piece *piece)
+{
+	struct rpcrdma_send *send = context;
+
+	send->copied += piece->length;
+	return !read_bytes_from_xdr_buf(send->tm->xdr, piece->at,
+					send->buf + piece->offset,
+					piece->length);
 }
 
 /**
@@ -145,20 +222,27 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
  */
 bool rpcrdma_rtr_fill(struct rpcrdma_send *send)
 {
-	const struct rpcrdma_rtr_piece *piece = &send->piece;
 	const struct rpcrdma_txmsg *tm = send->tm;
 	const struct rpcrdma_tx *tx = &send->tx;
+	struct rpcrdma_rtr_filler f = { .send = send };
 
 	if (rpcrdma_txmsg_copy(tm, tx->payload.offset,
 			       send->buf + tx->header_length,
 			       tx->payload.length))
 		return false;
-	if (piece->length &&
-	    read_bytes_from_xdr_buf(tm->xdr, tm->removed->offset + piece->at,
-				    send->buf + piece->offset, piece->length))
-		return false;
-	send->length = piece->size;
-	send->sge[0].length = piece->size;
-	send->copied = piece->size - tx->header_length;
-	return true;
+	send->length = send->rtr.size;
+	send->copied = tx->payload.length;
+	send->sge[0].length = 0;
+	if (tm->gather && send->conn->gather_sge > 1) {
+		if (rpcrdma_rtr_each_piece(tm->group, send->rtr.number,
+					   rpcrdma_rtr_gather, &f) &&
+		    rpcrdma_rtr_from_buffer(&f, send->length))
+			return true;
+		rpcrdma_send_unmap(send);
+		send->wr.num_sge = 1;
+		send->copied = tx->payload.length;
+	}
+	send->sge[0].length = send->length;
+	return rpcrdma_rtr_each_piece(tm->group, send->rtr.number,
+				      rpcrdma_rtr_copy, send);
 }

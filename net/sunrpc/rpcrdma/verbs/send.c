@@ -83,12 +83,16 @@ int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
 	return 0;
 }
 
-/*
- * A piece of a message that is in one piece of memory, from @offset on. Return: its address;
- * @length is zero if the message ends before.
+/**
+ * rpcrdma_xdr_piece - what of a message is in one piece of memory
+ * @xdr: the message
+ * @offset: from here on
+ * @length: set to how many bytes; zero if the message ends before
+ *
+ * Return: their address.
  */
-static const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
-				     u32 *length)
+const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
+			      u32 *length)
 {
 	const struct kvec *vec = &xdr->head[0];
 	u32 at;
@@ -109,8 +113,11 @@ static const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
 	return vec->iov_base + offset;
 }
 
-/* The device has finished with the memory that @send was made of, or never gets it. */
-static void rpcrdma_send_unmap(struct rpcrdma_send *send)
+/**
+ * rpcrdma_send_unmap - the device has finished with memory, or never gets it
+ * @send: was made of it
+ */
+void rpcrdma_send_unmap(struct rpcrdma_send *send)
 {
 	struct ib_device *device = send->conn->cm_id->device;
 	unsigned int i;
@@ -123,9 +130,16 @@ static void rpcrdma_send_unmap(struct rpcrdma_send *send)
 	}
 }
 
-/* An element for @length bytes, or NULL if there are too many. */
-static struct ib_sge *rpcrdma_send_element(struct rpcrdma_send *send, u64 addr,
-					   u32 length)
+/**
+ * rpcrdma_send_element - add an element to a Send
+ * @send: the Send
+ * @addr: where its bytes are
+ * @length: how many
+ *
+ * Return: the element, or NULL if there are too many.
+ */
+struct ib_sge *rpcrdma_send_element(struct rpcrdma_send *send, u64 addr,
+				    u32 length)
 {
 	struct ib_sge *sge;
 
@@ -153,9 +167,15 @@ static bool rpcrdma_send_copy(struct rpcrdma_send *send, const void *from,
 	return rpcrdma_send_element(send, send->addr + used, length);
 }
 
-/* Let the device take @length bytes from where they are. */
-static bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from,
-			      u32 length)
+/**
+ * rpcrdma_send_take - let the device take bytes of a Send from where they are
+ * @send: the Send
+ * @from: the bytes
+ * @length: how many
+ *
+ * Return: false if there are too many elements, or they cannot be mapped.
+ */
+bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length)
 {
 	struct ib_device *device = send->conn->cm_id->device;
 	u64 addr;
@@ -215,7 +235,7 @@ static bool rpcrdma_send_fill(struct rpcrdma_send *send)
 	send->sge[0].length = tx->header_length;
 	send->wr.num_sge = 1;
 	send->copied = 0;
-	if (send->piece.size)
+	if (send->rtr.size)
 		return rpcrdma_rtr_fill(send);
 	if (!tx->payload.length)
 		return true;
@@ -236,7 +256,8 @@ static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_send *send)
 {
 	const bool gathers = send->tm && send->tm->gather;
-	bool signaled = (send->held && !gathers) ||
+	/* The end of a group is not late: its owner may have to send it again. */
+	bool signaled = (send->held && (!gathers || send->rtr.size)) ||
 			send->index % (conn->n_sends / 4) == 0 ||
 			conn->sq_avail < conn->sq_depth / 2;
 
@@ -286,8 +307,10 @@ static struct ib_send_wr *rpcrdma_send_build(struct rpcrdma_conn *conn,
 
 	if (!rpcrdma_send_fill(send))
 		return NULL;
+	/* In a Send of a group, what is of the buffer may be anywhere in it. */
 	ib_dma_sync_single_for_device(device, send->addr,
-				      tx->header_length + send->copied,
+				      send->rtr.size ?: tx->header_length +
+							send->copied,
 				      DMA_TO_DEVICE);
 
 	wr->next = NULL;
@@ -491,7 +514,7 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 	else
 		rpcrdma_pump_full(conn, tm->msg.xid);
 	send = rpcrdma_send_at(conn, conn->send_head);
-	send->piece.size = 0;
+	send->rtr.size = 0;
 	if (*offer && tm->group)
 		result = rpcrdma_rtr_decide(conn, send, tm);
 	else

@@ -178,6 +178,8 @@ struct rpcrdma_held;
  *	that a Send With Invalidate named, or zero. May sleep.
  * @abandon: the parts of the message in this direction that @payload got are void
  * @failed: the Call with rx->xid cannot succeed; rx->error says why
+ * @reply_refused: the Reply with this XID, which went by a group, was refused, and can be sent
+ *	in another form. NULL is allowed.
  * @fault: an operation for this Call of the peer (rpcrdma_call_id()) failed, and not
  *	because the connection broke: it will break the next connection, too.
  *	Process context, must not sleep. NULL is allowed.
@@ -204,6 +206,7 @@ struct rpcrdma_conn_ops {
 					     u32 invalidated);
 	void (*abandon)(struct rpcrdma_conn *conn, u32 dir);
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
+	void (*reply_refused)(struct rpcrdma_conn *conn, u32 xid);
 	void (*fault)(struct rpcrdma_conn *conn, u64 call, bool sure);
 	void (*room)(struct rpcrdma_conn *conn);
 	void (*no_room)(struct rpcrdma_conn *conn);
@@ -228,8 +231,8 @@ struct rpcrdma_conn_ops {
  * @gather: pieces of @xdr of so many bytes are sent from where they are, if the device can;
  *	zero to copy all. @done waits as with @hold, but perhaps until a few further Sends
  *	have completed. Not for a message that may be cancelled.
- * @group: it goes by a group of rtrext, with @removed, a range, as its item; or NULL. If
- *	it cannot begin, @done gets -EMSGSIZE.
+ * @group: it goes by a group of rtrext, without @removed in its stream; or NULL. If it
+ *	cannot begin, @done gets -EMSGSIZE.
  * @posted: the pump has finished with it; see rpcrdma_conn_posted()
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
@@ -303,7 +306,7 @@ struct rpcrdma_job {
  * @cost: Work Requests posted with it
  * @signaled: its completion is wanted
  * @tx: what the session decided
- * @piece: of a group, the data that go with it
+ * @rtr: which Send of a group it is; no size if it is none
  * @tm: its message, while the pump has it, or NULL
  * @done: of @tm, to be called when the Send is posted, or NULL
  * @held: message whose @done follows this Send's completion
@@ -325,7 +328,7 @@ struct rpcrdma_send {
 	u32 cost;
 	bool signaled;
 	struct rpcrdma_tx tx;
-	struct rpcrdma_rtr_piece piece;
+	struct rpcrdma_rtr_send rtr;
 	struct rpcrdma_txmsg *tm;
 	void (*done)(struct rpcrdma_txmsg *tm, int status);
 	struct rpcrdma_txmsg *held;
@@ -424,9 +427,8 @@ enum {
  * @must: others wait for the connection, so it gets memory beyond the module's limit
  * @recv_pages: Receives of pages, if the device and the size of a Receive allow it: the
  *	owner calls rpcrdma_recv_swap(). @spares has none of them.
- * @rtr: rtrext is to be used: a client sends Calls by groups, a server takes them. @grow
- *	has no effect then.
- * @recv_head: as in struct rpcrdma_wants; a server with @rtr has one
+ * @rtr: rtrext is to be used: Calls and Replies go by groups. @grow has no effect then.
+ * @recv_head: as in struct rpcrdma_wants; with @rtr there is one, for what is placed
  * @gather: Sends can take data from where it is, if the device allows it
  * @grow: what Sends and Receives may grow to while connected, if the peer takes part in
  *	that (xcharext), in bytes; zero if they keep the sizes in @config
@@ -832,6 +834,8 @@ void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn,
 			   struct rpcrdma_recv *recv);
 bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 		       struct page **pages);
+void rpcrdma_recv_read(const struct rpcrdma_recv *recv, u32 offset, void *to,
+		       u32 length);
 u32 rpcrdma_recv_rounded(const struct rpcrdma_conn *conn, u32 size);
 void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
 			   struct list_head *old);
@@ -881,6 +885,12 @@ void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 
 int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
 		       u32 length);
+const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
+			      u32 *length);
+struct ib_sge *rpcrdma_send_element(struct rpcrdma_send *send, u64 addr,
+				    u32 length);
+bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length);
+void rpcrdma_send_unmap(struct rpcrdma_send *send);
 
 /* rtr.c */
 void rpcrdma_rtr_want(struct rpcrdma_conn_attr *attr);

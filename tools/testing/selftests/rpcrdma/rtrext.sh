@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that with rtrext at both ends the data of WRITEs are placed by Sends: no memory is
-# registered, the server reads nothing by RDMA and copies no data; that a client reads what
-# it has written then; and that nothing of this is used if one of the ends does not have it.
+# Proves that with rtrext at both ends the data of WRITEs and READs are placed by Sends: no
+# memory is registered, the server reads and writes nothing by RDMA and copies no data; that a
+# client reads what it has written then; and that nothing of this is used if one of the ends
+# does not have it.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
@@ -23,11 +24,19 @@ client() {
 	check "both: set" set_parameter rtrext 1
 	check "both: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	check "both: it is shown" shows_it
-	# A Receive of the server has two pages.
+	# A Receive has two pages.
 	for size in 4 8 16 64 128; do
 		check "both: WRITE of $size KiB" places $size $((size < 8 ? 1 : size / 8))
 	done
 	check "both: a WRITE that is too large for a group" chunks 256
+	check "both: a file to read" prepare
+	for size in 4 8 16 32 64 128; do
+		check "both: READ of $size KiB" fetches $size $((size < 8 ? 1 : size / 8))
+	done
+	check "both: READs that begin inside of a page" fetches_unaligned
+	check "both: a READ of less than it asks for" fetches_end
+	check "both: a READ that is too large for a group" writes_chunks 256
+	check "both: many READs at once" many
 	check "both: sizes and offsets" run table table $(($(amount 16) << 20))
 	check "both: random operations" run random random 7 "$(amount 150)"
 	check "both: groups" at_least 1 "$(counter 'messages XMTREQ' sent)"
@@ -72,38 +81,113 @@ at_least() { # LEAST GOT
 counts() {
 	echo "requests $(counter 'messages XMTREQ' sent)"
 	echo "continues $(counter 'messages XMTCONT' sent)"
+	echo "responses $(counter 'messages XMTRESP' received)"
+	echo "continued $(counter 'messages XMTCONT' received)"
 	echo "registrations $(counter registrations)"
 	on_server server_counts
 }
 
 server_counts() {
 	echo "reads $(counter 'RDMA operations' read)"
+	echo "writes $(counter 'RDMA operations' write)"
 	echo "copied $(counter 'bytes copied' received)"
+	echo "sent $(counter 'bytes copied' sent)"
 }
 
-# Sixteen WRITEs of so many KiB.
-writes() { # KIB
+# What a command changes.
+declare -A change
+changes() { # COMMAND...
 	local name before after i=0
 	readarray -t before < <(counts)
-	dd if=/tmp/data of="$dir/placed" bs="$1K" count=$((1024 / $1 < 16 ? 1024 / $1 : 16)) \
-		oflag=direct status=none conv=notrunc || return
+	"$@" || return
 	readarray -t after < <(counts)
 	for ((i = 0; i < ${#after[@]}; i++)); do
 		name=${after[i]% *}
 		change[$name]=$((${after[i]##* } - ${before[i]##* }))
 		echo "$name ${change[$name]}"
 	done
+}
+
+# WRITEs or READs of so many KiB.
+number() { # KIB
+	echo $((1024 / $1 < 16 ? 1024 / $1 : 16))
+}
+
+writes() { # KIB
+	changes dd if=/tmp/data of="$dir/placed" bs="$1K" count="$(number "$1")" \
+		oflag=direct status=none conv=notrunc || return
 	cmp -n $(($1 * 1024)) /tmp/data "$dir/placed"
 }
 
-declare -A change
 places() { # KIB SENDS
-	local n=$((1024 / $1 < 16 ? 1024 / $1 : 16))
+	local n
+	n=$(number "$1")
 	writes "$1" || return
 	# What goes with each WRITE besides its data is copied.
 	((change[requests] == n && change[continues] == n * ($2 - 1))) &&
 		((change[registrations] == 0 && change[reads] == 0)) &&
 		((change[copied] < n * 2048))
+}
+
+prepare() {
+	cp /tmp/data "$dir/read" && sync "$dir/read"
+}
+
+reads() { # KIB
+	rm -f /tmp/back
+	changes dd if="$dir/read" of=/tmp/back bs="$1K" count="$(number "$1")" \
+		iflag=direct status=none || return
+	cmp -n $(($(number "$1") * $1 * 1024)) /tmp/data /tmp/back
+}
+
+# The Calls, and what goes with each Reply besides its data, are copied.
+placed() { # READS SENDS
+	((change[requests] == $1 && change[responses] == $1)) &&
+		((change[continues] == 0 && change[continued] == $1 * ($2 - 1))) &&
+		((change[registrations] == 0 && change[writes] == 0)) &&
+		((change[sent] < $1 * 2048))
+}
+
+fetches() { # KIB SENDS
+	reads "$1" && placed "$(number "$1")" "$2"
+}
+
+# Of each page of the file a part is in one page of the client, and the rest in the next.
+fetches_unaligned() {
+	rm -f /tmp/back
+	changes dd if="$dir/read" of=/tmp/back bs=8K count=16 skip=2560 iflag=direct,skip_bytes \
+		status=none || return
+	cmp -n 131072 -i 2560:0 /tmp/data /tmp/back || return
+	# Of two pages 2560 bytes are at the end, and 1536 at the beginning: these are copied.
+	((change[responses] == 16 && change[registrations] == 0 && change[writes] == 0)) &&
+		((change[sent] < 16 * 6144))
+}
+
+# The last READ gets half a page, which stays in the Payload stream; the next one nothing.
+fetches_end() {
+	head -c 10240 /tmp/data > "$dir/short" && sync "$dir/short" || return
+	rm -f /tmp/back
+	changes dd if="$dir/short" of=/tmp/back bs=8K iflag=direct status=none || return
+	cmp /tmp/back <(head -c 10240 /tmp/data) || return
+	((change[responses] >= 1 && change[registrations] == 0 && change[writes] == 0))
+}
+
+writes_chunks() { # KIB
+	reads "$1" || return
+	((change[responses] == 0 && change[registrations] >= 4 && change[writes] > 0))
+}
+
+# They want more Receives together than there are: some go by RDMA.
+many() {
+	local i pids=()
+	for ((i = 0; i < 16; i++)); do
+		dd if="$dir/read" of="/tmp/back$i" bs=128K iflag=direct status=none &
+		pids+=($!)
+	done
+	wait "${pids[@]}" || return
+	for ((i = 0; i < 16; i++)); do
+		cmp /tmp/data "/tmp/back$i" || return
+	done
 }
 
 chunks() { # KIB
