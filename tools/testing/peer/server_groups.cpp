@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Calls by groups of Sends, their data placed by Sends (rtrext, D20): what our server does
- * with those that are in order, and with those that are not.
+ * with those that are in order, and with those that are not; and how its Replies carry out
+ * what a Call directs.
  */
 #include "headers.h"
 #include "nfs.h"
@@ -25,11 +26,17 @@ constexpr u32 kReport = 0xffffff08;
 
 /* What is announced: requests, responses, continues. */
 constexpr u32 kTakesRequests = 1;
+constexpr u32 kTakesResponses = 2;
 constexpr u32 kTakesContinues = 4;
+constexpr u32 kStructure = 0xffffff04;
 
 /* Where data is. */
 constexpr u32 kExrw = 1;
 constexpr u32 kTbsn = 2;
+constexpr u32 kChoice = 3;
+constexpr u32 kBySize = 4;
+constexpr u32 kTooShort = 5;
+constexpr u32 kNoItem = 6;
 
 /* A Receive of the server: what is before its pages, and the pages. */
 constexpr u32 kHead = 1024;
@@ -146,9 +153,8 @@ struct Write {
 	}
 	void first(Peer &p, const Words &items) const
 	{
-		const Words header =
-			request(xid, items, sends,
-				static_cast<u32>(stream.size()));
+		const Words header = request(xid, items, sends,
+					     static_cast<u32>(stream.size()));
 
 		p.send(header, body(header, stream, part(data, 0)));
 	}
@@ -274,12 +280,11 @@ TEST_F(server_groups, data_elsewhere)
 	for (const u32 offset : { 0u, 4u, 1000u }) {
 		Nfs::create("written");
 		const Write w(p, Nfs::data(3, kPage - offset));
-		const Words items = Words{ 1 } +
-				    placed(static_cast<u32>(w.stream.size()),
-					   kPage - offset, offset, { 1 });
-		const Words header =
-			request(w.xid, items, 1,
-				static_cast<u32>(w.stream.size()));
+		const Words items =
+			Words{ 1 } + placed(static_cast<u32>(w.stream.size()),
+					    kPage - offset, offset, { 1 });
+		const Words header = request(w.xid, items, 1,
+					     static_cast<u32>(w.stream.size()));
 
 		Octets pages(kPage + offset);
 		pages.insert(pages.end(), w.data.begin(), w.data.end());
@@ -429,4 +434,377 @@ TEST_F(server_groups, ends_in_the_middle)
 	Peer p = open();
 	const Nfs nfs(p);
 	expect_placed(p, 50000);
+}
+
+/* ------------------------------------------------------------------ */
+/* Replies                                                            */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+/* One that has Receives like the server's. */
+Peer open_for_replies()
+{
+	Peer p = Peer::open({ 3, 2, 4, kHead + kPages * kPage, kSupport, 4,
+			      kTakesResponses | kTakesContinues, kStructure, 40,
+			      kHead + kPages * kPage, 2, 1, kHead, 4, 0, kPages,
+			      kPage, kPage, 1 },
+			    kHead + kPages * kPage);
+
+	p.speak_extensions();
+	return p;
+}
+
+/* xmdp_rsditem */
+Words tbsn(u32 least = 0)
+{
+	return { least, kTbsn };
+}
+
+Words exrw(const Words &segment)
+{
+	return Words{ 0, kExrw, 1 } + segment;
+}
+
+Words choice(const Words &segment)
+{
+	return Words{ 0, kChoice, 1 } + segment;
+}
+
+Words by_size(u32 rdma_from, const Words &segment)
+{
+	return Words{ 0, kBySize, rdma_from, 1 } + segment;
+}
+
+/* xmdp_rsdset */
+Words range(u32 begin, u32 end, const std::vector<Words> &items)
+{
+	Words w = { begin, end, static_cast<u32>(items.size()) };
+
+	for (const Words &i : items)
+		w = w + i;
+	return w;
+}
+
+/* Send a Call with these directions. Return: its XID. */
+u32 send_directed(Peer &p, const Compound &c, const std::vector<Words> &sets,
+		  u32 reply_sends)
+{
+	const u32 xid = p.new_xid();
+	const Octets stream = c.message(xid);
+	Words header = unit::prefix(xid, kRequest) +
+		       Words{ 0, static_cast<u32>(sets.size()) };
+
+	for (const Words &s : sets)
+		header = header + s;
+	p.send(header +
+		       Words{ 1, reply_sends, static_cast<u32>(stream.size()) },
+	       stream);
+	return xid;
+}
+
+/* A Reply that has come by a group. */
+struct Answer {
+	struct Item {
+		u32 position;
+		u32 length;
+		u32 type;
+		Words segments;
+		Octets data;
+	};
+
+	Answer(Peer &p, u32 xid)
+	{
+		const Message first = p.next();
+		u32 at = 4;
+		const auto word = [&] {
+			return first.word(at++);
+		};
+
+		EXPECT_EQ(first.htype(), kResponse) << first.describe();
+		if (first.htype() != kResponse)
+			return;
+		EXPECT_EQ(first.xid(), xid);
+		std::vector<Words> numbers;
+		for (u32 n = word(); n; n--) {
+			Item i = {};
+
+			i.position = word();
+			i.length = word();
+			i.type = word();
+			numbers.emplace_back();
+			if (i.type == kExrw)
+				for (u32 k = word(); k; k--)
+					for (u32 w = 0; w < 4; w++)
+						i.segments.push_back(word());
+			if (i.type == kTbsn) {
+				EXPECT_EQ(word(), 0u);
+				for (u32 k = word(); k; k--)
+					numbers.back().push_back(word());
+			}
+			items.push_back(i);
+		}
+		sends = word();
+		std::vector<Octets> all = { first.octets };
+		take(first, at, word());
+		for (u32 n = 1; n < sends; n++) {
+			const Message m = p.next();
+
+			EXPECT_EQ(m.htype(), kContinue) << m.describe();
+			EXPECT_EQ(m.xid(), xid);
+			EXPECT_EQ(m.word(4), n);
+			EXPECT_EQ(m.word(5), kResponse);
+			take(m, 7, m.word(6));
+			all.push_back(m.octets);
+		}
+		for (u32 i = 0; i < items.size(); i++)
+			for (const u32 n : numbers[i])
+				items[i].data = data(items[i], all, n);
+	}
+	[[nodiscard]] Words types() const
+	{
+		Words w;
+
+		for (const Item &i : items)
+			w.push_back(i.type);
+		return w;
+	}
+
+	u32 sends = 0;
+	std::vector<Item> items;
+	Octets stream;
+
+private:
+	void take(const Message &m, u32 words, u32 length)
+	{
+		const auto from = m.octets.begin() + 4 * words;
+
+		EXPECT_LE(4 * words + length, m.octets.size());
+		stream.insert(stream.end(), from, from + length);
+	}
+	static Octets data(const Item &i, const std::vector<Octets> &all, u32 n)
+	{
+		const Octets &from = all.at(n / kPages);
+		const u32 begin = kHead + n % kPages * kPage;
+		Octets d = i.data;
+		const u32 left = std::min<u32>(
+			kPage, i.length - static_cast<u32>(d.size()));
+
+		EXPECT_LE(begin + left, from.size());
+		d.insert(d.end(), from.begin() + begin,
+			 from.begin() + begin + left);
+		return d;
+	}
+};
+
+/* The NULL procedure still works, and so does a READ. */
+void expect_reads(Peer &p, u32 offset, u32 length)
+{
+	const Compound c = Nfs::read("data", offset, length);
+	const u32 xid = send_directed(
+		p, c, { range(0, c.position(), { tbsn(kPage) }) }, kMostSends);
+	const Answer a(p, xid);
+
+	ASSERT_EQ(a.types(), Words{ kTbsn });
+	EXPECT_EQ(a.sends, (length + kPages * kPage - 1) / (kPages * kPage));
+	EXPECT_EQ(a.items[0].data, Nfs::data(offset, length));
+	EXPECT_EQ(Nfs::results(a.stream, { true }).back().length, length);
+}
+
+} // namespace
+
+TEST_F(server_groups, results)
+{
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	const u64 writes = total("RDMA operations", "write");
+
+	for (const u32 length : { 4096u, 4097u, 8192u, 8196u, 30000u, 65536u,
+				  kMostSends * kPages * kPage })
+		for (const u32 offset : { 0u, 4096u, 100u, 4095u })
+			expect_reads(p, offset, length);
+	EXPECT_EQ(total("RDMA operations", "write"), writes);
+	p.expect_works();
+}
+
+/* What is too short, or is not there, is in the Payload stream. */
+TEST_F(server_groups, results_that_are_not_placed)
+{
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	const Compound small = Nfs::read("data", 0, 4095);
+	const Compound none = Nfs::file("data").getattr();
+
+	const u32 first = send_directed(
+		p, small, { range(0, small.position(), { tbsn(kPage) }) }, 1);
+	const Answer a(p, first);
+	EXPECT_EQ(a.types(), Words{ kTooShort });
+	EXPECT_EQ(Nfs::results(a.stream).back().data, Nfs::data(0, 4095));
+
+	const u32 second = send_directed(
+		p, none, { range(0, none.position(), { tbsn() }) }, 1);
+	const Answer b(p, second);
+	EXPECT_EQ(b.types(), Words{ kNoItem });
+	EXPECT_EQ(Nfs::results(b.stream).size(), 3u);
+}
+
+/* More than the Call has room for: the Reply goes in a form of version 2. */
+TEST_F(server_groups, results_without_room)
+{
+	Peer p = open_for_replies();
+	Nfs nfs(p);
+	const Compound c = Nfs::read("data", 0, 30000);
+	const u32 xid = send_directed(
+		p, c, { range(0, c.position(), { tbsn(kPage) }) }, 2);
+
+	EXPECT_EQ(Nfs::read_result(p.reply(xid)), Nfs::data(0, 30000));
+	/* Nor without directions, or with more than the server answers. */
+	const u32 bare = send_directed(p, c, {}, 8);
+	EXPECT_EQ(Nfs::read_result(p.reply(bare)), Nfs::data(0, 30000));
+	const u32 many = send_directed(
+		p, c,
+		{ range(0, c.position(), std::vector<Words>(9, tbsn(kPage))) },
+		8);
+	EXPECT_EQ(Nfs::read_result(p.reply(many)), Nfs::data(0, 30000));
+	expect_reads(p, 0, 30000);
+}
+
+/* There is credit for half of it. */
+TEST_F(server_groups, results_without_credit)
+{
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	const Compound c = Nfs::read("data", 0, 65536);
+
+	p.offer(4);
+	const u32 xid = send_directed(
+		p, c, { range(0, c.position(), { tbsn(kPage) }) }, 8);
+	const Message first = p.next();
+	p.offer(Peer::kWindow);
+	p.send_grant();
+	const Rpc reply = p.rpc_from(first);
+	EXPECT_EQ(reply.xid, xid);
+	EXPECT_EQ(Nfs::read_result(reply), Nfs::data(0, 65536));
+	expect_reads(p, 0, 65536);
+}
+
+/* Several operations, and ranges for them. */
+TEST_F(server_groups, results_of_several_operations)
+{
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	Compound c = Nfs::file("data").read(0, 5000);
+	const u32 second = c.position();
+	c.read(5000, 20).read(8192, 9000);
+	const u32 third = c.position();
+	c.read(100000, 4096);
+
+	const u32 xid = send_directed(p, c,
+				      { range(0, second, { tbsn(), tbsn() }),
+					range(second, third, { tbsn(100) }),
+					range(third, third + 4, { tbsn() }) },
+				      8);
+	const Answer a(p, xid);
+	ASSERT_EQ(a.types(), (Words{ kTbsn, kNoItem, kTooShort, kTbsn }));
+	EXPECT_EQ(a.items[0].data, Nfs::data(0, 5000));
+	EXPECT_EQ(a.items[3].data, Nfs::data(100000, 4096));
+	const std::vector<Result> r =
+		Nfs::results(a.stream, { true, false, false, true });
+	ASSERT_EQ(r.size(), 6u);
+	EXPECT_EQ(r[3].data, Nfs::data(5000, 20));
+	EXPECT_EQ(r[4].data, Nfs::data(8192, 9000));
+}
+
+/* Memory, by itself or as a choice. */
+TEST_F(server_groups, results_by_explicit_rdma)
+{
+	constexpr u32 kLength = 20000;
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	const Compound c = Nfs::read("data", 0, kLength);
+	const auto answer = [&](const Words &item, u32 sends) {
+		return Answer(
+			p, send_directed(p, c,
+					 { range(0, c.position(), { item }) },
+					 sends));
+	};
+
+	for (const u32 sends : { 1u, 8u }) {
+		Region to(p.link(), 2 * kLength, Access::Write);
+		const Answer a = answer(exrw(to.segment()), sends);
+
+		ASSERT_EQ(a.types(), Words{ kExrw });
+		EXPECT_EQ(a.sends, 1u);
+		EXPECT_EQ(to.content(0, kLength), Nfs::data(0, kLength));
+		EXPECT_TRUE(to.untouched_from(kLength));
+		EXPECT_EQ(a.items[0].segments, to.segment(0, kLength));
+		EXPECT_EQ(Nfs::results(a.stream, { true }).back().length,
+			  kLength);
+	}
+	for (const u32 sends : { 1u, 8u }) {
+		Region to(p.link(), kLength, Access::Write);
+		const Answer a = answer(choice(to.segment()), sends);
+
+		ASSERT_EQ(a.types(), Words{ sends == 1 ? kExrw : kTbsn });
+		EXPECT_TRUE(to.untouched_from(sends == 1 ? kLength : 0));
+	}
+	for (const u32 from : { kLength, kLength + 1 }) {
+		Region to(p.link(), kLength, Access::Write);
+		const Answer a = answer(by_size(from, to.segment()), 8);
+
+		ASSERT_EQ(a.types(), Words{ from == kLength ? kExrw : kTbsn });
+		EXPECT_TRUE(to.untouched_from(from == kLength ? kLength : 0));
+	}
+	expect_reads(p, 0, kLength);
+}
+
+TEST_F(server_groups, results_that_do_not_fit)
+{
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	const Compound c = Nfs::read("data", 0, 9000);
+	Region to(p.link(), 8999, Access::Write);
+	const u32 xid = send_directed(
+		p, c, { range(0, c.position(), { exrw(to.segment()) }) }, 1);
+
+	p.expect_error(xid, { RPCRDMA2_ERR_WRITE_RESOURCE, 1, 9000 });
+	EXPECT_TRUE(to.untouched_from(0));
+	expect_reads(p, 0, 9000);
+}
+
+/* The client cannot take a Reply: it comes again, in a form of version 2, once. */
+TEST_F(server_groups, results_that_are_refused)
+{
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+
+	for (const u32 length : { 4096u, 65536u }) {
+		const Compound c = Nfs::read("data", 0, length);
+		const u32 xid = send_directed(
+			p, c, { range(0, c.position(), { tbsn(kPage) }) }, 8);
+		const Words report = unit::prefix(xid, kReport) +
+				     Words{ xid, 1, 0, 0, kBadTbsn, 1, 0, 0 };
+
+		EXPECT_EQ(Answer(p, xid).types(), Words{ kTbsn });
+		p.send(report);
+		EXPECT_EQ(Nfs::read_result(p.reply(xid)), Nfs::data(0, length));
+		p.send(report);
+		p.expect_silence();
+	}
+	/* One that was not sent, or not of late. */
+	std::vector<u32> xids;
+	const Compound c = Nfs::read("data", 0, 4096);
+	for (u32 i = 0; i < 40; i++) {
+		xids.push_back(send_directed(
+			p, c, { range(0, c.position(), { tbsn(kPage) }) }, 1));
+		EXPECT_EQ(Answer(p, xids.back()).types(), Words{ kTbsn });
+	}
+	p.send(unit::prefix(xids[0], kReport) +
+	       Words{ xids[0], 1, 0, 0, kBadTbsn, 1, 0, 0 });
+	p.expect_silence();
+	p.send(unit::prefix(xids[39], kReport) +
+	       Words{ xids[39], 1, 0, 0, kBadTbsn, 1, 0, 0 });
+	EXPECT_EQ(Nfs::read_result(p.reply(xids[39])), Nfs::data(0, 4096));
+	expect_reads(p, 0, 65536);
 }
