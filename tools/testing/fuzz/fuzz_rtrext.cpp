@@ -8,7 +8,8 @@
  * The first word chooses which it is, and how Receives are made.
  */
 #include "fuzz.h"
-#include "rtr_place.h"
+#include "compound.h"
+#include "rtr_reply.h"
 
 #include <vector>
 
@@ -199,6 +200,63 @@ void check_answers(const DirectionSets &sets, u32 choice)
 	FUZZ_CHECK(answers == directions);
 }
 
+/* What is not in the Payload stream goes somewhere, in order, and once. */
+void check_reply(const DirectionSets &sets, u32 choice)
+{
+	const rpcrdma_rtr_result results[] = {
+		{ { choice % 97, choice >> 20 }, RPCRDMA_RTR_NOWHERE },
+		{ { 4096, choice >> 16 & 0xfff }, choice % 64 },
+		{ { 9000, choice >> 8 & 0xff }, choice % 128 },
+	};
+	const u32 length = 9000 + choice % 300;
+	PlacedItem items[kMostItems];
+	ReplyItems out = { items };
+	rpcrdma_reply_plan plan;
+	u64 written = 0;
+	u64 removed = 0;
+	u64 end = 0;
+	u32 n = 0;
+
+	if (!ranges_valid(sets) ||
+	    !answer_reply(sets, results, length, { choice % 8, 1024 }, out,
+			  plan) ||
+	    plan.errcode)
+		return;
+	for (u32 i = 0; i < out.count; i++) {
+		const PlacedItem &item = items[i];
+
+		if (item.type != Placement::Exrw &&
+		    item.type != Placement::Tbsn)
+			continue;
+		FUZZ_CHECK(n < plan.n_removed && item.position >= end);
+		FUZZ_CHECK(plan.removed[n].offset == item.position);
+		FUZZ_CHECK(plan.removed[n].length == xdr_roundup(item.length));
+		end = u64{ item.position } + plan.removed[n].length;
+		FUZZ_CHECK(end <= length);
+		removed += plan.removed[n++].length;
+		for (const Segment &s : item.segments)
+			written += s.length;
+		if (item.type == Placement::Exrw)
+			written -= item.length;
+	}
+	FUZZ_CHECK(n == plan.n_removed && !written);
+	FUZZ_CHECK(plan.stream_length + removed == length);
+}
+
+/* They are in the Call, in order. */
+void check_causes(Bytes in)
+{
+	u32 causes[kMostItems];
+	const u32 n = get_causes(in, causes);
+	u32 end = 0;
+
+	FUZZ_CHECK(n <= kMostItems);
+	for (u32 i = 0; i < n; i++) {
+		FUZZ_CHECK(causes[i] >= end && causes[i] <= in.size());
+		end = causes[i] + 1;
+	}
+}
+
 void check_structure(Bytes in)
 {
 	ReceiveShape shape;
@@ -274,6 +332,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		check_places(request.items, RPCRDMA_CALL, shape, count,
 			     kPrefixSize + request.head, request.length);
 		check_answers(request.directions, choice);
+		check_reply(request.directions, choice);
 		break;
 	case 1:
 		if (!response.decode(in))
@@ -301,6 +360,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		break;
 	default:
 		check_structure(in);
+		check_causes(in);
 		break;
 	}
 	return 0;
