@@ -189,7 +189,7 @@ TEST(client_groups, reads)
 	Server server;
 	const u64 registrations = Nfs3::total("registrations");
 
-	server.mount();
+	server.mount("rsize=262144,wsize=262144");
 	for (const u32 length : { 4096u, 8192u, 16384u, 65536u, 131072u }) {
 		server.groups = 0;
 		EXPECT_EQ(server.read(4096, length), 0) << length;
