@@ -162,8 +162,12 @@ void rpcrdma_plan_call(const struct rpcrdma_session *s,
 		       const struct rpcrdma_call_shape *shape,
 		       struct rpcrdma_call_plan *plan)
 {
-	rpcrdma::plan_call(session(s).planning(), *shape, *plan,
-			   session(s).spare_sends(shape->sends));
+	const rpcrdma::PlanningRules &rules = session(s).planning();
+	/* They matter only there, and counting them is not for nothing. */
+	const bool far = shape->round_trip > rules.stream_from;
+
+	rpcrdma::plan_call(rules, *shape, *plan,
+			   far ? session(s).spare_sends(shape->sends) : 0);
 }
 
 void rpcrdma_plan_why(const struct rpcrdma_session *s,

@@ -221,7 +221,7 @@ static void plan_large_call(const PlanningRules &rules,
 	const bool chunks = rules.chunks && shape.reply_expected;
 	const bool reduce = chunks && shape.reducible;
 	const bool far =
-		!(avoid & RPCRDMA_NEED_CALL_CHUNK) &&
+		sends && !(avoid & RPCRDMA_NEED_CALL_CHUNK) &&
 		shape.length <= stream_reach(rules, shape.round_trip, sends);
 	const bool large_result = shape.result_max > rules.ddp_threshold;
 	const bool large_item =
@@ -242,7 +242,7 @@ static void plan_large_call(const PlanningRules &rules,
 		(avoid & RPCRDMA_NEED_CALL_CHUNK ||
 		 (plan.stream_length > rules.special_threshold && !far) ||
 		 plan.stream_length > rules.max_stream);
-	plan.streamed = chunks && far &&
+	plan.streamed = far && chunks &&
 			((reduce && shape.item.length > rules.ddp_threshold) ||
 			 shape.length > rules.special_threshold);
 	plan.write_chunk =
