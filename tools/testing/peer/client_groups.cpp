@@ -3,6 +3,7 @@
  * Replies by groups of Sends, their data placed by Sends (rtrext, D20): what our client
  * directs, what it does with such Replies, and what with those that are wrong.
  */
+#include "groups.h"
 #include "nfs3.h"
 
 #include <gtest/gtest.h>
@@ -14,29 +15,6 @@ using namespace peer;
 
 namespace
 {
-
-constexpr u32 kSupport = 0xffffff03;
-constexpr u32 kRequestLimit = 0xffffff05;
-constexpr u32 kReplyLimit = 0xffffff06;
-constexpr u32 kRequest = 0xffffff05;
-constexpr u32 kResponse = 0xffffff06;
-constexpr u32 kContinue = 0xffffff07;
-constexpr u32 kReport = 0xffffff08;
-
-constexpr u32 kTakesRequests = 1;
-constexpr u32 kTakesResponses = 2;
-constexpr u32 kTakesContinues = 4;
-
-constexpr u32 kExrw = 1;
-constexpr u32 kTbsn = 2;
-constexpr u32 kTooShort = 5;
-constexpr u32 kNoItem = 6;
-
-/* A Receive of the client: what is before its pages, and the pages. */
-constexpr u32 kHead = 1024;
-constexpr u32 kPage = 4096;
-constexpr u32 kPages = 2;
-constexpr u32 kMostSends = 16;
 
 constexpr u32 kBadSeq = 4;
 constexpr u32 kBadTbsn = 7;

@@ -4,6 +4,7 @@
  * with those that are in order, and with those that are not; and how its Replies carry out
  * what a Call directs.
  */
+#include "groups.h"
 #include "headers.h"
 #include "nfs.h"
 
@@ -17,32 +18,6 @@ using namespace peer;
 
 namespace
 {
-
-constexpr u32 kSupport = 0xffffff03;
-constexpr u32 kRequest = 0xffffff05;
-constexpr u32 kResponse = 0xffffff06;
-constexpr u32 kContinue = 0xffffff07;
-constexpr u32 kReport = 0xffffff08;
-
-/* What is announced: requests, responses, continues. */
-constexpr u32 kTakesRequests = 1;
-constexpr u32 kTakesResponses = 2;
-constexpr u32 kTakesContinues = 4;
-constexpr u32 kStructure = 0xffffff04;
-
-/* Where data is. */
-constexpr u32 kExrw = 1;
-constexpr u32 kTbsn = 2;
-constexpr u32 kChoice = 3;
-constexpr u32 kBySize = 4;
-constexpr u32 kTooShort = 5;
-constexpr u32 kNoItem = 6;
-
-/* A Receive of the server: what is before its pages, and the pages. */
-constexpr u32 kHead = 1024;
-constexpr u32 kPage = 4096;
-constexpr u32 kPages = 2;
-constexpr u32 kMostSends = 16;
 
 enum : u32 {
 	kBadHmt = 1,
