@@ -163,7 +163,7 @@ void rpcrdma_plan_call(const struct rpcrdma_session *s,
 		       struct rpcrdma_call_plan *plan)
 {
 	const rpcrdma::PlanningRules &rules = session(s).planning();
-	/* They matter only there, and counting them is not for nothing. */
+	/* Free Sends matter only there, and counting them takes time. */
 	const bool far = shape->round_trip > rules.stream_from;
 
 	rpcrdma::plan_call(rules, *shape, *plan,

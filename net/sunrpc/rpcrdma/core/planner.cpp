@@ -220,9 +220,10 @@ static void plan_large_call(const PlanningRules &rules,
 	const u32 avoid = shape.avoid;
 	const bool chunks = rules.chunks && shape.reply_expected;
 	const bool reduce = chunks && shape.reducible;
-	const bool far =
-		sends && !(avoid & RPCRDMA_NEED_CALL_CHUNK) &&
-		shape.length <= stream_reach(rules, shape.round_trip, sends);
+	const u32 reach =
+		sends ? stream_reach(rules, shape.round_trip, sends) : 0;
+	const bool far = reach && shape.length <= reach &&
+			 !(avoid & RPCRDMA_NEED_CALL_CHUNK);
 	const bool large_result = shape.result_max > rules.ddp_threshold;
 	const bool large_item =
 		(shape.item.length > rules.ddp_threshold && !far) ||
