@@ -324,6 +324,7 @@ static void rpcrdma_svc_charge(struct rpcrdma_svc *svc,
 	spin_lock(&svc->lock);
 	rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_CALLS, bytes);
 	spin_unlock(&svc->lock);
+	rpcrdma_svc_sent_trim(svc);
 }
 
 /* A thread that has seen too many Replies may take Calls now. */
@@ -757,6 +758,7 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 		if (!call)
 			break;
 		spin_unlock(&svc->lock);
+		rpcrdma_svc_sent_trim(svc);
 		rc = rpcrdma_svc_read_start(svc, call);
 		if (rc && !rpcrdma_svc_read_failed(svc, call, rc))
 			return;

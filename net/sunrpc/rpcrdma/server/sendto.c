@@ -152,6 +152,8 @@ static int rpcrdma_svc_reply_ungroup(struct rpcrdma_svc_reply *reply)
 	rpcrdma_plan_reply(&conn->session, &none, reply->xdr.len, NULL, 0,
 			   plan);
 	spin_unlock(&conn->lock);
+	if (plan->errcode)
+		return -EMSGSIZE;
 	rpcrdma_svc_reply_no_writes(reply);
 	tm->group = NULL;
 	tm->chain = NULL;
@@ -196,7 +198,7 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_sent_surplus(struct rpcrdma_svc *sv
 	if (!svc->n_sent ||
 	    (!svc->keep_none && svc->n_sent <= RPCRDMA_SVC_SENT &&
 	     svc->sent_memory <= RPCRDMA_SVC_SENT_MEMORY &&
-	     !rpcrdma_svc_replies_full(svc)))
+	     !rpcrdma_memory_short() && !rpcrdma_svc_replies_full(svc)))
 		return NULL;
 	list_for_each_entry(reply, &svc->groups, link) {
 		if (!reply->sent)
@@ -209,17 +211,31 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_sent_surplus(struct rpcrdma_svc *sv
 	return NULL;
 }
 
-static void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc)
+/**
+ * rpcrdma_svc_sent_trim - free Replies that are kept, if others need the memory
+ * @svc: the connection, not yet destroyed
+ *
+ * Whoever has charged the account calls it: memory of Replies that are kept comes back by
+ * nothing else.
+ *
+ * Context: Process context, no lock held. May sleep.
+ */
+void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc)
 {
-	struct rpcrdma_svc_reply *reply;
+	struct rpcrdma_svc_reply *reply, *next;
+	LIST_HEAD(surplus);
 
+	if (!data_race(svc->n_sent))
+		return;
+	/* Freeing one may lead here again, which must find nothing then. */
 	spin_lock(&svc->lock);
-	while ((reply = rpcrdma_svc_sent_surplus(svc))) {
-		spin_unlock(&svc->lock);
-		rpcrdma_svc_reply_free(reply);
-		spin_lock(&svc->lock);
-	}
+	while ((reply = rpcrdma_svc_sent_surplus(svc)))
+		list_add_tail(&reply->link, &surplus);
 	spin_unlock(&svc->lock);
+	list_for_each_entry_safe(reply, next, &surplus, link) {
+		list_del_init(&reply->link);
+		rpcrdma_svc_reply_free(reply);
+	}
 }
 
 /* A Reply by a group is out: keep it for a while. Return: false if it was refused already. */
@@ -292,9 +308,10 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 	bool found = false;
 
 	spin_lock(&svc->lock);
-	/* The last one with this XID is that which is known to have been sent. */
+	/* If the Call has come twice, one of its Replies may still wait to be sent. */
 	list_for_each_entry_reverse(reply, &svc->groups, link) {
-		if (reply->tm.msg.xid != xid || reply->refused)
+		if (reply->tm.msg.xid != xid || reply->refused ||
+		    (!reply->sent && !data_race(reply->tm.msg.sent)))
 			continue;
 		found = true;
 		reply->refused = true;
@@ -386,6 +403,7 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_REPLIES,
 			    reply->memory);
 	spin_unlock(&svc->lock);
+	rpcrdma_svc_sent_trim(svc);
 	return reply;
 }
 

@@ -304,6 +304,7 @@ void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp);
 void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid);
+void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc);
 void rpcrdma_svc_drop_sent(struct rpcrdma_svc *svc);
 int rpcrdma_svc_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 			       unsigned int length);
