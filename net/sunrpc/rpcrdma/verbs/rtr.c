@@ -130,8 +130,8 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 						   &send->tx);
 		if (result != RPCRDMA_TX_NONE)
 			return result;
-		if (min(room, conn->sq_avail) <
-		    tm->group->sends + tm->chain_cost) {
+		if (room < tm->group->sends ||
+		    conn->sq_avail < tm->group->sends + tm->chain_cost) {
 			conn->stats.sq_full++;
 			return RPCRDMA_TX_NONE;
 		}
