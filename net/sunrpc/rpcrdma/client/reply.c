@@ -348,6 +348,9 @@ static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
 	const struct rpcrdma_chunks *c = &req->chunks;
 	s64 took;
 
+	/* A Reply to what was sent before it was sent again would look too fast. */
+	if (req->rqst.rq_ntrans > 1)
+		return;
 	if (rx->stream_offset || rx->external || !rx->last ||
 	    rx->stream_length > RPCRDMA_ROUND_TRIP_SIZE ||
 	    req->tm.msg.length > RPCRDMA_ROUND_TRIP_SIZE || req->tm.group ||
@@ -426,6 +429,8 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 		rpcrdma_client_reply(conn, rx, recv, invalidated);
 		return RPCRDMA_RECV_DONE;
 	}
+	if (rx->htype == RPCRDMA_RTR_XMTRESP)
+		rpcrdma_reply_group_put(conn);
 	rpcrdma_reply_group_keep(conn->context, rx, recv);
 	if (rx->last) {
 		rpcrdma_client_reply(conn, rx, recv, invalidated);

@@ -208,8 +208,11 @@ int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpc_rqst *rqst,
 	struct rpcrdma_recv *recv;
 	u32 i = 0, length;
 
-	list_for_each_entry(recv, &x->group, link)
+	list_for_each_entry(recv, &x->group, link) {
+		if (WARN_ON_ONCE(i == ARRAY_SIZE(g.recvs)))
+			return -EIO;
 		g.recvs[i++] = recv;
+	}
 	rpcrdma_rtr_shape(g.recvs[0]->conn, &shape);
 	length = min(g.recvs[0]->len, shape.head);
 	/* No memory was offered that the server could have written to. */
