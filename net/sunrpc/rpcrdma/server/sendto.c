@@ -225,6 +225,7 @@ void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc)
 	struct rpcrdma_svc_reply *reply, *next;
 	LIST_HEAD(surplus);
 
+	/* Nearly always zero; whoever makes it larger calls this, too. */
 	if (!data_race(svc->n_sent))
 		return;
 	/* Freeing one may lead here again, which must find nothing then. */
@@ -310,8 +311,10 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 	spin_lock(&svc->lock);
 	/* If the Call has come twice, one of its Replies may still wait to be sent. */
 	list_for_each_entry_reverse(reply, &svc->groups, link) {
-		if (reply->tm.msg.xid != xid || reply->refused ||
-		    (!reply->sent && !data_race(reply->tm.msg.sent)))
+		if (reply->tm.msg.xid != xid || reply->refused)
+			continue;
+		/* It does not change back, and what the client has seen was sent before. */
+		if (!reply->sent && !data_race(reply->tm.msg.sent))
 			continue;
 		found = true;
 		reply->refused = true;
