@@ -259,6 +259,29 @@ static void rpcrdma_recv_sync_for_cpu(struct rpcrdma_recv *recv)
 	}
 }
 
+/**
+ * rpcrdma_recv_read - copy bytes of a received message
+ * @recv: the Receive
+ * @offset: in its message
+ * @to: where to
+ * @length: how many
+ */
+void rpcrdma_recv_read(const struct rpcrdma_recv *recv, u32 offset, void *to,
+		       u32 length)
+{
+	const void *from;
+	u32 run;
+
+	while (length) {
+		from = rpcrdma_recv_at(recv, offset, &run);
+		run = min(run, length);
+		memcpy(to, from, run);
+		to += run;
+		offset += run;
+		length -= run;
+	}
+}
+
 /*
  * The message as the session needs it: in one piece, as far as the session reads it. Only
  * a header with chunks, or of another message than an RPC message, can be longer than a
@@ -270,8 +293,6 @@ static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv, void **large)
 	struct rpcrdma_conn *conn = recv->conn;
 	const u32 first = PAGE_SIZE - conn->recv_base;
 	void *whole = conn->recv_whole;
-	u32 offset, run;
-	const void *at;
 
 	if (!recv->pages || recv->len <= first ||
 	    rpcrdma_header_is_bare(recv->buf) ||
@@ -284,11 +305,7 @@ static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv, void **large)
 		if (!whole)
 			return NULL;
 	}
-	for (offset = 0; offset < recv->len; offset += run) {
-		at = rpcrdma_recv_at(recv, offset, &run);
-		run = min(run, recv->len - offset);
-		memcpy(whole + offset, at, run);
-	}
+	rpcrdma_recv_read(recv, 0, whole, recv->len);
 	recv->copied += recv->len;
 	return whole;
 }
@@ -334,29 +351,6 @@ out_unmap:
 		ib_dma_unmap_page(device, addr[i],
 				  recv->sge[first + i].length, DMA_FROM_DEVICE);
 	return false;
-}
-
-/**
- * rpcrdma_recv_read - copy bytes of a received message
- * @recv: the Receive
- * @offset: in its message
- * @to: where to
- * @length: how many
- */
-void rpcrdma_recv_read(const struct rpcrdma_recv *recv, u32 offset, void *to,
-		       u32 length)
-{
-	const void *from;
-	u32 run;
-
-	while (length) {
-		from = rpcrdma_recv_at(recv, offset, &run);
-		run = min(run, length);
-		memcpy(to, from, run);
-		to += run;
-		offset += run;
-		length -= run;
-	}
 }
 
 /* Put a Receive, synced, before those at @first, to be posted with them. */
