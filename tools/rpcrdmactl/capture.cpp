@@ -24,11 +24,25 @@ using Bytes = std::span<const std::uint8_t>;
 constexpr std::uint16_t kIpv4 = 0x0800;
 constexpr std::uint16_t kIpv6 = 0x86dd;
 constexpr std::uint16_t kVlan = 0x8100;
+constexpr std::uint16_t kRoceVersion1 = 0x8915;
 constexpr std::uint8_t kUdp = 17;
 constexpr std::uint16_t kRocePort = 4791;
+/* Headers of InfiniBand: the local one, the global one, and that of the transport. */
+constexpr std::size_t kLrh = 8;
+constexpr std::size_t kGrh = 40;
 constexpr std::size_t kBth = 12;
 constexpr std::size_t kIcrc = 4;
-/* With so much of a packet it can be seen whether it is one of RoCE. */
+constexpr std::uint8_t kNextIsTransport = 0x1b;
+/* What follows the local header. */
+constexpr std::uint8_t kThenTransport = 2;
+constexpr std::uint8_t kThenGlobal = 3;
+/* A record of ERF. */
+constexpr std::size_t kErf = 16;
+constexpr std::size_t kErfExtension = 8;
+constexpr std::uint8_t kErfMore = 0x80;
+constexpr std::uint8_t kErfEthernet = 2;
+constexpr std::uint8_t kErfInfiniBand = 21;
+/* With so much of a packet it can be seen whether it carries InfiniBand's transport. */
 constexpr std::size_t kEnough = 20 + 4 + 40 + 8;
 
 /* Opcodes of reliable connections that carry a Send, and what is in front of its data. */
@@ -69,15 +83,15 @@ std::string address(int family, Bytes octets)
 	return inet_ntop(family, octets.data(), text, sizeof(text));
 }
 
-/* A UDP datagram to the port of RoCE, without its header. @cut: not all of it. */
-struct Datagram {
+/* From the header of InfiniBand's transport to the invariant CRC. @cut: not all of it. */
+struct Packet {
 	std::string from;
 	std::string to;
 	Bytes octets;
 	bool cut = false;
 };
 
-std::optional<Datagram> udp(Bytes ip, std::size_t header, std::size_t length,
+std::optional<Packet> udp(Bytes ip, std::size_t header, std::size_t length,
 			    const std::string &from, const std::string &to)
 {
 	/* Behind the packet there may be padding. */
@@ -85,12 +99,40 @@ std::optional<Datagram> udp(Bytes ip, std::size_t header, std::size_t length,
 
 	if (there < header + 8 || number(ip, header + 2, 2) != kRocePort)
 		return {};
-	return Datagram{ from, to,
-			 ip.subspan(header + 8, there - header - 8),
-			 there < length };
+	return Packet{ from, to, ip.subspan(header + 8, there - header - 8),
+		       there < length };
 }
 
-std::optional<Datagram> internet(std::uint16_t protocol, Bytes ip)
+/* Of InfiniBand and of RoCE version 1. */
+std::optional<Packet> global(Bytes b)
+{
+	if (b.size() < kGrh || b[6] != kNextIsTransport)
+		return {};
+	const std::size_t length = kGrh + number(b, 4, 2);
+	const std::size_t there = std::min(b.size(), length);
+	return Packet{ address(AF_INET6, b.subspan(8, 16)),
+		       address(AF_INET6, b.subspan(24, 16)),
+		       b.subspan(kGrh, there - kGrh), there < length };
+}
+
+std::optional<Packet> infiniband(Bytes b)
+{
+	if (b.size() < kLrh)
+		return {};
+	const std::uint8_t next = b[1] & 3;
+	if (next == kThenGlobal)
+		return global(b.subspan(kLrh));
+	/* In words; all but the variant CRC. */
+	const std::size_t length = (number(b, 4, 2) & 0x7ff) * 4;
+	if (next != kThenTransport || length < kLrh)
+		return {};
+	const std::size_t there = std::min(b.size(), length);
+	return Packet{ "lid " + std::to_string(number(b, 6, 2)),
+		       "lid " + std::to_string(number(b, 2, 2)),
+		       b.subspan(kLrh, there - kLrh), there < length };
+}
+
+std::optional<Packet> internet(std::uint16_t protocol, Bytes ip)
 {
 	if (protocol == kIpv4 && ip.size() >= 20 && ip[0] >> 4 == 4 &&
 	    ip[9] == kUdp && !(number(ip, 6, 2) & 0x3fff))
@@ -102,12 +144,14 @@ std::optional<Datagram> internet(std::uint16_t protocol, Bytes ip)
 		return udp(ip, 40, 40 + number(ip, 4, 2),
 			   address(AF_INET6, ip.subspan(8, 16)),
 			   address(AF_INET6, ip.subspan(24, 16)));
+	if (protocol == kRoceVersion1)
+		return global(ip);
 	return {};
 }
 
 /* @type_at: where the protocol is in the header of the link. */
-std::optional<Datagram> linked(Bytes frame, std::size_t type_at,
-			       std::size_t header)
+std::optional<Packet> linked(Bytes frame, std::size_t type_at,
+			     std::size_t header)
 {
 	if (frame.size() < header)
 		return {};
@@ -119,11 +163,52 @@ std::optional<Datagram> linked(Bytes frame, std::size_t type_at,
 	return internet(protocol, after(frame, header));
 }
 
-std::optional<Datagram> datagram(int link, Bytes frame)
+std::optional<Packet> ethernet(Bytes frame)
+{
+	return linked(frame, 12, 14);
+}
+
+/* Adapters that see packets which the kernel does not see write this. */
+std::optional<Packet> erf(Bytes record)
+{
+	std::size_t header = kErf;
+
+	if (record.size() < kErf)
+		return {};
+	const std::uint8_t type = record[8];
+	std::uint8_t more = type;
+	while (more & kErfMore) {
+		if (record.size() < header + kErfExtension)
+			return {};
+		more = record[header];
+		header += kErfExtension;
+	}
+	switch (type & ~kErfMore) {
+	case kErfInfiniBand:
+		return infiniband(after(record, header));
+	case kErfEthernet:
+		/* Two octets align the frame. */
+		return ethernet(after(record, header + 2));
+	default:
+		return {};
+	}
+}
+
+/* How much of a packet tells what it is. */
+std::size_t enough(int link)
+{
+	return link == DLT_ERF ? kErf + kEnough : kEnough;
+}
+
+std::optional<Packet> packet_of(int link, Bytes frame)
 {
 	switch (link) {
 	case DLT_EN10MB:
-		return linked(frame, 12, 14);
+		return ethernet(frame);
+	case DLT_ERF:
+		return erf(frame);
+	case DLT_INFINIBAND:
+		return infiniband(frame);
 	case DLT_LINUX_SLL:
 		return linked(frame, 14, 16);
 	case DLT_LINUX_SLL2:
@@ -144,11 +229,11 @@ public:
 	{
 	}
 
-	void packet(double time, const Datagram &d)
+	void packet(double time, const Packet &p)
 	{
-		Bytes b = d.octets;
+		Bytes b = p.octets;
 
-		if (d.cut) {
+		if (p.cut) {
 			/* That others are cut does no harm. */
 			cut_ += b.empty() || sends(b[0]);
 			return;
@@ -162,7 +247,7 @@ public:
 			const std::size_t header = kBth + s.extension;
 			if (s.opcode != b[0] || b.size() < header + pad + kIcrc)
 				continue;
-			part({ d.from, d.to, queue_pair }, s.part, psn, time,
+			part({ p.from, p.to, queue_pair }, s.part, psn, time,
 			     b.subspan(header,
 				       b.size() - header - pad - kIcrc));
 			return;
@@ -279,12 +364,13 @@ unsigned read_capture(const std::string &path,
 		throw std::runtime_error(error.data());
 	const int link = pcap_datalink(pcap.get());
 	if (link != DLT_EN10MB && link != DLT_LINUX_SLL &&
-	    link != DLT_LINUX_SLL2 && link != DLT_RAW)
+	    link != DLT_LINUX_SLL2 && link != DLT_RAW && link != DLT_ERF &&
+	    link != DLT_INFINIBAND)
 		throw std::runtime_error(path + ": link of an unknown kind");
 	while ((result = pcap_next_ex(pcap.get(), &header, &data)) == 1) {
-		const auto found = datagram(link, { data, header->caplen });
+		const auto found = packet_of(link, { data, header->caplen });
 		if (!found && header->caplen < header->len &&
-		    header->caplen < kEnough)
+		    header->caplen < enough(link))
 			assembler.unknown();
 		if (found)
 			assembler.packet(

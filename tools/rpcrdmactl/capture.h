@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Messages out of a capture of an Ethernet: the RDMA Sends of RoCE version 2 (RC over
- * UDP). iWARP is not known.
+ * Messages out of a capture: the RDMA Sends of RoCE, versions 1 and 2, and of InfiniBand,
+ * over reliable connections. iWARP is not known.
  */
 #ifndef _RPCRDMACTL_CAPTURE_H
 #define _RPCRDMACTL_CAPTURE_H
@@ -17,8 +17,8 @@ namespace rpcrdmactl
 /**
  * One Send, put together from its packets
  * @time: seconds since the epoch, of its last packet
- * @from: address of the sender
- * @to: address of the receiver
+ * @from: address of the sender; "lid 5" if it is one of InfiniBand's subnet
+ * @to: the same of the receiver
  * @queue_pair: the receiver's
  * @octets: the message
  */
@@ -41,7 +41,7 @@ struct CapturedSend {
  *
  * Throws std::runtime_error if it is no capture, or of a kind of link that is not known.
  *
- * Return: how many packets of RoCE were left out because the capture has not all of them.
+ * Return: how many of these packets were left out because the capture has not all of them.
  */
 unsigned read_capture(const std::string &path,
 		  const std::function<void(const CapturedSend &)> &take);

@@ -511,7 +511,7 @@ int run(int argc, char **argv)
 		"file", a.file,
 		"hexadecimal, or with --pcap a capture (default: stdin)");
 	decode_command->add_flag("-p,--pcap", a.pcap,
-				 "the file is a capture of RoCE version 2");
+				 "the file is a capture of RoCE or InfiniBand");
 	json(decode_command, "one JSON object a line");
 
 	try {

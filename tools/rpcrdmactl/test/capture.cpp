@@ -25,22 +25,43 @@ void put(Octets &to, std::uint32_t value, int octets)
 		to.push_back(static_cast<std::uint8_t>(value >> 8 * octets));
 }
 
-/* A packet of RoCE version 2 from 192.0.2.1 to 192.0.2.2. */
-Octets packet(std::uint8_t opcode, std::uint32_t psn, Octets data,
-	      bool vlan = false)
+void put(Octets &to, const Octets &more)
 {
-	Octets p(12);
+	to.insert(to.end(), more.begin(), more.end());
+}
+
+/* What InfiniBand's transport makes of it, whatever carries that. */
+Octets transport(std::uint8_t opcode, std::uint32_t psn, Octets data)
+{
+	Octets p;
 	const std::size_t pad = (4 - data.size() % 4) % 4;
 
 	data.resize(data.size() + pad);
 	if (opcode == kOnlyInvalidate)
 		data.insert(data.begin(), 4, 0xee);
+	put(p, opcode, 1);
+	put(p, static_cast<std::uint32_t>(pad << 4), 1);
+	put(p, 0xffff, 2);
+	put(p, 0x11, 4);
+	put(p, psn, 4);
+	put(p, data);
+	put(p, 0x1c2c3c4c, 4);
+	return p;
+}
+
+/* A packet of RoCE version 2 from 192.0.2.1 to 192.0.2.2. */
+Octets packet(std::uint8_t opcode, std::uint32_t psn, const Octets &data,
+	      bool vlan = false)
+{
+	Octets p(12);
+	const Octets inner = transport(opcode, psn, data);
+
 	if (vlan) {
 		put(p, 0x8100, 2);
 		put(p, 7, 2);
 	}
 	put(p, 0x0800, 2);
-	const std::size_t udp = 8 + 12 + data.size() + 4;
+	const std::size_t udp = 8 + inner.size();
 	put(p, 0x45000000 | static_cast<std::uint32_t>(20 + udp), 4);
 	put(p, 0, 4);
 	put(p, 0x40110000, 4);
@@ -50,13 +71,64 @@ Octets packet(std::uint8_t opcode, std::uint32_t psn, Octets data,
 	put(p, 4791, 2);
 	put(p, static_cast<std::uint32_t>(udp), 2);
 	put(p, 0, 2);
-	put(p, opcode, 1);
-	put(p, static_cast<std::uint32_t>(pad << 4), 1);
-	put(p, 0xffff, 2);
-	put(p, 0x11, 4);
-	put(p, psn, 4);
-	p.insert(p.end(), data.begin(), data.end());
-	put(p, 0x1c2c3c4c, 4);
+	put(p, inner);
+	return p;
+}
+
+/* Behind the global header, from the port 2001:db8::1 to 2001:db8::2. */
+Octets global(const Octets &inner)
+{
+	Octets p;
+
+	put(p, 0x60000000, 4);
+	put(p, static_cast<std::uint32_t>(inner.size()), 2);
+	put(p, 0x1b40, 2);
+	for (const std::uint32_t last : { 1U, 2U })
+		for (const std::uint32_t word : { 0x20010db8U, 0U, 0U, last })
+			put(p, word, 4);
+	put(p, inner);
+	return p;
+}
+
+/* On a subnet of InfiniBand from port 3 to 5. @next: what follows, 2 is the transport. */
+Octets subnet(const Octets &inner, std::uint32_t next = 2)
+{
+	Octets p;
+
+	put(p, next, 2);
+	put(p, 5, 2);
+	put(p, static_cast<std::uint32_t>((8 + inner.size()) / 4), 2);
+	put(p, 3, 2);
+	put(p, inner);
+	/* The variant CRC. */
+	put(p, 0x1616, 2);
+	return p;
+}
+
+Octets frame(std::uint32_t protocol, const Octets &inner)
+{
+	Octets p(12);
+
+	put(p, protocol, 2);
+	put(p, inner);
+	return p;
+}
+
+/* A record of ERF. @extensions: of its header. */
+Octets erf(std::uint8_t type, const Octets &inner, int extensions = 0)
+{
+	Octets p(8);
+
+	put(p, extensions ? type | 0x80U : type, 1);
+	put(p, 4, 1);
+	put(p, static_cast<std::uint32_t>(16 + inner.size()), 2);
+	put(p, 0, 2);
+	put(p, static_cast<std::uint32_t>(inner.size()), 2);
+	while (extensions--) {
+		put(p, extensions ? 0x81000000U : 0x01000000U, 4);
+		put(p, 0, 4);
+	}
+	put(p, inner);
 	return p;
 }
 
@@ -73,9 +145,9 @@ Octets grant(std::uint32_t credit)
 class Capture {
 public:
 	explicit Capture(const std::vector<Octets> &packets,
-			 std::size_t snap = 65535)
+			 std::size_t snap = 65535, int link = DLT_EN10MB)
 	{
-		pcap_t *dead = pcap_open_dead(DLT_EN10MB, 65535);
+		pcap_t *dead = pcap_open_dead(link, 65535);
 		const int fd = mkstemp(path_);
 		pcap_dumper_t *out = pcap_dump_fopen(dead, fdopen(fd, "w"));
 		pcap_pkthdr header = {};
@@ -221,6 +293,79 @@ TEST(capture, packets_that_the_capture_has_cut)
 	EXPECT_EQ(none.cut(), 2U);
 	EXPECT_TRUE(nothing.sends().empty());
 	EXPECT_EQ(nothing.cut(), 4U);
+}
+
+TEST(capture, other_networks)
+{
+	constexpr int kErf = 197, kInfiniBand = 247;
+	const Octets send = transport(kOnly, 1, grant(1));
+	const Octets align(2);
+	Octets ethernet = align;
+	put(ethernet, packet(kOnly, 1, grant(1)));
+	const struct {
+		int link;
+		Octets packet;
+		std::string from;
+		std::string to;
+	} cases[] = {
+		{ DLT_EN10MB, frame(0x8915, global(send)), "2001:db8::1",
+		  "2001:db8::2" },
+		{ kInfiniBand, subnet(send), "lid 3", "lid 5" },
+		{ kInfiniBand, subnet(global(send), 3), "2001:db8::1",
+		  "2001:db8::2" },
+		{ kErf, erf(21, subnet(send)), "lid 3", "lid 5" },
+		{ kErf, erf(21, subnet(send), 2), "lid 3", "lid 5" },
+		{ kErf, erf(2, ethernet), "192.0.2.1", "192.0.2.2" },
+	};
+
+	for (const auto &c : cases) {
+		const auto sends = Capture({ c.packet }, 65535, c.link).sends();
+		ASSERT_EQ(sends.size(), 1U) << c.link << ' ' << c.from;
+		EXPECT_EQ(sends[0].octets, grant(1));
+		EXPECT_EQ(sends[0].from, c.from);
+		EXPECT_EQ(sends[0].to, c.to);
+		/* The variant CRC may be missing, anything else may not. */
+		for (std::size_t n = 0; n + 2 < c.packet.size(); n++) {
+			const Octets part(c.packet.begin(),
+					  c.packet.begin() + n);
+			EXPECT_TRUE(Capture({ part }, 65535, c.link)
+					    .sends()
+					    .empty())
+				<< c.link << ' ' << c.from << ' ' << n;
+		}
+	}
+}
+
+/* Raw packets, IP on InfiniBand, a length that ends in the header, another kind of record. */
+TEST(capture, other_packets_of_other_networks)
+{
+	constexpr int kErf = 197, kInfiniBand = 247;
+	const Octets send = transport(kOnly, 1, grant(1));
+	Octets shorter = subnet(send), other = global(send);
+
+	shorter[5] = 1;
+	other[6] = 0x11;
+	for (const Octets &p : { subnet(send, 0), subnet(send, 1), shorter,
+				 subnet(other, 3) }) {
+		const Capture capture({ p }, 65535, kInfiniBand);
+		EXPECT_TRUE(capture.sends().empty());
+		EXPECT_EQ(capture.cut(), 0U);
+	}
+	EXPECT_TRUE(Capture({ erf(1, subnet(send)) }, 65535, kErf).sends().empty());
+}
+
+TEST(capture, packets_of_other_networks_that_the_capture_has_cut)
+{
+	constexpr int kErf = 197, kInfiniBand = 247;
+	const Octets send = transport(kOnly, 1, Octets(100));
+	const Capture subnets({ subnet(send), subnet(global(send), 3) }, 80,
+			      kInfiniBand);
+	const Capture records({ erf(21, subnet(send)) }, 80, kErf);
+
+	EXPECT_TRUE(subnets.sends().empty());
+	EXPECT_EQ(subnets.cut(), 2U);
+	EXPECT_TRUE(records.sends().empty());
+	EXPECT_EQ(records.cut(), 1U);
 }
 
 TEST(capture, no_capture)
