@@ -11,9 +11,9 @@ from collections.abc import Callable
 import memory
 
 KIB, MIB = 1 << 10, 1 << 20
-OURS, OLD, THEIRS, TCP = "v2", "v1", "intree", "tcp"
-TRANSPORTS = (OURS, OLD, THEIRS, TCP)
-RDMA = (OURS, OLD, THEIRS)
+OURS, PLACED, OLD, THEIRS, TCP = "v2", "rtrext", "v1", "intree", "tcp"
+TRANSPORTS = (OURS, PLACED, OLD, THEIRS, TCP)
+RDMA = (OURS, PLACED, OLD, THEIRS)
 MET, MISSED, UNKNOWN = "met", "missed", "not measured"
 
 
@@ -56,9 +56,9 @@ class Results:
         found = self.parts.get("latency", {}).get(cell.key(), {}).get(transport, {})
         return statistics.median(found[figure]) if found.get(figure) else None
 
-    def ratio(self, cell, figure):
+    def ratio(self, cell, figure, transport=OURS):
         """Ours to theirs, or None."""
-        ours, theirs = (self.median(cell, t, figure) for t in (OURS, THEIRS))
+        ours, theirs = (self.median(cell, t, figure) for t in (transport, THEIRS))
         return ours / theirs if ours and theirs else None
 
     def counts(self, transport, operation):
@@ -70,11 +70,10 @@ class Results:
         line = self.counts(transport, operation)
         return sum(line[end].get(name, 0) for name in names) / line["n"] if line else None
 
-
-    def instructions_ratio(self, operation, pick):
+    def instructions_ratio(self, operation, pick, transport=OURS):
         """Ours to theirs, of what pick() takes of them, or None."""
         found = self.parts.get("instructions", {}).get(operation, {})
-        values = [pick(found[t]) for t in (OURS, THEIRS) if t in found]
+        values = [pick(found[t]) for t in (transport, THEIRS) if t in found]
         return values[0] / values[1] if len(values) == 2 and values[1] else None
 
 
@@ -95,9 +94,9 @@ class Mark:
         return value, MET if reached else MISSED
 
 
-def latency(work, size, delay=0):
+def latency(work, size, delay=0, transport=OURS):
     """Of one at a time, as a ratio."""
-    return lambda results: results.ratio(Cell(delay, work, size, 1), "latency_us")
+    return lambda results: results.ratio(Cell(delay, work, size, 1), "latency_us", transport)
 
 
 def operations(work, size, depth, delay=0):
@@ -178,10 +177,25 @@ def instructions_of_core(results):
     return None if None in found else max(found)
 
 
-def whole_path(*operations_of):
+def nothing_fetched(results):
+    """Registrations and RDMA operations of a WRITE whose data are placed: without any it
+    takes one round trip."""
+    found = [results.count(PLACED, name, end, "registrations", "RDMA Reads", "RDMA Writes")
+             for name in PLACED_WRITES for end in ("client", "server")]
+    return None if None in found else sum(found)
+
+
+def copied_of_placed(results):
+    """Octets that the server copies of such a WRITE: what is in front of the data."""
+    found = [results.count(PLACED, name, "server", "octets copied from Receives")
+             for name in PLACED_WRITES]
+    return None if None in found else max(found)
+
+
+def whole_path(*operations_of, transport=OURS):
     """Instructions, as a ratio; of several operations the worst."""
     def figure(results):
-        values = [results.instructions_ratio(name, lambda found: found["total"])
+        values = [results.instructions_ratio(name, lambda found: found["total"], transport)
                   for name in operations_of]
         return None if None in values else max(values)
     return figure
@@ -205,6 +219,7 @@ def memory_at_rest(end):
     return figure
 
 
+PLACED_WRITES = tuple(f"WRITE {size_name(size)}" for size in (4 * KIB, 16 * KIB, 64 * KIB))
 ABOVE = (16 * KIB, 64 * KIB, 256 * KIB, MIB)
 MARKS = (
     Mark("WRITE 4 KiB, 10 ms, latency", 0.55, latency("WRITE", 4 * KIB, 10)),
@@ -240,4 +255,14 @@ MARKS = (
     Mark("instructions of the whole path, 64 KiB", 0.93,
          whole_path("READ 64 KiB", "WRITE 64 KiB")),
     Mark("instructions of the whole path, 1 MiB", 0.98, whole_path("READ 1 MiB", "WRITE 1 MiB")),
+    Mark("rtrext, WRITE 4 to 64 KiB: registrations and RDMA operations", 0, nothing_fetched),
+    Mark("rtrext, WRITE 4 to 64 KiB: octets copied by the server", 1024, copied_of_placed),
+    Mark("rtrext, instructions of the whole path, WRITE 4 KiB", 0.55,
+         whole_path("WRITE 4 KiB", transport=PLACED)),
+    Mark("rtrext, instructions of the whole path, WRITE 16 KiB", 0.65,
+         whole_path("WRITE 16 KiB", transport=PLACED)),
+    Mark("rtrext, instructions of the whole path, WRITE 64 KiB", 0.85,
+         whole_path("WRITE 64 KiB", transport=PLACED)),
+    Mark("rtrext, WRITE 256 KiB, 10 ms, latency", 0.6,
+         latency("WRITE", 256 * KIB, 10, PLACED)),
 )

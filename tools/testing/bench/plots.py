@@ -6,7 +6,7 @@ import statistics
 import matplotlib
 import matplotlib.pyplot as plt
 import memory
-from marks import KIB, MIB, OURS, RDMA, THEIRS, TRANSPORTS, Cell, size_name
+from marks import KIB, MIB, TRANSPORTS, Cell, size_name
 
 matplotlib.use("Agg")
 SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
@@ -23,11 +23,12 @@ def save(figure, out, name):
 def latency(results, out, delay):
     """One at a time, by size, with the least and the most of all rounds."""
     measured = results.parts.get("latency", {})
-    if Cell(delay, "READ", SIZES[0], 1).key() not in measured:
+    least = measured.get(Cell(delay, "READ", SIZES[0], 1).key())
+    if not least:
         return
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
     for axis, work in zip(axes, ("READ", "WRITE")):
-        for transport in TRANSPORTS:
+        for transport in least:
             rounds = [measured[Cell(delay, work, size, 1).key()][transport]["latency_us"]
                       for size in SIZES]
             middle = [statistics.median(one) for one in rounds]
@@ -50,15 +51,16 @@ def counts(results, out):
     kinds = (("doorbells", ("send doorbells", "receive doorbells")),
              ("completions", ("send completions", "receive completions")),
              ("registrations", ("registrations",)))
-    names = [name for name in counted[OURS] if name in counted.get(THEIRS, {})]
-    figure, axes = plt.subplots(len(kinds), 1, figsize=(10, 9), sharex=True)
     shown = [t for t in TRANSPORTS if t in counted]
+    names = [name for name in counted[shown[0]] if all(name in counted[t] for t in shown)]
+    width = 0.8 / len(shown)
+    figure, axes = plt.subplots(len(kinds), 1, figsize=(10, 9), sharex=True)
     for axis, (title, counters) in zip(axes, kinds):
         for i, transport in enumerate(shown):
-            axis.bar([at + (i - 1) * 0.27 for at in range(len(names))],
+            axis.bar([at + (i - (len(shown) - 1) / 2) * width for at in range(len(names))],
                      [sum(results.count(transport, name, end, *counters)
                           for end in ("client", "server")) for name in names],
-                     width=0.25, label=transport)
+                     width=0.9 * width, label=transport)
         axis.set(ylabel=f"{title}, both ends")
         axis.legend()
     axes[-1].set_xticks(range(len(names)), names, rotation=60, ha="right")
@@ -73,7 +75,7 @@ def memories(results, out):
     numbers = sorted(map(int, measured))
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
     for axis, end in zip(axes, memory.ENDS):
-        for transport in RDMA:
+        for transport in measured[str(numbers[0])][memory.REST][end]:
             line = None
             for moment, style in ((memory.REST, "-"), (memory.BUSY, "--")):
                 line, = axis.plot(numbers, [

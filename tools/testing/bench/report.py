@@ -6,8 +6,8 @@ import statistics
 import memory
 import model
 import samples
-from marks import (MARKS, MET, MISSED, OURS, RDMA, THEIRS, TRANSPORTS, UNKNOWN,
-                   size_name)
+from marks import (MARKS, MET, MISSED, OURS, PLACED, RDMA, THEIRS, TRANSPORTS,
+                   UNKNOWN, size_name)
 
 
 def number(value):
@@ -57,16 +57,21 @@ COLUMNS = (
     ("receive", ("receive doorbells",)),
     ("completions", ("send completions", "receive completions")),
 )
+# The kernel's own transport does not count these.
+COPIED = ("octets copied to Sends", "octets copied from Receives")
 OCTETS = (
     ("by Send", ("octets by Send",)),
     ("in place", ("octets by Send in place",)),
     ("by RDMA", ("octets by RDMA Read", "octets by RDMA Write")),
     ("registered", ("octets registered",)),
+    ("copied", COPIED),
 )
 
 
 def both_ends(results, transport, operation, names):
     """'client / server', per operation."""
+    if transport == THEIRS and names == COPIED:
+        return "-"
     return " / ".join(number(results.count(transport, operation, end, *names))
                       for end in ("client", "server"))
 
@@ -75,7 +80,7 @@ def counts(results, columns):
     """A row for each operation and transport."""
     counted = results.parts.get("counts", {})
     rows = []
-    for operation in counted.get(OURS, {}):
+    for operation in next((counted[t] for t in TRANSPORTS if t in counted), {}):
         for transport in TRANSPORTS:
             if operation in counted.get(transport, {}):
                 rows.append([f"{operation}, {transport}"] +
@@ -124,7 +129,7 @@ def functions(results):
     """Where the transport spends them, of 4 KiB."""
     text = ""
     for operation in ("READ 4 KiB", "WRITE 4 KiB"):
-        for transport in (OURS, THEIRS):
+        for transport in (OURS, PLACED, THEIRS):
             found = results.parts.get("instructions", {}).get(operation, {}).get(transport)
             if found:
                 rows = [[name, number(cost)] for name, cost in found["parts"]["transport"].items()]
