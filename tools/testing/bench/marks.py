@@ -11,9 +11,10 @@ from collections.abc import Callable
 import memory
 
 KIB, MIB = 1 << 10, 1 << 20
-OURS, PLACED, OLD, THEIRS, TCP = "v2", "rtrext", "v1", "intree", "tcp"
+OURS, FIXED, PLACED, OLD, THEIRS, TCP = "v2", "fixed", "rtrext", "v1", "intree", "tcp"
 TRANSPORTS = (OURS, PLACED, OLD, THEIRS, TCP)
-RDMA = (OURS, PLACED, OLD, THEIRS)
+# Those whose counts and memory are of interest.
+RDMA = (OURS, FIXED, PLACED, OLD, THEIRS)
 MET, MISSED, UNKNOWN = "met", "missed", "not measured"
 
 

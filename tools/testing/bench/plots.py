@@ -6,7 +6,7 @@ import statistics
 import matplotlib
 import matplotlib.pyplot as plt
 import memory
-from marks import KIB, MIB, TRANSPORTS, Cell, size_name
+from marks import KIB, MIB, RDMA, Cell, size_name
 
 matplotlib.use("Agg")
 SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
@@ -51,7 +51,7 @@ def counts(results, out):
     kinds = (("doorbells", ("send doorbells", "receive doorbells")),
              ("completions", ("send completions", "receive completions")),
              ("registrations", ("registrations",)))
-    shown = [t for t in TRANSPORTS if t in counted]
+    shown = [t for t in RDMA if t in counted]
     names = [name for name in counted[shown[0]] if all(name in counted[t] for t in shown)]
     width = 0.8 / len(shown)
     figure, axes = plt.subplots(len(kinds), 1, figsize=(10, 9), sharex=True)

@@ -80,8 +80,8 @@ def counts(results, columns):
     """A row for each operation and transport."""
     counted = results.parts.get("counts", {})
     rows = []
-    for operation in next((counted[t] for t in TRANSPORTS if t in counted), {}):
-        for transport in TRANSPORTS:
+    for operation in next((counted[t] for t in RDMA if t in counted), {}):
+        for transport in RDMA:
             if operation in counted.get(transport, {}):
                 rows.append([f"{operation}, {transport}"] +
                             [both_ends(results, transport, operation, names)
