@@ -39,6 +39,8 @@ client() {
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" nconnect=2
 	check "the module stays" refuses
 	check "server: the module stays" on_server refuses
+	check "connections are traced" follow
+	check "server: connections are traced" on_server follow
 	if [[ -e /sys/kernel/debug/fail_sunrpc ]]; then
 		stormy "connections break on the client" broken here client-disconnect
 		stormy "connections break on the server" broken on_server server-disconnect
@@ -66,13 +68,28 @@ client() {
 
 # Both programs run before, while and after the command does.
 stormy() { # WHAT COMMAND...
-	local jobs
+	local jobs before
 	rm -f /tmp/stop.jobs /tmp/jobs.well
 	{ verifying && touch /tmp/jobs.well; } > /tmp/jobs.output 2>&1 &
 	jobs=$!
+	before=$failed
 	during "$@"
 	touch /tmp/stop.jobs
 	check "$1: jobs that verify" jobs_end "$jobs"
+	((failed == before)) || what_happened
+}
+
+# The last events of connections, here and there.
+what_happened() {
+	local where
+	for where in here on_server; do
+		echo "# events, $where:"
+		"$where" tail -n 60 "$tracing/trace" | sed 's/^/# /'
+	done
+}
+
+follow() {
+	trace_connections && trace rpcrdma/rpcrdma_{up,keepalive,call,retry}
 }
 
 # Until there is /tmp/stop.jobs.
