@@ -405,8 +405,8 @@ TEST(rtrext, reply__that_takes_more_than_was_reserved)
 	e.receive(response(kXid, 3, rpc(kXid, RPCRDMA_REPLY, 40)));
 	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
 	expect_report(e, { kXid, 1, 0, 0, 4, 2, 3 });
-	/* The Call goes on waiting for it. */
-	EXPECT_EQ(state(e).reserved(), 2u);
+	/* The Call goes on waiting for it, in another form. */
+	EXPECT_EQ(state(e).reserved(), 0u);
 	e.receive(reply_inline(kXid, rpc(kXid, RPCRDMA_REPLY, 40)));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_EQ(state(e).reserved(), 0u);
@@ -478,6 +478,70 @@ TEST(rtrext, reserved__whatever_is_said_of_a_reply)
 	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 1, 0, 0, 3 });
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
 	EXPECT_EQ(state(e).reserved(), 3u);
+}
+
+/*
+ * Its Responder may not have it any more. Then no answer to that Call comes, but one to the
+ * same Call when it is sent again.
+ */
+TEST(rtrext, reserved__nothing_for_a_reply_that_was_refused)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	const Words first = response(kXid, 3, slice(reply, 0, 20));
+	/* The rest of the second one would be its third Send. */
+	const std::vector<Words> refused[] = {
+		{ response(kXid, 5, reply) },
+		{ first, go_on(kXid, 2, slice(reply, 20, 28), kXmtResp) },
+		{ first, go_on(kXid + 1, 1, slice(reply, 20, 28), kXmtResp) },
+		{ first, go_on(kXid, 1, slice(reply, 20, 28), kXmtReq) },
+		{ first, reply_inline(kXid + 2,
+				      rpc(kXid + 2, RPCRDMA_REPLY, 48)) },
+		{ first, response(kXid + 2, 1,
+				  rpc(kXid + 2, RPCRDMA_REPLY, 48)) },
+		{ response(kXid, 1, reply, { 1, 28, 4, kTbsn, 0, 1, 9 }) },
+		{ go_on(kXid, 1, slice(reply, 20, 28), kXmtResp) },
+	};
+
+	for (const std::vector<Words> &sends : refused) {
+		Endpoint e = client();
+		Outgoing o(RPCRDMA_CALL, 40, 3);
+		Outgoing again(RPCRDMA_CALL, 40, 3);
+
+		EXPECT_EQ(send(e, o), kSent);
+		EXPECT_EQ(state(e).reserved(), 3u);
+		for (const Words &w : sends)
+			e.receive(w);
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+		EXPECT_EQ(state(e).reserved(), 0u);
+		(void)!e.session.end_call(o.msg);
+		EXPECT_EQ(send(e, again), kSent);
+		EXPECT_EQ(again.m.reply_count, 3u);
+		EXPECT_EQ(state(e).reserved(), 3u);
+		e.receive(reply_inline(kXid, reply));
+		EXPECT_EQ(state(e).reserved(), 0u);
+	}
+}
+
+/* Of two Calls with that XID one answer has been refused. */
+TEST(rtrext, reserved__for_the_other_answer_to_a_call_sent_twice)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 3);
+	Outgoing again(RPCRDMA_CALL, 40, 3);
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+
+	EXPECT_EQ(send(e, o), kSent);
+	(void)!e.session.end_call(o.msg);
+	EXPECT_EQ(send(e, again), kSent);
+	/* Both the Send and its group are named, and it is one Reply. */
+	e.receive(response(kXid, 2, slice(reply, 0, 20)));
+	e.receive(go_on(kXid, 2, slice(reply, 20, 28), kXmtResp));
+	EXPECT_EQ(state(e).reserved(), 3u);
+	e.receive(response(kXid, 2, slice(reply, 0, 20)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(go_on(kXid, 1, slice(reply, 20, 28), kXmtResp));
+	EXPECT_TRUE(e.rx.last);
+	EXPECT_EQ(state(e).reserved(), 0u);
 }
 
 TEST(rtrext, reserved__nothing_for_a_call_without_a_reply)

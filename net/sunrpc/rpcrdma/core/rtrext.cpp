@@ -40,9 +40,21 @@ bool Rtrext::declare(Port &port, const ReceiveShape &shape)
 /* What comes in                                                      */
 /* ------------------------------------------------------------------ */
 
-/* Return: false if there are too many that wait. */
+/*
+ * Whatever is said of a Reply: its Responder may not have it any more, and then says nothing.
+ * So nothing is reserved for it from now on. One that comes again may still take as much.
+ *
+ * Return: false if there are too many that wait.
+ */
 bool Rtrext::report(const ReportedError &e, Port &port)
 {
+	const bool one = e.has_lead && e.lead.xid == e.bad.xid &&
+			 e.lead.dir == e.bad.dir;
+
+	if (e.bad.dir == RPCRDMA_REPLY)
+		reserve_.doubt(e.bad.xid);
+	if (e.has_lead && e.lead.dir == RPCRDMA_REPLY && !one)
+		reserve_.doubt(e.lead.xid);
 	if (reports_count_ == kMostReports ||
 	    !port.send(kReptErr, e.bad.xid, {}))
 		return false;
