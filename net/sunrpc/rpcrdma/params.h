@@ -125,6 +125,11 @@
  */
 #define RPCRDMA_SVC_SENT	16
 #define RPCRDMA_SVC_SENT_MEMORY	SZ_1M
+/*
+ * And no longer than twice so many seconds: a client refuses a Reply as soon as it has come,
+ * and whoever has not got it after this time waits for a Reply to a Call that is sent again.
+ */
+#define RPCRDMA_SVC_SENT_SECONDS	10
 /* The module parameter rtrext is a switch. */
 #define RPCRDMA_MAX_RTREXT	1
 

@@ -16,7 +16,8 @@
  * account has more than the module's budget had for it, no nfsd
  * thread takes another Call of this connection. After that each thread at work
  * adds at most one Reply. A Reply that went by a group of rtrext is kept when it is out, as
- * the client may refuse it: a few of them, and none when there are too many Replies.
+ * the client may refuse it: a few of them, for a few seconds, and none when there are too many
+ * Replies.
  */
 #include <linux/mm.h>
 #include <linux/nfs4.h>
@@ -38,6 +39,7 @@
  * @group: how it goes by a group, if @tm says so
  * @link: in the groups of @svc, under its lock, if it goes or has gone by one
  * @sent: it has, and is kept; under the same lock
+ * @old: it has been kept for a while; likewise
  * @refused: the client does not take it by a group; likewise
  * @rw: RDMA Writes, or NULL
  * @memory: bytes accounted for it
@@ -52,6 +54,7 @@ struct rpcrdma_svc_reply {
 	struct rpcrdma_rtr_group group;
 	struct list_head link;
 	bool sent;
+	bool old;
 	bool refused;
 	struct rpcrdma_svc_rw *rw;
 	u32 memory;
@@ -189,6 +192,16 @@ static void rpcrdma_svc_reply_again(struct rpcrdma_svc_reply *reply)
 		rpcrdma_svc_reply_end(reply, status);
 }
 
+/* A Reply is not kept any more. The caller frees it, or sends it again. */
+static void rpcrdma_svc_sent_take(struct rpcrdma_svc *svc,
+				  struct rpcrdma_svc_reply *reply)
+	__must_hold(&svc->lock)
+{
+	list_del_init(&reply->link);
+	svc->n_sent--;
+	svc->sent_memory -= reply->memory;
+}
+
 /* Of the Replies that are kept, one that is too many: it is in no list then. Or NULL. */
 static struct rpcrdma_svc_reply *rpcrdma_svc_sent_surplus(struct rpcrdma_svc *svc)
 	__must_hold(&svc->lock)
@@ -203,12 +216,20 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_sent_surplus(struct rpcrdma_svc *sv
 	list_for_each_entry(reply, &svc->groups, link) {
 		if (!reply->sent)
 			continue;
-		list_del_init(&reply->link);
-		svc->n_sent--;
-		svc->sent_memory -= reply->memory;
+		rpcrdma_svc_sent_take(svc, reply);
 		return reply;
 	}
 	return NULL;
+}
+
+static void rpcrdma_svc_sent_free(struct list_head *replies)
+{
+	struct rpcrdma_svc_reply *reply, *next;
+
+	list_for_each_entry_safe(reply, next, replies, link) {
+		list_del_init(&reply->link);
+		rpcrdma_svc_reply_free(reply);
+	}
 }
 
 /**
@@ -222,7 +243,7 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_sent_surplus(struct rpcrdma_svc *sv
  */
 void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc)
 {
-	struct rpcrdma_svc_reply *reply, *next;
+	struct rpcrdma_svc_reply *reply;
 	LIST_HEAD(surplus);
 
 	/* Nearly always zero; whoever makes it larger calls this, too. */
@@ -233,10 +254,53 @@ void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc)
 	while ((reply = rpcrdma_svc_sent_surplus(svc)))
 		list_add_tail(&reply->link, &surplus);
 	spin_unlock(&svc->lock);
-	list_for_each_entry_safe(reply, next, &surplus, link) {
-		list_del_init(&reply->link);
-		rpcrdma_svc_reply_free(reply);
+	rpcrdma_svc_sent_free(&surplus);
+}
+
+/* Look again after a while at those that are kept. */
+static void rpcrdma_svc_sent_later(struct rpcrdma_svc *svc)
+	__must_hold(&svc->lock)
+{
+	if (svc->n_sent && !svc->keep_none)
+		queue_delayed_work(rpcrdma_svc_wq, &svc->forget,
+				   RPCRDMA_SVC_SENT_SECONDS * HZ);
+}
+
+/* Free those that were there when it last looked. */
+static void rpcrdma_svc_sent_forget(struct rpcrdma_svc *svc)
+{
+	struct rpcrdma_svc_reply *reply, *next;
+	LIST_HEAD(old);
+
+	spin_lock(&svc->lock);
+	list_for_each_entry_safe(reply, next, &svc->groups, link) {
+		if (!reply->sent)
+			continue;
+		if (reply->old) {
+			rpcrdma_svc_sent_take(svc, reply);
+			list_add_tail(&reply->link, &old);
+		}
+		reply->old = true;
 	}
+	rpcrdma_svc_sent_later(svc);
+	spin_unlock(&svc->lock);
+	rpcrdma_svc_sent_free(&old);
+}
+
+/**
+ * rpcrdma_svc_forget - free Replies that have been kept for long enough
+ * @work: of a connection
+ */
+void rpcrdma_svc_forget(struct work_struct *work)
+{
+	struct rpcrdma_svc *svc = container_of(to_delayed_work(work),
+					       struct rpcrdma_svc, forget);
+
+	/* What waits for their memory may use the device. */
+	if (!rpcrdma_svc_enter(svc))
+		return;
+	rpcrdma_svc_sent_forget(svc);
+	rpcrdma_svc_leave(svc);
 }
 
 /* A Reply by a group is out: keep it for a while. Return: false if it was refused already. */
@@ -253,6 +317,7 @@ static bool rpcrdma_svc_reply_keep(struct rpcrdma_svc_reply *reply)
 		reply->sent = true;
 		svc->n_sent++;
 		svc->sent_memory += reply->memory;
+		rpcrdma_svc_sent_later(svc);
 	}
 	spin_unlock(&svc->lock);
 	return !refused;
@@ -319,9 +384,7 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 		found = true;
 		reply->refused = true;
 		if (reply->sent) {
-			list_del_init(&reply->link);
-			svc->n_sent--;
-			svc->sent_memory -= reply->memory;
+			rpcrdma_svc_sent_take(svc, reply);
 			again = reply;
 		}
 		break;
@@ -343,6 +406,7 @@ void rpcrdma_svc_drop_sent(struct rpcrdma_svc *svc)
 	spin_lock(&svc->lock);
 	svc->keep_none = true;
 	spin_unlock(&svc->lock);
+	cancel_delayed_work_sync(&svc->forget);
 	rpcrdma_svc_sent_trim(svc);
 }
 
@@ -388,6 +452,7 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	INIT_LIST_HEAD(&reply->link);
 	reply->svc = svc;
 	reply->sent = false;
+	reply->old = false;
 	reply->refused = false;
 	reply->rw = NULL;
 	reply->xdr = rqstp->rq_res;

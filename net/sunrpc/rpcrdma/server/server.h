@@ -108,6 +108,7 @@ struct rpcrdma_listener_info {
  * @n_sent: of these, those that have gone, and are kept
  * @sent_memory: bytes accounted for them
  * @keep_none: the connection ends
+ * @forget: frees those that have been kept for long enough
  */
 struct rpcrdma_svc {
 	struct svc_xprt xprt;
@@ -148,6 +149,7 @@ struct rpcrdma_svc {
 	u32 n_sent;
 	u32 sent_memory;
 	bool keep_none;
+	struct delayed_work forget;
 };
 
 /**
@@ -306,6 +308,7 @@ int rpcrdma_svc_sendto(struct svc_rqst *rqstp);
 void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid);
 void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc);
 void rpcrdma_svc_drop_sent(struct rpcrdma_svc *svc);
+void rpcrdma_svc_forget(struct work_struct *work);
 int rpcrdma_svc_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 			       unsigned int length);
 

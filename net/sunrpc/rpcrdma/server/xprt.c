@@ -239,6 +239,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	INIT_LIST_HEAD(&svc->pending);
 	INIT_WORK(&svc->release, rpcrdma_svc_release);
 	INIT_WORK(&svc->end, rpcrdma_svc_end);
+	INIT_DELAYED_WORK(&svc->forget, rpcrdma_svc_forget);
 	rpcrdma_svc_device_init(svc);
 	spin_lock_init(&svc->lock);
 	INIT_LIST_HEAD(&svc->ready);

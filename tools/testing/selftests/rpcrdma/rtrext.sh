@@ -39,6 +39,9 @@ client() {
 	check "both: many READs at once" many
 	check "both: sizes and offsets" run table table $(($(amount 16) << 20))
 	check "both: random operations" run random random 7 "$(amount 150)"
+	check "both: READs whose Replies are kept" fetches 64 8
+	check "both: they are kept" at_least 65536 "$(on_server kept)"
+	check "both: not for long" within 30 on_server forgotten
 	check "both: groups" at_least 1 "$(counter 'messages XMTREQ' sent)"
 	check "both: unmount" umount "$dir"
 	without "client" set_parameter rtrext 0
@@ -76,6 +79,15 @@ equal() { # WANT GOT
 at_least() { # LEAST GOT
 	echo "want $1 or more, got $2"
 	(($2 >= $1))
+}
+
+# Bytes that Replies hold at the server: those that a client could refuse.
+kept() {
+	"$ctl" show -d | sed -n 's/^  memory: .* replies \([0-9]*\) of .*/\1/p'
+}
+
+forgotten() {
+	(($(kept) == 0))
 }
 
 counts() {
