@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves what NFS operations ask of the adapter in version 2, counted beneath the
-# transport by the module rxe_count, at both ends. What is not named is nothing. Octets
+# Proves what NFS operations ask of the adapter in version 2, without and with rtrext, counted
+# beneath the transport by the module rxe_count, at both ends. What is not named is nothing. Octets
 # are left out: they depend on the lengths of names and handles. But what is copied is so
 # much, or less.
 #
@@ -13,6 +13,7 @@
 in_guests --pair
 
 count=$SELFTESTS/count.py
+with=
 
 server() {
 	modprobe rpcrdma && set_parameter grow 0 && rdma_up rxe && largest_blocks || exit
@@ -38,7 +39,19 @@ client() {
 	check "count" /usr/bin/python3 "$count" run "$dir" /tmp/counts
 	expected
 	check "unmount" umount "$dir"
+	with_rtrext
 	end
+}
+
+with_rtrext() {
+	check "rtrext: set" set_parameter rtrext 1
+	check "rtrext: set at the server" on_server set_parameter rtrext 1
+	check "rtrext: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
+	rm /tmp/counts
+	with="rtrext: "
+	check "rtrext: count" /usr/bin/python3 "$count" run "$dir" /tmp/counts "${placed[@]}"
+	expected_of_rtrext
+	check "rtrext: unmount" umount "$dir"
 }
 
 # A message has one doorbell, however many Sends it takes. Every 16th Send is signaled; every
@@ -86,6 +99,37 @@ expected() {
 	check "READDIR of 1000 entries: no chunk" no_chunk "READDIR 1000"
 }
 
+placed=(GETATTR "READ 512 B" "WRITE 512 B")
+for size in 4 16 64 256; do
+	placed+=("READ $size KiB" "WRITE $size KiB")
+done
+
+# Groups of Sends, each of two pages: no region and no RDMA operation. The server copies no data,
+# the client once. A group is no larger than 128 KiB.
+expected_of_rtrext() {
+	local size sends operation
+	for operation in GETATTR "READ 512 B" "WRITE 512 B"; do
+		both "$operation" "$one_message $received" "$one_message $received"
+	done
+	for size in 4 16 64; do
+		sends=$(((size + 7) / 8))
+		both "WRITE $size KiB" "$(message $sends) $received" \
+			"$one_message $(times $sends "$received")"
+		copied "WRITE $size KiB" server "to_Sends<$few" "from_Receives<$few"
+		moved WRITE $size client to_Sends
+		copied "READ $size KiB" server "to_Sends<$few" "from_Receives<$few"
+		moved READ $size client from_Receives
+	done
+	# A Reply is kept when all of it has been sent, so its last Send is signaled.
+	both "READ 4 KiB" "$one_message $received" "$(message 1 1) $received"
+	both "READ 16 KiB" "$one_message $(times 2 "$received")" "$(message 2 2) $received"
+	both "READ 64 KiB" "$one_message $(times 8 "$received")" "$(message 8 4) $received"
+	both "READ 256 KiB" "registrations=1 $one_message $received" \
+		"RDMA_Writes=4 Sends_with_invalidate=1 send_doorbells=1 send_completions=1 $received"
+	both "WRITE 256 KiB" "registrations=1 $one_message $received" \
+		"RDMA_Reads=4 Sends_with_invalidate=1 send_doorbells=2 send_completions=1.0625 $received"
+}
+
 # A client copies data into Sends, a server sends it from where it is. A Reply is copied to
 # where the client wants it. A Call that came in one Receive is in pages, which nfsd gets;
 # only what came in parts is copied together.
@@ -113,7 +157,7 @@ moved() { # READ|WRITE KIB END to_Sends|from_Receives
 }
 
 copied() { # OPERATION END NAME=NUMBER|NAME<NUMBER|NAME>NUMBER...
-	check "$1: copied by the $2" /usr/bin/python3 "$count" copied /tmp/counts "$1" "$2" \
+	check "$with$1: copied by the $2" /usr/bin/python3 "$count" copied /tmp/counts "$1" "$2" \
 		"${@:3}"
 }
 
@@ -127,9 +171,9 @@ times() { # FACTOR NAME=NUMBER...
 
 both() { # OPERATION CLIENT SERVER
 	# shellcheck disable=SC2086 # several words
-	check "$1: client" counted "$1" client $2
+	check "$with$1: client" counted "$1" client $2
 	# shellcheck disable=SC2086 # several words
-	check "$1: server" counted "$1" server $3
+	check "$with$1: server" counted "$1" server $3
 }
 
 counted() { # OPERATION END NAME=NUMBER...
