@@ -246,6 +246,19 @@ rpcrdma_rtr_each_piece(const struct rpcrdma_rtr_group *g, u32 number,
 				 const struct rpcrdma_rtr_piece *piece),
 		       void *context);
 
+/**
+ * rpcrdma_rtr_answers - does a Reply that has come by a group answer its Call?
+ * @buf: its first Send
+ * @length: as for rpcrdma_rtr_readable()
+ * @directed: rpcrdma_rtr_plan() had an item to place
+ *
+ * A Responder answers each direction, as table 2 allows, and nothing else (section 7.4).
+ *
+ * Return: true if it has done so.
+ */
+bool __must_check rpcrdma_rtr_answers(const void *buf, u32 length,
+				      bool directed);
+
 /* Messages that a REPTERR can be about. */
 #define RPCRDMA_RTR_MOST_REFUSED	2
 

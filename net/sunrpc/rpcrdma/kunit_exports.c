@@ -102,6 +102,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_info);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_group_keep);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_group_take);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_req_plan_group);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_release_xprt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reserve_xprt);

@@ -1506,6 +1506,37 @@ TEST(rtrext, c__a_reply_that_is_refused)
 	EXPECT_EQ(rpcrdma_rtr_reported(&p.server.s, &p.server.rx, replies), 0u);
 }
 
+/* A client asks for one item at most, by Sends. */
+TEST(rtrext, c__a_reply_that_does_not_answer)
+{
+	const Words tbsn = { 28, 1024, kTbsn, 0, 1, 0 };
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 40);
+	const auto answers = [&](const Words &items, bool directed) {
+		const Octets o = octets(response(kXid, 1, reply, items));
+
+		return rpcrdma_rtr_answers(o.data(),
+					   static_cast<u32>(o.size()),
+					   directed);
+	};
+
+	EXPECT_TRUE(answers(Words{ 1 } + tbsn, true));
+	EXPECT_TRUE(answers({ 1, 0, 0, 5 }, true));
+	EXPECT_TRUE(answers({ 1, 0, 0, 6 }, true));
+	EXPECT_TRUE(answers({ 0 }, false));
+	/* None, two, by RDMA; and what nobody has asked for. */
+	EXPECT_FALSE(answers({ 0 }, true));
+	EXPECT_FALSE(answers(Words{ 2 } + tbsn + Words{ 0, 0, 6 }, true));
+	EXPECT_FALSE(answers({ 1, 28, 16, kExrw, 1, 1, 16, 0, 0 }, true));
+	EXPECT_FALSE(answers(Words{ 1 } + tbsn, false));
+	EXPECT_FALSE(answers({ 1, 0, 0, 6 }, false));
+	/* Not the beginning of a Reply, or not all of it. */
+	const Octets o = octets(response(kXid, 1, reply));
+	EXPECT_FALSE(rpcrdma_rtr_answers(o.data(), kXmtRespBare - 4, false));
+	const Octets c = octets(request(kXid, 1, call()));
+	EXPECT_FALSE(rpcrdma_rtr_answers(c.data(), static_cast<u32>(c.size()),
+					 false));
+}
+
 /* A header that is not all there, and one that reads by RDMA. */
 TEST(rtrext, c__what_cannot_be_gone_through)
 {

@@ -4020,6 +4020,59 @@ static void conn_begins_no_group_without_credit(struct kunit *test)
 }
 
 /* A Receive of a head and two pages. */
+/*
+ * A Call with data, for whose Reply no Receives can be promised: its data are placed, unless
+ * the result needs a chunk.
+ */
+static void conn_groups_what_cannot_promise(struct kunit *test)
+{
+	const u32 most = RPCRDMA_RTR_MOST_SENDS * 2 * PAGE_SIZE;
+	struct rpcrdma_call_shape shape = {
+		.length = CONN_ITEM + 2 * PAGE_SIZE + CONN_TAIL,
+		.item = { CONN_ITEM, 2 * PAGE_SIZE },
+		.reducible = true,
+		.reply_expected = true,
+	};
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpcrdma_req *req;
+	int i;
+
+	req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	for (i = 0; i < 100 && !req->tm.group; i++) {
+		if (i)
+			msleep(20);
+		spin_lock(&conn->lock);
+		rpcrdma_req_plan_group(req, conn, &shape);
+		spin_unlock(&conn->lock);
+	}
+	KUNIT_ASSERT_PTR_EQ(test, req->tm.group, &req->group);
+	KUNIT_EXPECT_FALSE(test, req->directed);
+	shape.result_max = PAGE_SIZE;
+	spin_lock(&conn->lock);
+	rpcrdma_req_plan_group(req, conn, &shape);
+	KUNIT_EXPECT_PTR_EQ(test, req->tm.group, &req->group);
+	KUNIT_EXPECT_TRUE(test, req->directed);
+	req->directed = false;
+	req->undirected = false;
+	shape.result_max = most + PAGE_SIZE;
+	rpcrdma_req_plan_group(req, conn, &shape);
+	KUNIT_EXPECT_PTR_EQ(test, req->tm.group, &req->group);
+	KUNIT_EXPECT_EQ(test, req->group.placed, 1U);
+	KUNIT_EXPECT_FALSE(test, req->directed);
+	KUNIT_EXPECT_TRUE(test, req->undirected);
+	req->plan.write_chunk = true;
+	rpcrdma_req_plan_group(req, conn, &shape);
+	KUNIT_EXPECT_NULL(test, req->tm.group);
+	KUNIT_EXPECT_TRUE(test, req->plan.write_chunk);
+	req->plan.write_chunk = false;
+	shape.item.length = 0;
+	rpcrdma_req_plan_group(req, conn, &shape);
+	KUNIT_EXPECT_NULL(test, req->tm.group);
+	spin_unlock(&conn->lock);
+}
+
 static void conn_with_groups_takes_memory(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
@@ -4080,6 +4133,7 @@ static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_carries_reverse_calls),
 	KUNIT_CASE(conn_places_data),
 	KUNIT_CASE(conn_begins_no_group_without_credit),
+	KUNIT_CASE(conn_groups_what_cannot_promise),
 	KUNIT_CASE(conn_places_results),
 	KUNIT_CASE(conn_begins_no_reply_without_credit),
 	KUNIT_CASE(conn_with_groups_takes_memory),

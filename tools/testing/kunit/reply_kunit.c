@@ -105,12 +105,12 @@ static void reply_too_long(struct kunit *test)
 static struct rpc_rqst *reply_rqst(struct kunit *test)
 {
 	struct reply_fixture *f = test->priv;
-	struct rpc_rqst *rqst = kunit_kzalloc(test, sizeof(*rqst), GFP_KERNEL);
+	struct rpcrdma_req *req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, rqst);
-	rqst->rq_rcv_buf = f->buf;
-	rqst->rq_private_buf = f->buf;
-	return rqst;
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	req->rqst.rq_rcv_buf = f->buf;
+	req->rqst.rq_private_buf = f->buf;
+	return &req->rqst;
 }
 
 static void reply_external_in_order(struct kunit *test)
@@ -258,6 +258,16 @@ static struct reply_group *reply_group(struct kunit *test,
 	return g;
 }
 
+/* Its Call was sent by a group, and directs that an item of the Reply be placed. */
+static struct rpcrdma_req *reply_directed(struct kunit *test)
+{
+	struct rpcrdma_req *req = rpcrdma_req(reply_rqst(test));
+
+	req->tm.group = &req->group;
+	req->directed = true;
+	return req;
+}
+
 /* The pages have the item from their beginning on, and the rest is as in any stream. */
 static void reply_by_group(struct kunit *test)
 {
@@ -271,6 +281,7 @@ static void reply_by_group(struct kunit *test)
 	};
 	struct reply_fixture *f = test->priv;
 	struct reply_group *g;
+	struct rpcrdma_req *req;
 	struct rpc_rqst *rqst;
 	u8 *got = kunit_kzalloc(test, ROOM, GFP_KERNEL);
 	u32 i, end;
@@ -280,8 +291,9 @@ static void reply_by_group(struct kunit *test)
 		end = sizes[i].item.offset + sizes[i].item.length;
 		memset(f->from + end, 0, xdr_align_size(end) - end);
 		g = reply_group(test, sizes[i].item, 2, sizes[i].length);
-		rqst = reply_rqst(test);
-		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, rqst,
+		req = reply_directed(test);
+		rqst = &req->rqst;
+		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req,
 							       &g->rx),
 				(int)sizes[i].length);
 		KUNIT_EXPECT_EQ(test, rqst->rq_private_buf.head[0].iov_len,
@@ -300,12 +312,12 @@ static void reply_by_group(struct kunit *test)
 static void reply_by_group_that_is_long(struct kunit *test)
 {
 	struct rpcrdma_range item = { 60, 5000 };
-	struct rpc_rqst *rqst = reply_rqst(test);
+	struct rpcrdma_req *req = reply_directed(test);
 	struct reply_group *g = reply_group(test, item, 2, ROOM);
 
-	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, rqst, &g->rx),
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req, &g->rx),
 			ROOM);
-	KUNIT_EXPECT_EQ(test, rqst->rq_private_buf.head[0].iov_len,
+	KUNIT_EXPECT_EQ(test, req->rqst.rq_private_buf.head[0].iov_len,
 			(size_t)100);
 	reply_expect(test, ROOM);
 }
@@ -314,16 +326,61 @@ static void reply_by_group_that_is_long(struct kunit *test)
 static void reply_by_group_without_data(struct kunit *test)
 {
 	struct rpcrdma_range item = { 60, 40 };
-	struct rpc_rqst *rqst = reply_rqst(test);
+	struct rpcrdma_req *req = reply_directed(test);
 	struct reply_group *g = reply_group(test, item, 5, 200);
 
-	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, rqst, &g->rx),
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req, &g->rx),
 			200);
 	reply_expect(test, 200);
 	/* It should have been written to memory that was not offered. */
 	g = reply_group(test, item, 1, 200);
-	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, rqst, &g->rx),
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req, &g->rx),
 			-EIO);
+}
+
+/* Each direction has an answer, and there are no others. */
+static void reply_by_group_that_does_not_answer(struct kunit *test)
+{
+	static const struct {
+		bool group, directed, undirected, fits;
+	} calls[] = {
+		{ true, true, false, true },
+		{ true, false, true, false },
+		/* Sent again: the Reply may be to the first one. */
+		{ true, true, true, true },
+		{ false, true, false, true },
+		/* In a form of version 2. */
+		{ false, false, false, false },
+	};
+	struct reply_fixture *f = test->priv;
+	struct rpcrdma_range item = { 60, 5000 };
+	struct reply_group *g;
+	struct rpcrdma_req *req;
+	u8 *head;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		req = rpcrdma_req(reply_rqst(test));
+		req->tm.group = calls[i].group ? &req->group : NULL;
+		req->directed = calls[i].directed;
+		req->undirected = calls[i].undirected;
+		g = reply_group(test, item, 2, 5100);
+		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req,
+							       &g->rx),
+				calls[i].fits ? 5100 : -EIO);
+		/* The same without an item. */
+		g = reply_group(test, item, 6, 200);
+		head = g->recvs[0].buf;
+		put_unaligned_be32(0, head + 16);
+		put_unaligned_be32(GROUP_SENDS, head + 20);
+		put_unaligned_be32(item.offset, head + 24);
+		memcpy(head + 28, f->from, item.offset);
+		g->recvs[0].part.offset = 28;
+		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req,
+							       &g->rx),
+				calls[i].undirected || !calls[i].group ? 200 :
+									-EIO);
+	}
 }
 
 static struct kunit_case reply_cases[] = {
@@ -336,6 +393,7 @@ static struct kunit_case reply_cases[] = {
 	KUNIT_CASE(reply_by_group),
 	KUNIT_CASE(reply_by_group_that_is_long),
 	KUNIT_CASE(reply_by_group_without_data),
+	KUNIT_CASE(reply_by_group_that_does_not_answer),
 	{ }
 };
 

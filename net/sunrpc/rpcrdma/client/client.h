@@ -161,6 +161,8 @@ enum {
  * @avoid: enum rpcrdma_avoid, set by failures of earlier attempts
  * @group: how it goes by a group, if @tm says so
  * @no_group: it does not go by a group, because that has failed
+ * @directed: it has gone by a group, or was to, that directs how its Reply comes
+ * @undirected: likewise without directions. Both, if it was sent again.
  * @flags: RPCRDMA_REQ_ENDED
  * @status: of the Reply: bytes, a negative errno, or RPCRDMA_REQ_AGAIN
  * @external: the Reply's stream is in the Reply chunk
@@ -181,6 +183,8 @@ struct rpcrdma_req {
 	u32 avoid;
 	struct rpcrdma_rtr_group group;
 	bool no_group;
+	bool directed;
+	bool undirected;
 	unsigned long flags;
 	int status;
 	bool external;
@@ -243,7 +247,7 @@ bool rpcrdma_req_group_refused(struct rpcrdma_req *req,
 void rpcrdma_reply_group_keep(struct rpcrdma_xprt *x,
 			      const struct rpcrdma_rx *rx,
 			      struct rpcrdma_recv *recv);
-int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpc_rqst *rqst,
+int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
 			     const struct rpcrdma_rx *rx);
 void rpcrdma_reply_group_put(struct rpcrdma_conn *conn);
 void rpcrdma_client_abandon(struct rpcrdma_conn *conn, u32 dir);

@@ -291,7 +291,7 @@ static int rpcrdma_reply_take_group(struct rpcrdma_conn *conn,
 		rpcrdma_reply_keep(conn, req, &c->reply);
 	if (c->n_writes)
 		rpcrdma_reply_keep(conn, req, &c->writes[0]);
-	return rpcrdma_reply_group_take(x, &req->rqst, rx);
+	return rpcrdma_reply_group_take(x, req, rx);
 }
 
 /* A part of a Reply. Return: bytes of the message so far, or an errno. */

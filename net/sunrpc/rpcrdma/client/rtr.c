@@ -22,13 +22,33 @@ static bool rpcrdma_req_places(const struct rpcrdma_call_shape *shape)
 		       shape->length;
 }
 
+/* Return: false if it cannot go so now. */
+static bool rpcrdma_req_try_group(struct rpcrdma_req *req,
+				  struct rpcrdma_conn *conn,
+				  const struct rpcrdma_call_shape *shape,
+				  bool places, bool reads)
+	__must_hold(&conn->lock)
+{
+	if (!rpcrdma_rtr_plan(&conn->session, &req->tm.msg,
+			      places ? &shape->item : NULL,
+			      reads ? PAGE_SIZE : 0, shape->result_max,
+			      &req->group))
+		return false;
+	if (reads)
+		req->directed = true;
+	else
+		req->undirected = true;
+	return true;
+}
+
 /**
  * rpcrdma_req_plan_group - let a Call go by a group, if it can
  * @req: the RPC; its plan changes, and @req->tm.group is set
  * @conn: the connection, with its lock held
  * @shape: of the Call
  *
- * Only for data of a page or more; of those of the Reply only the most is known.
+ * Only for data of a page or more; of those of the Reply only the most is known. If there is
+ * nothing to reserve for these, and they need no chunk, those of the Call are placed alone.
  */
 void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 			    const struct rpcrdma_call_shape *shape)
@@ -54,10 +74,9 @@ void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 	msg->external = false;
 	msg->chunks = NULL;
 	msg->call_only = !shape->reply_expected;
-	if (!rpcrdma_rtr_plan(&conn->session, msg,
-			      places ? &shape->item : NULL,
-			      reads ? PAGE_SIZE : 0, shape->result_max,
-			      &req->group))
+	if (!rpcrdma_req_try_group(req, conn, shape, places, reads) &&
+	    !(places && reads && !plan->write_chunk &&
+	      rpcrdma_req_try_group(req, conn, shape, true, false)))
 		return;
 	plan->read_chunk = false;
 	plan->write_chunk = false;
@@ -192,18 +211,31 @@ static void rpcrdma_reply_group_cut(const struct rpcrdma_reply_group *g,
 	rqst->rq_rcv_buf.head[0].iov_len = g->first.offset;
 }
 
+/* A Call in a form of version 2 directs nothing. */
+static bool rpcrdma_reply_group_answers(const struct rpcrdma_req *req,
+					const void *first, u32 length)
+{
+	if (req->directed && rpcrdma_rtr_answers(first, length, true))
+		return true;
+	return (req->undirected || !req->tm.group) &&
+	       rpcrdma_rtr_answers(first, length, false);
+}
+
 /**
  * rpcrdma_reply_group_take - place a Reply that has come by a group
  * @x: the transport; @x->group has all its Receives
- * @rqst: the RPC
+ * @req: the RPC
  * @rx: of the last Send
+ *
+ * One that does not answer what its Call directs is malformed. If the Call was sent twice it
+ * may answer either.
  *
  * Return: bytes of the message, or %-EIO.
  */
-int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpc_rqst *rqst,
+int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
 			     const struct rpcrdma_rx *rx)
 {
-	struct rpcrdma_reply_group g = { .buf = &rqst->rq_private_buf };
+	struct rpcrdma_reply_group g = { .buf = &req->rqst.rq_private_buf };
 	struct rpcrdma_rtr_shape shape;
 	struct rpcrdma_recv *recv;
 	u32 i = 0, length;
@@ -215,11 +247,13 @@ int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpc_rqst *rqst,
 	}
 	rpcrdma_rtr_shape(g.recvs[0]->conn, &shape);
 	length = min(g.recvs[0]->len, shape.head);
+	if (!rpcrdma_reply_group_answers(req, g.recvs[0]->buf, length))
+		return -EIO;
 	/* No memory was offered that the server could have written to. */
 	if (!rpcrdma_rtr_each_part(&shape, g.recvs[0]->buf, length,
 				   rpcrdma_reply_group_look, &g))
 		return -EIO;
-	rpcrdma_reply_group_cut(&g, rqst, rx->unreduced_length);
+	rpcrdma_reply_group_cut(&g, &req->rqst, rx->unreduced_length);
 	(void)!rpcrdma_rtr_each_part(&shape, g.recvs[0]->buf, length,
 				     rpcrdma_reply_group_place, &g);
 	rpcrdma_reply_group_stream(&g, rx->stream_length - g.stream);

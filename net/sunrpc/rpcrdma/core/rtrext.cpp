@@ -641,6 +641,18 @@ bool rpcrdma_rtr_declare(struct rpcrdma_session *s,
 	});
 }
 
+bool rpcrdma_rtr_answers(const void *buf, u32 length, bool directed)
+{
+	const Direction direction = { 0, Placement::Tbsn, 0, {} };
+	const DirectionRange range = { 0, UINT32_MAX, { &direction, 1 } };
+	rpcrdma::XmtResponse m;
+
+	return htype_of(buf) == rpcrdma::kXmtResp &&
+	       m.decode(Bytes(static_cast<const u8 *>(buf), length)
+				.after(kPrefixSize)) &&
+	       answers_valid(m.items, { &range, directed ? 1U : 0U });
+}
+
 /* Sends that a Reply may need whose item has so many octets; zero if it cannot be. */
 static u32 sends_for(u32 octets, const ReceiveShape &shape)
 {
