@@ -6,7 +6,7 @@
   count.py run DIR FILE [OPERATION]...
                                      at the client, where DIR is mounted: a line of JSON
                                      in FILE for each operation, of all if none is named
-  count.py check FILE OPERATION END NAME=NUMBER...
+  count.py check FILE OPERATION END NAME=NUMBER|NAME=LEAST..MOST...
                                      whether such a file has these numbers per operation,
                                      and no others; a name has _ for each space
   count.py copied FILE OPERATION END NAME=NUMBER|NAME<NUMBER|NAME>NUMBER...
@@ -304,7 +304,8 @@ def check(file, operation, end, *expected):
     want = {}
     for one in expected:
         name, _, value = one.partition("=")
-        want[name.replace("_", " ")] = float(value)
+        least, _, most = value.partition("..")
+        want[name.replace("_", " ")] = (float(least), float(most or least))
     print(f"{operation}, {end}, {line['n']} times: {line['nfs']}")
     # What else the client has asked for meanwhile, in one message each.
     others = (sum(line["nfs"].values()) - max(line["nfs"].values())) / line["n"]
@@ -313,8 +314,9 @@ def check(file, operation, end, *expected):
         # These depend on the lengths of names and handles, and on where data lies.
         if name not in want and ("octets" in name or name == "elements"):
             continue
-        if not 0 <= counted.get(name, 0) - want.get(name, 0) <= others:
-            print(f"{name}: {counted.get(name, 0):g}, should be {want.get(name, 0):g}")
+        least, most = want.get(name, (0, 0))
+        if not least <= counted.get(name, 0) <= most + others:
+            print(f"{name}: {counted.get(name, 0):g}, should be {least:g} to {most:g}")
             wrong = 1
     sys.exit(wrong)
 
