@@ -916,6 +916,29 @@ static void conn_holds_what_cannot_be_sent(struct kunit *test)
 	conn_wait(test, &f->client.lost);
 }
 
+/* Whoever asks for nothing else hears of failures alone. */
+static void conn_tells_of_failures_alone(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m = conn_msg(test, 5, RPCRDMA_CALL, 64);
+
+	m->tm.quiet = true;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	rpcrdma_conn_wait_sent(f->client.conn, &m->tm);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_posted(&m->tm));
+	KUNIT_EXPECT_FALSE(test, completion_done(&m->done));
+
+	m = conn_msg(test, 6, RPCRDMA_CALL, 64);
+	m->tm.quiet = true;
+	/* It lacks bytes. */
+	m->xdr.head[0].iov_len = 32;
+	m->xdr.len = 32;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
+	conn_wait(test, &f->client.lost);
+}
+
 /*
  * Of @msg, Call 5, a part is out and the rest waits for credit, and @next waits
  * behind it, when the header type of Call @xid is refused.
@@ -4180,6 +4203,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_reports_what_cannot_be_sent),
 	KUNIT_CASE(conn_ends_with_errors_that_cannot_go),
 	KUNIT_CASE(conn_holds_what_cannot_be_sent),
+	KUNIT_CASE(conn_tells_of_failures_alone),
 	KUNIT_CASE(conn_ends_with_what_cannot_go_on),
 	KUNIT_CASE(conn_goes_on_without_what_is_refused),
 	KUNIT_CASE(conn_lets_go_of_what_is_out),

@@ -454,8 +454,10 @@ static void rpcrdma_reply_refused(struct rpcrdma_conn *conn,
 	 */
 	spin_lock(&conn->lock);
 	early = !rpcrdma_conn_posted(&req->tm);
-	if (early)
+	if (early) {
 		WRITE_ONCE(req->refused, error);
+		req->tm.quiet = false;
+	}
 	spin_unlock(&conn->lock);
 	if (early)
 		rpcrdma_reply_unpin(conn->context, &req->rqst);

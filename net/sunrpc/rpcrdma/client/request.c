@@ -790,6 +790,7 @@ static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	req->tm.removed = &req->plan.removed;
 	req->tm.chain = list_empty(&req->mrs) ? NULL : rpcrdma_req_chain;
 	req->tm.done = rpcrdma_req_sent;
+	req->tm.quiet = true;
 	req->tm.chain_cost = rpcrdma_req_regions(req);
 
 	/* From now on messages from the peer with this XID are about this Call. */

@@ -598,6 +598,8 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	tell = posted != end;
 	for (i = conn->send_told; i != end; i++) {
 		send = rpcrdma_send_at(conn, i);
+		if (send->done && send->tm->quiet && (s32)(i - posted) < 0)
+			send->done = NULL;
 		if (send->done)
 			tell = true;
 		else
@@ -1183,9 +1185,10 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_send *send = container_of(wc->wr_cqe,
 						 struct rpcrdma_send, cqe);
 	struct rpcrdma_conn *conn = send->conn;
+	struct rpcrdma_txmsg *tm, *next;
 	struct rpcrdma_send *s;
-	struct rpcrdma_txmsg *held;
 	u32 last, count, i;
+	LIST_HEAD(held);
 
 	if (wc->status != IB_WC_SUCCESS) {
 		/* rpcrdma_send_flush() ends what was in flight. */
@@ -1208,18 +1211,18 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock(&conn->lock);
 	while (conn->send_tail != last) {
 		s = rpcrdma_send_at(conn, conn->send_tail);
-		held = s->held;
+		if (s->held)
+			list_add_tail(&s->held->link, &held);
 		s->held = NULL;
 		conn->sq_avail += s->cost;
 		conn->send_tail++;
-		if (held) {
-			spin_unlock(&conn->lock);
-			rpcrdma_txmsg_done(held, 0);
-			spin_lock(&conn->lock);
-		}
 	}
 	rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
+	list_for_each_entry_safe(tm, next, &held, link) {
+		list_del_init(&tm->link);
+		rpcrdma_txmsg_done(tm, 0);
+	}
 }
 
 /**

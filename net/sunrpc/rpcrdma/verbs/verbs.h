@@ -234,10 +234,12 @@ struct rpcrdma_conn_ops {
  * @group: it goes by a group of rtrext, without @removed in its stream; or NULL. If it
  *	cannot begin, @done gets -EMSGSIZE.
  * @posted: the pump has finished with it; see rpcrdma_conn_posted()
+ * @quiet: @done need not be called if all of it has been posted, which saves the pump taking the
+ *	lock once more; under the connection's lock once it is queued. Not with @hold or @gather.
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
  * @done: called at the end with 0 or a negative errno, once per
- *	rpcrdma_conn_send() that returned 0, unless the message is cancelled.
+ *	rpcrdma_conn_send() that returned 0, unless the message is cancelled or @quiet.
  *	Process context, no lock held. NULL is allowed.
  */
 struct rpcrdma_txmsg {
@@ -252,6 +254,7 @@ struct rpcrdma_txmsg {
 	u32 gather;
 	struct rpcrdma_rtr_group *group;
 	bool posted;
+	bool quiet;
 	u64 call;
 	u32 invalidate;
 	struct ib_send_wr *(*chain)(struct rpcrdma_txmsg *tm,
