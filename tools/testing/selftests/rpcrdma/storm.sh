@@ -191,12 +191,11 @@ rounds_of() { # WHERE COMMAND
 unmounted_in_between() {
 	local versions=(3 4.2) options=("" -f -l) delays=(0 1.5 0.1 0.5) i
 	local vers option delay
-	trace_connections
 	for ((i = 0; i < 8 + $(amount 16); i++)); do
 		vers=${versions[i % 2]} option=${options[i % 3]}
 		delay=${delays[i / 2 % 4]}
 		check "v$vers, umount${option:+ $option}, reachable $delay s after it is cut" \
-			unmount_after "$vers" "$delay" "$option"
+			unmount_after "$vers" "$delay" "$option" || what_happened
 	done
 	check "in between: nothing left" within 60 nothing_left
 }
@@ -207,7 +206,7 @@ unmounted_in_between() {
 unmount_after() { # VERS DELAY OPTION
 	local pids=() before status
 	: > "$tracing/trace"
-	mount_rdma "$1" "$SERVER4" "$dir" || { cat "$tracing/trace"; return 1; }
+	mount_rdma "$1" "$SERVER4" "$dir" || return
 	fill || return
 	start direct_writer 64K
 	start direct_reader 1M
@@ -221,8 +220,9 @@ unmount_after() { # VERS DELAY OPTION
 			status=1
 	fi
 	kill -9 "${pids[@]}" 2> /dev/null
-	within 30 unmounts && within 30 all_ended "${pids[@]}" && wait $! &&
-		within 60 nothing_left && ((status == 0))
+	echo "unmount, status $status"
+	within 30 unmounts && echo "the others end" && within 30 all_ended "${pids[@]}" &&
+		wait $! && echo "nothing is left" && within 60 nothing_left && ((status == 0))
 }
 
 unmounts() {
