@@ -120,7 +120,7 @@ def instructions(results):
         for transport in TRANSPORTS:
             if one := found.get(transport):
                 rows.append([f"{operation}, {transport}", number(one["total"])] +
-                            [number(sum(one["parts"][part].values()))
+                            [number(sum(one["parts"][part].values()) if one["samples"] else None)
                              for part in samples.NAMES])
     return table(["per operation, both ends", "latency", *samples.NAMES], rows) if rows else ""
 
@@ -131,7 +131,7 @@ def functions(results):
     for operation in ("READ 4 KiB", "WRITE 4 KiB"):
         for transport in (OURS, PLACED, THEIRS):
             found = results.parts.get("instructions", {}).get(operation, {}).get(transport)
-            if found:
+            if found and found["samples"]:
                 rows = [[name, number(cost)] for name, cost in found["parts"]["transport"].items()]
                 text += table([f"{operation}, {transport}", "instructions"],
                               rows[:FUNCTIONS]) + "\n"

@@ -17,6 +17,8 @@ PARTS = {
 }
 KERNEL, USER, IDLE = "kernel", "user", "idle"
 NAMES = ("transport", "sunrpc", "nfs", "nfsd", "rxe", "ib_core", KERNEL, USER, IDLE)
+# What there is without any.
+NONE = {"samples": 0, "parts": {name: {} for name in NAMES}}
 # Where the kernel waits for an interrupt. That should hardly ever be.
 WAITS = ("pv_native_safe_halt", "native_safe_halt", "acpi_safe_halt", "default_idle")
 # Addresses from here on are the kernel's.

@@ -303,7 +303,7 @@ TEST(client_groups, replies_that_are_refused)
 	server.works_on();
 }
 
-/* Data in memory that was not offered. */
+/* Data in memory that was not offered; no answer to the direction, and one too many. */
 TEST(client_groups, replies_that_fail)
 {
 	const Parameter rtrext("rtrext", 1);
@@ -321,6 +321,22 @@ TEST(client_groups, replies_that_fail)
 		return true;
 	};
 	EXPECT_EQ(server.read(4096, 8192), EIO);
+	for (const Words &answers :
+	     { Words{ 0 }, Words{ 2, 0, 0, kNoItem, 0, 0, kNoItem } }) {
+		server.answer = [&](Peer &p, const Rpc &call,
+				    const Parts &parts) {
+			Octets whole = parts.stream;
+
+			whole.insert(whole.end(), parts.data.begin(),
+				     parts.data.end());
+			p.send(unit::prefix(call.xid, kResponse) + answers +
+				       Words{ 1,
+					      static_cast<u32>(whole.size()) },
+			       whole);
+			return true;
+		};
+		EXPECT_EQ(server.read(4096, 4096), EIO);
+	}
 	server.answer = nullptr;
 	server.works_on();
 }
