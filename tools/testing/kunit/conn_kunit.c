@@ -280,10 +280,46 @@ static void conn_side_init(struct kunit *test, struct conn_side *side,
 	KUNIT_ASSERT_NOT_NULL(test, side->got);
 }
 
+/* What nobody can ask for when the test is over. */
+static void conn_tell(struct kunit *test, const char *name,
+		      struct conn_side *side)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	struct rpcrdma_session_info info;
+	u32 sends, room, recvs;
+	bool closed, pumping, queued;
+
+	if (IS_ERR_OR_NULL(conn))
+		return;
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	sends = conn->send_head - conn->send_tail;
+	room = conn->sq_avail;
+	recvs = conn->n_recv_free;
+	closed = conn->closed;
+	pumping = conn->pumping;
+	queued = !list_empty(&conn->tx_queue);
+	spin_unlock(&conn->lock);
+	kunit_info(test, "%s: error %d lost %d closed %d pumping %d queued %d\n",
+		   name, READ_ONCE(conn->error),
+		   completion_done(&side->lost), closed, pumping, queued);
+	kunit_info(test, "%s: %u Sends out, room for %u, %u Receives free\n",
+		   name, sends, room, recvs);
+	kunit_info(test, "%s: sent %u received %u, may send %u, window %u used %u\n",
+		   name, info.sent, info.received, info.peer_credits,
+		   info.window, info.window_used);
+}
+
 static void conn_wait(struct kunit *test, struct completion *c)
 {
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(c, CONN_TIMEOUT),
-			0UL);
+	struct conn_fixture *f = test->priv;
+	const bool done = wait_for_completion_timeout(c, CONN_TIMEOUT);
+
+	if (!done) {
+		conn_tell(test, "client", &f->client);
+		conn_tell(test, "server", &f->server);
+	}
+	KUNIT_ASSERT_TRUE(test, done);
 }
 
 /* A cm_id that is bound to the device by which @to can be reached. */
@@ -3256,19 +3292,34 @@ static u64 conn_call(struct kunit *test, u32 length)
 	return READ_ONCE(types[RPCRDMA2_CALL_MIDDLE]) - before + 1;
 }
 
-/* Send Calls of @length bytes until @done says so of both ends. */
-static void conn_call_until(struct kunit *test, u32 length,
+/*
+ * Send Calls of @length bytes until @done says so of both ends. If not zero, the client
+ * wants the server to have Receives of @wish bytes. The server rejects that while it has not
+ * yet got back the memory of an earlier connection; so now and then the client asks again.
+ */
+static void conn_wish_until(struct kunit *test, u32 length,
 			    bool (*done)(struct conn_fixture *f, u32 size),
-			    u32 size)
+			    u32 size, u32 wish)
 {
 	struct conn_fixture *f = test->priv;
 	int i;
 
 	for (i = 0; i < 1000 && !done(f, size); i++) {
+		if (wish && !(i % 100))
+			KUNIT_EXPECT_EQ(test,
+					rpcrdma_resize_wish(f->client.conn, 0,
+							    wish), 0);
 		conn_call(test, length);
 		msleep(20);
 	}
 	KUNIT_ASSERT_TRUE(test, done(f, size));
+}
+
+static void conn_call_until(struct kunit *test, u32 length,
+			    bool (*done)(struct conn_fixture *f, u32 size),
+			    u32 size)
+{
+	conn_wish_until(test, length, done, size, 0);
 }
 
 /* From client to server everything has this size. */
@@ -3499,7 +3550,7 @@ static void conn_changes_all_at_once(struct kunit *test)
 		msleep(i % 5);
 	}
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 12), 0);
-	conn_call_until(test, 64, conn_sends_are, CONN_GROWN);
+	conn_wish_until(test, 64, conn_sends_are, CONN_GROWN, CONN_GROWN);
 	conn_call_until(test, 64, conn_server_recvs_are, CONN_GROWN);
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
 	conn_counts_its_memory(test, &f->server);
