@@ -92,7 +92,7 @@ struct Packet {
 };
 
 std::optional<Packet> udp(Bytes ip, std::size_t header, std::size_t length,
-			    const std::string &from, const std::string &to)
+			  const std::string &from, const std::string &to)
 {
 	/* Behind the packet there may be padding. */
 	const std::size_t there = std::min(ip.size(), length);

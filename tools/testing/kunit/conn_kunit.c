@@ -4093,7 +4093,6 @@ static void conn_begins_no_group_without_credit(struct kunit *test)
 	conn_place(test, 8 * PAGE_SIZE, 4);
 }
 
-/* A Receive of a head and two pages. */
 /*
  * A Call with data, for whose Reply no Receives can be promised: its data are placed, unless
  * the result needs a chunk.
@@ -4147,6 +4146,7 @@ static void conn_groups_what_cannot_promise(struct kunit *test)
 	spin_unlock(&conn->lock);
 }
 
+/* A Receive of a head and two pages. */
 static void conn_with_groups_takes_memory(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;

@@ -342,9 +342,6 @@ same_there() {
 		"$(tail -n 1 /tmp/output)"
 }
 
-# The queueing discipline is there from the beginning: while one replaces another
-# packets are refused, and rxe takes that for the end of a queue pair, the one of
-# the connection manager included, which only a new device brings back.
 # siw of 6.12 accepts a connection, and only then takes the socket over from the handshake. It
 # does not see what a client sends in between, until more comes. So what a server sends is out
 # a moment later.
@@ -356,6 +353,9 @@ answer_late() {
 	[[ -z $(lateness) ]] || frames_can_be_lost
 }
 
+# The queueing discipline is there from the beginning: while one replaces another
+# packets are refused, and rxe takes that for the end of a queue pair, the one of
+# the connection manager included, which only a new device brings back.
 frames_can_be_lost() {
 	# shellcheck disable=SC2046 # several words, or none
 	tc qdisc replace dev "$(net_device)" root netem loss 0% $(lateness)
