@@ -8,7 +8,8 @@
   tree.py deep DIR             directories in directories
   tree.py acl DIR COUNT        a file with a POSIX ACL of COUNT users
   tree.py acls FILE            give it one, and have it asked for again and again
-  tree.py reads FILE           open, read 4 KiB and close, again and again, without a fork
+  tree.py reads FILE [SECONDS] open, read 4 KiB and close, again and again, without a fork;
+                               for so many seconds, and then none for one
   tree.py acl4 FILE COUNT      give it an NFSv4 ACL of COUNT other users
   tree.py granted FILE         whom its ACL, NFSv4's or POSIX, lets do what
   tree.py xattr DIR LARGEST    user.* attributes of up to LARGEST bytes
@@ -20,6 +21,7 @@ import mmap
 import os
 import struct
 import sys
+import time
 import zlib
 
 ACL = "system.posix_acl_access"
@@ -89,13 +91,16 @@ def acls(name):
         check_acl(name, value)
 
 
-def reads(name):
+def reads(name, burst="inf"):
     """Past the page cache, until somebody kills it."""
     page = mmap.mmap(-1, 4096)
     while True:
-        file = os.open(name, os.O_RDONLY | os.O_DIRECT)
-        os.preadv(file, [page], 0)
-        os.close(file)
+        end = time.monotonic() + float(burst)
+        while time.monotonic() < end:
+            file = os.open(name, os.O_RDONLY | os.O_DIRECT)
+            os.preadv(file, [page], 0)
+            os.close(file)
+        time.sleep(1)
 
 
 def acl(directory, count):
