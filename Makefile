@@ -270,11 +270,10 @@ coverage:
 	+@$(SUBMAKE) -C tools/testing/coverage check
 
 # Tests with random choices run longer in check-full, and as long as you like in soak.
-# Two parts at a time: a part with guests sometimes waits. But where a guest with several
-# processors is emulated, it needs all that there are: beside others rxe gives connections up.
+# Two parts at a time: a part with guests sometimes waits.
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
-	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 --alone kunit \
+	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 \
 	  unit instructions codec tools-check wireshark conformance style fuzz sim clock selftests selftests-debian kunit \
 	  harness docs-check
 

@@ -18,6 +18,12 @@
  *
  * makes one region too many, and "completions" a queue that is too long. That fails unless
  * this module refuses them.
+ *
+ *	modprobe rxe_shape ack_timeout=20
+ *
+ * makes rxe wait for longer until it sends again what was not acknowledged, and until it gives
+ * a connection up. Otherwise it does so after four seconds, in which an emulated guest on a busy
+ * machine may do nothing.
  */
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -47,6 +53,10 @@ static atomic_t rxe_shape_checked = ATOMIC_INIT(0);
 /* Regions that were made here and exist; of all devices together. */
 static DEFINE_XARRAY(rxe_shape_mrs);
 static atomic_t rxe_shape_n_mrs = ATOMIC_INIT(0);
+
+static unsigned char rxe_shape_ack_timeout;
+module_param_named(ack_timeout, rxe_shape_ack_timeout, byte, 0644);
+MODULE_PARM_DESC(ack_timeout, "wait for at least 4.096 us * 2^this for an acknowledgement, at most 31");
 
 static int rxe_shape_refuse(const char *what, u32 is, u32 limit)
 {
@@ -98,8 +108,15 @@ static int rxe_shape_create_cq(struct ib_cq *cq,
 static int rxe_shape_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			       struct ib_udata *udata)
 {
+	const u8 ack_timeout = min_t(u8, READ_ONCE(rxe_shape_ack_timeout), 31);
 	const struct rpcrdma_device_limits *l = rxe_shape_limits(qp);
+	struct ib_qp_attr patient;
 
+	if (mask & IB_QP_TIMEOUT && attr->timeout < ack_timeout) {
+		patient = *attr;
+		patient.timeout = ack_timeout;
+		attr = &patient;
+	}
 	if (l && mask & IB_QP_MAX_QP_RD_ATOMIC &&
 	    rxe_shape_check("max_rd_atomic", attr->max_rd_atomic, l->max_reads_out))
 		return -EINVAL;
