@@ -106,6 +106,28 @@ static int call_init(struct kunit *test)
 	return 0;
 }
 
+static const struct rpcrdma_config call_config = {
+	.role = RPCRDMA_ROLE_SERVER,
+	.window = RPCRDMA_DEF_WINDOW,
+	.max_message = RPCRDMA_MAX_MESSAGE,
+	.local = {
+		.send_size = RPCRDMA_DEF_INLINE,
+		.recv_size = RPCRDMA_DEF_INLINE,
+		.max_segment_size = RPCRDMA_MAX_PAYLOAD,
+		.max_segments = RPCRDMA_MAX_SEGMENTS,
+	},
+};
+
+/* For a Call that is refused. The answer is not sent. */
+static void call_session(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, rpcrdma_session_init(&f->conn.session,
+						     &call_config));
+	f->conn.pumping = true;
+}
+
 /* Its first part: one page, pointers for both, and what tells of it. */
 static void call_is_counted_with_all_it_takes(struct kunit *test)
 {
@@ -539,23 +561,10 @@ static void call_by_group_is_copied(struct kunit *test)
 /* What would have to be read by RDMA is refused, and all of the group is dropped. */
 static void call_by_group_with_memory_to_read_is_refused(struct kunit *test)
 {
-	const struct rpcrdma_config config = {
-		.role = RPCRDMA_ROLE_SERVER,
-		.window = RPCRDMA_DEF_WINDOW,
-		.max_message = RPCRDMA_MAX_MESSAGE,
-		.local = {
-			.send_size = RPCRDMA_DEF_INLINE,
-			.recv_size = RPCRDMA_DEF_INLINE,
-			.max_segment_size = RPCRDMA_MAX_PAYLOAD,
-			.max_segments = RPCRDMA_MAX_SEGMENTS,
-		},
-	};
 	struct call_fixture *f = test->priv;
 	struct svc_rqst *rqstp = call_rqst(test);
 
-	KUNIT_ASSERT_TRUE(test, rpcrdma_session_init(&f->conn.session, &config));
-	/* The answer is not sent. */
-	f->conn.pumping = true;
+	call_session(test);
 	call_recv_pages(test);
 	KUNIT_EXPECT_EQ(test, call_come_by_group(test, CALL_EXRW, 64, 0, 0),
 			RPCRDMA_RECV_DONE);
@@ -595,6 +604,30 @@ static void call_by_group_is_abandoned(struct kunit *test)
 	call_free_pages(test, rqstp);
 }
 
+/*
+ * One Call has broken its connection. Others do not take the lock that all connections share:
+ * here that would be a deadlock, of which the checking kernel tells. The two have different bits
+ * in the filter.
+ */
+static void call_passes_without_the_lock_of_all(struct kunit *test)
+{
+	const u64 broken = 7, other = 8;
+	struct call_fixture *f = test->priv;
+	bool known;
+
+	call_session(test);
+	rpcrdma_svc_fault(&f->conn, broken, true);
+	KUNIT_EXPECT_EQ(test, f->conn.stats.failed_calls, 1ULL);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_failed_answer(&f->svc, broken));
+	KUNIT_EXPECT_EQ(test, f->conn.stats.failed_calls_answered, 1ULL);
+
+	spin_lock(&rpcrdma_svc_failed_lock);
+	known = rpcrdma_svc_failed_answer(&f->svc, other);
+	spin_unlock(&rpcrdma_svc_failed_lock);
+	KUNIT_EXPECT_FALSE(test, known);
+	KUNIT_EXPECT_EQ(test, f->conn.stats.failed_calls_answered, 1ULL);
+}
+
 /* A peer that takes no Replies: nfsd takes no more of its Calls. */
 static void call_waits_while_replies_pile_up(struct kunit *test)
 {
@@ -623,6 +656,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_with_memory_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
+	KUNIT_CASE(call_passes_without_the_lock_of_all),
 	KUNIT_CASE(device_waits_for_who_uses_it),
 	KUNIT_CASE(device_gone_leaves_nothing_to_do),
 	{}
