@@ -8,6 +8,7 @@
  * them after some that do not count.
  */
 #include <rpcrdma/core.h>
+#include <rpcrdma/rtrext.h>
 #include <rpcrdma/shim.h>
 
 #include <valgrind/callgrind.h>
@@ -30,6 +31,8 @@ constexpr u32 kWindow = 64;
 constexpr u32 kThreshold = 16 * kKib;
 constexpr u32 kSpecial = 64 * kKib;
 constexpr u32 kPage = 4 * kKib;
+/* With rtrext, what comes before the pages of a Receive. */
+constexpr u32 kHead = kKib;
 /* About what NFSv4.2 has around the data of a READ or a WRITE. */
 constexpr u32 kCall = 228;
 constexpr u32 kReply = 136;
@@ -40,6 +43,7 @@ constexpr u32 kReply = 136;
  * @result: octets of data in the Reply
  * @sends: how many Sends both messages take together
  * @chunk: the result goes by a Write chunk
+ * @rtrext: both messages go by groups, if they have data
  */
 struct Operation {
 	const char *name;
@@ -48,6 +52,7 @@ struct Operation {
 	u32 result;
 	u32 sends;
 	bool chunk;
+	bool rtrext = false;
 };
 
 constexpr Operation kOperations[] = {
@@ -57,6 +62,10 @@ constexpr Operation kOperations[] = {
 	{ "READ 1 MiB, v2", 2, 0, kMib, 2, true },
 	{ "READ 4 KiB, v1", 1, 0, 4 * kKib, 2, false },
 	{ "WRITE 4 KiB, v1", 1, 4 * kKib, 0, 2, false },
+	{ "READ 4 KiB, rtrext", 2, 0, 4 * kKib, 2, false, true },
+	{ "WRITE 4 KiB, rtrext", 2, 4 * kKib, 0, 2, false, true },
+	{ "READ 64 KiB, rtrext", 2, 0, 64 * kKib, 9, false, true },
+	{ "WRITE 64 KiB, rtrext", 2, 64 * kKib, 0, 9, false, true },
 };
 
 /* Figures of an operation that went wrong mean nothing. */
@@ -80,13 +89,17 @@ struct End {
 	rpcrdma_session session;
 	rpcrdma_rx rx;
 	rpcrdma_tx tx;
+	rpcrdma_rtr_group rtr;
 	bool server;
-	alignas(8) u8 buffer[kInline];
+	bool group = false; /* its message goes by @rtr */
+	rpcrdma_rtr_shape shape;
+	alignas(8) u8 buffer[kInline + kHead];
 
 	void begin(const Operation &op, rpcrdma_role role)
 	{
 		const bool client = role == RPCRDMA_ROLE_CLIENT;
-		const rpcrdma_cm_private given = { kInline, kInline, true, true,
+		const u32 size = kInline + (op.rtrext ? kHead : 0);
+		const rpcrdma_cm_private given = { size, size, true, true,
 						   false };
 		rpcrdma_config c = {};
 
@@ -104,10 +117,15 @@ struct End {
 		c.min_version = op.version;
 		c.max_version = op.version;
 		c.extensions = RPCRDMA_ALL_EXTENSIONS;
-		c.local = { kInline, kInline, kMib, RPCRDMA_MAX_SEGMENTS,
+		c.local = { size, size, kMib, RPCRDMA_MAX_SEGMENTS,
 			    client ? u32{ RPCRDMA_RVRSDIR_CONT } :
 				     u32{ RPCRDMA_RVRSDIR_NONE } };
 		MUST(rpcrdma_session_init(&session, &c));
+		shape = { kHead, kPage, kInline / kPage };
+		if (op.rtrext)
+			MUST(rpcrdma_rtr_declare(&session, &shape,
+						 client ? RPCRDMA_RTR_REPLIES :
+							  RPCRDMA_RTR_CALLS));
 		rpcrdma_session_private(&session, &given);
 	}
 
@@ -119,12 +137,15 @@ struct End {
 
 	void receive(const End &from)
 	{
-		const u32 length =
-			from.tx.header_length + from.tx.payload.length;
+		receive(from, from.tx.header_length + from.tx.payload.length);
+	}
 
-		/* A server's Receive is of pages. */
-		if (server && length > kPage)
-			MUST(rpcrdma_header_is_bare(from.buffer));
+	void receive(const End &from, u32 length)
+	{
+		/* A server's Receive is of pages; with rtrext a client's, too. */
+		if ((server || from.group) && length > (from.group ? kHead : kPage))
+			MUST(rpcrdma_header_is_bare(from.buffer) ||
+			     rpcrdma_rtr_readable(from.buffer, kHead));
 		rpcrdma_session_receive(&session, from.buffer, length, &rx);
 	}
 
@@ -194,6 +215,13 @@ private:
 		shape.reducible = true;
 		shape.reply_expected = true;
 		rpcrdma_plan_call(&client_.session, &shape, &plan);
+		call_ = {};
+		call_.xid = xid_;
+		call_.dir = RPCRDMA_CALL;
+		if (op_.rtrext) {
+			plan_group(length, shape.item);
+			return;
+		}
 		if (op_.chunk)
 			MUST(rpcrdma_session_admit(&client_.session, nullptr));
 		MUST(!plan.read_chunk && !plan.call_chunk && !plan.reply_chunk);
@@ -208,13 +236,74 @@ private:
 			offered_.write_segs[0] = { kHandle, op_.result,
 						   0x100000 };
 		}
-		call_ = {};
-		call_.xid = xid_;
-		call_.dir = RPCRDMA_CALL;
 		call_.length = plan.stream_length;
 		call_.inv_handle = rpcrdma_inv_handle(&offered_);
 		call_.chunks = &offered_;
 		MUST(rpcrdma_session_admit(&client_.session, &call_));
+	}
+
+	/* It goes by a group, or its Reply may do so. */
+	void plan_group(u32 length, const rpcrdma_range &item)
+	{
+		call_.length = length - item.length;
+		MUST(rpcrdma_rtr_plan(&client_.session, &call_,
+				      item.length ? &item : nullptr,
+				      op_.result ? kPage : 0, op_.result,
+				      &client_.rtr));
+		client_.group = true;
+		MUST(rpcrdma_rtr_admit(&client_.session, &call_, &client_.rtr));
+	}
+
+	/*
+	 * A group goes from one end to the other: its payload, and what is placed. @first is
+	 * told of its first part.
+	 */
+	template <typename First>
+	void send_group(End &from, End &to, rpcrdma_message &msg, First first)
+	{
+		do {
+			rpcrdma_rtr_send s;
+
+			/* Nothing else waits to be sent. */
+			if (!msg.sent)
+				MUST(from.next(nullptr) == RPCRDMA_TX_NONE);
+			MUST(rpcrdma_rtr_next_send(&from.session, &from.rtr, &msg,
+						   from.buffer, sizeof(from.buffer),
+						   &from.tx, &s) ==
+			     RPCRDMA_TX_MESSAGE);
+			u8 *payload = from.buffer + from.tx.header_length;
+			if (from.tx.first) {
+				put_word(payload, msg.xid);
+				put_word(payload + 4, msg.dir);
+			}
+			MUST(rpcrdma_rtr_each_piece(&from.rtr, s.number, ignore,
+						    nullptr));
+			to.receive(from, s.size);
+			MUST(to.rx.action == RPCRDMA_RX_PAYLOAD);
+			if (from.tx.first) {
+				std::memcpy(first_, from.buffer, kHead);
+				first(payload, to.rx);
+			}
+			to.post_again();
+			sends_++;
+		} while (!from.tx.last);
+		MUST(to.rx.last);
+		if (msg.dir == RPCRDMA_CALL)
+			MUST(!rpcrdma_session_room(&from.session));
+	}
+
+	template <typename Struct>
+	static bool ignore(void *, const Struct *)
+	{
+		return true;
+	}
+
+	/* As often as the module does so. */
+	void look_at_parts(const End &to, u32 times) const
+	{
+		for (u32 i = 0; i < times; i++)
+			MUST(rpcrdma_rtr_each_part(&to.shape, first_, kHead,
+						   ignore, nullptr));
 	}
 
 	/* All of @msg goes from one end to the other; @first is told of its first part. */
@@ -255,12 +344,18 @@ private:
 			MUST(rpcrdma_mr_event(&regions_, 0, RPCRDMA_MR_POST,
 					      kHandle));
 		n_removed_ = 0;
-		send(client_, server_, call_,
-		     [](const u8 *payload, const rpcrdma_rx &rx) {
-			     MUST(rpcrdma_call_id(rx.xid, rx.stream_length,
-						  payload, rx.payload.length,
-						  1) != 0);
-		     });
+		const auto first = [](const u8 *payload, const rpcrdma_rx &rx) {
+			MUST(rpcrdma_call_id(rx.xid, rx.stream_length, payload,
+					     rx.payload.length, 1) != 0);
+		};
+		if (!op_.rtrext) {
+			send(client_, server_, call_, first);
+			return;
+		}
+		send_group(client_, server_, call_, first);
+		/* It can be taken; it is; where its item is, and each page of it. */
+		look_at_parts(server_, 3);
+		rpcrdma_rtr_get_directions(first_, kHead, &directions_);
 	}
 
 	void send_reply()
@@ -268,19 +363,40 @@ private:
 		const rpcrdma_range result = { kReply, op_.result };
 		rpcrdma_message reply = {};
 
+		reply.xid = xid_;
+		reply.dir = RPCRDMA_REPLY;
+		if (op_.rtrext && send_reply_group(reply, result))
+			return;
 		rpcrdma_plan_reply(&server_.session, &server_.rx.chunks,
 				   kReply + op_.result, &result, op_.chunk,
 				   &plan_);
 		MUST(!plan_.errcode && !plan_.external);
 		MUST(plan_.n_jobs == op_.chunk);
-		reply.xid = xid_;
-		reply.dir = RPCRDMA_REPLY;
 		reply.length = plan_.stream_length;
 		reply.chunks = &plan_.chunks;
 		removed_ = plan_.removed;
 		n_removed_ = plan_.n_removed;
 		send(server_, client_, reply,
 		     [](const u8 *, const rpcrdma_rx &) {});
+	}
+
+	/* Return: false if its Call directs nothing. */
+	bool send_reply_group(rpcrdma_message &reply, const rpcrdma_range &where)
+	{
+		const rpcrdma_rtr_result result = { where, RPCRDMA_RTR_NOWHERE };
+
+		server_.group = rpcrdma_rtr_plan_reply(
+			&server_.session, &directions_, &result, !!op_.result,
+			kReply + op_.result, &reply, &plan_, &server_.rtr);
+		MUST(server_.group == !!op_.result);
+		if (!server_.group)
+			return false;
+		MUST(!plan_.errcode && server_.rtr.placed == 1);
+		send_group(server_, client_, reply,
+			   [](const u8 *, const rpcrdma_rx &) {});
+		MUST(rpcrdma_rtr_answers(first_, kHead, true));
+		look_at_parts(client_, 2);
+		return true;
 	}
 
 	/* Its Reply has come. */
@@ -305,6 +421,8 @@ private:
 	rpcrdma_chunks offered_;
 	rpcrdma_message call_;
 	rpcrdma_reply_plan plan_;
+	rpcrdma_rtr_directions directions_;
+	alignas(8) u8 first_[kHead];
 	rpcrdma_mr_table regions_;
 	rpcrdma_mr_slot slot_;
 	const rpcrdma_range *removed_ = nullptr;

@@ -178,7 +178,8 @@ public:
 	/* The numbers of a property, by its rdma_which; zero if it has none. */
 	[[nodiscard]] u32 local(u32 which) const;
 	[[nodiscard]] u32 peer(u32 which) const;
-	/* The same, of one that has a number, by its index. */
+	/* The same, of one that has a number, by its index; nothing is searched for. */
+	[[nodiscard]] u32 local_at(u32 index) const;
 	[[nodiscard]] u32 peer_at(u32 index) const;
 	/* Return: false if that is not what it may be, or does not change. */
 	[[nodiscard]] bool set_local(u32 which, u32 to);

@@ -36,14 +36,14 @@ GroupSend GroupPlan::send(u32 n) const
 	return s;
 }
 
-ItemPiece GroupPlan::piece(const PlacedItem &item, u32 k) const
+ItemPiece GroupPlan::piece(const PlacedItem &item, u32 k, u32 n) const
 {
-	const u32 number = item.first + k;
+	const u32 number = item.first + k - n * targets_;
 	const u32 at = k * target_;
 	const u32 left = item.length - at;
 
-	return { number / targets_,
-		 { before_ + number % targets_ * target_,
+	return { n,
+		 { before_ + number * target_,
 		   left < target_ ? left : target_ },
 		 at };
 }

@@ -68,18 +68,23 @@ public:
 
 			if (item.type != Placement::Tbsn)
 				continue;
-			for (u32 k = 0; k < item.numbers; k++) {
-				const ItemPiece p = piece(item, k);
+			/* Those of its targets that Send @n has. */
+			const u32 first = n * targets_;
+			u32 k = first > item.first ? first - item.first : 0;
 
-				if (p.send == n && !f(i, p))
+			for (; k < item.numbers &&
+			       item.first + k < first + targets_;
+			     k++)
+				if (!f(i, piece(item, k, n)))
 					return false;
-			}
 		}
 		return true;
 	}
 
 private:
-	[[nodiscard]] ItemPiece piece(const PlacedItem &item, u32 k) const;
+	/* Target @k of an item, which is in Send @n. */
+	[[nodiscard]] ItemPiece piece(const PlacedItem &item, u32 k,
+				      u32 n) const;
 	[[nodiscard]] u32 head(u32 n) const
 	{
 		return n ? kXmtContSize : first_head_;

@@ -73,6 +73,8 @@ struct RtrErrorType {
 
 /* struct rpcrdma1_segment, which is as that of -07 */
 struct XdrSegment {
+	static constexpr u32 kOctets = kSegmentSize;
+
 	Segment segment = {};
 
 	[[nodiscard]] bool decode(XdrReader &r);
@@ -80,6 +82,8 @@ struct XdrSegment {
 
 /* xmdp_tbsn */
 struct XdrNumber {
+	static constexpr u32 kOctets = kWordSize;
+
 	u32 value = 0;
 
 	[[nodiscard]] bool decode(XdrReader &r)

@@ -16,11 +16,27 @@ static_assert(Rtrext::kLargestBody <= kPropertiesSize);
 /* What continues a message fits wherever the FINAL does. */
 static_assert(kXmtContSize + kXdrUnit <= kSmallestReceive);
 
+/* Where a session keeps these numbers. */
+static constexpr u32 kSupportAt = property_index(kRtrSupport);
+static constexpr u32 kStructureAt = property_index(kReceiveStructure);
+static constexpr u32 kRequestLimitAt = property_index(kRequestReceiveLimit);
+static constexpr u32 kResponseLimitAt = property_index(kResponseSendLimit);
+
 static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
 
 static u32 base_number(const Port &port, Property p)
 {
 	return port.local(static_cast<u32>(p));
+}
+
+ReceiveShape Rtrext::local_shape(const Port &port)
+{
+	return shape_of(port.local_at(kStructureAt));
+}
+
+ReceiveShape Rtrext::peer_shape(const Port &port)
+{
+	return shape_of(port.peer_at(kStructureAt));
 }
 
 bool Rtrext::declare(Port &port, const ReceiveShape &shape)
@@ -223,7 +239,7 @@ Refusal Rtrext::take_request(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 	const u32 reach = port.reach(RPCRDMA_CALL);
 	const u32 most = reach < RPCRDMA_RVRSDIR_CONT ?
 				 1 :
-				 port.local(kRequestReceiveLimit);
+				 port.local_at(kRequestLimitAt);
 	XmtRequest m;
 
 	if (!m.decode(body))
@@ -330,7 +346,7 @@ static u32 support_for(u32 htype)
 Refusal Rtrext::take(const Header &h, Bytes body, Port &port, rpcrdma_rx &rx)
 {
 	/* The peer was told that this side does not take it. */
-	if (!(port.local(kRtrSupport) & support_for(h.type->htype))) {
+	if (!(port.local_at(kSupportAt) & support_for(h.type->htype))) {
 		if (in_.active() && !interrupted(h.type->htype, true, port, rx))
 			return { RPCRDMA_REASON_FLOOD };
 		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
@@ -362,27 +378,27 @@ void Rtrext::encode(const ControlMessage & /*m*/, const Port & /*port*/,
 
 u32 Rtrext::most_sends(const Port &port, const GroupMessage &m) const
 {
-	const u32 takes = port.peer(kRtrSupport);
+	const u32 takes = port.peer_at(kSupportAt);
 	const bool call = m.msg.dir == RPCRDMA_CALL;
 	const u32 reach = port.reach(call ? RPCRDMA_REPLY : RPCRDMA_CALL);
-	u32 most = call ? port.peer(kRequestReceiveLimit) : m.reply_count;
+	u32 most = call ? port.peer_at(kRequestLimitAt) : m.reply_count;
 
 	if (!(takes & (call ? kTakesRequests : kTakesResponses)) ||
 	    reach == RPCRDMA_RVRSDIR_NONE)
 		return 0;
 	if (!(takes & kTakesContinues) || reach < RPCRDMA_RVRSDIR_CONT)
 		most = most ? 1 : 0;
-	if (!call && most > port.local(kResponseSendLimit))
-		most = port.local(kResponseSendLimit);
+	if (!call && most > port.local_at(kResponseLimitAt))
+		most = port.local_at(kResponseLimitAt);
 	/* Every Call may have a Reply of one Send. */
 	return call || most ? most : 1;
 }
 
 bool Rtrext::may_reserve(const Port &port, u32 sends) const
 {
-	return sends <= 1 ||
-	       (sends <= kMostSends && sends <= port.peer(kResponseSendLimit) &&
-		sends <= reserve_.room(port.window()));
+	return sends <= 1 || (sends <= kMostSends &&
+			      sends <= port.peer_at(kResponseLimitAt) &&
+			      sends <= reserve_.room(port.window()));
 }
 
 bool Rtrext::begin(const Port &port, GroupMessage &m) const
@@ -407,7 +423,7 @@ bool Rtrext::may_begin(const Port &port, GroupMessage &m) const
 /* Sends that the Reply to this Call, which is about to be sent, may take. */
 u32 Rtrext::reserve_reply(const Port &port, const GroupMessage &m)
 {
-	const u32 sends = port.peer(kResponseSendLimit);
+	const u32 sends = port.peer_at(kResponseLimitAt);
 
 	if (m.msg.call_only)
 		return 1;

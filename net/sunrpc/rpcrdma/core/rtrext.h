@@ -109,14 +109,8 @@ public:
 		return port.declare(kRtrSupport, takes);
 	}
 	/* How they are made, and those of the peer; without targets, unless declared. */
-	[[nodiscard]] static ReceiveShape local_shape(const Port &port)
-	{
-		return shape_of(port.local(kReceiveStructure));
-	}
-	[[nodiscard]] static ReceiveShape peer_shape(const Port &port)
-	{
-		return shape_of(port.peer(kReceiveStructure));
-	}
+	[[nodiscard]] static ReceiveShape local_shape(const Port &port);
+	[[nodiscard]] static ReceiveShape peer_shape(const Port &port);
 
 	/**
 	 * The next Send of a message.

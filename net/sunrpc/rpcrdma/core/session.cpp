@@ -147,6 +147,11 @@ u32 Port::peer(u32 which) const
 	return number_of(session_.peer_, which);
 }
 
+u32 Port::local_at(u32 index) const
+{
+	return *number(session_.local_, index);
+}
+
 u32 Port::peer_at(u32 index) const
 {
 	return *number(session_.peer_, index);

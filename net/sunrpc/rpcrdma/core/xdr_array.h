@@ -12,7 +12,10 @@
 namespace rpcrdma
 {
 
-/* @T has bool decode(XdrReader &). */
+/*
+ * @T has bool decode(XdrReader &). It may have kOctets, if each takes so many: then they are
+ * all there if their octets are.
+ */
 template <typename T> class XdrArray {
 public:
 	[[nodiscard]] bool decode(XdrReader &r)
@@ -22,6 +25,14 @@ public:
 		if (!r.word(count))
 			return false;
 		first_ = r;
+		if constexpr (requires { T::kOctets; }) {
+			static_assert(xdr_aligned(T::kOctets));
+			Bytes all;
+
+			count_ = count;
+			return count <= r.left() / T::kOctets &&
+			       r.opaque(count * T::kOctets, all);
+		}
 		for (count_ = 0; count_ < count; count_++) {
 			T one;
 
