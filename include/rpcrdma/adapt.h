@@ -17,7 +17,7 @@ extern "C" {
 
 /* Storage for the rule of one connection; the core checks that it suffices. */
 struct rpcrdma_adapt {
-	u32 opaque[8];
+	u32 opaque[9];
 };
 
 /* Silence of so many milliseconds is idleness. */
@@ -36,6 +36,7 @@ struct rpcrdma_adapt {
  * @local_send: the largest that Sends of this side can be
  * @receives: Receives of this side
  * @budget: what they may take together
+ * @scarce: memory is short, whatever it is for
  */
 struct rpcrdma_adapt_input {
 	u32 messages;
@@ -48,6 +49,7 @@ struct rpcrdma_adapt_input {
 	u32 local_send;
 	u32 receives;
 	u64 budget;
+	bool scarce;
 };
 
 /**
@@ -56,11 +58,13 @@ struct rpcrdma_adapt_input {
  * @peer_send: ask the peer to send no more than this at once. If that is more than now,
  *	first have Receives of that size.
  * @local_receive: never zero: what the peer may ask for of this side's Receives, at most
+ * @small_sends: until further advice, this side's Sends are to be as they were at first
  */
 struct rpcrdma_adapt_advice {
 	u32 peer_receive;
 	u32 peer_send;
 	u32 local_receive;
+	bool small_sends;
 };
 
 /**

@@ -218,6 +218,46 @@ TEST(adapt, advise__the_peer_need_not_send_more)
 	EXPECT_EQ(a.advise(in).peer_send, 0u);
 }
 
+/* Its own Sends are a side's own affair: they get small at once, and large later. */
+TEST(adapt, advise__memory_is_short_and_own_sends_get_small)
+{
+	Adapt a(kLeast, kLeast, kMost);
+	AdaptInput in = beginning();
+
+	send(in, Adapt::kEnough, 16384);
+	in.scarce = true;
+	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kMost, true }))
+		<< "and no larger Receives for them";
+	send(in, 100 * Adapt::kEnough, 16384);
+	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kMost, true }));
+	in.scarce = false;
+	send(in, 2 * Adapt::kEnough - 1, 16384);
+	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kMost, true }));
+	send(in, 1, 16384);
+	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 32768, 0, kMost, false }));
+}
+
+/* If memory is short now and then that is more and more seldom, and has a bound. */
+TEST(adapt, advise__own_sends_do_not_sway)
+{
+	Adapt a(kLeast, kLeast, kMost);
+	AdaptInput in = beginning();
+	u32 needed = Adapt::kEnough;
+
+	for (u32 i = 0; i < 10; i++) {
+		in.scarce = true;
+		EXPECT_TRUE(a.advise(in).small_sends);
+		EXPECT_TRUE(a.advise(in).small_sends);
+		in.scarce = false;
+		if (i < Adapt::kMostDoublings)
+			needed *= 2;
+		send(in, needed - 1, 100);
+		EXPECT_TRUE(a.advise(in).small_sends);
+		send(in, 1, 100);
+		EXPECT_FALSE(a.advise(in).small_sends);
+	}
+}
+
 /* Whatever happens, it does not ask all the time, and only for what can be. */
 TEST(adapt, simulated__it_does_not_sway)
 {
@@ -246,7 +286,11 @@ TEST(adapt, simulated__it_does_not_sway)
 				in.idle = below(2 * Adapt::kIdle);
 				pauses += in.idle >= Adapt::kIdle;
 			}
+			in.scarce = !below(30);
 			const AdaptAdvice advice = a.advise(in);
+			ASSERT_TRUE(advice.small_sends || !in.scarce);
+			ASSERT_TRUE(!in.scarce || in.idle >= Adapt::kIdle ||
+				    !advice.peer_receive);
 			ASSERT_GE(advice.local_receive, kLeast);
 			ASSERT_LE(advice.local_receive, kMost);
 			if (!advice.peer_receive)
@@ -264,6 +308,7 @@ TEST(adapt, simulated__it_does_not_sway)
 			}
 		}
 		EXPECT_LE(asked, messages / Adapt::kEnough + pauses);
+		in.scarce = false;
 		/* With messages of one size and nothing rejected, it comes to rest. */
 		for (u32 i = 0; i < 100; i++) {
 			send(in, 4096, octets);
@@ -294,11 +339,12 @@ TEST(adapt, abi)
 		in.idle = i % 50 == 49 ? RPCRDMA_ADAPT_IDLE_MS : 0;
 		in.budget = i % 20 == 10 ? 65 * 4096 : kPlenty;
 		in.local_receive = i % 7 ? 8192 : kMost;
+		in.scarce = i % 60 == 30;
 		const rpcrdma_adapt_input same = {
 			in.messages,	  in.continued,	   in.parts,
 			in.idle,	  in.peer_receive, in.peer_send,
 			in.local_receive, in.local_send,   in.receives,
-			in.budget
+			in.budget,	  in.scarce
 		};
 		const AdaptAdvice advice = a.advise(in);
 
@@ -306,6 +352,7 @@ TEST(adapt, abi)
 		ASSERT_EQ(said.peer_receive, advice.peer_receive);
 		ASSERT_EQ(said.peer_send, advice.peer_send);
 		ASSERT_EQ(said.local_receive, advice.local_receive);
+		ASSERT_EQ(said.small_sends, advice.small_sends);
 		if (!advice.peer_receive)
 			continue;
 		if (i % 4) {

@@ -47,9 +47,11 @@ void rpcrdma_adapt_advise(struct rpcrdma_adapt *a,
 		.local_send = in->local_send,
 		.receives = in->receives,
 		.budget = in->budget,
+		.scarce = in->scarce,
 	});
 
-	*advice = { said.peer_receive, said.peer_send, said.local_receive };
+	*advice = { said.peer_receive, said.peer_send, said.local_receive,
+		    said.small_sends };
 }
 
 void rpcrdma_adapt_answered(struct rpcrdma_adapt *a, bool accepted)

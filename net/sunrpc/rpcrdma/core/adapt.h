@@ -9,7 +9,8 @@
  *
  * A side must not make its own Receives smaller on its own account (xcharext, 3.1). When
  * its memory is short it asks its peer to send less at once, since it may size its
- * Receives by that (5.2.1).
+ * Receives by that (5.2.1). Its own Sends it makes small at once, and large again when
+ * twice as many messages as before have shown that memory stays.
  *
  * This only advises, by numbers that its caller has counted or measured: it reads no clock
  * and sends nothing.
@@ -36,6 +37,7 @@ namespace rpcrdma
  * @local_send: the largest that this side's Maximum Send Size can be
  * @receives: Receives of this side
  * @budget: what they may take together
+ * @scarce: memory is short, whatever it is for
  */
 struct AdaptInput {
 	u32 messages = 0;
@@ -48,6 +50,7 @@ struct AdaptInput {
 	u32 local_send = 0;
 	u32 receives = 0;
 	u64 budget = 0;
+	bool scarce = false;
 };
 
 /**
@@ -56,11 +59,13 @@ struct AdaptInput {
  * @peer_send: ask the peer to send no more than this at once. If that is more than now,
  *	first have Receives of that size.
  * @local_receive: never zero: what the peer may ask for of this side's Receives, at most
+ * @small_sends: until further advice, this side's Sends are to be as they were at first
  */
 struct AdaptAdvice {
 	u32 peer_receive = 0;
 	u32 peer_send = 0;
 	u32 local_receive = 0;
+	bool small_sends = false;
 
 	bool operator==(const AdaptAdvice &) const = default;
 };
@@ -99,6 +104,7 @@ public:
 
 		a.local_receive = affordable(in);
 		a.peer_send = sends(in, a.local_receive);
+		a.small_sends = own_sends_small(in);
 		a.peer_receive =
 			in.idle >= kIdle ? when_idle(in) : when_busy(in);
 		if (a.peer_receive)
@@ -150,6 +156,23 @@ private:
 		return size > in.peer_send ? size : 0;
 	}
 
+	/* What was sent before memory was short says nothing of how it is after that. */
+	[[nodiscard]] constexpr bool own_sends_small(const AdaptInput &in)
+	{
+		if (in.scarce) {
+			if (!scarce_)
+				rejected();
+			from_now(in);
+		}
+		scarce_ = in.scarce || (scarce_ && !enough(in));
+		return scarce_;
+	}
+
+	[[nodiscard]] constexpr bool enough(const AdaptInput &in) const
+	{
+		return (in.messages - messages_) >> doublings_ >= kEnough;
+	}
+
 	[[nodiscard]] constexpr u32 when_idle(const AdaptInput &in) const
 	{
 		return in.peer_receive > least_ ? least_ : 0;
@@ -162,7 +185,7 @@ private:
 		const u32 parts = in.parts - parts_;
 		const u32 most = lesser(most_, in.local_send);
 
-		if (messages >> doublings_ < kEnough)
+		if (scarce_ || !enough(in))
 			return 0;
 		if (continued < messages / kShare || in.peer_receive >= most) {
 			from_now(in);
@@ -199,6 +222,7 @@ private:
 	u32 doublings_ = 0;
 	/* The peer's Maximum Send Size before memory was short. */
 	u32 before_ = 0;
+	bool scarce_ = false; /* memory is, or has been until a moment ago */
 };
 
 } // namespace rpcrdma

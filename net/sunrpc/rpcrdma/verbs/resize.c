@@ -25,7 +25,8 @@
  *			complete, so each message that comes frees one.
  *
  * If memory is short a side may not make its own Receives smaller (xcharext, 3.1). It asks
- * its peer to send less at once, and needs no larger Receives then (-07, 5.2.1).
+ * its peer to send less at once, and needs no larger Receives then (-07, 5.2.1). Its Sends are
+ * as at the beginning until messages have shown that they may be larger again.
  *
  * What cannot be allocated ends the change: the peer hears that nothing has changed.
  */
@@ -218,6 +219,8 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 	bool due = false;
 	int left;
 
+	size = r->small_sends ? r->least_send : r->wanted_send;
+
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	/* To say that they may be larger costs nothing: see rpcrdma_session_send_room(). */
@@ -225,7 +228,7 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 	if (wanted)
 		due = rpcrdma_xchar_changed(&conn->session,
 					    RPCRDMA_RESIZE_SBSIZ, wanted);
-	size = min3(r->wanted_send, info.peer.recv_size, info.local.send_size);
+	size = min3(size, info.peer.recv_size, info.local.send_size);
 	size = clamp(round_up(size, 8), r->least_send, r->most_send);
 	before = conn->send_size;
 	if (size < before) {
@@ -359,6 +362,7 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 		.local_send = min(r->most_send, info->local.send_size),
 		.receives = READ_ONCE(conn->n_recvs),
 		.budget = rpcrdma_recv_budget(conn),
+		.scarce = rpcrdma_memory_short(),
 	};
 	struct rpcrdma_adapt_advice advice;
 	u32 receive;
@@ -367,9 +371,11 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 		   READ_ONCE(types[RPCRDMA2_REPLY_MIDDLE]);
 	rpcrdma_adapt_advise(&r->rule, &in, &advice);
 	r->affordable = advice.local_receive;
+	r->small_sends = advice.small_sends;
 
 	if (advice.peer_send > info->peer.send_size) {
-		r->lift = advice.peer_send;
+		/* Not more than an administrator wants. */
+		r->lift = min(advice.peer_send, r->cap);
 	} else if (advice.peer_send &&
 		   (!r->refused ||
 		    time_after(jiffies, r->refused + RPCRDMA_RESIZE_REST))) {

@@ -535,6 +535,7 @@ enum rpcrdma_resize_asked {
  * @affordable: Receives that the peer may ask for, by the memory that there is
  * @cap: the same, by the administrator
  * @wanted_send: Sends that pay
+ * @small_sends: memory is short, so they are as at the beginning
  * @limit: what the peer sends at once at most because this side has asked for it, or
  *	U32_MAX
  * @lift: the same, once Receives are large enough for that; zero for nothing
@@ -567,6 +568,7 @@ struct rpcrdma_resize {
 	u32 affordable;
 	u32 cap;
 	u32 wanted_send;
+	bool small_sends;
 	u32 limit;
 	u32 lift;
 	u32 asked;
