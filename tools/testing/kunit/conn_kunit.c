@@ -3322,6 +3322,30 @@ static void conn_call_until(struct kunit *test, u32 length,
 	conn_wish_until(test, length, done, size, 0);
 }
 
+/* Send Replies of @length bytes until @done says so of both ends; each arrives as it was sent. */
+static void conn_reply_until(struct kunit *test, u32 length,
+			     bool (*done)(struct conn_fixture *f, u32 size),
+			     u32 size)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+	int i;
+
+	for (i = 0; i < 1000 && !done(f, size); i++) {
+		m = conn_msg(test, 7, RPCRDMA_REPLY, length);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm),
+				0);
+		conn_wait(test, &f->client.arrived);
+		conn_wait(test, &m->done);
+		KUNIT_EXPECT_EQ(test, m->status, 0);
+		KUNIT_EXPECT_EQ(test, f->client.length, length);
+		KUNIT_EXPECT_EQ(test, memcmp(f->client.got, f->stream, length),
+				0);
+		msleep(20);
+	}
+	KUNIT_ASSERT_TRUE(test, done(f, size));
+}
+
 /* From client to server everything has this size. */
 static bool conn_sends_are(struct conn_fixture *f, u32 size)
 {
@@ -3340,6 +3364,13 @@ static bool conn_server_recvs_are(struct conn_fixture *f, u32 size)
 static bool conn_client_recvs_are(struct conn_fixture *f, u32 size)
 {
 	return conn_recvs_are(&f->client, size);
+}
+
+/* So have the Sends that come to these. */
+static bool conn_replies_are(struct conn_fixture *f, u32 size)
+{
+	return conn_info(&f->server).max_send == size &&
+	       conn_recvs_are(&f->client, size);
 }
 
 static bool conn_server_takes(struct conn_fixture *f, u32 size)
@@ -3497,14 +3528,19 @@ static void conn_follows_wishes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 2ULL);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->server).peer.recv_size,
 			(u32)SZ_16K);
+	/* The server finds that larger Sends pay. */
+	conn_reply_until(test, SZ_64K, conn_replies_are, SZ_16K);
 	/* Fewer octets: the server is asked to send less. */
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, RPCRDMA_DEF_INLINE,
 						  0), 0);
 	conn_call_until(test, 64, conn_client_recvs_are, RPCRDMA_DEF_INLINE);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->server).max_send,
 			(u32)RPCRDMA_DEF_INLINE);
+	/* More again: it sends no more before the client's Receives can take it. */
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
-	conn_call_until(test, 64, conn_client_recvs_are, SZ_16K);
+	conn_reply_until(test, SZ_64K, conn_replies_are, SZ_16K);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 }
 
 /* A change that the end of the connection overtakes, on one side and on the other. */

@@ -432,18 +432,23 @@ static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
 				const struct rpcrdma_session_info *info)
 {
 	struct rpcrdma_resize *r = &conn->resize;
-	const u32 number = r->lift;
+	u32 number;
 	bool ready;
 
-	spin_lock(&conn->lock);
-	ready = !conn->n_recv_small;
-	spin_unlock(&conn->lock);
-	if (!ready)
-		return;
+	/* The peer may have asked for smaller ones since. */
+	if (!r->goal)
+		r->lift = min(r->lift, info->local.recv_size);
+	number = r->lift;
 	if (number <= info->peer.send_size) {
 		r->lift = 0;
 		return;
 	}
+	/* What has only just been decided on they are not yet to be. */
+	spin_lock(&conn->lock);
+	ready = conn->recv_size >= number && !conn->n_recv_small;
+	spin_unlock(&conn->lock);
+	if (!ready)
+		return;
 	/* What the peer sends from now on fits. */
 	r->limit = number;
 	rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SENDS, number);
