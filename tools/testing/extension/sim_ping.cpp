@@ -122,8 +122,7 @@ void configure(Random &r, Pair &p)
 
 		p.config[side].core.extensions =
 			announces ? RPCRDMA_ALL_EXTENSIONS : 0;
-		p.pings[side] = { acts, r.once_in(2) ? r.within(1, 3) : 0, 0,
-				  false, 0 };
+		p.pings[side] = { acts, r.once_in(2) ? r.within(1, 3) : 0 };
 		changes::configure(r, p.config[side].core, p.pings[side]);
 		groups::configure(r, p.pings[side]);
 	}
@@ -194,6 +193,11 @@ void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer)
 		c.world.tally.one_sided += announces(c, 0) != announces(c, 1);
 		break;
 	}
+}
+
+void wrote(Conn &c, const rpcrdma_tx &tx)
+{
+	changes::wrote(c, tx);
 }
 
 static void taken(Conn &c, const rpcrdma_rx &rx)

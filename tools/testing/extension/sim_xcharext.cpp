@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The simulator's part of xcharext. Each end asks the other for Receives of another size,
- * and for remote invalidation or none; grows by itself; and does what it is asked for, one
- * Receive after the other. That no message is larger than the Receive it meets is checked
- * by the fabric ("overrun").
+ * The simulator's part of xcharext. Some ends ask the other for Receives of another size at
+ * random, and grow by themselves. Others do what the rule of core/adapt.h advises, and what an
+ * administrator wants, as verbs/resize.c does; memory and silence are drawn. All do what they
+ * are asked for, one Receive after the other. That no message is larger than the Receive it
+ * meets is checked by the fabric ("overrun").
  */
 #include "../sim/changes.h"
 #include "../sim/checkers.h"
@@ -11,6 +12,7 @@
 #include "abi.h"
 #include "properties.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -22,9 +24,12 @@ using rpcrdma::Xcharext;
 namespace
 {
 
+constexpr u32 kSend = static_cast<u32>(rpcrdma::Property::SendSize);
 constexpr u32 kReceive = static_cast<u32>(rpcrdma::Property::RecvSize);
 constexpr u32 kRemote = Xcharext::kRemoteInvalidation;
 constexpr u32 kMost = 4096;
+/* A seed has few messages, so each counts for many of them. */
+constexpr u32 kTimes = 16;
 
 pings::Ledger &ledger(const Conn &c)
 {
@@ -59,6 +64,29 @@ bool in_use(const Conn &c)
 		.in_use(rpcrdma::Extensions::place<Xcharext>());
 }
 
+bool planted(const Conn &c, Mutant m)
+{
+	return c.world.options.mutant == m;
+}
+
+pings::Sizes &sizes(const Conn &c)
+{
+	return ledger(c).sizes;
+}
+
+/* This end's Receives as they are at first, and the room of its Sends. */
+u32 least_receive(const Conn &c)
+{
+	const u32 rest = budget(c).rest;
+
+	return rest ? rest : c.config.core.local.recv_size;
+}
+
+u32 least_send(const Conn &c)
+{
+	return c.config.core.send_room;
+}
+
 /* Never less than at first: what has no parts could not be sent any more. */
 u32 some_size(Conn &c, u32 side)
 {
@@ -70,11 +98,18 @@ u32 some_size(Conn &c, u32 side)
 
 } // namespace
 
-void configure(Random &r, const rpcrdma_config &k, pings::Budget &b)
+void configure(Random &r, rpcrdma_config &k, pings::Budget &b)
 {
 	b.changes = r.once_in(3) ? 0 : r.below(10);
 	if (k.role == RPCRDMA_ROLE_SERVER && r.once_in(2))
 		b.rest = r.within(RPCRDMA_MIN_RECV_SIZE, k.local.recv_size);
+	b.ruled = r.once_in(2);
+	if (!b.ruled)
+		return;
+	/* It is said to be the most that it ever is. */
+	k.send_room = k.local.send_size;
+	k.local.send_size = kMost;
+	b.changes *= 6;
 }
 
 void begin(Conn &c)
@@ -87,24 +122,31 @@ void begin(Conn &c)
 	c.world.tally.began_small++;
 }
 
-bool can_act(const Conn &c)
+/* Messages in both directions. */
+static u32 moved(const Conn &c)
 {
-	return c.usable() && budget(c).changes && in_use(c);
+	const SessionInfo i = c.info();
+
+	return i.sent + i.received;
 }
 
-void act(Conn &c)
+bool can_act(const Conn &c)
+{
+	return c.usable() && budget(c).changes && in_use(c) &&
+	       (!budget(c).ruled || sizes(c).moved != moved(c));
+}
+
+/* ------------------------------------------------------------------ */
+/* At random                                                          */
+/* ------------------------------------------------------------------ */
+
+static void act_at_random(Conn &c)
 {
 	Random &r = c.world.schedule;
 
-	budget(c).changes--;
-	if (!ledger(c).allowed) {
-		ledger(c).allowed =
-			rpcrdma_xchar_allow(&c.session, kReceive, 1024,
-					    kMost) &&
-			rpcrdma_xchar_allow(&c.session, kRemote, 0, 1);
-	}
+	(void)!rpcrdma_xchar_allow(&c.session, kReceive, 1024, kMost);
 	if (r.once_in(4)) {
-		ledger(c).growing = some_size(c, c.side);
+		sizes(c).goal = some_size(c, c.side);
 		return follow(c);
 	}
 	const rpcrdma_xchar_number wanted[2] = {
@@ -118,32 +160,269 @@ void act(Conn &c)
 		c.pump();
 }
 
-void follow(Conn &c)
-{
-	if (!c.usable() || !in_use(c))
-		return;
-	const u32 now = told(c, kReceive, false);
-	u32 size = rpcrdma_xchar_wanted(&c.session, kReceive);
-	u32 &growing = ledger(c).growing;
+/* ------------------------------------------------------------------ */
+/* By the rule: resize.c                                              */
+/* ------------------------------------------------------------------ */
 
-	if (!size && growing > now)
-		size = growing;
-	if (!size) {
-		growing = 0;
-		c.world.tally.shrunk += c.receive_size() > now;
-		c.set_receive_size(now);
+/* As rpcrdma_resize_needed(). */
+static u32 needed(const Conn &c)
+{
+	const pings::Sizes &s = sizes(c);
+
+	return std::min(told(c, kReceive, false),
+			std::max({ s.limit, s.lift, told(c, kSend, true) }));
+}
+
+static void request(Conn &c, u32 which, u32 number)
+{
+	const rpcrdma_xchar_number wanted = { which, number };
+
+	if (!rpcrdma_xchar_request(&c.session, &wanted, 1))
 		return;
+	sizes(c).asked = which;
+	sizes(c).number = number;
+	if (which == kSend && planted(c, Mutant::ShrunkTooSoon))
+		sizes(c).limit = number;
+	c.pump();
+}
+
+/* As rpcrdma_resize_asking(). */
+static bool asking(Conn &c)
+{
+	Tally &t = c.world.tally;
+	pings::Sizes &s = sizes(c);
+	const u32 asked = s.asked;
+
+	if (rpcrdma_xchar_asking(&c.session, kReceive) ||
+	    rpcrdma_xchar_asking(&c.session, kSend))
+		return true;
+	if (!asked)
+		return false;
+	const u32 has = told(c, asked, true);
+	s.asked = 0;
+	if (asked == kReceive) {
+		rpcrdma_adapt_answered(&s.rule, has >= s.number);
+		s.kept = has > s.number;
+		return false;
+	}
+	if (has <= s.number && !counts(c).lost) {
+		t.ruled[s.lift ? 3 : 2]++;
+		s.limit = has;
+	} else {
+		s.refused = true;
+	}
+	s.lift = 0;
+	return false;
+}
+
+/* As rpcrdma_resize_wishes(). */
+static void wish(Conn &c)
+{
+	Random &r = c.world.schedule;
+	pings::Sizes &s = sizes(c);
+	const u32 wish = r.within(least_receive(c), kMost);
+
+	s.cap = wish;
+	if (wish > told(c, kReceive, false))
+		s.goal = wish;
+	if (wish > s.limit)
+		s.lift = wish;
+	else if (wish < needed(c))
+		request(c, kSend, wish);
+}
+
+/* As rpcrdma_resize_lift(). */
+static void lift(Conn &c)
+{
+	pings::Sizes &s = sizes(c);
+
+	if (!s.goal)
+		s.lift = std::min(s.lift, told(c, kReceive, false));
+	if (s.lift <= told(c, kSend, true)) {
+		s.lift = 0;
+		return;
+	}
+	if (c.smallest_receive() < s.lift && !planted(c, Mutant::LiftedTooSoon))
+		return;
+	s.limit = s.lift;
+	request(c, kSend, s.lift);
+}
+
+/* What it says makes sense. */
+static void check_advice(const Conn &c, const rpcrdma_adapt_input &in,
+			 const rpcrdma_adapt_advice &a)
+{
+	if (a.local_receive < least_receive(c) || a.local_receive > kMost ||
+	    (in.scarce && !a.small_sends) ||
+	    (a.peer_send &&
+	     (a.peer_send < least_receive(c) || a.peer_send == in.peer_send ||
+	      a.peer_send > in.local_receive)) ||
+	    a.peer_receive > kMost)
+		fail("changes",
+		     "%s is advised to have Receives of %u, to ask for %u and "
+		     "for Sends of %u",
+		     c.link.name(c.side), a.local_receive, a.peer_receive,
+		     a.peer_send);
+}
+
+/* As rpcrdma_resize_advise(). */
+static void advise(Conn &c)
+{
+	Random &r = c.world.schedule;
+	pings::Sizes &s = sizes(c);
+	const bool idle = r.once_in(6);
+	const u32 has = told(c, kReceive, true);
+	const u32 receives = c.config.core.window + 1;
+	rpcrdma_adapt_input in = {};
+	rpcrdma_adapt_advice a;
+
+	in.messages = s.messages;
+	in.continued = s.continued;
+	in.parts = s.parts;
+	in.idle = idle ? RPCRDMA_ADAPT_IDLE_MS : 0;
+	in.peer_receive = idle ? has : c.info().max_send;
+	in.peer_send = told(c, kSend, true);
+	in.local_receive = told(c, kReceive, false);
+	in.local_send = told(c, kSend, false);
+	in.receives = receives;
+	if (r.once_in(4))
+		s.memory = r.once_in(2) ? kMost : r.below(kMost);
+	in.scarce = s.memory < RPCRDMA_MIN_RECV_SIZE;
+	in.budget = in.scarce ? 0 : u64{ receives } * s.memory;
+	rpcrdma_adapt_advise(&s.rule, &in, &a);
+	check_advice(c, in, a);
+	s.affordable = a.local_receive;
+	s.small_sends = a.small_sends;
+	c.world.tally.own_sends_small +=
+		in.scarce && s.wanted_send > least_send(c);
+
+	if (a.peer_send > in.peer_send)
+		s.lift = std::min(a.peer_send, s.cap);
+	else if (a.peer_send && (!s.refused || r.once_in(4)))
+		return request(c, kSend, a.peer_send);
+	if (idle)
+		s.wanted_send = least_send(c);
+	if (!a.peer_receive || (idle && s.kept))
+		return;
+	c.world.tally.ruled[idle ? 1 : 0]++;
+	if (!idle) {
+		s.wanted_send = a.peer_receive;
+		s.kept = false;
+	}
+	if (idle || a.peer_receive > has)
+		request(c, kReceive, a.peer_receive);
+}
+
+/* As rpcrdma_resize(). */
+static void act_by_rule(Conn &c)
+{
+	pings::Sizes &s = sizes(c);
+
+	s.moved = moved(c);
+	if (!s.begun) {
+		s.begun = true;
+		s.wanted_send = least_send(c);
+		s.affordable = kMost;
+		rpcrdma_adapt_init(&s.rule,
+				   std::max<u32>(told(c, kReceive, true),
+						 RPCRDMA_MIN_RECV_SIZE),
+				   least_receive(c), kMost);
+	}
+	if (!asking(c)) {
+		if (c.world.schedule.once_in(3))
+			wish(c);
+		if (!s.asked && s.lift)
+			lift(c);
+		if (!s.asked)
+			advise(c);
+	}
+	if (!c.usable())
+		return;
+	(void)!rpcrdma_xchar_allow(
+		&c.session, kReceive, least_receive(c),
+		std::max(std::min(s.affordable, s.cap), least_receive(c)));
+	(void)!rpcrdma_xchar_allow(&c.session, kSend, least_send(c), kMost);
+	follow(c);
+}
+
+/* ------------------------------------------------------------------ */
+/* Both                                                               */
+/* ------------------------------------------------------------------ */
+
+void act(Conn &c)
+{
+	budget(c).changes--;
+	(void)!rpcrdma_xchar_allow(&c.session, kRemote, 0, 1);
+	if (budget(c).ruled)
+		return act_by_rule(c);
+	act_at_random(c);
+}
+
+/* As rpcrdma_resize_receives(). */
+static void follow_receives(Conn &c)
+{
+	const u32 now = told(c, kReceive, false);
+	pings::Sizes &s = sizes(c);
+	const u32 number =
+		std::max(rpcrdma_xchar_wanted(&c.session, kReceive), s.goal);
+	const u32 size = std::max(number > now ? number : 0, needed(c));
+
+	if (number <= now) {
+		s.goal = 0;
+		c.world.tally.shrunk += c.receive_size() > size;
+		return c.set_receive_size(size);
 	}
 	c.set_receive_size(size);
 	if (c.smallest_receive() < size &&
 	    c.world.options.mutant != Mutant::GrownTooSoon)
 		return;
-	if (!rpcrdma_xchar_changed(&c.session, kReceive, size))
+	if (!rpcrdma_xchar_changed(&c.session, kReceive, number))
 		return;
 	c.world.tally.grown++;
-	if (growing <= size)
-		growing = 0;
+	if (s.goal <= number)
+		s.goal = 0;
 	c.pump();
+}
+
+/* As rpcrdma_resize_sends(), with buffers that are there. */
+static void follow_sends(Conn &c)
+{
+	const pings::Sizes &s = sizes(c);
+	const u32 wanted = rpcrdma_xchar_wanted(&c.session, kSend);
+
+	if (!budget(c).ruled || !s.begun)
+		return;
+	if (wanted && rpcrdma_xchar_changed(&c.session, kSend, wanted))
+		c.pump();
+	const u32 pays = s.small_sends ? least_send(c) : s.wanted_send;
+	const u32 size = std::min(
+		{ pays, told(c, kReceive, true), told(c, kSend, false) });
+	rpcrdma_session_send_room(&c.session, std::max(size, least_send(c)));
+}
+
+void follow(Conn &c)
+{
+	if (!c.usable() || !in_use(c))
+		return;
+	follow_receives(c);
+	if (c.usable())
+		follow_sends(c);
+}
+
+void wrote(Conn &c, const rpcrdma_tx &tx)
+{
+	const bool whole = tx.htype == RPCRDMA2_CALL_INLINE ||
+			   tx.htype == RPCRDMA2_REPLY_INLINE;
+	const bool middle = tx.htype == RPCRDMA2_CALL_MIDDLE ||
+			    tx.htype == RPCRDMA2_REPLY_MIDDLE;
+	const bool continued = tx.last && !tx.first;
+	pings::Sizes &s = sizes(c);
+
+	if (c.info().version != 2)
+		return;
+	s.messages += whole ? kTimes : 0;
+	s.continued += continued ? kTimes : 0;
+	s.parts += continued || middle ? kTimes : 0;
 }
 
 void sent(Conn &c, rpcrdma_tx &tx, u8 *buffer)
@@ -169,7 +448,7 @@ void quiet(const Link &l, u32 side)
 		     "%u lost",
 		     l.name(side), n.asked, n.done, n.rejected, n.pended,
 		     n.lost);
-	for (const u32 which : { kReceive, kRemote }) {
+	for (const u32 which : { kSend, kReceive, kRemote }) {
 		const u32 says = told(other, which, false);
 		const u32 heard = told(c, which, true);
 
@@ -204,6 +483,11 @@ void print(const Tally &t)
 	std::printf("# changes asked for: done %" PRIu64 ", rejected %" PRIu64
 		    ", pending %" PRIu64 ", of these in the end %" PRIu64 "\n",
 		    t.changes[0], t.changes[1], t.changes[2], t.changes[3]);
+	std::printf("# by the rule: larger Receives %" PRIu64
+		    ", smaller %" PRIu64 ", smaller Sends %" PRIu64
+		    ", larger %" PRIu64 ", own Sends made small %" PRIu64 "\n",
+		    t.ruled[0], t.ruled[1], t.ruled[2], t.ruled[3],
+		    t.own_sends_small);
 	std::printf("# Receives that grew %" PRIu64 ", and shrank %" PRIu64
 		    "\n",
 		    t.grown, t.shrunk);
@@ -217,7 +501,11 @@ bool reaches(const Tally &t)
 	for (const u64 n : t.changes)
 		if (!n)
 			return false;
-	return t.grown && t.shrunk && t.began_small && t.began_late;
+	for (const u64 n : t.ruled)
+		if (!n)
+			return false;
+	return t.own_sends_small && t.grown && t.shrunk && t.began_small &&
+	       t.began_late;
 }
 
 } // namespace sim::changes

@@ -10,13 +10,15 @@
 namespace sim::changes
 {
 
-void configure(Random &r, const rpcrdma_config &k, pings::Budget &b);
+void configure(Random &r, rpcrdma_config &k, pings::Budget &b);
 /* A server may say that its Receives are smaller than they were to be. */
 void begin(Conn &c);
 [[nodiscard]] bool can_act(const Conn &c);
 void act(Conn &c);
 /* Receives get the size that they are to have, and the peer hears of it in time. */
 void follow(Conn &c);
+/* Of an RPC message a Send is written. */
+void wrote(Conn &c, const rpcrdma_tx &tx);
 /* The core has written a message of this kind, which may become another. */
 void sent(Conn &c, rpcrdma_tx &tx, u8 *buffer);
 /* "changes": each side knows what holds at the other. */

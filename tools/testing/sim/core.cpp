@@ -50,6 +50,8 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 	check::no_more(c, tx);
 	if (result == RPCRDMA_TX_CONTROL)
 		pings::sent(c, m && m->sent, tx, buffer);
+	if (result == RPCRDMA_TX_MESSAGE)
+		pings::wrote(c, tx);
 	if (planted(c, Mutant::GrantLost) && tx.htype == RPCRDMA2_GRANT)
 		return RPCRDMA_TX_NONE;
 	if (planted(c, Mutant::CreditOneMore) &&

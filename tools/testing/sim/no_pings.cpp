@@ -26,6 +26,10 @@ void sent(Conn & /*c*/, bool /*between*/, rpcrdma_tx & /*tx*/, u8 * /*buffer*/)
 {
 }
 
+void wrote(Conn & /*c*/, const rpcrdma_tx & /*tx*/)
+{
+}
+
 bool carry(Conn & /*c*/, rpcrdma_message * /*m*/, u8 * /*buffer*/,
 	   rpcrdma_tx & /*tx*/, u32 & /*result*/)
 {

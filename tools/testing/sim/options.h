@@ -72,6 +72,8 @@ enum class Mutant : u8 {
 	GrownTooSoon,
 	OfferBeforeMaking,
 	ChangeUntold,
+	ShrunkTooSoon,
+	LiftedTooSoon,
 	GroupBroken,
 	/* of the transports */
 	OfferBeforePosting,

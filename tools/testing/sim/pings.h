@@ -10,6 +10,8 @@
 
 #include "rpc.h"
 
+#include <rpcrdma/adapt.h>
+
 #include <map>
 #include <memory>
 
@@ -29,13 +31,35 @@ struct Sending;
 namespace pings
 {
 
+/* What struct rpcrdma_resize has in the kernel, with the same names. */
+struct Sizes {
+	rpcrdma_adapt rule;
+	bool begun = false;
+	u32 goal = 0;
+	u32 affordable = 0;
+	u32 cap = UINT32_MAX;
+	u32 wanted_send = 0;
+	bool small_sends = false;
+	u32 limit = UINT32_MAX;
+	u32 lift = 0;
+	u32 asked = 0; /* rdma_which, or zero */
+	u32 number = 0;
+	bool kept = false;
+	bool refused = false;
+	u32 moved = 0;
+	u32 memory = UINT32_MAX; /* for each Receive */
+	/* that this end has sent, each counted several times */
+	u32 messages = 0;
+	u32 continued = 0;
+	u32 parts = 0;
+};
+
 /* Of one end of a connection. */
 struct Ledger {
 	std::vector<u32> asked; /* XIDs of PINGs that are not answered */
 	std::vector<u32> strays; /* likewise, of those that nobody announced */
 	Octets last; /* PONG that was sent */
-	u32 growing = 0; /* size that its Receives are to have, unasked */
-	bool allowed = false;
+	Sizes sizes;
 	std::shared_ptr<groups::Sending> sending;
 	bool coming = false; /* a group */
 	std::map<u32, u32> replies; /* Sends that each may take, by XID of its Call */
@@ -46,6 +70,7 @@ struct Budget {
 	u32 acts = 0; /* PING or PINGS */
 	u32 strays = 0;
 	u32 changes = 0; /* of properties */
+	bool ruled = false; /* the rule of core/adapt.h says which */
 	bool groups = false;
 	/*
 	 * A server makes most of its Receives when it has heard its client, and they have this
@@ -66,6 +91,8 @@ void act(Conn &c);
  * the parts of a message.
  */
 void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer);
+/* The core has written a Send of an RPC message. */
+void wrote(Conn &c, const rpcrdma_tx &tx);
 /*
  * @m goes by headers of an extension, or will. Return: so it does, with @result as that of
  * rpcrdma_session_next_send().

@@ -636,10 +636,11 @@ void World::connect(Pair &p)
 void World::exchange_private_data(Link &l)
 {
 	for (u32 side = 0; side < 2; side++) {
-		const rpcrdma_properties &local =
-			l.pair.config[side].core.local;
-		const rpcrdma_cm_private sent = { local.send_size & ~1023U,
-						  local.recv_size & ~1023U,
+		const rpcrdma_config &core = l.pair.config[side].core;
+		const u32 send_size =
+			core.send_room ? core.send_room : core.local.send_size;
+		const rpcrdma_cm_private sent = { send_size & ~1023U,
+						  core.local.recv_size & ~1023U,
 						  l.pair.welcomes, true,
 						  false };
 		rpcrdma_cm_private received;

@@ -163,6 +163,9 @@ struct Tally {
 	u64 changes[4] = {}; /* done, rejected, pending, pending and then over */
 	u64 grown = 0; /* Receives, and their peer was told */
 	u64 shrunk = 0;
+	/* what the rule has asked for, and got */
+	u64 ruled[4] = {}; /* larger Receives, smaller, smaller Sends, larger */
+	u64 own_sends_small = 0; /* for want of memory */
 	u64 began_small = 0;
 	u64 began_late = 0; /* Receives were made when the first message had come */
 	u64 one_sided = 0; /* FINALs */

@@ -247,7 +247,7 @@ refuses_wish() { # STATUS WISH [ID]
 	((code == $1))
 }
 
-# While connections break, windows change, and both ends have little memory.
+# While connections break, and windows change.
 changes_under_load() {
 	local i
 	check "load: mount" mount_rdma 4.2 "$SERVER4" "$dir"
