@@ -3373,6 +3373,11 @@ static bool conn_replies_are(struct conn_fixture *f, u32 size)
 	       conn_recvs_are(&f->client, size);
 }
 
+static bool conn_server_may_send(struct conn_fixture *f, u32 size)
+{
+	return conn_info(&f->server).max_send == size;
+}
+
 static bool conn_server_takes(struct conn_fixture *f, u32 size)
 {
 	return conn_info(&f->server).local.recv_size == size;
@@ -3487,6 +3492,28 @@ static void conn_shrinks_when_all_is_held(struct kunit *test)
 			(u32)RPCRDMA_DEF_INLINE);
 	rpcrdma_memory_limit(limit);
 	conn_call_until(test, CONN_WRITE, conn_sends_are, CONN_GROWN);
+}
+
+/* This side's Sends become small by themselves, even if the peer does not ask for less. */
+static void conn_has_small_sends_for_want_of_memory(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_budget budget;
+	u64 limit;
+
+	conn_reply_until(test, SZ_64K, conn_replies_are, CONN_GROWN);
+	/* As if the server had rejected that: it is not asked again for a while. */
+	f->client.conn->resize.refused = jiffies | 1;
+	rpcrdma_memory_info(&budget);
+	limit = budget.limit;
+	rpcrdma_memory_limit(budget.held / 2);
+	conn_reply_until(test, 64, conn_server_may_send, RPCRDMA_DEF_INLINE);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).peer.send_size,
+			(u32)CONN_GROWN);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).local.recv_size,
+			(u32)CONN_GROWN);
+	rpcrdma_memory_limit(limit);
+	conn_reply_until(test, SZ_64K, conn_replies_are, CONN_GROWN);
 }
 
 /* A server that has no memory for more does not grow, and goes on. */
@@ -3778,6 +3805,7 @@ static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_shrinks_when_idle),
 	KUNIT_CASE(conn_sends_less_for_want_of_memory),
 	KUNIT_CASE(conn_shrinks_when_all_is_held),
+	KUNIT_CASE(conn_has_small_sends_for_want_of_memory),
 	KUNIT_CASE(conn_does_not_grow_without_memory),
 	KUNIT_CASE(conn_follows_wishes),
 	KUNIT_CASE(conn_ends_while_it_changes),
