@@ -45,6 +45,13 @@ void encode_shape(const ReceiveShape &shape, XdrWriter &w)
 				    w);
 }
 
+/* How many targets, the logarithm of their size, and how many words come before them. */
+static constexpr u32 kCountBits = 10;
+static constexpr u32 kSizeBits = 5;
+static constexpr u32 kCountMost = (1U << kCountBits) - 1;
+static constexpr u32 kSizeMost = (1U << kSizeBits) - 1;
+static constexpr u32 kBeforeMost = (1U << (32 - kCountBits - kSizeBits)) - 1;
+
 u32 shape_number(const ReceiveShape &shape)
 {
 	BufferRun target = {};
@@ -62,12 +69,27 @@ u32 shape_number(const ReceiveShape &shape)
 	}
 	if (!target.count)
 		return 0;
-	if (target.length & (target.length - 1) || target.count > kShapeCountMost ||
-	    before > kShapeBeforeMost)
+	if (target.length & (target.length - 1) || target.count > kCountMost ||
+	    before > kBeforeMost)
 		return kOtherShape;
 	const u32 size = static_cast<u32>(__builtin_ctz(target.length));
-	return before << (kShapeCountBits + kShapeSizeBits) |
-	       size << kShapeCountBits | target.count;
+	return before << (kCountBits + kSizeBits) | size << kCountBits |
+	       target.count;
+}
+
+ReceiveShape shape_of(u32 number)
+{
+	const u32 count = number & kCountMost;
+	const u32 size = number >> kCountBits & kSizeMost;
+	const u32 before = (number >> (kCountBits + kSizeBits)) * kXdrUnit;
+	const BufferRun target = { count, 1U << size, 1U << size, true };
+	ReceiveShape shape;
+
+	if (number == kOtherShape || !count ||
+	    (before && !shape.add({ 1, before, kXdrUnit, false })) ||
+	    !shape.add(target))
+		return {};
+	return shape;
 }
 
 bool decode_shape_number(Bytes value, u32 &number)

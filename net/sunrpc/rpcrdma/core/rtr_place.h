@@ -106,31 +106,9 @@ void encode_shape(const ReceiveShape &shape, XdrWriter &w);
  */
 inline constexpr u32 kOtherShape = UINT32_MAX;
 
-/* How many targets, the logarithm of their size, and how many words come before them. */
-inline constexpr u32 kShapeCountBits = 10;
-inline constexpr u32 kShapeSizeBits = 5;
-inline constexpr u32 kShapeCountMost = (1U << kShapeCountBits) - 1;
-inline constexpr u32 kShapeSizeMost = (1U << kShapeSizeBits) - 1;
-inline constexpr u32 kShapeBeforeMost =
-	(1U << (32 - kShapeCountBits - kShapeSizeBits)) - 1;
-
 [[nodiscard]] u32 shape_number(const ReceiveShape &shape);
-
 /* Up to the last target. That of a kOtherShape has none. */
-[[nodiscard]] constexpr ReceiveShape shape_of(u32 number)
-{
-	const u32 count = number & kShapeCountMost;
-	const u32 size = number >> kShapeCountBits & kShapeSizeMost;
-	const u32 before =
-		(number >> (kShapeCountBits + kShapeSizeBits)) * kXdrUnit;
-	ReceiveShape shape;
-
-	if (number == kOtherShape || !count ||
-	    (before && !shape.add({ 1, before, kXdrUnit, false })) ||
-	    !shape.add({ count, 1U << size, 1U << size, true }))
-		return {};
-	return shape;
-}
+[[nodiscard]] ReceiveShape shape_of(u32 number);
 
 /* As a property has them: see PropertyType. */
 [[nodiscard]] bool decode_shape_number(Bytes value, u32 &number);
