@@ -27,6 +27,17 @@ extern "C" {
 #define RPCRDMA_RTR_XMTCONT	0xffffff07U
 #define RPCRDMA_RTR_REPTERR	0xffffff08U
 
+/**
+ * rpcrdma_rtr_carries - it is a type of rtrext's that carries an RPC message
+ * @htype: a header type; those of other extensions have any number
+ *
+ * Return: whether it belongs to a group.
+ */
+static inline bool rpcrdma_rtr_carries(u32 htype)
+{
+	return htype >= RPCRDMA_RTR_XMTREQ && htype <= RPCRDMA_RTR_XMTCONT;
+}
+
 /* Sends of a group at most. */
 #define RPCRDMA_RTR_MOST_SENDS	16
 /* Items of a message, and directions of a Call, at most. */

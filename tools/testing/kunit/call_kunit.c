@@ -145,6 +145,19 @@ static void call_is_counted_with_all_it_takes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, call_memory(f), 0U);
 }
 
+/* Extensions have any numbers: this one's is above those of groups, and it is no group. */
+static void call_by_another_extension_is_no_group(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+
+	f->rx.htype = RPCRDMA_RTR_REPTERR + 1;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_DONE);
+	KUNIT_EXPECT_NOT_NULL(test, f->svc.partial);
+	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+}
+
 /* At the bound its Receive stays here, and with it the peer's credit. */
 static void call_holds_its_receive(struct kunit *test)
 {
@@ -646,6 +659,7 @@ static void call_waits_while_replies_pile_up(struct kunit *test)
 
 static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_is_counted_with_all_it_takes),
+	KUNIT_CASE(call_by_another_extension_is_no_group),
 	KUNIT_CASE(call_holds_its_receive),
 	KUNIT_CASE(call_waits_for_the_modules_memory),
 	KUNIT_CASE(call_of_the_largest_size_fits_the_reserve),

@@ -389,7 +389,7 @@ static void rpcrdma_client_reply(struct rpcrdma_conn *conn,
 		return;
 	}
 
-	if (rx->htype >= RPCRDMA_RTR_XMTREQ) {
+	if (rpcrdma_rtr_carries(rx->htype)) {
 		rc = rpcrdma_reply_take_group(conn, req, rx);
 	} else {
 		rpcrdma_reply_round_trip(conn, req, rx);
@@ -425,7 +425,7 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 		rpcrdma_bc_call(conn, rx, recv);
 		return RPCRDMA_RECV_DONE;
 	}
-	if (rx->htype < RPCRDMA_RTR_XMTREQ) {
+	if (!rpcrdma_rtr_carries(rx->htype)) {
 		rpcrdma_client_reply(conn, rx, recv, invalidated);
 		return RPCRDMA_RECV_DONE;
 	}

@@ -982,7 +982,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 
 	/* Reclaim could wait for an NFS WRITE that only this thread can receive. */
 	nofs = memalloc_nofs_save();
-	if (rx->htype >= RPCRDMA_RTR_XMTREQ)
+	if (rpcrdma_rtr_carries(rx->htype))
 		rc = rpcrdma_svc_group_payload(svc, rx, recv, &verdict);
 	else if (rx->last && !rx->stream_offset &&
 		 !rpcrdma_svc_copies(conn, rx))
