@@ -30,7 +30,9 @@ endif
 # sources to build in. KEEP are kbuild's own files in the copy.
 MIRROR	:= build/$(LABEL)/src
 STAGE	:= build/$(LABEL)/stage
-SOURCES	:= $(wildcard Kbuild include net tools/testing/kunit)
+EXTENDED := build/$(LABEL)/extended
+SOURCES	:= $(wildcard Kbuild include net \
+	   $(or $(dir $(RPCRDMA_EXTENSIONS)),tools/testing/kunit))
 KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
 KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH)
 
@@ -50,7 +52,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 		   $(SUBMAKE) -C $(1))
 
 .DEFAULT_GOAL := modules
-.PHONY: all modules modules_install stage clean distclean help kdir deps \
+.PHONY: all modules modules_install stage extended clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-6.1 \
 	kunit-7.3 selftests-7.3 selftests-debian-7.3 \
@@ -102,6 +104,18 @@ stage:
 	  (cd $(STAGE).new && rsync -rpcR --delete ./lib/modules/*/updates ../stage/) && \
 	  scripts/kernel stage $(KERNEL) $(STAGE)
 
+# The module with one more extension, which only tests have; for guests that boot KERNEL.
+# wire_ping.sh inserts it by its path. It is beside what is staged, not in it: it has the names
+# and aliases of the module that users get.
+extended:
+	@test -n "$(KERNEL)" || { echo "make extended needs KERNEL=" >&2; exit 1; }
+	@mkdir -p $(EXTENDED)
+	+@exec 8> $(EXTENDED).lock && flock 8 && \
+	  $(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true MIRROR=$(EXTENDED)/src \
+	  RPCRDMA_EXTENSIONS=tools/testing/extension/extensions.h \
+	  INSTALL_MOD_PATH=$(CURDIR)/$(EXTENDED) INSTALL_MOD_STRIP=1 \
+	  CONFIG_MODULE_COMPRESS_XZ=
+
 clean:
 	rm -rf build
 	+@for part in $(wildcard tools/testing/*/Makefile); do \
@@ -144,7 +158,8 @@ selftests:
 	$(SUBMAKE) selftests-on KERNEL=$$kernel
 
 # User-mode Linux waits half of the time: run two guests per processor.
-selftests-on: $(if $(filter both,$(INTREE)),,stage)
+selftests-on: $(if $(filter both,$(INTREE)),,stage) $(if $(INTREE),,$(if $(if $(TESTS),$\
+		$(filter %wire_ping.sh,$(TESTS)),$(MOST)$(FULL)),extended))
 	+@$(call alone,tools/testing/peer)
 	+@$(call alone,tools/rpcrdmactl)
 	$(if $(filter uml%,$(KERNEL)),+@$(call alone,tools/testing/clock))
@@ -349,6 +364,7 @@ help:
 	@echo '  modules          rpcrdma.ko for the running kernel, KDIR= or KERNEL= (default)'
 	@echo '  modules_install  install it under updates/, honouring INSTALL_MOD_PATH'
 	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
+	@echo '  extended         the same with an extension that only tests have, for wire_ping.sh'
 	@echo '  tools            build/tools/rpcrdmactl, which shows what the module does'
 	@echo '  tools-install    it, the dissector for Wireshark, dashboard and units for monitoring'
 	@echo '  docs             HTML and manual pages in build/docs'

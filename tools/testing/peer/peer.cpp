@@ -102,6 +102,14 @@ u32 Peer::property(u32 which) const
 	fail("no property " + std::to_string(which));
 }
 
+bool Peer::speaks(u32 htype) const
+{
+	for (const auto &[first, types] : spoken_)
+		if (htype - first < types)
+			return true;
+	return false;
+}
+
 std::string Peer::story() const
 {
 	std::string s;
@@ -230,7 +238,7 @@ std::optional<Message> Peer::arrival(int ms)
 	}
 	if (m.vers() == 2 &&
 	    (m.htype() < RPCRDMA2_ERROR || m.htype() > RPCRDMA2_REPLY_INLINE) &&
-	    !(extensions_ && m.htype() - kFirstExtended < kExtended))
+	    !speaks(m.htype()))
 		fail("nobody has announced this type: " + m.describe());
 	return m;
 }

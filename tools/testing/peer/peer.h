@@ -101,7 +101,12 @@ public:
 	/* It has announced an extension: the kernel may send messages of that. */
 	void speak_extensions()
 	{
-		extensions_ = true;
+		speak(kFirstExtended, kExtended);
+	}
+	/* The same, of an extension with so many types from @first on. */
+	void speak(u32 first, u32 types)
+	{
+		spoken_.emplace_back(first, types);
 	}
 	/* Nothing of version 2 any more. */
 	void speak_version1()
@@ -198,6 +203,7 @@ private:
 
 	static std::atomic<u32> last_xid;
 
+	[[nodiscard]] bool speaks(u32 htype) const;
 	[[nodiscard]] std::string story() const;
 	[[noreturn]] void fail(const std::string &what) const;
 	void note(const char *what, const Octets &message);
@@ -217,12 +223,13 @@ private:
 	u32 window_ = kWindow;
 	u32 word_ = 0;
 	bool frozen_ = false;
-	bool extensions_ = false;
 	u32 sent_ = 0;
 	u32 received_ = 0;
 	u32 limit_ = 1;
 	u32 grants_ = 0;
 	std::vector<std::pair<u32, u32>> properties_;
+	/* Types of extensions: the first, and how many. */
+	std::vector<std::pair<u32, u32>> spoken_;
 	std::deque<std::string> story_;
 	/* Came while there was no credit to send. */
 	std::deque<Message> waiting_;
