@@ -72,6 +72,23 @@ TEST(adapt, advise__grow_when_messages_go_in_parts)
 	EXPECT_EQ(a.advise(in).peer_receive, 0u);
 }
 
+/* While the peer makes its Receives larger messages still go in many parts. */
+TEST(adapt, advise__parts_of_the_size_before_do_not_count)
+{
+	Adapt a(kLeast, kLeast, kMost);
+	AdaptInput in = beginning();
+
+	send(in, Adapt::kEnough, 7000);
+	EXPECT_EQ(a.advise(in).peer_receive, 8192u);
+	send(in, 10 * Adapt::kEnough, 7000);
+	a.accepted();
+	in.peer_receive = 8192;
+	EXPECT_EQ(a.advise(in).peer_receive, 0u);
+	/* Those of now do. */
+	send(in, Adapt::kEnough, 16000);
+	EXPECT_EQ(a.advise(in).peer_receive, 16384u);
+}
+
 TEST(adapt, advise__not_for_a_few_large_ones)
 {
 	Adapt a(kLeast, kLeast, kMost);

@@ -178,8 +178,17 @@ private:
 		return in.peer_receive > least_ ? least_ : 0;
 	}
 
+	/* What went in parts of another size says nothing of this one. */
+	constexpr void count_by(const AdaptInput &in)
+	{
+		if (part_ && part_ != in.peer_receive)
+			from_now(in);
+		part_ = in.peer_receive;
+	}
+
 	[[nodiscard]] constexpr u32 when_busy(const AdaptInput &in)
 	{
+		count_by(in);
 		const u32 messages = in.messages - messages_;
 		const u32 continued = in.continued - continued_;
 		const u32 parts = in.parts - parts_;
@@ -219,9 +228,10 @@ private:
 	u32 messages_ = 0;
 	u32 continued_ = 0;
 	u32 parts_ = 0;
-	u32 doublings_ = 0;
+	u32 part_ = 0; /* the peer's Receives, since these have been counted */
 	/* The peer's Maximum Send Size before memory was short. */
 	u32 before_ = 0;
+	u8 doublings_ = 0;
 	bool scarce_ = false; /* memory is, or has been until a moment ago */
 };
 
