@@ -175,7 +175,8 @@ static void usual_opening(Peer &p)
  */
 static u16 new_port()
 {
-	static u16 port = kPort;
+	/* The kernel's own server may have that one. */
+	static u16 port = kPort + 1;
 
 	return port++;
 }
@@ -477,6 +478,25 @@ u64 Nfs3::total(const std::string &name)
 		if (line.rfind(name + ": ", 0) == 0)
 			return std::stoull(line.substr(name.size() + 2));
 	throw Failure("no such total: " + name);
+}
+
+std::string Nfs3::loss()
+{
+	static constexpr char kEvent[] = " rpcrdma_lost: conn=";
+	std::ifstream file("/sys/kernel/tracing/trace");
+	std::string line, found;
+
+	while (std::getline(file, line)) {
+		const size_t at = line.find(kEvent);
+
+		/* A test begins. */
+		if (line.find(" tracing_mark_write: ") != std::string::npos)
+			found.clear();
+		if (at != std::string::npos)
+			found = line.substr(
+				line.find(' ', at + sizeof(kEvent)) + 1);
+	}
+	return found;
 }
 
 int Nfs3::list(int seconds)

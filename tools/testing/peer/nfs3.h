@@ -177,6 +177,8 @@ public:
 	[[nodiscard]] static u64 statistic(u32 column);
 	/* What debugfs says that all connections together did. */
 	[[nodiscard]] static u64 total(const std::string &name);
+	/* Why the client's last connection in this test ended, as the trace says. */
+	[[nodiscard]] static std::string loss();
 	/* Calls of @proc that have come. */
 	[[nodiscard]] u32 count(Proc proc) const;
 	void forget()

@@ -110,6 +110,13 @@ bool Peer::speaks(u32 htype) const
 	return false;
 }
 
+void Peer::learn(u32 which, u32 value)
+{
+	std::erase_if(properties_,
+		      [which](const auto &p) { return p.first == which; });
+	properties_.emplace_back(which, value);
+}
+
 std::string Peer::story() const
 {
 	std::string s;

@@ -183,6 +183,10 @@ public:
 	{
 		return received_;
 	}
+	[[nodiscard]] u32 sent() const
+	{
+		return sent_;
+	}
 	[[nodiscard]] u32 grants() const
 	{
 		return grants_;
@@ -190,6 +194,8 @@ public:
 	/* The kernel's property set; which and value of the numeric ones. */
 	[[nodiscard]] u32 property(u32 which) const;
 	void take_properties(const Message &m);
+	/* It has changed one of them. */
+	void learn(u32 which, u32 value);
 	/* Bytes of the largest message that the kernel takes. */
 	[[nodiscard]] u32 receive_size() const
 	{

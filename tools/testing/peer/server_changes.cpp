@@ -3,7 +3,7 @@
  * Properties that change while connected (xcharext, D23): what our server does with requests,
  * and with answers to its own.
  */
-#include "headers.h"
+#include "changes.h"
 #include "nfs.h"
 
 #include <gtest/gtest.h>
@@ -11,52 +11,22 @@
 #include <unistd.h>
 
 using namespace peer;
+using namespace peer::changes;
 
 namespace
 {
 
-constexpr u32 kExtensions = 0xffffff01;
-constexpr u32 kInit = 0xffffff01;
-constexpr u32 kRequest = 0xffffff02;
-constexpr u32 kResponse = 0xffffff03;
-constexpr u32 kUpdate = 0xffffff04;
-
-constexpr u32 kSendSize = 1;
-constexpr u32 kReceiveSize = 2;
-constexpr u32 kSegments = 4;
-
-/* As both ends begin, and what the server grows to. */
+/* What a server has at the beginning. */
 constexpr u32 kServerSmall = 4096;
-constexpr u32 kSmall = 8192;
-constexpr u32 kLarge = 32768;
 constexpr u32 kData = 16384;
-
-Words numeric(u32 which, u32 value)
-{
-	return { which, 4, value };
-}
 
 /* A peer that has the extension, and such Receives. */
 Peer open(u32 receive_size = kSmall)
 {
-	Peer p = Peer::open(Words{ 2 } + numeric(kExtensions, 1) +
-				    numeric(kReceiveSize, receive_size),
-			    2 * kLarge);
+	Peer p = Peer::open(announced(receive_size), 2 * kLarge);
 
 	p.speak_extensions();
 	return p;
-}
-
-/* The answer to a request for these values, without its prefix. */
-Words answer(Peer &p, const Words &wanted)
-{
-	const u32 xid = p.new_xid();
-
-	p.send(unit::prefix(xid, kRequest) + wanted);
-	const Message m = p.next();
-	EXPECT_EQ(m.htype(), kResponse) << m.describe();
-	EXPECT_EQ(m.xid(), xid);
-	return m.words(4);
 }
 
 /* A NULL call that is so long. */
@@ -90,11 +60,6 @@ Message server_asks(Peer &p, Nfs &nfs)
 	throw Failure("the server does not ask for larger Receives");
 }
 
-void response(Peer &p, const Message &request, const Words &subsets)
-{
-	p.send(unit::prefix(request.xid(), kResponse) + subsets);
-}
-
 /* Sends that a READ takes, after a while. */
 u32 pieces(Peer &p, Nfs &nfs, u32 wanted)
 {
@@ -110,10 +75,6 @@ u32 pieces(Peer &p, Nfs &nfs, u32 wanted)
 	p.expect_works();
 	return n;
 }
-
-const Words kDone = { 1, 1, 1, 0, 0 };
-const Words kRejected = { 0, 1, 1, 0 };
-const Words kPending = { 0, 1, 0, 1, 1 };
 
 } // namespace
 
@@ -174,66 +135,24 @@ TEST(server_changes, rejected)
 {
 	Peer p = open();
 
-	EXPECT_EQ(answer(p, Words{ 5 } + numeric(kSendSize, 1024) +
-				    numeric(kSegments, 3) + numeric(0x7777, 1) +
-				    numeric(kReceiveSize, 1024) +
-				    numeric(5, 3)),
-		  (Words{ 0, 1, 0x1f, 0 }));
-	/* One of several. */
-	EXPECT_EQ(answer(p, Words{ 2 } + numeric(kSegments, 3) +
-				    numeric(kSendSize, kSmall)),
-		  (Words{ 1, 2, 1, 1, 0 }));
-	EXPECT_EQ(answer(p, Words{ 0 }), (Words{ 0, 0, 0 }));
+	impossible(p);
 	large_call(p, kServerSmall - 64);
 }
 
 TEST(server_changes, malformed)
 {
 	Peer p = open();
-	const Words good = numeric(kReceiveSize, kSmall);
 
-	refused(p, unit::prefix(p.new_xid(), kRequest) + Words{ 2 } + good,
-		kBadXdr);
-	refused(p,
-		unit::prefix(p.new_xid(), kRequest) +
-			Words{ 1, kReceiveSize, 8, 0, kLarge },
-		kBadXdr);
-	refused(p,
-		unit::prefix(p.new_xid(), kRequest) + Words{ 1 } + good +
-			Words{ 0 },
-		kBadXdr);
-	/* A subset with a bit that means none. */
-	refused(p,
-		unit::prefix(p.new_xid(), kInit) + Words{ 1 } + good +
-			Words{ 1, 2 },
-		kBadXdr);
-	/* Neither a yes nor a no; and nothing is pending. */
-	refused(p, unit::prefix(p.new_xid(), kUpdate) + good + Words{ 2 },
-		kBadXdr);
-	refused(p, unit::prefix(p.new_xid(), kUpdate) + good + Words{ 1 },
-		kBadPropval);
-	/* Too small to be sent anything. */
-	refused(p,
-		unit::prefix(p.new_xid(), kUpdate) + numeric(kReceiveSize, 64) +
-			Words{ 0 },
-		kBadPropval);
-	/* An answer to nothing has no answer. */
-	p.send(unit::prefix(p.new_xid(), kResponse) + kDone);
-	p.expect_silence();
+	malformed(p);
+	unasked(p);
 	p.expect_works();
 }
 
 TEST(server_changes, never_changes)
 {
 	Peer p = open();
-	const Words fixed = numeric(kReceiveSize, kSmall);
 
-	p.send(unit::prefix(p.new_xid(), kInit) + Words{ 1 } + fixed +
-	       Words{ 1, 1 });
-	refused(p,
-		unit::prefix(p.new_xid(), kUpdate) +
-			numeric(kReceiveSize, kLarge) + Words{ 0 },
-		kBadPropval);
+	never_changes(p, kSmall);
 	p.expect_works();
 }
 
@@ -269,11 +188,9 @@ TEST(server_changes, asks_and_gets_a_part)
 	response(p, server_asks(p, nfs), kPending);
 	EXPECT_EQ(pieces(p, nfs, 3), 3u);
 	/* More of it, but not all. */
-	p.send(unit::prefix(p.new_xid(), kUpdate) +
-	       numeric(kReceiveSize, 10240) + Words{ 0 });
+	update(p, kReceiveSize, 10240, false);
 	EXPECT_EQ(pieces(p, nfs, 2), 2u);
-	p.send(unit::prefix(p.new_xid(), kUpdate) +
-	       numeric(kReceiveSize, kLarge) + Words{ 1 });
+	update(p, kReceiveSize, kLarge, true);
 	EXPECT_EQ(pieces(p, nfs, 1), 1u);
 }
 
@@ -309,18 +226,8 @@ TEST(server_changes, answered_never)
 /* Nothing that the peer may have meant is taken for granted. */
 TEST(server_changes, answered_badly)
 {
-	const Words bad[] = {
-		{ 1, 1, 1, 1, 0 }, /* done and rejected */
-		{ 0, 1, 0, 0 }, /* neither */
-		{ 1, 3, 1, 0, 0 }, /* one more than asked for */
-		{ 0, 0, 2, 1, 1 }, /* the same in another word */
-		{ 1, 1, 1, 0 }, /* cut short */
-		{ 0xffffffff, 1, 1, 0 },
-	};
-
-	for (const Words &subsets : bad) {
-		const u64 before =
-			total("refused", "propval:") + total("refused", "xdr:");
+	for (const Words &subsets : bad_subsets()) {
+		const u64 before = refusals();
 		Peer p = open();
 		Nfs nfs(p);
 
@@ -328,9 +235,7 @@ TEST(server_changes, answered_badly)
 		p.expect_silence();
 		EXPECT_EQ(nfs.call(nfs.read("data", 0, kData)).pieces, 3u);
 		p.expect_works();
-		EXPECT_EQ(total("refused", "propval:") +
-				  total("refused", "xdr:"),
-			  before + 1);
+		EXPECT_EQ(refusals(), before + 1);
 	}
 }
 
