@@ -3,166 +3,21 @@
  * Host authentication (Documentation/host-authentication.rst): what our server does with the
  * messages of a client that authenticates, that does not, or that sends them in another order,
  * too large or once more. It demands authentication, and wire_auth.sh has given it the key.
- *
- * The client is written from that text, and shares no code with the kernel's.
  */
+#include "auth.h"
 #include "headers.h"
 #include "nfs.h"
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
-#include <random>
-#include <sstream>
 #include <unistd.h>
 
-#include <rpcrdma/crypto.h>
-
 using namespace peer;
+using namespace peer::auth;
 
 namespace
 {
-
-constexpr u32 kHostAuth = 6;
-constexpr u32 kMechanism = 0xffffff01;
-enum Step : u32 { kOpen = 1, kChallenge, kProve, kDone };
-constexpr u32 kHost = 16;
-constexpr u32 kNonce = 32;
-constexpr u32 kProof = 32;
-constexpr u32 kMostName = 64;
-/* Where HOSTAUTH's octets begin in a message whose set has nothing else. */
-constexpr u32 kValue = 16 + 4 + 3 * 4;
-constexpr u32 kSecretSize = 32;
-
-const std::string kName = "peer-key";
-
-Octets random_octets(u32 size)
-{
-	static std::mt19937 engine{ std::random_device()() };
-	Octets o(size);
-
-	for (u8 &octet : o)
-		octet = static_cast<u8>(engine());
-	return o;
-}
-
-Octets &operator+=(Octets &a, const Octets &b)
-{
-	a.insert(a.end(), b.begin(), b.end());
-	return a;
-}
-
-Octets text(const std::string &s)
-{
-	return Octets(s.begin(), s.end());
-}
-
-Octets sha256(const Octets &in)
-{
-	const rpcrdma_octets part = { in.data(), static_cast<u32>(in.size()) };
-	Octets out(kProof);
-
-	EXPECT_TRUE(rpcrdma_shim_sha256(&part, 1, out.data()));
-	return out;
-}
-
-Octets hmac(const Octets &key, const Octets &in)
-{
-	const rpcrdma_octets k = { key.data(), static_cast<u32>(key.size()) };
-	const rpcrdma_octets part = { in.data(), static_cast<u32>(in.size()) };
-	Octets out(kProof);
-
-	EXPECT_TRUE(rpcrdma_shim_hmac_sha256(&k, &part, 1, out.data()));
-	return out;
-}
-
-/* T(i) of 11.4.4, or with @length the whole message's and @message less, P(i). */
-Octets chain(const Octets &before, u32 sender, u32 length, const Octets &message)
-{
-	Octets in = before;
-
-	in += unit::octets({ sender, length });
-	in += message;
-	return sha256(in);
-}
-
-/* 11.4.5; one block of HKDF-Expand is enough. */
-Octets expand(const Octets &secret, const std::string &label,
-	      const Octets &context)
-{
-	const std::string whole = "rpcrdma2 " + label;
-	Octets info = { 0, kProof, static_cast<u8>(whole.size()) };
-
-	info += text(whole);
-	info.push_back(static_cast<u8>(context.size()));
-	info += context;
-	info.push_back(1);
-	return hmac(secret, info);
-}
-
-/* The key that wire_auth.sh has made, in the keyring of the module and in a file. */
-Octets key()
-{
-	std::ifstream file("/tmp/peer-key");
-	std::stringstream all;
-
-	all << file.rdbuf();
-	EXPECT_EQ(all.str().size(), kSecretSize);
-	return text(all.str());
-}
-
-/* What is in the sysctl auth_counts under this name. */
-u32 count(const std::string &name)
-{
-	std::ifstream file("/proc/sys/net/rpcrdma/auth_counts");
-	u32 found = 0;
-
-	for (std::string word; file >> word;)
-		if (word.starts_with(name + "="))
-			found = static_cast<u32>(
-				std::stoul(word.substr(name.size() + 1)));
-	return found;
-}
-
-/* A message whose only property is HOSTAUTH, with this value. */
-Octets carrying(u32 xid, u32 htype, const Octets &value)
-{
-	const u32 size = static_cast<u32>(value.size());
-	Octets o = unit::octets(unit::prefix(xid, htype, Peer::kWindow) +
-				Words{ 1, kHostAuth, 4 + (size + 3) / 4 * 4,
-				       size });
-
-	o += value;
-	o.resize((o.size() + 3) / 4 * 4);
-	return o;
-}
-
-Octets open_value(const std::string &name = kName)
-{
-	Octets v = unit::octets({ kMechanism, kOpen });
-
-	v += random_octets(kHost);
-	v += random_octets(kNonce);
-	v += unit::octets({ static_cast<u32>(name.size()) });
-	v += text(name);
-	v.resize((v.size() + 3) / 4 * 4);
-	return v;
-}
-
-Octets proof_value(u32 step, const Octets &proof = random_octets(kProof))
-{
-	Octets v = unit::octets({ kMechanism, step });
-
-	v += proof;
-	return v;
-}
-
-Octets part(const Octets &o, size_t from, size_t size)
-{
-	return Octets(o.begin() + static_cast<long>(from),
-		      o.begin() + static_cast<long>(from + size));
-}
 
 /* A client, and what it has sent and got. */
 class Client {
@@ -170,21 +25,15 @@ public:
 	explicit Client(const Octets &secret = key(),
 			const std::string &name = kName)
 		: peer(Peer::connect())
-		, secret_(hmac(Octets(kProof), secret))
+		, exchange_(secret)
 		, name_(name)
 	{
 	}
 
 	void send(const Octets &message)
 	{
-		Octets o = message;
-		const Octets word =
-			unit::octets({ peer.received() + Peer::kWindow });
-
-		/* What it is to be, unless the test says otherwise. */
-		std::copy(word.begin(), word.end(), o.begin() + 8);
-		sent.push_back(o);
-		EXPECT_TRUE(peer.send_as_is(o));
+		sent.push_back(with_credit(peer, message));
+		EXPECT_TRUE(peer.send_as_is(sent.back()));
 	}
 
 	/* The first two messages. Return: the server's proof is right. */
@@ -199,54 +48,40 @@ public:
 	[[nodiscard]] bool answered()
 	{
 		const Message m = peer.next();
-		const u32 size = static_cast<u32>(m.octets.size());
+		const size_t size = m.octets.size();
 
 		EXPECT_EQ(m.htype(), u32{ RPCRDMA2_CONNPROP_MIDDLE })
 			<< m.describe();
 		if (size < kProof + kNonce || m.htype() == RPCRDMA2_ERROR)
 			throw Failure("this is no CHALLENGE");
-		transcript_ = chain(sha256(text("rpcrdma2 hostauth")), 1,
-				    static_cast<u32>(sent[0].size()), sent[0]);
-		nonces_ = part(sent[0], kValue + 8 + kHost, kNonce);
-		nonces_ += part(m.octets, size - kProof - kNonce, kNonce);
+		exchange_.begin(sent[0],
+				part(sent[0], kValue + 8 + kHost, kNonce),
+				part(m.octets, size - kProof - kNonce, kNonce));
 		const Octets right =
-			proof("server proof", 2, size,
-			      part(m.octets, 0, size - kProof));
-		transcript_ = chain(transcript_, 2, size, m.octets);
+			exchange_.proof("server proof", 2, m.octets);
+		exchange_.add(2, m.octets);
 		challenge = m.octets;
-		return part(m.octets, size - kProof, kProof) == right;
+		return proof_in(m.octets) == right;
 	}
 
 	/* Bytes that prove this client. */
 	[[nodiscard]] Octets prove(u32 xid)
 	{
-		Octets o = carrying(xid, RPCRDMA2_CONNPROP_FINAL,
-				    proof_value(kProve, Octets(kProof)));
-		const u32 size = static_cast<u32>(o.size());
-		const Octets word =
-			unit::octets({ peer.received() + Peer::kWindow });
-
-		std::copy(word.begin(), word.end(), o.begin() + 8);
-		const Octets p = proof("client proof", 1, size,
-				       part(o, 0, size - kProof));
-		std::copy(p.begin(), p.end(), o.end() - kProof);
-		return o;
+		return exchange_.proved(peer, "client proof", 1,
+					carrying(xid, RPCRDMA2_CONNPROP_FINAL,
+						 proof_value(kProve)));
 	}
 
 	void finish()
 	{
 		send(prove(peer.new_xid()));
-		transcript_ = chain(transcript_, 1,
-				    static_cast<u32>(sent.back().size()),
-				    sent.back());
+		exchange_.add(1, sent.back());
 		const Message m = peer.next();
-		const u32 size = static_cast<u32>(m.octets.size());
 
 		ASSERT_EQ(m.htype(), u32{ RPCRDMA2_CONNPROP_FINAL })
 			<< m.describe();
-		EXPECT_EQ(part(m.octets, size - kProof, kProof),
-			  proof("server done", 2, size,
-				part(m.octets, 0, size - kProof)));
+		EXPECT_EQ(proof_in(m.octets),
+			  exchange_.proof("server done", 2, m.octets));
 	}
 
 	/* It is refused with this error, and the connection ends. */
@@ -261,17 +96,8 @@ public:
 	Octets challenge;
 
 private:
-	[[nodiscard]] Octets proof(const char *label, u32 sender, u32 size,
-				   const Octets &covered) const
-	{
-		return hmac(expand(secret_, label, nonces_),
-			    chain(transcript_, sender, size, covered));
-	}
-
-	Octets secret_; /* S */
+	Exchange exchange_;
 	std::string name_;
-	Octets transcript_;
-	Octets nonces_;
 };
 
 /* Another client, whom nothing of this concerns; and what has failed. */
@@ -292,8 +118,8 @@ protected:
 	/* One more has failed for that reason than before. */
 	void failed(const std::string &reason)
 	{
-		for (u32 i = 0; i < 100 && count("failed-" + reason) ==
-						   failed_[reason];
+		for (u32 i = 0;
+		     i < 100 && count("failed-" + reason) == failed_[reason];
 		     i++)
 			usleep(20000);
 		EXPECT_EQ(count("failed-" + reason), failed_[reason] + 1)
@@ -332,8 +158,8 @@ TEST_F(auth_server, who_has_the_key_gets_in)
 TEST_F(auth_server, who_has_none_does_not)
 {
 	for (const std::string &name : { kName, std::string("no-such-key") }) {
-		const std::string reason = name == kName ? "proof" :
-							   "unknown-key";
+		const std::string reason =
+			name == kName ? "proof" : "unknown-key";
 		Client c(random_octets(kSecretSize), name);
 		const u32 xid = c.peer.new_xid();
 

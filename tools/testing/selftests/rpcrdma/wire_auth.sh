@@ -3,8 +3,9 @@
 #
 # Proves that our server, if it demands host authentication, lets in who has the key, and
 # nobody else: not who sends messages of an exchange out of order, too large, cut short, twice
-# or once more, or says nothing; and that what one client does concerns no other. A program
-# (tools/testing/peer) is the clients.
+# or once more, or says nothing; and that what one client does concerns no other. And that our
+# client mounts from nobody else, and says why. A program (tools/testing/peer) is the clients,
+# and then the server.
 
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport has no host authentication.
@@ -15,9 +16,12 @@ alone() {
 	if ! { rdma_up rxe && largest_blocks && server_up 4; }; then
 		bail "no server"
 	fi
+	if ! { pipefs_up && modprobe -a nfs nfsv3; }; then
+		bail "no client"
+	fi
 	check "key" make_key
 	check "authentication is demanded" demand
-	peer_tests "${FILTER:-auth_server.*}"
+	peer_tests "${FILTER:-auth_*}"
 	check "nothing left" within 30 nothing_left
 	cat /proc/sys/net/rpcrdma/auth_counts
 	check "stop the server" server_down
