@@ -17,7 +17,7 @@ extern "C" {
 
 /* Storage for the rule of one connection; the core checks that it suffices. */
 struct rpcrdma_adapt {
-	u32 opaque[9];
+	u32 opaque[10];
 };
 
 /* Silence of so many milliseconds is idleness. */
@@ -36,7 +36,10 @@ struct rpcrdma_adapt {
  * @local_send: the largest that Sends of this side can be
  * @receives: Receives of this side
  * @budget: what they may take together
+ * @now: milliseconds since any moment, modulo 2^32
  * @scarce: memory is short, whatever it is for
+ * @asked_receive: the peer has been asked for other Receives, and that is not over
+ * @asked_send: likewise for other Sends
  */
 struct rpcrdma_adapt_input {
 	u32 messages;
@@ -49,7 +52,10 @@ struct rpcrdma_adapt_input {
 	u32 local_send;
 	u32 receives;
 	u64 budget;
+	u32 now;
 	bool scarce;
+	bool asked_receive;
+	bool asked_send;
 };
 
 /**
@@ -83,8 +89,7 @@ void rpcrdma_adapt_init(struct rpcrdma_adapt *a, u32 least, u32 own_least,
  * @in: counts and sizes
  * @advice: filled in
  *
- * Not while a request of this side's is under way. What was counted up to the last advice
- * that asked for something is not counted again.
+ * What was counted up to the last advice that asked for other Receives is not counted again.
  */
 void rpcrdma_adapt_advise(struct rpcrdma_adapt *a,
 			  const struct rpcrdma_adapt_input *in,

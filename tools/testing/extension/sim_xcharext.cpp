@@ -179,40 +179,38 @@ static void request(Conn &c, u32 which, u32 number)
 
 	if (!rpcrdma_xchar_request(&c.session, &wanted, 1))
 		return;
-	sizes(c).asked = which;
-	sizes(c).number = number;
+	(which == kSend ? sizes(c).asked_send : sizes(c).asked_receive) =
+		number;
 	if (which == kSend && planted(c, Mutant::ShrunkTooSoon))
 		sizes(c).limit = number;
 	c.pump();
 }
 
-/* As rpcrdma_resize_asking(). */
-static bool asking(Conn &c)
+/* As rpcrdma_resize_settle(). */
+static void settle(Conn &c)
 {
 	Tally &t = c.world.tally;
 	pings::Sizes &s = sizes(c);
-	const u32 asked = s.asked;
 
-	if (rpcrdma_xchar_asking(&c.session, kReceive) ||
-	    rpcrdma_xchar_asking(&c.session, kSend))
-		return true;
-	if (!asked)
-		return false;
-	const u32 has = told(c, asked, true);
-	s.asked = 0;
-	if (asked == kReceive) {
-		rpcrdma_adapt_answered(&s.rule, has >= s.number);
-		s.kept = has > s.number;
-		return false;
+	if (s.asked_receive && !rpcrdma_xchar_asking(&c.session, kReceive)) {
+		const u32 has = told(c, kReceive, true);
+
+		rpcrdma_adapt_answered(&s.rule, has >= s.asked_receive);
+		s.kept = has > s.asked_receive;
+		s.asked_receive = 0;
 	}
-	if (has <= s.number && !counts(c).lost) {
+	if (!s.asked_send || rpcrdma_xchar_asking(&c.session, kSend))
+		return;
+	const u32 has = told(c, kSend, true);
+
+	if (has <= s.asked_send && !counts(c).lost) {
 		t.ruled[s.lift ? 3 : 2]++;
 		s.limit = has;
 	} else {
 		s.refused = true;
 	}
+	s.asked_send = 0;
 	s.lift = 0;
-	return false;
 }
 
 /* As rpcrdma_resize_wishes(). */
@@ -220,7 +218,10 @@ static void wish(Conn &c)
 {
 	Random &r = c.world.schedule;
 	pings::Sizes &s = sizes(c);
-	const u32 wish = r.within(least_receive(c), kMost);
+	/* From one end to the other, more often than not. */
+	const u32 wish = r.once_in(4) ? r.within(least_receive(c), kMost) :
+			 r.once_in(2) ? least_receive(c) :
+					kMost;
 
 	s.cap = wish;
 	if (wish > told(c, kReceive, false))
@@ -289,6 +290,9 @@ static void advise(Conn &c)
 		s.memory = r.once_in(2) ? kMost : r.below(kMost);
 	in.scarce = s.memory < RPCRDMA_MIN_RECV_SIZE;
 	in.budget = in.scarce ? 0 : u64{ receives } * s.memory;
+	in.now = s.now += 1000;
+	in.asked_receive = s.asked_receive != 0;
+	in.asked_send = s.asked_send != 0;
 	rpcrdma_adapt_advise(&s.rule, &in, &a);
 	check_advice(c, in, a);
 	s.affordable = a.local_receive;
@@ -299,7 +303,7 @@ static void advise(Conn &c)
 	if (a.peer_send > in.peer_send)
 		s.lift = std::min(a.peer_send, s.cap);
 	else if (a.peer_send && (!s.refused || r.once_in(4)))
-		return request(c, kSend, a.peer_send);
+		request(c, kSend, a.peer_send);
 	if (idle)
 		s.wanted_send = least_send(c);
 	if (!a.peer_receive || (idle && s.kept))
@@ -328,14 +332,12 @@ static void act_by_rule(Conn &c)
 						 RPCRDMA_MIN_RECV_SIZE),
 				   least_receive(c), kMost);
 	}
-	if (!asking(c)) {
-		if (c.world.schedule.once_in(3))
-			wish(c);
-		if (!s.asked && s.lift)
-			lift(c);
-		if (!s.asked)
-			advise(c);
-	}
+	settle(c);
+	if (c.world.schedule.once_in(3) && !s.asked_send)
+		wish(c);
+	if (s.lift && !s.asked_send)
+		lift(c);
+	advise(c);
 	if (!c.usable())
 		return;
 	(void)!rpcrdma_xchar_allow(

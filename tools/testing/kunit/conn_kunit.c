@@ -3474,18 +3474,36 @@ static void conn_sends_less_for_want_of_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
 }
 
+/* The memory of the module has its limit again, also if the case ends early. */
+static void conn_restore_limit(void *limit)
+{
+	rpcrdma_memory_limit(*(u64 *)limit);
+}
+
+/* Let memory be short. Return: the limit as it was; it comes back when the case ends. */
+static u64 conn_make_memory_short(struct kunit *test)
+{
+	u64 *limit = kunit_kzalloc(test, sizeof(*limit), GFP_KERNEL);
+	struct rpcrdma_budget budget;
+
+	KUNIT_ASSERT_NOT_NULL(test, limit);
+	rpcrdma_memory_info(&budget);
+	*limit = budget.limit;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_restore_limit,
+							limit), 0);
+	rpcrdma_memory_limit(budget.held / 2);
+	return *limit;
+}
+
 /* When the module holds more than it may, smaller buffers still take the place of larger ones. */
 static void conn_shrinks_when_all_is_held(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct rpcrdma_budget budget;
 	u64 limit, held;
 
 	conn_grow(test);
-	rpcrdma_memory_info(&budget);
-	limit = budget.limit;
 	held = f->server.conn->memory;
-	rpcrdma_memory_limit(budget.held / 2);
+	limit = conn_make_memory_short(test);
 	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
 	KUNIT_EXPECT_LT(test, f->server.conn->memory, held);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).max_send,
@@ -3498,15 +3516,12 @@ static void conn_shrinks_when_all_is_held(struct kunit *test)
 static void conn_has_small_sends_for_want_of_memory(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct rpcrdma_budget budget;
 	u64 limit;
 
 	conn_reply_until(test, SZ_64K, conn_replies_are, CONN_GROWN);
-	/* As if the server had rejected that: it is not asked again for a while. */
-	f->client.conn->resize.refused = jiffies | 1;
-	rpcrdma_memory_info(&budget);
-	limit = budget.limit;
-	rpcrdma_memory_limit(budget.held / 2);
+	/* As if the server had rejected that, and a while were never over. */
+	WRITE_ONCE(f->client.conn->resize.refused, (jiffies + HZ * 3600) | 1);
+	limit = conn_make_memory_short(test);
 	conn_reply_until(test, 64, conn_server_may_send, RPCRDMA_DEF_INLINE);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).peer.send_size,
 			(u32)CONN_GROWN);
@@ -3514,6 +3529,29 @@ static void conn_has_small_sends_for_want_of_memory(struct kunit *test)
 			(u32)CONN_GROWN);
 	rpcrdma_memory_limit(limit);
 	conn_reply_until(test, SZ_64K, conn_replies_are, CONN_GROWN);
+}
+
+/* The server never does what it is asked for, and says so neither. The rest goes on. */
+static void conn_shrinks_while_it_asks(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *client = f->client.conn, *server = f->server.conn;
+	int i;
+
+	conn_wish_until(test, 64, conn_sends_are, SZ_16K, SZ_16K);
+	spin_lock(&server->lock);
+	WRITE_ONCE(server->resize.on, false);
+	spin_unlock(&server->lock);
+	cancel_delayed_work_sync(&server->resize.work);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 0, CONN_GROWN), 0);
+	for (i = 0; i < 1000 && !READ_ONCE(client->resize.asked_recv); i++)
+		msleep(20);
+	conn_make_memory_short(test);
+	for (i = 0; i < 1000 && !conn_client_may_send(f, RPCRDMA_DEF_INLINE); i++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, RPCRDMA_DEF_INLINE));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(client->resize.asked_recv),
+			(u32)CONN_GROWN);
 }
 
 /* A server that has no memory for more does not grow, and goes on. */
@@ -3806,6 +3844,7 @@ static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_sends_less_for_want_of_memory),
 	KUNIT_CASE(conn_shrinks_when_all_is_held),
 	KUNIT_CASE(conn_has_small_sends_for_want_of_memory),
+	KUNIT_CASE(conn_shrinks_while_it_asks),
 	KUNIT_CASE(conn_does_not_grow_without_memory),
 	KUNIT_CASE(conn_follows_wishes),
 	KUNIT_CASE(conn_ends_while_it_changes),

@@ -42,8 +42,9 @@ struct Sizes {
 	bool small_sends = false;
 	u32 limit = UINT32_MAX;
 	u32 lift = 0;
-	u32 asked = 0; /* rdma_which, or zero */
-	u32 number = 0;
+	u32 asked_receive = 0;
+	u32 asked_send = 0;
+	u32 now = 0; /* milliseconds */
 	bool kept = false;
 	bool refused = false;
 	u32 moved = 0;

@@ -238,41 +238,91 @@ TEST(adapt, advise__the_peer_need_not_send_more)
 /* Its own Sends are a side's own affair: they get small at once, and large later. */
 TEST(adapt, advise__memory_is_short_and_own_sends_get_small)
 {
+	const AdaptAdvice small{ 0, 0, kLeast, true };
 	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
 
+	in.now = UINT32_MAX - 1000;
 	send(in, Adapt::kEnough, 16384);
 	in.scarce = true;
-	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kMost, true }))
-		<< "and no larger Receives for them";
+	EXPECT_EQ(a.advise(in), small) << "and no larger Receives for them";
 	send(in, 100 * Adapt::kEnough, 16384);
-	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kMost, true }));
+	EXPECT_EQ(a.advise(in), small);
 	in.scarce = false;
-	send(in, 2 * Adapt::kEnough - 1, 16384);
-	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kMost, true }));
-	send(in, 1, 16384);
+	send(in, Adapt::kEnough, 16384);
+	in.now += Adapt::kCalm - 1;
+	EXPECT_EQ(a.advise(in), small);
+	in.now++;
 	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 32768, 0, kMost, false }));
 }
 
-/* If memory is short now and then that is more and more seldom, and has a bound. */
-TEST(adapt, advise__own_sends_do_not_sway)
+/* The peer may not answer for long, or never. What needs no answer does not wait for it. */
+TEST(adapt, advise__an_answer_is_awaited)
 {
 	Adapt a(kLeast, kLeast, kMost);
 	AdaptInput in = beginning();
-	u32 needed = Adapt::kEnough;
 
+	in.local_receive = 16384;
+	in.asked_receive = true;
+	send(in, Adapt::kEnough, 16384);
+	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kMost, false }));
+	in.scarce = true;
+	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, kLeast, kLeast, true }));
+	in.asked_send = true;
+	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kLeast, true }));
+	/* Memory is there again, before the peer has said that it sends less. */
+	in.scarce = false;
+	in.now += Adapt::kCalm;
+	EXPECT_EQ(a.advise(in), (AdaptAdvice{ 0, 0, kMost, false }));
+	in.asked_send = false;
+	in.peer_send = kLeast;
+	EXPECT_EQ(a.advise(in).peer_send, 16384u);
+	/* What was counted meanwhile is not lost. */
+	in.peer_send = 16384;
+	in.asked_receive = false;
+	send(in, Adapt::kEnough, 16384);
+	EXPECT_EQ(a.advise(in).peer_receive, 32768u);
+}
+
+/*
+ * If what shrinks sets free what was missing, all is large again after a while, and memory is short
+ * again. That is more and more seldom, and has a bound.
+ */
+TEST(adapt, advise__a_limit_that_is_near_does_not_make_them_sway)
+{
+	Adapt a(kLeast, kLeast, kMost);
+	AdaptInput in = beginning();
+	u32 calm = Adapt::kCalm;
+
+	in.local_receive = 16384;
 	for (u32 i = 0; i < 10; i++) {
+		const u32 before = in.peer_send;
+
 		in.scarce = true;
 		EXPECT_TRUE(a.advise(in).small_sends);
-		EXPECT_TRUE(a.advise(in).small_sends);
+		EXPECT_EQ(a.advise(in).peer_send, kLeast);
+		in.peer_send = kLeast;
 		in.scarce = false;
-		if (i < Adapt::kMostDoublings)
-			needed *= 2;
-		send(in, needed - 1, 100);
 		EXPECT_TRUE(a.advise(in).small_sends);
-		send(in, 1, 100);
-		EXPECT_FALSE(a.advise(in).small_sends);
+		in.now += calm - 1;
+		EXPECT_TRUE(a.advise(in).small_sends);
+		EXPECT_EQ(a.advise(in).peer_send, 0u);
+		EXPECT_EQ(a.advise(in).local_receive, kLeast);
+		in.now++;
+		const AdaptAdvice again = a.advise(in);
+		EXPECT_FALSE(again.small_sends);
+		EXPECT_EQ(again.peer_send, before < 16384 ? before : 16384);
+		in.peer_send = again.peer_send;
+		if (i < Adapt::kMostDoublings)
+			calm *= 2;
 	}
+	/* After a long time it begins anew. */
+	in.now += Adapt::kCalm << (Adapt::kMostDoublings + 1);
+	in.scarce = true;
+	EXPECT_TRUE(a.advise(in).small_sends);
+	in.scarce = false;
+	in.now += Adapt::kCalm;
+	EXPECT_FALSE(a.advise(in).small_sends);
 }
 
 /* Whatever happens, it does not ask all the time, and only for what can be. */
@@ -304,6 +354,7 @@ TEST(adapt, simulated__it_does_not_sway)
 				pauses += in.idle >= Adapt::kIdle;
 			}
 			in.scarce = !below(30);
+			in.now += below(3000);
 			const AdaptAdvice advice = a.advise(in);
 			ASSERT_TRUE(advice.small_sends || !in.scarce);
 			ASSERT_TRUE(!in.scarce || in.idle >= Adapt::kIdle ||
@@ -326,6 +377,7 @@ TEST(adapt, simulated__it_does_not_sway)
 		}
 		EXPECT_LE(asked, messages / Adapt::kEnough + pauses);
 		in.scarce = false;
+		in.now += Adapt::kCalm << Adapt::kMostDoublings;
 		/* With messages of one size and nothing rejected, it comes to rest. */
 		for (u32 i = 0; i < 100; i++) {
 			send(in, 4096, octets);
@@ -357,11 +409,15 @@ TEST(adapt, abi)
 		in.budget = i % 20 == 10 ? 65 * 4096 : kPlenty;
 		in.local_receive = i % 7 ? 8192 : kMost;
 		in.scarce = i % 60 == 30;
+		in.now += 1000;
+		in.asked_receive = i % 11 == 3;
+		in.asked_send = i % 13 == 5;
 		const rpcrdma_adapt_input same = {
 			in.messages,	  in.continued,	   in.parts,
 			in.idle,	  in.peer_receive, in.peer_send,
 			in.local_receive, in.local_send,   in.receives,
-			in.budget,	  in.scarce
+			in.budget,	  in.now,	   in.scarce,
+			in.asked_receive, in.asked_send
 		};
 		const AdaptAdvice advice = a.advise(in);
 

@@ -47,7 +47,10 @@ void rpcrdma_adapt_advise(struct rpcrdma_adapt *a,
 		.local_send = in->local_send,
 		.receives = in->receives,
 		.budget = in->budget,
+		.now = in->now,
 		.scarce = in->scarce,
+		.asked_receive = in->asked_receive,
+		.asked_send = in->asked_send,
 	});
 
 	*advice = { said.peer_receive, said.peer_send, said.local_receive,

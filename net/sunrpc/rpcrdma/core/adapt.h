@@ -9,8 +9,9 @@
  *
  * A side must not make its own Receives smaller on its own account (xcharext, 3.1). When
  * its memory is short it asks its peer to send less at once, since it may size its
- * Receives by that (5.2.1). Its own Sends it makes small at once, and large again when
- * twice as many messages as before have shown that memory stays.
+ * Receives by that (5.2.1). Its own Sends it makes small at once. What becomes free by
+ * that would be used up again at once, by all connections: so memory counts as short for
+ * some seconds more, and for twice as long each time that it is short again soon.
  *
  * This only advises, by numbers that its caller has counted or measured: it reads no clock
  * and sends nothing.
@@ -37,7 +38,10 @@ namespace rpcrdma
  * @local_send: the largest that this side's Maximum Send Size can be
  * @receives: Receives of this side
  * @budget: what they may take together
+ * @now: milliseconds since any moment, modulo 2^32
  * @scarce: memory is short, whatever it is for
+ * @asked_receive: the peer has been asked for other Receives, and that is not over
+ * @asked_send: likewise for other Sends
  */
 struct AdaptInput {
 	u32 messages = 0;
@@ -50,7 +54,10 @@ struct AdaptInput {
 	u32 local_send = 0;
 	u32 receives = 0;
 	u64 budget = 0;
+	u32 now = 0;
 	bool scarce = false;
+	bool asked_receive = false;
+	bool asked_send = false;
 };
 
 /**
@@ -81,6 +88,8 @@ public:
 	static constexpr u32 kStep = 1024;
 	/* A peer that rejects is asked again after twice as long, up to this many times. */
 	static constexpr u32 kMostDoublings = 6;
+	/* Milliseconds until memory that was short counts as there again, the first time. */
+	static constexpr u32 kCalm = 4000;
 
 	/**
 	 * @least: Receives of the peer at the beginning; at least one kStep
@@ -95,16 +104,20 @@ public:
 	}
 
 	/*
-	 * To be asked now and then, and not while a request of this side's is under way. What
-	 * was counted up to the last advice that asked for something is not counted again.
+	 * To be asked now and then. What was counted up to the last advice that asked for other
+	 * Receives is not counted again.
 	 */
 	[[nodiscard]] constexpr AdaptAdvice advise(const AdaptInput &in)
 	{
 		AdaptAdvice a;
 
+		look_at_memory(in);
 		a.local_receive = affordable(in);
-		a.peer_send = sends(in, a.local_receive);
-		a.small_sends = own_sends_small(in);
+		if (!in.asked_send)
+			a.peer_send = sends(in, a.local_receive);
+		a.small_sends = scarce_;
+		if (in.asked_receive)
+			return a;
 		a.peer_receive =
 			in.idle >= kIdle ? when_idle(in) : when_busy(in);
 		if (a.peer_receive)
@@ -129,8 +142,8 @@ private:
 	/* What this side's Receives may be, by the memory that there is. */
 	[[nodiscard]] constexpr u32 affordable(const AdaptInput &in) const
 	{
-		const u64 each =
-			in.receives ? in.budget / in.receives : in.budget;
+		const u64 budget = scarce_ ? 0 : in.budget;
+		const u64 each = in.receives ? budget / in.receives : budget;
 
 		if (each >= most_)
 			return most_;
@@ -156,16 +169,25 @@ private:
 		return size > in.peer_send ? size : 0;
 	}
 
-	/* What was sent before memory was short says nothing of how it is after that. */
-	[[nodiscard]] constexpr bool own_sends_small(const AdaptInput &in)
+	/*
+	 * Is it short, or was it until a moment ago? What was sent before says nothing of how
+	 * it is after that.
+	 */
+	constexpr void look_at_memory(const AdaptInput &in)
 	{
+		const u32 passed = in.now - short_at_;
+
 		if (in.scarce) {
-			if (!scarce_)
-				rejected();
+			if (!scarce_ && passed >= kCalm << (kMostDoublings + 1))
+				shortages_ = 0;
+			if (!scarce_ && shortages_ <= kMostDoublings)
+				shortages_++;
+			scarce_ = true;
+			short_at_ = in.now;
 			from_now(in);
+		} else if (scarce_ && passed >= kCalm << (shortages_ - 1)) {
+			scarce_ = false;
 		}
-		scarce_ = in.scarce || (scarce_ && !enough(in));
-		return scarce_;
 	}
 
 	[[nodiscard]] constexpr bool enough(const AdaptInput &in) const
@@ -179,7 +201,7 @@ private:
 	}
 
 	/* What went in parts of another size says nothing of this one. */
-	constexpr void count_by(const AdaptInput &in)
+	constexpr void forget_other_size(const AdaptInput &in)
 	{
 		if (part_ && part_ != in.peer_receive)
 			from_now(in);
@@ -188,7 +210,7 @@ private:
 
 	[[nodiscard]] constexpr u32 when_busy(const AdaptInput &in)
 	{
-		count_by(in);
+		forget_other_size(in);
 		const u32 messages = in.messages - messages_;
 		const u32 continued = in.continued - continued_;
 		const u32 parts = in.parts - parts_;
@@ -228,10 +250,12 @@ private:
 	u32 messages_ = 0;
 	u32 continued_ = 0;
 	u32 parts_ = 0;
-	u32 part_ = 0; /* the peer's Receives, since these have been counted */
+	u32 part_ = 0; /* octets of a part, since these have been counted */
 	/* The peer's Maximum Send Size before memory was short. */
 	u32 before_ = 0;
+	u32 short_at_ = 0; /* when memory was short */
 	u8 doublings_ = 0;
+	u8 shortages_ = 0; /* one soon after the other */
 	bool scarce_ = false; /* memory is, or has been until a moment ago */
 };
 

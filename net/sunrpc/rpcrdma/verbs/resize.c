@@ -26,7 +26,10 @@
  *
  * If memory is short a side may not make its own Receives smaller (xcharext, 3.1). It asks
  * its peer to send less at once, and needs no larger Receives then (-07, 5.2.1). Its Sends are
- * as at the beginning until messages have shown that they may be larger again.
+ * as at the beginning until memory has not been short for a while.
+ *
+ * Receives and Sends are asked for independently of each other: a request may stay pending for
+ * long, or for ever. What this side does by itself waits for no answer.
  *
  * What cannot be allocated ends the change: the peer hears that nothing has changed.
  */
@@ -259,68 +262,72 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 /* What to ask for                                                    */
 /* ------------------------------------------------------------------ */
 
-static void rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 asked,
+/* Ask the peer for another number of one of both properties. */
+static void rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 which,
 				   u32 number)
 {
 	const struct rpcrdma_xchar_number wanted = {
-		.which = asked == RPCRDMA_RESIZE_SENDS ? RPCRDMA_RESIZE_SBSIZ :
-							 RPCRDMA_RESIZE_RBSIZ,
+		.which = which,
 		.number = number,
 	};
 	struct rpcrdma_resize *r = &conn->resize;
-	struct rpcrdma_xchar_info lost;
+	struct rpcrdma_xchar_info counts;
 	bool sent;
 
 	spin_lock(&conn->lock);
-	rpcrdma_xchar_info(&conn->session, &lost);
+	rpcrdma_xchar_info(&conn->session, &counts);
 	sent = rpcrdma_xchar_request(&conn->session, &wanted, 1);
 	spin_unlock(&conn->lock);
-	if (!sent)
+	if (!sent) {
+		trace_rpcrdma_resize(conn->id, "cannot ask", number);
 		return;
-	r->asked = asked;
-	r->number = number;
-	r->lost = lost.lost;
-	trace_rpcrdma_resize(conn->id, asked == RPCRDMA_RESIZE_SENDS ?
+	}
+	if (which == RPCRDMA_RESIZE_SBSIZ) {
+		r->asked_send = number;
+		r->lost = counts.lost;
+	} else {
+		r->asked_recv = number;
+	}
+	trace_rpcrdma_resize(conn->id, which == RPCRDMA_RESIZE_SBSIZ ?
 			     "asks for Sends" : "asks for Receives", number);
 	rpcrdma_conn_pump(conn);
 }
 
-/* Is a request of this side's under way? If not, learn from the last one. */
-static bool rpcrdma_resize_asking(struct rpcrdma_conn *conn,
+/* Learn from requests of this side's that are over. */
+static void rpcrdma_resize_settle(struct rpcrdma_conn *conn,
 				  struct rpcrdma_session_info *info)
 {
 	struct rpcrdma_resize *r = &conn->resize;
-	const u32 asked = r->asked;
+	u32 asked_recv = r->asked_recv, asked_send = r->asked_send;
 	struct rpcrdma_xchar_info counts;
-	bool under_way;
 
 	spin_lock(&conn->lock);
 	rpcrdma_xchar_info(&conn->session, &counts);
-	under_way = rpcrdma_xchar_asking(&conn->session,
-					 RPCRDMA_RESIZE_RBSIZ) ||
-		    rpcrdma_xchar_asking(&conn->session, RPCRDMA_RESIZE_SBSIZ);
+	if (rpcrdma_xchar_asking(&conn->session, RPCRDMA_RESIZE_RBSIZ))
+		asked_recv = 0;
+	if (rpcrdma_xchar_asking(&conn->session, RPCRDMA_RESIZE_SBSIZ))
+		asked_send = 0;
 	rpcrdma_session_info(&conn->session, info);
 	spin_unlock(&conn->lock);
-	if (under_way || asked == RPCRDMA_RESIZE_NOTHING)
-		return under_way;
-	r->asked = RPCRDMA_RESIZE_NOTHING;
-	if (asked == RPCRDMA_RESIZE_RECEIVES) {
+	if (asked_recv) {
+		r->asked_recv = 0;
 		rpcrdma_adapt_answered(&r->rule,
-				       info->peer.recv_size >= r->number);
+				       info->peer.recv_size >= asked_recv);
 		/* It does not want to have smaller ones. */
-		r->kept = info->peer.recv_size > r->number;
+		r->kept = info->peer.recv_size > asked_recv;
 		trace_rpcrdma_resize(conn->id, "peer's Receives",
 				     info->peer.recv_size);
-		return false;
 	}
+	if (!asked_send)
+		return;
+	r->asked_send = 0;
 	/* An answer that makes no sense promises nothing. */
-	if (info->peer.send_size <= r->number && counts.lost == r->lost)
+	if (info->peer.send_size <= asked_send && counts.lost == r->lost)
 		r->limit = info->peer.send_size;
 	else
 		r->refused = jiffies | 1;
 	r->lift = 0;
 	trace_rpcrdma_resize(conn->id, "peer's Sends", info->peer.send_size);
-	return false;
 }
 
 /* How long has there been nothing to do? Return: false if it is too early to tell. */
@@ -362,7 +369,10 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 		.local_send = min(r->most_send, info->local.send_size),
 		.receives = READ_ONCE(conn->n_recvs),
 		.budget = rpcrdma_recv_budget(conn),
+		.now = jiffies_to_msecs(jiffies),
 		.scarce = rpcrdma_memory_short(),
+		.asked_receive = r->asked_recv != 0,
+		.asked_send = r->asked_send != 0,
 	};
 	struct rpcrdma_adapt_advice advice;
 	u32 receive;
@@ -373,42 +383,40 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 	r->affordable = advice.local_receive;
 	r->small_sends = advice.small_sends;
 
-	if (advice.peer_send > info->peer.send_size) {
+	if (advice.peer_send > info->peer.send_size)
 		/* Not more than an administrator wants. */
 		r->lift = min(advice.peer_send, r->cap);
-	} else if (advice.peer_send &&
-		   (!r->refused ||
-		    time_after(jiffies, r->refused + RPCRDMA_RESIZE_REST))) {
-		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SENDS,
+	else if (advice.peer_send &&
+		 (!r->refused ||
+		  time_after(jiffies, r->refused + RPCRDMA_RESIZE_REST)))
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SBSIZ,
 				       advice.peer_send);
-		return;
-	}
 	if (r->held)
 		return;
 	receive = advice.peer_receive;
 	if (idle)
 		r->wanted_send = r->least_send;
 	if (idle && receive && !r->kept)
-		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RECEIVES, receive);
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RBSIZ, receive);
 	if (idle || !receive)
 		return;
 	r->wanted_send = receive;
 	r->kept = false;
 	if (receive > info->peer.recv_size)
-		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RECEIVES, receive);
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RBSIZ, receive);
 }
 
-/* Carry out what an administrator has asked for; one thing at a time. */
+/* Carry out what an administrator has asked for, unless the peer has not answered yet. */
 static void rpcrdma_resize_wishes(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_session_info *info)
 {
 	struct rpcrdma_resize *r = &conn->resize;
-	u32 wish, peer_wish = 0;
+	u32 wish = 0, peer_wish = 0;
 
 	spin_lock(&conn->lock);
-	wish = r->wish;
-	r->wish = 0;
-	if (!wish)
+	if (!r->asked_send)
+		swap(wish, r->wish);
+	if (!r->asked_recv)
 		swap(peer_wish, r->peer_wish);
 	spin_unlock(&conn->lock);
 	if (wish)
@@ -418,16 +426,15 @@ static void rpcrdma_resize_wishes(struct rpcrdma_conn *conn,
 	if (wish > r->limit)
 		r->lift = wish;
 	else if (wish && wish < rpcrdma_resize_needed(r, info))
-		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SENDS, wish);
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SBSIZ, wish);
 	if (!peer_wish)
 		return;
 	r->wanted_send = peer_wish;
 	if (peer_wish != info->peer.recv_size)
-		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RECEIVES,
-				       peer_wish);
+		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RBSIZ, peer_wish);
 }
 
-/* Receives are large enough for more from the peer. */
+/* Ask the peer to send more, once Receives are large enough. */
 static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
 				const struct rpcrdma_session_info *info)
 {
@@ -443,7 +450,7 @@ static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
 		r->lift = 0;
 		return;
 	}
-	/* What has only just been decided on they are not yet to be. */
+	/* The new size may be decided on, but not yet set: then none counts as small. */
 	spin_lock(&conn->lock);
 	ready = conn->recv_size >= number && !conn->n_recv_small;
 	spin_unlock(&conn->lock);
@@ -451,7 +458,7 @@ static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
 		return;
 	/* What the peer sends from now on fits. */
 	r->limit = number;
-	rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SENDS, number);
+	rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SBSIZ, number);
 }
 
 /* ------------------------------------------------------------------ */
@@ -483,21 +490,20 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 				   max(r->most_recv, r->most_send));
 	}
 	measured = rpcrdma_resize_measure(r, &info);
-	if (!rpcrdma_resize_asking(conn, &info)) {
-		rpcrdma_resize_wishes(conn, &info);
-		if (r->asked == RPCRDMA_RESIZE_NOTHING && r->lift)
-			rpcrdma_resize_lift(conn, &info);
-		if (r->asked == RPCRDMA_RESIZE_NOTHING && measured)
-			rpcrdma_resize_advise(conn, &info);
-	}
+	rpcrdma_resize_settle(conn, &info);
+	rpcrdma_resize_wishes(conn, &info);
+	if (r->lift && !r->asked_send)
+		rpcrdma_resize_lift(conn, &info);
+	if (measured)
+		rpcrdma_resize_advise(conn, &info);
 	rpcrdma_resize_allow(conn);
 	done = rpcrdma_resize_receives(conn);
 	done &= rpcrdma_resize_sends(conn);
 	/* Nothing becomes free while nothing moves. */
 	if (!done && !r->idle)
 		return RPCRDMA_RESIZE_RETRY;
-	if (r->idle < RPCRDMA_ADAPT_IDLE_MS || r->lift || READ_ONCE(r->peer_wish) ||
-	    r->asked != RPCRDMA_RESIZE_NOTHING)
+	if (r->idle < RPCRDMA_ADAPT_IDLE_MS || r->lift || READ_ONCE(r->wish) ||
+	    READ_ONCE(r->peer_wish) || r->asked_recv || r->asked_send)
 		return RPCRDMA_RESIZE_TICK;
 	r->rests = true;
 	WRITE_ONCE(r->slow, true);

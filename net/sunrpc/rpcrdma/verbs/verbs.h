@@ -507,13 +507,6 @@ union rpcrdma_sockaddr {
 	struct sockaddr_in6 in6;
 };
 
-/* What this side has asked its peer for. */
-enum rpcrdma_resize_asked {
-	RPCRDMA_RESIZE_NOTHING,
-	RPCRDMA_RESIZE_RECEIVES,	/* another Receive Buffer Size */
-	RPCRDMA_RESIZE_SENDS,		/* another Maximum Send Size */
-};
-
 /**
  * struct rpcrdma_resize - sizes of Sends and Receives that change while connected
  * @work: does that
@@ -539,9 +532,9 @@ enum rpcrdma_resize_asked {
  * @limit: what the peer sends at once at most because this side has asked for it, or
  *	U32_MAX
  * @lift: the same, once Receives are large enough for that; zero for nothing
- * @asked: enum rpcrdma_resize_asked
- * @number: that it has asked for
- * @lost: answers that made no sense until then
+ * @asked_recv: Receives that the peer has been asked for, until that is over, or zero
+ * @asked_send: likewise what it is to send at once at most
+ * @lost: answers that made no sense before @asked_send was asked for
  * @kept: the peer wants to keep its large Receives
  * @refused: when the peer did not want to send less, in jiffies, or zero
  * @idle: milliseconds of silence
@@ -571,8 +564,8 @@ struct rpcrdma_resize {
 	bool small_sends;
 	u32 limit;
 	u32 lift;
-	u32 asked;
-	u32 number;
+	u32 asked_recv;
+	u32 asked_send;
 	u32 lost;
 	bool kept;
 	unsigned long refused;
