@@ -31,8 +31,8 @@ endif
 MIRROR	:= build/$(LABEL)/src
 STAGE	:= build/$(LABEL)/stage
 EXTENDED := build/$(LABEL)/extended
-SOURCES	:= $(wildcard Kbuild include net \
-	   $(or $(dir $(RPCRDMA_EXTENSIONS)),tools/testing/kunit))
+SOURCES	:= $(wildcard Kbuild include net $(if $(findstring command,$(origin RPCRDMA_EXTENSIONS)),$\
+	   $(dir $(RPCRDMA_EXTENSIONS)),tools/testing/kunit))
 KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
 KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH)
 
@@ -364,7 +364,7 @@ help:
 	@echo '  modules          rpcrdma.ko for the running kernel, KDIR= or KERNEL= (default)'
 	@echo '  modules_install  install it under updates/, honouring INSTALL_MOD_PATH'
 	@echo '  stage            build it for KERNEL= and prepare what a guest loads'
-	@echo '  extended         the same with an extension that only tests have, for wire_ping.sh'
+	@echo '  extended         a module with an extension that only tests have, for wire_ping.sh'
 	@echo '  tools            build/tools/rpcrdmactl, which shows what the module does'
 	@echo '  tools-install    it, the dissector for Wireshark, dashboard and units for monitoring'
 	@echo '  docs             HTML and manual pages in build/docs'

@@ -21,9 +21,9 @@
  *
  *	modprobe rxe_shape ack_timeout=20
  *
- * makes rxe wait for longer until it sends again what was not acknowledged, and until it gives
- * a connection up. Otherwise it does so after four seconds, in which an emulated guest on a busy
- * machine may do nothing.
+ * makes rxe wait for longer until it sends again what the peer has not confirmed, and until it
+ * gives a connection up. Otherwise it does so after four seconds, in which an emulated guest on
+ * a busy machine may do nothing.
  */
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -56,7 +56,7 @@ static atomic_t rxe_shape_n_mrs = ATOMIC_INIT(0);
 
 static unsigned char rxe_shape_ack_timeout;
 module_param_named(ack_timeout, rxe_shape_ack_timeout, byte, 0644);
-MODULE_PARM_DESC(ack_timeout, "wait for at least 4.096 us * 2^this for an acknowledgement, at most 31");
+MODULE_PARM_DESC(ack_timeout, "wait for at least 4.096 us * 2^this to be acknowledged");
 
 static int rxe_shape_refuse(const char *what, u32 is, u32 limit)
 {
@@ -112,7 +112,8 @@ static int rxe_shape_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int ma
 	const struct rpcrdma_device_limits *l = rxe_shape_limits(qp);
 	struct ib_qp_attr patient;
 
-	if (mask & IB_QP_TIMEOUT && attr->timeout < ack_timeout) {
+	/* 0 is for ever. */
+	if (mask & IB_QP_TIMEOUT && attr->timeout && attr->timeout < ack_timeout) {
 		patient = *attr;
 		patient.timeout = ack_timeout;
 		attr = &patient;

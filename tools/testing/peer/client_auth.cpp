@@ -304,7 +304,7 @@ TEST(auth_client, the_last_proof_is_wrong)
 		kSystem);
 }
 
-/* What was said after CHALLENGE is covered by the last proof. */
+/* A proof covers all of its message, the credit word, too. */
 TEST(auth_client, something_has_been_changed_on_the_way)
 {
 	fails(

@@ -175,7 +175,7 @@ static void usual_opening(Peer &p)
  */
 static u16 new_port()
 {
-	/* The kernel's own server may have that one. */
+	/* This machine's nfsd may listen on kPort. */
 	static u16 port = kPort + 1;
 
 	return port++;

@@ -86,8 +86,8 @@ bool shown(const std::string &wanted)
 }
 
 /*
- * What rpcrdmactl, at $RPCRDMACTL, says of all connections. It has the names from the module, but
- * those of properties: it shows the base protocol's.
+ * What rpcrdmactl, at $RPCRDMACTL, says of all connections. Names of types and extensions come from
+ * the module; of properties rpcrdmactl knows only the base protocol's.
  */
 std::string details()
 {

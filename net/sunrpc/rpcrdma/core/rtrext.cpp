@@ -22,6 +22,12 @@ static constexpr u32 kStructureAt = property_index(kReceiveStructure);
 static constexpr u32 kRequestLimitAt = property_index(kRequestReceiveLimit);
 static constexpr u32 kResponseLimitAt = property_index(kResponseSendLimit);
 
+static_assert(!Extensions::place<Rtrext>() ||
+	      (kSupportAt < Extensions::kProperties &&
+	       kStructureAt < Extensions::kProperties &&
+	       kRequestLimitAt < Extensions::kProperties &&
+	       kResponseLimitAt < Extensions::kProperties));
+
 static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
 
 static u32 base_number(const Port &port, Property p)

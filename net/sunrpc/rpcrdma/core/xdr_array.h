@@ -29,15 +29,18 @@ public:
 			static_assert(xdr_aligned(T::kOctets));
 			Bytes all;
 
-			count_ = count;
-			return count <= r.left() / T::kOctets &&
-			       r.opaque(count * T::kOctets, all);
-		}
-		for (count_ = 0; count_ < count; count_++) {
-			T one;
-
-			if (!one.decode(r))
+			count_ = 0;
+			if (count > r.left() / T::kOctets ||
+			    !r.opaque(count * T::kOctets, all))
 				return false;
+			count_ = count;
+		} else {
+			for (count_ = 0; count_ < count; count_++) {
+				T one;
+
+				if (!one.decode(r))
+					return false;
+			}
 		}
 		return true;
 	}

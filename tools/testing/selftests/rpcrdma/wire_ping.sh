@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves that an extension of the protocol needs nothing of the module but its line in the list:
-# our server, built with an extension that only tests have ('make extended'), speaks it with a
-# peer that announces it, refuses it from others, and shows it by its names. A program
-# (tools/testing/peer) is the clients.
+# Proves that a server needs no other code for one more extension: our server, built with a list
+# that has an extension of the tests ('make extended'), speaks it with a peer that announces it,
+# refuses it from others, and shows it by its names. A program (tools/testing/peer) is the clients.
 
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport has no extensions.
