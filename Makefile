@@ -91,16 +91,17 @@ modules_install: modules
 	@$(DEPMOD) $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
 	  "$$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)"
 
+# No debug data and no compression, because a guest would have to unpack them.
+FOR_GUESTS = $(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true INSTALL_MOD_STRIP=1 \
+	     CONFIG_MODULE_COMPRESS_XZ=
+
 # The /lib/modules of a guest that boots KERNEL. Only changed files are replaced: a guest
-# may be using them. No debug data and no compression, because the guest would have to
-# unpack them. One at a time for each kernel.
+# may be using them. One at a time for each kernel.
 stage:
 	@test -n "$(KERNEL)" || { echo "make stage needs KERNEL=" >&2; exit 1; }
 	@mkdir -p $(STAGE)
 	+@exec 8> $(STAGE).lock && flock 8 && rm -rf $(STAGE).new && \
-	  $(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true \
-	    INSTALL_MOD_PATH=$(CURDIR)/$(STAGE).new INSTALL_MOD_STRIP=1 \
-	    CONFIG_MODULE_COMPRESS_XZ= && \
+	  $(FOR_GUESTS) INSTALL_MOD_PATH=$(CURDIR)/$(STAGE).new && \
 	  (cd $(STAGE).new && rsync -rpcR --delete ./lib/modules/*/updates ../stage/) && \
 	  scripts/kernel stage $(KERNEL) $(STAGE)
 
@@ -111,10 +112,8 @@ extended:
 	@test -n "$(KERNEL)" || { echo "make extended needs KERNEL=" >&2; exit 1; }
 	@mkdir -p $(EXTENDED)
 	+@exec 8> $(EXTENDED).lock && flock 8 && \
-	  $(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true MIRROR=$(EXTENDED)/src \
-	  RPCRDMA_EXTENSIONS=tools/testing/extension/extensions.h \
-	  INSTALL_MOD_PATH=$(CURDIR)/$(EXTENDED) INSTALL_MOD_STRIP=1 \
-	  CONFIG_MODULE_COMPRESS_XZ=
+	  $(FOR_GUESTS) INSTALL_MOD_PATH=$(CURDIR)/$(EXTENDED) MIRROR=$(EXTENDED)/src \
+	  RPCRDMA_EXTENSIONS=tools/testing/extension/extensions.h
 
 clean:
 	rm -rf build

@@ -133,7 +133,7 @@ bool pings::carry(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx,
 		l.sending.reset();
 		return false;
 	}
-	if (c.world.options.mutant == Mutant::GroupBroken && !tx.first)
+	if (planted(c, Mutant::GroupBroken) && !tx.first)
 		rpcrdma::store_be32(buffer + 12, RPCRDMA2_CALL_INLINE);
 	c.world.tally.groups += tx.first;
 	c.world.tally.long_groups += tx.first && !tx.last;

@@ -27,11 +27,6 @@ namespace
 constexpr u32 kFirstStray = 0x6f000000;
 constexpr u32 kMostStrays = 64; /* of all ends of a seed */
 
-bool planted(const Conn &c, Mutant m)
-{
-	return c.world.options.mutant == m;
-}
-
 bool announces(const Conn &c, u32 side)
 {
 	return c.link.pair.config[side].core.extensions;

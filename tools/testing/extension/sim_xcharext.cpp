@@ -64,11 +64,6 @@ bool in_use(const Conn &c)
 		.in_use(rpcrdma::Extensions::place<Xcharext>());
 }
 
-bool planted(const Conn &c, Mutant m)
-{
-	return c.world.options.mutant == m;
-}
-
 pings::Sizes &sizes(const Conn &c)
 {
 	return ledger(c).sizes;
@@ -289,7 +284,7 @@ static void advise(Conn &c)
 	if (r.once_in(4))
 		s.memory = r.once_in(2) ? kMost : r.below(kMost);
 	in.scarce = s.memory < RPCRDMA_MIN_RECV_SIZE;
-	in.budget = in.scarce ? 0 : u64{ receives } * s.memory;
+	in.budget = u64{ receives } * s.memory;
 	in.now = s.now += 1000;
 	in.asked_receive = s.asked_receive != 0;
 	in.asked_send = s.asked_send != 0;

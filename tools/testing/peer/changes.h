@@ -27,6 +27,8 @@ inline constexpr u32 kUpdate = 0xffffff04;
 /* What a connection of the module begins with and grows to, if nothing else is said. */
 inline constexpr u32 kSmall = 8192;
 inline constexpr u32 kLarge = 32768;
+/* What a server begins with whose client has the extension. */
+inline constexpr u32 kServerSmall = 4096;
 
 /* Subsets of an answer to a request for one value. */
 inline const Words kDone = { 1, 1, 1, 0, 0 };

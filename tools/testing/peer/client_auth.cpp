@@ -92,15 +92,14 @@ public:
 				act(p);
 		};
 		message = [this](Peer &, const Message &) {
-			calls++;
+			messages++;
 			return false;
 		};
 	}
 
 	/* From the first message on. */
 	std::function<void(Peer &)> act = [this](Peer &p) {
-		send(p, challenge(p));
-		proved(p);
+		until_proved(p);
 		send(p, done(p));
 	};
 
@@ -132,6 +131,12 @@ public:
 			  exchange.proof("client proof", 1, m.octets));
 		exchange.add(1, m.octets);
 	}
+	/* The client has proved itself. */
+	void until_proved(Peer &p)
+	{
+		send(p, challenge(p));
+		proved(p);
+	}
 	[[nodiscard]] Octets done(Peer &p) const
 	{
 		return exchange.proved(
@@ -154,7 +159,7 @@ public:
 	std::vector<Octets> sent;
 	u32 openings = 0;
 	u32 plain = 0; /* without authentication */
-	u32 calls = 0;
+	u32 messages = 0; /* after the exchange */
 
 private:
 	/* OPEN comes, or a client that goes on without. */
@@ -204,7 +209,7 @@ void fails(const std::string &policy, const std::string &reason, const Act &act,
 	EXPECT_EQ(server.try_mount("", 100),
 		  reason == "late" ? ETIMEDOUT : EACCES)
 		<< policy << " " << reason;
-	EXPECT_EQ(server.calls, 0u);
+	EXPECT_EQ(server.messages, 0u);
 	EXPECT_EQ(server.plain, 0u);
 	EXPECT_EQ(count("failed-" + reason), before + server.openings);
 	EXPECT_GE(server.openings, 1u);
@@ -284,10 +289,7 @@ TEST(auth_client, no_answer)
 /* Who has proved itself does not go on without. */
 TEST(auth_client, no_second_answer)
 {
-	fails("late", [](Server &s, Peer &p) {
-		s.send(p, s.challenge(p));
-		s.proved(p);
-	});
+	fails("late", [](Server &s, Peer &p) { s.until_proved(p); });
 }
 
 TEST(auth_client, the_last_proof_is_wrong)
@@ -295,8 +297,7 @@ TEST(auth_client, the_last_proof_is_wrong)
 	fails(
 		"proof",
 		[](Server &s, Peer &p) {
-			s.send(p, s.challenge(p));
-			s.proved(p);
+			s.until_proved(p);
 			Octets o = s.done(p);
 			o.back() ^= 1;
 			s.send(p, o);
@@ -332,8 +333,7 @@ TEST(auth_client, messages_of_another_exchange)
 	fails(
 		"proof",
 		[&](Server &s, Peer &p) {
-			s.send(p, s.challenge(p));
-			s.proved(p);
+			s.until_proved(p);
 			s.send(p, heard.sent[1]);
 		},
 		kSystem);
@@ -366,8 +366,7 @@ TEST(auth_client, messages_out_of_order)
 	fails(
 		"step",
 		[](Server &s, Peer &p) {
-			s.send(p, s.challenge(p));
-			s.proved(p);
+			s.until_proved(p);
 			s.send(p, with_credit(p, s.sent[0]));
 		},
 		kBadPropval);
@@ -375,8 +374,7 @@ TEST(auth_client, messages_out_of_order)
 	fails(
 		"step",
 		[](Server &s, Peer &p) {
-			s.send(p, s.challenge(p));
-			s.proved(p);
+			s.until_proved(p);
 			s.send(p, with_credit(p, carrying(p.new_xid(), kMiddle,
 							  proof_value(kDone))));
 		},
@@ -385,8 +383,7 @@ TEST(auth_client, messages_out_of_order)
 	fails(
 		"missing",
 		[](Server &s, Peer &p) {
-			s.send(p, s.challenge(p));
-			s.proved(p);
+			s.until_proved(p);
 			s.send(p, with_credit(p, unit::octets(unit::connprop(
 							 p.new_xid()))));
 		},
@@ -444,7 +441,7 @@ TEST(auth_client, a_message_larger_than_a_receive)
 			p.expect_closed();
 		};
 		EXPECT_NE(server.try_mount("", 100), 0);
-		EXPECT_EQ(server.calls, 0u);
+		EXPECT_EQ(server.messages, 0u);
 		EXPECT_EQ(server.plain, 0u);
 		EXPECT_EQ(count("authenticated"), before);
 	}

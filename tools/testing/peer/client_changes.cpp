@@ -14,8 +14,7 @@ using namespace peer::changes;
 namespace
 {
 
-/* What the server has at the beginning, and what it can become. */
-constexpr u32 kServerSmall = 4096;
+/* What the server's Receives can become. */
 constexpr u32 kServerLarge = Link::kReceiveSize;
 /* Travels in the message, by reads and writes of this size. */
 constexpr u32 kData = 12288;

@@ -16,8 +16,6 @@ using namespace peer::changes;
 namespace
 {
 
-/* What a server has at the beginning. */
-constexpr u32 kServerSmall = 4096;
 constexpr u32 kData = 16384;
 
 /* A peer that has the extension, and such Receives. */

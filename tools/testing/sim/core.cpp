@@ -10,11 +10,6 @@
 namespace sim::core
 {
 
-static bool planted(const Conn &c, Mutant m)
-{
-	return c.world.options.mutant == m;
-}
-
 void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 {
 	if (planted(c, Mutant::Crash))

@@ -336,6 +336,12 @@ private:
 /* What the core has complained of in this thread, or nullptr. */
 extern thread_local const char *broken;
 
+/* This run has that bug. */
+[[nodiscard]] inline bool planted(const Conn &c, Mutant m)
+{
+	return c.world.options.mutant == m;
+}
+
 } // namespace sim
 
 #endif /* _RPCRDMA_SIM_WORLD_H */

@@ -73,21 +73,6 @@ const struct kernel_param_ops rpcrdma_grow_ops = {
 };
 
 /**
- * rpcrdma_recv_budget - memory that Receives of a connection may take
- * @conn: the connection
- *
- * If that is less than they take, memory is short.
- *
- * Context: Process context, no lock held. Does not sleep.
- *
- * Return: bytes.
- */
-u64 rpcrdma_recv_budget(const struct rpcrdma_conn *conn)
-{
-	return rpcrdma_memory_short() ? 0 : READ_ONCE(rpcrdma_recv_limit);
-}
-
-/**
  * rpcrdma_resize_kick - there is something to do for the work item
  * @conn: the connection
  *
@@ -218,11 +203,10 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_resize *r = &conn->resize;
 	struct rpcrdma_session_info info;
-	u32 size, before, wanted;
+	u32 size = r->small_sends ? r->least_send : r->wanted_send;
+	u32 before, wanted;
 	bool due = false;
 	int left;
-
-	size = r->small_sends ? r->least_send : r->wanted_send;
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
@@ -368,7 +352,7 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 		.local_receive = info->local.recv_size,
 		.local_send = min(r->most_send, info->local.send_size),
 		.receives = READ_ONCE(conn->n_recvs),
-		.budget = rpcrdma_recv_budget(conn),
+		.budget = READ_ONCE(rpcrdma_recv_limit),
 		.now = jiffies_to_msecs(jiffies),
 		.scarce = rpcrdma_memory_short(),
 		.asked_receive = r->asked_recv != 0,

@@ -849,7 +849,6 @@ void rpcrdma_resize_kick(struct rpcrdma_conn *conn);
 int rpcrdma_resize_wish(struct rpcrdma_conn *conn, u32 receive,
 			u32 peer_receive);
 void rpcrdma_resize_show(struct seq_file *m, struct rpcrdma_conn *conn);
-u64 rpcrdma_recv_budget(const struct rpcrdma_conn *conn);
 
 /* send.c */
 u32 rpcrdma_send_spare(const struct rpcrdma_conn *conn);
