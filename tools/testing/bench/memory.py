@@ -10,6 +10,9 @@ OTHERS = ("MemFree", "Buffers", "Cached", "AnonPages", "SReclaimable")
 PAGE = 4096
 # As in-guests calls its files.
 REST, BUSY = "rest", "busy"
+# With more connections guests that are emulated cannot do what keeps all of them busy: what
+# rxe sends again and again takes all of their time.
+BUSY_MOST = 64
 ENDS = ("client", "server")
 
 
@@ -43,10 +46,11 @@ def take(directory, transport, number, counts):
 
     found = {}
     for count in counts:
-        found[count] = {moment: {} for moment in (REST, BUSY)}
+        moments = (REST, BUSY) if count <= BUSY_MOST else (REST,)
+        found[count] = {moment: {} for moment in moments}
         for end in ENDS:
             before = read(count, "none", end)
-            for moment in (REST, BUSY):
+            for moment in moments:
                 # At rest once; busy now and then, divided by lines of dashes.
                 found[count][moment][end] = of_connection(
                     before, read(count, moment, end).split("---\n"), count)

@@ -78,10 +78,10 @@ def memories(results, out):
         for transport in measured[str(numbers[0])][memory.REST][end]:
             line = None
             for moment, style in ((memory.REST, "-"), (memory.BUSY, "--")):
-                line, = axis.plot(numbers, [
-                    memory.median(measured, count, moment, end, transport) / KIB
-                    for count in numbers], style, marker="o", label=f"{transport}, {moment}",
-                    color=line and line.get_color())
+                points = {count: found / KIB for count in numbers if (
+                    found := memory.median(measured, count, moment, end, transport))}
+                line, = axis.plot(list(points), list(points.values()), style, marker="o",
+                                  label=f"{transport}, {moment}", color=line and line.get_color())
         axis.set(xscale="log", title=end, xlabel="connections", ylabel="KiB of a connection",
                  xticks=numbers, xticklabels=numbers, ylim=(0, None))
         axis.minorticks_off()

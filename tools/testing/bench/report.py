@@ -177,8 +177,7 @@ def memory_of(results):
     measured = results.parts.get("memory", {})
     rows = []
     for count in sorted(map(int, measured)):
-        for moment in (memory.REST, memory.BUSY):
-            ends = measured[str(count)][moment]
+        for moment, ends in measured[str(count)].items():
             rows.append([f"{count}, {moment}"] + [
                 figure([octets / 1024 for octets in ends[end].get(transport, [])])
                 for end in memory.ENDS for transport in RDMA])
