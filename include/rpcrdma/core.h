@@ -937,6 +937,19 @@ u64 __must_check rpcrdma_call_id(u32 xid, u64 length, const void *stream,
 				 u32 len, u64 secret);
 
 /**
+ * rpcrdma_call_divides - can what is behind a place in a Call have memory of its own?
+ * @stream: the first octets of the received stream
+ * @len: how many are at hand
+ * @position: the place, in the whole Call
+ *
+ * sunrpc wants the RPC header, and what RPCSEC_GSS reads, in one piece of memory.
+ *
+ * Return: true if only the RPC program reads what is from there on.
+ */
+bool __must_check rpcrdma_call_divides(const void *stream, u32 len,
+				       u32 position);
+
+/**
  * rpcrdma_call_item - the only item that was taken out of a Call
  * @chunks: as for rpcrdma_layout_call()
  * @stream: the first octets of the received stream
@@ -945,9 +958,7 @@ u64 __must_check rpcrdma_call_id(u32 xid, u64 length, const void *stream,
  *
  * Such a Call can be taken apart there, so that the item begins where memory does.
  *
- * Return: false if it has several items, or none. Also if RPC itself looks at what
- * is behind the item's beginning: one in front of the arguments, or in arguments
- * that RPCSEC_GSS reads.
+ * Return: false if it has several items, or none, or see rpcrdma_call_divides().
  */
 bool __must_check rpcrdma_call_item(const struct rpcrdma_chunks *chunks,
 				    const void *stream, u32 len,

@@ -10,6 +10,15 @@
 
 #define CALL_LENGTH	(2 * PAGE_SIZE)
 
+#define CALL_PAGES	3
+#define CALL_HEADER	32
+/* Of a Call by a group: its stream, where its item is, and what says where it has come. */
+#define CALL_STREAM	76
+#define CALL_ITEM	64
+#define CALL_ARGUMENTS	60
+#define CALL_EXRW	1
+#define CALL_TBSN	2
+
 struct call_fixture {
 	struct rpcrdma_conn conn;
 	struct rpcrdma_svc svc;
@@ -18,6 +27,8 @@ struct call_fixture {
 	u64 limit;	/* of the module, before the test */
 	struct work_struct shut;
 	struct completion is_shut;
+	u32 item;	/* of a Call by a group: where its data are in it, */
+	u32 service;	/* and that of RPCSEC_GSS */
 	u8 octets[64];
 };
 
@@ -97,6 +108,8 @@ static int call_init(struct kunit *test)
 	call_account(f);
 	f->recv.conn = &f->conn;
 	f->recv.buf = f->octets;
+	f->item = CALL_ITEM;
+	f->service = 1;
 	INIT_LIST_HEAD(&f->recv.link);
 	f->rx.vers = 2;
 	f->rx.dir = RPCRDMA_CALL;
@@ -290,14 +303,6 @@ static void device_gone_leaves_nothing_to_do(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
 }
 
-#define CALL_PAGES	3
-#define CALL_HEADER	32
-/* Of a Call by a group: its stream, where its item is, and what says where it has come. */
-#define CALL_STREAM	64
-#define CALL_ITEM	48
-#define CALL_EXRW	1
-#define CALL_TBSN	2
-
 /* What nfsd has for a Call. Since Linux 6.16 the array is not in struct svc_rqst. */
 static struct svc_rqst *call_rqst(struct kunit *test)
 {
@@ -351,14 +356,15 @@ static void call_recv_pages(struct kunit *test)
 }
 
 /* A thread takes a Call of @length bytes that has come in one Receive. */
-static void call_take(struct kunit *test, struct svc_rqst *rqstp, u32 length)
+static void call_take_from(struct kunit *test, struct svc_rqst *rqstp,
+			   u32 length, u32 offset)
 {
 	struct call_fixture *f = test->priv;
 
 	f->rx.last = true;
 	f->rx.stream_length = length;
 	f->rx.unreduced_length = length;
-	f->rx.payload.offset = CALL_HEADER;
+	f->rx.payload.offset = offset;
 	f->rx.payload.length = length;
 	clear_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
 	set_bit(XPT_BUSY, &f->svc.xprt.xpt_flags);
@@ -372,6 +378,11 @@ static void call_take(struct kunit *test, struct svc_rqst *rqstp, u32 length)
 	KUNIT_EXPECT_NOT_NULL(test, rqstp->rq_xprt_ctxt);
 	rpcrdma_svc_release_ctxt(&f->svc.xprt, rqstp->rq_xprt_ctxt);
 	rqstp->rq_xprt_ctxt = NULL;
+}
+
+static void call_take(struct kunit *test, struct svc_rqst *rqstp, u32 length)
+{
+	call_take_from(test, rqstp, length, CALL_HEADER);
 }
 
 static void call_free_pages(struct kunit *test, struct svc_rqst *rqstp)
@@ -441,15 +452,48 @@ static void call_of_few_bytes_is_copied(struct kunit *test)
 	call_free_pages(test, rqstp);
 }
 
+/*
+ * sunrpc wants the RPC header in one piece: behind a long transport header the first page has
+ * too little of it.
+ */
+static void call_header_is_in_one_piece(struct kunit *test)
+{
+	const u32 length = PAGE_SIZE + 1000;
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+	struct page *theirs[2], *mine[2];
+
+	call_recv_pages(test);
+	f->conn.recv_base = PAGE_SIZE - RPCRDMA_RTR_HEAD;
+	f->recv.buf = page_address(f->recv.pages[0]) + f->conn.recv_base;
+	memcpy(theirs, f->recv.pages, sizeof(theirs));
+	memcpy(mine, rqstp->rq_pages, sizeof(mine));
+	call_take_from(test, rqstp, length, 132);
+	KUNIT_EXPECT_EQ(test, memcmp(rqstp->rq_pages, mine, sizeof(mine)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(f->recv.pages, theirs, sizeof(theirs)), 0);
+	KUNIT_EXPECT_EQ(test, rqstp->rq_arg.head[0].iov_len, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, f->conn.stats.recv_copied_bytes, (u64)length);
+
+	call_take_from(test, rqstp, length, 128);
+	KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_pages[0], theirs[0]);
+	KUNIT_EXPECT_EQ(test, rqstp->rq_arg.head[0].iov_len, 896UL);
+	call_free_pages(test, rqstp);
+}
+
 /* What the first Send of a group says of a Call with one item. */
 static void call_group_header(struct call_fixture *f, u32 type, u32 length,
 			      u32 offset, u32 number)
 {
 	const u32 begin[] = {
-		7, 2, 64, RPCRDMA_RTR_XMTREQ, 1, CALL_ITEM, length, type,
+		7, 2, 64, RPCRDMA_RTR_XMTREQ, 1, f->item, length, type,
 	};
 	const u32 placed[] = { offset, 1, number };
-	const u32 end[] = { 0, 1, 1, CALL_STREAM, 7, RPCRDMA_CALL };
+	const u32 end[] = { 0, 1, 1, CALL_STREAM };
+	/* The RPC header: RPCSEC_GSS without integrity, and no verifier. */
+	const u32 call[] = {
+		7, RPCRDMA_CALL, 2, 100003, 4, 1,
+		6, 20, 1, 0, 9, f->service, 0, 0, 0,
+	};
 	__be32 *at = f->recv.buf;
 	int i;
 
@@ -463,8 +507,9 @@ static void call_group_header(struct call_fixture *f, u32 type, u32 length,
 		*at++ = 0;
 	for (i = 0; i < ARRAY_SIZE(end); i++)
 		*at++ = cpu_to_be32(end[i]);
-	/* The last two are the first of the stream. */
-	f->rx.payload.offset = (void *)(at - 2) - f->recv.buf;
+	f->rx.payload.offset = (void *)at - f->recv.buf;
+	for (i = 0; i < ARRAY_SIZE(call); i++)
+		*at++ = cpu_to_be32(call[i]);
 }
 
 /*
@@ -564,10 +609,40 @@ static void call_by_group_is_copied(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, read_bytes_from_xdr_buf(arg, 0, whole,
 						      arg->len), 0);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(whole), 7U);
-	KUNIT_EXPECT_NULL(test, memchr_inv(whole + 8, 's', CALL_ITEM - 8));
+	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ARGUMENTS, 's',
+					   CALL_ITEM - CALL_ARGUMENTS));
 	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ITEM, 'c', length));
 	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ITEM + length, 's',
 					   CALL_STREAM - CALL_ITEM));
+	call_free_pages(test, rqstp);
+}
+
+/* Nor do those get pages that begin in what sunrpc itself reads: header, or integrity. */
+static void call_by_group_is_whole_for_sunrpc(struct kunit *test)
+{
+	const u32 items[] = { 4, 28, 32, CALL_ARGUMENTS - 4, CALL_ITEM };
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+	struct xdr_buf *arg = &rqstp->rq_arg;
+	struct page *mine[CALL_PAGES];
+	const u32 length = PAGE_SIZE;
+	int i;
+
+	call_recv_pages(test);
+	memcpy(mine, rqstp->rq_pages, sizeof(mine));
+	for (i = 0; i < ARRAY_SIZE(items); i++) {
+		f->item = items[i];
+		f->service = f->item == CALL_ITEM ? 2 : 1;
+		KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN,
+							 length, 0, 0),
+				RPCRDMA_RECV_KEEP);
+		call_take_group(test, rqstp);
+		KUNIT_EXPECT_EQ(test, memcmp(rqstp->rq_pages, mine,
+					     sizeof(mine)), 0);
+		KUNIT_EXPECT_EQ(test, arg->head[0].iov_len, PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, arg->len, CALL_STREAM + length);
+		KUNIT_EXPECT_EQ(test, arg->tail[0].iov_len, 0UL);
+	}
 	call_free_pages(test, rqstp);
 }
 
@@ -665,8 +740,10 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_of_the_largest_size_fits_the_reserve),
 	KUNIT_CASE(call_gives_its_pages),
 	KUNIT_CASE(call_of_few_bytes_is_copied),
+	KUNIT_CASE(call_header_is_in_one_piece),
 	KUNIT_CASE(call_by_group_gives_its_pages),
 	KUNIT_CASE(call_by_group_is_copied),
+	KUNIT_CASE(call_by_group_is_whole_for_sunrpc),
 	KUNIT_CASE(call_by_group_with_memory_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),

@@ -311,6 +311,9 @@ TEST(abi, call__its_item_and_what_it_is_known_by)
 	EXPECT_EQ(item.offset, 40u);
 	EXPECT_EQ(item.length, 5000u);
 	EXPECT_FALSE(rpcrdma_call_item(&call, stream.data(), 36, &item));
+	EXPECT_TRUE(rpcrdma_call_divides(stream.data(), 40, 40));
+	EXPECT_FALSE(rpcrdma_call_divides(stream.data(), 40, 36));
+	EXPECT_FALSE(rpcrdma_call_divides(stream.data(), 36, 40));
 
 	const u64 id = rpcrdma_call_id(7, 5040, stream.data(), 40, 1);
 	EXPECT_EQ(u32(id), 7u);

@@ -77,6 +77,37 @@ TEST(call_header, call_item__of_one_chunk)
 	EXPECT_FALSE(item_of(two, call, item));
 }
 
+/* Not inside of what sunrpc itself reads, wherever it begins there. */
+TEST(call_header, call_divides__behind_the_header)
+{
+	const auto divides = [](const Words &call, size_t words, u32 position) {
+		const Exact part(
+			octets(Words(call.begin(), call.begin() + long(words))));
+
+		return call_divides(part.bytes(), position);
+	};
+	for (const Words &credential : { sys(), gss(kNone) }) {
+		const Words header = kFixed + credential + verifier();
+		const u32 arguments = u32(4 * header.size());
+		const Words call = header + kArguments;
+
+		for (u32 at = 0; at <= 4 * call.size(); at += 4)
+			EXPECT_EQ(divides(call, call.size(), at),
+				  at >= arguments)
+				<< at;
+		/* The rest of the header is in what has been taken out. */
+		for (size_t n = 0; n < header.size(); n++)
+			EXPECT_FALSE(divides(call, n, u32(4 * n))) << n;
+	}
+	for (const Words &credential : { gss(kIntegrity), gss(kPrivacy),
+					 gss(kNone, 9, 1) }) {
+		const Words call =
+			kFixed + credential + verifier() + kArguments;
+
+		EXPECT_FALSE(divides(call, call.size(), u32(4 * call.size())));
+	}
+}
+
 TEST(call_header, call_item__with_what_gss_does_not_cover)
 {
 	const auto plain = [](const Words &credential) {

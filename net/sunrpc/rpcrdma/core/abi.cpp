@@ -215,6 +215,11 @@ u64 rpcrdma_call_id(u32 xid, u64 length, const void *stream, u32 len,
 	return rpcrdma::call_id(xid, length, bytes(stream, len), secret);
 }
 
+bool rpcrdma_call_divides(const void *stream, u32 len, u32 position)
+{
+	return rpcrdma::call_divides(bytes(stream, len), position);
+}
+
 bool rpcrdma_call_item(const struct rpcrdma_chunks *chunks, const void *stream,
 		       u32 len, struct rpcrdma_range *item)
 {

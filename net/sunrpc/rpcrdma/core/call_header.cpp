@@ -177,12 +177,18 @@ bool call_arguments(Bytes stream, u32 &begin)
 	return true;
 }
 
+bool call_divides(Bytes stream, u32 position)
+{
+	u32 arguments;
+
+	return call_arguments(stream, arguments) && position >= arguments;
+}
+
 bool call_item(const Chunks &chunks, Bytes stream, Range &item)
 {
-	CallHeader h;
 	u64 length = 0;
 
-	if (!chunks.n_reads || !parse(stream, h) || !arguments_are_plain(h))
+	if (!chunks.n_reads)
 		return false;
 	const u32 position = chunks.reads[0].position;
 	for (u32 i = 0; i < chunks.n_reads; i++) {
@@ -190,7 +196,7 @@ bool call_item(const Chunks &chunks, Bytes stream, Range &item)
 			return false;
 		length += chunks.reads[i].target.length;
 	}
-	if (position < h.arguments || !length || length > UINT32_MAX)
+	if (!length || length > UINT32_MAX || !call_divides(stream, position))
 		return false;
 	item = { position, static_cast<u32>(length) };
 	return true;

@@ -15,6 +15,9 @@ namespace rpcrdma
 /* See rpcrdma_call_id(). */
 [[nodiscard]] u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret);
 
+/* See rpcrdma_call_divides(). */
+[[nodiscard]] bool call_divides(Bytes stream, u32 position);
+
 /* See rpcrdma_call_item(); @stream is the part that has been received. */
 [[nodiscard]] bool call_item(const Chunks &chunks, Bytes stream, Range &item);
 

@@ -1055,6 +1055,13 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 /* ------------------------------------------------------------------ */
 
 /*
+ * sunrpc reads so many bytes of a Call in one piece, at most: the RPC header, which has 24 and
+ * two bodies of authentication of up to 408, and behind it a length, the header of a token of
+ * Kerberos and its confounder.
+ */
+#define RPCRDMA_SVC_ONE_PIECE	896U
+
+/*
  * Swap the pages that @call fills for pages of @rqstp. Its bytes follow each other from page
  * to page, so they are where nfsd expects them: the first page is the head. Return: false
  * if it has to be copied.
@@ -1068,8 +1075,11 @@ static bool rpcrdma_svc_swap(struct svc_rqst *rqstp,
 
 	if (!call->recv->pages || call->length < RPCRDMA_SVC_SWAP)
 		return false;
-	/* sunrpc wants the header and what authenticates it in one piece, where it fits. */
+	/* The head of a Receive for groups is less than a page. */
 	if (call->recv->conn->recv_base && call->length <= PAGE_SIZE)
+		return false;
+	if (call->length > RPCRDMA_SVC_ONE_PIECE &&
+	    PAGE_SIZE - base < RPCRDMA_SVC_ONE_PIECE)
 		return false;
 	*count = rpcrdma_svc_page_count(base + call->length);
 	if (!rpcrdma_recv_swap(call->recv, first, *count, rqstp->rq_pages))

@@ -4,8 +4,8 @@
  *
  * All Receives of a group are kept until a thread of nfsd takes the Call. It gives each page
  * that has data for one of its own, as with a Call in one Receive, and copies the Payload
- * stream. If the data are not as a WRITE has them, in whole pages and one item, all is
- * copied. No memory is allocated for either.
+ * stream. If the data are not as a WRITE has them, in whole pages and one item behind the RPC
+ * header, all is copied. No memory is allocated for either.
  */
 #include <linux/sched/mm.h>
 
@@ -106,6 +106,14 @@ static bool rpcrdma_svc_group_copy(void *context,
 	return true;
 }
 
+static bool rpcrdma_svc_group_readable(const struct rpcrdma_conn *conn,
+				       const struct rpcrdma_recv *first)
+{
+	return rpcrdma_rtr_readable(first->buf,
+				    min_t(u32, first->len,
+					  PAGE_SIZE - conn->recv_base));
+}
+
 /* Header and all that says where data are is in the head of the first Receive. */
 static bool rpcrdma_svc_group_each(const struct rpcrdma_conn *conn,
 				   const struct rpcrdma_recv *first,
@@ -160,8 +168,10 @@ u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 	count = DIV_ROUND_UP(g.item.length, PAGE_SIZE);
 	call->length = call->unreduced;
 	if (g.by_pages && g.item.length && g.item.offset <= stream &&
-	    count < call->svc->max_call >> PAGE_SHIFT) {
+	    count < call->svc->max_call >> PAGE_SHIFT)
 		rpcrdma_svc_group_stream(&g, 0, stream);
+	if (g.stream && rpcrdma_call_divides(page_address(pages[0]), stream,
+					     g.item.offset)) {
 		(void)!rpcrdma_svc_group_each(conn, g.recvs[0],
 					      rpcrdma_svc_group_swap, &g);
 		rpcrdma_svc_zero(pages, PAGE_SIZE + g.item.length,
@@ -169,6 +179,7 @@ u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 		call->item = g.item;
 		return 1 + count;
 	}
+	g.stream = 0;
 	(void)!rpcrdma_svc_group_each(conn, g.recvs[0], rpcrdma_svc_group_copy,
 				      &g);
 	rpcrdma_svc_group_stream(&g, g.end, stream - g.stream);
@@ -208,6 +219,8 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 				     const struct rpcrdma_rx *rx,
 				     const struct rpcrdma_recv *recv)
 {
+	u32 errcode;
+
 	if (rpcrdma_svc_failed_answer(svc, svc->group_id))
 		return false;
 	if (rpcrdma_svc_group_each(svc->conn, recv, rpcrdma_svc_group_placed,
@@ -215,7 +228,10 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 		return true;
 	trace_rpcrdma_call(svc->conn->id, rx->xid, "cannot be taken",
 			   -EOPNOTSUPP);
-	rpcrdma_conn_refuse(svc->conn, rx->xid, RPCRDMA2_ERR_READ_CHUNKS, 0, 0);
+	/* A header that is longer than a head is as good as a type that is not known. */
+	errcode = rpcrdma_svc_group_readable(svc->conn, recv) ?
+		  RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_INVAL_HTYPE;
+	rpcrdma_conn_refuse(svc->conn, rx->xid, errcode, 0, 0);
 	return false;
 }
 
