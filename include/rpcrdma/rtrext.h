@@ -274,18 +274,28 @@ bool __must_check rpcrdma_rtr_answers(const void *buf, u32 length,
 #define RPCRDMA_RTR_MOST_REFUSED	2
 
 /**
+ * struct rpcrdma_rtr_refused - a message of this side's that the peer did not take
+ * @xid: of the message, host order
+ * @dir: RPCRDMA_CALL or RPCRDMA_REPLY
+ */
+struct rpcrdma_rtr_refused {
+	u32 xid;
+	u32 dir;
+};
+
+/**
  * rpcrdma_rtr_reported - a REPTERR has been taken
  * @s: the session
- * @rx: of rpcrdma_session_receive(); if a Call was refused, changed to
- *	RPCRDMA_RX_FAIL_RPC about that Call
- * @replies: RPCRDMA_RTR_MOST_REFUSED numbers; gets the XIDs of Replies that were refused
+ * @rx: of rpcrdma_session_receive(). If a Call was refused it becomes
+ *	RPCRDMA_RX_FAIL_RPC about that Call, the first if there are two.
+ * @refused: RPCRDMA_RTR_MOST_REFUSED of them; filled in
  *
  * Each can be sent in a form of -07, and will not be refused by a REPTERR again.
  *
- * Return: how many Replies.
+ * Return: how many.
  */
 u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
-			 u32 *replies);
+			 struct rpcrdma_rtr_refused *refused);
 
 /**
  * rpcrdma_rtr_readable - is enough of a Send of a group in one piece?

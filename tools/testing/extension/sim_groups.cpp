@@ -127,6 +127,11 @@ bool pings::carry(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx,
 					      tx);
 			});
 	if (result != RPCRDMA_TX_MESSAGE) {
+		/* A GRANT may be due. */
+		if (g.next && result == RPCRDMA_TX_BLOCKED)
+			result = rpcrdma_session_next_send(
+				&c.session, nullptr, buffer,
+				c.config.core.local.send_size, &tx);
 		if (g.next)
 			return true;
 		c.world.tally.no_group += result == RPCRDMA_TX_BLOCKED;

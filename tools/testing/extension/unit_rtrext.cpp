@@ -770,6 +770,59 @@ TEST(rtrext, between__parts_of_a_message_of_version_2)
 	EXPECT_TRUE(e.rx.last);
 }
 
+/* As a Reply of -07 that comes there: nobody waits for it any more. */
+TEST(rtrext, between__a_reply_and_the_parts_of_another)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 3);
+	const Words w = rpc(kXid + 1, RPCRDMA_REPLY, 80);
+
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, kXid + 1, 40, slice(w, 0, 40)));
+	e.receive(response(kXid, 1, rpc(kXid, RPCRDMA_REPLY, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_CONTINUATION });
+	EXPECT_EQ(e.rx.xid, kXid);
+	EXPECT_LT(e.rx.error, 0);
+	EXPECT_EQ(state(e).reserved(), 0u);
+	expect_error(e, RPCRDMA2_ERR_INVAL_CONT);
+	e.receive(reply_inline(kXid + 1, slice(w, 40, 40)));
+	EXPECT_TRUE(e.rx.last);
+}
+
+/* A REPTERR is no part of the group, and does not end it. */
+TEST(rtrext, between__a_report_may_come_D20)
+{
+	Endpoint e = server();
+
+	e.receive(request(kXid, 2, call()));
+	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 1, 0, 0, 3 });
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	e.receive(go_on(kXid, 1, call()));
+	EXPECT_TRUE(e.rx.last);
+}
+
+/* One ERROR says all of it. */
+TEST(rtrext, report__nothing_of_what_could_not_be_read)
+{
+	Endpoint e = server();
+
+	e.receive(prefix(kXid, kXmtReq) + Words{ 1, 4, 8, 99, 0, 0 });
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	expect_error(e, RPCRDMA2_ERR_BAD_XDR);
+	for (u32 i = 1; i < 2 * Rtrext::kMostReports; i++) {
+		e.receive(go_on(kXid, i, {}));
+		expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	}
+	EXPECT_NE(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	/* Of another message nothing is known. */
+	e.receive(go_on(kXid + 1, 1, {}));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid + 1, 0, 1, 0, 3 });
+	e.receive(request(kXid, 1, call()));
+	EXPECT_TRUE(e.rx.last);
+}
+
 TEST(rtrext, report__a_peer_that_causes_too_many_is_cut_off)
 {
 	Endpoint e = server();
@@ -833,6 +886,25 @@ TEST(rtrext, refused__a_reply_and_what_led_to_it)
 	ASSERT_EQ(state(e).refused_count(), 2u);
 	EXPECT_EQ(state(e).refused_message(0).dir, u32{ RPCRDMA_REPLY });
 	EXPECT_EQ(state(e).refused_message(1).dir, u32{ RPCRDMA_CALL });
+}
+
+/* The Call has been sent again in another form: a report is about what it was. */
+TEST(rtrext, refused__nothing_that_has_been_answered)
+{
+	const Words answers[] = {
+		prefix(kXid, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_BAD_XDR },
+		reply_inline(kXid, rpc(kXid, RPCRDMA_REPLY, 48)),
+	};
+
+	for (const Words &answer : answers) {
+		Endpoint e = client();
+		Outgoing o(RPCRDMA_CALL, 40);
+
+		EXPECT_EQ(send(e, o), kSent);
+		e.receive(answer);
+		e.receive(prefix(kXid, kReptErr) + Words{ kXid, 0, 1, 0, 3 });
+		expect_dropped(e, RPCRDMA_REASON_XID);
+	}
 }
 
 /* Answered with an ERROR it would be about something else. */
@@ -1006,6 +1078,27 @@ TEST(rtrext, send__credits_are_taken_back_in_the_middle)
 	EXPECT_EQ(send(e, o), kNoCredit);
 	EXPECT_TRUE(e.tx.more);
 	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + 1));
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_TRUE(e.tx.last);
+}
+
+/* Who has taken all back may not be able to give any before a GRANT has come. */
+TEST(rtrext, send__a_grant_in_the_middle_without_credits_D20)
+{
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_CLIENT);
+	c.window = 4;
+	Endpoint e = client(c);
+	Outgoing o(RPCRDMA_CALL, kReceive);
+
+	EXPECT_EQ(send(e, o), kSent);
+	/* With credits each Send of the group says so. */
+	for (u32 i = 0; i < 3; i++)
+		e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + 2));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED });
+	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent));
+	EXPECT_EQ(e.next_control()[3], u32{ RPCRDMA2_GRANT });
+	EXPECT_NE(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + 2));
 	EXPECT_EQ(send(e, o), kSent);
 	EXPECT_TRUE(e.tx.last);
 }
@@ -1471,12 +1564,44 @@ TEST(rtrext, c__a_call_that_is_refused)
 		  u32{ RPCRDMA_TX_MESSAGE });
 	p.client.take(octets(prefix(kXid, kReptErr) +
 			     Words{ kXid, 0, 0, 0, 8, 40, 0, 36 }));
-	u32 replies[RPCRDMA_RTR_MOST_REFUSED];
-	EXPECT_EQ(rpcrdma_rtr_reported(&p.client.s, &p.client.rx, replies), 0u);
+	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
+	ASSERT_EQ(rpcrdma_rtr_reported(&p.client.s, &p.client.rx, refused), 1u);
+	EXPECT_EQ(refused[0].xid, kXid);
+	EXPECT_EQ(refused[0].dir, u32{ RPCRDMA_CALL });
 	EXPECT_EQ(p.client.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 	EXPECT_EQ(p.client.rx.xid, kXid);
 	EXPECT_TRUE(p.client.rx.reported);
 	EXPECT_LT(p.client.rx.error, 0);
+}
+
+/* What came, and what had begun, may both be Calls. */
+TEST(rtrext, c__two_calls_that_are_refused)
+{
+	Pair p;
+	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED] = {};
+
+	for (const u32 xid : { kXid, kXid + 1 }) {
+		rpcrdma_message msg = message(xid, RPCRDMA_CALL, 40);
+		rpcrdma_rtr_group g;
+		Octets out(kReceive);
+		rpcrdma_rtr_send send;
+		rpcrdma_tx tx;
+
+		ASSERT_TRUE(plan(p.client, msg, 1024, g));
+		ASSERT_EQ(rpcrdma_rtr_next_send(&p.client.s, &g, &msg,
+						out.data(), kReceive, &tx,
+						&send),
+			  u32{ RPCRDMA_TX_MESSAGE });
+	}
+	p.client.take(octets(prefix(kXid + 1, kReptErr) +
+			     Words{ kXid + 1, 0, 1, 1, kXid, 0, 0, 5, kXid,
+				    kXid + 1 }));
+	ASSERT_EQ(rpcrdma_rtr_reported(&p.client.s, &p.client.rx, refused), 2u);
+	EXPECT_EQ(refused[0].xid, kXid + 1);
+	EXPECT_EQ(refused[1].xid, kXid);
+	EXPECT_EQ(refused[1].dir, u32{ RPCRDMA_CALL });
+	EXPECT_EQ(p.client.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(p.client.rx.xid, kXid + 1);
 }
 
 /* Once: then its sender has to know what to do. */
@@ -1489,7 +1614,7 @@ TEST(rtrext, c__a_reply_that_is_refused)
 				     Words{ kXid, 1, 0, 0, 7, 9, 0, 1 });
 	rpcrdma_message msg = message(kXid, RPCRDMA_REPLY, 0);
 	Octets whole = octets(rpc(kXid, RPCRDMA_REPLY, 40));
-	u32 replies[RPCRDMA_RTR_MOST_REFUSED] = {};
+	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED] = {};
 	rpcrdma_reply_plan plan;
 	rpcrdma_rtr_group g;
 
@@ -1499,11 +1624,12 @@ TEST(rtrext, c__a_reply_that_is_refused)
 					   &plan, &g));
 	(void)send_all(p.server, p.client, msg, g, whole, { plan.removed[0] });
 	p.server.take(report);
-	EXPECT_EQ(rpcrdma_rtr_reported(&p.server.s, &p.server.rx, replies), 1u);
-	EXPECT_EQ(replies[0], kXid);
+	EXPECT_EQ(rpcrdma_rtr_reported(&p.server.s, &p.server.rx, refused), 1u);
+	EXPECT_EQ(refused[0].xid, kXid);
+	EXPECT_EQ(refused[0].dir, u32{ RPCRDMA_REPLY });
 	EXPECT_EQ(p.server.rx.action, u32{ RPCRDMA_RX_CONTROL });
 	p.server.take(report);
-	EXPECT_EQ(rpcrdma_rtr_reported(&p.server.s, &p.server.rx, replies), 0u);
+	EXPECT_EQ(rpcrdma_rtr_reported(&p.server.s, &p.server.rx, refused), 0u);
 }
 
 /* A client asks for one item at most, by Sends. */

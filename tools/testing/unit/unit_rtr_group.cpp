@@ -340,4 +340,9 @@ TEST(rtr_group, sent__each_is_sent_again_once)
 		s.add(xid, RPCRDMA_CALL);
 	EXPECT_FALSE(s.take(1, RPCRDMA_CALL));
 	EXPECT_TRUE(s.take(2, RPCRDMA_CALL));
+	for (u32 xid = 3; xid <= SentGroups::kMost + 1; xid++) {
+		EXPECT_TRUE(s.any());
+		EXPECT_TRUE(s.take(xid, RPCRDMA_CALL)) << xid;
+	}
+	EXPECT_FALSE(s.any());
 }

@@ -156,18 +156,25 @@ TEST(rtr_place, structure__of_a_property)
 	/* Flags that are not in the draft mean nothing. */
 	EXPECT_EQ(parse({ 512, 1, 1, 512, 4, 0xfffffffe }, s), ShapeParse::Ok);
 	EXPECT_EQ(s.targets(), 0u);
-	/* Not the sum, nothing at all, a segment of nothing, too short. */
+	/* Not the sum, too short. */
 	EXPECT_EQ(parse({ 1535, 1, 1, 1536, 4, 0 }, s), ShapeParse::BadValue);
 	EXPECT_EQ(parse({ 1540, 1, 1, 1536, 4, 0 }, s), ShapeParse::BadValue);
-	EXPECT_EQ(parse({ 0, 1, 0, 0, 4, 0 }, s), ShapeParse::BadValue);
 	EXPECT_EQ(parse({ 0, 1, 1U << 31, 2, 4, 0 }, s), ShapeParse::BadValue);
 	EXPECT_EQ(parse({ 512, 1, 1, 512, 4 }, s), ShapeParse::BadValue);
+	/* The draft allows all of these, and nothing can be placed there. */
+	EXPECT_EQ(parse({ 0, 1, 0, 0, 4, 0 }, s), ShapeParse::Other);
+	EXPECT_EQ(parse({ 512, 2, 0, 99, 4, 1, 1, 512, 4, 0 }, s),
+		  ShapeParse::Other);
+	EXPECT_EQ(parse({ 1022, 1, 1, 1022, 4, 1 }, s), ShapeParse::Other);
+	EXPECT_EQ(parse({ 1024, 1, 1, 1024, 12, 1 }, s), ShapeParse::Other);
+	EXPECT_EQ(parse({ 1U << 31, 1, 1, 1U << 31, 4, 1 }, s),
+		  ShapeParse::Other);
 	EXPECT_EQ(s.length(), 512u);
 
 	Words many = { 9 * 64, 9 };
 	for (u32 i = 0; i < 9; i++)
 		many = many + Words{ 1, 64, 4, i % 2 };
-	EXPECT_EQ(parse(many, s), ShapeParse::TooMany);
+	EXPECT_EQ(parse(many, s), ShapeParse::Other);
 }
 
 TEST(rtr_place, structure__as_a_number)

@@ -36,6 +36,9 @@
  *		// Optional: a message of something else has come between those that it
  *		// gathers, see Port::gather(). Return: false to end the connection.
  *		bool interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx);
+ *		// Optional: a message of Kind::Extension has come between the parts of an
+ *		// RPC message of the base protocol. It is refused; a Reply fails its RPC.
+ *		void between(const Header &h, rpcrdma_rx &rx);
  *		// Optional: decode an RPC message that has a header of its own, and
  *		// say where in @in its payload begins and ends (see decode_body()).
  *		static Parse decode(Bytes in, const Limits &limits, Header &h,

@@ -592,16 +592,19 @@ bool Session::continuing() const
 void Session::take_extension(Bytes in, const Header &h, rpcrdma_rx &rx)
 {
 	Refusal why = { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+	const bool between = continuing();
 
-	if (!continuing())
-		Extensions::visit(h.type->extension, [&](auto which) {
-			using E = typename decltype(which)::type;
+	Extensions::visit(h.type->extension, [&](auto which) {
+		using E = typename decltype(which)::type;
 
+		if (!between)
 			why = with<E>([&](E &state, Port &port) {
 				return state.take(h, in.after(kPrefixSize),
 						  port, rx);
 			});
-		});
+		else if constexpr (requires { &E::between; })
+			Extensions::state<E>(extensions_).between(h, rx);
+	});
 	if (why.reason == RPCRDMA_REASON_FLOOD)
 		return close(why.reason, rx);
 	if (why.reason == RPCRDMA_REASON_NONE) {
@@ -609,7 +612,10 @@ void Session::take_extension(Bytes in, const Header &h, rpcrdma_rx &rx)
 			rx.action = RPCRDMA_RX_CONTROL;
 		return;
 	}
-	drop(why.reason, rx);
+	if (between && rx.action == RPCRDMA_RX_FAIL_RPC)
+		rx.reason = why.reason;
+	else
+		drop(why.reason, rx);
 	if (why.code != RPCRDMA2_ERR_NONE)
 		answer(h.prefix, { why.code, { why.arg, 0 } }, rx);
 }

@@ -7,7 +7,8 @@
  * come before it can end, so two sides that are both in the middle of one cannot wait for
  * each other. This takes one rule more: in the middle of a group its sender sends no GRANT,
  * which would use a credit of the group, and need not, since each Send has the credit word.
- * Without that rule two windows of three stop for ever (tools/testing/sim/search).
+ * Without that rule two windows of three stop for ever (tools/testing/sim/search). Only when
+ * the peer has taken all credits back (D2) it may need a GRANT to give any.
  *
  * Whoever has not enough credits does not wait for them: a peer need give no more than what
  * it takes to send one message, and its window may have become smaller than the group. The
@@ -176,6 +177,20 @@ public:
 
 		give_up(true);
 		return v;
+	}
+
+	/*
+	 * The first Send of a group has come, and says nothing that can be read: whatever
+	 * follows is dropped.
+	 */
+	constexpr void unreadable(u32 xid, u32 dir)
+	{
+		xid_ = xid;
+		dir_ = dir;
+		count_ = UINT32_MAX;
+		next_ = 1;
+		active_ = false;
+		discarding_ = true;
 	}
 
 	/*
@@ -398,20 +413,35 @@ public:
 
 	constexpr void add(u32 xid, u32 dir)
 	{
+		if (state_[at_] == State::None)
+			count_++;
 		xid_[at_] = xid;
 		state_[at_] = state_of(dir);
 		at_ = (at_ + 1) % kMost;
 	}
+	[[nodiscard]] constexpr bool any() const
+	{
+		return count_ != 0;
+	}
 	/* Return: it is there. Then it is not any more. */
 	[[nodiscard]] constexpr bool take(u32 xid, u32 dir)
 	{
+		u32 left = count_;
 		bool found = false;
 
-		for (u32 i = 0; i < kMost; i++)
-			if (state_[i] == state_of(dir) && xid_[i] == xid) {
-				state_[i] = State::None;
-				found = true;
-			}
+		/* Nearly always it is among the last. */
+		for (u32 i = at_ + kMost - 1; left; i--) {
+			State &state = state_[i % kMost];
+
+			if (state == State::None)
+				continue;
+			left--;
+			if (state != state_of(dir) || xid_[i % kMost] != xid)
+				continue;
+			state = State::None;
+			count_--;
+			found = true;
+		}
 		return found;
 	}
 
@@ -426,6 +456,7 @@ private:
 	u32 xid_[kMost] = {};
 	State state_[kMost] = {};
 	u32 at_ = 0;
+	u32 count_ = 0;
 };
 
 } // namespace rpcrdma

@@ -17,12 +17,8 @@ ShapeParse parse_shape(Bytes value, ReceiveShape &shape)
 	if (!s.decode(value))
 		return ShapeParse::BadValue;
 	if (!s.groups.each([&](const BufferGroup &g) {
-		    const BufferRun run = { g.count, g.length, g.align,
-					    (g.flags & kBufferTarget) != 0 };
-		    ReceiveShape alone;
-
 		    sum += u64{ g.count } * g.length;
-		    return alone.add(run) && sum <= s.length;
+		    return sum <= s.length;
 	    }) ||
 	    sum != s.length)
 		return ShapeParse::BadValue;
@@ -30,7 +26,7 @@ ShapeParse parse_shape(Bytes value, ReceiveShape &shape)
 		    return out.add({ g.count, g.length, g.align,
 				     (g.flags & kBufferTarget) != 0 });
 	    }))
-		return ShapeParse::TooMany;
+		return ShapeParse::Other;
 	shape = out;
 	return ShapeParse::Ok;
 }
@@ -100,7 +96,7 @@ bool decode_shape_number(Bytes value, u32 &number)
 	case ShapeParse::Ok:
 		number = shape_number(shape);
 		return true;
-	case ShapeParse::TooMany:
+	case ShapeParse::Other:
 		number = kOtherShape;
 		return true;
 	case ShapeParse::BadValue:

@@ -91,8 +91,8 @@ private:
 
 enum class ShapeParse : u8 {
 	Ok,
-	BadValue, /* RDMA2_ERR_BAD_PROPVAL */
-	TooMany, /* it is sound, but has more groups than there is room for here */
+	BadValue, /* it is no XDR, or contradicts itself: RDMA2_ERR_BAD_PROPVAL */
+	Other, /* nothing can be placed here in what is made so */
 };
 
 /* The value of a Receive Buffer Structure Property. */

@@ -138,6 +138,7 @@ Refusal Rtrext::malformed(u32 xid, u32 dir, Port &port, rpcrdma_rx &rx)
 {
 	if (in_.active() && !interrupted(lead_type(dir), true, port, rx))
 		return { RPCRDMA_REASON_FLOOD };
+	in_.unreadable(xid, dir);
 	port.gather(false);
 	if (dir == RPCRDMA_CALL)
 		return kBadXdr;
@@ -147,6 +148,22 @@ Refusal Rtrext::malformed(u32 xid, u32 dir, Port &port, rpcrdma_rx &rx)
 	rx.error = -kEIO;
 	rx.errcode = RPCRDMA2_ERR_BAD_XDR;
 	return {};
+}
+
+/* A Reply has nothing more to wait for; -07 fails one that comes there, too (D6). */
+void Rtrext::between(const Header &h, rpcrdma_rx &rx)
+{
+	if (h.type->htype != kXmtResp)
+		return;
+	reserve_.give_back(h.prefix.xid);
+	rx.action = RPCRDMA_RX_FAIL_RPC;
+	rx.error = -kEIO;
+	rx.errcode = RPCRDMA2_ERR_INVAL_CONT;
+}
+
+void Rtrext::forget(u32 xid)
+{
+	(void)sent_.take(xid, RPCRDMA_CALL);
 }
 
 bool Rtrext::interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx)
@@ -853,26 +870,23 @@ bool rpcrdma_rtr_each_piece(const struct rpcrdma_rtr_group *g, u32 number,
 }
 
 u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
-			 u32 *replies)
+			 struct rpcrdma_rtr_refused *refused)
 {
 	if (rx->action != RPCRDMA_RX_CONTROL)
 		return 0;
 	return look<Rtrext>(s, [&](const Rtrext &x) {
-		u32 n = 0;
-
-		for (u32 i = 0; i < x.refused_count(); i++) {
+		for (u32 i = x.refused_count(); i--;) {
 			const TransmissionId &id = x.refused_message(i);
 
-			if (id.dir == RPCRDMA_REPLY) {
-				replies[n++] = id.xid;
+			refused[i] = { id.xid, id.dir };
+			if (id.dir != RPCRDMA_CALL)
 				continue;
-			}
 			rx->action = RPCRDMA_RX_FAIL_RPC;
 			rx->xid = id.xid;
 			rx->error = -rpcrdma::kEIO;
 			rx->reported = true;
 		}
-		return n;
+		return x.refused_count();
 	});
 }
 

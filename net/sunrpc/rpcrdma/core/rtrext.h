@@ -180,9 +180,13 @@ public:
 	void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
 	[[nodiscard]] bool interrupted(u32 htype, bool other, Port &port,
 				       rpcrdma_rx &rx);
+	void between(const Header &h, rpcrdma_rx &rx);
+	/* A REPTERR about a Call that has an answer means nothing any more. */
 	void answered(u32 xid)
 	{
 		reserve_.doubt(xid);
+		if (sent_.any())
+			forget(xid);
 	}
 
 private:
@@ -206,6 +210,7 @@ private:
 	[[nodiscard]] Refusal malformed(u32 xid, u32 dir, Port &port,
 					rpcrdma_rx &rx);
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
+	void forget(u32 xid);
 	[[nodiscard]] bool begin(const Port &port, GroupMessage &m) const;
 	[[nodiscard]] u32 reserve_reply(const Port &port,
 					const GroupMessage &m);

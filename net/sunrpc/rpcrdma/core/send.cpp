@@ -127,6 +127,9 @@ Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 		return send_last(out, tx);
 	if (!msg && !control_due() && !grant_due())
 		return RPCRDMA_TX_NONE;
+	/* The peer has taken credits back, and may need this to give any (D20). */
+	if (grouping() && grant_due() && !available())
+		return send_grant(out, tx);
 	if (grouping())
 		return RPCRDMA_TX_BLOCKED;
 

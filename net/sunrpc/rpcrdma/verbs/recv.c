@@ -551,6 +551,23 @@ static const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 	return why;
 }
 
+/* The peer has not taken messages that went by groups: their owners send them again. */
+static void rpcrdma_recv_refused(struct rpcrdma_conn *conn,
+				 struct rpcrdma_rx *rx,
+				 const struct rpcrdma_rtr_refused *refused,
+				 u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		rx->xid = refused[i].xid;
+		if (refused[i].dir == RPCRDMA_CALL)
+			conn->ops->failed(conn, rx);
+		else if (conn->ops->reply_refused)
+			conn->ops->reply_refused(conn, rx->xid);
+	}
+}
+
 static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_recv *recv = container_of(wc->wr_cqe,
@@ -561,8 +578,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	const char *why = NULL;
 	const void *message;
 	void *large = NULL;
-	u32 refused[RPCRDMA_RTR_MOST_REFUSED];
-	u32 invalidated = 0, n_refused = 0, i;
+	struct rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
+	u32 invalidated = 0, n_refused = 0;
 	bool due = false;
 	int rc;
 
@@ -628,15 +645,13 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 				      rpcrdma_reason_name(rx->reason));
 		conn->ops->abandon(conn, rx->dir);
 	}
-	for (i = 0; i < n_refused && conn->ops->reply_refused; i++)
-		conn->ops->reply_refused(conn, refused[i]);
-
 	switch (rx->action) {
 	case RPCRDMA_RX_PAYLOAD:
 		verdict = conn->ops->payload(conn, rx, recv, invalidated);
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
-		conn->ops->failed(conn, rx);
+		if (!n_refused)
+			conn->ops->failed(conn, rx);
 		break;
 	case RPCRDMA_RX_CLOSE:
 		if (rx->reason == RPCRDMA_REASON_NO_VERSION)

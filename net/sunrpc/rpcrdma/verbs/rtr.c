@@ -139,9 +139,16 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 	result = rpcrdma_rtr_next_send(&conn->session, tm->group, &tm->msg,
 				       send->buf, conn->send_size, &send->tx,
 				       &send->rtr);
-	if (result == RPCRDMA_TX_MESSAGE || tm->msg.sent)
+	if (result == RPCRDMA_TX_MESSAGE)
 		return result;
 	send->rtr.size = 0;
+	/* The peer has taken credits back, and may wait for a GRANT. */
+	if (tm->msg.sent && result == RPCRDMA_TX_BLOCKED)
+		return rpcrdma_session_next_send(&conn->session, NULL,
+						 send->buf, conn->send_size,
+						 &send->tx);
+	if (tm->msg.sent)
+		return result;
 	if (result == RPCRDMA_TX_BLOCKED && tm->group->sends == 1)
 		return result;
 	return RPCRDMA_TX_INVALID;
