@@ -193,6 +193,19 @@ selftests-debug:
 	+@$(call find_kernels,,cpus); \
 	$(SUBMAKE) selftests-on KERNEL=$$kernels FULL=1
 
+# Tests that do not count how data travels, with rtrext at both ends; and data.sh with it at
+# one of them.
+RTREXT_TESTS	?= data.sh load.sh recovery.sh delegation.sh life.sh remount.sh transports.sh \
+		   many.sh signals.sh busy.sh keepalive.sh storm.sh
+selftests-rtrext:
+	+@kernel="$(or $(TEST_KERNEL),$$($(choose) selftests))" || exit; status=0; \
+	PARAMETERS=rtrext=1 $(SUBMAKE) selftests-on KERNEL=$$kernel \
+	  TESTS="$(or $(TESTS),$(RTREXT_TESTS))" || status=1; \
+	for end in CLIENT SERVER; do \
+	  env $${end}_PARAMETERS=rtrext=1 $(SUBMAKE) selftests-on KERNEL=$$kernel \
+	    TESTS=data.sh || status=1; \
+	done; exit $$status
+
 # The first list of the self-tests; FULL=1: all.
 selftests-6.1:
 	+@$(SUBMAKE) selftests-on KERNEL=stock-6.1

@@ -17,7 +17,8 @@
 # $VIRTUAL is the seed of a run in virtual time (Documentation/testing.rst). $CPUS is the
 # number of processors of a guest, instead of guest's default. $OUT is a directory that
 # keeps the logs, also of a run that passes. With $FULL, tests also do things that take
-# long and show little more.
+# long and show little more. $PARAMETERS are parameters that the module is loaded with, such as
+# rtrext=1; $CLIENT_PARAMETERS and $SERVER_PARAMETERS are those of one guest.
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
@@ -56,21 +57,30 @@ in_guests() { # [--shared] [--waits] [OPTION OF guest]...
 		exec "$SELFTESTS/../../guest/guest" \
 			${VIRTUAL:+--virtual-time "$VIRTUAL"} --env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
 			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} ${OUT:+--out "$OUT"} \
+			--env CLIENT_PARAMETERS="${PARAMETERS-} ${CLIENT_PARAMETERS-}" \
+			--env SERVER_PARAMETERS="${PARAMETERS-} ${SERVER_PARAMETERS-}" \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"
 	fi
 	# shellcheck source=tools/testing/guest/guest-lib.sh
 	. "$GUEST_LIB"
-	settle_distance
+	settle_parameters
 	[[ $GUEST_ROLE = server ]] || echo "TAP version 13"
 }
 
-# A guest that checks much takes as long for an answer as one that is far away, and then the
-# module does not use RDMA for large Calls. Tests that count must not depend on that.
-settle_distance() {
-	[[ ! -e /run/settled ]] && : > /run/settled &&
-		modinfo -p rpcrdma 2> /dev/null | grep -q '^stream_from:' || return 0
+# What the module is loaded with. A guest that checks much takes as long for an answer as one
+# that is far away, and then the module does not use RDMA for large Calls. Tests that count
+# must not depend on that.
+settle_parameters() {
+	local known options=$CLIENT_PARAMETERS word
+	[[ ! -e /run/settled ]] && : > /run/settled || return 0
+	[[ $GUEST_ROLE != server ]] || options=$SERVER_PARAMETERS
+	known=$(modinfo -p rpcrdma 2> /dev/null)
+	for word in $options; do
+		[[ $known = *"${word%%=*}:"* ]] || bail "the module has no parameter ${word%%=*}"
+	done
+	[[ $known != *stream_from:* ]] || options="stream_from=0 $options"
 	mkdir -p /etc/modprobe.d &&
-		echo "options rpcrdma stream_from=0" > /etc/modprobe.d/stream_from.conf
+		echo "options rpcrdma $options" > /etc/modprobe.d/rpcrdma_tests.conf
 }
 
 # One test: the command succeeds. If it fails, its output is shown.
@@ -188,12 +198,21 @@ begin() {
 }
 
 end() {
+	groups_went
 	signal 'done'
 	finish
 }
 
+# A run with rtrext at both ends would show nothing if it were not used.
+groups_went() {
+	[[ $CLIENT_PARAMETERS = *rtrext=1* && $SERVER_PARAMETERS = *rtrext=1* &&
+		-e /sys/kernel/debug/rpcrdma/totals ]] || return 0
+	check "Calls by groups of Sends" test "$(counter 'messages XMTREQ' sent)" -gt 0
+}
+
 # The same, and the module leaves nothing in either guest.
 end_unloaded() {
+	groups_went
 	check "remove the module" within 30 rmmod rpcrdma
 	check "server: stop" on_server server_down
 	check "server: nothing left" on_server within 30 nothing_left
