@@ -99,6 +99,17 @@ bool __must_check
 rpcrdma_xchar_request(struct rpcrdma_session *s,
 		      const struct rpcrdma_xchar_number *wanted, u32 count);
 
+/**
+ * rpcrdma_xchar_askable - does the peer change this property if it is asked?
+ * @s: the session
+ * @which: the property
+ *
+ * Return: false if the peer has said that it never changes it, or if it knows no requests:
+ * rpcrdma_xchar_request() will always fail then. Otherwise it may succeed later.
+ */
+bool __must_check rpcrdma_xchar_askable(const struct rpcrdma_session *s,
+					u32 which);
+
 /** rpcrdma_xchar_asking - enum rpcrdma_xchar_state, of a property of the peer's */
 u32 __must_check rpcrdma_xchar_asking(const struct rpcrdma_session *s,
 				      u32 which);

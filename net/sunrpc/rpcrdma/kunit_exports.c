@@ -99,6 +99,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_kick);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_wish);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_get);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_fix);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_info);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_group_keep);

@@ -92,6 +92,11 @@ u32 asking(const Endpoint &e, u32 which)
 	return e.session.extension<Xcharext>().asking(which);
 }
 
+bool askable(const Endpoint &e, u32 which)
+{
+	return e.session.extension<Xcharext>().askable(which);
+}
+
 u32 wanted(const Endpoint &e, u32 which)
 {
 	return e.session.extension<Xcharext>().wanted(which);
@@ -635,6 +640,13 @@ TEST(xcharext, request__no_room)
 	EXPECT_FALSE(request(e, { { kReceive, 2048 } }));
 	EXPECT_EQ(peer(e, kReceive), 4096u);
 	expect_state(e, kReceive, RPCRDMA_XCHAR_IDLE);
+	/* But later, when they have gone. */
+	EXPECT_TRUE(askable(e, kReceive));
+	e.receive(prefix(0, RPCRDMA2_GRANT));
+	for (u32 i = 0; i < RPCRDMA_MAX_CONTROL; i++)
+		(void)e.next_control();
+	EXPECT_TRUE(request(e, { { kReceive, 2048 } }));
+	EXPECT_TRUE(askable(e, kReceive)) << "when that is over";
 }
 
 /* 3: it is as if each request were rejected. It is not tried again. */
@@ -649,6 +661,8 @@ TEST(xcharext, request__the_peer_does_not_know_it)
 	EXPECT_EQ(peer(e, kReceive), 4096u);
 	EXPECT_EQ(counts(e).rejected, 1u);
 	EXPECT_FALSE(request(e, { { kReceive, 2048 } }));
+	for (const u32 which : kSpoken)
+		EXPECT_FALSE(askable(e, which));
 	/* But its updates are understood. */
 	upd(e, kReceive, 8192, false);
 	EXPECT_EQ(peer(e, kReceive), 8192u);
@@ -1117,6 +1131,9 @@ TEST(xcharext, init__is_taken)
 		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
 		/* Nobody asks for what never changes. */
 		EXPECT_FALSE(request(e, { { kReceive, 16384 } }));
+		EXPECT_FALSE(askable(e, kReceive));
+		EXPECT_FALSE(askable(e, 77));
+		EXPECT_TRUE(askable(e, kSegments));
 		EXPECT_TRUE(request(e, { { kSegments, 6 } }));
 		EXPECT_TRUE(e.session.settled());
 	}
@@ -1386,12 +1403,15 @@ TEST(xcharext, abi__a_request_and_its_answer)
 
 	ASSERT_TRUE(rpcrdma_session_init(&s, &c));
 	EXPECT_FALSE(rpcrdma_xchar_request(&s, &n, 1));
+	EXPECT_FALSE(rpcrdma_xchar_askable(&s, kReceive));
 	EXPECT_FALSE(rpcrdma_xchar_begin(&s, 1024));
 	receive(connprop(kClientXid, announcing()));
 	EXPECT_TRUE(rpcrdma_xchar_begin(&s, 2048));
 	ASSERT_EQ(rpcrdma_session_next_send(&s, nullptr, buffer, sizeof(buffer),
 					    &tx),
 		  u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_TRUE(rpcrdma_xchar_askable(&s, kReceive));
+	EXPECT_FALSE(rpcrdma_xchar_askable(&s, kHostAuth));
 	EXPECT_TRUE(rpcrdma_xchar_fix(&s, &remote, 1));
 	EXPECT_TRUE(rpcrdma_xchar_allow(&s, kReceive, 1024, 16384));
 	EXPECT_TRUE(rpcrdma_xchar_request(&s, &n, 1));

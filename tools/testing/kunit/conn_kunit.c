@@ -3608,6 +3608,98 @@ static void conn_follows_wishes(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 }
 
+/* rdma_which */
+#define CONN_SEND_SIZE		1
+#define CONN_RECEIVE_SIZE	2
+#define CONN_REVERSE		5
+
+static struct rpcrdma_xchar_info conn_changes(struct conn_side *side)
+{
+	struct rpcrdma_xchar_info info;
+
+	spin_lock(&side->conn->lock);
+	rpcrdma_xchar_info(&side->conn->session, &info);
+	spin_unlock(&side->conn->lock);
+	return info;
+}
+
+/* Nothing leaves while @held, as if the peer gave no credit. */
+static void conn_hold(struct conn_side *side, bool held)
+{
+	struct rpcrdma_conn *conn = side->conn;
+
+	for (;;) {
+		spin_lock(&conn->lock);
+		if (!held || !conn->pumping)
+			break;
+		spin_unlock(&conn->lock);
+		msleep(20);
+	}
+	conn->pumping = held;
+	spin_unlock(&conn->lock);
+	if (!held)
+		rpcrdma_conn_pump(conn);
+}
+
+/* Too many messages wait: what an administrator wants is asked when they have gone. */
+static void conn_asks_when_there_is_room(struct kunit *test)
+{
+	const u32 reverse = CONN_REVERSE;
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *client = f->client.conn;
+	u32 asked;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
+	conn_call_until(test, 64, conn_client_recvs_are, SZ_16K);
+	asked = conn_changes(&f->client).asked;
+	conn_hold(&f->client, true);
+	spin_lock(&client->lock);
+	for (i = 0; i <= RPCRDMA_MAX_CONTROL; i++)
+		if (!rpcrdma_xchar_fix(&client->session, &reverse, 1))
+			break;
+	spin_unlock(&client->lock);
+	KUNIT_EXPECT_EQ(test, i, RPCRDMA_MAX_CONTROL);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, RPCRDMA_DEF_INLINE,
+						  SZ_16K), 0);
+	/* The work item comes by, more than once. */
+	msleep(2500);
+	KUNIT_EXPECT_EQ(test, conn_changes(&f->client).asked, asked);
+	conn_hold(&f->client, false);
+	for (i = 0; i < 500 && conn_changes(&f->client).asked < asked + 2; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, conn_changes(&f->client).asked, asked + 2);
+	conn_call_until(test, 64, conn_client_recvs_are, RPCRDMA_DEF_INLINE);
+}
+
+/* What the server never changes: who asks for that hears so at once. */
+static void conn_cannot_wish_what_never_changes(struct kunit *test)
+{
+	static const u32 fixed[] = { CONN_RECEIVE_SIZE, CONN_SEND_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *client = f->client.conn, *server = f->server.conn;
+	bool told;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
+	conn_call_until(test, 64, conn_client_recvs_are, SZ_16K);
+	spin_lock(&server->lock);
+	told = rpcrdma_xchar_fix(&server->session, fixed, ARRAY_SIZE(fixed));
+	spin_unlock(&server->lock);
+	KUNIT_EXPECT_TRUE(test, told);
+	rpcrdma_conn_pump(server);
+	for (i = 0; i < 500 && conn_changes(&f->client).heard < 2; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 0, SZ_16K),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, RPCRDMA_DEF_INLINE,
+						  0), -EOPNOTSUPP);
+	/* Nobody has to be asked for these. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_32K, 0), 0);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 0, RPCRDMA_DEF_INLINE),
+			0);
+}
+
 /* A change that the end of the connection overtakes, on one side and on the other. */
 static void conn_ends_while_it_changes(struct kunit *test)
 {
@@ -3847,6 +3939,8 @@ static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_shrinks_while_it_asks),
 	KUNIT_CASE(conn_does_not_grow_without_memory),
 	KUNIT_CASE(conn_follows_wishes),
+	KUNIT_CASE(conn_asks_when_there_is_room),
+	KUNIT_CASE(conn_cannot_wish_what_never_changes),
 	KUNIT_CASE(conn_ends_while_it_changes),
 	KUNIT_CASE(conn_changes_all_at_once),
 	KUNIT_CASE(conn_grows_as_far_as_the_device_can),

@@ -83,10 +83,17 @@ static bool possible(u32 which, u32 number)
 /* Asking                                                             */
 /* ------------------------------------------------------------------ */
 
-bool Xcharext::askable(const Port &port, u32 i, u32 number) const
+bool Xcharext::askable(u32 which) const
 {
-	if (i == kSpoken || !possible(id_of(i), number) ||
-	    asked_[i].state != RPCRDMA_XCHAR_IDLE || peer_fixed_ >> i & 1)
+	const u32 i = spoken(which);
+
+	return i < kSpoken && !unknown_ && !(peer_fixed_ >> i & 1);
+}
+
+bool Xcharext::may_ask(const Port &port, u32 i, u32 number) const
+{
+	if (!askable(id_of(i)) || !possible(id_of(i), number) ||
+	    asked_[i].state != RPCRDMA_XCHAR_IDLE)
 		return false;
 	/* The Replies to Calls under way need what is there (-07, 5.2.5). */
 	return !is(id_of(i), Property::Reverse) ||
@@ -98,13 +105,12 @@ bool Xcharext::request(Port &port, Span<const XcharNumber> wanted)
 	const u32 xid = next_xid(port);
 	u32 all = 0;
 
-	if (!wanted.size() || wanted.size() > kMostAsked || unknown_ ||
-	    !port.in_use())
+	if (!wanted.size() || wanted.size() > kMostAsked || !port.in_use())
 		return false;
 	for (const XcharNumber &n : wanted) {
 		const u32 i = spoken(n.which);
 
-		if (!askable(port, i, n.number) || all >> i & 1)
+		if (i == kSpoken || !may_ask(port, i, n.number) || all >> i & 1)
 			return false;
 		all |= 1U << i;
 	}
@@ -604,6 +610,14 @@ u32 rpcrdma_xchar_asking(const struct rpcrdma_session *s, u32 which)
 {
 	return look<Xcharext>(
 		s, [&](const Xcharext &x) { return x.asking(which); });
+}
+
+bool rpcrdma_xchar_askable(const struct rpcrdma_session *s, u32 which)
+{
+	return rpcrdma_xchar_in_use(s) &&
+	       look<Xcharext>(s, [&](const Xcharext &x) {
+		       return u32{ x.askable(which) };
+	       }) != 0;
 }
 
 bool rpcrdma_xchar_allow(struct rpcrdma_session *s, u32 which, u32 least,

@@ -82,6 +82,7 @@ public:
 	[[nodiscard]] u32 wanted(u32 which) const;
 	[[nodiscard]] bool changed(Port &port, u32 which, u32 number);
 	[[nodiscard]] u32 asking(u32 which) const;
+	[[nodiscard]] bool askable(u32 which) const;
 	void info(struct rpcrdma_xchar_info &info) const
 	{
 		info = counts_;
@@ -128,7 +129,7 @@ private:
 	[[nodiscard]] Refusal take_response(u32 xid, Bytes body, Port &port);
 	[[nodiscard]] Refusal take_update(Bytes body, Port &port);
 
-	[[nodiscard]] bool askable(const Port &port, u32 i, u32 number) const;
+	[[nodiscard]] bool may_ask(const Port &port, u32 i, u32 number) const;
 	[[nodiscard]] Answer decide(u32 i, u32 number, Port &port);
 	[[nodiscard]] Refusal check(u32 i, u32 number, const Port &port) const;
 	void learn(u32 i, u32 number, Port &port);

@@ -246,8 +246,11 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 /* What to ask for                                                    */
 /* ------------------------------------------------------------------ */
 
-/* Ask the peer for another number of one of both properties. */
-static void rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 which,
+/*
+ * Ask the peer for another number of one of both properties. Return: false if too many
+ * messages wait, so that it may be asked later.
+ */
+static bool rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 which,
 				   u32 number)
 {
 	const struct rpcrdma_xchar_number wanted = {
@@ -256,15 +259,16 @@ static void rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 which,
 	};
 	struct rpcrdma_resize *r = &conn->resize;
 	struct rpcrdma_xchar_info counts;
-	bool sent;
+	bool sent, later;
 
 	spin_lock(&conn->lock);
 	rpcrdma_xchar_info(&conn->session, &counts);
 	sent = rpcrdma_xchar_request(&conn->session, &wanted, 1);
+	later = rpcrdma_xchar_askable(&conn->session, which);
 	spin_unlock(&conn->lock);
 	if (!sent) {
 		trace_rpcrdma_resize(conn->id, "cannot ask", number);
-		return;
+		return !later;
 	}
 	if (which == RPCRDMA_RESIZE_SBSIZ) {
 		r->asked_send = number;
@@ -275,6 +279,7 @@ static void rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 which,
 	trace_rpcrdma_resize(conn->id, which == RPCRDMA_RESIZE_SBSIZ ?
 			     "asks for Sends" : "asks for Receives", number);
 	rpcrdma_conn_pump(conn);
+	return true;
 }
 
 /* Learn from requests of this side's that are over. */
@@ -390,6 +395,18 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RBSIZ, receive);
 }
 
+/* As rpcrdma_resize_request(). What cannot go now waits in @wish, unless there is a newer one. */
+static void rpcrdma_resize_ask_for(struct rpcrdma_conn *conn, u32 which,
+				   u32 number, u32 *wish)
+{
+	if (rpcrdma_resize_request(conn, which, number))
+		return;
+	spin_lock(&conn->lock);
+	if (!*wish)
+		*wish = number;
+	spin_unlock(&conn->lock);
+}
+
 /* Carry out what an administrator has asked for, unless the peer has not answered yet. */
 static void rpcrdma_resize_wishes(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_session_info *info)
@@ -410,12 +427,14 @@ static void rpcrdma_resize_wishes(struct rpcrdma_conn *conn,
 	if (wish > r->limit)
 		r->lift = wish;
 	else if (wish && wish < rpcrdma_resize_needed(r, info))
-		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SBSIZ, wish);
+		rpcrdma_resize_ask_for(conn, RPCRDMA_RESIZE_SBSIZ, wish,
+				       &r->wish);
 	if (!peer_wish)
 		return;
 	r->wanted_send = peer_wish;
 	if (peer_wish != info->peer.recv_size)
-		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_RBSIZ, peer_wish);
+		rpcrdma_resize_ask_for(conn, RPCRDMA_RESIZE_RBSIZ, peer_wish,
+				       &r->peer_wish);
 }
 
 /* Ask the peer to send more, once Receives are large enough. */
@@ -568,6 +587,21 @@ void rpcrdma_resize_start(struct rpcrdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
+/* The peer can be asked for these sizes, where it has to be. */
+static bool rpcrdma_resize_askable(const struct rpcrdma_conn *conn, u32 receive,
+				   u32 peer_receive)
+{
+	const struct rpcrdma_session *s = &conn->session;
+	struct rpcrdma_session_info info;
+
+	rpcrdma_session_info(s, &info);
+	/* It has to send less before Receives may be smaller. */
+	return (!receive || receive >= info.local.recv_size ||
+		rpcrdma_xchar_askable(s, RPCRDMA_RESIZE_SBSIZ)) &&
+	       (!peer_receive || peer_receive == info.peer.recv_size ||
+		rpcrdma_xchar_askable(s, RPCRDMA_RESIZE_RBSIZ));
+}
+
 /**
  * rpcrdma_resize_wish - an administrator wants Receives of another size
  * @conn: referenced; it may have ended
@@ -575,7 +609,8 @@ void rpcrdma_resize_start(struct rpcrdma_conn *conn)
  * @peer_receive: bytes of those of the peer, or zero
  *
  * From then on the sizes of this connection change for want of memory alone, or if the peer
- * asks for that. The change takes its time, and the peer may reject it.
+ * asks for that. The change takes its time, and the peer may reject it. It is asked when there
+ * is room for one more message.
  *
  * Context: Process context, no lock held. Does not sleep.
  *
@@ -591,7 +626,8 @@ int rpcrdma_resize_wish(struct rpcrdma_conn *conn, u32 receive,
 	spin_lock(&conn->lock);
 	if (conn->dead)
 		rc = -ENOTCONN;
-	else if (!r->on || !rpcrdma_xchar_in_use(&conn->session))
+	else if (!r->on || !rpcrdma_xchar_in_use(&conn->session) ||
+		 !rpcrdma_resize_askable(conn, receive, peer_receive))
 		rc = -EOPNOTSUPP;
 	else if ((receive && (receive < r->least_recv ||
 			      receive > r->most_recv)) ||
