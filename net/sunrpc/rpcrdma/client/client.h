@@ -228,6 +228,8 @@ void rpcrdma_connect_worker(struct work_struct *work);
 void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
 void rpcrdma_client_no_room(struct rpcrdma_conn *conn);
 bool rpcrdma_client_give_up(struct rpcrdma_xprt *rx, unsigned int cookie);
+bool rpcrdma_silent(const struct rpcrdma_xprt *rx, u32 now);
+void rpcrdma_note_silent(const struct rpcrdma_xprt *rx, u32 now);
 bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx);
 
 /* request.c */

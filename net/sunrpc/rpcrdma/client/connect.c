@@ -48,8 +48,14 @@ static struct rpcrdma_recent rpcrdma_silent_servers = {
 	.seconds = RPCRDMA_SILENT_SECONDS,
 };
 
-/* Did the server recently not answer version 2? */
-static bool rpcrdma_silent(const struct rpcrdma_xprt *rx)
+/**
+ * rpcrdma_silent - did the server recently not answer version 2?
+ * @rx: the transport
+ * @now: seconds
+ *
+ * Context: Process context. Does not sleep.
+ */
+bool rpcrdma_silent(const struct rpcrdma_xprt *rx, u32 now)
 {
 	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
 	u64 key = rpcrdma_peer_key(rx->xprt.xprt_net, sap);
@@ -57,19 +63,26 @@ static bool rpcrdma_silent(const struct rpcrdma_xprt *rx)
 
 	spin_lock(&rpcrdma_silent_lock);
 	silent = rpcrdma_recent_known(&rpcrdma_silent_servers, key,
-				      rpc_get_port(sap), ktime_get_seconds());
+				      rpc_get_port(sap), now);
 	spin_unlock(&rpcrdma_silent_lock);
 	return silent;
 }
 
-static void rpcrdma_note_silent(const struct rpcrdma_xprt *rx)
+/**
+ * rpcrdma_note_silent - the server does not answer version 2
+ * @rx: the transport
+ * @now: seconds
+ *
+ * Context: Process context. Does not sleep.
+ */
+void rpcrdma_note_silent(const struct rpcrdma_xprt *rx, u32 now)
 {
 	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
 	u64 key = rpcrdma_peer_key(rx->xprt.xprt_net, sap);
 
 	spin_lock(&rpcrdma_silent_lock);
 	rpcrdma_recent_note(&rpcrdma_silent_servers, key, rpc_get_port(sap),
-			    ktime_get_seconds());
+			    now);
 	spin_unlock(&rpcrdma_silent_lock);
 }
 
@@ -575,7 +588,8 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *rx,
 		return -EACCES;
 	}
 	WRITE_ONCE(rx->fell_back,
-		   versions.min_version == 1 && rpcrdma_silent(rx));
+		   versions.min_version == 1 &&
+		   rpcrdma_silent(rx, ktime_get_seconds()));
 	if (rx->fell_back)
 		versions.max_version = 1;
 	rc = rpcrdma_attempt(rx, &versions, &unanswered);
@@ -606,7 +620,7 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *rx,
 		WRITE_ONCE(rx->fell_back, true);
 		rc = rpcrdma_attempt(rx, &versions, &unanswered);
 		if (!rc && silent)
-			rpcrdma_note_silent(rx);
+			rpcrdma_note_silent(rx, ktime_get_seconds());
 	}
 	if (unanswered)
 		rx->spoke_v2 = false;
