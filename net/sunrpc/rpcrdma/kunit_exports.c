@@ -16,6 +16,7 @@
 #include "server/server.h"
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_plan_call);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recent_bit);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_each_part);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_get_directions);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_plan);
@@ -118,7 +119,6 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_device_init);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_drop_calls);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_enter);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_failed_answer);
-EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_failed_lock);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_fault);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_has_wspace);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_leave);

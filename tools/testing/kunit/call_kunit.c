@@ -4,11 +4,16 @@
  * gets while the device is being removed.
  */
 #include <kunit/test.h>
+#include <linux/tracepoint.h>
 #include <linux/workqueue.h>
+
+#include <trace/events/lock.h>
 
 #include "server/server.h"
 
 #define CALL_LENGTH	(2 * PAGE_SIZE)
+/* The filter has a bit for one of 1024. */
+#define CALL_MANY	20000
 
 #define CALL_PAGES	3
 #define CALL_HEADER	32
@@ -29,6 +34,9 @@ struct call_fixture {
 	struct completion is_shut;
 	u32 item;	/* of a Call by a group: where its data are in it, */
 	u32 service;	/* and that of RPCSEC_GSS */
+	struct tracepoint *lock_event;
+	struct task_struct *looks;
+	u32 locked;
 	u8 octets[64];
 };
 
@@ -692,27 +700,93 @@ static void call_by_group_is_abandoned(struct kunit *test)
 	call_free_pages(test, rqstp);
 }
 
+#ifdef CONFIG_LOCKDEP
+
+/* The lock that all connections share has been taken, or another one. */
+static void call_lock_taken(void *context, struct lockdep_map *lock,
+			    unsigned int subclass, int trylock, int read,
+			    int check, struct lockdep_map *nest,
+			    unsigned long ip)
+{
+	struct call_fixture *f = context;
+
+	if (current == f->looks && lock->name &&
+	    !strcmp(lock->name, "rpcrdma_svc_failed_lock"))
+		f->locked++;
+}
+
+static void call_find_lock_event(struct tracepoint *tp, void *context)
+{
+	struct call_fixture *f = context;
+
+	if (!strcmp(tp->name, "lock_acquire"))
+		f->lock_event = tp;
+}
+
+static void call_stop_counting(void *context)
+{
+	struct call_fixture *f = context;
+
+	tracepoint_probe_unregister(f->lock_event, call_lock_taken, f);
+	tracepoint_synchronize_unregister();
+}
+
+/* From now on f->locked is how often this thread has taken that lock. */
+static void call_count_locks(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+
+	check_trace_callback_type_lock_acquire(call_lock_taken);
+	f->looks = current;
+	for_each_kernel_tracepoint(call_find_lock_event, f);
+	KUNIT_ASSERT_NOT_NULL(test, f->lock_event);
+	KUNIT_ASSERT_EQ(test, tracepoint_probe_register(f->lock_event,
+							call_lock_taken, f), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, call_stop_counting,
+							f), 0);
+}
+
+#else
+
+static void call_count_locks(struct kunit *test)
+{
+	kunit_skip(test, "this kernel does not tell of locks");
+}
+
+#endif
+
 /*
- * One Call has broken its connection. Others do not take the lock that all connections share:
- * here that would be a deadlock, of which the checking kernel tells. The two have different bits
- * in the filter.
+ * One Call has broken its connection. For two minutes only Calls with its bit in the filter
+ * take the lock that all connections share, and are looked for in the table.
  */
 static void call_passes_without_the_lock_of_all(struct kunit *test)
 {
-	const u64 broken = 7, other = 8;
+	const u64 broken = 7;
 	struct call_fixture *f = test->priv;
-	bool known;
+	const u32 bit = rpcrdma_recent_bit(f->svc.peer_key, broken);
+	u32 sharing = 0, wrong = 0, before;
+	u64 call;
+	bool shares;
 
 	call_session(test);
+	call_count_locks(test);
 	rpcrdma_svc_fault(&f->conn, broken, true);
+	KUNIT_EXPECT_EQ(test, f->locked, 1U);
 	KUNIT_EXPECT_EQ(test, f->conn.stats.failed_calls, 1ULL);
 	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_failed_answer(&f->svc, broken));
+	KUNIT_EXPECT_EQ(test, f->locked, 2U);
 	KUNIT_EXPECT_EQ(test, f->conn.stats.failed_calls_answered, 1ULL);
 
-	spin_lock(&rpcrdma_svc_failed_lock);
-	known = rpcrdma_svc_failed_answer(&f->svc, other);
-	spin_unlock(&rpcrdma_svc_failed_lock);
-	KUNIT_EXPECT_FALSE(test, known);
+	for (call = broken + 1; call < CALL_MANY; call++) {
+		shares = rpcrdma_recent_bit(f->svc.peer_key, call) == bit;
+		before = f->locked;
+		wrong += rpcrdma_svc_failed_answer(&f->svc, call);
+		wrong += f->locked != before + shares;
+		sharing += shares;
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0U);
+	KUNIT_EXPECT_GT(test, sharing, 0U);
+	KUNIT_EXPECT_LT(test, sharing, CALL_MANY / 100U);
 	KUNIT_EXPECT_EQ(test, f->conn.stats.failed_calls_answered, 1ULL);
 }
 

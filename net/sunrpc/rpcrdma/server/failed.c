@@ -19,7 +19,7 @@
 #include "server.h"
 
 /* Guards the table of all connections. */
-DEFINE_SPINLOCK(rpcrdma_svc_failed_lock);
+static DEFINE_SPINLOCK(rpcrdma_svc_failed_lock);
 static struct rpcrdma_recent rpcrdma_svc_failed;
 /*
  * A filter that is read without the lock. After failed_until all entries have expired.

@@ -321,8 +321,7 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx);
 
-/* failed.c; its lock is known here for the test that few Calls take it */
-extern spinlock_t rpcrdma_svc_failed_lock;
+/* failed.c */
 u64 rpcrdma_svc_call_id(const struct rpcrdma_rx *rx,
 			const struct rpcrdma_recv *recv);
 void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u64 call, bool sure);
