@@ -383,6 +383,43 @@ static void reply_by_group_that_does_not_answer(struct kunit *test)
 	}
 }
 
+/* Extensions have any numbers. What is above or below those of groups is no group. */
+static void reply_by_another_extension_is_no_group(struct kunit *test)
+{
+	static const struct {
+		u32 htype;
+		bool kept;
+	} types[] = {
+		{ RPCRDMA2_REPLY_INLINE, false },
+		{ RPCRDMA_RTR_XMTREQ - 1, false },
+		{ RPCRDMA_RTR_XMTRESP, true },
+		{ RPCRDMA_RTR_XMTCONT, true },
+		{ RPCRDMA_RTR_REPTERR + 1, false },
+		{ U32_MAX, false },
+	};
+	struct reply_group *g = kunit_kzalloc(test, sizeof(*g), GFP_KERNEL);
+	u32 i, replies = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, g);
+	spin_lock_init(&g->conn.lock);
+	spin_lock_init(&g->x.xprt.queue_lock);
+	INIT_LIST_HEAD(&g->x.group);
+	g->conn.context = &g->x;
+	g->rx.dir = RPCRDMA_REPLY;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		g->rx.htype = types[i].htype;
+		KUNIT_EXPECT_EQ(test, rpcrdma_client_payload(&g->conn, &g->rx,
+							     &g->recvs[0], 0),
+				types[i].kept ? RPCRDMA_RECV_KEEP :
+						RPCRDMA_RECV_DONE);
+		KUNIT_EXPECT_EQ(test, list_empty(&g->x.group), !types[i].kept);
+		INIT_LIST_HEAD(&g->x.group);
+		/* No RPC waits for it. */
+		replies += !types[i].kept;
+		KUNIT_EXPECT_EQ(test, g->conn.stats.bad_xids, (u64)replies);
+	}
+}
+
 static struct kunit_case reply_cases[] = {
 	KUNIT_CASE(reply_in_one_piece),
 	KUNIT_CASE(reply_in_pieces),
@@ -394,6 +431,7 @@ static struct kunit_case reply_cases[] = {
 	KUNIT_CASE(reply_by_group_that_is_long),
 	KUNIT_CASE(reply_by_group_without_data),
 	KUNIT_CASE(reply_by_group_that_does_not_answer),
+	KUNIT_CASE(reply_by_another_extension_is_no_group),
 	{ }
 };
 
