@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "headers.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 namespace peer
 {
@@ -13,14 +15,12 @@ void refused(Peer &p, const Words &message, const Words &error)
 	p.expect_error(message[0], error);
 }
 
-u64 total(const std::string &name, const std::string &word)
+static u64 number_of(std::istream &&said, const std::string &name,
+		     const std::string &word)
 {
-	std::ifstream file("/sys/kernel/debug/rpcrdma/totals");
 	std::string line;
 
-	if (!file)
-		throw Failure("no totals");
-	while (std::getline(file, line)) {
+	while (std::getline(said, line)) {
 		std::istringstream words(line.substr(0, name.size()) == name ?
 						 line.substr(name.size()) :
 						 "");
@@ -32,6 +32,42 @@ u64 total(const std::string &name, const std::string &word)
 				return number;
 	}
 	return 0;
+}
+
+u64 total(const std::string &name, const std::string &word)
+{
+	std::ifstream file("/sys/kernel/debug/rpcrdma/totals");
+
+	if (!file)
+		throw Failure("no totals");
+	return number_of(std::move(file), name, word);
+}
+
+std::string said_of(const Peer &p)
+{
+	const std::string end = ":" + std::to_string(p.link().port());
+	const long until = now() + kPatience;
+
+	/* The kernel makes the file soon after the connection. */
+	for (; now() < until; usleep(10000))
+		for (const auto &conn : std::filesystem::directory_iterator(
+			     "/sys/kernel/debug/rpcrdma/conn")) {
+			std::ifstream file(conn.path());
+			std::ostringstream text;
+			std::string name;
+
+			std::getline(file, name);
+			if (!name.ends_with(end))
+				continue;
+			text << name << "\n" << file.rdbuf();
+			return text.str();
+		}
+	throw Failure("debugfs does not have the connection from " + end);
+}
+
+u64 number(const Peer &p, const std::string &name, const std::string &word)
+{
+	return number_of(std::istringstream(said_of(p)), name, word);
 }
 
 void unknown_header_types(Peer &p)

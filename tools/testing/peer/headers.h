@@ -21,6 +21,10 @@ inline const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
 
 /* What debugfs says of all connections: the number after @word in the line of @name. */
 [[nodiscard]] u64 total(const std::string &name, const std::string &word);
+/* All that it says of this one, with the server in this guest. And the number, as above. */
+[[nodiscard]] std::string said_of(const Peer &p);
+[[nodiscard]] u64 number(const Peer &p, const std::string &name,
+			 const std::string &word);
 
 /* The answer to @message is an ERROR with this body. */
 void refused(Peer &p, const Words &message, const Words &error);

@@ -98,6 +98,10 @@ public:
 	{
 		return *link_;
 	}
+	[[nodiscard]] const Link &link() const
+	{
+		return *link_;
+	}
 	/* It has announced an extension: the kernel may send messages of that. */
 	void speak_extensions()
 	{

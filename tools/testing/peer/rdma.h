@@ -10,6 +10,7 @@
 
 #include "../unit/messages.h"
 
+#include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -84,6 +85,11 @@ public:
 	/* How often a Send is tried again that finds no Receive there; 7 is for ever. */
 	[[nodiscard]] u32 receive_retries() const;
 
+	/* Of this end, as the other one knows it. */
+	[[nodiscard]] u16 port() const
+	{
+		return ntohs(rdma_get_src_port(id_));
+	}
 	[[nodiscard]] ibv_pd *pd() const
 	{
 		return id_->pd;
