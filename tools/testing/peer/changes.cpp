@@ -63,7 +63,7 @@ void impossible(Peer &p)
 	EXPECT_EQ(answer(p, Words{ 5 } + numeric(kSendSize, 1024) +
 				    numeric(kSegments, 3) + numeric(0x7777, 1) +
 				    numeric(kReceiveSize, 1024) +
-				    numeric(5, 3)),
+				    numeric(kReverse, 3)),
 		  (Words{ 0, 1, 0x1f, 0 }));
 	/* One of several. */
 	EXPECT_EQ(answer(p, Words{ 2 } + numeric(kSegments, 3) +

@@ -17,6 +17,8 @@ inline constexpr u32 kSendSize = 1;
 inline constexpr u32 kReceiveSize = 2;
 inline constexpr u32 kSegmentSize = 3;
 inline constexpr u32 kSegments = 4;
+inline constexpr u32 kReverse = 5;
+inline constexpr u32 kInvalidation = 0xffffff02;
 
 /* Header types */
 inline constexpr u32 kInit = 0xffffff01;

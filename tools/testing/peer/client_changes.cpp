@@ -23,6 +23,8 @@ constexpr u32 kSmallest = 4096;
 constexpr u32 kMany = 4, kFewer = 2, kOne = 1;
 /* Of the client: the window, and one more. */
 constexpr u32 kReceives = 65;
+/* Reverse-Direction Support of the client: continued messages, but no chunks. */
+constexpr u32 kContinued = 2;
 /* Of silence, and then some. */
 constexpr int kLongIdle = 80000;
 
@@ -143,6 +145,54 @@ private:
 		return true;
 	}
 };
+
+/* What the client's kernel has heard of this server. */
+u64 heard(Server &server, const std::string &property)
+{
+	return number(server.peer(), "peer properties:", property);
+}
+
+/* Calls come to the client as far as it has said; in NFSv3 there is nobody for them. */
+void takes_calls(Server &server)
+{
+	Peer &p = server.peer();
+	const u32 xid = p.new_xid(), whole = p.new_xid();
+	const Words call = null_call(xid);
+	const u32 half = 16, rest = static_cast<u32>(4 * call.size()) - half;
+
+	refused(p,
+		unit::middle(RPCRDMA2_CALL_MIDDLE, xid, rest,
+			     unit::slice(call, 0, half)),
+		kSystem);
+	p.send(unit::call_inline(xid, unit::slice(call, half, rest)));
+	refused(p, unit::call_inline(whole, null_call(whole)), kSystem);
+	const u32 chunk = p.new_xid();
+	refused(p,
+		call_header(chunk, Lists().write({ { 0xb1, 4, 0, 0x1000 } })) +
+			null_call(chunk),
+		{ RPCRDMA2_ERR_WRITE_CHUNKS, 0 });
+}
+
+/* Its Calls name a handle, and it takes Replies that invalidate that. */
+void takes_invalidation(Server &server)
+{
+	u32 invalidated = 0;
+
+	server.sender = [&](Peer &p, const Rpc &call, const Octets &stream) {
+		const Words header =
+			unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) +
+			Words{ 0 };
+
+		if (!call.inv_handle)
+			return p.send(header, stream);
+		invalidated++;
+		p.send(header, stream, call.inv_handle);
+	};
+	for (u32 i = 0; i < 4; i++)
+		EXPECT_EQ(server.write(65536 * i, 65536), 0);
+	EXPECT_EQ(invalidated, 4u);
+	server.sender = nullptr;
+}
 
 /* The client has Receives of @wanted octets, since this asks for @number. */
 void grows(Server &server, u32 number, u32 wanted)
@@ -331,6 +381,40 @@ TEST(client_changes, rejected)
 	server.goes_on();
 }
 
+/* In these two it has what it has, and says so. */
+TEST(client_changes, reverse_direction_and_invalidation_stay)
+{
+	Server server;
+
+	server.mount();
+	Peer &p = server.peer();
+	EXPECT_EQ(p.property(kReverse), kContinued);
+	EXPECT_EQ(p.property(kInvalidation), 1u);
+	for (const u32 level : { 0u, 1u, 3u, 4u, 0xffffffffu })
+		EXPECT_EQ(answer(p, Words{ 1 } + numeric(kReverse, level)),
+			  kRejected);
+	EXPECT_EQ(answer(p, Words{ 1 } + numeric(kInvalidation, 0)), kRejected);
+	/* What is so is done; each value has its own answer. */
+	EXPECT_EQ(answer(p, Words{ 2 } + numeric(kReverse, kContinued) +
+				    numeric(kInvalidation, 1)),
+		  (Words{ 1, 3, 1, 0, 0 }));
+	EXPECT_EQ(answer(p, Words{ 3 } + numeric(kReverse, 0) +
+				    numeric(kInvalidation, 1) +
+				    numeric(kSendSize, 1024)),
+		  (Words{ 1, 2, 1, 5, 0 }));
+	/* No bool, and no number. */
+	refused(p,
+		unit::prefix(p.new_xid(), kRequest) + Words{ 1 } +
+			numeric(kInvalidation, 2),
+		kBadXdr);
+	refused(p,
+		unit::prefix(p.new_xid(), kRequest) + Words{ 1, kReverse, 0 },
+		kBadXdr);
+	takes_calls(server);
+	takes_invalidation(server);
+	server.goes_on();
+}
+
 TEST(client_changes, malformed)
 {
 	Server server;
@@ -371,6 +455,62 @@ TEST(client_changes, less_and_more_unasked)
 	EXPECT_LE(server.largest, 1024u);
 	update(server.peer(), kReceiveSize, kSmall, false);
 	EXPECT_EQ(server.sends(), kFewer);
+	server.goes_on();
+}
+
+/*
+ * Whether Calls go to the client is its own word, and so is whether its Calls may be answered
+ * with invalidation. What the server says of itself there is heard, and changes neither.
+ */
+TEST(client_changes, reverse_direction_and_invalidation_of_the_server)
+{
+	Server server;
+
+	server.mount();
+	Peer &p = server.peer();
+	takes_calls(server);
+	for (const u32 level : { 3u, 1u, 0u }) {
+		update(p, kReverse, level, false);
+		takes_calls(server);
+		EXPECT_EQ(heard(server, "reverse"), level);
+	}
+	update(p, kReverse, kContinued, false);
+	/* A level that is none is no support. */
+	update(p, kReverse, 4, false);
+	takes_calls(server);
+	EXPECT_EQ(heard(server, "reverse"), 0u);
+	for (const u32 yes : { 1u, 0u }) {
+		update(p, kInvalidation, yes, false);
+		takes_invalidation(server);
+		EXPECT_EQ(heard(server, "remote-invalidation"), yes);
+	}
+
+	/* Nothing is pending, and this is no bool. */
+	for (const u32 which : { kReverse, kInvalidation })
+		refused(p,
+			unit::prefix(p.new_xid(), kUpdate) + numeric(which, 1) +
+				Words{ 1 },
+			kBadPropval);
+	refused(p,
+		unit::prefix(p.new_xid(), kUpdate) + numeric(kInvalidation, 2) +
+			Words{ 0 },
+		kBadXdr);
+	EXPECT_EQ(heard(server, "reverse"), 0u);
+	EXPECT_EQ(heard(server, "remote-invalidation"), 0u);
+
+	/* From now on they never change. */
+	p.send(unit::prefix(p.new_xid(), kInit) + Words{ 2 } +
+	       numeric(kReverse, 1) + numeric(kInvalidation, 1) +
+	       Words{ 1, 3 });
+	for (const u32 which : { kReverse, kInvalidation })
+		refused(p,
+			unit::prefix(p.new_xid(), kUpdate) + numeric(which, 0) +
+				Words{ 0 },
+			kBadPropval);
+	EXPECT_EQ(heard(server, "reverse"), 1u);
+	EXPECT_EQ(heard(server, "remote-invalidation"), 1u);
+	takes_calls(server);
+	takes_invalidation(server);
 	server.goes_on();
 }
 
