@@ -328,6 +328,9 @@ static bool rpcrdma_unanswered(const struct rpcrdma_xprt *rx)
 
 	if (!conn || !READ_ONCE(rx->opened))
 		return false;
+	/* An answer that fits no Receive does not say that the server is of version 1 (D21). */
+	if (conn->auth_policy && test_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags))
+		return false;
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	spin_unlock(&conn->lock);
