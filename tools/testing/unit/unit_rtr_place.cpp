@@ -446,36 +446,22 @@ constexpr DirectionAnswer kInline = { Placement::TooShort, true };
 
 } // namespace
 
-/* As printed, row by row. */
-TEST(rtr_place, table2__as_printed)
+/* As printed, row by row: Inv. or not. */
+TEST(rtr_place, table2__which_answers_are_valid)
 {
-	constexpr Region kInv = Region::Invalid;
-	constexpr Region kNdr = Region::Keep;
-	constexpr Region kDr = Region::GiveBack;
-	constexpr Region kPrinted[4][4] = { { kDr, kInv, kDr, kDr },
-					    { kInv, kNdr, kNdr, kNdr },
-					    { kDr, kNdr, kDr, kDr },
-					    { kDr, kNdr, kDr, kDr } };
+	constexpr bool kPrinted[4][4] = { { true, false, true, true },
+					  { false, true, true, true },
+					  { true, true, true, true },
+					  { true, true, true, true } };
 	constexpr u32 kColumns[4] = { kExrw, kTbsn, kTooShort, kNoItem };
 
 	for (u32 row = 0; row < 4; row++)
 		for (u32 column = 0; column < 4; column++)
-			EXPECT_EQ(table2(static_cast<Placement>(row + 1),
-					 static_cast<Placement>(
-						 kColumns[column])),
-				  kPrinted[row][column]);
-}
-
-/* What the peer could reach it must not reach for ever. */
-TEST(rtr_place, table2__what_was_exposed_is_given_back_D20)
-{
-	for (const Placement a : { Placement::Exrw, Placement::Tbsn,
-				   Placement::TooShort, Placement::NoItem }) {
-		EXPECT_FALSE(gives_back(Placement::Tbsn, a));
-		EXPECT_TRUE(gives_back(Placement::Choice, a));
-		EXPECT_TRUE(gives_back(Placement::BySize, a));
-		EXPECT_EQ(gives_back(Placement::Exrw, a), a != Placement::Tbsn);
-	}
+			EXPECT_EQ(may_answer(static_cast<Placement>(row + 1),
+					     static_cast<Placement>(
+						     kColumns[column])),
+				  kPrinted[row][column])
+				<< row << " " << column;
 }
 
 TEST(rtr_place, answer__by_explicit_rdma)

@@ -264,27 +264,6 @@ Misplaced check_part(const ReceiveShape &shape, const GroupNeeds &needs,
 /* Directions                                                         */
 /* ------------------------------------------------------------------ */
 
-/* A direction without memory never has to give any back, and the other way round. */
-static constexpr bool only_choices_differ()
-{
-	constexpr Placement kAnswered[] = { Placement::Exrw, Placement::Tbsn,
-					    Placement::TooShort,
-					    Placement::NoItem };
-
-	for (u32 d = 1; d <= static_cast<u32>(Placement::BySize); d++)
-		for (const Placement a : kAnswered) {
-			const auto direction = static_cast<Placement>(d);
-			const bool choice = direction >= Placement::Choice &&
-					    a == Placement::Tbsn;
-
-			if ((table2(direction, a) == Region::GiveBack) !=
-			    (gives_back(direction, a) && !choice))
-				return false;
-		}
-	return true;
-}
-static_assert(only_choices_differ());
-
 DirectionAnswer answer_direction(const DirectionItem &d, u32 length, bool sends)
 {
 	const bool fits = total_length(d.segments) >= length;
@@ -318,7 +297,7 @@ static bool answer_valid(const MessageItem &item, const Direction &d)
 	const Placement type = item.where.type;
 	u64 room = 0;
 
-	if (table2(d.type, type) == Region::Invalid)
+	if (!may_answer(d.type, type))
 		return false;
 	for (const Segment &s : d.segments)
 		room += s.length;

@@ -248,48 +248,17 @@ template <typename F>
 /* Directions for the Reply (7.4)                                     */
 /* ------------------------------------------------------------------ */
 
-/* What table 2 has where a direction, in its row, meets an answer. */
-enum class Region : u8 {
-	Invalid, /* Inv. */
-	Keep, /* NDR: no need to deregister memory */
-	GiveBack, /* DR */
-};
-
-/* Table 2 as printed. Rows: Exrw, Tbsn, Choice, BySize; columns without the last two. */
-inline constexpr u32 kAnswers = 4;
-inline constexpr Region kTable2[4][kAnswers] = {
-	/* Exrw, Tbsn, TooShort, NoItem */
-	{ Region::GiveBack, Region::Invalid, Region::GiveBack,
-	  Region::GiveBack },
-	{ Region::Invalid, Region::Keep, Region::Keep, Region::Keep },
-	{ Region::GiveBack, Region::Keep, Region::GiveBack, Region::GiveBack },
-	{ Region::GiveBack, Region::Keep, Region::GiveBack, Region::GiveBack },
-};
-
-/* @direction and @answer are what they can be in these places. */
-[[nodiscard]] constexpr Region table2(Placement direction, Placement answer)
-{
-	const u32 row = static_cast<u32>(direction) - 1;
-	const u32 column = static_cast<u32>(answer) -
-			   (answer >= Placement::TooShort ? 3 : 1);
-
-	return kTable2[row][column];
-}
-
-/* Memory is registered for it before the Call is sent. */
-[[nodiscard]] constexpr bool exposes(Placement direction)
-{
-	return direction != Placement::Tbsn;
-}
-
 /*
- * Whether memory is to be given back after this answer. Table 2 would let the peer keep
- * its access when a choice ended with Sends; here what was exposed is always given back.
+ * Table 2: this direction may have this answer, that is, it has not Inv. there. Its other two
+ * say when a Requester deregisters memory; ours registers none for a direction (D20).
+ *
+ * @direction and @answer are what they can be in these places.
  */
-[[nodiscard]] constexpr bool gives_back(Placement direction, Placement answer)
+[[nodiscard]] constexpr bool may_answer(Placement direction, Placement answer)
 {
-	return exposes(direction) &&
-	       table2(direction, answer) != Region::Invalid;
+	if (direction == Placement::Exrw)
+		return answer != Placement::Tbsn;
+	return direction != Placement::Tbsn || answer != Placement::Exrw;
 }
 
 /**
