@@ -494,10 +494,10 @@ TEST(rtrext, reserved__nothing_for_a_reply_that_was_refused)
 		{ first, go_on(kXid, 2, slice(reply, 20, 28), kXmtResp) },
 		{ first, go_on(kXid + 1, 1, slice(reply, 20, 28), kXmtResp) },
 		{ first, go_on(kXid, 1, slice(reply, 20, 28), kXmtReq) },
-		{ first, reply_inline(kXid + 2,
-				      rpc(kXid + 2, RPCRDMA_REPLY, 48)) },
-		{ first, response(kXid + 2, 1,
-				  rpc(kXid + 2, RPCRDMA_REPLY, 48)) },
+		{ first,
+		  reply_inline(kXid + 2, rpc(kXid + 2, RPCRDMA_REPLY, 48)) },
+		{ first,
+		  response(kXid + 2, 1, rpc(kXid + 2, RPCRDMA_REPLY, 48)) },
 		{ response(kXid, 1, reply, { 1, 28, 4, kTbsn, 0, 1, 9 }) },
 		{ go_on(kXid, 1, slice(reply, 20, 28), kXmtResp) },
 	};
@@ -1522,13 +1522,17 @@ TEST(rtrext, c__what_does_not_go_by_a_group)
 	rpcrdma_message large = message(kXid, RPCRDMA_CALL, 460);
 	rpcrdma_message reply = message(kXid, RPCRDMA_REPLY, 40);
 	const u32 most = RPCRDMA_RTR_MOST_SENDS * kPages * 1024;
+	const auto bare = [&](Caller &c, rpcrdma_message &m) {
+		return rpcrdma_rtr_plan(&c.s, &m, nullptr, 0, 0, &g);
+	};
 
 	EXPECT_FALSE(plan(p.client, large, 1024, g));
 	EXPECT_TRUE(plan(p.client, msg, most, g));
 	EXPECT_FALSE(plan(p.client, msg, most + 1, g));
-	/* The client takes none. */
-	EXPECT_FALSE(plan(p.server, reply, 1024, g));
-	EXPECT_FALSE(plan(p.server, msg, 1024, g));
+	/* The client takes no Calls. A Reply is planned by what its Call directs. */
+	EXPECT_TRUE(bare(p.client, msg));
+	EXPECT_FALSE(bare(p.server, msg));
+	EXPECT_FALSE(bare(p.client, reply));
 	p.client.take(octets(prefix(0, RPCRDMA2_GRANT, 2)));
 	EXPECT_FALSE(plan(p.client, msg, 4096, g));
 	EXPECT_TRUE(plan(p.client, msg, 2048, g));
@@ -1640,8 +1644,7 @@ TEST(rtrext, c__a_reply_that_does_not_answer)
 	const auto answers = [&](const Words &items, bool directed) {
 		const Octets o = octets(response(kXid, 1, reply, items));
 
-		return rpcrdma_rtr_answers(o.data(),
-					   static_cast<u32>(o.size()),
+		return rpcrdma_rtr_answers(o.data(), static_cast<u32>(o.size()),
 					   directed);
 	};
 
@@ -1686,4 +1689,263 @@ TEST(rtrext, c__what_cannot_be_gone_through)
 	const Octets reply = octets(response(kXid, 1, call()));
 	EXPECT_TRUE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 8));
 	EXPECT_FALSE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 4));
+}
+
+/* ------------------------------------------------------------------ */
+/* What a peer, or this side, has not told                            */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+/* RTR Support alone, or with how Receives are made: no limits. */
+Words without_limits(bool structure)
+{
+	const Words own = own_properties(kAll, 1, 1);
+
+	return Words{ structure ? 4u : 3u, 2, 4, kReceive } +
+	       slice(own, 0, structure ? 60 : 12) +
+	       Words{ 5, 4, RPCRDMA_RVRSDIR_GENL };
+}
+
+/* Receives of one segment that nothing can be placed in. */
+Words without_targets()
+{
+	return { 4,	      2,
+		 4,	      kReceive,
+		 kRtrSupport, 4,
+		 kAll,	      kReceiveStructure,
+		 24,	      kReceive,
+		 1,	      1,
+		 kReceive,    4,
+		 0,	      5,
+		 4,	      RPCRDMA_RVRSDIR_GENL };
+}
+
+/* One result is wanted: by Sends, or written to memory. */
+const Words kBySends = { 1, 0, 40, 1, 0, kTbsn };
+const Words kByRdma = { 1, 0, 40, 1, 0, kExrw, 1, 3, 4096, 0, 0 };
+
+/* A server, and the Reply to a Call of a client that announces this. */
+struct Answering {
+	explicit Answering(const Words &peer)
+	{
+		Octets out(kReceive);
+		rpcrdma_tx tx;
+
+		server.take(octets(connprop(kClientXid, peer)));
+		EXPECT_EQ(server.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		EXPECT_EQ(rpcrdma_session_next_send(&server.s, nullptr,
+						    out.data(), kReceive, &tx),
+			  u32{ RPCRDMA_TX_CONTROL });
+	}
+	/* Sends of it with a result of so many octets; zero if it cannot go by a group. */
+	u32 sends(const Words &directions, u32 length)
+	{
+		const rpcrdma_rtr_result r = { { 28, length },
+					       RPCRDMA_RTR_NOWHERE };
+		const Octets xdr = octets(directions);
+		rpcrdma_message msg = message(kXid, RPCRDMA_REPLY, 0);
+		rpcrdma_rtr_directions d;
+
+		d.sends = 4;
+		d.length = static_cast<u32>(xdr.size());
+		std::copy(xdr.begin(), xdr.end(), d.xdr);
+		return rpcrdma_rtr_plan_reply(&server.s, &d, &r, 1,
+					      40 + ((length + 3) & ~3U), &msg,
+					      &plan, &g) ?
+			       g.sends :
+			       0;
+	}
+	Caller server{ RPCRDMA_ROLE_SERVER, &kShape, RPCRDMA_RTR_CALLS };
+	rpcrdma_reply_plan plan;
+	rpcrdma_rtr_group g;
+};
+
+/* A server that sends and takes no more Sends in a group than two. */
+Endpoint server_of_two()
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
+	const Words told = own_properties(kAll, 2, 2);
+
+	EXPECT_TRUE(declare(e.session));
+	EXPECT_TRUE(e.session.with<Rtrext>([](Rtrext &, Port &port) {
+		return port.declare(kRequestReceiveLimit, 2) &&
+		       port.declare(kResponseSendLimit, 2);
+	}));
+	e.receive(connprop(kClientXid, announcing()));
+	const Words w = e.next_control();
+	EXPECT_GE(w.size(), told.size());
+	EXPECT_EQ(Words(w.end() - told.size(), w.end()), told);
+	return e;
+}
+
+} // namespace
+
+TEST(rtrext, c__a_reply_to_a_peer_that_takes_none)
+{
+	EXPECT_EQ(Answering(announcing(kAll)).sends(kBySends, 1024), 1u);
+	EXPECT_EQ(Answering(announcing(kTakesRequests | kTakesContinues))
+			  .sends(kBySends, 1024),
+		  0u);
+	EXPECT_EQ(Answering(announcing(kTakesResponses)).sends(kBySends, 1024),
+		  1u);
+}
+
+/* What one Send has no room for stays in the Payload stream, or goes in a form of -07. */
+TEST(rtrext, c__a_reply_to_a_peer_that_takes_none_of_several_sends)
+{
+	Answering several(announcing(kTakesResponses | kTakesContinues));
+	Answering one(announcing(kTakesResponses));
+
+	EXPECT_EQ(several.sends(kBySends, kPages * 1024 + 4), 2u);
+	EXPECT_EQ(several.g.placed, 1u);
+	EXPECT_EQ(several.sends(kBySends, 2 * kPages * 1024), 2u);
+	EXPECT_EQ(one.sends(kBySends, kPages * 1024), 1u);
+	EXPECT_EQ(one.g.placed, 1u);
+	EXPECT_EQ(one.sends(kBySends, kPages * 1024 + 4), 1u);
+	EXPECT_EQ(one.g.placed, 0u);
+	EXPECT_EQ(one.sends(kBySends, 2 * kPages * 1024), 0u);
+}
+
+/* Both limits are one then. */
+TEST(rtrext, send__to_a_peer_without_limits)
+{
+	Endpoint e = client(without_limits(true));
+	Outgoing two(RPCRDMA_CALL, kReceive);
+	Outgoing one(RPCRDMA_CALL, 40, 3);
+
+	EXPECT_EQ(send(e, two), kNotSo);
+	EXPECT_EQ(send(e, one), kSent);
+	/* Its Reply has one Send, so nothing is reserved. */
+	EXPECT_EQ(one.m.reply_count, 1u);
+	EXPECT_EQ(state(e).reserved(), 0u);
+	e.session.with<Rtrext>([](const Rtrext &x, const Port &port) {
+		EXPECT_TRUE(x.may_reserve(port, 1));
+		EXPECT_FALSE(x.may_reserve(port, 2));
+		return true;
+	});
+	/* They bound Calls to that peer, and its own Replies, but none of this side's. */
+	e = server(without_limits(true));
+	Outgoing reply(RPCRDMA_REPLY, kReceive, 2);
+	EXPECT_EQ(send(e, reply), kSent);
+	EXPECT_EQ(send(e, reply), kSent);
+	EXPECT_TRUE(e.tx.last);
+}
+
+/* Whatever the Call has reserved. */
+TEST(rtrext, send__a_reply_within_this_sides_limit)
+{
+	Endpoint e = server_of_two();
+	Outgoing two(RPCRDMA_REPLY, kReceive, 4);
+	Outgoing more(RPCRDMA_REPLY, 2 * kReceive, 4);
+
+	EXPECT_EQ(send(e, more), kNotSo);
+	EXPECT_EQ(send(e, two), kSent);
+	EXPECT_EQ(send(e, two), kSent);
+	EXPECT_TRUE(e.tx.last);
+}
+
+TEST(rtrext, report__counts_beyond_this_sides_limit)
+{
+	Endpoint e = server_of_two();
+
+	e.receive(request(kXid, 3, call()));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid, 0, 0, 0, 4, 2, 3 });
+	e.receive(request(kXid + 1, 2, rpc(kXid + 1, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+/* Neither data of Calls nor results; whatever the Receives of this side are. */
+TEST(rtrext, send__nothing_is_placed_without_targets)
+{
+	for (const Words &peer : { without_limits(false), without_targets() }) {
+		Endpoint e = client(peer);
+		Answering a(peer);
+		PlacedItem item = { 8, 1024, Placement::Tbsn, {}, 0, 0, 0 };
+		Outgoing o(RPCRDMA_CALL, 40);
+
+		o.m.content.items = { &item, 1 };
+		EXPECT_EQ(send(e, o), kNotSo);
+		o.m.content.items = {};
+		EXPECT_EQ(send(e, o), kSent);
+		EXPECT_EQ(a.sends(kBySends, 1024), 1u);
+		EXPECT_EQ(a.g.placed, 0u);
+		EXPECT_EQ(a.plan.n_removed, 0u);
+		/* What goes by RDMA needs none. */
+		EXPECT_EQ(a.sends(kByRdma, 1024), 1u);
+		EXPECT_EQ(a.g.placed, 0u);
+		EXPECT_EQ(a.plan.n_jobs, 1u);
+	}
+}
+
+/* Items and directions by RDMA do not need Receives in which data are placed. */
+TEST(rtrext, request__without_targets_of_this_side)
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
+
+	e.receive(connprop(kClientXid, announcing()));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	e.receive(request(kXid, 1, call(), { 1, 36, 16, kExrw, 1, 1, 16, 0, 0 },
+			  kByRdma));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(request(kXid, 1, call(), { 1, 36, 16, kTbsn, 0, 1, 0 }));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid, 0, 0, 0, 7, 0, 0, 0 });
+}
+
+/*
+ * Segment 0 holds payload, Send 1 reaches neither 2 nor 3: data are in 1 and 5 all the same.
+ * What is said to be in 3 is missing.
+ */
+TEST(rtrext, request__numbers_of_segments_without_data)
+{
+	const Words payload = call(600);
+	const auto item = [](u32 second) {
+		return Words{ 1, 400, 1500, kTbsn, 0, 2, 1, second };
+	};
+	const auto padded = [](Words w, u32 size) {
+		w.resize(size / 4);
+		return w;
+	};
+	const Words first =
+		padded(request(kXid, 3, payload, item(5)), kReceive);
+	const Octets octets_of_first = octets(first);
+	std::vector<rpcrdma_rtr_part> parts;
+	Endpoint e = server();
+
+	e.receive(first);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_GT(e.rx.payload.offset + e.rx.payload.length, 512u);
+	e.receive(go_on(kXid, 1, {}));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(padded(go_on(kXid, 2, {}), 512 + 1024 + 476));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_TRUE(e.rx.last);
+	EXPECT_EQ(e.rx.unreduced_length, 600u + 1500);
+	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, octets_of_first.data(), 512,
+					  collect, &parts));
+	ASSERT_EQ(parts.size(), 2u);
+	EXPECT_EQ(parts[0].send, 0u);
+	EXPECT_EQ(parts[0].offset, 512u + 1024);
+	EXPECT_EQ(parts[1].send, 2u);
+	EXPECT_EQ(parts[1].offset, 512u + 1024);
+	EXPECT_EQ(parts[1].length, 476u);
+
+	e.receive(padded(request(kXid, 3, payload, item(3)), kReceive));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(go_on(kXid, 1, {}));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid, 0, 1, 1, kXid, 0, 0, 7, 2, 0, 1 });
+}
+
+/* A client never directs a server to memory, so it has none to deregister after an answer. */
+TEST(rtrext, c__a_call_exposes_no_memory)
+{
+	Pair p(&kShape);
+	const rpcrdma_rtr_directions d = directed(p, 2 * kPages * 1024);
+
+	EXPECT_EQ(Octets(d.xdr, d.xdr + d.length),
+		  octets({ 1, 0, 40, 1, 100, kTbsn }));
 }
