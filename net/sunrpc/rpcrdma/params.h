@@ -99,6 +99,11 @@
 #define RPCRDMA_SVC_CALL_MEMORY	(8 * RPCRDMA_MAX_MESSAGE)
 #define RPCRDMA_SVC_REPLIES	(2 * RPCRDMA_DEF_WINDOW)
 #define RPCRDMA_SVC_REPLY_MEMORY	(16 * RPCRDMA_MAX_PAYLOAD)
+/*
+ * Server: what Replies of a connection may take without being in its account, which needs a
+ * lock: some of up to 16 KiB at a time.
+ */
+#define RPCRDMA_SVC_REPLY_POOL	SZ_128K
 #define RPCRDMA_SVC_RW_CTXS	64
 #define RPCRDMA_SVC_RW_PAGES	16
 

@@ -795,13 +795,13 @@ static void call_waits_while_replies_pile_up(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 
-	f->svc.replies = RPCRDMA_SVC_REPLIES - 1;
+	atomic_set(&f->svc.replies, RPCRDMA_SVC_REPLIES - 1);
 	call_take_memory(f, RPCRDMA_BUDGET_REPLIES,
 			 RPCRDMA_SVC_REPLY_MEMORY - 1);
 	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
-	f->svc.replies++;
+	atomic_inc(&f->svc.replies);
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
-	f->svc.replies--;
+	atomic_dec(&f->svc.replies);
 	call_take_memory(f, RPCRDMA_BUDGET_REPLIES, 1);
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 }

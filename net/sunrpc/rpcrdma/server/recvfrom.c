@@ -327,8 +327,11 @@ static void rpcrdma_svc_charge(struct rpcrdma_svc *svc,
 	rpcrdma_svc_sent_trim(svc);
 }
 
-/* A thread that has seen too many Replies may take Calls now. */
-static void rpcrdma_svc_eased(struct rpcrdma_svc *svc)
+/**
+ * rpcrdma_svc_eased - a thread that has seen too many Replies may take Calls now
+ * @svc: the connection
+ */
+void rpcrdma_svc_eased(struct rpcrdma_svc *svc)
 {
 	/* Pairs with the barrier in rpcrdma_svc_has_wspace(). */
 	smp_mb();

@@ -14,7 +14,9 @@
  * Bounds. If a client returns no credits, Replies pile up. When there are
  * RPCRDMA_SVC_REPLIES of them, or RPCRDMA_SVC_REPLY_MEMORY bytes, or there are some and the
  * account has more than the module's budget had for it, no nfsd
- * thread takes another Call of this connection. After that each thread at work
+ * thread takes another Call of this connection. RPCRDMA_SVC_REPLY_POOL bytes more are not in
+ * the account: they were held when the connection was made, and counting them needs no lock.
+ * No Call waits for these. After that each thread at work
  * adds at most one Reply. A Reply that went by a group of rtrext is kept when it is out, as
  * the client may refuse it: a few of them, for a few seconds, and none when there are too many
  * Replies.
@@ -43,6 +45,7 @@
  * @refused: the client does not take it by a group; likewise
  * @rw: RDMA Writes, or NULL
  * @memory: bytes accounted for it
+ * @pooled: they are not in the account of @svc
  * @n_pages: length of @pages
  * @pages: the pages that hold @xdr
  */
@@ -58,13 +61,14 @@ struct rpcrdma_svc_reply {
 	bool refused;
 	struct rpcrdma_svc_rw *rw;
 	u32 memory;
+	bool pooled;
 	u32 n_pages;
 	struct page *pages[];
 };
 
 static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
 {
-	if (READ_ONCE(svc->replies) >= RPCRDMA_SVC_REPLIES)
+	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
 		return true;
 	/* Without the lock in has_wspace: see there. */
 	return data_race(rpcrdma_account_replies_full(&svc->account));
@@ -80,35 +84,61 @@ int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
 {
 	/*
 	 * The caller has set or cleared a bit in xpt_flags before. Pairs with
-	 * the barrier in rpcrdma_svc_reply_free(): if this function finds no room,
-	 * that one sees the new bits, and enqueues.
+	 * the barrier in rpcrdma_svc_eased(), which follows the change of the account or
+	 * of the number of Replies: if this function finds no room, that one sees the new
+	 * bits, and enqueues.
 	 */
 	smp_mb();
 	return !rpcrdma_svc_replies_full(rpcrdma_svc_of(xprt));
 }
 
+/* The pages of @reply are its own now, and are counted. */
+static void rpcrdma_svc_reply_charge(struct rpcrdma_svc *svc,
+				     struct rpcrdma_svc_reply *reply)
+{
+	const u32 most = RPCRDMA_SVC_REPLY_POOL;
+
+	atomic_inc(&svc->replies);
+	reply->pooled = reply->memory <= most;
+	if (reply->pooled &&
+	    atomic_add_return(reply->memory, &svc->pooled) > most) {
+		atomic_sub(reply->memory, &svc->pooled);
+		reply->pooled = false;
+	}
+	if (!reply->pooled) {
+		spin_lock(&svc->lock);
+		rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_REPLIES,
+				    reply->memory);
+		spin_unlock(&svc->lock);
+	}
+	rpcrdma_svc_sent_trim(svc);
+}
+
 static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 {
 	struct rpcrdma_svc *svc = reply->svc;
-	bool full;
+	bool eased = false;
 
 	if (reply->rw)
 		rpcrdma_svc_rw_free(reply->rw);
 
-	spin_lock(&svc->lock);
-	full = rpcrdma_svc_replies_full(svc);
-	WRITE_ONCE(svc->replies, svc->replies - 1);
-	rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_REPLIES, reply->memory);
-	full = full && !rpcrdma_svc_replies_full(svc);
-	spin_unlock(&svc->lock);
+	if (reply->pooled) {
+		atomic_sub(reply->memory, &svc->pooled);
+	} else {
+		spin_lock(&svc->lock);
+		eased = rpcrdma_memory_put(&svc->account,
+					   RPCRDMA_BUDGET_REPLIES,
+					   reply->memory);
+		spin_unlock(&svc->lock);
+	}
+	/* Of the account and the number, whichever makes room last tells. */
+	if (atomic_dec_return(&svc->replies) == RPCRDMA_SVC_REPLIES - 1)
+		eased = true;
 
 	release_pages(reply->pages, reply->n_pages);
 	kfree(reply);
-	if (full) {
-		/* Pairs with the one in rpcrdma_svc_has_wspace(). */
-		smp_mb();
-		svc_xprt_enqueue(&svc->xprt);
-	}
+	if (eased)
+		rpcrdma_svc_eased(svc);
 	rpcrdma_svc_freed(svc);
 }
 
@@ -466,12 +496,7 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	rpcrdma_compat_reply_taken(rqstp, count);
 
 	reply->memory = (count << PAGE_SHIFT) + struct_size(reply, pages, count);
-	spin_lock(&svc->lock);
-	WRITE_ONCE(svc->replies, svc->replies + 1);
-	rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_REPLIES,
-			    reply->memory);
-	spin_unlock(&svc->lock);
-	rpcrdma_svc_sent_trim(svc);
+	rpcrdma_svc_reply_charge(svc, reply);
 	return reply;
 }
 

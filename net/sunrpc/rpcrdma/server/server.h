@@ -103,12 +103,13 @@ struct rpcrdma_listener_info {
  * @alone: the Call of these that was started when no other Reads were under way
  * @n_ready: length of @ready
  * @account: what Calls that are not in a Receive, and Replies, hold: pages and structs
- * @replies: Replies not yet done, or kept
  * @groups: Replies that go by groups, or have gone, in the order in which they were queued
  * @n_sent: of these, those that have gone, and are kept
  * @sent_memory: bytes accounted for them
  * @keep_none: the connection ends
  * @forget: frees those that have been kept for long enough
+ * @replies: Replies not yet done, or kept
+ * @pooled: bytes of those of them that are not in @account
  */
 struct rpcrdma_svc {
 	struct svc_xprt xprt;
@@ -144,12 +145,14 @@ struct rpcrdma_svc {
 	struct rpcrdma_svc_call *alone;
 	u32 n_ready;
 	struct rpcrdma_account account;
-	u32 replies;
 	struct list_head groups;
 	u32 n_sent;
 	u32 sent_memory;
 	bool keep_none;
 	struct delayed_work forget;
+
+	atomic_t replies;
+	atomic_t pooled;
 };
 
 /**
@@ -270,6 +273,7 @@ void rpcrdma_svc_shut(struct rpcrdma_svc *svc);
 /* recvfrom.c */
 u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc);
 void rpcrdma_svc_freed(struct rpcrdma_svc *svc);
+void rpcrdma_svc_eased(struct rpcrdma_svc *svc);
 int rpcrdma_svc_calls_init(void);
 void rpcrdma_svc_calls_exit(void);
 int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp);

@@ -85,7 +85,8 @@ static void rpcrdma_svc_held(const struct rpcrdma_conn *conn,
 
 	held->calls = READ_ONCE(a->used[RPCRDMA_BUDGET_CALLS]);
 	held->calls_limit = a->limit[RPCRDMA_BUDGET_CALLS];
-	held->replies = READ_ONCE(a->used[RPCRDMA_BUDGET_REPLIES]);
+	held->replies = READ_ONCE(a->used[RPCRDMA_BUDGET_REPLIES]) +
+			atomic_read(&svc->pooled);
 	held->replies_limit = a->limit[RPCRDMA_BUDGET_REPLIES];
 	held->reserve = a->reserve;
 	held->most = READ_ONCE(a->most);
@@ -307,7 +308,8 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 				.reverse = RPCRDMA_RVRSDIR_NONE,
 			},
 		},
-		.reserve = sizeof(*svc) + rpcrdma_svc_reserve(svc),
+		.reserve = sizeof(*svc) + rpcrdma_svc_reserve(svc) +
+			   RPCRDMA_SVC_REPLY_POOL,
 		.recv_pages = true,
 		.gather = true,
 		.grow = READ_ONCE(rpcrdma_grow),

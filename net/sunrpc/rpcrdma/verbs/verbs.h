@@ -487,7 +487,7 @@ struct rpcrdma_conn_attr {
  * @replies: of Replies that are not sent yet
  * @replies_limit: from there on no thread begins with another Call
  * @reserve: what Calls and Replies may have without asking
- * @most: the most that they have held
+ * @most: the most that they have held, without Replies of a pool beside @reserve
  * @held_back: Calls that had to wait for memory
  */
 struct rpcrdma_held {
