@@ -109,6 +109,7 @@ static int call_init(struct kunit *test)
 	f->svc.max_call = RPCRDMA_MAX_MESSAGE;
 	spin_lock_init(&f->svc.lock);
 	INIT_LIST_HEAD(&f->svc.ready);
+	init_llist_head(&f->svc.came);
 	INIT_LIST_HEAD(&f->svc.waiting);
 	INIT_LIST_HEAD(&f->svc.held);
 	INIT_LIST_HEAD(&f->svc.group);
@@ -299,7 +300,7 @@ static void device_gone_leaves_nothing_to_do(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
 						  0),
 			RPCRDMA_RECV_KEEP);
-	KUNIT_EXPECT_FALSE(test, list_empty(&f->svc.ready));
+	KUNIT_EXPECT_FALSE(test, llist_empty(&f->svc.came));
 	rpcrdma_svc_shut(&f->svc);
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_recvfrom(rqstp), 0);
@@ -308,6 +309,7 @@ static void device_gone_leaves_nothing_to_do(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_sendto(rqstp), -ENOTCONN);
 	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_LOST, &f->conn.flags));
 	rpcrdma_svc_drop_calls(&f->svc);
+	KUNIT_EXPECT_TRUE(test, llist_empty(&f->svc.came));
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
 }
 
@@ -664,6 +666,7 @@ static void call_by_group_with_memory_to_read_is_refused(struct kunit *test)
 	call_recv_pages(test);
 	KUNIT_EXPECT_EQ(test, call_come_by_group(test, CALL_EXRW, 64, 0, 0),
 			RPCRDMA_RECV_DONE);
+	KUNIT_EXPECT_TRUE(test, llist_empty(&f->svc.came));
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.group));
 	KUNIT_EXPECT_TRUE(test, f->conn.pump_again);
@@ -691,6 +694,7 @@ static void call_by_group_is_abandoned(struct kunit *test)
 						  0),
 			RPCRDMA_RECV_KEEP);
 	KUNIT_EXPECT_FALSE(test, list_empty(&f->svc.group));
+	KUNIT_EXPECT_TRUE(test, llist_empty(&f->svc.came));
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
 	f->conn.dead = true;
 	set_bit(RPCRDMA_CONN_LOST, &f->conn.flags);

@@ -302,19 +302,16 @@ void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
 			    struct rpcrdma_svc_call *call)
 {
-	bool first;
-
-	spin_lock(&svc->lock);
-	first = list_empty(&svc->ready);
-	list_add_tail(&call->link, &svc->ready);
-	svc->n_ready++;
-	if (first)
-		set_bit(XPT_DATA, &svc->xprt.xpt_flags);
-	spin_unlock(&svc->lock);
-
-	/* If XPT_DATA was set already, another thread will enqueue. */
-	if (first)
-		svc_xprt_enqueue(&svc->xprt);
+	/*
+	 * Before it can be picked up. llist_add() is a full barrier: see
+	 * rpcrdma_svc_read_done() and rpcrdma_svc_take_call().
+	 */
+	atomic_inc(&svc->n_ready);
+	/* If it is not the first, whoever has added that one enqueues. */
+	if (!llist_add(&call->came, &svc->came))
+		return;
+	set_bit(XPT_DATA, &svc->xprt.xpt_flags);
+	svc_xprt_enqueue(&svc->xprt);
 }
 
 static void rpcrdma_svc_charge(struct rpcrdma_svc *svc,
@@ -414,7 +411,10 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	rpcrdma_svc_rw_free(read->rw);
 	kfree(read);
 
-	/* First ready, then no longer being read: relax() looks for both. */
+	/*
+	 * First ready, then no longer being read: relax() looks for both. Whoever sees
+	 * under the lock that it is not being read sees that it was made ready before.
+	 */
 	if (!status && rpcrdma_svc_call_sound(call)) {
 		rpcrdma_svc_call_ready(svc, call);
 	} else {
@@ -683,7 +683,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 		return NULL;
 	need = rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call));
 	if (!rpcrdma_memory_call(&svc->account, need,
-				 !svc->reading && list_empty(&svc->ready)))
+				 !svc->reading && !atomic_read(&svc->n_ready)))
 		return NULL;
 	list_del_init(&call->link);
 	svc->alone = svc->reading++ ? NULL : call;
@@ -951,7 +951,7 @@ static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
 			 READ_ONCE(conn->n_recvs) / 4);
 
 	return rx->vers == 1 && !rx->external &&
-	       READ_ONCE(svc->n_ready) >= kept;
+	       atomic_read(&svc->n_ready) >= kept;
 }
 
 /**
@@ -1031,6 +1031,16 @@ void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir)
 	memalloc_nofs_restore(nofs);
 }
 
+/* Put the Calls that have come behind those that wait already, in their order. */
+static void rpcrdma_svc_gather_calls(struct rpcrdma_svc *svc)
+{
+	struct llist_node *came = llist_del_all(&svc->came);
+	struct rpcrdma_svc_call *call, *next;
+
+	llist_for_each_entry_safe(call, next, llist_reverse_order(came), came)
+		list_add_tail(&call->link, &svc->ready);
+}
+
 /**
  * rpcrdma_svc_drop_calls - free Calls that nobody picked up
  * @svc: its connection is destroyed, and all Receives with it; no thread looks at its
@@ -1042,6 +1052,7 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 {
 	struct rpcrdma_svc_call *call, *next;
 
+	rpcrdma_svc_gather_calls(svc);
 	list_splice_init(&svc->waiting, &svc->ready);
 	list_for_each_entry_safe(call, next, &svc->ready, link)
 		rpcrdma_svc_call_free(call);
@@ -1139,6 +1150,34 @@ static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 	arg->buflen = call->length;
 }
 
+/* Return: the Call that has been ready for longest, or NULL. */
+static struct rpcrdma_svc_call *rpcrdma_svc_take_call(struct rpcrdma_svc *svc)
+	__must_hold(&svc->lock)
+{
+	unsigned long *flags = &svc->xprt.xpt_flags;
+	struct rpcrdma_svc_call *call;
+
+	if (list_empty(&svc->ready))
+		rpcrdma_svc_gather_calls(svc);
+	call = list_first_entry_or_null(&svc->ready, struct rpcrdma_svc_call,
+					link);
+	if (call) {
+		list_del_init(&call->link);
+		atomic_dec(&svc->n_ready);
+	}
+	if (list_empty(&svc->ready)) {
+		clear_bit(XPT_DATA, flags);
+		/*
+		 * Pairs with llist_add() in rpcrdma_svc_call_ready(): either the Call is
+		 * seen here, or its XPT_DATA is set after this was cleared.
+		 */
+		smp_mb__after_atomic();
+		if (!llist_empty(&svc->came))
+			set_bit(XPT_DATA, flags);
+	}
+	return call;
+}
+
 /**
  * rpcrdma_svc_recvfrom - give a Call to an nfsd thread
  * @rqstp: gets the Call
@@ -1165,19 +1204,13 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 		return 0;
 	}
 	spin_lock(&svc->lock);
-	call = list_first_entry_or_null(&svc->ready, struct rpcrdma_svc_call,
-					link);
+	call = rpcrdma_svc_take_call(svc);
+	ready = atomic_read(&svc->n_ready);
 	if (call) {
-		list_del_init(&call->link);
-		svc->n_ready--;
 		rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
 				   call->memory);
-		relax = call->memory || (list_empty(&svc->ready) &&
-					  !list_empty(&svc->waiting));
+		relax = call->memory || (!ready && !list_empty(&svc->waiting));
 	}
-	if (list_empty(&svc->ready))
-		clear_bit(XPT_DATA, &xprt->xpt_flags);
-	ready = svc->n_ready;
 	spin_unlock(&svc->lock);
 	/* Another thread may take the next one meanwhile. */
 	svc_xprt_received(xprt);

@@ -11,6 +11,7 @@
 
 #include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/refcount.h>
 #include <linux/sunrpc/svc.h>
 #include <linux/sunrpc/svc_xprt.h>
@@ -96,18 +97,19 @@ struct rpcrdma_listener_info {
  * @group_id: rpcrdma_svc_call_id() of its Call; likewise
  * @group_usable: its Call can be taken; likewise
  * @lock: guards the following; only the lock of the budget is taken inside it
- * @ready: Calls that nfsd may pick up
+ * @ready: Calls that nfsd may pick up, older than those of @came
  * @waiting: Calls whose RDMA Reads cannot start yet
  * @held: Receives kept back because Calls hold too much memory
  * @reading: Calls whose RDMA Reads are under way
  * @alone: the Call of these that was started when no other Reads were under way
- * @n_ready: length of @ready
  * @account: what Calls that are not in a Receive, and Replies, hold: pages and structs
  * @groups: Replies that go by groups, or have gone, in the order in which they were queued
  * @n_sent: of these, those that have gone, and are kept
  * @sent_memory: bytes accounted for them
  * @keep_none: the connection ends
  * @forget: frees those that have been kept for long enough
+ * @came: Calls that nfsd may pick up, the youngest first; only who holds @lock takes some
+ * @n_ready: how many @ready and @came have, or are about to have
  * @replies: Replies not yet done, or kept
  * @pooled: bytes of those of them that are not in @account
  */
@@ -143,7 +145,6 @@ struct rpcrdma_svc {
 	struct list_head held;
 	u32 reading;
 	struct rpcrdma_svc_call *alone;
-	u32 n_ready;
 	struct rpcrdma_account account;
 	struct list_head groups;
 	u32 n_sent;
@@ -151,6 +152,8 @@ struct rpcrdma_svc {
 	bool keep_none;
 	struct delayed_work forget;
 
+	struct llist_head came;
+	atomic_t n_ready;
 	atomic_t replies;
 	atomic_t pooled;
 };
@@ -158,6 +161,7 @@ struct rpcrdma_svc {
 /**
  * struct rpcrdma_svc_call - a Call, and the parts of it that the Reply needs
  * @link: list of struct rpcrdma_svc, while it is in one
+ * @came: likewise for those that have come
  * @svc: the connection
  * @recv: the Receive that has its bytes, or NULL
  * @group: the Receives that have its bytes, if it came by a group
@@ -182,6 +186,7 @@ struct rpcrdma_svc {
  */
 struct rpcrdma_svc_call {
 	struct list_head link;
+	struct llist_node came;
 	struct rpcrdma_svc *svc;
 	struct rpcrdma_recv *recv;
 	struct list_head group;

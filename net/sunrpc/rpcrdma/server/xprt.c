@@ -72,7 +72,7 @@ static u32 rpcrdma_svc_serving(const struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_svc *svc = conn->context;
 
-	return READ_ONCE(svc->reading) + READ_ONCE(svc->n_ready) +
+	return READ_ONCE(svc->reading) + atomic_read(&svc->n_ready) +
 	       atomic_read(&svc->xprt.xpt_nr_rqsts);
 }
 
@@ -244,6 +244,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	rpcrdma_svc_device_init(svc);
 	spin_lock_init(&svc->lock);
 	INIT_LIST_HEAD(&svc->ready);
+	init_llist_head(&svc->came);
 	INIT_LIST_HEAD(&svc->waiting);
 	INIT_LIST_HEAD(&svc->held);
 	INIT_LIST_HEAD(&svc->group);
