@@ -149,8 +149,8 @@ enum {
 /**
  * struct rpcrdma_req - an RPC
  * @rqst: what sunrpc sees; first member, so that sunrpc can free it
- * @conn: referenced from sending until the Reply is in, or the RPC is dropped;
- *	cleared under the xprt's queue_lock while the RPC is outstanding
+ * @conn: referenced from sending until the Reply is in, or the RPC is dropped; set by the
+ *	task that sends, cleared under the xprt's queue_lock while the RPC is outstanding
  * @tm: the Call as a message
  * @snd: copy of its xdr_buf when it was sent
  * @plan: how it travels

@@ -94,7 +94,8 @@ static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 	rqst = xprt_lookup_rqst(&rx->xprt, cpu_to_be32(xid));
 	if (rqst) {
 		req = rpcrdma_req(rqst);
-		if (req->conn == conn &&
+		/* Pairs with rpcrdma_req_outstanding(): the Call is all there. */
+		if (smp_load_acquire(&req->conn) == conn &&
 		    !test_bit(RPCRDMA_REQ_ENDED, &req->flags))
 			xprt_pin_rqst(rqst);
 		else

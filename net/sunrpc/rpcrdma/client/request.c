@@ -80,6 +80,17 @@ int rpcrdma_fill_sparse(struct xdr_buf *buf)
 	return 0;
 }
 
+/* list_count_nodes() is not in each kernel of 6.1. */
+static u32 rpcrdma_req_regions(const struct rpcrdma_req *req)
+{
+	const struct list_head *at;
+	u32 count = 0;
+
+	list_for_each(at, &req->mrs)
+		count++;
+	return count;
+}
+
 static u32 rpcrdma_req_max_segs(const struct rpcrdma_req *req)
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
@@ -359,14 +370,74 @@ static void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
 			     &why);
 }
 
+/* What of the Call does not depend on how it travels. Nobody else has it. */
+static void rpcrdma_req_init(struct rpcrdma_req *req)
+{
+	struct rpc_rqst *rqst = &req->rqst;
+	struct rpcrdma_chunks *c = &req->chunks;
+
+	c->n_call = 0;
+	c->n_reads = 0;
+	c->n_writes = 0;
+	c->n_write_segs = 0;
+	c->has_reply = false;
+	req->flags = 0;
+	req->status = 0;
+	req->external = false;
+	req->refused = 0;
+	req->tm.msg.xid = be32_to_cpu(rqst->rq_xid);
+	req->tm.msg.dir = RPCRDMA_CALL;
+	req->tm.msg.call_only = !rpc_reply_expected(rqst->rq_task);
+	req->tm.msg.sent = 0;
+	req->tm.msg.types = 0;
+	req->snd = rqst->rq_snd_buf;
+	req->tm.xdr = &req->snd;
+	req->tm.removed = &req->plan.removed;
+	req->tm.done = rpcrdma_req_sent;
+	req->tm.quiet = true;
+	req->tm.direct = false;
+	req->tm.posted = false;
+	rqst->rq_xtime = ktime_get();
+}
+
+/* The rest of it: the plan, and the regions if it has any. */
+static void rpcrdma_req_fill(struct rpcrdma_req *req)
+{
+	const struct rpcrdma_call_plan *plan = &req->plan;
+	struct rpcrdma_txmsg *tm = &req->tm;
+
+	tm->n_removed = plan->read_chunk || tm->group ? 1 : 0;
+	tm->msg.length = plan->stream_length;
+	tm->msg.external = plan->call_chunk;
+	tm->msg.inv_handle = rpcrdma_inv_handle(&req->chunks);
+	tm->msg.chunks = &req->chunks;
+	tm->chain = list_empty(&req->mrs) ? NULL : rpcrdma_req_chain;
+	tm->chain_cost = rpcrdma_req_regions(req);
+}
+
 /*
- * Decide how the Call travels. Return: false if it needs regions, and no Call may begin
- * now. Then it takes none.
+ * From now on messages from the peer with this XID are about this Call. Its Reply finds it
+ * with certainty: what is posted was queued after this, under the connection's lock, which
+ * the handler of the Reply has had. A message that comes before the Call is posted finds
+ * either nothing or all of the Call: this pairs with rpcrdma_reply_req().
  */
-static bool rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
+static void rpcrdma_req_outstanding(struct rpcrdma_req *req,
+				    struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	lockdep_assert_held(&conn->lock);
+	smp_store_release(&req->conn, rpcrdma_conn_get(conn));
+}
+
+/*
+ * Decide how the Call travels, and queue it at once if that needs no regions. Return: 1 if it
+ * has to be prepared; %-EAGAIN if it needs regions, and no Call may begin now: then it takes
+ * none; otherwise as rpcrdma_conn_send_admitted().
+ */
+static int rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_call_shape shape;
-	bool admitted;
+	int rc = 1;
 
 	rpcrdma_req_shape(req, &shape);
 	shape.round_trip = READ_ONCE(conn->round_trip);
@@ -375,16 +446,20 @@ static bool rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	rpcrdma_plan_call(&conn->session, &shape, &req->plan);
 	rpcrdma_req_plan_group(req, conn, &shape);
 	rpcrdma_req_trace_plan(req, conn, &shape);
-	admitted = !rpcrdma_req_has_chunks(req) ||
-		   rpcrdma_session_admit(&conn->session, NULL);
-	if (!admitted) {
+	if (!rpcrdma_req_has_chunks(req)) {
+		rpcrdma_req_fill(req);
+		rpcrdma_req_outstanding(req, conn);
+		return rpcrdma_conn_send_planned(conn, &req->tm, true);
+	}
+	if (!rpcrdma_session_admit(&conn->session, NULL)) {
 		trace_rpcrdma_wait(conn->id, be32_to_cpu(req->rqst.rq_xid),
 				   "credit");
 		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
 		rpcrdma_client_no_room(conn);
+		rc = -EAGAIN;
 	}
 	spin_unlock(&conn->lock);
-	return admitted;
+	return rc;
 }
 
 /*
@@ -397,22 +472,11 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 {
 	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
 	struct rpcrdma_call_plan *plan = &req->plan;
-	struct rpcrdma_chunks *c = &req->chunks;
 	int rc;
 
 	/* Do not wait for more regions than there can ever be. */
 	req->max_segs = min3(plan->max_segments, (u32)RPCRDMA_MAX_SEGMENTS,
 			     conn->mr_table.capacity);
-
-	c->n_call = 0;
-	c->n_reads = 0;
-	c->n_writes = 0;
-	c->n_write_segs = 0;
-	c->has_reply = false;
-
-	rc = rpcrdma_fill_sparse(&req->rqst.rq_rcv_buf);
-	if (rc)
-		return rc;
 
 	rc = plan->read_chunk ?
 		rpcrdma_req_read_chunk(req, conn, snd->head[0].iov_len) : 0;
@@ -442,11 +506,6 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 		plan->reply_chunk = false;
 	else if (rc)
 		return rc;
-
-	req->tm.n_removed = plan->read_chunk || req->tm.group ? 1 : 0;
-	req->tm.msg.length = plan->stream_length;
-	req->tm.msg.external = plan->call_chunk;
-	req->tm.msg.inv_handle = rpcrdma_inv_handle(c);
 	return 0;
 }
 
@@ -753,64 +812,20 @@ static void rpcrdma_req_put_back(struct rpcrdma_req *req)
 	spin_lock(&xprt->queue_lock);
 	conn = rpcrdma_req_take(req);
 	spin_unlock(&xprt->queue_lock);
+	if (!conn)
+		return;
 	rpcrdma_frwr_undo(conn, &req->mrs);
 	rpcrdma_conn_put(conn);
 }
 
-/* list_count_nodes() is not in each kernel of 6.1. */
-static u32 rpcrdma_req_regions(const struct rpcrdma_req *req)
-{
-	const struct list_head *at;
-	u32 count = 0;
-
-	list_for_each(at, &req->mrs)
-		count++;
-	return count;
-}
-
-/* The Call has all that it needs but credits. */
+/* The Call has all that it needs but credits. Return: as rpcrdma_conn_send_admitted(). */
 static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 {
-	struct rpc_rqst *rqst = &req->rqst;
-	struct rpc_xprt *xprt = rqst->rq_xprt;
-	int rc;
-
-	req->flags = 0;
-	req->status = 0;
-	req->external = false;
-	req->refused = 0;
-	req->tm.msg.xid = be32_to_cpu(rqst->rq_xid);
-	req->tm.msg.dir = RPCRDMA_CALL;
-	req->tm.msg.chunks = &req->chunks;
-	req->tm.msg.call_only = !rpc_reply_expected(rqst->rq_task);
-	req->tm.msg.sent = 0;
-	req->tm.msg.types = 0;
-	req->snd = rqst->rq_snd_buf;
-	req->tm.xdr = &req->snd;
-	req->tm.removed = &req->plan.removed;
-	req->tm.chain = list_empty(&req->mrs) ? NULL : rpcrdma_req_chain;
-	req->tm.done = rpcrdma_req_sent;
-	req->tm.quiet = true;
-	req->tm.chain_cost = rpcrdma_req_regions(req);
-
-	/* From now on messages from the peer with this XID are about this Call. */
-	req->tm.posted = false;
-	spin_lock(&xprt->queue_lock);
-	req->conn = rpcrdma_conn_get(conn);
-	spin_unlock(&xprt->queue_lock);
-
-	rqst->rq_xtime = ktime_get();
-	rc = rpcrdma_conn_send_admitted(conn, &req->tm);
-	switch (rc) {
-	case 0:
-		return 0;
-	case -EAGAIN:
-		rpcrdma_req_put_back(req);
-		return rc;
-	default:
-		rpcrdma_req_release(req, false);
-		return rc == -ENOTCONN ? rc : -EIO;
-	}
+	rpcrdma_req_fill(req);
+	req->rqst.rq_xtime = ktime_get();
+	spin_lock(&conn->lock);
+	rpcrdma_req_outstanding(req, conn);
+	return rpcrdma_conn_send_planned(conn, &req->tm, true);
 }
 
 /**
@@ -844,14 +859,27 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 
 	/* Also if it has to wait: a peer that never lets it begin has to be asked. */
 	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
-	if (!rpcrdma_req_plan(req, conn))
-		return -EAGAIN;
-	rc = rpcrdma_req_prepare(req, conn);
+	rc = rpcrdma_fill_sparse(&rqst->rq_rcv_buf);
 	if (rc)
 		goto out_unmap;
-	rc = rpcrdma_req_begin(req, conn);
-	if (rc)
+	rpcrdma_req_init(req);
+	rc = rpcrdma_req_plan(req, conn);
+	if (rc > 0) {
+		rc = rpcrdma_req_prepare(req, conn);
+		if (rc)
+			goto out_unmap;
+		rc = rpcrdma_req_begin(req, conn);
+	}
+	switch (rc) {
+	case 0:
+		break;
+	case -EAGAIN:
+		rpcrdma_req_put_back(req);
 		return rc;
+	default:
+		rpcrdma_req_release(req, false);
+		return rc == -ENOTCONN ? rc : -EIO;
+	}
 
 	/* The caller has it pinned, so it stays although it may have been answered. */
 	rpcrdma_req_statistics(req, rx, conn);

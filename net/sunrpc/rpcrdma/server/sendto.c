@@ -567,9 +567,33 @@ static u32 rpcrdma_svc_results(const struct svc_rqst *rqstp,
 	return n;
 }
 
-static void rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
-				   struct rpcrdma_svc_call *call,
-				   struct rpcrdma_svc_reply *reply)
+static void rpcrdma_svc_reply_fill(struct rpcrdma_svc_reply *reply,
+				   const struct rpcrdma_svc_call *call)
+{
+	const struct rpcrdma_reply_plan *plan = &reply->plan;
+	struct rpcrdma_txmsg *tm = &reply->tm;
+
+	rpcrdma_svc_reply_gather(reply);
+	tm->direct = !tm->hold && !tm->gather && !tm->group;
+	tm->call = call->id;
+	tm->msg.length = plan->stream_length;
+	tm->msg.external = plan->external;
+	if (plan->chunks.n_writes || plan->chunks.has_reply)
+		tm->msg.chunks = &plan->chunks;
+	tm->xdr = &reply->xdr;
+	tm->removed = plan->removed;
+	tm->n_removed = plan->n_removed;
+	tm->invalidate = reply->svc->remote_inv ? call->inv_handle : 0;
+	tm->done = rpcrdma_svc_reply_done;
+}
+
+/*
+ * Decide how a Reply travels, and queue it at once if nothing is to be prepared for that.
+ * Return: 1 if it has to be prepared, or has no plan; otherwise as rpcrdma_conn_send().
+ */
+static int rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
+				  struct rpcrdma_svc_call *call,
+				  struct rpcrdma_svc_reply *reply)
 {
 	u32 n_results = rpcrdma_svc_results(rqstp, call, &reply->xdr);
 	struct rpcrdma_rtr_result results[RPCRDMA_MAX_CHUNKS];
@@ -594,7 +618,12 @@ static void rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
 		rpcrdma_plan_reply(&conn->session, &call->chunks,
 				   reply->xdr.len, call->results, n_results,
 				   &reply->plan);
-	spin_unlock(&conn->lock);
+	if (tm->group || reply->plan.errcode || reply->plan.n_jobs) {
+		spin_unlock(&conn->lock);
+		return 1;
+	}
+	rpcrdma_svc_reply_fill(reply, call);
+	return rpcrdma_conn_send_planned(conn, tm, false);
 }
 
 static u32 rpcrdma_svc_reply_octets(const struct rpcrdma_reply_plan *plan)
@@ -675,17 +704,7 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 		tm->chain_cost = reply->rw->cost;
 		tm->hold = true;
 	}
-	rpcrdma_svc_reply_gather(reply);
-	tm->call = call->id;
-	tm->msg.length = plan->stream_length;
-	tm->msg.external = plan->external;
-	if (plan->chunks.n_writes || plan->chunks.has_reply)
-		tm->msg.chunks = &plan->chunks;
-	tm->xdr = &reply->xdr;
-	tm->removed = plan->removed;
-	tm->n_removed = plan->n_removed;
-	tm->invalidate = svc->remote_inv ? call->inv_handle : 0;
-	tm->done = rpcrdma_svc_reply_done;
+	rpcrdma_svc_reply_fill(reply, call);
 	if (tm->group) {
 		spin_lock(&svc->lock);
 		list_add_tail(&reply->link, &svc->groups);
@@ -712,16 +731,19 @@ static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
 		goto out_lost;
 	}
 
-	rpcrdma_svc_reply_plan(rqstp, call, reply);
+	rc = rpcrdma_svc_reply_plan(rqstp, call, reply);
+	/* It may be gone. */
+	if (!rc)
+		return 0;
 	plan = &reply->plan;
-	if (plan->errcode) {
+	if (rc > 0 && plan->errcode) {
 		rpcrdma_conn_refuse(svc->conn, call->xid, plan->errcode,
 				    plan->index, plan->needed);
 		rpcrdma_svc_reply_free(reply);
 		return 0;
 	}
-
-	rc = rpcrdma_svc_reply_send(reply, call);
+	if (rc > 0)
+		rc = rpcrdma_svc_reply_send(reply, call);
 	if (!rc)
 		return 0;
 	rpcrdma_svc_reply_free(reply);

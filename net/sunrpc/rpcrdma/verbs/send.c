@@ -11,7 +11,8 @@
  * The pump takes three steps. Under the lock the session decides on all Sends that can
  * go now, of one message or of many. Without the lock their bytes are copied, and what
  * has to go before a Send is put before it. Under the lock again all of them are posted
- * as one chain, with one doorbell.
+ * as one chain, with one doorbell. What has no more than a few bytes to be copied, as most
+ * Calls and many Replies, is built without leaving the lock.
  *
  * Send Work Requests complete in order. So one signaled Send in each quarter
  * of the ring completes all Sends before it. A Send is also signaled
@@ -39,6 +40,12 @@
  */
 #define RPCRDMA_SEND_CHAIN	16U
 
+/*
+ * Bytes that are copied under the lock, as the headers are that the session encodes. To leave
+ * the lock and take it again would cost more.
+ */
+#define RPCRDMA_SEND_BRIEF	512U
+
 /* While memory waits for a completion, one Send of so many has one. A power of two. */
 #define RPCRDMA_GATHER_SENDS	4U
 
@@ -48,10 +55,18 @@ static struct rpcrdma_send *rpcrdma_send_at(const struct rpcrdma_conn *conn,
 	return &conn->sends[i % conn->n_sends];
 }
 
+/*
+ * Only the thread that sends a message and pumps sees that it is @direct, see
+ * rpcrdma_send_queue().
+ */
 static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 {
-	if (tm->done)
+	if (tm->direct) {
+		tm->status = status;
+		tm->over = true;
+	} else if (tm->done) {
 		tm->done(tm, status);
+	}
 }
 
 /**
@@ -575,6 +590,38 @@ static u32 rpcrdma_pump_ring(struct rpcrdma_conn *conn, u32 built,
 	return rpcrdma_send_refused(conn, conn->send_told, first, bad);
 }
 
+/*
+ * Can all that was decided be built under the lock? Then nothing is to be mapped or
+ * registered, and no more copied than a header.
+ */
+static bool rpcrdma_pump_brief(const struct rpcrdma_conn *conn, u32 end)
+	__must_hold(&conn->lock)
+{
+	const struct rpcrdma_send *send;
+	u32 octets = 0, i;
+
+	for (i = conn->send_told; i != end; i++) {
+		send = rpcrdma_send_at(conn, i);
+		octets += send->tx.payload.length;
+		if (octets > RPCRDMA_SEND_BRIEF || send->rtr.size)
+			return false;
+		if (send->tm && (send->tm->chain || send->tm->gather))
+			return false;
+	}
+	return true;
+}
+
+/* A Send is out: is nobody to be told of it now? */
+static bool rpcrdma_pump_told(const struct rpcrdma_send *send)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_txmsg *tm = send->tm;
+
+	if (tm->direct)
+		rpcrdma_txmsg_done(tm, 0);
+	return tm->quiet || tm->direct;
+}
+
 /* Build and post what was decided, and tell the owners of what is out now. */
 static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
@@ -584,21 +631,25 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	struct ib_send_wr *first;
 	struct rpcrdma_send *send;
 	u32 built, posted, i;
-	bool tell;
+	bool tell, brief;
 	int status;
 
 	if (conn->send_told == end)
 		return;
-	spin_unlock(&conn->lock);
+	brief = rpcrdma_pump_brief(conn, end);
+	if (!brief)
+		spin_unlock(&conn->lock);
 	built = rpcrdma_send_build_all(conn, conn->send_told, end, &first);
-	spin_lock(&conn->lock);
+	if (!brief)
+		spin_lock(&conn->lock);
 	posted = rpcrdma_pump_ring(conn, built, first);
 	if (built != end)
 		short_of = rpcrdma_send_at(conn, built)->tm;
 	tell = posted != end;
 	for (i = conn->send_told; i != end; i++) {
 		send = rpcrdma_send_at(conn, i);
-		if (send->done && send->tm->quiet && (s32)(i - posted) < 0)
+		if (send->done && (s32)(i - posted) < 0 &&
+		    rpcrdma_pump_told(send))
 			send->done = NULL;
 		if (send->done)
 			tell = true;
@@ -625,7 +676,7 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 		status = 0;
 		if ((s32)(i - posted) >= 0)
 			status = send->tm == short_of ? -EMSGSIZE : -ENOTCONN;
-		send->done(send->tm, status);
+		rpcrdma_txmsg_done(send->tm, status);
 	}
 	spin_lock(&conn->lock);
 out:
@@ -808,13 +859,17 @@ static bool rpcrdma_send_admit(struct rpcrdma_conn *conn,
 
 static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, bool ask)
+	__releases(&conn->lock)
 {
+	/* Once it is queued, @tm may be gone, unless it is direct. */
+	const bool direct = tm->direct;
+	bool over = false;
 	int rc = 0;
 
-	if (!rpcrdma_conn_fits(conn, tm->chain_cost))
-		return -ENOSPC;
-	spin_lock(&conn->lock);
-	if (conn->closed) {
+	lockdep_assert_held(&conn->lock);
+	if (!rpcrdma_conn_fits(conn, tm->chain_cost)) {
+		rc = -ENOSPC;
+	} else if (conn->closed) {
 		rc = -ENOTCONN;
 	} else if (ask && !rpcrdma_send_admit(conn, tm)) {
 		trace_rpcrdma_wait(conn->id, tm->msg.xid, "credit");
@@ -824,10 +879,21 @@ static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
 	} else {
 		tm->conn = conn;
 		tm->posted = false;
+		tm->over = false;
 		rpcrdma_send_enqueue(conn, tm);
 		rpcrdma_pump(conn);
 	}
+	/*
+	 * If another thread pumps, the lock was not left since the message was queued: that
+	 * thread has not seen it.
+	 */
+	if (direct) {
+		tm->direct = false;
+		over = !rc && tm->over;
+	}
 	spin_unlock(&conn->lock);
+	if (over)
+		rpcrdma_txmsg_done(tm, tm->status);
 	return rc;
 }
 
@@ -844,6 +910,7 @@ static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
  */
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 {
+	spin_lock(&conn->lock);
 	return rpcrdma_send_queue(conn, tm, false);
 }
 
@@ -860,7 +927,26 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 int rpcrdma_conn_send_admitted(struct rpcrdma_conn *conn,
 			       struct rpcrdma_txmsg *tm)
 {
+	spin_lock(&conn->lock);
 	return rpcrdma_send_queue(conn, tm, true);
+}
+
+/**
+ * rpcrdma_conn_send_planned - queue a message that has just been planned
+ * @conn: the connection
+ * @tm: the message; the connection owns it until its @done
+ * @ask: only if the credits for all of it are there
+ *
+ * What the plan depends on does not change before the message is queued.
+ *
+ * Context: as rpcrdma_conn_send(), but the caller holds the lock of @conn, which is released.
+ *
+ * Return: as rpcrdma_conn_send(), or with @ask as rpcrdma_conn_send_admitted().
+ */
+int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm, bool ask)
+{
+	return rpcrdma_send_queue(conn, tm, ask);
 }
 
 /**

@@ -236,6 +236,11 @@ struct rpcrdma_conn_ops {
  * @posted: the pump has finished with it; see rpcrdma_conn_posted()
  * @quiet: @done need not be called if all of it has been posted, which saves the pump taking the
  *	lock once more; under the connection's lock once it is queued. Not with @hold or @gather.
+ * @direct: if whoever sends it also posts the last of it, @done is called when that thread has
+ *	left the lock for good, not in between. It takes care that the connection is not destroyed
+ *	before. Not with @hold, @gather or @group; reset by the connection.
+ * @over: for the connection: @done is to be called, with @status
+ * @status: likewise
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
  * @done: called at the end with 0 or a negative errno, once per
@@ -255,6 +260,9 @@ struct rpcrdma_txmsg {
 	struct rpcrdma_rtr_group *group;
 	bool posted;
 	bool quiet;
+	bool direct;
+	bool over;
+	int status;
 	u64 call;
 	u32 invalidate;
 	struct ib_send_wr *(*chain)(struct rpcrdma_txmsg *tm,
@@ -864,6 +872,9 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 int rpcrdma_conn_send_admitted(struct rpcrdma_conn *conn,
 			       struct rpcrdma_txmsg *tm);
+int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm, bool ask)
+	__releases(&conn->lock);
 bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm,
