@@ -295,7 +295,7 @@ static void conn_tell(struct kunit *test, const char *name,
 	rpcrdma_session_info(&conn->session, &info);
 	sends = conn->send_head - conn->send_tail;
 	room = conn->sq_avail;
-	recvs = conn->n_recv_free;
+	recvs = conn->n_recv_free + atomic_read(&conn->n_recv_back);
 	closed = conn->closed;
 	pumping = conn->pumping;
 	queued = !list_empty(&conn->tx_queue);
@@ -971,6 +971,47 @@ static void conn_tells_of_failures_alone(struct kunit *test)
 	m->xdr.len = 32;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
 	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
+	conn_wait(test, &f->client.lost);
+}
+
+/* Who sends a message and posts it is told when it has left the lock, once. */
+static void conn_tells_its_sender_itself(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+	int i;
+
+	m = conn_msg(test, 5, RPCRDMA_CALL, 64);
+	m->tm.direct = true;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_EXPECT_EQ(test, m->ends, 1);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+	KUNIT_EXPECT_FALSE(test, m->tm.direct);
+	conn_wait(test, &f->server.arrived);
+
+	/* What waits for credit is posted by another thread, which tells. */
+	WRITE_ONCE(f->server.hold, true);
+	for (i = 0; i < CONN_WINDOW + 2; i++) {
+		m = conn_own_msg(test, 7, RPCRDMA_CALL);
+		m->tm.direct = true;
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&m->tm), 0);
+	}
+	KUNIT_EXPECT_EQ(test, m->ends, 0);
+	KUNIT_EXPECT_FALSE(test, m->tm.direct);
+	conn_let_go(&f->server);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->ends, 1);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+
+	/* It lacks bytes. */
+	m = conn_msg(test, 8, RPCRDMA_CALL, 64);
+	m->tm.direct = true;
+	m->xdr.head[0].iov_len = 32;
+	m->xdr.len = 32;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	KUNIT_EXPECT_EQ(test, m->ends, 1);
 	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
 	conn_wait(test, &f->client.lost);
 }
@@ -2064,6 +2105,12 @@ static u32 conn_window(struct conn_fixture *f)
 	return conn_server_info(f).window;
 }
 
+/* Receives that wait to be posted with others, or to be looked at. */
+static u32 conn_free(const struct rpcrdma_conn *conn)
+{
+	return READ_ONCE(conn->n_recv_free) + atomic_read(&conn->n_recv_back);
+}
+
 /*
  * What has arrived holds its Receive for a little longer. Return: Receives that wait then
  * to be posted with others.
@@ -2071,12 +2118,12 @@ static u32 conn_window(struct conn_fixture *f)
 static u32 conn_wait_free(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	u32 free = READ_ONCE(f->server.conn->n_recv_free);
+	u32 free = conn_free(f->server.conn);
 	int i;
 
 	for (i = 0; i < 100 && conn_server_info(f).window_used != free; i++) {
 		msleep(20);
-		free = READ_ONCE(f->server.conn->n_recv_free);
+		free = conn_free(f->server.conn);
 	}
 	KUNIT_EXPECT_EQ(test, conn_server_info(f).window_used, free);
 	return free;
@@ -2253,8 +2300,46 @@ static void conn_leaves_no_receive_behind(struct kunit *test)
 	conn_send_small(test, 64);
 	for (i = 0; i < 64; i++)
 		conn_wait(test, &f->server.arrived);
-	KUNIT_EXPECT_EQ(test, server->n_recv_free, 0U);
+	KUNIT_EXPECT_EQ(test, conn_free(server), 0U);
 	conn_let_go(&f->server);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+/*
+ * A Receive that may wait is given back without the lock: here that would be a deadlock, of
+ * which the checking kernel tells. What is one too many is posted with the others.
+ */
+static void conn_gives_receives_back_without_the_lock(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+	size_t held = 0;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	WRITE_ONCE(f->server.hold, true);
+	conn_send_small(test, 2);
+	for (i = 0; i < 2; i++)
+		conn_wait(test, &f->server.arrived);
+	/* The handler may still be about to put the last one into the list. */
+	for (i = 0; i < 100 && held < 2; i++) {
+		msleep(20);
+		spin_lock(&f->server.lock);
+		held = list_count_nodes(&f->server.held);
+		spin_unlock(&f->server.lock);
+	}
+	KUNIT_ASSERT_EQ(test, held, 2U);
+	spin_lock(&server->lock);
+	conn_let_go(&f->server);
+	spin_unlock(&server->lock);
+	KUNIT_EXPECT_EQ(test, conn_free(server), 2U);
+	KUNIT_EXPECT_EQ(test, server->n_recv_free, 0U);
+
+	conn_take_small(test, 13);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
+	conn_take_small(test, 1);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 }
 
@@ -4452,6 +4537,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_with_errors_that_cannot_go),
 	KUNIT_CASE(conn_holds_what_cannot_be_sent),
 	KUNIT_CASE(conn_tells_of_failures_alone),
+	KUNIT_CASE(conn_tells_its_sender_itself),
 	KUNIT_CASE(conn_ends_with_what_cannot_go_on),
 	KUNIT_CASE(conn_goes_on_without_what_is_refused),
 	KUNIT_CASE(conn_lets_go_of_what_is_out),
@@ -4480,6 +4566,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_window_changes),
 	KUNIT_CASE(conn_posts_receives_together),
 	KUNIT_CASE(conn_leaves_no_receive_behind),
+	KUNIT_CASE(conn_gives_receives_back_without_the_lock),
 	KUNIT_CASE(conn_posts_what_waits_for_a_larger_window),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),

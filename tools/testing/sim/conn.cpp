@@ -65,6 +65,7 @@ bool Conn::create()
 	}
 	later_ = count - now;
 	n_receives_ = count;
+	target_ = count;
 	return true;
 }
 
@@ -209,7 +210,7 @@ void Conn::pump_post()
 		const Send &s = sends_[send_told_++ % config.sends];
 
 		if (s.tell)
-			s.message->done(Error::None);
+			s.message->finish(Error::None);
 	}
 }
 
@@ -241,7 +242,7 @@ bool Conn::pump_send()
 	}
 	pump_post();
 	if (drop)
-		offer->done(invalid ? Error::MessageSize : Error::Io);
+		offer->finish(invalid ? Error::MessageSize : Error::Io);
 	else if (invalid)
 		lost("message cannot go on");
 	return more;
@@ -301,8 +302,17 @@ Error Conn::send(Outgoing &m)
 		return Error::NoSpace;
 	if (closed_)
 		return Error::NotConnected;
+	const bool direct = m.direct;
+
+	m.over = false;
 	enqueue(m);
 	pump();
+	/* Unless it is direct it may be gone. */
+	if (direct) {
+		m.direct = false;
+		if (m.over)
+			m.finish(m.outcome);
+	}
 	return Error::None;
 }
 
@@ -498,22 +508,59 @@ void Conn::keep(Receive &r)
 	kept_++;
 }
 
+/* As rpcrdma_recv_gather(). */
+void Conn::gather_receives()
+{
+	for (Receive *r : back_) {
+		if (core::retire(*this)) {
+			retire(*r);
+			continue;
+		}
+		fit(*r);
+		waiting_.push_back(r);
+	}
+	back_.clear();
+}
+
+/* As rpcrdma_recv_slack(). */
+u32 Conn::slack() const
+{
+	const u32 free = static_cast<u32>(waiting_.size());
+
+	if (n_receives_ != target_)
+		return 0;
+	for (const auto &r : receives_)
+		if (r->size != receive_size_)
+			return 0;
+	if (rpcrdma_session_may_wait(&session, free + kSlack))
+		return kSlack;
+	return rpcrdma_session_may_wait(&session, free + 1);
+}
+
 /* As rpcrdma_recv_push(). Return: a GRANT became due. */
 bool Conn::push_receives()
 {
-	const u32 count = waiting();
+	if (dead_)
+		return false;
+	gather_receives();
+
+	const u32 count = static_cast<u32>(waiting_.size());
 	const bool wait =
 		world.options.mutant == Mutant::ReceivesWaitForOthers ?
 			count < config.core.window :
 			rpcrdma_session_may_wait(&session, count);
 
-	if (!count || dead_ || wait)
+	if (!count || wait) {
+		slack_ = slack();
 		return false;
+	}
 	for (Receive *r : waiting_)
 		post_receive(*r);
 	waiting_.clear();
 	world.tally.batched += count > 1;
-	return core::release(*this, count);
+	const bool due = core::release(*this, count);
+	slack_ = slack();
+	return due;
 }
 
 void Conn::put_receive(Receive &r)
@@ -529,16 +576,16 @@ void Conn::put_receive(Receive &r)
 	r.kept = false;
 	if (dead_ || life != Life::Alive)
 		return lost("post Receive");
-	if (core::retire(*this))
-		return retire(r);
-	fit(r);
 	if (mutant == Mutant::OfferBeforePosting) {
+		if (core::retire(*this))
+			return retire(r);
+		fit(r);
 		if (core::release(*this, 1))
 			pump();
 		return world.post_later(qp(), posted(r));
 	}
-	waiting_.push_back(&r);
-	if (push_receives())
+	back_.push_back(&r);
+	if (back_.size() > slack_ && push_receives())
 		pump();
 	pings::reposted(*this);
 }
@@ -644,6 +691,7 @@ void Conn::set_window(u32 window)
 	if (window != info().window)
 		world.effect(Fault::Window);
 	world.trace("%s offers a window of %u", link.name(side), window);
+	target_ = window + 1;
 	const bool due = core::set_window(*this, window);
 	if (push_receives() || due)
 		pump();

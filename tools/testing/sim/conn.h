@@ -39,7 +39,19 @@ public:
 	u32 invalidate = 0;
 	u64 call = 0; /* of a Reply, rpcrdma_call_id() of its Call */
 	bool hold = false;
+	bool direct = false;
+	bool over = false; /* done() is to be called with @outcome */
+	Error outcome = Error::None;
 	bool queued = false;
+
+	/* As rpcrdma_txmsg_done(). */
+	void finish(Error error)
+	{
+		if (!direct)
+			return done(error);
+		over = true;
+		outcome = error;
+	}
 
 	/* Post what goes before the first Send. */
 	virtual void chain()
@@ -132,6 +144,8 @@ inline constexpr u32 kSendChain = 16;
 inline constexpr u32 kStreamSpares = 8;
 /* RPCRDMA_OPENING_RECVS */
 inline constexpr u32 kOpening = 2;
+/* RPCRDMA_RECV_SLACK */
+inline constexpr u32 kSlack = 4;
 
 class Conn {
 public:
@@ -249,10 +263,10 @@ public:
 	{
 		return later_;
 	}
-	/* Receives that wait to be posted with others. */
+	/* Receives that wait to be posted with others, or to be looked at. */
 	[[nodiscard]] u32 waiting() const
 	{
-		return static_cast<u32>(waiting_.size());
+		return static_cast<u32>(waiting_.size() + back_.size());
 	}
 	[[nodiscard]] SessionInfo info() const;
 	[[nodiscard]] QueuePair &qp() const;
@@ -318,6 +332,8 @@ private:
 	[[nodiscard]] QueuePair::Posted posted(Receive &r) const;
 	void post_receive(Receive &r);
 	void fit(Receive &r);
+	void gather_receives();
+	[[nodiscard]] u32 slack() const;
 	[[nodiscard]] bool push_receives();
 	void set_window(u32 window);
 	[[nodiscard]] bool grow(u32 count);
@@ -350,6 +366,9 @@ private:
 	Receive *beginning_ = nullptr;
 	u32 begun_by_ = 0; /* what came with it was invalidated */
 	std::vector<Receive *> waiting_;
+	std::vector<Receive *> back_; /* given back without the lock */
+	u32 slack_ = 0; /* so many may be there */
+	u32 target_ = 0; /* what n_receives_ is to be */
 	rpcrdma_mr_table table_ = {};
 	std::vector<rpcrdma_mr_slot> slots_;
 	std::vector<std::unique_ptr<MemoryRegion>> mrs_;

@@ -642,6 +642,7 @@ Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
 		reply.chain_cost = reply.plan.n_jobs;
 		reply.hold = true;
 	}
+	reply.direct = !reply.hold;
 	reply.msg.xid = call.xid;
 	reply.msg.dir = RPCRDMA_REPLY;
 	reply.msg.length = reply.plan.stream_length;

@@ -419,13 +419,14 @@ static void rpcrdma_req_fill(struct rpcrdma_req *req)
  * From now on messages from the peer with this XID are about this Call. Its Reply finds it
  * with certainty: what is posted was queued after this, under the connection's lock, which
  * the handler of the Reply has had. A message that comes before the Call is posted finds
- * either nothing or all of the Call: this pairs with rpcrdma_reply_req().
+ * either nothing or all of the Call.
  */
 static void rpcrdma_req_outstanding(struct rpcrdma_req *req,
 				    struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
 	lockdep_assert_held(&conn->lock);
+	/* Pairs with smp_load_acquire() in rpcrdma_reply_req(). */
 	smp_store_release(&req->conn, rpcrdma_conn_get(conn));
 }
 

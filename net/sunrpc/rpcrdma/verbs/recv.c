@@ -12,6 +12,11 @@
  * rule is checked each time, under the same lock; no timer and no other message is needed.
  * In version 1 nothing waits: each Reply gives back the credit of its Call.
  *
+ * Whoever checks the rule also says how many more Receives may wait by it, and that many are
+ * given back without the lock. Whoever has the lock next, which is the handler of the next
+ * message at the latest, puts them to the others. Nothing is given back so while the number or
+ * the size of Receives changes.
+ *
  * The window can change. To make it larger, buffers are allocated and posted
  * before the peer is told. To make it smaller, buffers are freed instead of
  * being posted again: the peer keeps the credits that it has, so a window shrinks by
@@ -353,34 +358,15 @@ out_unmap:
 	return false;
 }
 
+/* Receives that are given back without the lock at most, until somebody has it. */
+#define RPCRDMA_RECV_SLACK	4
+
 /* Put a Receive, synced, before those at @first, to be posted with them. */
 static void rpcrdma_recv_chain(struct rpcrdma_recv *recv,
 			       struct ib_recv_wr **first)
 {
 	recv->wr.next = *first;
 	*first = &recv->wr;
-}
-
-/*
- * Post the Receives that wait, if they must not wait any longer, and offer them to the
- * peer. @due is set if the caller then has to pump. Return: 0 or the errno of the verb.
- */
-static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due)
-	__must_hold(&conn->lock)
-{
-	const struct ib_recv_wr *first = conn->recv_free;
-	const u32 count = conn->n_recv_free;
-	int rc;
-
-	if (!count || conn->dead ||
-	    rpcrdma_session_may_wait(&conn->session, count))
-		return 0;
-	conn->recv_free = NULL;
-	conn->n_recv_free = 0;
-	rc = ib_post_recv(conn->qp, first, NULL);
-	if (!rc && rpcrdma_session_release(&conn->session, count))
-		*due = true;
-	return rc;
 }
 
 /* A Receive is in @conn->recvs, or is no more. */
@@ -419,40 +405,117 @@ static struct rpcrdma_recv *rpcrdma_recv_renew(struct rpcrdma_conn *conn,
 	return recv;
 }
 
-/* A Receive is free. Return: true if the caller has to pump. */
-static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
-			     struct rpcrdma_recv *recv)
+/* Let the Receives that have come back wait for others, or go to @retired. */
+static void rpcrdma_recv_gather(struct rpcrdma_conn *conn,
+				struct list_head *retired)
+	__must_hold(&conn->lock)
 {
-	bool due = false, retired = false;
-	int rc = -ENOTCONN;
+	struct llist_node *back = llist_del_all(&conn->recv_back);
+	struct rpcrdma_recv *recv, *next;
 
-	rpcrdma_recv_sync(recv);
-	/*
-	 * Under one lock: no Receive is posted after the drain, see conn_destroy,
-	 * and no Receive is offered before it is posted.
-	 */
-	spin_lock(&conn->lock);
-	conn->stats.recv_copied_bytes += recv->copied;
-	recv->copied = 0;
-	if (!conn->dead) {
-		retired = rpcrdma_session_retire(&conn->session);
-		rc = 0;
-	}
-	if (retired) {
-		list_del(&recv->all);
-		conn->n_recvs--;
-		rpcrdma_recv_sized(conn, recv, -1);
-	} else if (!rc) {
+	llist_for_each_entry_safe(recv, next, back, back) {
+		atomic_dec(&conn->n_recv_back);
+		if (rpcrdma_session_retire(&conn->session)) {
+			list_move_tail(&recv->all, retired);
+			conn->n_recvs--;
+			rpcrdma_recv_sized(conn, recv, -1);
+			continue;
+		}
 		if (unlikely(recv->size != conn->recv_size))
 			recv = rpcrdma_recv_renew(conn, recv);
 		rpcrdma_recv_chain(recv, &conn->recv_free);
 		conn->n_recv_free++;
-		rc = rpcrdma_recv_push(conn, &due);
 	}
+}
+
+/* How many Receives may come back without the lock: they may wait, if the peer sends nothing. */
+static int rpcrdma_recv_slack(const struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	const u32 free = conn->n_recv_free;
+
+	if (conn->n_recv_old || conn->n_recvs != conn->recv_target)
+		return 0;
+	if (rpcrdma_session_may_wait(&conn->session, free + RPCRDMA_RECV_SLACK))
+		return RPCRDMA_RECV_SLACK;
+	return rpcrdma_session_may_wait(&conn->session, free + 1);
+}
+
+/*
+ * Post the Receives that wait, if they must not wait any longer, and offer them to the
+ * peer: to be called when one was given back, and when it has become more difficult to wait.
+ * @due is set if the caller then has to pump. The caller frees @retired when it has left the
+ * lock. Return: 0 or the errno of the verb.
+ *
+ * All under one lock: no Receive is posted after the drain, see conn_destroy, and no Receive is
+ * offered before it is posted.
+ */
+static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due,
+			     struct list_head *retired)
+	__must_hold(&conn->lock)
+{
+	const struct ib_recv_wr *first;
+	u32 count;
+	int slack, rc = 0;
+
+	if (conn->dead)
+		return 0;
+	do {
+		rpcrdma_recv_gather(conn, retired);
+		count = conn->n_recv_free;
+		if (count &&
+		    !rpcrdma_session_may_wait(&conn->session, count)) {
+			first = conn->recv_free;
+			conn->recv_free = NULL;
+			conn->n_recv_free = 0;
+			rc = ib_post_recv(conn->qp, first, NULL);
+			if (!rc &&
+			    rpcrdma_session_release(&conn->session, count))
+				*due = true;
+		}
+		slack = rpcrdma_recv_slack(conn);
+		WRITE_ONCE(conn->recv_slack, slack);
+		/*
+		 * Pairs with atomic_inc_return() in rpcrdma_recv_put(): either that
+		 * function sees the new number, or the Receive is seen here.
+		 */
+		smp_mb();
+	} while (!rc && atomic_read(&conn->n_recv_back) > slack);
+	return rc;
+}
+
+/* Several threads give Receives back at the same time. All counters are of the same size. */
+static void rpcrdma_recv_count_copied(struct rpcrdma_recv *recv)
+{
+	u64 *sum = &recv->conn->stats.recv_copied_bytes;
+
+	static_assert(sizeof(atomic64_t) == sizeof(*sum));
+	if (recv->copied)
+		atomic64_add(recv->copied, (atomic64_t *)sum);
+	recv->copied = 0;
+}
+
+/* A Receive is free. Return: true if the caller has to pump. */
+static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
+			     struct rpcrdma_recv *recv)
+{
+	LIST_HEAD(retired);
+	bool due = false;
+	int rc;
+
+	rpcrdma_recv_sync(recv);
+	rpcrdma_recv_count_copied(recv);
+	/* From here on it may be posted, replaced or freed at any time. */
+	llist_add(&recv->back, &conn->recv_back);
+	/* A full barrier: see rpcrdma_recv_push(). */
+	if (atomic_inc_return(&conn->n_recv_back) <=
+	    READ_ONCE(conn->recv_slack))
+		return false;
+	spin_lock(&conn->lock);
+	rc = conn->dead ? -ENOTCONN : rpcrdma_recv_push(conn, &due, &retired);
 	spin_unlock(&conn->lock);
-	if (retired)
-		rpcrdma_recv_free(recv, NULL);
-	else if (rc)
+	rpcrdma_recv_free_list(&retired);
+	if (rc)
 		rpcrdma_conn_lost(conn, "post Receive");
 	return due;
 }
@@ -580,6 +643,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	void *large = NULL;
 	struct rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
 	u32 invalidated = 0, n_refused = 0;
+	LIST_HEAD(retired);
 	bool due = false;
 	int rc;
 
@@ -611,8 +675,10 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_session_receive(&conn->session, message, recv->len, rx);
 	if (unlikely(rx->htype == RPCRDMA_RTR_REPTERR))
 		n_refused = rpcrdma_rtr_reported(&conn->session, rx, refused);
-	rc = rpcrdma_recv_push(conn, &due);
+	rc = rpcrdma_recv_push(conn, &due, &retired);
 	spin_unlock(&conn->lock);
+	if (unlikely(!list_empty(&retired)))
+		rpcrdma_recv_free_list(&retired);
 	if (rc) {
 		why = "post Receive";
 	} else if (unlikely(conn->n_recv_later)) {
@@ -706,6 +772,7 @@ int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size,
 	}
 	conn->n_recv_later = count - now;
 	conn->n_recvs = count;
+	conn->recv_target = count;
 	return 0;
 }
 
@@ -740,6 +807,7 @@ void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
 				  rpcrdma_spares(conn, RPCRDMA_SPARE_RECVS));
 	INIT_LIST_HEAD(&conn->recvs);
 	conn->n_recvs = 0;
+	init_llist_head(&conn->recv_back);
 	rpcrdma_recv_free_list(&conn->recv_fresh);
 	rpcrdma_recv_free_list(&conn->recv_old);
 	conn->n_recv_fresh = 0;
@@ -800,6 +868,7 @@ void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
 	if (size == conn->recv_size)
 		return;
 	WRITE_ONCE(conn->recv_size, size);
+	WRITE_ONCE(conn->recv_slack, 0);
 	if (conn->recv_pages)
 		WRITE_ONCE(conn->recv_pages, size >> PAGE_SHIFT);
 	conn->n_recv_old = 0;
@@ -880,6 +949,7 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 						       RPCRDMA_SPARE_RECVS);
 	struct rpcrdma_recv *recv;
 	bool due = false;
+	LIST_HEAD(retired);
 	LIST_HEAD(fresh);
 	u32 n = 0, size;
 	int rc;
@@ -904,11 +974,13 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 				  rpcrdma_window_grow(conn, window, &fresh, n,
 						      size);
 		if (!rc) {
+			conn->recv_target = window + 1;
 			due = rpcrdma_session_set_window(&conn->session,
 							 window);
-			rc = rpcrdma_recv_push(conn, &due);
+			rc = rpcrdma_recv_push(conn, &due, &retired);
 		}
 		spin_unlock(&conn->lock);
+		rpcrdma_recv_free_list(&retired);
 		if (rc == -ESTALE) {
 			rpcrdma_recv_free_list(&fresh);
 			n = 0;

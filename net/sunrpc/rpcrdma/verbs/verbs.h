@@ -27,6 +27,7 @@
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/spinlock.h>
 #include <linux/sunrpc/xdr.h>
 #include <linux/wait.h>
@@ -60,8 +61,9 @@ static_assert(RPCRDMA_MAX_RW_OPS >= RPCRDMA_MAX_WRITES);
  * struct rpcrdma_stats - what a connection has done
  *
  * rx_ members are written by the Receive handler alone, tx_ members by the
- * pump alone; the others under rpcrdma_conn.lock. Who shows them takes no lock:
- * a processor of 32 bits could read half of an old and half of a new value.
+ * pump alone, recv_copied_bytes by atomic operations; the others under rpcrdma_conn.lock. Who
+ * shows them takes no lock: a processor of 32 bits could read half of an old and half of a new
+ * value.
  */
 struct rpcrdma_stats {
 	u64 rx_type[RPCRDMA_MAX_TYPES];
@@ -128,6 +130,7 @@ extern atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
  * @cqe: completion
  * @wr: the Work Request, ready to be posted
  * @link: for the current user of the buffer
+ * @back: link in those that have come back
  * @buf: the buffer, or what of it is in the first of its pages
  * @pages: the pages of the buffer, or NULL if it is in one piece
  * @size: bytes of the buffer
@@ -142,6 +145,7 @@ struct rpcrdma_recv {
 	struct ib_cqe cqe;
 	struct ib_recv_wr wr;
 	struct list_head link;
+	struct llist_node back;
 	void *buf;
 	struct page **pages;
 	u32 size;
@@ -606,6 +610,11 @@ struct rpcrdma_resize {
  * @n_recv_small: of these, those that are smaller
  * @recv_free: Receives that are free and wait to be posted together, chained
  * @n_recv_free: how many
+ * @recv_back: Receives that are free and that nobody has looked at under @lock since; only who
+ *	holds @lock takes some
+ * @n_recv_back: how many. Less for a moment while one is added or taken.
+ * @recv_slack: so many may be there before somebody has to look; written under @lock
+ * @recv_target: what @n_recvs is to be, or is about to be
  * @recv_size: bytes of each Receive, or those that it is to have
  * @recv_pages: the same in pages, or zero if a Receive is in one piece
  * @recv_base: where in its first page a Receive begins
@@ -714,6 +723,10 @@ struct rpcrdma_conn {
 	u32 n_recv_small;
 	struct ib_recv_wr *recv_free;
 	u32 n_recv_free;
+	struct llist_head recv_back;
+	atomic_t n_recv_back;
+	int recv_slack;
+	u32 recv_target;
 	u32 recv_size;
 	u32 recv_pages;
 	u32 recv_base;
