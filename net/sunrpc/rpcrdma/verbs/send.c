@@ -945,6 +945,7 @@ int rpcrdma_conn_send_admitted(struct rpcrdma_conn *conn,
  */
 int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, bool ask)
+	__releases(&conn->lock)
 {
 	return rpcrdma_send_queue(conn, tm, ask);
 }
