@@ -711,6 +711,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 				      rpcrdma_reason_name(rx->reason));
 		conn->ops->abandon(conn, rx->dir);
 	}
+	rpcrdma_recv_refused(conn, rx, refused, n_refused);
+
 	switch (rx->action) {
 	case RPCRDMA_RX_PAYLOAD:
 		verdict = conn->ops->payload(conn, rx, recv, invalidated);
