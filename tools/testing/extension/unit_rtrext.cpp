@@ -1949,3 +1949,60 @@ TEST(rtrext, c__a_call_exposes_no_memory)
 	EXPECT_EQ(Octets(d.xdr, d.xdr + d.length),
 		  octets({ 1, 0, 40, 1, 100, kTbsn }));
 }
+
+/* Two of three Sends is too few. */
+TEST(rtrext, send__a_call_within_the_peers_limit)
+{
+	Outgoing three(RPCRDMA_CALL, 2 * kReceive);
+	Outgoing again(RPCRDMA_CALL, 2 * kReceive);
+	Endpoint two = client(announcing(kAll, 2));
+	Endpoint enough = client(announcing(kAll, 3));
+
+	EXPECT_EQ(send(two, three), kNotSo);
+	EXPECT_EQ(send(enough, again), kSent);
+	EXPECT_EQ(again.m.plan.count(), 3u);
+}
+
+/* What is told is all of a Receive, and its targets in a group have numbers. */
+TEST(rtrext, declare__what_cannot_be_told)
+{
+	const auto declares = [](const ReceiveShape &s) {
+		rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+
+		c.local.recv_size = s.length();
+		Endpoint e(c);
+		return e.session.with<Rtrext>([&](Rtrext &, Port &port) {
+			return Rtrext::declare(port, s);
+		});
+	};
+	const auto made = [](u32 targets, u32 behind) {
+		ReceiveShape s;
+
+		EXPECT_TRUE(s.add({ 1, 1024, 4, false }));
+		EXPECT_TRUE(s.add({ targets, 64, 64, true }));
+		EXPECT_TRUE(!behind || s.add({ 1, behind, 4, false }));
+		return s;
+	};
+
+	EXPECT_TRUE(declares(made(kMostTargets / kMostSends, 0)));
+	EXPECT_FALSE(declares(made(kMostTargets / kMostSends + 1, 0)));
+	EXPECT_FALSE(declares(made(2, 1024)));
+}
+
+/* Of a side that takes Calls of one Send. */
+TEST(rtrext, request__with_a_continuation_that_was_not_announced)
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
+
+	EXPECT_TRUE(declare(e.session));
+	EXPECT_TRUE(e.session.with<Rtrext>([](Rtrext &, Port &port) {
+		return Rtrext::declare(port, kTakesRequests);
+	}));
+	e.receive(connprop(kClientXid, announcing()));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	e.receive(request(kXid, 1, call()));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(go_on(kXid, 1, call()));
+	expect_dropped(e, RPCRDMA_REASON_HTYPE);
+	expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
+}
