@@ -123,6 +123,7 @@ static enum rpcrdma_recv_verdict conn_payload(struct rpcrdma_conn *conn,
 	}
 	if (!READ_ONCE(side->hold))
 		return RPCRDMA_RECV_DONE;
+	recv->part = rx->payload;
 	spin_lock(&side->lock);
 	list_add_tail(&recv->link, &side->held);
 	spin_unlock(&side->lock);
@@ -4069,6 +4070,7 @@ static struct conn_msg *conn_item_msg(struct kunit *test, u32 dir,
 struct conn_placed {
 	struct kunit *test;
 	struct rpcrdma_recv *recvs[RPCRDMA_RTR_MOST_SENDS];
+	u32 data[RPCRDMA_RTR_MOST_SENDS];	/* where those of the item begin */
 	u32 length;
 };
 
@@ -4088,8 +4090,31 @@ static bool conn_part_is_placed(void *context,
 	KUNIT_EXPECT_EQ(test, memcmp(page_address(recv->pages[at >> PAGE_SHIFT]),
 				     f->stream + CONN_ITEM + part->at,
 				     part->length), 0);
+	if (!p->data[part->send])
+		p->data[part->send] = part->offset;
 	p->length += part->length;
 	return true;
+}
+
+/* Between payload and data there are zeros in each Send, and nothing that was sent before. */
+static void conn_expect_zeros(struct kunit *test, const struct conn_placed *p,
+			      u32 sends)
+{
+	const struct rpcrdma_recv *recv;
+	u32 i, at, end, run;
+	const void *from;
+
+	for (i = 0; i < sends; i++) {
+		recv = p->recvs[i];
+		at = recv->part.offset + recv->part.length;
+		end = p->data[i] ?: recv->len;
+		KUNIT_EXPECT_LT(test, at, end);
+		for (; at < end; at += run) {
+			from = rpcrdma_recv_at(recv, at, &run);
+			run = min(run, end - at);
+			KUNIT_EXPECT_NULL(test, memchr_inv(from, 0, run));
+		}
+	}
 }
 
 /* The Receives that @side holds; so many, which is awaited: a message is told of before. */
@@ -4132,6 +4157,7 @@ static void conn_expect_placed(struct kunit *test, struct conn_side *side,
 						      shape.head,
 						      conn_part_is_placed, &p));
 	KUNIT_EXPECT_EQ(test, p.length, length);
+	conn_expect_zeros(test, &p, sends);
 }
 
 /* Data of so many bytes take @sends Sends, and are in whole pages. */
@@ -4274,6 +4300,8 @@ static void conn_places_results(struct kunit *test)
 	conn_alloc_pages(test, pages);
 	for (i = 0; i < CONN_PAGES; i++)
 		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
+	/* Leave something in each buffer that is sent from. */
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
 	for (i = 0; i < 3; i++) {
 		conn_place_reply(test, pages, 0, PAGE_SIZE, 1);
 		conn_place_reply(test, pages, 0, 2 * PAGE_SIZE, 1);
@@ -4331,6 +4359,8 @@ static void conn_places_data(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	int i;
 
+	/* Leave something in each buffer that is sent from. */
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
 	for (i = 0; i < 3; i++) {
 		conn_place(test, PAGE_SIZE, 1);
 		conn_place(test, 2 * PAGE_SIZE, 1);
