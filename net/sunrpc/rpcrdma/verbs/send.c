@@ -631,17 +631,20 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	struct ib_send_wr *first;
 	struct rpcrdma_send *send;
 	u32 built, posted, i;
-	bool tell, brief;
+	bool tell;
 	int status;
 
 	if (conn->send_told == end)
 		return;
-	brief = rpcrdma_pump_brief(conn, end);
-	if (!brief)
+	if (rpcrdma_pump_brief(conn, end)) {
+		built = rpcrdma_send_build_all(conn, conn->send_told, end,
+					       &first);
+	} else {
 		spin_unlock(&conn->lock);
-	built = rpcrdma_send_build_all(conn, conn->send_told, end, &first);
-	if (!brief)
+		built = rpcrdma_send_build_all(conn, conn->send_told, end,
+					       &first);
 		spin_lock(&conn->lock);
+	}
 	posted = rpcrdma_pump_ring(conn, built, first);
 	if (built != end)
 		short_of = rpcrdma_send_at(conn, built)->tm;
