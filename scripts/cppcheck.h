@@ -12,6 +12,8 @@
 #define list_for_each_entry_reverse(pos, head, member)                     \
 	for (pos = (void *)(head)->prev; &pos->member != (head);           \
 	     pos = (void *)pos->member.prev)
+#define llist_for_each_entry_safe(pos, n, node, member)                    \
+	for (pos = (void *)(node), n = pos; pos; pos = n)
 #define TRACE_EVENT(name, ...)
 #define DECLARE_EVENT_CLASS(name, ...)
 #define DEFINE_EVENT(class, name, ...)

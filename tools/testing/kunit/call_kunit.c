@@ -34,9 +34,11 @@ struct call_fixture {
 	struct completion is_shut;
 	u32 item;	/* of a Call by a group: where its data are in it, */
 	u32 service;	/* and that of RPCSEC_GSS */
+#ifdef CONFIG_LOCKDEP
 	struct tracepoint *lock_event;
 	struct task_struct *looks;
 	u32 locked;
+#endif
 	u8 octets[64];
 };
 

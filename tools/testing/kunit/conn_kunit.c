@@ -2306,6 +2306,27 @@ static void conn_leaves_no_receive_behind(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 }
 
+/* The server keeps the Receives of @count small Calls, which have come. */
+static void conn_hold_small(struct kunit *test, u32 count)
+{
+	struct conn_fixture *f = test->priv;
+	size_t held = 0;
+	u32 i;
+
+	WRITE_ONCE(f->server.hold, true);
+	conn_send_small(test, count);
+	for (i = 0; i < count; i++)
+		conn_wait(test, &f->server.arrived);
+	/* The handler may still be about to put the last one into the list. */
+	for (i = 0; i < 100 && held < count; i++) {
+		msleep(20);
+		spin_lock(&f->server.lock);
+		held = list_count_nodes(&f->server.held);
+		spin_unlock(&f->server.lock);
+	}
+	KUNIT_ASSERT_EQ(test, held, (size_t)count);
+}
+
 /*
  * A Receive that may wait is given back without the lock: here that would be a deadlock, of
  * which the checking kernel tells. What is one too many is posted with the others.
@@ -2314,23 +2335,10 @@ static void conn_gives_receives_back_without_the_lock(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *server = f->server.conn;
-	size_t held = 0;
-	int i;
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
 	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
-	WRITE_ONCE(f->server.hold, true);
-	conn_send_small(test, 2);
-	for (i = 0; i < 2; i++)
-		conn_wait(test, &f->server.arrived);
-	/* The handler may still be about to put the last one into the list. */
-	for (i = 0; i < 100 && held < 2; i++) {
-		msleep(20);
-		spin_lock(&f->server.lock);
-		held = list_count_nodes(&f->server.held);
-		spin_unlock(&f->server.lock);
-	}
-	KUNIT_ASSERT_EQ(test, held, 2U);
+	conn_hold_small(test, 2);
 	spin_lock(&server->lock);
 	conn_let_go(&f->server);
 	spin_unlock(&server->lock);
@@ -2342,6 +2350,26 @@ static void conn_gives_receives_back_without_the_lock(struct kunit *test)
 	conn_take_small(test, 1);
 	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+/*
+ * A thread that has been stopped before it counted its Receive makes no room for another one:
+ * that is posted at once, where none may wait.
+ */
+static void conn_posts_a_receive_beside_a_stopped_thread(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *server = f->server.conn;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_hold_small(test, 1);
+	WRITE_ONCE(server->recv_slack, 0);
+	atomic_dec(&server->n_recv_back);
+	conn_let_go(&f->server);
+	KUNIT_EXPECT_TRUE(test, llist_empty(&server->recv_back));
+	atomic_inc(&server->n_recv_back);
+	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 1U);
 }
 
 /* A window that grows makes scarce what was ample. */
@@ -4597,6 +4625,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_posts_receives_together),
 	KUNIT_CASE(conn_leaves_no_receive_behind),
 	KUNIT_CASE(conn_gives_receives_back_without_the_lock),
+	KUNIT_CASE(conn_posts_a_receive_beside_a_stopped_thread),
 	KUNIT_CASE(conn_posts_what_waits_for_a_larger_window),
 	KUNIT_CASE(conn_blames_a_bad_operation),
 	KUNIT_CASE(conn_blames_no_flushed_operation),

@@ -229,7 +229,7 @@ Error Requester::prepare(Rpc &r)
 }
 
 /*
- * As rpcrdma_req_plan() and rpcrdma_conn_send_admitted(). Callbacks of a server are sent as
+ * As rpcrdma_req_plan() and rpcrdma_conn_send_planned(). Callbacks of a server are sent as
  * credits allow; so are probes, which do not go through sunrpc.
  */
 bool Requester::admitted(Rpc &r, rpcrdma_message *msg)

@@ -433,7 +433,7 @@ static void rpcrdma_req_outstanding(struct rpcrdma_req *req,
 /*
  * Decide how the Call travels, and queue it at once if that needs no regions. Return: 1 if it
  * has to be prepared; %-EAGAIN if it needs regions, and no Call may begin now: then it takes
- * none; otherwise as rpcrdma_conn_send_admitted().
+ * none; otherwise as rpcrdma_conn_send_planned().
  */
 static int rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 {
@@ -819,7 +819,7 @@ static void rpcrdma_req_put_back(struct rpcrdma_req *req)
 	rpcrdma_conn_put(conn);
 }
 
-/* The Call has all that it needs but credits. Return: as rpcrdma_conn_send_admitted(). */
+/* The Call has all that it needs but credits. Return: as rpcrdma_conn_send_planned(). */
 static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 {
 	rpcrdma_req_fill(req);

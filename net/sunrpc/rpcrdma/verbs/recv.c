@@ -13,9 +13,9 @@
  * In version 1 nothing waits: each Reply gives back the credit of its Call.
  *
  * Whoever checks the rule also says how many more Receives may wait by it, and that many are
- * given back without the lock. Whoever has the lock next, which is the handler of the next
- * message at the latest, puts them to the others. Nothing is given back so while the number or
- * the size of Receives changes.
+ * given back without the lock. Whoever checks it next, which is the handler of the next
+ * message at the latest, puts them to the others. While the number or the size of Receives
+ * changes nothing waits so, but for what was given back before.
  *
  * The window can change. To make it larger, buffers are allocated and posted
  * before the peer is told. To make it smaller, buffers are freed instead of
@@ -501,15 +501,19 @@ static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
 {
 	LIST_HEAD(retired);
 	bool due = false;
-	int rc;
+	int n, rc;
 
 	rpcrdma_recv_sync(recv);
 	rpcrdma_recv_count_copied(recv);
 	/* From here on it may be posted, replaced or freed at any time. */
 	llist_add(&recv->back, &conn->recv_back);
 	/* A full barrier: see rpcrdma_recv_push(). */
-	if (atomic_inc_return(&conn->n_recv_back) <=
-	    READ_ONCE(conn->recv_slack))
+	n = atomic_inc_return(&conn->n_recv_back);
+	/*
+	 * None if the Receive was taken already. It is even less if others were, whose threads
+	 * have been stopped before they counted them: this one must not wait for them.
+	 */
+	if (n > 0 && n <= READ_ONCE(conn->recv_slack))
 		return false;
 	spin_lock(&conn->lock);
 	rc = conn->dead ? -ENOTCONN : rpcrdma_recv_push(conn, &due, &retired);

@@ -57,7 +57,7 @@ static struct rpcrdma_send *rpcrdma_send_at(const struct rpcrdma_conn *conn,
 
 /*
  * Only the thread that sends a message and pumps sees that it is @direct, see
- * rpcrdma_send_queue().
+ * rpcrdma_conn_send_planned().
  */
 static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 {
@@ -860,7 +860,20 @@ static bool rpcrdma_send_admit(struct rpcrdma_conn *conn,
 	return rpcrdma_session_admit(&conn->session, &tm->msg);
 }
 
-static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
+/**
+ * rpcrdma_conn_send_planned - queue a message that has just been planned
+ * @conn: the connection; with @ask it has ops->no_room
+ * @tm: the message; the connection owns it until its @done
+ * @ask: only if the credits for all of it are there
+ *
+ * What the plan depends on does not change before the message is queued.
+ *
+ * Context: as rpcrdma_conn_send(), but the caller holds the lock of @conn, which is released.
+ *
+ * Return: as rpcrdma_conn_send(); with @ask also %-EAGAIN: ops->no_room has been called, and
+ * ops->room will be called when it is worth while to try again.
+ */
+int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, bool ask)
 	__releases(&conn->lock)
 {
@@ -914,43 +927,7 @@ static int rpcrdma_send_queue(struct rpcrdma_conn *conn,
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 {
 	spin_lock(&conn->lock);
-	return rpcrdma_send_queue(conn, tm, false);
-}
-
-/**
- * rpcrdma_conn_send_admitted - queue a Call if the credits for all of it are there
- * @conn: the connection; it has ops->no_room
- * @tm: the Call; the connection owns it until its @done
- *
- * Context: as rpcrdma_conn_send().
- *
- * Return: as rpcrdma_conn_send(), or %-EAGAIN: ops->no_room has been called, and ops->room
- * will be called when it is worth while to try again.
- */
-int rpcrdma_conn_send_admitted(struct rpcrdma_conn *conn,
-			       struct rpcrdma_txmsg *tm)
-{
-	spin_lock(&conn->lock);
-	return rpcrdma_send_queue(conn, tm, true);
-}
-
-/**
- * rpcrdma_conn_send_planned - queue a message that has just been planned
- * @conn: the connection
- * @tm: the message; the connection owns it until its @done
- * @ask: only if the credits for all of it are there
- *
- * What the plan depends on does not change before the message is queued.
- *
- * Context: as rpcrdma_conn_send(), but the caller holds the lock of @conn, which is released.
- *
- * Return: as rpcrdma_conn_send(), or with @ask as rpcrdma_conn_send_admitted().
- */
-int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
-			      struct rpcrdma_txmsg *tm, bool ask)
-	__releases(&conn->lock)
-{
-	return rpcrdma_send_queue(conn, tm, ask);
+	return rpcrdma_conn_send_planned(conn, tm, false);
 }
 
 /**

@@ -192,7 +192,7 @@ struct rpcrdma_held;
  *	allowed.
  * @no_room: a Call was not admitted: until @room the owner keeps its Calls. Under the
  *	connection's lock, so @room does not come before. For
- *	rpcrdma_conn_send_admitted() only.
+ *	rpcrdma_conn_send_planned() only.
  * @serving: how many Calls of the peer are being worked on. Under the connection's
  *	lock and only while it is not dead. NULL is allowed.
  * @held: how much memory these take, and may take. Called like @serving. NULL is allowed.
@@ -883,8 +883,6 @@ void rpcrdma_credit_wait(struct rpcrdma_conn *conn,
 u64 rpcrdma_credit_waited(const struct rpcrdma_conn *conn);
 void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
-int rpcrdma_conn_send_admitted(struct rpcrdma_conn *conn,
-			       struct rpcrdma_txmsg *tm);
 int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, bool ask)
 	__releases(&conn->lock);
