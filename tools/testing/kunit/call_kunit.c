@@ -37,8 +37,8 @@ struct call_fixture {
 #ifdef CONFIG_LOCKDEP
 	struct tracepoint *lock_event;
 	struct task_struct *looks;
-	u32 locked;
 #endif
+	u32 locked;
 	u8 octets[64];
 };
 
