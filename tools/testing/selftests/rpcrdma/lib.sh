@@ -468,7 +468,8 @@ cut_connections() {
 }
 
 # The same, and one that is locked is tried again, no other: a connection that has just been
-# made anew may stay. A transport may go by itself meanwhile.
+# made anew may stay. A transport may go by itself meanwhile. One without a connection, perhaps of
+# an earlier mount, may be locked for minutes while it connects: it is left alone.
 cut_each() {
 	local transport all
 	all=$(transports) || return
@@ -478,7 +479,7 @@ cut_each() {
 }
 
 cut_one() { # TRANSPORT
-	[[ ! -e $1 ]] || tell "$1/dstaddr" "$SERVER4"
+	! grep -qsw CONNECTED "$1/xprt_state" || tell "$1/dstaddr" "$SERVER4"
 }
 
 here() { # COMMAND...
