@@ -981,15 +981,23 @@ static void conn_tells_its_sender_itself(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct conn_msg *m;
+	bool told = false;
 	int i;
 
-	m = conn_msg(test, 5, RPCRDMA_CALL, 64);
-	m->tm.direct = true;
-	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
-	KUNIT_EXPECT_EQ(test, m->ends, 1);
-	KUNIT_EXPECT_EQ(test, m->status, 0);
-	KUNIT_EXPECT_FALSE(test, m->tm.direct);
-	conn_wait(test, &f->server.arrived);
+	/* Sometimes another thread posts it, of what has come. */
+	for (i = 0; i < 20 && !told; i++) {
+		m = conn_msg(test, 5, RPCRDMA_CALL, 64);
+		m->tm.direct = true;
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm),
+				0);
+		told = READ_ONCE(m->ends) == 1;
+		conn_wait(test, &m->done);
+		KUNIT_EXPECT_EQ(test, m->ends, 1);
+		KUNIT_EXPECT_EQ(test, m->status, 0);
+		KUNIT_EXPECT_FALSE(test, m->tm.direct);
+		conn_wait(test, &f->server.arrived);
+	}
+	KUNIT_EXPECT_TRUE(test, told);
 
 	/* What waits for credit is posted by another thread, which tells. */
 	WRITE_ONCE(f->server.hold, true);
@@ -1012,6 +1020,7 @@ static void conn_tells_its_sender_itself(struct kunit *test)
 	m->xdr.head[0].iov_len = 32;
 	m->xdr.len = 32;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
 	KUNIT_EXPECT_EQ(test, m->ends, 1);
 	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
 	conn_wait(test, &f->client.lost);
@@ -2181,8 +2190,11 @@ static void conn_window_changes(struct kunit *test)
 
 	/* Smaller: the buffers go as messages come. */
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 4), 0);
-	/* A GRANT that the client still owed may have taken one with it. */
-	KUNIT_EXPECT_GE(test, conn_window(f), 19U);
+	/*
+	 * A GRANT that the client still owed may have taken one with it, and those that were
+	 * given back without the lock go at once.
+	 */
+	KUNIT_EXPECT_GE(test, conn_window(f), 15U);
 	conn_send_small(test, 60);
 	for (i = 0; i < 60; i++)
 		conn_wait(test, &f->server.arrived);
