@@ -23,6 +23,7 @@ server() {
 	modprobe rxe_count
 	# No lease that has to be renewed keeps a connection busy.
 	LEASE=3600 server_up 4 && /usr/bin/python3 "$count" prepare /export || exit
+	try_holes
 	signal ready
 	obey
 }
