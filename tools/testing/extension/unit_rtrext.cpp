@@ -1260,6 +1260,21 @@ bool plan(Caller &c, rpcrdma_message &msg, u32 length, rpcrdma_rtr_group &g)
 	return rpcrdma_rtr_plan(&c.s, &msg, &item, 0, 0, &g);
 }
 
+/* A Call of one Send, with data. */
+void send_one(Caller &c, u32 xid)
+{
+	rpcrdma_message msg = message(xid, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_group g;
+	Octets out(kReceive);
+	rpcrdma_rtr_send send;
+	rpcrdma_tx tx;
+
+	ASSERT_TRUE(plan(c, msg, 1024, g));
+	ASSERT_EQ(rpcrdma_rtr_next_send(&c.s, &g, &msg, out.data(), kReceive,
+					&tx, &send),
+		  u32{ RPCRDMA_TX_MESSAGE });
+}
+
 struct Pieces {
 	std::vector<rpcrdma_rtr_piece> all;
 };
@@ -1556,16 +1571,8 @@ TEST(rtrext, c__what_was_not_announced_is_refused)
 TEST(rtrext, c__a_call_that_is_refused)
 {
 	Pair p;
-	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
-	rpcrdma_rtr_group g;
-	Octets out(kReceive);
-	rpcrdma_rtr_send send;
-	rpcrdma_tx tx;
 
-	ASSERT_TRUE(plan(p.client, msg, 1024, g));
-	ASSERT_EQ(rpcrdma_rtr_next_send(&p.client.s, &g, &msg, out.data(),
-					kReceive, &tx, &send),
-		  u32{ RPCRDMA_TX_MESSAGE });
+	send_one(p.client, kXid);
 	p.client.take(octets(prefix(kXid, kReptErr) +
 			     Words{ kXid, 0, 0, 0, 8, 40, 0, 36 }));
 	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
@@ -1584,22 +1591,11 @@ TEST(rtrext, c__two_calls_that_are_refused)
 	Pair p;
 	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED] = {};
 
-	for (const u32 xid : { kXid, kXid + 1 }) {
-		rpcrdma_message msg = message(xid, RPCRDMA_CALL, 40);
-		rpcrdma_rtr_group g;
-		Octets out(kReceive);
-		rpcrdma_rtr_send send;
-		rpcrdma_tx tx;
-
-		ASSERT_TRUE(plan(p.client, msg, 1024, g));
-		ASSERT_EQ(rpcrdma_rtr_next_send(&p.client.s, &g, &msg,
-						out.data(), kReceive, &tx,
-						&send),
-			  u32{ RPCRDMA_TX_MESSAGE });
-	}
-	p.client.take(octets(prefix(kXid + 1, kReptErr) +
-			     Words{ kXid + 1, 0, 1, 1, kXid, 0, 0, 5, kXid,
-				    kXid + 1 }));
+	send_one(p.client, kXid);
+	send_one(p.client, kXid + 1);
+	p.client.take(octets(
+		prefix(kXid + 1, kReptErr) +
+		Words{ kXid + 1, 0, 1, 1, kXid, 0, 0, 5, kXid, kXid + 1 }));
 	ASSERT_EQ(rpcrdma_rtr_reported(&p.client.s, &p.client.rx, refused), 2u);
 	EXPECT_EQ(refused[0].xid, kXid + 1);
 	EXPECT_EQ(refused[1].xid, kXid);

@@ -281,6 +281,22 @@ static void conn_side_init(struct kunit *test, struct conn_side *side,
 	KUNIT_ASSERT_NOT_NULL(test, side->got);
 }
 
+static struct rpcrdma_session_info conn_info(struct conn_side *side)
+{
+	struct rpcrdma_session_info info;
+
+	spin_lock(&side->conn->lock);
+	rpcrdma_session_info(&side->conn->session, &info);
+	spin_unlock(&side->conn->lock);
+	return info;
+}
+
+/* Receives that wait to be posted with others, or to be looked at. */
+static u32 conn_free(const struct rpcrdma_conn *conn)
+{
+	return READ_ONCE(conn->n_recv_free) + atomic_read(&conn->n_recv_back);
+}
+
 /* What nobody can ask for when the test is over. */
 static void conn_tell(struct kunit *test, const char *name,
 		      struct conn_side *side)
@@ -296,7 +312,7 @@ static void conn_tell(struct kunit *test, const char *name,
 	rpcrdma_session_info(&conn->session, &info);
 	sends = conn->send_head - conn->send_tail;
 	room = conn->sq_avail;
-	recvs = conn->n_recv_free + atomic_read(&conn->n_recv_back);
+	recvs = conn_free(conn);
 	closed = conn->closed;
 	pumping = conn->pumping;
 	queued = !list_empty(&conn->tx_queue);
@@ -2101,24 +2117,13 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 
 static struct rpcrdma_session_info conn_server_info(struct conn_fixture *f)
 {
-	struct rpcrdma_session_info info;
-
-	spin_lock(&f->server.conn->lock);
-	rpcrdma_session_info(&f->server.conn->session, &info);
-	spin_unlock(&f->server.conn->lock);
-	return info;
+	return conn_info(&f->server);
 }
 
 /* Return: Receives that the server offers. */
 static u32 conn_window(struct conn_fixture *f)
 {
 	return conn_server_info(f).window;
-}
-
-/* Receives that wait to be posted with others, or to be looked at. */
-static u32 conn_free(const struct rpcrdma_conn *conn)
-{
-	return READ_ONCE(conn->n_recv_free) + atomic_read(&conn->n_recv_back);
 }
 
 /*
@@ -3374,16 +3379,6 @@ static void conn_sends_from_pages(struct kunit *test)
 /* ------------------------------------------------------------------ */
 /* Sizes that change while connected                                  */
 /* ------------------------------------------------------------------ */
-
-static struct rpcrdma_session_info conn_info(struct conn_side *side)
-{
-	struct rpcrdma_session_info info;
-
-	spin_lock(&side->conn->lock);
-	rpcrdma_session_info(&side->conn->session, &info);
-	spin_unlock(&side->conn->lock);
-	return info;
-}
 
 /* No Receive of another size is left, and none waits to take the place of one. */
 static bool conn_recvs_are(struct conn_side *side, u32 size)

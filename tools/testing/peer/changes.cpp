@@ -47,10 +47,21 @@ void response(Peer &p, const Message &request, const Words &subsets)
 	p.send(unit::prefix(request.xid(), kResponse) + subsets);
 }
 
+static Words an_update(Peer &p, u32 which, u32 value, u32 clears)
+{
+	return unit::prefix(p.new_xid(), kUpdate) + numeric(which, value) +
+	       Words{ clears };
+}
+
 void update(Peer &p, u32 which, u32 value, bool clears)
 {
-	p.send(unit::prefix(p.new_xid(), kUpdate) + numeric(which, value) +
-	       Words{ clears });
+	p.send(an_update(p, which, value, clears));
+}
+
+void update_refused(Peer &p, u32 which, u32 value, u32 clears,
+		    const Words &error)
+{
+	refused(p, an_update(p, which, value, clears), error);
 }
 
 u64 refusals()
@@ -92,15 +103,10 @@ void malformed(Peer &p)
 			Words{ 1, 2 },
 		kBadXdr);
 	/* Neither a yes nor a no; and nothing is pending. */
-	refused(p, unit::prefix(p.new_xid(), kUpdate) + good + Words{ 2 },
-		kBadXdr);
-	refused(p, unit::prefix(p.new_xid(), kUpdate) + good + Words{ 1 },
-		kBadPropval);
+	update_refused(p, kReceiveSize, kSmall, 2, kBadXdr);
+	update_refused(p, kReceiveSize, kSmall, 1, kBadPropval);
 	/* Too small to be sent anything. */
-	refused(p,
-		unit::prefix(p.new_xid(), kUpdate) + numeric(kReceiveSize, 64) +
-			Words{ 0 },
-		kBadPropval);
+	update_refused(p, kReceiveSize, 64, 0, kBadPropval);
 }
 
 void unasked(Peer &p)
@@ -113,10 +119,7 @@ void never_changes(Peer &p, u32 receive_size)
 {
 	p.send(unit::prefix(p.new_xid(), kInit) + Words{ 1 } +
 	       numeric(kReceiveSize, receive_size) + Words{ 1, 1 });
-	refused(p,
-		unit::prefix(p.new_xid(), kUpdate) +
-			numeric(kReceiveSize, 2 * receive_size) + Words{ 0 },
-		kBadPropval);
+	update_refused(p, kReceiveSize, 2 * receive_size, 0, kBadPropval);
 }
 
 } // namespace peer::changes

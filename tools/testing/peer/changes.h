@@ -49,6 +49,9 @@ inline const Words kPending = { 0, 1, 0, 1, 1 };
 void response(Peer &p, const Message &request, const Words &subsets);
 /* This side has another value now. */
 void update(Peer &p, u32 which, u32 value, bool clears);
+/* The same, @clears being any word: the other side answers with this error. */
+void update_refused(Peer &p, u32 which, u32 value, u32 clears,
+		    const Words &error);
 /* So many of all connections have been refused for what is in them. */
 [[nodiscard]] u64 refusals();
 

@@ -487,14 +487,8 @@ TEST(client_changes, reverse_direction_and_invalidation_of_the_server)
 
 	/* Nothing is pending, and this is no bool. */
 	for (const u32 which : { kReverse, kInvalidation })
-		refused(p,
-			unit::prefix(p.new_xid(), kUpdate) + numeric(which, 1) +
-				Words{ 1 },
-			kBadPropval);
-	refused(p,
-		unit::prefix(p.new_xid(), kUpdate) + numeric(kInvalidation, 2) +
-			Words{ 0 },
-		kBadXdr);
+		update_refused(p, which, 1, 1, kBadPropval);
+	update_refused(p, kInvalidation, 2, 0, kBadXdr);
 	EXPECT_EQ(heard(server, "reverse"), 0u);
 	EXPECT_EQ(heard(server, "remote-invalidation"), 0u);
 
@@ -503,10 +497,7 @@ TEST(client_changes, reverse_direction_and_invalidation_of_the_server)
 	       numeric(kReverse, 1) + numeric(kInvalidation, 1) +
 	       Words{ 1, 3 });
 	for (const u32 which : { kReverse, kInvalidation })
-		refused(p,
-			unit::prefix(p.new_xid(), kUpdate) + numeric(which, 0) +
-				Words{ 0 },
-			kBadPropval);
+		update_refused(p, which, 0, 0, kBadPropval);
 	EXPECT_EQ(heard(server, "reverse"), 1u);
 	EXPECT_EQ(heard(server, "remote-invalidation"), 1u);
 	takes_calls(server);

@@ -374,13 +374,8 @@ static void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
 static void rpcrdma_req_init(struct rpcrdma_req *req)
 {
 	struct rpc_rqst *rqst = &req->rqst;
-	struct rpcrdma_chunks *c = &req->chunks;
 
-	c->n_call = 0;
-	c->n_reads = 0;
-	c->n_writes = 0;
-	c->n_write_segs = 0;
-	c->has_reply = false;
+	rpcrdma_no_chunks(&req->chunks);
 	req->flags = 0;
 	req->status = 0;
 	req->external = false;

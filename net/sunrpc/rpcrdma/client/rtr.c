@@ -246,7 +246,7 @@ int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
 		g.recvs[i++] = recv;
 	}
 	rpcrdma_rtr_shape(g.recvs[0]->conn, &shape);
-	length = min(g.recvs[0]->len, shape.head);
+	length = rpcrdma_rtr_head(g.recvs[0]);
 	if (!rpcrdma_reply_group_answers(req, g.recvs[0]->buf, length))
 		return -EIO;
 	/* No memory was offered that the server could have written to. */

@@ -287,11 +287,7 @@ void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 			rpcrdma_svc_place_item(call);
 		return;
 	}
-	call->chunks.n_call = 0;
-	call->chunks.n_reads = 0;
-	call->chunks.n_writes = 0;
-	call->chunks.n_write_segs = 0;
-	call->chunks.has_reply = false;
+	rpcrdma_no_chunks(&call->chunks);
 }
 
 /**

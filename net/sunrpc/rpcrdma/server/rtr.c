@@ -106,15 +106,6 @@ static bool rpcrdma_svc_group_copy(void *context,
 	return true;
 }
 
-static bool rpcrdma_svc_group_readable(const struct rpcrdma_conn *conn,
-				       const struct rpcrdma_recv *first)
-{
-	return rpcrdma_rtr_readable(first->buf,
-				    min_t(u32, first->len,
-					  PAGE_SIZE - conn->recv_base));
-}
-
-/* Header and all that says where data are is in the head of the first Receive. */
 static bool rpcrdma_svc_group_each(const struct rpcrdma_conn *conn,
 				   const struct rpcrdma_recv *first,
 				   bool (*f)(void *context,
@@ -125,7 +116,7 @@ static bool rpcrdma_svc_group_each(const struct rpcrdma_conn *conn,
 
 	rpcrdma_rtr_shape(conn, &shape);
 	return rpcrdma_rtr_each_part(&shape, first->buf,
-				     min(first->len, shape.head), f, context);
+				     rpcrdma_rtr_head(first), f, context);
 }
 
 static void rpcrdma_svc_group_put(struct rpcrdma_conn *conn,
@@ -229,7 +220,7 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 	trace_rpcrdma_call(svc->conn->id, rx->xid, "cannot be taken",
 			   -EOPNOTSUPP);
 	/* A header that is longer than a head is as good as a type that is not known. */
-	errcode = rpcrdma_svc_group_readable(svc->conn, recv) ?
+	errcode = rpcrdma_rtr_readable(recv->buf, rpcrdma_rtr_head(recv)) ?
 		  RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_INVAL_HTYPE;
 	rpcrdma_conn_refuse(svc->conn, rx->xid, errcode, 0, 0);
 	return false;
@@ -241,10 +232,8 @@ static void rpcrdma_svc_group_directions(const struct rpcrdma_svc *svc,
 {
 	const struct rpcrdma_recv *first =
 		list_first_entry(&svc->group, struct rpcrdma_recv, link);
-	struct rpcrdma_rtr_shape shape;
 
-	rpcrdma_rtr_shape(svc->conn, &shape);
-	rpcrdma_rtr_get_directions(first->buf, min(first->len, shape.head),
+	rpcrdma_rtr_get_directions(first->buf, rpcrdma_rtr_head(first),
 				   &call->directions);
 }
 

@@ -81,6 +81,19 @@ void rpcrdma_rtr_shape(const struct rpcrdma_conn *conn,
 }
 
 /**
+ * rpcrdma_rtr_head - what of the first Send of a group is in one piece
+ * @recv: has it
+ *
+ * Its header and Payload stream are in that, and all that says where data are.
+ *
+ * Return: bytes.
+ */
+u32 rpcrdma_rtr_head(const struct rpcrdma_recv *recv)
+{
+	return min_t(u32, recv->len, PAGE_SIZE - recv->conn->recv_base);
+}
+
+/**
  * rpcrdma_rtr_setup - prepare what the peer is told
  * @conn: its session is new; recv_base gets set
  * @attr: of the connection, with the sizes that it has

@@ -902,6 +902,16 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 			const struct ib_wc *wc, u64 call);
 
+/* There are none. What is not counted keeps its value: the lists are long. */
+static inline void rpcrdma_no_chunks(struct rpcrdma_chunks *c)
+{
+	c->n_call = 0;
+	c->n_reads = 0;
+	c->n_writes = 0;
+	c->n_write_segs = 0;
+	c->has_reply = false;
+}
+
 int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
 		       u32 length);
 const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
@@ -918,6 +928,7 @@ bool rpcrdma_rtr_setup(struct rpcrdma_conn *conn,
 		       const struct rpcrdma_conn_attr *attr);
 void rpcrdma_rtr_shape(const struct rpcrdma_conn *conn,
 		       struct rpcrdma_rtr_shape *shape);
+u32 rpcrdma_rtr_head(const struct rpcrdma_recv *recv);
 u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 		       struct rpcrdma_txmsg *tm);
 bool rpcrdma_rtr_fill(struct rpcrdma_send *send);
