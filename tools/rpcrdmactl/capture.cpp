@@ -194,31 +194,35 @@ std::optional<Packet> erf(Bytes record)
 	}
 }
 
-/* How much of a packet tells what it is. */
-std::size_t enough(int link)
+std::optional<Packet> cooked(Bytes frame)
 {
-	return link == DLT_ERF ? kErf + kEnough : kEnough;
+	return linked(frame, 14, 16);
 }
 
-std::optional<Packet> packet_of(int link, Bytes frame)
+std::optional<Packet> cooked2(Bytes frame)
 {
-	switch (link) {
-	case DLT_EN10MB:
-		return ethernet(frame);
-	case DLT_ERF:
-		return erf(frame);
-	case DLT_INFINIBAND:
-		return infiniband(frame);
-	case DLT_LINUX_SLL:
-		return linked(frame, 14, 16);
-	case DLT_LINUX_SLL2:
-		return linked(frame, 0, 20);
-	default: /* DLT_RAW */
-		if (frame.empty())
-			return {};
-		return internet(frame[0] >> 4 == 6 ? kIpv6 : kIpv4, frame);
-	}
+	return linked(frame, 0, 20);
 }
+
+std::optional<Packet> raw(Bytes ip)
+{
+	if (ip.empty())
+		return {};
+	return internet(ip[0] >> 4 == 6 ? kIpv6 : kIpv4, ip);
+}
+
+/* Kinds of links, and how much of a packet tells what it is. */
+struct Link {
+	int kind;
+	std::optional<Packet> (*packet)(Bytes frame);
+	std::size_t enough = kEnough;
+};
+
+constexpr Link kLinks[] = {
+	{ DLT_EN10MB, ethernet },	{ DLT_ERF, erf, kErf + kEnough },
+	{ DLT_INFINIBAND, infiniband }, { DLT_LINUX_SLL, cooked },
+	{ DLT_LINUX_SLL2, cooked2 },	{ DLT_RAW, raw },
+};
 
 /* Puts together the packets of each queue pair. */
 class Assembler {
@@ -362,15 +366,14 @@ unsigned read_capture(const std::string &path,
 
 	if (!pcap)
 		throw std::runtime_error(error.data());
-	const int link = pcap_datalink(pcap.get());
-	if (link != DLT_EN10MB && link != DLT_LINUX_SLL &&
-	    link != DLT_LINUX_SLL2 && link != DLT_RAW && link != DLT_ERF &&
-	    link != DLT_INFINIBAND)
+	const auto *const link = std::ranges::find(
+		kLinks, pcap_datalink(pcap.get()), &Link::kind);
+	if (link == std::end(kLinks))
 		throw std::runtime_error(path + ": link of an unknown kind");
 	while ((result = pcap_next_ex(pcap.get(), &header, &data)) == 1) {
-		const auto found = packet_of(link, { data, header->caplen });
+		const auto found = link->packet({ data, header->caplen });
 		if (!found && header->caplen < header->len &&
-		    header->caplen < enough(link))
+		    header->caplen < link->enough)
 			assembler.unknown();
 		if (found)
 			assembler.packet(
