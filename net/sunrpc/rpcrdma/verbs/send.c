@@ -894,7 +894,6 @@ int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 		rc = -EAGAIN;
 	} else {
 		tm->conn = conn;
-		tm->posted = false;
 		tm->over = false;
 		rpcrdma_send_enqueue(conn, tm);
 		rpcrdma_pump(conn);

@@ -237,7 +237,7 @@ struct rpcrdma_conn_ops {
  *	have completed. Not for a message that may be cancelled.
  * @group: it goes by a group of rtrext, without @removed in its stream; or NULL. If it
  *	cannot begin, @done gets -EMSGSIZE.
- * @posted: the pump has finished with it; see rpcrdma_conn_posted()
+ * @posted: the pump has finished with it; see rpcrdma_conn_posted(). Its owner makes it false.
  * @quiet: @done need not be called if all of it has been posted, which saves the pump taking the
  *	lock once more; under the connection's lock once it is queued. Not with @hold or @gather.
  * @direct: if whoever sends it also posts the last of it, @done is called when that thread has
@@ -276,7 +276,8 @@ struct rpcrdma_txmsg {
 
 /**
  * rpcrdma_conn_posted - can there be an answer to a message?
- * @tm: given to rpcrdma_conn_send(), or about to be, with @posted false
+ * @tm: its owner has made @posted false before anybody could ask, whether it has already been
+ *	given to rpcrdma_conn_send() or not
  *
  * Return: true if all of it has been posted, or is being posted.
  */
