@@ -4548,6 +4548,55 @@ static void conn_has_groups_if_the_device_can(struct kunit *test)
 	}
 }
 
+/* The module parameter is as it was, also if the case ends early. */
+static void conn_restore_rtrext(void *was)
+{
+	WRITE_ONCE(rpcrdma_rtrext, (uintptr_t)was);
+}
+
+/* What people are told of a device is what connections are made with on it. */
+static void conn_is_made_as_was_told(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->client.cm_id->device;
+	const struct ib_device_attr was = device->attrs;
+	int sges, role, rtr;
+
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, conn_restore_rtrext,
+						  (void *)(uintptr_t)
+						  READ_ONCE(rpcrdma_rtrext)), 0);
+	for (role = RPCRDMA_ROLE_CLIENT; role <= RPCRDMA_ROLE_SERVER; role++) {
+		const bool server = role == RPCRDMA_ROLE_SERVER;
+
+		for (rtr = 0; rtr <= 1; rtr++) {
+			struct conn_side side = {
+				.version = 2, .queues = server, .pages = server,
+				.rtr = rtr,
+			};
+
+			WRITE_ONCE(rpcrdma_rtrext, rtr);
+			for (sges = 1; sges <= 4; sges++) {
+				struct rpcrdma_sizes told;
+
+				device->attrs.max_recv_sge = sges;
+				rpcrdma_conn_fit(device, role, &told);
+				device->attrs = was;
+				conn_make_with_sges(test, &side, role, sges);
+				KUNIT_EXPECT_EQ(test, told.unfit,
+						(u32)RPCRDMA_FIT);
+				if (!IS_ERR(side.conn))
+					KUNIT_EXPECT_EQ_MSG(test,
+							    told.recv_pages,
+							    side.conn->recv_pages,
+							    "%d %d %d", role,
+							    rtr, sges);
+				conn_end(&side);
+			}
+		}
+	}
+}
+
 static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
@@ -4559,6 +4608,7 @@ static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_begins_no_reply_without_credit),
 	KUNIT_CASE(conn_with_groups_takes_memory),
 	KUNIT_CASE(conn_has_groups_if_the_device_can),
+	KUNIT_CASE(conn_is_made_as_was_told),
 	KUNIT_CASE(conn_joins_what_has_chunks),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_window_changes),

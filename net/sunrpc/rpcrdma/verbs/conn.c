@@ -20,6 +20,7 @@
 #include "../budget.h"
 #include "../netlink.h"
 #include "../params.h"
+#include "../versions.h"
 #include "verbs.h"
 
 static atomic_long_t rpcrdma_conn_ids = ATOMIC_LONG_INIT(0);
@@ -239,13 +240,10 @@ static void rpcrdma_conn_limits(struct ib_device *device, u32 port,
 	};
 }
 
-/* Compute all sizes. Return: 0 or a negative errno. */
-static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
-			      const struct rpcrdma_conn_attr *attr,
-			      struct rpcrdma_sizes *sizes)
+static struct rpcrdma_wants
+rpcrdma_conn_wants(const struct rpcrdma_conn_attr *attr)
 {
-	struct rpcrdma_device_limits limits;
-	struct rpcrdma_wants wants = {
+	return (struct rpcrdma_wants) {
 		.window = attr->config.window,
 		.max_window = RPCRDMA_MAX_WINDOW,
 		.recv_size = attr->config.local.recv_size,
@@ -266,17 +264,38 @@ static int rpcrdma_conn_sizes(struct rdma_cm_id *cm_id,
 		.reads_in = attr->reads_in,
 		.reads_out = attr->reads_out,
 	};
+}
 
-	rpcrdma_conn_limits(cm_id->device, cm_id->port_num, &limits);
-	if (rpcrdma_size_conn(&limits, &wants, sizes))
-		return 0;
-	trace_rpcrdma_unfit(cm_id->device->name, attr->config.role,
-			    rpcrdma_unfit_name(sizes->unfit));
+/*
+ * Compute all sizes. @attr changes if it wants rtrext and the device lacks what that needs.
+ * Return: false if there can be no connection; the unfit of @sizes tells why.
+ */
+static bool rpcrdma_conn_sizes(struct ib_device *device, u32 port,
+			       struct rpcrdma_conn_attr *attr,
+			       struct rpcrdma_sizes *sizes)
+{
+	struct rpcrdma_device_limits limits;
+	struct rpcrdma_wants wants;
+	bool fits;
+
+	rpcrdma_conn_limits(device, port, &limits);
+	do {
+		wants = rpcrdma_conn_wants(attr);
+		fits = rpcrdma_size_conn(&limits, &wants, sizes);
+		/* Without pages to fill, that is without rtrext, other sizes are right. */
+	} while (fits && !sizes->recv_pages && rpcrdma_rtr_drop(attr));
+	return fits;
+}
+
+/* Tell why there can be no connection. Return: a negative errno. */
+static int rpcrdma_conn_unfit(const struct ib_device *device, u32 role,
+			      u32 unfit)
+{
+	trace_rpcrdma_unfit(device->name, role, rpcrdma_unfit_name(unfit));
 	pr_warn_ratelimited("rpcrdma: %s cannot be used: %s\n",
-			    dev_name(&cm_id->device->dev),
-			    rpcrdma_unfit_name(sizes->unfit));
-	return sizes->unfit == RPCRDMA_UNFIT_RECEIVES ||
-	       sizes->unfit == RPCRDMA_UNFIT_SENDS ? -ENOSPC : -EOPNOTSUPP;
+			    dev_name(&device->dev), rpcrdma_unfit_name(unfit));
+	return unfit == RPCRDMA_UNFIT_RECEIVES ||
+	       unfit == RPCRDMA_UNFIT_SENDS ? -ENOSPC : -EOPNOTSUPP;
 }
 
 /**
@@ -291,33 +310,35 @@ void rpcrdma_conn_fit(struct ib_device *device, u32 role,
 		      struct rpcrdma_sizes *sizes)
 {
 	const bool client = role == RPCRDMA_ROLE_CLIENT;
-	struct rpcrdma_device_limits limits;
-	struct rpcrdma_wants wants = {
-		.window = READ_ONCE(rpcrdma_window),
-		.max_window = RPCRDMA_MAX_WINDOW,
-		.recv_size = READ_ONCE(rpcrdma_svc_inline),
-		.recv_most = READ_ONCE(rpcrdma_grow),
+	struct rpcrdma_conn_attr attr = {
+		.config = {
+			.role = role,
+			.window = READ_ONCE(rpcrdma_window),
+			.local = {
+				.send_size = client ?
+					READ_ONCE(rpcrdma_inline_write) :
+					READ_ONCE(rpcrdma_svc_inline),
+				.recv_size = client ?
+					READ_ONCE(rpcrdma_inline_read) :
+					READ_ONCE(rpcrdma_svc_inline),
+			},
+		},
 		.recv_pages = !client,
-		.send_size = READ_ONCE(rpcrdma_svc_inline),
-		.send_most = READ_ONCE(rpcrdma_grow),
 		.gather = !client,
+		.grow = READ_ONCE(rpcrdma_grow),
 		.send_ring = RPCRDMA_SEND_RING,
-		.regions = client ? RPCRDMA_MAX_MRS : 0,
-		.region_pages = client ? RPCRDMA_MR_PAGES : 0,
-		.max_payload = RPCRDMA_MAX_PAYLOAD,
-		.max_message = RPCRDMA_MAX_MESSAGE,
+		.max_mrs = client ? RPCRDMA_MAX_MRS : 0,
+		.mr_pages = client ? RPCRDMA_MR_PAGES : 0,
 		.rw_ctxs = client ? 0 : RPCRDMA_SVC_RW_CTXS,
-		.rw_sges = client ? 0 : RPCRDMA_SVC_RW_PAGES,
-		.rw_ops = RPCRDMA_MAX_RW_OPS,
+		.rw_pages = client ? 0 : RPCRDMA_SVC_RW_PAGES,
 		.reads_in = client ? U8_MAX : 0,
 		.reads_out = client ? 0 : READ_ONCE(rpcrdma_svc_reads),
 	};
 
-	*sizes = (struct rpcrdma_sizes) { };
-	rpcrdma_conn_limits(device, rdma_start_port(device), &limits);
-	/* Or else it has filled in why not. */
-	if (!rpcrdma_size_conn(&limits, &wants, sizes) && !sizes->unfit)
-		sizes->unfit = RPCRDMA_UNFIT_ELEMENTS;
+	rpcrdma_versions(&attr.config);
+	rpcrdma_rtr_want(&attr);
+	(void)!rpcrdma_conn_sizes(device, rdma_start_port(device), &attr,
+				  sizes);
 }
 
 static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
@@ -530,12 +551,10 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	conn->follow = !a.config.window;
 	if (conn->follow)
 		a.config.window = READ_ONCE(rpcrdma_window);
-	rc = rpcrdma_conn_sizes(cm_id, &a, &sizes);
-	/* Without pages to fill, that is without rtrext, other sizes are right. */
-	if (!rc && !sizes.recv_pages && rpcrdma_rtr_drop(&a))
-		rc = rpcrdma_conn_sizes(cm_id, &a, &sizes);
-	if (rc)
+	if (!rpcrdma_conn_sizes(device, cm_id->port_num, &a, &sizes)) {
+		rc = rpcrdma_conn_unfit(device, a.config.role, sizes.unfit);
 		goto out_free;
+	}
 	/* Sends never are larger than this side says: so it says what they can become. */
 	send_size = a.config.local.send_size;
 	a.config.send_room = send_size;
