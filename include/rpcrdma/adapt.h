@@ -39,7 +39,7 @@ struct rpcrdma_adapt {
  * @now: milliseconds since any moment, modulo 2^32
  * @scarce: memory is short, whatever it is for
  * @asked_receive: the peer has been asked for other Receives, and that is not over
- * @asked_send: likewise for other Sends
+ * @asked_send: likewise for other Sends; or it cannot be asked for these any more
  */
 struct rpcrdma_adapt_input {
 	u32 messages;

@@ -3821,6 +3821,78 @@ static void conn_cannot_wish_what_never_changes(struct kunit *test)
 			0);
 }
 
+/* Its Sends have the size that they have from now on, and the other end knows. */
+static void conn_fix_sends(struct kunit *test, struct conn_side *side,
+			   struct conn_side *other)
+{
+	const u32 heard = conn_changes(other).heard;
+	const u32 which = CONN_SEND_SIZE;
+	bool told;
+	int i;
+
+	spin_lock(&side->conn->lock);
+	told = rpcrdma_xchar_fix(&side->conn->session, &which, 1);
+	spin_unlock(&side->conn->lock);
+	KUNIT_EXPECT_TRUE(test, told);
+	rpcrdma_conn_pump(side->conn);
+	for (i = 0; i < 500 && conn_changes(other).heard == heard; i++)
+		msleep(20);
+	KUNIT_EXPECT_GT(test, conn_changes(other).heard, heard);
+}
+
+/* As if it had been silent for a minute: nothing is left to be done. */
+static void conn_expect_rest(struct kunit *test, struct conn_side *side)
+{
+	const struct rpcrdma_resize *r = &side->conn->resize;
+	int i;
+
+	msleep(2500);
+	conn_rest(side);
+	for (i = 0; i < 200 && !READ_ONCE(r->slow); i++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(r->slow));
+	KUNIT_EXPECT_EQ(test, r->lift, 0U);
+}
+
+/* The server sends less, and then never anything else: it is not asked for more. */
+static void conn_gives_up_what_nobody_can_be_asked(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *client = f->client.conn;
+	u32 asked;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
+	conn_call_until(test, 64, conn_client_recvs_are, SZ_16K);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, RPCRDMA_DEF_INLINE,
+						  0), 0);
+	conn_call_until(test, 64, conn_client_recvs_are, RPCRDMA_DEF_INLINE);
+	asked = conn_changes(&f->client).asked;
+	conn_fix_sends(test, &f->server, &f->client);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
+	conn_expect_rest(test, &f->client);
+	KUNIT_EXPECT_EQ(test, conn_changes(&f->client).asked, asked);
+	/* What cannot come needs no room. */
+	KUNIT_EXPECT_EQ(test, client->recv_size, RPCRDMA_DEF_INLINE);
+}
+
+/* The same for want of memory, when there is more of it again, but less than before. */
+static void conn_gives_up_what_memory_allows(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	u64 memory = rpcrdma_recv_limit;
+	u32 asked;
+
+	conn_grow(test);
+	rpcrdma_recv_limit = (CONN_WINDOW + 1) * RPCRDMA_DEF_INLINE;
+	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
+	asked = conn_changes(&f->server).asked;
+	conn_fix_sends(test, &f->client, &f->server);
+	rpcrdma_recv_limit = (CONN_WINDOW + 1) * SZ_16K;
+	conn_expect_rest(test, &f->server);
+	rpcrdma_recv_limit = memory;
+	KUNIT_EXPECT_EQ(test, conn_changes(&f->server).asked, asked);
+}
+
 /* A change that the end of the connection overtakes, on one side and on the other. */
 static void conn_ends_while_it_changes(struct kunit *test)
 {
@@ -4062,6 +4134,8 @@ static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_follows_wishes),
 	KUNIT_CASE(conn_asks_when_there_is_room),
 	KUNIT_CASE(conn_cannot_wish_what_never_changes),
+	KUNIT_CASE(conn_gives_up_what_nobody_can_be_asked),
+	KUNIT_CASE(conn_gives_up_what_memory_allows),
 	KUNIT_CASE(conn_ends_while_it_changes),
 	KUNIT_CASE(conn_changes_all_at_once),
 	KUNIT_CASE(conn_grows_as_far_as_the_device_can),

@@ -282,6 +282,17 @@ static bool rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 which,
 	return true;
 }
 
+/* Can the peer be asked, now or later, for Sends of another size? */
+static bool rpcrdma_resize_sends_askable(struct rpcrdma_conn *conn)
+{
+	bool askable;
+
+	spin_lock(&conn->lock);
+	askable = rpcrdma_xchar_askable(&conn->session, RPCRDMA_RESIZE_SBSIZ);
+	spin_unlock(&conn->lock);
+	return askable;
+}
+
 /* Learn from requests of this side's that are over. */
 static void rpcrdma_resize_settle(struct rpcrdma_conn *conn,
 				  struct rpcrdma_session_info *info)
@@ -361,7 +372,8 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 		.now = jiffies_to_msecs(jiffies),
 		.scarce = rpcrdma_memory_short(),
 		.asked_receive = r->asked_recv != 0,
-		.asked_send = r->asked_send != 0,
+		.asked_send = r->asked_send ||
+			      !rpcrdma_resize_sends_askable(conn),
 	};
 	struct rpcrdma_adapt_advice advice;
 	u32 receive;
@@ -449,7 +461,9 @@ static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
 	if (!r->goal)
 		r->lift = min(r->lift, info->local.recv_size);
 	number = r->lift;
-	if (number <= info->peer.send_size) {
+	/* Or it may have said since that it never sends more. */
+	if (number <= info->peer.send_size ||
+	    !rpcrdma_resize_sends_askable(conn)) {
 		r->lift = 0;
 		return;
 	}
