@@ -127,6 +127,8 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_leave);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_payload);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_recvfrom);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_release_ctxt);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_reply_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_reply_take);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_alloc);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_free);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_pages);

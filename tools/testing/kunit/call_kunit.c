@@ -4,6 +4,7 @@
  * gets while the device is being removed.
  */
 #include <kunit/test.h>
+#include <linux/kthread.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
@@ -812,6 +813,204 @@ static void call_waits_while_replies_pile_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 }
 
+static u32 call_replies_memory(const struct call_fixture *f)
+{
+	return f->svc.account.used[RPCRDMA_BUDGET_REPLIES];
+}
+
+/* Small Replies up to the size of the pool need nothing of the account. */
+static void replies_fill_their_pool(struct kunit *test)
+{
+	const u32 all = RPCRDMA_SVC_REPLY_POOL, part = all / 8;
+	struct call_fixture *f = test->priv;
+	struct rpcrdma_svc *svc = &f->svc;
+	struct rpcrdma_budget before, after;
+	int i;
+
+	rpcrdma_memory_info(&before);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_take(svc, part));
+	KUNIT_EXPECT_EQ(test, atomic_read(&svc->pooled), (int)all);
+	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 0U);
+
+	/* It is full, to the last byte. */
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_reply_take(svc, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&svc->pooled), (int)all);
+	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 1U);
+	KUNIT_EXPECT_EQ(test, atomic_read(&svc->replies), 9);
+
+	/* Each gives back where it has taken. */
+	rpcrdma_svc_reply_put(svc, part, true);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_take(svc, part - 1));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_reply_take(svc, 2));
+	rpcrdma_svc_reply_put(svc, 1, false);
+	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 2U);
+	rpcrdma_svc_reply_put(svc, 2, false);
+	rpcrdma_svc_reply_put(svc, part - 1, true);
+	for (i = 0; i < 7; i++)
+		rpcrdma_svc_reply_put(svc, part, true);
+	KUNIT_EXPECT_EQ(test, atomic_read(&svc->pooled), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&svc->replies), 0);
+	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 0U);
+
+	/* What it can never have does not disturb the others. */
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_reply_take(svc, all + 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&svc->pooled), 0);
+	KUNIT_EXPECT_EQ(test, call_replies_memory(f), all + 1);
+	rpcrdma_svc_reply_put(svc, all + 1, false);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_take(svc, all));
+	rpcrdma_svc_reply_put(svc, all, true);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+}
+
+/* The module has nothing left: the pool is this connection's own, and the rest is forced. */
+static void replies_have_their_pool_when_all_is_held(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	const u32 reserve = f->svc.account.reserve;
+	struct rpcrdma_budget before, after;
+
+	rpcrdma_memory_info(&before);
+	rpcrdma_memory_limit(before.held);
+	call_take_memory(f, RPCRDMA_BUDGET_CALLS, reserve);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_take(&f->svc,
+						       RPCRDMA_SVC_REPLY_POOL));
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_reply_take(&f->svc, PAGE_SIZE));
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held + PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_put(&f->svc, PAGE_SIZE,
+						      false));
+	rpcrdma_svc_reply_put(&f->svc, RPCRDMA_SVC_REPLY_POOL, true);
+	call_put_memory(f, RPCRDMA_BUDGET_CALLS, reserve);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+}
+
+/* As many as there may be: only the one that makes room says that threads can go on. */
+static void replies_tell_when_there_is_room(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	struct rpcrdma_svc *svc = &f->svc;
+	int i;
+
+	for (i = 0; i <= RPCRDMA_SVC_REPLIES; i++)
+		KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_take(svc, 1));
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&svc->xprt), 0);
+	for (i = 0; i <= RPCRDMA_SVC_REPLIES; i++)
+		KUNIT_EXPECT_EQ(test, rpcrdma_svc_reply_put(svc, 1, true),
+				i == 1);
+	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&svc->xprt), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&svc->replies), 0);
+}
+
+#define CALL_THREADS	4
+#define CALL_ROUNDS	20000
+#define CALL_AT_ONCE	8
+
+/**
+ * struct call_thread - one of those that send Replies at the same time
+ * @svc: of all
+ * @pooled: bytes that all of them have in the pool, by their own account
+ * @done: it has ended
+ * @seed: of its random numbers
+ * @most: the most that it has seen of @pooled
+ * @in: how many of its Replies were in the pool
+ * @out: and how many were not
+ */
+struct call_thread {
+	struct rpcrdma_svc *svc;
+	atomic_t *pooled;
+	struct completion done;
+	struct rnd_state seed;
+	int most;
+	u32 in;
+	u32 out;
+};
+
+static void call_reply_ends(struct call_thread *t, u32 octets, bool pooled)
+{
+	/* First: nobody can have these bytes before they are given back. */
+	if (pooled)
+		atomic_sub(octets, t->pooled);
+	rpcrdma_svc_reply_put(t->svc, octets, pooled);
+}
+
+static int call_sends_replies(void *context)
+{
+	struct call_thread *t = context;
+	u32 octets[CALL_AT_ONCE] = { };
+	bool pooled[CALL_AT_ONCE];
+	u32 i, round;
+
+	for (round = 0; round < CALL_ROUNDS; round++) {
+		i = prandom_u32_state(&t->seed) % CALL_AT_ONCE;
+		if (octets[i])
+			call_reply_ends(t, octets[i], pooled[i]);
+		/* Now and then a larger one than fits. */
+		octets[i] = 1 + prandom_u32_state(&t->seed) %
+				(round % 64 ? SZ_16K : 2 * SZ_128K);
+		pooled[i] = rpcrdma_svc_reply_take(t->svc, octets[i]);
+		if (pooled[i]) {
+			t->most = max(t->most, atomic_add_return(octets[i],
+								 t->pooled));
+			t->in++;
+		} else {
+			t->out++;
+		}
+		if (!(round % 16))
+			schedule();
+	}
+	for (i = 0; i < CALL_AT_ONCE; i++)
+		if (octets[i])
+			call_reply_ends(t, octets[i], pooled[i]);
+	complete(&t->done);
+	return 0;
+}
+
+/* Threads send and free Replies at the same time: nothing is lost, and nothing is in it twice. */
+static void replies_share_their_pool(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	struct rpcrdma_budget before, after;
+	struct call_thread *threads;
+	atomic_t pooled = ATOMIC_INIT(0);
+	u32 i, started = 0;
+
+	threads = kunit_kcalloc(test, CALL_THREADS, sizeof(*threads),
+				GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, threads);
+	rpcrdma_memory_info(&before);
+	for (i = 0; i < CALL_THREADS; i++) {
+		struct call_thread *t = &threads[i];
+
+		t->svc = &f->svc;
+		t->pooled = &pooled;
+		init_completion(&t->done);
+		prandom_seed_state(&t->seed, i + 1);
+		if (IS_ERR(kthread_run(call_sends_replies, t, "rpcrdma_reply")))
+			break;
+		started++;
+	}
+	KUNIT_EXPECT_EQ(test, started, CALL_THREADS);
+	for (i = 0; i < started; i++)
+		wait_for_completion(&threads[i].done);
+	for (i = 0; i < started; i++) {
+		KUNIT_EXPECT_LE(test, threads[i].most,
+				(int)RPCRDMA_SVC_REPLY_POOL);
+		KUNIT_EXPECT_GT(test, threads[i].in, 0U);
+		KUNIT_EXPECT_GT(test, threads[i].out, 0U);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&pooled), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->svc.pooled), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->svc.replies), 0);
+	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 0U);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+}
+
 static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_is_counted_with_all_it_takes),
 	KUNIT_CASE(call_by_another_extension_is_no_group),
@@ -827,6 +1026,10 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_with_memory_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
+	KUNIT_CASE(replies_fill_their_pool),
+	KUNIT_CASE(replies_have_their_pool_when_all_is_held),
+	KUNIT_CASE(replies_tell_when_there_is_room),
+	KUNIT_CASE(replies_share_their_pool),
 	KUNIT_CASE(call_passes_without_the_lock_of_all),
 	KUNIT_CASE(device_waits_for_who_uses_it),
 	KUNIT_CASE(device_gone_leaves_nothing_to_do),

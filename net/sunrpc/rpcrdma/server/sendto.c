@@ -92,49 +92,75 @@ int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
 	return !rpcrdma_svc_replies_full(rpcrdma_svc_of(xprt));
 }
 
-/* The pages of @reply are its own now, and are counted. */
-static void rpcrdma_svc_reply_charge(struct rpcrdma_svc *svc,
-				     struct rpcrdma_svc_reply *reply)
+/**
+ * rpcrdma_svc_reply_take - there is one Reply more
+ * @svc: the connection
+ * @octets: its memory
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: true if it is in the pool of small Replies, false if it is in the account.
+ */
+bool rpcrdma_svc_reply_take(struct rpcrdma_svc *svc, u32 octets)
 {
 	const u32 most = RPCRDMA_SVC_REPLY_POOL;
 
 	atomic_inc(&svc->replies);
-	reply->pooled = reply->memory <= most;
-	if (reply->pooled &&
-	    atomic_add_return(reply->memory, &svc->pooled) > most) {
-		atomic_sub(reply->memory, &svc->pooled);
-		reply->pooled = false;
+	if (octets <= most) {
+		if (atomic_add_return(octets, &svc->pooled) <= most)
+			return true;
+		atomic_sub(octets, &svc->pooled);
 	}
-	if (!reply->pooled) {
+	spin_lock(&svc->lock);
+	rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_REPLIES, octets);
+	spin_unlock(&svc->lock);
+	return false;
+}
+
+/**
+ * rpcrdma_svc_reply_put - the opposite
+ * @svc: the connection
+ * @octets: as before
+ * @pooled: what rpcrdma_svc_reply_take() has returned
+ *
+ * Context: as there.
+ *
+ * Return: true if rpcrdma_svc_eased() has to follow. Of the account and the number of
+ * Replies, whichever makes room last tells.
+ */
+bool rpcrdma_svc_reply_put(struct rpcrdma_svc *svc, u32 octets, bool pooled)
+{
+	bool eased = false;
+
+	if (pooled) {
+		atomic_sub(octets, &svc->pooled);
+	} else {
 		spin_lock(&svc->lock);
-		rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_REPLIES,
-				    reply->memory);
+		eased = rpcrdma_memory_put(&svc->account,
+					   RPCRDMA_BUDGET_REPLIES, octets);
 		spin_unlock(&svc->lock);
 	}
+	if (atomic_dec_return(&svc->replies) == RPCRDMA_SVC_REPLIES - 1)
+		eased = true;
+	return eased;
+}
+
+/* The pages of @reply are its own now, and are counted. */
+static void rpcrdma_svc_reply_charge(struct rpcrdma_svc *svc,
+				     struct rpcrdma_svc_reply *reply)
+{
+	reply->pooled = rpcrdma_svc_reply_take(svc, reply->memory);
 	rpcrdma_svc_sent_trim(svc);
 }
 
 static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 {
 	struct rpcrdma_svc *svc = reply->svc;
-	bool eased = false;
+	bool eased;
 
 	if (reply->rw)
 		rpcrdma_svc_rw_free(reply->rw);
-
-	if (reply->pooled) {
-		atomic_sub(reply->memory, &svc->pooled);
-	} else {
-		spin_lock(&svc->lock);
-		eased = rpcrdma_memory_put(&svc->account,
-					   RPCRDMA_BUDGET_REPLIES,
-					   reply->memory);
-		spin_unlock(&svc->lock);
-	}
-	/* Of the account and the number, whichever makes room last tells. */
-	if (atomic_dec_return(&svc->replies) == RPCRDMA_SVC_REPLIES - 1)
-		eased = true;
-
+	eased = rpcrdma_svc_reply_put(svc, reply->memory, reply->pooled);
 	release_pages(reply->pages, reply->n_pages);
 	kfree(reply);
 	if (eased)

@@ -313,6 +313,8 @@ void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
 
 /* sendto.c */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);
+bool rpcrdma_svc_reply_take(struct rpcrdma_svc *svc, u32 octets);
+bool rpcrdma_svc_reply_put(struct rpcrdma_svc *svc, u32 octets, bool pooled);
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp);
 void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid);
 void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc);
