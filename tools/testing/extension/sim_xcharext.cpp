@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <utility>
 
 namespace sim::changes
 {
@@ -127,8 +128,15 @@ static u32 moved(const Conn &c)
 
 bool can_act(const Conn &c)
 {
-	return c.usable() && budget(c).changes && in_use(c) &&
-	       (!budget(c).ruled || sizes(c).moved != moved(c));
+	if (!c.usable() || !in_use(c))
+		return false;
+	if (!budget(c).ruled)
+		return budget(c).changes;
+	const pings::Sizes &s = sizes(c);
+	const bool news = s.moved != moved(c);
+	/* Whatever is left: what waits to be asked for is asked for. */
+	return (s.wish && (news || !s.asked_send)) ||
+	       (budget(c).changes && news);
 }
 
 /* ------------------------------------------------------------------ */
@@ -168,17 +176,24 @@ static u32 needed(const Conn &c)
 			std::max({ s.limit, s.lift, told(c, kSend, true) }));
 }
 
-static void request(Conn &c, u32 which, u32 number)
+static bool sends_askable(const Conn &c)
+{
+	return rpcrdma_xchar_askable(&c.session, kSend);
+}
+
+/* As rpcrdma_resize_request(). Return: false if it may be asked later. */
+static bool request(Conn &c, u32 which, u32 number)
 {
 	const rpcrdma_xchar_number wanted = { which, number };
 
 	if (!rpcrdma_xchar_request(&c.session, &wanted, 1))
-		return;
+		return !rpcrdma_xchar_askable(&c.session, which);
 	(which == kSend ? sizes(c).asked_send : sizes(c).asked_receive) =
 		number;
 	if (which == kSend && planted(c, Mutant::ShrunkTooSoon))
 		sizes(c).limit = number;
 	c.pump();
+	return true;
 }
 
 /* As rpcrdma_resize_settle(). */
@@ -208,23 +223,38 @@ static void settle(Conn &c)
 	s.lift = 0;
 }
 
-/* As rpcrdma_resize_wishes(). */
+/* As rpcrdma_resize_wish(). */
 static void wish(Conn &c)
 {
 	Random &r = c.world.schedule;
-	pings::Sizes &s = sizes(c);
 	/* From one end to the other, more often than not. */
 	const u32 wish = r.once_in(4) ? r.within(least_receive(c), kMost) :
 			 r.once_in(2) ? least_receive(c) :
 					kMost;
 
+	if (wish >= told(c, kReceive, false) || sends_askable(c))
+		sizes(c).wish = wish;
+}
+
+/* As rpcrdma_resize_wishes(). */
+static void follow_wish(Conn &c)
+{
+	pings::Sizes &s = sizes(c);
+
+	if (!s.wish || s.asked_send)
+		return;
+	const u32 wish = std::exchange(s.wish, 0);
 	s.cap = wish;
 	if (wish > told(c, kReceive, false))
 		s.goal = wish;
-	if (wish > s.limit)
+	if (wish > s.limit) {
 		s.lift = wish;
-	else if (wish < needed(c))
-		request(c, kSend, wish);
+	} else if (wish < needed(c) &&
+		   (c.world.schedule.once_in(4) || !request(c, kSend, wish))) {
+		/* It is as if too many messages waited. */
+		s.wish = wish;
+		c.world.tally.wishes_kept++;
+	}
 }
 
 /* As rpcrdma_resize_lift(). */
@@ -234,14 +264,14 @@ static void lift(Conn &c)
 
 	if (!s.goal)
 		s.lift = std::min(s.lift, told(c, kReceive, false));
-	if (s.lift <= told(c, kSend, true)) {
+	if (s.lift <= told(c, kSend, true) || !sends_askable(c)) {
 		s.lift = 0;
 		return;
 	}
 	if (c.smallest_receive() < s.lift && !planted(c, Mutant::LiftedTooSoon))
 		return;
 	s.limit = s.lift;
-	request(c, kSend, s.lift);
+	(void)request(c, kSend, s.lift);
 }
 
 /* What it says makes sense. */
@@ -287,7 +317,7 @@ static void advise(Conn &c)
 	in.budget = u64{ receives } * s.memory;
 	in.now = s.now += 1000;
 	in.asked_receive = s.asked_receive != 0;
-	in.asked_send = s.asked_send != 0;
+	in.asked_send = s.asked_send || !sends_askable(c);
 	rpcrdma_adapt_advise(&s.rule, &in, &a);
 	check_advice(c, in, a);
 	s.affordable = a.local_receive;
@@ -298,7 +328,7 @@ static void advise(Conn &c)
 	if (a.peer_send > in.peer_send)
 		s.lift = std::min(a.peer_send, s.cap);
 	else if (a.peer_send && (!s.refused || r.once_in(4)))
-		request(c, kSend, a.peer_send);
+		(void)request(c, kSend, a.peer_send);
 	if (idle)
 		s.wanted_send = least_send(c);
 	if (!a.peer_receive || (idle && s.kept))
@@ -309,11 +339,11 @@ static void advise(Conn &c)
 		s.kept = false;
 	}
 	if (idle || a.peer_receive > has)
-		request(c, kReceive, a.peer_receive);
+		(void)request(c, kReceive, a.peer_receive);
 }
 
-/* As rpcrdma_resize(). */
-static void act_by_rule(Conn &c)
+/* As rpcrdma_resize(). @more: not only what has to be. */
+static void act_by_rule(Conn &c, bool more)
 {
 	pings::Sizes &s = sizes(c);
 
@@ -328,8 +358,11 @@ static void act_by_rule(Conn &c)
 				   least_receive(c), kMost);
 	}
 	settle(c);
-	if (c.world.schedule.once_in(3) && !s.asked_send)
+	if (more && c.world.schedule.once_in(3))
 		wish(c);
+	follow_wish(c);
+	if (!more)
+		return;
 	if (s.lift && !s.asked_send)
 		lift(c);
 	advise(c);
@@ -348,10 +381,13 @@ static void act_by_rule(Conn &c)
 
 void act(Conn &c)
 {
-	budget(c).changes--;
+	const bool more = budget(c).changes;
+
+	if (more)
+		budget(c).changes--;
 	(void)!rpcrdma_xchar_allow(&c.session, kRemote, 0, 1);
 	if (budget(c).ruled)
-		return act_by_rule(c);
+		return act_by_rule(c, more);
 	act_at_random(c);
 }
 
@@ -445,6 +481,9 @@ void quiet(const Link &l, u32 side)
 		     "%u lost",
 		     l.name(side), n.asked, n.done, n.rejected, n.pended,
 		     n.lost);
+	if (sizes(c).wish && !sizes(c).asked_send)
+		fail("changes", "%s wants Receives of %u and does not ask",
+		     l.name(side), sizes(c).wish);
 	for (const u32 which : { kSend, kReceive, kRemote }) {
 		const u32 says = told(other, which, false);
 		const u32 heard = told(c, which, true);
@@ -485,6 +524,8 @@ void print(const Tally &t)
 		    ", larger %" PRIu64 ", own Sends made small %" PRIu64 "\n",
 		    t.ruled[0], t.ruled[1], t.ruled[2], t.ruled[3],
 		    t.own_sends_small);
+	std::printf("# what waited until it could be asked for: %" PRIu64 "\n",
+		    t.wishes_kept);
 	std::printf("# Receives that grew %" PRIu64 ", and shrank %" PRIu64
 		    "\n",
 		    t.grown, t.shrunk);
@@ -501,8 +542,8 @@ bool reaches(const Tally &t)
 	for (const u64 n : t.ruled)
 		if (!n)
 			return false;
-	return t.own_sends_small && t.grown && t.shrunk && t.began_small &&
-	       t.began_late;
+	return t.own_sends_small && t.wishes_kept && t.grown && t.shrunk &&
+	       t.began_small && t.began_late;
 }
 
 } // namespace sim::changes

@@ -35,6 +35,7 @@ namespace pings
 struct Sizes {
 	rpcrdma_adapt rule;
 	bool begun = false;
+	u32 wish = 0; /* of an administrator, for the Receives of this end */
 	u32 goal = 0;
 	u32 affordable = 0;
 	u32 cap = UINT32_MAX;
