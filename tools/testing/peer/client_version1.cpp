@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <utility>
 
 using namespace peer;
 namespace v1 = unit::v1;
@@ -308,4 +309,27 @@ TEST(client_version1, no_answer_to_version_2)
 	server.unmount();
 	EXPECT_EQ(server.others, 1u);
 	EXPECT_EQ(server.connections(), 3u);
+}
+
+/*
+ * Before the first Reply there is credit for one message, so nobody can ask whether the first Call
+ * has arrived: the time of the RPC has to pass.
+ */
+TEST(client_version1, its_first_call_is_lost)
+{
+	const Parameter interval("keepalive", 2);
+	Server1 server;
+	bool lost = false;
+	const long begin = now();
+
+	server.on(kNull, [&lost](Peer &, const Rpc &) {
+		return !std::exchange(lost, true);
+	});
+	server.mount("timeo=200");
+	EXPECT_GT(now() - begin, 18000);
+	EXPECT_LT(now() - begin, 30000);
+	EXPECT_EQ(server.connections(), 2u);
+	EXPECT_EQ(Nfs3::loss(), "Call not answered");
+	server.works();
+	server.unmount();
 }

@@ -608,6 +608,7 @@ static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool late)
 		trace_rpcrdma_call(conn->id, be32_to_cpu(rqst->rq_xid),
 				   "not answered in time", -ETIMEDOUT);
 		rpcrdma_conn_closing(conn);
+		rpcrdma_conn_lost(conn, "Call not answered");
 	}
 	rpcrdma_req_end(req, conn, false);
 	return true;
