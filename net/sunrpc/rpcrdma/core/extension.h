@@ -229,6 +229,7 @@ public:
 	 * @part: octets of its Payload stream in this Send
 	 * @header: octets of prefix and header
 	 * @last: of its Sends; until then the session sends nothing at all
+	 * @tx: what is not filled in is zero already
 	 */
 	void post(rpcrdma_message &msg, u32 htype, u32 part, u32 header,
 		  bool last, rpcrdma_tx &tx);

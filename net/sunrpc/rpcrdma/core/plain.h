@@ -221,7 +221,7 @@ Session::send_plain(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx)
 	store_be32(to + kAtRest, remaining);
 	for (u32 at = kAtRest + kWordSize; at != header; at += kWordSize)
 		store_be32(to + at, 0);
-	post_part(msg, part, *type, header, tx);
+	post_part(msg, part, *type, type->last, header, tx);
 	return true;
 }
 

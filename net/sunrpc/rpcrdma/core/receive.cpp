@@ -221,7 +221,7 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	 * server may echo the version of what it refuses, and its credit word
 	 * is no running count (D5).
 	 */
-	if (p.htype != RPCRDMA2_ERROR)
+	if (p.htype != RPCRDMA2_ERROR && version_ != kVersion2)
 		begin_version2();
 	if (version_ && !limit(p.credit))
 		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);

@@ -125,8 +125,6 @@ Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 	reset(tx);
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return send_last(out, tx);
-	if (!msg && !control_due() && !grant_due())
-		return RPCRDMA_TX_NONE;
 	/* The peer has taken credits back, and may need this to give any (D20). */
 	if (grouping() && grant_due() && !available())
 		return send_grant(out, tx);
@@ -156,6 +154,12 @@ Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
+	/* Often asked, when a group may begin: is there anything else? */
+	if (!msg && closed_ == RPCRDMA_REASON_NONE && !control_due() &&
+	    !grant_due()) {
+		reset(tx);
+		return RPCRDMA_TX_NONE;
+	}
 	const rpcrdma_tx_result result = decide(msg, out, tx);
 
 	tx.more = closed_ != RPCRDMA_REASON_NONE || control_due() ||
@@ -232,6 +236,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 		final_sent_ = true;
 	else
 		middle_sent_ = true;
+	settle();
 	credits_.sent();
 	return control(h, size, tx);
 }
@@ -447,7 +452,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 		return RPCRDMA_TX_INVALID;
 	}
 
-	post_part(msg, part, *type, size, tx);
+	post_part(msg, part, *type, type->last, size, tx);
 	return RPCRDMA_TX_MESSAGE;
 }
 
@@ -474,7 +479,7 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 	tx.header_length = size;
 	tx.first = true;
 	tx.last = true;
-	account(msg, msg.length, *h.type);
+	account(msg, msg.length, *h.type, h.type->last);
 	return RPCRDMA_TX_MESSAGE;
 }
 

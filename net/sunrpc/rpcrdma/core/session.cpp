@@ -98,10 +98,17 @@ Session::Session(const rpcrdma_config &cfg, const Options &options)
  * Each side has announced it, and neither can take the other's messages for something
  * else any more.
  */
-bool Session::in_use(u32 extension) const
+u32 Session::extensions_in_use() const
 {
-	return version_ == kVersion2 && final_sent_ && final_received_ &&
-	       announced(local_, extension) && announced(peer_, extension);
+	u32 all = 0;
+
+	static_assert(Extensions::kOthers < 32);
+	if (version_ != kVersion2 || !final_sent_ || !final_received_)
+		return 0;
+	for (u32 e = 1; e <= Extensions::kOthers; e++)
+		if (announced(local_, e) && announced(peer_, e))
+			all |= 1U << e;
+	return all;
 }
 
 /* The peer has not heard that this side knows extensions. */
@@ -111,12 +118,6 @@ void Session::withdraw()
 		*number(local_, i) = kPropertyTypes[i].initial;
 	if constexpr (Extensions::kOthers > 0)
 		control_.keep_errors();
-}
-
-bool Port::in_use() const
-{
-	return session_.closed_ == RPCRDMA_REASON_NONE &&
-	       session_.in_use(extension_);
 }
 
 bool Port::opening() const
@@ -145,16 +146,6 @@ u32 Port::local(u32 which) const
 u32 Port::peer(u32 which) const
 {
 	return number_of(session_.peer_, which);
-}
-
-u32 Port::local_at(u32 index) const
-{
-	return *number(session_.local_, index);
-}
-
-u32 Port::peer_at(u32 index) const
-{
-	return *number(session_.peer_, index);
 }
 
 u32 Port::first_xid() const
@@ -228,77 +219,12 @@ bool Port::declare(u32 which, u32 number)
 	return true;
 }
 
-u32 Port::max_message(u32 dir) const
-{
-	return session_.max_message(dir);
-}
-
-u32 Port::reach(u32 dir) const
-{
-	const bool reversed = session_.client() == (dir == RPCRDMA_CALL);
-
-	return reversed ? session_.terms_.reverse : u32{ RPCRDMA_RVRSDIR_GENL };
-}
-
-void Port::gather(bool on)
-{
-	session_.gathering_ = static_cast<u8>(on ? extension_ : 0);
-}
-
-u32 Port::max_send() const
-{
-	return session_.terms_.max_send;
-}
-
-u32 Port::window() const
-{
-	return session_.credits_.target();
-}
-
-u32 Port::credits(const rpcrdma_message &msg) const
-{
-	const u32 available = session_.available();
-	u32 kept = 0;
-
-	if (!session_.opened_ ||
-	    (session_.sending_.active && !session_.grouping_))
-		return 0;
-	if (session_.grouping_)
-		return available;
-	if (msg.dir == RPCRDMA_CALL) {
-		kept = session_.reserved_ - msg.reserved;
-		if (!msg.probe && (session_.outstanding_ || kept))
-			kept += session_.config_.reserve;
-	}
-	return available > kept ? available - kept : 0;
-}
-
-u32 Port::begin(const rpcrdma_message &msg, u32 htype, MutableBytes out) const
-{
-	const Header h = {
-		.prefix = { msg.xid, kVersion2, session_.credit_word(msg.dir),
-			    htype },
-		.type = header_type(htype),
-	};
-
-	return encode(h, nullptr, out);
-}
-
 void Port::post(rpcrdma_message &msg, u32 htype, u32 part, u32 header,
 		bool last, rpcrdma_tx &tx)
 {
-	HeaderType type = *header_type(htype);
-
-	type.last = last;
-	tx = {};
-	session_.post_part(msg, part, type, header, tx);
+	session_.post_part(msg, part, *header_type(htype), last, header, tx);
 	session_.grouping_ = !last;
 	tx.more = more();
-}
-
-bool Port::more() const
-{
-	return session_.control_due() || session_.grant_due();
 }
 
 /* There are no properties; what private data leaves open is at its largest. */
@@ -472,8 +398,7 @@ void Session::info(struct rpcrdma_session_info &info) const
 void Session::numbers(rpcrdma_numbers &n) const
 {
 	n = {};
-	for (u32 e = 1; e <= Extensions::kOthers; e++)
-		n.extensions |= u32{ in_use(e) } << e;
+	n.extensions = terms_.extensions;
 	for (u32 i = 0; i < Extensions::kProperties; i++) {
 		const u32 *local = number(local_, i);
 		const u32 *peer = number(peer_, i);
@@ -562,6 +487,7 @@ Terms Session::terms() const
 		t.reverse = RPCRDMA_RVRSDIR_SIMPLE;
 	t.receives[RPCRDMA_CALL] = receives_for(RPCRDMA_CALL);
 	t.receives[RPCRDMA_REPLY] = receives_for(RPCRDMA_REPLY);
+	t.extensions = extensions_in_use();
 	t.rules = {
 		.ddp_threshold = config_.ddp_threshold,
 		.special_threshold = config_.special_threshold,

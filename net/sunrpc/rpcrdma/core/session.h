@@ -52,6 +52,7 @@ struct Plain {
  * @reverse: enum rpcrdma_reverse: how far reverse-direction RPCs may go
  * @receives: version 1: this side's Receives that are for Calls, by enum rpcrdma_dir, or
  *	for their Replies
+ * @extensions: those that may be used now, a bit each, by their place in the list
  * @rules: the planner's view
  * @plain_in: what may be received by take_plain()
  * @plain_out: what may be sent by send_plain()
@@ -63,6 +64,7 @@ struct Terms {
 	u32 max_segments = 0;
 	u32 reverse = RPCRDMA_RVRSDIR_NONE;
 	u32 receives[2] = {};
+	u32 extensions = 0;
 	PlanningRules rules = {};
 	Plain plain_in = {};
 	Plain plain_out = {};
@@ -205,7 +207,10 @@ public:
 		return spare < free ? spare : free;
 	}
 	/* The extension at this place in the list may be used now. */
-	[[nodiscard]] bool in_use(u32 extension) const;
+	[[nodiscard]] bool in_use(u32 extension) const
+	{
+		return terms_.extensions >> extension & 1;
+	}
 	/* For tests: no change has been forgotten. */
 	[[nodiscard]] bool settled() const
 	{
@@ -346,8 +351,9 @@ private:
 	}
 	[[nodiscard]] static u32 middle_part(u32 left, u32 room);
 	void post_part(rpcrdma_message &msg, u32 part, const HeaderType &type,
-		       u32 header, rpcrdma_tx &tx);
-	void account(rpcrdma_message &msg, u32 part, const HeaderType &type);
+		       bool last, u32 header, rpcrdma_tx &tx);
+	void account(rpcrdma_message &msg, u32 part, const HeaderType &type,
+		     bool last);
 	[[nodiscard]] bool sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool control_due() const
@@ -456,6 +462,7 @@ private:
 	}
 	[[nodiscard]] u32 receives_for(u32 dir) const;
 	[[nodiscard]] u32 max_stream(u32 max_send) const;
+	[[nodiscard]] u32 extensions_in_use() const;
 
 	[[nodiscard]] bool client() const
 	{
@@ -526,12 +533,12 @@ inline u32 Session::middle_part(u32 left, u32 room)
 
 /* A part of a message is being posted. */
 inline void Session::account(rpcrdma_message &msg, u32 part,
-			     const HeaderType &type)
+			     const HeaderType &type, bool last)
 {
 	const bool call = msg.dir == RPCRDMA_CALL;
 
 	msg.sent += part;
-	if (!type.last)
+	if (!last)
 		sending_ = {
 			.active = true,
 			.refused = false,
@@ -547,21 +554,21 @@ inline void Session::account(rpcrdma_message &msg, u32 part,
 		/* After an ERROR: a Call in another form may succeed (D14). */
 		incoming_[RPCRDMA_REPLY].expect(msg.xid);
 	}
-	if (call && type.last && !msg.call_only) {
+	if (call && last && !msg.call_only) {
 		msg.outstanding = true;
 		outstanding_++;
 		if (version1())
 			requests_.sent(msg.xid);
 	}
 	if (msg.reserved)
-		use_reserved(msg, type.last);
+		use_reserved(msg, last);
 	waiting_ = false;
 	credits_.sent();
 }
 
 /* It is in the buffer, behind @header octets. */
 inline void Session::post_part(rpcrdma_message &msg, u32 part,
-			       const HeaderType &type, u32 header,
+			       const HeaderType &type, bool last, u32 header,
 			       rpcrdma_tx &tx)
 {
 	tx.xid = msg.xid;
@@ -570,8 +577,90 @@ inline void Session::post_part(rpcrdma_message &msg, u32 part,
 	tx.header_length = header;
 	tx.payload = { msg.sent, part };
 	tx.first = !msg.sent;
-	tx.last = type.last;
-	account(msg, part, type);
+	tx.last = last;
+	account(msg, part, type, last);
+}
+
+/* Always inline: all of it is short, and several objects use it. */
+[[gnu::always_inline]] inline bool Port::in_use() const
+{
+	return session_.closed_ == RPCRDMA_REASON_NONE &&
+	       session_.in_use(extension_);
+}
+
+[[gnu::always_inline]] inline u32 Port::local_at(u32 index) const
+{
+	return *number(session_.local_, index);
+}
+
+[[gnu::always_inline]] inline u32 Port::peer_at(u32 index) const
+{
+	return *number(session_.peer_, index);
+}
+
+[[gnu::always_inline]] inline u32 Port::max_message(u32 dir) const
+{
+	return session_.max_message(dir);
+}
+
+[[gnu::always_inline]] inline u32 Port::reach(u32 dir) const
+{
+	const bool reversed = session_.client() == (dir == RPCRDMA_CALL);
+
+	return reversed ? session_.terms_.reverse : u32{ RPCRDMA_RVRSDIR_GENL };
+}
+
+[[gnu::always_inline]] inline void Port::gather(bool on)
+{
+	session_.gathering_ = static_cast<u8>(on ? extension_ : 0);
+}
+
+[[gnu::always_inline]] inline u32 Port::max_send() const
+{
+	return session_.terms_.max_send;
+}
+
+[[gnu::always_inline]] inline u32 Port::window() const
+{
+	return session_.credits_.target();
+}
+
+[[gnu::always_inline]] inline bool Port::more() const
+{
+	return session_.control_due() || session_.grant_due();
+}
+
+[[gnu::always_inline]] inline u32
+Port::credits(const rpcrdma_message &msg) const
+{
+	const u32 available = session_.available();
+	u32 kept = 0;
+
+	if (!session_.opened_ ||
+	    (session_.sending_.active && !session_.grouping_))
+		return 0;
+	if (session_.grouping_)
+		return available;
+	if (msg.dir == RPCRDMA_CALL) {
+		kept = session_.reserved_ - msg.reserved;
+		if (!msg.probe && (session_.outstanding_ || kept))
+			kept += session_.config_.reserve;
+	}
+	return available > kept ? available - kept : 0;
+}
+
+[[gnu::always_inline]] inline u32 Port::begin(const rpcrdma_message &msg,
+					      u32 htype, MutableBytes out) const
+{
+	u8 *const to = out.data();
+
+	if (out.size() < kPrefixSize)
+		return 0;
+	store_be32(to, msg.xid);
+	store_be32(to + kWordSize, kVersion2);
+	store_be32(to + 2 * kWordSize, session_.credit_word(msg.dir));
+	store_be32(to + 3 * kWordSize, htype);
+	return kPrefixSize;
 }
 
 } // namespace rpcrdma

@@ -17,12 +17,43 @@ static constexpr u32 kBaseTypes = Extensions::kBaseTypes;
 static_assert(numbers_differ<&HeaderType::htype>(Extensions::types()));
 static_assert(Extensions::kIndices <= RPCRDMA_MAX_TYPES);
 
+/*
+ * The numbers of extensions' types are near each other: @place has the places in kHeaderTypes
+ * of those from @first on, zero for what is none.
+ */
+struct NearTypes {
+	static constexpr u32 kNumbers = 16;
+
+	u32 first = 0;
+	u8 place[kNumbers] = {};
+};
+
+static constexpr NearTypes near_types()
+{
+	NearTypes near;
+
+	if constexpr (Extensions::kOthers > 0)
+		near.first = kHeaderTypes[kBaseTypes].htype &
+			     ~(NearTypes::kNumbers - 1);
+	for (u32 n = kBaseTypes; n < Extensions::kTypes; n++) {
+		const u32 i = kHeaderTypes[n].htype - near.first;
+
+		if (i < NearTypes::kNumbers)
+			near.place[i] = static_cast<u8>(n);
+	}
+	return near;
+}
+
 const HeaderType *header_type(u32 htype)
 {
+	static constexpr NearTypes kNear = near_types();
 	const u32 i = htype - BaseProtocol::kFirstType;
+	const u32 near = htype - kNear.first;
 
 	if (i < kBaseTypes)
 		return &kHeaderTypes[i];
+	if (near < NearTypes::kNumbers && kNear.place[near])
+		return &kHeaderTypes[kNear.place[near]];
 	for (u32 n = kBaseTypes; n < Extensions::kTypes; n++)
 		if (kHeaderTypes[n].htype == htype)
 			return &kHeaderTypes[n];
@@ -94,13 +125,12 @@ bool decode_prefix(Bytes in, Prefix &p)
 {
 	XdrReader r(in);
 
-	return r.word(p.xid) && r.word(p.vers) && r.word(p.credit) &&
-	       r.word(p.htype);
+	return r.words(p.xid, p.vers, p.credit, p.htype);
 }
 
 static bool get_segment(XdrReader &r, Segment &s)
 {
-	return r.word(s.handle) && r.word(s.length) && r.hyper(s.offset);
+	return r.words(s.handle, s.length) && r.hyper(s.offset);
 }
 
 static bool get_read_segment(XdrReader &r, ReadSegment &s)

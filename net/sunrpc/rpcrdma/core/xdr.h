@@ -56,6 +56,11 @@ public:
 	{
 		return in_.size() - at_;
 	}
+	/* What has not been read. */
+	[[nodiscard]] constexpr Bytes rest() const
+	{
+		return Bytes(in_.data() + at_, left());
+	}
 
 	[[nodiscard]] bool word(u32 &v)
 	{
@@ -63,6 +68,20 @@ public:
 			return false;
 		v = load_be32(in_.data() + at_);
 		at_ += sizeof(v);
+		return true;
+	}
+
+	/* Several words, if all of them are there. */
+	template <typename... Words>
+	[[nodiscard, gnu::always_inline]] bool words(Words &...v)
+	{
+		constexpr u32 octets = sizeof...(v) * sizeof(u32);
+
+		if (left() < octets)
+			return false;
+		const u8 *p = in_.data() + at_;
+		((v = load_be32(p), p += sizeof(u32)), ...);
+		at_ += octets;
 		return true;
 	}
 
@@ -101,6 +120,15 @@ public:
 		return true;
 	}
 
+	/* @octets, which are whole words. */
+	[[nodiscard]] constexpr bool skip(u32 octets)
+	{
+		if (left() < octets)
+			return false;
+		at_ += octets;
+		return true;
+	}
+
 private:
 	Bytes in_;
 	u32 at_ = 0;
@@ -131,6 +159,21 @@ public:
 		}
 		store_be32(out_.data() + at_, v);
 		at_ += sizeof(v);
+	}
+
+	/* Several words, or none of them. */
+	template <typename... Words>
+	[[gnu::always_inline]] void words(Words... v)
+	{
+		constexpr u32 octets = sizeof...(v) * sizeof(u32);
+
+		if (!ok_ || out_.size() - at_ < octets) {
+			ok_ = false;
+			return;
+		}
+		u8 *p = out_.data() + at_;
+		((store_be32(p, v), p += sizeof(u32)), ...);
+		at_ += octets;
 	}
 
 	void hyper(u64 v)

@@ -15,43 +15,62 @@ namespace rpcrdma
 /*
  * @T has bool decode(XdrReader &). It may have kOctets, if each takes so many: then they are
  * all there if their octets are.
+ *
+ * Readers are local here, so that the compiler can keep them in registers.
  */
 template <typename T> class XdrArray {
 public:
-	[[nodiscard]] bool decode(XdrReader &r)
+	constexpr XdrArray() = default;
+	/* @count of them, whose octets begin @in. */
+	constexpr XdrArray(Bytes in, u32 count)
+		: first_(in.data())
+		, octets_(in.size())
+		, count_(count)
 	{
+	}
+
+	/* If it is not all there, nothing is in it. */
+	[[nodiscard, gnu::always_inline]] bool decode(XdrReader &from)
+	{
+		XdrReader r = from;
 		u32 count;
 
+		count_ = 0;
 		if (!r.word(count))
 			return false;
-		first_ = r;
+		first_ = r.rest().data();
+		octets_ = r.left();
 		if constexpr (requires { T::kOctets; }) {
 			static_assert(xdr_aligned(T::kOctets));
-			Bytes all;
-
-			count_ = 0;
 			if (count > r.left() / T::kOctets ||
-			    !r.opaque(count * T::kOctets, all))
+			    !r.skip(count * T::kOctets))
 				return false;
-			count_ = count;
 		} else {
-			for (count_ = 0; count_ < count; count_++) {
+			for (u32 i = 0; i < count; i++) {
 				T one;
 
 				if (!one.decode(r))
 					return false;
 			}
 		}
+		count_ = count;
+		from = r;
 		return true;
 	}
 	[[nodiscard]] u32 size() const
 	{
 		return count_;
 	}
-	/* Call @f(position, one) with each, until it returns false. Return: it never did. */
-	template <typename F> [[nodiscard]] bool each_at(F f) const
+	/* Its elements, and what follows them. */
+	[[nodiscard]] Bytes octets() const
 	{
-		XdrReader r = first_;
+		return Bytes(first_, octets_);
+	}
+	/* Call @f(position, one) with each, until it returns false. Return: it never did. */
+	template <typename F>
+	[[nodiscard, gnu::always_inline]] bool each_at(F f) const
+	{
+		XdrReader r(Bytes(first_, octets_));
 
 		for (u32 i = 0; i < count_; i++) {
 			T one;
@@ -62,13 +81,15 @@ public:
 		return true;
 	}
 	/* Likewise @f(one). */
-	template <typename F> [[nodiscard]] bool each(F f) const
+	template <typename F>
+	[[nodiscard, gnu::always_inline]] bool each(F f) const
 	{
 		return each_at([&](u32, const T &one) { return f(one); });
 	}
 
 private:
-	XdrReader first_{ Bytes() };
+	const u8 *first_ = nullptr;
+	u32 octets_ = 0; /* from there to the end of the message */
 	u32 count_ = 0;
 };
 
