@@ -114,6 +114,49 @@ bool __must_check rpcrdma_rtr_plan(struct rpcrdma_session *s,
 				   const struct rpcrdma_range *item, u32 least,
 				   u32 most, struct rpcrdma_rtr_group *g);
 
+/**
+ * struct rpcrdma_rtr_first - what the first Send of a group says, read once
+ * @buf: the Send
+ * @length: octets of it that are in one piece
+ * @items: its items: octets of the Send before them, and how many octets they may have
+ * @n_items: how many they are
+ * @directions: of a Call, its directions: octets of the Send before them, and their octets
+ * @n_directions: ranges of them
+ * @sends: of a Call, Sends that its Reply may have
+ * @reply: it is a Reply
+ * @external: data of the message are to be read by RDMA
+ * @pages: one item is placed by Sends, and each of its parts is a whole page, but the last
+ *	one, which begins with one
+ * @item: the first item that is placed by Sends, and in which place of the whole message;
+ *	no length if there is none
+ *
+ * It refers to the Send, and holds as long as that is there and does not change.
+ */
+struct rpcrdma_rtr_first {
+	const void *buf;
+	u32 length;
+	struct rpcrdma_range items;
+	u32 n_items;
+	struct rpcrdma_range directions;
+	u32 n_directions;
+	u32 sends;
+	bool reply;
+	bool external;
+	bool pages;
+	struct rpcrdma_range item;
+};
+
+/**
+ * rpcrdma_rtr_read - read the first Send of a group
+ * @buf: the Send
+ * @length: as for rpcrdma_rtr_readable()
+ * @first: filled in
+ *
+ * Return: false if it is none, or its header is not all there; then @first means nothing.
+ */
+bool __must_check rpcrdma_rtr_read(const void *buf, u32 length,
+				   struct rpcrdma_rtr_first *first);
+
 /* Octets of XDR that the directions of a Call may have. */
 #define RPCRDMA_RTR_DIRECTIONS	512
 
@@ -131,11 +174,10 @@ struct rpcrdma_rtr_directions {
 
 /**
  * rpcrdma_rtr_get_directions - what a Call that has come by a group directs
- * @buf: its first Send
- * @length: as for rpcrdma_rtr_readable()
+ * @first: its first Send
  * @d: filled in; it has none if there are more than a Reply of this side can answer
  */
-void rpcrdma_rtr_get_directions(const void *buf, u32 length,
+void rpcrdma_rtr_get_directions(const struct rpcrdma_rtr_first *first,
 				struct rpcrdma_rtr_directions *d);
 
 /**
@@ -259,15 +301,14 @@ rpcrdma_rtr_each_piece(const struct rpcrdma_rtr_group *g, u32 number,
 
 /**
  * rpcrdma_rtr_answers - does a Reply that has come by a group answer its Call?
- * @buf: its first Send
- * @length: as for rpcrdma_rtr_readable()
+ * @first: its first Send
  * @directed: rpcrdma_rtr_plan() had an item to place
  *
  * A Responder answers each direction, as table 2 allows, and nothing else (section 7.4).
  *
  * Return: true if it has done so.
  */
-bool __must_check rpcrdma_rtr_answers(const void *buf, u32 length,
+bool __must_check rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first,
 				      bool directed);
 
 /* Messages that a REPTERR can be about. */
@@ -327,16 +368,16 @@ struct rpcrdma_rtr_part {
 /**
  * rpcrdma_rtr_each_part - go through the data of a group that has come
  * @shape: of the Receives
- * @buf: the first Send
- * @length: as for rpcrdma_rtr_readable()
+ * @first: the first Send, which rpcrdma_session_receive() has taken
  * @f: called with each part, in the order of the message, until it returns false
  * @context: for @f
  *
- * Return: false if @f did; or if something of the message is to be read by RDMA.
+ * Return: false if @f did; or, @f not called, if something of the message is to be read by
+ * RDMA.
  */
 bool __must_check
-rpcrdma_rtr_each_part(const struct rpcrdma_rtr_shape *shape, const void *buf,
-		      u32 length,
+rpcrdma_rtr_each_part(const struct rpcrdma_rtr_shape *shape,
+		      const struct rpcrdma_rtr_first *first,
 		      bool (*f)(void *context,
 				const struct rpcrdma_rtr_part *part),
 		      void *context);

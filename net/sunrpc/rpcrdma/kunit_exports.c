@@ -21,6 +21,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_each_part);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_get_directions);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_plan);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_plan_reply);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_read);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_shape);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_admit);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_init);

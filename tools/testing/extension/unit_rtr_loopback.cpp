@@ -302,6 +302,7 @@ private:
 
 	template <typename T> void take_items(Rpc &m)
 	{
+		const Targets targets = targets_of(shape_number(shape()));
 		T head;
 
 		ASSERT_TRUE(head.decode(Bytes(kept_[0].data(),
@@ -311,7 +312,7 @@ private:
 			Octets data;
 
 			EXPECT_TRUE(
-				each_piece(i, shape(), [&](const ItemPiece &p) {
+				each_piece(i, targets, [&](const ItemPiece &p) {
 					const Octets &from = kept_.at(p.send);
 
 					data.insert(data.end(),

@@ -1332,6 +1332,15 @@ std::vector<Octets> send_all(Caller &from, Caller &to, rpcrdma_message &msg,
 	return sends;
 }
 
+/* What the first Send of a group says, of which @length octets are in one piece. */
+rpcrdma_rtr_first read(const Octets &send, u32 length)
+{
+	rpcrdma_rtr_first first;
+
+	EXPECT_TRUE(rpcrdma_rtr_read(send.data(), length, &first));
+	return first;
+}
+
 /* A Call without data that wants an item of up to @most octets placed. */
 rpcrdma_rtr_directions directed(Pair &p, u32 most)
 {
@@ -1345,7 +1354,10 @@ rpcrdma_rtr_directions directed(Pair &p, u32 most)
 	EXPECT_EQ(g.placed, 0u);
 	const std::vector<Octets> sends =
 		send_all(p.client, p.server, msg, g, octets(call()), {});
-	rpcrdma_rtr_get_directions(sends[0].data(), 512, &d);
+	const rpcrdma_rtr_first first = read(sends[0], 512);
+	EXPECT_FALSE(first.reply);
+	EXPECT_EQ(first.item.length, 0u);
+	rpcrdma_rtr_get_directions(&first, &d);
 	return d;
 }
 
@@ -1383,8 +1395,10 @@ TEST(rtrext, c__a_call_and_where_its_data_are)
 	}
 	EXPECT_EQ(p.server.rx.stream_length, 40u);
 	EXPECT_EQ(p.server.rx.unreduced_length, 40 + item.size() + 2);
-	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, sends[0].data(), 512,
-					  collect, &parts));
+	const rpcrdma_rtr_first first = read(sends[0], 512);
+	EXPECT_EQ(first.item.offset, 36u);
+	EXPECT_EQ(first.item.length, item.size());
+	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, &first, collect, &parts));
 	ASSERT_EQ(parts.size(), 5u);
 	for (const rpcrdma_rtr_part &part : parts) {
 		EXPECT_EQ(part.position, 36u);
@@ -1431,8 +1445,11 @@ TEST(rtrext, c__a_reply_and_where_its_data_are)
 	EXPECT_EQ(p.client.rx.dir, u32{ RPCRDMA_REPLY });
 	EXPECT_EQ(p.client.rx.unreduced_length, whole.size());
 	EXPECT_EQ(p.client.reserved(), 0u);
-	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, sends[0].data(), 512,
-					  collect, &parts));
+	const rpcrdma_rtr_first first = read(sends[0], 512);
+	EXPECT_TRUE(first.reply);
+	EXPECT_EQ(first.item.offset, 28u);
+	EXPECT_EQ(first.item.length, data.size());
+	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, &first, collect, &parts));
 	for (const rpcrdma_rtr_part &part : parts) {
 		EXPECT_EQ(part.position, 28u);
 		EXPECT_EQ(part.at, back.size());
@@ -1640,8 +1657,10 @@ TEST(rtrext, c__a_reply_that_does_not_answer)
 	const auto answers = [&](const Words &items, bool directed) {
 		const Octets o = octets(response(kXid, 1, reply, items));
 
-		return rpcrdma_rtr_answers(o.data(), static_cast<u32>(o.size()),
-					   directed);
+		const rpcrdma_rtr_first first =
+			read(o, static_cast<u32>(o.size()));
+
+		return rpcrdma_rtr_answers(&first, directed);
 	};
 
 	EXPECT_TRUE(answers(Words{ 1 } + tbsn, true));
@@ -1656,10 +1675,83 @@ TEST(rtrext, c__a_reply_that_does_not_answer)
 	EXPECT_FALSE(answers({ 1, 0, 0, 6 }, false));
 	/* Not the beginning of a Reply, or not all of it. */
 	const Octets o = octets(response(kXid, 1, reply));
-	EXPECT_FALSE(rpcrdma_rtr_answers(o.data(), kXmtRespBare - 4, false));
+	rpcrdma_rtr_first first;
+	EXPECT_FALSE(rpcrdma_rtr_read(o.data(), kXmtRespBare - 4, &first));
 	const Octets c = octets(request(kXid, 1, call()));
-	EXPECT_FALSE(rpcrdma_rtr_answers(c.data(), static_cast<u32>(c.size()),
-					 false));
+	first = read(c, static_cast<u32>(c.size()));
+	EXPECT_FALSE(rpcrdma_rtr_answers(&first, false));
+	const Octets rest = octets(go_on(kXid, 1, {}));
+	EXPECT_FALSE(rpcrdma_rtr_read(rest.data(),
+				      static_cast<u32>(rest.size()), &first));
+}
+
+/* Between the plan and the first Send the largest Send may become smaller. */
+TEST(rtrext, c__a_plan_is_made_again_for_other_sends)
+{
+	Pair p;
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 1200);
+	rpcrdma_rtr_group g;
+	Octets out(kReceive);
+	rpcrdma_rtr_send send;
+	rpcrdma_tx tx;
+	const auto next = [&] {
+		return rpcrdma_rtr_next_send(&p.client.s, &g, &msg, out.data(),
+					     kReceive, &tx, &send);
+	};
+
+	ASSERT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, nullptr, 0, 0, &g));
+	EXPECT_EQ(g.sends, 1u);
+	rpcrdma_session_send_room(&p.client.s, RPCRDMA_MIN_RECV_SIZE);
+	ASSERT_EQ(next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(g.sends, 2u);
+	EXPECT_EQ(send.size, u32{ RPCRDMA_MIN_RECV_SIZE });
+	EXPECT_FALSE(tx.last);
+	ASSERT_EQ(next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(send.number, 1u);
+	EXPECT_TRUE(tx.last);
+}
+
+/* Then its data may not reach their place, until it is as large again. */
+TEST(rtrext, c__a_plan_that_cannot_be_kept_for_a_while)
+{
+	Pair p;
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_group g;
+	Octets out(kReceive);
+	rpcrdma_rtr_send send;
+	rpcrdma_tx tx;
+	const auto next = [&] {
+		return rpcrdma_rtr_next_send(&p.client.s, &g, &msg, out.data(),
+					     kReceive, &tx, &send);
+	};
+
+	ASSERT_TRUE(plan(p.client, msg, 1024, g));
+	rpcrdma_session_send_room(&p.client.s, RPCRDMA_MIN_RECV_SIZE);
+	EXPECT_EQ(next(), u32{ RPCRDMA_TX_INVALID });
+	rpcrdma_session_send_room(&p.client.s, kReceive);
+	ASSERT_EQ(next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(send.size, 512u + 1024);
+	ASSERT_EQ(pieces(g, 0).all.size(), 1u);
+	EXPECT_EQ(pieces(g, 0).all[0].offset, 512u);
+}
+
+/* Of one item, which begins with a page: then it can be passed on by pages. */
+TEST(rtrext, c__what_is_in_whole_pages)
+{
+	const auto pages = [](const Words &items) {
+		const Octets o = octets(request(kXid, 2, call(), items));
+
+		return read(o, static_cast<u32>(o.size())).pages;
+	};
+
+	EXPECT_TRUE(pages({ 1, 36, 1030, kTbsn, 0, 2, 0, 1 }));
+	EXPECT_TRUE(pages(
+		{ 2, 36, 1030, kTbsn, 0, 2, 0, 1, 1068, 0, kTbsn, 0, 0 }));
+	EXPECT_FALSE(pages({ 1, 36, 1030, kTbsn, 4, 2, 0, 1 }));
+	EXPECT_FALSE(
+		pages({ 2, 36, 16, kTbsn, 0, 1, 0, 52, 16, kTbsn, 0, 1, 1 }));
+	EXPECT_FALSE(pages({ 1, 36, 0, kTbsn, 0, 0 }));
+	EXPECT_FALSE(pages({ 0 }));
 }
 
 /* A header that is not all there, and one that reads by RDMA. */
@@ -1668,11 +1760,13 @@ TEST(rtrext, c__what_cannot_be_gone_through)
 	std::vector<rpcrdma_rtr_part> parts;
 	const Octets placed = octets(
 		request(kXid, 1, call(), { 1, 36, 1030, kTbsn, 0, 2, 0, 1 }));
-	const Octets read = octets(
+	const Octets by_rdma = octets(
 		request(kXid, 1, call(), { 1, 36, 16, kExrw, 1, 1, 16, 0, 0 }));
 	const auto each = [&](const Octets &o, u32 length) {
-		return rpcrdma_rtr_each_part(&kShape, o.data(), length, collect,
-					     &parts);
+		rpcrdma_rtr_first first;
+
+		return rpcrdma_rtr_read(o.data(), length, &first) &&
+		       rpcrdma_rtr_each_part(&kShape, &first, collect, &parts);
 	};
 	const u32 head = kXmtReqBare + 7 * 4;
 
@@ -1681,7 +1775,9 @@ TEST(rtrext, c__what_cannot_be_gone_through)
 	EXPECT_FALSE(each(placed, head - 4));
 	EXPECT_TRUE(rpcrdma_rtr_readable(placed.data(), head + 8));
 	EXPECT_FALSE(rpcrdma_rtr_readable(placed.data(), head + 4));
-	EXPECT_FALSE(each(read, static_cast<u32>(read.size())));
+	EXPECT_FALSE(each(by_rdma, static_cast<u32>(by_rdma.size())));
+	EXPECT_TRUE(read(by_rdma, static_cast<u32>(by_rdma.size())).external);
+	EXPECT_FALSE(read(placed, head).external);
 	const Octets reply = octets(response(kXid, 1, call()));
 	EXPECT_TRUE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 8));
 	EXPECT_FALSE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 4));
@@ -1920,8 +2016,8 @@ TEST(rtrext, request__numbers_of_segments_without_data)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	EXPECT_TRUE(e.rx.last);
 	EXPECT_EQ(e.rx.unreduced_length, 600u + 1500);
-	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, octets_of_first.data(), 512,
-					  collect, &parts));
+	const rpcrdma_rtr_first said = read(octets_of_first, 512);
+	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, &said, collect, &parts));
 	ASSERT_EQ(parts.size(), 2u);
 	EXPECT_EQ(parts[0].send, 0u);
 	EXPECT_EQ(parts[0].offset, 512u + 1024);

@@ -95,26 +95,19 @@ public:
 
 /* ---- items ---- */
 
-void check_places(const MessageItems &items, u32 dir, const ReceiveShape &shape,
+void check_places(const MessageItems &items, u32 dir, const Targets &targets,
 		  u32 count, u32 head, u32 length)
 {
+	const u32 whole = targets.at(targets.count).offset;
 	GroupNeeds needs;
-	std::vector<std::vector<bool>> placed(
-		count, std::vector<bool>(shape.length()));
-	std::vector<bool> target(shape.length());
+	std::vector<std::vector<bool>> placed(count, std::vector<bool>(whole));
 
-	const Misplaced wrong = check_items(items, dir, shape, count, needs);
+	const Misplaced wrong = check_items(items, dir, targets, count, needs);
 	if (wrong.kind == Misplaced::Kind::Fault)
 		FUZZ_CHECK(wrong.fault.code == RtrError::BadOff ||
 			   wrong.fault.code == RtrError::BadTbsn);
 	if (wrong)
 		return;
-	for (u32 n = 0; n < shape.targets(); n++) {
-		const Range r = shape.target(n);
-
-		for (u32 o = r.offset; o < r.offset + r.length; o++)
-			target[o] = true;
-	}
 	u64 end = 0;
 	u64 added = 0;
 	FUZZ_CHECK(items.each([&](const MessageItem &i) {
@@ -130,14 +123,14 @@ void check_places(const MessageItems &items, u32 dir, const ReceiveShape &shape,
 			FUZZ_CHECK(total_length(i.where.segments) == i.length);
 			return true;
 		}
-		FUZZ_CHECK(each_piece(i, shape, [&](const ItemPiece &p) {
+		FUZZ_CHECK(each_piece(i, targets, [&](const ItemPiece &p) {
 			FUZZ_CHECK(p.send < count && p.at == at);
 			FUZZ_CHECK(p.in.length &&
 				   p.in.offset >= needs.begin(p.send, 0) &&
 				   p.in.offset + p.in.length <=
 					   needs.end(p.send));
 			for (u32 o = 0; o < p.in.length; o++) {
-				FUZZ_CHECK(target[p.in.offset + o]);
+				FUZZ_CHECK(p.in.offset + o >= targets.before);
 				FUZZ_CHECK(!placed[p.send][p.in.offset + o]);
 				placed[p.send][p.in.offset + o] = true;
 			}
@@ -151,12 +144,13 @@ void check_places(const MessageItems &items, u32 dir, const ReceiveShape &shape,
 
 	for (u32 send = 0; send < count; send++)
 		for (const u32 size :
-		     { shape.length(), needs.end(send), head + length }) {
-			if (size > shape.length() || size < head ||
-			    check_part(shape, needs, send, size, head, length))
+		     { whole, needs.end(send), head + length }) {
+			if (size > whole || size < head ||
+			    check_part(targets, needs, send, size, head,
+				       length))
 				continue;
 			FUZZ_CHECK(u64{ head } + length <= size);
-			for (u32 o = 0; o < shape.length(); o++)
+			for (u32 o = 0; o < whole; o++)
 				FUZZ_CHECK(!placed[send][o] ||
 					   (o >= head + length && o < size));
 		}
@@ -283,23 +277,25 @@ void check_structure(Bytes in)
 	const ReceiveShape known = shape_of(number);
 	FUZZ_CHECK(known.targets() ==
 		   (number == kOtherShape ? 0 : shape.targets()));
-	for (u32 n = 0; n < known.targets() && n < 64; n++)
-		FUZZ_CHECK(known.target(n).offset == shape.target(n).offset &&
-			   known.target(n).length == shape.target(n).length);
+	const Targets targets = targets_of(number);
+	FUZZ_CHECK(targets.count == known.targets());
+	for (u32 n = 0; n < known.targets() && n < 64; n++) {
+		const Range r = shape.target(n);
+
+		FUZZ_CHECK(known.target(n).offset == r.offset &&
+			   known.target(n).length == r.length);
+		FUZZ_CHECK(targets.at(n).offset == r.offset &&
+			   targets.at(n).length == r.length);
+	}
 }
 
-ReceiveShape some_shape(u32 choice)
+/* Sometimes none. */
+Targets some_targets(u32 choice)
 {
-	ReceiveShape shape;
+	const Targets t = { choice >> 4 & 7, 64 + 4 * (choice & 0xf),
+			    32U << (choice >> 7 & 3) };
 
-	if (!shape.add({ 1, 64 + 4 * (choice & 0xf), 4, (choice & 0x10) != 0 }))
-		return {};
-	for (u32 i = 0; i < (choice >> 5 & 3); i++)
-		if (!shape.add({ 1 + (choice >> (7 + i) & 3),
-				 32U << (choice >> (9 + i) & 3), 32,
-				 i != 1 || (choice & 0x1000) }))
-			return {};
-	return shape;
+	return t.valid() ? t : Targets{};
 }
 
 } // namespace
@@ -309,7 +305,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (size < 4)
 		return 0;
 	const u32 choice = load_be32(data);
-	const ReceiveShape shape = some_shape(choice >> 16);
+	const Targets targets = some_targets(choice >> 16);
 	const u32 count = 1 + (choice >> 12) % 4;
 	const fuzz::Exact copy(data + 4, size - 4);
 	const Bytes in = copy.bytes();
@@ -329,7 +325,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		again.w.word(request.reply_count);
 		again.w.word(request.length);
 		again.check(request.head);
-		check_places(request.items, RPCRDMA_CALL, shape, count,
+		check_places(request.items, RPCRDMA_CALL, targets, count,
 			     kPrefixSize + request.head, request.length);
 		check_answers(request.directions, choice);
 		check_reply(request.directions, choice);
@@ -341,7 +337,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		again.w.word(response.count);
 		again.w.word(response.length);
 		again.check(response.head);
-		check_places(response.items, RPCRDMA_REPLY, shape, count,
+		check_places(response.items, RPCRDMA_REPLY, targets, count,
 			     kPrefixSize + response.head, response.length);
 		break;
 	case 2:

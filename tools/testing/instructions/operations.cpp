@@ -298,12 +298,12 @@ private:
 		return true;
 	}
 
-	/* As often as the module does so. */
-	void look_at_parts(const End &to, u32 times) const
+	void look_at_parts(const End &to)
 	{
-		for (u32 i = 0; i < times; i++)
-			MUST(rpcrdma_rtr_each_part(&to.shape, first_, kHead,
-						   ignore, nullptr));
+		MUST(rpcrdma_rtr_read(first_, kHead, &group_) &&
+		     !group_.external);
+		MUST(rpcrdma_rtr_each_part(&to.shape, &group_, ignore,
+					   nullptr));
 	}
 
 	/* All of @msg goes from one end to the other; @first is told of its first part. */
@@ -353,9 +353,8 @@ private:
 			return;
 		}
 		send_group(client_, server_, call_, first);
-		/* It can be taken; it is; where its item is, and each page of it. */
-		look_at_parts(server_, 3);
-		rpcrdma_rtr_get_directions(first_, kHead, &directions_);
+		look_at_parts(server_);
+		rpcrdma_rtr_get_directions(&group_, &directions_);
 	}
 
 	void send_reply()
@@ -394,8 +393,8 @@ private:
 		MUST(!plan_.errcode && server_.rtr.placed == 1);
 		send_group(server_, client_, reply,
 			   [](const u8 *, const rpcrdma_rx &) {});
-		MUST(rpcrdma_rtr_answers(first_, kHead, true));
-		look_at_parts(client_, 2);
+		look_at_parts(client_);
+		MUST(rpcrdma_rtr_answers(&group_, true));
 		return true;
 	}
 
@@ -423,6 +422,7 @@ private:
 	rpcrdma_reply_plan plan_;
 	rpcrdma_rtr_directions directions_;
 	alignas(8) u8 first_[kHead];
+	rpcrdma_rtr_first group_;
 	rpcrdma_mr_table regions_;
 	rpcrdma_mr_slot slot_;
 	const rpcrdma_range *removed_ = nullptr;

@@ -4253,6 +4253,7 @@ static void conn_expect_placed(struct kunit *test, struct conn_side *side,
 {
 	struct conn_fixture *f = test->priv;
 	struct conn_placed p = { .test = test };
+	struct rpcrdma_rtr_first first;
 	struct rpcrdma_rtr_shape shape;
 
 	KUNIT_EXPECT_EQ(test, side->length, (u32)CONN_ITEM + CONN_TAIL);
@@ -4262,8 +4263,9 @@ static void conn_expect_placed(struct kunit *test, struct conn_side *side,
 				     CONN_TAIL), 0);
 	conn_get_held(test, side, &p, sends);
 	rpcrdma_rtr_shape(side->conn, &shape);
-	KUNIT_EXPECT_TRUE(test, rpcrdma_rtr_each_part(&shape, p.recvs[0]->buf,
-						      shape.head,
+	KUNIT_ASSERT_TRUE(test, rpcrdma_rtr_read(p.recvs[0]->buf, shape.head,
+						 &first));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_rtr_each_part(&shape, &first,
 						      conn_part_is_placed, &p));
 	KUNIT_EXPECT_EQ(test, p.length, length);
 	conn_expect_zeros(test, &p, sends);
@@ -4304,6 +4306,7 @@ static void conn_direct(struct kunit *test, u32 most,
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct conn_placed p = { .test = test };
 	struct conn_msg *call = conn_own_msg(test, 7, RPCRDMA_CALL);
+	struct rpcrdma_rtr_first first;
 	struct rpcrdma_rtr_group g;
 	bool planned = false;
 	int i;
@@ -4323,7 +4326,9 @@ static void conn_direct(struct kunit *test, u32 most,
 	conn_wait(test, &f->server.arrived);
 	conn_wait(test, &call->done);
 	conn_get_held(test, &f->server, &p, 1);
-	rpcrdma_rtr_get_directions(p.recvs[0]->buf, p.recvs[0]->len, d);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_rtr_read(p.recvs[0]->buf,
+						 p.recvs[0]->len, &first));
+	rpcrdma_rtr_get_directions(&first, d);
 	conn_let_go(&f->server);
 	rpcrdma_conn_end_call(conn, &call->tm);
 }

@@ -30,6 +30,11 @@ ReceiveShape shape_with(u32 pages)
 	return s;
 }
 
+Targets targets_with(u32 pages)
+{
+	return targets_of(shape_number(shape_with(pages)));
+}
+
 /* What a decoder refers to lives as long as this. */
 template <typename T> class Array {
 public:
@@ -85,7 +90,8 @@ Checked check(const Words &items, u32 pages = 2, u32 count = 2,
 	const Items i(items);
 	Checked c;
 
-	c.wrong = check_items(i.array, dir, shape_with(pages), count, c.needs);
+	c.wrong =
+		check_items(i.array, dir, targets_with(pages), count, c.needs);
 	return c;
 }
 
@@ -177,6 +183,37 @@ TEST(rtr_place, structure__of_a_property)
 	EXPECT_EQ(parse(many, s), ShapeParse::Other);
 }
 
+TEST(rtr_place, targets__are_those_of_the_shape)
+{
+	const ReceiveShape s = shape_with(3);
+	const Targets t = targets_of(shape_number(s));
+
+	EXPECT_EQ(t, (Targets{ 3, 512, 1024 }));
+	for (u32 n = 0; n < 3; n++) {
+		EXPECT_EQ(t.at(n).offset, s.target(n).offset);
+		EXPECT_EQ(t.at(n).length, s.target(n).length);
+	}
+	EXPECT_EQ(targets_of(0), Targets{});
+	EXPECT_EQ(targets_of(kOtherShape), Targets{});
+}
+
+TEST(rtr_place, targets__are_none_that_a_shape_cannot_have)
+{
+	constexpr u32 most = ReceiveShape::kMostOctets;
+
+	EXPECT_TRUE((Targets{ 2, 512, 1024 }).valid());
+	EXPECT_TRUE((Targets{ 1, 0, most }).valid());
+	EXPECT_FALSE((Targets{ 0, 512, 1024 }).valid());
+	EXPECT_FALSE((Targets{ 2, 512, 0 }).valid());
+	EXPECT_FALSE((Targets{ 2, 510, 1024 }).valid());
+	EXPECT_FALSE((Targets{ 2, 512, 1020 }).valid());
+	EXPECT_FALSE((Targets{ 2, 512, 2 }).valid());
+	EXPECT_FALSE((Targets{ 1, 4, most }).valid());
+	EXPECT_FALSE((Targets{ 2, 0, most }).valid());
+	EXPECT_FALSE((Targets{ UINT32_MAX, 0, 1U << 31 }).valid());
+	EXPECT_FALSE((Targets{ 1, UINT32_MAX - 3, 4 }).valid());
+}
+
 TEST(rtr_place, structure__as_a_number)
 {
 	const ReceiveShape s = shape_with(3);
@@ -228,13 +265,13 @@ TEST(rtr_place, items__numbers_of_all_sends_D20)
 {
 	const Items items(Words{ 2 } + placed(40, 1500, 0, { 1, 2 }) +
 			  placed(1600, 9, 100, { 3 }));
-	const ReceiveShape shape = shape_with(2);
+	const Targets targets = targets_with(2);
 	GroupNeeds needs;
 	std::vector<ItemPiece> pieces;
 
-	EXPECT_FALSE(check_items(items.array, RPCRDMA_CALL, shape, 2, needs));
+	EXPECT_FALSE(check_items(items.array, RPCRDMA_CALL, targets, 2, needs));
 	EXPECT_TRUE(items.array.each([&](const MessageItem &i) {
-		return each_piece(i, shape, [&](const ItemPiece &p) {
+		return each_piece(i, targets, [&](const ItemPiece &p) {
 			pieces.push_back(p);
 			return true;
 		});
@@ -370,40 +407,40 @@ TEST(rtr_place, items__that_only_replies_have)
 
 TEST(rtr_place, part__the_payload_is_inside)
 {
-	const ReceiveShape shape = shape_with(2);
+	const Targets targets = targets_with(2);
 	GroupNeeds needs;
 
-	EXPECT_FALSE(check_part(shape, needs, 0, 200, 36, 164));
-	EXPECT_FALSE(check_part(shape, needs, 0, 200, 36, 0));
+	EXPECT_FALSE(check_part(targets, needs, 0, 200, 36, 164));
+	EXPECT_FALSE(check_part(targets, needs, 0, 200, 36, 0));
 	/* What follows is not looked at. */
-	EXPECT_FALSE(check_part(shape, needs, 0, 200, 36, 100));
-	expect_fault(check_part(shape, needs, 0, 200, 36, 168), RtrError::BadPl,
-		     168, 0, 164);
-	expect_fault(check_part(shape, needs, 0, 200, 36, UINT32_MAX - 3),
+	EXPECT_FALSE(check_part(targets, needs, 0, 200, 36, 100));
+	expect_fault(check_part(targets, needs, 0, 200, 36, 168),
+		     RtrError::BadPl, 168, 0, 164);
+	expect_fault(check_part(targets, needs, 0, 200, 36, UINT32_MAX - 3),
 		     RtrError::BadPl, UINT32_MAX - 3, 0, 164);
-	expect_fault(check_part(shape, needs, 0, 200, 36, 42), RtrError::BadPl,
-		     42, 0, 164);
+	expect_fault(check_part(targets, needs, 0, 200, 36, 42),
+		     RtrError::BadPl, 42, 0, 164);
 }
 
 TEST(rtr_place, part__placed_data_are_there_and_alone)
 {
 	const Checked c = check(Words{ 1 } + placed(40, 1100, 0, { 0, 1 }));
-	const ReceiveShape shape = shape_with(2);
+	const Targets targets = targets_with(2);
 
-	EXPECT_FALSE(check_part(shape, c.needs, 0, 512 + 1100, 60, 40));
-	EXPECT_FALSE(check_part(shape, c.needs, 0, 512 + 1100, 60, 452));
-	expect_fault(check_part(shape, c.needs, 0, 512 + 1100, 60, 456),
+	EXPECT_FALSE(check_part(targets, c.needs, 0, 512 + 1100, 60, 40));
+	EXPECT_FALSE(check_part(targets, c.needs, 0, 512 + 1100, 60, 452));
+	expect_fault(check_part(targets, c.needs, 0, 512 + 1100, 60, 456),
 		     RtrError::BadPl, 456, 0, 452);
 	/* The header itself reaches into them. */
-	expect_fault(check_part(shape, c.needs, 0, 512 + 1100, 516, 0),
+	expect_fault(check_part(targets, c.needs, 0, 512 + 1100, 516, 0),
 		     RtrError::BadPl, 0, 0, 0);
 	/* Segment 1 is not whole, or segment 0 is not. */
-	expect_fault(check_part(shape, c.needs, 0, 512 + 1099, 60, 40),
+	expect_fault(check_part(targets, c.needs, 0, 512 + 1099, 60, 40),
 		     RtrError::BadTbsn, 1, 0, 0);
-	expect_fault(check_part(shape, c.needs, 0, 512 + 1023, 60, 40),
+	expect_fault(check_part(targets, c.needs, 0, 512 + 1023, 60, 40),
 		     RtrError::BadTbsn, 0, 0, 0);
 	/* In the other Send there are none. */
-	EXPECT_FALSE(check_part(shape, c.needs, 1, 28, 28, 0));
+	EXPECT_FALSE(check_part(targets, c.needs, 1, 28, 28, 0));
 }
 
 /* ------------------------------------------------------------------ */

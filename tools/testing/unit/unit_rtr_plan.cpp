@@ -65,7 +65,7 @@ Planned plan(u32 stream, const std::vector<PlacedItem> &items = {},
 		  stream,
 		  { p.items.data(), static_cast<u32>(p.items.size()) },
 		  {} },
-		s, max_send);
+		targets_of(shape_number(s)), max_send);
 	return p;
 }
 
@@ -176,4 +176,38 @@ TEST(rtr_plan, make__a_header_that_is_too_large)
 	item.segments = kMemory;
 	EXPECT_TRUE(plan(40, { item }).made);
 	EXPECT_FALSE(plan(40, { item }, shape(), 1024).made);
+}
+
+/* What is asked for each time before it is sent, instead of being made again. */
+TEST(rtr_plan, holds__until_what_it_was_made_for_changes)
+{
+	const Targets t = targets_of(shape_number(shape()));
+	const Planned p = plan(40, { placed(36, 8) });
+
+	ASSERT_TRUE(p.made);
+	EXPECT_TRUE(p.plan.holds(40, t, kSend));
+	EXPECT_FALSE(p.plan.holds(44, t, kSend));
+	EXPECT_FALSE(p.plan.holds(40, t, kSend - 4));
+	EXPECT_FALSE(
+		p.plan.holds(40, { t.count + 1, t.before, t.size }, kSend));
+	EXPECT_FALSE(
+		p.plan.holds(40, { t.count, t.before + 4, t.size }, kSend));
+	EXPECT_FALSE(
+		p.plan.holds(40, { t.count, t.before, 2 * t.size }, kSend));
+	EXPECT_FALSE(GroupPlan().holds(40, t, kSend));
+}
+
+TEST(rtr_plan, holds__nothing_that_could_not_be_made)
+{
+	const Targets t = targets_of(shape_number(shape()));
+	const Planned large = plan(kMostSends * kSend);
+
+	EXPECT_FALSE(large.made);
+	EXPECT_EQ(large.plan.count(), 0u);
+	EXPECT_FALSE(large.plan.holds(kMostSends * kSend, t, kSend));
+	/* The last one would be too much. */
+	const Planned data =
+		plan(40, { placed(36, (2 * kMostSends + 1) * 1024) });
+	EXPECT_FALSE(data.made);
+	EXPECT_EQ(data.plan.count(), 0u);
 }

@@ -129,14 +129,12 @@ bool rpcrdma_req_group_refused(struct rpcrdma_req *req,
  * struct rpcrdma_reply_group - a Reply that is being taken apart
  * @buf: where it goes
  * @recvs: its Receives
- * @first: the first of its items
  * @stream: bytes of the Payload stream that have been placed
  * @end: bytes of the message that have been placed
  */
 struct rpcrdma_reply_group {
 	struct xdr_buf *buf;
 	struct rpcrdma_recv *recvs[RPCRDMA_RTR_MOST_SENDS];
-	struct rpcrdma_range first;
 	u32 stream;
 	u32 end;
 };
@@ -164,18 +162,6 @@ static void rpcrdma_reply_group_stream(struct rpcrdma_reply_group *g,
 	}
 }
 
-static bool rpcrdma_reply_group_look(void *context,
-				     const struct rpcrdma_rtr_part *part)
-{
-	struct rpcrdma_reply_group *g = context;
-
-	if (!g->first.length) {
-		g->first.offset = part->position;
-		g->first.length = part->item;
-	}
-	return true;
-}
-
 /* Put this part where it is in the message, after the stream before it. */
 static bool rpcrdma_reply_group_place(void *context,
 				      const struct rpcrdma_rtr_part *part)
@@ -199,26 +185,27 @@ static bool rpcrdma_reply_group_place(void *context,
  * The upper layer expects the first item in the pages. It has left room for the largest head:
  * cut it, as with a Write chunk, unless the message has no room then.
  */
-static void rpcrdma_reply_group_cut(const struct rpcrdma_reply_group *g,
-				    struct rpc_rqst *rqst, u32 length)
+static void rpcrdma_reply_group_cut(struct rpc_rqst *rqst,
+				    const struct rpcrdma_range *item, u32 length)
 {
-	const u32 head = g->buf->head[0].iov_len;
+	struct xdr_buf *buf = &rqst->rq_private_buf;
+	const u32 head = buf->head[0].iov_len;
 
-	if (!g->first.length || g->first.offset >= head ||
-	    length > rpcrdma_xdr_room(g->buf) - (head - g->first.offset))
+	if (!item->length || item->offset >= head ||
+	    length > rpcrdma_xdr_room(buf) - (head - item->offset))
 		return;
-	g->buf->head[0].iov_len = g->first.offset;
-	rqst->rq_rcv_buf.head[0].iov_len = g->first.offset;
+	buf->head[0].iov_len = item->offset;
+	rqst->rq_rcv_buf.head[0].iov_len = item->offset;
 }
 
 /* A Call in a form of version 2 directs nothing. */
 static bool rpcrdma_reply_group_answers(const struct rpcrdma_req *req,
-					const void *first, u32 length)
+					const struct rpcrdma_rtr_first *first)
 {
-	if (req->directed && rpcrdma_rtr_answers(first, length, true))
+	if (req->directed && rpcrdma_rtr_answers(first, true))
 		return true;
 	return (req->undirected || !req->tm.group) &&
-	       rpcrdma_rtr_answers(first, length, false);
+	       rpcrdma_rtr_answers(first, false);
 }
 
 /**
@@ -236,9 +223,10 @@ int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
 			     const struct rpcrdma_rx *rx)
 {
 	struct rpcrdma_reply_group g = { .buf = &req->rqst.rq_private_buf };
+	struct rpcrdma_rtr_first first;
 	struct rpcrdma_rtr_shape shape;
 	struct rpcrdma_recv *recv;
-	u32 i = 0, length;
+	u32 i = 0;
 
 	list_for_each_entry(recv, &x->group, link) {
 		if (WARN_ON_ONCE(i == ARRAY_SIZE(g.recvs)))
@@ -246,16 +234,14 @@ int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
 		g.recvs[i++] = recv;
 	}
 	rpcrdma_rtr_shape(g.recvs[0]->conn, &shape);
-	length = rpcrdma_rtr_head(g.recvs[0]);
-	if (!rpcrdma_reply_group_answers(req, g.recvs[0]->buf, length))
-		return -EIO;
 	/* No memory was offered that the server could have written to. */
-	if (!rpcrdma_rtr_each_part(&shape, g.recvs[0]->buf, length,
-				   rpcrdma_reply_group_look, &g))
+	if (!rpcrdma_rtr_read(g.recvs[0]->buf, rpcrdma_rtr_head(g.recvs[0]),
+			      &first) || first.external ||
+	    !rpcrdma_reply_group_answers(req, &first))
 		return -EIO;
-	rpcrdma_reply_group_cut(&g, &req->rqst, rx->unreduced_length);
-	(void)!rpcrdma_rtr_each_part(&shape, g.recvs[0]->buf, length,
-				     rpcrdma_reply_group_place, &g);
+	rpcrdma_reply_group_cut(&req->rqst, &first.item, rx->unreduced_length);
+	(void)!rpcrdma_rtr_each_part(&shape, &first, rpcrdma_reply_group_place,
+				     &g);
 	rpcrdma_reply_group_stream(&g, rx->stream_length - g.stream);
 	return min_t(u32, rx->unreduced_length, rpcrdma_xdr_room(g.buf));
 }

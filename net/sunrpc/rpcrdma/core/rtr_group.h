@@ -313,20 +313,21 @@ public:
 	{
 		const u32 left = window > reserved_ ? window - reserved_ : 0;
 		const u32 count = wanted < left ? wanted : left;
-		Call *free = nullptr;
 
-		for (Call &c : calls_) {
-			if (c.answers && c.xid == xid) {
-				c.answers++;
-				return wanted < c.count ? wanted : c.count;
+		if (Call *c = find(xid)) {
+			if (c->answers) {
+				c->answers++;
+				return wanted < c->count ? wanted : c->count;
 			}
-			if (c.xid == xid)
-				c.count = 0;
-			if (!c.answers && (!free || free->count > c.count))
-				free = &c;
+			forget(*c);
 		}
-		if (count <= 1 || !free)
+		if (count <= 1)
 			return 1;
+		Call *free = place();
+		if (!free)
+			return 1;
+		if (!free->count)
+			kept_++;
 		*free = { xid, count, 1 };
 		reserved_ += count;
 		return count;
@@ -334,30 +335,29 @@ public:
 	/* What can be reserved for one Call more, but for those of one Send. */
 	[[nodiscard]] constexpr u32 room(u32 window) const
 	{
-		for (const Call &c : calls_)
-			if (!c.answers)
-				return window > reserved_ ? window - reserved_ :
-							    0;
-		return 0;
+		bool any = kept_ < kMostCalls;
+
+		for (u32 i = 0; !any && i < kMostCalls; i++)
+			any = !calls_[i].answers;
+		return any && window > reserved_ ? window - reserved_ : 0;
 	}
 	/* Sends that the Reply to this Call may take. */
 	[[nodiscard]] constexpr u32 most(u32 xid) const
 	{
-		for (const Call &c : calls_)
-			if (c.count && c.xid == xid)
-				return c.count;
-		return 1;
+		const u32 i = index(xid);
+
+		return i < kMostCalls ? calls_[i].count : 1;
 	}
 	/* The Reply that comes takes no more than @count. */
 	constexpr void shrink(u32 xid, u32 count)
 	{
-		for (Call &c : calls_) {
-			if (c.xid != xid || c.count <= count || c.answers > 1)
-				continue;
-			if (c.answers)
-				reserved_ -= c.count - count;
-			c.count = count;
-		}
+		Call *c = find(xid);
+
+		if (!c || c->count <= count || c->answers > 1)
+			return;
+		if (c->answers)
+			reserved_ -= c->count - count;
+		c->count = count;
 	}
 	/* It has been answered. */
 	constexpr void give_back(u32 xid)
@@ -377,26 +377,67 @@ public:
 	}
 
 private:
+	/* Without a count it is none. There is one of each XID at most. */
 	struct Call {
 		u32 xid = 0;
 		u32 count = 0;
 		u32 answers = 0; /* that are still to come */
 	};
 
+	/* kMostCalls if it is not there. Most often there are few, and all at the beginning. */
+	[[nodiscard]] constexpr u32 index(u32 xid) const
+	{
+		u32 left = kept_;
+
+		for (u32 i = 0; left && i < kMostCalls; i++) {
+			if (!calls_[i].count)
+				continue;
+			if (calls_[i].xid == xid)
+				return i;
+			left--;
+		}
+		return kMostCalls;
+	}
+	[[nodiscard]] constexpr Call *find(u32 xid)
+	{
+		const u32 i = index(xid);
+
+		return i < kMostCalls ? &calls_[i] : nullptr;
+	}
+	constexpr void forget(Call &c)
+	{
+		c.count = 0;
+		kept_--;
+	}
+	/* One that is free, else that of the smallest promise of those that are answered. */
+	[[nodiscard]] constexpr Call *place()
+	{
+		Call *least = nullptr;
+
+		for (Call &c : calls_) {
+			if (!c.count)
+				return &c;
+			if (!c.answers && (!least || least->count > c.count))
+				least = &c;
+		}
+		return least;
+	}
+
 	constexpr void answered(u32 xid, bool surely)
 	{
-		for (Call &c : calls_) {
-			if (!c.count || c.xid != xid)
-				continue;
-			if (c.answers && !--c.answers)
-				reserved_ -= c.count;
-			if (surely && !c.answers)
-				c.count = 0;
-		}
+		Call *c = find(xid);
+
+		if (!c)
+			return;
+		if (c->answers && !--c->answers)
+			reserved_ -= c->count;
+		if (surely && !c->answers)
+			forget(*c);
 	}
 
 	Call calls_[kMostCalls] = {};
 	u32 reserved_ = 0;
+	u32 kept_ = 0; /* Calls that have a count */
 };
 
 /*

@@ -41,13 +41,6 @@ void encode_shape(const ReceiveShape &shape, XdrWriter &w)
 				    w);
 }
 
-/* How many targets, the logarithm of their size, and how many words come before them. */
-static constexpr u32 kCountBits = 10;
-static constexpr u32 kSizeBits = 5;
-static constexpr u32 kCountMost = (1U << kCountBits) - 1;
-static constexpr u32 kSizeMost = (1U << kSizeBits) - 1;
-static constexpr u32 kBeforeMost = (1U << (32 - kCountBits - kSizeBits)) - 1;
-
 u32 shape_number(const ReceiveShape &shape)
 {
 	BufferRun target = {};
@@ -75,15 +68,12 @@ u32 shape_number(const ReceiveShape &shape)
 
 ReceiveShape shape_of(u32 number)
 {
-	const u32 count = number & kCountMost;
-	const u32 size = number >> kCountBits & kSizeMost;
-	const u32 before = (number >> (kCountBits + kSizeBits)) * kXdrUnit;
-	const BufferRun target = { count, 1U << size, 1U << size, true };
+	const Targets t = targets_of(number);
 	ReceiveShape shape;
 
-	if (number == kOtherShape || !count ||
-	    (before && !shape.add({ 1, before, kXdrUnit, false })) ||
-	    !shape.add(target))
+	if (!t.valid() ||
+	    (t.before && !shape.add({ 1, t.before, kXdrUnit, false })) ||
+	    !shape.add({ t.count, t.size, t.size, true }))
 		return {};
 	return shape;
 }
@@ -145,27 +135,25 @@ private:
 } // namespace
 
 /* An item that is in buffer segments. Not inline: together they need a large frame. */
-[[gnu::noinline]] static Misplaced take_numbers(const MessageItem &item,
-			      const ReceiveShape &shape, u32 count,
-			      Taken &taken, GroupNeeds &needs)
+[[gnu::noinline]] static Misplaced
+take_numbers(u32 offset, u32 left, XdrArray<XdrNumber> numbers,
+	     const Targets &targets, u32 count, Taken &taken, GroupNeeds &needs)
 {
-	const u32 targets = shape.targets() * count;
-	const u32 last_target = targets ? targets - 1 : 0;
-	u32 offset = item.where.offset;
-	u32 left = item.length;
+	const u32 all = targets.count * count;
 	u32 last = 0;
 	Misplaced wrong;
 
 	const auto bad_number = [&](u32 n) {
-		return fault(RtrError::BadTbsn, n, 0, last_target);
+		return fault(RtrError::BadTbsn, n, 0, all ? all - 1 : 0);
 	};
-	(void)!item.where.numbers.each([&](const XdrNumber &n) {
+	(void)!numbers.each([&](const XdrNumber &n) {
 		last = n.value;
-		if (!left || n.value >= targets || !taken.take(n.value)) {
+		if (!left || n.value >= all || !taken.take(n.value)) {
 			wrong = bad_number(n.value);
 			return false;
 		}
-		const Range target = shape.target(n.value % shape.targets());
+		const u32 send = n.value / targets.count;
+		const Range target = targets.at(n.value % targets.count);
 		if (offset >= target.length || !xdr_aligned(offset)) {
 			wrong = fault(RtrError::BadOff, offset, 0,
 				      target.length - 1);
@@ -174,8 +162,7 @@ private:
 		const u32 room = target.length - offset;
 		const u32 part = left < room ? left : room;
 
-		needs.add(n.value / shape.targets(),
-			  { target.offset + offset, part });
+		needs.add(send, { target.offset + offset, part });
 		left -= part;
 		offset = 0;
 		return true;
@@ -186,65 +173,60 @@ private:
 }
 
 Misplaced check_items(const MessageItems &items, u32 dir,
-		      const ReceiveShape &shape, u32 count, GroupNeeds &needs)
+		      const Targets &targets, u32 count, GroupNeeds &needs)
 {
 	Taken taken;
 	Misplaced wrong;
 	u64 end = 0; /* of the item before */
 
-	needs = {};
-	if (shape.targets() * u64{ count } > kMostTargets)
+	if (count > kMostSends || targets.count * u64{ count } > kMostTargets)
 		return kBadXdr;
+	needs.reset(count);
+	const auto bad_xdr = [&] {
+		wrong = kBadXdr;
+		return false;
+	};
 	(void)!items.each([&](const MessageItem &i) {
 		const Placement type = i.where.type;
 
-		if (type == Placement::TooShort || type == Placement::NoItem) {
-			if (dir == RPCRDMA_CALL)
-				wrong = kBadXdr;
-			return dir != RPCRDMA_CALL;
-		}
-		wrong = kBadXdr;
+		if (type == Placement::TooShort || type == Placement::NoItem)
+			return dir != RPCRDMA_CALL || bad_xdr();
 		if (!i.position || !xdr_aligned(i.position) ||
 		    i.position < end || i.position < needs.added)
-			return false;
+			return bad_xdr();
 		needs.stream = static_cast<u32>(i.position - needs.added);
 		needs.added += xdr_roundup(i.length);
 		end = i.position + xdr_roundup(i.length);
 		if (type == Placement::Exrw) {
 			if (total_length(i.where.segments) != i.length)
-				return false;
+				return bad_xdr();
 			needs.segments += i.where.segments.size();
 			(void)!i.where.segments.each([&](const XdrSegment &s) {
 				if (s.segment.length > needs.largest)
 					needs.largest = s.segment.length;
 				return true;
 			});
-			wrong = {};
 			return true;
 		}
-		wrong = take_numbers(i, shape, count, taken, needs);
+		wrong = take_numbers(i.where.offset, i.length, i.where.numbers,
+				     targets, count, taken, needs);
 		return !wrong;
 	});
 	return wrong;
 }
 
 /* The number of the first segment of Send @send that does not lie in @size octets. */
-static u32 first_missing(const ReceiveShape &shape, u32 send, u32 size)
+static u32 first_missing(const Targets &targets, u32 send, u32 size)
 {
 	u32 n = 0;
 
-	while (n < shape.targets()) {
-		const Range r = shape.target(n);
-
-		if (r.offset + r.length > size)
-			break;
+	while (n < targets.count && targets.at(n + 1).offset <= size)
 		n++;
-	}
-	return send * shape.targets() + n;
+	return send * targets.count + n;
 }
 
-Misplaced check_part(const ReceiveShape &shape, const GroupNeeds &needs,
-		     u32 send, u32 size, u32 head, u32 length)
+Misplaced check_part(const Targets &targets, const GroupNeeds &needs, u32 send,
+		     u32 size, u32 head, u32 length)
 {
 	const u32 placed = needs.begin(send, size);
 	const u32 end = placed < size ? placed : size;
@@ -253,7 +235,7 @@ Misplaced check_part(const ReceiveShape &shape, const GroupNeeds &needs,
 	if (length > room || !xdr_aligned(length) || head > placed)
 		return fault(RtrError::BadPl, length, 0, room);
 	if (size < needs.end(send)) {
-		const u32 n = first_missing(shape, send, size);
+		const u32 n = first_missing(targets, send, size);
 
 		return fault(RtrError::BadTbsn, n, 0, n ? n - 1 : 0);
 	}
@@ -279,15 +261,10 @@ DirectionAnswer answer_direction(const DirectionItem &d, u32 length, bool sends)
 
 bool ranges_valid(const DirectionSets &sets)
 {
-	u32 end = 0;
-	bool first = true;
+	RangeOrder order;
 
 	return sets.each([&](const DirectionSet &s) {
-		const bool ok = s.begin < s.end && (first || s.begin >= end);
-
-		end = s.end;
-		first = false;
-		return ok;
+		return order.next(s.begin, s.end);
 	});
 }
 

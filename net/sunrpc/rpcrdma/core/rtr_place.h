@@ -89,6 +89,34 @@ private:
 	u32 targets_ = 0;
 };
 
+/*
+ * Of a Receive, what data can be placed in: so many segments, one after the other. None if
+ * @count is zero. This is all of a shape that messages need.
+ */
+struct Targets {
+	u32 count = 0;
+	u32 before = 0; /* octets before the first one */
+	u32 size = 0; /* octets of each */
+
+	/* Where number @n is in the Receive. */
+	[[nodiscard]] constexpr Range at(u32 n) const
+	{
+		return { before + n * size, size };
+	}
+	/* One run of targets in a ReceiveShape may be so: then sums fit a word. */
+	[[nodiscard]] constexpr bool valid() const
+	{
+		const u64 octets = u64{ count } * size;
+
+		return octets && xdr_aligned(before) && xdr_aligned(size) &&
+		       !(size & (size - 1)) &&
+		       before <= ReceiveShape::kMostOctets &&
+		       octets <= ReceiveShape::kMostOctets - before;
+	}
+
+	bool operator==(const Targets &) const = default;
+};
+
 enum class ShapeParse : u8 {
 	Ok,
 	BadValue, /* it is no XDR, or contradicts itself: RDMA2_ERR_BAD_PROPVAL */
@@ -109,6 +137,23 @@ inline constexpr u32 kOtherShape = UINT32_MAX;
 [[nodiscard]] u32 shape_number(const ReceiveShape &shape);
 /* Up to the last target. That of a kOtherShape has none. */
 [[nodiscard]] ReceiveShape shape_of(u32 number);
+
+/* How many there are, the logarithm of their size, and how many words come before them. */
+inline constexpr u32 kCountBits = 10;
+inline constexpr u32 kSizeBits = 5;
+inline constexpr u32 kCountMost = (1U << kCountBits) - 1;
+inline constexpr u32 kSizeMost = (1U << kSizeBits) - 1;
+inline constexpr u32 kBeforeMost = (1U << (32 - kCountBits - kSizeBits)) - 1;
+
+/* The targets of what this number stands for, which shape_number() has given. */
+[[nodiscard, gnu::always_inline]] constexpr Targets targets_of(u32 number)
+{
+	if (!(number & kCountMost) || number == kOtherShape)
+		return {};
+	return { number & kCountMost,
+		 (number >> (kCountBits + kSizeBits)) * kXdrUnit,
+		 1U << (number >> kCountBits & kSizeMost) };
+}
 
 /* As a property has them: see PropertyType. */
 [[nodiscard]] bool decode_shape_number(Bytes value, u32 &number);
@@ -139,6 +184,16 @@ struct Misplaced {
 /* What the Sends of a group have to bring, by what its first one says. */
 class GroupNeeds {
 public:
+	/* Nothing yet, of a group of @sends, which are no more than kMostSends. */
+	constexpr void reset(u32 sends)
+	{
+		stream = 0;
+		added = 0;
+		segments = 0;
+		largest = 0;
+		for (u32 i = 0; i < sends; i++)
+			placed_[i] = {};
+	}
 	/* Octets from @from on, of Send @send, are placed data. */
 	constexpr void add(u32 send, Range r)
 	{
@@ -181,7 +236,7 @@ private:
  *
  * @items: of its first Send
  * @dir: enum rpcrdma_dir of the message
- * @shape: of the Receives that take it; no more than kMostTargets in @count of them
+ * @targets: of the Receives that take it; no more than kMostTargets in @count of them
  * @count: Sends of the group, one to kMostSends
  * @needs: overwritten; complete only if nothing is wrong
  *
@@ -191,13 +246,13 @@ private:
  * An offset in a segment that is outside of it, or no multiple of four, is BADOFF.
  */
 [[nodiscard]] Misplaced check_items(const MessageItems &items, u32 dir,
-				    const ReceiveShape &shape, u32 count,
+				    const Targets &targets, u32 count,
 				    GroupNeeds &needs);
 
 /**
  * Check one Send of a group.
  *
- * @shape, @needs: as for check_items()
+ * @targets, @needs: as for check_items()
  * @send: its number in the group
  * @size: its octets, prefix included
  * @head: of these, prefix and header
@@ -206,7 +261,7 @@ private:
  * A payload that is not inside the Send, reaches into placed data, or is no multiple of
  * four is BADPL. A Send that ends before its placed data do is BADTBSN.
  */
-[[nodiscard]] Misplaced check_part(const ReceiveShape &shape,
+[[nodiscard]] Misplaced check_part(const Targets &targets,
 				   const GroupNeeds &needs, u32 send, u32 size,
 				   u32 head, u32 length);
 
@@ -223,18 +278,19 @@ struct ItemPiece {
  * @item: one of those that check_items() has found sound
  */
 template <typename F>
-[[nodiscard]] bool each_piece(const MessageItem &item,
-			      const ReceiveShape &shape, F f)
+[[nodiscard, gnu::always_inline]] inline bool
+each_piece(const MessageItem &item, const Targets &targets, F f)
 {
 	u32 offset = item.where.offset;
 	u32 at = 0;
 
 	return item.where.numbers.each([&](const XdrNumber &n) {
-		const Range target = shape.target(n.value % shape.targets());
+		const u32 send = n.value / targets.count;
+		const Range target = targets.at(n.value % targets.count);
 		const u32 room = target.length - offset;
 		const u32 left = item.length - at;
 		const u32 part = left < room ? left : room;
-		const ItemPiece piece = { n.value / shape.targets(),
+		const ItemPiece piece = { send,
 					  { target.offset + offset, part },
 					  at };
 
@@ -300,7 +356,25 @@ struct ReplyItem {
 	u32 length = 0;
 };
 
-/* Their ranges are disjoint and in strictly increasing order, and none ends too early. */
+/* Ranges have to be disjoint and in strictly increasing order, and none ends too early. */
+class RangeOrder {
+public:
+	/* Return: the next one may follow those before. */
+	[[nodiscard]] constexpr bool next(u32 begin, u32 end)
+	{
+		const bool ok = begin < end && (first_ || begin >= end_);
+
+		end_ = end;
+		first_ = false;
+		return ok;
+	}
+
+private:
+	u32 end_ = 0;
+	bool first_ = true;
+};
+
+/* All of them are so. */
 [[nodiscard]] bool ranges_valid(const DirectionSets &sets);
 
 /**

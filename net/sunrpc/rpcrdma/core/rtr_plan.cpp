@@ -36,31 +36,18 @@ GroupSend GroupPlan::send(u32 n) const
 	return s;
 }
 
-ItemPiece GroupPlan::piece(const PlacedItem &item, u32 k, u32 n) const
-{
-	const u32 number = item.first + k - n * targets_;
-	const u32 at = k * target_;
-	const u32 left = item.length - at;
-
-	return { n,
-		 { before_ + number * target_,
-		   left < target_ ? left : target_ },
-		 at };
-}
-
-bool GroupPlan::make(const GroupContent &content, const ReceiveShape &shape,
+bool GroupPlan::make(const GroupContent &content, const Targets &targets,
 		     u32 max_send)
 {
-	const Range target = shape.target(0);
 	u32 sends = 0;
 	u32 data = 0;
 
 	*this = {};
 	stream_ = content.stream;
-	max_send_ = max_send & ~(kXdrUnit - 1);
-	targets_ = shape.targets();
-	before_ = target.offset;
-	target_ = target.length;
+	max_send_ = whole_words(max_send);
+	targets_ = targets.count;
+	before_ = targets.before;
+	target_ = targets.size;
 	for (PlacedItem &i : content.items) {
 		if (i.type != Placement::Tbsn)
 			continue;
@@ -87,15 +74,19 @@ bool GroupPlan::make(const GroupContent &content, const ReceiveShape &shape,
 	    kXmtContSize + kXdrUnit > max_send_)
 		return false;
 	/* Where the Payload stream ends. */
-	while (part(sends).offset + part(sends).length < stream_)
+	Range last = part(sends);
+	while (last.offset + last.length < stream_) {
 		if (++sends == kMostSends)
 			return false;
-	count_ = sends + 1;
-	if (!data || !target_ || !targets_)
+		last = part(sends);
+	}
+	if (!data || !target_ || !targets_) {
+		count_ = data ? 0 : sends + 1;
 		return !data;
+	}
 
 	/* The first target behind it. */
-	const u32 end = head(sends) + part(sends).length;
+	const u32 end = head(sends) + last.length;
 	const u32 behind =
 		end <= before_ ? 0 : (end - before_ + target_ - 1) / target_;
 	u32 next = sends * targets_ + (behind < targets_ ? behind : targets_);
@@ -109,8 +100,11 @@ bool GroupPlan::make(const GroupContent &content, const ReceiveShape &shape,
 		last_part_ = i.length - (i.numbers - 1) * target_;
 	}
 	data_end_ = next;
-	count_ = (data_end_ + targets_ - 1) / targets_;
-	return count_ <= kMostSends;
+	const u32 count = (data_end_ + targets_ - 1) / targets_;
+	if (count > kMostSends)
+		return false;
+	count_ = count;
+	return true;
 }
 
 } // namespace rpcrdma

@@ -39,18 +39,37 @@ class GroupPlan {
 public:
 	/**
 	 * @content: what is to be sent
-	 * @shape: of the peer's Receives; one run of targets at most
+	 * @targets: of the peer's Receives
 	 * @max_send: octets of a Send
 	 *
 	 * Return: false if it cannot go so: the header is too large, there are more than
-	 * kMostSends, or no targets for an item that wants some.
+	 * kMostSends, or no targets for an item that wants some. Then count() is zero.
 	 */
 	[[nodiscard]] bool make(const GroupContent &content,
-				const ReceiveShape &shape, u32 max_send);
+				const Targets &targets, u32 max_send);
+	/*
+	 * It has been made of a message that is as long and would be made the same now. Its
+	 * items and directions do not change.
+	 */
+	[[nodiscard]] bool holds(u32 stream, const Targets &targets,
+				 u32 max_send) const
+	{
+		return count_ && stream_ == stream &&
+		       targets_ == targets.count && before_ == targets.before &&
+		       target_ == targets.size &&
+		       max_send_ == whole_words(max_send);
+	}
 
 	[[nodiscard]] u32 count() const
 	{
 		return count_;
+	}
+	/* All of the Payload stream is in the first Send, and ends at octet @most of it. */
+	[[nodiscard]] bool stream_is_in_first(u32 most) const
+	{
+		const u64 end = u64{ first_head_ } + stream_;
+
+		return end <= max_send_ && end <= most;
 	}
 	/* @n: less than count() */
 	[[nodiscard]] GroupSend send(u32 n) const;
@@ -82,9 +101,23 @@ public:
 	}
 
 private:
+	[[nodiscard]] static constexpr u32 whole_words(u32 octets)
+	{
+		return octets & ~(kXdrUnit - 1);
+	}
 	/* Target @k of an item, which is in Send @n. */
-	[[nodiscard]] ItemPiece piece(const PlacedItem &item, u32 k,
-				      u32 n) const;
+	[[nodiscard, gnu::always_inline]] ItemPiece
+	piece(const PlacedItem &item, u32 k, u32 n) const
+	{
+		const u32 number = item.first + k - n * targets_;
+		const u32 at = k * target_;
+		const u32 left = item.length - at;
+
+		return { n,
+			 { before_ + number * target_,
+			   left < target_ ? left : target_ },
+			 at };
+	}
 	[[nodiscard]] u32 head(u32 n) const
 	{
 		return n ? kXmtContSize : first_head_;

@@ -35,12 +35,6 @@ const RtrErrorType *rtr_error_type(u32 code)
 /* Decoding                                                           */
 /* ------------------------------------------------------------------ */
 
-bool XdrSegment::decode(XdrReader &r)
-{
-	return r.word(segment.handle) && r.word(segment.length) &&
-	       r.hyper(segment.offset);
-}
-
 u64 total_length(const XdrSegments &s)
 {
 	u64 sum = 0;
@@ -52,68 +46,20 @@ u64 total_length(const XdrSegments &s)
 	return sum;
 }
 
-/* Which types are XDR where: table 1. */
-static bool get_type(XdrReader &r, Placement first, Placement last,
-		     Placement &type)
-{
-	u32 word;
-
-	if (!r.word(word))
-		return false;
-	type = static_cast<Placement>(word);
-	return type == Placement::Exrw || type == Placement::Tbsn ||
-	       (type >= first && type <= last);
-}
-
-bool ItemLocation::decode(XdrReader &r)
-{
-	if (!get_type(r, Placement::TooShort, Placement::NoItem, type))
-		return false;
-	if (type == Placement::Exrw)
-		return segments.decode(r);
-	return type != Placement::Tbsn || (r.word(offset) && numbers.decode(r));
-}
-
-bool MessageItem::decode(XdrReader &r)
-{
-	return r.word(position) && r.word(length) && where.decode(r);
-}
-
-bool DirectionItem::decode(XdrReader &r)
-{
-	if (!r.word(least) ||
-	    !get_type(r, Placement::Choice, Placement::BySize, type))
-		return false;
-	if (type == Placement::BySize && !r.word(rdma_from))
-		return false;
-	return type == Placement::Tbsn || segments.decode(r);
-}
-
-bool DirectionSet::decode(XdrReader &r)
-{
-	return r.word(begin) && r.word(end) && items.decode(r);
-}
-
 bool XmtRequest::decode(Bytes body)
 {
 	XdrReader r(body);
-	const bool ok = items.decode(r) && directions.decode(r) &&
-			r.word(count) && r.word(reply_count) && r.word(length);
 
+	if (!items.decode(r))
+		return false;
+	const u32 before = r.offset();
+	if (!directions.decode(r))
+		return false;
+	directed = { before, r.offset() - before };
+	if (!r.words(count, reply_count, length))
+		return false;
 	head = r.offset();
-	return ok;
-}
-
-Bytes directions_in(Bytes body, const XmtRequest &m)
-{
-	/* Two counts and a length. */
-	constexpr u32 kBehind = 3 * kWordSize;
-	XdrReader r(body);
-	MessageItems before;
-
-	if (!before.decode(r) || m.head < r.offset() + kBehind)
-		return {};
-	return body.part(r.offset(), m.head - kBehind - r.offset());
+	return true;
 }
 
 bool decode_directions(Bytes in, DirectionSets &sets)
@@ -126,19 +72,21 @@ bool decode_directions(Bytes in, DirectionSets &sets)
 bool XmtResponse::decode(Bytes body)
 {
 	XdrReader r(body);
-	const bool ok = items.decode(r) && r.word(count) && r.word(length);
 
+	if (!items.decode(r) || !r.words(count, length))
+		return false;
 	head = r.offset();
-	return ok;
+	return true;
 }
 
 bool XmtContinue::decode(Bytes body)
 {
 	XdrReader r(body);
-	const bool ok = r.word(number) && r.word(began) && r.word(length);
 
+	if (!r.words(number, began, length))
+		return false;
 	head = r.offset();
-	return ok;
+	return true;
 }
 
 bool TransmissionId::decode(XdrReader &r)
@@ -234,15 +182,12 @@ void encode_items(Span<const PlacedItem> items, XdrWriter &w)
 {
 	w.word(items.size());
 	for (const PlacedItem &i : items) {
-		w.word(i.position);
-		w.word(i.length);
-		w.word(static_cast<u32>(i.type));
+		w.words(i.position, i.length, static_cast<u32>(i.type));
 		if (i.type == Placement::Exrw)
 			put_segments(i.segments, w);
 		if (i.type != Placement::Tbsn)
 			continue;
-		w.word(i.offset);
-		w.word(i.numbers);
+		w.words(i.offset, i.numbers);
 		for (u32 n = 0; n < i.numbers; n++)
 			w.word(i.first + n);
 	}
@@ -252,12 +197,9 @@ void encode_directions(Span<const DirectionRange> ranges, XdrWriter &w)
 {
 	w.word(ranges.size());
 	for (const DirectionRange &range : ranges) {
-		w.word(range.begin);
-		w.word(range.end);
-		w.word(range.items.size());
+		w.words(range.begin, range.end, range.items.size());
 		for (const Direction &d : range.items) {
-			w.word(d.least);
-			w.word(static_cast<u32>(d.type));
+			w.words(d.least, static_cast<u32>(d.type));
 			if (d.type == Placement::BySize)
 				w.word(d.rdma_from);
 			if (d.type != Placement::Tbsn)

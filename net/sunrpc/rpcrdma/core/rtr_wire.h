@@ -77,7 +77,11 @@ struct XdrSegment {
 
 	Segment segment = {};
 
-	[[nodiscard]] bool decode(XdrReader &r);
+	[[nodiscard, gnu::always_inline]] bool decode(XdrReader &r)
+	{
+		return r.words(segment.handle, segment.length) &&
+		       r.hyper(segment.offset);
+	}
 };
 
 /* xmdp_tbsn */
@@ -97,6 +101,14 @@ using XdrSegments = XdrArray<XdrSegment>;
 /* Sum of their lengths, in octets. */
 [[nodiscard]] u64 total_length(const XdrSegments &s);
 
+/* Which types are XDR where: table 1. */
+[[nodiscard]] constexpr bool type_is_one_of(Placement type, Placement first,
+					    Placement last)
+{
+	return type == Placement::Exrw || type == Placement::Tbsn ||
+	       (type >= first && type <= last);
+}
+
 /* union xmdp_loc: Exrw, Tbsn, TooShort or NoItem */
 struct ItemLocation {
 	Placement type = Placement::NoItem;
@@ -104,7 +116,17 @@ struct ItemLocation {
 	u32 offset = 0;
 	XdrArray<XdrNumber> numbers;
 
-	[[nodiscard]] bool decode(XdrReader &r);
+	/* What follows the type. */
+	[[nodiscard, gnu::always_inline]] bool decode(u32 which, XdrReader &r)
+	{
+		type = static_cast<Placement>(which);
+		if (type == Placement::Tbsn)
+			return r.word(offset) && numbers.decode(r);
+		if (type == Placement::Exrw)
+			return segments.decode(r);
+		return type_is_one_of(type, Placement::TooShort,
+				      Placement::NoItem);
+	}
 };
 
 /**
@@ -116,7 +138,12 @@ struct MessageItem {
 	u32 length = 0;
 	ItemLocation where;
 
-	[[nodiscard]] bool decode(XdrReader &r);
+	[[nodiscard, gnu::always_inline]] bool decode(XdrReader &r)
+	{
+		u32 type;
+
+		return r.words(position, length, type) && where.decode(type, r);
+	}
 };
 
 /**
@@ -130,7 +157,21 @@ struct DirectionItem {
 	u32 rdma_from = 0;
 	XdrSegments segments;
 
-	[[nodiscard]] bool decode(XdrReader &r);
+	[[nodiscard, gnu::always_inline]] bool decode(XdrReader &r)
+	{
+		u32 word;
+
+		if (!r.words(least, word))
+			return false;
+		type = static_cast<Placement>(word);
+		if (type == Placement::Tbsn)
+			return true;
+		if (!type_is_one_of(type, Placement::Choice,
+				    Placement::BySize) ||
+		    (type == Placement::BySize && !r.word(rdma_from)))
+			return false;
+		return segments.decode(r);
+	}
 };
 
 /* struct xmdp_rsdset */
@@ -139,7 +180,10 @@ struct DirectionSet {
 	u32 end = 0;
 	XdrArray<DirectionItem> items;
 
-	[[nodiscard]] bool decode(XdrReader &r);
+	[[nodiscard, gnu::always_inline]] bool decode(XdrReader &r)
+	{
+		return r.words(begin, end) && items.decode(r);
+	}
 };
 
 using MessageItems = XdrArray<MessageItem>;
@@ -148,11 +192,13 @@ using DirectionSets = XdrArray<DirectionSet>;
 /*
  * The three that carry parts of an RPC message. @body is what follows the prefix, and
  * @head is set to how many octets of it come before the payload. Whether the payload
- * is there is not a matter of XDR (9.5): see check_part().
+ * is there is not a matter of XDR (9.5): see check_part(). If decode() fails nothing in
+ * them means anything.
  */
 struct XmtRequest {
 	MessageItems items;
 	DirectionSets directions;
+	Range directed = {}; /* where they are in @body */
 	u32 count = 0;
 	u32 reply_count = 0; /* optxrq_rsbuf */
 	u32 length = 0; /* optxrq_pslen */
@@ -161,8 +207,7 @@ struct XmtRequest {
 	[[nodiscard]] bool decode(Bytes body);
 };
 
-/* The directions of a Call by themselves, where they are in @body. */
-[[nodiscard]] Bytes directions_in(Bytes body, const XmtRequest &m);
+/* The directions of a Call by themselves. */
 [[nodiscard]] bool decode_directions(Bytes in, DirectionSets &sets);
 
 struct XmtResponse {

@@ -5,6 +5,7 @@
 #include "base.h"
 #include "compound.h"
 #include "linux_errno.h"
+#include "plain.h"
 #include "rtr_reply.h"
 
 namespace rpcrdma
@@ -30,19 +31,24 @@ static_assert(!Extensions::place<Rtrext>() ||
 
 static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
 
-static u32 base_number(const Port &port, Property p)
+/* Of the base protocol. */
+static constexpr u32 kRecvSizeAt =
+	property_index(static_cast<u32>(Property::RecvSize));
+static constexpr u32 kSegmentSizeAt =
+	property_index(static_cast<u32>(Property::SegmentSize));
+static constexpr u32 kSegmentCountAt =
+	property_index(static_cast<u32>(Property::SegmentCount));
+
+/* Where data can be placed in this side's Receives; nowhere, unless declared. */
+static Targets local_targets(const Port &port)
 {
-	return port.local(static_cast<u32>(p));
+	return targets_of(port.local_at(kStructureAt));
 }
 
-ReceiveShape Rtrext::local_shape(const Port &port)
+/* And in those of the peer. */
+static Targets peer_targets(const Port &port)
 {
-	return shape_of(port.local_at(kStructureAt));
-}
-
-ReceiveShape Rtrext::peer_shape(const Port &port)
-{
-	return shape_of(port.peer_at(kStructureAt));
+	return targets_of(port.peer_at(kStructureAt));
 }
 
 bool Rtrext::declare(Port &port, const ReceiveShape &shape)
@@ -50,7 +56,7 @@ bool Rtrext::declare(Port &port, const ReceiveShape &shape)
 	const u32 told = shape_number(shape);
 
 	if (told == kOtherShape || !told ||
-	    shape.length() != base_number(port, Property::RecvSize) ||
+	    shape.length() != port.local_at(kRecvSizeAt) ||
 	    shape_of(told).length() != shape.length() ||
 	    shape.target(0).offset < kXmtContSize ||
 	    shape.targets() * kMostSends > kMostTargets)
@@ -176,11 +182,11 @@ bool Rtrext::interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx)
 }
 
 /* Where the items are, as the first Send says. */
-Refusal Rtrext::take_items(const MessageItems &items, Port &port,
-			   rpcrdma_rx &rx)
+inline Refusal Rtrext::take_items(const MessageItems &items, Port &port,
+				  rpcrdma_rx &rx)
 {
-	const Misplaced wrong = check_items(items, in_.dir(), local_shape(port),
-					    in_.count(), needs_);
+	const Misplaced wrong = check_items(
+		items, in_.dir(), local_targets(port), in_.count(), needs_);
 
 	return wrong ? misplaced(wrong, port, rx) : Refusal{};
 }
@@ -203,7 +209,7 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 {
 	const u32 before = kPrefixSize + head;
 	const u32 least = in_.next() ? 0 : kLeastPart;
-	Misplaced wrong = check_part(local_shape(port), needs_, in_.next(),
+	Misplaced wrong = check_part(local_targets(port), needs_, in_.next(),
 				     kPrefixSize + body.size(), before, length);
 
 	if (!wrong && length < least)
@@ -245,7 +251,11 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 static bool count_directions(const DirectionSets &sets, u32 &segments,
 			     u32 &largest)
 {
-	return ranges_valid(sets) && sets.each([&](const DirectionSet &s) {
+	RangeOrder order;
+
+	return sets.each([&](const DirectionSet &s) {
+		if (!order.next(s.begin, s.end))
+			return false;
 		return s.items.each([&](const DirectionItem &d) {
 			segments += d.segments.size();
 			return d.segments.each([&](const XdrSegment &one) {
@@ -281,17 +291,17 @@ Refusal Rtrext::take_request(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 
 	u32 count = needs_.segments;
 	u32 largest = needs_.largest;
-	if (!count_directions(m.directions, count, largest))
+	if (m.directions.size() &&
+	    !count_directions(m.directions, count, largest))
 		return give_up(kBadXdr, port, rx);
-	const u32 most_segments =
-		reach < RPCRDMA_RVRSDIR_GENL ?
-			0 :
-			base_number(port, Property::SegmentCount);
+	const u32 most_segments = reach < RPCRDMA_RVRSDIR_GENL ?
+					  0 :
+					  port.local_at(kSegmentCountAt);
 	if (count > most_segments)
 		return give_up({ RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SEGMENTS,
 				 most_segments },
 			       port, rx);
-	if (largest > base_number(port, Property::SegmentSize))
+	if (largest > port.local_at(kSegmentSizeAt))
 		return give_up({ RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SYSTEM },
 			       port, rx);
 	return take_part(body, m.head, m.length, port, rx);
@@ -399,12 +409,12 @@ void Rtrext::encode(const ControlMessage & /*m*/, const Port & /*port*/,
 	reports_count_--;
 }
 
-u32 Rtrext::most_sends(const Port &port, const GroupMessage &m) const
+u32 Rtrext::most_sends(const Port &port, u32 dir, u32 reply_count)
 {
 	const u32 takes = port.peer_at(kSupportAt);
-	const bool call = m.msg.dir == RPCRDMA_CALL;
+	const bool call = dir == RPCRDMA_CALL;
 	const u32 reach = port.reach(call ? RPCRDMA_REPLY : RPCRDMA_CALL);
-	u32 most = call ? port.peer_at(kRequestLimitAt) : m.reply_count;
+	u32 most = call ? port.peer_at(kRequestLimitAt) : reply_count;
 
 	if (!(takes & (call ? kTakesRequests : kTakesResponses)) ||
 	    reach == RPCRDMA_RVRSDIR_NONE)
@@ -424,23 +434,36 @@ bool Rtrext::may_reserve(const Port &port, u32 sends) const
 			      sends <= reserve_.room(port.window()));
 }
 
-bool Rtrext::begin(const Port &port, GroupMessage &m) const
+/*
+ * Plan it, if it is not planned. What the plan was made for may have changed since: the
+ * largest Send can. Return: Sends that it may have; zero if it cannot go so.
+ */
+u32 Rtrext::begin(const Port &port, GroupMessage &m)
 {
 	m.content.dir = m.msg.dir;
 	m.content.stream = m.msg.length;
 	if (m.msg.sent || m.msg.external ||
-	    (m.msg.chunks && !unused(*m.msg.chunks)) || !port.in_use() ||
-	    !most_sends(port, m))
-		return false;
-	return m.plan.make(m.content, peer_shape(port), port.max_send()) &&
-	       m.plan.count() <= most_sends(port, m);
+	    (m.msg.chunks && !unused(*m.msg.chunks)) || !port.in_use())
+		return 0;
+
+	const u32 most = most_sends(port, m.msg.dir, m.reply_count);
+	const Targets targets = peer_targets(port);
+	const u32 max_send = port.max_send();
+	if (!most)
+		return 0;
+	if (!m.plan.holds(m.content.stream, targets, max_send) &&
+	    !m.plan.make(m.content, targets, max_send))
+		return 0;
+	return m.plan.count() <= most ? most : 0;
 }
 
 bool Rtrext::may_begin(const Port &port, GroupMessage &m) const
 {
-	return !out_.active() && begin(port, m) &&
-	       GroupSender::may_begin(m.plan.count(), port.credits(m.msg),
-				      most_sends(port, m));
+	if (out_.active())
+		return false;
+	const u32 most = begin(port, m);
+	return GroupSender::may_begin(m.plan.count(), port.credits(m.msg),
+				      most);
 }
 
 /* Sends that the Reply to this Call, which is about to be sent, may take. */
@@ -480,12 +503,14 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 {
 	const bool call = m.msg.dir == RPCRDMA_CALL;
 
-	tx = {};
+	reset(tx);
 	if (!m.next) {
-		if (out_.active() || !begin(port, m))
+		const u32 most = out_.active() ? 0 : begin(port, m);
+
+		if (!most)
 			return RPCRDMA_TX_INVALID;
 		if (!GroupSender::may_begin(m.plan.count(), port.credits(m.msg),
-					    most_sends(port, m)))
+					    most))
 			return RPCRDMA_TX_BLOCKED;
 	} else if (!out_.active() || !port.in_use()) {
 		return RPCRDMA_TX_INVALID;
@@ -513,13 +538,13 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 		out_.begin(m.plan.count());
 		sent_.add(m.msg.xid, m.msg.dir);
 	} else {
-		w.word(m.next);
-		w.word(lead_type(m.msg.dir));
+		w.words(m.next, lead_type(m.msg.dir));
 	}
 	w.word(s.payload.length);
 	zero_padding(m, s, out);
 	out_.sent();
 	m.next++;
+	m.size = s.size;
 	port.post(m.msg, htype, s.payload.length, s.head, !out_.active(), tx);
 	return RPCRDMA_TX_MESSAGE;
 }
@@ -538,20 +563,23 @@ using rpcrdma::DirectionSets;
 using rpcrdma::Extensions;
 using rpcrdma::GroupMessage;
 using rpcrdma::GroupPlan;
-using rpcrdma::GroupSend;
 using rpcrdma::ItemPiece;
 using rpcrdma::kMostItems;
 using rpcrdma::kPrefixSize;
 using rpcrdma::kWordSize;
 using rpcrdma::load_be32;
 using rpcrdma::look;
+using rpcrdma::MessageItem;
+using rpcrdma::MessageItems;
 using rpcrdma::MutableBytes;
 using rpcrdma::PlacedItem;
 using rpcrdma::Placement;
 using rpcrdma::Port;
+using rpcrdma::Range;
 using rpcrdma::ReceiveShape;
 using rpcrdma::ReplyItems;
 using rpcrdma::Rtrext;
+using rpcrdma::Targets;
 using rpcrdma::TransmissionId;
 
 static_assert(RPCRDMA_RTR_XMTREQ == rpcrdma::kXmtReq);
@@ -563,7 +591,7 @@ static_assert(RPCRDMA_RTR_REPLIES == rpcrdma::kTakesResponses);
 static_assert(RPCRDMA_RTR_MOST_SENDS == rpcrdma::kMostSends);
 static_assert(RPCRDMA_BARE_OCTETS >= rpcrdma::kXmtContSize + 2 * kWordSize);
 
-/* What is in a rpcrdma_rtr_group. */
+/* What is in a rpcrdma_rtr_group. There are @count items, and nothing behind them. */
 struct GroupState {
 	PlacedItem items[kMostItems];
 	GroupPlan plan;
@@ -595,10 +623,15 @@ static const GroupState &state_of(const rpcrdma_rtr_group &g)
 
 static GroupState &begin_state(rpcrdma_rtr_group &g)
 {
-	constexpr GroupState empty;
+	GroupState &state = state_of(g);
 
-	__builtin_memcpy(g.opaque, &empty, sizeof(empty));
-	return state_of(g);
+	state.plan = {};
+	state.count = 0;
+	state.next = 0;
+	state.reply_count = 1;
+	state.least = 0;
+	state.end = 0;
+	return state;
 }
 
 namespace
@@ -625,12 +658,13 @@ public:
 	Message &operator=(Message &&) = delete;
 	~Message() = default;
 
-	/* It is now as @m is. */
+	/* It is now as @m is. Its items always are: they are in the state, and fit its plan. */
 	void keep(rpcrdma_rtr_group &g)
 	{
 		state_.plan = m.plan;
 		state_.next = m.next;
-		g.sends = m.plan.count();
+		if (m.plan.count())
+			g.sends = m.plan.count();
 	}
 
 private:
@@ -653,6 +687,14 @@ static ReceiveShape made(const rpcrdma_rtr_shape &shape)
 	    !s.add({ shape.pages, shape.page, shape.page, true }))
 		return {};
 	return s;
+}
+
+/* Likewise. */
+static Targets targets_in(const rpcrdma_rtr_shape &shape)
+{
+	const Targets t = { shape.pages, shape.head, shape.page };
+
+	return shape.head && t.valid() ? t : Targets{};
 }
 
 static u32 htype_of(const void *buf)
@@ -680,26 +722,82 @@ bool rpcrdma_rtr_declare(struct rpcrdma_session *s,
 	});
 }
 
-bool rpcrdma_rtr_answers(const void *buf, u32 length, bool directed)
+[[gnu::flatten]] bool rpcrdma_rtr_read(const void *buf, u32 length,
+				       struct rpcrdma_rtr_first *first)
+{
+	const auto *const begin = static_cast<const u8 *>(buf);
+	const Bytes body = Bytes(begin, length).after(kPrefixSize);
+	const u32 htype = htype_of(buf);
+	MessageItems items;
+
+	first->buf = buf;
+	first->length = length;
+	first->directions = {};
+	first->n_directions = 0;
+	first->sends = 0;
+	first->reply = htype == rpcrdma::kXmtResp;
+	first->external = false;
+	first->pages = false;
+	first->item = {};
+	if (htype == rpcrdma::kXmtReq) {
+		rpcrdma::XmtRequest m;
+
+		if (!m.decode(body))
+			return false;
+		items = m.items;
+		first->directions = { kPrefixSize + m.directed.offset,
+				      m.directed.length };
+		first->n_directions = m.directions.size();
+		first->sends = m.reply_count;
+	} else {
+		rpcrdma::XmtResponse m;
+
+		if (!first->reply || !m.decode(body))
+			return false;
+		items = m.items;
+	}
+	const Bytes in = items.octets();
+	first->items = { static_cast<u32>(in.data() - begin), in.size() };
+	first->n_items = items.size();
+	(void)!items.each([&](const MessageItem &i) {
+		if (i.where.type == Placement::Exrw)
+			first->external = true;
+		if (i.where.type != Placement::Tbsn || !i.length)
+			return true;
+		/* All numbers but the first stand for what begins with a page. */
+		first->pages = !first->item.length && !i.where.offset;
+		if (!first->item.length)
+			first->item = { i.position, i.length };
+		return true;
+	});
+	return true;
+}
+
+/* It has been read: all of them are there. */
+static MessageItems items_of(const rpcrdma_rtr_first &first)
+{
+	const Bytes whole(static_cast<const u8 *>(first.buf), first.length);
+
+	return { whole.part(first.items.offset, first.items.length),
+		 first.n_items };
+}
+
+bool rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first, bool directed)
 {
 	const Direction direction = { 0, Placement::Tbsn, 0, {} };
 	const DirectionRange range = { 0, UINT32_MAX, { &direction, 1 } };
-	rpcrdma::XmtResponse m;
 
-	return htype_of(buf) == rpcrdma::kXmtResp &&
-	       m.decode(Bytes(static_cast<const u8 *>(buf), length)
-				.after(kPrefixSize)) &&
-	       answers_valid(m.items, { &range, directed ? 1U : 0U });
+	return first->reply &&
+	       answers_valid(items_of(*first), { &range, directed ? 1U : 0U });
 }
 
 /* Sends that a Reply may need whose item has so many octets; zero if it cannot be. */
-static u32 sends_for(u32 octets, const ReceiveShape &shape)
+static u32 sends_for(u32 octets, const Targets &t)
 {
-	const u32 size = shape.target(0).length;
-	const u64 targets = size ? (u64{ octets } + size - 1) / size : 0;
-	const u32 each = shape.targets();
+	const u64 targets = t.size ? (u64{ octets } + t.size - 1) / t.size : 0;
 
-	return each ? static_cast<u32>((targets + each - 1) / each) : 0;
+	return t.count ? static_cast<u32>((targets + t.count - 1) / t.count) :
+			 0;
 }
 
 bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
@@ -711,9 +809,10 @@ bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
 
 		state.end = msg->length;
 		if (item) {
-			state.items[0].position = item->offset;
-			state.items[0].length = item->length;
-			state.items[0].type = Placement::Tbsn;
+			state.items[0] = { .position = item->offset,
+					   .length = item->length,
+					   .type = Placement::Tbsn,
+					   .segments = {} };
 			state.count = 1;
 			state.end += static_cast<u32>(
 				rpcrdma::xdr_roundup(item->length));
@@ -721,7 +820,7 @@ bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
 		if (least) {
 			state.least = least;
 			state.reply_count =
-				sends_for(most, Rtrext::local_shape(port));
+				sends_for(most, local_targets(port));
 			if (!state.reply_count || msg->call_only ||
 			    !x.may_reserve(port, state.reply_count))
 				return false;
@@ -729,10 +828,8 @@ bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
 		Message w(*msg, state);
 		if (msg->dir != RPCRDMA_CALL || !x.may_begin(port, w.m))
 			return false;
-		const GroupSend first = w.m.plan.send(0);
-		if (first.payload.length != msg->length ||
-		    (item && first.head + first.payload.length >
-				     Rtrext::peer_shape(port).target(0).offset))
+		if (!w.m.plan.stream_is_in_first(
+			    item ? peer_targets(port).before : UINT32_MAX))
 			return false;
 		w.keep(*g);
 		g->placed = state.count;
@@ -740,23 +837,19 @@ bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
 	});
 }
 
-void rpcrdma_rtr_get_directions(const void *buf, u32 length,
+void rpcrdma_rtr_get_directions(const struct rpcrdma_rtr_first *first,
 				struct rpcrdma_rtr_directions *d)
 {
-	const Bytes body =
-		Bytes(static_cast<const u8 *>(buf), length).after(kPrefixSize);
-	rpcrdma::XmtRequest m;
+	const Range &where = first->directions;
 
-	d->sends = 0;
+	d->sends = first->sends;
 	d->length = 0;
-	if (htype_of(buf) != rpcrdma::kXmtReq || !m.decode(body))
+	if (!first->n_directions || where.length > sizeof(d->xdr))
 		return;
-	d->sends = m.reply_count;
-	const Bytes xdr = directions_in(body, m);
-	if (!m.directions.size() || xdr.size() > sizeof(d->xdr))
-		return;
-	__builtin_memcpy(d->xdr, xdr.data(), xdr.size());
-	d->length = xdr.size();
+	__builtin_memcpy(d->xdr,
+			 static_cast<const u8 *>(first->buf) + where.offset,
+			 where.length);
+	d->length = where.length;
 }
 
 u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 *causes)
@@ -779,29 +872,26 @@ bool rpcrdma_rtr_plan_reply(struct rpcrdma_session *s,
 	    !ranges_valid(sets))
 		return false;
 	return ask<Rtrext>(s, [&](const Rtrext &x, const Port &port) {
+		const Targets targets = peer_targets(port);
 		GroupState &state = begin_state(*g);
-		const ReceiveShape shape = Rtrext::peer_shape(port);
 		u32 sends = 0;
 
 		state.reply_count = d->sends;
-		{
-			const Message w(*msg, state);
-			const u32 credits = port.credits(*msg);
-
-			if (!port.in_use())
-				return false;
-			sends = x.most_sends(port, w.m);
-			/* One Send can wait for its credit. */
-			if (sends > 1 && sends > credits)
-				sends = credits > 1 ? credits : 1;
-		}
+		if (port.in_use())
+			sends = Rtrext::most_sends(port, msg->dir, d->sends);
 		if (!sends)
 			return false;
+		/* One Send can wait for its credit. */
+		if (sends > 1) {
+			const u32 credits = port.credits(*msg);
+
+			if (sends > credits)
+				sends = credits > 1 ? credits : 1;
+		}
 		ReplyItems out = { state.items };
-		if (!answer_reply(
-			    sets, { results, n_results }, length,
-			    { sends * shape.targets(), shape.target(0).length },
-			    out, *plan))
+		if (!answer_reply(sets, { results, n_results }, length,
+				  { sends * targets.count, targets.size }, out,
+				  *plan))
 			return false;
 		state.count = out.count;
 		g->placed = out.placed;
@@ -834,11 +924,11 @@ u32 rpcrdma_rtr_next_send(struct rpcrdma_session *s,
 			x.send(port, w.m,
 			       MutableBytes(static_cast<u8 *>(buf), size), *tx);
 
-		if (result != RPCRDMA_TX_MESSAGE)
-			return result;
-		send->number = w.m.next - 1;
-		send->size = w.m.plan.send(send->number).size;
 		w.keep(*g);
+		if (result == RPCRDMA_TX_MESSAGE) {
+			send->number = w.m.next - 1;
+			send->size = w.m.size;
+		}
 		return result;
 	});
 }
@@ -894,62 +984,36 @@ bool rpcrdma_rtr_readable(const void *buf, u32 length)
 {
 	const Bytes body =
 		Bytes(static_cast<const u8 *>(buf), length).after(kPrefixSize);
-	rpcrdma::XmtRequest call;
-	rpcrdma::XmtResponse reply;
+	const u32 htype = htype_of(buf);
 
-	switch (htype_of(buf)) {
-	case rpcrdma::kXmtCont:
-		return true;
-	case rpcrdma::kXmtReq:
-		return call.decode(body) &&
-		       call.head + 2 * kWordSize <= body.size();
-	case rpcrdma::kXmtResp:
-		return reply.decode(body) &&
-		       reply.head + 2 * kWordSize <= body.size();
-	default:
-		return false;
+	if (htype == rpcrdma::kXmtReq) {
+		rpcrdma::XmtRequest m;
+
+		return m.decode(body) && m.head + 2 * kWordSize <= body.size();
 	}
+	if (htype == rpcrdma::kXmtResp) {
+		rpcrdma::XmtResponse m;
+
+		return m.decode(body) && m.head + 2 * kWordSize <= body.size();
+	}
+	return htype == rpcrdma::kXmtCont;
 }
 
-/* The items of a message, of which @body is what follows the prefix of the first Send. */
-static bool items_of(u32 htype, Bytes body, rpcrdma::MessageItems &items)
+[[gnu::flatten]] bool rpcrdma_rtr_each_part(
+	const struct rpcrdma_rtr_shape *shape,
+	const struct rpcrdma_rtr_first *first,
+	bool (*f)(void *context, const struct rpcrdma_rtr_part *part),
+	void *context)
 {
-	rpcrdma::XmtRequest call;
-	rpcrdma::XmtResponse reply;
+	const Targets targets = targets_in(*shape);
 
-	if (htype == rpcrdma::kXmtReq && call.decode(body)) {
-		items = call.items;
-		return true;
-	}
-	if (htype == rpcrdma::kXmtResp && reply.decode(body)) {
-		items = reply.items;
-		return true;
-	}
-	return false;
-}
-
-bool rpcrdma_rtr_each_part(const struct rpcrdma_rtr_shape *shape,
-			   const void *buf, u32 length,
-			   bool (*f)(void *context,
-				     const struct rpcrdma_rtr_part *part),
-			   void *context)
-{
-	const ReceiveShape s = made(*shape);
-	rpcrdma::MessageItems items;
-
-	if (!s.targets() ||
-	    !items_of(htype_of(buf),
-		      Bytes(static_cast<const u8 *>(buf), length)
-			      .after(kPrefixSize),
-		      items))
+	if (!targets.count || first->external)
 		return false;
-	return items.each([&](const rpcrdma::MessageItem &i) {
-		if (i.where.type == Placement::Exrw)
-			return false;
+	return items_of(*first).each([&](const MessageItem &i) {
 		/* It is in the Payload stream, if it is anywhere. */
 		if (i.where.type != Placement::Tbsn)
 			return true;
-		return rpcrdma::each_piece(i, s, [&](const ItemPiece &p) {
+		return rpcrdma::each_piece(i, targets, [&](const ItemPiece &p) {
 			const rpcrdma_rtr_part part = {
 				i.position, i.length,	 p.at,
 				p.send,	    p.in.offset, p.in.length

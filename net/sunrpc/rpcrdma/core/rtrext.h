@@ -35,8 +35,9 @@ namespace rpcrdma
  *	said of that. At first; afterwards of a Call what there was room for.
  * @plan: once it has begun
  * @next: the Send that is next; zero at first, kept by Rtrext
+ * @size: octets of the one before that
  *
- * Lives as long as it is being sent.
+ * Lives as long as it is being sent. Its content does not change once there is a plan.
  */
 struct GroupMessage {
 	rpcrdma_message &msg;
@@ -44,6 +45,7 @@ struct GroupMessage {
 	u32 reply_count = 1;
 	GroupPlan plan = {};
 	u32 next = 0;
+	u32 size = 0;
 };
 
 /* Rules, and the state of one end. */
@@ -108,9 +110,6 @@ public:
 	{
 		return port.declare(kRtrSupport, takes);
 	}
-	/* How they are made, and those of the peer; without targets, unless declared. */
-	[[nodiscard]] static ReceiveShape local_shape(const Port &port);
-	[[nodiscard]] static ReceiveShape peer_shape(const Port &port);
 
 	/**
 	 * The next Send of a message.
@@ -130,7 +129,7 @@ public:
 	/* Fill in the plan of a message that has not begun. Return: false if it cannot go so. */
 	[[nodiscard]] bool plan(const Port &port, GroupMessage &m) const
 	{
-		return begin(port, m);
+		return begin(port, m) != 0;
 	}
 	/**
 	 * Can it begin now?
@@ -138,9 +137,12 @@ public:
 	 * @m: not begun; its plan is made
 	 */
 	[[nodiscard]] bool may_begin(const Port &port, GroupMessage &m) const;
-	/* Sends that the peer takes in a group of this direction; zero: none at all. */
-	[[nodiscard]] u32 most_sends(const Port &port,
-				     const GroupMessage &m) const;
+	/*
+	 * Sends that the peer takes in a group of this direction; zero: none at all.
+	 * @reply_count: as in GroupMessage
+	 */
+	[[nodiscard]] static u32 most_sends(const Port &port, u32 dir,
+					    u32 reply_count);
 	/* A Call can promise so many to its Reply. */
 	[[nodiscard]] bool may_reserve(const Port &port, u32 sends) const;
 	/**
@@ -197,8 +199,8 @@ private:
 	[[nodiscard]] Refusal take_continue(u32 xid, Bytes body, Port &port,
 					    rpcrdma_rx &rx);
 	[[nodiscard]] Refusal take_report(Bytes body, rpcrdma_rx &rx);
-	[[nodiscard]] Refusal take_items(const MessageItems &items, Port &port,
-					 rpcrdma_rx &rx);
+	[[nodiscard, gnu::always_inline]] Refusal
+	take_items(const MessageItems &items, Port &port, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal take_part(Bytes body, u32 head, u32 length,
 					Port &port, rpcrdma_rx &rx);
 	[[nodiscard]] Refusal out_of_order(const GroupReceiver::Verdict &v,
@@ -211,7 +213,7 @@ private:
 					rpcrdma_rx &rx);
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
 	void forget(u32 xid);
-	[[nodiscard]] bool begin(const Port &port, GroupMessage &m) const;
+	[[nodiscard]] static u32 begin(const Port &port, GroupMessage &m);
 	[[nodiscard]] u32 reserve_reply(const Port &port,
 					const GroupMessage &m);
 

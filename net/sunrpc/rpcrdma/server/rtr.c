@@ -18,8 +18,6 @@
  * @pages: those of the thread
  * @recvs: its Receives
  * @base: where in its first page each begins
- * @by_pages: the data can be passed on by pages
- * @item: the item, or the last one
  * @stream: bytes of the Payload stream that have been copied
  * @end: bytes of the message that have been laid out
  */
@@ -27,8 +25,6 @@ struct rpcrdma_svc_group {
 	struct page **pages;
 	struct rpcrdma_recv *recvs[RPCRDMA_RTR_MOST_SENDS];
 	u32 base;
-	bool by_pages;
-	struct rpcrdma_range item;
 	u32 stream;
 	u32 end;
 };
@@ -54,23 +50,6 @@ static void rpcrdma_svc_group_stream(struct rpcrdma_svc_group *g, u32 to,
 		length -= run;
 		from = 0;
 	}
-}
-
-/* Is this part as it can be passed on? */
-static bool rpcrdma_svc_group_look(void *context,
-				   const struct rpcrdma_rtr_part *part)
-{
-	struct rpcrdma_svc_group *g = context;
-
-	if (g->item.length && g->item.offset != part->position)
-		g->by_pages = false;
-	g->item.offset = part->position;
-	g->item.length = part->item;
-	if (offset_in_page(g->base + part->offset) ||
-	    offset_in_page(part->at) ||
-	    part->length != min_t(u32, PAGE_SIZE, part->item - part->at))
-		g->by_pages = false;
-	return true;
 }
 
 /* Swap the page of this part, or copy what is in it. */
@@ -106,19 +85,6 @@ static bool rpcrdma_svc_group_copy(void *context,
 	return true;
 }
 
-static bool rpcrdma_svc_group_each(const struct rpcrdma_conn *conn,
-				   const struct rpcrdma_recv *first,
-				   bool (*f)(void *context,
-					     const struct rpcrdma_rtr_part *part),
-				   void *context)
-{
-	struct rpcrdma_rtr_shape shape;
-
-	rpcrdma_rtr_shape(conn, &shape);
-	return rpcrdma_rtr_each_part(&shape, first->buf,
-				     rpcrdma_rtr_head(first), f, context);
-}
-
 static void rpcrdma_svc_group_put(struct rpcrdma_conn *conn,
 				  struct list_head *recvs)
 {
@@ -142,37 +108,37 @@ static void rpcrdma_svc_group_put(struct rpcrdma_conn *conn,
 u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 {
 	struct rpcrdma_conn *conn = call->svc->conn;
+	const struct rpcrdma_rtr_first *first = &call->first;
+	const struct rpcrdma_range item = first->item;
+	const u32 count = DIV_ROUND_UP(item.length, PAGE_SIZE);
+	const u32 stream = call->length;
 	struct rpcrdma_svc_group g = {
 		.pages = pages,
 		.base = conn->recv_base,
-		.by_pages = call->length <= PAGE_SIZE,
 	};
-	const u32 stream = call->length;
+	struct rpcrdma_rtr_shape shape;
 	struct rpcrdma_recv *recv;
-	u32 i = 0, count;
+	u32 i = 0;
 
 	list_for_each_entry(recv, &call->group, link)
 		g.recvs[i++] = recv;
-	/* The core has found all of this sound. */
-	(void)!rpcrdma_svc_group_each(conn, g.recvs[0], rpcrdma_svc_group_look,
-				      &g);
-	count = DIV_ROUND_UP(g.item.length, PAGE_SIZE);
+	rpcrdma_rtr_shape(conn, &shape);
 	call->length = call->unreduced;
-	if (g.by_pages && g.item.length && g.item.offset <= stream &&
+	/* The core has found all of this sound. */
+	if (first->pages && stream <= PAGE_SIZE && item.offset <= stream &&
 	    count < call->svc->max_call >> PAGE_SHIFT)
 		rpcrdma_svc_group_stream(&g, 0, stream);
 	if (g.stream && rpcrdma_call_divides(page_address(pages[0]), stream,
-					     g.item.offset)) {
-		(void)!rpcrdma_svc_group_each(conn, g.recvs[0],
-					      rpcrdma_svc_group_swap, &g);
-		rpcrdma_svc_zero(pages, PAGE_SIZE + g.item.length,
-				 PAGE_SIZE + xdr_align_size(g.item.length));
-		call->item = g.item;
+					     item.offset)) {
+		(void)!rpcrdma_rtr_each_part(&shape, first,
+					     rpcrdma_svc_group_swap, &g);
+		rpcrdma_svc_zero(pages, PAGE_SIZE + item.length,
+				 PAGE_SIZE + xdr_align_size(item.length));
+		call->item = item;
 		return 1 + count;
 	}
 	g.stream = 0;
-	(void)!rpcrdma_svc_group_each(conn, g.recvs[0], rpcrdma_svc_group_copy,
-				      &g);
+	(void)!rpcrdma_rtr_each_part(&shape, first, rpcrdma_svc_group_copy, &g);
 	rpcrdma_svc_group_stream(&g, g.end, stream - g.stream);
 	return DIV_ROUND_UP(call->unreduced, PAGE_SIZE);
 }
@@ -199,12 +165,6 @@ void rpcrdma_svc_group_abandon(struct rpcrdma_svc *svc)
 	rpcrdma_svc_group_put(svc->conn, &svc->group);
 }
 
-static bool rpcrdma_svc_group_placed(void *context,
-				     const struct rpcrdma_rtr_part *part)
-{
-	return true;
-}
-
 /* The client learns what this side cannot do, and sends the Call in another form. */
 static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 				     const struct rpcrdma_rx *rx,
@@ -214,8 +174,8 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 
 	if (rpcrdma_svc_failed_answer(svc, svc->group_id))
 		return false;
-	if (rpcrdma_svc_group_each(svc->conn, recv, rpcrdma_svc_group_placed,
-				   NULL))
+	if (rpcrdma_rtr_read(recv->buf, rpcrdma_rtr_head(recv),
+			     &svc->group_first) && !svc->group_first.external)
 		return true;
 	trace_rpcrdma_call(svc->conn->id, rx->xid, "cannot be taken",
 			   -EOPNOTSUPP);
@@ -224,17 +184,6 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 		  RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_INVAL_HTYPE;
 	rpcrdma_conn_refuse(svc->conn, rx->xid, errcode, 0, 0);
 	return false;
-}
-
-/* They are in the head of the first Receive, which does not wait for the Reply. */
-static void rpcrdma_svc_group_directions(const struct rpcrdma_svc *svc,
-					 struct rpcrdma_svc_call *call)
-{
-	const struct rpcrdma_recv *first =
-		list_first_entry(&svc->group, struct rpcrdma_recv, link);
-
-	rpcrdma_rtr_get_directions(first->buf, rpcrdma_rtr_head(first),
-				   &call->directions);
 }
 
 /**
@@ -285,7 +234,9 @@ int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
 	if (!call)
 		return -ENOMEM;
 	rpcrdma_svc_call_complete(call, rx);
-	rpcrdma_svc_group_directions(svc, call);
+	call->first = svc->group_first;
+	/* They are in the first Receive, which does not wait for the Reply. */
+	rpcrdma_rtr_get_directions(&call->first, &call->directions);
 	list_splice_init(&svc->group, &call->group);
 	rpcrdma_svc_call_ready(svc, call);
 	return 0;

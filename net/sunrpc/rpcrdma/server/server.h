@@ -95,6 +95,7 @@ struct rpcrdma_listener_info {
  * @partial: the Call being assembled; belongs to the Receive handler
  * @group: Receives of the group that comes in; likewise
  * @group_id: rpcrdma_svc_call_id() of its Call; likewise
+ * @group_first: what its first Send says, if it can be taken; likewise
  * @group_usable: its Call can be taken; likewise
  * @lock: guards the following; only the lock of the budget is taken inside it
  * @ready: Calls that nfsd may pick up, older than those of @came
@@ -137,6 +138,7 @@ struct rpcrdma_svc {
 	struct rpcrdma_svc_call *partial;
 	struct list_head group;
 	u64 group_id;
+	struct rpcrdma_rtr_first group_first;
 	bool group_usable;
 
 	spinlock_t lock;	/* see above */
@@ -165,6 +167,7 @@ struct rpcrdma_svc {
  * @svc: the connection
  * @recv: the Receive that has its bytes, or NULL
  * @group: the Receives that have its bytes, if it came by a group
+ * @first: what the first of them says
  * @payload: place of the bytes in @recv
  * @pages: its bytes, if they are not in @recv
  * @n_pages: length of @pages
@@ -190,6 +193,7 @@ struct rpcrdma_svc_call {
 	struct rpcrdma_svc *svc;
 	struct rpcrdma_recv *recv;
 	struct list_head group;
+	struct rpcrdma_rtr_first first;
 	struct rpcrdma_range payload;
 	struct page **pages;
 	u32 n_pages;
