@@ -22,7 +22,9 @@
  * A message whose owner allows it is not copied where that pays: the device gathers its
  * large pieces from where they are. They stay mapped until the Send has completed. Of such
  * Sends every fourth is signaled, so that at rest the memory of three messages at most
- * waits for the next Send.
+ * waits for the next Send. A Reply by a group of Sends may be refused after that, and is
+ * sent again when it has completed: so it does not wait at rest. Its last Send is signaled,
+ * or one of the three after it, if other messages are queued.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -267,20 +269,36 @@ static bool rpcrdma_send_fill(struct rpcrdma_send *send)
 				   tx->payload.length);
 }
 
+/* When it has been decided on, is nothing queued that goes after it? */
+static bool rpcrdma_send_is_end(const struct rpcrdma_conn *conn,
+				const struct rpcrdma_send *send)
+	__must_hold(&conn->lock)
+{
+	if (!send->tm)
+		return list_empty(&conn->tx_queue);
+	return send->tx.last && list_is_singular(&conn->tx_queue);
+}
+
 static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_send *send)
+	__must_hold(&conn->lock)
 {
 	const bool gathers = send->tm && send->tm->gather;
-	/* The end of a group is not late: its owner may have to send it again. */
-	bool signaled = (send->held && (!gathers || send->rtr.size)) ||
+	bool signaled = (send->held && !gathers) ||
 			send->index % (conn->n_sends / 4) == 0 ||
 			conn->sq_avail < conn->sq_depth / 2;
 
 	conn->gathered |= gathers;
+	conn->group_ended |= send->held && send->rtr.size;
 	if (conn->gathered && send->index % RPCRDMA_GATHER_SENDS == 0)
 		signaled = true;
-	if (signaled)
+	/* Its owner may have to send it again, and cannot before it is told. */
+	if (conn->group_ended && rpcrdma_send_is_end(conn, send))
+		signaled = true;
+	if (signaled) {
 		conn->gathered = false;
+		conn->group_ended = false;
+	}
 	return signaled;
 }
 

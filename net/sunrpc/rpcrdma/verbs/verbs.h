@@ -645,6 +645,7 @@ struct rpcrdma_resize {
  * @send_sges: elements of all Sends, @gather_sge of each
  * @send_size: bytes of a Send at most
  * @gathered: a Send is out that took data from its place, and none after it is signaled
+ * @group_ended: likewise the last Send of a group that did so
  * @pump_msg: a message that the pump is about to drop, or NULL
  * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
  *	of their messages not told yet
@@ -761,6 +762,7 @@ struct rpcrdma_conn {
 	struct ib_sge *send_sges;
 	u32 gather_sge;
 	bool gathered;
+	bool group_ended;
 	u32 n_sends;
 	u32 send_size;
 	u32 send_head;
