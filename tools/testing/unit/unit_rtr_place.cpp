@@ -629,3 +629,22 @@ TEST(rtr_place, answers__one_for_each_direction)
 	EXPECT_FALSE(
 		valid(Words{ 3 } + by_rdma(40, 1001, { 1001 }) + none + none));
 }
+
+/* It is told where a header ends, or what of it cannot be. */
+TEST(rtr_place, head__is_how_far_it_was_read)
+{
+	const auto read = [](const Words &w) {
+		const Octets o = octets(w);
+		XmtRequest m;
+
+		EXPECT_FALSE(m.decode({ o.data(), static_cast<u32>(o.size()) }));
+		return m.head;
+	};
+
+	EXPECT_EQ(read({}), 0u);
+	EXPECT_EQ(read({ 1, 36 }), 8u);
+	EXPECT_EQ(read({ 1, 36, 16, 9, 0 }), 16u);
+	EXPECT_EQ(read({ 1, 36, 16, kTbsn, 0, 2, 0 }), 24u);
+	EXPECT_EQ(read({ 0, 1, 0, 1, 1, 8, 7 }), 28u);
+	EXPECT_EQ(read({ 0, 0, 1, 1 }), 16u);
+}

@@ -46,6 +46,42 @@ TEST(xdr, reader__fails_without_consuming)
 	EXPECT_EQ(r.left(), 3u);
 }
 
+/* What says where a header ends relies on it. */
+TEST(xdr, words__are_read_as_one_after_the_other)
+{
+	const u8 in[] = { 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 9, 9 };
+	u32 a = 0, b = 0, c = 0;
+
+	XdrReader all{ Bytes(in) };
+	ASSERT_TRUE(all.words(a, b, c));
+	EXPECT_EQ(a, 1u);
+	EXPECT_EQ(b, 2u);
+	EXPECT_EQ(c, 3u);
+	EXPECT_EQ(all.offset(), 12u);
+	for (u32 size = 0; size < 12; size++) {
+		XdrReader words{ Bytes(in, size) };
+		XdrReader each{ Bytes(in, size) };
+
+		EXPECT_FALSE(words.words(a, b, c));
+		EXPECT_FALSE(each.word(a) && each.word(b) && each.word(c));
+		EXPECT_EQ(words.offset(), each.offset());
+	}
+}
+
+TEST(xdr, words__are_written_all_or_none)
+{
+	u8 out[12] = {};
+	XdrWriter w{ MutableBytes(out) };
+
+	w.words(1, 2);
+	EXPECT_TRUE(w.ok());
+	EXPECT_EQ(w.size(), 8u);
+	EXPECT_EQ(load_be32(out + 4), 2u);
+	w.words(3, 4);
+	EXPECT_FALSE(w.ok());
+	EXPECT_EQ(load_be32(out + 8), 0u);
+}
+
 TEST(xdr, boolean__only_zero_and_one)
 {
 	for (u32 v : { 0u, 1u, 2u, 0x01000000u, 0x100u }) {

@@ -49,17 +49,14 @@ u64 total_length(const XdrSegments &s)
 bool XmtRequest::decode(Bytes body)
 {
 	XdrReader r(body);
+	bool ok = items.decode(r);
 
-	if (!items.decode(r))
-		return false;
-	const u32 before = r.offset();
-	if (!directions.decode(r))
-		return false;
-	directed = { before, r.offset() - before };
-	if (!r.words(count, reply_count, length))
-		return false;
+	directed.offset = r.offset();
+	ok = ok && directions.decode(r);
+	directed.length = r.offset() - directed.offset;
+	ok = ok && r.words(count, reply_count, length);
 	head = r.offset();
-	return true;
+	return ok;
 }
 
 bool decode_directions(Bytes in, DirectionSets &sets)
@@ -72,21 +69,19 @@ bool decode_directions(Bytes in, DirectionSets &sets)
 bool XmtResponse::decode(Bytes body)
 {
 	XdrReader r(body);
+	const bool ok = items.decode(r) && r.words(count, length);
 
-	if (!items.decode(r) || !r.words(count, length))
-		return false;
 	head = r.offset();
-	return true;
+	return ok;
 }
 
 bool XmtContinue::decode(Bytes body)
 {
 	XdrReader r(body);
+	const bool ok = r.words(number, began, length);
 
-	if (!r.words(number, began, length))
-		return false;
 	head = r.offset();
-	return true;
+	return ok;
 }
 
 bool TransmissionId::decode(XdrReader &r)

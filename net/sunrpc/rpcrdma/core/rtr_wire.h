@@ -192,8 +192,8 @@ using DirectionSets = XdrArray<DirectionSet>;
 /*
  * The three that carry parts of an RPC message. @body is what follows the prefix, and
  * @head is set to how many octets of it come before the payload. Whether the payload
- * is there is not a matter of XDR (9.5): see check_part(). If decode() fails nothing in
- * them means anything.
+ * is there is not a matter of XDR (9.5): see check_part(). If decode() fails @head is
+ * how far it came, and nothing else means anything.
  */
 struct XmtRequest {
 	MessageItems items;

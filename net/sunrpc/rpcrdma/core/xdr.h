@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * XDR (RFC 4506), bounded: no call reads or writes outside the span it was
- * given, and a call that fails consumes nothing.
+ * given, and a call that fails consumes nothing, but for words().
  */
 #ifndef _RPCRDMA_CORE_XDR_H
 #define _RPCRDMA_CORE_XDR_H
@@ -71,14 +71,16 @@ public:
 		return true;
 	}
 
-	/* Several words, if all of them are there. */
+	/* As word() for each of them in turn, with one check. */
 	template <typename... Words>
 	[[nodiscard, gnu::always_inline]] bool words(Words &...v)
 	{
 		constexpr u32 octets = sizeof...(v) * sizeof(u32);
 
-		if (left() < octets)
+		if (left() < octets) {
+			at_ += left() & ~(kXdrUnit - 1);
 			return false;
+		}
 		const u8 *p = in_.data() + at_;
 		((v = load_be32(p), p += sizeof(u32)), ...);
 		at_ += octets;

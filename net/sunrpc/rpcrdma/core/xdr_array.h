@@ -29,33 +29,16 @@ public:
 	{
 	}
 
-	/* If it is not all there, nothing is in it. */
+	/* If it is not all there, nothing is in it; @from is where that was found. */
 	[[nodiscard, gnu::always_inline]] bool decode(XdrReader &from)
 	{
 		XdrReader r = from;
-		u32 count;
+		u32 count = 0;
+		const bool ok = r.word(count) && decode(r, count);
 
-		count_ = 0;
-		if (!r.word(count))
-			return false;
-		first_ = r.rest().data();
-		octets_ = r.left();
-		if constexpr (requires { T::kOctets; }) {
-			static_assert(xdr_aligned(T::kOctets));
-			if (count > r.left() / T::kOctets ||
-			    !r.skip(count * T::kOctets))
-				return false;
-		} else {
-			for (u32 i = 0; i < count; i++) {
-				T one;
-
-				if (!one.decode(r))
-					return false;
-			}
-		}
-		count_ = count;
+		count_ = ok ? count : 0;
 		from = r;
-		return true;
+		return ok;
 	}
 	[[nodiscard]] u32 size() const
 	{
@@ -88,6 +71,26 @@ public:
 	}
 
 private:
+	/* What follows the count. */
+	[[nodiscard, gnu::always_inline]] bool decode(XdrReader &r, u32 count)
+	{
+		first_ = r.rest().data();
+		octets_ = r.left();
+		if constexpr (requires { T::kOctets; }) {
+			static_assert(xdr_aligned(T::kOctets));
+			return count <= octets_ / T::kOctets &&
+			       r.skip(count * T::kOctets);
+		} else {
+			for (u32 i = 0; i < count; i++) {
+				T one;
+
+				if (!one.decode(r))
+					return false;
+			}
+			return true;
+		}
+	}
+
 	const u8 *first_ = nullptr;
 	u32 octets_ = 0; /* from there to the end of the message */
 	u32 count_ = 0;
