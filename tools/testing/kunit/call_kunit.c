@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/kthread.h>
+#include <linux/prandom.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
