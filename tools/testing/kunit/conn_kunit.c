@@ -4362,30 +4362,43 @@ static bool conn_plan_reply(struct conn_fixture *f, struct conn_msg *m,
  * The same of a Reply whose data are in pages, from @base on. Hardly anything is copied if the
  * adapter has elements enough.
  */
+/* A Reply of pages that may go by a group of @sends. */
+static struct conn_msg *conn_group_reply(struct kunit *test, struct page **pages,
+					 u32 base, struct rpcrdma_range *item,
+					 u32 sends, struct rpcrdma_rtr_group *g)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_rtr_directions d;
+	struct conn_msg *m;
+	int i;
+
+	conn_direct(test, item->length, &d);
+	KUNIT_EXPECT_EQ(test, d.sends, sends);
+	m = conn_page_reply(test, pages, base, item->length, CONN_TAIL);
+	put_unaligned_be32(7, m->xdr.head[0].iov_base);
+	put_unaligned_be32(7, f->stream);
+	m->tm.msg.xid = 7;
+	m->tm.removed = item;
+	m->tm.n_removed = 1;
+	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, g, item->length); i++)
+		msleep(20);
+	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, g);
+	KUNIT_EXPECT_EQ(test, g->sends, sends);
+	return m;
+}
+
 static void conn_place_reply(struct kunit *test, struct page **pages, u32 base,
 			     u32 length, u32 sends)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_stats *stats = &f->server.conn->stats;
 	struct rpcrdma_range item = { CONN_ITEM, length };
-	struct rpcrdma_rtr_directions d;
 	struct rpcrdma_rtr_group g;
 	struct conn_msg *m, *small;
 	u64 copied;
 	int i;
 
-	conn_direct(test, length, &d);
-	KUNIT_EXPECT_EQ(test, d.sends, sends);
-	m = conn_page_reply(test, pages, base, length, CONN_TAIL);
-	put_unaligned_be32(7, m->xdr.head[0].iov_base);
-	put_unaligned_be32(7, f->stream);
-	m->tm.msg.xid = 7;
-	m->tm.removed = &item;
-	m->tm.n_removed = 1;
-	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, &g, length); i++)
-		msleep(20);
-	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &g);
-	KUNIT_EXPECT_EQ(test, g.sends, sends);
+	m = conn_group_reply(test, pages, base, &item, sends, &g);
 	copied = READ_ONCE(stats->tx_copied_bytes);
 	WRITE_ONCE(f->client.hold, true);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
@@ -4428,6 +4441,46 @@ static void conn_places_results(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 	/* Its pages are not ours before. */
+	conn_end(&f->server);
+	conn_free_pages(pages);
+}
+
+/*
+ * It may have to be sent again, so it ends without another Send: also if what was queued behind
+ * it when it was sent cannot be sent.
+ */
+static void conn_ends_groups_at_rest(struct kunit *test)
+{
+	struct rpcrdma_range item = { CONN_ITEM, PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct page *pages[CONN_PAGES];
+	struct rpcrdma_rtr_group g;
+	struct conn_msg *first;
+	int i, round;
+
+	conn_alloc_pages(test, pages);
+	for (round = 0; round < 4; round++) {
+		conn_next[0] = conn_group_reply(test, pages, 0, &item, 1, &g);
+		for (i = 1; i < ARRAY_SIZE(conn_next); i++) {
+			conn_next[i] = conn_own_msg(test, 20 + i, RPCRDMA_REPLY);
+			conn_next[i]->tm.msg.length = 63;
+		}
+		first = conn_own_msg(test, 9, RPCRDMA_REPLY);
+		first->tm.done = conn_msg_brings_others;
+		WRITE_ONCE(f->client.hold, true);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn,
+							&first->tm), 0);
+		conn_wait(test, &f->client.arrived);
+		conn_wait(test, &f->client.arrived);
+		conn_let_go(&f->client);
+		for (i = 0; i < ARRAY_SIZE(conn_next); i++) {
+			conn_wait(test, &conn_next[i]->done);
+			KUNIT_EXPECT_EQ(test, conn_next[i]->status,
+					i ? -EMSGSIZE : 0);
+		}
+	}
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 	conn_end(&f->server);
 	conn_free_pages(pages);
 }
@@ -4684,6 +4737,7 @@ static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_begins_no_group_without_credit),
 	KUNIT_CASE(conn_groups_what_cannot_promise),
 	KUNIT_CASE(conn_places_results),
+	KUNIT_CASE(conn_ends_groups_at_rest),
 	KUNIT_CASE(conn_begins_no_reply_without_credit),
 	KUNIT_CASE(conn_with_groups_takes_memory),
 	KUNIT_CASE(conn_has_groups_if_the_device_can),

@@ -24,7 +24,7 @@
  * Sends every fourth is signaled, so that at rest the memory of three messages at most
  * waits for the next Send. A Reply by a group of Sends may be refused after that, and is
  * sent again when it has completed: so it does not wait at rest. Its last Send is signaled,
- * or one of the three after it, if other messages are queued.
+ * or one after it that is posted together with it.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -269,16 +269,6 @@ static bool rpcrdma_send_fill(struct rpcrdma_send *send)
 				   tx->payload.length);
 }
 
-/* When it has been decided on, is nothing queued that goes after it? */
-static bool rpcrdma_send_is_end(const struct rpcrdma_conn *conn,
-				const struct rpcrdma_send *send)
-	__must_hold(&conn->lock)
-{
-	if (!send->tm)
-		return list_empty(&conn->tx_queue);
-	return send->tx.last && list_is_singular(&conn->tx_queue);
-}
-
 static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_send *send)
 	__must_hold(&conn->lock)
@@ -291,9 +281,6 @@ static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 	conn->gathered |= gathers;
 	conn->group_ended |= send->held && send->rtr.size;
 	if (conn->gathered && send->index % RPCRDMA_GATHER_SENDS == 0)
-		signaled = true;
-	/* Its owner may have to send it again, and cannot before it is told. */
-	if (conn->group_ended && rpcrdma_send_is_end(conn, send))
 		signaled = true;
 	if (signaled) {
 		conn->gathered = false;
@@ -640,6 +627,20 @@ static bool rpcrdma_pump_told(const struct rpcrdma_send *send)
 	return tm->quiet || tm->direct;
 }
 
+/*
+ * The Sends before @end are a chain. A Reply by a group may have to be sent again, and cannot
+ * before its last Send has completed. Maybe nothing is sent after the chain for a long time.
+ */
+static void rpcrdma_pump_signal(struct rpcrdma_conn *conn, u32 end)
+	__must_hold(&conn->lock)
+{
+	if (!conn->group_ended)
+		return;
+	rpcrdma_send_at(conn, end - 1)->signaled = true;
+	conn->gathered = false;
+	conn->group_ended = false;
+}
+
 /* Build and post what was decided, and tell the owners of what is out now. */
 static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
@@ -654,6 +655,7 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 
 	if (conn->send_told == end)
 		return;
+	rpcrdma_pump_signal(conn, end);
 	if (rpcrdma_pump_brief(conn, end)) {
 		built = rpcrdma_send_build_all(conn, conn->send_told, end,
 					       &first);

@@ -645,7 +645,8 @@ struct rpcrdma_resize {
  * @send_sges: elements of all Sends, @gather_sge of each
  * @send_size: bytes of a Send at most
  * @gathered: a Send is out that took data from its place, and none after it is signaled
- * @group_ended: likewise the last Send of a group that did so
+ * @group_ended: of the Sends that are not posted yet one is the last of a group that did so,
+ *	and none after it is signaled
  * @pump_msg: a message that the pump is about to drop, or NULL
  * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
  *	of their messages not told yet
