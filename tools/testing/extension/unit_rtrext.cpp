@@ -675,6 +675,16 @@ TEST(rtrext, report__groups_that_break)
 	}
 }
 
+/* A Send of another group, of which only the first two words are there. */
+TEST(rtrext, report__of_a_send_that_is_cut_off)
+{
+	Endpoint e = server();
+
+	e.receive(request(kXid, 3, call()));
+	e.receive(prefix(kXid + 1, kXmtCont) + Words{ 2, kXmtResp });
+	expect_report(e, { kXid + 1, 1, 2, 1, kXid, 0, 0, 5, kXid, kXid + 1 });
+}
+
 TEST(rtrext, report__the_rest_of_a_group_is_dropped)
 {
 	Endpoint e = server();

@@ -78,7 +78,7 @@ bool XmtResponse::decode(Bytes body)
 bool XmtContinue::decode(Bytes body)
 {
 	XdrReader r(body);
-	const bool ok = r.words(number, began, length);
+	const bool ok = r.word(number) && r.word(began) && r.word(length);
 
 	head = r.offset();
 	return ok;

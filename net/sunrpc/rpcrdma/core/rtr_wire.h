@@ -193,7 +193,7 @@ using DirectionSets = XdrArray<DirectionSet>;
  * The three that carry parts of an RPC message. @body is what follows the prefix, and
  * @head is set to how many octets of it come before the payload. Whether the payload
  * is there is not a matter of XDR (9.5): see check_part(). If decode() fails @head is
- * how far it came, and nothing else means anything.
+ * how far it came, and nothing else means anything but what a XmtContinue has read so far.
  */
 struct XmtRequest {
 	MessageItems items;
