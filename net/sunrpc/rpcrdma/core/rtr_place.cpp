@@ -136,10 +136,12 @@ private:
 
 /* An item that is in buffer segments. Not inline: together they need a large frame. */
 [[gnu::noinline]] static Misplaced
-take_numbers(u32 offset, u32 left, XdrArray<XdrNumber> numbers,
+take_numbers(u32 first_offset, u32 length, XdrArray<XdrNumber> numbers,
 	     const Targets &targets, u32 count, Taken &taken, GroupNeeds &needs)
 {
 	const u32 all = targets.count * count;
+	u32 offset = first_offset;
+	u32 left = length;
 	u32 last = 0;
 	Misplaced wrong;
 

@@ -100,10 +100,10 @@ bool GroupPlan::make(const GroupContent &content, const Targets &targets,
 		last_part_ = i.length - (i.numbers - 1) * target_;
 	}
 	data_end_ = next;
-	const u32 count = (data_end_ + targets_ - 1) / targets_;
-	if (count > kMostSends)
+	sends = (data_end_ + targets_ - 1) / targets_;
+	if (sends > kMostSends)
 		return false;
-	count_ = count;
+	count_ = sends;
 	return true;
 }
 

@@ -109,12 +109,12 @@ private:
 	[[nodiscard, gnu::always_inline]] ItemPiece
 	piece(const PlacedItem &item, u32 k, u32 n) const
 	{
-		const u32 number = item.first + k - n * targets_;
+		const u32 target = item.first + k - n * targets_;
 		const u32 at = k * target_;
 		const u32 left = item.length - at;
 
 		return { n,
-			 { before_ + number * target_,
+			 { before_ + target * target_,
 			   left < target_ ? left : target_ },
 			 at };
 	}

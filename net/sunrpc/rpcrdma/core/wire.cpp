@@ -18,42 +18,39 @@ static_assert(numbers_differ<&HeaderType::htype>(Extensions::types()));
 static_assert(Extensions::kIndices <= RPCRDMA_MAX_TYPES);
 
 /*
- * The numbers of extensions' types are near each other: @place has the places in kHeaderTypes
- * of those from @first on, zero for what is none.
+ * The numbers of extensions' types are near each other, from this one on. Their places in
+ * kHeaderTypes; zero stands for none.
  */
-struct NearTypes {
-	static constexpr u32 kNumbers = 16;
+static constexpr u32 kNearNumbers = 16;
+static constexpr u32 kNearFirst = kHeaderTypes[Extensions::kTypes - 1].htype &
+				  ~(kNearNumbers - 1);
 
-	u32 first = 0;
-	u8 place[kNumbers] = {};
-};
-
-static constexpr NearTypes near_types()
+static constexpr Table<u8, kNearNumbers> near_types()
 {
-	NearTypes near;
+	Table<u8, kNearNumbers> place = {};
 
-	if constexpr (Extensions::kOthers > 0)
-		near.first = kHeaderTypes[kBaseTypes].htype &
-			     ~(NearTypes::kNumbers - 1);
 	for (u32 n = kBaseTypes; n < Extensions::kTypes; n++) {
-		const u32 i = kHeaderTypes[n].htype - near.first;
+		const u32 i = kHeaderTypes[n].htype - kNearFirst;
 
-		if (i < NearTypes::kNumbers)
-			near.place[i] = static_cast<u8>(n);
+		if (i < kNearNumbers)
+			place.rows[i] = static_cast<u8>(n);
 	}
-	return near;
+	return place;
 }
+static constexpr auto kNearTypes = near_types();
 
 const HeaderType *header_type(u32 htype)
 {
-	static constexpr NearTypes kNear = near_types();
 	const u32 i = htype - BaseProtocol::kFirstType;
-	const u32 near = htype - kNear.first;
 
 	if (i < kBaseTypes)
 		return &kHeaderTypes[i];
-	if (near < NearTypes::kNumbers && kNear.place[near])
-		return &kHeaderTypes[kNear.place[near]];
+	if ((htype & ~(kNearNumbers - 1)) == kNearFirst) {
+		const u32 n = kNearTypes[htype % kNearNumbers];
+
+		if (n)
+			return &kHeaderTypes[n];
+	}
 	for (u32 n = kBaseTypes; n < Extensions::kTypes; n++)
 		if (kHeaderTypes[n].htype == htype)
 			return &kHeaderTypes[n];
