@@ -44,7 +44,7 @@ constexpr u32 kRunSeconds = 60;
 
 /* Seeds that a planted bug may need to show. */
 constexpr u64 kMutantSeeds = 100000;
-constexpr u64 kPingSeeds = 40000;
+constexpr u64 kPingSeeds = 100000;
 
 const char *mutant_name(Mutant m)
 {
