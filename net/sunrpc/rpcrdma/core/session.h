@@ -658,8 +658,8 @@ Port::credits(const rpcrdma_message &msg) const
 		return 0;
 	store_be32(to, msg.xid);
 	store_be32(to + kWordSize, kVersion2);
-	store_be32(to + 2 * kWordSize, session_.credit_word(msg.dir));
-	store_be32(to + 3 * kWordSize, htype);
+	store_be32(to + size_t{ 2 } * kWordSize, session_.credit_word(msg.dir));
+	store_be32(to + size_t{ 3 } * kWordSize, htype);
 	return kPrefixSize;
 }
 
