@@ -4358,10 +4358,6 @@ static bool conn_plan_reply(struct conn_fixture *f, struct conn_msg *m,
 	return planned && g->placed;
 }
 
-/*
- * The same of a Reply whose data are in pages, from @base on. Hardly anything is copied if the
- * adapter has elements enough.
- */
 /* A Reply of pages that may go by a group of @sends. */
 static struct conn_msg *conn_group_reply(struct kunit *test, struct page **pages,
 					 u32 base, struct rpcrdma_range *item,
@@ -4387,6 +4383,10 @@ static struct conn_msg *conn_group_reply(struct kunit *test, struct page **pages
 	return m;
 }
 
+/*
+ * The same of a Reply whose data are in pages, from @base on. Hardly anything is copied if the
+ * adapter has elements enough.
+ */
 static void conn_place_reply(struct kunit *test, struct page **pages, u32 base,
 			     u32 length, u32 sends)
 {
