@@ -1695,54 +1695,56 @@ TEST(rtrext, c__a_reply_that_does_not_answer)
 				      static_cast<u32>(rest.size()), &first));
 }
 
+/* A Call whose Sends are asked for one by one. */
+struct SentByHand {
+	explicit SentByHand(u32 length)
+		: msg(message(kXid, RPCRDMA_CALL, length))
+	{
+	}
+	u32 next()
+	{
+		return rpcrdma_rtr_next_send(&p.client.s, &g, &msg, out.data(),
+					     kReceive, &tx, &send);
+	}
+
+	Pair p;
+	rpcrdma_message msg;
+	rpcrdma_rtr_group g = {};
+	Octets out = Octets(kReceive);
+	rpcrdma_rtr_send send = {};
+	rpcrdma_tx tx = {};
+};
+
 /* Between the plan and the first Send the largest Send may become smaller. */
 TEST(rtrext, c__a_plan_is_made_again_for_other_sends)
 {
-	Pair p;
-	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 1200);
-	rpcrdma_rtr_group g;
-	Octets out(kReceive);
-	rpcrdma_rtr_send send;
-	rpcrdma_tx tx;
-	const auto next = [&] {
-		return rpcrdma_rtr_next_send(&p.client.s, &g, &msg, out.data(),
-					     kReceive, &tx, &send);
-	};
+	SentByHand c(1200);
 
-	ASSERT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, nullptr, 0, 0, &g));
-	EXPECT_EQ(g.sends, 1u);
-	rpcrdma_session_send_room(&p.client.s, RPCRDMA_MIN_RECV_SIZE);
-	ASSERT_EQ(next(), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_EQ(g.sends, 2u);
-	EXPECT_EQ(send.size, u32{ RPCRDMA_MIN_RECV_SIZE });
-	EXPECT_FALSE(tx.last);
-	ASSERT_EQ(next(), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_EQ(send.number, 1u);
-	EXPECT_TRUE(tx.last);
+	ASSERT_TRUE(rpcrdma_rtr_plan(&c.p.client.s, &c.msg, nullptr, 0, 0, &c.g));
+	EXPECT_EQ(c.g.sends, 1u);
+	rpcrdma_session_send_room(&c.p.client.s, RPCRDMA_MIN_RECV_SIZE);
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(c.g.sends, 2u);
+	EXPECT_EQ(c.send.size, u32{ RPCRDMA_MIN_RECV_SIZE });
+	EXPECT_FALSE(c.tx.last);
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(c.send.number, 1u);
+	EXPECT_TRUE(c.tx.last);
 }
 
 /* Then its data may not reach their place, until it is as large again. */
 TEST(rtrext, c__a_plan_that_cannot_be_kept_for_a_while)
 {
-	Pair p;
-	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
-	rpcrdma_rtr_group g;
-	Octets out(kReceive);
-	rpcrdma_rtr_send send;
-	rpcrdma_tx tx;
-	const auto next = [&] {
-		return rpcrdma_rtr_next_send(&p.client.s, &g, &msg, out.data(),
-					     kReceive, &tx, &send);
-	};
+	SentByHand c(40);
 
-	ASSERT_TRUE(plan(p.client, msg, 1024, g));
-	rpcrdma_session_send_room(&p.client.s, RPCRDMA_MIN_RECV_SIZE);
-	EXPECT_EQ(next(), u32{ RPCRDMA_TX_INVALID });
-	rpcrdma_session_send_room(&p.client.s, kReceive);
-	ASSERT_EQ(next(), u32{ RPCRDMA_TX_MESSAGE });
-	EXPECT_EQ(send.size, 512u + 1024);
-	ASSERT_EQ(pieces(g, 0).all.size(), 1u);
-	EXPECT_EQ(pieces(g, 0).all[0].offset, 512u);
+	ASSERT_TRUE(plan(c.p.client, c.msg, 1024, c.g));
+	rpcrdma_session_send_room(&c.p.client.s, RPCRDMA_MIN_RECV_SIZE);
+	EXPECT_EQ(c.next(), u32{ RPCRDMA_TX_INVALID });
+	rpcrdma_session_send_room(&c.p.client.s, kReceive);
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(c.send.size, 512u + 1024);
+	ASSERT_EQ(pieces(c.g, 0).all.size(), 1u);
+	EXPECT_EQ(pieces(c.g, 0).all[0].offset, 512u);
 }
 
 /* Of one item, which begins with a page: then it can be passed on by pages. */
