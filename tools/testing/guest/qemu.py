@@ -107,8 +107,12 @@ def own_cmdline(name):
     An emulated processor that gets no time of a busy host looks to its guest as if it
     were stuck. What is stuck for good is still found, only later. The limits are the
     largest that the kernel takes.
+
+    TCG keeps what it translated by address. If each program is at addresses of its own, it
+    translates libraries again for each: to start a program then takes three times as long.
     """
-    return "" if name == "kvm" else (" rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60"
+    return "" if name == "kvm" else (" norandmaps rcupdate.rcu_cpu_stall_timeout=300"
+                                     " watchdog_thresh=60"
                                      " sysctl.kernel.hung_task_timeout_secs=300")
 
 
