@@ -213,7 +213,7 @@ probe() {
 		was=$(< "$file")
 		for value in -1 0 1 3 4 6 7 255 256 1023 1024 4095 4096 4097 16384 \
 			16385 65536 65537; do
-			if (echo "$value" > "$file") 2> /dev/null; then
+			if { echo "$value" > "$file"; } 2> /dev/null; then
 				echo "$file takes $value"
 			fi
 		done
@@ -326,7 +326,8 @@ server_sysctls() {
 
 # A column of mountstats, or a counter of the module's.
 column() { # NAME
-	local i
+	local -a lines words
+	local line i
 	case $1 in
 	remote_invalidates) counter "remote invalidates" && return ;;
 	no_region) counter "no free region" && return ;;
@@ -337,8 +338,14 @@ column() { # NAME
 	for ((i = 0; i < ${#columns[@]}; i++)); do
 		[[ ${columns[i]} = "$1" ]] && break
 	done
-	awk -v i=$((i + 3)) '$1 == "xprt:" && $2 == "rdma" { print $i; exit }' \
-		/proc/self/mountstats
+	mapfile -t lines < /proc/self/mountstats
+	for line in "${lines[@]}"; do
+		[[ $line = *xprt:* ]] || continue
+		read -ra words <<< "$line"
+		[[ ${words[1]} = rdma ]] || continue
+		echo "${words[i + 2]}"
+		return
+	done
 }
 
 stat_of() { # NAME

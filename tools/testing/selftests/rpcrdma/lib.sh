@@ -220,17 +220,24 @@ end_unloaded() {
 	end
 }
 
-# A counter in the module's totals: its first number, or that after WORD.
+# A counter in the module's totals: its first number, or that after WORD. It starts no
+# program: tests ask often, and in a guest that takes long.
 counter() { # NAME [WORD]
-	awk -F ': ' -v name="$1" -v word="${2-}" '
-		$1 == name {
-			n = split($2, value, " ")
-			found = value[1]
-			for (i = 1; word != "" && i < n; i++)
-				if (value[i] == word)
-					found = value[i + 1]
-		}
-		END { print found + 0 }' /sys/kernel/debug/rpcrdma/totals
+	local -a lines value
+	local line i found=0
+	mapfile -t lines < /sys/kernel/debug/rpcrdma/totals
+	for line in "${lines[@]}"; do
+		[[ $line = "$1: "* ]] || continue
+		read -ra value <<< "${line#"$1: "}"
+		found=${value[0]}
+		[[ -n ${2-} ]] || break
+		for ((i = 0; i + 1 < ${#value[@]}; i++)); do
+			[[ ${value[i]} != "$2" ]] || found=${value[i + 1]}
+		done
+		break
+	done
+	[[ $found =~ ^[0-9]+$ ]] || found=0
+	echo "$found"
 }
 
 # No connection is left, nor what it had. All but the first two are counted until they
