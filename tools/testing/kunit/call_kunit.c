@@ -102,6 +102,8 @@ static int call_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	test->priv = f;
 	f->conn.context = &f->svc;
+	/* Nothing is sent. */
+	f->conn.pumping = true;
 	spin_lock_init(&f->conn.lock);
 	spin_lock_init(&f->conn.event_lock);
 	f->svc.conn = &f->conn;
@@ -144,14 +146,13 @@ static const struct rpcrdma_config call_config = {
 	},
 };
 
-/* For a Call that is refused. The answer is not sent. */
+/* For a Call that is refused. */
 static void call_session(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 
 	KUNIT_ASSERT_TRUE(test, rpcrdma_session_init(&f->conn.session,
 						     &call_config));
-	f->conn.pumping = true;
 }
 
 /* Its first part: one page, pointers for both, and what tells of it. */
@@ -226,12 +227,17 @@ static void call_waits_for_the_modules_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, after.held, before.held + call_memory(f));
 	KUNIT_EXPECT_EQ(test, f->svc.account.forced, call_memory(f));
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	/* Maybe they are sent and only wait for the next Reply, which this Call would have. */
+	KUNIT_EXPECT_TRUE(test, f->conn.hurry);
+	KUNIT_EXPECT_TRUE(test, f->conn.pump_again);
 
 	call_put_memory(f, RPCRDMA_BUDGET_REPLIES, reserve);
 	KUNIT_EXPECT_EQ(test, f->svc.account.forced, 0U);
 	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 	rpcrdma_memory_info(&after);
 	KUNIT_EXPECT_EQ(test, after.held, before.held);
+	rpcrdma_svc_sent_trim(&f->svc);
+	KUNIT_EXPECT_FALSE(test, f->conn.hurry);
 	list_del_init(&f->recv.link);
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
 }

@@ -3376,6 +3376,80 @@ static void conn_sends_from_pages(struct kunit *test)
 	conn_free_pages(pages);
 }
 
+/* Replies from pages until the last waits for the next Send. Return: that one. */
+static struct conn_msg *conn_waits_at_rest(struct kunit *test,
+					   struct page **pages)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	struct conn_msg *m;
+	bool waits;
+	u32 last;
+
+	do {
+		m = conn_page_reply(test, pages, 0, PAGE_SIZE, 0);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
+		conn_wait(test, &f->client.arrived);
+		spin_lock(&conn->lock);
+		last = conn->send_head - 1;
+		waits = !conn->sends[last % conn->n_sends].signaled;
+		spin_unlock(&conn->lock);
+	} while (!waits);
+	return m;
+}
+
+/* Then neither what is sent waits, nor what was, however often that changes. */
+static void conn_waits_for_nothing_in_a_hurry(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	struct page *pages[CONN_PAGES];
+	struct conn_msg *m;
+	int i;
+
+	conn_alloc_pages(test, pages);
+	for (i = 0; i < 6; i++) {
+		m = conn_waits_at_rest(test, pages);
+		msleep(20);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(m->ends), 0);
+		rpcrdma_conn_hurry(conn, true);
+		conn_wait(test, &m->done);
+		KUNIT_EXPECT_EQ(test, m->status, 0);
+
+		m = conn_page_reply(test, pages, 0, PAGE_SIZE, 0);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
+		conn_wait(test, &f->client.arrived);
+		conn_wait(test, &m->done);
+		KUNIT_EXPECT_EQ(test, m->status, 0);
+		rpcrdma_conn_hurry(conn, false);
+	}
+	/* The marks gave back what they had of the send queue. */
+	spin_lock(&conn->lock);
+	KUNIT_EXPECT_FALSE(test, conn->marking);
+	KUNIT_EXPECT_EQ(test, conn->sq_avail + conn->send_head - conn->send_tail,
+			conn->sq_depth);
+	spin_unlock(&conn->lock);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	conn_end(&f->server);
+	conn_free_pages(pages);
+}
+
+/* A connection that ends while its mark is out. */
+static void conn_ends_in_a_hurry(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page *pages[CONN_PAGES];
+	struct conn_msg *m;
+
+	conn_alloc_pages(test, pages);
+	m = conn_waits_at_rest(test, pages);
+	rpcrdma_conn_hurry(f->server.conn, true);
+	conn_end(&f->server);
+	KUNIT_EXPECT_EQ(test, m->ends, 1);
+	conn_free_pages(pages);
+}
+
 /* ------------------------------------------------------------------ */
 /* Sizes that change while connected                                  */
 /* ------------------------------------------------------------------ */
@@ -4844,6 +4918,8 @@ static struct kunit_case conn_pages_cases[] = {
 	KUNIT_CASE(conn_takes_the_memory_it_should),
 	KUNIT_CASE(conn_joins_what_has_chunks),
 	KUNIT_CASE(conn_sends_from_pages),
+	KUNIT_CASE(conn_waits_for_nothing_in_a_hurry),
+	KUNIT_CASE(conn_ends_in_a_hurry),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_window_changes),
 	{}

@@ -288,12 +288,29 @@ static void rpcrdma_svc_sent_free(struct list_head *replies)
 	}
 }
 
+/* The account was charged: must Replies that were sent give back their memory soon? */
+static void rpcrdma_svc_hurry(struct rpcrdma_svc *svc)
+{
+	bool full = rpcrdma_svc_replies_full(svc);
+
+	if (!full) {
+		if (!data_race(svc->conn->hurry))
+			return;
+		rpcrdma_conn_hurry(svc->conn, false);
+		/* Another thread may have charged it, and called with true before. */
+		full = rpcrdma_svc_replies_full(svc);
+	}
+	if (full)
+		rpcrdma_conn_hurry(svc->conn, true);
+}
+
 /**
  * rpcrdma_svc_sent_trim - free Replies that are kept, if others need the memory
  * @svc: the connection, not yet destroyed
  *
  * Whoever has charged the account calls it: memory of Replies that are kept comes back by
- * nothing else.
+ * nothing else. That of Replies that were sent and are not known to have arrived comes back by
+ * the next one, which nobody makes while Replies hold too much.
  *
  * Context: Process context, no lock held. May sleep.
  */
@@ -302,6 +319,7 @@ void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc)
 	struct rpcrdma_svc_reply *reply;
 	LIST_HEAD(surplus);
 
+	rpcrdma_svc_hurry(svc);
 	/* Nearly always zero; whoever makes it larger calls this, too. */
 	if (!data_race(svc->n_sent))
 		return;

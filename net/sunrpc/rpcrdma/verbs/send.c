@@ -24,7 +24,9 @@
  * Sends every fourth is signaled, so that at rest the memory of three messages at most
  * waits for the next Send. A Reply by a group of Sends may be refused after that, and is
  * sent again when it has completed: so it does not wait at rest. Its last Send is signaled,
- * or one after it that is posted together with it.
+ * or one after it that is posted together with it. If the owner lacks memory nothing waits at
+ * rest: such Sends are signaled then, and what is out already is followed by a mark, an RDMA
+ * Write of no bytes, whose completion says that all before it has completed.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -280,7 +282,7 @@ static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 
 	conn->gathered |= gathers;
 	conn->group_ended |= send->held && send->rtr.size;
-	if (conn->gathered && send->index % RPCRDMA_GATHER_SENDS == 0)
+	if (conn->gathered && (conn->hurry || send->index % RPCRDMA_GATHER_SENDS == 0))
 		signaled = true;
 	if (signaled) {
 		conn->gathered = false;
@@ -775,6 +777,32 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	return more;
 }
 
+/* The Sends that took data from its place are to complete now, and none will say so. */
+static void rpcrdma_pump_mark(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	const struct ib_rdma_wr mark = {
+		.wr.wr_cqe = &conn->mark_cqe,
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.wr.send_flags = IB_SEND_SIGNALED,
+	};
+
+	if (!conn->hurry || !conn->gathered || conn->marking || conn->closed ||
+	    !conn->sq_avail)
+		return;
+	conn->sq_avail--;
+	conn->stats.tx_doorbells++;
+	conn->marking = true;
+	conn->marked = conn->send_told;
+	conn->gathered = false;
+	if (!ib_post_send(conn->qp, &mark.wr, NULL))
+		return;
+	conn->closed = true;
+	spin_unlock(&conn->lock);
+	rpcrdma_conn_lost(conn, "post RDMA Write");
+	spin_lock(&conn->lock);
+}
+
 /* Post what can be posted. Drops the lock for a while. */
 static void rpcrdma_pump(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
@@ -789,6 +817,7 @@ static void rpcrdma_pump(struct rpcrdma_conn *conn)
 		while (!conn->closed && (rpcrdma_pump_job(conn) ||
 					 rpcrdma_pump_send(conn)))
 			;
+		rpcrdma_pump_mark(conn);
 	}
 	conn->pumping = false;
 	rpcrdma_pump_through(conn);
@@ -1266,31 +1295,15 @@ int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job)
 	return 0;
 }
 
-static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
+/* All Sends before number @last have completed. In the handler of completions of Sends. */
+static void rpcrdma_sends_end(struct rpcrdma_conn *conn, u32 last)
 {
-	struct rpcrdma_send *send = container_of(wc->wr_cqe,
-						 struct rpcrdma_send, cqe);
-	struct rpcrdma_conn *conn = send->conn;
 	struct rpcrdma_txmsg *tm, *next;
 	struct rpcrdma_send *s;
-	u32 last, count, i;
 	LIST_HEAD(held);
+	u32 i;
 
-	if (wc->status != IB_WC_SUCCESS) {
-		/* rpcrdma_send_flush() ends what was in flight. */
-		if (send->reply) {
-			rpcrdma_conn_fault(conn, "Send", wc, send->call);
-			return;
-		}
-		if (wc->status != IB_WC_WR_FLUSH_ERR)
-			trace_rpcrdma_wc(conn->id, "Send", wc);
-		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
-		return;
-	}
-
-	/* Nobody else moves the tail; what is between it and this Send is not used again. */
-	count = (send->index - conn->send_tail) % conn->n_sends + 1;
-	last = conn->send_tail + count;
+	/* Nobody else moves the tail; what is between it and @last is not used again. */
 	for (i = conn->send_tail; i != last; i++)
 		rpcrdma_send_unmap(rpcrdma_send_at(conn, i));
 
@@ -1309,6 +1322,65 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		list_del_init(&tm->link);
 		rpcrdma_txmsg_done(tm, 0);
 	}
+}
+
+static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_send *send = container_of(wc->wr_cqe,
+						 struct rpcrdma_send, cqe);
+	struct rpcrdma_conn *conn = send->conn;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		/* rpcrdma_send_flush() ends what was in flight. */
+		if (send->reply) {
+			rpcrdma_conn_fault(conn, "Send", wc, send->call);
+			return;
+		}
+		if (wc->status != IB_WC_WR_FLUSH_ERR)
+			trace_rpcrdma_wc(conn->id, "Send", wc);
+		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+		return;
+	}
+
+	rpcrdma_sends_end(conn, conn->send_tail + 1 +
+			  (send->index - conn->send_tail) % conn->n_sends);
+}
+
+static void rpcrdma_mark_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_conn *conn = container_of(wc->wr_cqe, struct rpcrdma_conn,
+						 mark_cqe);
+	u32 last;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		if (wc->status != IB_WC_WR_FLUSH_ERR)
+			trace_rpcrdma_wc(conn->id, "RDMA Write", wc);
+		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+		return;
+	}
+	spin_lock(&conn->lock);
+	last = conn->marked;
+	conn->marking = false;
+	conn->sq_avail++;
+	spin_unlock(&conn->lock);
+	rpcrdma_sends_end(conn, last);
+}
+
+/**
+ * rpcrdma_conn_hurry - is the memory of what was sent needed soon?
+ * @conn: the connection
+ * @hurry: if so, no message waits for the next Send to know that its own have completed; those
+ *	that wait now neither
+ *
+ * Context: Process context, no lock held.
+ */
+void rpcrdma_conn_hurry(struct rpcrdma_conn *conn, bool hurry)
+{
+	spin_lock(&conn->lock);
+	conn->hurry = hurry;
+	if (hurry)
+		rpcrdma_pump(conn);
+	spin_unlock(&conn->lock);
 }
 
 /**
@@ -1363,6 +1435,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 	if (count < 4 || !is_power_of_2(count))
 		return -EINVAL;
 	conn->send_size = size;
+	conn->mark_cqe.done = rpcrdma_mark_done;
 	conn->sends = kvcalloc_node(count, sizeof(*conn->sends), GFP_KERNEL,
 				    node);
 	conn->send_sges = kvcalloc_node(count * conn->gather_sge,

@@ -647,6 +647,10 @@ struct rpcrdma_resize {
  * @gathered: a Send is out that took data from its place, and none after it is signaled
  * @group_ended: of the Sends that are not posted yet one is the last of a group that did so,
  *	and none after it is signaled
+ * @hurry: such a Send is signaled, and @gathered is followed by a mark
+ * @mark_cqe: completion of the mark
+ * @marking: the mark is out
+ * @marked: the Sends before it, then
  * @pump_msg: a message that the pump is about to drop, or NULL
  * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
  *	of their messages not told yet
@@ -764,6 +768,10 @@ struct rpcrdma_conn {
 	u32 gather_sge;
 	bool gathered;
 	bool group_ended;
+	bool hurry;
+	bool marking;
+	u32 marked;
+	struct ib_cqe mark_cqe;
 	u32 n_sends;
 	u32 send_size;
 	u32 send_head;
@@ -901,6 +909,7 @@ void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn,
 int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job);
 bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost);
 void rpcrdma_conn_pump(struct rpcrdma_conn *conn);
+void rpcrdma_conn_hurry(struct rpcrdma_conn *conn, bool hurry);
 bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 			 u32 index, u32 needed);
 void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
