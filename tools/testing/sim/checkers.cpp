@@ -130,14 +130,15 @@ void quiet(const Link &l)
 			fail("lost", "%s: %u regions, %u of them free",
 			     l.name(side), c.regions(),
 			     t.count[RPCRDMA_MR_FREE]);
-		if (!l.ends[side]->responder.idle() || c.kept())
+		if (!l.ends[side]->responder.idle() || c.kept() ||
+		    c.resting() >= kGatherSends)
 			fail("lost", "%s has kept something", l.name(side));
 		if (c.budget() != c.config.sq_depth)
 			fail("lost", "%s: a budget of %u, of %u", l.name(side),
 			     c.budget(), c.config.sq_depth);
 		const Responder &r = l.ends[side]->responder;
 
-		if (r.call_memory() || r.reply_memory())
+		if (r.call_memory() || r.reply_memory() != r.resting())
 			fail("lost", "%s: %u octets of Calls, %u of Replies",
 			     l.name(side), r.call_memory(), r.reply_memory());
 		if (here.sent != there.received)

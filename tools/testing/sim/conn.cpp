@@ -40,6 +40,7 @@ bool Conn::create()
 	if (!rpcrdma_session_init(&session, &config.core))
 		fail("invariant", "a session does not begin");
 	sq_avail_ = config.sq_depth;
+	mark_.conn = this;
 	if (!world.allocates())
 		return false;
 	sends_.resize(config.sends);
@@ -185,12 +186,18 @@ u32 Conn::pump_decide(Outgoing *&offer)
 	spend(cost);
 	s.cost = cost;
 	s.message = m;
-	s.held = last && m->hold ? m : nullptr;
-	s.tell = last && !m->hold;
+	const bool gathers = m && m->gather;
+	s.held = last && (m->hold || gathers) ? m : nullptr;
+	s.tell = last && !s.held;
 	s.reply = m && m->msg.dir == RPCRDMA_REPLY;
 	s.call = s.reply ? m->call : 0;
-	s.signaled = s.held || s.index % (config.sends / 4) == 0 ||
+	s.signaled = (s.held && !gathers) ||
+		     s.index % (config.sends / 4) == 0 ||
 		     sq_avail_ < config.sq_depth / 2;
+	gathered_ |= gathers;
+	if (gathered_ && (hurry_ || s.index % kGatherSends == 0))
+		s.signaled = true;
+	gathered_ = gathered_ && !s.signaled;
 	if (last) {
 		tx_queue_.pop();
 		m->queued = false;
@@ -248,6 +255,32 @@ bool Conn::pump_send()
 	return more;
 }
 
+void Conn::pump_mark()
+{
+	WorkRequest wr = {};
+
+	if (!hurry_ || !gathered_ || marking_ || closed_ || !sq_avail_ ||
+	    world.options.mutant == Mutant::MarkForgotten)
+		return;
+	spend(1);
+	world.tally.marks++;
+	marking_ = true;
+	marked_ = send_told_;
+	gathered_ = false;
+	wr.op = WorkRequest::Write;
+	wr.owner = &mark_;
+	wr.signaled = true;
+	qp().post_send(wr);
+	check::memory(*this);
+}
+
+void Conn::hurry(bool on)
+{
+	hurry_ = on;
+	if (on)
+		pump();
+}
+
 void Conn::pump()
 {
 	const bool early = world.options.mutant == Mutant::OfferBeforeMaking;
@@ -260,6 +293,7 @@ void Conn::pump()
 		pump_again_ = false;
 		while (!closed_ && (pump_job() || pump_send()))
 			;
+		pump_mark();
 	}
 	pumping_ = false;
 	if (core::room(*this))
@@ -382,7 +416,25 @@ void Conn::sent(Send &s, const Completion &c)
 			return fault(c, s.call);
 		return lost("Send flushed");
 	}
-	const u32 last = send_tail_ + (s.index - send_tail_) % config.sends + 1;
+	sends_end(send_tail_ + (s.index - send_tail_) % config.sends + 1);
+}
+
+void Conn::Mark::complete(const Completion &c)
+{
+	conn->marked(c);
+}
+
+void Conn::marked(const Completion &c)
+{
+	if (c.status != Status::Success)
+		return lost("mark flushed");
+	marking_ = false;
+	sq_avail_++;
+	sends_end(marked_);
+}
+
+void Conn::sends_end(u32 last)
+{
 	while (send_tail_ != last) {
 		Send &t = sends_[send_tail_ % config.sends];
 		Outgoing *held = t.held;
@@ -398,9 +450,18 @@ void Conn::sent(Send &s, const Completion &c)
 	pump();
 }
 
+u32 Conn::resting() const
+{
+	u32 resting = 0;
+
+	for (u32 i = send_tail_; i != send_head_; i++)
+		resting += sends_[i % config.sends].held != nullptr;
+	return resting;
+}
+
 u32 Conn::budget() const
 {
-	u32 budget = sq_avail_;
+	u32 budget = sq_avail_ + marking_;
 
 	for (u32 i = send_tail_; i != send_head_; i++)
 		budget += sends_[i % config.sends].cost;

@@ -39,6 +39,7 @@ public:
 	u32 invalidate = 0;
 	u64 call = 0; /* of a Reply, rpcrdma_call_id() of its Call */
 	bool hold = false;
+	bool gather = false; /* its octets are sent from their place */
 	bool direct = false;
 	bool over = false; /* done() is to be called with @outcome */
 	Error outcome = Error::None;
@@ -140,6 +141,8 @@ struct ConnConfig {
 
 /* Sends of one chain at most: RPCRDMA_SEND_CHAIN. */
 inline constexpr u32 kSendChain = 16;
+/* RPCRDMA_GATHER_SENDS */
+inline constexpr u32 kGatherSends = 4;
 /* RPCRDMA_STREAM_SPARES */
 inline constexpr u32 kStreamSpares = 8;
 /* RPCRDMA_OPENING_RECVS */
@@ -243,6 +246,10 @@ public:
 
 		return used < config.sends ? config.sends - used : 0;
 	}
+	/* Replies that are sent and wait for a later Send to complete. */
+	[[nodiscard]] u32 resting() const;
+	/* As rpcrdma_conn_hurry(). */
+	void hurry(bool on);
 	/* The send queue's budget, with what Sends have of it. */
 	[[nodiscard]] u32 budget() const;
 	/* Receives that there is memory for, whatever becomes of them. */
@@ -314,16 +321,25 @@ private:
 
 		void complete(const Completion &c) override;
 	};
+	/* An RDMA Write of no octets, which completes after the Sends before it. */
+	struct Mark final : Completer {
+		Conn *conn = nullptr;
+
+		void complete(const Completion &c) override;
+	};
 
 	void spend(u32 cost);
 	[[nodiscard]] bool pump_job();
 	[[nodiscard]] bool pump_send();
 	[[nodiscard]] u32 pump_decide(Outgoing *&offer);
 	void pump_post();
+	void pump_mark();
 	[[nodiscard]] u8 *buffer(const Send &s) const;
 	void post(Send &s);
 	void enqueue(Outgoing &m);
 	void sent(Send &s, const Completion &c);
+	void marked(const Completion &c);
+	void sends_end(u32 last);
 	void flush();
 	void received(Receive &r, const Completion &c);
 	void begin();
@@ -353,6 +369,11 @@ private:
 	u32 send_head_ = 0;
 	u32 send_told_ = 0; /* those from here on are the pump's */
 	u32 send_tail_ = 0;
+	bool gathered_ = false;
+	bool hurry_ = false;
+	bool marking_ = false;
+	u32 marked_ = 0;
+	Mark mark_;
 	std::vector<Send> sends_;
 	std::unique_ptr<u8[]> send_buffers_;
 	Queue<Outgoing *> tx_queue_;

@@ -206,6 +206,9 @@ bool QueuePair::access(WorkRequest &wr, Packet &p, QueuePair &to)
 	const u32 n = std::min(wr.length - wr.at, kMtu);
 	const u64 address = wr.address + wr.at;
 
+	/* The handle of an RDMA Write of no octets is not looked at. */
+	if (write && !wr.length)
+		return true;
 	if (!r || r->window.writable != write || address < r->window.address ||
 	    n > r->window.length ||
 	    address - r->window.address > r->window.length - n) {

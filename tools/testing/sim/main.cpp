@@ -207,10 +207,10 @@ void print_tally(const Tally &t, double seconds)
 		    ", Receives held for memory %" PRIu64
 		    ", Calls that had to wait for room %" PRIu64
 		    ", for memory %" PRIu64
-		    ", more than the budget had %" PRIu64
+		    ", more than the budget had %" PRIu64 ", marks %" PRIu64
 		    ", Calls sent since the way is long %" PRIu64 "\n",
 		    t.continued, t.grants, t.held, t.not_admitted,
-		    t.short_of_memory, t.forced, t.streamed);
+		    t.short_of_memory, t.forced, t.marks, t.streamed);
 	std::printf("# posted together: Sends, %" PRIu64
 		    " times; Receives, %" PRIu64 " times\n",
 		    t.chained, t.batched);
@@ -238,7 +238,7 @@ bool reaches(const Tally &t)
 {
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
-		   t.short_of_memory && t.forced &&
+		   t.short_of_memory && t.forced && t.marks &&
 		   t.not_admitted && t.streamed &&
 		   t.chained && t.batched &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&

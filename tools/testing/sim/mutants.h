@@ -149,6 +149,8 @@ inline constexpr MutantType kMutants[] = {
 	  "memory of a Call is not counted as free again" },
 	{ Mutant::BudgetForgotten, "budget-lost", "lost",
 	  "a Send gives nothing back of what it has used of the send queue" },
+	{ Mutant::MarkForgotten, "mark-lost", "waits",
+	  "what was sent is to complete, and no later Send says that it has" },
 	{ Mutant::SendBufferReused, "send-buffer", "honest",
 	  "a Send buffer is filled while it is being sent" },
 	{ Mutant::Crash, "crash", "crashes", "core: the process ends" },

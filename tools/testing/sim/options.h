@@ -107,6 +107,7 @@ enum class Mutant : u8 {
 	ReplyMemoryForgotten,
 	CallMemoryForgotten,
 	BudgetForgotten,
+	MarkForgotten,
 	ReplyBehindCalls,
 	SendBufferReused,
 	/* what ends the process, not the run */

@@ -81,6 +81,13 @@ void Responder::take(u32 kind, u32 octets)
 	conn.world.tally.forced += !!account_.forced;
 }
 
+/* As rpcrdma_svc_sent_trim(), after the account was charged. */
+void Responder::hurry()
+{
+	if (limits.holds)
+		conn.hurry(replies_full());
+}
+
 void Responder::put(u32 kind, u32 octets)
 {
 	const u32 back =
@@ -119,11 +126,21 @@ u32 Responder::reply_bound() const
 			      limits.slots * largest;
 }
 
+u32 Responder::resting() const
+{
+	u32 octets = 0;
+
+	for (const auto &reply : replies_)
+		octets += reply->memory;
+	return octets;
+}
+
+/* Those that are sent and wait for another one to be sent are over for their Calls. */
 bool Responder::idle() const
 {
 	return !partial_ && ready_.empty() && waiting_.empty() &&
 	       reading_.empty() && executing_.empty() && held_.empty() &&
-	       replies_.empty();
+	       replies_.size() == conn.resting();
 }
 
 /* ------------------------------------------------------------------ */
@@ -329,6 +346,7 @@ Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 			return Error::NoMemory;
 		take(kCalls, (page_count(end) - call.pages) * kPage);
 		call.pages = page_count(end);
+		hurry();
 	}
 	if (call.octets.size() < end)
 		call.octets.resize(end);
@@ -389,6 +407,7 @@ void Responder::relax()
 
 		if (!call)
 			return;
+		hurry();
 		const Error error = start_reads(call);
 		if (error != Error::None &&
 		    !reads_failed(std::move(call), alone, error))
@@ -642,7 +661,10 @@ Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
 		reply.chain_cost = reply.plan.n_jobs;
 		reply.hold = true;
 	}
-	reply.direct = !reply.hold;
+	/* Devices with elements enough do so. */
+	reply.gather = limits.holds && call.shape.reply_length >= kPage &&
+		       conn.world.schedule.once_in(2);
+	reply.direct = !reply.hold && !reply.gather;
 	reply.msg.xid = call.xid;
 	reply.msg.dir = RPCRDMA_REPLY;
 	reply.msg.length = reply.plan.stream_length;
@@ -676,6 +698,7 @@ void Responder::reply()
 	build(s, call->xid, RPCRDMA_REPLY, reply.message);
 	reply.memory = page_count(s.reply_length) * kPage;
 	take(kReplies, reply.memory);
+	hurry();
 	check::memory(*this);
 
 	core::plan_reply(conn, call->chunks, s.reply_length, s.results,

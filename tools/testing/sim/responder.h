@@ -131,6 +131,8 @@ public:
 		return account_.used[RPCRDMA_BUDGET_REPLIES];
 	}
 	[[nodiscard]] u32 reply_bound() const;
+	/* Of Replies that there are. */
+	[[nodiscard]] u32 resting() const;
 	[[nodiscard]] u32 replies() const
 	{
 		return static_cast<u32>(replies_.size());
@@ -165,6 +167,7 @@ private:
 	void relax();
 	[[nodiscard]] bool call(u32 octets, bool alone);
 	void take(u32 kind, u32 octets);
+	void hurry();
 	void put(u32 kind, u32 octets);
 	void close_account();
 	[[nodiscard]] CallPtr next_to_read(bool &alone);

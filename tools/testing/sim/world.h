@@ -147,6 +147,7 @@ struct Tally {
 	u64 held = 0;
 	u64 short_of_memory = 0; /* a Call that was held back */
 	u64 forced = 0; /* more memory than the budget had */
+	u64 marks = 0; /* for want of memory */
 	u64 lost_sends = 0; /* signaled ones, whose end nobody was told of */
 	u64 lost_reads = 0;
 	u64 repeated_reads = 0;
