@@ -5,6 +5,7 @@
 #include "abi.h"
 #include "call_header.h"
 #include "names.h"
+#include "placement.h"
 #include "plain.h"
 #include "planner.h"
 #include "private_data.h"
@@ -12,12 +13,6 @@
 #include "registration.h"
 #include "silence.h"
 #include "sizes.h"
-
-/* The kernel build has no <new>. */
-inline void *operator new(size_t, void *place) noexcept
-{
-	return place;
-}
 
 using rpcrdma::Bytes;
 using rpcrdma::MutableBytes;

@@ -3,13 +3,8 @@
  * The C functions of <rpcrdma/adapt.h>.
  */
 #include "adapt.h"
+#include "placement.h"
 #include <rpcrdma/adapt.h>
-
-/* The kernel build has no <new>. */
-inline void *operator new(size_t, void *place) noexcept
-{
-	return place;
-}
 
 using rpcrdma::Adapt;
 using rpcrdma::AdaptAdvice;

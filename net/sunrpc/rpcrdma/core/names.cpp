@@ -78,8 +78,9 @@ static const char *version1_name(u32 htype)
 		return "MSGP";
 	case RPCRDMA1_DONE:
 		return "DONE";
+	default:
+		return kUnknown;
 	}
-	return kUnknown;
 }
 
 const char *type_name(u32 type)

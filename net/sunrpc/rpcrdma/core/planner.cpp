@@ -529,7 +529,7 @@ static void plan_large_reply(const PlanningRules &rules, const Chunks &call,
 		version1 ? header_type_v1(RPCRDMA1_MSG, RPCRDMA_REPLY) :
 			   *header_type(RPCRDMA2_REPLY_INLINE);
 	const bool valid = well_formed(call);
-	Chunks &c = plan.chunks;
+	const Chunks &c = plan.chunks;
 
 	if (valid && !reduce_reply(call, length, results, plan))
 		return;

@@ -264,7 +264,7 @@ void Session::interrupt([[maybe_unused]] u32 htype,
 {
 	if constexpr (Extensions::kOthers > 0) {
 		const u32 by = type ? type->extension : 0;
-		bool goes_on = true;
+		bool stays = true;
 
 		if (by == gathering_ || (type && (type->kind == Kind::Error ||
 						  type->kind == Kind::Grant)))
@@ -273,14 +273,14 @@ void Session::interrupt([[maybe_unused]] u32 htype,
 			using E = typename decltype(which)::type;
 
 			if constexpr (requires { &E::interrupted; })
-				goes_on = with<E>([&](E &state, Port &port) {
+				stays = with<E>([&](E &state, Port &port) {
 					return state.interrupted(htype, by != 0,
 								 port, rx);
 				});
 		});
 		gathering_ = 0;
 		interloper_ = true;
-		if (!goes_on)
+		if (!stays)
 			close(RPCRDMA_REASON_FLOOD, rx);
 	}
 }

@@ -429,8 +429,11 @@ private:
 
 		if (!c)
 			return;
-		if (c->answers && !--c->answers)
-			reserved_ -= c->count;
+		if (c->answers) {
+			c->answers--;
+			if (!c->answers)
+				reserved_ -= c->count;
+		}
 		if (surely && !c->answers)
 			forget(*c);
 	}

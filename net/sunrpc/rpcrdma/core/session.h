@@ -431,6 +431,7 @@ private:
 	[[nodiscard]] bool grant_due() const
 	{
 		return version_ == kVersion2 && final_sent_ &&
+		       // cppcheck-suppress knownConditionTrueFalse
 		       credits_.grant_due() && credits_.may_grant();
 	}
 	/* Of this side's messages, those of reverse-direction RPCs (section 4.6). */

@@ -294,6 +294,7 @@ static void rpcrdma_svc_hurry(struct rpcrdma_svc *svc)
 	bool full = rpcrdma_svc_replies_full(svc);
 
 	if (!full) {
+		/* Whoever finds it full after this says so. */
 		if (!data_race(svc->conn->hurry))
 			return;
 		rpcrdma_conn_hurry(svc->conn, false);
