@@ -3754,7 +3754,7 @@ static void conn_does_not_grow_without_memory(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	u64 memory = rpcrdma_recv_limit;
-	struct rpcrdma_xchar_info info;
+	struct rpcrdma_xchar_info info = {};
 	int i;
 
 	rpcrdma_recv_limit = 1;

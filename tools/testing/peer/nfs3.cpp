@@ -3,6 +3,7 @@
 
 #include "../unit/version1.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <csignal>

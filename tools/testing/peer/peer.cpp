@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "peer.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>

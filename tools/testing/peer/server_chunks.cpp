@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace peer;
 
 static constexpr u32 kOpenNoent = 2;

@@ -107,7 +107,7 @@ static void rpcrdma_svc_group_put(struct rpcrdma_conn *conn,
  */
 u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 {
-	struct rpcrdma_conn *conn = call->svc->conn;
+	const struct rpcrdma_conn *conn = call->svc->conn;
 	const struct rpcrdma_rtr_first *first = &call->first;
 	const struct rpcrdma_range item = first->item;
 	const u32 count = DIV_ROUND_UP(item.length, PAGE_SIZE);
