@@ -382,7 +382,7 @@ static void rpcrdma_svc_bc_woken(struct rpc_task *task)
 {
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpc_xprt *xprt = rqst->rq_xprt;
-	struct rpcrdma_svc_bc_call *call;
+	const struct rpcrdma_svc_bc_call *call;
 
 	spin_lock(&xprt->queue_lock);
 	call = rpcrdma_svc_bc_call_find(xprt, be32_to_cpu(rqst->rq_xid));
