@@ -138,7 +138,7 @@ void quiet(const Link &l)
 			     c.budget(), c.config.sq_depth);
 		const Responder &r = l.ends[side]->responder;
 
-		if (r.call_memory() || r.reply_memory() != r.resting())
+		if (r.call_memory() || r.reply_memory() != r.octets_of_replies())
 			fail("lost", "%s: %u octets of Calls, %u of Replies",
 			     l.name(side), r.call_memory(), r.reply_memory());
 		if (here.sent != there.received)

@@ -126,7 +126,7 @@ u32 Responder::reply_bound() const
 			      limits.slots * largest;
 }
 
-u32 Responder::resting() const
+u32 Responder::octets_of_replies() const
 {
 	u32 octets = 0;
 

@@ -131,8 +131,8 @@ public:
 		return account_.used[RPCRDMA_BUDGET_REPLIES];
 	}
 	[[nodiscard]] u32 reply_bound() const;
-	/* Of Replies that there are. */
-	[[nodiscard]] u32 resting() const;
+	/* What the account should have of them. */
+	[[nodiscard]] u32 octets_of_replies() const;
 	[[nodiscard]] u32 replies() const
 	{
 		return static_cast<u32>(replies_.size());
