@@ -134,6 +134,6 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_reply_take);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_alloc);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_free);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_pages);
-EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_sent_trim);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_replies_charged);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_sendto);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_shut);

@@ -236,7 +236,7 @@ static void call_waits_for_the_modules_memory(struct kunit *test)
 	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 	rpcrdma_memory_info(&after);
 	KUNIT_EXPECT_EQ(test, after.held, before.held);
-	rpcrdma_svc_sent_trim(&f->svc);
+	rpcrdma_svc_replies_charged(&f->svc);
 	KUNIT_EXPECT_FALSE(test, f->conn.hurry);
 	list_del_init(&f->recv.link);
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);

@@ -81,7 +81,7 @@ void Responder::take(u32 kind, u32 octets)
 	conn.world.tally.forced += !!account_.forced;
 }
 
-/* As rpcrdma_svc_sent_trim(), after the account was charged. */
+/* As rpcrdma_svc_replies_charged(), after the account was charged. */
 void Responder::hurry()
 {
 	if (limits.holds)

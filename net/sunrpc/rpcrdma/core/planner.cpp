@@ -558,8 +558,7 @@ static void plan_large_reply(const PlanningRules &rules, const Chunks &call,
 	}
 }
 
-void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
-		Span<const Range> results, rpcrdma_reply_plan &plan)
+void begin_reply(rpcrdma_reply_plan &plan, u32 length)
 {
 	plan.errcode = RPCRDMA2_ERR_NONE;
 	plan.index = 0;
@@ -569,6 +568,12 @@ void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
 	plan.n_jobs = 0;
 	plan.external = false;
 	clear(plan.chunks);
+}
+
+void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
+		Span<const Range> results, rpcrdma_reply_plan &plan)
+{
+	begin_reply(plan, length);
 	/* One Send has room for it, and there is nothing to return. */
 	if (!call.n_writes && !call.has_reply &&
 	    fits(kLargestPlain, length, rules.max_send))

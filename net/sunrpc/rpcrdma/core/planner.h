@@ -80,6 +80,9 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 /* See rpcrdma_plan_too_long(). */
 [[nodiscard]] s32 plan_too_long(u32 &avoid);
 
+/* The Reply has @length octets; nothing is removed from it, and nothing transferred. */
+void begin_reply(rpcrdma_reply_plan &plan, u32 length);
+
 /* See rpcrdma_plan_reply(). */
 void plan_reply(const PlanningRules &rules, const Chunks &call, u32 length,
 		Span<const Range> results, rpcrdma_reply_plan &plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "rtr_reply.h"
-#include "chunks.h"
+#include "planner.h"
 
 namespace rpcrdma
 {
@@ -90,14 +90,7 @@ bool answer_reply(const DirectionSets &sets,
 	Range where[kMostItems];
 	u32 unknown = RPCRDMA_RTR_NOWHERE;
 
-	plan.errcode = RPCRDMA2_ERR_NONE;
-	plan.index = 0;
-	plan.needed = 0;
-	plan.stream_length = length;
-	plan.n_removed = 0;
-	plan.n_jobs = 0;
-	plan.external = false;
-	clear(plan.chunks);
+	begin_reply(plan, length);
 	/* There is one range that it can be of. */
 	if (sets.size() == 1)
 		(void)sets.each([&](const DirectionSet &s) {

@@ -431,6 +431,7 @@ private:
 	[[nodiscard]] bool grant_due() const
 	{
 		return version_ == kVersion2 && final_sent_ &&
+		       // cppcheck does not see that messages of the peer change it.
 		       // cppcheck-suppress knownConditionTrueFalse
 		       credits_.grant_due() && credits_.may_grant();
 	}

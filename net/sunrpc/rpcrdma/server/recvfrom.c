@@ -317,7 +317,7 @@ static void rpcrdma_svc_charge(struct rpcrdma_svc *svc,
 	spin_lock(&svc->lock);
 	rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_CALLS, bytes);
 	spin_unlock(&svc->lock);
-	rpcrdma_svc_sent_trim(svc);
+	rpcrdma_svc_replies_charged(svc);
 }
 
 /**
@@ -757,7 +757,7 @@ static void rpcrdma_svc_relax(struct rpcrdma_svc *svc)
 		if (!call)
 			break;
 		spin_unlock(&svc->lock);
-		rpcrdma_svc_sent_trim(svc);
+		rpcrdma_svc_replies_charged(svc);
 		rc = rpcrdma_svc_read_start(svc, call);
 		if (rc && !rpcrdma_svc_read_failed(svc, call, rc))
 			return;

@@ -150,7 +150,7 @@ static void rpcrdma_svc_reply_charge(struct rpcrdma_svc *svc,
 				     struct rpcrdma_svc_reply *reply)
 {
 	reply->pooled = rpcrdma_svc_reply_take(svc, reply->memory);
-	rpcrdma_svc_sent_trim(svc);
+	rpcrdma_svc_replies_charged(svc);
 }
 
 static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
@@ -306,7 +306,7 @@ static void rpcrdma_svc_hurry(struct rpcrdma_svc *svc)
 }
 
 /**
- * rpcrdma_svc_sent_trim - free Replies that are kept, if others need the memory
+ * rpcrdma_svc_replies_charged - get memory of Replies back, if they hold too much
  * @svc: the connection, not yet destroyed
  *
  * Whoever has charged the account calls it: memory of Replies that are kept comes back by
@@ -315,7 +315,7 @@ static void rpcrdma_svc_hurry(struct rpcrdma_svc *svc)
  *
  * Context: Process context, no lock held. May sleep.
  */
-void rpcrdma_svc_sent_trim(struct rpcrdma_svc *svc)
+void rpcrdma_svc_replies_charged(struct rpcrdma_svc *svc)
 {
 	struct rpcrdma_svc_reply *reply;
 	LIST_HEAD(surplus);
@@ -419,7 +419,7 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 		rpcrdma_svc_reply_no_writes(reply);
 		if (rpcrdma_svc_reply_keep(reply))
 			/* It may be gone. */
-			rpcrdma_svc_sent_trim(svc);
+			rpcrdma_svc_replies_charged(svc);
 		else
 			rpcrdma_svc_reply_again(reply);
 		return;
@@ -482,7 +482,7 @@ void rpcrdma_svc_drop_sent(struct rpcrdma_svc *svc)
 	svc->keep_none = true;
 	spin_unlock(&svc->lock);
 	cancel_delayed_work_sync(&svc->forget);
-	rpcrdma_svc_sent_trim(svc);
+	rpcrdma_svc_replies_charged(svc);
 }
 
 /*
