@@ -2,7 +2,7 @@
 /*
  * Defines functions and types that older kernels lack, with their names in the newest
  * supported kernel. The compiler includes this file at the head of every C file. No other
- * file tests the kernel's version.
+ * file of the module tests the kernel's version.
  */
 #ifndef _RPCRDMA_COMPAT_H
 #define _RPCRDMA_COMPAT_H
