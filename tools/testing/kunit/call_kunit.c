@@ -63,7 +63,8 @@ static void call_account(struct call_fixture *f)
 	f->limit = budget.limit;
 	WARN_ON(rpcrdma_memory_hold(reserve, true));
 	rpcrdma_account_open(&f->svc.account, RPCRDMA_BUDGET_BATCH, reserve,
-			     RPCRDMA_SVC_CALL_MEMORY, RPCRDMA_SVC_REPLY_MEMORY);
+			     RPCRDMA_SVC_CALL_MEMORY(RPCRDMA_MAX_MESSAGE),
+			     RPCRDMA_SVC_REPLY_MEMORY(RPCRDMA_MAX_PAYLOAD));
 }
 
 static void call_exit(struct kunit *test)
@@ -191,7 +192,7 @@ static void call_holds_its_receive(struct kunit *test)
 	struct call_fixture *f = test->priv;
 
 	call_take_memory(f, RPCRDMA_BUDGET_CALLS,
-			 RPCRDMA_SVC_CALL_MEMORY - PAGE_SIZE -
+			 RPCRDMA_SVC_CALL_MEMORY(RPCRDMA_MAX_MESSAGE) - PAGE_SIZE -
 			 2 * sizeof(struct page *) -
 			 sizeof(struct rpcrdma_svc_call));
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
@@ -811,7 +812,7 @@ static void call_waits_while_replies_pile_up(struct kunit *test)
 
 	atomic_set(&f->svc.replies, RPCRDMA_SVC_REPLIES - 1);
 	call_take_memory(f, RPCRDMA_BUDGET_REPLIES,
-			 RPCRDMA_SVC_REPLY_MEMORY - 1);
+			 RPCRDMA_SVC_REPLY_MEMORY(RPCRDMA_MAX_PAYLOAD) - 1);
 	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 	atomic_inc(&f->svc.replies);
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);

@@ -238,6 +238,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		attr.max_mrs = 0;
 		attr.rw_ctxs = RPCRDMA_SVC_RW_CTXS;
 		attr.rw_pages = RPCRDMA_SVC_RW_PAGES;
+		attr.rw_octets = RPCRDMA_MAX_MESSAGE;
 	}
 	return rpcrdma_conn_create(side->cm_id, &attr);
 }

@@ -50,6 +50,12 @@ Compound &Compound::getattr()
 	return op({ kGetattr, 1, 1 << 4 });
 }
 
+/* FATTR4_MAXREAD and FATTR4_MAXWRITE */
+Compound &Compound::largest()
+{
+	return op({ kGetattr, 1, 3U << 30 });
+}
+
 Compound &Compound::read(u64 offset, u32 count)
 {
 	return op({ kRead, 0, 0, 0, 0, static_cast<u32>(offset >> 32),
@@ -202,7 +208,12 @@ std::vector<Result> Nfs::results(const Octets &stream,
 			at += 3;
 		} else if (r.op == kGetattr) {
 			at += word(); /* bitmap */
-			at += (word() + 3) / 4;
+			r.length = word();
+			if (4 * at + r.length > stream.size())
+				throw Failure("a Reply is too short");
+			r.data.assign(stream.begin() + 4 * at,
+				      stream.begin() + 4 * at + r.length);
+			at += (r.length + 3) / 4;
 		}
 		all.push_back(r);
 	}

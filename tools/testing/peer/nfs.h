@@ -39,6 +39,8 @@ public:
 	Compound &root();
 	Compound &lookup(const std::string &name);
 	Compound &getattr();
+	/* The largest READ and WRITE. */
+	Compound &largest();
 	Compound &read(u64 offset, u32 count);
 	Compound &readlink();
 	Compound &remove(const std::string &name);
@@ -62,7 +64,10 @@ private:
 struct Result {
 	u32 op;
 	u32 status;
-	/* READ and READLINK: how long the data is, and the data if it is here. */
+	/*
+	 * READ and READLINK: how long the data is, and the data if it is here. GETATTR: the
+	 * attributes.
+	 */
 	u32 length = 0;
 	Octets data;
 };

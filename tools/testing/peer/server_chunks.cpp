@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 using namespace peer;
 
@@ -283,11 +284,11 @@ TEST(server_write_chunk, not_for_read_plus)
 	Lists lists;
 
 	lists.write({ to.segment() });
-	const Words all = session.compound(
-		{ { kPutrootfh },
-		  { kLookup, 4, 0x64617461 /* data */ },
-		  { kReadPlus, 0, 0, 0, 0, 0, 0, size } },
-		lists);
+	const Words all =
+		session.compound({ { kPutrootfh },
+				   { kLookup, 4, 0x64617461 /* data */ },
+				   { kReadPlus, 0, 0, 0, 0, 0, 0, size } },
+				 lists);
 	/* After SEQUENCE, PUTROOTFH and LOOKUP: not at the end, one of data. */
 	const Words result(all.begin() + 11 + 2 + 2, all.end());
 	const Words first = { kReadPlus, 0, 0, 1, 0, 0, 0, size };
@@ -386,6 +387,43 @@ TEST(server_write_chunk, too_small)
 		Nfs::read("data", 0, 5001),
 		Lists().write({ a.segment(0, 2000), a.segment(2000, 3000) }));
 	p.expect_error(xid, { RPCRDMA2_ERR_WRITE_RESOURCE, 1, 5001 });
+	p.expect_works();
+}
+
+/*
+ * All that nfsd takes at once: 1 MiB, from Linux 6.16 on 4 MiB, if the administrator wants so.
+ * wire_server.sh does.
+ */
+TEST(server_write_chunk, the_largest_write_and_read)
+{
+	Peer p = Peer::open();
+	Nfs nfs(p);
+	const Octets says =
+		good(nfs.call(Compound().root().largest())).at(1).data;
+	u32 major = 0, minor = 0, size = 0;
+	char dot;
+
+	std::ifstream("/proc/sys/kernel/osrelease") >> major >> dot >> minor;
+	std::ifstream("/proc/fs/nfsd/max_block_size") >> size;
+	ASSERT_EQ(size,
+		  std::make_pair(major, minor) >= std::make_pair(6u, 16u) ?
+			  4u << 20 :
+			  1u << 20);
+	EXPECT_EQ(words(says), (Words{ 0, size, 0, size }));
+
+	Octets data(size);
+	for (u32 i = 0; i < size; i++)
+		data[i] = static_cast<u8>(i * 7 + (i >> 8) * 13 + (i >> 16));
+	Region from(p.link(), data), to(p.link(), size, Access::Write);
+
+	Nfs::create("largest");
+	Compound c = Nfs::file("largest").write(0, size);
+	good(nfs.call(c, Lists().read(c.position(), from.segment())));
+	EXPECT_TRUE(Nfs::written("largest") == data);
+	const Rpc r = nfs.call(Nfs::read("largest", 0, size),
+			       Lists().write({ to.segment() }));
+	EXPECT_EQ(good(r, { true }).back().length, size);
+	EXPECT_TRUE(to.content(0, size) == data);
 	p.expect_works();
 }
 

@@ -66,6 +66,18 @@ static constexpr rpcrdma_wants kServer = {
 	.reads_out = 16,
 };
 
+/* A server of a kernel whose nfsd has messages of such a size. */
+static rpcrdma_wants server_of(u32 message)
+{
+	rpcrdma_wants w = kServer;
+
+	w.max_message = message;
+	return w;
+}
+
+/* RPCSVC_MAXPAYLOAD of Linux 6.16, and what surrounds it. */
+static constexpr u32 kLargeMessage = 4 * kPayload + (64 << 10);
+
 static rpcrdma_device_limits limits(const rpcrdma_adapter &a, u32 page = kPage)
 {
 	rpcrdma_device_limits l = a.limits;
@@ -153,7 +165,8 @@ static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 TEST(sizes, adapters__carry_both_roles)
 {
 	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
-		for (const rpcrdma_wants &w : { kClient, kServer }) {
+		for (const rpcrdma_wants &w :
+		     { kClient, kServer, server_of(kLargeMessage) }) {
 			for (u32 page : { 4096u, 16384u, 65536u }) {
 				const rpcrdma_device_limits l = limits(a, page);
 				rpcrdma_wants here = w;
@@ -270,8 +283,9 @@ static std::vector<Device> devices()
 	return all;
 }
 
-TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
+static void whatever_is_cut_fits(u32 message)
 {
+	const rpcrdma_wants server = server_of(message);
 	std::mt19937 random(7);
 	auto at_most = [&](u32 n) {
 		return u32(random() % (n + 1));
@@ -279,15 +293,15 @@ TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
 
 	for (const Device &d : devices()) {
 		const rpcrdma_device_limits &l = d.limits;
-		const rpcrdma_sizes s = size_conn(l, kServer);
+		const rpcrdma_sizes s = size_conn(l, server);
 
 		SCOPED_TRACE(d.name);
-		expect_sound(l, kServer, s);
+		expect_sound(l, server, s);
 		for (u32 round = 0; round < 2000; round++) {
 			const u32 ops = 1 + at_most(kOps - 1);
 			const bool force = registers(l) && at_most(3) == 0;
 			const bool read = at_most(1);
-			u32 left = kMessage, requests = 0, regions = 0;
+			u32 left = message, requests = 0, regions = 0;
 
 			for (u32 i = 0; i < ops; i++) {
 				const u32 most = left - (ops - i - 1) * 2;
@@ -319,6 +333,16 @@ TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
 			EXPECT_LE(regions, s.rw_ctxs);
 		}
 	}
+}
+
+TEST(sizes, adapters__whatever_a_message_is_cut_into_fits)
+{
+	whatever_is_cut_fits(kMessage);
+}
+
+TEST(sizes, adapters__whatever_a_large_message_is_cut_into_fits)
+{
+	whatever_is_cut_fits(kLargeMessage);
 }
 
 TEST(sizes, most_groups__no_fewer_and_no_more)

@@ -397,7 +397,7 @@ struct svc_xprt_class rpcrdma_svc_class = {
 	.xcl_name = "rdma",
 	.xcl_owner = THIS_MODULE,
 	.xcl_ops = &rpcrdma_listener_ops,
-	.xcl_max_payload = RPCRDMA_MAX_PAYLOAD,
+	.xcl_max_payload = RPCSVC_MAXPAYLOAD,
 	.xcl_ident = XPRT_TRANSPORT_RDMA,
 };
 

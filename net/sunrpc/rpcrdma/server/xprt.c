@@ -290,6 +290,8 @@ static int rpcrdma_svc_event(struct rdma_cm_id *cm_id,
 
 static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 {
+	const u32 payload = max_t(u32, RPCRDMA_MAX_PAYLOAD,
+				  svc->xprt.xpt_server->sv_max_payload);
 	struct rpcrdma_conn_attr attr = {
 		.ops = &rpcrdma_svc_conn_ops,
 		.context = svc,
@@ -304,7 +306,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 			.local = {
 				.send_size = svc->inline_size,
 				.recv_size = svc->inline_size,
-				.max_segment_size = RPCRDMA_MAX_PAYLOAD,
+				.max_segment_size = payload,
 				.max_segments = RPCRDMA_MAX_SEGMENTS,
 				.reverse = RPCRDMA_RVRSDIR_NONE,
 			},
@@ -318,6 +320,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		.send_ring = RPCRDMA_SEND_RING,
 		.rw_ctxs = RPCRDMA_SVC_RW_CTXS,
 		.rw_pages = RPCRDMA_SVC_RW_PAGES,
+		.rw_octets = payload + RPCRDMA_SURROUNDING,
 		.reads_out = min_t(u32, svc->initiator_depth,
 				   READ_ONCE(rpcrdma_svc_reads)),
 	};
@@ -332,8 +335,9 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		attr.config.auth = &auth;
 	}
 	rpcrdma_account_open(&svc->account, RPCRDMA_BUDGET_BATCH,
-			     rpcrdma_svc_reserve(svc), RPCRDMA_SVC_CALL_MEMORY,
-			     RPCRDMA_SVC_REPLY_MEMORY);
+			     rpcrdma_svc_reserve(svc),
+			     RPCRDMA_SVC_CALL_MEMORY(payload + RPCRDMA_SURROUNDING),
+			     RPCRDMA_SVC_REPLY_MEMORY(payload));
 	rpcrdma_versions(&attr.config);
 	svc->version2 = attr.config.max_version >= 2;
 	rpcrdma_rtr_want(&attr);
@@ -366,8 +370,7 @@ static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
 		return -EPROTONOSUPPORT;
 	svc->remote_inv = attrs->device_cap_flags &
 			  IB_DEVICE_MEM_MGT_EXTENSIONS;
-	svc->max_call = min_t(u32, RPCRDMA_MAX_MESSAGE,
-			      svc->xprt.xpt_server->sv_max_mesg);
+	svc->max_call = svc->xprt.xpt_server->sv_max_mesg;
 
 	svc->inline_size = READ_ONCE(rpcrdma_svc_inline);
 

@@ -457,6 +457,7 @@ enum {
  * @mr_pages: pages that one memory region can hold
  * @rw_ctxs: RDMA Read and Write contexts at once, zero for none
  * @rw_pages: pages of the largest of them
+ * @rw_octets: bytes of the largest message that they transfer
  * @reads_in: RDMA Reads that the peer may have under way, zero for none
  * @reads_out: RDMA Reads that this side may have under way, zero for none
  * @fell_back: only version 1 may be spoken, since version 2 was left unanswered
@@ -485,6 +486,7 @@ struct rpcrdma_conn_attr {
 	u32 mr_pages;
 	u32 rw_ctxs;
 	u32 rw_pages;
+	u32 rw_octets;
 	u32 reads_in;
 	u32 reads_out;
 	bool fell_back;
