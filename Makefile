@@ -54,7 +54,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage extended clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
-	selftests-debian selftests-debian-full selftests-debug selftests-rtrext selftests-6.1 \
+	selftests-debian selftests-debian-full selftests-debug selftests-rtrext selftests-6.1 kunit-6.1 \
 	kunit-7.3 selftests-7.3 selftests-debian-7.3 \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
 	tools tools-check tools-install wireshark clock coverage hostauth check check-full soak demo demo-check bench dist packaging \
@@ -210,6 +210,9 @@ selftests-rtrext:
 selftests-6.1:
 	+@$(SUBMAKE) selftests-on KERNEL=stock-6.1
 
+kunit-6.1:
+	+@$(SUBMAKE) kunit KERNEL=6.1
+
 # What 'check' runs with KERNEL=7.3.
 kunit-7.3 selftests-7.3 selftests-debian-7.3:
 	+@$(SUBMAKE) $(@:-7.3=) KERNEL=7.3
@@ -308,7 +311,7 @@ check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
-	  selftests-debug \
+	  selftests-debug kunit-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 \
 	  packaging interfaces demo-check docs-check
 
@@ -407,12 +410,13 @@ help:
 	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm, packaging,'
 	@echo '                   interfaces, demo-check, and self-tests:'
 	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -7.3; and'
-	@echo '                   kunit-7.3, selftests-debian-7.3'
+	@echo '                   kunit-6.1, kunit-7.3, selftests-debian-7.3'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  harness-full     harness with every check on every kind of guest'
 	@echo '  selftests-full   selftests with the tests that take long'
 	@echo '  selftests-debian-full  the same on Debian'"'"'s kernel'
 	@echo '  selftests-6.1    twelve self-tests on the kernel of Debian 12; FULL=1: all'
+	@echo '  kunit-6.1        kunit with KERNEL=6.1'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
 	@echo '  selftests-rtrext those that do not count how data travels, with groups of Sends'
 	@echo '  selftests-7.3    selftests with KERNEL=7.3; kunit-7.3, selftests-debian-7.3 likewise'
