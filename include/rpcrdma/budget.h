@@ -147,6 +147,14 @@ void rpcrdma_account_open(struct rpcrdma_account *a, u32 batch, u32 reserve,
 			  u32 calls, u32 replies);
 
 /**
+ * rpcrdma_account_extend - the largest Call of the connection is larger than was thought
+ * @a: the account
+ * @reserve: the largest Call; the budget holds what this is more, and had that, so the account
+ *	has nothing that the budget did not have
+ */
+void rpcrdma_account_extend(struct rpcrdma_account *a, u32 reserve);
+
+/**
  * rpcrdma_account_close - the connection is over, and what it used is freed
  * @b: the budget, which goes on holding the reserve
  * @a: its account; one that is closed stays so

@@ -195,6 +195,21 @@ bool rpcrdma_memory_put(struct rpcrdma_account *a, u32 kind, u32 octets)
 }
 
 /**
+ * rpcrdma_memory_extend - the largest Call is larger than was thought
+ * @a: the account
+ * @reserve: what it takes; the connection holds the difference by rpcrdma_conn_hold()
+ *
+ * Return: as rpcrdma_memory_put().
+ */
+bool rpcrdma_memory_extend(struct rpcrdma_account *a, u32 reserve)
+{
+	const bool full = rpcrdma_account_replies_full(a);
+
+	rpcrdma_account_extend(a, reserve);
+	return full && !rpcrdma_account_replies_full(a);
+}
+
+/**
  * rpcrdma_memory_limit - the module may hold more or less from now on
  * @limit: bytes
  */

@@ -18,6 +18,7 @@ void rpcrdma_memory_close(struct rpcrdma_account *a);
 bool rpcrdma_memory_call(struct rpcrdma_account *a, u32 octets, bool alone);
 void rpcrdma_memory_take(struct rpcrdma_account *a, u32 kind, u32 octets);
 bool rpcrdma_memory_put(struct rpcrdma_account *a, u32 kind, u32 octets);
+bool rpcrdma_memory_extend(struct rpcrdma_account *a, u32 reserve);
 
 void rpcrdma_memory_limit(u64 limit);
 void rpcrdma_memory_init(void);

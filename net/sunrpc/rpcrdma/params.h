@@ -10,8 +10,8 @@
 #include <linux/sizes.h>
 
 /*
- * Largest READ or WRITE of an NFS client, and of nfsd by default; and what surrounds it in the
- * largest message.
+ * Largest READ or WRITE of an NFS client of Linux, and what surrounds it in the largest
+ * message. nfsd says how large they may be from others.
  */
 #define RPCRDMA_MAX_PAYLOAD	SZ_1M
 #define RPCRDMA_SURROUNDING	SZ_64K
@@ -88,9 +88,9 @@
  * Server. All clients of a cluster may connect at once when the server comes back. Bounds:
  * connection requests that iWARP keeps; requests that this module keeps until they are
  * accepted, some kilobytes each; for each connection: Calls of version 1 that wait
- * for a thread in their Receives, memory of Calls that no nfsd thread has picked up, if the
- * largest has so many bytes, Replies that are not yet sent and their memory, RDMA contexts
- * and the scatter elements of each of their Work Requests.
+ * for a thread in their Receives, memory of Calls that no nfsd thread has picked up,
+ * Replies that are not yet sent and their memory, RDMA contexts and the scatter elements
+ * of each of their Work Requests.
  */
 #define RPCRDMA_LISTEN_BACKLOG	1024
 #define RPCRDMA_MAX_PENDING	4096
@@ -100,9 +100,9 @@
  * For each page, one is mapped and one unmapped, which costs more than to copy a small Call.
  */
 #define RPCRDMA_SVC_SWAP	SZ_2K
-#define RPCRDMA_SVC_CALL_MEMORY(largest)	(8 * (largest))
+#define RPCRDMA_SVC_CALL_MEMORY	(8 * RPCRDMA_MAX_MESSAGE)
 #define RPCRDMA_SVC_REPLIES	(2 * RPCRDMA_DEF_WINDOW)
-#define RPCRDMA_SVC_REPLY_MEMORY(payload)	(16 * (payload))
+#define RPCRDMA_SVC_REPLY_MEMORY	(16 * RPCRDMA_MAX_PAYLOAD)
 /*
  * Server: what Replies of a connection may take without being in its account, which needs a
  * lock: some of up to 16 KiB at a time.

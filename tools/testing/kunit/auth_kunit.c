@@ -5,7 +5,6 @@
  */
 #include <keys/user-type.h>
 #include <kunit/test.h>
-#include <linux/hex.h>
 #include <linux/key.h>
 #include <linux/string.h>
 

@@ -63,8 +63,7 @@ static void call_account(struct call_fixture *f)
 	f->limit = budget.limit;
 	WARN_ON(rpcrdma_memory_hold(reserve, true));
 	rpcrdma_account_open(&f->svc.account, RPCRDMA_BUDGET_BATCH, reserve,
-			     RPCRDMA_SVC_CALL_MEMORY(RPCRDMA_MAX_MESSAGE),
-			     RPCRDMA_SVC_REPLY_MEMORY(RPCRDMA_MAX_PAYLOAD));
+			     RPCRDMA_SVC_CALL_MEMORY, RPCRDMA_SVC_REPLY_MEMORY);
 }
 
 static void call_exit(struct kunit *test)
@@ -192,7 +191,7 @@ static void call_holds_its_receive(struct kunit *test)
 	struct call_fixture *f = test->priv;
 
 	call_take_memory(f, RPCRDMA_BUDGET_CALLS,
-			 RPCRDMA_SVC_CALL_MEMORY(RPCRDMA_MAX_MESSAGE) - PAGE_SIZE -
+			 RPCRDMA_SVC_CALL_MEMORY - PAGE_SIZE -
 			 2 * sizeof(struct page *) -
 			 sizeof(struct rpcrdma_svc_call));
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
@@ -265,6 +264,66 @@ static void call_of_the_largest_size_fits_the_reserve(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, after.held, before.held);
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
 	KUNIT_EXPECT_EQ(test, call_memory(f), 0U);
+}
+
+static void call_nobody_told(struct rpcrdma_conn *conn)
+{
+}
+
+static const struct rpcrdma_conn_ops call_conn_ops = {
+	.lost = call_nobody_told,
+};
+
+/*
+ * nfsd takes more than clients of Linux send: for the first such Call the connection gets a
+ * larger reserve, or ends. All further ones have it.
+ */
+static void call_larger_than_the_reserve(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	const u32 least = f->svc.account.reserve;
+	struct rpcrdma_budget before, after;
+	u32 i;
+
+	f->conn.ops = &call_conn_ops;
+	f->conn.net = &init_net;
+	init_waitqueue_head(&f->conn.pump_wait);
+	f->svc.max_call = SZ_4M + PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_reserve(&f->svc), least);
+	rpcrdma_memory_info(&before);
+	f->rx.stream_length = SZ_4M;
+
+	rpcrdma_memory_limit(before.held);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_DONE);
+	KUNIT_EXPECT_TRUE(test, test_bit(RPCRDMA_CONN_LOST, &f->conn.flags));
+	KUNIT_EXPECT_NULL(test, f->svc.partial);
+	KUNIT_EXPECT_EQ(test, f->svc.account.reserve, least);
+
+	rpcrdma_memory_limit(before.held + SZ_4M);
+	for (i = 0; i < 2; i++) {
+		clear_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
+		KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx,
+							  &f->recv, 0),
+				RPCRDMA_RECV_DONE);
+		KUNIT_EXPECT_NOT_NULL(test, f->svc.partial);
+		KUNIT_EXPECT_GT(test, f->svc.account.reserve, (u32)SZ_4M);
+		rpcrdma_memory_info(&after);
+		KUNIT_EXPECT_EQ(test, after.held - before.held,
+				(u64)f->svc.account.reserve - least);
+		KUNIT_EXPECT_EQ(test, f->conn.memory, after.held - before.held);
+		rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+	}
+
+	/* One of more than nfsd takes is refused, and the connection goes on. */
+	call_session(test);
+	f->rx.stream_length = SZ_4M + 2 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_DONE);
+	KUNIT_EXPECT_NULL(test, f->svc.partial);
+	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_LOST, &f->conn.flags));
 }
 
 static void call_shut(struct work_struct *work)
@@ -812,7 +871,7 @@ static void call_waits_while_replies_pile_up(struct kunit *test)
 
 	atomic_set(&f->svc.replies, RPCRDMA_SVC_REPLIES - 1);
 	call_take_memory(f, RPCRDMA_BUDGET_REPLIES,
-			 RPCRDMA_SVC_REPLY_MEMORY(RPCRDMA_MAX_PAYLOAD) - 1);
+			 RPCRDMA_SVC_REPLY_MEMORY - 1);
 	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 	atomic_inc(&f->svc.replies);
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
@@ -1025,6 +1084,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_holds_its_receive),
 	KUNIT_CASE(call_waits_for_the_modules_memory),
 	KUNIT_CASE(call_of_the_largest_size_fits_the_reserve),
+	KUNIT_CASE(call_larger_than_the_reserve),
 	KUNIT_CASE(call_gives_its_pages),
 	KUNIT_CASE(call_of_few_bytes_is_copied),
 	KUNIT_CASE(call_header_is_in_one_piece),

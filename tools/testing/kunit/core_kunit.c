@@ -5,7 +5,6 @@
  */
 #include <kunit/test.h>
 #include <linux/module.h>
-#include <linux/unaligned.h>
 
 #include <rpcrdma/core.h>
 

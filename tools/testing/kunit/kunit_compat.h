@@ -9,19 +9,37 @@
 #include <kunit/resource.h>
 #include <kunit/test.h>
 #include <linux/gfp.h>
-#include <linux/list.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-static inline size_t list_count_nodes(struct list_head *head)
+static inline void *ib_virt_dma_to_ptr(u64 address)
 {
-	struct list_head *at;
-	size_t count = 0;
-
-	list_for_each(at, head)
-		count++;
-	return count;
+	return (void *)(uintptr_t)address;
 }
+#endif
+
+/* What comes with a request for a completion queue. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define rpcrdma_cq_request ib_udata
+#else
+#define rpcrdma_cq_request uverbs_attr_bundle
+#endif
+
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
+
+#if __has_include(<linux/unaligned.h>)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+#ifndef KUNIT_EXPECT_MEMEQ
+#define KUNIT_EXPECT_MEMEQ(test, left, right, size) \
+	KUNIT_EXPECT_EQ(test, memcmp(left, right, size), 0)
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)

@@ -3,7 +3,6 @@
  * Placing the bytes of a Reply in head, pages and tail.
  */
 #include <kunit/test.h>
-#include <linux/unaligned.h>
 
 #include "client/client.h"
 

@@ -96,7 +96,7 @@ static int rxe_shape_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 
 static int rxe_shape_create_cq(struct ib_cq *cq,
 			       const struct ib_cq_init_attr *attr,
-			       struct uverbs_attr_bundle *attrs)
+			       struct rpcrdma_cq_request *attrs)
 {
 	const struct rpcrdma_adapter *shape = READ_ONCE(rxe_shape);
 

@@ -287,6 +287,36 @@ TEST(budget, account_that_is_closed_has_nothing)
 	EXPECT_EQ(m.b.held, kReserve);
 }
 
+/* Its largest Call is larger than was thought: the budget has held what that takes more. */
+TEST(budget, account_that_is_extended)
+{
+	Memory m(4 * kReserve);
+	rpcrdma_account a = opened(m);
+
+	a.limit[kCalls] = kReserve;
+	m.take(a, kReplies, kReserve);
+	m.b.limit = kReserve;
+	m.take(a, kReplies, 1);
+	ASSERT_GT(a.forced, 0U);
+	EXPECT_TRUE(rpcrdma_account_replies_full(&a));
+	EXPECT_EQ(rpcrdma_account_fits(&a, 3 * kReserve), kRefuse);
+
+	m.b.limit = 4 * kReserve;
+	ASSERT_EQ(rpcrdma_budget_hold(&m.b, 2 * kReserve, false), kStart);
+	rpcrdma_account_extend(&a, 3 * kReserve);
+	EXPECT_TRUE(budget::invariants(a));
+	EXPECT_EQ(a.forced, 0U);
+	EXPECT_FALSE(rpcrdma_account_replies_full(&a));
+	EXPECT_EQ(rpcrdma_account_fits(&a, 3 * kReserve), kStart);
+	EXPECT_EQ(a.limit[kCalls], 3 * kReserve);
+
+	m.put(a, kReplies, kReserve);
+	m.put(a, kReplies, 1);
+	EXPECT_EQ(m.call(a, 3 * kReserve), kStart);
+	(void)!rpcrdma_account_close(&m.b, &a);
+	EXPECT_EQ(m.b.held, u64{ 3 } * kReserve);
+}
+
 /* Any order of events of several connections: each octet is held once. */
 TEST(budget, adds_up_whatever_happens)
 {

@@ -71,6 +71,17 @@ void open(Account &a, u32 batch, u32 reserve, u32 calls, u32 replies)
 	a.limit[kReplies] = replies;
 }
 
+void extend(Account &a, u32 reserve)
+{
+	if (!RPCRDMA_CHECK(reserve >= a.reserve))
+		return;
+	a.reserve = reserve;
+	a.forced = 0;
+	if (a.limit[kCalls] < reserve)
+		a.limit[kCalls] = reserve;
+	(void)RPCRDMA_CHECK(invariants(a));
+}
+
 bool close(Budget &b, Account &a)
 {
 	const u32 drawn = a.drawn;
@@ -217,6 +228,11 @@ void rpcrdma_account_open(struct rpcrdma_account *a, u32 batch, u32 reserve,
 			  u32 calls, u32 replies)
 {
 	budget::open(*a, batch, reserve, calls, replies);
+}
+
+void rpcrdma_account_extend(struct rpcrdma_account *a, u32 reserve)
+{
+	budget::extend(*a, reserve);
 }
 
 bool rpcrdma_account_close(struct rpcrdma_budget *b, struct rpcrdma_account *a)

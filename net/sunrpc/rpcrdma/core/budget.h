@@ -57,6 +57,7 @@ using Verdict = rpcrdma_budget_verdict;
 [[nodiscard]] Verdict hold(Budget &b, u64 octets, bool must);
 [[nodiscard]] bool release(Budget &b, u64 octets);
 void open(Account &a, u32 batch, u32 reserve, u32 calls, u32 replies);
+void extend(Account &a, u32 reserve);
 [[nodiscard]] bool close(Budget &b, Account &a);
 [[nodiscard]] Verdict fits(const Account &a, u32 octets);
 [[nodiscard]] Verdict call(Account &a, u32 octets, bool alone);

@@ -35,8 +35,8 @@
  * left to the connection), but for Replies that can be sent. Reads that are under way end,
  * or the connection does. When no Call is ready or being read, the first waiting Call may
  * start. When no Call waits either, and no Reply, only the partial Call is counted, which
- * has at most M bytes, what is reserved for it; then nothing is held back, and its
- * fragments can come. Each of these steps calls rpcrdma_svc_relax(). None of them waits for
+ * has at most M bytes, what is reserved for it (rpcrdma_svc_admits()); then nothing is held
+ * back, and its fragments can come. Each of these steps calls rpcrdma_svc_relax(). None of them waits for
  * another connection. The search of tools/testing/sim visits all states of this.
  */
 #include <linux/mm.h>
@@ -96,15 +96,54 @@ static u32 rpcrdma_svc_read_size(u32 pages)
 		       sizeof(struct rpcrdma_svc_op);
 }
 
+/* Bytes of a Call of so many, wherever its item begins. */
+static u32 rpcrdma_svc_largest(u32 octets)
+{
+	return rpcrdma_svc_read_size(1 + rpcrdma_svc_page_count(octets));
+}
+
 /**
- * rpcrdma_svc_reserve - what the largest Call of a connection takes
+ * rpcrdma_svc_reserve - what the largest Call of a connection takes at first
  * @svc: the connection; max_call is known
+ *
+ * A client of Linux has no larger ones, whatever nfsd allows.
  *
  * Return: bytes.
  */
 u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc)
 {
-	return rpcrdma_svc_read_size(1 + rpcrdma_svc_page_count(svc->max_call));
+	return rpcrdma_svc_largest(min_t(u32, svc->max_call,
+					 RPCRDMA_MAX_MESSAGE));
+}
+
+/*
+ * Can there be a Call of @bytes? From the first on that takes more than was reserved, the
+ * reserve is that of the largest that nfsd allows.
+ *
+ * Context: the Receive handler, no lock held.
+ *
+ * Return: 0; %-EPROTO if there cannot; %-ENOMEM if the module may not hold so much now.
+ */
+static int rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes)
+{
+	const u32 reserve = rpcrdma_svc_largest(svc->max_call);
+	bool eased;
+
+	/* Nobody else changes the reserve. */
+	if (!rpcrdma_account_fits(&svc->account, bytes))
+		return 0;
+	if (bytes > reserve || reserve <= svc->account.reserve)
+		return -EPROTO;
+	if (rpcrdma_conn_hold(svc->conn, reserve - svc->account.reserve, false))
+		return -ENOMEM;
+	spin_lock(&svc->lock);
+	eased = rpcrdma_memory_extend(&svc->account, reserve);
+	spin_unlock(&svc->lock);
+	if (eased)
+		rpcrdma_svc_eased(svc);
+	/* What the module did not have for Calls before does not hold them back any more. */
+	rpcrdma_svc_relax(svc);
+	return 0;
 }
 
 static void rpcrdma_svc_free_pages(struct page **pages, u32 count)
@@ -818,9 +857,13 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
 {
 	u32 count = rpcrdma_svc_page_count(rx->stream_length);
 	struct rpcrdma_svc_call *call;
+	int rc;
 
 	if (rx->stream_length > svc->max_call)
 		return -EPROTO;
+	rc = rpcrdma_svc_admits(svc, rpcrdma_svc_call_size(count));
+	if (rc)
+		return rc;
 	call = rpcrdma_svc_call_alloc(svc, rx, id);
 	if (!call)
 		return -ENOMEM;
@@ -838,10 +881,13 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
 static int rpcrdma_svc_wait(struct rpcrdma_svc *svc,
 			    struct rpcrdma_svc_call *call)
 {
-	if (call->unreduced > svc->max_call || !call->unreduced ||
-	    rpcrdma_account_fits(&svc->account,
-				 rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call))))
+	int rc;
+
+	if (call->unreduced > svc->max_call || !call->unreduced)
 		return -EPROTO;
+	rc = rpcrdma_svc_admits(svc, rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call)));
+	if (rc)
+		return rc;
 	spin_lock(&svc->lock);
 	list_add_tail(&call->link, &svc->waiting);
 	spin_unlock(&svc->lock);

@@ -320,7 +320,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		.send_ring = RPCRDMA_SEND_RING,
 		.rw_ctxs = RPCRDMA_SVC_RW_CTXS,
 		.rw_pages = RPCRDMA_SVC_RW_PAGES,
-		.rw_octets = payload + RPCRDMA_SURROUNDING,
+		.rw_octets = max(payload + RPCRDMA_SURROUNDING, svc->max_call),
 		.reads_out = min_t(u32, svc->initiator_depth,
 				   READ_ONCE(rpcrdma_svc_reads)),
 	};
@@ -335,9 +335,8 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		attr.config.auth = &auth;
 	}
 	rpcrdma_account_open(&svc->account, RPCRDMA_BUDGET_BATCH,
-			     rpcrdma_svc_reserve(svc),
-			     RPCRDMA_SVC_CALL_MEMORY(payload + RPCRDMA_SURROUNDING),
-			     RPCRDMA_SVC_REPLY_MEMORY(payload));
+			     rpcrdma_svc_reserve(svc), RPCRDMA_SVC_CALL_MEMORY,
+			     RPCRDMA_SVC_REPLY_MEMORY);
 	rpcrdma_versions(&attr.config);
 	svc->version2 = attr.config.max_version >= 2;
 	rpcrdma_rtr_want(&attr);

@@ -267,7 +267,8 @@ rpcrdma_conn_wants(const struct rpcrdma_conn_attr *attr)
 }
 
 /*
- * Compute all sizes. @attr changes if it wants rtrext and the device lacks what that needs.
+ * Compute all sizes. @attr changes if it wants rtrext and the device lacks what that needs, or
+ * larger messages than clients of Linux have and the device's queue is too short for them.
  * Return: false if there can be no connection; the unfit of @sizes tells why.
  */
 static bool rpcrdma_conn_sizes(struct ib_device *device, u32 port,
@@ -276,14 +277,20 @@ static bool rpcrdma_conn_sizes(struct ib_device *device, u32 port,
 {
 	struct rpcrdma_device_limits limits;
 	struct rpcrdma_wants wants;
-	bool fits;
+	bool fits, less;
 
 	rpcrdma_conn_limits(device, port, &limits);
 	do {
 		wants = rpcrdma_conn_wants(attr);
 		fits = rpcrdma_size_conn(&limits, &wants, sizes);
+		/* What then is too large for the queue is refused: rpcrdma_conn_fits(). */
+		less = !fits && sizes->unfit == RPCRDMA_UNFIT_SENDS &&
+		       attr->rw_octets > RPCRDMA_MAX_MESSAGE;
+		if (less)
+			attr->rw_octets = RPCRDMA_MAX_MESSAGE;
 		/* Without pages to fill, that is without rtrext, other sizes are right. */
-	} while (fits && !sizes->recv_pages && rpcrdma_rtr_drop(attr));
+	} while (less ||
+		 (fits && !sizes->recv_pages && rpcrdma_rtr_drop(attr)));
 	return fits;
 }
 
@@ -300,7 +307,7 @@ static int rpcrdma_conn_unfit(const struct ib_device *device, u32 role,
 
 /**
  * rpcrdma_conn_fit - what a connection would be made with on a device
- * @device: the device
+ * @device: the device; nfsd's READs and WRITEs have no more than 1 MiB
  * @role: enum rpcrdma_role
  * @sizes: filled in; its unfit tells why there can be none
  *

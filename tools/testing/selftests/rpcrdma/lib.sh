@@ -156,10 +156,10 @@ try_holes() {
 	rm /export/holes
 } > /dev/null 2>&1
 
-# rsize and wsize of 1 MiB or so many bytes, whatever memory the guest has.
-largest_blocks() { # [SIZE]
+# rsize and wsize of 1 MiB, whatever memory the guest has.
+largest_blocks() {
 	modprobe nfsd && mount -t nfsd nfsd /proc/fs/nfsd &&
-		echo "${1:-1048576}" > /proc/fs/nfsd/max_block_size
+		echo 1048576 > /proc/fs/nfsd/max_block_size
 }
 
 obey() {
