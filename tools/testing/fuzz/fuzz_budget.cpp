@@ -46,11 +46,17 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t octets)
 	while (!c.empty()) {
 		Connection &one = all[c.up_to(3)];
 		Account &a = one.account;
-		const u32 kind = c.up_to(kKinds - 1);
+		const u32 what = c.up_to(kKinds);
+		const u32 kind = what % kKinds;
 		std::vector<u32> &mine = one.held[kind];
 		const u32 wanted = size(c, reserve);
 
-		if (c.flip() && !mine.empty()) {
+		if (what == kKinds) {
+			if (hold(b, wanted, false) == RPCRDMA_BUDGET_START) {
+				extend(a, a.reserve + wanted);
+				FUZZ_CHECK(b.held <= b.limit);
+			}
+		} else if (c.flip() && !mine.empty()) {
 			const u32 back = put(a, kind, mine.back(), is_short(b));
 
 			mine.pop_back();
@@ -89,8 +95,10 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t octets)
 		FUZZ_CHECK(b.held <= b.limit + forced);
 	}
 	for (Connection &one : all) {
+		const u32 held = one.account.reserve;
+
 		(void)close(b, one.account);
-		(void)release(b, reserve);
+		(void)release(b, held);
 	}
 	FUZZ_CHECK(!b.held);
 	return 0;
