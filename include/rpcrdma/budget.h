@@ -5,7 +5,8 @@
  * There is one budget for the module. From it comes
  *
  * - what a connection has for as long as it exists: buffers, structs, memory regions, and at
- *   a server a reserve, enough for one largest Call. See rpcrdma_budget_hold().
+ *   a server a reserve, enough for one largest Call. See rpcrdma_budget_hold(), and
+ *   rpcrdma_budget_extend() for Calls that are larger than was thought.
  * - what the account of a server's connection draws, which pays for its Calls and Replies.
  *   They may use the reserve, which nobody else can take. With more than that the account
  *   draws on the budget, and gives back what it does not need.
@@ -147,12 +148,16 @@ void rpcrdma_account_open(struct rpcrdma_account *a, u32 batch, u32 reserve,
 			  u32 calls, u32 replies);
 
 /**
- * rpcrdma_account_extend - the largest Call of the connection is larger than was thought
+ * rpcrdma_budget_extend - the largest Call of a connection is larger than was thought
+ * @b: the budget, which holds the larger reserve even if it does not have so much: the
+ *	connection has to go on
  * @a: the account
- * @reserve: the largest Call; the budget holds what this is more, and had that, so the account
- *	has nothing that the budget did not have
+ * @reserve: the largest Call, not less than before
+ *
+ * Return: as rpcrdma_budget_change().
  */
-void rpcrdma_account_extend(struct rpcrdma_account *a, u32 reserve);
+bool __must_check rpcrdma_budget_extend(struct rpcrdma_budget *b,
+					struct rpcrdma_account *a, u32 reserve);
 
 /**
  * rpcrdma_account_close - the connection is over, and what it used is freed

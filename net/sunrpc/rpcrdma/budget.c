@@ -197,15 +197,20 @@ bool rpcrdma_memory_put(struct rpcrdma_account *a, u32 kind, u32 octets)
 /**
  * rpcrdma_memory_extend - the largest Call is larger than was thought
  * @a: the account
- * @reserve: what it takes; the connection holds the difference by rpcrdma_conn_hold()
+ * @reserve: what it takes, even if the module does not have so much; whoever ends the
+ *	connection releases the difference, too
  *
  * Return: as rpcrdma_memory_put().
  */
 bool rpcrdma_memory_extend(struct rpcrdma_account *a, u32 reserve)
 {
 	const bool full = rpcrdma_account_replies_full(a);
+	bool tell;
 
-	rpcrdma_account_extend(a, reserve);
+	spin_lock(&rpcrdma_budget_lock);
+	tell = rpcrdma_budget_extend(&rpcrdma_budget, a, reserve);
+	rpcrdma_memory_changed(tell);
+	spin_unlock(&rpcrdma_budget_lock);
 	return full && !rpcrdma_account_replies_full(a);
 }
 

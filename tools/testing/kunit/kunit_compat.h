@@ -13,13 +13,6 @@
 #include <linux/string.h>
 #include <linux/version.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-static inline void *ib_virt_dma_to_ptr(u64 address)
-{
-	return (void *)(uintptr_t)address;
-}
-#endif
-
 /* What comes with a request for a completion queue. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define rpcrdma_cq_request ib_udata
@@ -27,14 +20,11 @@ static inline void *ib_virt_dma_to_ptr(u64 address)
 #define rpcrdma_cq_request uverbs_attr_bundle
 #endif
 
-#if __has_include(<linux/hex.h>)
-#include <linux/hex.h>
-#endif
-
-#if __has_include(<linux/unaligned.h>)
-#include <linux/unaligned.h>
-#else
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #include <asm/unaligned.h>
+#else
+#include <linux/hex.h>
+#include <linux/unaligned.h>
 #endif
 
 #ifndef KUNIT_EXPECT_MEMEQ

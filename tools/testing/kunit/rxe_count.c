@@ -84,7 +84,8 @@ static bool rxe_count_is_rc(const struct ib_qp *qp)
  */
 static bool rxe_count_in_place(const struct ib_sge *sge)
 {
-	const void *at = ib_virt_dma_to_ptr(sge->addr);
+	/* To rxe an address is one of the kernel. 6.1 has no ib_virt_dma_to_ptr(). */
+	const void *at = (const void *)(uintptr_t)sge->addr;
 	struct folio *folio;
 
 	if (!virt_addr_valid(at))

@@ -287,25 +287,24 @@ TEST(budget, account_that_is_closed_has_nothing)
 	EXPECT_EQ(m.b.held, kReserve);
 }
 
-/* Its largest Call is larger than was thought: the budget has held what that takes more. */
+/* Its largest Call is larger than was thought, and it goes on, whatever the budget has. */
 TEST(budget, account_that_is_extended)
 {
-	Memory m(4 * kReserve);
+	Memory m(kReserve);
 	rpcrdma_account a = opened(m);
 
 	a.limit[kCalls] = kReserve;
 	m.take(a, kReplies, kReserve);
-	m.b.limit = kReserve;
 	m.take(a, kReplies, 1);
-	ASSERT_GT(a.forced, 0U);
+	ASSERT_EQ(a.forced, 1U);
 	EXPECT_TRUE(rpcrdma_account_replies_full(&a));
 	EXPECT_EQ(rpcrdma_account_fits(&a, 3 * kReserve), kRefuse);
 
-	m.b.limit = 4 * kReserve;
-	ASSERT_EQ(rpcrdma_budget_hold(&m.b, 2 * kReserve, false), kStart);
-	rpcrdma_account_extend(&a, 3 * kReserve);
+	EXPECT_FALSE(rpcrdma_budget_extend(&m.b, &a, 3 * kReserve));
 	EXPECT_TRUE(budget::invariants(a));
+	EXPECT_EQ(a.drawn, 0U) << "the reserve has room for it";
 	EXPECT_EQ(a.forced, 0U);
+	EXPECT_EQ(m.b.held, u64{ 3 } * kReserve);
 	EXPECT_FALSE(rpcrdma_account_replies_full(&a));
 	EXPECT_EQ(rpcrdma_account_fits(&a, 3 * kReserve), kStart);
 	EXPECT_EQ(a.limit[kCalls], 3 * kReserve);
@@ -315,6 +314,23 @@ TEST(budget, account_that_is_extended)
 	EXPECT_EQ(m.call(a, 3 * kReserve), kStart);
 	(void)!rpcrdma_account_close(&m.b, &a);
 	EXPECT_EQ(m.b.held, u64{ 3 } * kReserve);
+}
+
+/* Somewhat more than there was does not free it from what it was forced to draw. */
+TEST(budget, account_that_is_extended_by_little)
+{
+	Memory m(kReserve);
+	rpcrdma_account a = opened(m);
+
+	m.take(a, kReplies, 2 * kReserve);
+	ASSERT_EQ(a.forced, kReserve);
+	EXPECT_FALSE(rpcrdma_budget_extend(&m.b, &a, kReserve + 100));
+	EXPECT_TRUE(budget::invariants(a));
+	EXPECT_EQ(a.forced, kReserve - 100);
+	EXPECT_EQ(m.b.held, u64{ 2 } * kReserve);
+	EXPECT_TRUE(rpcrdma_account_replies_full(&a));
+	m.put(a, kReplies, 2 * kReserve);
+	EXPECT_EQ(m.b.held, kReserve + 100);
 }
 
 /* Any order of events of several connections: each octet is held once. */

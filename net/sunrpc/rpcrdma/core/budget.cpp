@@ -71,17 +71,6 @@ void open(Account &a, u32 batch, u32 reserve, u32 calls, u32 replies)
 	a.limit[kReplies] = replies;
 }
 
-void extend(Account &a, u32 reserve)
-{
-	if (!RPCRDMA_CHECK(reserve >= a.reserve))
-		return;
-	a.reserve = reserve;
-	a.forced = 0;
-	if (a.limit[kCalls] < reserve)
-		a.limit[kCalls] = reserve;
-	(void)RPCRDMA_CHECK(invariants(a));
-}
-
 bool close(Budget &b, Account &a)
 {
 	const u32 drawn = a.drawn;
@@ -180,6 +169,20 @@ bool give(Budget &b, Account &a, u32 octets)
 	return release(b, octets);
 }
 
+bool extend(Budget &b, Account &a, u32 reserve)
+{
+	if (!RPCRDMA_CHECK(reserve >= a.reserve))
+		return false;
+	(void)hold(b, reserve - a.reserve, true);
+	a.reserve = reserve;
+	if (a.limit[kCalls] < reserve)
+		a.limit[kCalls] = reserve;
+
+	const u32 left = spare(a);
+
+	return give(b, a, left < a.drawn ? left : a.drawn);
+}
+
 bool calls_full(const Account &a)
 {
 	return a.forced || a.used[kCalls] >= a.limit[kCalls];
@@ -230,9 +233,10 @@ void rpcrdma_account_open(struct rpcrdma_account *a, u32 batch, u32 reserve,
 	budget::open(*a, batch, reserve, calls, replies);
 }
 
-void rpcrdma_account_extend(struct rpcrdma_account *a, u32 reserve)
+bool rpcrdma_budget_extend(struct rpcrdma_budget *b, struct rpcrdma_account *a,
+			   u32 reserve)
 {
-	budget::extend(*a, reserve);
+	return budget::extend(*b, *a, reserve);
 }
 
 bool rpcrdma_account_close(struct rpcrdma_budget *b, struct rpcrdma_account *a)

@@ -9,7 +9,8 @@
  *
  * T are nfsd's threads, each of which may have begun a Call before its Reply was too much. N
  * are the connections in which both of these happen while the budget is used up: a continued
- * Call comes in, and another Call is alone, so it must not wait. F is what can come in by
+ * Call comes in, and another Call is alone, so it must not wait. A connection whose reserve
+ * grows then, which it does once, adds what it grows by. F is what can come in by
  * credits that were given before; server/recvfrom.c has that.
  */
 #ifndef _RPCRDMA_CORE_BUDGET_H
@@ -57,7 +58,7 @@ using Verdict = rpcrdma_budget_verdict;
 [[nodiscard]] Verdict hold(Budget &b, u64 octets, bool must);
 [[nodiscard]] bool release(Budget &b, u64 octets);
 void open(Account &a, u32 batch, u32 reserve, u32 calls, u32 replies);
-void extend(Account &a, u32 reserve);
+[[nodiscard]] bool extend(Budget &b, Account &a, u32 reserve);
 [[nodiscard]] bool close(Budget &b, Account &a);
 [[nodiscard]] Verdict fits(const Account &a, u32 octets);
 [[nodiscard]] Verdict call(Account &a, u32 octets, bool alone);

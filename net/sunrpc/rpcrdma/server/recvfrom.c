@@ -36,8 +36,9 @@
  * or the connection does. When no Call is ready or being read, the first waiting Call may
  * start. When no Call waits either, and no Reply, only the partial Call is counted, which
  * has at most M bytes, what is reserved for it (rpcrdma_svc_admits()); then nothing is held
- * back, and its fragments can come. Each of these steps calls rpcrdma_svc_relax(). None of them waits for
- * another connection. The search of tools/testing/sim visits all states of this.
+ * back, and its fragments can come. Each of these steps calls rpcrdma_svc_relax(). None of
+ * them waits for another connection. The search of tools/testing/sim visits all states of
+ * this, with a reserve that does not grow.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -121,29 +122,28 @@ u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc)
  * reserve is that of the largest that nfsd allows.
  *
  * Context: the Receive handler, no lock held.
- *
- * Return: 0; %-EPROTO if there cannot; %-ENOMEM if the module may not hold so much now.
  */
-static int rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes)
+static bool rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes)
 {
 	const u32 reserve = rpcrdma_svc_largest(svc->max_call);
+	u32 before;
 	bool eased;
 
 	/* Nobody else changes the reserve. */
 	if (!rpcrdma_account_fits(&svc->account, bytes))
-		return 0;
-	if (bytes > reserve || reserve <= svc->account.reserve)
-		return -EPROTO;
-	if (rpcrdma_conn_hold(svc->conn, reserve - svc->account.reserve, false))
-		return -ENOMEM;
+		return true;
+	if (bytes > reserve)
+		return false;
 	spin_lock(&svc->lock);
+	before = svc->account.reserve;
 	eased = rpcrdma_memory_extend(&svc->account, reserve);
 	spin_unlock(&svc->lock);
+	rpcrdma_conn_held(svc->conn, reserve - before);
 	if (eased)
 		rpcrdma_svc_eased(svc);
-	/* What the module did not have for Calls before does not hold them back any more. */
+	/* Calls for which there was no memory before may have it now. */
 	rpcrdma_svc_relax(svc);
-	return 0;
+	return true;
 }
 
 static void rpcrdma_svc_free_pages(struct page **pages, u32 count)
@@ -857,13 +857,10 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
 {
 	u32 count = rpcrdma_svc_page_count(rx->stream_length);
 	struct rpcrdma_svc_call *call;
-	int rc;
 
-	if (rx->stream_length > svc->max_call)
+	if (rx->stream_length > svc->max_call ||
+	    !rpcrdma_svc_admits(svc, rpcrdma_svc_call_size(count)))
 		return -EPROTO;
-	rc = rpcrdma_svc_admits(svc, rpcrdma_svc_call_size(count));
-	if (rc)
-		return rc;
 	call = rpcrdma_svc_call_alloc(svc, rx, id);
 	if (!call)
 		return -ENOMEM;
@@ -881,13 +878,13 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
 static int rpcrdma_svc_wait(struct rpcrdma_svc *svc,
 			    struct rpcrdma_svc_call *call)
 {
-	int rc;
+	u32 pages;
 
 	if (call->unreduced > svc->max_call || !call->unreduced)
 		return -EPROTO;
-	rc = rpcrdma_svc_admits(svc, rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call)));
-	if (rc)
-		return rc;
+	pages = rpcrdma_svc_whole_pages(call);
+	if (!rpcrdma_svc_admits(svc, rpcrdma_svc_read_size(pages)))
+		return -EPROTO;
 	spin_lock(&svc->lock);
 	list_add_tail(&call->link, &svc->waiting);
 	spin_unlock(&svc->lock);

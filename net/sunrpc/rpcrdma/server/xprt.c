@@ -84,11 +84,11 @@ static void rpcrdma_svc_held(const struct rpcrdma_conn *conn,
 	const struct rpcrdma_account *a = &svc->account;
 
 	held->calls = READ_ONCE(a->used[RPCRDMA_BUDGET_CALLS]);
-	held->calls_limit = a->limit[RPCRDMA_BUDGET_CALLS];
+	held->calls_limit = READ_ONCE(a->limit[RPCRDMA_BUDGET_CALLS]);
 	held->replies = READ_ONCE(a->used[RPCRDMA_BUDGET_REPLIES]) +
 			atomic_read(&svc->pooled);
 	held->replies_limit = a->limit[RPCRDMA_BUDGET_REPLIES];
-	held->reserve = a->reserve;
+	held->reserve = READ_ONCE(a->reserve);
 	held->most = READ_ONCE(a->most);
 	held->held_back = READ_ONCE(a->held_back);
 }

@@ -394,6 +394,20 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 }
 
 /**
+ * rpcrdma_conn_held - the module holds more memory for the connection already
+ * @conn: the connection, which releases it when it ends
+ * @octets: how much
+ *
+ * Context: Process context, no lock held.
+ */
+void rpcrdma_conn_held(struct rpcrdma_conn *conn, u64 octets)
+{
+	spin_lock(&conn->lock);
+	conn->memory += octets;
+	spin_unlock(&conn->lock);
+}
+
+/**
  * rpcrdma_conn_hold - the connection needs more memory for as long as it exists
  * @conn: the connection
  * @octets: how much
@@ -407,14 +421,12 @@ int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets, bool must)
 {
 	if (rpcrdma_memory_hold(octets, must))
 		return -EDQUOT;
-	spin_lock(&conn->lock);
-	conn->memory += octets;
-	spin_unlock(&conn->lock);
+	rpcrdma_conn_held(conn, octets);
 	return 0;
 }
 
 /**
- * rpcrdma_conn_unhold - the opposite
+ * rpcrdma_conn_unhold - the opposite of rpcrdma_conn_hold()
  * @conn: the connection
  * @octets: how much of it
  *

@@ -828,6 +828,7 @@ static inline u32 rpcrdma_buffer_bytes(u32 size)
 }
 
 /* conn.c */
+void rpcrdma_conn_held(struct rpcrdma_conn *conn, u64 octets);
 int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets, bool must);
 void rpcrdma_conn_unhold(struct rpcrdma_conn *conn, u64 octets);
 struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
