@@ -38,7 +38,7 @@
  * has at most M bytes, what is reserved for it (rpcrdma_svc_admits()); then nothing is held
  * back, and its fragments can come. Each of these steps calls rpcrdma_svc_relax(). None of
  * them waits for another connection. The search of tools/testing/sim visits all states of
- * this, with a reserve that does not grow.
+ * this.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>

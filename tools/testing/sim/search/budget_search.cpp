@@ -4,6 +4,7 @@
  * every interleaving with whatever other connections do to the budget.
  *
  * The unit of memory is a page. A Call has up to three; that is the largest, and the reserve.
+ * Or the reserve is less at first, and becomes three with the first Call that is larger.
  * The connection has two Receives, so the parts of a Call need one of them twice. One step is:
  * a Call comes that has to be fetched by RDMA Reads, and waits with its Receive; the first or
  * the next part of a continued Call comes; Reads end; a thread of nfsd takes a Call that is
@@ -101,6 +102,7 @@ struct Model {
 		};
 
 		put(others);
+		put(c.account.reserve);
 		put(c.account.drawn);
 		put(c.account.forced);
 		put(c.account.used[kCalls]);
@@ -126,7 +128,9 @@ struct Rules {
 	bool reserve = true; /* nobody else's memory */
 	bool sent_frees = true; /* a Reply that is sent lets Calls go on */
 	bool eased = true; /* and lets nfsd look again */
+	bool told = true; /* a reserve that grows lets Calls go on, and nfsd look again */
 	u32 shared = 1; /* pages besides the reserve */
+	u32 first = kLargest; /* the reserve at first */
 };
 
 struct Outcome {
@@ -144,11 +148,11 @@ public:
 	{
 		Model start = {};
 
-		start.budget.limit = kLargest + rules.shared;
+		start.budget.limit = rules.first + rules.shared;
 		start.budget.batch = 1;
-		EXPECT_EQ(hold(start.budget, kLargest, false),
+		EXPECT_EQ(hold(start.budget, rules.first, false),
 			  RPCRDMA_BUDGET_START);
-		open(start.c.account, 1, kLargest, kLargest + 1, 2);
+		open(start.c.account, 1, rules.first, kLargest + 1, 2);
 		/* Somebody else has it. */
 		if (!rules.reserve)
 			start.c.account.reserve = 0;
@@ -212,6 +216,20 @@ private:
 			c.receives++;
 		}
 	}
+	void admit(Model &m, Connection &c, u32 size) const
+	{
+		const bool full = replies_full(c.account);
+
+		/* Somebody else has the reserve. */
+		if (!rules_.reserve || fits(c.account, size) == RPCRDMA_BUDGET_START)
+			return;
+		(void)extend(m.budget, c.account, kLargest);
+		if (!rules_.told)
+			return;
+		if (full && !replies_full(c.account))
+			c.enqueued = true;
+		relax(m, c);
+	}
 	static void is_ready(Connection &c, u32 size)
 	{
 		c.ready.push(size);
@@ -250,11 +268,13 @@ private:
 			Connection &c = m.c;
 
 			c.receives--;
+			admit(m, c, size);
 			c.waiting.push(size);
 			relax(m, c);
 			reach(m);
 
 			m = from;
+			admit(m, c, size);
 			c.total = static_cast<u8>(size);
 			part(m, c);
 			reach(m);
@@ -352,7 +372,9 @@ private:
 		const Account &a = m.c.account;
 
 		out_.unsound |= !invariants(a) ||
-				m.budget.held != kLargest + a.drawn + m.others;
+				m.budget.held !=
+					(rules_.reserve ? a.reserve : kLargest) +
+						a.drawn + m.others;
 		if (a.forced > out_.forced)
 			out_.forced = a.forced;
 	}
@@ -384,6 +406,33 @@ TEST(budget_search, every_interleaving__nothing_waits_for_another_connection)
 			    "something held back in %zu, up to %u forced\n",
 			    shared, kLargest, o.states, o.held_back, o.forced);
 	}
+}
+
+TEST(budget_search, every_interleaving__with_a_reserve_that_grows)
+{
+	for (u32 first = 1; first < kLargest; first++) {
+		for (u32 shared = 0; shared <= 2; shared++) {
+			Rules rules;
+
+			rules.first = first;
+			rules.shared = shared;
+			const Outcome o = Search(rules).outcome();
+			EXPECT_FALSE(o.stuck);
+			EXPECT_FALSE(o.unsound);
+			EXPECT_GT(o.held_back, 0u);
+			EXPECT_GT(o.forced, 0u);
+			EXPECT_LE(o.forced, kForced);
+		}
+	}
+}
+
+TEST(budget_search, reserve_that_grows__tells_who_waits)
+{
+	Rules rules;
+
+	rules.first = 1;
+	rules.told = false;
+	EXPECT_TRUE(Search(rules).outcome().stuck);
 }
 
 TEST(budget_search, alone__must_not_wait)
