@@ -170,6 +170,15 @@ std::vector<Result> Nfs::results(const Octets &stream,
 		return unit::word_at(stream, at++);
 	};
 
+	const auto octets = [&](u32 length) {
+		if (4 * at + length > stream.size())
+			throw Failure("a Reply is too short");
+		const auto begin = stream.begin() + 4 * at;
+
+		at += (length + 3) / 4;
+		return Octets(begin, begin + length);
+	};
+
 	/* xid, REPLY, accepted, verifier, success */
 	at = 1;
 	for (const u32 expected : { 1, 0, 0, 0, 0 })
@@ -195,25 +204,15 @@ std::vector<Result> Nfs::results(const Octets &stream,
 				data >= reduced.size() || !reduced[data];
 
 			data++;
-			if (here && 4 * at + r.length > stream.size())
-				throw Failure("a Reply is too short");
-			if (here) {
-				r.data.assign(stream.begin() + 4 * at,
-					      stream.begin() + 4 * at +
-						      r.length);
-				at += (r.length + 3) / 4;
-			}
+			if (here)
+				r.data = octets(r.length);
 		} else if (r.op == kWrite) {
 			r.length = word();
 			at += 3;
 		} else if (r.op == kGetattr) {
 			at += word(); /* bitmap */
 			r.length = word();
-			if (4 * at + r.length > stream.size())
-				throw Failure("a Reply is too short");
-			r.data.assign(stream.begin() + 4 * at,
-				      stream.begin() + 4 * at + r.length);
-			at += (r.length + 3) / 4;
+			r.data = octets(r.length);
 		}
 		all.push_back(r);
 	}

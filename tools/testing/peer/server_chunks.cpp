@@ -284,11 +284,11 @@ TEST(server_write_chunk, not_for_read_plus)
 	Lists lists;
 
 	lists.write({ to.segment() });
-	const Words all =
-		session.compound({ { kPutrootfh },
-				   { kLookup, 4, 0x64617461 /* data */ },
-				   { kReadPlus, 0, 0, 0, 0, 0, 0, size } },
-				 lists);
+	const Words all = session.compound(
+		{ { kPutrootfh },
+		  { kLookup, 4, 0x64617461 /* data */ },
+		  { kReadPlus, 0, 0, 0, 0, 0, 0, size } },
+		lists);
 	/* After SEQUENCE, PUTROOTFH and LOOKUP: not at the end, one of data. */
 	const Words result(all.begin() + 11 + 2 + 2, all.end());
 	const Words first = { kReadPlus, 0, 0, 1, 0, 0, 0, size };
