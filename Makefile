@@ -9,6 +9,9 @@ KVER	?= $(shell uname -r)
 # built for the running kernel or for KDIR, and tests run on 6.12.
 KERNEL	?=
 LINE	:= $(lastword $(subst -, ,$(or $(KERNEL),6.12)))
+# What scripts/tally gives to each make that it runs. Such a make sees no other command line,
+# and make does not export a variable that was set with override.
+ASKED	:= $(if $(KERNEL),KERNEL=$(KERNEL))
 ifeq ($(KERNEL),$(LINE))
 override KERNEL := stock-$(LINE)
 else
@@ -303,13 +306,13 @@ coverage:
 # Two parts at a time: a part with guests sometimes waits.
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
-	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 \
+	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 $(ASKED) \
 	  unit instructions codec tools-check wireshark conformance style fuzz sim clock selftests selftests-debian kunit \
 	  harness docs-check
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
+	  scripts/tally $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
 	  selftests-debug kunit-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 \
@@ -362,7 +365,7 @@ packaging:
 # until the end of the round in which MINUTES= pass.
 soak:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
-	  scripts/tally --minutes $(or $(MINUTES),inf) fuzz sim-soak storm-soak selftests-soak
+	  scripts/tally --minutes $(or $(MINUTES),inf) $(ASKED) fuzz sim-soak storm-soak selftests-soak
 
 # FILES= of the more than 5,000.
 demo:
