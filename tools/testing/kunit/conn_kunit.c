@@ -3741,8 +3741,11 @@ static void conn_has_small_sends_for_want_of_memory(struct kunit *test)
 	conn_reply_until(test, SZ_64K, conn_replies_are, CONN_GROWN);
 }
 
-/* The server never does what it is asked for, and says so neither. The rest goes on. */
-static void conn_shrinks_while_it_asks(struct kunit *test)
+/*
+ * The client has asked for larger Receives of the server, which never does that, and says so
+ * neither.
+ */
+static void conn_asks_in_vain(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *client = f->client.conn, *server = f->server.conn;
@@ -3756,11 +3759,21 @@ static void conn_shrinks_while_it_asks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 0, CONN_GROWN), 0);
 	for (i = 0; i < 1000 && !READ_ONCE(client->resize.asked_recv); i++)
 		msleep(20);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(client->resize.asked_recv),
+			(u32)CONN_GROWN);
+}
+
+static void conn_shrinks_while_it_asks(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	conn_asks_in_vain(test);
 	conn_make_memory_short(test);
 	for (i = 0; i < 1000 && !conn_client_may_send(f, RPCRDMA_DEF_INLINE); i++)
 		msleep(20);
 	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, RPCRDMA_DEF_INLINE));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(client->resize.asked_recv),
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->client.conn->resize.asked_recv),
 			(u32)CONN_GROWN);
 }
 
@@ -3941,6 +3954,22 @@ static void conn_expect_rest(struct kunit *test, struct conn_side *side)
 		msleep(20);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(r->slow));
 	KUNIT_EXPECT_EQ(test, r->lift, 0U);
+}
+
+/* A connection at rest costs no time, even if the peer never answers what it is asked. */
+static void conn_rests_while_it_asks(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *client = f->client.conn;
+
+	conn_asks_in_vain(test);
+	conn_expect_rest(test, &f->client);
+	/* Nor if more is wanted, which has to wait for that answer. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 0, SZ_32K), 0);
+	conn_expect_rest(test, &f->client);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(client->resize.peer_wish), (u32)SZ_32K);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(client->resize.asked_recv),
+			(u32)CONN_GROWN);
 }
 
 /* The server sends less, and then never anything else: it is not asked for more. */
@@ -4219,6 +4248,7 @@ static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_shrinks_when_all_is_held),
 	KUNIT_CASE(conn_has_small_sends_for_want_of_memory),
 	KUNIT_CASE(conn_shrinks_while_it_asks),
+	KUNIT_CASE(conn_rests_while_it_asks),
 	KUNIT_CASE(conn_does_not_grow_without_memory),
 	KUNIT_CASE(conn_follows_wishes),
 	KUNIT_CASE(conn_asks_when_there_is_room),

@@ -487,7 +487,7 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_resize *r = &conn->resize;
 	struct rpcrdma_session_info info;
-	bool in_use, done, measured;
+	bool in_use, done, measured, send_due, recv_due;
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
@@ -519,8 +519,10 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 	/* Nothing becomes free while nothing moves. */
 	if (!done && !r->idle)
 		return RPCRDMA_RESIZE_RETRY;
-	if (r->idle < RPCRDMA_ADAPT_IDLE_MS || r->lift || READ_ONCE(r->wish) ||
-	    READ_ONCE(r->peer_wish) || r->asked_recv || r->asked_send)
+	/* An answer of the peer's wakes the work item; it may never come. */
+	send_due = !r->asked_send && (r->lift || READ_ONCE(r->wish));
+	recv_due = !r->asked_recv && READ_ONCE(r->peer_wish);
+	if (r->idle < RPCRDMA_ADAPT_IDLE_MS || send_due || recv_due)
 		return RPCRDMA_RESIZE_TICK;
 	r->rests = true;
 	WRITE_ONCE(r->slow, true);
