@@ -37,7 +37,9 @@ EXTENDED := build/$(LABEL)/extended
 SOURCES	:= $(wildcard Kbuild include net $(if $(findstring command,$(origin RPCRDMA_EXTENSIONS)),$\
 	   $(dir $(RPCRDMA_EXTENSIONS)),tools/testing/kunit))
 KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
-KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH)
+# 6.1 leaves UBSAN out of a directory that does not ask for it.
+UBSAN	:= $(if $(findstring debug,$(LABEL)),UBSAN_SANITIZE=y)
+KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH) $(UBSAN)
 
 # Kernels that the tests boot; if empty, 'choose' finds the fastest here. 'style' uses
 # headers and checkpatch of STYLE_KERNEL.
