@@ -3741,10 +3741,7 @@ static void conn_has_small_sends_for_want_of_memory(struct kunit *test)
 	conn_reply_until(test, SZ_64K, conn_replies_are, CONN_GROWN);
 }
 
-/*
- * The client has asked for larger Receives of the server, which never does that, and says so
- * neither.
- */
+/* The client asks the server for larger Receives. The server puts that off for ever. */
 static void conn_asks_in_vain(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
@@ -3763,6 +3760,7 @@ static void conn_asks_in_vain(struct kunit *test)
 			(u32)CONN_GROWN);
 }
 
+/* What is put off does not keep the rest from going on. */
 static void conn_shrinks_while_it_asks(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
