@@ -121,9 +121,10 @@ u32 __must_check rpcrdma_xchar_asking(const struct rpcrdma_session *s,
  * @least: smallest number
  * @most: largest
  *
- * Before this is called for a property every change of it is rejected. Whoever allows less
- * than now does so for what that bounds: smaller Receives may be posted from the moment
- * that rpcrdma_session_info says so.
+ * Before this is called for a property every change of it is rejected. Call it before anything
+ * is received if the first request of the peer is to find it. Whoever allows less than now does
+ * so for what that bounds: smaller Receives may be posted from the moment that
+ * rpcrdma_session_info says so.
  *
  * Return: false if this side cannot have one of these numbers, or never changes it.
  */

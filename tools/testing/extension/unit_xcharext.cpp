@@ -67,8 +67,8 @@ bool request(Endpoint &e, const Wanted &wanted)
 
 bool allow(Endpoint &e, u32 which, u32 least, u32 most)
 {
-	return e.session.with<Xcharext>([&](Xcharext &x, Port &port) {
-		return x.allow(port, which, least, most);
+	return e.session.with<Xcharext>([&](Xcharext &x, Port &) {
+		return x.allow(which, least, most);
 	});
 }
 
@@ -291,7 +291,6 @@ TEST(xcharext, unknown__to_who_has_not_announced_it)
 				       RPCRDMA2_ERR_INVAL_HTYPE);
 		}
 		EXPECT_FALSE(request(e, { { kReceive, 8192 } }));
-		EXPECT_FALSE(allow(e, kReceive, 1024, 8192));
 		EXPECT_FALSE(fix(e, { kReceive }));
 		EXPECT_FALSE(changed(e, kReceive, 8192));
 		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
@@ -874,6 +873,22 @@ TEST(xcharext, asked__larger_receives_take_their_time)
 	EXPECT_EQ(counts(e).told, 1u);
 }
 
+/* The peer may ask at once, so what it may ask for can be said before anything is received. */
+TEST(xcharext, asked__in_the_first_moment)
+{
+	for (const bool first : { false, true }) {
+		Endpoint e(changing(RPCRDMA_ROLE_SERVER), {});
+
+		if (first)
+			EXPECT_TRUE(allow(e, kReceive, 1024, 16384));
+		e.receive(connprop(kClientXid, announcing()));
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+		req(e, { { kReceive, 8192 } });
+		expect_answer(e, 0, !first, first);
+		EXPECT_EQ(wanted(e, kReceive), first ? 8192u : 0u);
+	}
+}
+
 TEST(xcharext, asked__larger_receives_in_part_or_not_at_all)
 {
 	Endpoint e = server();
@@ -1330,7 +1345,6 @@ TEST(xcharext, ends__overtaken_by_the_end_of_the_connection)
 	resp(e, kClientXid + 1, 1, 0, 0);
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
 	EXPECT_FALSE(request(e, { { kSegments, 2 } }));
-	EXPECT_FALSE(allow(e, kSegments, 1, 2));
 	EXPECT_FALSE(changed(e, kReceive, 8192));
 	e = client();
 	EXPECT_EQ(peer(e, kReceive), 4096u);

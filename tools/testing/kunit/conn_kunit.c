@@ -59,6 +59,7 @@ struct conn_side {
 	u32 grow;	/* what its Sends and Receives may grow to */
 	u32 rest;	/* what Receives of a server are before and after that */
 	bool rtr;
+	bool late;	/* the work item of its sizes does not run */
 	u32 offset;	/* of the payload in the last Receive */
 	u32 n_writes;
 	struct rpcrdma_spares *spares;
@@ -203,8 +204,13 @@ static u32 conn_count(const struct list_head *list)
 	return count;
 }
 
+static void conn_not_yet(struct work_struct *work)
+{
+}
+
 static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 {
+	struct rpcrdma_conn *conn;
 	struct rpcrdma_conn_attr attr = {
 		.ops = &conn_ops,
 		.context = side,
@@ -252,7 +258,10 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		attr.rw_octets = side->large ? 4 * RPCRDMA_MAX_MESSAGE :
 					       RPCRDMA_MAX_MESSAGE;
 	}
-	return rpcrdma_conn_create(side->cm_id, &attr);
+	conn = rpcrdma_conn_create(side->cm_id, &attr);
+	if (side->late && !IS_ERR(conn))
+		INIT_DELAYED_WORK(&conn->resize.work, conn_not_yet);
+	return conn;
 }
 
 static int conn_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -370,7 +379,7 @@ static void conn_resolve(struct kunit *test, struct conn_side *side,
 
 static int conn_open(struct kunit *test, u32 version, bool pages,
 		     u32 client_grow, u32 grow, u32 rest,
-		     bool rtr)
+		     bool rtr, bool late)
 {
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	struct sockaddr_in sin = { .sin_family = AF_INET };
@@ -388,6 +397,7 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 	f->server.rest = rest;
 	f->client.rtr = rtr;
 	f->server.rtr = rtr;
+	f->server.late = late;
 	f->stream = kvzalloc(CONN_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->stream);
 	get_random_bytes(f->stream, CONN_MAX);
@@ -431,40 +441,45 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 
 static int conn_init(struct kunit *test)
 {
-	return conn_open(test, 2, false, 0, 0, 0, false);
+	return conn_open(test, 2, false, 0, 0, 0, false, false);
 }
 
 static int conn_init_pages(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0, 0, 0, false);
+	return conn_open(test, 2, true, 0, 0, 0, false, false);
 }
 
 static int conn_init_growing(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false);
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, false);
 }
 
 static int conn_init_resting(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE, false);
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE, false, false);
+}
+
+static int conn_init_late(struct kunit *test)
+{
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, true);
 }
 
 /* The server cannot make small what the client cannot ask to be larger. */
 static int conn_init_alone(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0, CONN_GROWN, PAGE_SIZE, false);
+	return conn_open(test, 2, true, 0, CONN_GROWN, PAGE_SIZE, false, false);
 }
 
 /* rtrext takes precedence over room to grow, and over small Receives. */
 static int conn_init_groups(struct kunit *test)
 {
 	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE,
-			 true);
+			 true, false);
 }
 
 static int conn_init_version1(struct kunit *test)
 {
-	return conn_open(test, 1, false, 0, 0, 0, false);
+	return conn_open(test, 1, false, 0, 0, 0, false, false);
 }
 
 static void conn_end(struct conn_side *side)
@@ -4237,6 +4252,35 @@ static struct kunit_suite conn_alone_suite = {
 	.test_cases = conn_alone_cases,
 };
 
+/* The client asks before the server's work item runs for the first time: that is not too early. */
+static void conn_puts_off_what_comes_early(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_xchar_info counts = { };
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(f->client.conn, 0, CONN_GROWN),
+			0);
+	for (i = 0; i < 500 && !counts.deferred && !counts.refused; i++) {
+		msleep(20);
+		counts = conn_changes(&f->server);
+	}
+	KUNIT_EXPECT_EQ(test, counts.deferred, 1U);
+	KUNIT_EXPECT_EQ(test, counts.refused, 0U);
+}
+
+static struct kunit_case conn_late_cases[] = {
+	KUNIT_CASE(conn_puts_off_what_comes_early),
+	{}
+};
+
+static struct kunit_suite conn_late_suite = {
+	.name = "rpcrdma_conn_late",
+	.init = conn_init_late,
+	.exit = conn_exit,
+	.test_cases = conn_late_cases,
+};
+
 static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_grows_when_it_pays),
@@ -4990,5 +5034,6 @@ static struct kunit_suite conn_version1_suite = {
 
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
 		  &conn_groups_suite, &conn_resting_suite, &conn_alone_suite,
+		  &conn_late_suite,
 		  &conn_version1_suite);
 

@@ -328,12 +328,12 @@ Refusal Xcharext::take_update(Bytes body, Port &port)
 /* Being asked                                                        */
 /* ------------------------------------------------------------------ */
 
-bool Xcharext::allow(const Port &port, u32 which, u32 least, u32 most)
+bool Xcharext::allow(u32 which, u32 least, u32 most)
 {
 	const u32 i = spoken(which);
 
 	if (i == kSpoken || least > most || fixed_ >> i & 1 ||
-	    !possible(which, least) || !possible(which, most) || !port.in_use())
+	    !possible(which, least) || !possible(which, most))
 		return false;
 	own_[i].least = least;
 	own_[i].most = most;
@@ -623,8 +623,8 @@ bool rpcrdma_xchar_askable(const struct rpcrdma_session *s, u32 which)
 bool rpcrdma_xchar_allow(struct rpcrdma_session *s, u32 which, u32 least,
 			 u32 most)
 {
-	return ask<Xcharext>(s, [&](Xcharext &x, Port &port) {
-		return x.allow(port, which, least, most);
+	return ask<Xcharext>(s, [&](Xcharext &x, Port &) {
+		return x.allow(which, least, most);
 	});
 }
 

@@ -75,8 +75,7 @@ public:
 
 	/* See the functions of these names in <rpcrdma/xcharext.h>. */
 	[[nodiscard]] bool request(Port &port, Span<const XcharNumber> wanted);
-	[[nodiscard]] bool allow(const Port &port, u32 which, u32 least,
-				 u32 most);
+	[[nodiscard]] bool allow(u32 which, u32 least, u32 most);
 	[[nodiscard]] bool fix(Port &port, Span<const u32> which);
 	[[nodiscard]] bool begin(Port &port, u32 receive_size);
 	[[nodiscard]] u32 wanted(u32 which) const;

@@ -95,20 +95,19 @@ void rpcrdma_resize_kick(struct rpcrdma_conn *conn)
 	mod_delayed_work(xprtiod_workqueue, &r->work, 0);
 }
 
-/* Say what the peer may ask for. */
+/* Say what the peer may ask for. Called with @conn->lock held. */
 static void rpcrdma_resize_allow(struct rpcrdma_conn *conn)
 {
 	const struct rpcrdma_resize *r = &conn->resize;
 	const u32 most = clamp(min(r->affordable, r->cap), r->least_recv,
 			       r->most_recv);
 
-	spin_lock(&conn->lock);
-	/* It fails only when the connection is over. */
+	lockdep_assert_held(&conn->lock);
+	/* It fails only for a number that is not possible, or for what this side has fixed. */
 	(void)!rpcrdma_xchar_allow(&conn->session, RPCRDMA_RESIZE_RBSIZ,
 				   r->least_recv, most);
 	(void)!rpcrdma_xchar_allow(&conn->session, RPCRDMA_RESIZE_SBSIZ,
 				   r->least_send, r->most_send);
-	spin_unlock(&conn->lock);
 }
 
 /* ------------------------------------------------------------------ */
@@ -513,7 +512,9 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 		rpcrdma_resize_lift(conn, &info);
 	if (measured)
 		rpcrdma_resize_advise(conn, &info);
+	spin_lock(&conn->lock);
 	rpcrdma_resize_allow(conn);
+	spin_unlock(&conn->lock);
 	done = rpcrdma_resize_receives(conn);
 	done &= rpcrdma_resize_sends(conn);
 	/* Nothing becomes free while nothing moves. */
@@ -598,6 +599,8 @@ void rpcrdma_resize_start(struct rpcrdma_conn *conn)
 	if (!conn->dead && !r->on && r->most_send != r->least_send &&
 	    rpcrdma_session_version(&conn->session) == 2) {
 		WRITE_ONCE(r->on, true);
+		/* The peer may ask before the work item runs. */
+		rpcrdma_resize_allow(conn);
 		mod_delayed_work(xprtiod_workqueue, &r->work, 0);
 	}
 	spin_unlock(&conn->lock);
