@@ -47,7 +47,7 @@ recalled_by_writer() { # NAME
 	before=$(counter "messages CALL_INLINE" received)
 	on_server write_other "$1" || return
 	was_called "$before" 1 && [[ $(< "$dir/$1") = new ]] &&
-		(($(on_server delegations) == 0))
+		(($(on_server delegations "$1") == 0))
 }
 
 was_called() { # BEFORE COUNT
@@ -64,7 +64,7 @@ many_delegated() { # NAME
 
 # For up to a minute after many recalls nfsd gives few delegations.
 reads_to_hold() { # NAME COUNT
-	read_many "$1" old && nap 1 && holds "$2"
+	read_many "$1" old && nap 1 && holds "$2" "$1/[0-9]*"
 }
 
 make_many() { # NAME COUNT
@@ -124,7 +124,7 @@ recalled_by_reader() { # NAME
 
 # Opens NAME as 6.
 write_holds() { # NAME
-	exec 6<> "$dir/$1" && holds 1
+	exec 6<> "$dir/$1" && holds 1 "$1"
 }
 
 # The call is made while nothing gets through. Both ends lose the connection; the

@@ -698,14 +698,15 @@ mount_other() { # VERS
 	mount -t nfs -o "vers=$1,proto=tcp" "$SERVER4:/" "$other"
 }
 
-# Delegations that our client holds; the other may hold some, too.
-delegations() {
+# Delegations of this file, or of those that the pattern matches, that our client holds. The
+# other client may hold some, too, and of a newer kernel ours may hold one of the directory.
+delegations() { # FILE
 	grep -l "^address: \"$CLIENT4" /proc/fs/nfsd/clients/*/info |
-		sed 's/info$/states/' | xargs cat | grep -c 'type: deleg'
+		sed 's/info$/states/' | xargs cat | grep -c "type: deleg.*[\"/]$1\""
 }
 
-holds() { # COUNT
-	(($(on_server delegations) >= $1))
+holds() { # COUNT FILE
+	(($(on_server delegations "$2") >= $1))
 }
 
 make_file() { # NAME
@@ -718,7 +719,7 @@ delegated() { # NAME
 }
 
 read_holds() { # NAME
-	[[ $(< "$dir/$1") = old ]] && holds 1
+	[[ $(< "$dir/$1") = old ]] && holds 1 "$1"
 }
 
 write_other() { # NAME
@@ -819,7 +820,7 @@ same_table() {
 
 recalled() { # NAME
 	on_server write_other "$1" && [[ $(< "$dir/$1") = new ]] &&
-		(($(on_server delegations) == 0))
+		(($(on_server delegations "$1") == 0))
 }
 
 set_knob() { # FILE VALUE
