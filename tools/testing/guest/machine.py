@@ -38,9 +38,10 @@ def plain(path):
 class Process:
     """A running machine, which dies with us and is never left behind."""
 
-    def __init__(self, arguments, log, **options):
-        """log: a path or a file descriptor for what the machine says; options: of
-        subprocess.Popen."""
+    def __init__(self, arguments, log, place=None, **options):
+        """log: a path or a file descriptor for what the machine says; place: its processor,
+        which is taken as long as this object lives; options: of subprocess.Popen."""
+        self.place = place
         try:
             with open(log, "wb", closefd=not isinstance(log, int)) as file:
                 self.process = subprocess.Popen(

@@ -3,10 +3,12 @@
 
 import ctypes
 import dataclasses
+import fcntl
 import hashlib
 import mmap
 import os
 import platform
+import random
 import resource
 import shutil
 import signal
@@ -32,6 +34,8 @@ LATENCY_NS = 500_000
 # net.core.wmem_max allows, root what it asks for.
 SOCKET_BUFFER = 8 << 20
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+# Kernels on one processor; more run on any.
+MOST_PER_PROCESSOR = 64
 PTRACE_TRACEME, PTRACE_SETOPTIONS, PTRACE_SYSEMU = 0, 0x4200, 31
 PTRACE_O_EXITKILL = 1 << 20
 MACS = {"server": "52:54:00:00:00:01", "client": "52:54:00:00:00:02"}
@@ -141,19 +145,55 @@ class Console(threading.Thread):
             self.file.write(text)
 
 
+class Processor:
+    """One of the processors that we may use: the one with the fewest kernels.
+
+    A kernel and a program in it wait for each other at each system call, and with virtual time
+    one guest for the other. If they are on two processors, that takes a quarter more of them.
+    How many kernels a processor has, locks in the cache say. So one that dies does not count.
+    """
+
+    def __init__(self, cache):
+        directory = cache / "processors"
+        self.number = self.lock = None
+        numbers = sorted(os.sched_getaffinity(0))
+        try:
+            directory.mkdir(exist_ok=True)
+            for turn in range(MOST_PER_PROCESSOR):
+                for number in random.sample(numbers, len(numbers)):
+                    lock = open(directory / f"{number}.{turn}", "wb")
+                    try:
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        self.number, self.lock = number, lock
+                        return
+                    except BlockingIOError:
+                        lock.close()
+        except OSError:
+            # It works without, and takes longer.
+            pass
+
+    def use(self):
+        """The caller and its children run there."""
+        if self.number is not None:
+            os.sched_setaffinity(0, {self.number})
+
+
 def boot_process(image, mebibytes, console, arguments, plug=None):
     """A kernel started with these arguments on the host's root, read-only, where its
     console is to be."""
-    def no_core():
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
     plug = plug or Plug()
+
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if plug.processor:
+            plug.processor.use()
+
     end = Console(console).end
     process = Process(
         [*plug.wrapper, image, f"mem={mebibytes}M", "rootfstype=hostfs", "rootflags=/", "ro",
          "noreboot", "uml_dir=uml", "con=null", "ssl=null", "con0=null,fd:1", *CMDLINE.split(),
          *plug.arguments, *arguments],
-        end, pass_fds=plug.fds, preexec_fn=no_core, cwd=console.parent,
+        end, plug.processor, pass_fds=plug.fds, preexec_fn=prepare, cwd=console.parent,
         env={"PATH": os.environ.get("PATH", os.defpath), "HOME": "/",
              "TMPDIR": str(memory_directory(mebibytes))} | plug.environment)
     os.close(end)
@@ -163,7 +203,8 @@ def boot_process(image, mebibytes, console, arguments, plug=None):
 class Ethernet:
     """A cable between two guests, in real time: a pair of datagram sockets."""
 
-    def __init__(self):
+    def __init__(self, cache):
+        self.cache = cache
         self.ends = dict(zip(MACS, socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)))
         for end in self.ends.values():
             for forced, plainly in ((SO_SNDBUFFORCE, socket.SO_SNDBUF),
@@ -176,7 +217,8 @@ class Ethernet:
     def plug(self, role):
         """How a guest of this role is plugged in."""
         fd = self.ends[role].fileno()
-        return Plug([f"vec0:transport=fd,fd={fd},mtu=9000,mac={MACS[role]},bpfflash=1"], (fd,))
+        return Plug([f"vec0:transport=fd,fd={fd},mtu=9000,mac={MACS[role]},bpfflash=1"], (fd,),
+                    processor=Processor(self.cache))
 
     def ended(self):
         """Why there is no Ethernet any more, or ''."""
@@ -193,8 +235,9 @@ class Clock:
     a guest is told may be new: its files are where its working directory is.
     """
 
-    def __init__(self, out, roles, seed):
+    def __init__(self, out, roles, seed, cache):
         self.out, self.roles, self.seed = out, roles, seed
+        self.processor = Processor(cache)
         if not (CLOCK / "clock").exists():
             raise Failure("no virtual time yet: run 'make -C tools/testing/clock'")
         (out / "clock").mkdir()
@@ -204,7 +247,7 @@ class Clock:
                                 "--stall", CLOCK_STALL_SECONDS,
                                 "--limit", VIRTUAL_SECONDS,
                                 *(f"--done={role}/status" for role in roles), "clock"],
-                               out / "clock/log", cwd=out)
+                               out / "clock/log", cwd=out, preexec_fn=self.processor.use)
         end = time.monotonic() + CLOCK_READY_SECONDS
         while not (out / "clock/time").exists():
             if not self.process.running() or time.monotonic() > end:
@@ -227,7 +270,7 @@ class Clock:
                      "virtio_net.napi_tx=0"],
                     environment={"LD_PRELOAD": str(CLOCK / "seeded.so"),
                                  "CLOCK_SEED": str(2 * self.seed + number)},
-                    wrapper=("setarch", "-R"))
+                    wrapper=("setarch", "-R"), processor=self.processor)
 
     def ended(self):
         """Why there is no virtual time any more, or ''."""
@@ -241,14 +284,15 @@ class Clock:
 
 @dataclasses.dataclass(frozen=True)
 class Plug:
-    """What a guest gets for its network and its time."""
+    """What a guest gets for its network and its time, and where it runs."""
     arguments: list = ()
     fds: tuple = ()
     environment: dict = dataclasses.field(default_factory=dict)
     wrapper: tuple = ()
+    processor: Processor = None
 
 
-def start(guest, ethernet):
+def start(guest, ethernet, cache):
     """Boot a guest (of the harness); its Process. ethernet: None for a guest alone.
 
     Where its files are on the host, the guest is told by way of its working directory.
@@ -259,4 +303,4 @@ def start(guest, ethernet):
         [f"init={HERE / 'first-init'}", "guest.machine=uml",
          "guest.modules=/proc/self/cwd/modules/.", "guest.out=/proc/self/cwd/..",
          *guest.cmdline.split()],
-        ethernet.plug(guest.role) if ethernet else None)
+        ethernet.plug(guest.role) if ethernet else Plug(processor=Processor(cache)))
