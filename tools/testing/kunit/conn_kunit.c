@@ -2698,8 +2698,8 @@ struct conn_reclaim {
 static void conn_wait_as_reclaim(struct kunit *test, struct conn_reclaim *w,
 				 work_func_t what)
 {
-	struct workqueue_struct *wq = alloc_workqueue("conn_reclaim",
-						      WQ_MEM_RECLAIM, 0);
+	struct workqueue_struct *wq =
+		alloc_workqueue("conn_reclaim", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 
 	KUNIT_ASSERT_NOT_NULL(test, wq);
 	INIT_WORK_ONSTACK(&w->work, what);
