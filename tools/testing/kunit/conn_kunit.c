@@ -65,6 +65,7 @@ struct conn_side {
 	struct rpcrdma_spares *spares;
 	struct rpcrdma_txmsg *call;	/* that errors are about */
 	atomic_t room;
+	atomic_t receiving;	/* messages that are on their way to @held */
 	u8 *got;
 };
 
@@ -106,6 +107,7 @@ static enum rpcrdma_recv_verdict conn_payload(struct rpcrdma_conn *conn,
 	struct conn_side *side = conn->context;
 	const void *from;
 	u32 done, run;
+	bool hold;
 
 	for (done = 0; done < rx->payload.length; done += run) {
 		from = rpcrdma_recv_at(recv, rx->payload.offset + done, &run);
@@ -118,25 +120,30 @@ static enum rpcrdma_recv_verdict conn_payload(struct rpcrdma_conn *conn,
 	side->length = rx->stream_length;
 	if (invalidated)
 		side->invalidated = invalidated;
+	atomic_inc(&side->receiving);
 	if (rx->last) {
 		atomic_inc(&side->messages);
 		complete(&side->arrived);
 	}
-	if (!READ_ONCE(side->hold))
-		return RPCRDMA_RECV_DONE;
-	recv->part = rx->payload;
-	spin_lock(&side->lock);
-	list_add_tail(&recv->link, &side->held);
-	spin_unlock(&side->lock);
-	return RPCRDMA_RECV_KEEP;
+	hold = READ_ONCE(side->hold);
+	if (hold) {
+		recv->part = rx->payload;
+		spin_lock(&side->lock);
+		list_add_tail(&recv->link, &side->held);
+		spin_unlock(&side->lock);
+	}
+	atomic_dec(&side->receiving);
+	return hold ? RPCRDMA_RECV_KEEP : RPCRDMA_RECV_DONE;
 }
 
-/* Give back what was held, and hold no more. */
+/* Give back what was held, and hold no more. A message is told of before it is held. */
 static void conn_let_go(struct conn_side *side)
 {
 	struct rpcrdma_recv *recv;
 
 	WRITE_ONCE(side->hold, false);
+	while (atomic_read(&side->receiving))
+		msleep(20);
 	spin_lock(&side->lock);
 	while ((recv = list_first_entry_or_null(&side->held,
 						struct rpcrdma_recv, link))) {
@@ -3877,6 +3884,13 @@ static void conn_hold(struct conn_side *side, bool held)
 		rpcrdma_conn_pump(conn);
 }
 
+/* They have, and the server knows. */
+static bool conn_client_told(struct conn_fixture *f, u32 size)
+{
+	return conn_client_recvs_are(f, size) &&
+	       conn_info(&f->client).local.recv_size == size;
+}
+
 /* Too many messages wait: what an administrator wants is asked when they have gone. */
 static void conn_asks_when_there_is_room(struct kunit *test)
 {
@@ -3887,7 +3901,7 @@ static void conn_asks_when_there_is_room(struct kunit *test)
 	int i;
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
-	conn_call_until(test, 64, conn_client_recvs_are, SZ_16K);
+	conn_call_until(test, 64, conn_client_told, SZ_16K);
 	asked = conn_changes(&f->client).asked;
 	conn_hold(&f->client, true);
 	spin_lock(&client->lock);
@@ -3906,6 +3920,30 @@ static void conn_asks_when_there_is_room(struct kunit *test)
 		msleep(20);
 	KUNIT_EXPECT_EQ(test, conn_changes(&f->client).asked, asked + 2);
 	conn_call_until(test, 64, conn_client_recvs_are, RPCRDMA_DEF_INLINE);
+}
+
+/* A smaller size is wished before a larger one is there: the last wish counts. */
+static void conn_forgets_a_larger_wish(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *client = f->client.conn;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
+	/* Small ones are posted until messages have come. */
+	for (i = 0; i < 500 && READ_ONCE(client->recv_size) != SZ_16K; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).local.recv_size,
+			(u32)RPCRDMA_DEF_INLINE);
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, RPCRDMA_DEF_INLINE,
+						  0), 0);
+	conn_call_until(test, 64, conn_client_recvs_are, RPCRDMA_DEF_INLINE);
+	for (i = 0; i < 100; i++)
+		conn_call(test, 64);
+	msleep(2500);
+	KUNIT_EXPECT_TRUE(test, conn_client_recvs_are(f, RPCRDMA_DEF_INLINE));
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).local.recv_size,
+			(u32)RPCRDMA_DEF_INLINE);
 }
 
 /* What the server never changes: who asks for that hears so at once. */
@@ -4294,6 +4332,7 @@ static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_does_not_grow_without_memory),
 	KUNIT_CASE(conn_follows_wishes),
 	KUNIT_CASE(conn_asks_when_there_is_room),
+	KUNIT_CASE(conn_forgets_a_larger_wish),
 	KUNIT_CASE(conn_cannot_wish_what_never_changes),
 	KUNIT_CASE(conn_gives_up_what_nobody_can_be_asked),
 	KUNIT_CASE(conn_gives_up_what_memory_allows),

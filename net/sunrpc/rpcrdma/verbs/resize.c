@@ -431,10 +431,11 @@ static void rpcrdma_resize_wishes(struct rpcrdma_conn *conn,
 	if (!r->asked_recv)
 		swap(peer_wish, r->peer_wish);
 	spin_unlock(&conn->lock);
-	if (wish)
+	if (wish) {
 		r->cap = wish;
-	if (wish > info->local.recv_size)
-		r->goal = wish;
+		/* An older one that was larger may not have been carried out yet. */
+		r->goal = wish > info->local.recv_size ? wish : 0;
+	}
 	if (wish > r->limit)
 		r->lift = wish;
 	else if (wish && wish < rpcrdma_resize_needed(r, info))
@@ -600,6 +601,8 @@ void rpcrdma_resize_start(struct rpcrdma_conn *conn)
 	    rpcrdma_session_version(&conn->session) == 2) {
 		WRITE_ONCE(r->on, true);
 		/* The peer may ask before the work item runs. */
+		if (rpcrdma_memory_short())
+			r->affordable = r->least_recv;
 		rpcrdma_resize_allow(conn);
 		mod_delayed_work(xprtiod_workqueue, &r->work, 0);
 	}
