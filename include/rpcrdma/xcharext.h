@@ -4,9 +4,10 @@
  *
  * Properties are named by their rdma_which. The rules of <rpcrdma/core.h> hold: no function
  * sleeps, allocates or locks, and the caller serializes all calls that name the same
- * session. Each function returns false or zero if the extension is not in use: one of the
- * two sides has not announced it, or the connection is over. Section numbers are those of
- * draft-dnoveck-nfsv4-rpcrdma-xcharext-02; D23 is in Documentation/protocol-notes.rst.
+ * session. Each function but rpcrdma_xchar_allow() returns false or zero if the extension is
+ * not in use: one of the two sides has not announced it, or the connection is over. Section
+ * numbers are those of draft-dnoveck-nfsv4-rpcrdma-xcharext-02; D23 is in
+ * Documentation/protocol-notes.rst.
  */
 #ifndef _RPCRDMA_XCHAREXT_H
 #define _RPCRDMA_XCHAREXT_H
@@ -121,10 +122,10 @@ u32 __must_check rpcrdma_xchar_asking(const struct rpcrdma_session *s,
  * @least: smallest number
  * @most: largest
  *
- * Before this is called for a property every change of it is rejected. Call it before anything
- * is received if the first request of the peer is to find it. Whoever allows less than now does
- * so for what that bounds: smaller Receives may be posted from the moment that
- * rpcrdma_session_info says so.
+ * Before this is called for a property every change of it is rejected. A peer may ask as soon as
+ * RPC messages can flow, so call it then at the latest. Whoever allows less than now does so for
+ * what that bounds: smaller Receives may be posted from the moment that rpcrdma_session_info
+ * says so.
  *
  * Return: false if this side cannot have one of these numbers, or never changes it.
  */

@@ -285,6 +285,7 @@ TEST(xcharext, unknown__to_who_has_not_announced_it)
 
 		c.extensions = here ? kOurs : 0;
 		Endpoint e = open_server(c, here ? Words{ 0 } : announcing());
+		EXPECT_TRUE(allow(e, kReceive, 1024, 8192));
 		for (const u32 type : { kInit, kRequest, kResponse, kUpdate }) {
 			e.receive(prefix(5, type) + Words{ 0, 0, 0 });
 			expect_refused(e, RPCRDMA_REASON_HTYPE,
