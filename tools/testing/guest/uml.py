@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Guests that are processes: user-mode Linux. They need neither root nor emulation."""
 
+import contextlib
 import ctypes
 import dataclasses
 import fcntl
@@ -149,7 +150,7 @@ class Processor:
     """One of the processors that we may use: the one with the fewest kernels.
 
     A kernel and a program in it wait for each other at each system call, and with virtual time
-    one guest for the other. If they are on two processors, that takes a quarter more of them.
+    one guest for the other. On two processors that takes a third more of their time than on one.
     How many kernels a processor has, locks in the cache say. So one that dies does not count.
     """
 
@@ -161,7 +162,9 @@ class Processor:
             directory.mkdir(exist_ok=True)
             for turn in range(MOST_PER_PROCESSOR):
                 for number in random.sample(numbers, len(numbers)):
-                    lock = open(directory / f"{number}.{turn}", "wb")
+                    # One that belongs to another user can be locked, too.
+                    lock = os.fdopen(os.open(directory / f"{number}.{turn}",
+                                             os.O_RDONLY | os.O_CREAT, 0o644), "rb")
                     try:
                         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                         self.number, self.lock = number, lock
@@ -175,7 +178,9 @@ class Processor:
     def use(self):
         """The caller and its children run there."""
         if self.number is not None:
-            os.sched_setaffinity(0, {self.number})
+            # It may have been taken from us meanwhile.
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(0, {self.number})
 
 
 def boot_process(image, mebibytes, console, arguments, plug=None):

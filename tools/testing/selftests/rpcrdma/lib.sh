@@ -699,7 +699,7 @@ mount_other() { # VERS
 }
 
 # Delegations of this file, or of those that the pattern matches, that our client holds. The
-# other client may hold some, too, and of a newer kernel ours may hold one of the directory.
+# other client may hold some, too, and with a newer kernel ours may hold one of the directory.
 delegations() { # FILE
 	grep -l "^address: \"$CLIENT4" /proc/fs/nfsd/clients/*/info |
 		sed 's/info$/states/' | xargs cat | grep -c "type: deleg.*[\"/]$1\""
