@@ -4299,7 +4299,7 @@ static void conn_puts_off_what_comes_early(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(f->client.conn, 0, CONN_GROWN),
 			0);
-	for (i = 0; i < 500 && !counts.deferred && !counts.refused; i++) {
+	for (i = 0; i < 1000 && !counts.deferred && !counts.refused; i++) {
 		msleep(20);
 		counts = conn_changes(&f->server);
 	}
@@ -4307,8 +4307,36 @@ static void conn_puts_off_what_comes_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counts.refused, 0U);
 }
 
+/* The same, and memory is short as the connection begins. */
+static void conn_refuses_what_comes_early(struct kunit *test)
+{
+	struct rpcrdma_xchar_info counts = { };
+	struct rpcrdma_budget memory;
+	struct conn_fixture *f;
+	int rc, i;
+
+	/* Enough for as many connections as there are now, and for no more. */
+	rpcrdma_memory_info(&memory);
+	conn_exit(test);
+	rpcrdma_memory_limit(memory.held + memory.held / 16);
+	rc = conn_init_late(test);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_memory_short());
+	rpcrdma_memory_limit(memory.limit);
+	KUNIT_ASSERT_EQ(test, rc, 0);
+	f = test->priv;
+	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(f->client.conn, 0, CONN_GROWN),
+			0);
+	for (i = 0; i < 1000 && !counts.deferred && !counts.refused; i++) {
+		msleep(20);
+		counts = conn_changes(&f->server);
+	}
+	KUNIT_EXPECT_EQ(test, counts.deferred, 0U);
+	KUNIT_EXPECT_EQ(test, counts.refused, 1U);
+}
+
 static struct kunit_case conn_late_cases[] = {
 	KUNIT_CASE(conn_puts_off_what_comes_early),
+	KUNIT_CASE(conn_refuses_what_comes_early),
 	{}
 };
 
