@@ -3884,7 +3884,7 @@ static void conn_hold(struct conn_side *side, bool held)
 		rpcrdma_conn_pump(conn);
 }
 
-/* They have, and the server knows. */
+/* The client has Receives of this size, and has told the server. */
 static bool conn_client_told(struct conn_fixture *f, u32 size)
 {
 	return conn_client_recvs_are(f, size) &&
@@ -4290,8 +4290,8 @@ static struct kunit_suite conn_alone_suite = {
 	.test_cases = conn_alone_cases,
 };
 
-/* The client asks before the server's work item runs for the first time: that is not too early. */
-static void conn_puts_off_what_comes_early(struct kunit *test)
+/* The client asks before the server's work item runs for the first time. */
+static void conn_ask_early(struct kunit *test, u32 deferred, u32 refused)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_xchar_info counts = { };
@@ -4303,17 +4303,20 @@ static void conn_puts_off_what_comes_early(struct kunit *test)
 		msleep(20);
 		counts = conn_changes(&f->server);
 	}
-	KUNIT_EXPECT_EQ(test, counts.deferred, 1U);
-	KUNIT_EXPECT_EQ(test, counts.refused, 0U);
+	KUNIT_EXPECT_EQ(test, counts.deferred, deferred);
+	KUNIT_EXPECT_EQ(test, counts.refused, refused);
 }
 
-/* The same, and memory is short as the connection begins. */
+static void conn_puts_off_what_comes_early(struct kunit *test)
+{
+	conn_ask_early(test, 1, 0);
+}
+
+/* Memory is short as the connection begins. */
 static void conn_refuses_what_comes_early(struct kunit *test)
 {
-	struct rpcrdma_xchar_info counts = { };
 	struct rpcrdma_budget memory;
-	struct conn_fixture *f;
-	int rc, i;
+	int rc;
 
 	/* Enough for as many connections as there are now, and for no more. */
 	rpcrdma_memory_info(&memory);
@@ -4323,15 +4326,7 @@ static void conn_refuses_what_comes_early(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rpcrdma_memory_short());
 	rpcrdma_memory_limit(memory.limit);
 	KUNIT_ASSERT_EQ(test, rc, 0);
-	f = test->priv;
-	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(f->client.conn, 0, CONN_GROWN),
-			0);
-	for (i = 0; i < 1000 && !counts.deferred && !counts.refused; i++) {
-		msleep(20);
-		counts = conn_changes(&f->server);
-	}
-	KUNIT_EXPECT_EQ(test, counts.deferred, 0U);
-	KUNIT_EXPECT_EQ(test, counts.refused, 1U);
+	conn_ask_early(test, 0, 1);
 }
 
 static struct kunit_case conn_late_cases[] = {
