@@ -245,6 +245,11 @@ void begin(Conn &c)
 	changes::begin(c);
 }
 
+void opened(Conn &c)
+{
+	changes::opened(c);
+}
+
 void reposted(Conn &c)
 {
 	changes::follow(c);

@@ -13,6 +13,8 @@ namespace sim::changes
 void configure(Random &r, rpcrdma_config &k, pings::Budget &b);
 /* A server may say that its Receives are smaller than they were to be. */
 void begin(Conn &c);
+/* The peer may ask for other sizes. */
+void opened(Conn &c);
 [[nodiscard]] bool can_act(const Conn &c);
 void act(Conn &c);
 /* Receives get the size that they are to have, and the peer hears of it in time. */

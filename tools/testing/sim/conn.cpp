@@ -709,8 +709,10 @@ void Conn::taken(Receive &r, u32 invalidated)
 	check::parts(*this, rx, begun);
 	check::honest(*this, rx);
 
-	if (rx.opened)
+	if (rx.opened) {
+		pings::opened(*this);
 		owner.ready();
+	}
 	if (rx.abandon)
 		owner.abandon(rx.dir);
 	switch (rx.action) {

@@ -50,6 +50,10 @@ void begin(Conn & /*c*/)
 {
 }
 
+void opened(Conn & /*c*/)
+{
+}
+
 void reposted(Conn & /*c*/)
 {
 }

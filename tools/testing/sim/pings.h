@@ -37,7 +37,7 @@ struct Sizes {
 	bool begun = false;
 	u32 wish = 0; /* of an administrator, for the Receives of this end */
 	u32 goal = 0;
-	u32 affordable = 0;
+	u32 affordable = UINT32_MAX;
 	u32 cap = UINT32_MAX;
 	u32 wanted_send = 0;
 	bool small_sends = false;
@@ -107,6 +107,8 @@ void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length);
 [[nodiscard]] bool begins_small(const Conn &c);
 /* It has come. */
 void begin(Conn &c);
+/* RPC messages can flow. */
+void opened(Conn &c);
 /* A Receive of this end may have another size now. */
 void reposted(Conn &c);
 /* It was sent to be refused. */

@@ -168,6 +168,7 @@ struct Tally {
 	u64 ruled[4] = {}; /* larger Receives, smaller, smaller Sends, larger */
 	u64 own_sends_small = 0; /* for want of memory */
 	u64 wishes_kept = 0; /* until there was room to ask */
+	u64 asked_early = 0; /* and will get it: before the rule was followed */
 	u64 began_small = 0;
 	u64 began_late = 0; /* Receives were made when the first message had come */
 	u64 one_sided = 0; /* FINALs */
