@@ -487,15 +487,16 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_resize *r = &conn->resize;
 	struct rpcrdma_session_info info;
-	bool in_use, done, measured, send_due, recv_due;
+	bool in_use, agreed, done, measured, send_due, recv_due;
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	in_use = rpcrdma_xchar_in_use(&conn->session);
+	agreed = rpcrdma_xchar_agreed(&conn->session);
 	spin_unlock(&conn->lock);
-	/* Not yet, if this side has not sent its properties; else the peer does not know it. */
+	/* Not yet, if this side's last properties have still to be sent. */
 	if (!in_use)
-		return info.sent ? 0 : RPCRDMA_RESIZE_TICK;
+		return agreed ? RPCRDMA_RESIZE_TICK : 0;
 
 	if (!r->begun) {
 		r->begun = true;
