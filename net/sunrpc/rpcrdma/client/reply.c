@@ -118,7 +118,8 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req, bool invalidated)
 	struct rpcrdma_xprt *rx = rpcrdma_xprt(rqst->rq_xprt);
 	struct rpcrdma_conn *conn = req->conn;
 
-	rpcrdma_frwr_put(conn, &req->mrs);
+	if (!rpcrdma_frwr_none(&req->mrs))
+		rpcrdma_frwr_put(conn, &req->mrs);
 	rpcrdma_conn_end_call(conn, &req->tm);
 	/* The first words of a body chunk could not be checked before. */
 	if (req->external && req->status >= 0 &&
@@ -166,7 +167,8 @@ static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
 	}
 	req->status = status;
 	req->inv.done = rpcrdma_reply_invalidated;
-	if (!rpcrdma_frwr_invalidate(conn, &req->mrs, &req->inv))
+	if (rpcrdma_frwr_none(&req->mrs) ||
+	    !rpcrdma_frwr_invalidate(conn, &req->mrs, &req->inv))
 		rpcrdma_reply_complete(req, false);
 }
 
@@ -347,7 +349,6 @@ static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
 				     const struct rpcrdma_rx *rx)
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
-	s64 took;
 
 	/* A Reply to what was sent before it was sent again would look too fast. */
 	if (req->rqst.rq_ntrans > 1)
@@ -357,11 +358,13 @@ static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
 	    req->tm.msg.length > RPCRDMA_ROUND_TRIP_SIZE || req->tm.group ||
 	    c->n_call || c->n_reads || c->n_write_segs)
 		return;
-	took = ktime_us_delta(ktime_get(), req->rqst.rq_xtime);
+	/* xprt_lookup_rqst() has measured it. */
 	WRITE_ONCE(conn->round_trip,
 		   rpcrdma_round_trip_note(&conn->round_trips,
 					   jiffies_to_msecs(jiffies),
-					   clamp_t(s64, took, 0, U32_MAX)));
+					   clamp_t(s64,
+						   ktime_to_us(req->rqst.rq_rtt),
+						   0, U32_MAX)));
 }
 
 /* Bytes of a Reply have come; all of it, if it comes by a group. */

@@ -440,7 +440,10 @@ static int rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	spin_lock(&conn->lock);
 	shape.sends = rpcrdma_send_spare(conn);
 	rpcrdma_plan_call(&conn->session, &shape, &req->plan);
-	rpcrdma_req_plan_group(req, conn, &shape);
+	if (conn->rtr)
+		rpcrdma_req_plan_group(req, conn, &shape);
+	else
+		req->tm.group = NULL;
 	rpcrdma_req_trace_plan(req, conn, &shape);
 	if (!rpcrdma_req_has_chunks(req)) {
 		rpcrdma_req_fill(req);

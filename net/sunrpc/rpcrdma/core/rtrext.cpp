@@ -805,6 +805,8 @@ bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
 		      struct rpcrdma_rtr_group *g)
 {
 	return ask<Rtrext>(s, [&](const Rtrext &x, const Port &port) {
+		if (!port.in_use())
+			return false;
 		GroupState &state = begin_state(*g);
 
 		state.end = msg->length;

@@ -1246,8 +1246,9 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	call = rpcrdma_svc_take_call(svc);
 	ready = atomic_read(&svc->n_ready);
 	if (call) {
-		rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
-				   call->memory);
+		if (call->memory || svc->account.drawn)
+			rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
+					   call->memory);
 		relax = call->memory || (!ready && !list_empty(&svc->waiting));
 	}
 	spin_unlock(&svc->lock);
@@ -1263,7 +1264,8 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	if (call->recv)
 		rpcrdma_conn_recv_put(svc->conn, call->recv);
 	call->recv = NULL;
-	rpcrdma_svc_group_release(call);
+	if (!list_empty(&call->group))
+		rpcrdma_svc_group_release(call);
 	if (relax) {
 		nofs = memalloc_nofs_save();
 		rpcrdma_svc_relax(svc);

@@ -632,6 +632,29 @@ static void rpcrdma_svc_reply_fill(struct rpcrdma_svc_reply *reply,
 	tm->done = rpcrdma_svc_reply_done;
 }
 
+/* Plan a Reply by a group, as the client has directed. Return: false if it cannot go so. */
+static bool rpcrdma_svc_reply_directed(struct rpcrdma_svc_call *call,
+				       struct rpcrdma_svc_reply *reply,
+				       u32 n_results)
+	__must_hold(&reply->svc->conn->lock)
+{
+	struct rpcrdma_rtr_result results[RPCRDMA_MAX_CHUNKS];
+	u32 i;
+
+	for (i = 0; i < n_results; i++) {
+		results[i].where = call->results[i];
+		results[i].cause = i < call->n_causes ? call->causes[i] :
+							RPCRDMA_RTR_NOWHERE;
+	}
+	if (!rpcrdma_rtr_plan_reply(&reply->svc->conn->session,
+				    &call->directions, results, n_results,
+				    reply->xdr.len, &reply->tm.msg,
+				    &reply->plan, &reply->group))
+		return false;
+	reply->tm.group = &reply->group;
+	return true;
+}
+
 /*
  * Decide how a Reply travels, and queue it at once if nothing is to be prepared for that.
  * Return: 1 if it has to be prepared, or has no plan; otherwise as rpcrdma_conn_send().
@@ -641,25 +664,14 @@ static int rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
 				  struct rpcrdma_svc_reply *reply)
 {
 	u32 n_results = rpcrdma_svc_results(rqstp, call, &reply->xdr);
-	struct rpcrdma_rtr_result results[RPCRDMA_MAX_CHUNKS];
 	struct rpcrdma_conn *conn = reply->svc->conn;
 	struct rpcrdma_txmsg *tm = &reply->tm;
-	u32 i;
 
-	for (i = 0; i < n_results; i++) {
-		results[i].where = call->results[i];
-		results[i].cause = RPCRDMA_RTR_NOWHERE;
-		if (call->directions.length && i < call->n_causes)
-			results[i].cause = call->causes[i];
-	}
 	tm->msg.xid = call->xid;
 	tm->msg.dir = RPCRDMA_REPLY;
 	spin_lock(&conn->lock);
-	if (rpcrdma_rtr_plan_reply(&conn->session, &call->directions, results,
-				   n_results, reply->xdr.len, &tm->msg,
-				   &reply->plan, &reply->group))
-		tm->group = &reply->group;
-	else
+	if (!call->directions.length ||
+	    !rpcrdma_svc_reply_directed(call, reply, n_results))
 		rpcrdma_plan_reply(&conn->session, &call->chunks,
 				   reply->xdr.len, call->results, n_results,
 				   &reply->plan);

@@ -378,12 +378,6 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 	return mapped;
 }
 
-/* An RPC without regions needs no lock: only its own thread adds some. */
-static bool rpcrdma_frwr_none(const struct list_head *mrs)
-{
-	return list_empty_careful(mrs);
-}
-
 /**
  * rpcrdma_frwr_undo - give back regions that are too few for an RPC
  * @conn: the connection

@@ -238,15 +238,19 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 	rpcrdma_recv_empty(recv, spares);
 }
 
+/* The device may write again to what the processor could read. */
 static void rpcrdma_recv_sync(struct rpcrdma_recv *recv)
 {
 	struct ib_device *device = recv->conn->cm_id->device;
+	u32 left = recv->len, part;
 	int i;
 
-	for (i = 0; i < recv->wr.num_sge; i++)
-		ib_dma_sync_single_for_device(device, recv->sge[i].addr,
-					      recv->sge[i].length,
+	for (i = 0; left && i < recv->wr.num_sge; i++) {
+		part = min(left, recv->sge[i].length);
+		ib_dma_sync_single_for_device(device, recv->sge[i].addr, part,
 					      DMA_FROM_DEVICE);
+		left -= part;
+	}
 }
 
 /* The processor reads what has come. */
@@ -330,7 +334,7 @@ bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 		       struct page **pages)
 {
 	struct ib_device *device = recv->conn->cm_id->device;
-	u64 addr[RPCRDMA_MAX_RECV_PAGES];
+	u64 addr[RPCRDMA_MAX_RECV_PAGES] __uninitialized;
 	struct ib_sge *sge;
 	u32 i, base;
 
@@ -463,7 +467,9 @@ static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due,
 	do {
 		rpcrdma_recv_gather(conn, retired);
 		count = conn->n_recv_free;
-		if (count &&
+		slack = rpcrdma_recv_slack(conn);
+		/* If another one may wait, so may these. */
+		if (!slack && count &&
 		    !rpcrdma_session_may_wait(&conn->session, count)) {
 			first = conn->recv_free;
 			conn->recv_free = NULL;
@@ -472,8 +478,8 @@ static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due,
 			if (!rc &&
 			    rpcrdma_session_release(&conn->session, count))
 				*due = true;
+			slack = rpcrdma_recv_slack(conn);
 		}
-		slack = rpcrdma_recv_slack(conn);
 		WRITE_ONCE(conn->recv_slack, slack);
 		/*
 		 * Pairs with atomic_inc_return() in rpcrdma_recv_put(): either that
@@ -589,7 +595,6 @@ static const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 		rc = PTR_ERR_OR_ZERO(recv);
 		if (rc)
 			break;
-		rpcrdma_recv_sync(recv);
 		list_add_tail(&recv->all, &fresh);
 	}
 	if (!rc)
@@ -793,10 +798,8 @@ int rpcrdma_recv_post_all(struct rpcrdma_conn *conn)
 	struct ib_recv_wr *first = NULL;
 	struct rpcrdma_recv *recv;
 
-	list_for_each_entry(recv, &conn->recvs, all) {
-		rpcrdma_recv_sync(recv);
+	list_for_each_entry(recv, &conn->recvs, all)
 		rpcrdma_recv_chain(recv, &first);
-	}
 	return ib_post_recv(conn->qp, first, NULL);
 }
 
@@ -905,7 +908,6 @@ int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count, bool must)
 					 __GFP_NOWARN, must);
 		if (IS_ERR(recv))
 			return PTR_ERR(recv);
-		rpcrdma_recv_sync(recv);
 		spin_lock(&conn->lock);
 		list_add_tail(&recv->all, &conn->recv_fresh);
 		conn->n_recv_fresh++;
@@ -970,7 +972,6 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 			rc = PTR_ERR_OR_ZERO(recv);
 			if (rc)
 				goto out_free;
-			rpcrdma_recv_sync(recv);
 			list_add_tail(&recv->all, &fresh);
 			n++;
 		}

@@ -95,7 +95,7 @@ u32 rpcrdma_rtr_head(const struct rpcrdma_recv *recv)
 
 /**
  * rpcrdma_rtr_setup - prepare what the peer is told
- * @conn: its session is new; recv_base gets set
+ * @conn: its session is new; rtr and recv_base get set
  * @attr: of the connection, with the sizes that it has
  *
  * Return: false if that makes no sense.
@@ -106,6 +106,7 @@ bool rpcrdma_rtr_setup(struct rpcrdma_conn *conn,
 	const bool server = conn->role == RPCRDMA_ROLE_SERVER;
 	struct rpcrdma_rtr_shape shape;
 
+	conn->rtr = attr->rtr;
 	if (!attr->rtr)
 		return true;
 	if (!attr->recv_head)

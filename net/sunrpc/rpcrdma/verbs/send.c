@@ -53,10 +53,11 @@
 /* While memory waits for a completion, one Send of so many has one. A power of two. */
 #define RPCRDMA_GATHER_SENDS	4U
 
+/* There are as many Sends as a power of two, see rpcrdma_send_setup(). */
 static struct rpcrdma_send *rpcrdma_send_at(const struct rpcrdma_conn *conn,
 					    u32 i)
 {
-	return &conn->sends[i % conn->n_sends];
+	return &conn->sends[i & (conn->n_sends - 1)];
 }
 
 /*
@@ -71,6 +72,17 @@ static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 	} else if (tm->done) {
 		tm->done(tm, status);
 	}
+}
+
+/* As rpcrdma_stream_run(), of a message from which nothing may be removed. */
+static u32 rpcrdma_txmsg_run(const struct rpcrdma_txmsg *tm, u32 offset,
+			     u32 *at)
+{
+	if (tm->n_removed)
+		return rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
+					  at);
+	*at = offset;
+	return U32_MAX;
 }
 
 /**
@@ -90,9 +102,7 @@ int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
 	u32 run, at;
 
 	while (length) {
-		run = rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
-					 &at);
-		run = min(run, length);
+		run = min(rpcrdma_txmsg_run(tm, offset, &at), length);
 		if (!run || read_bytes_from_xdr_buf(tm->xdr, at, to, run))
 			return -EMSGSIZE;
 		to += run;
@@ -224,8 +234,7 @@ static bool rpcrdma_send_gather(struct rpcrdma_send *send)
 	bool ok;
 
 	while (left) {
-		run = rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
-					 &at);
+		run = rpcrdma_txmsg_run(tm, offset, &at);
 		if (!run)
 			return false;
 		from = rpcrdma_xdr_piece(tm->xdr, at, &piece);
@@ -277,7 +286,7 @@ static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 {
 	const bool gathers = send->tm && send->tm->gather;
 	bool signaled = (send->held && !gathers) ||
-			send->index % (conn->n_sends / 4) == 0 ||
+			(send->index & (conn->n_sends / 4 - 1)) == 0 ||
 			conn->sq_avail < conn->sq_depth / 2;
 
 	conn->gathered |= gathers;
@@ -724,7 +733,7 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	const u32 end = conn->send_head +
 			min(RPCRDMA_SEND_CHAIN, conn->n_sends / 4);
 	struct rpcrdma_txmsg *offer;
-	bool more;
+	bool more, blocked;
 	u32 result;
 
 	do {
@@ -736,8 +745,9 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		more = rpcrdma_pump_more(conn);
 	} while (more && conn->send_head != end);
 
-	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP,
-			    result == RPCRDMA_TX_BLOCKED && offer);
+	blocked = result == RPCRDMA_TX_BLOCKED && offer;
+	if (blocked || conn->credit_waiters)
+		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP, blocked);
 	/* What was decided before is posted, whatever becomes of the next message. */
 	switch (result) {
 	case RPCRDMA_TX_MESSAGE:
@@ -767,7 +777,7 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		rpcrdma_pump_drop(conn, offer, -EIO);
 		break;
 	default:
-		if (result == RPCRDMA_TX_BLOCKED && offer)
+		if (blocked)
 			trace_rpcrdma_wait(conn->id, offer->msg.xid, "credit");
 		/* What could be sent after that sets pump_again. */
 		rpcrdma_pump_post(conn);
@@ -787,8 +797,7 @@ static void rpcrdma_pump_mark(struct rpcrdma_conn *conn)
 		.wr.send_flags = IB_SEND_SIGNALED,
 	};
 
-	if (!conn->hurry || !conn->gathered || conn->marking || conn->closed ||
-	    !conn->sq_avail)
+	if (!conn->gathered || conn->marking || conn->closed || !conn->sq_avail)
 		return;
 	conn->sq_avail--;
 	conn->stats.tx_doorbells++;
@@ -817,7 +826,8 @@ static void rpcrdma_pump(struct rpcrdma_conn *conn)
 		while (!conn->closed && (rpcrdma_pump_job(conn) ||
 					 rpcrdma_pump_send(conn)))
 			;
-		rpcrdma_pump_mark(conn);
+		if (conn->hurry)
+			rpcrdma_pump_mark(conn);
 	}
 	conn->pumping = false;
 	rpcrdma_pump_through(conn);
@@ -874,9 +884,11 @@ static enum rpcrdma_send_rank rpcrdma_send_rank(const struct rpcrdma_conn *conn,
 static void rpcrdma_send_enqueue(struct rpcrdma_conn *conn,
 				 struct rpcrdma_txmsg *tm)
 {
-	const enum rpcrdma_send_rank rank = rpcrdma_send_rank(conn, tm);
+	enum rpcrdma_send_rank rank = RPCRDMA_SEND_ANY;
 	struct rpcrdma_txmsg *next;
 
+	if (!list_empty(&conn->tx_queue))
+		rank = rpcrdma_send_rank(conn, tm);
 	if (rank == RPCRDMA_SEND_ANY) {
 		list_add_tail(&tm->link, &conn->tx_queue);
 		return;
@@ -1343,7 +1355,8 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 
 	rpcrdma_sends_end(conn, conn->send_tail + 1 +
-			  (send->index - conn->send_tail) % conn->n_sends);
+			  ((send->index - conn->send_tail) &
+			   (conn->n_sends - 1)));
 }
 
 static void rpcrdma_mark_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -1475,7 +1488,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 static bool rpcrdma_send_unused(const struct rpcrdma_conn *conn, u32 i)
 	__must_hold(&conn->lock)
 {
-	return (i - conn->send_tail) % conn->n_sends >=
+	return ((i - conn->send_tail) & (conn->n_sends - 1)) >=
 	       conn->send_head - conn->send_tail;
 }
 

@@ -620,6 +620,7 @@ struct rpcrdma_resize {
  * @recv_target: what @n_recvs is to be, or is about to be
  * @recv_size: bytes of each Receive, or those that it is to have
  * @recv_pages: the same in pages, or zero if a Receive is in one piece
+ * @rtr: Calls and Replies may go by groups; does not change
  * @recv_base: where in its first page a Receive begins
  * @recv_whole: memory for one message in one piece, if a Receive has several pages;
  *	belongs to the Receive handler
@@ -738,6 +739,7 @@ struct rpcrdma_conn {
 	u32 recv_target;
 	u32 recv_size;
 	u32 recv_pages;
+	bool rtr;
 	u32 recv_base;
 	void *recv_whole;
 	u32 whole_size;
@@ -967,6 +969,12 @@ struct ib_send_wr *rpcrdma_frwr_chain(struct list_head *mrs,
 				      struct ib_send_wr *next);
 void rpcrdma_frwr_remote_inv(struct rpcrdma_conn *conn, struct list_head *mrs,
 			     u32 handle);
+/* An RPC without regions needs no lock: only its own thread adds some. */
+static inline bool rpcrdma_frwr_none(const struct list_head *mrs)
+{
+	return list_empty_careful(mrs);
+}
+
 bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 			     struct rpcrdma_inv *inv);
 void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
