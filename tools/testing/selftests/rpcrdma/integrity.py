@@ -13,7 +13,8 @@
 Writes and reads go through the page cache, past it (O_DIRECT, from memory at any
 alignment) and through mmap; the file is truncated, extended and left sparse. The
 last line is a checksum of what the file has to contain, for the other side. With
-NO_HOLES in the environment nothing is left sparse: zeros are written there.
+NO_HOLES in the environment nothing is left sparse: zeros are written there. With
+SYNC_FIRST the page cache is written back before anything is written past it.
 """
 
 import mmap
@@ -106,6 +107,8 @@ class File:
     def write_direct(self, offset, length, skew=0):
         """Past the page cache, from memory skew bytes into a page."""
         data = self.fresh(length)
+        if "SYNC_FIRST" in os.environ:
+            os.fsync(self.cached)
         for done in range(0, length, LONGEST):
             part = data[done:done + LONGEST]
             view = memoryview(self.memory)[skew:skew + len(part)]

@@ -327,10 +327,19 @@ run() { # WHAT FILE ARGUMENT...
 	echo "$content" > "/tmp/$2.content"
 }
 
+# When nfsd has been restarted, the NFS client writes again what it has not committed. It does
+# so even over what a program has written past the page cache since, up to Linux 7.3 and with
+# the kernel's own transport, too. fsync() waits until all is committed.
+sync_first() { # COMMAND...
+	unset SYNC_FIRST
+	[[ $* != *restart_nfsd* && $* != *die_and_return* ]] || export SYNC_FIRST=1
+}
+
 # The program runs before, while and after the command does.
 during() { # WHAT COMMAND...
 	local pid before
 	rm -f /tmp/stop /tmp/output
+	sync_first "${@:2}"
 	/usr/bin/python3 "$integrity" random "$dir/file" "${SEED:-$ran}" /tmp/stop \
 		> /tmp/output 2>&1 &
 	pid=$!

@@ -100,6 +100,7 @@ unused() { # TRANSPORT
 # in this guest (here), or in the server's (on_server).
 during_both() { # WHAT WHERE COMMAND...
 	local pid
+	sync_first "${@:3}"
 	/usr/bin/python3 "$integrity" random "$other/other" "$ran" /tmp/stop \
 		> /tmp/other 2>&1 &
 	pid=$!
