@@ -63,6 +63,21 @@ static inline void rpcrdma_compat_reply_taken(struct svc_rqst *rqstp, u32 count)
 #endif
 }
 
+/**
+ * rpcrdma_compat_short_head - whether the head of a Call may be less than a page
+ *
+ * nfsd takes the data of a second WRITE in a COMPOUND from the beginning of a page, wherever in
+ * that page they are: svc_fill_write_vector() ignores page_base. Behind a short head they are in
+ * pages when the Call is still small. 7.3 does without that function; no kernel between 6.12
+ * and 7.3 has been looked at.
+ *
+ * Return: false if nfsd might store wrong data
+ */
+static inline bool rpcrdma_compat_short_head(void)
+{
+	return LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0);
+}
+
 /* Give a call from the server to the threads that serve callbacks. */
 static inline void rpcrdma_compat_bc_enqueue(struct svc_serv *serv,
 					     struct rpc_rqst *rqst)

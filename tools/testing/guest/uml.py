@@ -193,9 +193,10 @@ def boot_process(image, mebibytes, console, arguments, plug=None):
         if plug.processor:
             plug.processor.use()
 
-    # Kernels from 6.16 run programs without ptrace if the host lets them, which takes a fifth
-    # less of a processor. Older ones hand the word to init, as any that they do not know.
     end = Console(console).end
+    # Kernels from 6.16 run programs without ptrace if the host lets them, which takes a fifth
+    # less of a processor (seccomp). Older ones hand the word to init, as any that they do not
+    # know.
     process = Process(
         [*plug.wrapper, image, f"mem={mebibytes}M", "rootfstype=hostfs", "rootflags=/", "ro",
          "noreboot", "seccomp=auto", "uml_dir=uml", "con=null", "ssl=null", "con0=null,fd:1",

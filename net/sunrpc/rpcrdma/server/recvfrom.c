@@ -1129,7 +1129,8 @@ static bool rpcrdma_svc_swap(struct svc_rqst *rqstp,
 	if (!call->recv->pages || call->length < RPCRDMA_SVC_SWAP)
 		return false;
 	/* The head of a Receive for groups is less than a page. */
-	if (call->recv->conn->recv_base && call->length <= PAGE_SIZE)
+	if (call->recv->conn->recv_base &&
+	    (call->length <= PAGE_SIZE || !rpcrdma_compat_short_head()))
 		return false;
 	if (call->length > RPCRDMA_SVC_ONE_PIECE &&
 	    PAGE_SIZE - base < RPCRDMA_SVC_ONE_PIECE)

@@ -394,8 +394,6 @@ bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 	struct rpcrdma_mr *mr, *tmp;
 	LIST_HEAD(held);
 
-	if (rpcrdma_frwr_none(mrs))
-		return false;
 	spin_lock(&conn->lock);
 	list_for_each_entry_safe(mr, tmp, mrs, link)
 		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
@@ -637,8 +635,6 @@ bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 	struct ib_send_wr *first = NULL, **prev = &first;
 	struct rpcrdma_mr *mr, *last = NULL;
 
-	if (rpcrdma_frwr_none(mrs))
-		return false;
 	spin_lock(&conn->lock);
 	list_for_each_entry(mr, mrs, link) {
 		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
