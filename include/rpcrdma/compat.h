@@ -24,6 +24,11 @@
 #define alloc_pages_bulk	alloc_pages_bulk_array
 #endif
 
+/* Stable kernels got it at different times. */
+#ifndef __uninitialized
+#define __uninitialized
+#endif
+
 /* The name space was not a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #undef MODULE_IMPORT_NS
@@ -64,16 +69,16 @@ static inline void rpcrdma_compat_reply_taken(struct svc_rqst *rqstp, u32 count)
 }
 
 /**
- * rpcrdma_compat_short_head - whether the head of a Call may be less than a page
+ * rpcrdma_compat_any_layout - whether nfsd finds the data of each WRITE in a COMPOUND
  *
- * nfsd takes the data of a second WRITE in a COMPOUND from the beginning of a page, wherever in
- * that page they are: svc_fill_write_vector() ignores page_base. Behind a short head they are in
- * pages when the Call is still small. 7.3 does without that function; no kernel between 6.12
- * and 7.3 has been looked at.
+ * svc_fill_write_vector() takes data from the head, and from pages as if they began a page.
+ * It ignores page_base and the tail: if the data of a second WRITE are there, nfsd stores
+ * wrong data and says NFS4_OK. 7.3 does without that function; nobody has looked at the
+ * kernels between 6.12 and 7.3.
  *
- * Return: false if nfsd might store wrong data
+ * Return: false if a Call that may have a second WRITE must be laid out as with TCP
  */
-static inline bool rpcrdma_compat_short_head(void)
+static inline bool rpcrdma_compat_any_layout(void)
 {
 	return LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0);
 }

@@ -83,14 +83,6 @@ u32 __must_check rpcrdma_xchar_extension(void);
 bool __must_check rpcrdma_xchar_in_use(const struct rpcrdma_session *s);
 
 /**
- * rpcrdma_xchar_agreed - have both sides announced the extension?
- * @s: the session
- *
- * Return: true, too, before this side's FINAL has been sent. The extension is not in use then.
- */
-bool __must_check rpcrdma_xchar_agreed(const struct rpcrdma_session *s);
-
-/**
  * rpcrdma_xchar_request - ask the peer to change properties of its own (section 4.2)
  * @s: the session
  * @wanted: what it is to have

@@ -1420,16 +1420,11 @@ TEST(xcharext, abi__a_request_and_its_answer)
 	EXPECT_FALSE(rpcrdma_xchar_request(&s, &n, 1));
 	EXPECT_FALSE(rpcrdma_xchar_askable(&s, kReceive));
 	EXPECT_FALSE(rpcrdma_xchar_begin(&s, 1024));
-	EXPECT_FALSE(rpcrdma_xchar_agreed(&s));
 	receive(connprop(kClientXid, announcing()));
-	EXPECT_TRUE(rpcrdma_xchar_agreed(&s));
-	EXPECT_FALSE(rpcrdma_xchar_in_use(&s));
 	EXPECT_TRUE(rpcrdma_xchar_begin(&s, 2048));
 	ASSERT_EQ(rpcrdma_session_next_send(&s, nullptr, buffer, sizeof(buffer),
 					    &tx),
 		  u32{ RPCRDMA_TX_CONTROL });
-	EXPECT_TRUE(rpcrdma_xchar_agreed(&s));
-	EXPECT_TRUE(rpcrdma_xchar_in_use(&s));
 	EXPECT_TRUE(rpcrdma_xchar_askable(&s, kReceive));
 	EXPECT_FALSE(rpcrdma_xchar_askable(&s, kHostAuth));
 	EXPECT_TRUE(rpcrdma_xchar_fix(&s, &remote, 1));

@@ -35,6 +35,7 @@ struct call_fixture {
 	struct work_struct shut;
 	struct completion is_shut;
 	u32 item;	/* of a Call by a group: where its data are in it, */
+	u32 stream;	/* what of it is no data, */
 	u32 service;	/* and that of RPCSEC_GSS */
 #ifdef CONFIG_LOCKDEP
 	struct tracepoint *lock_event;
@@ -124,6 +125,7 @@ static int call_init(struct kunit *test)
 	f->recv.conn = &f->conn;
 	f->recv.buf = f->octets;
 	f->item = CALL_ITEM;
+	f->stream = CALL_STREAM;
 	f->service = 1;
 	INIT_LIST_HEAD(&f->recv.link);
 	f->rx.vers = 2;
@@ -535,7 +537,7 @@ static void call_header_is_in_one_piece(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->conn.stats.recv_copied_bytes, (u64)length);
 
 	call_take_from(test, rqstp, length, 128);
-	if (rpcrdma_compat_short_head()) {
+	if (rpcrdma_compat_any_layout()) {
 		KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_pages[0], theirs[0]);
 		KUNIT_EXPECT_EQ(test, rqstp->rq_arg.head[0].iov_len, 896UL);
 	} else {
@@ -554,7 +556,7 @@ static void call_group_header(struct call_fixture *f, u32 type, u32 length,
 		7, 2, 64, RPCRDMA_RTR_XMTREQ, 1, f->item, length, type,
 	};
 	const u32 placed[] = { offset, 1, number };
-	const u32 end[] = { 0, 1, 1, CALL_STREAM };
+	const u32 end[] = { 0, 1, 1, f->stream };
 	/* The RPC header: RPCSEC_GSS without integrity, and no verifier. */
 	const u32 call[] = {
 		7, RPCRDMA_CALL, 2, 100003, 4, 1,
@@ -594,9 +596,9 @@ static int call_come_by_group(struct kunit *test, u32 type, u32 length,
 	call_group_header(f, type, length, offset, number);
 	f->rx.htype = RPCRDMA_RTR_XMTREQ;
 	f->rx.last = true;
-	f->rx.stream_length = CALL_STREAM;
-	f->rx.unreduced_length = CALL_STREAM + xdr_align_size(length);
-	f->rx.payload.length = CALL_STREAM;
+	f->rx.stream_length = f->stream;
+	f->rx.unreduced_length = f->stream + xdr_align_size(length);
+	f->rx.payload.length = f->stream;
 	clear_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
 	set_bit(XPT_BUSY, &f->svc.xprt.xpt_flags);
 	return rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv, 0);
@@ -708,6 +710,33 @@ static void call_by_group_is_whole_for_sunrpc(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, arg->head[0].iov_len, PAGE_SIZE);
 		KUNIT_EXPECT_EQ(test, arg->len, CALL_STREAM + length);
 		KUNIT_EXPECT_EQ(test, arg->tail[0].iov_len, 0UL);
+	}
+	call_free_pages(test, rqstp);
+}
+
+/* An older nfsd would look for the data of a second WRITE among those of the first. */
+static void call_by_group_may_write_again(struct kunit *test)
+{
+	const u32 length = PAGE_SIZE, least = 40;
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+	struct xdr_buf *arg = &rqstp->rq_arg;
+	bool whole;
+	int i;
+
+	call_recv_pages(test);
+	for (i = 0; i < 2; i++) {
+		f->stream = CALL_ITEM + least - 4 * i;
+		whole = !i && !rpcrdma_compat_any_layout();
+		KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN,
+							 length, 0, 0),
+				RPCRDMA_RECV_KEEP);
+		call_take_group(test, rqstp);
+		KUNIT_EXPECT_EQ(test, arg->len, f->stream + length);
+		KUNIT_EXPECT_EQ(test, arg->head[0].iov_len,
+				whole ? PAGE_SIZE : (size_t)CALL_ITEM);
+		KUNIT_EXPECT_EQ(test, arg->tail[0].iov_len,
+				whole ? 0UL : (size_t)f->stream - CALL_ITEM);
 	}
 	call_free_pages(test, rqstp);
 }
@@ -1077,6 +1106,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_gives_its_pages),
 	KUNIT_CASE(call_by_group_is_copied),
 	KUNIT_CASE(call_by_group_is_whole_for_sunrpc),
+	KUNIT_CASE(call_by_group_may_write_again),
 	KUNIT_CASE(call_by_group_with_memory_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),

@@ -207,6 +207,23 @@ TEST(server_changes, answered_twice)
 	p.expect_works();
 }
 
+/* RPC messages can flow before its last properties come, which is when both may ask. */
+TEST(server_changes, announced_in_two_messages)
+{
+	Peer p = Peer::connect(2 * kLarge);
+
+	p.speak_extensions();
+	p.send(unit::connprop(p.new_xid(), announced(kSmall),
+			      RPCRDMA2_CONNPROP_MIDDLE));
+	p.take_properties(p.next());
+	/* The server has found nothing to do by then. */
+	usleep(500000);
+	p.send(unit::connprop(p.new_xid(), { 0 }));
+	Nfs nfs(p);
+	response(p, server_asks(p, nfs), kDone);
+	EXPECT_EQ(pieces(p, nfs, 1), 1u);
+}
+
 /* It goes on as it was, and does not ask again. */
 TEST(server_changes, answered_never)
 {

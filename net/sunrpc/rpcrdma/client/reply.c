@@ -118,8 +118,7 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req, bool invalidated)
 	struct rpcrdma_xprt *rx = rpcrdma_xprt(rqst->rq_xprt);
 	struct rpcrdma_conn *conn = req->conn;
 
-	if (!rpcrdma_frwr_none(&req->mrs))
-		rpcrdma_frwr_put(conn, &req->mrs);
+	rpcrdma_frwr_put(conn, &req->mrs);
 	rpcrdma_conn_end_call(conn, &req->tm);
 	/* The first words of a body chunk could not be checked before. */
 	if (req->external && req->status >= 0 &&
@@ -167,8 +166,7 @@ static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
 	}
 	req->status = status;
 	req->inv.done = rpcrdma_reply_invalidated;
-	if (rpcrdma_frwr_none(&req->mrs) ||
-	    !rpcrdma_frwr_invalidate(conn, &req->mrs, &req->inv))
+	if (!rpcrdma_frwr_invalidate(conn, &req->mrs, &req->inv))
 		rpcrdma_reply_complete(req, false);
 }
 
@@ -358,12 +356,12 @@ static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
 	    req->tm.msg.length > RPCRDMA_ROUND_TRIP_SIZE || req->tm.group ||
 	    c->n_call || c->n_reads || c->n_write_segs)
 		return;
-	/* xprt_lookup_rqst() has measured it. */
+	/* xprt_lookup_rqst() has measured it, and may do so again at this moment. */
 	WRITE_ONCE(conn->round_trip,
 		   rpcrdma_round_trip_note(&conn->round_trips,
 					   jiffies_to_msecs(jiffies),
 					   clamp_t(s64,
-						   ktime_to_us(req->rqst.rq_rtt),
+						   ktime_to_us(data_race(req->rqst.rq_rtt)),
 						   0, U32_MAX)));
 }
 

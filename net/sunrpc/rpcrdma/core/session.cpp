@@ -94,19 +94,16 @@ Session::Session(const rpcrdma_config &cfg, const Options &options)
 	}
 }
 
-/* Neither side can take the other's messages for something else any more. */
+/*
+ * Each side has announced it, and neither can take the other's messages for something
+ * else any more.
+ */
 u32 Session::extensions_in_use() const
-{
-	return final_sent_ && final_received_ ? extensions_announced() : 0;
-}
-
-/* By both sides. */
-u32 Session::extensions_announced() const
 {
 	u32 all = 0;
 
 	static_assert(Extensions::kOthers < 32);
-	if (version_ != kVersion2)
+	if (version_ != kVersion2 || !final_sent_ || !final_received_)
 		return 0;
 	for (u32 e = 1; e <= Extensions::kOthers; e++)
 		if (announced(local_, e) && announced(peer_, e))

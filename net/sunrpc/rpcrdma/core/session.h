@@ -211,11 +211,6 @@ public:
 	{
 		return terms_.extensions >> extension & 1;
 	}
-	/* Both sides have announced it. */
-	[[nodiscard]] bool announced_by_both(u32 extension) const
-	{
-		return extensions_announced() >> extension & 1;
-	}
 	/* For tests: no change has been forgotten. */
 	[[nodiscard]] bool settled() const
 	{
@@ -470,7 +465,6 @@ private:
 	[[nodiscard]] u32 receives_for(u32 dir) const;
 	[[nodiscard]] u32 max_stream(u32 max_send) const;
 	[[nodiscard]] u32 extensions_in_use() const;
-	[[nodiscard]] u32 extensions_announced() const;
 
 	[[nodiscard]] bool client() const
 	{

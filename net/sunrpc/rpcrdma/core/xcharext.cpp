@@ -598,12 +598,6 @@ bool rpcrdma_xchar_in_use(const struct rpcrdma_session *s)
 	       session(s).in_use(Extensions::place<Xcharext>());
 }
 
-bool rpcrdma_xchar_agreed(const struct rpcrdma_session *s)
-{
-	return Extensions::place<Xcharext>() &&
-	       session(s).announced_by_both(Extensions::place<Xcharext>());
-}
-
 bool rpcrdma_xchar_request(struct rpcrdma_session *s,
 			   const struct rpcrdma_xchar_number *wanted, u32 count)
 {

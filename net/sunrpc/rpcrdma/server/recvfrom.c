@@ -301,7 +301,8 @@ static void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call)
 	if (length > run ||
 	    !rpcrdma_call_item(&call->chunks, start, length, &item) ||
 	    item.offset > length || rpcrdma_svc_page_count(item.length) >=
-				    call->svc->max_call >> PAGE_SHIFT)
+				    call->svc->max_call >> PAGE_SHIFT ||
+	    !rpcrdma_svc_item_last(call->length, &item))
 		return;
 	call->item = item;
 }
@@ -1130,7 +1131,7 @@ static bool rpcrdma_svc_swap(struct svc_rqst *rqstp,
 		return false;
 	/* The head of a Receive for groups is less than a page. */
 	if (call->recv->conn->recv_base &&
-	    (call->length <= PAGE_SIZE || !rpcrdma_compat_short_head()))
+	    (call->length <= PAGE_SIZE || !rpcrdma_compat_any_layout()))
 		return false;
 	if (call->length > RPCRDMA_SVC_ONE_PIECE &&
 	    PAGE_SIZE - base < RPCRDMA_SVC_ONE_PIECE)

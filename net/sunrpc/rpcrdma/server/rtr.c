@@ -126,7 +126,8 @@ u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 	call->length = call->unreduced;
 	/* The core has found all of this sound. */
 	if (first->pages && stream <= PAGE_SIZE && item.offset <= stream &&
-	    count < call->svc->max_call >> PAGE_SHIFT)
+	    count < call->svc->max_call >> PAGE_SHIFT &&
+	    rpcrdma_svc_item_last(stream, &item))
 		rpcrdma_svc_group_stream(&g, 0, stream);
 	if (g.stream && rpcrdma_call_divides(page_address(pages[0]), stream,
 					     item.offset)) {

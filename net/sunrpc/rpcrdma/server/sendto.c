@@ -388,6 +388,7 @@ static bool rpcrdma_svc_reply_keep(struct rpcrdma_svc_reply *reply)
 	refused = reply->refused;
 	if (refused) {
 		list_del_init(&reply->link);
+		atomic_dec(&svc->conn->awaited);
 	} else {
 		reply->sent = true;
 		svc->n_sent++;
@@ -402,6 +403,8 @@ static void rpcrdma_svc_reply_unlink(struct rpcrdma_svc_reply *reply)
 {
 	spin_lock(&reply->svc->lock);
 	list_del_init(&reply->link);
+	if (reply->refused)
+		atomic_dec(&reply->svc->conn->awaited);
 	spin_unlock(&reply->svc->lock);
 }
 
@@ -446,7 +449,7 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 {
 	struct rpcrdma_svc_reply *reply, *again = NULL;
 	struct rpcrdma_svc *svc = conn->context;
-	bool found = false;
+	bool found = false, waits = false;
 
 	spin_lock(&svc->lock);
 	/* If the Call has come twice, one of its Replies may still wait to be sent. */
@@ -461,6 +464,10 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 		if (reply->sent) {
 			rpcrdma_svc_sent_take(svc, reply);
 			again = reply;
+		} else {
+			/* It has memory mapped until its last Send completes. */
+			atomic_inc(&conn->awaited);
+			waits = true;
 		}
 		break;
 	}
@@ -468,6 +475,8 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 	trace_rpcrdma_call(conn->id, xid, "Reply refused", found ? 0 : -ENOENT);
 	if (again)
 		rpcrdma_svc_reply_again(again);
+	if (waits)
+		rpcrdma_conn_pump(conn);
 }
 
 /**

@@ -378,18 +378,8 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 	return mapped;
 }
 
-/**
- * rpcrdma_frwr_undo - give back regions that are too few for an RPC
- * @conn: the connection
- * @mrs: regions of one RPC; the peer can reach none of them
- *
- * Does not call ops->room: so few regions would not help a waiting RPC.
- *
- * Context: Process context, no lock held.
- *
- * Return: true if @mrs had regions.
- */
-bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
+/* As rpcrdma_frwr_undo(). */
+bool __rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 {
 	struct rpcrdma_mr *mr, *tmp;
 	LIST_HEAD(held);
@@ -618,19 +608,9 @@ static void rpcrdma_frwr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 		waiter->done(waiter);
 }
 
-/**
- * rpcrdma_frwr_invalidate - take a list of regions away from the peer
- * @conn: the connection
- * @mrs: regions of one RPC
- * @inv: its @done is called at the end; it must live until then
- *
- * Context: Process context, no lock held. Does not sleep.
- *
- * Return: true if @inv->done will be called, with every region of @mrs HELD
- * or taken back; false if nothing was left to invalidate.
- */
-bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
-			     struct rpcrdma_inv *inv)
+/* As rpcrdma_frwr_invalidate(). */
+bool __rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
+			       struct rpcrdma_inv *inv)
 {
 	struct ib_send_wr *first = NULL, **prev = &first;
 	struct rpcrdma_mr *mr, *last = NULL;
@@ -736,17 +716,10 @@ void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
 	spin_unlock(&conn->lock);
 }
 
-/**
- * rpcrdma_frwr_put - give back every region that the peer cannot reach
- * @conn: the connection
- * @mrs: regions of one RPC; those of a dead connection stay on it until
- *	rpcrdma_frwr_reclaim() takes them
- *
- * Context: Process context, no lock held. Calls ops->room if somebody waits.
- */
-void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs)
+/* As rpcrdma_frwr_put(). */
+void __rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs)
 {
-	if (rpcrdma_frwr_undo(conn, mrs))
+	if (__rpcrdma_frwr_undo(conn, mrs))
 		rpcrdma_frwr_more(conn);
 }
 

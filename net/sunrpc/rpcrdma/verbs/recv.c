@@ -709,7 +709,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_conn_agreed(conn);
 	if (unlikely(READ_ONCE(conn->auth)))
 		rpcrdma_conn_auth_received(conn);
-	if (unlikely(rx->htype - RPCRDMA_XCHAR_FIRST_TYPE < RPCRDMA_XCHAR_TYPES))
+	if (unlikely(rx->htype - RPCRDMA_XCHAR_FIRST_TYPE < RPCRDMA_XCHAR_TYPES ||
+		     rx->htype == RPCRDMA2_CONNPROP_FINAL))
 		rpcrdma_resize_kick(conn);
 	if (rx->opened) {
 		rpcrdma_conn_up(conn);

@@ -487,16 +487,15 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_resize *r = &conn->resize;
 	struct rpcrdma_session_info info;
-	bool in_use, agreed, done, measured, send_due, recv_due;
+	bool in_use, done, measured, send_due, recv_due;
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	in_use = rpcrdma_xchar_in_use(&conn->session);
-	agreed = rpcrdma_xchar_agreed(&conn->session);
 	spin_unlock(&conn->lock);
-	/* Not yet, if this side's last properties have still to be sent. */
+	/* The last properties of either side, if they are still due, wake the work item. */
 	if (!in_use)
-		return agreed ? RPCRDMA_RESIZE_TICK : 0;
+		return 0;
 
 	if (!r->begun) {
 		r->begun = true;

@@ -22,11 +22,9 @@
  * A message whose owner allows it is not copied where that pays: the device gathers its
  * large pieces from where they are. They stay mapped until the Send has completed. Of such
  * Sends every fourth is signaled, so that at rest the memory of three messages at most
- * waits for the next Send. A Reply by a group of Sends may be refused after that, and is
- * sent again when it has completed: so it does not wait at rest. Its last Send is signaled,
- * or one after it that is posted together with it. If the owner lacks memory nothing waits at
- * rest: such Sends are signaled then, and what is out already is followed by a mark, an RDMA
- * Write of no bytes, whose completion says that all before it has completed.
+ * waits for the next Send. If the owner lacks memory, or waits for a message to send it again,
+ * nothing waits at rest: such Sends are signaled then, and what is out already is followed by
+ * a mark, an RDMA Write of no bytes, whose completion says that all before it has completed.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -280,6 +278,13 @@ static bool rpcrdma_send_fill(struct rpcrdma_send *send)
 				   tx->payload.length);
 }
 
+/* Nothing that was sent may wait for the next Send. */
+static bool rpcrdma_send_hurries(const struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	return conn->hurry || atomic_read(&conn->awaited);
+}
+
 static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_send *send)
 	__must_hold(&conn->lock)
@@ -290,13 +295,11 @@ static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 			conn->sq_avail < conn->sq_depth / 2;
 
 	conn->gathered |= gathers;
-	conn->group_ended |= send->held && send->rtr.size;
-	if (conn->gathered && (conn->hurry || send->index % RPCRDMA_GATHER_SENDS == 0))
+	if (conn->gathered && (send->index % RPCRDMA_GATHER_SENDS == 0 ||
+			       rpcrdma_send_hurries(conn)))
 		signaled = true;
-	if (signaled) {
+	if (signaled)
 		conn->gathered = false;
-		conn->group_ended = false;
-	}
 	return signaled;
 }
 
@@ -319,6 +322,8 @@ static void rpcrdma_send_count(struct rpcrdma_conn *conn,
 		if (unlikely(READ_ONCE(conn->resize.slow)))
 			rpcrdma_resize_kick(conn);
 	}
+	if (unlikely(tx->type == RPCRDMA2_CONNPROP_FINAL))
+		rpcrdma_resize_kick(conn);
 	trace_rpcrdma_tx(conn->id, tx, send->length);
 	if (tx->errcode)
 		trace_rpcrdma_refuse(conn->id, tx);
@@ -638,20 +643,6 @@ static bool rpcrdma_pump_told(const struct rpcrdma_send *send)
 	return tm->quiet || tm->direct;
 }
 
-/*
- * The Sends before @end are a chain. A Reply by a group may have to be sent again, and cannot
- * before its last Send has completed. Maybe nothing is sent after the chain for a long time.
- */
-static void rpcrdma_pump_signal(struct rpcrdma_conn *conn, u32 end)
-	__must_hold(&conn->lock)
-{
-	if (!conn->group_ended)
-		return;
-	rpcrdma_send_at(conn, end - 1)->signaled = true;
-	conn->gathered = false;
-	conn->group_ended = false;
-}
-
 /* Build and post what was decided, and tell the owners of what is out now. */
 static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
@@ -666,7 +657,6 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 
 	if (conn->send_told == end)
 		return;
-	rpcrdma_pump_signal(conn, end);
 	if (rpcrdma_pump_brief(conn, end)) {
 		built = rpcrdma_send_build_all(conn, conn->send_told, end,
 					       &first);
@@ -826,7 +816,7 @@ static void rpcrdma_pump(struct rpcrdma_conn *conn)
 		while (!conn->closed && (rpcrdma_pump_job(conn) ||
 					 rpcrdma_pump_send(conn)))
 			;
-		if (conn->hurry)
+		if (rpcrdma_send_hurries(conn))
 			rpcrdma_pump_mark(conn);
 	}
 	conn->pumping = false;

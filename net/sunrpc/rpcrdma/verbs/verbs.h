@@ -648,9 +648,9 @@ struct rpcrdma_resize {
  * @send_sges: elements of all Sends, @gather_sge of each
  * @send_size: bytes of a Send at most
  * @gathered: a Send is out that took data from its place, and none after it is signaled
- * @group_ended: of the Sends that are not posted yet one is the last of a group that did so,
- *	and none after it is signaled
  * @hurry: such a Send is signaled, and @gathered is followed by a mark
+ * @awaited: messages that were sent and whose owner waits to send them again: likewise, while
+ *	there are any. Who adds one calls rpcrdma_conn_pump().
  * @mark_cqe: completion of the mark
  * @marking: the mark is out
  * @marked: the Sends before it, then
@@ -771,8 +771,8 @@ struct rpcrdma_conn {
 	struct ib_sge *send_sges;
 	u32 gather_sge;
 	bool gathered;
-	bool group_ended;
 	bool hurry;
+	atomic_t awaited;
 	bool marking;
 	u32 marked;
 	struct ib_cqe mark_cqe;
@@ -969,21 +969,72 @@ struct ib_send_wr *rpcrdma_frwr_chain(struct list_head *mrs,
 				      struct ib_send_wr *next);
 void rpcrdma_frwr_remote_inv(struct rpcrdma_conn *conn, struct list_head *mrs,
 			     u32 handle);
+bool __rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
+			       struct rpcrdma_inv *inv);
+void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
+				  struct list_head *mrs);
+void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
+			   const struct rpcrdma_segment *segs, u32 n_segs);
+bool __rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs);
+bool rpcrdma_frwr_short(struct rpcrdma_conn *conn);
+void __rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs);
+
 /* An RPC without regions needs no lock: only its own thread adds some. */
 static inline bool rpcrdma_frwr_none(const struct list_head *mrs)
 {
 	return list_empty_careful(mrs);
 }
 
-bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
-			     struct rpcrdma_inv *inv);
-void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
-				  struct list_head *mrs);
-void rpcrdma_frwr_keep_cpu(struct rpcrdma_conn *conn, struct list_head *mrs,
-			   const struct rpcrdma_segment *segs, u32 n_segs);
-bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs);
-bool rpcrdma_frwr_short(struct rpcrdma_conn *conn);
-void rpcrdma_frwr_put(struct rpcrdma_conn *conn, struct list_head *mrs);
+/**
+ * rpcrdma_frwr_invalidate - take a list of regions away from the peer
+ * @conn: the connection
+ * @mrs: regions of one RPC
+ * @inv: its @done is called at the end; it must live until then
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ *
+ * Return: true if @inv->done will be called, with every region of @mrs HELD
+ * or taken back; false if nothing was left to invalidate.
+ */
+static inline bool rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn,
+					   struct list_head *mrs,
+					   struct rpcrdma_inv *inv)
+{
+	return !rpcrdma_frwr_none(mrs) &&
+	       __rpcrdma_frwr_invalidate(conn, mrs, inv);
+}
+
+/**
+ * rpcrdma_frwr_undo - give back regions that are too few for an RPC
+ * @conn: the connection
+ * @mrs: regions of one RPC; the peer can reach none of them
+ *
+ * Does not call ops->room: so few regions would not help a waiting RPC.
+ *
+ * Context: Process context, no lock held.
+ *
+ * Return: true if @mrs had regions.
+ */
+static inline bool rpcrdma_frwr_undo(struct rpcrdma_conn *conn,
+				     struct list_head *mrs)
+{
+	return !rpcrdma_frwr_none(mrs) && __rpcrdma_frwr_undo(conn, mrs);
+}
+
+/**
+ * rpcrdma_frwr_put - give back every region that the peer cannot reach
+ * @conn: the connection
+ * @mrs: regions of one RPC; those of a dead connection stay on it until
+ *	rpcrdma_frwr_reclaim() takes them
+ *
+ * Context: Process context, no lock held. Calls ops->room if somebody waits.
+ */
+static inline void rpcrdma_frwr_put(struct rpcrdma_conn *conn,
+				    struct list_head *mrs)
+{
+	if (!rpcrdma_frwr_none(mrs))
+		__rpcrdma_frwr_put(conn, mrs);
+}
 
 /* spares.c */
 void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node,
