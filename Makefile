@@ -60,7 +60,8 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 .PHONY: all modules modules_install stage extended clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-rtrext selftests-6.1 kunit-6.1 \
-	kunit-7.3 selftests-7.3 selftests-debian-7.3 \
+	kunit-7.3 selftests-7.3 selftests-debian-7.3 selftests-debian-6.1 \
+	matrix-6.1 matrix-7.3 matrix-trixie host-trixie \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
 	tools tools-check tools-install wireshark clock coverage hostauth check check-full soak demo demo-check bench dist packaging \
 	interfaces
@@ -218,9 +219,26 @@ selftests-6.1:
 kunit-6.1:
 	+@$(SUBMAKE) kunit KERNEL=6.1
 
-# What 'check' runs with KERNEL=7.3.
+# What 'check' runs with KERNEL=6.1 and KERNEL=7.3.
+selftests-debian-6.1:
+	+@$(SUBMAKE) $(@:-6.1=) KERNEL=6.1
+
 kunit-7.3 selftests-7.3 selftests-debian-7.3:
 	+@$(SUBMAKE) $(@:-7.3=) KERNEL=7.3
+
+# On Debian's other kernels: the module comes and goes, and it serves and mounts the kernel's own
+# transport of each line.
+matrix-6.1 matrix-7.3:
+	+@CPUS=1 $(SUBMAKE) selftests-on KERNEL=stock-$(@:matrix-%=%) FULL=1 \
+	  TESTS="$(or $(TESTS),upgrade.sh interop.sh)"
+
+matrix-trixie:
+	+@CPUS=1 $(SUBMAKE) selftests-on KERNEL=stock-6.12.trixie \
+	  TESTS="$(or $(TESTS),mount.sh data.sh upgrade.sh)"
+
+# The two commands of README.md on Debian 13.
+host-trixie:
+	@tools/testing/host-trixie
 
 # The self-tests with random choices.
 SOAK_TESTS	?= data.sh load.sh recovery.sh life.sh storm.sh faults.sh
@@ -316,8 +334,8 @@ check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
-	  selftests-debug kunit-6.1 \
-	  kunit-7.3 selftests-7.3 selftests-debian-7.3 \
+	  selftests-debug kunit-6.1 selftests-debian-6.1 matrix-6.1 \
+	  kunit-7.3 selftests-7.3 selftests-debian-7.3 matrix-7.3 matrix-trixie host-trixie \
 	  packaging interfaces demo-check docs-check
 
 # Compares what the module uses of 6.12 with the newest source in Debian. Fails for a
@@ -415,7 +433,8 @@ help:
 	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm, packaging,'
 	@echo '                   interfaces, demo-check, and self-tests:'
 	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -7.3; and'
-	@echo '                   kunit-6.1, kunit-7.3, selftests-debian-7.3'
+	@echo '                   kunit-6.1, kunit-7.3, selftests-debian-6.1, selftests-debian-7.3,'
+	@echo '                   matrix-6.1, matrix-7.3, matrix-trixie, host-trixie'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  harness-full     harness with every check on every kind of guest'
 	@echo '  selftests-full   selftests with the tests that take long'
@@ -424,7 +443,12 @@ help:
 	@echo '  kunit-6.1        kunit with KERNEL=6.1'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
 	@echo '  selftests-rtrext those that do not count how data travels, with groups of Sends'
-	@echo '  selftests-7.3    selftests with KERNEL=7.3; kunit-7.3, selftests-debian-7.3 likewise'
+	@echo '  selftests-7.3    selftests with KERNEL=7.3; kunit-7.3, selftests-debian-7.3 likewise,'
+	@echo '                   and selftests-debian-6.1'
+	@echo '  matrix-6.1       on the kernel of Debian 12: upgrade and removal, and all pairings with'
+	@echo '                   the kernel'"'"'s own of 6.1, 6.12 and 7.3; matrix-7.3 likewise;'
+	@echo '                   matrix-trixie: some self-tests on 6.12 of Debian 13'
+	@echo '  host-trixie      make demo and make check on Debian 13, in a root file system'
 	@echo '  storm            faults by seed for two mounts and their server, in virtual time:'
 	@echo '                   SEEDS=100 from FIRST=1, or SEED="3 17"; REPLAY=1: each twice,'
 	@echo '                   must be equal; PLANT=1: each with a fault that must be found'
