@@ -347,6 +347,7 @@ static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
 				     const struct rpcrdma_rx *rx)
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
+	s64 rtt;
 
 	/* A Reply to what was sent before it was sent again would look too fast. */
 	if (req->rqst.rq_ntrans > 1)
@@ -357,12 +358,11 @@ static void rpcrdma_reply_round_trip(struct rpcrdma_conn *conn,
 	    c->n_call || c->n_reads || c->n_write_segs)
 		return;
 	/* xprt_lookup_rqst() has measured it, and may do so again at this moment. */
+	rtt = ktime_to_us(data_race(req->rqst.rq_rtt));
 	WRITE_ONCE(conn->round_trip,
 		   rpcrdma_round_trip_note(&conn->round_trips,
 					   jiffies_to_msecs(jiffies),
-					   clamp_t(s64,
-						   ktime_to_us(data_race(req->rqst.rq_rtt)),
-						   0, U32_MAX)));
+					   clamp_t(s64, rtt, 0, U32_MAX)));
 }
 
 /* Bytes of a Reply have come; all of it, if it comes by a group. */
