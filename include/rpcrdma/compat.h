@@ -72,11 +72,12 @@ static inline void rpcrdma_compat_reply_taken(struct svc_rqst *rqstp, u32 count)
  * rpcrdma_compat_any_layout - whether nfsd finds the data of each WRITE in a COMPOUND
  *
  * svc_fill_write_vector() takes data from the head, and from pages as if they began a page.
- * It ignores page_base and the tail: if the data of a second WRITE are there, nfsd stores
- * wrong data and says NFS4_OK. 7.3 does without that function; nobody has looked at the
- * kernels between 6.12 and 7.3.
+ * It ignores page_base and the tail; so does nfsd4_vbuf_from_vector(), of SETXATTR. If the
+ * data of a second WRITE are there, or the end of one WRITE's, nfsd stores other data and
+ * says NFS4_OK. 7.3 does without these functions; nobody has looked at the kernels between
+ * 6.12 and 7.3.
  *
- * Return: false if a Call that may have a second WRITE must be laid out as with TCP
+ * Return: false if a Call in which that may happen must be laid out as with TCP
  */
 static inline bool rpcrdma_compat_any_layout(void)
 {

@@ -36,6 +36,7 @@ struct call_fixture {
 	struct completion is_shut;
 	u32 item;	/* of a Call by a group: where its data are in it, */
 	u32 stream;	/* what of it is no data, */
+	u32 counted;	/* what it says of their length, */
 	u32 service;	/* and that of RPCSEC_GSS */
 #ifdef CONFIG_LOCKDEP
 	struct tracepoint *lock_event;
@@ -578,6 +579,8 @@ static void call_group_header(struct call_fixture *f, u32 type, u32 length,
 	f->rx.payload.offset = (void *)at - f->recv.buf;
 	for (i = 0; i < ARRAY_SIZE(call); i++)
 		*at++ = cpu_to_be32(call[i]);
+	if (f->item == CALL_ITEM)
+		*at = cpu_to_be32(f->counted ?: length);
 }
 
 /*
@@ -677,8 +680,7 @@ static void call_by_group_is_copied(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, read_bytes_from_xdr_buf(arg, 0, whole,
 						      arg->len), 0);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(whole), 7U);
-	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ARGUMENTS, 's',
-					   CALL_ITEM - CALL_ARGUMENTS));
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(whole + CALL_ARGUMENTS), length);
 	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ITEM, 'c', length));
 	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ITEM + length, 's',
 					   CALL_STREAM - CALL_ITEM));
@@ -714,29 +716,43 @@ static void call_by_group_is_whole_for_sunrpc(struct kunit *test)
 	call_free_pages(test, rqstp);
 }
 
-/* An older nfsd would look for the data of a second WRITE among those of the first. */
-static void call_by_group_may_write_again(struct kunit *test)
+/*
+ * An older nfsd would look for the data of another operation, and for the end of those that an
+ * item is only the beginning of, in the pages of the item.
+ */
+static void call_by_group_may_bring_more(struct kunit *test)
 {
-	const u32 length = PAGE_SIZE, least = 40;
+	static const struct {
+		u32 behind, length, counted;
+		bool apart;
+	} cases[] = {
+		{ 24, PAGE_SIZE, PAGE_SIZE },
+		{ 20, PAGE_SIZE, PAGE_SIZE + 4 },
+		{ 20, PAGE_SIZE, PAGE_SIZE - 4 },
+		{ 20, PAGE_SIZE, PAGE_SIZE, true },
+		{ 20, PAGE_SIZE, PAGE_SIZE - 3, true },
+		{ 20, PAGE_SIZE - 3, PAGE_SIZE - 3, true },
+	};
 	struct call_fixture *f = test->priv;
 	struct svc_rqst *rqstp = call_rqst(test);
 	struct xdr_buf *arg = &rqstp->rq_arg;
-	bool whole;
+	bool apart;
 	int i;
 
 	call_recv_pages(test);
-	for (i = 0; i < 2; i++) {
-		f->stream = CALL_ITEM + least - 4 * i;
-		whole = !i && !rpcrdma_compat_any_layout();
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		f->stream = CALL_ITEM + cases[i].behind;
+		f->counted = cases[i].counted;
+		apart = cases[i].apart || rpcrdma_compat_any_layout();
 		KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN,
-							 length, 0, 0),
+							 cases[i].length, 0, 0),
 				RPCRDMA_RECV_KEEP);
 		call_take_group(test, rqstp);
-		KUNIT_EXPECT_EQ(test, arg->len, f->stream + length);
-		KUNIT_EXPECT_EQ(test, arg->head[0].iov_len,
-				whole ? PAGE_SIZE : (size_t)CALL_ITEM);
-		KUNIT_EXPECT_EQ(test, arg->tail[0].iov_len,
-				whole ? 0UL : (size_t)f->stream - CALL_ITEM);
+		KUNIT_EXPECT_EQ(test, arg->len, f->stream + PAGE_SIZE);
+		KUNIT_EXPECT_EQ_MSG(test, arg->head[0].iov_len,
+				    apart ? (size_t)CALL_ITEM : PAGE_SIZE, "%d", i);
+		KUNIT_EXPECT_EQ_MSG(test, arg->tail[0].iov_len,
+				    apart ? (size_t)cases[i].behind : 0UL, "%d", i);
 	}
 	call_free_pages(test, rqstp);
 }
@@ -1106,7 +1122,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_gives_its_pages),
 	KUNIT_CASE(call_by_group_is_copied),
 	KUNIT_CASE(call_by_group_is_whole_for_sunrpc),
-	KUNIT_CASE(call_by_group_may_write_again),
+	KUNIT_CASE(call_by_group_may_bring_more),
 	KUNIT_CASE(call_by_group_with_memory_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),

@@ -4712,8 +4712,9 @@ static void conn_ends_groups_at_rest(struct kunit *test)
 		conn_wait(test, &f->client.arrived);
 		conn_wait(test, &f->client.arrived);
 		conn_let_go(&f->client);
-		msleep(20);
-		rested += !completion_done(&conn_next[0]->done);
+		spin_lock(&f->server.conn->lock);
+		rested += f->server.conn->gathered;
+		spin_unlock(&f->server.conn->lock);
 		conn_await(f->server.conn, conn_next[0], test);
 		for (i = 0; i < ARRAY_SIZE(conn_next); i++) {
 			if (i)

@@ -277,6 +277,40 @@ static bool rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
 }
 
 /*
+ * What an operation has at least that brings data: SETXATTR its number, flags, a name and a
+ * value, each of these with its length and a word. WRITE has more. GETATTR, which Linux has
+ * behind a WRITE, has 20 bytes at most.
+ */
+#define RPCRDMA_SVC_LEAST_DATA	24
+
+/**
+ * rpcrdma_svc_item_apart - can nfsd have an item of a Call in pages of its own?
+ * @stream: the Call without the item, as far as it is in front of it
+ * @length: bytes of the Call without the item
+ * @item: the item, within the Call
+ *
+ * An older nfsd looks for all data in the head and in the pages, see
+ * rpcrdma_compat_any_layout(). So an item must be all of what its operation brings, and no
+ * other operation may bring data behind it.
+ *
+ * Return: false if it has to be laid out as with TCP
+ */
+bool rpcrdma_svc_item_apart(const void *stream, u32 length,
+			    const struct rpcrdma_range *item)
+{
+	u32 octets;
+
+	if (rpcrdma_compat_any_layout())
+		return true;
+	if (item->offset < XDR_UNIT ||
+	    length - item->offset >= RPCRDMA_SVC_LEAST_DATA)
+		return false;
+	octets = get_unaligned_be32(stream + item->offset - XDR_UNIT);
+	/* The peer may count the roundup. */
+	return octets <= item->length && xdr_align_size(octets) >= item->length;
+}
+
+/*
  * An item that begins at the start of a page fills the fewest pages: a WRITE of
  * the largest payload fits a memory region, and can be passed on page by page. The
  * rest of the Call is then in one page before it. A Call that fits one page as
@@ -302,7 +336,7 @@ static void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call)
 	    !rpcrdma_call_item(&call->chunks, start, length, &item) ||
 	    item.offset > length || rpcrdma_svc_page_count(item.length) >=
 				    call->svc->max_call >> PAGE_SHIFT ||
-	    !rpcrdma_svc_item_last(call->length, &item))
+	    !rpcrdma_svc_item_apart(start, length, &item))
 		return;
 	call->item = item;
 }

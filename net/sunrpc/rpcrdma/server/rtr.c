@@ -126,11 +126,11 @@ u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 	call->length = call->unreduced;
 	/* The core has found all of this sound. */
 	if (first->pages && stream <= PAGE_SIZE && item.offset <= stream &&
-	    count < call->svc->max_call >> PAGE_SHIFT &&
-	    rpcrdma_svc_item_last(stream, &item))
+	    count < call->svc->max_call >> PAGE_SHIFT)
 		rpcrdma_svc_group_stream(&g, 0, stream);
-	if (g.stream && rpcrdma_call_divides(page_address(pages[0]), stream,
-					     item.offset)) {
+	if (g.stream &&
+	    rpcrdma_call_divides(page_address(pages[0]), stream, item.offset) &&
+	    rpcrdma_svc_item_apart(page_address(pages[0]), stream, &item)) {
 		(void)!rpcrdma_rtr_each_part(&shape, first,
 					     rpcrdma_svc_group_swap, &g);
 		rpcrdma_svc_zero(pages, PAGE_SIZE + item.length,

@@ -279,30 +279,12 @@ bool rpcrdma_svc_enter(struct rpcrdma_svc *svc);
 void rpcrdma_svc_leave(struct rpcrdma_svc *svc);
 void rpcrdma_svc_shut(struct rpcrdma_svc *svc);
 
-/*
- * A WRITE with data has at least its number, a stateid, an offset, whether it is stable, the
- * length and a word. Less than that behind an item is none.
- */
-#define RPCRDMA_SVC_LEAST_WRITE	(4 + 16 + 8 + 4 + 4 + 4)
-
-/**
- * rpcrdma_svc_item_last - can nfsd have an item of a Call in pages of its own?
- * @stream: bytes of the Call without the item
- * @item: the item
- *
- * Return: false if the data of another WRITE may follow, and nfsd would not find them there
- */
-static inline bool rpcrdma_svc_item_last(u32 stream,
-					 const struct rpcrdma_range *item)
-{
-	return rpcrdma_compat_any_layout() ||
-	       stream - item->offset < RPCRDMA_SVC_LEAST_WRITE;
-}
-
 /* recvfrom.c */
 u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc);
 void rpcrdma_svc_freed(struct rpcrdma_svc *svc);
 void rpcrdma_svc_eased(struct rpcrdma_svc *svc);
+bool rpcrdma_svc_item_apart(const void *stream, u32 length,
+			    const struct rpcrdma_range *item);
 int rpcrdma_svc_calls_init(void);
 void rpcrdma_svc_calls_exit(void);
 int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp);
