@@ -736,24 +736,43 @@ static void call_by_group_may_bring_more(struct kunit *test)
 	struct call_fixture *f = test->priv;
 	struct svc_rqst *rqstp = call_rqst(test);
 	struct xdr_buf *arg = &rqstp->rq_arg;
-	bool apart;
 	int i;
 
 	call_recv_pages(test);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		f->stream = CALL_ITEM + cases[i].behind;
 		f->counted = cases[i].counted;
-		apart = cases[i].apart || rpcrdma_compat_any_layout();
 		KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN,
 							 cases[i].length, 0, 0),
 				RPCRDMA_RECV_KEEP);
 		call_take_group(test, rqstp);
 		KUNIT_EXPECT_EQ(test, arg->len, f->stream + PAGE_SIZE);
 		KUNIT_EXPECT_EQ_MSG(test, arg->head[0].iov_len,
-				    apart ? (size_t)CALL_ITEM : PAGE_SIZE, "%d", i);
+				    cases[i].apart ? (size_t)CALL_ITEM : PAGE_SIZE, "%d", i);
 		KUNIT_EXPECT_EQ_MSG(test, arg->tail[0].iov_len,
-				    apart ? (size_t)cases[i].behind : 0UL, "%d", i);
+				    cases[i].apart ? (size_t)cases[i].behind : 0UL, "%d", i);
 	}
+	call_free_pages(test, rqstp);
+}
+
+/* Who reads on behind the item finds what follows it in the Call, not what was in the page. */
+static void call_by_group_ends_in_its_page(struct kunit *test)
+{
+	const u32 length = PAGE_SIZE - 16;
+	struct call_fixture *f = test->priv;
+	struct svc_rqst *rqstp = call_rqst(test);
+	struct xdr_buf *arg = &rqstp->rq_arg;
+
+	call_recv_pages(test);
+	f->stream = CALL_ITEM + 20;
+	KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN, length, 0, 0),
+			RPCRDMA_RECV_KEEP);
+	call_take_group(test, rqstp);
+	KUNIT_ASSERT_EQ(test, arg->tail[0].iov_len, 20UL);
+	KUNIT_EXPECT_EQ(test, memcmp(page_address(arg->pages[0]) + length,
+				     arg->tail[0].iov_base, 16), 0);
+	KUNIT_EXPECT_NULL(test, memchr_inv(page_address(arg->pages[0]), 'b',
+					   length));
 	call_free_pages(test, rqstp);
 }
 
@@ -1123,6 +1142,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_is_copied),
 	KUNIT_CASE(call_by_group_is_whole_for_sunrpc),
 	KUNIT_CASE(call_by_group_may_bring_more),
+	KUNIT_CASE(call_by_group_ends_in_its_page),
 	KUNIT_CASE(call_by_group_with_memory_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),

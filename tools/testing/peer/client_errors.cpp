@@ -668,6 +668,59 @@ TEST(client_continued, far_too_large)
 	});
 }
 
+/*
+ * The second Call waits for a credit. The part of its Reply that comes before it is lost, and what
+ * follows is no Reply: the client sends the Call again when it has waited for long enough.
+ */
+TEST(client_continued, begins_before_its_call)
+{
+	Nfs3 server;
+	Rpc first = {};
+	u32 next = 0;
+	const auto reply = [&server](Peer &p, const Rpc &call) {
+		p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) +
+			       Words{ 0 },
+		       server.result(p, call));
+	};
+
+	server.opening = [](Peer &p) {
+		p.offer(1);
+		p.take_properties(p.next());
+		p.send(unit::connprop(p.new_xid()));
+	};
+	server.mount("rsize=4096");
+	server.on(kRead3, [&](Peer &p, const Rpc &call) {
+		const Octets stream = server.result(p, call);
+
+		if (!next) {
+			first = call;
+			/* XIDs count in the client's order of octets. */
+			next = __builtin_bswap32(__builtin_bswap32(call.xid) +
+						 1);
+			Rpc second = call;
+			second.xid = next;
+			send_middle(p, next, server.result(p, second), 0, 200,
+				    static_cast<u32>(stream.size()) - 200);
+			p.offer(Peer::kWindow);
+			p.send_grant();
+			return true;
+		}
+		EXPECT_EQ(call.xid, next);
+		if (server.count(kRead3) > 2) {
+			reply(p, call);
+			return true;
+		}
+		p.send(unit::prefix(next, RPCRDMA2_REPLY_INLINE) + Words{ 0 },
+		       Octets(stream.begin() + 200, stream.end()));
+		reply(p, first);
+		return true;
+	});
+	EXPECT_EQ(server.read(0, 8192), 0);
+	EXPECT_EQ(server.count(kRead3), 3u);
+	EXPECT_EQ(server.connections(), 2u);
+	server.works_again();
+}
+
 TEST(client_continued, another_reply_between)
 {
 	Nfs3 server;

@@ -166,6 +166,7 @@ enum {
  * @flags: RPCRDMA_REQ_ENDED
  * @status: of the Reply: bytes, a negative errno, or RPCRDMA_REQ_AGAIN
  * @external: the Reply's stream is in the Reply chunk
+ * @placed: bytes of the Reply that have come, from its first on; the Receive handler's
  * @refused: set if the peer refused the Call before all of it was sent: a
  *	negative errno, or RPCRDMA_REQ_AGAIN
  * @failure: the same, for the task of the RPC; written under queue_lock, and only by
@@ -188,6 +189,7 @@ struct rpcrdma_req {
 	unsigned long flags;
 	int status;
 	bool external;
+	u32 placed;
 	int refused;
 	int failure;
 	struct rpcrdma_chunks chunks;

@@ -386,7 +386,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 			      const struct rpcrdma_config *versions)
 {
 	struct rpcrdma_properties *local;
-	struct rpcrdma_cm_private private;
+	struct rpcrdma_cm_private private = { };
 	u8 private_data[RPCRDMA_CM_PRIVATE_SIZE];
 	struct rdma_conn_param param = { };
 	struct rpcrdma_conn_attr attr = {

@@ -199,6 +199,10 @@ static int rpcrdma_reply_place_reduced(struct rpc_rqst *rqst,
 		rpcrdma_recv_read(recv, from, buf->tail[0].iov_base + n,
 				  length);
 	}
+	/* What is in the tail would be looked for behind what was written. */
+	if (rx->last && rx->stream_length > head &&
+	    xdr_align_size(written) < buf->page_len)
+		return -EIO;
 	if (rx->last && rx->stream_length < head) {
 		buf->head[0].iov_len = rx->stream_length;
 		rqst->rq_rcv_buf.head[0].iov_len = rx->stream_length;
@@ -240,6 +244,9 @@ int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
 		return -EIO;
 	if (!reduced)
 		return length;
+	if (length > buf->head[0].iov_len &&
+	    xdr_align_size(written) < buf->page_len)
+		return -EIO;
 	if (length < buf->head[0].iov_len) {
 		buf->head[0].iov_len = length;
 		rqst->rq_rcv_buf.head[0].iov_len = length;
@@ -293,6 +300,18 @@ static int rpcrdma_reply_take_group(struct rpcrdma_conn *conn,
 	if (c->n_writes)
 		rpcrdma_reply_keep(conn, req, &c->writes[0]);
 	return rpcrdma_reply_group_take(x, req, rx);
+}
+
+/* Has this RPC got all that is in front of this part? A part comes before its Call is known. */
+static bool rpcrdma_reply_continues(struct rpcrdma_req *req,
+				    const struct rpcrdma_rx *rx)
+{
+	if (!rx->stream_offset)
+		req->placed = 0;
+	if (rx->stream_offset != req->placed)
+		return false;
+	req->placed += rx->payload.length;
+	return true;
 }
 
 /* A part of a Reply. Return: bytes of the message so far, or an errno. */
@@ -393,6 +412,13 @@ static void rpcrdma_client_reply(struct rpcrdma_conn *conn,
 
 	if (rpcrdma_rtr_carries(rx->htype)) {
 		rc = rpcrdma_reply_take_group(conn, req, rx);
+	} else if (!rpcrdma_reply_continues(req, rx)) {
+		trace_rpcrdma_call(conn->id, rx->xid, "its Reply lacks a part",
+				   0);
+		if (invalidated)
+			rpcrdma_frwr_remote_inv(conn, &req->mrs, invalidated);
+		rpcrdma_reply_unpin(conn->context, &req->rqst);
+		return;
 	} else {
 		rpcrdma_reply_round_trip(conn, req, rx);
 		rc = rpcrdma_reply_take(conn, req, rx, recv);

@@ -248,6 +248,26 @@ static int rpcrdma_req_call_chunk(struct rpcrdma_req *req,
 	return 0;
 }
 
+/*
+ * The server says how much it has written, not where. What it leaves out must not be memory of
+ * something else; in the pages of a READ that is the server's business.
+ */
+static void rpcrdma_req_clear(const struct xdr_buf *buf)
+{
+	u32 at = buf->page_base, left = buf->page_len, run;
+
+	memset(buf->head[0].iov_base, 0, buf->head[0].iov_len);
+	if (buf->tail[0].iov_len)
+		memset(buf->tail[0].iov_base, 0, buf->tail[0].iov_len);
+	if (buf->flags & XDRBUF_READ)
+		return;
+	for (; left; left -= run, at += run) {
+		run = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
+		memzero_page(buf->pages[at >> PAGE_SHIFT], offset_in_page(at),
+			     run);
+	}
+}
+
 /* Room for the whole Reply, or for the part that the Write chunk does not carry. */
 static int rpcrdma_req_reply_chunk(struct rpcrdma_req *req,
 				   struct rpcrdma_conn *conn)
@@ -263,6 +283,7 @@ static int rpcrdma_req_reply_chunk(struct rpcrdma_req *req,
 		item.length = buf->page_len;
 	}
 	end -= (end - item.length) % XDR_UNIT;
+	rpcrdma_req_clear(buf);
 	n = rpcrdma_req_body(req, conn, buf, end, &item, true,
 			     c->write_segs + c->n_write_segs);
 	if (n < 0)
@@ -379,6 +400,7 @@ static void rpcrdma_req_init(struct rpcrdma_req *req)
 	req->flags = 0;
 	req->status = 0;
 	req->external = false;
+	req->placed = 0;
 	req->refused = 0;
 	req->tm.msg.xid = be32_to_cpu(rqst->rq_xid);
 	req->tm.msg.dir = RPCRDMA_CALL;
@@ -393,6 +415,8 @@ static void rpcrdma_req_init(struct rpcrdma_req *req)
 	req->tm.direct = false;
 	req->tm.posted = false;
 	rqst->rq_xtime = ktime_get();
+	/* A Reply that came before, and did not count, may have cut its head. */
+	rqst->rq_private_buf = rqst->rq_rcv_buf;
 }
 
 /* The rest of it: the plan, and the regions if it has any. */

@@ -289,9 +289,9 @@ static bool rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
  * @length: bytes of the Call without the item
  * @item: the item, within the Call
  *
- * An older nfsd looks for all data in the head and in the pages, see
- * rpcrdma_compat_any_layout(). So an item must be all of what its operation brings, and no
- * other operation may bring data behind it.
+ * nfsd takes some data as if all of them were in the head and the pages: an older one those of
+ * WRITE and SETXATTR, see rpcrdma_compat_any_layout(), each one those of SYMLINK. So an item
+ * must be all of what its operation brings, and no other operation may bring data behind it.
  *
  * Return: false if it has to be laid out as with TCP
  */
@@ -300,8 +300,6 @@ bool rpcrdma_svc_item_apart(const void *stream, u32 length,
 {
 	u32 octets;
 
-	if (rpcrdma_compat_any_layout())
-		return true;
 	if (item->offset < XDR_UNIT ||
 	    length - item->offset >= RPCRDMA_SVC_LEAST_DATA)
 		return false;
@@ -1223,6 +1221,15 @@ static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 			       arg->page_len;
 	arg->len = call->length;
 	arg->buflen = call->length;
+	/*
+	 * The peer may lie about where data end, see rpcrdma_svc_item_apart(). Behind the item
+	 * nfsd then finds what the peer has sent behind it, not what the page had before.
+	 */
+	if (offset_in_page(body))
+		memcpy(page_address(arg->pages[body >> PAGE_SHIFT]) +
+		       offset_in_page(body), arg->tail[0].iov_base,
+		       min_t(size_t, arg->tail[0].iov_len,
+			     PAGE_SIZE - offset_in_page(body)));
 }
 
 /* Return: the Call that has been ready for longest, or NULL. */

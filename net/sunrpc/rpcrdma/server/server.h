@@ -92,6 +92,7 @@ struct rpcrdma_listener_info {
  * @end: runs when the device is being removed: waits until @users is zero, then destroys
  *	@conn
  * @bc: transport of callbacks, or NULL; set once
+ * @bc_placed: bytes that have come of the Reply to one, from its first on; the Receive handler's
  * @partial: the Call being assembled; belongs to the Receive handler
  * @group: Receives of the group that comes in; likewise
  * @group_id: rpcrdma_svc_call_id() of its Call; likewise
@@ -135,6 +136,7 @@ struct rpcrdma_svc {
 	struct work_struct end;
 
 	struct rpc_xprt *bc;
+	u32 bc_placed;
 	struct rpcrdma_svc_call *partial;
 	struct list_head group;
 	u64 group_id;
