@@ -736,6 +736,7 @@ static void call_by_group_may_bring_more(struct kunit *test)
 	struct call_fixture *f = test->priv;
 	struct svc_rqst *rqstp = call_rqst(test);
 	struct xdr_buf *arg = &rqstp->rq_arg;
+	size_t head, tail;
 	int i;
 
 	call_recv_pages(test);
@@ -747,10 +748,14 @@ static void call_by_group_may_bring_more(struct kunit *test)
 				RPCRDMA_RECV_KEEP);
 		call_take_group(test, rqstp);
 		KUNIT_EXPECT_EQ(test, arg->len, f->stream + PAGE_SIZE);
-		KUNIT_EXPECT_EQ_MSG(test, arg->head[0].iov_len,
-				    cases[i].apart ? (size_t)CALL_ITEM : PAGE_SIZE, "%d", i);
-		KUNIT_EXPECT_EQ_MSG(test, arg->tail[0].iov_len,
-				    cases[i].apart ? (size_t)cases[i].behind : 0UL, "%d", i);
+		head = PAGE_SIZE;
+		tail = 0;
+		if (cases[i].apart) {
+			head = CALL_ITEM;
+			tail = cases[i].behind;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, arg->head[0].iov_len, head, "%d", i);
+		KUNIT_EXPECT_EQ_MSG(test, arg->tail[0].iov_len, tail, "%d", i);
 	}
 	call_free_pages(test, rqstp);
 }

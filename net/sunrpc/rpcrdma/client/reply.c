@@ -390,7 +390,8 @@ static void rpcrdma_client_reply(struct rpcrdma_conn *conn,
 				 struct rpcrdma_recv *recv, u32 invalidated)
 {
 	struct rpcrdma_req *req;
-	int rc;
+	bool whole = true;
+	int rc = 0;
 
 	if (rpcrdma_keepalive_answered(conn, rx))
 		return;
@@ -412,22 +413,19 @@ static void rpcrdma_client_reply(struct rpcrdma_conn *conn,
 
 	if (rpcrdma_rtr_carries(rx->htype)) {
 		rc = rpcrdma_reply_take_group(conn, req, rx);
-	} else if (!rpcrdma_reply_continues(req, rx)) {
-		trace_rpcrdma_call(conn->id, rx->xid, "its Reply lacks a part",
-				   0);
-		if (invalidated)
-			rpcrdma_frwr_remote_inv(conn, &req->mrs, invalidated);
-		rpcrdma_reply_unpin(conn->context, &req->rqst);
-		return;
-	} else {
+	} else if (rpcrdma_reply_continues(req, rx)) {
 		rpcrdma_reply_round_trip(conn, req, rx);
 		rc = rpcrdma_reply_take(conn, req, rx, recv);
+	} else {
+		whole = false;
+		trace_rpcrdma_call(conn->id, rx->xid, "its Reply lacks a part",
+				   0);
 	}
 	if (rc < 0)
 		trace_rpcrdma_call(conn->id, rx->xid, "its Reply is wrong", rc);
 	if (invalidated)
 		rpcrdma_frwr_remote_inv(conn, &req->mrs, invalidated);
-	if (rc < 0 || rx->last)
+	if (rc < 0 || (rx->last && whole))
 		rpcrdma_reply_finish(conn, req, rc);
 	else
 		rpcrdma_reply_unpin(conn->context, &req->rqst);
