@@ -15,6 +15,7 @@
 #define llist_for_each_entry_safe(pos, n, node, member)                    \
 	for (pos = (void *)(node), n = pos; pos; pos = n)
 #define __aligned(octets)
+#define __uninitialized
 #define TRACE_EVENT(name, ...)
 #define DECLARE_EVENT_CLASS(name, ...)
 #define DEFINE_EVENT(class, name, ...)

@@ -6,6 +6,7 @@
  */
 #include "../unit/support.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <random>

@@ -6,6 +6,8 @@
 #include "abi.h"
 #include "names.h"
 
+#include <algorithm>
+
 using namespace rpcrdma;
 using namespace unit;
 

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "xdr.h"
 
+#include <algorithm>
 #include <random>
 
 extern "C" size_t LLVMFuzzerMutate(u8 *data, size_t size, size_t max);

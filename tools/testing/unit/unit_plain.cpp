@@ -8,6 +8,7 @@
 #include "plain.h"
 #include "support.h"
 
+#include <algorithm>
 #include <random>
 
 using namespace rpcrdma;

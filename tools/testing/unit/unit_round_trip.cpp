@@ -2,6 +2,7 @@
 #include "support.h"
 #include "round_trip.h"
 
+#include <algorithm>
 #include <deque>
 #include <random>
 

@@ -6,6 +6,7 @@
 #include "version1.h"
 #include "xdr.h"
 
+#include <algorithm>
 #include <deque>
 
 using namespace rpcrdma;
