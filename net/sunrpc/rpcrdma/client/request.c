@@ -415,8 +415,6 @@ static void rpcrdma_req_init(struct rpcrdma_req *req)
 	req->tm.direct = false;
 	req->tm.posted = false;
 	rqst->rq_xtime = ktime_get();
-	/* A Reply that came before, and did not count, may have cut its head. */
-	rqst->rq_private_buf = rqst->rq_rcv_buf;
 }
 
 /* The rest of it: the plan, and the regions if it has any. */

@@ -1223,13 +1223,11 @@ static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 	arg->buflen = call->length;
 	/*
 	 * The peer may lie about where data end, see rpcrdma_svc_item_apart(). Behind the item
-	 * nfsd then finds what the peer has sent behind it, not what the page had before.
+	 * nfsd then finds what the peer has sent behind it, not what the pages had before.
 	 */
-	if (offset_in_page(body))
-		memcpy(page_address(arg->pages[body >> PAGE_SHIFT]) +
-		       offset_in_page(body), arg->tail[0].iov_base,
-		       min_t(size_t, arg->tail[0].iov_len,
-			     PAGE_SIZE - offset_in_page(body)));
+	if (body)
+		rpcrdma_svc_copy_in(arg->pages, body, arg->tail[0].iov_base,
+				    arg->tail[0].iov_len);
 }
 
 /* Return: the Call that has been ready for longest, or NULL. */
