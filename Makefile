@@ -216,11 +216,8 @@ selftests-rtrext:
 selftests-6.1:
 	+@$(SUBMAKE) selftests-on KERNEL=stock-6.1
 
-kunit-6.1:
-	+@$(SUBMAKE) kunit KERNEL=6.1
-
 # What 'check' runs with KERNEL=6.1 and KERNEL=7.3.
-selftests-debian-6.1:
+kunit-6.1 selftests-debian-6.1:
 	+@$(SUBMAKE) $(@:-6.1=) KERNEL=6.1
 
 kunit-7.3 selftests-7.3 selftests-debian-7.3:

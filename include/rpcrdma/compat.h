@@ -74,8 +74,8 @@ static inline void rpcrdma_compat_reply_taken(struct svc_rqst *rqstp, u32 count)
  * svc_fill_write_vector() takes data from the head, and from pages as if they began a page.
  * It ignores page_base and the tail; so does nfsd4_vbuf_from_vector(), of SETXATTR. If the
  * data of a second WRITE are there, or the end of one WRITE's, nfsd stores other data and
- * says NFS4_OK. 7.3 does without these functions; nobody has looked at the kernels between
- * 6.12 and 7.3.
+ * says NFS4_OK. In 7.3 the first is gone, and the second reads data wherever they are; nobody
+ * has looked at the kernels between 6.12 and 7.3.
  *
  * Return: false if a Call in which that may happen must be laid out as with TCP
  */

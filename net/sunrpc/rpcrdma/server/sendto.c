@@ -449,7 +449,7 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 {
 	struct rpcrdma_svc_reply *reply, *again = NULL;
 	struct rpcrdma_svc *svc = conn->context;
-	bool found = false, waits = false;
+	bool found = false;
 
 	spin_lock(&svc->lock);
 	/* If the Call has come twice, one of its Replies may still wait to be sent. */
@@ -467,7 +467,6 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 		} else {
 			/* It has memory mapped until its last Send completes. */
 			atomic_inc(&conn->awaited);
-			waits = true;
 		}
 		break;
 	}
@@ -475,7 +474,7 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 	trace_rpcrdma_call(conn->id, xid, "Reply refused", found ? 0 : -ENOENT);
 	if (again)
 		rpcrdma_svc_reply_again(again);
-	if (waits)
+	else if (found)
 		rpcrdma_conn_pump(conn);
 }
 
