@@ -107,6 +107,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtrext);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_get);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_silent);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_wait_for_reply);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_fix);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_info);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_external);

@@ -138,6 +138,8 @@ static void reply_external_refused(struct kunit *test)
 						     0), -EIO);
 	/* The pages are the Write chunk's. */
 	KUNIT_EXPECT_EQ(test, rpcrdma_reply_external(rqst, 164, true, 0), -EIO);
+	/* What is in the tail would be looked for behind the four bytes. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_external(rqst, 160, true, 4), -EIO);
 }
 
 static void reply_external_reduced(struct kunit *test)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How Calls, and Replies to callbacks, wait for the transport's write lock.
+ * How Calls, and Replies to callbacks, wait for the transport's write lock, and Calls for their
+ * Replies.
  */
 #include <kunit/test.h>
 #include <linux/sunrpc/sched.h>
@@ -10,7 +11,7 @@
 struct request_fixture {
 	struct rpcrdma_xprt rx;
 	struct rpc_clnt clnt;
-	struct rpc_rqst rqst;
+	struct rpcrdma_req req;
 	struct rpc_task owner;
 	struct rpc_task task;
 };
@@ -22,10 +23,12 @@ static int request_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	test->priv = f;
 	spin_lock_init(&f->rx.xprt.transport_lock);
+	spin_lock_init(&f->rx.xprt.queue_lock);
 	rpc_init_priority_wait_queue(&f->rx.xprt.sending, "kunit_sending");
-	f->rqst.rq_xprt = &f->rx.xprt;
-	f->rqst.rq_task = &f->task;
-	f->task.tk_rqstp = &f->rqst;
+	rpc_init_wait_queue(&f->rx.xprt.pending, "kunit_pending");
+	f->req.rqst.rq_xprt = &f->rx.xprt;
+	f->req.rqst.rq_task = &f->task;
+	f->task.tk_rqstp = &f->req.rqst;
 	f->task.tk_client = &f->clnt;
 	f->task.tk_flags = RPC_TASK_SOFT;
 	__set_bit(RPC_TASK_ACTIVE, &f->task.tk_runstate);
@@ -36,6 +39,7 @@ static void request_exit(struct kunit *test)
 {
 	struct request_fixture *f = test->priv;
 
+	rpc_destroy_wait_queue(&f->rx.xprt.pending);
 	rpc_destroy_wait_queue(&f->rx.xprt.sending);
 }
 
@@ -75,7 +79,7 @@ static void request_wait(struct kunit *test)
 
 	__set_bit(XPRT_LOCKED, &f->rx.xprt.state);
 	f->rx.xprt.snd_task = &f->owner;
-	f->rqst.rq_majortimeo = jiffies;
+	f->req.rqst.rq_majortimeo = jiffies;
 	KUNIT_EXPECT_EQ(test, request_reserve(f), 0);
 	KUNIT_EXPECT_EQ(test, f->task.tk_status, -ETIMEDOUT);
 	request_wake(&f->task);
@@ -164,6 +168,43 @@ static void request_reply_waits_while_not_connected(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, RPC_IS_QUEUED(&f->task));
 }
 
+/* The task sleeps until it has a Reply, or until @status says why not. */
+static void request_wait_for_reply(struct request_fixture *f, int status)
+{
+	f->task.tk_flags = 0;
+	f->req.rqst.rq_timeout = 60 * HZ;
+	f->req.rqst.rq_connect_cookie = f->rx.xprt.connect_cookie;
+	rpcrdma_wait_for_reply(&f->task);
+	rpc_wake_up_queued_task(&f->rx.xprt.pending, &f->task);
+	f->task.tk_status = status;
+	request_wake(&f->task);
+}
+
+/*
+ * As after a Reply whose verifier was wrong: sunrpc waits for another, but the Call is on no
+ * connection any more. Without another cookie sunrpc would not send it again.
+ */
+static void request_waits_for_nothing(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	request_wait_for_reply(f, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, f->task.tk_status, -ETIMEDOUT);
+	KUNIT_EXPECT_NE(test, f->req.rqst.rq_connect_cookie,
+			f->rx.xprt.connect_cookie);
+}
+
+static void request_is_answered(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	f->req.rqst.rq_reply_bytes_recvd = 24;
+	request_wait_for_reply(f, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, f->task.tk_status, 0);
+	KUNIT_EXPECT_EQ(test, f->req.rqst.rq_connect_cookie,
+			f->rx.xprt.connect_cookie);
+}
+
 /* Who has the write lock does not wait for memory. */
 static void request_pages_come_at_once(struct kunit *test)
 {
@@ -195,6 +236,8 @@ static struct kunit_case request_cases[] = {
 	KUNIT_CASE(request_reply_does_not_wait_for_room),
 	KUNIT_CASE(request_reply_comes_as_a_call_finds_no_room),
 	KUNIT_CASE(request_reply_waits_while_not_connected),
+	KUNIT_CASE(request_waits_for_nothing),
+	KUNIT_CASE(request_is_answered),
 	KUNIT_CASE(request_pages_come_at_once),
 	{ }
 };

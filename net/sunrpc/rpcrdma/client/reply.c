@@ -171,8 +171,28 @@ static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
 }
 
 /*
+ * All @length bytes of a stream have come, and @written bytes of its result by the Write
+ * chunk. Return: bytes of the message, or a negative errno.
+ */
+static int rpcrdma_reply_reduced(struct rpc_rqst *rqst, u32 length, u32 written)
+{
+	struct xdr_buf *buf = &rqst->rq_private_buf;
+
+	/* The chunk has no XDR padding, but the length of the message does. */
+	written = xdr_align_size(written);
+	/* What is in the tail would be looked for behind what was written. */
+	if (length > buf->head[0].iov_len && written < buf->page_len)
+		return -EIO;
+	if (length < buf->head[0].iov_len) {
+		buf->head[0].iov_len = length;
+		rqst->rq_rcv_buf.head[0].iov_len = length;
+	}
+	return length + written;
+}
+
+/*
  * Place bytes of a Reply whose result was written into a Write chunk.
- * Return: bytes of the message, or a negative errno.
+ * Return: bytes of the message so far, or a negative errno.
  */
 static int rpcrdma_reply_place_reduced(struct rpc_rqst *rqst,
 				       const struct rpcrdma_rx *rx,
@@ -199,16 +219,9 @@ static int rpcrdma_reply_place_reduced(struct rpc_rqst *rqst,
 		rpcrdma_recv_read(recv, from, buf->tail[0].iov_base + n,
 				  length);
 	}
-	/* What is in the tail would be looked for behind what was written. */
-	if (rx->last && rx->stream_length > head &&
-	    xdr_align_size(written) < buf->page_len)
-		return -EIO;
-	if (rx->last && rx->stream_length < head) {
-		buf->head[0].iov_len = rx->stream_length;
-		rqst->rq_rcv_buf.head[0].iov_len = rx->stream_length;
-	}
-	/* The chunk has no XDR padding, but the length of the message does. */
-	return rx->stream_length + xdr_align_size(written);
+	if (!rx->last)
+		return rx->stream_length;
+	return rpcrdma_reply_reduced(rqst, rx->stream_length, written);
 }
 
 static bool rpcrdma_reply_written(struct rpcrdma_req *req,
@@ -242,16 +255,7 @@ int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
 		room -= buf->page_len;
 	if (length > room || length % XDR_UNIT)
 		return -EIO;
-	if (!reduced)
-		return length;
-	if (length > buf->head[0].iov_len &&
-	    xdr_align_size(written) < buf->page_len)
-		return -EIO;
-	if (length < buf->head[0].iov_len) {
-		buf->head[0].iov_len = length;
-		rqst->rq_rcv_buf.head[0].iov_len = length;
-	}
-	return length + xdr_align_size(written);
+	return reduced ? rpcrdma_reply_reduced(rqst, length, written) : length;
 }
 
 static void rpcrdma_reply_count(struct rpcrdma_conn *conn, u32 written,
@@ -300,18 +304,6 @@ static int rpcrdma_reply_take_group(struct rpcrdma_conn *conn,
 	if (c->n_writes)
 		rpcrdma_reply_keep(conn, req, &c->writes[0]);
 	return rpcrdma_reply_group_take(x, req, rx);
-}
-
-/* Has this RPC got all that is in front of this part? A part comes before its Call is known. */
-static bool rpcrdma_reply_continues(struct rpcrdma_req *req,
-				    const struct rpcrdma_rx *rx)
-{
-	if (!rx->stream_offset)
-		req->placed = 0;
-	if (rx->stream_offset != req->placed)
-		return false;
-	req->placed += rx->payload.length;
-	return true;
 }
 
 /* A part of a Reply. Return: bytes of the message so far, or an errno. */
@@ -413,7 +405,7 @@ static void rpcrdma_client_reply(struct rpcrdma_conn *conn,
 
 	if (rpcrdma_rtr_carries(rx->htype)) {
 		rc = rpcrdma_reply_take_group(conn, req, rx);
-	} else if (rpcrdma_reply_continues(req, rx)) {
+	} else if (rpcrdma_rx_continues(rx, &req->placed)) {
 		rpcrdma_reply_round_trip(conn, req, rx);
 		rc = rpcrdma_reply_take(conn, req, rx, recv);
 	} else {

@@ -603,9 +603,9 @@ void rpcrdma_req_release(struct rpcrdma_req *req, bool sent)
  * connection pins it. When nobody has it pinned, it is taken off the connection before the
  * lock is released. Do not call this while sending: then sunrpc itself has it pinned. If
  * the answer is @late, the connection ends; but if the peer has seen nothing of the Call, it
- * is not late. Return: true if the RPC was on a connection.
+ * is not late.
  */
-static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool late)
+static void rpcrdma_req_recall(struct rpcrdma_req *req, bool late)
 {
 	struct rpc_rqst *rqst = &req->rqst;
 	unsigned long *state = &rqst->rq_task->tk_runstate;
@@ -624,7 +624,7 @@ static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool late)
 	conn = rpcrdma_req_take(req);
 	spin_unlock(&xprt->queue_lock);
 	if (!conn)
-		return false;
+		return;
 	if (test_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags))
 		rpcrdma_req_too_long(req, conn);
 	/* Another connection that has already replaced this one stays. */
@@ -636,7 +636,6 @@ static bool rpcrdma_req_recall(struct rpcrdma_req *req, bool late)
 		rpcrdma_conn_lost(conn, "Call not answered");
 	}
 	rpcrdma_req_end(req, conn, false);
-	return true;
 }
 
 /*
@@ -665,19 +664,21 @@ static void rpcrdma_req_woken(struct rpc_task *task)
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpcrdma_req *req = rpcrdma_req(rqst);
 	struct rpc_xprt *xprt = rqst->rq_xprt;
-	bool late, recalled;
+	bool late;
 
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
 	late = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
 	       rpcrdma_req_late(rqst);
-	recalled = rpcrdma_req_recall(req, late);
+	rpcrdma_req_recall(req, late);
 	if (rpcrdma_req_answered(rqst))
 		goto out_answered;
 
-	/* Otherwise sunrpc thinks that a Call on a live connection is sent. */
-	if (recalled || req->failure == RPCRDMA_REQ_AGAIN)
-		rqst->rq_connect_cookie = READ_ONCE(xprt->connect_cookie) - 1;
+	/*
+	 * Nothing will come any more. Otherwise sunrpc thinks that a Call on a live connection
+	 * is sent. It may have got a Reply, too, and not taken it for one: its verifier is wrong.
+	 */
+	rqst->rq_connect_cookie = READ_ONCE(xprt->connect_cookie) - 1;
 	if (req->failure == RPCRDMA_REQ_AGAIN)
 		task->tk_status = -EAGAIN;
 	else if (req->failure)

@@ -215,15 +215,13 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 
 	if (xprt)
 		rqst = rpcrdma_svc_bc_rqst(xprt, rx->xid);
-	if (!rx->stream_offset)
-		svc->bc_placed = 0;
-	/* Parts that came before their Call was known are missing. */
-	if (rqst && rx->stream_offset != svc->bc_placed) {
+	if (!rqst) {
+		/* What follows of it is not wanted, either. */
+		svc->bc_placed = U32_MAX;
+	} else if (!rpcrdma_rx_continues(rx, &svc->bc_placed)) {
 		rpcrdma_svc_bc_unpin(rqst, false, 0);
 		rqst = NULL;
 	}
-	if (rqst)
-		svc->bc_placed += rx->payload.length;
 	if (!rqst) {
 		spin_lock(&conn->lock);
 		conn->stats.bad_xids++;

@@ -920,6 +920,25 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 			const struct ib_wc *wc, u64 call);
 
+/**
+ * rpcrdma_rx_continues - has the receiver got all that is in front of a part of a Reply?
+ * @rx: the part
+ * @placed: bytes of the Reply that the receiver has got; counts those of @rx, too
+ *
+ * A part can come before its Call is known. What follows of that Reply is then not taken.
+ *
+ * Context: the Receive handler.
+ */
+static inline bool rpcrdma_rx_continues(const struct rpcrdma_rx *rx, u32 *placed)
+{
+	if (!rx->stream_offset)
+		*placed = 0;
+	if (rx->stream_offset != *placed)
+		return false;
+	*placed += rx->payload.length;
+	return true;
+}
+
 /* There are none. What is not counted keeps its value: the lists are long. */
 static inline void rpcrdma_no_chunks(struct rpcrdma_chunks *c)
 {
