@@ -45,11 +45,15 @@
  * rpcrdma_compat_call_pages - the Call is in the first pages of rq_pages
  * @rqstp: the transport has put the Call there
  * @count: number of these pages, which @rqstp still owns; zero if there is no Call
+ * @more: the page after them is not for the Reply, if two are left for that
  */
-static inline void rpcrdma_compat_call_pages(struct svc_rqst *rqstp, u32 count)
+static inline void rpcrdma_compat_call_pages(struct svc_rqst *rqstp, u32 count,
+					     bool more)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 	rqstp->rq_respages = &rqstp->rq_pages[count];
+	if (more && rqstp->rq_page_end - rqstp->rq_respages > 2)
+		rqstp->rq_respages++;
 #endif
 	rqstp->rq_next_page = rqstp->rq_respages;
 }

@@ -522,6 +522,79 @@ TEST(rtrext, reserved__nothing_for_a_reply_that_was_refused)
 	}
 }
 
+/* It may take as much as was promised, whatever the first Send of the refused one said. */
+TEST(rtrext, reserved__for_a_reply_that_comes_again)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 3);
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(response(kXid, 1, reply, { 1, 28, 4, kTbsn, 0, 1, 9 }));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(state(e).reserved(), 0u);
+	e.receive(response(kXid, 3, slice(reply, 0, 20)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+/* Its Call goes again after the ERROR: what is still to come of this Reply is not of that. */
+TEST(rtrext, reply__in_whose_middle_an_error_comes_D14)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 3);
+	Outgoing again(RPCRDMA_CALL, 40, 3);
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(response(kXid, 2, slice(reply, 0, 20)));
+	e.receive(prefix(kXid + 1, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_TRUE(state(e).incoming().active());
+	e.receive(prefix(kXid, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_SYSTEM });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.rx.dir, u32{ RPCRDMA_REPLY });
+	EXPECT_FALSE(state(e).incoming().active());
+	(void)!e.session.end_call(o.msg);
+	EXPECT_EQ(send(e, again), kSent);
+	e.receive(go_on(kXid, 1, slice(reply, 20, 28), kXmtResp));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	EXPECT_EQ(state(e).reserved(), 3u);
+	e.receive(response(kXid, 3, slice(reply, 0, 20)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+/* The peer does not know that this side knows groups: then there are none. */
+TEST(rtrext, request__in_whose_middle_the_properties_are_refused)
+{
+	/* Such a peer may send as much as the default of Receive Buffer Size. */
+	const u32 targets = 4;
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+	c.local.recv_size = 512 + targets * 1024;
+	Endpoint e(c);
+	ReceiveShape large;
+
+	EXPECT_TRUE(large.add({ 1, 512, 4, false }));
+	EXPECT_TRUE(large.add({ targets, 1024, 1024, true }));
+	EXPECT_TRUE(e.session.with<Rtrext>([&](Rtrext &, Port &port) {
+		return Rtrext::declare(port, large);
+	}));
+	e.receive(connprop(kClientXid, announcing()));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	e.receive(request(kXid, 2, call()));
+	e.receive(prefix(kServerXid, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_BAD_PROPVAL });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.rx.dir, u32{ RPCRDMA_CALL });
+	EXPECT_FALSE(in_use(e));
+	e.receive(go_on(kXid, 1, {}));
+	expect_dropped(e, RPCRDMA_REASON_HTYPE);
+	expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
+	e.receive(call_inline(kXid + 1, rpc(kXid + 1, RPCRDMA_CALL, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
 /* Of two Calls with that XID one answer has been refused. */
 TEST(rtrext, reserved__for_the_other_answer_to_a_call_sent_twice)
 {
@@ -732,6 +805,21 @@ TEST(rtrext, report__another_message_in_between)
 	}
 }
 
+TEST(rtrext, report__a_message_of_another_version_in_between)
+{
+	Endpoint e = server();
+	Words other = call_inline(kXid + 1, rpc(kXid + 1, 0, 40));
+
+	other[1] = 1;
+	e.receive(request(kXid, 2, call()));
+	e.receive(other);
+	expect_dropped(e, RPCRDMA_REASON_VERSION_MISMATCH);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_FALSE(state(e).incoming().active());
+	e.receive(go_on(kXid, 1, {}));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+}
+
 TEST(rtrext, report__a_message_of_another_extension_in_between)
 {
 	rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
@@ -917,6 +1005,53 @@ TEST(rtrext, refused__nothing_that_has_been_answered)
 	}
 }
 
+TEST(rtrext, refused__nothing_that_has_a_reply_by_a_group)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40);
+
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(response(kXid, 1, rpc(kXid, RPCRDMA_REPLY, 48)));
+	EXPECT_TRUE(e.rx.last);
+	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 0, 1, 0, 3 });
+	expect_dropped(e, RPCRDMA_REASON_XID);
+}
+
+/* It has announced that it takes them. What it refuses once is not sent to it again (-07, 7.1.3). */
+TEST(rtrext, refused__a_type_of_message)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, kReceive);
+	Outgoing other(RPCRDMA_CALL, 40);
+	rpcrdma_message again = message(kXid, RPCRDMA_CALL, 40);
+	const Words error = prefix(kXid, RPCRDMA2_ERROR) +
+			    Words{ RPCRDMA2_ERR_INVAL_HTYPE };
+
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_TRUE(e.tx.last);
+	e.receive(error);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(e.session.call_refused(o.msg, e.rx),
+		  u32{ RPCRDMA_REASON_NONE });
+	(void)!e.session.end_call(o.msg);
+	EXPECT_EQ(send(e, other), kNotSo);
+	/* One for each Send of the group is not about the Call as it is sent now. */
+	EXPECT_EQ(e.next(&again), kSent);
+	e.receive(error);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	/* About another Call it is. */
+	e.receive(prefix(kXid + 1, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	/* After a Send for each that a group can have, too. */
+	for (u32 i = 1; i < kMostSends - 1; i++)
+		e.receive(error);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	e.receive(error);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+}
+
 /* Answered with an ERROR it would be about something else. */
 TEST(rtrext, refused__malformed_reports_are_dropped)
 {
@@ -1071,6 +1206,26 @@ TEST(rtrext, send__only_with_credits_for_all_of_it_D20)
 		EXPECT_EQ(send(e, o), kSent);
 	EXPECT_TRUE(e.tx.last);
 	EXPECT_EQ(e.info().peer_credits, 0u);
+}
+
+/*
+ * Calls that have been admitted wait behind one another. Of their credits a Reply may take one:
+ * the first of them goes, since those behind it wait for it.
+ */
+TEST(rtrext, send__does_not_wait_for_what_waits_behind_it)
+{
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_CLIENT);
+	c.reserve = 1;
+	Endpoint e = client(c);
+	Outgoing o(RPCRDMA_CALL, 40);
+	rpcrdma_message behind = message(kXid + 1, RPCRDMA_CALL, 40);
+	rpcrdma_message reply = message(kXid + 2, RPCRDMA_REPLY, 40);
+
+	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + 10));
+	EXPECT_TRUE(e.session.admit(&o.msg, 1));
+	EXPECT_TRUE(e.session.admit(&behind, 8));
+	EXPECT_EQ(e.next(&reply), kSent);
+	EXPECT_EQ(send(e, o), kSent);
 }
 
 /* The peer may take credits back (D2); then the rest waits. */

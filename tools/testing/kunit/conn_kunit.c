@@ -2582,6 +2582,47 @@ static void conn_ends_what_never_completes(struct kunit *test)
 	}
 }
 
+static struct ib_send_wr *conn_no_chain(struct rpcrdma_txmsg *tm,
+					struct ib_send_wr *next)
+{
+	return next;
+}
+
+/* Replies with RDMA Writes take what comes back of the send queue, unless a Read waits for it. */
+static void conn_replies_do_not_overtake_a_read(struct kunit *test)
+{
+	struct conn_read *read = conn_read_alloc(test, 49, conn_post_nothing);
+	struct conn_msg *m = conn_msg(test, 2, RPCRDMA_CALL, 64);
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	const u32 few = 4;
+	u32 others;
+
+	read->job.cost = 16;
+	spin_lock(&conn->lock);
+	others = conn->sq_avail - few;
+	conn->sq_avail = few;
+	spin_unlock(&conn->lock);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_job(conn, &read->job), 0);
+	/* A message that needs no other Work Request passes. */
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
+	conn_wait(test, &f->client.arrived);
+	conn_wait(test, &m->done);
+	m = conn_msg(test, 1, RPCRDMA_REPLY, 64);
+	m->tm.chain = conn_no_chain;
+	m->tm.chain_cost = 1;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
+	KUNIT_EXPECT_FALSE(test, list_empty(&m->tm.link));
+	KUNIT_EXPECT_FALSE(test, list_empty(&conn->job_queue));
+
+	spin_lock(&conn->lock);
+	conn->sq_avail += others;
+	spin_unlock(&conn->lock);
+	rpcrdma_conn_pump(conn);
+	conn_wait(test, &f->client.arrived);
+	KUNIT_EXPECT_TRUE(test, list_empty(&m->tm.link));
+}
+
 static int conn_read_post_all_the_same(struct rpcrdma_job *job,
 				       struct ib_cqe *cqe)
 {
@@ -2823,13 +2864,19 @@ static struct rpc_clnt *conn_mount(struct kunit *test,
 }
 
 /* An RPC wants a connection, and there is none to be had. */
-static void conn_try(struct rpcrdma_xprt *rx)
+static void conn_try(struct kunit *test, struct rpcrdma_xprt *rx)
 {
+	struct rpc_task *task = kunit_kzalloc(test, sizeof(*task), GFP_KERNEL);
 	struct rpc_xprt *xprt = &rx->xprt;
+	const unsigned int cookie = xprt->connect_cookie;
 
+	KUNIT_ASSERT_NOT_NULL(test, task);
 	set_bit(XPRT_LOCKED, &xprt->state);
-	xprt->ops->connect(xprt, NULL);
+	xprt->snd_task = task;
+	xprt->ops->connect(xprt, task);
 	flush_delayed_work(&rx->connector);
+	/* Who has waited for this attempt cannot end what the next one brings. */
+	KUNIT_EXPECT_NE(test, xprt->connect_cookie, cookie);
 }
 
 /* Every attempt of a mount begins with the buffers of the one before. */
@@ -2858,7 +2905,7 @@ static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
 	owner = rx->xprt.xprt_class->owner;
 	refs = module_refcount(owner);
 	for (i = 0; i < 3; i++) {
-		conn_try(rx);
+		conn_try(test, rx);
 		KUNIT_EXPECT_EQ(test, rx->cm_error, -ECONNREFUSED);
 		KUNIT_EXPECT_NULL(test, rx->conn);
 		KUNIT_EXPECT_EQ(test, rx->spares[RPCRDMA_SPARE_SENDS].count,
@@ -2907,7 +2954,7 @@ static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
 	const u32 count = SZ_1M / PAGE_SIZE + 1;
 	struct rpcrdma_svc_rw *rw;
 	struct page **pages, *page;
-	u32 i, j, elements;
+	u32 i, j, elements, size;
 
 	pages = kunit_kcalloc(test, count, sizeof(*pages), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pages);
@@ -2935,6 +2982,12 @@ static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rpcrdma_svc_rw_pages(rw, pages, &mebibyte,
 							   1, SZ_1G), 0);
 		KUNIT_EXPECT_EQ(test, rw->n_ops, device[i].ops);
+		/* What the account has for it. */
+		size = struct_size(rw, ops, rw->max_ops) +
+		       rw->max_sge * sizeof(*rw->sgl);
+		if (side.conn->rw_pages >= RPCRDMA_LEAST_RW_PAGES)
+			KUNIT_EXPECT_GE(test, rpcrdma_svc_rw_size(1, count),
+					size);
 		for (j = 0, elements = 0; j < rw->n_ops; j++) {
 			KUNIT_EXPECT_LE(test, rw->ops[j].nents, device[i].most);
 			elements += rw->ops[j].nents;
@@ -4139,7 +4192,7 @@ static void conn_grows_as_far_as_the_device_can(struct kunit *test)
 }
 
 /* The next connection begins small, with what the last one has left, however large. */
-static void conn_keeps_large_buffers(struct kunit *test)
+static void conn_replaces_large_buffers(struct kunit *test)
 {
 	struct rpcrdma_spares s = { };
 	void *buf = rpcrdma_spare_get(&s, SZ_8K, NUMA_NO_NODE, GFP_KERNEL);
@@ -4150,8 +4203,9 @@ static void conn_keeps_large_buffers(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	rpcrdma_spare_put(&s, buf, SZ_16K);
 	KUNIT_EXPECT_EQ(test, s.count, 1U);
-	KUNIT_EXPECT_PTR_EQ(test, rpcrdma_spare_get(&s, SZ_8K, NUMA_NO_NODE,
-						    GFP_KERNEL), buf);
+	buf = rpcrdma_spare_get(&s, SZ_8K, NUMA_NO_NODE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	KUNIT_EXPECT_LT(test, ksize(buf), (size_t)SZ_16K);
 	kfree(buf);
 	buf = kmalloc(SZ_4K, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
@@ -4368,7 +4422,7 @@ static struct kunit_case conn_growing_cases[] = {
 	KUNIT_CASE(conn_ends_while_it_changes),
 	KUNIT_CASE(conn_changes_all_at_once),
 	KUNIT_CASE(conn_grows_as_far_as_the_device_can),
-	KUNIT_CASE(conn_keeps_large_buffers),
+	KUNIT_CASE(conn_replaces_large_buffers),
 	{}
 };
 
@@ -5067,6 +5121,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_what_never_completes),
 	KUNIT_CASE(conn_ends_a_completed_read_once),
 	KUNIT_CASE(conn_ends_a_read_flushed_twice_once),
+	KUNIT_CASE(conn_replies_do_not_overtake_a_read),
 	KUNIT_CASE(conn_suspects_a_local_failure),
 	KUNIT_CASE(conn_does_without_registration),
 	KUNIT_CASE(conn_is_found_until_destroyed),

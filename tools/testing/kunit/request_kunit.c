@@ -168,6 +168,68 @@ static void request_reply_waits_while_not_connected(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, RPC_IS_QUEUED(&f->task));
 }
 
+/* The lock comes when another task has sent the Call, or has not. */
+static void request_lock_comes_late(struct kunit *test, bool sent)
+{
+	struct request_fixture *f = test->priv;
+	struct rpc_xprt *xprt = &f->rx.xprt;
+
+	f->task.tk_flags = 0;
+	__set_bit(RPC_TASK_NEED_XMIT, &f->task.tk_runstate);
+	__set_bit(XPRT_LOCKED, &xprt->state);
+	xprt->snd_task = &f->owner;
+	KUNIT_EXPECT_EQ(test, request_reserve(f), 0);
+	if (sent)
+		__clear_bit(RPC_TASK_NEED_XMIT, &f->task.tk_runstate);
+	spin_lock(&xprt->transport_lock);
+	rpcrdma_release_xprt(xprt, &f->owner);
+	spin_unlock(&xprt->transport_lock);
+	KUNIT_EXPECT_PTR_EQ(test, xprt->snd_task, &f->task);
+	request_wake(&f->task);
+}
+
+/* If the task were killed now it would keep the lock until nobody has its Reply. */
+static void request_already_sent_needs_no_lock(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	request_lock_comes_late(test, true);
+	KUNIT_EXPECT_NULL(test, f->rx.xprt.snd_task);
+	KUNIT_EXPECT_FALSE(test, test_bit(XPRT_LOCKED, &f->rx.xprt.state));
+}
+
+static void request_not_sent_keeps_the_lock(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	request_lock_comes_late(test, false);
+	KUNIT_EXPECT_PTR_EQ(test, f->rx.xprt.snd_task, &f->task);
+}
+
+/* Jiffies until an RPC with @flags does not wait any more. Its time is over in a second. */
+static long request_time_left(struct request_fixture *f, unsigned short flags)
+{
+	const unsigned long now = jiffies;
+
+	f->task.tk_flags = flags;
+	f->req.rqst.rq_timeout = 60 * HZ;
+	f->req.rqst.rq_majortimeo = now + HZ;
+	return rpcrdma_reply_timeout(&f->req.rqst) - now;
+}
+
+/* What NFSv4 sends may be sent again on another connection only: then it must be late. */
+static void request_waits_as_long_as_it_may(struct kunit *test)
+{
+	struct request_fixture *f = test->priv;
+
+	KUNIT_EXPECT_LE(test, request_time_left(f, RPC_TASK_TIMEOUT), (long)HZ);
+	KUNIT_EXPECT_GE(test, request_time_left(f, 0), 60L * HZ);
+	KUNIT_EXPECT_GE(test,
+			request_time_left(f, RPC_TASK_TIMEOUT |
+						     RPC_TASK_NO_RETRANS_TIMEOUT),
+			60L * HZ);
+}
+
 /* The task sleeps until it has a Reply, or until @status says why not. */
 static void request_wait_for_reply(struct request_fixture *f, int status)
 {
@@ -236,6 +298,9 @@ static struct kunit_case request_cases[] = {
 	KUNIT_CASE(request_reply_does_not_wait_for_room),
 	KUNIT_CASE(request_reply_comes_as_a_call_finds_no_room),
 	KUNIT_CASE(request_reply_waits_while_not_connected),
+	KUNIT_CASE(request_already_sent_needs_no_lock),
+	KUNIT_CASE(request_not_sent_keeps_the_lock),
+	KUNIT_CASE(request_waits_as_long_as_it_may),
 	KUNIT_CASE(request_waits_for_nothing),
 	KUNIT_CASE(request_is_answered),
 	KUNIT_CASE(request_pages_come_at_once),

@@ -249,7 +249,8 @@ TEST(rtr_group, reserve__is_given_back)
 	/* The first Send of a Reply says how many there are. */
 	r.shrink(1, 2);
 	EXPECT_EQ(r.reserved(), 6u);
-	EXPECT_EQ(r.most(1), 2u);
+	/* It may be refused, and come again. */
+	EXPECT_EQ(r.most(1), 4u);
 	r.shrink(1, 3);
 	EXPECT_EQ(r.reserved(), 6u);
 	r.give_back(1);
@@ -291,7 +292,7 @@ TEST(rtr_group, reserve__an_error_may_be_about_something_else)
 	EXPECT_EQ(r.most(1), 4u);
 	r.shrink(1, 3);
 	EXPECT_EQ(r.reserved(), 0u);
-	EXPECT_EQ(r.most(1), 3u);
+	EXPECT_EQ(r.most(1), 4u);
 	r.give_back(1);
 	EXPECT_EQ(r.most(1), 1u);
 	EXPECT_EQ(r.reserved(), 0u);

@@ -67,6 +67,8 @@ struct rpcrdma_keepalive {
  * struct rpcrdma_xprt - a client transport
  * @xprt: what sunrpc sees; first member
  * @connector: brings the connection up
+ * @softconn: the task that wants the connection fails if there is none; under the xprt's
+ *	write lock
  * @cm_id: of the attempt under way or the connection; events of another cm_id are
  *	stale
  * @conn: the connection; written under the xprt's write lock and @conn_lock, read
@@ -106,6 +108,7 @@ struct rpcrdma_keepalive {
 struct rpcrdma_xprt {
 	struct rpc_xprt xprt;
 	struct delayed_work connector;
+	bool softconn;
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_conn *conn;
 	struct rpcrdma_spares spares[RPCRDMA_SPARE_KINDS];
@@ -209,13 +212,15 @@ static inline u32 rpcrdma_xdr_room(const struct xdr_buf *buf)
 /*
  * When the wait for a Reply ends, in jiffies. An RPC that never gives up gets its whole
  * time from now on, even if it waited long before it was sent: that wait must not end the
- * connection.
+ * connection. So does one that may not be sent twice on a connection, as those of NFSv4: it
+ * does not give up while there is one.
  */
 static inline unsigned long rpcrdma_reply_timeout(const struct rpc_rqst *rqst)
 {
 	unsigned long timeout = jiffies + rqst->rq_timeout;
 
 	if (RPC_IS_SOFT(rqst->rq_task) &&
+	    !(rqst->rq_task->tk_flags & RPC_TASK_NO_RETRANS_TIMEOUT) &&
 	    time_after(timeout, rqst->rq_majortimeo))
 		return rqst->rq_majortimeo;
 	return timeout;

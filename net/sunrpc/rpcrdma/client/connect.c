@@ -706,7 +706,8 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 
 /*
  * Which errors sunrpc retries. A mount that cannot work fails at once; a mount that
- * worked goes on trying, since devices come back. Only the network itself may report
+ * worked goes on trying, since devices come back, also if this is a further transport of it
+ * (nconnect) that has never worked. Only the network itself may report
  * ENETUNREACH: newer kernels then end the tasks of mounts with fatal_neterrors, as mounts
  * in containers have it.
  */
@@ -725,7 +726,7 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
 		/* sunrpc waits and tries again; ENOMEM would fail the RPC. */
 		return -ENOBUFS;
 	}
-	return rx->xprt.stat.connect_count ? -EHOSTUNREACH : rc;
+	return rx->softconn && !rx->xprt.stat.connect_count ? rc : -EHOSTUNREACH;
 }
 
 /**
@@ -754,8 +755,9 @@ void rpcrdma_connect_worker(struct work_struct *work)
 	rc = rpcrdma_connect(rx);
 	failed = rc;
 	xprt_clear_connecting(xprt);
+	/* A task that had waited for this attempt must not end what the next one brings. */
+	xprt->connect_cookie++;
 	if (!rc) {
-		xprt->connect_cookie++;
 		xprt->stat.connect_count++;
 		xprt->stat.connect_time += (long)jiffies -
 					   xprt->stat.connect_start;
@@ -783,6 +785,8 @@ void rpcrdma_connect_worker(struct work_struct *work)
 		if (test_bit(XPRT_WRITE_SPACE, &xprt->state))
 			xprt_wake_pending_tasks(xprt, rc);
 		xprt_write_space(xprt);
+		/* It may have had the lock for a moment, as xprt_destroy() tried to take it. */
+		wake_up_bit(&xprt->state, XPRT_LOCKED);
 	}
 	memalloc_noio_restore(noio);
 	if (swapper)

@@ -487,9 +487,12 @@ static void rpcrdma_client_no_version(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_xprt *x = conn->context;
 
+	/* sysfs may replace the text. */
+	rcu_read_lock();
 	pr_warn_ratelimited("rpcrdma: %s does not speak version %u\n",
-			    x->xprt.address_strings[RPC_DISPLAY_ADDR],
+			    READ_ONCE(x->xprt.address_strings[RPC_DISPLAY_ADDR]),
 			    rpcrdma_conn_version(conn));
+	rcu_read_unlock();
 }
 
 /**

@@ -690,6 +690,16 @@ out_answered:
 	task->tk_status = 0;
 }
 
+/* If @task has the write lock, the next task gets it. */
+static void rpcrdma_give_lock(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	if (likely(READ_ONCE(xprt->snd_task) != task))
+		return;
+	spin_lock(&xprt->transport_lock);
+	rpcrdma_release_xprt(xprt, task);
+	spin_unlock(&xprt->transport_lock);
+}
+
 /**
  * rpcrdma_wait_for_reply - put the task of an RPC to sleep
  * @task: the task
@@ -705,11 +715,7 @@ void rpcrdma_wait_for_reply(struct rpc_task *task)
 	 * sunrpc may have passed the lock to a task whose Call another task has sent.
 	 * The task must not sleep with the lock: its Reply may need the lock.
 	 */
-	if (unlikely(READ_ONCE(xprt->snd_task) == task)) {
-		spin_lock(&xprt->transport_lock);
-		xprt->ops->release_xprt(xprt, task);
-		spin_unlock(&xprt->transport_lock);
-	}
+	rpcrdma_give_lock(xprt, task);
 	rpc_sleep_on_timeout(&xprt->pending, task, rpcrdma_req_woken,
 			     rpcrdma_reply_timeout(rqst));
 	/* The RPC failed before the task could sleep. */
@@ -726,10 +732,19 @@ static bool rpcrdma_task_replies(const struct rpc_task *task)
 	return !task->tk_client;
 }
 
+/*
+ * Another task may have sent the Call, and this one been given the lock after that. If it is
+ * killed now sunrpc waits until nobody has its Reply, and keeps the lock meanwhile. Who has the
+ * Reply may wait for the connection to be closed, and for that the lock is needed.
+ */
 static void rpcrdma_reserve_woken(struct rpc_task *task)
 {
+	struct rpc_xprt *xprt = task->tk_rqstp->rq_xprt;
+
 	if (task->tk_status == -ETIMEDOUT)
 		task->tk_status = -EAGAIN;
+	if (!test_bit(RPC_TASK_NEED_XMIT, &task->tk_runstate))
+		rpcrdma_give_lock(xprt, task);
 }
 
 /**

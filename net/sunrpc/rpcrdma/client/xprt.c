@@ -151,6 +151,7 @@ static void rpcrdma_op_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 
 	if (WARN_ON_ONCE(!xprt_lock_connect(xprt, task, rx)))
 		return;
+	rx->softconn = RPC_IS_SOFTCONN(task);
 	if (READ_ONCE(rx->cm_error)) {
 		delay = xprt_reconnect_delay(xprt);
 		xprt_reconnect_backoff(xprt, RPCRDMA_INIT_REEST);

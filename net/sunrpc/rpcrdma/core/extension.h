@@ -36,6 +36,11 @@
  *		// Optional: a message of something else has come between those that it
  *		// gathers, see Port::gather(). Return: false to end the connection.
  *		bool interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx);
+ *		// Optional: what it gathers is a Reply to this Call. An ERROR about the Call
+ *		// ends that.
+ *		bool gathers_reply(u32 xid) const;
+ *		// Optional: drop what it gathers, and the rest of it without a word.
+ *		void stop(Port &port, rpcrdma_rx &rx);
  *		// Optional: a message of Kind::Extension has come between the parts of an
  *		// RPC message of the base protocol. It is refused; a Reply fails its RPC.
  *		void between(const Header &h, rpcrdma_rx &rx);

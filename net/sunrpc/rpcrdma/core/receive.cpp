@@ -143,6 +143,10 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 	if (version_) {
 		if (credits_.overrun(false))
 			return close(RPCRDMA_REASON_CREDIT, rx);
+		if (gathering())
+			interrupt(p.htype, nullptr, rx);
+		if (closed_ != RPCRDMA_REASON_NONE)
+			return;
 		drop(RPCRDMA_REASON_VERSION_MISMATCH, rx);
 		if (answerable)
 			answer(p, { RPCRDMA2_ERR_VERS_MISMATCH, {} }, rx);
@@ -453,6 +457,8 @@ void Session::properties_refused(rpcrdma_rx &rx)
 	if (ours.send_size > kDefaultProperties.send_size)
 		ours.send_size = kDefaultProperties.send_size;
 	ours.reverse = kDefaultProperties.reverse;
+	if (gathering())
+		stop_gathering(rx);
 	withdraw();
 	settle();
 	rx.action = RPCRDMA_RX_CONTROL;
@@ -509,6 +515,8 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	const Continuation &replies = incoming_[RPCRDMA_REPLY];
 	if (replies.active(h.prefix.xid))
 		abandon(RPCRDMA_REPLY, h.prefix.xid, false, replies.left(), rx);
+	else if (gathers_reply(h.prefix.xid))
+		stop_gathering(rx);
 }
 
 /*
@@ -618,6 +626,37 @@ void Session::take_extension(Bytes in, const Header &h, rpcrdma_rx &rx)
 		drop(why.reason, rx);
 	if (why.code != RPCRDMA2_ERR_NONE)
 		answer(h.prefix, { why.code, { why.arg, 0 } }, rx);
+}
+
+/* An extension puts the Reply to this Call together. */
+bool Session::gathers_reply([[maybe_unused]] u32 xid) const
+{
+	bool its = false;
+
+	if (!gathering())
+		return false;
+	Extensions::visit(gathering_, [&](auto which) {
+		using E = typename decltype(which)::type;
+
+		if constexpr (requires { &E::gathers_reply; })
+			its = Extensions::state<E>(extensions_)
+				      .gathers_reply(xid);
+	});
+	return its;
+}
+
+/* Of what an extension gathers nothing more is taken, and nobody is told. */
+void Session::stop_gathering([[maybe_unused]] rpcrdma_rx &rx)
+{
+	Extensions::visit(gathering_, [&](auto which) {
+		using E = typename decltype(which)::type;
+
+		if constexpr (requires { &E::stop; })
+			with<E>([&](E &state, Port &port) {
+				state.stop(port, rx);
+			});
+	});
+	gathering_ = 0;
 }
 
 /* An extension has sent the message that an ERROR is about. */

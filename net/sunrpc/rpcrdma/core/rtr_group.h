@@ -179,6 +179,12 @@ public:
 		return v;
 	}
 
+	/* What follows of the group is dropped. */
+	constexpr void stop()
+	{
+		give_up(false);
+	}
+
 	/*
 	 * The first Send of a group has come, and says nothing that can be read: whatever
 	 * follows is dropped.
@@ -317,7 +323,7 @@ public:
 		if (Call *c = find(xid)) {
 			if (c->answers) {
 				c->answers++;
-				return wanted < c->count ? wanted : c->count;
+				return wanted < c->held ? wanted : c->held;
 			}
 			forget(*c);
 		}
@@ -326,9 +332,9 @@ public:
 		Call *free = place();
 		if (!free)
 			return 1;
-		if (!free->count)
+		if (!free->promised)
 			kept_++;
-		*free = { xid, count, 1 };
+		*free = { xid, count, count, 1 };
 		reserved_ += count;
 		return count;
 	}
@@ -346,18 +352,17 @@ public:
 	{
 		const u32 i = index(xid);
 
-		return i < kMostCalls ? calls_[i].count : 1;
+		return i < kMostCalls ? calls_[i].promised : 1;
 	}
-	/* The Reply that comes takes no more than @count. */
+	/* The Reply that comes takes no more than @count, unless it is refused and comes again. */
 	constexpr void shrink(u32 xid, u32 count)
 	{
 		Call *c = find(xid);
 
-		if (!c || c->count <= count || c->answers > 1)
+		if (!c || c->held <= count || c->answers != 1)
 			return;
-		if (c->answers)
-			reserved_ -= c->count - count;
-		c->count = count;
+		reserved_ -= c->held - count;
+		c->held = count;
 	}
 	/* It has been answered. */
 	constexpr void give_back(u32 xid)
@@ -377,10 +382,11 @@ public:
 	}
 
 private:
-	/* Without a count it is none. There is one of each XID at most. */
+	/* Without a promise it is none. There is one of each XID at most. */
 	struct Call {
 		u32 xid = 0;
-		u32 count = 0;
+		u32 promised = 0;
+		u32 held = 0; /* of that, while an answer is to come */
 		u32 answers = 0; /* that are still to come */
 	};
 
@@ -390,7 +396,7 @@ private:
 		u32 left = kept_;
 
 		for (u32 i = 0; left && i < kMostCalls; i++) {
-			if (!calls_[i].count)
+			if (!calls_[i].promised)
 				continue;
 			if (calls_[i].xid == xid)
 				return i;
@@ -406,7 +412,7 @@ private:
 	}
 	constexpr void forget(Call &c)
 	{
-		c.count = 0;
+		c.promised = 0;
 		kept_--;
 	}
 	/* One that is free, else that of the smallest promise of those that are answered. */
@@ -415,9 +421,10 @@ private:
 		Call *least = nullptr;
 
 		for (Call &c : calls_) {
-			if (!c.count)
+			if (!c.promised)
 				return &c;
-			if (!c.answers && (!least || least->count > c.count))
+			if (!c.answers &&
+			    (!least || least->promised > c.promised))
 				least = &c;
 		}
 		return least;
@@ -432,7 +439,7 @@ private:
 		if (c->answers) {
 			c->answers--;
 			if (!c->answers)
-				reserved_ -= c->count;
+				reserved_ -= c->held;
 		}
 		if (surely && !c->answers)
 			forget(*c);
@@ -440,7 +447,7 @@ private:
 
 	Call calls_[kMostCalls] = {};
 	u32 reserved_ = 0;
-	u32 kept_ = 0; /* Calls that have a count */
+	u32 kept_ = 0; /* Calls that have a promise */
 };
 
 /*

@@ -169,7 +169,36 @@ void Rtrext::between(const Header &h, rpcrdma_rx &rx)
 
 void Rtrext::forget(u32 xid)
 {
-	(void)sent_.take(xid, RPCRDMA_CALL);
+	if (sent_.any())
+		(void)sent_.take(xid, RPCRDMA_CALL);
+}
+
+void Rtrext::stop(Port &port, rpcrdma_rx &rx)
+{
+	in_.stop();
+	port.gather(false);
+	abandon(in_.dir(), rx);
+}
+
+/*
+ * Section 7.1.3 of -07: that type is not sent again. A peer that does not take it may say so
+ * of each Send of the group. Then what comes after the first ERROR is not about the form in
+ * which the Call is sent next.
+ */
+bool Rtrext::refused(u32 xid, u32 code, Port & /*port*/)
+{
+	if (code != RPCRDMA2_ERR_INVAL_HTYPE)
+		return false;
+	if (refused_left_ && xid == refused_xid_) {
+		refused_left_--;
+		return true;
+	}
+	if (!sent_.take(xid, RPCRDMA_CALL))
+		return false;
+	requests_refused_ = true;
+	refused_xid_ = xid;
+	refused_left_ = kMostSends - 1;
+	return false;
 }
 
 bool Rtrext::interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx)
@@ -240,8 +269,10 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 	rx.stream_length = static_cast<u32>(total);
 	if (rx.last)
 		rx.unreduced_length = static_cast<u32>(total + needs_.added);
-	if (rx.last && in_.dir() == RPCRDMA_REPLY)
+	if (rx.last && in_.dir() == RPCRDMA_REPLY) {
 		reserve_.give_back(in_.xid());
+		forget(in_.xid());
+	}
 	in_.taken(length);
 	port.gather(in_.active());
 	return {};
@@ -409,7 +440,7 @@ void Rtrext::encode(const ControlMessage & /*m*/, const Port & /*port*/,
 	reports_count_--;
 }
 
-u32 Rtrext::most_sends(const Port &port, u32 dir, u32 reply_count)
+u32 Rtrext::most_sends(const Port &port, u32 dir, u32 reply_count) const
 {
 	const u32 takes = port.peer_at(kSupportAt);
 	const bool call = dir == RPCRDMA_CALL;
@@ -417,7 +448,7 @@ u32 Rtrext::most_sends(const Port &port, u32 dir, u32 reply_count)
 	u32 most = call ? port.peer_at(kRequestLimitAt) : reply_count;
 
 	if (!(takes & (call ? kTakesRequests : kTakesResponses)) ||
-	    reach == RPCRDMA_RVRSDIR_NONE)
+	    (call && requests_refused_) || reach == RPCRDMA_RVRSDIR_NONE)
 		return 0;
 	if (!(takes & kTakesContinues) || reach < RPCRDMA_RVRSDIR_CONT)
 		most = most ? 1 : 0;
@@ -438,7 +469,7 @@ bool Rtrext::may_reserve(const Port &port, u32 sends) const
  * Plan it, if it is not planned. What the plan was made for may have changed since: the
  * largest Send can. Return: Sends that it may have; zero if it cannot go so.
  */
-u32 Rtrext::begin(const Port &port, GroupMessage &m)
+u32 Rtrext::begin(const Port &port, GroupMessage &m) const
 {
 	m.content.dir = m.msg.dir;
 	m.content.stream = m.msg.length;
@@ -880,7 +911,7 @@ bool rpcrdma_rtr_plan_reply(struct rpcrdma_session *s,
 
 		state.reply_count = d->sends;
 		if (port.in_use())
-			sends = Rtrext::most_sends(port, msg->dir, d->sends);
+			sends = x.most_sends(port, msg->dir, d->sends);
 		if (!sends)
 			return false;
 		/* One Send can wait for its credit. */

@@ -141,8 +141,8 @@ public:
 	 * Sends that the peer takes in a group of this direction; zero: none at all.
 	 * @reply_count: as in GroupMessage
 	 */
-	[[nodiscard]] static u32 most_sends(const Port &port, u32 dir,
-					    u32 reply_count);
+	[[nodiscard]] u32 most_sends(const Port &port, u32 dir,
+				     u32 reply_count) const;
 	/* A Call can promise so many to its Reply. */
 	[[nodiscard]] bool may_reserve(const Port &port, u32 sends) const;
 	/**
@@ -187,9 +187,15 @@ public:
 	void answered(u32 xid)
 	{
 		reserve_.doubt(xid);
-		if (sent_.any())
-			forget(xid);
+		forget(xid);
 	}
+	[[nodiscard]] bool refused(u32 xid, u32 code, Port &port);
+	[[nodiscard]] bool gathers_reply(u32 xid) const
+	{
+		return in_.active() && in_.dir() == RPCRDMA_REPLY &&
+		       in_.xid() == xid;
+	}
+	void stop(Port &port, rpcrdma_rx &rx);
 
 private:
 	[[nodiscard]] Refusal take_request(u32 xid, Bytes body, Port &port,
@@ -213,7 +219,7 @@ private:
 					rpcrdma_rx &rx);
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
 	void forget(u32 xid);
-	[[nodiscard]] static u32 begin(const Port &port, GroupMessage &m);
+	[[nodiscard]] u32 begin(const Port &port, GroupMessage &m) const;
 	[[nodiscard]] u32 reserve_reply(const Port &port,
 					const GroupMessage &m);
 
@@ -228,6 +234,9 @@ private:
 	TransmissionId refused_[2] = {};
 	u32 refused_count_ = 0;
 	RtrFault why_ = {};
+	bool requests_refused_ = false; /* their type, by the peer */
+	u32 refused_xid_ = 0; /* of the last one of these */
+	u32 refused_left_ = 0; /* ERRORs that may still come for its other Sends */
 };
 
 } // namespace rpcrdma

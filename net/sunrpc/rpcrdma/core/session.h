@@ -272,6 +272,8 @@ private:
 	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
 	void take_extension(Bytes in, const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool extension_refused(u32 xid, u32 code);
+	[[nodiscard]] bool gathers_reply(u32 xid) const;
+	void stop_gathering(rpcrdma_rx &rx);
 	void permit(rpcrdma_rx &rx);
 	void withdraw();
 	/* To this peer, and to this side with it. */
@@ -644,7 +646,9 @@ Port::credits(const rpcrdma_message &msg) const
 	if (session_.grouping_)
 		return available;
 	if (msg.dir == RPCRDMA_CALL) {
-		kept = session_.reserved_ - msg.reserved;
+		/* A Call that was admitted has its own: it does not wait for those of others. */
+		if (!msg.reserved)
+			kept = session_.reserved_;
 		if (!msg.probe && (session_.outstanding_ || kept))
 			kept += session_.config_.reserve;
 	}

@@ -88,13 +88,8 @@ static u32 rpcrdma_svc_call_size(u32 pages)
 /* Bytes of a Call of @pages pages that RDMA Reads fill. */
 static u32 rpcrdma_svc_read_size(u32 pages)
 {
-	const u32 elements = pages + 2 * RPCRDMA_MAX_RW_OPS;
-
 	return rpcrdma_svc_call_size(pages) + sizeof(struct rpcrdma_svc_read) +
-	       sizeof(struct rpcrdma_svc_rw) +
-	       elements * sizeof(struct scatterlist) +
-	       (RPCRDMA_MAX_RW_OPS + elements / RPCRDMA_LEAST_RW_PAGES) *
-		       sizeof(struct rpcrdma_svc_op);
+	       rpcrdma_svc_rw_size(RPCRDMA_MAX_RW_OPS, pages);
 }
 
 /* Bytes of a Call of so many, wherever its item begins. */
@@ -1175,6 +1170,14 @@ static bool rpcrdma_svc_swap(struct svc_rqst *rqstp,
 	return true;
 }
 
+/* What follows an item goes on in the page after it, too: see rpcrdma_svc_fill_arg(). */
+static bool rpcrdma_svc_ends_behind(const struct rpcrdma_svc_call *call,
+				    u32 count)
+{
+	return call->item.length &&
+	       rpcrdma_svc_page_count(call->length - call->item.offset) >= count;
+}
+
 /* Move the bytes of @call to @rqstp's pages. */
 static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 			     struct rpcrdma_svc_call *call)
@@ -1195,7 +1198,8 @@ static void rpcrdma_svc_move(struct svc_rqst *rqstp,
 		rpcrdma_svc_copy_recv(rqstp->rq_pages, 0, call->recv,
 				      call->payload.offset, call->length);
 	}
-	rpcrdma_compat_call_pages(rqstp, count);
+	rpcrdma_compat_call_pages(rqstp, count,
+				  rpcrdma_svc_ends_behind(call, count));
 }
 
 /*
@@ -1224,6 +1228,7 @@ static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 	/*
 	 * The peer may lie about where data end, see rpcrdma_svc_item_apart(). Behind the item
 	 * nfsd then finds what the peer has sent behind it, not what the pages had before.
+	 * Behind the largest item it may find the beginning of its own Reply.
 	 */
 	if (body)
 		rpcrdma_svc_copy_in(arg->pages, body, arg->tail[0].iov_base,
@@ -1275,7 +1280,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	bool relax = false;
 	u32 ready;
 
-	rpcrdma_compat_call_pages(rqstp, 0);
+	rpcrdma_compat_call_pages(rqstp, 0, false);
 	rqstp->rq_xprt_ctxt = NULL;
 
 	/* nfsd is about to close it. Its Calls are void: some are in Receives. */

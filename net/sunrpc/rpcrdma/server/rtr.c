@@ -180,9 +180,9 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 		return true;
 	trace_rpcrdma_call(svc->conn->id, rx->xid, "cannot be taken",
 			   -EOPNOTSUPP);
-	/* A header that is longer than a head is as good as a type that is not known. */
+	/* A header that is longer than a head cannot be read here. */
 	errcode = rpcrdma_rtr_readable(recv->buf, rpcrdma_rtr_head(recv)) ?
-		  RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_INVAL_HTYPE;
+		  RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_BAD_XDR;
 	rpcrdma_conn_refuse(svc->conn, rx->xid, errcode, 0, 0);
 	return false;
 }

@@ -66,6 +66,12 @@ struct rpcrdma_svc_reply {
 	struct page *pages[];
 };
 
+/*
+ * Operations of a Reply's RDMA Writes, beyond one a segment: a result may end inside of one, and so
+ * may the head and the pages.
+ */
+#define RPCRDMA_SVC_MORE_JOBS	(RPCRDMA_MAX_WRITE_JOBS - RPCRDMA_MAX_SEGMENTS + 2)
+
 static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
 {
 	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
@@ -78,10 +84,15 @@ static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
  * rpcrdma_svc_has_wspace - may a thread take a Call?
  * @xprt: the connection
  *
+ * Context: takes the lock of the connection.
+ *
  * Return: 0 while too many Replies wait.
  */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
 {
+	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
+	bool full;
+
 	/*
 	 * The caller has set or cleared a bit in xpt_flags before. Pairs with
 	 * the barrier in rpcrdma_svc_eased(), which follows the change of the account or
@@ -89,7 +100,16 @@ int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
 	 * bits, and enqueues.
 	 */
 	smp_mb();
-	return !rpcrdma_svc_replies_full(rpcrdma_svc_of(xprt));
+	if (!rpcrdma_svc_replies_full(svc))
+		return true;
+	/*
+	 * What has been read of the account may be of two moments. If it never was full,
+	 * nobody says that it is not any more.
+	 */
+	spin_lock(&svc->lock);
+	full = rpcrdma_svc_replies_full(svc);
+	spin_unlock(&svc->lock);
+	return !full;
 }
 
 /**
@@ -510,8 +530,11 @@ static int rpcrdma_svc_first_page(const struct svc_rqst *rqstp)
 }
 
 /* Move the pages of the results from @rqstp to the Reply. */
-static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
+static struct rpcrdma_svc_reply *
+rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp,
+			const struct rpcrdma_svc_call *call)
 {
+	const u32 segments = call->chunks.n_write_segs;
 	const struct xdr_buf *res = &rqstp->rq_res;
 	u32 count = rqstp->rq_next_page - rqstp->rq_respages;
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
@@ -549,6 +572,10 @@ static struct rpcrdma_svc_reply *rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp)
 	rpcrdma_compat_reply_taken(rqstp, count);
 
 	reply->memory = (count << PAGE_SHIFT) + struct_size(reply, pages, count);
+	/* Its RDMA Writes, at most, see rpcrdma_svc_reply_writes(). */
+	if (segments)
+		reply->memory += rpcrdma_svc_rw_size(segments + RPCRDMA_SVC_MORE_JOBS,
+						     count);
 	rpcrdma_svc_reply_charge(svc, reply);
 	return reply;
 }
@@ -790,7 +817,7 @@ static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
 
 	if (svc_xprt_is_dead(&svc->xprt) || !call)
 		goto out_lost;
-	reply = rpcrdma_svc_reply_alloc(rqstp);
+	reply = rpcrdma_svc_reply_alloc(rqstp, call);
 	if (!reply) {
 		rc = -ENOMEM;
 		goto out_lost;

@@ -256,6 +256,20 @@ struct rpcrdma_svc_rw {
 	struct rpcrdma_svc_op ops[];
 };
 
+/*
+ * Bytes of a set of so many operations that move @pages pages, at most. Each can begin and end
+ * inside a page, and large ones are cut.
+ */
+static inline u32 rpcrdma_svc_rw_size(u32 ops, u32 pages)
+{
+	const u32 elements = pages + 2 * ops;
+
+	return sizeof(struct rpcrdma_svc_rw) +
+	       elements * sizeof(struct scatterlist) +
+	       (ops + elements / RPCRDMA_LEAST_RW_PAGES) *
+		       sizeof(struct rpcrdma_svc_op);
+}
+
 static inline struct rpcrdma_svc *rpcrdma_svc_of(struct svc_xprt *xprt)
 {
 	return container_of(xprt, struct rpcrdma_svc, xprt);

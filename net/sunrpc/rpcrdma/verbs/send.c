@@ -545,7 +545,9 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 
 	if (tm && !tm->msg.sent)
 		cost += tm->chain_cost;
-	if (cost <= conn->sq_avail)
+	/* A job that is still queued did not fit. What comes back of the queue is kept for it. */
+	if (cost <= conn->sq_avail &&
+	    (cost == 1 || list_empty(&conn->job_queue)))
 		*offer = tm;
 	else
 		rpcrdma_pump_full(conn, tm->msg.xid);

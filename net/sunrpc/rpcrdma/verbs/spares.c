@@ -43,14 +43,23 @@ void *rpcrdma_spare_get(struct rpcrdma_spares *s, u32 size, int node, gfp_t gfp)
  * @buf: the buffer
  * @size: its bytes
  *
- * A larger buffer is kept, too: the next connection begins with the small ones, and may be
- * made when there is no memory.
+ * The next connection begins with small ones, and accounts for those. So a larger buffer is
+ * replaced by a small one. Without memory for that it is kept: the next connection needs it.
  */
 void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size)
 {
+	void *small = NULL;
+
 	if (!s || size < s->size || s->count > RPCRDMA_MAX_WINDOW) {
 		kfree(buf);
 		return;
+	}
+	if (size > s->size)
+		small = kmalloc(s->size,
+				GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	if (small) {
+		kfree(buf);
+		buf = small;
 	}
 	*(void **)buf = s->first;
 	s->first = buf;
