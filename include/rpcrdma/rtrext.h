@@ -339,6 +339,14 @@ u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
 			 struct rpcrdma_rtr_refused *refused);
 
 /**
+ * rpcrdma_rtr_lead_type - the header type of the first Send of a group
+ * @dir: enum rpcrdma_dir
+ *
+ * Return: its index, as for rpcrdma_type_name().
+ */
+u32 __must_check rpcrdma_rtr_lead_type(u32 dir);
+
+/**
  * rpcrdma_rtr_readable - is enough of a Send of a group in one piece?
  * @buf: the Send; the first word of its header is here
  * @length: octets of it that are in one piece, at least RPCRDMA_BARE_OCTETS

@@ -572,7 +572,8 @@ void rpcrdma_auth_over(const struct net *net, u32 role,
 static int rpcrdma_auth_policy_handler(rpcrdma_ctl_table *table, int write,
 				       void *buffer, size_t *lenp, loff_t *ppos)
 {
-	char word[sizeof("required")];
+	/* One octet more: a longer word must not be cut to one that means something. */
+	char word[sizeof("required") + 1];
 	struct ctl_table copy = { .data = word, .maxlen = sizeof(word) };
 	u32 *policy = table->data;
 	int rc;

@@ -77,18 +77,19 @@ static int __init rpcrdma_init(void)
 	rc = rpcrdma_stats_init();
 	if (rc)
 		return rc;
-	rc = rpcrdma_registered(rpcrdma_nl_init());
-	if (rc)
-		goto out_stats;
 	rc = rpcrdma_buffers_init();
 	if (rc)
-		goto out_netlink;
+		goto out_stats;
 	rc = rpcrdma_auth_init();
 	if (rc)
 		goto out_buffers;
-	rc = rpcrdma_device_init();
+	/* After what any user can ask for by it; before what tells of itself by it. */
+	rc = rpcrdma_registered(rpcrdma_nl_init());
 	if (rc)
 		goto out_auth;
+	rc = rpcrdma_device_init();
+	if (rc)
+		goto out_netlink;
 	rc = rpcrdma_registered(rpcrdma_client_init());
 	if (rc)
 		goto out_device;
@@ -107,12 +108,12 @@ out_client:
 	rpcrdma_client_exit();
 out_device:
 	rpcrdma_device_exit();
+out_netlink:
+	rpcrdma_nl_exit();
 out_auth:
 	rpcrdma_auth_exit();
 out_buffers:
 	rpcrdma_buffers_exit();
-out_netlink:
-	rpcrdma_nl_exit();
 out_stats:
 	rpcrdma_stats_exit();
 	return rc;
@@ -124,9 +125,9 @@ static void __exit rpcrdma_exit(void)
 	rpcrdma_server_exit();
 	rpcrdma_client_exit();
 	rpcrdma_device_exit();
+	rpcrdma_nl_exit();
 	rpcrdma_auth_exit();
 	rpcrdma_buffers_exit();
-	rpcrdma_nl_exit();
 	rpcrdma_stats_exit();
 	rpcrdma_memory_exit();
 }

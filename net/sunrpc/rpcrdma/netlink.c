@@ -194,6 +194,8 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 		{ RPCRDMA_A_PARAMETERS_MEMORY, READ_ONCE(rpcrdma_memory) },
 		{ RPCRDMA_A_PARAMETERS_STREAM_FROM,
 		  READ_ONCE(rpcrdma_stream_from) },
+		{ RPCRDMA_A_PARAMETERS_GROW, READ_ONCE(rpcrdma_grow) },
+		{ RPCRDMA_A_PARAMETERS_RTREXT, READ_ONCE(rpcrdma_rtrext) },
 	};
 	const struct rpcrdma_nl_u32 defaults[] = {
 		{ RPCRDMA_A_PARAMETERS_DDP_THRESHOLD, RPCRDMA_DEF_THRESHOLD },
@@ -211,6 +213,8 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 		  rpcrdma_version_highest },
 		{ RPCRDMA_A_PARAMETERS_MEMORY, 0 },
 		{ RPCRDMA_A_PARAMETERS_STREAM_FROM, RPCRDMA_DEF_STREAM_FROM },
+		{ RPCRDMA_A_PARAMETERS_GROW, RPCRDMA_DEF_GROW },
+		{ RPCRDMA_A_PARAMETERS_RTREXT, 0 },
 	};
 	struct rpcrdma_budget budget;
 
@@ -483,7 +487,7 @@ struct rpcrdma_nl_formats {
 
 /*
  * The type of a message's last part tells Simple and Continued from Special Format.
- * The numbers of versions 1 and 2 differ.
+ * The numbers of versions 1 and 2 differ. A group of several Sends is counted as continued, too.
  */
 static struct rpcrdma_nl_formats rpcrdma_nl_formats(const u64 *types,
 						    u64 continued)
@@ -495,7 +499,9 @@ static struct rpcrdma_nl_formats rpcrdma_nl_formats(const u64 *types,
 			   types[RPCRDMA2_REPLY_EXTERNAL],
 	};
 	u64 inlined = types[RPCRDMA1_MSG] + types[RPCRDMA2_CALL_INLINE] +
-		      types[RPCRDMA2_REPLY_INLINE];
+		      types[RPCRDMA2_REPLY_INLINE] +
+		      types[rpcrdma_rtr_lead_type(RPCRDMA_CALL)] +
+		      types[rpcrdma_rtr_lead_type(RPCRDMA_REPLY)];
 
 	/* They go on counting meanwhile. */
 	f.simple = inlined - min(inlined, continued);

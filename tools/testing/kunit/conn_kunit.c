@@ -3113,6 +3113,32 @@ static void conn_message_has_room(struct kunit *test)
 	nlmsg_free(skb);
 }
 
+/* A group of one Send is a simple message, one of several is continued. */
+static void conn_counts_formats(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct nlattr *formats, *simple = NULL, *continued = NULL;
+	struct sk_buff *skb;
+
+	skb = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	conn->stats.tx_type[RPCRDMA2_CALL_INLINE] = 10;
+	conn->stats.tx_type[rpcrdma_rtr_lead_type(RPCRDMA_CALL)] = 6;
+	conn->stats.tx_continued = 4;
+	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(skb, conn, 0, 0, 0), 0);
+	formats = nlmsg_find_attr(nlmsg_hdr(skb), GENL_HDRLEN,
+				  RPCRDMA_A_CONN_FORMATS);
+	if (formats) {
+		simple = nla_find_nested(formats, RPCRDMA_A_FORMATS_SIMPLE_SENT);
+		continued = nla_find_nested(formats,
+					    RPCRDMA_A_FORMATS_CONTINUED_SENT);
+	}
+	KUNIT_EXPECT_EQ(test, simple ? nla_get_u64(simple) : 0, 12ULL);
+	KUNIT_EXPECT_EQ(test, continued ? nla_get_u64(continued) : 0, 4ULL);
+	nlmsg_free(skb);
+}
+
 /* Who listens would take it for one that is there. */
 static void conn_is_not_up_once_it_is_lost(struct kunit *test)
 {
@@ -5126,6 +5152,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_does_without_registration),
 	KUNIT_CASE(conn_is_found_until_destroyed),
 	KUNIT_CASE(conn_message_has_room),
+	KUNIT_CASE(conn_counts_formats),
 	KUNIT_CASE(conn_is_not_up_once_it_is_lost),
 	{ }
 };

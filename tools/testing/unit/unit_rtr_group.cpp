@@ -331,19 +331,19 @@ TEST(rtr_group, sent__each_is_sent_again_once)
 {
 	SentGroups s;
 
-	EXPECT_FALSE(s.take(0, RPCRDMA_CALL));
-	s.add(7, RPCRDMA_CALL);
-	s.add(7, RPCRDMA_REPLY);
-	EXPECT_TRUE(s.take(7, RPCRDMA_REPLY));
-	EXPECT_FALSE(s.take(7, RPCRDMA_REPLY));
-	EXPECT_TRUE(s.take(7, RPCRDMA_CALL));
+	EXPECT_EQ(s.take(0, RPCRDMA_CALL), 0u);
+	s.add(7, RPCRDMA_CALL, 3);
+	s.add(7, RPCRDMA_REPLY, kMostSends);
+	EXPECT_EQ(s.take(7, RPCRDMA_REPLY), kMostSends);
+	EXPECT_EQ(s.take(7, RPCRDMA_REPLY), 0u);
+	EXPECT_EQ(s.take(7, RPCRDMA_CALL), 3u);
 	for (u32 xid = 1; xid <= SentGroups::kMost + 1; xid++)
-		s.add(xid, RPCRDMA_CALL);
-	EXPECT_FALSE(s.take(1, RPCRDMA_CALL));
-	EXPECT_TRUE(s.take(2, RPCRDMA_CALL));
+		s.add(xid, RPCRDMA_CALL, 1);
+	EXPECT_EQ(s.take(1, RPCRDMA_CALL), 0u);
+	EXPECT_EQ(s.take(2, RPCRDMA_CALL), 1u);
 	for (u32 xid = 3; xid <= SentGroups::kMost + 1; xid++) {
 		EXPECT_TRUE(s.any());
-		EXPECT_TRUE(s.take(xid, RPCRDMA_CALL)) << xid;
+		EXPECT_EQ(s.take(xid, RPCRDMA_CALL), 1u) << xid;
 	}
 	EXPECT_FALSE(s.any());
 }

@@ -228,6 +228,18 @@ static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
 	spin_unlock(&rx->conn_lock);
 }
 
+/*
+ * There is room. xprt_write_space() takes the write lock, and if nobody wants it, it gives it
+ * back without waking xprt_destroy(), which may have tried to take it meanwhile.
+ */
+static void rpcrdma_write_space(struct rpc_xprt *xprt)
+{
+	xprt_write_space(xprt);
+	/* wake_up_bit() looks for sleepers without a barrier of its own. */
+	smp_mb();
+	wake_up_bit(&xprt->state, XPRT_LOCKED);
+}
+
 /* An old connection must not end the pause after a failed attempt. */
 static void rpcrdma_client_room(struct rpcrdma_conn *conn)
 {
@@ -236,7 +248,7 @@ static void rpcrdma_client_room(struct rpcrdma_conn *conn)
 	spin_lock(&rx->conn_lock);
 	if (rx->conn == conn && xprt_connected(&rx->xprt)) {
 		trace_rpcrdma_room(conn->id);
-		xprt_write_space(&rx->xprt);
+		rpcrdma_write_space(&rx->xprt);
 	}
 	spin_unlock(&rx->conn_lock);
 }
@@ -784,9 +796,7 @@ void rpcrdma_connect_worker(struct work_struct *work)
 		/* If the flag is clear, its clearer has woken them; they may wait again. */
 		if (test_bit(XPRT_WRITE_SPACE, &xprt->state))
 			xprt_wake_pending_tasks(xprt, rc);
-		xprt_write_space(xprt);
-		/* It may have had the lock for a moment, as xprt_destroy() tried to take it. */
-		wake_up_bit(&xprt->state, XPRT_LOCKED);
+		rpcrdma_write_space(xprt);
 	}
 	memalloc_noio_restore(noio);
 	if (swapper)

@@ -180,9 +180,8 @@ static bool rpcrdma_wanted(struct rpc_xprt *xprt)
 }
 
 /*
- * sunrpc also closes after failed attempts. After a failed attempt or a short-lived
- * connection, the next attempt must wait: otherwise connections that can never serve an
- * RPC come and go without end.
+ * After a failed attempt or a short-lived connection, the next attempt must wait: otherwise
+ * connections that can never serve an RPC come and go without end.
  */
 static void rpcrdma_op_close(struct rpc_xprt *xprt)
 {

@@ -39,8 +39,9 @@
  *		// Optional: what it gathers is a Reply to this Call. An ERROR about the Call
  *		// ends that.
  *		bool gathers_reply(u32 xid) const;
- *		// Optional: drop what it gathers, and the rest of it without a word.
- *		void stop(Port &port, rpcrdma_rx &rx);
+ *		// Optional: drop what it gathers, and the rest of it without a word. It does
+ *		// not gather any more then.
+ *		void stop(rpcrdma_rx &rx);
  *		// Optional: a message of Kind::Extension has come between the parts of an
  *		// RPC message of the base protocol. It is refused; a Reply fails its RPC.
  *		void between(const Header &h, rpcrdma_rx &rx);

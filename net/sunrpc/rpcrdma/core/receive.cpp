@@ -652,9 +652,7 @@ void Session::stop_gathering([[maybe_unused]] rpcrdma_rx &rx)
 		using E = typename decltype(which)::type;
 
 		if constexpr (requires { &E::stop; })
-			with<E>([&](E &state, Port &port) {
-				state.stop(port, rx);
-			});
+			Extensions::state<E>(extensions_).stop(rx);
 	});
 	gathering_ = 0;
 }

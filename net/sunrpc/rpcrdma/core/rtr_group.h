@@ -462,50 +462,53 @@ class SentGroups {
 public:
 	static constexpr u32 kMost = 64;
 
-	constexpr void add(u32 xid, u32 dir)
+	/* @sends: of the group, at least one */
+	constexpr void add(u32 xid, u32 dir, u32 sends)
 	{
-		if (state_[at_] == State::None)
+		if (!sends_[at_])
 			count_++;
 		xid_[at_] = xid;
-		state_[at_] = state_of(dir);
+		sends_[at_] = static_cast<u8>(sends | of(dir));
 		at_ = (at_ + 1) % kMost;
 	}
 	[[nodiscard]] constexpr bool any() const
 	{
 		return count_ != 0;
 	}
-	/* Return: it is there. Then it is not any more. */
-	[[nodiscard]] constexpr bool take(u32 xid, u32 dir)
+	/* Return: how many Sends it had, if it is there. Then it is not any more. Else zero. */
+	[[nodiscard]] constexpr u32 take(u32 xid, u32 dir)
 	{
 		u32 left = count_;
-		bool found = false;
+		u32 found = 0;
 
 		/* Nearly always it is among the last. */
 		for (u32 i = at_ + kMost - 1; left; i--) {
-			State &state = state_[i % kMost];
+			u8 &sends = sends_[i % kMost];
 
-			if (state == State::None)
+			if (!sends)
 				continue;
 			left--;
-			if (state != state_of(dir) || xid_[i % kMost] != xid)
+			if ((sends & kOfReply) != of(dir) ||
+			    xid_[i % kMost] != xid)
 				continue;
-			state = State::None;
+			found = sends & ~kOfReply;
+			sends = 0;
 			count_--;
-			found = true;
 		}
 		return found;
 	}
 
-private:
-	enum class State : u8 { None, Call, Reply };
+	/* In what is kept of a group of a Reply, beside the number of its Sends. */
+	static constexpr u32 kOfReply = 0x80;
 
-	[[nodiscard]] static constexpr State state_of(u32 dir)
+private:
+	[[nodiscard]] static constexpr u32 of(u32 dir)
 	{
-		return dir == RPCRDMA_REPLY ? State::Reply : State::Call;
+		return dir == RPCRDMA_REPLY ? kOfReply : 0;
 	}
 
 	u32 xid_[kMost] = {};
-	State state_[kMost] = {};
+	u8 sends_[kMost] = {}; /* zero: there is none */
 	u32 at_ = 0;
 	u32 count_ = 0;
 };

@@ -173,10 +173,9 @@ void Rtrext::forget(u32 xid)
 		(void)sent_.take(xid, RPCRDMA_CALL);
 }
 
-void Rtrext::stop(Port &port, rpcrdma_rx &rx)
+void Rtrext::stop(rpcrdma_rx &rx)
 {
 	in_.stop();
-	port.gather(false);
 	abandon(in_.dir(), rx);
 }
 
@@ -193,11 +192,13 @@ bool Rtrext::refused(u32 xid, u32 code, Port & /*port*/)
 		refused_left_--;
 		return true;
 	}
-	if (!sent_.take(xid, RPCRDMA_CALL))
+	const u32 sends = sent_.take(xid, RPCRDMA_CALL);
+
+	if (!sends)
 		return false;
 	requests_refused_ = true;
 	refused_xid_ = xid;
-	refused_left_ = kMostSends - 1;
+	refused_left_ = sends - 1;
 	return false;
 }
 
@@ -567,7 +568,7 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 		if (call)
 			w.word(m.reply_count);
 		out_.begin(m.plan.count());
-		sent_.add(m.msg.xid, m.msg.dir);
+		sent_.add(m.msg.xid, m.msg.dir, m.plan.count());
 	} else {
 		w.words(m.next, lead_type(m.msg.dir));
 	}
@@ -1011,6 +1012,14 @@ u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
 		}
 		return x.refused_count();
 	});
+}
+
+u32 rpcrdma_rtr_lead_type(u32 dir)
+{
+	const rpcrdma::HeaderType *t =
+		rpcrdma::header_type(rpcrdma::lead_type(dir));
+
+	return t ? t->index : u32{ RPCRDMA_TYPE_UNKNOWN };
 }
 
 bool rpcrdma_rtr_readable(const void *buf, u32 length)

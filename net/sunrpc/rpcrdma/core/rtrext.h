@@ -48,6 +48,8 @@ struct GroupMessage {
 	u32 size = 0;
 };
 
+static_assert(kMostSends < SentGroups::kOfReply);
+
 /* Rules, and the state of one end. */
 class Rtrext {
 public:
@@ -195,7 +197,7 @@ public:
 		return in_.active() && in_.dir() == RPCRDMA_REPLY &&
 		       in_.xid() == xid;
 	}
-	void stop(Port &port, rpcrdma_rx &rx);
+	void stop(rpcrdma_rx &rx);
 
 private:
 	[[nodiscard]] Refusal take_request(u32 xid, Bytes body, Port &port,

@@ -66,12 +66,6 @@ struct rpcrdma_svc_reply {
 	struct page *pages[];
 };
 
-/*
- * Operations of a Reply's RDMA Writes, beyond one a segment: a result may end inside of one, and so
- * may the head and the pages.
- */
-#define RPCRDMA_SVC_MORE_JOBS	(RPCRDMA_MAX_WRITE_JOBS - RPCRDMA_MAX_SEGMENTS + 2)
-
 static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
 {
 	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
@@ -534,7 +528,9 @@ static struct rpcrdma_svc_reply *
 rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp,
 			const struct rpcrdma_svc_call *call)
 {
-	const u32 segments = call->chunks.n_write_segs;
+	/* Those of directions are not counted before it is planned. */
+	const u32 segments = call->directions.length ?
+		RPCRDMA_MAX_SEGMENTS : call->chunks.n_write_segs;
 	const struct xdr_buf *res = &rqstp->rq_res;
 	u32 count = rqstp->rq_next_page - rqstp->rq_respages;
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
@@ -572,9 +568,11 @@ rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp,
 	rpcrdma_compat_reply_taken(rqstp, count);
 
 	reply->memory = (count << PAGE_SHIFT) + struct_size(reply, pages, count);
-	/* Its RDMA Writes, at most, see rpcrdma_svc_reply_writes(). */
+	/* Its RDMA Writes, at most, see rpcrdma_svc_reply_writes(). Some are cut. */
 	if (segments)
-		reply->memory += rpcrdma_svc_rw_size(segments + RPCRDMA_SVC_MORE_JOBS,
+		reply->memory += rpcrdma_svc_rw_size(segments +
+						     RPCRDMA_MAX_WRITES -
+						     RPCRDMA_MAX_SEGMENTS,
 						     count);
 	rpcrdma_svc_reply_charge(svc, reply);
 	return reply;

@@ -55,8 +55,8 @@ void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size)
 		return;
 	}
 	if (size > s->size)
-		small = kmalloc(s->size,
-				GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+		small = kmalloc(s->size, GFP_NOWAIT | __GFP_NOWARN |
+						 __GFP_NOMEMALLOC);
 	if (small) {
 		kfree(buf);
 		buf = small;

@@ -221,10 +221,24 @@ unloads() {
 	nap 2
 	check "unloaded: unload" modprobe -r rpcrdma
 	check "unloaded: load again" modprobe rpcrdma
+	check "unloaded: while others ask" asked_meanwhile
 	for command in monitor watch; do
 		check "unloaded: $command ends" within 30 test -s "/tmp/$command.status"
 		check "unloaded: $command says why" ended_unloaded "$command"
 	done
+}
+
+# What any user may ask for must be there as long as it can be asked for.
+asked_meanwhile() {
+	local asks i rc=0
+	while :; do "$ctl" show module; done > /dev/null 2>&1 &
+	asks=$!
+	for i in 1 2 3 4; do
+		modprobe -r rpcrdma && modprobe rpcrdma || rc=$?
+	done
+	kill "$asks"
+	wait "$asks"
+	return "$rc"
 }
 
 until_end() { # COMMAND
