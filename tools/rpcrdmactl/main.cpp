@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -23,6 +22,7 @@
 #include "look.h"
 #include "mounts.h"
 #include "netlink.h"
+#include "newfile.h"
 #include "settings.h"
 #include "text.h"
 #include "trace.h"
@@ -110,20 +110,6 @@ Status status_of(Netlink &netlink)
 {
 	return { netlink.module(), netlink.devices(), netlink.listeners(),
 		 netlink.connections() };
-}
-
-/* Whoever reads the file @path meanwhile sees the old text or the new one, whole. */
-void replace_file(const std::string &path, const std::string &text)
-{
-	const std::string unfinished = path + ".new";
-	std::ofstream file(unfinished);
-
-	if (!(file << text).flush() ||
-	    std::rename(unfinished.c_str(), path.c_str())) {
-		const int error = errno;
-		std::remove(unfinished.c_str());
-		throw std::system_error(error, std::generic_category(), path);
-	}
 }
 
 int put_metrics(const Arguments &a)

@@ -3,14 +3,12 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 #include <stdexcept>
 #include <system_error>
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,48 +32,20 @@ void Tarball::Free::operator()(archive *a) const
 
 Tarball::Tarball(const std::filesystem::path &file)
 	: file_(file)
-	, unfinished_(file.string() + ".XXXXXX")
 	, time_(std::time(nullptr))
 	, archive_(archive_write_new())
 {
-	std::error_code ignored;
-
-	/* Renaming would take the place of a device, too. */
-	if (std::filesystem::exists(file, ignored) &&
-	    !std::filesystem::is_regular_file(file, ignored))
-		fail(file, std::filesystem::is_directory(file, ignored) ?
-				   EISDIR :
-				   EEXIST);
 	if (!archive_)
 		fail(file, ENOMEM);
-	/* Nobody else may read it. */
-	fd_ = mkostemp(unfinished_.data(), O_CLOEXEC);
-	if (fd_ < 0)
-		fail(file, errno);
-	try {
-		check(archive_write_add_filter_gzip(archive_.get()));
-		check(archive_write_set_format_pax_restricted(archive_.get()));
-		check(archive_write_open_fd(archive_.get(), fd_));
-	} catch (...) {
-		unlink(unfinished_.c_str());
-		close(fd_);
-		throw;
-	}
-}
-
-Tarball::~Tarball()
-{
-	/* It may write what it still has. */
-	archive_.reset();
-	close(fd_);
-	if (!unfinished_.empty())
-		unlink(unfinished_.c_str());
+	check(archive_write_add_filter_gzip(archive_.get()));
+	check(archive_write_set_format_pax_restricted(archive_.get()));
+	check(archive_write_open_fd(archive_.get(), file_.fd()));
 }
 
 void Tarball::check(long result) const
 {
 	if (result < ARCHIVE_OK)
-		throw std::runtime_error(file_.string() + ": " +
+		throw std::runtime_error(file_.path().string() + ": " +
 					 archive_error_string(archive_.get()));
 }
 
@@ -116,21 +86,21 @@ void Tarball::add(const std::string &name, std::FILE *content)
 	struct stat status = {};
 
 	if (std::fflush(content) || fstat(fileno(content), &status))
-		fail(file_, errno);
+		fail(file_.path(), errno);
 	begin(name, status.st_size);
 	std::rewind(content);
 	while ((got = std::fread(block.data(), 1, block.size(), content)))
 		put(block.data(), got);
 	if (std::ferror(content))
-		fail(file_, EIO);
+		fail(file_.path(), EIO);
 }
 
 void Tarball::commit()
 {
 	check(archive_write_close(archive_.get()));
-	if (fsync(fd_) || std::rename(unfinished_.c_str(), file_.c_str()))
-		fail(file_, errno);
-	unfinished_.clear();
+	if (fsync(file_.fd()))
+		fail(file_.path(), errno);
+	file_.commit();
 }
 
 } // namespace rpcrdmactl

@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "newfile.h"
+
 struct archive;
 
 namespace rpcrdmactl
@@ -18,17 +20,14 @@ namespace rpcrdmactl
 class Tarball {
 public:
 	/**
-	 * Begin an archive beside its final place, readable by its owner alone.
+	 * Begin an archive beside its final place, readable by its owner alone. What commit()
+	 * has not given its name is removed at the end.
 	 *
 	 * @file: where it will be; a file that is there is replaced at the end
 	 *
 	 * Throws std::system_error if there can be no such file.
 	 */
 	explicit Tarball(const std::filesystem::path &file);
-	/* Removes what commit() has not made a file of its own. */
-	~Tarball();
-	Tarball(const Tarball &) = delete;
-	Tarball &operator=(const Tarball &) = delete;
 
 	/**
 	 * Add a file to it.
@@ -54,10 +53,9 @@ private:
 	void begin(const std::string &name, long long size);
 	void put(const char *data, std::size_t size);
 
-	std::filesystem::path file_;
-	std::string unfinished_;
-	int fd_ = -1;
+	NewFile file_;
 	std::time_t time_;
+	/* The first that goes: it may write what it still has. */
 	std::unique_ptr<archive, Free> archive_;
 };
 
