@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "quoted.h"
 #include "rules.h"
 
 namespace rpcrdmactl
@@ -278,13 +279,30 @@ std::string server_of(const std::string &source)
 	return server;
 }
 
-/* As the shell takes it. */
-std::string quoted(const std::string &text)
+/* As /etc/fstab has it. */
+std::string escaped(const std::string &point)
 {
-	return text.find_first_of(" '\"\\$`&;|<>()*?[]#~") ==
-			       std::string::npos ?
-		       text :
-		       "'" + text + "'";
+	std::string text;
+
+	for (const char c : point)
+		text += c == ' ' || c == '\t' || c == '\n' || c == '\\' ?
+				octal(c) :
+				std::string(1, c);
+	return text;
+}
+
+/* For a pattern of sed between two |, which finds this text alone. */
+std::string pattern(const std::string &text)
+{
+	constexpr std::string_view kSpecial = "\\.*[^$|";
+	std::string found;
+
+	for (const char c : text) {
+		if (kSpecial.find(c) != std::string_view::npos)
+			found += '\\';
+		found += c;
+	}
+	return found;
 }
 
 std::uint64_t number_at(const Json &object, const char *nest, const char *name)
@@ -444,7 +462,7 @@ private:
 		while (std::ranges::any_of(s_.ports, taken))
 			number++;
 		return "rdma link add rxe" + std::to_string(number) +
-		       " type rxe netdev " + interface;
+		       " type rxe netdev " + quoted(interface);
 	}
 
 	static std::string name_of_port(const RdmaPort &p)
@@ -460,21 +478,23 @@ private:
 		if (p.state != "ACTIVE")
 			return fail("device", name + " is " + p.state,
 				    !p.interface.empty() ?
-					    "ip link set " + p.interface +
+					    "ip link set " +
+						    quoted(p.interface) +
 						    " up" :
 				    p.state == "INIT" ?
 					    "at one machine of the network: "
 					    "apt-get install opensm" :
 					    "check the cable and the switch, "
-					    "then: ibstat " + p.device);
+					    "then: ibstat " +
+						    quoted(p.device));
 		ok("device", name + " is ACTIVE" +
 				     (p.soft ? ", without hardware" : ""));
 		if (p.mtu && p.mtu < kGoodMtu)
 			warn("device",
 			     name + " has an MTU of " + std::to_string(p.mtu) +
 				     ", which makes its packets small",
-			     "if the network can: ip link set " + p.interface +
-				     " mtu 9000");
+			     "if the network can: ip link set " +
+				     quoted(p.interface) + " mtu 9000");
 	}
 
 	void unfit(const Json &device, const std::string &role)
@@ -613,13 +633,13 @@ private:
 			return fail("network",
 				    "there is no way to " + server + ": " +
 					    r.why,
-				    "ip route get " + r.address);
+				    "ip route get " + quoted(r.address));
 		case Answer::NotAsked:
 			if (r.address.empty())
 				return fail("network",
 					    "the name " + server +
 						    " has no address",
-					    "getent hosts " + server);
+					    "getent hosts " + quoted(server));
 			return untried();
 		}
 	}
@@ -653,7 +673,8 @@ private:
 			     "packets of " + std::to_string(r.octets) +
 				     " octets do not get through to " +
 				     r.target.server,
-			     "ip link set " + r.interface + " mtu 1500");
+			     "ip link set " + quoted(r.interface) +
+				     " mtu 1500");
 	}
 
 	/* Its adapter answers. */
@@ -678,13 +699,15 @@ private:
 
 	[[nodiscard]] std::string other_port(const Target &t) const
 	{
-		const std::string correct =
-			"sed -i '\\|[[:space:]]" + t.point +
+		const std::string script =
+			"\\|[[:space:]]" + pattern(escaped(t.point)) +
 			"[[:space:]]|s/port=" + std::to_string(t.port) +
-			"/port=" + kPort + "/' /etc/fstab && ";
+			"/port=" + kPort + "/";
+		const std::string correct =
+			"sed -i " + quoted(script) + " /etc/fstab && ";
 
 		if (t.point.empty())
-			return "rpcrdmactl doctor " + t.server;
+			return "rpcrdmactl doctor " + quoted(t.server);
 		for (const NfsMount &m : s_.mounts)
 			if (m.point == t.point)
 				return (m.wanted == "rdma" ? correct : "") +
@@ -716,7 +739,7 @@ private:
 		fail("network",
 		     server + " answers neither by RDMA, nor by TCP, nor an "
 			      "echo",
-		     "ping " + r.address);
+		     "ping " + quoted(r.address));
 	}
 
 	/* ---- */
@@ -740,7 +763,7 @@ private:
 				     p.interface.empty() ?
 					     "perfquery -x" :
 					     "ip -s -s link show " +
-						     p.interface);
+						     quoted(p.interface));
 		}
 	}
 
@@ -766,7 +789,8 @@ private:
 		if (!(text >> side >> address >> reason >> key >> ago) ||
 		    ago > kRecent)
 			return;
-		const std::string put = "keyctl padd logon rpcrdma:" + key +
+		const std::string put = "keyctl padd logon " +
+					quoted("rpcrdma:" + key) +
 					" %keyring:.rpcrdma < FILE";
 		if (key != "none" && (reason == "proof" ||
 				      reason == "unknown-key" ||
@@ -832,9 +856,9 @@ private:
 							     s_.interface);
 		for (const RdmaPort &p : s_.ports)
 			if (!p.interface.empty())
-				return "ip address add " + plain + " dev " +
-				       p.interface;
-		return "ip address add " + plain + " dev INTERFACE";
+				return "ip address add " + quoted(plain) +
+				       " dev " + quoted(p.interface);
+		return "ip address add " + quoted(plain) + " dev INTERFACE";
 	}
 
 	/*
@@ -857,11 +881,12 @@ private:
 			       (more.empty() ? "" : "-o " + more + " ") +
 			       quoted(m.point);
 		const bool six = m.server.find(':') != std::string::npos;
-		return "umount " + points + " && mount -o " +
-		       (m.vers.empty() ? "" : "vers=" + m.vers + ",") +
-		       (six ? "proto=rdma6,port=" : "proto=rdma,port=") +
-		       kPort + (more.empty() ? "" : "," + more) + " " +
-		       quoted(m.source) + " " + quoted(m.point);
+		const std::string options =
+			(m.vers.empty() ? "" : "vers=" + m.vers + ",") +
+			(six ? "proto=rdma6,port=" : "proto=rdma,port=") +
+			kPort + (more.empty() ? "" : "," + more);
+		return "umount " + points + " && mount -o " + quoted(options) +
+		       " " + quoted(m.source) + " " + quoted(m.point);
 	}
 
 	void mount(const NfsMount &m)
@@ -1235,8 +1260,8 @@ std::string findings_text(const std::vector<Finding> &findings)
 	std::ostringstream out;
 
 	for (const Finding &f : findings) {
-		out << name_of(f.verdict) << " " << f.check << ": " << f.what
-		    << "\n";
+		out << name_of(f.verdict) << " " << f.check << ": "
+		    << in_one_line(f.what) << "\n";
 		if (!f.mend.empty())
 			out << "  " << f.mend << "\n";
 	}

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "quoted.h"
+
 namespace rpcrdmactl
 {
 
@@ -330,11 +332,11 @@ std::string letting_pass(const Dropping &dropping, const Packet &packet)
 	if (dropping.owner == "iptables")
 		return (dropping.family == "ip6" ? "ip6tables -I " :
 						   "iptables -I ") +
-		       dropping.chain + " -p " + packet.protocol + " --dport " +
-		       port + " -j ACCEPT";
-	return "nft insert rule " + dropping.family + " " + dropping.table +
-	       " " + dropping.chain + " " + packet.protocol + " dport " + port +
-	       " accept";
+		       quoted(dropping.chain) + " -p " + packet.protocol +
+		       " --dport " + port + " -j ACCEPT";
+	return "nft insert rule " + dropping.family + " " +
+	       quoted(dropping.table) + " " + quoted(dropping.chain) + " " +
+	       packet.protocol + " dport " + port + " accept";
 }
 
 } // namespace rpcrdmactl

@@ -5,6 +5,9 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "data.h"
+#include "tree.h"
+
 namespace rpcrdmactl
 {
 
@@ -135,6 +138,18 @@ void expect(const Reach &reach, const std::string &what,
 
 	s.reaches = { reach };
 	expect(s, Verdict::Fail, "network: " + what, mend);
+}
+
+/* What a command prints that somebody types in a directory. */
+std::string printed_by(const test::Tree &tree, const std::string &command)
+{
+	tree.put("command", command + " > printed\n");
+	EXPECT_EQ(
+		std::system(("cd " + tree.root().string() + " && bash command")
+				    .c_str()),
+		0)
+		<< command;
+	return test::file(tree.root() / "printed");
 }
 
 } // namespace
@@ -455,6 +470,81 @@ TEST(doctor, nobody_listens)
 	       "nobody listens on RDMA at 192.0.2.1:20050, but at port 20049",
 	       "umount /mnt && mount -o vers=4.2,proto=rdma,port=20049 "
 	       "server:/e /mnt");
+}
+
+/* Its line of /etc/fstab alone is found, whatever its name is for the shell and for sed. */
+TEST(doctor, odd_names_in_fstab)
+{
+	for (const std::string name :
+	     { "a b", "it's", "'; touch owned; '", "a|b", "a.*[b]^$c", "a\\b",
+	       "a\tb\nc", "a\033b", "\"$(touch owned)`touch owned`" }) {
+		const test::Tree tree;
+		System s = healthy();
+		Reach r = reached();
+		const std::string point = "/" + name;
+		std::string escaped;
+
+		for (const char c : point)
+			escaped += c == ' '  ? "\\040" :
+				   c == '\t' ? "\\011" :
+				   c == '\n' ? "\\012" :
+				   c == '\\' ? "\\134" :
+					       std::string(1, c);
+		const std::string line = "server:/e " + escaped + " nfs port=";
+		const std::string other = "server:/f /aXXb nfs port=20050\n";
+		tree.put("fstab", line + "20050\n" + other);
+		r.rdma = Answer::Refused;
+		r.usual = Answer::Yes;
+		r.target.port = 20050;
+		r.target.point = point;
+		s.mounts.clear();
+		s.reaches = { r };
+		const std::string mend = only(s).mend;
+		const std::string file = " /etc/fstab && mount ";
+		const std::size_t at = mend.find(file);
+		ASSERT_NE(at, std::string::npos) << mend;
+		EXPECT_EQ(
+			printed_by(tree, mend.substr(0, at) +
+						 " fstab && printf %s " +
+						 mend.substr(at + file.size())),
+			point);
+		EXPECT_EQ(test::file(tree.root() / "fstab"),
+			  line + "20049\n" + other);
+		EXPECT_FALSE(std::filesystem::exists(tree.root() / "owned"));
+	}
+}
+
+/* No name ends a command, or begins another one. */
+TEST(doctor, odd_names_in_commands)
+{
+	Reach r = reached();
+
+	r.rdma = Answer::NotAsked;
+	r.address = "";
+	r.target.server = "a;b";
+	expect(r, "the name a;b has no address", "getent hosts 'a;b'");
+	r = reached();
+	r.rdma = Answer::NoDevice;
+	r.interface = "et'h";
+	expect(r, "no RDMA device is on et'h, which leads to server",
+	       "rdma link add rxe0 type rxe netdev 'et'\\''h'");
+	System s = healthy();
+	s.auth = "client 192.0.2.1 proof a&b 5";
+	expect(s, Verdict::Warn,
+	       "network: the key a&b of host authentication is not the same "
+	       "here and at the client 192.0.2.1",
+	       "here and at 192.0.2.1: keyctl padd logon 'rpcrdma:a&b' "
+	       "%keyring:.rpcrdma < FILE");
+	/* Nor does what is wrong look like a line of its own. */
+	s = healthy();
+	s.mounts[0].point = "/a\n  b";
+	s.mounts[0].used = { "tcp" };
+	EXPECT_NE(
+		findings_text(examine(s))
+			.find("fail mount: /a?  b has fallen back from RDMA to "
+			      "tcp\n  umount $'/a\\012  b' && mount -o "),
+		std::string::npos)
+		<< findings_text(examine(s));
 }
 
 TEST(doctor, silent_servers)

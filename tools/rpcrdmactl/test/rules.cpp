@@ -282,6 +282,9 @@ TEST(rules, where)
 	EXPECT_TRUE(out[0].output);
 	EXPECT_EQ(letting_pass(out[0], kRoce),
 		  "nft insert rule inet filter output udp dport 4791 accept");
+	EXPECT_EQ(letting_pass({ "inet", "a;b", "it's", false, "nft" }, kRoce),
+		  "nft insert rule inet 'a;b' 'it'\\''s' udp dport 4791 "
+		  "accept");
 	EXPECT_EQ(letting_pass(of("ip", "filter", "input", "INPUT").at(0),
 			       kRoce),
 		  "iptables -I INPUT -p udp --dport 4791 -j ACCEPT");
