@@ -18,6 +18,7 @@
 #include "capture.h"
 #include "decode.h"
 #include "doctor.h"
+#include "json_text.h"
 #include "keys.h"
 #include "look.h"
 #include "mounts.h"
@@ -61,7 +62,7 @@ struct Arguments {
 
 void print(const Json &json)
 {
-	std::cout << json.dump(2) << "\n";
+	std::cout << json_text(json, 2) << "\n";
 }
 
 int show_connections(Netlink &netlink, const Arguments &a)
@@ -244,7 +245,7 @@ int monitor(const Arguments &a)
 				Json line = { { "event", event } };
 				line.update(conn.is_null() ? Json::object() :
 							     conn);
-				std::cout << line.dump() << std::endl;
+				std::cout << json_text(line) << std::endl;
 			} else if (event == "lost") {
 				std::cout << "lost notifications" << std::endl;
 			} else {
@@ -292,13 +293,13 @@ bool put_decoded(const Octets &octets, const Json &about, bool json)
 	if (json) {
 		Json line = about;
 		line.update(decoded);
-		std::cout << line.dump() << "\n";
+		std::cout << json_text(line) << "\n";
 	} else {
 		for (const auto &[name, value] : about.items())
 			std::cout << name << " "
 				  << (value.is_string() ?
 					      value.get<std::string>() :
-					      value.dump())
+					      json_text(value))
 				  << " ";
 		std::cout << decoded_text(decoded, octets);
 	}

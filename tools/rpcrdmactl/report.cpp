@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 
 #include "doctor.h"
+#include "json_text.h"
 #include "settings.h"
 
 namespace rpcrdmactl
@@ -130,11 +131,11 @@ std::vector<Piece> state_pieces(const Status &status, const fs::path &root)
 	for (const Json &conn : status.connections)
 		details += details_of_connection(conn);
 	return {
-		{ "connections.json", Json(status.connections).dump(2) + "\n" },
+		{ "connections.json", json_text(status.connections, 2) + "\n" },
 		{ "connections.txt", details },
-		{ "devices.json", Json(status.devices).dump(2) + "\n" },
-		{ "listeners.json", Json(status.listeners).dump(2) + "\n" },
-		{ "module.json", status.module.dump(2) + "\n" },
+		{ "devices.json", json_text(status.devices, 2) + "\n" },
+		{ "listeners.json", json_text(status.listeners, 2) + "\n" },
+		{ "module.json", json_text(status.module, 2) + "\n" },
 		{ "settings.txt", table_of_settings(read_settings(root)) },
 		{ "metrics.txt", metrics(status) },
 		{ "mounts.txt", mounts_without_paths(mountstats) },

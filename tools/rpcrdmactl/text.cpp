@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "json_text.h"
+
 namespace rpcrdmactl
 {
 
@@ -25,7 +27,7 @@ std::string field(const Json &object, const char *name)
 		return value.get<std::string>();
 	if (value.is_boolean())
 		return value.get<bool>() ? "yes" : "no";
-	return value.dump();
+	return json_text(value);
 }
 
 std::uint64_t number(const Json &object, const char *name)
@@ -163,7 +165,7 @@ void counters(std::ostringstream &out, const char *name, const Json &object)
 
 	for (const auto &[key, value] : object.items())
 		if (value != 0)
-			line += " " + key + " " + value.dump();
+			line += " " + key + " " + json_text(value);
 	if (!line.empty())
 		out << "  " << name << ":" << line << "\n";
 }
@@ -176,10 +178,10 @@ void limits(std::ostringstream &out, const char *name, const Json &object)
 	for (const auto &[key, value] : object.items()) {
 		const std::string limit = key + "-limit";
 		if (object.contains(limit))
-			line += " " + key + " " + value.dump() + " of " +
-				object.at(limit).dump();
+			line += " " + key + " " + json_text(value) + " of " +
+				json_text(object.at(limit));
 		else if (!key.ends_with("-limit") && value != 0)
-			line += " " + key + " " + value.dump();
+			line += " " + key + " " + json_text(value);
 	}
 	if (!line.empty())
 		out << "  " << name << ":" << line << "\n";
@@ -283,14 +285,14 @@ std::string details_of_connection(const Json &conn)
 	properties(out, "peer", nest(conn, "peer-properties"));
 	out << "  credits:";
 	for (const auto &[key, value] : nest(conn, "credits").items())
-		out << " " << key << " " << value.dump();
+		out << " " << key << " " << json_text(value);
 	out << "\n  calls: sent " << field(conn, "calls-sent") << " received "
 	    << field(conn, "calls-received");
 	if (conn.contains("round-trip"))
 		out << " round-trip " << field(conn, "round-trip");
 	out << "\n  regions:";
 	for (const auto &[key, value] : nest(conn, "regions").items())
-		out << " " << key << " " << value.dump();
+		out << " " << key << " " << json_text(value);
 	out << "\n  buffer-memory: " << field(conn, "buffer-memory")
 	    << " held-memory: " << field(conn, "held-memory") << "\n";
 	limits(out, "memory", nest(conn, "memory"));
@@ -365,9 +367,10 @@ std::string lines_of_module(const Json &module)
 		out << " " << kernel.get<std::string>();
 	out << "\n";
 	for (const auto &[name, value] : nest(module, "parameters").items()) {
-		out << "  " << name << ": " << value.dump();
+		out << "  " << name << ": " << json_text(value);
 		if (defaults.contains(name) && defaults.at(name) != value)
-			out << " (default " << defaults.at(name).dump() << ")";
+			out << " (default " << json_text(defaults.at(name))
+			    << ")";
 		out << "\n";
 	}
 	counters(out, "memory", nest(module, "memory"));
@@ -504,7 +507,7 @@ std::string escaped(const std::string &value)
 {
 	std::string text;
 
-	for (const char c : value) {
+	for (const char c : utf8(value)) {
 		if (c == '\\' || c == '"')
 			text += '\\';
 		if (c == '\n')
@@ -553,7 +556,7 @@ public:
 	void sample(const Labels &labels, const Json &object, const char *name)
 	{
 		if (object.contains(name))
-			sample(labels, object.at(name).dump());
+			sample(labels, json_text(object.at(name)));
 	}
 
 private:
@@ -593,7 +596,7 @@ void members(Family &family, const Json &conn, const char *name,
 	for (const auto &[key, value] : nest(conn, name).items())
 		if (key != total)
 			family.sample(with(labels_of(conn), label, key),
-				      value.dump());
+				      json_text(value));
 }
 
 /* The same of "KIND-sent" and "KIND-received", or KIND alone. */
@@ -613,7 +616,7 @@ void moved(Family &family, const Json &conn, const char *name,
 			labels.emplace_back("direction", "rdma");
 		}
 		if (total.empty() || key.substr(0, dash) != total)
-			family.sample(labels, value.dump());
+			family.sample(labels, json_text(value));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "json_text.h"
 #include "netlink.h"
 #include "recorder.h"
 #include "report.h"
@@ -109,7 +110,7 @@ TraceResult trace(Keys &keys, const fs::path &file, double seconds)
 	recorder.reset();
 
 	archive.add(top + "README", kReadme);
-	archive.add(top + "about.json", about.dump(2) + "\n");
+	archive.add(top + "about.json", json_text(about, 2) + "\n");
 	for (const Piece &piece : before)
 		archive.add(top + "before/" + piece.name, piece.text);
 	try {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "json_text.h"
 #include "tree.h"
 
 namespace rpcrdmactl
@@ -120,6 +121,18 @@ TEST(uses, exports_of_a_connection)
 	EXPECT_EQ(conns[2]["exports"], Json::array());
 	EXPECT_FALSE(conns[3].contains("exports"));
 	EXPECT_EQ(conns[3]["mounts"], Json::array());
+}
+
+/* One path that is no UTF-8 takes nothing from the others. */
+TEST(uses, a_path_of_any_octets)
+{
+	std::vector<Json> conns = { connection("client", "192.0.2.1:20049") };
+	Uses uses;
+
+	uses.mounts = { mount("/a", "rdma"), mount("/\xe4", "rdma") };
+	put_uses(conns, uses);
+	EXPECT_EQ(Json::parse(json_text(conns)).at(0).at("mounts"),
+		  Json({ "/a", "/\xef\xbf\xbd" }));
 }
 
 } // namespace rpcrdmactl

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "data.h"
+#include "json_text.h"
 
 namespace rpcrdmactl
 {
@@ -128,6 +129,31 @@ TEST(text, metrics__say_what_version_a_mount_speaks)
 	EXPECT_TRUE(version("2"));
 	s.connections.clear();
 	EXPECT_TRUE(version("-"));
+}
+
+/* Else who reads them takes none, and if two are alike, none either. */
+TEST(text, metrics__are_utf_8_whatever_a_path_is)
+{
+	Status s = test::status();
+
+	s.mounts = { { "/\xc3\xa4", "-", "tcp" },
+		     { "/\xe4", "-", "tcp" },
+		     { "/\xf6", "-", "tcp" } };
+	const std::string text = metrics(s);
+	for (const char *point : { "/\xc3\xa4", "/\\\\344", "/\\\\366" })
+		EXPECT_NE(text.find(std::string("{mount=\"") + point + "\","),
+			  std::string::npos)
+			<< point;
+	EXPECT_NO_THROW((void)Json(text).dump());
+}
+
+TEST(text, json__is_utf_8_whatever_a_path_is)
+{
+	const Json json = { { "what", "/\xe4 \xc3\xa4" } };
+
+	EXPECT_EQ(json_text(json), "{\"what\":\"/\xef\xbf\xbd \xc3\xa4\"}");
+	EXPECT_EQ(json_text(json, 2),
+		  "{\n  \"what\": \"/\xef\xbf\xbd \xc3\xa4\"\n}");
 }
 
 TEST(text, events)
