@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <optional>
 #include <system_error>
 #include <unistd.h>
 
@@ -98,16 +99,27 @@ fs::path file_of(const fs::path &root, const Setting &setting)
 	return root / directory / setting.name;
 }
 
-std::uint32_t read_value(const fs::path &root, const Setting &setting)
+/* Nothing if an older module does not have it, or the kernel has no sysctls. */
+std::optional<std::uint32_t> find_value(const fs::path &root,
+					const Setting &setting)
 {
 	std::ifstream file(file_of(root, setting));
 	std::uint32_t value = 0;
 
 	if (!(file >> value))
+		return {};
+	return value;
+}
+
+std::uint32_t read_value(const fs::path &root, const Setting &setting)
+{
+	const std::optional<std::uint32_t> value = find_value(root, setting);
+
+	if (!value)
 		throw std::runtime_error(
 			std::string(setting.name) +
 			": the module that is loaded does not have it");
-	return value;
+	return *value;
 }
 
 const Setting &find_setting(const std::string &name)
@@ -282,15 +294,16 @@ Json read_settings(const fs::path &root)
 	Json all = Json::array();
 
 	for (const Setting &setting : kSettings)
-		all.push_back(
-			{ { "name", setting.name },
-			  { "value", read_value(root, setting) },
-			  { "default", setting.normal },
-			  { "lowest", setting.lowest },
-			  { "highest", setting.highest },
-			  { "unit", setting.unit },
-			  { "role", setting.role },
-			  { "takes-effect", takes_effect(setting.takes) } });
+		if (const auto value = find_value(root, setting))
+			all.push_back({ { "name", setting.name },
+					{ "value", *value },
+					{ "default", setting.normal },
+					{ "lowest", setting.lowest },
+					{ "highest", setting.highest },
+					{ "unit", setting.unit },
+					{ "role", setting.role },
+					{ "takes-effect",
+					  takes_effect(setting.takes) } });
 	return all;
 }
 

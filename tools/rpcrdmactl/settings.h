@@ -85,11 +85,9 @@ struct Sizes {
 read_changes(const std::vector<std::string> &texts);
 
 /**
- * All settings as they are now
+ * All settings as they are now; those that the module does not have are left out
  *
  * @root: /, or what stands for it
- *
- * Throws std::runtime_error if the module has no such setting.
  *
  * Return: an array. Each member has "name", "value", "default", "lowest", "highest", "unit",
  * "role" and "takes-effect".

@@ -36,6 +36,19 @@ std::string log_of(const std::string &text)
 	return relevant_log(in);
 }
 
+/* All have their defaults. */
+void put_settings(const test::Tree &tree)
+{
+	for (const Setting &setting : settings())
+		tree.put((setting.where == Where::Parameter ?
+				  "sys/module/rpcrdma/parameters/" :
+			  setting.where == Where::ClientSysctl ?
+				  "proc/sys/sunrpc/" :
+				  "proc/sys/sunrpc/svc_rdma/") +
+				 std::string(setting.name),
+			 std::to_string(setting.normal) + "\n");
+}
+
 } // namespace
 
 TEST(report, mounts)
@@ -100,14 +113,7 @@ TEST(report, state)
 	const test::Tree tree;
 	std::string all;
 
-	for (const Setting &setting : settings())
-		tree.put((setting.where == Where::Parameter ?
-				  "sys/module/rpcrdma/parameters/" :
-			  setting.where == Where::ClientSysctl ?
-				  "proc/sys/sunrpc/" :
-				  "proc/sys/sunrpc/svc_rdma/") +
-				 std::string(setting.name),
-			 std::to_string(setting.normal) + "\n");
+	put_settings(tree);
 	tree.put("proc/self/mountstats", kMountstats);
 	tree.put("proc/fs/nfsd/portlist", "rdma 20049\n");
 	const std::vector<Piece> pieces =
@@ -122,6 +128,25 @@ TEST(report, state)
 	EXPECT_NE(all.find("192.0.2.1:20049"), std::string::npos);
 	EXPECT_NE(all.find("rdma 20049\n"), std::string::npos);
 	EXPECT_EQ(all.find("secret"), std::string::npos);
+}
+
+/* It may have no setting that is newer, and a kernel without sysctls has none of those. */
+TEST(report, state_of_an_older_module)
+{
+	const test::Tree tree;
+
+	put_settings(tree);
+	std::filesystem::remove(tree.root() /
+				"sys/module/rpcrdma/parameters/rtrext");
+	std::filesystem::remove_all(tree.root() / "proc/sys");
+	for (const Piece &piece : state_pieces(test::status(), tree.root())) {
+		if (piece.name != "settings.txt")
+			continue;
+		EXPECT_NE(piece.text.find("\nwindow "), std::string::npos);
+		EXPECT_EQ(piece.text.find("\nrtrext "), std::string::npos);
+		EXPECT_EQ(piece.text.find("\nmax_req_size "),
+			  std::string::npos);
+	}
 }
 
 TEST(report, machine)
