@@ -39,7 +39,7 @@ constexpr Setting kSettings[] = {
 	{ "rtrext", Where::Parameter, "switch", 0, 0, 1,
 	  "both", Takes::Connections },
 	{ "keepalive", Where::Parameter, "seconds", 30, 0, kMost,
-	  "client", Takes::AtOnce },
+	  "client", Takes::NextTime },
 	{ "idle_timeout", Where::Parameter, "seconds", 300, 0, kMost,
 	  "client", Takes::Mounts },
 	{ "memory", Where::Parameter, "MiB", 0, 0, kMost,
@@ -84,6 +84,7 @@ constexpr OtherName kOthers[] = {
 const char *takes_effect(Takes takes)
 {
 	return takes == Takes::AtOnce	   ? "at once" :
+	       takes == Takes::NextTime	   ? "after the old time" :
 	       takes == Takes::Connections ? "new connections" :
 					     "new mounts";
 }
@@ -351,6 +352,10 @@ std::string line_of_change(const Changed &changed,
 			       "connections that are up follow as the peer sends: " +
 			       std::to_string(up);
 		return line + "connections that are up follow at once: " +
+		       std::to_string(up);
+	case Takes::NextTime:
+		return line +
+		       "connections that are up follow when the old time is over: " +
 		       std::to_string(up);
 	case Takes::Connections:
 		return line +

@@ -26,8 +26,11 @@ public:
 /* Where the file of a setting is. */
 enum class Where : std::uint8_t { Parameter, ClientSysctl, ServerSysctl };
 
-/* Who uses a new value: connections that are up too, or what is made later. */
-enum class Takes : std::uint8_t { AtOnce, Connections, Mounts };
+/*
+ * Who uses a new value: connections that are up too, at once or when the old time is over, or
+ * what is made later.
+ */
+enum class Takes : std::uint8_t { AtOnce, NextTime, Connections, Mounts };
 
 /**
  * A setting

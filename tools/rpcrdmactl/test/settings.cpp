@@ -200,12 +200,12 @@ TEST(settings, what_follows)
 		  "peer sends: 3");
 	/* Who was made while it was zero looks, too. */
 	EXPECT_EQ(line_of_change(changed("keepalive=10", 30), up),
-		  "keepalive: 10, before 30; connections that are up follow at "
-		  "once: 2");
+		  "keepalive: 10, before 30; connections that are up follow when "
+		  "the old time is over: 2");
 	EXPECT_EQ(
 		line_of_change(changed("keepalive=10", 0), up),
-		"keepalive: 10, before 0; connections that are up follow at "
-		"once: 2");
+		"keepalive: 10, before 0; connections that are up follow when "
+		"the old time is over: 2");
 }
 
 TEST(settings, json_of_changes)
