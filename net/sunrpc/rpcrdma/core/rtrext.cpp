@@ -169,8 +169,7 @@ void Rtrext::between(const Header &h, rpcrdma_rx &rx)
 
 void Rtrext::forget(u32 xid)
 {
-	if (sent_.any())
-		(void)sent_.take(xid, RPCRDMA_CALL);
+	(void)sent_.take(xid, RPCRDMA_CALL);
 }
 
 void Rtrext::stop(rpcrdma_rx &rx)

@@ -189,7 +189,8 @@ public:
 	void answered(u32 xid)
 	{
 		reserve_.doubt(xid);
-		forget(xid);
+		if (sent_.any())
+			forget(xid);
 	}
 	[[nodiscard]] bool refused(u32 xid, u32 code, Port &port);
 	[[nodiscard]] bool gathers_reply(u32 xid) const

@@ -55,8 +55,9 @@ void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size)
 		return;
 	}
 	if (size > s->size)
-		small = kmalloc(s->size, GFP_NOWAIT | __GFP_NOWARN |
-						 __GFP_NOMEMALLOC);
+		small = kmalloc_node(s->size, GFP_NOWAIT | __GFP_NOWARN |
+						      __GFP_NOMEMALLOC,
+				     page_to_nid(virt_to_page(buf)));
 	if (small) {
 		kfree(buf);
 		buf = small;

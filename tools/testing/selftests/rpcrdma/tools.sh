@@ -228,7 +228,9 @@ unloads() {
 	done
 }
 
-# What any user may ask for must be there as long as it can be asked for.
+# What any user may ask for must be there as long as it can be asked for. On one processor an
+# answer hardly ever falls into the moment in which it is not; then this shows only that the module
+# can be unloaded.
 asked_meanwhile() {
 	local asks i rc=0
 	while :; do "$ctl" show module; done > /dev/null 2>&1 &
