@@ -14,7 +14,8 @@
 # CLIENT and SERVER are 'ours', on $KERNEL, or a kernel that uses its own transport,
 # e.g. 'ours/stock-6.1'. Without arguments: ours with the kernel's own of $KERNEL, both
 # ways, NFSv4.2 and v3, data; with FULL=1 all kernels, all of NFS, and
-# everything above. VERSIONS="4.2 ..." and PARTS="data trees ..." pick from that.
+# everything above. VERSIONS="4.2 ..." and PARTS="data trees ..." pick from that. JOBS=
+# pairings run at a time.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -23,9 +24,9 @@ sources=$SELFTESTS/../../../..
 sysctls=/proc/sys/sunrpc
 
 on_host() {
-	local kernel=${KERNEL:-stock-6.12} number=0 wrong=0 pairing line status
+	local kernel=${KERNEL:-stock-6.12} number wrong=0 line work status
 	local versions="4.2 3" parts="data"
-	local -a pairings=("ours/$kernel" "$kernel/ours")
+	local -a pairings=("ours/$kernel" "$kernel/ours") running=()
 	if [[ $kernel = uml* ]]; then
 		echo "1..0 # SKIP its pairings are of Debian's kernels"
 		exit 4
@@ -42,20 +43,41 @@ on_host() {
 	(($#)) && pairings=("$@")
 	echo "TAP version 13"
 	echo "1..${#pairings[@]}"
-	for pairing in "${pairings[@]}"; do
-		number=$((number + 1))
-		echo "# Subtest: $pairing"
-		pair "${VERSIONS-$versions}" "${PARTS-$parts}" "${pairing%/*}" \
-			"${pairing#*/}" | sed -u 's/^/    /'
-		status=${PIPESTATUS[0]}
+	work=$(mktemp -d) || exit
+	# shellcheck disable=SC2064 # now
+	trap "rm -rf '$work'" EXIT
+	# Who takes a space out of it may run.
+	mkfifo "$work/free" && exec 8<> "$work/free" || exit
+	printf '%*s' "${JOBS:-1}" "" >&8
+	for number in "${!pairings[@]}"; do
+		: > "$work/$number"
+		in_turn "${VERSIONS-$versions}" "${PARTS-$parts}" "${pairings[number]%/*}" \
+			"${pairings[number]#*/}" >> "$work/$number" &
+		running+=($!)
+	done
+	for number in "${!pairings[@]}"; do
+		echo "# Subtest: ${pairings[number]}"
+		tail -n +1 -f --pid="${running[number]}" "$work/$number" | sed -u 's/^/    /'
+		wait "${running[number]}"
+		status=$?
 		if ((status == 0)); then
-			echo "ok $number - $pairing"
+			echo "ok $((number + 1)) - ${pairings[number]}"
 		else
-			echo "not ok $number - $pairing # status $status"
+			echo "not ok $((number + 1)) - ${pairings[number]} # status $status"
 			wrong=1
 		fi
 	done
 	return $wrong
+}
+
+# Waits until fewer than JOBS= of them run.
+in_turn() { # VERSIONS PARTS CLIENT SERVER
+	local status
+	read -rN1 -u8
+	pair "$@" 8>&-
+	status=$?
+	printf ' ' >&8
+	return "$status"
 }
 
 pair() { # VERSIONS PARTS CLIENT SERVER
