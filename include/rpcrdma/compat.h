@@ -41,6 +41,11 @@
  * svc_alloc_arg() refills it up to rq_next_page.
  */
 
+/* From 7.1 on a Reply has an array of pages of its own; Kbuild sees whether an older kernel has it. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0) && !defined(RPCRDMA_REPLY_HAS_PAGES)
+#define RPCRDMA_REPLY_HAS_PAGES
+#endif
+
 /**
  * rpcrdma_compat_call_pages - the Call is in the first pages of rq_pages
  * @rqstp: the transport has put the Call there
@@ -50,7 +55,7 @@
 static inline void rpcrdma_compat_call_pages(struct svc_rqst *rqstp, u32 count,
 					     bool more)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+#ifndef RPCRDMA_REPLY_HAS_PAGES
 	rqstp->rq_respages = &rqstp->rq_pages[count];
 	if (more && rqstp->rq_page_end - rqstp->rq_respages > 2)
 		rqstp->rq_respages++;
@@ -65,7 +70,7 @@ static inline void rpcrdma_compat_call_pages(struct svc_rqst *rqstp, u32 count,
  */
 static inline void rpcrdma_compat_reply_taken(struct svc_rqst *rqstp, u32 count)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+#ifndef RPCRDMA_REPLY_HAS_PAGES
 	rqstp->rq_next_page = rqstp->rq_respages;
 #else
 	rqstp->rq_next_page = rqstp->rq_respages + count;

@@ -232,7 +232,7 @@ struct rpcrdma_config {
 
 /* Storage for one session; the core checks that it suffices. Tests have more extensions. */
 #ifndef RPCRDMA_SESSION_WORDS
-#define RPCRDMA_SESSION_WORDS	448
+#define RPCRDMA_SESSION_WORDS	512
 #endif
 struct rpcrdma_session {
 	u64 opaque[RPCRDMA_SESSION_WORDS];

@@ -163,11 +163,14 @@ bool __must_check rpcrdma_rtr_read(const void *buf, u32 length,
 /**
  * struct rpcrdma_rtr_directions - how a Requester wants data of a Reply
  * @sends: Sends that the Reply may have
+ * @rest: where in the Call causes of results are that are not known, see
+ *	rpcrdma_rtr_get_causes()
  * @length: octets of @xdr; zero if there are none, and the Reply does not go by a group
  * @xdr: as they came
  */
 struct rpcrdma_rtr_directions {
 	u32 sends;
+	struct rpcrdma_range rest;
 	u32 length;
 	u8 xdr[RPCRDMA_RTR_DIRECTIONS];
 };
@@ -184,11 +187,14 @@ void rpcrdma_rtr_get_directions(const struct rpcrdma_rtr_first *first,
  * rpcrdma_rtr_get_causes - where in a Call operations are whose results may be placed
  * @call: the Call, without a transport header; or its beginning
  * @length: octets of that
+ * @whole: octets of the whole Call
  * @causes: RPCRDMA_RTR_MOST_ITEMS numbers; filled in, in the order of the results
+ * @rest: filled in: where in the Call those are that are not known
  *
  * Return: how many are known, from the first one on.
  */
-u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 *causes);
+u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 whole,
+			   u32 *causes, struct rpcrdma_range *rest);
 
 /* For rpcrdma_rtr_result: it is not known. */
 #define RPCRDMA_RTR_NOWHERE	0xffffffffU
@@ -215,8 +221,8 @@ struct rpcrdma_rtr_result {
  *	is to be sent instead, what is not in the Payload stream, RDMA Writes
  * @g: filled in
  *
- * An item whose cause is not known is what the only range of directions is about. If there
- * are several it has no direction.
+ * An item whose cause is not known has a direction only if one range of them is about all of
+ * the Call where it can be.
  *
  * Return: false if the peer takes none, nothing was directed, or it needs more Sends than its
  * Call allows or there is credit for now. Then it goes in a form of -07.

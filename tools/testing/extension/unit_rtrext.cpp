@@ -771,6 +771,26 @@ TEST(rtrext, report__the_rest_of_a_group_is_dropped)
 	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
 }
 
+/* Of both, however their Sends are mixed. */
+TEST(rtrext, report__the_rest_of_two_groups_that_overlap)
+{
+	Endpoint e = server();
+
+	e.receive(request(kXid, 3, call()));
+	e.receive(request(kXid + 1, 3, rpc(kXid + 1, 0, 40)));
+	expect_report(e, { kXid + 1, 0, 0, 1, kXid, 0, 0, 2, kXmtCont,
+			   kXmtReq });
+	for (u32 n = 1; n < 3; n++) {
+		for (const u32 xid : { kXid, kXid + 1 }) {
+			e.receive(go_on(xid, n, call()));
+			expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+		}
+	}
+	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+	e.receive(request(kXid + 2, 1, rpc(kXid + 2, 0, 40)));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
 /* Numbers of Sends that are more than this side has said, or none. */
 TEST(rtrext, report__counts)
 {
@@ -938,10 +958,11 @@ TEST(rtrext, report__a_peer_that_causes_too_many_is_cut_off)
 TEST(rtrext, report__several_leave_in_order)
 {
 	Endpoint e = server();
+	const u32 all = 9;
 
-	for (u32 i = 0; i < 3; i++)
+	for (u32 i = 0; i < all; i++)
 		e.receive(go_on(kXid + i, i, {}));
-	for (u32 i = 0; i < 3; i++)
+	for (u32 i = 0; i < all; i++)
 		expect_report(e, { kXid + i, 0, i, 0, 3 });
 }
 

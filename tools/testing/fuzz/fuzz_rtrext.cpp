@@ -212,8 +212,8 @@ void check_reply(const DirectionSets &sets, u32 choice)
 	u32 n = 0;
 
 	if (!ranges_valid(sets) ||
-	    !answer_reply(sets, results, length, { choice % 8, 1024 }, out,
-			  plan) ||
+	    !answer_reply(sets, results, { choice % 64, choice % 128 }, length,
+			  { choice % 8, 1024 }, out, plan) ||
 	    plan.errcode)
 		return;
 	for (u32 i = 0; i < out.count; i++) {
@@ -241,10 +241,11 @@ void check_reply(const DirectionSets &sets, u32 choice)
 void check_causes(Bytes in)
 {
 	u32 causes[kMostItems];
-	const u32 n = get_causes(in, causes);
+	u32 known;
+	const u32 n = get_causes(in, causes, known);
 	u32 end = 0;
 
-	FUZZ_CHECK(n <= kMostItems);
+	FUZZ_CHECK(n <= kMostItems && known <= in.size());
 	for (u32 i = 0; i < n; i++) {
 		FUZZ_CHECK(causes[i] >= end && causes[i] <= in.size());
 		end = causes[i] + 1;

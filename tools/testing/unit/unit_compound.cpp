@@ -34,8 +34,20 @@ std::vector<u32> causes(const Words &words, u32 most = 8)
 	const Exact copy(octets(words));
 	std::vector<u32> c(most);
 
-	c.resize(get_causes(copy.bytes(), { c.data(), most }));
+	u32 all;
+
+	c.resize(get_causes(copy.bytes(), { c.data(), most }, all));
 	return c;
+}
+
+u32 known(const Words &words, u32 most = 8)
+{
+	const Exact copy(octets(words));
+	std::vector<u32> c(most);
+	u32 all;
+
+	(void)get_causes(copy.bytes(), { c.data(), most }, all);
+	return all;
 }
 
 const Words kSequence = Words{ 53 } + Words(8);
@@ -79,6 +91,19 @@ TEST(compound, operations_that_are_not_known)
 {
 	EXPECT_EQ(causes(compound(3, kRead + kWrite + kRead)).size(), 1u);
 	EXPECT_EQ(causes(compound(2, Words{ 10044 } + kRead)).size(), 0u);
+}
+
+TEST(compound, how_far_all_is_known)
+{
+	const u32 whole = kFirst + 4 * 16;
+
+	EXPECT_EQ(known(call(3, { 1, 2, 3 })), kBegin + 12);
+	EXPECT_EQ(known(compound(2, kRead + kRead)), whole);
+	EXPECT_EQ(known(compound(3, kRead + kRead)), whole);
+	EXPECT_EQ(known(compound(2, kRead + kRead), 1), kFirst + 4 * 8);
+	EXPECT_EQ(known(compound(3, kRead + kWrite + kRead)), kFirst + 4 * 8);
+	EXPECT_EQ(known(compound(1, Words{ 10044 } + kRead)), kFirst);
+	EXPECT_EQ(known(Words{ 7, 0, 2 }), 0u);
 }
 
 TEST(compound, what_is_cut_off)

@@ -148,7 +148,11 @@ TEST(rtr_group, refuse__a_group_in_a_group)
 	EXPECT_EQ(v.report.lead, (TransmissionId{ 7, RPCRDMA_CALL, 0 }));
 	EXPECT_TRUE(v.void_group);
 	/* Neither goes on; then another may begin. */
+	EXPECT_EQ(g.go_on(7, 1, kXmtReq).step, Step::Discard);
 	EXPECT_EQ(g.go_on(8, 1, kXmtResp).step, Step::Discard);
+	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Refuse);
+	EXPECT_EQ(g.go_on(8, 1, kXmtResp).step, Step::Refuse);
 	EXPECT_EQ(g.begin(9, RPCRDMA_CALL, 1, kMost).step, Step::Take);
 }
 

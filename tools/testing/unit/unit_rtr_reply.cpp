@@ -33,7 +33,7 @@ struct WantedRange {
 struct Answered {
 	Answered(const std::vector<WantedRange> &wanted,
 		 const std::vector<rpcrdma_rtr_result> &results, u32 length,
-		 u32 targets)
+		 u32 targets, const Range &rest = {})
 	{
 		std::vector<std::vector<Direction>> directions;
 		std::vector<DirectionRange> ranges;
@@ -66,7 +66,7 @@ struct Answered {
 		ok = answer_reply(
 			sets,
 			{ results.data(), static_cast<u32>(results.size()) },
-			length, { targets, kPage }, out, plan);
+			rest, length, { targets, kPage }, out, plan);
 	}
 	[[nodiscard]] std::vector<Placement> types() const
 	{
@@ -188,19 +188,46 @@ TEST(rtr_reply, several_items)
 	EXPECT_EQ(little.plan.n_jobs, 2u);
 }
 
-/* With one range there is only one that an item can be of. */
+/* It is of a range that has all in it where its cause may be. */
 TEST(rtr_reply, of_an_unknown_operation)
 {
 	const std::vector<Wanted> one = { { 0, Placement::Tbsn } };
-	const Answered single({ { 40, 80, one } }, { result(40, kPage) },
-			      40 + kPage, 9);
-	const Answered both({ { 0, 40, one }, { 40, 80, one } },
-			    { result(40, kPage) }, 40 + kPage, 9);
+	const auto types = [&](const std::vector<WantedRange> &ranges,
+			       const Range &rest) {
+		const Answered a(ranges, { result(40, kPage) }, 40 + kPage, 9,
+				 rest);
 
-	EXPECT_EQ(single.types(), Types{ Placement::Tbsn });
-	EXPECT_EQ(both.types(),
+		EXPECT_TRUE(a.ok);
+		EXPECT_EQ(a.plan.stream_length + kPage * a.out.placed,
+			  40 + kPage);
+		return a.types();
+	};
+	const WantedRange first = { 0, 40, one };
+	const WantedRange second = { 40, 80, one };
+
+	EXPECT_EQ(types({ second }, { 40, 40 }), Types{ Placement::Tbsn });
+	EXPECT_EQ(types({ second }, { 36, 44 }), Types{ Placement::NoItem });
+	EXPECT_EQ(types({ second }, { 40, 44 }), Types{ Placement::NoItem });
+	EXPECT_EQ(types({ second }, { 40, UINT32_MAX }),
+		  Types{ Placement::NoItem });
+	EXPECT_EQ(types({ first, second }, { 44, 36 }),
+		  (Types{ Placement::NoItem, Placement::Tbsn }));
+	EXPECT_EQ(types({ first, second }, { 36, 44 }),
 		  (Types{ Placement::NoItem, Placement::NoItem }));
-	EXPECT_EQ(both.plan.stream_length, 40 + kPage);
+}
+
+/* The directions are about the second READ, behind an operation that is not known. */
+TEST(rtr_reply, another_item_keeps_its_place)
+{
+	const std::vector<Segment> memory = { { 7, 100, 0 } };
+	const Answered a({ { 80, 120, { { 0, Placement::Exrw, 0, memory } } } },
+			 { result(40, kPage), result(40 + kPage, 100) },
+			 140 + kPage, 9, { 20, 100 });
+
+	ASSERT_TRUE(a.ok);
+	EXPECT_EQ(a.types(), Types{ Placement::NoItem });
+	EXPECT_EQ(a.plan.errcode, u32{ RPCRDMA2_ERR_NONE });
+	EXPECT_EQ(a.plan.n_jobs, 0u);
 }
 
 /* What is not as an item is has no answer, and more directions than this have none at all. */

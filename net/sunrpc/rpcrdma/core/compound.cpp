@@ -103,7 +103,8 @@ static bool skip_arguments(XdrReader &r, u32 op)
 	return false;
 }
 
-static u32 compound_causes(Bytes arguments, u32 begin, Span<u32> causes)
+static u32 compound_causes(Bytes arguments, u32 begin, Span<u32> causes,
+			   u32 &known)
 {
 	XdrReader r(arguments);
 	u32 minor;
@@ -112,32 +113,37 @@ static u32 compound_causes(Bytes arguments, u32 begin, Span<u32> causes)
 
 	if (!skip_opaque(r) || !r.word(minor) || !r.word(left))
 		return 0;
-	for (; left && n < causes.size(); left--) {
+	for (; left; left--) {
 		const u32 at = begin + r.offset();
 		u32 op;
 
-		if (!r.word(op) || !skip_arguments(r, op))
-			break;
+		known = at;
+		if (n == causes.size() || !r.word(op) || !skip_arguments(r, op))
+			return n;
 		if (op == kRead || op == kReadlink)
 			causes[n++] = at;
 	}
+	known = begin + arguments.size();
 	return n;
 }
 
-u32 get_causes(Bytes call, Span<u32> causes)
+u32 get_causes(Bytes call, Span<u32> causes, u32 &known)
 {
 	u32 begin;
 	u32 program;
 	u32 version;
 
+	known = 0;
 	if (!call_arguments(call, begin) || !causes.size())
 		return 0;
+	known = begin;
 	XdrReader r(call.after(kAtProgram));
 	if (!r.word(program) || !r.word(version) || program != kProgramNfs)
 		return 0;
 	if (version >= 4)
-		return compound_causes(call.after(begin), begin, causes);
+		return compound_causes(call.after(begin), begin, causes, known);
 	causes[0] = begin;
+	known = call.size();
 	return 1;
 }
 

@@ -15,13 +15,14 @@ namespace rpcrdma
  * @call: an RPC Call of NFS, or what of its beginning is at hand
  * @causes: gets where each READ and READLINK begins, in order; of NFSv2 and NFSv3, which have
  *	one operation, where the arguments do
+ * @known: gets the octets of the Call of which nothing else causes such a result
  *
  * Their results are in the Reply in this order. With an operation that is not known here
  * nothing is known of those behind it.
  *
  * Return: how many.
  */
-[[nodiscard]] u32 get_causes(Bytes call, Span<u32> causes);
+[[nodiscard]] u32 get_causes(Bytes call, Span<u32> causes, u32 &known);
 
 } // namespace rpcrdma
 

@@ -91,26 +91,33 @@ public:
 					      u32 most)
 	{
 		const TransmissionId bad = { xid, dir, 0 };
-		Verdict v;
 
-		if (active_)
-			v = broken(bad, RtrError::BadOmt, kXmtCont,
-				   lead_type(dir));
-		else if (!count || count > most)
-			v = { Step::Refuse,
-			      false,
-			      { bad,
-				false,
-				{},
-				{ RtrError::BadSeq, { most, count, 0 } } } };
-		active_ = v.step == Step::Take;
-		discarding_ = !active_ && count > 1;
+		if (active_) {
+			const Verdict v = broken(bad, RtrError::BadOmt,
+						 kXmtCont, lead_type(dir));
+
+			give_up(false);
+			drop({ xid, dir, 1, count });
+			return v;
+		}
+		dropped_[0] = {};
+		dropped_[1] = {};
+		if (!count || count > most) {
+			drop({ xid, dir, 1, count });
+			return { Step::Refuse,
+				 false,
+				 { bad,
+				   false,
+				   {},
+				   { RtrError::BadSeq, { most, count, 0 } } } };
+		}
+		active_ = true;
 		xid_ = xid;
 		dir_ = dir;
 		count_ = count;
-		next_ = active_ ? 0 : 1;
+		next_ = 0;
 		stream_ = 0;
-		return v;
+		return {};
 	}
 
 	/**
@@ -191,12 +198,8 @@ public:
 	 */
 	constexpr void unreadable(u32 xid, u32 dir)
 	{
-		xid_ = xid;
-		dir_ = dir;
-		count_ = UINT32_MAX;
-		next_ = 1;
+		drop({ xid, dir, 1, UINT32_MAX });
 		active_ = false;
-		discarding_ = true;
 	}
 
 	/*
@@ -228,23 +231,42 @@ private:
 			   { code, { expected, came, 0 } } } };
 	}
 
+	/* What may still come of a group that was refused: Sends from @next on. */
+	struct Rest {
+		u32 xid = 0;
+		u32 dir = RPCRDMA_CALL;
+		u32 next = 0;
+		u32 count = 0;
+	};
+
 	/* Drop the rest without a word. @next_came: what would be the next has come. */
 	constexpr void give_up(bool next_came)
 	{
 		if (next_came && next_ < count_)
 			next_++;
 		active_ = false;
-		discarding_ = next_ < count_;
+		drop({ xid_, dir_, next_, count_ });
+	}
+
+	/* Two groups that overlap are both refused. */
+	constexpr void drop(const Rest &rest)
+	{
+		if (rest.next >= rest.count)
+			return;
+		dropped_[1] = dropped_[0];
+		dropped_[0] = rest;
 	}
 
 	[[nodiscard]] constexpr bool discard(u32 xid, u32 number, u32 began)
 	{
-		if (!discarding_ || xid != xid_ || began != lead_type(dir_) ||
-		    number < next_ || number >= count_)
-			return false;
-		next_ = number + 1;
-		discarding_ = next_ < count_;
-		return true;
+		for (Rest &r : dropped_) {
+			if (xid != r.xid || began != lead_type(r.dir) ||
+			    number < r.next || number >= r.count)
+				continue;
+			r.next = number + 1;
+			return true;
+		}
+		return false;
 	}
 
 	u32 xid_ = 0;
@@ -253,7 +275,7 @@ private:
 	u32 next_ = 0;
 	u32 stream_ = 0;
 	bool active_ = false;
-	bool discarding_ = false;
+	Rest dropped_[2] = {};
 };
 
 /* The group that goes out, if any. */

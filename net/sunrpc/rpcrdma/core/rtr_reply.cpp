@@ -83,20 +83,21 @@ static u32 get_items(Span<const rpcrdma_rtr_result> results, u32 length,
 }
 
 bool answer_reply(const DirectionSets &sets,
-		  Span<const rpcrdma_rtr_result> results, u32 length,
-		  ReplyRoom room, ReplyItems &out, rpcrdma_reply_plan &plan)
+		  Span<const rpcrdma_rtr_result> results, const Range &rest,
+		  u32 length, ReplyRoom room, ReplyItems &out,
+		  rpcrdma_reply_plan &plan)
 {
 	ReplyItem items[kMostItems];
 	Range where[kMostItems];
 	u32 unknown = RPCRDMA_RTR_NOWHERE;
 
 	begin_reply(plan, length);
-	/* There is one range that it can be of. */
-	if (sets.size() == 1)
-		(void)sets.each([&](const DirectionSet &s) {
-			unknown = s.begin;
-			return true;
-		});
+	(void)sets.each([&](const DirectionSet &s) {
+		if (s.begin <= rest.offset &&
+		    s.end >= u64{ rest.offset } + rest.length)
+			unknown = rest.offset;
+		return true;
+	});
 	const u32 n = get_items(results, length, unknown, items, where);
 	const auto sends = [&](u32 octets) {
 		const u64 segments =

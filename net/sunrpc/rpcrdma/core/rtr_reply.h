@@ -36,6 +36,8 @@ struct ReplyItems {
  *
  * @sets: ranges_valid()
  * @results: what may be placed, in order; at most kMostItems
+ * @rest: where in the Call the causes are that are not known. Such an item is of the range
+ *	that has all of this in it: the directions of another are not about it (7.4).
  * @length: octets of the whole Reply
  * @room: for what goes by Sends
  * @out: filled in; where the items go that are placed GroupPlan::make() decides
@@ -47,8 +49,8 @@ struct ReplyItems {
  */
 [[nodiscard]] bool answer_reply(const DirectionSets &sets,
 				Span<const rpcrdma_rtr_result> results,
-				u32 length, ReplyRoom room, ReplyItems &out,
-				rpcrdma_reply_plan &plan);
+				const Range &rest, u32 length, ReplyRoom room,
+				ReplyItems &out, rpcrdma_reply_plan &plan);
 
 } // namespace rpcrdma
 

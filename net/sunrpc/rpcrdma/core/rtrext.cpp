@@ -876,6 +876,7 @@ void rpcrdma_rtr_get_directions(const struct rpcrdma_rtr_first *first,
 	const Range &where = first->directions;
 
 	d->sends = first->sends;
+	d->rest = {};
 	d->length = 0;
 	if (!first->n_directions || where.length > sizeof(d->xdr))
 		return;
@@ -885,10 +886,16 @@ void rpcrdma_rtr_get_directions(const struct rpcrdma_rtr_first *first,
 	d->length = where.length;
 }
 
-u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 *causes)
+u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 whole,
+			   u32 *causes, struct rpcrdma_range *rest)
 {
-	return rpcrdma::get_causes(Bytes(static_cast<const u8 *>(call), length),
-				   { causes, kMostItems });
+	u32 known;
+	const u32 n = rpcrdma::get_causes(
+		Bytes(static_cast<const u8 *>(call), length),
+		{ causes, kMostItems }, known);
+
+	*rest = { known, known < whole ? whole - known : 0 };
+	return n;
 }
 
 bool rpcrdma_rtr_plan_reply(struct rpcrdma_session *s,
@@ -922,7 +929,8 @@ bool rpcrdma_rtr_plan_reply(struct rpcrdma_session *s,
 				sends = credits > 1 ? credits : 1;
 		}
 		ReplyItems out = { state.items };
-		if (!answer_reply(sets, { results, n_results }, length,
+		if (!answer_reply(sets, { results, n_results },
+				  { d->rest.offset, d->rest.length }, length,
 				  { sends * targets.count, targets.size }, out,
 				  *plan))
 			return false;

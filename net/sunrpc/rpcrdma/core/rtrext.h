@@ -54,7 +54,7 @@ static_assert(kMostSends < SentGroups::kOfReply);
 class Rtrext {
 public:
 	/* Reports that wait to be sent; a peer that causes more is cut off. */
-	static constexpr u32 kMostReports = 4;
+	static constexpr u32 kMostReports = RPCRDMA_MAX_CONTROL;
 	/* Octets of a Payload stream in the first Send of its group, at least. */
 	static constexpr u32 kLeastPart = kWordSize;
 

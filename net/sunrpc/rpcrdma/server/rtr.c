@@ -198,7 +198,9 @@ void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
 	if (call->directions.length)
 		call->n_causes = rpcrdma_rtr_get_causes(head->iov_base,
 							head->iov_len,
-							call->causes);
+							call->unreduced,
+							call->causes,
+							&call->directions.rest);
 }
 
 /**
