@@ -236,7 +236,7 @@ matrix-trixie:
 
 # The two commands of README.md on Debian 13.
 host-trixie:
-	@tools/testing/host-trixie
+	@$(if $(DRAFTS),DRAFTS=$(abspath $(DRAFTS))) tools/testing/host-trixie
 
 # The self-tests with random choices.
 SOAK_TESTS	?= data.sh load.sh recovery.sh life.sh storm.sh faults.sh

@@ -51,8 +51,10 @@ on_host() {
 	printf '%*s' "${JOBS:-1}" "" >&8
 	for number in "${!pairings[@]}"; do
 		: > "$work/$number"
-		in_turn "${VERSIONS-$versions}" "${PARTS-$parts}" "${pairings[number]%/*}" \
-			"${pairings[number]#*/}" >> "$work/$number" &
+		# It ends with this script, and so do its guests.
+		setpriv --pdeathsig TERM "$0" --in-turn "${VERSIONS-$versions}" \
+			"${PARTS-$parts}" "${pairings[number]%/*}" \
+			"${pairings[number]#*/}" >> "$work/$number" 2>&1 &
 		running+=($!)
 	done
 	for number in "${!pairings[@]}"; do
@@ -89,7 +91,7 @@ pair() { # VERSIONS PARTS CLIENT SERVER
 	*) intree=(--intree both --intree-kernel "$3") ;;
 	esac
 	# Without them, or guest would take them for all.
-	env -u INTREE "$SELFTESTS/../../guest/guest" --pair \
+	setpriv --pdeathsig TERM env -u INTREE "$SELFTESTS/../../guest/guest" --pair \
 		--env SLOW="${SLOW:-1}" --env PATIENCE="${PATIENCE:-1}" \
 		--env VERSIONS="$1" --env PARTS="$2" --env client_is="$3" \
 		--env server_is="$4" "${intree[@]}" "$(realpath "$0")"
@@ -107,7 +109,10 @@ parts_of() { # VERS
 	esac
 }
 
-if [[ -z ${GUEST_ROLE-} ]]; then
+if [[ ${1-} = --in-turn ]]; then
+	in_turn "${@:2}"
+	exit
+elif [[ -z ${GUEST_ROLE-} ]]; then
 	on_host "$@"
 	exit
 fi
@@ -155,11 +160,14 @@ kerberos() {
 
 # This guest has the transport that it should have.
 runs() { # ours|KERNEL
+	local line
 	echo "$(uname -r): $(cat /sys/module/rpcrdma/version)"
 	if [[ $1 = ours ]]; then
 		[[ -e /sys/module/rpcrdma/version ]]
 	else
-		kernels_own && [[ $(uname -r) = "${1#*-}".* ]]
+		# That of Debian 13 is called 6.12.trixie.
+		line=${1#*-} line=${line%.trixie}
+		kernels_own && [[ $(uname -r) = "$line".* ]]
 	fi
 }
 
