@@ -2023,7 +2023,7 @@ struct Answering {
 					       RPCRDMA_RTR_NOWHERE };
 		const Octets xdr = octets(directions);
 		rpcrdma_message msg = message(kXid, RPCRDMA_REPLY, 0);
-		rpcrdma_rtr_directions d;
+		rpcrdma_rtr_directions d = {};
 
 		d.sends = 4;
 		d.length = static_cast<u32>(xdr.size());
