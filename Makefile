@@ -224,10 +224,11 @@ kunit-7.3 selftests-7.3 selftests-debian-7.3:
 	+@$(SUBMAKE) $(@:-7.3=) KERNEL=7.3
 
 # On Debian's other kernels: the module comes and goes, and it serves and mounts the kernel's own
-# transport of each line. Two guests with a processor each, of which one waits for the other, take
-# little more than one.
+# transport of each line. Of the two guests of a pair, with a processor each, one mostly waits for the
+# other.
 matrix-6.1 matrix-7.3:
-	+@CPUS=1 $(SUBMAKE) selftests-on KERNEL=stock-$(@:matrix-%=%) FULL=1 JOBS=$(or $(JOBS),$(shell nproc)) \
+	+@CPUS=1 PAIRS=$(or $(PAIRS),$(shell nproc)) $(SUBMAKE) selftests-on \
+	  KERNEL=stock-$(@:matrix-%=%) FULL=1 \
 	  TESTS="$(or $(TESTS),upgrade.sh interop.sh)"
 
 matrix-trixie:

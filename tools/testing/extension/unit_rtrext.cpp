@@ -778,8 +778,8 @@ TEST(rtrext, report__the_rest_of_two_groups_that_overlap)
 
 	e.receive(request(kXid, 3, call()));
 	e.receive(request(kXid + 1, 3, rpc(kXid + 1, 0, 40)));
-	expect_report(e, { kXid + 1, 0, 0, 1, kXid, 0, 0, 2, kXmtCont,
-			   kXmtReq });
+	expect_report(e,
+		      { kXid + 1, 0, 0, 1, kXid, 0, 0, 2, kXmtCont, kXmtReq });
 	for (u32 n = 1; n < 3; n++) {
 		for (const u32 xid : { kXid, kXid + 1 }) {
 			e.receive(go_on(xid, n, call()));
@@ -1893,7 +1893,8 @@ TEST(rtrext, c__a_plan_is_made_again_for_other_sends)
 {
 	SentByHand c(1200);
 
-	ASSERT_TRUE(rpcrdma_rtr_plan(&c.p.client.s, &c.msg, nullptr, 0, 0, &c.g));
+	ASSERT_TRUE(
+		rpcrdma_rtr_plan(&c.p.client.s, &c.msg, nullptr, 0, 0, &c.g));
 	EXPECT_EQ(c.g.sends, 1u);
 	rpcrdma_session_send_room(&c.p.client.s, RPCRDMA_MIN_RECV_SIZE);
 	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
@@ -2016,15 +2017,23 @@ struct Answering {
 						    out.data(), kReceive, &tx),
 			  u32{ RPCRDMA_TX_CONTROL });
 	}
-	/* Sends of it with a result of so many octets; zero if it cannot go by a group. */
-	u32 sends(const Words &directions, u32 length)
+	/*
+	 * Sends of it with a result of so many octets, which is that of the first operation of
+	 * @call that has one; zero if it cannot go by a group.
+	 */
+	u32 sends(const Words &directions, u32 length, const Words &call = {})
 	{
-		const rpcrdma_rtr_result r = { { 28, length },
-					       RPCRDMA_RTR_NOWHERE };
+		rpcrdma_rtr_result r = { { 28, length }, RPCRDMA_RTR_NOWHERE };
 		const Octets xdr = octets(directions);
+		const Octets head = octets(call);
+		u32 causes[RPCRDMA_RTR_MOST_ITEMS];
 		rpcrdma_message msg = message(kXid, RPCRDMA_REPLY, 0);
 		rpcrdma_rtr_directions d = {};
 
+		const auto octets_of = static_cast<u32>(head.size());
+		if (rpcrdma_rtr_get_causes(head.data(), octets_of, octets_of,
+					   causes, &d.rest))
+			r.cause = causes[0];
 		d.sends = 4;
 		d.length = static_cast<u32>(xdr.size());
 		std::copy(xdr.begin(), xdr.end(), d.xdr);
@@ -2067,6 +2076,34 @@ TEST(rtrext, c__a_reply_to_a_peer_that_takes_none)
 		  0u);
 	EXPECT_EQ(Answering(announcing(kTakesResponses)).sends(kBySends, 1024),
 		  1u);
+}
+
+/* A READ behind an operation that the server does not know may be the result's, or not. */
+TEST(rtrext, c__directions_are_about_their_range)
+{
+	const auto call = [](u32 operation) {
+		return Words{ kXid, 0, 2,	   100003, 4, 1,	 1,
+			      20,   0, 0,	   0,	   0, 0,	 0,
+			      0,    3, 0x61626300, 1,	   2, operation, 25,
+			      0,    0, 0,	   0,	   0, 0,	 1024 };
+	};
+	const auto placed = [&](u32 begin, u32 end, u32 operation) {
+		Answering a(announcing(kAll));
+
+		EXPECT_EQ(a.sends({ 1, begin, end, 1, 0, kTbsn }, 1024,
+				  call(operation)),
+			  1u);
+		return a.g.placed;
+	};
+	const u32 putrootfh = 24;
+	const u32 unknown = 10044;
+
+	EXPECT_EQ(placed(80, 112, putrootfh), 1u);
+	EXPECT_EQ(placed(84, 112, putrootfh), 0u);
+	EXPECT_EQ(placed(80, 112, unknown), 0u);
+	EXPECT_EQ(placed(76, 108, unknown), 0u);
+	EXPECT_EQ(placed(76, 112, unknown), 1u);
+	EXPECT_EQ(placed(0, UINT32_MAX, unknown), 1u);
 }
 
 /* What one Send has no room for stays in the Payload stream, or goes in a form of -07. */

@@ -14,8 +14,8 @@
 # CLIENT and SERVER are 'ours', on $KERNEL, or a kernel that uses its own transport,
 # e.g. 'ours/stock-6.1'. Without arguments: ours with the kernel's own of $KERNEL, both
 # ways, NFSv4.2 and v3, data; with FULL=1 all kernels, all of NFS, and
-# everything above. VERSIONS="4.2 ..." and PARTS="data trees ..." pick from that. JOBS=
-# pairings run at a time.
+# everything above. VERSIONS="4.2 ..." and PARTS="data trees ..." pick from that. PAIRS=
+# of them run at a time.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -41,6 +41,10 @@ on_host() {
 		done
 	fi
 	(($#)) && pairings=("$@")
+	if ! [[ ${PAIRS:-1} =~ ^[1-9][0-9]?$ ]]; then
+		echo "Bail out! PAIRS=$PAIRS is no number of pairings from 1 to 99"
+		exit 1
+	fi
 	echo "TAP version 13"
 	echo "1..${#pairings[@]}"
 	work=$(mktemp -d) || exit
@@ -48,11 +52,11 @@ on_host() {
 	trap "rm -rf '$work'" EXIT
 	# Who takes a space out of it may run.
 	mkfifo "$work/free" && exec 8<> "$work/free" || exit
-	printf '%*s' "${JOBS:-1}" "" >&8
+	printf '%*s' "${PAIRS:-1}" "" >&8
 	for number in "${!pairings[@]}"; do
 		: > "$work/$number"
 		# It ends with this script, and so do its guests.
-		setpriv --pdeathsig TERM "$0" --in-turn "${VERSIONS-$versions}" \
+		setpriv --pdeathsig TERM "$(realpath "$0")" --in-turn "${VERSIONS-$versions}" \
 			"${PARTS-$parts}" "${pairings[number]%/*}" \
 			"${pairings[number]#*/}" >> "$work/$number" 2>&1 &
 		running+=($!)
@@ -72,7 +76,7 @@ on_host() {
 	return $wrong
 }
 
-# Waits until fewer than JOBS= of them run.
+# Waits until fewer than PAIRS= of them run.
 in_turn() { # VERSIONS PARTS CLIENT SERVER
 	local status
 	read -rN1 -u8
