@@ -41,7 +41,7 @@
  * svc_alloc_arg() refills it up to rq_next_page.
  */
 
-/* From 7.1 on a Reply has an array of pages of its own; Kbuild sees whether an older kernel has it. */
+/* From 7.1 on a Reply has pages of its own; Kbuild sees whether an older kernel has that. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0) && !defined(RPCRDMA_REPLY_HAS_PAGES)
 #define RPCRDMA_REPLY_HAS_PAGES
 #endif
