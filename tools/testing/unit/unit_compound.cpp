@@ -29,24 +29,27 @@ Words compound(u32 count, const Words &operations)
 }
 constexpr u32 kFirst = kBegin + 16;
 
-std::vector<u32> causes(const Words &words, u32 most = 8)
+std::vector<u32> causes(const Words &words, u32 most, u32 &all)
 {
 	const Exact copy(octets(words));
 	std::vector<u32> c(most);
-
-	u32 all;
 
 	c.resize(get_causes(copy.bytes(), { c.data(), most }, all));
 	return c;
 }
 
-u32 known(const Words &words, u32 most = 8)
+std::vector<u32> causes(const Words &words, u32 most = 8)
 {
-	const Exact copy(octets(words));
-	std::vector<u32> c(most);
 	u32 all;
 
-	(void)get_causes(copy.bytes(), { c.data(), most }, all);
+	return causes(words, most, all);
+}
+
+u32 known(const Words &words, u32 most = 8)
+{
+	u32 all;
+
+	(void)causes(words, most, all);
 	return all;
 }
 
