@@ -247,7 +247,7 @@ static bool rpcrdma_reply_written(struct rpcrdma_req *req,
 int rpcrdma_reply_external(struct rpc_rqst *rqst, u32 length, bool reduced,
 			   u32 written)
 {
-	struct xdr_buf *buf = &rqst->rq_private_buf;
+	const struct xdr_buf *buf = &rqst->rq_private_buf;
 	u32 room = rpcrdma_xdr_room(buf);
 
 	/* If the room is not a multiple of four, no chunk covers its last bytes. */
