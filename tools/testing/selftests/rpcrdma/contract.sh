@@ -797,15 +797,20 @@ shows() { # COMMAND... -- EXPRESSION...
 	done
 }
 
-# nfs-utils knows all of the numbers by name, and no other is there. The fifth, seconds
-# since the transport was used, can have grown.
+# nfs-utils knows all of the numbers by name, and no other one is there. Each only grows, and the
+# tool reads them between two looks at what the kernel has; but for the seconds since the transport
+# was used.
 same_raw() {
-	local kernel tool
-	kernel=$(grep 'xprt:.rdma' /proc/self/mountstats | tr -s ' \t' ' ')
-	tool=$(mountstats --raw "$dir" | grep 'xprt:.rdma' | tr -s ' \t' ' ')
-	echo "$kernel"
-	echo "$tool"
-	[[ $(cut -d ' ' -f 2-7,9- <<< "$kernel") = "$(cut -d ' ' -f 2-7,9- <<< "$tool")" ]]
+	local -a before tool after
+	local i idle=6
+	read -ra before < <(grep 'xprt:.rdma' /proc/self/mountstats)
+	read -ra tool < <(mountstats --raw "$dir" | grep 'xprt:.rdma')
+	read -ra after < <(grep 'xprt:.rdma' /proc/self/mountstats)
+	printf '%s\n' "${before[*]}" "${tool[*]}" "${after[*]}"
+	((${#tool[@]} > idle && ${#tool[@]} == ${#after[@]})) || return
+	for ((i = 2; i < ${#tool[@]}; i++)); do
+		((i == idle || (before[i] <= tool[i] && tool[i] <= after[i]))) || return
+	done
 }
 
 # ops/s kB/s kB/op retrans avg-RTT avg-exe ...
