@@ -2,6 +2,7 @@
 """Shared by machines of every kind: a process that dies with this one."""
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -15,6 +16,16 @@ CMDLINE = ("loglevel=5 oops=panic panic=-1 log_buf_len=4M cryptomgr.notests "
 
 class Failure(Exception):
     """The harness cannot do its work: a message for the user."""
+
+
+def finds_bugs(kernel):
+    """Whether a kernel is one that needs time and memory for that."""
+    return not re.match(r"stock-|uml-\d", kernel)
+
+
+def memory_of(kernel):
+    """How many MiB a guest on this kernel has."""
+    return 3072 if finds_bugs(kernel) else 2048
 
 
 def output(*command):

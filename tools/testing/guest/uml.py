@@ -22,7 +22,14 @@ from pathlib import Path
 from machine import CMDLINE, HERE, Failure, Process, plain
 
 PROBE_SECONDS = 60
-PROBE_MIB = 512
+UP_AND_DOWN = "reboot: Power down"
+CONSOLE_SECONDS = 5
+# What a process may have of each has to suffice for a guest's memory, which is a file. It is
+# larger by the random distance between a program and its heap.
+GAP_MIB = 1024
+LIMITS = {resource.RLIMIT_AS: "ulimit -v", resource.RLIMIT_DATA: "ulimit -d",
+          resource.RLIMIT_FSIZE: "ulimit -f"}
+CGROUPS, PROC_CGROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 CLOCK = HERE.parent.parent.parent / "build/clock"
 # More of virtual time no test takes: one that does waits for what never comes. A guest
 # that computes for so long without a look at the clock has lost its way.
@@ -91,41 +98,74 @@ def memory_directory(mebibytes):
                   f"{', '.join(map(str, places))}, or code in files there must not run")
 
 
-def impossible():
-    """Why user-mode Linux cannot run here, as far as can be told without it, or ''."""
-    if platform.machine() != "x86_64":
-        return f"it is built for x86_64 only, and this is {platform.machine()}"
+def memory_limits():
+    """[(octets, what limits them)] of what the control groups of this process allow."""
+    found = []
+    for line in PROC_CGROUP.read_text(encoding="utf-8").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        top, name = (CGROUPS / "memory", "memory.limit_in_bytes") if controllers else \
+            (CGROUPS, "memory.max")
+        place = Path(path.lstrip("/"))
+        for directory in (place, *place.parents):
+            file = top / directory / name
+            # In a container the path may be the host's.
+            with contextlib.suppress(OSError, ValueError):
+                found.append((int(file.read_text(encoding="ascii")), str(file)))
+    return found
+
+
+def too_little_memory(mebibytes):
+    """Why a pair of guests with so much memory each cannot run here, or ''.
+
+    What they do not touch takes nothing, and both hardly ever need all: so control groups
+    have to allow the memory of one only.
+    """
+    limits = [(most, name) for kind, name in LIMITS.items()
+              if (most := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY]
+    for needed, found in ((mebibytes + GAP_MIB, limits), (mebibytes, memory_limits())):
+        for most, name in found:
+            if most < needed << 20:
+                return f"{name} allows {most >> 20} MiB, a guest may need {needed}"
     try:
-        memory_directory(PROBE_MIB)
+        memory_directory(2 * mebibytes)
     except Failure as failure:
         return str(failure)
-    return ptrace_refused()
+    return ""
 
 
-def refused(image, cache):
+def impossible(mebibytes):
+    """Why user-mode Linux with so much memory cannot run here, as far as can be told without
+    it, or ''."""
+    if platform.machine() != "x86_64":
+        return f"it is built for x86_64 only, and this is {platform.machine()}"
+    return too_little_memory(mebibytes) or ptrace_refused()
+
+
+def refused(image, mebibytes, cache):
     """Why the kernel in image does not boot here, or ''.
 
-    Only a boot tells. That it works is kept in the cache until the host boots.
+    Only a boot tells. That it works is kept in the cache until the host boots. Memory that
+    the kernel does not touch is not taken from the host.
     """
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-    key = hashlib.sha256(f"{boot}{image}".encode()).hexdigest()[:16]
+    limits = [resource.getrlimit(kind) for kind in LIMITS]
+    key = hashlib.sha256(f"{boot}{image}{mebibytes}{limits}".encode()).hexdigest()[:16]
     answer = cache / f"accelerator-uml-{key}"
-    if answer.exists():
-        return ""
-    reason = impossible()
-    if reason:
+    reason = impossible(mebibytes)
+    if reason or answer.exists():
         return reason
     with tempfile.TemporaryDirectory(prefix="rpcrdma-uml-") as name:
         log = Path(name) / "log"
-        process = boot_process(image, PROBE_MIB, log, [
+        process = boot_process(image, mebibytes, log, [
             "init=/bin/busybox", "--", "poweroff", "-f"])
         ended = process.wait(PROBE_SECONDS)
         process.kill()
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    if not any("Linux version" in line for line in lines):
-        return lines[-1] if lines else "it says nothing"
-    if not ended or process.process.returncode:
-        return f"it does not come up: {lines[-1]}"
+        lines = [line for line in
+                 log.read_text(encoding="utf-8", errors="replace").splitlines() if line]
+    if not ended or process.process.returncode or not lines or UP_AND_DOWN not in lines[-1]:
+        return f"it does not come up: {lines[-1] if lines else 'it says nothing'}"
     # Without the cache it works, and takes longer.
     with contextlib.suppress(OSError):
         answer.touch()
@@ -148,6 +188,19 @@ class Console(threading.Thread):
             # A guest whose console nobody reads would wait for ever.
             with contextlib.suppress(OSError):
                 self.file.write(text)
+
+
+class Machine(Process):
+    """A kernel. What it has said is in the file of its console when it has been killed."""
+
+    def __init__(self, said, arguments, place, **options):
+        self.said = said
+        super().__init__(arguments, said.end, place, **options)
+
+    def kill(self):
+        """End it, now."""
+        super().kill()
+        self.said.join(CONSOLE_SECONDS)
 
 
 class Processor:
@@ -197,18 +250,19 @@ def boot_process(image, mebibytes, console, arguments, plug=None):
         if plug.processor:
             plug.processor.use()
 
-    end = Console(console).end
+    said = Console(console)
     # Kernels from 6.16 run programs without ptrace if the host lets them, which takes a fifth
     # less of a processor (seccomp). Older ones hand the word to init, as any that they do not
     # know.
-    process = Process(
+    process = Machine(
+        said,
         [*plug.wrapper, image, f"mem={mebibytes}M", "rootfstype=hostfs", "rootflags=/", "ro",
          "noreboot", "seccomp=auto", "uml_dir=uml", "con=null", "ssl=null", "con0=null,fd:1",
          *CMDLINE.split(), *plug.arguments, *arguments],
-        end, plug.processor, pass_fds=plug.fds, preexec_fn=prepare, cwd=console.parent,
+        plug.processor, pass_fds=plug.fds, preexec_fn=prepare, cwd=console.parent,
         env={"PATH": os.environ.get("PATH", os.defpath), "HOME": "/",
              "TMPDIR": str(memory_directory(mebibytes))} | plug.environment)
-    os.close(end)
+    os.close(said.end)
     return process
 
 
