@@ -10,6 +10,7 @@ import mmap
 import os
 import platform
 import random
+import re
 import resource
 import shutil
 import signal
@@ -35,6 +36,10 @@ CLOCK = HERE.parent.parent.parent / "build/clock"
 # that computes for so long without a look at the clock has lost its way.
 VIRTUAL_SECONDS, CLOCK_STALL_SECONDS = 20000, 600
 CLOCK_READY_SECONDS = 20
+# What a guest says without it.
+CLOCK_GONE = "time-travel external link is broken"
+# Its exit status, as its README has them.
+CLOCK_ENDED, CLOCK_FAILED, CLOCK_GUEST_DIED = 0, 1, 2
 # From guest to guest. While a test waits for something else, as many RPCs are done as
 # find time, and each has to be computed.
 LATENCY_NS = 500_000
@@ -286,7 +291,7 @@ class Ethernet:
         return Plug([f"vec0:transport=fd,fd={fd},mtu=9000,mac={MACS[role]},bpfflash=1"], (fd,),
                     processor=Processor(self.cache))
 
-    def ended(self):
+    def ended(self, _seconds=0):
         """Why there is no Ethernet any more, or ''."""
         return ""
 
@@ -338,9 +343,19 @@ class Clock:
                                  "CLOCK_SEED": str(2 * self.seed + number)},
                     wrapper=("setarch", "-R"), processor=self.processor)
 
-    def ended(self):
-        """Why there is no virtual time any more, or ''."""
-        return "" if self.process.running() else self.last_words()
+    def ended(self, seconds=0):
+        """Why there is no virtual time any more, or ''; wait so long for its end."""
+        return self.last_words() if self.process.wait(seconds) else ""
+
+    def who_died(self):
+        """The roles of guests whose death has ended it, as far as is known."""
+        status = self.process.process.returncode
+        if status < 0 or status == CLOCK_FAILED:
+            raise Failure(f"the clock failed ({status}): {self.last_words()}")
+        if status not in (CLOCK_ENDED, CLOCK_GUEST_DIED):
+            return ()
+        found = re.search(r"\bguest (\d+) died\b", self.last_words())
+        return (self.roles[int(found[1]) - 1],) if found else self.roles
 
     def unplug(self):
         """End it, after the guests, which cannot do without; its trace is to be whole."""
