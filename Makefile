@@ -48,10 +48,9 @@ CHECK_KERNEL	?=
 STYLE_KERNEL	?= debug-6.12
 choose		= tools/testing/guest/choose --line $(LINE)
 SUBMAKE		= $(MAKE) --no-print-directory
-# $$kernels are those in (1), or what 'choose' finds for the needs in (2). If the line has
-# none of these, the target is skipped and says so.
-find_kernels	= kernels="$(or $(1),$$($(choose) $(2)))" || { [ $$? = 4 ] && \
-		  echo "ok 1 - $@ \# SKIP no kernel of $(LINE) that finds bugs"; exit; }
+# $$kernels are those in (1), or what 'choose' finds for the needs in (2). It says which of these
+# are skipped because there is none for them, and why; the target ends well if all are.
+find_kernels	= kernels="$(or $(1),$$($(choose) --skip $@ $(2)))" || { [ $$? = 4 ]; exit; }
 # Several parts of 'check' build programs for the guests: the second one waits.
 alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 		   $(SUBMAKE) -C $(1))
@@ -158,9 +157,9 @@ kunit-on: stage
 
 # INTREE=both (or server, client) runs the kernel's own transport instead.
 selftests:
-	+@kernel="$(or $(TEST_KERNEL),$$($(choose) selftests))" || exit; \
-	case $$kernel in *debug*) export MOST=1 ;; esac; \
-	$(SUBMAKE) selftests-on KERNEL=$$kernel
+	+@$(call find_kernels,$(TEST_KERNEL),selftests); \
+	case $$kernels in *debug*) export MOST=1 ;; esac; \
+	$(SUBMAKE) selftests-on KERNEL=$$kernels
 
 # User-mode Linux waits half of the time: run two guests per processor.
 selftests-on: $(if $(filter both,$(INTREE)),,stage) $(if $(INTREE),,$(if $(if $(TESTS),$\
@@ -183,16 +182,16 @@ DEBIAN_TESTS	?= mount.sh data.sh contract.sh wire_server.sh
 DEBIAN_CLIENT	?= client_mount.*:client_header.*:client_continued.*:client_reply.*:$\
 		   client_credits.*:client_callback.*:client_invalidation.*:client_reverse.*
 selftests-debian:
-	+@kernel="$$($(choose) debian)" || exit; status=0; export CPUS=$(or $(CPUS),1); \
-	$(SUBMAKE) selftests-on KERNEL=$$kernel \
+	+@$(call find_kernels,,debian); status=0; export CPUS=$(or $(CPUS),1); \
+	$(SUBMAKE) selftests-on KERNEL=$$kernels \
 	  TESTS="$(or $(TESTS),$(DEBIAN_TESTS))" || status=1; \
 	$(if $(TESTS),,FILTER="$(DEBIAN_CLIENT)" $(SUBMAKE) selftests-on \
-	  KERNEL=$$kernel TESTS=wire_client.sh || status=1;) exit $$status
+	  KERNEL=$$kernels TESTS=wire_client.sh || status=1;) exit $$status
 
 # All on Debian's kernel, even if it takes hours.
 selftests-debian-full:
-	+@kernel="$$($(choose) debian)" || exit; \
-	$(SUBMAKE) selftests-on KERNEL=$$kernel FULL=1
+	+@$(call find_kernels,,debian); \
+	$(SUBMAKE) selftests-on KERNEL=$$kernels FULL=1
 
 # All on the checking kernel of QEMU, which has several processors.
 selftests-debug:
@@ -204,11 +203,11 @@ selftests-debug:
 RTREXT_TESTS	?= data.sh load.sh recovery.sh delegation.sh life.sh remount.sh transports.sh \
 		   many.sh signals.sh busy.sh keepalive.sh storm.sh
 selftests-rtrext:
-	+@kernel="$(or $(TEST_KERNEL),$$($(choose) selftests))" || exit; status=0; \
-	PARAMETERS=rtrext=1 $(SUBMAKE) selftests-on KERNEL=$$kernel \
+	+@$(call find_kernels,$(TEST_KERNEL),selftests); status=0; \
+	PARAMETERS=rtrext=1 $(SUBMAKE) selftests-on KERNEL=$$kernels \
 	  TESTS="$(or $(TESTS),$(RTREXT_TESTS))" || status=1; \
 	for end in CLIENT SERVER; do \
-	  env $${end}_PARAMETERS=rtrext=1 $(SUBMAKE) selftests-on KERNEL=$$kernel \
+	  env $${end}_PARAMETERS=rtrext=1 $(SUBMAKE) selftests-on KERNEL=$$kernels \
 	    TESTS=data.sh || status=1; \
 	done; exit $$status
 
@@ -250,10 +249,9 @@ selftests-soak:
 STORM	= $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--from $(FIRST)) \
 	$(if $(SEEDS),--count $(SEEDS)) $(if $(REPLAY),--replay) $(if $(PLANT),--plant $(PLANT:1=data))
 storm:
-	+@if kernel="$$(GUEST=uml $(choose) checks)"; then \
-	  $(SUBMAKE) stage KERNEL=$$kernel && $(call alone,tools/testing/clock) && \
-	  KERNEL=$$kernel scripts/storm --jobs $(or $(JOBS),$(shell nproc)) $(STORM); \
-	else echo "ok 1 - storm # SKIP no user-mode Linux"; fi
+	+@$(call find_kernels,,virtual); \
+	$(SUBMAKE) stage KERNEL=$$kernels && $(call alone,tools/testing/clock) && \
+	KERNEL=$$kernels scripts/storm --jobs $(or $(JOBS),$(shell nproc)) $(STORM)
 
 # New seeds each time, until one fails.
 storm-soak:

@@ -15,11 +15,13 @@ import resource
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import threading
 import time
 from pathlib import Path
 
+import disk
 from machine import CMDLINE, HERE, Failure, Process, plain
 
 PROBE_SECONDS = 60
@@ -36,6 +38,7 @@ CLOCK = HERE.parent.parent.parent / "build/clock"
 # that computes for so long without a look at the clock has lost its way.
 VIRTUAL_SECONDS, CLOCK_STALL_SECONDS = 20000, 600
 CLOCK_READY_SECONDS = 20
+SAME_ADDRESSES = ("setarch", "-R")
 # What a guest says without it.
 CLOCK_GONE = "time-travel external link is broken"
 # Its exit status, as its README has them.
@@ -101,6 +104,18 @@ def memory_directory(mebibytes):
             return place
     raise Failure(f"no {mebibytes} MiB free for the memory of user-mode Linux in "
                   f"{', '.join(map(str, places))}, or code in files there must not run")
+
+
+def no_virtual_time():
+    """Why this host has no virtual time for guests, or ''."""
+    try:
+        os.close(os.memfd_create("probe"))
+        subprocess.run([*SAME_ADDRESSES, "true"], check=True, stderr=subprocess.PIPE, text=True)
+    except subprocess.CalledProcessError as error:
+        return f"'{' '.join(SAME_ADDRESSES)}' fails: {error.stderr.strip()}"
+    except OSError as error:
+        return disk.in_words(error, "memfd_create")
+    return ""
 
 
 def memory_limits():
@@ -341,7 +356,7 @@ class Clock:
                      "virtio_net.napi_tx=0"],
                     environment={"LD_PRELOAD": str(CLOCK / "seeded.so"),
                                  "CLOCK_SEED": str(2 * self.seed + number)},
-                    wrapper=("setarch", "-R"), processor=self.processor)
+                    wrapper=SAME_ADDRESSES, processor=self.processor)
 
     def ended(self, seconds=0):
         """Why there is no virtual time any more, or ''; wait so long for its end."""
