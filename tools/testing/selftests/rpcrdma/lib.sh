@@ -12,7 +12,7 @@
 #
 # Started on a host, a script restarts itself through tools/testing/guest/guest,
 # whose options in_guests takes. $KERNEL and $INTREE choose the kernel and whose
-# transport runs; see guest --help. $SLOW divides the amount of work, $PATIENCE
+# transport runs; see guest --help. Without $KERNEL, tools/testing/guest/choose does. $SLOW divides the amount of work, $PATIENCE
 # multiplies time-outs; pace() has their values.
 # $VIRTUAL is the seed of a run in virtual time (Documentation/testing.rst). $CPUS is the
 # number of processors of a guest, instead of guest's default. $OUT is a directory that
@@ -43,19 +43,26 @@ pace() { # KERNEL
 }
 
 # --shared is for a test that others may precede and follow in the same guests: see 'run' and
-# 'together'. --waits is for one that mostly waits: it runs in virtual time if the kernel has
-# that.
+# 'together'. --waits is for one that mostly waits: it runs in virtual time if the kernel and
+# the host have that.
 in_guests() { # [--shared] [--waits] [OPTION OF guest]...
-	local slow patience
+	local slow patience virtual=()
 	[[ ${1-} != --shared ]] || shift
 	if [[ -z ${GUEST_ROLE-} ]]; then
-		read -r slow patience < <(pace "${KERNEL:-stock}")
+		if [[ -z ${KERNEL-} ]]; then
+			KERNEL=$("$SELFTESTS/../../guest/choose" selftests) || exit
+			export KERNEL
+		fi
+		read -r slow patience < <(pace "$KERNEL")
 		if [[ ${1-} = --waits ]]; then
 			shift
-			[[ ${KERNEL-} != uml* ]] || : "${VIRTUAL:=1}"
+			if [[ $KERNEL = uml* && -z ${VIRTUAL-} ]]; then
+				VIRTUAL=1 virtual=(--or-real-time)
+			fi
 		fi
 		exec "$SELFTESTS/../../guest/guest" \
-			${VIRTUAL:+--virtual-time "$VIRTUAL"} --env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
+			${VIRTUAL:+--virtual-time "$VIRTUAL"} "${virtual[@]}" \
+			--env KERNEL="$KERNEL" --env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
 			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} ${OUT:+--out "$OUT"} \
 			--env CLIENT_PARAMETERS="${PARAMETERS-} ${CLIENT_PARAMETERS-}" \
 			--env SERVER_PARAMETERS="${PARAMETERS-} ${SERVER_PARAMETERS-}" \
