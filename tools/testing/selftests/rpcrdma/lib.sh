@@ -12,8 +12,8 @@
 #
 # Started on a host, a script restarts itself through tools/testing/guest/guest,
 # whose options in_guests takes. $KERNEL and $INTREE choose the kernel and whose
-# transport runs; see guest --help. Without $KERNEL, tools/testing/guest/choose does. $SLOW divides the amount of work, $PATIENCE
-# multiplies time-outs; pace() has their values.
+# transport runs; see guest --help. Without $KERNEL, tools/testing/guest/choose chooses it.
+# $SLOW divides the amount of work, $PATIENCE multiplies time-outs; pace() has their values.
 # $VIRTUAL is the seed of a run in virtual time (Documentation/testing.rst). $CPUS is the
 # number of processors of a guest, instead of guest's default. $OUT is a directory that
 # keeps the logs, also of a run that passes. With $FULL, tests also do things that take
