@@ -8,6 +8,8 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/scatterlist.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -17,6 +19,10 @@
 static char *bug = "none";
 module_param(bug, charp, 0);
 MODULE_PARM_DESC(bug, "the bug to have");
+
+static unsigned int seconds;
+module_param(seconds, uint, 0);
+MODULE_PARM_DESC(seconds, "how long to hang");
 
 /* What the compiler must not know. */
 static u32 canary_offset = CANARY_OCTETS;
@@ -83,6 +89,35 @@ static noinline void canary_list(void)
 	list_add(&entry, &list);
 }
 
+/* The kernel does not live on. */
+static noinline void canary_chain(void)
+{
+	struct scatterlist list[2], next[1];
+
+	sg_init_table(list, ARRAY_SIZE(list));
+	sg_init_table(next, ARRAY_SIZE(next));
+	sg_chain(list, ARRAY_SIZE(list), next);
+	canary_lost = ~(unsigned long)sg_page(&list[1]);
+}
+
+static noinline void canary_hang(void)
+{
+	schedule_timeout_uninterruptible(seconds * HZ);
+}
+
+/* No bug: what fails if somebody has asked failslab for it, in this task alone. */
+static noinline void canary_refused(void)
+{
+	void *octets;
+
+	current->make_it_fail = 1;
+	octets = kmalloc(CANARY_OCTETS, GFP_KERNEL);
+	current->make_it_fail = 0;
+	pr_info("rpcrdma_canary: allocation %s\n",
+		octets ? "granted" : "refused");
+	kfree(octets);
+}
+
 static const struct {
 	const char *name;
 	void (*have)(void);
@@ -90,6 +125,8 @@ static const struct {
 	{ "overrun", canary_overrun }, { "shift", canary_shift },
 	{ "leak", canary_leak },       { "locks", canary_locks },
 	{ "sleep", canary_sleep },     { "list", canary_list },
+	{ "chain", canary_chain },     { "hang", canary_hang },
+	{ "refused", canary_refused },
 };
 
 static int __init canary_init(void)
