@@ -102,7 +102,10 @@ static noinline void canary_chain(void)
 
 static noinline void canary_hang(void)
 {
-	schedule_timeout_uninterruptible(seconds * HZ);
+	long left = seconds * HZ;
+
+	while (left)
+		left = schedule_timeout_uninterruptible(left);
 }
 
 /* No bug: what fails if somebody has asked failslab for it, in this task alone. */
