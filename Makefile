@@ -19,10 +19,12 @@ TEST_KERNEL	?= $(KERNEL)
 CHECK_KERNEL	?= $(filter debug-% kcsan-% uml-debug-%,$(KERNEL))
 endif
 ifneq ($(KERNEL),)
-KDIR	?= $(shell scripts/kernel path $(KERNEL) --kdir)
+# Asked once, by who needs it.
+ABOUT	= $(eval ABOUT := $$(shell scripts/kernel path $(KERNEL) --kdir --arch --make))$(ABOUT)
+KDIR	?= $(word 1,$(ABOUT))
 LABEL	:= $(KERNEL)
-KBUILD_ARCH := ARCH=$(shell scripts/kernel path $(KERNEL) --arch)
-KMAKE	:= $(patsubst make,$(MAKE),$(shell scripts/kernel path $(KERNEL) --make))
+KBUILD_ARCH = ARCH=$(word 2,$(ABOUT))
+KMAKE	= $(patsubst make,$(MAKE),$(wordlist 3,9,$(ABOUT)))
 else
 KMAKE	:= $(MAKE)
 KDIR	?= /lib/modules/$(KVER)/build
