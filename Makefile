@@ -41,7 +41,8 @@ SOURCES	:= $(wildcard Kbuild include net $(if $(findstring command,$(origin RPCR
 KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
 # 6.1 leaves UBSAN out of a directory that does not ask for it.
 UBSAN	:= $(if $(findstring debug,$(LABEL)),UBSAN_SANITIZE=y)
-KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/$(MIRROR) $(KBUILD_ARCH) $(UBSAN)
+KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(or $(PLACE),$(CURDIR))/$(MIRROR) \
+	  $(KBUILD_ARCH) $(UBSAN)
 
 # Kernels that the tests boot; if empty, 'choose' finds the fastest here. 'style' uses
 # headers and checkpatch of STYLE_KERNEL.
@@ -76,6 +77,11 @@ kdir:
 	  echo "  make KDIR=<build directory>    or    make KERNEL=stock-6.12" >&2; \
 	  exit 1; }
 
+ifeq ($(if $(KERNEL),,no)$(PLACE),)
+# For guests, with what compilers have done before.
+modules modules_install:
+	+@scripts/place $(SUBMAKE) $@ KERNEL=$(KERNEL)
+else
 # One build at a time for each kernel: the second one waits. What is copied gets the time of
 # the copy. With its own time, a file that was edited while the last build ran would look
 # older than what that build made of the text before.
@@ -97,6 +103,7 @@ modules_install: modules
 	  $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 	@$(DEPMOD) $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
 	  "$$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)"
+endif
 
 # No debug data and no compression, because a guest would have to unpack them.
 FOR_GUESTS = $(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true INSTALL_MOD_STRIP=1 \
