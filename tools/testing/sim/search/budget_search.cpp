@@ -27,7 +27,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
-#include <unordered_set>
 #include <vector>
 
 extern "C" void rpcrdma_shim_broken(const char *file, int line,
@@ -174,7 +173,7 @@ public:
 private:
 	void reach(const Model &m)
 	{
-		if (seen_.insert(m.key()).second)
+		if (seen_.add(m.key()).second)
 			open_.push_back(m);
 	}
 
@@ -381,7 +380,7 @@ private:
 
 	const Rules &rules_;
 	Outcome out_;
-	std::unordered_set<Key, states::KeyHash<24>> seen_;
+	states::Numbers<24> seen_;
 	std::deque<Model> open_;
 };
 

@@ -25,7 +25,6 @@
 
 #include <cstdio>
 #include <deque>
-#include <unordered_map>
 #include <vector>
 
 namespace
@@ -151,7 +150,6 @@ struct Flying {
 };
 
 using Key = states::Key<48>;
-using KeyHash = states::KeyHash<48>;
 
 template <typename Tracker> struct Side {
 	Tracker credits;
@@ -275,12 +273,11 @@ public:
 private:
 	u32 reach(const State &s)
 	{
-		const auto [it, fresh] =
-			ids_.emplace(s.key(), static_cast<u32>(ids_.size()));
+		const auto [id, fresh] = ids_.add(s.key());
 
 		if (fresh)
 			open_.push_back(s);
-		return it->second;
+		return id;
 	}
 
 	template <typename S, typename T>
@@ -474,7 +471,7 @@ private:
 
 	const Rules &rules_;
 	Outcome out_;
-	std::unordered_map<Key, u32, KeyHash> ids_;
+	states::Numbers<48> ids_;
 	std::deque<State> open_; /* in the order of their ids */
 	std::vector<Edge> edges_; /* steps that are not messages */
 	u32 first_ = 0;

@@ -21,7 +21,6 @@
 
 #include <cstdio>
 #include <deque>
-#include <unordered_set>
 
 namespace
 {
@@ -152,7 +151,7 @@ private:
 	}
 	void reach(const Model &m)
 	{
-		if (seen_.insert(m.key()).second)
+		if (seen_.add(m.key()).second)
 			open_.push_back(m);
 	}
 
@@ -329,7 +328,7 @@ private:
 
 	const Rules &rules_;
 	Outcome out_;
-	std::unordered_set<Key, states::KeyHash<64>> seen_;
+	states::Numbers<64> seen_;
 	std::deque<Model> open_;
 };
 
