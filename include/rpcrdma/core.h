@@ -290,6 +290,8 @@ enum rpcrdma_rx_action {
  * @kick: something may be sent now that could not be before
  * @credits: Sends that the peer allows now
  * @taken_back: rdma_credit was less than in the message before (D2)
+ * @ample: the peer still has credit for more than half of the window, so Receives that may wait
+ *	by rpcrdma_session_may_wait() may wait longer; never in version 1
  * @opened: this message completed the initial exchange (section 4.3)
  * @abandon: the partly received message of direction @dir is void: free it.
  *	Set with any action; it is carried out before @action.
@@ -317,6 +319,7 @@ struct rpcrdma_rx {
 	bool kick;
 	u32 credits;
 	bool taken_back;
+	bool ample;
 	bool opened;
 	bool abandon;
 	bool last;

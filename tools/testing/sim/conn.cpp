@@ -624,6 +624,15 @@ bool Conn::push_receives()
 	return due;
 }
 
+/* As rpcrdma_recv_waits(). */
+bool Conn::receives_wait() const
+{
+	const bool ample = rx_.ample || world.options.mutant ==
+						Mutant::ReceivesWaitOn;
+
+	return !dead_ && ample && slack_ == kSlack;
+}
+
 void Conn::put_receive(Receive &r)
 {
 	const Mutant mutant = world.options.mutant;
@@ -662,7 +671,11 @@ void Conn::received(Receive &r, const Completion &c)
 		return lost("Receive flushed");
 	r.length = c.length;
 	core::receive(*this, r.buffer.get(), c.length, rx_);
-	const bool due = push_receives();
+	const bool due = !receives_wait() && push_receives();
+	const u32 may_come = static_cast<u32>(waiting_.size()) + slack_;
+	if (!dead_ && may_come &&
+	    !rpcrdma_session_may_wait(&session, may_come))
+		fail("waits", "Receives wait that must not");
 	if (!later_) {
 		if (due)
 			pump();

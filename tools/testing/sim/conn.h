@@ -147,8 +147,8 @@ inline constexpr u32 kGatherSends = 4;
 inline constexpr u32 kStreamSpares = 8;
 /* RPCRDMA_OPENING_RECVS */
 inline constexpr u32 kOpening = 2;
-/* RPCRDMA_RECV_SLACK */
-inline constexpr u32 kSlack = 4;
+/* RPCRDMA_RECV_SLACK, for smaller windows */
+inline constexpr u32 kSlack = 2;
 
 class Conn {
 public:
@@ -351,6 +351,7 @@ private:
 	void gather_receives();
 	[[nodiscard]] u32 slack() const;
 	[[nodiscard]] bool push_receives();
+	[[nodiscard]] bool receives_wait() const;
 	void set_window(u32 window);
 	[[nodiscard]] bool grow(u32 count);
 	void give_back(MemoryRegion &mr);

@@ -91,6 +91,8 @@ inline constexpr MutantType kMutants[] = {
 	  "a Receive that was kept is not posted again" },
 	{ Mutant::ReceivesWaitForOthers, "receives-wait", "waits",
 	  "Receives wait to be posted with others, whatever the peer lacks" },
+	{ Mutant::ReceivesWaitOn, "receives-wait-on", "waits",
+	  "Receives that may wait go on waiting, whatever the peer lacks" },
 	{ Mutant::AnswerBeforeInvalidation, "answer-early", "access",
 	  "an RPC goes on before invalidation is done" },
 	{ Mutant::NoInvalidation, "no-invalidation", "access",

@@ -80,6 +80,7 @@ enum class Mutant : u8 {
 	BufferTooSmall,
 	ReceiveForgotten,
 	ReceivesWaitForOthers,
+	ReceivesWaitOn,
 	AnswerBeforeInvalidation,
 	NoInvalidation,
 	RegionForgotten,

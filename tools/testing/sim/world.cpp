@@ -203,7 +203,7 @@ void World::configure(Random &r, Pair &p)
 		rpcrdma_config &k = c.core;
 
 		k.role = side;
-		k.window = r.once_in(3) ? r.within(3, 5) : r.within(3, 12);
+		k.window = r.once_in(3) ? r.within(3, 5) : r.within(3, 16);
 		k.max_message = 4 * one_of(r, { 5000, 5000, 2300, 2300, 2300,
 						2300, 2300, 900 });
 		k.max_read_chunks = one_of(r, { 16, 16, 16, 2, 1, 0 });

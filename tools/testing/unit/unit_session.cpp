@@ -925,14 +925,18 @@ TEST(session, may_wait__while_credit_is_ample_and_few_do)
 	Endpoint e = open_server(c);
 	for (u32 i = 0; i < 7; i++) {
 		e.session.receive(copy.bytes(), e.rx);
+		EXPECT_TRUE(e.rx.ample) << i;
 		EXPECT_TRUE(e.session.may_wait(3)) << i;
 		EXPECT_FALSE(e.session.may_wait(4)) << "enough to be posted";
 	}
 	e.session.receive(copy.bytes(), e.rx);
+	EXPECT_FALSE(e.rx.ample) << "half of the window is left";
 	EXPECT_FALSE(e.session.may_wait(1)) << "half of the window is left";
 	EXPECT_TRUE(e.session.release(8));
 	EXPECT_EQ(e.next(nullptr), u32{ RPCRDMA_TX_CONTROL });
 	EXPECT_TRUE(e.session.may_wait(1));
+	e.session.receive(copy.bytes(), e.rx);
+	EXPECT_TRUE(e.rx.ample);
 	EXPECT_TRUE(e.session.set_window(64));
 	EXPECT_FALSE(e.session.may_wait(1)) << "not half of the new window";
 }

@@ -935,6 +935,7 @@ TEST(version1, may_wait__never)
 	rpcrdma_message msg = message(1, kReply, 40);
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	EXPECT_FALSE(e.session.may_wait(1));
+	EXPECT_FALSE(e.rx.ample);
 }
 
 TEST(version1, credit__a_window_that_changes)

@@ -92,6 +92,7 @@ inline constexpr u32 kBareMsg =
 	rx.kick = false;
 	rx.credits = 0;
 	rx.taken_back = false;
+	rx.ample = false;
 	rx.opened = false;
 	rx.abandon = false;
 	rx.last = false;

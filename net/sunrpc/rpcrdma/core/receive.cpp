@@ -83,6 +83,7 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 	}
 	rx.credits = available();
 	rx.taken_back = credits_.taken_back() != taken_back;
+	rx.ample = version_ == kVersion2 && credits_.ample();
 	if (closed_ != RPCRDMA_REASON_NONE) {
 		rx.kick = last_words_due();
 		return;

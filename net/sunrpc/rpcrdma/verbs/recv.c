@@ -13,8 +13,9 @@
  * In version 1 nothing waits: each Reply gives back the credit of its Call.
  *
  * Whoever checks the rule also says how many more Receives may wait by it, and that many are
- * given back without the lock. Whoever checks it next, which is the handler of the next
- * message at the latest, puts them to the others. While the number or the size of Receives
+ * given back without the lock. Whoever checks it next puts them to the others. A message after
+ * which the peer still has credit for more than half of the window changes neither that number
+ * nor the rule: its handler has nothing to check. While the number or the size of Receives
  * changes nothing waits so, but for what was given back before.
  *
  * The window can change. To make it larger, buffers are allocated and posted
@@ -490,6 +491,17 @@ static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due,
 	return rc;
 }
 
+/*
+ * A message has come: may all Receives that wait now, and as many more as was said, wait on?
+ * Besides that message, what changes how many may wait says so itself.
+ */
+static bool rpcrdma_recv_waits(const struct rpcrdma_conn *conn,
+			       const struct rpcrdma_rx *rx)
+	__must_hold(&conn->lock)
+{
+	return rx->ample && conn->recv_slack == RPCRDMA_RECV_SLACK;
+}
+
 /* Several threads give Receives back at the same time. All counters are of the same size. */
 static void rpcrdma_recv_count_copied(struct rpcrdma_recv *recv)
 {
@@ -654,7 +666,7 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	u32 invalidated = 0, n_refused = 0;
 	LIST_HEAD(retired);
 	bool due = false;
-	int rc;
+	int rc = 0;
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rpcrdma_wc(conn->id, "Receive", wc);
@@ -684,7 +696,8 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_session_receive(&conn->session, message, recv->len, rx);
 	if (unlikely(rx->htype == RPCRDMA_RTR_REPTERR))
 		n_refused = rpcrdma_rtr_reported(&conn->session, rx, refused);
-	rc = rpcrdma_recv_push(conn, &due, &retired);
+	if (!rpcrdma_recv_waits(conn, rx))
+		rc = rpcrdma_recv_push(conn, &due, &retired);
 	spin_unlock(&conn->lock);
 	if (unlikely(!list_empty(&retired)))
 		rpcrdma_recv_free_list(&retired);
