@@ -17,8 +17,10 @@ constexpr u32 kFlavorGss = 6;
 constexpr u32 kGssVersion = 1;
 constexpr u32 kGssProcData = 0;
 constexpr u32 kGssServiceNone = 1;
-/* So many bytes of a Call identify it: file, offset, slot of the NFS session. */
+/* What is looked at to find what identifies a Call. */
 constexpr u32 kTelling = 512;
+/* Of the arguments: slot of the NFS session, file, offset. knfsd's handles have 28 octets. */
+constexpr u32 kTellingArguments = 80;
 
 struct CallHeader {
 	u32 flavor = 0; /* of the credential */
@@ -56,19 +58,6 @@ public:
 		__builtin_memcpy(last, end, rest);
 		add(number(last), number(last + sizeof(u64)));
 	}
-	[[nodiscard]] u32 value() const
-	{
-		return static_cast<u32>(state_ ^ state_ >> 32);
-	}
-
-private:
-	static u64 number(const u8 *at)
-	{
-		u64 v;
-
-		__builtin_memcpy(&v, at, sizeof(v));
-		return v;
-	}
 	/* Both halves of the product together depend on all octets of both factors. */
 	void add(u64 a, u64 b)
 	{
@@ -78,7 +67,19 @@ private:
 		state_ += static_cast<u64>(product) ^
 			  static_cast<u64>(product >> 64);
 	}
+	[[nodiscard]] u32 value() const
+	{
+		return static_cast<u32>(state_ ^ state_ >> 32);
+	}
+	static u64 number(const u8 *at)
+	{
+		u64 v;
 
+		__builtin_memcpy(&v, at, sizeof(v));
+		return v;
+	}
+
+private:
 	u64 state_;
 	u64 factor_;
 };
@@ -99,22 +100,12 @@ static bool parse(Bytes stream, CallHeader &h)
 	u32 word;
 	Bytes verifier;
 
-	for (u32 i = 0; i < kFixedWords; i++)
-		if (!r.word(word))
-			return false;
-	if (!get_auth(r, h.flavor, h.credential) ||
+	if (!r.skip(kFixedWords * kXdrUnit) ||
+	    !get_auth(r, h.flavor, h.credential) ||
 	    !get_auth(r, word, verifier))
 		return false;
 	h.arguments = r.offset();
 	return true;
-}
-
-static bool begins_with_gss(Bytes stream)
-{
-	constexpr u32 kFlavor = kFixedWords * kXdrUnit;
-
-	return stream.size() >= kFlavor + kXdrUnit &&
-	       load_be32(stream.data() + kFlavor) == kFlavorGss;
 }
 
 /*
@@ -137,31 +128,32 @@ static bool arguments_are_plain(const CallHeader &h)
 }
 
 /*
- * RPCSEC_GSS uses a new sequence number each time that a Call is sent, so everything that
- * it protects differs then.
+ * What is the same when the Call is sent again: not a credential or a verifier, of which
+ * AUTH_SYS may have a time in it. RPCSEC_GSS uses a new sequence number each time, so all that
+ * it protects differs then; what comes behind that number in the credential does not.
  */
-static void add_gss(Bytes telling, Sum &sum)
+static void add_telling(const CallHeader &h, Bytes telling, Sum &sum)
 {
-	CallHeader h;
+	static_assert(kFixedWords * kXdrUnit == 3 * sizeof(u64));
+	const u8 *const fixed = telling.data();
 
-	if (!parse(telling, h))
-		return sum.add(telling);
-	sum.add(Bytes(telling.data(), kFixedWords * kXdrUnit));
-	sum.add(h.credential.after(3 * kXdrUnit));
+	sum.add(Sum::number(fixed), Sum::number(fixed + sizeof(u64)));
+	sum.add(Sum::number(fixed + 2 * sizeof(u64)));
+	if (h.flavor == kFlavorGss)
+		sum.add(h.credential.after(3 * kXdrUnit));
 	if (arguments_are_plain(h))
-		sum.add(telling.after(h.arguments));
+		sum.add(telling.after(h.arguments).first(kTellingArguments));
 }
 
 u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret)
 {
-	const Bytes telling(stream.data(), stream.size() < kTelling ?
-						   stream.size() :
-						   kTelling);
+	const Bytes telling = stream.first(kTelling);
+	CallHeader h;
 	Sum sum(secret);
 
 	sum.add(length);
-	if (begins_with_gss(telling))
-		add_gss(telling, sum);
+	if (parse(telling, h))
+		add_telling(h, telling, sum);
 	else
 		sum.add(telling);
 	return u64{ sum.value() } << 32 | xid;

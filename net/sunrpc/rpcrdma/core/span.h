@@ -53,6 +53,12 @@ public:
 		return n < size_ ? Span(data_ + n, size_ - n) : Span();
 	}
 
+	/* The first @n elements, or all if there are fewer. */
+	[[nodiscard]] constexpr Span first(u32 n) const
+	{
+		return Span(data_, n < size_ ? n : size_);
+	}
+
 	/* @size elements from @from on, which are there. */
 	[[nodiscard]] constexpr Span part(u32 from, u32 size) const
 	{
