@@ -676,6 +676,8 @@ static bool conn_admit(struct conn_side *side, struct conn_msg *m)
 
 	spin_lock(&conn->lock);
 	admitted = rpcrdma_session_admit(&conn->session, &m->tm.msg);
+	if (!admitted)
+		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
 	spin_unlock(&conn->lock);
 	return admitted;
 }

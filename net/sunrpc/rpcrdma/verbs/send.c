@@ -12,7 +12,8 @@
  * go now, of one message or of many. Without the lock their bytes are copied, and what
  * has to go before a Send is put before it. Under the lock again all of them are posted
  * as one chain, with one doorbell. What has no more than a few bytes to be copied, as most
- * Calls and many Replies, is built without leaving the lock.
+ * Calls and many Replies, is built without leaving the lock. A message of one Send is not even
+ * queued if nothing else waits.
  *
  * Send Work Requests complete in order. So one signaled Send in each quarter
  * of the ring completes all Sends before it. A Send is also signaled
@@ -518,6 +519,29 @@ static void rpcrdma_pump_drop(struct rpcrdma_conn *conn,
 	rpcrdma_pump_through(conn);
 }
 
+/* The session has decided on the next Send: a part of @tm, or a control message. */
+static void rpcrdma_pump_decided(struct rpcrdma_conn *conn,
+				 struct rpcrdma_send *send,
+				 struct rpcrdma_txmsg *tm, u32 cost)
+	__must_hold(&conn->lock)
+{
+	const bool last = tm && send->tx.last;
+
+	conn->send_head++;
+	conn->sq_avail -= cost;
+	send->cost = cost;
+	send->tm = tm;
+	send->held = last && (tm->hold || tm->gather) ? tm : NULL;
+	/*
+	 * After posting, the completion of its last Send, or its Reply if
+	 * it has no @done, may end the message: it may be freed.
+	 */
+	send->done = last && !send->held ? tm->done : NULL;
+	send->reply = tm && tm->msg.dir == RPCRDMA_REPLY;
+	send->call = tm ? tm->call : 0;
+	send->signaled = rpcrdma_send_signaled(conn, send);
+}
+
 /*
  * Let the session decide on one Send, if there is room for it. Return: enum
  * rpcrdma_tx_result; @offer is the message that it was about, or NULL.
@@ -529,7 +553,6 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 	struct rpcrdma_txmsg *tm;
 	struct rpcrdma_send *send;
 	u32 result, cost = 1;
-	bool last;
 
 	*offer = NULL;
 	tm = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
@@ -567,21 +590,8 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 		return result;
 	}
 
-	last = tm && send->tx.last;
-	conn->send_head++;
-	conn->sq_avail -= cost;
-	send->cost = cost;
-	send->tm = tm;
-	send->held = last && (tm->hold || tm->gather) ? tm : NULL;
-	/*
-	 * After posting, the completion of its last Send, or its Reply if
-	 * it has no @done, may end the message: it may be freed.
-	 */
-	send->done = last && !send->held ? tm->done : NULL;
-	send->reply = tm && tm->msg.dir == RPCRDMA_REPLY;
-	send->call = tm ? tm->call : 0;
-	send->signaled = rpcrdma_send_signaled(conn, send);
-	if (last)
+	rpcrdma_pump_decided(conn, send, tm, cost);
+	if (tm && send->tx.last)
 		list_del_init(&tm->link);
 	return result;
 }
@@ -823,12 +833,60 @@ static void rpcrdma_pump(struct rpcrdma_conn *conn)
 	}
 	conn->pumping = false;
 	rpcrdma_pump_through(conn);
-	if (conn->ops->room && rpcrdma_session_room(&conn->session)) {
+	if (conn->credit_waiters & RPCRDMA_CREDIT_OWNER && conn->ops->room &&
+	    rpcrdma_session_room(&conn->session)) {
 		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
 		spin_unlock(&conn->lock);
 		conn->ops->room(conn);
 		spin_lock(&conn->lock);
 	}
+}
+
+/* Does nothing wait or go on that the pump would do before it comes to @tm? */
+static bool rpcrdma_pump_idle(const struct rpcrdma_conn *conn,
+			      const struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock)
+{
+	return !conn->pumping && !conn->n_recv_later && !conn->credit_waiters &&
+	       list_empty(&conn->tx_queue) && list_empty(&conn->job_queue) &&
+	       conn->send_head - conn->send_tail != conn->n_sends &&
+	       conn->sq_avail > tm->chain_cost;
+}
+
+/*
+ * Send @tm at once, which is not queued, if that is all that is to be done: nearly always it
+ * is. Whatever the session says otherwise, the pump goes on from there: what has been decided
+ * is posted by it, and a question that it asks again has the same answer. Drops the lock for a
+ * while. Return: false if the pump has to go on; @tm is queued then, unless all of it has been
+ * decided on.
+ */
+static bool rpcrdma_pump_alone(struct rpcrdma_conn *conn,
+			       struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_send *send = rpcrdma_send_at(conn, conn->send_head);
+	u32 result;
+
+	send->rtr.size = 0;
+	result = rpcrdma_session_next_send(&conn->session, &tm->msg, send->buf,
+					   conn->send_size, &send->tx);
+	if (result == RPCRDMA_TX_MESSAGE)
+		rpcrdma_pump_decided(conn, send, tm, 1 + tm->chain_cost);
+	else if (result == RPCRDMA_TX_CONTROL)
+		rpcrdma_pump_decided(conn, send, NULL, 1);
+	if (result != RPCRDMA_TX_MESSAGE || !send->tx.last) {
+		list_add_tail(&tm->link, &conn->tx_queue);
+		return false;
+	}
+	if (send->tx.more)
+		return false;
+
+	conn->pumping = true;
+	conn->pump_again = false;
+	rpcrdma_pump_post(conn);
+	conn->pumping = false;
+	rpcrdma_pump_through(conn);
+	return !conn->pump_again && !rpcrdma_send_hurries(conn);
 }
 
 /**
@@ -948,8 +1006,12 @@ int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 	} else {
 		tm->conn = conn;
 		tm->over = false;
-		rpcrdma_send_enqueue(conn, tm);
-		rpcrdma_pump(conn);
+		if (tm->group || !rpcrdma_pump_idle(conn, tm)) {
+			rpcrdma_send_enqueue(conn, tm);
+			rpcrdma_pump(conn);
+		} else if (!rpcrdma_pump_alone(conn, tm)) {
+			rpcrdma_pump(conn);
+		}
 	}
 	/*
 	 * If another thread pumps, the lock was not left since the message was queued: that
@@ -1308,8 +1370,11 @@ static void rpcrdma_sends_end(struct rpcrdma_conn *conn, u32 last)
 	u32 i;
 
 	/* Nobody else moves the tail; what is between it and @last is not used again. */
-	for (i = conn->send_tail; i != last; i++)
-		rpcrdma_send_unmap(rpcrdma_send_at(conn, i));
+	for (i = conn->send_tail; i != last; i++) {
+		s = rpcrdma_send_at(conn, i);
+		if (s->mapped)
+			rpcrdma_send_unmap(s);
+	}
 
 	spin_lock(&conn->lock);
 	while (conn->send_tail != last) {

@@ -188,8 +188,8 @@ struct rpcrdma_held;
  *	because the connection broke: it will break the next connection, too.
  *	Process context, must not sleep. NULL is allowed.
  * @room: rpcrdma_frwr_map() found too few regions, or rpcrdma_session_admit() too few
- *	credits, and now there may be more. Process context, must not sleep. NULL is
- *	allowed.
+ *	credits, for which the owner waits by rpcrdma_credit_wait(), and now there may be more.
+ *	Process context, must not sleep. NULL is allowed.
  * @no_room: a Call was not admitted: until @room the owner keeps its Calls. Under the
  *	connection's lock, so @room does not come before. For
  *	rpcrdma_conn_send_planned() only.
@@ -221,7 +221,7 @@ struct rpcrdma_conn_ops {
 
 /**
  * struct rpcrdma_txmsg - an RPC message to be sent
- * @link: the connection's queue; empty when not queued
+ * @link: the connection's queue; empty when not queued, which its owner begins with
  * @conn: the connection that queued it last
  * @msg: the session's description of the message
  * @xdr: the unreduced message; valid until @done or rpcrdma_conn_cancel()
