@@ -156,6 +156,42 @@ TEST(rtr_group, refuse__a_group_in_a_group)
 	EXPECT_EQ(g.begin(9, RPCRDMA_CALL, 1, kMost).step, Step::Take);
 }
 
+/* What is left of two others is still dropped without a word. */
+TEST(rtr_group, refuse__a_group_among_what_is_left_of_two)
+{
+	for (const bool count : { true, false }) {
+		GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
+
+		EXPECT_EQ(g.begin(8, RPCRDMA_CALL, 3, kMost).step,
+			  Step::Refuse);
+		if (count) {
+			EXPECT_EQ(
+				g.begin(9, RPCRDMA_CALL, kMost + 1, kMost).step,
+				Step::Refuse);
+		} else {
+			EXPECT_EQ(g.begin(9, RPCRDMA_CALL, 3, kMost).step,
+				  Step::Take);
+			EXPECT_EQ(g.refuse({}).step, Step::Refuse);
+		}
+		for (u32 n = 1; n < 3; n++)
+			for (const u32 xid : { 7u, 8u, 9u })
+				EXPECT_EQ(g.go_on(xid, n, kXmtReq).step,
+					  Step::Discard);
+		EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Refuse);
+	}
+}
+
+/* One that is taken shows that its sender has gone on. */
+TEST(rtr_group, refuse__what_is_left_when_another_is_taken)
+{
+	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
+
+	(void)g.interrupted(RPCRDMA2_CALL_INLINE, false);
+	EXPECT_EQ(g.begin(8, RPCRDMA_CALL, 1, kMost).step, Step::Take);
+	g.taken(40);
+	EXPECT_EQ(g.go_on(7, 1, kXmtReq).step, Step::Refuse);
+}
+
 TEST(rtr_group, refuse__another_message_in_between)
 {
 	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 2);

@@ -97,13 +97,11 @@ public:
 						 kXmtCont, lead_type(dir));
 
 			give_up(false);
-			drop({ xid, dir, 1, count });
+			drop(xid, dir, 1, count);
 			return v;
 		}
-		dropped_[0] = {};
-		dropped_[1] = {};
 		if (!count || count > most) {
-			drop({ xid, dir, 1, count });
+			drop(xid, dir, 1, count);
 			return { Step::Refuse,
 				 false,
 				 { bad,
@@ -163,9 +161,15 @@ public:
 		return v;
 	}
 
-	/* The Send has been taken, with @octets of payload. */
+	/*
+	 * The Send has been taken, with @octets of payload. Of groups before its own nothing
+	 * comes any more: their sender goes on in order.
+	 */
 	constexpr void taken(u32 octets)
 	{
+		if (!next_)
+			for (Rest &r : dropped_)
+				r = {};
 		stream_ += octets;
 		next_++;
 		if (next_ >= count_)
@@ -198,7 +202,7 @@ public:
 	 */
 	constexpr void unreadable(u32 xid, u32 dir)
 	{
-		drop({ xid, dir, 1, UINT32_MAX });
+		drop(xid, dir, 1, UINT32_MAX);
 		active_ = false;
 	}
 
@@ -231,12 +235,14 @@ private:
 			   { code, { expected, came, 0 } } } };
 	}
 
+	static constexpr u32 kMostRests = 3;
+
 	/* What may still come of a group that was refused: Sends from @next on. */
 	struct Rest {
 		u32 xid = 0;
 		u32 dir = RPCRDMA_CALL;
-		u32 next = 0;
-		u32 count = 0;
+		u16 next = 0;
+		u16 count = 0;
 	};
 
 	/* Drop the rest without a word. @next_came: what would be the next has come. */
@@ -245,16 +251,23 @@ private:
 		if (next_came && next_ < count_)
 			next_++;
 		active_ = false;
-		drop({ xid_, dir_, next_, count_ });
+		drop(xid_, dir_, next_, count_);
 	}
 
-	/* Two groups that overlap are both refused. */
-	constexpr void drop(const Rest &rest)
+	/*
+	 * Two groups that overlap are both refused, and one more may begin among them. Of one
+	 * that says that it has more Sends than a Rest can count, so many are dropped.
+	 */
+	constexpr void drop(u32 xid, u32 dir, u32 next, u32 count)
 	{
-		if (rest.next >= rest.count)
+		const u32 most = count < UINT16_MAX ? count : UINT16_MAX;
+
+		if (next >= most)
 			return;
-		dropped_[1] = dropped_[0];
-		dropped_[0] = rest;
+		for (u32 i = kMostRests - 1; i; i--)
+			dropped_[i] = dropped_[i - 1];
+		dropped_[0] = { xid, dir, static_cast<u16>(next),
+				static_cast<u16>(most) };
 	}
 
 	[[nodiscard]] constexpr bool discard(u32 xid, u32 number, u32 began)
@@ -263,7 +276,7 @@ private:
 			if (xid != r.xid || began != lead_type(r.dir) ||
 			    number < r.next || number >= r.count)
 				continue;
-			r.next = number + 1;
+			r.next = static_cast<u16>(number + 1);
 			return true;
 		}
 		return false;
@@ -275,7 +288,7 @@ private:
 	u32 next_ = 0;
 	u32 stream_ = 0;
 	bool active_ = false;
-	Rest dropped_[2] = {};
+	Rest dropped_[kMostRests] = {};
 };
 
 /* The group that goes out, if any. */
