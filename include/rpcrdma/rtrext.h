@@ -124,7 +124,7 @@ bool __must_check rpcrdma_rtr_plan(struct rpcrdma_session *s,
  * @n_directions: ranges of them
  * @sends: of a Call, Sends that its Reply may have
  * @reply: it is a Reply
- * @external: data of the message are to be read by RDMA
+ * @external: items name memory: see rpcrdma_rtr_get_reads()
  * @pages: one item is placed by Sends, and each of its parts is a whole page, but the last
  *	one, which begins with one
  * @item: the first item that is placed by Sends, and in which place of the whole message;
@@ -156,6 +156,20 @@ struct rpcrdma_rtr_first {
  */
 bool __must_check rpcrdma_rtr_read(const void *buf, u32 length,
 				   struct rpcrdma_rtr_first *first);
+
+/**
+ * rpcrdma_rtr_get_reads - the items of a Call that are to be read by RDMA, as a Read list
+ * @first: its first Send, which rpcrdma_session_receive() has taken
+ * @chunks: filled in; it has no other chunks
+ *
+ * Positions mean the same in both. So rpcrdma_layout_call() lays such a Call out, too, if none
+ * of its items is placed by Sends.
+ *
+ * Return: false if they are more than there is room for, which rpcrdma_session_receive() does
+ * not take.
+ */
+bool __must_check rpcrdma_rtr_get_reads(const struct rpcrdma_rtr_first *first,
+					struct rpcrdma_chunks *chunks);
 
 /* Octets of XDR that the directions of a Call may have. */
 #define RPCRDMA_RTR_DIRECTIONS	512
@@ -361,14 +375,18 @@ u32 __must_check rpcrdma_rtr_lead_type(u32 dir);
  */
 bool __must_check rpcrdma_rtr_readable(const void *buf, u32 length);
 
+/* For rpcrdma_rtr_part: it is to be read by RDMA. */
+#define RPCRDMA_RTR_BY_READ	0xffffffffU
+
 /**
  * struct rpcrdma_rtr_part - where a part of an item has come
  * @position: of the item, in the whole message
  * @item: octets of the item
  * @at: of the item, from this octet on
- * @send: in the Receive of this Send of the group, the first being 0
+ * @send: in the Receive of this Send of the group, the first being 0; RPCRDMA_RTR_BY_READ if
+ *	it has not come
  * @offset: where in that Receive
- * @length: how many octets, all in one page
+ * @length: how many octets, all in one page; all of an item that is to be read
  */
 struct rpcrdma_rtr_part {
 	u32 position;
@@ -386,8 +404,7 @@ struct rpcrdma_rtr_part {
  * @f: called with each part, in the order of the message, until it returns false
  * @context: for @f
  *
- * Return: false if @f did; or, @f not called, if something of the message is to be read by
- * RDMA.
+ * Return: false if @f did; or, @f not called, if @shape makes no sense.
  */
 bool __must_check
 rpcrdma_rtr_each_part(const struct rpcrdma_rtr_shape *shape,

@@ -6,6 +6,8 @@
 #include "../fuzz/extension.h"
 #include "abi.h"
 
+#include <rpcrdma/rtrext.h>
+
 using namespace rpcrdma;
 
 namespace fuzz
@@ -161,6 +163,64 @@ bool Extension::carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
 	return true;
 }
 
+namespace
+{
+
+/* What is laid out of a message, in order. */
+struct Laid {
+	u64 end = 0; /* of the item before */
+	u64 stream = 0; /* octets before that */
+	u64 read = 0; /* octets of items that are to be read */
+};
+
+} // namespace
+
+/* All octets of a message that is whole have one place in it, and this is where they are. */
+static void check_parts(const std::vector<u8> &send, const rpcrdma_rx &rx)
+{
+	/* In which place of a Receive is not looked at. */
+	const rpcrdma_rtr_shape shape = { 512, kPage, kPages };
+	rpcrdma_rtr_first first;
+	rpcrdma_chunks chunks;
+	Laid laid;
+
+	FUZZ_CHECK(rpcrdma_rtr_read(send.data(), static_cast<u32>(send.size()),
+				    &first));
+	FUZZ_CHECK(rpcrdma_rtr_each_part(
+		&shape, &first,
+		[](void *context, const rpcrdma_rtr_part *p) {
+			Laid &l = *static_cast<Laid *>(context);
+			const u64 end =
+				xdr_roundup(u64{ p->position } + p->item);
+
+			if (!p->at) {
+				FUZZ_CHECK(p->position >= l.end);
+				l.stream += p->position - l.end;
+				l.end = end;
+			}
+			FUZZ_CHECK(p->length && l.end == end);
+			FUZZ_CHECK(u64{ p->at } + p->length <= p->item);
+			if (p->send == RPCRDMA_RTR_BY_READ)
+				l.read += p->length;
+			return true;
+		},
+		&laid));
+	FUZZ_CHECK(laid.stream <= rx.stream_length);
+	FUZZ_CHECK(laid.end + (rx.stream_length - laid.stream) ==
+		   rx.unreduced_length);
+	if (rx.dir != RPCRDMA_CALL)
+		return;
+	FUZZ_CHECK(rpcrdma_rtr_get_reads(&first, &chunks));
+	FUZZ_CHECK(first.external == !!chunks.n_reads);
+	u32 position = 0;
+	for (u32 i = 0; i < chunks.n_reads; i++) {
+		FUZZ_CHECK(chunks.reads[i].position >= position);
+		position = chunks.reads[i].position;
+		laid.read -= chunks.reads[i].target.length;
+	}
+	FUZZ_CHECK(!laid.read);
+}
+
 bool Extension::carried(const rpcrdma_rx &rx, Bytes message)
 {
 	const bool its =
@@ -180,6 +240,7 @@ bool Extension::carried(const rpcrdma_rx &rx, Bytes message)
 	if (!coming_) {
 		coming_dir_ = rx.dir;
 		coming_at_ = 0;
+		first_.assign(message.data(), message.data() + message.size());
 	}
 	FUZZ_CHECK(rx.dir == coming_dir_);
 	FUZZ_CHECK(rx.stream_offset == coming_at_);
@@ -188,6 +249,8 @@ bool Extension::carried(const rpcrdma_rx &rx, Bytes message)
 	FUZZ_CHECK(rx.payload.offset + rx.payload.length <= message.size());
 	FUZZ_CHECK(!rx.last || rx.unreduced_length >= rx.stream_length);
 	coming_ = !rx.last;
+	if (rx.last)
+		check_parts(first_, rx);
 	return true;
 }
 

@@ -698,6 +698,103 @@ TEST(rtrext, request__what_else_is_refused_with_an_error)
 		  (Words{ RPCRDMA2_ERR_INVAL_CONT }));
 }
 
+/* As many items as it takes Read chunks; one of no segments is none. */
+TEST(rtrext, request__more_items_to_read_than_read_chunks)
+{
+	const Words one = { kExrw, 1, 1, 4, 0, 0 };
+	const Words three = Words{ 4, 8, 4 } + one + Words{ 12, 4 } + one +
+			    Words{ 24, 0, kExrw, 0, 24, 4 } + one;
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+
+	c.max_read_chunks = 3;
+	Endpoint e = server(c);
+	EXPECT_EQ(e.receive(request(kXid, 1, call(), three)).action,
+		  u32{ RPCRDMA_RX_PAYLOAD });
+	for (const u32 most : { 2u, 0u }) {
+		c.max_read_chunks = most;
+		Endpoint refuses = server(c);
+		refuses.receive(request(kXid, 1, call(), three));
+		expect_dropped(refuses, RPCRDMA_REASON_CHUNKS);
+		EXPECT_EQ(refuses.next_error(kXid),
+			  (Words{ RPCRDMA2_ERR_READ_CHUNKS, most }));
+		EXPECT_EQ(refuses.peek(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+/* What an item says of its memory, and the message with it. */
+TEST(rtrext, request__memory_to_read_that_cannot_be)
+{
+	const auto answer = [](u32 count, const Words &items) {
+		rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+
+		c.max_message = 4096;
+		Endpoint e = server(c);
+		e.receive(request(kXid, count, call(), items));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		return e.next_error(kXid);
+	};
+	const Words bad_xdr = { RPCRDMA2_ERR_BAD_XDR };
+	const Words too_large = { RPCRDMA2_ERR_SYSTEM };
+	const auto item = [](u32 position, u32 length, u32 segment) {
+		return Words{ 1, position, length, kExrw, 1, 1, segment, 0, 0 };
+	};
+
+	/* A length that is not that of the segments, also beyond 32 bits. */
+	EXPECT_EQ(answer(1, item(36, 16, 15)), bad_xdr);
+	EXPECT_EQ(answer(1, item(36, 16, 17)), bad_xdr);
+	EXPECT_EQ(answer(1, { 1, 36, 16, kExrw, 0 }), bad_xdr);
+	EXPECT_EQ(answer(1, { 1, 36, 0, kExrw, 2, 1, 1U << 31, 0, 0, 2,
+			      1U << 31, 0, 0 }),
+		  bad_xdr);
+	/* Places that are none, are behind the message, or in another item. */
+	EXPECT_EQ(answer(1, item(0, 16, 16)), bad_xdr);
+	EXPECT_EQ(answer(1, item(38, 16, 16)), bad_xdr);
+	EXPECT_EQ(answer(1, item(44, 16, 16)), bad_xdr);
+	EXPECT_EQ(answer(1, { 2, 8, 16, kExrw, 1, 1, 16, 0, 0, 20, 4, kExrw, 1,
+			      2, 4, 0, 0 }),
+		  bad_xdr);
+	/* Segments that are not all there. */
+	EXPECT_EQ(answer(1, { 1, 36, 16, kExrw, 99, 1, 16, 0, 0 }), bad_xdr);
+	/* More than may come. */
+	EXPECT_EQ(answer(1, item(36, 4096 - 36, 4096 - 36)), too_large);
+	EXPECT_EQ(answer(2, item(36, 4096 - 36, 4096 - 36)),
+		  Words{ RPCRDMA2_ERR_INVAL_CONT });
+	EXPECT_EQ(answer(1, item(36, UINT32_MAX, UINT32_MAX)), too_large);
+}
+
+/* In the middle of a group, which ends behind the memory that it names. */
+TEST(rtrext, request__memory_to_read_behind_its_end)
+{
+	const Words item = { 1, 60, 16, kExrw, 1, 1, 16, 0, 0 };
+
+	for (const u32 more : { 20u, 16u }) {
+		Endpoint e = server();
+
+		e.receive(request(kXid, 2, call(), item));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		e.receive(go_on(kXid, 1, Words(more / 4)));
+		if (more == 20) {
+			EXPECT_TRUE(e.rx.last);
+			EXPECT_EQ(e.rx.unreduced_length, 76u);
+			continue;
+		}
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_TRUE(e.rx.abandon);
+		expect_error(e, RPCRDMA2_ERR_BAD_XDR);
+	}
+}
+
+/* There is no field for a handle that the Reply may invalidate. */
+TEST(rtrext, request__memory_to_read_is_not_invalidated)
+{
+	Endpoint e = server();
+
+	e.receive(
+		request(kXid, 1, call(), { 1, 36, 16, kExrw, 1, 7, 16, 0, 0 }));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.inv_handle, 0u);
+}
+
 /* ------------------------------------------------------------------ */
 /* Refused with REPTERR                                               */
 /* ------------------------------------------------------------------ */
@@ -1940,14 +2037,12 @@ TEST(rtrext, c__what_is_in_whole_pages)
 	EXPECT_FALSE(pages({ 0 }));
 }
 
-/* A header that is not all there, and one that reads by RDMA. */
+/* A header that is not all there. */
 TEST(rtrext, c__what_cannot_be_gone_through)
 {
 	std::vector<rpcrdma_rtr_part> parts;
 	const Octets placed = octets(
 		request(kXid, 1, call(), { 1, 36, 1030, kTbsn, 0, 2, 0, 1 }));
-	const Octets by_rdma = octets(
-		request(kXid, 1, call(), { 1, 36, 16, kExrw, 1, 1, 16, 0, 0 }));
 	const auto each = [&](const Octets &o, u32 length) {
 		rpcrdma_rtr_first first;
 
@@ -1961,12 +2056,156 @@ TEST(rtrext, c__what_cannot_be_gone_through)
 	EXPECT_FALSE(each(placed, head - 4));
 	EXPECT_TRUE(rpcrdma_rtr_readable(placed.data(), head + 8));
 	EXPECT_FALSE(rpcrdma_rtr_readable(placed.data(), head + 4));
-	EXPECT_FALSE(each(by_rdma, static_cast<u32>(by_rdma.size())));
-	EXPECT_TRUE(read(by_rdma, static_cast<u32>(by_rdma.size())).external);
 	EXPECT_FALSE(read(placed, head).external);
 	const Octets reply = octets(response(kXid, 1, call()));
 	EXPECT_TRUE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 8));
 	EXPECT_FALSE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 4));
+}
+
+namespace
+{
+
+/* Items of a Call: where the Read list has their memory, and what its parts are. */
+struct ByRead {
+	explicit ByRead(const Words &items)
+		: send(octets(request(kXid, 1, call(), items)))
+		, first(read(send, static_cast<u32>(send.size())))
+		, ok(rpcrdma_rtr_get_reads(&first, &chunks))
+	{
+		EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, &first, collect,
+						  &parts));
+	}
+	/* Position and handle of each segment. */
+	[[nodiscard]] std::vector<std::pair<u32, u32>> reads() const
+	{
+		std::vector<std::pair<u32, u32>> all;
+
+		for (u32 i = 0; i < chunks.n_reads; i++)
+			all.emplace_back(chunks.reads[i].position,
+					 chunks.reads[i].target.handle);
+		return all;
+	}
+
+	Octets send;
+	rpcrdma_rtr_first first;
+	rpcrdma_chunks chunks = {};
+	bool ok;
+	std::vector<rpcrdma_rtr_part> parts;
+};
+
+/* One item with @n segments of four octets each. */
+Words in_segments(u32 n)
+{
+	Words w = { 1, 36, 4 * n, kExrw, n };
+
+	for (u32 i = 0; i < n; i++)
+		w = w + Words{ i, 4, 0, 4 * i };
+	return w;
+}
+
+} // namespace
+
+/* Then what fetches Read chunks fetches these items, too. */
+TEST(rtrext, c__memory_to_read_is_a_read_list)
+{
+	using Reads = std::vector<std::pair<u32, u32>>;
+	const ByRead b({ 5,	8,    6, kExrw, 2,    0xa1, 4,	   0,
+			 0x100, 0xa2, 2, 1,	0,    24,   1030,  kTbsn,
+			 0,	2,    0, 1,	1056, 4096, kExrw, 1,
+			 0xb1,	4096, 0, 7,	5152, 0,    kExrw, 1,
+			 0xb2,	0,    0, 0,	5152, 0,    kExrw, 0 });
+
+	ASSERT_TRUE(b.ok);
+	EXPECT_TRUE(b.first.external);
+	EXPECT_EQ(b.reads(), (Reads{ { 8, 0xa1 },
+				     { 8, 0xa2 },
+				     { 1056, 0xb1 },
+				     { 5152, 0xb2 } }));
+	EXPECT_EQ(b.chunks.reads[1].target.length, 2u);
+	EXPECT_EQ(b.chunks.reads[1].target.offset, u64{ 1 } << 32);
+	EXPECT_EQ(b.chunks.n_call, 0u);
+	EXPECT_EQ(b.chunks.n_writes, 0u);
+	EXPECT_FALSE(b.chunks.has_reply);
+	/* In the order of the message: what is not in a Receive is one part. */
+	ASSERT_EQ(b.parts.size(), 4u);
+	for (const u32 i : { 0u, 3u }) {
+		EXPECT_EQ(b.parts[i].send, RPCRDMA_RTR_BY_READ);
+		EXPECT_EQ(b.parts[i].at, 0u);
+		EXPECT_EQ(b.parts[i].item, b.parts[i].length);
+	}
+	EXPECT_EQ(b.parts[0].position, 8u);
+	EXPECT_EQ(b.parts[0].length, 6u);
+	EXPECT_EQ(b.parts[1].position, 24u);
+	EXPECT_EQ(b.parts[1].send, 0u);
+	EXPECT_EQ(b.parts[2].at, 1024u);
+	EXPECT_EQ(b.parts[3].position, 1056u);
+	EXPECT_EQ(b.parts[3].length, 4096u);
+}
+
+TEST(rtrext, c__memory_to_read_of_so_many_segments)
+{
+	for (const u32 n : { 0u, 1u, 16u }) {
+		const ByRead b(in_segments(n));
+
+		EXPECT_TRUE(b.ok);
+		EXPECT_EQ(b.chunks.n_reads, n);
+		EXPECT_EQ(b.parts.size(), n != 0);
+	}
+	EXPECT_FALSE(ByRead(in_segments(17)).ok);
+}
+
+/* Where nothing is to be read nothing is said of it. */
+TEST(rtrext, c__no_memory_to_read)
+{
+	for (const Words &items :
+	     { Words{ 0 }, Words{ 1, 36, 16, kTbsn, 0, 1, 0 },
+	       Words{ 1, 36, 0, kExrw, 0 } }) {
+		const ByRead b(items);
+
+		EXPECT_TRUE(b.ok);
+		EXPECT_EQ(b.chunks.n_reads, 0u);
+		EXPECT_FALSE(b.first.external);
+	}
+}
+
+/*
+ * A Call that is fetched by the Read list is laid out as one of -07: padding behind an item
+ * counts, and the stream is around the items.
+ */
+TEST(rtrext, c__memory_to_read_is_laid_out_as_read_chunks)
+{
+	const Words items = { 2, 8, 6,	kExrw, 2,     1, 4, 0,	0, 2, 2,
+			      0, 0, 24, 16,    kExrw, 1, 3, 16, 0, 0 };
+	const ByRead b(items);
+	rpcrdma_piece pieces[RPCRDMA_MAX_PIECES];
+	Endpoint e = server();
+
+	EXPECT_EQ(e.receive(request(kXid, 1, call(), items)).action,
+		  u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(e.rx.stream_length, 40u);
+	EXPECT_EQ(e.rx.unreduced_length, 40u + 8 + 16);
+	u64 unreduced;
+	EXPECT_TRUE(reads_valid(b.chunks, 40, unreduced));
+	EXPECT_EQ(unreduced, e.rx.unreduced_length);
+	const u32 n = rpcrdma_layout_call(&b.chunks, 40, pieces);
+	u32 end = 0, from = 0;
+	std::vector<u32> stream; /* where runs of it are */
+	for (const rpcrdma_rtr_part &part : b.parts) {
+		if (part.position > end)
+			stream.push_back(end);
+		end = part.position + static_cast<u32>(xdr_roundup(part.item));
+	}
+	stream.push_back(end);
+	std::vector<u32> runs;
+	for (u32 i = 0; i < n; i++) {
+		if (pieces[i].segment >= 0)
+			continue;
+		runs.push_back(pieces[i].target.offset);
+		EXPECT_EQ(pieces[i].source, from);
+		from += pieces[i].target.length;
+	}
+	EXPECT_EQ(runs, stream);
+	EXPECT_EQ(from, 40u);
 }
 
 /* ------------------------------------------------------------------ */

@@ -61,6 +61,7 @@ private:
 	bool coming_ = false;
 	u32 coming_dir_ = 0;
 	u32 coming_at_ = 0; /* octets of it that have come */
+	std::vector<u8> first_; /* its first Send */
 };
 
 } // namespace fuzz

@@ -211,6 +211,8 @@ public:
 
 	/* Of RPC messages that the extension takes: the largest, in octets. */
 	[[nodiscard]] u32 max_message(u32 dir) const;
+	/* Most items of a Call that this side fetches by RDMA. */
+	[[nodiscard]] u32 max_read_chunks() const;
 	/* How far they may go, enum rpcrdma_reverse; GENL if they are forward ones. */
 	[[nodiscard]] u32 reach(u32 dir) const;
 	/*

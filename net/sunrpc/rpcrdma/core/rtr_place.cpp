@@ -202,6 +202,7 @@ Misplaced check_items(const MessageItems &items, u32 dir,
 		if (type == Placement::Exrw) {
 			if (total_length(i.where.segments) != i.length)
 				return bad_xdr();
+			needs.reads += i.where.segments.size() != 0;
 			needs.segments += i.where.segments.size();
 			(void)!i.where.segments.each([&](const XdrSegment &s) {
 				if (s.segment.length > needs.largest)

@@ -189,6 +189,7 @@ public:
 	{
 		stream = 0;
 		added = 0;
+		reads = 0;
 		segments = 0;
 		largest = 0;
 		for (u32 i = 0; i < sends; i++)
@@ -218,9 +219,10 @@ public:
 	}
 
 	u32 stream = 0; /* octets of the Payload stream before the last item */
+	u32 reads = 0; /* items that are in memory, by explicit RDMA */
 	u64 added = 0; /* octets that the items are in the message */
-	u32 segments = 0; /* of explicit RDMA */
-	u32 largest = 0; /* of these, in octets */
+	u32 segments = 0; /* of @reads */
+	u32 largest = 0; /* segment, in octets */
 
 private:
 	struct Placed {

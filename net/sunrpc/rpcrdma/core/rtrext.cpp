@@ -325,6 +325,11 @@ Refusal Rtrext::take_request(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 	if (m.directions.size() &&
 	    !count_directions(m.directions, count, largest))
 		return give_up(kBadXdr, port, rx);
+	const u32 most_reads = port.max_read_chunks();
+	if (needs_.reads > most_reads)
+		return give_up({ RPCRDMA_REASON_CHUNKS,
+				 RPCRDMA2_ERR_READ_CHUNKS, most_reads },
+			       port, rx);
 	const u32 most_segments = reach < RPCRDMA_RVRSDIR_GENL ?
 					  0 :
 					  port.local_at(kSegmentCountAt);
@@ -791,7 +796,7 @@ bool rpcrdma_rtr_declare(struct rpcrdma_session *s,
 	first->items = { static_cast<u32>(in.data() - begin), in.size() };
 	first->n_items = items.size();
 	(void)!items.each([&](const MessageItem &i) {
-		if (i.where.type == Placement::Exrw)
+		if (i.where.type == Placement::Exrw && i.where.segments.size())
 			first->external = true;
 		if (i.where.type != Placement::Tbsn || !i.length)
 			return true;
@@ -811,6 +816,23 @@ static MessageItems items_of(const rpcrdma_rtr_first &first)
 
 	return { whole.part(first.items.offset, first.items.length),
 		 first.n_items };
+}
+
+bool rpcrdma_rtr_get_reads(const struct rpcrdma_rtr_first *first,
+			   struct rpcrdma_chunks *chunks)
+{
+	rpcrdma::clear(*chunks);
+	return items_of(*first).each([&](const MessageItem &i) {
+		if (i.where.type != Placement::Exrw)
+			return true;
+		return i.where.segments.each([&](const rpcrdma::XdrSegment &s) {
+			if (chunks->n_reads == RPCRDMA_MAX_SEGMENTS)
+				return false;
+			chunks->reads[chunks->n_reads++] = { i.position,
+							     s.segment };
+			return true;
+		});
+	});
 }
 
 bool rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first, bool directed)
@@ -1056,9 +1078,17 @@ bool rpcrdma_rtr_readable(const void *buf, u32 length)
 {
 	const Targets targets = targets_in(*shape);
 
-	if (!targets.count || first->external)
+	if (!targets.count)
 		return false;
 	return items_of(*first).each([&](const MessageItem &i) {
+		if (i.where.type == Placement::Exrw && i.length) {
+			const rpcrdma_rtr_part part = {
+				i.position,	     i.length, 0,
+				RPCRDMA_RTR_BY_READ, 0,	       i.length
+			};
+
+			return f(context, &part);
+		}
 		/* It is in the Payload stream, if it is anywhere. */
 		if (i.where.type != Placement::Tbsn)
 			return true;

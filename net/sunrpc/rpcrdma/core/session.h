@@ -607,6 +607,11 @@ inline void Session::post_part(rpcrdma_message &msg, u32 part,
 	return session_.max_message(dir);
 }
 
+[[gnu::always_inline]] inline u32 Port::max_read_chunks() const
+{
+	return session_.config_.max_read_chunks;
+}
+
 [[gnu::always_inline]] inline u32 Port::reach(u32 dir) const
 {
 	const bool reversed = session_.client() == (dir == RPCRDMA_CALL);
