@@ -300,17 +300,375 @@ TEST_F(server_groups, many)
 		expect_placed(p, 20000 + i);
 }
 
-TEST_F(server_groups, memory_to_read_is_refused)
+/* ------------------------------------------------------------------ */
+/* Items that are to be read by RDMA                                  */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+Words in_memory(u32 position, u32 length, const std::vector<Words> &segments)
+{
+	Words w = { position, length, kExrw,
+		    static_cast<u32>(segments.size()) };
+
+	for (const Words &s : segments)
+		w = w + s;
+	return w;
+}
+
+/* All of @from, in so many segments. */
+std::vector<Words> segments_of(const Region &from, u32 length, u32 count)
+{
+	const u32 each = (length + count - 1) / count;
+	std::vector<Words> all;
+
+	for (u32 at = 0; at < length; at += each)
+		all.push_back(from.segment(at, std::min(each, length - at)));
+	return all;
+}
+
+/* Send this stream in a group of so many Sends, behind which nothing is placed. */
+void send_stream(Peer &p, u32 xid, const Words &items, const Octets &stream,
+		 u32 count)
+{
+	const u32 all = static_cast<u32>(stream.size());
+	const u32 each = all / count & ~3U;
+
+	for (u32 i = 0; i < count; i++) {
+		const u32 from = i * each;
+		const u32 to = i + 1 == count ? all : from + each;
+
+		p.send(i ? next_send(xid, i, to - from) :
+			   request(xid, items, count, to - from),
+		       Octets(stream.begin() + from, stream.begin() + to));
+	}
+}
+
+void expect_good(const Rpc &r)
+{
+	for (const Result &one : Nfs::results(r.stream))
+		EXPECT_EQ(one.status, 0u) << one.op;
+}
+
+/* A WRITE of so many octets, which are in so many segments of memory. */
+void expect_read(Peer &p, u32 length, u32 segments, u32 sends, bool more)
+{
+	const Octets data = Nfs::data(7, length);
+	const Region from(p.link(), data);
+	const u32 xid = p.new_xid();
+
+	Nfs::create("written");
+	Compound c = Nfs::file("written").write(0, length);
+	const Words items =
+		Words{ 1 } + in_memory(c.position(), length,
+				       segments_of(from, length, segments));
+	if (more)
+		c.getattr();
+	send_stream(p, xid, items, c.message(xid), sends);
+	expect_good(p.reply(xid));
+	EXPECT_EQ(Nfs::written("written"), data);
+	EXPECT_EQ(from.content(0, length), data);
+}
+
+} // namespace
+
+TEST_F(server_groups, memory_to_read)
 {
 	Peer p = open();
 	const Nfs nfs(p);
-	const u32 xid = p.new_xid();
+	const u64 before = total("RDMA operations", "read");
 
-	p.send(request(xid, { 1, 40, 16, kExrw, 1, 1, 16, 0, 0 }, 1, 40) +
-	       null_call(xid));
-	p.expect_error(xid, { RPCRDMA2_ERR_READ_CHUNKS, 0 });
-	expect_placed(p, 5000);
+	for (const u32 length : { 1u, 4095u, 4096u, 20001u, 65536u, 100000u })
+		for (const bool more : { false, true })
+			expect_read(p, length, 1, 1, more);
+	EXPECT_EQ(total("RDMA operations", "read") - before, 12u);
+	expect_read(p, 50003, 7, 1, true);
+	expect_read(p, 50003, 16, 1, false);
+	expect_placed(p, 20000);
+	p.expect_works();
 }
+
+TEST_F(server_groups, memory_to_read_of_a_call_in_several_sends)
+{
+	Peer p = open();
+	const Nfs nfs(p);
+
+	for (const u32 sends : { 2u, 3u, 16u }) {
+		expect_read(p, 30000, 3, sends, true);
+		expect_read(p, 30001, 1, sends, false);
+	}
+	expect_placed(p, 20000);
+}
+
+namespace
+{
+
+/* A Call whose stream is in two Sends, and what is placed in those after them. */
+struct Mixed {
+	/* Data that belong at @position, which is the next place of the Call. */
+	void add(Compound &c, u32 type, u32 position, const Octets &o,
+		 const Region &from)
+	{
+		const u32 length = static_cast<u32>(o.size());
+		const u32 pages = (length + kPage - 1) / kPage;
+
+		if (!type) {
+			c.data(o);
+			return;
+		}
+		items[0]++;
+		if (type == kExrw) {
+			items = items + in_memory(position, length,
+						  segments_of(from, length, 2));
+			return;
+		}
+		items = items +
+			placed(position, length, 0, numbers(next, pages));
+		next += pages;
+		data.insert(data.end(), o.begin(), o.end());
+		data.resize((next - 2 * kPages) * kPage);
+	}
+	void send(Peer &p, u32 xid, const Octets &stream) const
+	{
+		const u32 all = static_cast<u32>(stream.size());
+		const u32 sends = (next + kPages - 1) / kPages;
+		const u32 half = all / 2 & ~3U;
+		const auto middle = stream.begin() + half;
+
+		p.send(request(xid, items, sends, half),
+		       Octets(stream.begin(), middle));
+		p.send(next_send(xid, 1, all - half),
+		       Octets(middle, stream.end()));
+		for (u32 i = 2; i < sends; i++) {
+			const Words header = next_send(xid, i);
+
+			p.send(header, body(header, {}, part(data, i - 2)));
+		}
+	}
+
+	Words items = { 0 };
+	Octets data;
+	u32 next = 2 * kPages; /* number of a segment */
+};
+
+} // namespace
+
+/*
+ * Two WRITEs, and where the data of each are: in the stream, in segments of Receives, or in
+ * memory. nfsd takes the data of the second one from the beginning of a page, here the third one
+ * of the Call: see server_chunks.cpp.
+ */
+TEST_F(server_groups, memory_to_read_among_other_data)
+{
+	constexpr u32 kHeader = 36;
+	constexpr u32 kSecond = 8192;
+	constexpr u32 kMore = 6001;
+	Peer p = open();
+	const Nfs nfs(p);
+	const u32 first = Nfs::file("written").write(0, 0).position();
+	const u32 size = kSecond - first - kHeader - 3;
+	const Octets a = Nfs::data(0, size), b = Nfs::data(size, kMore);
+	const Region in_a(p.link(), a), in_b(p.link(), b);
+
+	Octets whole = a;
+	whole.insert(whole.end(), b.begin(), b.end());
+	for (const u32 type : { 0u, kExrw, kTbsn })
+		for (const u32 other : { 0u, kExrw, kTbsn }) {
+			const u32 xid = p.new_xid();
+			Compound c = Nfs::file("written").write(0, size);
+			Mixed m;
+
+			m.add(c, type, first, a, in_a);
+			c.write(size, kMore);
+			m.add(c, other, kSecond, b, in_b);
+			Nfs::create("written");
+			m.send(p, xid, c.getattr().message(xid));
+			expect_good(p.reply(xid));
+			EXPECT_TRUE(Nfs::written("written") == whole)
+				<< type << " " << other;
+		}
+	p.expect_works();
+}
+
+/* Of no octets, with segments and without. */
+TEST_F(server_groups, memory_to_read_that_is_empty)
+{
+	Peer p = open();
+	const Nfs nfs(p);
+	const Octets data = Nfs::data(1, 5000);
+	const Region from(p.link(), data);
+	const u64 before = total("RDMA operations", "read");
+
+	for (const std::vector<Words> &segments :
+	     { std::vector<Words>{}, { from.segment(0, 0) } }) {
+		const u32 xid = p.new_xid();
+		Compound c = Nfs::file("written");
+		const Words items =
+			Words{ 1 } + in_memory(c.position(), 0, segments);
+
+		Nfs::create("written");
+		c.write(0, 5000).data(data);
+		send_stream(p, xid, items, c.message(xid), 1);
+		expect_good(p.reply(xid));
+		EXPECT_EQ(Nfs::written("written"), data);
+	}
+	EXPECT_EQ(total("RDMA operations", "read"), before);
+}
+
+/* More than the server fetches at one time: some wait, with all their Receives. */
+TEST_F(server_groups, memory_to_read_of_calls_that_wait)
+{
+	constexpr u32 kCalls = 24;
+	constexpr u32 kLength = 1 << 20;
+	Peer p = open();
+	const Nfs nfs(p);
+	Octets data(kLength);
+	std::vector<u32> xids;
+
+	for (u32 i = 0; i < kLength; i++)
+		data[i] = static_cast<u8>(i * 5 + (i >> 8) * 11);
+	const Region from(p.link(), data);
+	Nfs::create("written");
+	const Compound c = Nfs::file("written").write(0, kLength);
+	const Words items = Words{ 1 } + in_memory(c.position(), kLength,
+						   { from.segment() });
+	for (u32 i = 0; i < kCalls; i++) {
+		xids.push_back(p.new_xid());
+		send_stream(p, xids.back(), items, c.message(xids.back()),
+			    1 + i % 2);
+	}
+	while (!xids.empty()) {
+		const Rpc r = p.next_rpc();
+		const auto found = std::find(xids.begin(), xids.end(), r.xid);
+
+		ASSERT_NE(found, xids.end());
+		xids.erase(found);
+		expect_good(r);
+	}
+	EXPECT_TRUE(Nfs::written("written") == data);
+	expect_placed(p, 20000);
+}
+
+TEST_F(server_groups, memory_to_read_that_cannot_be)
+{
+	Peer p = open();
+	const Nfs nfs(p);
+	const Region from(p.link(), Nfs::data(0, 4096));
+	const u64 before = total("RDMA operations", "read");
+	const auto answer = [&](const Words &items, const Words &error) {
+		const u32 xid = p.new_xid();
+
+		p.send(request(xid, items, 1, 40) + null_call(xid));
+		p.expect_error(xid, error);
+	};
+	const auto item = [&](u32 position, u32 length) {
+		return Words{ 1 } +
+		       in_memory(position, length, { from.segment(0, 16) });
+	};
+	std::vector<Words> many(RPCRDMA_MAX_SEGMENTS + 1, from.segment(0, 4));
+
+	/* A length that is not that of the memory, and places that are none. */
+	answer(item(40, 12), kBadXdr);
+	answer(item(40, 20), kBadXdr);
+	answer(item(0, 16), kBadXdr);
+	answer(item(38, 16), kBadXdr);
+	answer(item(44, 16), kBadXdr);
+	answer({ 1, 40, 16, kExrw, 0 }, kBadXdr);
+	answer({ 1, 40, 16, kExrw, 1000, 1, 16, 0, 0 }, kBadXdr);
+	answer(Words{ 2 } + in_memory(36, 16, { from.segment(0, 16) }) +
+		       in_memory(40, 16, { from.segment(16, 16) }),
+	       kBadXdr);
+	/* More segments, or items, than it takes; a message that is too large. */
+	answer(Words{ 1 } + in_memory(40, 4 * 17, many),
+	       { RPCRDMA2_ERR_SEGMENTS, RPCRDMA_MAX_SEGMENTS });
+	Words items = { RPCRDMA_MAX_CHUNKS + 1 };
+	for (u32 i = 0; i <= RPCRDMA_MAX_CHUNKS; i++)
+		items = items +
+			in_memory(40 + 4 * i, 4, { from.segment(0, 4) });
+	answer(items, { RPCRDMA2_ERR_READ_CHUNKS, RPCRDMA_MAX_CHUNKS });
+	answer({ 1, 40, 1U << 30, kExrw, 1, 1, 1U << 30, 0, 0 }, kSystem);
+	many.assign(8, from.segment(0, 4096));
+	for (Words &s : many)
+		s[1] = 1 << 20;
+	answer(Words{ 1 } + in_memory(40, 8 << 20, many), kSystem);
+	EXPECT_EQ(total("RDMA operations", "read"), before);
+	expect_read(p, 20000, 1, 1, false);
+}
+
+/* It is not touched before the group is whole. */
+TEST_F(server_groups, memory_to_read_of_a_group_that_breaks)
+{
+	Peer p = open();
+	const Nfs nfs(p);
+	const Region from(p.link(), Nfs::data(0, 20000));
+	const u64 before = total("RDMA operations", "read");
+	const Compound c = Nfs::file("written").write(0, 20000);
+	const Words items =
+		Words{ 1 } + in_memory(c.position(), 20000, { from.segment() });
+	const auto begin = [&](u32 xid) {
+		const Octets stream = c.message(xid);
+
+		p.send(request(xid, items, 2, 64),
+		       Octets(stream.begin(), stream.begin() + 64));
+	};
+
+	u32 xid = p.new_xid();
+	begin(xid);
+	p.send(next_send(xid, 3, 0));
+	reported(p, kBadSeq);
+	/* Its last Send ends before the item. */
+	xid = p.new_xid();
+	begin(xid);
+	p.send(next_send(xid, 1, 0));
+	p.expect_error(xid, kBadXdr);
+	EXPECT_EQ(total("RDMA operations", "read"), before);
+	expect_read(p, 20000, 1, 2, false);
+	{
+		Peer q = open();
+		const Octets stream = c.message(xid);
+
+		q.send(request(xid, items, 2, 64),
+		       Octets(stream.begin(), stream.begin() + 64));
+		q.link().disconnect();
+	}
+	expect_placed(p, 20000);
+}
+
+/* As with Read chunks: it ends the connection, and on the next one the Call is refused. */
+TEST_F(server_groups, memory_to_read_that_is_not_there)
+{
+	const Compound c = Nfs::file("data").write(0, 20000);
+	const Words items =
+		Words{ 1 } +
+		in_memory(c.position(), 20000, { { 0xbad, 20000, 0, 0x1000 } });
+
+	for (const u32 sends : { 1u, 2u }) {
+		const u32 xid = Peer::new_xid();
+		{
+			Peer p = open();
+			const Nfs nfs(p);
+
+			try {
+				send_stream(p, xid, items, c.message(xid),
+					    sends);
+			} catch (const Failure &) {
+				EXPECT_FALSE(p.link().alive());
+			}
+			p.expect_closed();
+		}
+		Peer q = open();
+		for (u32 i = 0; i < 2; i++) {
+			send_stream(q, xid, items, c.message(xid), sends);
+			q.expect_error(xid, kSystem);
+		}
+		expect_placed(q, 20000);
+	}
+}
+
+/* ------------------------------------------------------------------ */
+/* What is not in order                                               */
+/* ------------------------------------------------------------------ */
 
 TEST_F(server_groups, placed_badly)
 {

@@ -24,8 +24,8 @@
  *   pages, P bytes at most.
  * - RDMA Reads start if Calls then have no more than C, and if the account has or gets
  *   the memory. A Call that cannot start them waits, in order of arrival, and keeps its
- *   Receive if it has one. It may start in any case if no other Call is being read or is
- *   ready.
+ *   Receive if it has one, or those of its group. It may start in any case if no other Call
+ *   is being read or is ready.
  *
  * So Calls never have more than C + M + W * (I + 2 * PAGE_SIZE + S + P), and while the budget
  * is used up no more than 2 * M + W * (I + 2 * PAGE_SIZE + S + P).
@@ -225,8 +225,11 @@ void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end)
 	}
 }
 
-/* The caller keeps the Receive of @call, if it has one. */
-static void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
+/**
+ * rpcrdma_svc_call_free - free a Call that is in no list
+ * @call: the Call; its Receives, if it has any, stay the caller's
+ */
+void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
 {
 	rpcrdma_svc_free_pages(call->pages, call->n_pages);
 	kmem_cache_free(rpcrdma_svc_calls, call);
@@ -561,28 +564,48 @@ static int rpcrdma_svc_read_stream(struct rpcrdma_svc_rw *rw,
 	return target.length ? -EPROTO : 0;
 }
 
+/* Plan RDMA Reads of all Read chunks, each @shift bytes behind its position. */
+static int rpcrdma_svc_layout_reads(const struct rpcrdma_svc_call *call,
+				    struct rpcrdma_svc_rw *rw,
+				    struct page **to, u32 shift)
+{
+	const struct rpcrdma_chunks *chunks = &call->chunks;
+	const struct rpcrdma_read_segment *s;
+	struct rpcrdma_range run = {};
+	u32 i, position = 0;
+	int rc;
+
+	for (i = 0; i < chunks->n_reads; i++) {
+		s = &chunks->reads[i];
+		if (s->position != position)
+			run.offset = s->position + shift;
+		position = s->position;
+		run.length = s->target.length;
+		if (!run.length)
+			continue;
+		rc = rpcrdma_svc_rw_pages(rw, to, &run, s->target.handle,
+					  s->target.offset);
+		if (rc)
+			return rc;
+		run.offset += run.length;
+	}
+	return 0;
+}
+
 /* The same with the item of @call in pages of its own. */
 static int rpcrdma_svc_layout_item(const struct rpcrdma_svc_call *call,
 				   struct rpcrdma_svc_rw *rw, struct page **to)
 {
-	const struct rpcrdma_chunks *chunks = &call->chunks;
-	struct rpcrdma_range run = { .length = call->length };
-	const struct rpcrdma_segment *s;
+	const struct rpcrdma_range run = { .length = call->length };
+	const u32 end = PAGE_SIZE + call->item.length;
 	int rc;
-	u32 i;
 
 	rc = rpcrdma_svc_copy_stream(call, 0, to, &run);
-	run.offset = PAGE_SIZE;
-	for (i = 0; i < chunks->n_reads && !rc; i++) {
-		s = &chunks->reads[i].target;
-		run.length = s->length;
-		if (run.length)
-			rc = rpcrdma_svc_rw_pages(rw, to, &run, s->handle,
-						  s->offset);
-		run.offset += run.length;
-	}
-	rpcrdma_svc_zero(to, run.offset, xdr_align_size(run.offset));
-	return rc;
+	if (rc)
+		return rc;
+	rpcrdma_svc_zero(to, end, xdr_align_size(end));
+	return rpcrdma_svc_layout_reads(call, rw, to,
+					PAGE_SIZE - call->item.offset);
 }
 
 /* Lay @call out in @to: copy the received bytes, plan RDMA Reads for the rest. */
@@ -597,6 +620,10 @@ static int rpcrdma_svc_layout(const struct rpcrdma_svc_call *call,
 
 	if (call->item.length)
 		return rpcrdma_svc_layout_item(call, rw, to);
+	if (!list_empty(&call->group)) {
+		rpcrdma_svc_group_layout(call, to);
+		return rpcrdma_svc_layout_reads(call, rw, to, 0);
+	}
 	n = rpcrdma_layout_call(&call->chunks, call->length, pieces);
 	for (i = 0; i < n; i++) {
 		p = &pieces[i];
@@ -699,6 +726,7 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	call->recv = NULL;
 	if (recv)
 		rpcrdma_conn_recv_put(svc->conn, recv);
+	rpcrdma_svc_group_release(call);
 
 	read->call = call;
 	read->job.cost = read->rw->cost;
@@ -783,6 +811,7 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 	/* If the device cannot do so many Reads, a continued Call would work. */
 	rpcrdma_svc_refuse(svc, call->xid, rc == -EAGAIN || rc == -ENOSPC ?
 			   RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_SYSTEM, rc);
+	rpcrdma_svc_group_release(call);
 	rpcrdma_svc_call_drop(svc, call);
 	if (recv)
 		rpcrdma_conn_recv_put(svc->conn, recv);
@@ -918,6 +947,24 @@ static int rpcrdma_svc_wait(struct rpcrdma_svc *svc,
 	spin_unlock(&svc->lock);
 	rpcrdma_svc_relax(svc);
 	return 0;
+}
+
+/**
+ * rpcrdma_svc_call_fetch - fetch what a Call that came by a group has elsewhere
+ * @svc: the connection
+ * @call: the Call, whole but for its Read chunks, which have been filled in since
+ *	rpcrdma_svc_call_complete()
+ *
+ * Context: the Receive handler. May sleep.
+ *
+ * Return: 0, and @call may be gone; or a negative errno.
+ */
+int rpcrdma_svc_call_fetch(struct rpcrdma_svc *svc,
+			   struct rpcrdma_svc_call *call)
+{
+	if (call->recv)
+		rpcrdma_svc_place_item(call);
+	return rpcrdma_svc_wait(svc, call);
 }
 
 static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,

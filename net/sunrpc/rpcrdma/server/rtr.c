@@ -6,6 +6,9 @@
  * that has data for one of its own, as with a Call in one Receive, and copies the Payload
  * stream. If the data are not as a WRITE has them, in whole pages and one item behind the RPC
  * header, all is copied. No memory is allocated for either.
+ *
+ * A Call whose items name memory is fetched like one of version 2 with Read chunks, which is
+ * what the core makes of them (recvfrom.c). The Receives are kept until its RDMA Reads start.
  */
 #include <linux/sched/mm.h>
 
@@ -79,10 +82,55 @@ static bool rpcrdma_svc_group_copy(void *context,
 		g->end = xdr_align_size(end);
 		rpcrdma_svc_zero(g->pages, end, g->end);
 	}
+	if (part->send == RPCRDMA_RTR_BY_READ)
+		return true;
 	rpcrdma_svc_copy_recv(g->pages, part->position + part->at,
 			      g->recvs[part->send], part->offset,
 			      part->length);
 	return true;
+}
+
+static void rpcrdma_svc_group_open(const struct rpcrdma_svc_call *call,
+				   struct page **pages,
+				   struct rpcrdma_svc_group *g)
+{
+	struct rpcrdma_recv *recv;
+	u32 i = 0;
+
+	*g = (struct rpcrdma_svc_group) {
+		.pages = pages,
+		.base = call->svc->conn->recv_base,
+	};
+	list_for_each_entry(recv, &call->group, link)
+		g->recvs[i++] = recv;
+}
+
+/* Put all of a Call that its Receives have where it is in the message. */
+static void rpcrdma_svc_group_all(const struct rpcrdma_svc_call *call,
+				  struct rpcrdma_svc_group *g, u32 stream)
+{
+	struct rpcrdma_rtr_shape shape;
+
+	rpcrdma_rtr_shape(call->svc->conn, &shape);
+	(void)!rpcrdma_rtr_each_part(&shape, &call->first,
+				     rpcrdma_svc_group_copy, g);
+	rpcrdma_svc_group_stream(g, g->end, stream - g->stream);
+}
+
+/**
+ * rpcrdma_svc_group_layout - copy a Call whose items name memory, without these items
+ * @call: it came by a group; its length is that of the Payload stream
+ * @pages: pages for all of it
+ *
+ * Context: Process context. The device is there.
+ */
+void rpcrdma_svc_group_layout(const struct rpcrdma_svc_call *call,
+			      struct page **pages)
+{
+	struct rpcrdma_svc_group g;
+
+	rpcrdma_svc_group_open(call, pages, &g);
+	rpcrdma_svc_group_all(call, &g, call->length);
 }
 
 static void rpcrdma_svc_group_put(struct rpcrdma_conn *conn,
@@ -112,17 +160,10 @@ u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 	const struct rpcrdma_range item = first->item;
 	const u32 count = DIV_ROUND_UP(item.length, PAGE_SIZE);
 	const u32 stream = call->length;
-	struct rpcrdma_svc_group g = {
-		.pages = pages,
-		.base = conn->recv_base,
-	};
 	struct rpcrdma_rtr_shape shape;
-	struct rpcrdma_recv *recv;
-	u32 i = 0;
+	struct rpcrdma_svc_group g;
 
-	list_for_each_entry(recv, &call->group, link)
-		g.recvs[i++] = recv;
-	rpcrdma_rtr_shape(conn, &shape);
+	rpcrdma_svc_group_open(call, pages, &g);
 	call->length = call->unreduced;
 	/* The core has found all of this sound. */
 	if (first->pages && stream <= PAGE_SIZE && item.offset <= stream &&
@@ -131,6 +172,7 @@ u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 	if (g.stream &&
 	    rpcrdma_call_divides(page_address(pages[0]), stream, item.offset) &&
 	    rpcrdma_svc_item_apart(page_address(pages[0]), stream, &item)) {
+		rpcrdma_rtr_shape(conn, &shape);
 		(void)!rpcrdma_rtr_each_part(&shape, first,
 					     rpcrdma_svc_group_swap, &g);
 		rpcrdma_svc_zero(pages, PAGE_SIZE + item.length,
@@ -139,8 +181,7 @@ u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages)
 		return 1 + count;
 	}
 	g.stream = 0;
-	(void)!rpcrdma_rtr_each_part(&shape, first, rpcrdma_svc_group_copy, &g);
-	rpcrdma_svc_group_stream(&g, g.end, stream - g.stream);
+	rpcrdma_svc_group_all(call, &g, stream);
 	return DIV_ROUND_UP(call->unreduced, PAGE_SIZE);
 }
 
@@ -171,20 +212,43 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
 				     const struct rpcrdma_rx *rx,
 				     const struct rpcrdma_recv *recv)
 {
-	u32 errcode;
-
 	if (rpcrdma_svc_failed_answer(svc, svc->group_id))
 		return false;
 	if (rpcrdma_rtr_read(recv->buf, rpcrdma_rtr_head(recv),
-			     &svc->group_first) && !svc->group_first.external)
+			     &svc->group_first))
 		return true;
 	trace_rpcrdma_call(svc->conn->id, rx->xid, "cannot be taken",
 			   -EOPNOTSUPP);
 	/* A header that is longer than a head cannot be read here. */
-	errcode = rpcrdma_rtr_readable(recv->buf, rpcrdma_rtr_head(recv)) ?
-		  RPCRDMA2_ERR_READ_CHUNKS : RPCRDMA2_ERR_BAD_XDR;
-	rpcrdma_conn_refuse(svc->conn, rx->xid, errcode, 0, 0);
+	rpcrdma_conn_refuse(svc->conn, rx->xid, RPCRDMA2_ERR_BAD_XDR, 0, 0);
 	return false;
+}
+
+/*
+ * Begin to fetch what the items of @call name. If it came in one Send, and nothing is placed in
+ * that, it is as one of version 2 in one Receive. Otherwise it goes on being a group.
+ */
+static int rpcrdma_svc_group_fetch(struct rpcrdma_svc *svc,
+				   struct rpcrdma_svc_call *call)
+{
+	int rc = -EPROTO;
+
+	if (list_is_singular(&call->group) && !call->first.item.length) {
+		call->recv = list_first_entry(&call->group,
+					      struct rpcrdma_recv, link);
+		call->payload = call->recv->part;
+		list_del_init(&call->recv->link);
+	}
+	if (rpcrdma_rtr_get_reads(&call->first, &call->chunks))
+		rc = rpcrdma_svc_call_fetch(svc, call);
+	if (!rc)
+		return 0;
+	/* Who refuses the Call gives them back. */
+	if (call->recv)
+		list_add_tail(&call->recv->link, &svc->group);
+	list_splice_init(&call->group, &svc->group);
+	rpcrdma_svc_call_free(call);
+	return rc;
 }
 
 /**
@@ -241,6 +305,8 @@ int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
 	/* They are in the first Receive, which does not wait for the Reply. */
 	rpcrdma_rtr_get_directions(&call->first, &call->directions);
 	list_splice_init(&svc->group, &call->group);
+	if (call->first.external)
+		return rpcrdma_svc_group_fetch(svc, call);
 	rpcrdma_svc_call_ready(svc, call);
 	return 0;
 }

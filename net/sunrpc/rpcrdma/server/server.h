@@ -321,6 +321,9 @@ void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 			       const struct rpcrdma_rx *rx);
 void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
 			    struct rpcrdma_svc_call *call);
+int rpcrdma_svc_call_fetch(struct rpcrdma_svc *svc,
+			   struct rpcrdma_svc_call *call);
+void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call);
 
 /* rtr.c */
 int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
@@ -329,6 +332,8 @@ int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
 			      enum rpcrdma_recv_verdict *verdict);
 void rpcrdma_svc_group_abandon(struct rpcrdma_svc *svc);
 u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages);
+void rpcrdma_svc_group_layout(const struct rpcrdma_svc_call *call,
+			      struct page **pages);
 void rpcrdma_svc_group_release(struct rpcrdma_svc_call *call);
 void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
 			      const struct kvec *head);
