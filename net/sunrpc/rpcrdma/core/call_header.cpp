@@ -134,7 +134,7 @@ static bool arguments_are_plain(const CallHeader &h)
  */
 static void add_telling(const CallHeader &h, Bytes telling, Sum &sum)
 {
-	static_assert(kFixedWords * kXdrUnit == 3 * sizeof(u64));
+	static_assert(u64{ kFixedWords } * kXdrUnit == 3 * sizeof(u64));
 	const u8 *const fixed = telling.data();
 
 	sum.add(Sum::number(fixed), Sum::number(fixed + sizeof(u64)));

@@ -260,14 +260,13 @@ private:
 	 */
 	constexpr void drop(u32 xid, u32 dir, u32 next, u32 count)
 	{
-		const u32 most = count < UINT16_MAX ? count : UINT16_MAX;
-
-		if (next >= most)
+		if (next >= count || next >= UINT16_MAX)
 			return;
 		for (u32 i = kMostRests - 1; i; i--)
 			dropped_[i] = dropped_[i - 1];
 		dropped_[0] = { xid, dir, static_cast<u16>(next),
-				static_cast<u16>(most) };
+				count < UINT16_MAX ? static_cast<u16>(count) :
+						     u16{ UINT16_MAX } };
 	}
 
 	[[nodiscard]] constexpr bool discard(u32 xid, u32 number, u32 began)
