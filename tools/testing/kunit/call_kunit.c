@@ -560,6 +560,8 @@ static void call_group_header(struct call_fixture *f, u32 type, u32 length,
 		7, 2, 64, RPCRDMA_RTR_XMTREQ, 1, f->item, length, type,
 	};
 	const u32 placed[] = { offset, 1, number };
+	/* One segment, with its handle, length and offset. */
+	const u32 memory[] = { 1, 77, length, 0, PAGE_SIZE };
 	const u32 end[] = { 0, 1, 1, f->stream };
 	/* The RPC header: RPCSEC_GSS without integrity, and no verifier. */
 	const u32 call[] = {
@@ -574,9 +576,8 @@ static void call_group_header(struct call_fixture *f, u32 type, u32 length,
 		*at++ = cpu_to_be32(begin[i]);
 	for (i = 0; type == CALL_TBSN && i < ARRAY_SIZE(placed); i++)
 		*at++ = cpu_to_be32(placed[i]);
-	/* No segments. */
-	if (type == CALL_EXRW)
-		*at++ = 0;
+	for (i = 0; type == CALL_EXRW && i < ARRAY_SIZE(memory); i++)
+		*at++ = cpu_to_be32(memory[i]);
 	for (i = 0; i < ARRAY_SIZE(end); i++)
 		*at++ = cpu_to_be32(end[i]);
 	f->rx.payload.offset = (void *)at - f->recv.buf;
@@ -795,25 +796,26 @@ static void call_by_group_ends_in_its_pages(struct kunit *test)
 	call_free_pages(test, rqstp);
 }
 
-/* What would have to be read by RDMA is refused, and all of the group is dropped. */
-static void call_by_group_with_memory_to_read_is_refused(struct kunit *test)
+/* If there is too much to read by RDMA the Call is refused, and its Receive is given back. */
+static void call_by_group_with_too_much_to_read_is_refused(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 	struct svc_rqst *rqstp = call_rqst(test);
 
 	call_session(test);
 	call_recv_pages(test);
+	f->svc.max_call = f->stream;
+	/* The Receive waits for others. */
+	f->conn.recv_slack = 1;
 	KUNIT_EXPECT_EQ(test, call_come_by_group(test, CALL_EXRW, 64, 0, 0),
-			RPCRDMA_RECV_DONE);
+			RPCRDMA_RECV_KEEP);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->conn.n_recv_back), 1);
 	KUNIT_EXPECT_TRUE(test, llist_empty(&f->svc.came));
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.waiting));
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.group));
 	KUNIT_EXPECT_TRUE(test, f->conn.pump_again);
 	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_LOST, &f->conn.flags));
-	f->rx.htype = RPCRDMA_RTR_XMTCONT;
-	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
-						  0),
-			RPCRDMA_RECV_DONE);
 	call_free_pages(test, rqstp);
 }
 
@@ -1162,7 +1164,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_is_whole_for_sunrpc),
 	KUNIT_CASE(call_by_group_may_bring_more),
 	KUNIT_CASE(call_by_group_ends_in_its_pages),
-	KUNIT_CASE(call_by_group_with_memory_to_read_is_refused),
+	KUNIT_CASE(call_by_group_with_too_much_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
 	KUNIT_CASE(replies_fill_their_pool),
