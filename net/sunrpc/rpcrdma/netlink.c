@@ -864,9 +864,9 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	rpcrdma_session_numbers(&conn->session, &numbers);
 	memcpy(regions, conn->mr_table.count, sizeof(regions));
 	/* Its owner is there for as long as it is not dead. */
-	if (!conn->dead && conn->ops->serving)
+	if (!rpcrdma_conn_dead(conn) && conn->ops->serving)
 		serving = conn->ops->serving(conn);
-	if (!conn->dead && conn->ops->held)
+	if (!rpcrdma_conn_dead(conn) && conn->ops->held)
 		conn->ops->held(conn, &held);
 	all = conn->memory;
 	waited = rpcrdma_credit_waited(conn);

@@ -439,7 +439,7 @@ static void call_take_from(struct kunit *test, struct svc_rqst *rqstp,
 			RPCRDMA_RECV_KEEP);
 	/* Its Receive is not posted again. */
 	set_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
-	f->conn.dead = true;
+	f->conn.stage = RPCRDMA_CONN_DEAD;
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_recvfrom(rqstp), length);
 	KUNIT_EXPECT_NOT_NULL(test, rqstp->rq_xprt_ctxt);
 	rpcrdma_svc_release_ctxt(&f->svc.xprt, rqstp->rq_xprt_ctxt);
@@ -617,7 +617,7 @@ static void call_take_group(struct kunit *test, struct svc_rqst *rqstp)
 
 	/* Its Receive is not posted again. */
 	set_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
-	f->conn.dead = true;
+	f->conn.stage = RPCRDMA_CONN_DEAD;
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_recvfrom(rqstp),
 			(int)f->rx.unreduced_length);
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->recv.link));
@@ -837,7 +837,7 @@ static void call_by_group_is_abandoned(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, list_empty(&f->svc.group));
 	KUNIT_EXPECT_TRUE(test, llist_empty(&f->svc.came));
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
-	f->conn.dead = true;
+	f->conn.stage = RPCRDMA_CONN_DEAD;
 	set_bit(RPCRDMA_CONN_LOST, &f->conn.flags);
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.group));

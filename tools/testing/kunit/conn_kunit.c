@@ -333,7 +333,8 @@ static void conn_tell(struct kunit *test, const char *name,
 	struct rpcrdma_conn *conn = side->conn;
 	struct rpcrdma_session_info info;
 	u32 sends, room, recvs;
-	bool closed, pumping, queued;
+	enum rpcrdma_conn_stage stage;
+	bool pumping, queued;
 
 	if (IS_ERR_OR_NULL(conn))
 		return;
@@ -342,12 +343,12 @@ static void conn_tell(struct kunit *test, const char *name,
 	sends = conn->send_head - conn->send_tail;
 	room = conn->sq_avail;
 	recvs = conn_free(conn);
-	closed = conn->closed;
+	stage = conn->stage;
 	pumping = conn->pumping;
 	queued = !list_empty(&conn->tx_queue);
 	spin_unlock(&conn->lock);
-	kunit_info(test, "%s: error %d closed %d pumping %d queued %d lost %d: %s\n",
-		   name, READ_ONCE(conn->error), closed, pumping, queued,
+	kunit_info(test, "%s: error %d stage %d pumping %d queued %d lost %d: %s\n",
+		   name, READ_ONCE(conn->error), stage, pumping, queued,
 		   completion_done(&side->lost),
 		   READ_ONCE(conn->loss) ?: "not at all");
 	kunit_info(test, "%s: %u Sends out, room for %u, %u Receives free\n",
@@ -1822,11 +1823,32 @@ static void conn_end_taking_away(struct kunit *test,
 	KUNIT_EXPECT_TRUE(test, list_empty(away->mrs));
 }
 
+/* A connection goes from stage to stage and never back, whatever it hears of late. */
+static void conn_stage_advances(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct conn_msg *m = conn_msg(test, 7, RPCRDMA_CALL, 64);
+
+	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_OPEN);
+	rpcrdma_conn_lost(conn, "test");
+	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_CLOSED);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(conn, &m->tm), -ENOTCONN);
+	rpcrdma_conn_ending(conn);
+	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_ENDING);
+	rpcrdma_conn_lost(conn, "test again");
+	rpcrdma_send_stop(conn);
+	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_ENDING);
+	KUNIT_EXPECT_STREQ(test, conn->loss, "test");
+	conn_end(&f->client);
+	conn_wait(test, &f->server.lost);
+}
+
 /*
  * What the peer may still be doing to a region of a connection that is being
- * closed must not fail: it stays until the queue pair is dead.
+ * ended must not fail: it stays until the queue pair is dead.
  */
-static void conn_closing_keeps_regions(struct kunit *test)
+static void conn_ending_keeps_regions(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
@@ -1836,7 +1858,7 @@ static void conn_closing_keeps_regions(struct kunit *test)
 
 	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
-	rpcrdma_conn_closing(f->client.conn);
+	rpcrdma_conn_ending(f->client.conn);
 	conn_begin_to_take_away(test, &away, call);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away.over, HZ / 5),
 			0UL);
@@ -1875,7 +1897,7 @@ static void conn_unmaps_before_it_tells(struct kunit *test)
 	call = conn_offer(test, pages, 65536);
 	/* cppcheck-suppress unreadVariable -- conn_waiter_told() reads it */
 	waiter.mr = conn_region(call);
-	rpcrdma_conn_closing(f->client.conn);
+	rpcrdma_conn_ending(f->client.conn);
 	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_invalidate(f->client.conn,
 							&call->mrs,
 							&waiter.inv));
@@ -2082,7 +2104,7 @@ static void conn_keeps_an_rpc_while_its_memory_is_registered(struct kunit *test)
 	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
 	rpc = conn_rpc(test, call);
-	rpcrdma_conn_closing(f->client.conn);
+	rpcrdma_conn_ending(f->client.conn);
 	conn_rpc_reply(test, rpc, 0);
 	KUNIT_EXPECT_EQ(test, rpc->req.rqst.rq_reply_bytes_recvd, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&rpc->req.rqst.rq_pin), 1);
@@ -5129,7 +5151,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_pool_grows_in_time),
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),
-	KUNIT_CASE(conn_closing_keeps_regions),
+	KUNIT_CASE(conn_stage_advances),
+	KUNIT_CASE(conn_ending_keeps_regions),
 	KUNIT_CASE(conn_unmaps_before_it_tells),
 	KUNIT_CASE(conn_unmaps_before_it_tells_of_a_failure),
 	KUNIT_CASE(conn_pays_for_its_window),

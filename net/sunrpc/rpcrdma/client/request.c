@@ -632,7 +632,7 @@ static void rpcrdma_req_recall(struct rpcrdma_req *req, bool late)
 	    rpcrdma_client_give_up(rpcrdma_xprt(xprt), rqst->rq_connect_cookie)) {
 		trace_rpcrdma_call(conn->id, be32_to_cpu(rqst->rq_xid),
 				   "not answered in time", -ETIMEDOUT);
-		rpcrdma_conn_closing(conn);
+		rpcrdma_conn_ending(conn);
 		rpcrdma_conn_lost(conn, "Call not answered");
 	}
 	rpcrdma_req_end(req, conn, false);

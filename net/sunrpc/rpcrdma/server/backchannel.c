@@ -430,7 +430,7 @@ static void rpcrdma_svc_bc_inject_disconnect(struct rpc_xprt *xprt)
 
 	/* Only this lock keeps its owner alive. */
 	spin_lock(&conn->lock);
-	if (!conn->dead)
+	if (!rpcrdma_conn_dead(conn))
 		rpcrdma_conn_lost_later(conn, "fault injected");
 	spin_unlock(&conn->lock);
 }

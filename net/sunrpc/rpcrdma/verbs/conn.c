@@ -83,6 +83,18 @@ static bool rpcrdma_conn_over(struct rpcrdma_conn *conn, const char *why)
 	return first;
 }
 
+/* No message is posted from now on. Who waits for one, or for credit, waits no longer. */
+static void rpcrdma_conn_shut(struct rpcrdma_conn *conn,
+			      enum rpcrdma_conn_stage stage)
+{
+	spin_lock(&conn->lock);
+	rpcrdma_conn_advance(conn, stage);
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP, false);
+	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
+	wake_up_all(&conn->pump_wait);
+	spin_unlock(&conn->lock);
+}
+
 /**
  * rpcrdma_conn_lost - the connection cannot go on
  * @conn: the connection
@@ -96,29 +108,19 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 {
 	if (!rpcrdma_conn_over(conn, why))
 		return;
-	spin_lock(&conn->lock);
-	conn->closed = true;
-	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP, false);
-	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
-	wake_up_all(&conn->pump_wait);
-	spin_unlock(&conn->lock);
+	rpcrdma_conn_shut(conn, RPCRDMA_CONN_CLOSED);
 	conn->ops->lost(conn);
 }
 
 /**
- * rpcrdma_conn_closing - the owner is about to destroy the connection
- * @conn: the connection
- *
- * Regions stay until the queue pair is dead. Otherwise an operation of the peer would find
- * no region and fail, and the peer would blame the Call.
+ * rpcrdma_conn_ending - the owner is about to destroy the connection
+ * @conn: the connection; see %RPCRDMA_CONN_ENDING
  *
  * Context: Process context, no lock held. Does not sleep.
  */
-void rpcrdma_conn_closing(struct rpcrdma_conn *conn)
+void rpcrdma_conn_ending(struct rpcrdma_conn *conn)
 {
-	spin_lock(&conn->lock);
-	conn->closing = true;
-	spin_unlock(&conn->lock);
+	rpcrdma_conn_shut(conn, RPCRDMA_CONN_ENDING);
 }
 
 /* Tell who listens which version is spoken, as soon as that is known. */
@@ -673,7 +675,7 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 	rdma_disconnect(cm_id);
 
 	spin_lock(&conn->lock);
-	conn->dead = true;
+	rpcrdma_conn_advance(conn, RPCRDMA_CONN_DEAD);
 	spin_unlock(&conn->lock);
 
 	ib_drain_qp(conn->qp);

@@ -80,7 +80,7 @@ static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 static void rpcrdma_mr_grow_later(struct rpcrdma_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
-	if (!conn->dead && conn->n_mrs < conn->mr_table.capacity)
+	if (!rpcrdma_conn_dead(conn) && conn->n_mrs < conn->mr_table.capacity)
 		queue_delayed_work(xprtiod_workqueue, &conn->mr_work,
 				   conn->mr_delay);
 }
@@ -259,8 +259,8 @@ static void rpcrdma_mr_broken(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
 	lockdep_assert_held(&conn->lock);
-	conn->closed = true;
-	if (!conn->dead)
+	rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
+	if (!rpcrdma_conn_dead(conn))
 		rpcrdma_conn_lost_later(conn, "region in the wrong state");
 }
 
@@ -279,7 +279,7 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 	s32 index = -1;
 
 	spin_lock(&conn->lock);
-	if (!conn->dead && conn->n_mrs)
+	if (!rpcrdma_conn_dead(conn) && conn->n_mrs)
 		index = rpcrdma_mr_take(&conn->mr_table);
 	if (index >= 0) {
 		mr = conn->mrs[index];
@@ -620,7 +620,7 @@ bool __rpcrdma_frwr_invalidate(struct rpcrdma_conn *conn, struct list_head *mrs,
 		if (conn->mr_slots[mr->index].state == RPCRDMA_MR_HELD)
 			continue;
 		last = mr;
-		if (conn->dead || conn->closing ||
+		if (!rpcrdma_conn_invalidates(conn) ||
 		    conn->mr_slots[mr->index].state != RPCRDMA_MR_ACTIVE)
 			continue;
 		rpcrdma_mr_step(mr, RPCRDMA_MR_LOCAL_INV);

@@ -463,7 +463,7 @@ static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due,
 	u32 count;
 	int slack, rc = 0;
 
-	if (conn->dead)
+	if (rpcrdma_conn_dead(conn))
 		return 0;
 	do {
 		rpcrdma_recv_gather(conn, retired);
@@ -534,7 +534,8 @@ static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
 	if (n > 0 && n <= READ_ONCE(conn->recv_slack))
 		return false;
 	spin_lock(&conn->lock);
-	rc = conn->dead ? -ENOTCONN : rpcrdma_recv_push(conn, &due, &retired);
+	rc = rpcrdma_conn_dead(conn) ? -ENOTCONN :
+				  rpcrdma_recv_push(conn, &due, &retired);
 	spin_unlock(&conn->lock);
 	rpcrdma_recv_free_list(&retired);
 	if (rc)
@@ -614,7 +615,7 @@ static const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 				    (u64)later * rpcrdma_recv_memory(conn, before) -
 				    (u64)n * rpcrdma_recv_memory(conn, size));
 	spin_lock(&conn->lock);
-	if (!rc && !conn->dead) {
+	if (!rc && !rpcrdma_conn_dead(conn)) {
 		for (n = 0; n < later; n++) {
 			recv = list_first_entry(&fresh, struct rpcrdma_recv,
 						all);
@@ -628,7 +629,7 @@ static const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 	}
 	/* Nothing may be sent that tells of Receives that are not there. */
 	if (why)
-		conn->closed = true;
+		rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
 	conn->n_recv_later = 0;
 	spin_unlock(&conn->lock);
 	rpcrdma_recv_free_list(&fresh);
@@ -991,9 +992,8 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 		}
 
 		spin_lock(&conn->lock);
-		rc = conn->dead ? -ENOTCONN :
-				  rpcrdma_window_grow(conn, window, &fresh, n,
-						      size);
+		rc = rpcrdma_conn_dead(conn) ? -ENOTCONN :
+			rpcrdma_window_grow(conn, window, &fresh, n, size);
 		if (!rc) {
 			conn->recv_target = window + 1;
 			due = rpcrdma_session_set_window(&conn->session,

@@ -551,7 +551,7 @@ static void rpcrdma_resize_worker(struct work_struct *work)
 		return;
 	spin_lock(&conn->lock);
 	/* It may have been kicked: then it runs sooner. */
-	if (r->on && !conn->dead)
+	if (r->on && !rpcrdma_conn_dead(conn))
 		queue_delayed_work(xprtiod_workqueue, &r->work, delay);
 	spin_unlock(&conn->lock);
 }
@@ -597,7 +597,7 @@ void rpcrdma_resize_start(struct rpcrdma_conn *conn)
 	struct rpcrdma_resize *r = &conn->resize;
 
 	spin_lock(&conn->lock);
-	if (!conn->dead && !r->on && r->most_send != r->least_send &&
+	if (!rpcrdma_conn_dead(conn) && !r->on && r->most_send != r->least_send &&
 	    rpcrdma_session_version(&conn->session) == 2) {
 		WRITE_ONCE(r->on, true);
 		/* The peer may ask before the work item runs. */
@@ -646,7 +646,7 @@ int rpcrdma_resize_wish(struct rpcrdma_conn *conn, u32 receive,
 	int rc = 0;
 
 	spin_lock(&conn->lock);
-	if (conn->dead)
+	if (rpcrdma_conn_dead(conn))
 		rc = -ENOTCONN;
 	else if (!r->on || !rpcrdma_xchar_in_use(&conn->session) ||
 		 !rpcrdma_resize_askable(conn, receive, peer_receive))

@@ -409,7 +409,7 @@ void rpcrdma_credit_wait(struct rpcrdma_conn *conn,
 	const u32 before = conn->credit_waiters;
 
 	lockdep_assert_held(&conn->lock);
-	if (waits && !conn->closed)
+	if (waits && rpcrdma_conn_open(conn))
 		conn->credit_waiters |= who;
 	else
 		conn->credit_waiters &= ~who;
@@ -700,7 +700,7 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	 * thread has begun to end the connection.
 	 */
 	if (posted != end)
-		conn->closed = true;
+		rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
 	spin_unlock(&conn->lock);
 	if (posted != end)
 		rpcrdma_conn_lost(conn, "post Send");
@@ -799,7 +799,8 @@ static void rpcrdma_pump_mark(struct rpcrdma_conn *conn)
 		.wr.send_flags = IB_SEND_SIGNALED,
 	};
 
-	if (!conn->gathered || conn->marking || conn->closed || !conn->sq_avail)
+	if (!conn->gathered || conn->marking || !rpcrdma_conn_open(conn) ||
+	    !conn->sq_avail)
 		return;
 	conn->sq_avail--;
 	conn->stats.tx_doorbells++;
@@ -808,7 +809,7 @@ static void rpcrdma_pump_mark(struct rpcrdma_conn *conn)
 	conn->gathered = false;
 	if (!ib_post_send(conn->qp, &mark.wr, NULL))
 		return;
-	conn->closed = true;
+	rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
 	spin_unlock(&conn->lock);
 	rpcrdma_conn_lost(conn, "post RDMA Write");
 	spin_lock(&conn->lock);
@@ -823,10 +824,10 @@ static void rpcrdma_pump(struct rpcrdma_conn *conn)
 	if (conn->pumping || conn->n_recv_later)
 		return;
 	conn->pumping = true;
-	while (conn->pump_again && !conn->closed) {
+	while (conn->pump_again && rpcrdma_conn_open(conn)) {
 		conn->pump_again = false;
-		while (!conn->closed && (rpcrdma_pump_job(conn) ||
-					 rpcrdma_pump_send(conn)))
+		while (rpcrdma_conn_open(conn) && (rpcrdma_pump_job(conn) ||
+						   rpcrdma_pump_send(conn)))
 			;
 		if (rpcrdma_send_hurries(conn))
 			rpcrdma_pump_mark(conn);
@@ -996,7 +997,7 @@ int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 	lockdep_assert_held(&conn->lock);
 	if (!rpcrdma_conn_fits(conn, tm->chain_cost)) {
 		rc = -ENOSPC;
-	} else if (conn->closed) {
+	} else if (!rpcrdma_conn_open(conn)) {
 		rc = -ENOTCONN;
 	} else if (ask && !rpcrdma_send_admit(conn, tm)) {
 		trace_rpcrdma_wait(conn->id, tm->msg.xid, "credit");
@@ -1134,7 +1135,8 @@ static bool rpcrdma_cancel_begun(struct rpcrdma_conn *conn,
 		list_del_init(&tm->link);
 	}
 	/* At once: the pump must not begin another message now. */
-	conn->closed |= !rest;
+	if (!rest)
+		rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
 	conn->pumping = false;
 	wake_up_all(&conn->pump_wait);
 	return rest;
@@ -1166,7 +1168,7 @@ bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	conn->pump_waiters--;
 	if (!list_empty(&tm->link)) {
 		unsent = !tm->msg.sent;
-		if (unsent || conn->closed) {
+		if (unsent || !rpcrdma_conn_open(conn)) {
 			list_del_init(&tm->link);
 		} else {
 			rest = rpcrdma_cancel_begun(conn, tm);
@@ -1234,8 +1236,8 @@ void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	spin_lock(&conn->lock);
 	conn->pump_waiters++;
 	wait_event_cmd(conn->pump_wait,
-		       conn->closed || (list_empty(&tm->link) &&
-					!rpcrdma_pump_has(conn, tm)),
+		       !rpcrdma_conn_open(conn) ||
+		       (list_empty(&tm->link) && !rpcrdma_pump_has(conn, tm)),
 		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
 	conn->pump_waiters--;
 	spin_unlock(&conn->lock);
@@ -1351,7 +1353,7 @@ int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job)
 	job->conn = conn;
 	job->cqe.done = rpcrdma_job_done;
 	spin_lock(&conn->lock);
-	if (conn->closed) {
+	if (!rpcrdma_conn_open(conn)) {
 		spin_unlock(&conn->lock);
 		return -ENOTCONN;
 	}
@@ -1630,7 +1632,7 @@ int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size)
 void rpcrdma_send_stop(struct rpcrdma_conn *conn)
 {
 	spin_lock(&conn->lock);
-	conn->closed = true;
+	rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
 	wake_up_all(&conn->pump_wait);
 	conn->pump_waiters++;
 	wait_event_cmd(conn->pump_wait, !conn->pumping,

@@ -215,7 +215,7 @@ static int rpcrdma_conn_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static int rpcrdma_conn_open(struct inode *inode, struct file *file)
+static int rpcrdma_conn_file_open(struct inode *inode, struct file *file)
 {
 	struct rpcrdma_conn *conn = inode->i_private;
 	int rc = single_open(file, rpcrdma_conn_show, conn);
@@ -233,7 +233,7 @@ static int rpcrdma_conn_release(struct inode *inode, struct file *file)
 
 static const struct file_operations rpcrdma_conn_fops = {
 	.owner = THIS_MODULE,
-	.open = rpcrdma_conn_open,
+	.open = rpcrdma_conn_file_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = rpcrdma_conn_release,

@@ -404,6 +404,29 @@ struct rpcrdma_device {
 	bool removed;
 };
 
+/**
+ * enum rpcrdma_conn_stage - what may still be posted on a connection
+ * @RPCRDMA_CONN_OPEN: everything. Handshake and exchange are in this stage, too: what may be
+ *	sent then, the session says
+ * @RPCRDMA_CONN_CLOSED: it cannot go on; no message and no RDMA operation. Its Receives are
+ *	still posted, and regions given up by Local Invalidate
+ * @RPCRDMA_CONN_ENDING: its owner destroys it soon, and waits for nobody before. Nor a Local
+ *	Invalidate: an operation of the peer would find no region and fail, and the peer would
+ *	blame the Call. Who waits for regions waits until they are taken back
+ * @RPCRDMA_CONN_DEAD: the queue pair is, or soon will be, in the error state; nothing. No work
+ *	is scheduled, and no region taken
+ *
+ * A connection goes on through these stages and never back; it may leave some out. Each
+ * stage forbids what those before it forbid. Documentation/architecture.rst has them drawn.
+ */
+enum rpcrdma_conn_stage {
+	RPCRDMA_CONN_OPEN,
+	RPCRDMA_CONN_CLOSED,
+	RPCRDMA_CONN_ENDING,
+	RPCRDMA_CONN_DEAD,
+};
+
+/* Bits of rpcrdma_conn.flags: what has happened, and whom was told. */
 enum {
 	RPCRDMA_CONN_LOST,	/* bit: ops->lost has been called */
 	RPCRDMA_CONN_TOO_LONG,	/* bit: a message was too long for its Receive */
@@ -716,9 +739,7 @@ struct rpcrdma_conn {
 	spinlock_t event_lock;	/* what listeners are told, in its order; outside of lock */
 	spinlock_t lock;	/* see above */
 	struct rpcrdma_session session;
-	bool closed;		/* the pump posts no more */
-	bool dead;		/* the queue pair is in the error state */
-	bool closing;		/* its owner is about to destroy it */
+	enum rpcrdma_conn_stage stage;
 
 	u64 memory;
 	bool must;
@@ -803,6 +824,39 @@ struct rpcrdma_conn {
 };
 
 /**
+ * rpcrdma_conn_advance - less may be posted from now on
+ * @conn: the connection
+ * @stage: nothing changes if it is further than that
+ *
+ * Context: the caller holds the lock of @conn.
+ */
+static inline void rpcrdma_conn_advance(struct rpcrdma_conn *conn,
+					enum rpcrdma_conn_stage stage)
+{
+	lockdep_assert_held(&conn->lock);
+	if (conn->stage < stage)
+		conn->stage = stage;
+}
+
+/* May messages and RDMA operations be posted? Under the lock of @conn. */
+static inline bool rpcrdma_conn_open(const struct rpcrdma_conn *conn)
+{
+	return conn->stage == RPCRDMA_CONN_OPEN;
+}
+
+/* May regions be given up by Local Invalidate? Under the lock of @conn. */
+static inline bool rpcrdma_conn_invalidates(const struct rpcrdma_conn *conn)
+{
+	return conn->stage < RPCRDMA_CONN_ENDING;
+}
+
+/* Is nothing to be posted or scheduled any more? Under the lock of @conn. */
+static inline bool rpcrdma_conn_dead(const struct rpcrdma_conn *conn)
+{
+	return conn->stage == RPCRDMA_CONN_DEAD;
+}
+
+/**
  * rpcrdma_recv_at - where bytes of a received message are
  * @recv: the Receive
  * @offset: in its message
@@ -839,7 +893,7 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn);
 void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_put(struct rpcrdma_conn *conn);
-void rpcrdma_conn_closing(struct rpcrdma_conn *conn);
+void rpcrdma_conn_ending(struct rpcrdma_conn *conn);
 void rpcrdma_conn_agreed(struct rpcrdma_conn *conn);
 void rpcrdma_conn_up(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_ready(struct rpcrdma_conn *conn);
