@@ -145,10 +145,16 @@ def locks(results):
         for operation, line in lines.items():
             if "locks" in line and operation in ("READ 4 KiB", "WRITE 4 KiB"):
                 rows.append([f"{operation}, {transport}"] + [
-                    ", ".join(f"{name} {number(taken / line['n'])}"
+                    ", ".join(f"{name} {number(taken / line['n'])}" + held_for(line, end, name)
                               for name, taken in sorted(line["locks"][end].items()))
                     for end in ("client", "server")])
     return table(["taken per operation", "client", "server"], sorted(rows)) if rows else ""
+
+
+def held_for(line, end, name):
+    """How long each time, in the median; results of earlier runs do not have it."""
+    held = line.get("held", {}).get(end, {})
+    return f" ({held[name]} us)" if name in held else ""
 
 
 def figure(values):

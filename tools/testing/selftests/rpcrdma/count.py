@@ -19,7 +19,8 @@ has N, how many Calls of each NFS procedure there were according to mountstats, 
 counters of rxe_count (tools/testing/kunit) at both ends by how much they grew, with those
 of rpcrdma for what it has copied. With LOCKS
 in the environment, and where lockdep is, two of the lines have as well how often locks of
-the transport were taken; the names of its locks are in rpcrdma.ko.
+the transport were taken, and for how many microseconds each is held (median); the names of its
+locks are in rpcrdma.ko.
 """
 
 import ctypes
@@ -28,6 +29,7 @@ import mmap
 import os
 import re
 import shlex
+import statistics
 import struct
 import subprocess
 import sys
@@ -58,6 +60,9 @@ AT_EMPTY_PATH, AT_STATX_FORCE_SYNC = 0x1000, 0x2000
 LOCKED = ("READ 4 KiB", "WRITE 4 KiB")
 # What a completion waits by has this name in every module.
 EVERYWHERE = {"&x->wait"}
+# "fio-77 [000] d..2. 1.000001: lock_acquire: 00000000abcdef try read &x->lock"
+LOCK_EVENT = re.compile(r"-(?P<task>\d+) +\[\d+\] \S+ +(?P<when>\d+\.\d+): "
+                        r"lock_(?P<what>acquire|release): (?P<lock>\S+) .*?(?P<name>\S+)$")
 
 libc = ctypes.CDLL(None, use_errno=True)
 statx_buffer = ctypes.create_string_buffer(512)
@@ -165,30 +170,39 @@ def lock_names():
 
 def trace(on):
     """Trace locks from now on, or no longer."""
-    event = TRACING / "events/lock/lock_acquire"
     if on:
         (TRACING / "trace").write_text("", encoding="ascii")
         (TRACING / "buffer_size_kb").write_text("16384", encoding="ascii")
-        (event / "filter").write_text('name ~ "&*"', encoding="ascii")
-    (event / "enable").write_text(str(int(on)), encoding="ascii")
+    for event in (TRACING / "events/lock" / name for name in ("lock_acquire", "lock_release")):
+        if on:
+            (event / "filter").write_text('name ~ "&*"', encoding="ascii")
+        (event / "enable").write_text(str(int(on)), encoding="ascii")
 
 
-def locks_taken():
-    """{name: how often}, of the transport's, since trace(True)."""
-    ours, taken = lock_names(), {}
-    with open(TRACING / "trace", encoding="ascii", errors="replace") as lines:
-        for line in lines:
-            # The name is the last word: "lock_acquire: 00000000abcdef try read &x->lock"
-            name = line.split()[-1] if " lock_acquire: " in line else None
-            if name in ours:
-                taken[name] = taken.get(name, 0) + 1
-    return taken
+def locks_in(lines, ours):
+    """Of a trace, for locks with these names: {name: how often taken}, {name: microseconds}."""
+    since, taken, held = {}, {}, {}
+    for line in lines:
+        found = LOCK_EVENT.search(line)
+        if not found or found["name"] not in ours:
+            continue
+        # A task has it from here on: no other wants it in a guest of one processor.
+        key = found["task"], found["lock"]
+        if found["what"] == "acquire":
+            since[key] = float(found["when"])
+            taken[found["name"]] = taken.get(found["name"], 0) + 1
+        elif key in since:
+            held.setdefault(found["name"], []).append(float(found["when"]) - since.pop(key))
+    return taken, {name: round(1e6 * statistics.median(times)) for name, times in held.items()}
 
 
 def locks(what):
     """Begin to trace them, or end: then what there was."""
     trace(what == "begin")
-    return locks_taken() if what == "end" else {}
+    if what == "begin":
+        return ()
+    with open(TRACING / "trace", encoding="ascii", errors="replace") as lines:
+        return locks_in(lines, lock_names())
 
 
 def counters(text):
@@ -222,7 +236,9 @@ def on_server(*command):
 def at_both_ends(what):
     """locks() here and there."""
     theirs = on_server("/usr/bin/python3", str(Path(__file__).resolve()), "locks", what)
-    return {"client": locks(what), "server": json.loads(theirs)}
+    ends = {"client": locks(what), "server": json.loads(theirs)}
+    return {of: {end: found[number] for end, found in ends.items()}
+            for number, of in enumerate(("locks", "held"))} if what == "end" else {}
 
 
 def procedures():
@@ -270,7 +286,7 @@ def run(directory, file, *names):
             line = {"operation": name, "n": times} | {
                 what: grown(now[what], before[what]) for what in now}
             if name in traced:
-                line["locks"] = at_both_ends("end")
+                line |= at_both_ends("end")
             print(json.dumps(line), file=out, flush=True)
             before = now
 
