@@ -36,8 +36,6 @@
  * here, and there are always as many Receives as before.
  */
 #include <linux/mm.h>
-#include <linux/moduleparam.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include <trace/events/rpcrdma_v2.h>
@@ -46,198 +44,7 @@
 
 #include "../auth.h"
 #include "../params.h"
-#include "verbs.h"
-
-static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc);
-
-/* Pages of a Receive of @size bytes; zero if it is in one piece. */
-static u32 rpcrdma_recv_page_count(const struct rpcrdma_conn *conn, u32 size)
-{
-	return READ_ONCE(conn->recv_pages) ? DIV_ROUND_UP(size, PAGE_SIZE) : 0;
-}
-
-/* Bytes that the buffer of a Receive takes. */
-static u32 rpcrdma_recv_bytes(const struct rpcrdma_conn *conn, u32 size)
-{
-	const u32 pages = rpcrdma_recv_page_count(conn, size);
-
-	return pages ? pages << PAGE_SHIFT : rpcrdma_buffer_bytes(size);
-}
-
-/* Each element covers a page, or the whole buffer. */
-static u32 rpcrdma_recv_elements(const struct rpcrdma_recv *recv)
-{
-	return recv->pages ? DIV_ROUND_UP(recv->size, PAGE_SIZE) : 1;
-}
-
-static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
-{
-	struct ib_device *device = recv->conn->cm_id->device;
-	int i;
-
-	for (i = 0; i < recv->wr.num_sge; i++) {
-		if (recv->pages)
-			ib_dma_unmap_page(device, recv->sge[i].addr,
-					  recv->sge[i].length,
-					  DMA_FROM_DEVICE);
-		else
-			ib_dma_unmap_single(device, recv->sge[i].addr,
-					    recv->sge[i].length,
-					    DMA_FROM_DEVICE);
-	}
-	recv->wr.num_sge = 0;
-}
-
-/**
- * rpcrdma_recv_memory - what a Receive takes
- * @conn: its connection; recv_pages is known
- * @size: bytes of its buffer
- *
- * Return: bytes.
- */
-u32 rpcrdma_recv_memory(const struct rpcrdma_conn *conn, u32 size)
-{
-	const u32 pages = rpcrdma_recv_page_count(conn, size);
-
-	return rpcrdma_recv_bytes(conn, size) + sizeof(struct rpcrdma_recv) +
-	       (pages ?: 1) * sizeof(struct ib_sge) +
-	       pages * sizeof(struct page *);
-}
-
-/* Allocate the buffer of @recv. Return: false if there is no memory. */
-static bool rpcrdma_recv_fill(struct rpcrdma_recv *recv, int node,
-			      struct rpcrdma_spares *spares, gfp_t gfp)
-{
-	u32 i;
-
-	if (!recv->pages) {
-		recv->buf = rpcrdma_spare_get(spares, recv->size, node, gfp);
-		return recv->buf;
-	}
-	for (i = 0; i < rpcrdma_recv_elements(recv); i++) {
-		recv->pages[i] = alloc_pages_node(node, gfp, 0);
-		if (!recv->pages[i])
-			return false;
-	}
-	recv->buf = page_address(recv->pages[0]) + recv->conn->recv_base;
-	return true;
-}
-
-/* Free a Receive that is not mapped, and what it has of a buffer. */
-static void rpcrdma_recv_empty(struct rpcrdma_recv *recv,
-			       struct rpcrdma_spares *spares)
-{
-	u32 i;
-
-	for (i = 0; recv->pages && i < rpcrdma_recv_elements(recv); i++)
-		if (recv->pages[i])
-			__free_page(recv->pages[i]);
-	if (!recv->pages && recv->buf)
-		rpcrdma_spare_put(spares, recv->buf, recv->size);
-	kfree(recv);
-}
-
-/* Return: false if the buffer cannot be mapped. */
-static bool rpcrdma_recv_map(struct rpcrdma_recv *recv)
-{
-	struct rpcrdma_conn *conn = recv->conn;
-	struct ib_device *device = conn->cm_id->device;
-	struct ib_sge *sge;
-	u32 i, base;
-
-	for (i = 0; i < rpcrdma_recv_elements(recv); i++) {
-		base = i ? 0 : conn->recv_base;
-		sge = &recv->sge[i];
-		sge->lkey = conn->pd->local_dma_lkey;
-		sge->length = recv->pages ? PAGE_SIZE - base : recv->size;
-		if (recv->pages)
-			sge->addr = ib_dma_map_page(device, recv->pages[i],
-						    base, sge->length,
-						    DMA_FROM_DEVICE);
-		else
-			sge->addr = ib_dma_map_single(device, recv->buf,
-						      sge->length,
-						      DMA_FROM_DEVICE);
-		if (ib_dma_mapping_error(device, sge->addr)) {
-			rpcrdma_recv_unmap(recv);
-			return false;
-		}
-		recv->wr.num_sge++;
-	}
-	return true;
-}
-
-/* Return: a Receive of @size bytes that is in no list, or an ERR_PTR. */
-static struct rpcrdma_recv *rpcrdma_recv_alloc(struct rpcrdma_conn *conn,
-					       u32 size,
-					       struct rpcrdma_spares *spares,
-					       gfp_t gfp)
-{
-	const u32 pages = rpcrdma_recv_page_count(conn, size);
-	const u32 elements = pages ?: 1;
-	int node = ibdev_to_node(conn->cm_id->device);
-	struct rpcrdma_recv *recv;
-	int rc = -ENOMEM;
-
-	recv = kzalloc_node(sizeof(*recv) + elements * sizeof(*recv->sge) +
-			    pages * sizeof(*recv->pages), gfp, node);
-	if (!recv)
-		return ERR_PTR(-ENOMEM);
-	recv->conn = conn;
-	recv->size = size;
-	recv->sge = (struct ib_sge *)(recv + 1);
-	if (pages)
-		recv->pages = (struct page **)(recv->sge + elements);
-	if (!rpcrdma_recv_fill(recv, node, spares, gfp))
-		goto out_empty;
-	rc = -EIO;
-	if (!rpcrdma_recv_map(recv))
-		goto out_empty;
-	recv->cqe.done = rpcrdma_recv_done;
-	recv->wr.wr_cqe = &recv->cqe;
-	recv->wr.sg_list = recv->sge;
-	INIT_LIST_HEAD(&recv->all);
-	INIT_LIST_HEAD(&recv->link);
-	atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
-	atomic_long_add(rpcrdma_recv_bytes(conn, size), &conn->buffers);
-	return recv;
-
-out_empty:
-	rpcrdma_recv_empty(recv, NULL);
-	return ERR_PTR(rc);
-}
-
-/* The same, if the module may hold so much. */
-static struct rpcrdma_recv *rpcrdma_recv_more(struct rpcrdma_conn *conn,
-					      u32 size,
-					      struct rpcrdma_spares *spares,
-					      gfp_t gfp, bool must)
-{
-	const u32 memory = rpcrdma_recv_memory(conn, size);
-	struct rpcrdma_recv *recv;
-	int rc;
-
-	rc = rpcrdma_conn_hold(conn, memory, must);
-	if (rc)
-		return ERR_PTR(rc);
-	recv = rpcrdma_recv_alloc(conn, size, spares, gfp);
-	if (IS_ERR(recv))
-		rpcrdma_conn_unhold(conn, memory);
-	return recv;
-}
-
-/* Its buffer goes to @spares, or is freed if @spares is NULL or it is of pages. */
-static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
-			      struct rpcrdma_spares *spares)
-{
-	rpcrdma_recv_unmap(recv);
-	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
-	atomic_long_sub(rpcrdma_recv_bytes(recv->conn, recv->size),
-			&recv->conn->buffers);
-	rpcrdma_conn_unhold(recv->conn,
-			    rpcrdma_recv_memory(recv->conn, recv->size));
-	rpcrdma_recv_empty(recv, spares);
-}
+#include "recv.h"
 
 /* The device may write again to what the processor could read. */
 static void rpcrdma_recv_sync(struct rpcrdma_recv *recv)
@@ -366,14 +173,6 @@ out_unmap:
 /* Receives that are given back without the lock at most, until somebody has it. */
 #define RPCRDMA_RECV_SLACK	4
 
-/* Put a Receive, synced, before those at @first, to be posted with them. */
-static void rpcrdma_recv_chain(struct rpcrdma_recv *recv,
-			       struct ib_recv_wr **first)
-{
-	recv->wr.next = *first;
-	*first = &recv->wr;
-}
-
 /* A Receive is in @conn->recvs, or is no more. */
 static void rpcrdma_recv_sized(struct rpcrdma_conn *conn,
 			       const struct rpcrdma_recv *recv, int count)
@@ -446,17 +245,20 @@ static int rpcrdma_recv_slack(const struct rpcrdma_conn *conn)
 	return rpcrdma_session_may_wait(&conn->session, free + 1);
 }
 
-/*
- * Post the Receives that wait, if they must not wait any longer, and offer them to the
- * peer: to be called when one was given back, and when it has become more difficult to wait.
- * @due is set if the caller then has to pump. The caller frees @retired when it has left the
- * lock. Return: 0 or the errno of the verb.
+/**
+ * rpcrdma_recv_push - post the Receives that wait, if they must not wait any longer
+ * @conn: the connection, with its lock held
+ * @due: set if the caller then has to pump
+ * @retired: gets what the caller frees when it has left the lock
  *
- * All under one lock: no Receive is posted after the drain, see conn_destroy, and no Receive is
- * offered before it is posted.
+ * They are offered to the peer, too. To be called when one was given back, and when it has become
+ * more difficult to wait. All is under one lock: no Receive is posted after the drain, see
+ * rpcrdma_conn_destroy(), and no Receive is offered before it is posted.
+ *
+ * Return: 0 or the errno of the verb.
  */
-static int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due,
-			     struct list_head *retired)
+int rpcrdma_recv_push(struct rpcrdma_conn *conn, bool *due,
+		      struct list_head *retired)
 	__must_hold(&conn->lock)
 {
 	const struct ib_recv_wr *first;
@@ -653,7 +455,14 @@ static void rpcrdma_recv_refused(struct rpcrdma_conn *conn,
 	}
 }
 
-static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+/**
+ * rpcrdma_recv_done - a Receive has completed
+ * @cq: of Receives
+ * @wc: the completion
+ *
+ * Context: the handler of Receives; process context, no lock held.
+ */
+void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_recv *recv = container_of(wc->wr_cqe,
 						 struct rpcrdma_recv, cqe);
@@ -763,46 +572,6 @@ static void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rpcrdma_recv_setup - allocate Receives
- * @conn: the connection
- * @count: how many
- * @size: bytes of each buffer, which is of pages if @conn->recv_pages is set
- * @later: most of them are made when the first message has come, see rpcrdma_recv_begin()
- *
- * Return: 0, %-ENOMEM, or %-EIO if a buffer cannot be mapped. The caller
- * cleans up.
- */
-int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size,
-		       bool later)
-{
-	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
-						       RPCRDMA_SPARE_RECVS);
-	const u32 now = later && count >= 4 * RPCRDMA_OPENING_RECVS ?
-			RPCRDMA_OPENING_RECVS : count;
-	struct rpcrdma_recv *recv;
-
-	conn->recv_size = size;
-	if (conn->recv_pages > 1) {
-		conn->recv_whole = kmalloc_node(size, GFP_KERNEL,
-						ibdev_to_node(conn->cm_id->device));
-		if (!conn->recv_whole)
-			return -ENOMEM;
-		conn->whole_size = size;
-		atomic_long_add(rpcrdma_buffer_bytes(size), &conn->buffers);
-	}
-	for (; conn->n_recvs < now; conn->n_recvs++) {
-		recv = rpcrdma_recv_alloc(conn, size, spares, GFP_KERNEL);
-		if (IS_ERR(recv))
-			return PTR_ERR(recv);
-		list_add_tail(&recv->all, &conn->recvs);
-	}
-	conn->n_recv_later = count - now;
-	conn->n_recvs = count;
-	conn->recv_target = count;
-	return 0;
-}
-
-/**
  * rpcrdma_recv_post_all - post every Receive, before the peer gets any credit
  * @conn: the connection
  *
@@ -816,58 +585,6 @@ int rpcrdma_recv_post_all(struct rpcrdma_conn *conn)
 	list_for_each_entry(recv, &conn->recvs, all)
 		rpcrdma_recv_chain(recv, &first);
 	return ib_post_recv(conn->qp, first, NULL);
-}
-
-/**
- * rpcrdma_recv_cleanup - free the Receives; none is posted any more
- * @conn: the connection
- */
-void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
-{
-	struct rpcrdma_recv *recv, *next;
-
-	list_for_each_entry_safe(recv, next, &conn->recvs, all)
-		rpcrdma_recv_free(recv,
-				  rpcrdma_spares(conn, RPCRDMA_SPARE_RECVS));
-	INIT_LIST_HEAD(&conn->recvs);
-	conn->n_recvs = 0;
-	init_llist_head(&conn->recv_back);
-	rpcrdma_recv_free_list(&conn->recv_fresh);
-	rpcrdma_recv_free_list(&conn->recv_old);
-	conn->n_recv_fresh = 0;
-	if (conn->recv_whole)
-		atomic_long_sub(rpcrdma_buffer_bytes(conn->whole_size),
-				&conn->buffers);
-	kfree(conn->recv_whole);
-	conn->recv_whole = NULL;
-	conn->whole_size = 0;
-}
-
-/**
- * rpcrdma_recv_free_list - free Receives that are not posted
- * @list: of Receives, linked by @all; empty afterwards
- *
- * Context: Process context, no lock held. The device is there.
- */
-void rpcrdma_recv_free_list(struct list_head *list)
-{
-	struct rpcrdma_recv *recv, *next;
-
-	list_for_each_entry_safe(recv, next, list, all)
-		rpcrdma_recv_free(recv, NULL);
-	INIT_LIST_HEAD(list);
-}
-
-/**
- * rpcrdma_recv_rounded - size of a Receive for messages of so many bytes
- * @conn: the connection
- * @size: bytes
- *
- * Return: @size, or whole pages.
- */
-u32 rpcrdma_recv_rounded(const struct rpcrdma_conn *conn, u32 size)
-{
-	return conn->recv_pages ? round_up(size, PAGE_SIZE) : size;
 }
 
 /**
@@ -900,168 +617,3 @@ void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
 	list_for_each_entry(recv, &conn->recvs, all)
 		rpcrdma_recv_sized(conn, recv, 1);
 }
-
-/**
- * rpcrdma_recv_supply - allocate Receives that take the place of those of another size
- * @conn: the connection
- * @count: how many more
- * @must: those that they replace are larger, so this ends with less memory
- *
- * Context: Process context. May sleep. The caller calls rpcrdma_recv_retarget(), too.
- *
- * Return: 0, %-ENOMEM, %-EDQUOT if the module may not hold so much, or %-EIO if a buffer
- * cannot be mapped.
- */
-int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count, bool must)
-{
-	struct rpcrdma_recv *recv;
-
-	while (count--) {
-		/* Nobody waits for it. */
-		recv = rpcrdma_recv_more(conn, conn->recv_size, NULL,
-					 GFP_KERNEL | __GFP_NORETRY |
-					 __GFP_NOWARN, must);
-		if (IS_ERR(recv))
-			return PTR_ERR(recv);
-		spin_lock(&conn->lock);
-		list_add_tail(&recv->all, &conn->recv_fresh);
-		conn->n_recv_fresh++;
-		spin_unlock(&conn->lock);
-	}
-	return 0;
-}
-
-/*
- * Post as many of the @n Receives of @size in @fresh as @window needs. Return: 0; %-EAGAIN
- * if @n is too few, %-ESTALE if Receives have another size now (nothing has changed); or
- * the errno of the verb.
- */
-static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
-			       struct list_head *fresh, u32 n, u32 size)
-	__must_hold(&conn->lock)
-{
-	struct ib_recv_wr *first = NULL;
-	struct rpcrdma_recv *recv;
-
-	if (size != conn->recv_size)
-		return -ESTALE;
-	if (conn->n_recvs + n < window + 1)
-		return -EAGAIN;
-	while (conn->n_recvs < window + 1) {
-		recv = list_first_entry(fresh, struct rpcrdma_recv, all);
-		rpcrdma_recv_chain(recv, &first);
-		list_move_tail(&recv->all, &conn->recvs);
-		conn->n_recvs++;
-	}
-	return first ? ib_post_recv(conn->qp, first, NULL) : 0;
-}
-
-/**
- * rpcrdma_conn_set_window - offer the peer more or fewer Receives
- * @conn: the connection
- * @window: how many; limited to the length of the queues
- *
- * Context: Process context, no lock held. May sleep. One caller at a time.
- *
- * Return: 0, %-ENOTCONN if the connection is over, %-ENOMEM, %-EDQUOT if the module may not
- * hold so much, or %-EIO if a buffer cannot be mapped.
- */
-int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
-{
-	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
-						       RPCRDMA_SPARE_RECVS);
-	struct rpcrdma_recv *recv;
-	bool due = false;
-	LIST_HEAD(retired);
-	LIST_HEAD(fresh);
-	u32 n = 0, size;
-	int rc;
-
-	window = clamp(window, RPCRDMA_MIN_WINDOW, conn->max_window);
-	do {
-		size = READ_ONCE(conn->recv_size);
-		/* Receives may be freed meanwhile: see the end of the loop. */
-		while (READ_ONCE(conn->n_recvs) + n < window + 1) {
-			recv = rpcrdma_recv_more(conn, size, spares,
-						 GFP_KERNEL, false);
-			rc = PTR_ERR_OR_ZERO(recv);
-			if (rc)
-				goto out_free;
-			list_add_tail(&recv->all, &fresh);
-			n++;
-		}
-
-		spin_lock(&conn->lock);
-		rc = rpcrdma_conn_dead(conn) ? -ENOTCONN :
-			rpcrdma_window_grow(conn, window, &fresh, n, size);
-		if (!rc) {
-			conn->recv_target = window + 1;
-			due = rpcrdma_session_set_window(&conn->session,
-							 window);
-			rc = rpcrdma_recv_push(conn, &due, &retired);
-		}
-		spin_unlock(&conn->lock);
-		rpcrdma_recv_free_list(&retired);
-		if (rc == -ESTALE) {
-			rpcrdma_recv_free_list(&fresh);
-			n = 0;
-		}
-	} while (rc == -EAGAIN || rc == -ESTALE);
-	if (rc && rc != -ENOTCONN)
-		rpcrdma_conn_lost(conn, "post Receive");
-	else if (due)
-		rpcrdma_conn_pump(conn);
-
-out_free:
-	rpcrdma_recv_free_list(&fresh);
-	return rc;
-}
-
-/**
- * rpcrdma_window_worker - the module parameter has changed
- * @work: of the connection
- */
-void rpcrdma_window_worker(struct work_struct *work)
-{
-	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
-						 window_work);
-	u32 window = READ_ONCE(rpcrdma_window);
-	unsigned int noio;
-	int rc;
-
-	/* Reclaim could wait for an RPC that waits for this connection. */
-	noio = memalloc_noio_save();
-	rc = rpcrdma_conn_set_window(conn, window);
-	memalloc_noio_restore(noio);
-	trace_rpcrdma_window(conn->id, window, rc);
-}
-
-/**
- * rpcrdma_window_change - set the number of Receives offered to each peer
- * @window: new value of the module parameter; limited to its range
- *
- * Context: Process context. May sleep.
- */
-void rpcrdma_window_change(unsigned int window)
-{
-	WRITE_ONCE(rpcrdma_window,
-		   clamp_t(unsigned int, window, RPCRDMA_MIN_WINDOW,
-			   RPCRDMA_MAX_WINDOW));
-	rpcrdma_stats_follow();
-}
-
-static int rpcrdma_window_set(const char *val, const struct kernel_param *kp)
-{
-	int rc;
-
-	rc = param_set_uint_minmax(val, kp, RPCRDMA_MIN_WINDOW,
-				   RPCRDMA_MAX_WINDOW);
-	if (!rc)
-		rpcrdma_stats_follow();
-	return rc;
-}
-
-const struct kernel_param_ops rpcrdma_window_ops = {
-	.set = rpcrdma_window_set,
-	.get = param_get_uint,
-};

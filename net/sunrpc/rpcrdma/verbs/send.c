@@ -27,13 +27,9 @@
  * nothing waits at rest: such Sends are signaled then, and what is out already is followed by
  * a mark, an RDMA Write of no bytes, whose completion says that all before it has completed.
  */
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
-
 #include <trace/events/rpcrdma_v2.h>
 
-#include "../params.h"
-#include "verbs.h"
+#include "send.h"
 
 /*
  * Sends of one chain at most, and no more than a quarter of the ring. With so many the
@@ -52,13 +48,6 @@
 /* While memory waits for a completion, one Send of so many has one. A power of two. */
 #define RPCRDMA_GATHER_SENDS	4U
 
-/* There are as many Sends as a power of two, see rpcrdma_send_setup(). */
-static struct rpcrdma_send *rpcrdma_send_at(const struct rpcrdma_conn *conn,
-					    u32 i)
-{
-	return &conn->sends[i & (conn->n_sends - 1)];
-}
-
 /*
  * Only the thread that sends a message and pumps sees that it is @direct, see
  * rpcrdma_conn_send_planned().
@@ -71,212 +60,6 @@ static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 	} else if (tm->done) {
 		tm->done(tm, status);
 	}
-}
-
-/* As rpcrdma_stream_run(), of a message from which nothing may be removed. */
-static u32 rpcrdma_txmsg_run(const struct rpcrdma_txmsg *tm, u32 offset,
-			     u32 *at)
-{
-	if (tm->n_removed)
-		return rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
-					  at);
-	*at = offset;
-	return U32_MAX;
-}
-
-/**
- * rpcrdma_txmsg_copy - copy bytes of a message's reduced stream
- * @tm: the message
- * @offset: the first
- * @to: where to
- * @length: how many
- *
- * Context: Any.
- *
- * Return: 0, or %-EMSGSIZE if the message lacks bytes.
- */
-int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
-		       u32 length)
-{
-	u32 run, at;
-
-	while (length) {
-		run = min(rpcrdma_txmsg_run(tm, offset, &at), length);
-		if (!run || read_bytes_from_xdr_buf(tm->xdr, at, to, run))
-			return -EMSGSIZE;
-		to += run;
-		offset += run;
-		length -= run;
-	}
-	return 0;
-}
-
-/**
- * rpcrdma_xdr_piece - what of a message is in one piece of memory
- * @xdr: the message
- * @offset: from here on
- * @length: set to how many bytes; zero if the message ends before
- *
- * Return: their address.
- */
-const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
-			      u32 *length)
-{
-	const struct kvec *vec = &xdr->head[0];
-	u32 at;
-
-	if (offset >= vec->iov_len) {
-		offset -= vec->iov_len;
-		if (offset < xdr->page_len) {
-			at = xdr->page_base + offset;
-			*length = min_t(u32, xdr->page_len - offset,
-					PAGE_SIZE - offset_in_page(at));
-			return page_address(xdr->pages[at >> PAGE_SHIFT]) +
-			       offset_in_page(at);
-		}
-		offset -= xdr->page_len;
-		vec = &xdr->tail[0];
-	}
-	*length = offset < vec->iov_len ? vec->iov_len - offset : 0;
-	return vec->iov_base + offset;
-}
-
-/**
- * rpcrdma_send_unmap - the device has finished with memory, or never gets it
- * @send: was made of it
- */
-void rpcrdma_send_unmap(struct rpcrdma_send *send)
-{
-	struct ib_device *device = send->conn->cm_id->device;
-	unsigned int i;
-
-	for (i = 0; send->mapped; i++) {
-		if (send->mapped & BIT(i))
-			ib_dma_unmap_single(device, send->sge[i].addr,
-					    send->sge[i].length, DMA_TO_DEVICE);
-		send->mapped &= ~BIT(i);
-	}
-}
-
-/**
- * rpcrdma_send_element - add an element to a Send
- * @send: the Send
- * @addr: where its bytes are
- * @length: how many
- *
- * Return: the element, or NULL if there are too many.
- */
-struct ib_sge *rpcrdma_send_element(struct rpcrdma_send *send, u64 addr,
-				    u32 length)
-{
-	struct ib_sge *sge;
-
-	if (send->wr.num_sge == send->conn->gather_sge)
-		return NULL;
-	sge = &send->sge[send->wr.num_sge++];
-	sge->addr = addr;
-	sge->length = length;
-	return sge;
-}
-
-/* Put @length bytes into the buffer of @send. */
-static bool rpcrdma_send_copy(struct rpcrdma_send *send, const void *from,
-			      u32 length)
-{
-	u32 used = send->tx.header_length + send->copied;
-	struct ib_sge *last = &send->sge[send->wr.num_sge - 1];
-
-	memcpy(send->buf + used, from, length);
-	send->copied += length;
-	if (!(send->mapped & BIT(send->wr.num_sge - 1))) {
-		last->length += length;
-		return true;
-	}
-	return rpcrdma_send_element(send, send->addr + used, length);
-}
-
-/**
- * rpcrdma_send_take - let the device take bytes of a Send from where they are
- * @send: the Send
- * @from: the bytes
- * @length: how many
- *
- * Return: false if there are too many elements, or they cannot be mapped.
- */
-bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length)
-{
-	struct ib_device *device = send->conn->cm_id->device;
-	u64 addr;
-
-	if (send->wr.num_sge == send->conn->gather_sge)
-		return false;
-	addr = ib_dma_map_single(device, (void *)from, length, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(device, addr))
-		return false;
-	rpcrdma_send_element(send, addr, length);
-	send->mapped |= BIT(send->wr.num_sge - 1);
-	return true;
-}
-
-/*
- * Make elements of the bytes that go in @send: of its buffer, which small pieces are copied
- * to, and of other memory. Return: false if there are not enough elements, or if memory
- * cannot be mapped; then all has to be copied.
- */
-static bool rpcrdma_send_gather(struct rpcrdma_send *send)
-{
-	const struct rpcrdma_txmsg *tm = send->tm;
-	u32 offset = send->tx.payload.offset;
-	u32 left = send->tx.payload.length;
-	const void *from;
-	u32 run, piece, at;
-	bool ok;
-
-	while (left) {
-		run = rpcrdma_txmsg_run(tm, offset, &at);
-		if (!run)
-			return false;
-		from = rpcrdma_xdr_piece(tm->xdr, at, &piece);
-		piece = min3(piece, run, left);
-		if (!piece)
-			return false;
-		if (piece < tm->gather || !virt_addr_valid(from))
-			ok = rpcrdma_send_copy(send, from, piece);
-		else
-			ok = rpcrdma_send_take(send, from, piece);
-		if (!ok)
-			return false;
-		offset += piece;
-		left -= piece;
-	}
-	return true;
-}
-
-/* Fill @send with its part of the message. Return: false if the message lacks bytes. */
-static bool rpcrdma_send_fill(struct rpcrdma_send *send)
-{
-	const struct rpcrdma_tx *tx = &send->tx;
-
-	send->length = tx->header_length + tx->payload.length;
-	send->sge[0].addr = send->addr;
-	send->sge[0].length = tx->header_length;
-	send->wr.num_sge = 1;
-	send->copied = 0;
-	if (send->rtr.size)
-		return rpcrdma_rtr_fill(send);
-	if (!tx->payload.length)
-		return true;
-	if (send->tm->gather && send->conn->gather_sge > 1) {
-		if (rpcrdma_send_gather(send))
-			return true;
-		rpcrdma_send_unmap(send);
-		send->wr.num_sge = 1;
-	}
-	send->sge[0].length = send->length;
-	send->copied = tx->payload.length;
-	return !rpcrdma_txmsg_copy(send->tm, tx->payload.offset,
-				   send->buf + tx->header_length,
-				   tx->payload.length);
 }
 
 /* Nothing that was sent may wait for the next Send. */
@@ -474,9 +257,15 @@ static bool rpcrdma_pump_job(struct rpcrdma_conn *conn)
 	return true;
 }
 
-/* Does the pump have this message? Then it must be neither freed nor used again. */
-static bool rpcrdma_pump_has(const struct rpcrdma_conn *conn,
-			     const struct rpcrdma_txmsg *tm)
+/**
+ * rpcrdma_pump_has - does the pump have this message?
+ * @conn: the connection, with its lock held
+ * @tm: the message
+ *
+ * Return: true if it must be neither freed nor used again yet.
+ */
+bool rpcrdma_pump_has(const struct rpcrdma_conn *conn,
+		      const struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
 	u32 i;
@@ -815,8 +604,13 @@ static void rpcrdma_pump_mark(struct rpcrdma_conn *conn)
 	spin_lock(&conn->lock);
 }
 
-/* Post what can be posted. Drops the lock for a while. */
-static void rpcrdma_pump(struct rpcrdma_conn *conn)
+/**
+ * rpcrdma_pump - post what can be posted
+ * @conn: the connection, with its lock held, which is dropped for a while
+ *
+ * If another thread pumps already, that one does it.
+ */
+void rpcrdma_pump(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
 	conn->pump_again = true;
@@ -1046,144 +840,6 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 }
 
 /**
- * struct rpcrdma_rest - the rest of a message that its owner gave up half sent
- * @tm: the same message, without its Write list, because the regions are gone
- * @xdr: its stream without the part that has been sent
- * @stream: the bytes
- */
-struct rpcrdma_rest {
-	struct rpcrdma_txmsg tm;
-	struct xdr_buf xdr;
-	u8 stream[];
-};
-
-static void rpcrdma_rest_done(struct rpcrdma_txmsg *tm, int status)
-{
-	struct rpcrdma_rest *rest = container_of(tm, struct rpcrdma_rest, tm);
-
-	rpcrdma_conn_end_call(tm->conn, tm);
-	kvfree(rest);
-}
-
-/*
- * Make a message of the rest of @tm. Return: NULL if there is no memory, or if @tm has
- * chunks that the peer must read: without them it would be another message. A group is
- * hardly ever found half sent: there was credit for all of it when it began.
- */
-static struct rpcrdma_rest *rpcrdma_rest_make(const struct rpcrdma_txmsg *tm)
-{
-	const struct rpcrdma_message *msg = &tm->msg;
-	struct rpcrdma_rest *rest;
-	unsigned int noio;
-
-	if (tm->group ||
-	    (msg->chunks && (msg->chunks->n_reads || msg->chunks->n_call)))
-		return NULL;
-	/*
-	 * Reclaim could wait for an RPC that waits for this connection. Nobody sends on it
-	 * meanwhile, so rather do without than wait for long.
-	 */
-	noio = memalloc_noio_save();
-	rest = kvmalloc(struct_size(rest, stream, msg->length),
-			GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
-	memalloc_noio_restore(noio);
-	if (!rest)
-		return NULL;
-	if (rpcrdma_txmsg_copy(tm, msg->sent, rest->stream + msg->sent,
-			       msg->length - msg->sent)) {
-		kvfree(rest);
-		return NULL;
-	}
-	rest->xdr = (struct xdr_buf){
-		.head[0] = {
-			.iov_base = rest->stream,
-			.iov_len = msg->length,
-		},
-		.len = msg->length,
-		.buflen = msg->length,
-	};
-	rest->tm = (struct rpcrdma_txmsg){
-		.link = LIST_HEAD_INIT(rest->tm.link),
-		.conn = tm->conn,
-		.msg = *msg,
-		.xdr = &rest->xdr,
-		.done = rpcrdma_rest_done,
-	};
-	rest->tm.msg.chunks = NULL;
-	rest->tm.msg.inv_handle = 0;
-	return rest;
-}
-
-/*
- * The owner of @tm wants it back, but it is half sent: replace it by a copy of the rest.
- * Meanwhile no other thread runs the pump. Return: false if that is not possible.
- */
-static bool rpcrdma_cancel_begun(struct rpcrdma_conn *conn,
-				 struct rpcrdma_txmsg *tm)
-	__must_hold(&conn->lock)
-{
-	struct rpcrdma_rest *rest;
-
-	conn->pumping = true;
-	spin_unlock(&conn->lock);
-	rest = rpcrdma_rest_make(tm);
-	spin_lock(&conn->lock);
-	if (rest) {
-		list_replace_init(&tm->link, &rest->tm.link);
-		tm->msg.reserved = 0;
-	} else {
-		list_del_init(&tm->link);
-	}
-	/* At once: the pump must not begin another message now. */
-	if (!rest)
-		rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
-	conn->pumping = false;
-	wake_up_all(&conn->pump_wait);
-	return rest;
-}
-
-/**
- * rpcrdma_conn_cancel - take back a message
- * @conn: the connection
- * @tm: a message whose @done need not be called, queued or not
- *
- * If a part of the message has been sent, the peer needs the rest for its reassembly: the
- * rest is sent from a copy. If no copy can be made, the connection ends.
- *
- * Context: Process context. May sleep.
- *
- * Return: true if nothing of the message was or will be sent.
- */
-bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
-{
-	bool lost = false, unsent = false, rest = false;
-
-	spin_lock(&conn->lock);
-	conn->pump_waiters++;
-	wait_event_cmd(conn->pump_wait,
-		       !rpcrdma_pump_has(conn, tm) &&
-		       (!conn->pumping || !tm->msg.sent ||
-			list_empty(&tm->link)),
-		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
-	conn->pump_waiters--;
-	if (!list_empty(&tm->link)) {
-		unsent = !tm->msg.sent;
-		if (unsent || !rpcrdma_conn_open(conn)) {
-			list_del_init(&tm->link);
-		} else {
-			rest = rpcrdma_cancel_begun(conn, tm);
-			lost = !rest;
-		}
-	}
-	spin_unlock(&conn->lock);
-	if (lost)
-		rpcrdma_conn_lost(conn, "message cancelled half sent");
-	if (rest)
-		rpcrdma_conn_pump(conn);
-	return unsent;
-}
-
-/**
  * rpcrdma_conn_call_refused - the peer has answered a Call with an ERROR
  * @conn: the connection
  * @tm: the Call
@@ -1225,25 +881,6 @@ void rpcrdma_conn_end_call(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 }
 
 /**
- * rpcrdma_conn_wait_sent - wait until a message is out, or its connection over
- * @conn: the connection
- * @tm: the message
- *
- * Context: Process context. May sleep.
- */
-void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
-{
-	spin_lock(&conn->lock);
-	conn->pump_waiters++;
-	wait_event_cmd(conn->pump_wait,
-		       !rpcrdma_conn_open(conn) ||
-		       (list_empty(&tm->link) && !rpcrdma_pump_has(conn, tm)),
-		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
-	conn->pump_waiters--;
-	spin_unlock(&conn->lock);
-}
-
-/**
  * rpcrdma_conn_refuse - answer a Call with RDMA2_ERROR
  * @conn: the connection
  * @xid: of the Call, host order
@@ -1269,98 +906,6 @@ bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 	if (!ok)
 		rpcrdma_conn_lost(conn, "errors unanswered");
 	return ok;
-}
-
-/* Would the operation break another connection, too? Tell the owner. */
-static void rpcrdma_wc_fault(struct rpcrdma_conn *conn, const struct ib_wc *wc,
-			     u64 call)
-{
-	switch (wc->status) {
-	case IB_WC_LOC_LEN_ERR:
-	case IB_WC_LOC_PROT_ERR:
-	case IB_WC_LOC_ACCESS_ERR:
-	case IB_WC_REM_INV_REQ_ERR:
-	case IB_WC_REM_ACCESS_ERR:
-		conn->ops->fault(conn, call, true);
-		break;
-	case IB_WC_LOC_QP_OP_ERR:
-	case IB_WC_REM_OP_ERR:
-		/*
-		 * There was no memory, perhaps only now. Or siw reports this for
-		 * an operation under way when the connection broke for another reason.
-		 */
-		conn->ops->fault(conn, call, false);
-		break;
-	default:
-		break;
-	}
-}
-
-/**
- * rpcrdma_conn_fault - a Work Request for a Call of the peer has failed
- * @conn: the connection; it ends
- * @what: the operation
- * @wc: its completion
- * @call: rpcrdma_call_id() of the Call
- *
- * Context: Process context, no lock held.
- */
-void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
-			const struct ib_wc *wc, u64 call)
-{
-	if (wc->status != IB_WC_WR_FLUSH_ERR)
-		trace_rpcrdma_wc(conn->id, what, wc);
-	/* Before the peer can send the Call again. */
-	if (conn->ops->fault)
-		rpcrdma_wc_fault(conn, wc, call);
-	rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
-}
-
-static void rpcrdma_job_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct rpcrdma_job *job = container_of(wc->wr_cqe, struct rpcrdma_job,
-					       cqe);
-	struct rpcrdma_conn *conn = job->conn;
-
-	if (wc->status != IB_WC_SUCCESS) {
-		/* rpcrdma_send_flush() ends it: siw may complete it again. */
-		rpcrdma_conn_fault(conn, "RDMA Read", wc, job->call);
-		return;
-	}
-	spin_lock(&conn->lock);
-	list_del_init(&job->link);
-	conn->sq_avail += job->cost;
-	spin_unlock(&conn->lock);
-	trace_rpcrdma_read_done(conn->id, lower_32_bits(job->call));
-	job->done(job, 0);
-	rpcrdma_conn_pump(conn);
-}
-
-/**
- * rpcrdma_conn_job - queue Work Requests that carry no message
- * @conn: the connection
- * @job: its cost, call, post and done are set; the connection owns it until its @done
- *
- * Context: Process context, no lock held.
- *
- * Return: 0, %-ENOTCONN if the connection is over, or %-ENOSPC if the job can
- * never fit the send queue; @job->done then does not run.
- */
-int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job)
-{
-	if (!rpcrdma_conn_fits(conn, job->cost))
-		return -ENOSPC;
-	job->conn = conn;
-	job->cqe.done = rpcrdma_job_done;
-	spin_lock(&conn->lock);
-	if (!rpcrdma_conn_open(conn)) {
-		spin_unlock(&conn->lock);
-		return -ENOTCONN;
-	}
-	list_add_tail(&job->link, &conn->job_queue);
-	rpcrdma_pump(conn);
-	spin_unlock(&conn->lock);
-	return 0;
 }
 
 /* All Sends before number @last have completed. In the handler of completions of Sends. */
@@ -1395,7 +940,14 @@ static void rpcrdma_sends_end(struct rpcrdma_conn *conn, u32 last)
 	}
 }
 
-static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
+/**
+ * rpcrdma_send_done - a Send has completed, and all before it
+ * @cq: of Sends
+ * @wc: the completion
+ *
+ * Context: the handler of completions of Sends; process context, no lock held.
+ */
+void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_send *send = container_of(wc->wr_cqe,
 						 struct rpcrdma_send, cqe);
@@ -1418,7 +970,14 @@ static void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 			   (conn->n_sends - 1)));
 }
 
-static void rpcrdma_mark_done(struct ib_cq *cq, struct ib_wc *wc)
+/**
+ * rpcrdma_mark_done - the mark has completed, see rpcrdma_pump_mark()
+ * @cq: of Sends
+ * @wc: the completion
+ *
+ * Context: as rpcrdma_send_done().
+ */
+void rpcrdma_mark_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_conn *conn = container_of(wc->wr_cqe, struct rpcrdma_conn,
 						 mark_cqe);
@@ -1453,174 +1012,6 @@ void rpcrdma_conn_hurry(struct rpcrdma_conn *conn, bool hurry)
 	if (hurry)
 		rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
-}
-
-/**
- * rpcrdma_send_spare - Send buffers that a Call of many Sends may take
- * @conn: the connection
- *
- * Context: the caller holds the connection's lock.
- *
- * Return: how many are free, but for some that are for others.
- */
-u32 rpcrdma_send_spare(const struct rpcrdma_conn *conn)
-{
-	const u32 used = conn->send_head - conn->send_tail +
-			 conn->n_sends / RPCRDMA_STREAM_SPARES;
-
-	lockdep_assert_held(&conn->lock);
-	return used < conn->n_sends ? conn->n_sends - used : 0;
-}
-
-/**
- * rpcrdma_send_memory - what a Send takes
- * @conn: its connection; gather_sge is known
- * @size: bytes of its buffer
- *
- * Return: bytes.
- */
-u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size)
-{
-	return rpcrdma_buffer_bytes(size) + sizeof(struct rpcrdma_send) +
-	       conn->gather_sge * sizeof(struct ib_sge);
-}
-
-/**
- * rpcrdma_send_setup - allocate Sends
- * @conn: the connection
- * @count: how many, a power of two, at least four
- * @size: bytes of each buffer
- *
- * Return: 0, %-EINVAL, %-ENOMEM, or %-EIO if a buffer cannot be mapped. The
- * caller cleans up.
- */
-int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
-{
-	struct ib_device *device = conn->cm_id->device;
-	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
-						       RPCRDMA_SPARE_SENDS);
-	int node = ibdev_to_node(device);
-	struct rpcrdma_send *send;
-	u32 i;
-
-	/* Ring indices run freely and wrap at 2^32. */
-	if (count < 4 || !is_power_of_2(count))
-		return -EINVAL;
-	conn->send_size = size;
-	conn->mark_cqe.done = rpcrdma_mark_done;
-	conn->sends = kvcalloc_node(count, sizeof(*conn->sends), GFP_KERNEL,
-				    node);
-	conn->send_sges = kvcalloc_node(count * conn->gather_sge,
-					sizeof(*conn->send_sges), GFP_KERNEL,
-					node);
-	if (!conn->sends || !conn->send_sges)
-		return -ENOMEM;
-
-	for (; conn->n_sends < count; conn->n_sends++) {
-		send = &conn->sends[conn->n_sends];
-		send->conn = conn;
-		send->index = conn->n_sends;
-		send->buf = rpcrdma_spare_get(spares, size, node, GFP_KERNEL);
-		if (!send->buf)
-			return -ENOMEM;
-		send->size = size;
-		send->addr = ib_dma_map_single(device, send->buf, size,
-					       DMA_TO_DEVICE);
-		if (ib_dma_mapping_error(device, send->addr)) {
-			kfree(send->buf);
-			return -EIO;
-		}
-		send->sge = &conn->send_sges[conn->n_sends * conn->gather_sge];
-		for (i = 0; i < conn->gather_sge; i++)
-			send->sge[i].lkey = conn->pd->local_dma_lkey;
-		send->cqe.done = rpcrdma_send_done;
-		send->wr.wr_cqe = &send->cqe;
-		send->wr.sg_list = send->sge;
-		send->wr.num_sge = 1;
-		atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
-		atomic_long_add(rpcrdma_buffer_bytes(size), &conn->buffers);
-	}
-	return 0;
-}
-
-/* Nobody has this Send: it is not decided on, being built or under way. */
-static bool rpcrdma_send_unused(const struct rpcrdma_conn *conn, u32 i)
-	__must_hold(&conn->lock)
-{
-	return ((i - conn->send_tail) & (conn->n_sends - 1)) >=
-	       conn->send_head - conn->send_tail;
-}
-
-/* Give the Send at @i another buffer. Return: 0, %-EBUSY, %-EDQUOT, %-ENOMEM or %-EIO. */
-static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
-{
-	struct ib_device *device = conn->cm_id->device;
-	struct rpcrdma_send *send = &conn->sends[i];
-	u32 old_size = send->size;
-	int rc;
-	void *buf;
-	u64 addr;
-
-	/* A smaller one takes the place of a larger one. */
-	rc = rpcrdma_conn_hold(conn, rpcrdma_buffer_bytes(size),
-			       size < old_size);
-	if (rc)
-		return rc;
-	rc = -ENOMEM;
-	/* Nobody waits for it. */
-	buf = kmalloc_node(size, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN,
-			   ibdev_to_node(device));
-	if (!buf)
-		goto out_unhold;
-	rc = -EIO;
-	addr = ib_dma_map_single(device, buf, size, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(device, addr))
-		goto out_free;
-	rc = -EBUSY;
-	spin_lock(&conn->lock);
-	if (rpcrdma_send_unused(conn, i)) {
-		swap(send->buf, buf);
-		swap(send->addr, addr);
-		swap(send->size, size);
-		atomic_long_add((long)rpcrdma_buffer_bytes(send->size) -
-				rpcrdma_buffer_bytes(old_size), &conn->buffers);
-		rc = 0;
-	}
-	spin_unlock(&conn->lock);
-	ib_dma_unmap_single(device, addr, size, DMA_TO_DEVICE);
-out_free:
-	kfree(buf);
-out_unhold:
-	/* What is not needed: of the old buffer, or of the new one. */
-	rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(size));
-	return rc;
-}
-
-/**
- * rpcrdma_send_resize - give Sends buffers of another size, as far as they are not in use
- * @conn: the connection; @conn->send_size is the smaller one of both sizes
- * @size: bytes of each buffer
- *
- * Context: Process context, no lock held. May sleep. One caller at a time.
- *
- * Return: how many still have another size, or a negative errno: %-ENOMEM, %-EDQUOT if the
- * module may not hold so much, or %-EIO if a buffer cannot be mapped.
- */
-int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size)
-{
-	int rc, left = 0;
-	u32 i;
-
-	for (i = 0; i < conn->n_sends; i++) {
-		if (conn->sends[i].size == size)
-			continue;
-		rc = rpcrdma_send_renew(conn, i, size);
-		if (rc == -EBUSY)
-			left++;
-		else if (rc)
-			return rc;
-	}
-	return left;
 }
 
 /**
@@ -1682,30 +1073,4 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 		spin_lock(&conn->lock);
 	}
 	spin_unlock(&conn->lock);
-}
-
-/**
- * rpcrdma_send_cleanup - free the Sends, of which none is posted any more
- * @conn: the connection
- */
-void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
-{
-	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
-						       RPCRDMA_SPARE_SENDS);
-	struct ib_device *device = conn->cm_id->device;
-	struct rpcrdma_send *send;
-
-	while (conn->n_sends) {
-		send = &conn->sends[--conn->n_sends];
-		ib_dma_unmap_single(device, send->addr, send->size,
-				    DMA_TO_DEVICE);
-		atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
-		atomic_long_sub(rpcrdma_buffer_bytes(send->size),
-				&conn->buffers);
-		rpcrdma_spare_put(spares, send->buf, send->size);
-	}
-	kvfree(conn->send_sges);
-	conn->send_sges = NULL;
-	kvfree(conn->sends);
-	conn->sends = NULL;
 }

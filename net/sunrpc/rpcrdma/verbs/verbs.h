@@ -912,25 +912,29 @@ static inline struct rpcrdma_conn *rpcrdma_conn_get(struct rpcrdma_conn *conn)
 /* peer.c */
 u64 rpcrdma_peer_key(const struct net *net, const struct sockaddr *sap);
 
-/* recv.c */
+/* recv_buffer.c */
 u32 rpcrdma_recv_memory(const struct rpcrdma_conn *conn, u32 size);
 int rpcrdma_recv_setup(struct rpcrdma_conn *conn, u32 count, u32 size,
 		       bool later);
-int rpcrdma_recv_post_all(struct rpcrdma_conn *conn);
 void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn);
-int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window);
-void rpcrdma_window_worker(struct work_struct *work);
+u32 rpcrdma_recv_rounded(const struct rpcrdma_conn *conn, u32 size);
+void rpcrdma_recv_free_list(struct list_head *list);
+int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count, bool must);
+
+/* recv.c */
+int rpcrdma_recv_post_all(struct rpcrdma_conn *conn);
 void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn,
 			   struct rpcrdma_recv *recv);
 bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 		       struct page **pages);
 void rpcrdma_recv_read(const struct rpcrdma_recv *recv, u32 offset, void *to,
 		       u32 length);
-u32 rpcrdma_recv_rounded(const struct rpcrdma_conn *conn, u32 size);
 void rpcrdma_recv_retarget(struct rpcrdma_conn *conn, u32 size,
 			   struct list_head *old);
-void rpcrdma_recv_free_list(struct list_head *list);
-int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count, bool must);
+
+/* window.c */
+int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window);
+void rpcrdma_window_worker(struct work_struct *work);
 
 /* resize.c */
 void rpcrdma_resize_init(struct rpcrdma_conn *conn,
@@ -942,12 +946,24 @@ int rpcrdma_resize_wish(struct rpcrdma_conn *conn, u32 receive,
 			u32 peer_receive);
 void rpcrdma_resize_show(struct seq_file *m, struct rpcrdma_conn *conn);
 
-/* send.c */
+/* ring.c */
 u32 rpcrdma_send_spare(const struct rpcrdma_conn *conn);
 u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size);
 int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
 void rpcrdma_send_cleanup(struct rpcrdma_conn *conn);
 int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size);
+
+/* fill.c */
+int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
+		       u32 length);
+const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
+			      u32 *length);
+struct ib_sge *rpcrdma_send_element(struct rpcrdma_send *send, u64 addr,
+				    u32 length);
+bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length);
+void rpcrdma_send_unmap(struct rpcrdma_send *send);
+
+/* send.c */
 void rpcrdma_send_stop(struct rpcrdma_conn *conn);
 void rpcrdma_credit_wait(struct rpcrdma_conn *conn,
 			 enum rpcrdma_credit_waiter who, bool waits);
@@ -957,20 +973,24 @@ int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, bool ask)
 	__releases(&conn->lock);
-bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm,
 			      const struct rpcrdma_rx *rx);
 void rpcrdma_conn_end_call(struct rpcrdma_conn *conn,
 			   struct rpcrdma_txmsg *tm);
-void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn,
-			    struct rpcrdma_txmsg *tm);
-int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job);
 bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost);
 void rpcrdma_conn_pump(struct rpcrdma_conn *conn);
 void rpcrdma_conn_hurry(struct rpcrdma_conn *conn, bool hurry);
 bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 			 u32 index, u32 needed);
+
+/* cancel.c */
+bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
+void rpcrdma_conn_wait_sent(struct rpcrdma_conn *conn,
+			    struct rpcrdma_txmsg *tm);
+
+/* job.c */
+int rpcrdma_conn_job(struct rpcrdma_conn *conn, struct rpcrdma_job *job);
 void rpcrdma_conn_fault(struct rpcrdma_conn *conn, const char *what,
 			const struct ib_wc *wc, u64 call);
 
@@ -1002,15 +1022,6 @@ static inline void rpcrdma_no_chunks(struct rpcrdma_chunks *c)
 	c->n_write_segs = 0;
 	c->has_reply = false;
 }
-
-int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
-		       u32 length);
-const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
-			      u32 *length);
-struct ib_sge *rpcrdma_send_element(struct rpcrdma_send *send, u64 addr,
-				    u32 length);
-bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length);
-void rpcrdma_send_unmap(struct rpcrdma_send *send);
 
 /* rtr.c */
 void rpcrdma_rtr_want(struct rpcrdma_conn_attr *attr);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Puts the bytes of a message into a Send: copies them to its buffer, or has the device gather
+ * them from where they are.
+ */
+#include <rpcrdma/rtrext.h>
+
+#include "send.h"
+
+/* As rpcrdma_stream_run(), of a message from which nothing may be removed. */
+static u32 rpcrdma_txmsg_run(const struct rpcrdma_txmsg *tm, u32 offset,
+			     u32 *at)
+{
+	if (tm->n_removed)
+		return rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
+					  at);
+	*at = offset;
+	return U32_MAX;
+}
+
+/**
+ * rpcrdma_txmsg_copy - copy bytes of a message's reduced stream
+ * @tm: the message
+ * @offset: the first
+ * @to: where to
+ * @length: how many
+ *
+ * Context: Any.
+ *
+ * Return: 0, or %-EMSGSIZE if the message lacks bytes.
+ */
+int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
+		       u32 length)
+{
+	u32 run, at;
+
+	while (length) {
+		run = min(rpcrdma_txmsg_run(tm, offset, &at), length);
+		if (!run || read_bytes_from_xdr_buf(tm->xdr, at, to, run))
+			return -EMSGSIZE;
+		to += run;
+		offset += run;
+		length -= run;
+	}
+	return 0;
+}
+
+/**
+ * rpcrdma_xdr_piece - what of a message is in one piece of memory
+ * @xdr: the message
+ * @offset: from here on
+ * @length: set to how many bytes; zero if the message ends before
+ *
+ * Return: their address.
+ */
+const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
+			      u32 *length)
+{
+	const struct kvec *vec = &xdr->head[0];
+	u32 at;
+
+	if (offset >= vec->iov_len) {
+		offset -= vec->iov_len;
+		if (offset < xdr->page_len) {
+			at = xdr->page_base + offset;
+			*length = min_t(u32, xdr->page_len - offset,
+					PAGE_SIZE - offset_in_page(at));
+			return page_address(xdr->pages[at >> PAGE_SHIFT]) +
+			       offset_in_page(at);
+		}
+		offset -= xdr->page_len;
+		vec = &xdr->tail[0];
+	}
+	*length = offset < vec->iov_len ? vec->iov_len - offset : 0;
+	return vec->iov_base + offset;
+}
+
+/**
+ * rpcrdma_send_unmap - the device has finished with memory, or never gets it
+ * @send: was made of it
+ */
+void rpcrdma_send_unmap(struct rpcrdma_send *send)
+{
+	struct ib_device *device = send->conn->cm_id->device;
+	unsigned int i;
+
+	for (i = 0; send->mapped; i++) {
+		if (send->mapped & BIT(i))
+			ib_dma_unmap_single(device, send->sge[i].addr,
+					    send->sge[i].length, DMA_TO_DEVICE);
+		send->mapped &= ~BIT(i);
+	}
+}
+
+/**
+ * rpcrdma_send_element - add an element to a Send
+ * @send: the Send
+ * @addr: where its bytes are
+ * @length: how many
+ *
+ * Return: the element, or NULL if there are too many.
+ */
+struct ib_sge *rpcrdma_send_element(struct rpcrdma_send *send, u64 addr,
+				    u32 length)
+{
+	struct ib_sge *sge;
+
+	if (send->wr.num_sge == send->conn->gather_sge)
+		return NULL;
+	sge = &send->sge[send->wr.num_sge++];
+	sge->addr = addr;
+	sge->length = length;
+	return sge;
+}
+
+/* Put @length bytes into the buffer of @send. */
+static bool rpcrdma_send_copy(struct rpcrdma_send *send, const void *from,
+			      u32 length)
+{
+	u32 used = send->tx.header_length + send->copied;
+	struct ib_sge *last = &send->sge[send->wr.num_sge - 1];
+
+	memcpy(send->buf + used, from, length);
+	send->copied += length;
+	if (!(send->mapped & BIT(send->wr.num_sge - 1))) {
+		last->length += length;
+		return true;
+	}
+	return rpcrdma_send_element(send, send->addr + used, length);
+}
+
+/**
+ * rpcrdma_send_take - let the device take bytes of a Send from where they are
+ * @send: the Send
+ * @from: the bytes
+ * @length: how many
+ *
+ * Return: false if there are too many elements, or they cannot be mapped.
+ */
+bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length)
+{
+	struct ib_device *device = send->conn->cm_id->device;
+	u64 addr;
+
+	if (send->wr.num_sge == send->conn->gather_sge)
+		return false;
+	addr = ib_dma_map_single(device, (void *)from, length, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(device, addr))
+		return false;
+	rpcrdma_send_element(send, addr, length);
+	send->mapped |= BIT(send->wr.num_sge - 1);
+	return true;
+}
+
+/*
+ * Make elements of the bytes that go in @send: of its buffer, which small pieces are copied
+ * to, and of other memory. Return: false if there are not enough elements, or if memory
+ * cannot be mapped; then all has to be copied.
+ */
+static bool rpcrdma_send_gather(struct rpcrdma_send *send)
+{
+	const struct rpcrdma_txmsg *tm = send->tm;
+	u32 offset = send->tx.payload.offset;
+	u32 left = send->tx.payload.length;
+	const void *from;
+	u32 run, piece, at;
+	bool ok;
+
+	while (left) {
+		run = rpcrdma_txmsg_run(tm, offset, &at);
+		if (!run)
+			return false;
+		from = rpcrdma_xdr_piece(tm->xdr, at, &piece);
+		piece = min3(piece, run, left);
+		if (!piece)
+			return false;
+		if (piece < tm->gather || !virt_addr_valid(from))
+			ok = rpcrdma_send_copy(send, from, piece);
+		else
+			ok = rpcrdma_send_take(send, from, piece);
+		if (!ok)
+			return false;
+		offset += piece;
+		left -= piece;
+	}
+	return true;
+}
+
+/**
+ * rpcrdma_send_fill - fill a Send with its part of a message
+ * @send: the session has decided on it, and its header is in its buffer
+ *
+ * Context: Process context, by the thread that pumps; perhaps with the connection's lock held.
+ *
+ * Return: false if the message lacks bytes.
+ */
+bool rpcrdma_send_fill(struct rpcrdma_send *send)
+{
+	const struct rpcrdma_tx *tx = &send->tx;
+
+	send->length = tx->header_length + tx->payload.length;
+	send->sge[0].addr = send->addr;
+	send->sge[0].length = tx->header_length;
+	send->wr.num_sge = 1;
+	send->copied = 0;
+	if (send->rtr.size)
+		return rpcrdma_rtr_fill(send);
+	if (!tx->payload.length)
+		return true;
+	if (send->tm->gather && send->conn->gather_sge > 1) {
+		if (rpcrdma_send_gather(send))
+			return true;
+		rpcrdma_send_unmap(send);
+		send->wr.num_sge = 1;
+	}
+	send->sge[0].length = send->length;
+	send->copied = tx->payload.length;
+	return !rpcrdma_txmsg_copy(send->tm, tx->payload.offset,
+				   send->buf + tx->header_length,
+				   tx->payload.length);
+}

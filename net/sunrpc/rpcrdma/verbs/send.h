@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What the files that send have in common: send.c, fill.c, ring.c, cancel.c, job.c.
+ */
+#ifndef _RPCRDMA_SEND_H
+#define _RPCRDMA_SEND_H
+
+#include "verbs.h"
+
+/* There are as many Sends as a power of two, see rpcrdma_send_setup(). */
+static inline struct rpcrdma_send *
+rpcrdma_send_at(const struct rpcrdma_conn *conn, u32 i)
+{
+	return &conn->sends[i & (conn->n_sends - 1)];
+}
+
+/* send.c */
+void rpcrdma_pump(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock);
+bool rpcrdma_pump_has(const struct rpcrdma_conn *conn,
+		      const struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock);
+void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc);
+void rpcrdma_mark_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* fill.c */
+bool rpcrdma_send_fill(struct rpcrdma_send *send);
+
+#endif
