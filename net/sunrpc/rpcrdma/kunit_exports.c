@@ -105,6 +105,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_kick);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_resize_wish);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtr_lead_type);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_rtrext);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_send_stop);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_get);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_silent);

@@ -144,7 +144,7 @@ bool Responder::idle() const
 }
 
 /* ------------------------------------------------------------------ */
-/* recvfrom.c                                                         */
+/* receive.c, reads.c, recvfrom.c                                     */
 /* ------------------------------------------------------------------ */
 
 void IncomingCall::post()
@@ -387,7 +387,7 @@ Error Responder::wait(CallPtr call)
 	return Error::None;
 }
 
-/* As rpcrdma_svc_relax(). */
+/* As rpcrdma_svc_resume(). */
 void Responder::relax()
 {
 	const bool gives_back =

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The Responder of one endpoint on one connection: the work of server/recvfrom.c,
+ * The Responder of one endpoint on one connection: the work of server/receive.c,
  * server/sendto.c and server/rdma_rw.c, and nfsd's threads. The same code
  * serves callbacks on the client.
  *
- * The bounds are those of server/recvfrom.c and server/sendto.c, see README. A
+ * The bounds are those of server/call.c and server/sendto.c, see README. A
  * client holds no Receive back and refuses Calls beyond its bound (client/backchannel.c).
  * If both sides held Receives back, each could wait for the other's credit with a
  * message half sent.

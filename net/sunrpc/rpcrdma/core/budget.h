@@ -11,7 +11,7 @@
  * are the connections in which both of these happen while the budget is used up: a continued
  * Call comes in, and another Call is alone, so it must not wait. A connection whose reserve
  * grows then, which it does once, adds what it grows by. F is what can come in by
- * credits that were given before; server/recvfrom.c has that.
+ * credits that were given before; server/call.c has that.
  */
 #ifndef _RPCRDMA_CORE_BUDGET_H
 #define _RPCRDMA_CORE_BUDGET_H

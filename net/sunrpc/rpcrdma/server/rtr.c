@@ -8,7 +8,7 @@
  * header, all is copied. No memory is allocated for either.
  *
  * A Call whose items name memory is fetched like one of version 2 with Read chunks, which is
- * what the core makes of them (recvfrom.c). The Receives are kept until its RDMA Reads start.
+ * what the core makes of them (reads.c). The Receives are kept until its RDMA Reads start.
  */
 #include <linux/sched/mm.h>
 

@@ -3,8 +3,8 @@
  * Server side: the svc_xprt class "rdma".
  *
  * A listener turns connection requests into struct rpcrdma_svc, one for each
- * connection. The connection's Receive handler builds Calls (recvfrom.c); nfsd threads
- * pick them up, and give their Replies to the connection (sendto.c).
+ * connection. The connection's Receive handler builds Calls (receive.c); threads of nfsd
+ * pick them up (recvfrom.c), and give their Replies to the connection (sendto.c).
  */
 #ifndef _RPCRDMA_SERVER_H
 #define _RPCRDMA_SERVER_H
@@ -295,25 +295,14 @@ bool rpcrdma_svc_enter(struct rpcrdma_svc *svc);
 void rpcrdma_svc_leave(struct rpcrdma_svc *svc);
 void rpcrdma_svc_shut(struct rpcrdma_svc *svc);
 
-/* recvfrom.c */
+/* call.c */
 u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc);
-void rpcrdma_svc_freed(struct rpcrdma_svc *svc);
 void rpcrdma_svc_eased(struct rpcrdma_svc *svc);
-bool rpcrdma_svc_item_apart(const void *stream, u32 length,
-			    const struct rpcrdma_range *item);
-int rpcrdma_svc_calls_init(void);
-void rpcrdma_svc_calls_exit(void);
-int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp);
-void rpcrdma_svc_release_ctxt(struct svc_xprt *xprt, void *ctxt);
-enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
-					      const struct rpcrdma_rx *rx,
-					      struct rpcrdma_recv *recv,
-					      u32 invalidated);
-void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir);
-void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc);
 void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
 			   struct rpcrdma_recv *recv, u32 from, u32 length);
 void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end);
+bool rpcrdma_svc_item_apart(const void *stream, u32 length,
+			    const struct rpcrdma_range *item);
 struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc,
 						const struct rpcrdma_rx *rx,
 						u64 id);
@@ -321,9 +310,26 @@ void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 			       const struct rpcrdma_rx *rx);
 void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
 			    struct rpcrdma_svc_call *call);
+void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call);
+int rpcrdma_svc_calls_init(void);
+void rpcrdma_svc_calls_exit(void);
+
+/* reads.c */
+void rpcrdma_svc_freed(struct rpcrdma_svc *svc);
 int rpcrdma_svc_call_fetch(struct rpcrdma_svc *svc,
 			   struct rpcrdma_svc_call *call);
-void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call);
+
+/* receive.c */
+enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
+					      const struct rpcrdma_rx *rx,
+					      struct rpcrdma_recv *recv,
+					      u32 invalidated);
+void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir);
+
+/* recvfrom.c */
+int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp);
+void rpcrdma_svc_release_ctxt(struct svc_xprt *xprt, void *ctxt);
+void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc);
 
 /* rtr.c */
 int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The memory of a server's connection, as core/budget.h and server/recvfrom.c have it, and
+ * The memory of a server's connection, as core/budget.h and server/call.c have it, and
  * every interleaving with whatever other connections do to the budget.
  *
  * The unit of memory is a page. A Call has up to three; that is the largest, and the reserve.
@@ -201,7 +201,7 @@ private:
 		if (full && !replies_full(c.account) && rules_.eased)
 			c.enqueued = true;
 	}
-	/* As the kernel's recvfrom.c. */
+	/* As the kernel's reads.c. */
 	void relax(Model &m, Connection &c) const
 	{
 		while (c.held && !calls_full(c.account)) {

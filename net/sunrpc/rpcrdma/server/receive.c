@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The Receive handler: from Receives to Calls that nfsd can pick up.
+ *
+ * A Call that came in one Receive, without Read chunks, stays in the Receive buffer until a
+ * thread of nfsd takes it (recvfrom.c). So at most a window of such Calls can exist. In version 1
+ * fewer Calls stay there; the others are handled like continued Calls. A continued Call is copied
+ * to its own pages, fragment by fragment. What bounds their memory is in call.c.
+ */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include <trace/events/rpcrdma_v2.h>
+
+#include "call.h"
+
+/* Add the bytes of one Receive to a continued Call. */
+static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
+			      struct rpcrdma_svc_call *call,
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv)
+{
+	u32 have = call->n_pages;
+	u32 want = rpcrdma_svc_page_count(rx->stream_offset +
+					  rx->payload.length);
+
+	if (rx->stream_offset > call->length ||
+	    rx->payload.length > call->length - rx->stream_offset)
+		return -EPROTO;
+	if (want > have) {
+		if (!rpcrdma_svc_get_pages(call->pages, have, want))
+			return -ENOMEM;
+		call->n_pages = want;
+		rpcrdma_svc_charge(svc, call, (want - have) << PAGE_SHIFT);
+	}
+	rpcrdma_svc_copy_recv(call->pages, rx->stream_offset, recv,
+			      rx->payload.offset, rx->payload.length);
+	return 0;
+}
+
+static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
+			     const struct rpcrdma_rx *rx, u64 id)
+{
+	u32 count = rpcrdma_svc_page_count(rx->stream_length);
+	struct rpcrdma_svc_call *call;
+
+	if (rx->stream_length > svc->max_call ||
+	    !rpcrdma_svc_admits(svc, rpcrdma_svc_call_size(count)))
+		return -EPROTO;
+	call = rpcrdma_svc_call_alloc(svc, rx, id);
+	if (!call)
+		return -ENOMEM;
+	call->pages = kvcalloc(count, sizeof(*call->pages), GFP_KERNEL);
+	if (!call->pages) {
+		rpcrdma_svc_call_free(call);
+		return -ENOMEM;
+	}
+	rpcrdma_svc_charge(svc, call, sizeof(*call) +
+				      count * sizeof(*call->pages));
+	svc->partial = call;
+	return 0;
+}
+
+static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
+				const struct rpcrdma_rx *rx,
+				struct rpcrdma_recv *recv,
+				enum rpcrdma_recv_verdict *verdict)
+{
+	struct rpcrdma_svc_call *call;
+	u64 id;
+	int rc;
+
+	if (!rx->stream_offset) {
+		/* The Call was refused, and its rest has not come. */
+		rpcrdma_svc_abandon(svc->conn, RPCRDMA_CALL);
+		id = rpcrdma_svc_call_id(rx, recv);
+		if (!rpcrdma_svc_failed_answer(svc, id)) {
+			rc = rpcrdma_svc_begin(svc, rx, id);
+			if (rc)
+				return rc;
+		}
+	}
+	call = svc->partial;
+	/* The rest of a Call that has been refused. */
+	if (!call)
+		return 0;
+	rc = rpcrdma_svc_append(svc, call, rx, recv);
+	if (rc)
+		return rc;
+
+	/* The thread that gives enough memory back checks this list. */
+	spin_lock(&svc->lock);
+	if (rpcrdma_account_calls_full(&svc->account)) {
+		list_add_tail(&recv->link, &svc->held);
+		*verdict = RPCRDMA_RECV_KEEP;
+	}
+	spin_unlock(&svc->lock);
+	if (!rx->last)
+		return 0;
+
+	/* The next owner may free it. */
+	svc->partial = NULL;
+	rpcrdma_svc_call_complete(call, rx);
+	if (!rpcrdma_svc_call_has_reads(call)) {
+		rpcrdma_svc_call_ready(svc, call);
+		return 0;
+	}
+	rc = rpcrdma_svc_read_queue(svc, call);
+	if (rc) {
+		rpcrdma_svc_call_drop(svc, call);
+		rpcrdma_svc_resume(svc);
+	}
+	return rc;
+}
+
+static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv,
+			      enum rpcrdma_recv_verdict *verdict)
+{
+	u64 id = rpcrdma_svc_call_id(rx, recv);
+	struct rpcrdma_svc_call *call;
+	int rc;
+
+	if (rpcrdma_svc_failed_answer(svc, id))
+		return 0;
+	if (rx->payload.length > svc->max_call)
+		return -EPROTO;
+	call = rpcrdma_svc_call_alloc(svc, rx, id);
+	if (!call)
+		return -ENOMEM;
+	call->recv = recv;
+	call->payload = rx->payload;
+	rpcrdma_svc_call_complete(call, rx);
+	if (rpcrdma_svc_call_has_reads(call)) {
+		rc = rpcrdma_svc_read_queue(svc, call);
+		if (rc) {
+			rpcrdma_svc_call_free(call);
+			return rc;
+		}
+	} else {
+		call->length = rx->payload.length;
+		rpcrdma_svc_call_ready(svc, call);
+	}
+	*verdict = RPCRDMA_RECV_KEEP;
+	return 0;
+}
+
+/*
+ * A client of version 1 may have more Calls here than it was granted: the kernel's
+ * own client does not count Calls that it has given up. So not all Receives may hold Calls
+ * that wait for threads: above a limit, Calls are copied. Their memory is bounded, see above.
+ */
+static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
+			       const struct rpcrdma_rx *rx)
+{
+	const struct rpcrdma_svc *svc = conn->context;
+	u32 kept = min_t(u32, RPCRDMA_SVC_V1_KEPT,
+			 READ_ONCE(conn->n_recvs) / 4);
+
+	return rx->vers == 1 && !rx->external &&
+	       atomic_read(&svc->n_ready) >= kept;
+}
+
+/**
+ * rpcrdma_svc_payload - bytes of an RPC message have come
+ * @conn: the connection
+ * @rx: describes them
+ * @recv: holds them
+ * @invalidated: not used: a server offers no memory that could be invalidated
+ *
+ * Context: the Receive handler. May sleep.
+ *
+ * Return: whether this keeps @recv.
+ */
+enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
+					      const struct rpcrdma_rx *rx,
+					      struct rpcrdma_recv *recv,
+					      u32 invalidated)
+{
+	enum rpcrdma_recv_verdict verdict = RPCRDMA_RECV_DONE;
+	struct rpcrdma_svc *svc = conn->context;
+	unsigned int nofs;
+	int rc;
+
+	/* If a Call could not be stored before, bytes may be missing. */
+	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
+		return RPCRDMA_RECV_DONE;
+	if (rx->dir != RPCRDMA_CALL) {
+		rpcrdma_svc_bc_reply(conn, rx, recv);
+		return RPCRDMA_RECV_DONE;
+	}
+
+	/* Reclaim could wait for an NFS WRITE that only this thread can receive. */
+	nofs = memalloc_nofs_save();
+	if (rpcrdma_rtr_carries(rx->htype))
+		rc = rpcrdma_svc_group_payload(svc, rx, recv, &verdict);
+	else if (rx->last && !rx->stream_offset &&
+		 !rpcrdma_svc_copies(conn, rx))
+		rc = rpcrdma_svc_single(svc, rx, recv, &verdict);
+	else
+		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
+	memalloc_nofs_restore(nofs);
+	if (rc == -ENOMEM) {
+		/* The client will send the Call again, on another connection. */
+		rpcrdma_conn_lost(conn, "no memory for a Call");
+	} else if (rc) {
+		rpcrdma_svc_refuse(svc, rx->xid, RPCRDMA2_ERR_SYSTEM, rc);
+		if (svc->partial)
+			trace_rpcrdma_abandon(conn->id, rx->xid, RPCRDMA_CALL,
+					      "cannot be taken");
+		rpcrdma_svc_abandon(conn, RPCRDMA_CALL);
+	}
+	return verdict;
+}
+
+/**
+ * rpcrdma_svc_abandon - the rest of a continued message will not come
+ * @conn: the connection
+ * @dir: which message
+ *
+ * Context: the Receive handler. May sleep.
+ */
+void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir)
+{
+	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_call *call = svc->partial;
+	unsigned int nofs;
+
+	if (dir != RPCRDMA_CALL)
+		return;
+	rpcrdma_svc_group_abandon(svc);
+	if (!call)
+		return;
+	svc->partial = NULL;
+	rpcrdma_svc_call_drop(svc, call);
+	nofs = memalloc_nofs_save();
+	rpcrdma_svc_resume(svc);
+	memalloc_nofs_restore(nofs);
+}
