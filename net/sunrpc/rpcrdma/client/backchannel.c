@@ -24,7 +24,7 @@
  * @rqst: what sunrpc sees; first member
  * @spare: in the list of those that have memory and no call
  * @ref: one for the upper layer, one for the send queue while the answer is in it
- * @rx: the transport, referenced while the upper layer has @rqst. The other
+ * @r_xprt: the transport, referenced while the upper layer has @rqst. The other
  *	users end with the connection, which ends before the transport.
  * @conn: the connection that it came by, referenced
  * @tm: the answer
@@ -35,7 +35,7 @@ struct rpcrdma_bc_call {
 	struct rpc_rqst rqst;
 	struct list_head spare;
 	struct kref ref;
-	struct rpcrdma_xprt *rx;
+	struct rpcrdma_xprt *r_xprt;
 	struct rpcrdma_conn *conn;
 	struct rpcrdma_txmsg tm;
 	struct page *arg;
@@ -68,34 +68,34 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_alloc(gfp_t gfp)
 }
 
 /* Keep it for the next call, unless the upper layer's number is reached. */
-static void rpcrdma_bc_call_keep(struct rpcrdma_xprt *rx,
+static void rpcrdma_bc_call_keep(struct rpcrdma_xprt *r_xprt,
 				 struct rpcrdma_bc_call *call)
 {
-	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpc_xprt *xprt = &r_xprt->xprt;
 	bool keep;
 
 	spin_lock_bh(&xprt->bc_pa_lock);
-	keep = rx->bc_spares < rx->bc_users;
+	keep = r_xprt->bc_spares < r_xprt->bc_users;
 	if (keep) {
-		list_add(&call->spare, &rx->bc_spare);
-		rx->bc_spares++;
+		list_add(&call->spare, &r_xprt->bc_spare);
+		r_xprt->bc_spares++;
 	}
 	spin_unlock_bh(&xprt->bc_pa_lock);
 	if (!keep)
 		rpcrdma_bc_call_free(call);
 }
 
-static struct rpcrdma_bc_call *rpcrdma_bc_call_take(struct rpcrdma_xprt *rx)
+static struct rpcrdma_bc_call *rpcrdma_bc_call_take(struct rpcrdma_xprt *r_xprt)
 {
-	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpc_xprt *xprt = &r_xprt->xprt;
 	struct rpcrdma_bc_call *call;
 
 	spin_lock_bh(&xprt->bc_pa_lock);
-	call = list_first_entry_or_null(&rx->bc_spare, struct rpcrdma_bc_call,
+	call = list_first_entry_or_null(&r_xprt->bc_spare, struct rpcrdma_bc_call,
 					spare);
 	if (call) {
 		list_del(&call->spare);
-		rx->bc_spares--;
+		r_xprt->bc_spares--;
 	}
 	spin_unlock_bh(&xprt->bc_pa_lock);
 	return call ? call : rpcrdma_bc_call_alloc(GFP_NOWAIT | __GFP_NOWARN);
@@ -105,15 +105,15 @@ static void rpcrdma_bc_call_release(struct kref *ref)
 {
 	struct rpcrdma_bc_call *call = container_of(ref, struct rpcrdma_bc_call,
 						    ref);
-	struct rpcrdma_xprt *rx = call->rx;
+	struct rpcrdma_xprt *r_xprt = call->r_xprt;
 	struct page *arg = call->arg, *res = call->res;
 
 	rpcrdma_conn_put(call->conn);
-	atomic_dec(&rx->bc_calls);
+	atomic_dec(&r_xprt->bc_calls);
 	memset(call, 0, sizeof(*call));
 	call->arg = arg;
 	call->res = res;
-	rpcrdma_bc_call_keep(rx, call);
+	rpcrdma_bc_call_keep(r_xprt, call);
 }
 
 static void rpcrdma_bc_call_put(struct rpcrdma_bc_call *call)
@@ -124,28 +124,28 @@ static void rpcrdma_bc_call_put(struct rpcrdma_bc_call *call)
 static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
 						   u32 xid, u32 length)
 {
-	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 	struct rpcrdma_bc_call *call;
 	struct rpc_rqst *rqst;
 
-	if (!rx->xprt.bc_serv)
+	if (!r_xprt->xprt.bc_serv)
 		return NULL;
-	if (atomic_inc_return(&rx->bc_calls) > RPCRDMA_BC_SLOTS) {
-		atomic_dec(&rx->bc_calls);
+	if (atomic_inc_return(&r_xprt->bc_calls) > RPCRDMA_BC_SLOTS) {
+		atomic_dec(&r_xprt->bc_calls);
 		return NULL;
 	}
-	call = rpcrdma_bc_call_take(rx);
+	call = rpcrdma_bc_call_take(r_xprt);
 	if (!call) {
-		atomic_dec(&rx->bc_calls);
+		atomic_dec(&r_xprt->bc_calls);
 		return NULL;
 	}
 	kref_init(&call->ref);
-	call->rx = rx;
+	call->r_xprt = r_xprt;
 	call->conn = rpcrdma_conn_get(conn);
 	INIT_LIST_HEAD(&call->tm.link);
 
 	rqst = &call->rqst;
-	rqst->rq_xprt = &rx->xprt;
+	rqst->rq_xprt = &r_xprt->xprt;
 	rqst->rq_xid = cpu_to_be32(xid);
 	/* The Reply goes before Calls that wait for room: see rpcrdma_reserve_xprt(). */
 	rqst->rq_cong = 1;
@@ -163,13 +163,13 @@ static struct rpcrdma_bc_call *rpcrdma_bc_call_get(struct rpcrdma_conn *conn,
  * NFS session has given up the back channel. Since 6.19 sunrpc clears it under bc_pa_lock.
  * The transport may be ending, too.
  */
-static bool rpcrdma_bc_enqueue(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
+static bool rpcrdma_bc_enqueue(struct rpcrdma_xprt *r_xprt, struct rpc_rqst *rqst)
 {
-	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpc_xprt *xprt = &r_xprt->xprt;
 	bool taken;
 
 	spin_lock_bh(&xprt->bc_pa_lock);
-	taken = rx->bc_users && xprt->bc_serv && xprt_get(xprt);
+	taken = r_xprt->bc_users && xprt->bc_serv && xprt_get(xprt);
 	if (taken) {
 		atomic_inc(&xprt->bc_slot_count);
 		rpcrdma_compat_bc_enqueue(xprt->bc_serv, rqst);
@@ -189,8 +189,8 @@ static bool rpcrdma_bc_enqueue(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
 void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 		     struct rpcrdma_recv *recv)
 {
-	struct rpcrdma_xprt *x = conn->context;
-	struct rpcrdma_bc_call *call = x->bc_assembly;
+	struct rpcrdma_xprt *r_xprt = conn->context;
+	struct rpcrdma_bc_call *call = r_xprt->bc_assembly;
 
 	if (!rx->stream_offset) {
 		/* The call was refused, and its rest has not come. */
@@ -200,7 +200,7 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 			rpcrdma_conn_refuse(conn, rx->xid, RPCRDMA2_ERR_SYSTEM,
 					    0, 0);
 	}
-	x->bc_assembly = rx->last ? NULL : call;
+	r_xprt->bc_assembly = rx->last ? NULL : call;
 	if (!call)
 		return;
 	rpcrdma_recv_read(recv, rx->payload.offset,
@@ -210,7 +210,7 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 	if (!rx->last)
 		return;
 
-	if (rpcrdma_bc_enqueue(x, &call->rqst))
+	if (rpcrdma_bc_enqueue(r_xprt, &call->rqst))
 		return;
 	rpcrdma_conn_refuse(conn, rx->xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
 	rpcrdma_bc_call_put(call);
@@ -225,12 +225,12 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
  */
 void rpcrdma_bc_abandon(struct rpcrdma_conn *conn, u32 dir)
 {
-	struct rpcrdma_xprt *rx = conn->context;
-	struct rpcrdma_bc_call *call = rx->bc_assembly;
+	struct rpcrdma_xprt *r_xprt = conn->context;
+	struct rpcrdma_bc_call *call = r_xprt->bc_assembly;
 
 	if (dir != RPCRDMA_CALL || !call)
 		return;
-	rx->bc_assembly = NULL;
+	r_xprt->bc_assembly = NULL;
 	rpcrdma_bc_call_put(call);
 }
 
@@ -262,7 +262,7 @@ int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 	struct rpcrdma_txmsg *tm = &call->tm;
 	int rc;
 
-	if (call->rx->conn != call->conn)
+	if (call->r_xprt->conn != call->conn)
 		return -ENOTCONN;
 	tm->msg.xid = be32_to_cpu(rqst->rq_xid);
 	tm->msg.dir = RPCRDMA_REPLY;
@@ -299,7 +299,7 @@ void rpcrdma_bc_free_rqst(struct rpc_rqst *rqst)
  */
 int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
 
 	struct rpcrdma_bc_call *call;
 	unsigned int i;
@@ -307,7 +307,7 @@ int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 	if (reqs > RPCRDMA_BC_SLOTS)
 		return -ENOSPC;
 	spin_lock_bh(&xprt->bc_pa_lock);
-	rx->bc_users += reqs;
+	r_xprt->bc_users += reqs;
 	spin_unlock_bh(&xprt->bc_pa_lock);
 	for (i = 0; i < reqs; i++) {
 		call = rpcrdma_bc_call_alloc(GFP_KERNEL);
@@ -315,7 +315,7 @@ int rpcrdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 			rpcrdma_bc_destroy(xprt, reqs);
 			return -ENOMEM;
 		}
-		rpcrdma_bc_call_keep(rx, call);
+		rpcrdma_bc_call_keep(r_xprt, call);
 	}
 	return 0;
 }
@@ -347,15 +347,15 @@ unsigned int rpcrdma_bc_num_slots(struct rpc_xprt *xprt)
  */
 void rpcrdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
 	struct rpcrdma_bc_call *call, *tmp;
 	LIST_HEAD(gone);
 
 	spin_lock_bh(&xprt->bc_pa_lock);
-	rx->bc_users -= min(reqs, rx->bc_users);
-	while (rx->bc_spares > rx->bc_users) {
-		list_move(rx->bc_spare.next, &gone);
-		rx->bc_spares--;
+	r_xprt->bc_users -= min(reqs, r_xprt->bc_users);
+	while (r_xprt->bc_spares > r_xprt->bc_users) {
+		list_move(r_xprt->bc_spare.next, &gone);
+		r_xprt->bc_spares--;
 	}
 	spin_unlock_bh(&xprt->bc_pa_lock);
 	list_for_each_entry_safe(call, tmp, &gone, spare)

@@ -232,12 +232,12 @@ void rpcrdma_client_exit(void);
 
 /* connect.c */
 void rpcrdma_connect_worker(struct work_struct *work);
-void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
+void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt);
 void rpcrdma_client_no_room(struct rpcrdma_conn *conn);
-bool rpcrdma_client_give_up(struct rpcrdma_xprt *rx, unsigned int cookie);
-bool rpcrdma_silent(const struct rpcrdma_xprt *rx, u32 now);
-void rpcrdma_note_silent(const struct rpcrdma_xprt *rx, u32 now);
-bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx);
+bool rpcrdma_client_give_up(struct rpcrdma_xprt *r_xprt, unsigned int cookie);
+bool rpcrdma_silent(const struct rpcrdma_xprt *r_xprt, u32 now);
+void rpcrdma_note_silent(const struct rpcrdma_xprt *r_xprt, u32 now);
+bool rpcrdma_forget_silent(const struct rpcrdma_xprt *r_xprt);
 
 /* request.c */
 int rpcrdma_reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task);
@@ -253,19 +253,19 @@ void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 bool rpcrdma_req_ungroup(struct rpcrdma_req *req);
 bool rpcrdma_req_group_refused(struct rpcrdma_req *req,
 			       const struct rpcrdma_rx *rx);
-void rpcrdma_reply_group_keep(struct rpcrdma_xprt *x,
+void rpcrdma_reply_group_keep(struct rpcrdma_xprt *r_xprt,
 			      const struct rpcrdma_rx *rx,
 			      struct rpcrdma_recv *recv);
-int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
+int rpcrdma_reply_group_take(struct rpcrdma_xprt *r_xprt, struct rpcrdma_req *req,
 			     const struct rpcrdma_rx *rx);
 void rpcrdma_reply_group_put(struct rpcrdma_conn *conn);
 void rpcrdma_client_abandon(struct rpcrdma_conn *conn, u32 dir);
 
 /* keepalive.c */
-void rpcrdma_keepalive_init(struct rpcrdma_xprt *rx);
-void rpcrdma_keepalive_start(struct rpcrdma_xprt *rx);
-void rpcrdma_keepalive_stop(struct rpcrdma_xprt *rx);
-void rpcrdma_keepalive_note(struct rpcrdma_xprt *rx,
+void rpcrdma_keepalive_init(struct rpcrdma_xprt *r_xprt);
+void rpcrdma_keepalive_start(struct rpcrdma_xprt *r_xprt);
+void rpcrdma_keepalive_stop(struct rpcrdma_xprt *r_xprt);
+void rpcrdma_keepalive_note(struct rpcrdma_xprt *r_xprt,
 			    const struct rpc_clnt *clnt);
 bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
 				const struct rpcrdma_rx *received);

@@ -50,15 +50,15 @@ static struct rpcrdma_recent rpcrdma_silent_servers = {
 
 /**
  * rpcrdma_silent - did the server recently not answer version 2?
- * @rx: the transport
+ * @r_xprt: the transport
  * @now: seconds
  *
  * Context: Process context. Does not sleep.
  */
-bool rpcrdma_silent(const struct rpcrdma_xprt *rx, u32 now)
+bool rpcrdma_silent(const struct rpcrdma_xprt *r_xprt, u32 now)
 {
-	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
-	u64 key = rpcrdma_peer_key(rx->xprt.xprt_net, sap);
+	const struct sockaddr *sap = (const struct sockaddr *)&r_xprt->xprt.addr;
+	u64 key = rpcrdma_peer_key(r_xprt->xprt.xprt_net, sap);
 	bool silent;
 
 	spin_lock(&rpcrdma_silent_lock);
@@ -70,15 +70,15 @@ bool rpcrdma_silent(const struct rpcrdma_xprt *rx, u32 now)
 
 /**
  * rpcrdma_note_silent - the server does not answer version 2
- * @rx: the transport
+ * @r_xprt: the transport
  * @now: seconds
  *
  * Context: Process context. Does not sleep.
  */
-void rpcrdma_note_silent(const struct rpcrdma_xprt *rx, u32 now)
+void rpcrdma_note_silent(const struct rpcrdma_xprt *r_xprt, u32 now)
 {
-	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
-	u64 key = rpcrdma_peer_key(rx->xprt.xprt_net, sap);
+	const struct sockaddr *sap = (const struct sockaddr *)&r_xprt->xprt.addr;
+	u64 key = rpcrdma_peer_key(r_xprt->xprt.xprt_net, sap);
 
 	spin_lock(&rpcrdma_silent_lock);
 	rpcrdma_recent_note(&rpcrdma_silent_servers, key, rpc_get_port(sap),
@@ -88,16 +88,16 @@ void rpcrdma_note_silent(const struct rpcrdma_xprt *rx, u32 now)
 
 /**
  * rpcrdma_forget_silent - a server that did not answer version 2 does speak it
- * @rx: the transport
+ * @r_xprt: the transport
  *
  * Context: Process context. Does not sleep.
  *
  * Return: true if the connection speaks version 1 only because there was no answer.
  */
-bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx)
+bool rpcrdma_forget_silent(const struct rpcrdma_xprt *r_xprt)
 {
-	const struct sockaddr *sap = (const struct sockaddr *)&rx->xprt.addr;
-	u64 key = rpcrdma_peer_key(rx->xprt.xprt_net, sap);
+	const struct sockaddr *sap = (const struct sockaddr *)&r_xprt->xprt.addr;
+	u64 key = rpcrdma_peer_key(r_xprt->xprt.xprt_net, sap);
 	bool silent;
 
 	spin_lock(&rpcrdma_silent_lock);
@@ -105,44 +105,44 @@ bool rpcrdma_forget_silent(const struct rpcrdma_xprt *rx)
 				       rpc_get_port(sap), ktime_get_seconds());
 	spin_unlock(&rpcrdma_silent_lock);
 	/* Another transport may have removed the server from the table. */
-	return silent || READ_ONCE(rx->fell_back);
+	return silent || READ_ONCE(r_xprt->fell_back);
 }
 
-static void rpcrdma_step_error(struct rpcrdma_xprt *rx, int error)
+static void rpcrdma_step_error(struct rpcrdma_xprt *r_xprt, int error)
 {
-	cmpxchg(&rx->cm_error, 0, error);
+	cmpxchg(&r_xprt->cm_error, 0, error);
 }
 
-static void rpcrdma_step_done(struct rpcrdma_xprt *rx, int error)
+static void rpcrdma_step_done(struct rpcrdma_xprt *r_xprt, int error)
 {
 	if (error)
-		rpcrdma_step_error(rx, error);
-	complete(&rx->step);
+		rpcrdma_step_error(r_xprt, error);
+	complete(&r_xprt->step);
 }
 
 /* Store the sizes of the server's private data for version 1 (RFC 8797). */
-static void rpcrdma_established(struct rpcrdma_xprt *rx,
+static void rpcrdma_established(struct rpcrdma_xprt *r_xprt,
 				const struct rdma_cm_id *id,
 				const struct rdma_conn_param *param)
 {
-	struct rpcrdma_conn *conn = READ_ONCE(rx->conn);
+	struct rpcrdma_conn *conn = READ_ONCE(r_xprt->conn);
 	struct rpcrdma_cm_private private;
 
 	if (!conn || conn->cm_id != id)
 		return;
 	rpcrdma_cm_private_decode(param->private_data, param->private_data_len,
 				  &private);
-	rx->private = private;
+	r_xprt->private = private;
 	rpcrdma_conn_private(conn, &private);
 	clear_bit(RPCRDMA_CONN_CONNECTING, &conn->flags);
 }
 
 /* Ends with its own reason; later ones, such as that this side closes it, do not count. */
-static void rpcrdma_cm_lost(struct rpcrdma_xprt *rx, const struct rdma_cm_id *id,
+static void rpcrdma_cm_lost(struct rpcrdma_xprt *r_xprt, const struct rdma_cm_id *id,
 			    const char *why)
 {
-	/* rx->conn was set before the connection could have such an event. */
-	struct rpcrdma_conn *conn = READ_ONCE(rx->conn);
+	/* r_xprt->conn was set before the connection could have such an event. */
+	struct rpcrdma_conn *conn = READ_ONCE(r_xprt->conn);
 
 	if (conn && conn->cm_id == id)
 		rpcrdma_conn_lost(conn, why);
@@ -152,56 +152,56 @@ static void rpcrdma_cm_lost(struct rpcrdma_xprt *rx, const struct rdma_cm_id *id
  * The error comes first, because rpcrdma_client_lost() has another one; the step is done
  * last, because who waits for it ends the connection.
  */
-static void rpcrdma_cm_failed(struct rpcrdma_xprt *rx,
+static void rpcrdma_cm_failed(struct rpcrdma_xprt *r_xprt,
 			      const struct rdma_cm_id *id, int error,
 			      const char *why)
 {
-	rpcrdma_step_error(rx, error);
-	rpcrdma_cm_lost(rx, id, why);
-	rpcrdma_step_done(rx, error);
+	rpcrdma_step_error(r_xprt, error);
+	rpcrdma_cm_lost(r_xprt, id, why);
+	rpcrdma_step_done(r_xprt, error);
 }
 
 static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 				   struct rdma_cm_event *event)
 {
-	struct rpcrdma_xprt *rx = id->context;
+	struct rpcrdma_xprt *r_xprt = id->context;
 
 	trace_rpcrdma_cm(id, event);
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		/* Before the step ends. */
-		rpcrdma_established(rx, id, &event->param.conn);
-		WRITE_ONCE(rx->opened, true);
+		rpcrdma_established(r_xprt, id, &event->param.conn);
+		WRITE_ONCE(r_xprt->opened, true);
 		fallthrough;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		rpcrdma_step_done(rx, 0);
+		rpcrdma_step_done(r_xprt, 0);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		rpcrdma_step_done(rx, -EHOSTUNREACH);
+		rpcrdma_step_done(r_xprt, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		rpcrdma_cm_failed(rx, id, -ENOTCONN,
+		rpcrdma_cm_failed(r_xprt, id, -ENOTCONN,
 				  rdma_event_msg(event->event));
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		/* The server still has an old connection: a later attempt succeeds. */
-		rpcrdma_cm_failed(rx, id,
+		rpcrdma_cm_failed(r_xprt, id,
 				  event->status == IB_CM_REJ_STALE_CONN ?
 				  -EAGAIN : -ECONNREFUSED,
 				  rdma_reject_msg(id, event->status));
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/* Also when the server's hardware address has changed. */
-		rpcrdma_cm_failed(rx, id, -EHOSTUNREACH,
+		rpcrdma_cm_failed(r_xprt, id, -EHOSTUNREACH,
 				  rdma_event_msg(event->event));
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		rpcrdma_cm_lost(rx, id, rdma_event_msg(event->event));
-		rpcrdma_step_done(rx, -ENOTCONN);
+		rpcrdma_cm_lost(r_xprt, id, rdma_event_msg(event->event));
+		rpcrdma_step_done(r_xprt, -ENOTCONN);
 		break;
 	default:
 		break;
@@ -216,16 +216,16 @@ static void rpcrdma_client_ready(struct rpcrdma_conn *conn)
 
 static void rpcrdma_client_lost(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 
-	spin_lock(&rx->conn_lock);
-	/* If this comes late, rx->conn is another connection. */
-	if (rx->conn == conn) {
-		rpcrdma_step_done(rx, READ_ONCE(conn->error));
-		if (xprt_connected(&rx->xprt))
-			xprt_force_disconnect(&rx->xprt);
+	spin_lock(&r_xprt->conn_lock);
+	/* If this comes late, r_xprt->conn is another connection. */
+	if (r_xprt->conn == conn) {
+		rpcrdma_step_done(r_xprt, READ_ONCE(conn->error));
+		if (xprt_connected(&r_xprt->xprt))
+			xprt_force_disconnect(&r_xprt->xprt);
 	}
-	spin_unlock(&rx->conn_lock);
+	spin_unlock(&r_xprt->conn_lock);
 }
 
 /*
@@ -243,14 +243,14 @@ static void rpcrdma_write_space(struct rpc_xprt *xprt)
 /* An old connection must not end the pause after a failed attempt. */
 static void rpcrdma_client_room(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 
-	spin_lock(&rx->conn_lock);
-	if (rx->conn == conn && xprt_connected(&rx->xprt)) {
+	spin_lock(&r_xprt->conn_lock);
+	if (r_xprt->conn == conn && xprt_connected(&r_xprt->xprt)) {
 		trace_rpcrdma_room(conn->id);
-		rpcrdma_write_space(&rx->xprt);
+		rpcrdma_write_space(&r_xprt->xprt);
 	}
-	spin_unlock(&rx->conn_lock);
+	spin_unlock(&r_xprt->conn_lock);
 }
 
 /**
@@ -263,39 +263,39 @@ static void rpcrdma_client_room(struct rpcrdma_conn *conn)
  */
 void rpcrdma_client_no_room(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 
 	lockdep_assert_held(&conn->lock);
-	xprt_wait_for_buffer_space(&rx->xprt);
+	xprt_wait_for_buffer_space(&r_xprt->xprt);
 }
 
 /**
  * rpcrdma_client_give_up - end the connection that an RPC was sent on
- * @rx: the transport
+ * @r_xprt: the transport
  * @cookie: the connect_cookie when the RPC was sent; another connection stays
  *
  * Context: Process context, no lock held. Does not sleep.
  *
  * Return: true if that connection was still there.
  */
-bool rpcrdma_client_give_up(struct rpcrdma_xprt *rx, unsigned int cookie)
+bool rpcrdma_client_give_up(struct rpcrdma_xprt *r_xprt, unsigned int cookie)
 {
 	bool there;
 
-	spin_lock(&rx->conn_lock);
+	spin_lock(&r_xprt->conn_lock);
 	/* The cookie changes only some time after the connection has gone. */
-	there = rx->conn && cookie == READ_ONCE(rx->xprt.connect_cookie);
+	there = r_xprt->conn && cookie == READ_ONCE(r_xprt->xprt.connect_cookie);
 	if (there)
-		xprt_force_disconnect(&rx->xprt);
-	spin_unlock(&rx->conn_lock);
+		xprt_force_disconnect(&r_xprt->xprt);
+	spin_unlock(&r_xprt->conn_lock);
 	return there;
 }
 
 static u32 rpcrdma_client_serving(const struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 
-	return atomic_read(&rx->bc_calls);
+	return atomic_read(&r_xprt->bc_calls);
 }
 
 static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
@@ -310,21 +310,21 @@ static const struct rpcrdma_conn_ops rpcrdma_client_conn_ops = {
 };
 
 /* Begin a step: the end of an earlier step must not end it. */
-static void rpcrdma_step_begin(struct rpcrdma_xprt *rx)
+static void rpcrdma_step_begin(struct rpcrdma_xprt *r_xprt)
 {
-	reinit_completion(&rx->step);
+	reinit_completion(&r_xprt->step);
 }
 
 /* Wait for the end of a step whose start returned @rc. */
-static int rpcrdma_step_wait(struct rpcrdma_xprt *rx, const char *step, int rc,
+static int rpcrdma_step_wait(struct rpcrdma_xprt *r_xprt, const char *step, int rc,
 			     unsigned long timeout)
 {
-	if (!rc && !READ_ONCE(rx->cm_error) &&
-	    !wait_for_completion_timeout(&rx->step, timeout))
+	if (!rc && !READ_ONCE(r_xprt->cm_error) &&
+	    !wait_for_completion_timeout(&r_xprt->step, timeout))
 		rc = -ETIMEDOUT;
 	if (!rc)
-		rc = READ_ONCE(rx->cm_error);
-	trace_rpcrdma_connect(rx->xprt.address_strings[RPC_DISPLAY_ADDR], step,
+		rc = READ_ONCE(r_xprt->cm_error);
+	trace_rpcrdma_connect(r_xprt->xprt.address_strings[RPC_DISPLAY_ADDR], step,
 			      rc);
 	return rc;
 }
@@ -333,12 +333,12 @@ static int rpcrdma_step_wait(struct rpcrdma_xprt *rx, const char *step, int rc,
  * True if the server has accepted and then nothing has come. The server may have ended
  * the connection before the first message was sent.
  */
-static bool rpcrdma_unanswered(const struct rpcrdma_xprt *rx)
+static bool rpcrdma_unanswered(const struct rpcrdma_xprt *r_xprt)
 {
-	struct rpcrdma_conn *conn = rx->conn;
+	struct rpcrdma_conn *conn = r_xprt->conn;
 	struct rpcrdma_session_info info;
 
-	if (!conn || !READ_ONCE(rx->opened))
+	if (!conn || !READ_ONCE(r_xprt->opened))
 		return false;
 	/* An answer that fits no Receive does not say that the server is of version 1 (D21). */
 	if (conn->auth_policy && test_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags))
@@ -351,50 +351,50 @@ static bool rpcrdma_unanswered(const struct rpcrdma_xprt *rx)
 
 /* With a nonce of its own. */
 static struct rpcrdma_conn *
-rpcrdma_client_create(struct rpcrdma_xprt *rx, struct rpcrdma_conn_attr *attr,
+rpcrdma_client_create(struct rpcrdma_xprt *r_xprt, struct rpcrdma_conn_attr *attr,
 		      const struct rpcrdma_auth *auth)
 {
 	struct rpcrdma_auth fresh;
 	struct rpcrdma_conn *conn;
 
 	if (!auth)
-		return rpcrdma_conn_create(rx->cm_id, attr);
+		return rpcrdma_conn_create(r_xprt->cm_id, attr);
 	fresh = *auth;
 	get_random_bytes_wait(fresh.nonce, sizeof(fresh.nonce));
 	attr->config.auth = &fresh;
-	conn = rpcrdma_conn_create(rx->cm_id, attr);
+	conn = rpcrdma_conn_create(r_xprt->cm_id, attr);
 	memzero_explicit(&fresh, sizeof(fresh));
 	attr->config.auth = NULL;
 	return conn;
 }
 
 /* Wait until RPC messages can flow, @ms for each answer. */
-static int rpcrdma_connect_open(struct rpcrdma_xprt *rx, u32 ms)
+static int rpcrdma_connect_open(struct rpcrdma_xprt *r_xprt, u32 ms)
 {
-	struct rpcrdma_conn *conn = rx->conn;
+	struct rpcrdma_conn *conn = r_xprt->conn;
 	unsigned long timeout = msecs_to_jiffies(ms);
 	int rc;
 
-	rpcrdma_step_begin(rx);
+	rpcrdma_step_begin(r_xprt);
 	rpcrdma_conn_pump(conn);
 	if (rpcrdma_conn_ready(conn))
-		rpcrdma_step_done(rx, 0);
-	rc = rpcrdma_step_wait(rx, "properties", 0, timeout);
+		rpcrdma_step_done(r_xprt, 0);
+	rc = rpcrdma_step_wait(r_xprt, "properties", 0, timeout);
 	if (rc != -ETIMEDOUT || !READ_ONCE(conn->auth))
 		return rc;
 	/* The second answer may be on its way. */
 	if (READ_ONCE(conn->auth_state) == RPCRDMA_AUTH_WAITS) {
-		rc = rpcrdma_step_wait(rx, "proof", 0, timeout);
+		rc = rpcrdma_step_wait(r_xprt, "proof", 0, timeout);
 		if (rc != -ETIMEDOUT || !READ_ONCE(conn->auth))
 			return rc;
 	}
 	if (rpcrdma_conn_auth_late(conn))
-		return rpcrdma_step_wait(rx, "properties", 0, timeout);
-	rx->auth_again = READ_ONCE(conn->auth_state) == RPCRDMA_AUTH_WITHOUT;
+		return rpcrdma_step_wait(r_xprt, "properties", 0, timeout);
+	r_xprt->auth_again = READ_ONCE(conn->auth_state) == RPCRDMA_AUTH_WITHOUT;
 	return rc;
 }
 
-static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
+static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 			      const struct rpcrdma_config *versions)
 {
 	struct rpcrdma_properties *local;
@@ -403,11 +403,11 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	struct rdma_conn_param param = { };
 	struct rpcrdma_conn_attr attr = {
 		.ops = &rpcrdma_client_conn_ops,
-		.context = rx,
-		.spares = rx->spares,
+		.context = r_xprt,
+		.spares = r_xprt->spares,
 		/* RPCs wait for a mount's connection, perhaps those that free memory. */
-		.must = rx->xprt.stat.connect_count ||
-			atomic_read(&rx->xprt.swapper),
+		.must = r_xprt->xprt.stat.connect_count ||
+			atomic_read(&r_xprt->xprt.swapper),
 		.config = {
 			.role = RPCRDMA_ROLE_CLIENT,
 			.window = 0, /* the module parameter's */
@@ -430,10 +430,10 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 		.mr_pages = RPCRDMA_MR_PAGES,
 		/* RDMA Reads come from the server only. */
 		.reads_in = U8_MAX,
-		.fell_back = READ_ONCE(rx->fell_back),
-		.dialect = rx->dialect,
-		.previous_loss = rx->previous_loss,
-		.reconnects = rx->reconnects,
+		.fell_back = READ_ONCE(r_xprt->fell_back),
+		.dialect = r_xprt->dialect,
+		.previous_loss = r_xprt->previous_loss,
+		.reconnects = r_xprt->reconnects,
 	};
 	struct rpcrdma_conn *conn;
 	ktime_t asked;
@@ -448,28 +448,28 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	local->reverse = RPCRDMA_RVRSDIR_CONT;
 	rpcrdma_rtr_want(&attr);
 
-	rpcrdma_step_begin(rx);
-	rc = rdma_resolve_addr(rx->cm_id, NULL,
-			       (struct sockaddr *)&rx->xprt.addr,
+	rpcrdma_step_begin(r_xprt);
+	rc = rdma_resolve_addr(r_xprt->cm_id, NULL,
+			       (struct sockaddr *)&r_xprt->xprt.addr,
 			       RPCRDMA_CM_TIMEOUT_MS);
-	rc = rpcrdma_step_wait(rx, "address", rc, RPCRDMA_CONNECT_TIMEOUT);
+	rc = rpcrdma_step_wait(r_xprt, "address", rc, RPCRDMA_CONNECT_TIMEOUT);
 	if (rc)
 		return rc;
-	rpcrdma_step_begin(rx);
-	rc = rdma_resolve_route(rx->cm_id, RPCRDMA_CM_TIMEOUT_MS);
-	rc = rpcrdma_step_wait(rx, "route", rc, RPCRDMA_CONNECT_TIMEOUT);
+	rpcrdma_step_begin(r_xprt);
+	rc = rdma_resolve_route(r_xprt->cm_id, RPCRDMA_CM_TIMEOUT_MS);
+	rc = rpcrdma_step_wait(r_xprt, "route", rc, RPCRDMA_CONNECT_TIMEOUT);
 	if (rc)
 		return rc;
 
-	conn = rpcrdma_client_create(rx, &attr, versions->auth);
-	trace_rpcrdma_connect(rx->xprt.address_strings[RPC_DISPLAY_ADDR],
+	conn = rpcrdma_client_create(r_xprt, &attr, versions->auth);
+	trace_rpcrdma_connect(r_xprt->xprt.address_strings[RPC_DISPLAY_ADDR],
 			      "resources", PTR_ERR_OR_ZERO(conn));
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	/* If it is lost before: see below. Later rpcrdma_client_lost() finds rx->conn. */
-	spin_lock(&rx->conn_lock);
-	WRITE_ONCE(rx->conn, conn);
-	spin_unlock(&rx->conn_lock);
+	/* If it is lost before: see below. Later rpcrdma_client_lost() finds r_xprt->conn. */
+	spin_lock(&r_xprt->conn_lock);
+	WRITE_ONCE(r_xprt->conn, conn);
+	spin_unlock(&r_xprt->conn_lock);
 	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return -ENOTCONN;
 
@@ -488,49 +488,49 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *rx,
 	param.flow_control = 0;
 
 	set_bit(RPCRDMA_CONN_CONNECTING, &conn->flags);
-	rpcrdma_step_begin(rx);
+	rpcrdma_step_begin(r_xprt);
 	asked = ktime_get();
-	rc = rdma_connect(rx->cm_id, &param);
-	rc = rpcrdma_step_wait(rx, "handshake", rc, rx->xprt.connect_timeout);
+	rc = rdma_connect(r_xprt->cm_id, &param);
+	rc = rpcrdma_step_wait(r_xprt, "handshake", rc, r_xprt->xprt.connect_timeout);
 	if (rc)
 		return rc;
 
-	wait = rpcrdma_opening_wait(&rx->private,
+	wait = rpcrdma_opening_wait(&r_xprt->private,
 				    min_t(s64, U32_MAX,
 					  ktime_ms_delta(ktime_get(), asked)));
-	return rpcrdma_connect_open(rx, wait);
+	return rpcrdma_connect_open(r_xprt, wait);
 }
 
-static int rpcrdma_attempt(struct rpcrdma_xprt *rx,
+static int rpcrdma_attempt(struct rpcrdma_xprt *r_xprt,
 			   const struct rpcrdma_config *versions,
 			   bool *unanswered)
 {
 	int rc;
 
 	*unanswered = false;
-	rpcrdma_disconnect(rx);
-	WRITE_ONCE(rx->cm_error, 0);
-	rx->opened = false;
-	rx->auth_again = false;
-	memset(&rx->private, 0, sizeof(rx->private));
-	rx->cm_id = rdma_create_id(rx->xprt.xprt_net, rpcrdma_client_cm_event,
-				   rx, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(rx->cm_id)) {
-		rc = PTR_ERR(rx->cm_id);
-		rx->cm_id = NULL;
+	rpcrdma_disconnect(r_xprt);
+	WRITE_ONCE(r_xprt->cm_error, 0);
+	r_xprt->opened = false;
+	r_xprt->auth_again = false;
+	memset(&r_xprt->private, 0, sizeof(r_xprt->private));
+	r_xprt->cm_id = rdma_create_id(r_xprt->xprt.xprt_net, rpcrdma_client_cm_event,
+				       r_xprt, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(r_xprt->cm_id)) {
+		rc = PTR_ERR(r_xprt->cm_id);
+		r_xprt->cm_id = NULL;
 	} else {
-		rc = rpcrdma_connect_cm(rx, versions);
+		rc = rpcrdma_connect_cm(r_xprt, versions);
 	}
 	if (rc) {
-		*unanswered = rpcrdma_unanswered(rx);
+		*unanswered = rpcrdma_unanswered(r_xprt);
 		/* It says more than that the server has then ended the connection. */
-		if (rx->conn && READ_ONCE(rx->conn->error) == -EPROTOTYPE)
+		if (r_xprt->conn && READ_ONCE(r_xprt->conn->error) == -EPROTOTYPE)
 			rc = -EPROTOTYPE;
-		if (rc == -ETIMEDOUT && rx->conn)
-			rpcrdma_conn_lost(rx->conn, "no answer");
-		rpcrdma_disconnect(rx);
+		if (rc == -ETIMEDOUT && r_xprt->conn)
+			rpcrdma_conn_lost(r_xprt->conn, "no answer");
+		rpcrdma_disconnect(r_xprt);
 		/* Every failure delays the next attempt, also one without a CM event. */
-		WRITE_ONCE(rx->cm_error, rc);
+		WRITE_ONCE(r_xprt->cm_error, rc);
 	}
 	return rc;
 }
@@ -558,10 +558,10 @@ static void rpcrdma_client_versions(struct rpcrdma_config *cfg)
 }
 
 /* Host authentication is required and cannot be: count it, and tell of it. */
-static void rpcrdma_auth_give_up(struct rpcrdma_xprt *rx,
+static void rpcrdma_auth_give_up(struct rpcrdma_xprt *r_xprt,
 				 const struct rpcrdma_auth *cfg, u32 reason)
 {
-	const struct sockaddr *server = (struct sockaddr *)&rx->xprt.addr;
+	const struct sockaddr *server = (struct sockaddr *)&r_xprt->xprt.addr;
 	struct rpcrdma_conn_auth auth = {
 		.policy = cfg->policy,
 		.state = RPCRDMA_AUTH_FAILED,
@@ -569,9 +569,9 @@ static void rpcrdma_auth_give_up(struct rpcrdma_xprt *rx,
 	};
 
 	memcpy(auth.key, cfg->name, cfg->name_size);
-	rpcrdma_auth_over(rx->xprt.xprt_net, RPCRDMA_ROLE_CLIENT, server,
+	rpcrdma_auth_over(r_xprt->xprt.xprt_net, RPCRDMA_ROLE_CLIENT, server,
 			  auth.state, reason, auth.key);
-	rpcrdma_nl_auth_failed(rx->xprt.xprt_net, server, &auth);
+	rpcrdma_nl_auth_failed(r_xprt->xprt.xprt_net, server, &auth);
 }
 
 /* Host authentication is required and cannot be. Return: why, or zero. */
@@ -585,60 +585,60 @@ static u32 rpcrdma_auth_impossible(const struct rpcrdma_config *cfg)
 				      RPCRDMA_AUTH_R_NONE;
 }
 
-static int rpcrdma_connect_as(struct rpcrdma_xprt *rx,
+static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 			      const struct rpcrdma_config *cfg)
 {
-	const char *address = rx->xprt.address_strings[RPC_DISPLAY_ADDR];
+	const char *address = r_xprt->xprt.address_strings[RPC_DISPLAY_ADDR];
 	struct rpcrdma_config versions = *cfg;
 	bool unanswered, silent;
 	u32 version, reason;
 	int rc;
 
-	rx->dialect = false;
+	r_xprt->dialect = false;
 	rpcrdma_client_versions(&versions);
 	reason = rpcrdma_auth_impossible(&versions);
 	if (reason) {
-		rpcrdma_auth_give_up(rx, versions.auth, reason);
-		WRITE_ONCE(rx->cm_error, -EACCES);
+		rpcrdma_auth_give_up(r_xprt, versions.auth, reason);
+		WRITE_ONCE(r_xprt->cm_error, -EACCES);
 		return -EACCES;
 	}
-	WRITE_ONCE(rx->fell_back,
+	WRITE_ONCE(r_xprt->fell_back,
 		   versions.min_version == 1 &&
-		   rpcrdma_silent(rx, ktime_get_seconds()));
-	if (rx->fell_back)
+		   rpcrdma_silent(r_xprt, ktime_get_seconds()));
+	if (r_xprt->fell_back)
 		versions.max_version = 1;
-	rc = rpcrdma_attempt(rx, &versions, &unanswered);
+	rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	/* The server speaks version 2 now. */
-	if (!rc && rx->fell_back && rx->private.version2) {
-		rpcrdma_forget_silent(rx);
-		WRITE_ONCE(rx->fell_back, false);
+	if (!rc && r_xprt->fell_back && r_xprt->private.version2) {
+		rpcrdma_forget_silent(r_xprt);
+		WRITE_ONCE(r_xprt->fell_back, false);
 		rpcrdma_client_versions(&versions);
-		rc = rpcrdma_attempt(rx, &versions, &unanswered);
+		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	}
-	if (rc && rx->auth_again) {
+	if (rc && r_xprt->auth_again) {
 		versions.auth = NULL;
-		rc = rpcrdma_attempt(rx, &versions, &unanswered);
+		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	}
 
 	/* The server means something else by version 2: so version 1, on another connection. */
 	if (rc == -EPROTOTYPE) {
-		rx->dialect = true;
+		r_xprt->dialect = true;
 		versions.max_version = 1;
-		rc = rpcrdma_attempt(rx, &versions, &unanswered);
+		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	}
 	/* A server that has spoken version 2 should do so the next time. */
 	if (unanswered && versions.min_version == 1 &&
-	    versions.max_version > 1 && !rx->spoke_v2) {
+	    versions.max_version > 1 && !r_xprt->spoke_v2) {
 		/* A lost connection may have another reason. */
-		silent = rc == -ETIMEDOUT && !rx->private.version2;
+		silent = rc == -ETIMEDOUT && !r_xprt->private.version2;
 		versions.max_version = 1;
-		WRITE_ONCE(rx->fell_back, true);
-		rc = rpcrdma_attempt(rx, &versions, &unanswered);
+		WRITE_ONCE(r_xprt->fell_back, true);
+		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 		if (!rc && silent)
-			rpcrdma_note_silent(rx, ktime_get_seconds());
+			rpcrdma_note_silent(r_xprt, ktime_get_seconds());
 	}
 	if (unanswered)
-		rx->spoke_v2 = false;
+		r_xprt->spoke_v2 = false;
 	if (rc == -EPROTONOSUPPORT)
 		pr_warn_ratelimited("rpcrdma: %s speaks no version from %u to %u\n",
 				    address, versions.min_version,
@@ -649,36 +649,36 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *rx,
 				    address);
 	if (rc)
 		return rc;
-	version = rpcrdma_conn_version(rx->conn);
-	if (version == 1 && !rx->conn->version1) {
+	version = rpcrdma_conn_version(r_xprt->conn);
+	if (version == 1 && !r_xprt->conn->version1) {
 		pr_warn_ratelimited("rpcrdma: %s %s needs a device that registers more memory\n",
-				    address, rx->fell_back ?
+				    address, r_xprt->fell_back ?
 				    "did not answer version 2; version 1" :
 				    "speaks version 1, which");
 		/* This side cannot use version 1: ask for version 2 again. */
-		rc = rpcrdma_forget_silent(rx) ? -ENOTCONN : -EOPNOTSUPP;
-		rpcrdma_disconnect(rx);
-		WRITE_ONCE(rx->cm_error, rc);
+		rc = rpcrdma_forget_silent(r_xprt) ? -ENOTCONN : -EOPNOTSUPP;
+		rpcrdma_disconnect(r_xprt);
+		WRITE_ONCE(r_xprt->cm_error, rc);
 		return rc;
 	}
-	rx->spoke_v2 = version == 2;
-	rpcrdma_conn_up(rx->conn);
-	WRITE_ONCE(rx->bc_payload, rpcrdma_bc_payload(rx->conn));
+	r_xprt->spoke_v2 = version == 2;
+	rpcrdma_conn_up(r_xprt->conn);
+	WRITE_ONCE(r_xprt->bc_payload, rpcrdma_bc_payload(r_xprt->conn));
 	trace_rpcrdma_connect(address, version == 1 ? "version 1" : "version 2",
 			      0);
 	return 0;
 }
 
-static int rpcrdma_connect(struct rpcrdma_xprt *rx)
+static int rpcrdma_connect(struct rpcrdma_xprt *r_xprt)
 {
 	struct rpcrdma_config cfg = { .role = RPCRDMA_ROLE_CLIENT };
 	struct rpcrdma_auth auth;
 	int rc;
 
-	if (rpcrdma_auth_client(rx->xprt.xprt_net,
-				(struct sockaddr *)&rx->xprt.addr, &auth))
+	if (rpcrdma_auth_client(r_xprt->xprt.xprt_net,
+				(struct sockaddr *)&r_xprt->xprt.addr, &auth))
 		cfg.auth = &auth;
-	rc = rpcrdma_connect_as(rx, &cfg);
+	rc = rpcrdma_connect_as(r_xprt, &cfg);
 	if (cfg.auth)
 		memzero_explicit(&auth, sizeof(auth));
 	return rc;
@@ -686,34 +686,34 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 
 /**
  * rpcrdma_disconnect - end the connection, or an attempt at one
- * @rx: the transport; nothing of the connection is left when this returns
+ * @r_xprt: the transport; nothing of the connection is left when this returns
  *
  * Context: Process context, under the xprt's write lock. May sleep.
  */
-void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
+void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt)
 {
-	struct rpcrdma_conn *conn = rx->conn;
+	struct rpcrdma_conn *conn = r_xprt->conn;
 
 	if (conn) {
-		rpcrdma_keepalive_stop(rx);
+		rpcrdma_keepalive_stop(r_xprt);
 		rpcrdma_conn_destroy(conn);
 		/* An attempt that has failed is no connection that was lost. */
 		if (test_bit(RPCRDMA_CONN_UP, &conn->flags)) {
-			rx->previous_loss = READ_ONCE(conn->loss);
-			rx->reconnects++;
+			r_xprt->previous_loss = READ_ONCE(conn->loss);
+			r_xprt->reconnects++;
 		}
 		rpcrdma_bc_abandon(conn, RPCRDMA_CALL);
 		/* They are gone. */
-		INIT_LIST_HEAD(&rx->group);
-		spin_lock(&rx->conn_lock);
-		rpcrdma_stats_sum(&rx->stats.conns, &conn->stats);
-		WRITE_ONCE(rx->conn, NULL);
-		spin_unlock(&rx->conn_lock);
+		INIT_LIST_HEAD(&r_xprt->group);
+		spin_lock(&r_xprt->conn_lock);
+		rpcrdma_stats_sum(&r_xprt->stats.conns, &conn->stats);
+		WRITE_ONCE(r_xprt->conn, NULL);
+		spin_unlock(&r_xprt->conn_lock);
 		rpcrdma_conn_put(conn);
-	} else if (rx->cm_id) {
-		rdma_destroy_id(rx->cm_id);
+	} else if (r_xprt->cm_id) {
+		rdma_destroy_id(r_xprt->cm_id);
 	}
-	rx->cm_id = NULL;
+	r_xprt->cm_id = NULL;
 }
 
 /*
@@ -723,7 +723,7 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
  * ENETUNREACH: newer kernels then end the tasks of mounts with fatal_neterrors, as mounts
  * in containers have it.
  */
-static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
+static int rpcrdma_connect_status(struct rpcrdma_xprt *r_xprt, int rc)
 {
 	switch (rc) {
 	case -ECONNREFUSED:
@@ -738,7 +738,7 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
 		/* sunrpc waits and tries again; ENOMEM would fail the RPC. */
 		return -ENOBUFS;
 	}
-	return rx->softconn && !rx->xprt.stat.connect_count ? rc : -EHOSTUNREACH;
+	return r_xprt->softconn && !r_xprt->xprt.stat.connect_count ? rc : -EHOSTUNREACH;
 }
 
 /**
@@ -752,9 +752,9 @@ static int rpcrdma_connect_status(struct rpcrdma_xprt *rx, int rc)
  */
 void rpcrdma_connect_worker(struct work_struct *work)
 {
-	struct rpcrdma_xprt *rx = container_of(work, struct rpcrdma_xprt,
-					       connector.work);
-	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpcrdma_xprt *r_xprt = container_of(work, struct rpcrdma_xprt,
+						   connector.work);
+	struct rpc_xprt *xprt = &r_xprt->xprt;
 	unsigned int noreclaim = 0, noio;
 	bool swapper = atomic_read(&xprt->swapper);
 	bool failed;
@@ -764,7 +764,7 @@ void rpcrdma_connect_worker(struct work_struct *work)
 		noreclaim = memalloc_noreclaim_save();
 	/* Reclaim could wait for an RPC that waits for this connection. */
 	noio = memalloc_noio_save();
-	rc = rpcrdma_connect(rx);
+	rc = rpcrdma_connect(r_xprt);
 	failed = rc;
 	xprt_clear_connecting(xprt);
 	/* A task that had waited for this attempt must not end what the next one brings. */
@@ -773,24 +773,24 @@ void rpcrdma_connect_worker(struct work_struct *work)
 		xprt->stat.connect_count++;
 		xprt->stat.connect_time += (long)jiffies -
 					   xprt->stat.connect_start;
-		rx->established = jiffies;
-		rpcrdma_keepalive_start(rx);
-		/* Under the same lock as where rx->conn is set. */
-		spin_lock(&rx->conn_lock);
+		r_xprt->established = jiffies;
+		rpcrdma_keepalive_start(r_xprt);
+		/* Under the same lock as where r_xprt->conn is set. */
+		spin_lock(&r_xprt->conn_lock);
 		xprt_set_connected(xprt);
-		spin_unlock(&rx->conn_lock);
-		if (test_bit(RPCRDMA_CONN_LOST, &rx->conn->flags))
+		spin_unlock(&r_xprt->conn_lock);
+		if (test_bit(RPCRDMA_CONN_LOST, &r_xprt->conn->flags))
 			xprt_force_disconnect(xprt);
 		rc = -EAGAIN;
 	} else {
-		rc = rpcrdma_connect_status(rx, rc);
+		rc = rpcrdma_connect_status(r_xprt, rc);
 	}
 	if (failed)
 		xprt_wait_for_buffer_space(xprt);
 	else
 		/* Not the tasks that wait for a Reply: nobody can send yet. */
 		xprt_wake_pending_tasks(xprt, rc);
-	xprt_unlock_connect(xprt, rx);
+	xprt_unlock_connect(xprt, r_xprt);
 	if (failed) {
 		msleep(RPCRDMA_PAUSE_MS);
 		/* If the flag is clear, its clearer has woken them; they may wait again. */

@@ -54,16 +54,16 @@ static void rpcrdma_keepalive_encode(struct rpcrdma_keepalive *k, __be32 xid)
 	k->xdr.len = sizeof(k->call);
 }
 
-static void rpcrdma_keepalive_probe(struct rpcrdma_xprt *rx,
+static void rpcrdma_keepalive_probe(struct rpcrdma_xprt *r_xprt,
 				    struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_keepalive *k = &rx->keepalive;
+	struct rpcrdma_keepalive *k = &r_xprt->keepalive;
 	struct rpcrdma_txmsg *tm = &k->tm;
 	u32 xid;
 
-	spin_lock(&rx->xprt.reserve_lock);
-	xid = rx->xprt.xid++;
-	spin_unlock(&rx->xprt.reserve_lock);
+	spin_lock(&r_xprt->xprt.reserve_lock);
+	xid = r_xprt->xprt.xid++;
+	spin_unlock(&r_xprt->xprt.reserve_lock);
 	rpcrdma_keepalive_encode(k, (__force __be32)xid);
 
 	memset(&tm->msg, 0, sizeof(tm->msg));
@@ -85,14 +85,14 @@ static void rpcrdma_keepalive_probe(struct rpcrdma_xprt *rx,
 
 static void rpcrdma_keepalive_worker(struct work_struct *work)
 {
-	struct rpcrdma_xprt *rx = container_of(work, struct rpcrdma_xprt,
-					       keepalive.work.work);
-	struct rpcrdma_keepalive *k = &rx->keepalive;
+	struct rpcrdma_xprt *r_xprt = container_of(work, struct rpcrdma_xprt,
+						   keepalive.work.work);
+	struct rpcrdma_keepalive *k = &r_xprt->keepalive;
 	/* Stays until rpcrdma_keepalive_stop() has returned. */
-	struct rpcrdma_conn *conn = rx->conn;
+	struct rpcrdma_conn *conn = r_xprt->conn;
 	struct rpcrdma_silence_seen seen = {
 		.may_ask = READ_ONCE(rpcrdma_keepalive) && READ_ONCE(k->prog),
-		.kept = test_bit(XPRT_WRITE_SPACE, &rx->xprt.state),
+		.kept = test_bit(XPRT_WRITE_SPACE, &r_xprt->xprt.state),
 	};
 	struct rpcrdma_session_info info;
 
@@ -113,7 +113,7 @@ static void rpcrdma_keepalive_worker(struct work_struct *work)
 		rpcrdma_conn_lost(conn, "no credit");
 		return;
 	case RPCRDMA_SILENCE_ASK:
-		rpcrdma_keepalive_probe(rx, conn);
+		rpcrdma_keepalive_probe(r_xprt, conn);
 		break;
 	default:
 		break;
@@ -124,14 +124,14 @@ static void rpcrdma_keepalive_worker(struct work_struct *work)
 
 /**
  * rpcrdma_keepalive_note - set the RPC program of the probe
- * @rx: the transport
+ * @r_xprt: the transport
  * @clnt: a client that uses it
  */
-void rpcrdma_keepalive_note(struct rpcrdma_xprt *rx,
+void rpcrdma_keepalive_note(struct rpcrdma_xprt *r_xprt,
 			    const struct rpc_clnt *clnt)
 {
-	WRITE_ONCE(rx->keepalive.vers, clnt->cl_vers);
-	WRITE_ONCE(rx->keepalive.prog, clnt->cl_prog);
+	WRITE_ONCE(r_xprt->keepalive.vers, clnt->cl_vers);
+	WRITE_ONCE(r_xprt->keepalive.prog, clnt->cl_prog);
 }
 
 /**
@@ -146,8 +146,8 @@ void rpcrdma_keepalive_note(struct rpcrdma_xprt *rx,
 bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
 				const struct rpcrdma_rx *received)
 {
-	struct rpcrdma_xprt *rx = conn->context;
-	struct rpcrdma_keepalive *k = &rx->keepalive;
+	struct rpcrdma_xprt *r_xprt = conn->context;
+	struct rpcrdma_keepalive *k = &r_xprt->keepalive;
 	bool match, more;
 
 	if (!READ_ONCE(k->waiting))
@@ -173,23 +173,23 @@ bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
 
 /**
  * rpcrdma_keepalive_init - a new transport
- * @rx: the transport
+ * @r_xprt: the transport
  */
-void rpcrdma_keepalive_init(struct rpcrdma_xprt *rx)
+void rpcrdma_keepalive_init(struct rpcrdma_xprt *r_xprt)
 {
-	INIT_DELAYED_WORK(&rx->keepalive.work, rpcrdma_keepalive_worker);
-	INIT_LIST_HEAD(&rx->keepalive.tm.link);
+	INIT_DELAYED_WORK(&r_xprt->keepalive.work, rpcrdma_keepalive_worker);
+	INIT_LIST_HEAD(&r_xprt->keepalive.tm.link);
 }
 
 /**
  * rpcrdma_keepalive_start - a connection has come up
- * @rx: the transport
+ * @r_xprt: the transport
  *
  * Context: under the xprt's write lock.
  */
-void rpcrdma_keepalive_start(struct rpcrdma_xprt *rx)
+void rpcrdma_keepalive_start(struct rpcrdma_xprt *r_xprt)
 {
-	struct rpcrdma_keepalive *k = &rx->keepalive;
+	struct rpcrdma_keepalive *k = &r_xprt->keepalive;
 
 	memset(&k->silence, 0, sizeof(k->silence));
 	k->waiting = false;
@@ -199,11 +199,11 @@ void rpcrdma_keepalive_start(struct rpcrdma_xprt *rx)
 
 /**
  * rpcrdma_keepalive_stop - the connection is about to be destroyed
- * @rx: the transport
+ * @r_xprt: the transport
  *
  * Context: Process context, under the xprt's write lock. May sleep.
  */
-void rpcrdma_keepalive_stop(struct rpcrdma_xprt *rx)
+void rpcrdma_keepalive_stop(struct rpcrdma_xprt *r_xprt)
 {
-	cancel_delayed_work_sync(&rx->keepalive.work);
+	cancel_delayed_work_sync(&r_xprt->keepalive.work);
 }

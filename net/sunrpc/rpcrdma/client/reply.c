@@ -73,11 +73,11 @@ void rpcrdma_reply_place_recv(const struct xdr_buf *to, u32 offset,
 	}
 }
 
-static void rpcrdma_reply_unpin(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
+static void rpcrdma_reply_unpin(struct rpcrdma_xprt *r_xprt, struct rpc_rqst *rqst)
 {
-	spin_lock(&rx->xprt.queue_lock);
+	spin_lock(&r_xprt->xprt.queue_lock);
 	xprt_unpin_rqst(rqst);
-	spin_unlock(&rx->xprt.queue_lock);
+	spin_unlock(&r_xprt->xprt.queue_lock);
 }
 
 /*
@@ -86,12 +86,12 @@ static void rpcrdma_reply_unpin(struct rpcrdma_xprt *rx, struct rpc_rqst *rqst)
  */
 static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 {
-	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 	struct rpcrdma_req *req = NULL;
 	struct rpc_rqst *rqst;
 
-	spin_lock(&rx->xprt.queue_lock);
-	rqst = xprt_lookup_rqst(&rx->xprt, cpu_to_be32(xid));
+	spin_lock(&r_xprt->xprt.queue_lock);
+	rqst = xprt_lookup_rqst(&r_xprt->xprt, cpu_to_be32(xid));
 	if (rqst) {
 		req = rpcrdma_req(rqst);
 		/* Pairs with rpcrdma_req_outstanding(): the Call is all there. */
@@ -101,7 +101,7 @@ static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 		else
 			req = NULL;
 	}
-	spin_unlock(&rx->xprt.queue_lock);
+	spin_unlock(&r_xprt->xprt.queue_lock);
 	if (!rqst) {
 		spin_lock(&conn->lock);
 		conn->stats.bad_xids++;
@@ -115,7 +115,7 @@ static struct rpcrdma_req *rpcrdma_reply_req(struct rpcrdma_conn *conn, u32 xid)
 static void rpcrdma_reply_complete(struct rpcrdma_req *req, bool invalidated)
 {
 	struct rpc_rqst *rqst = &req->rqst;
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(rqst->rq_xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(rqst->rq_xprt);
 	struct rpcrdma_conn *conn = req->conn;
 
 	rpcrdma_frwr_put(conn, &req->mrs);
@@ -131,19 +131,19 @@ static void rpcrdma_reply_complete(struct rpcrdma_req *req, bool invalidated)
 				   "its Reply is wrong", req->status);
 	}
 
-	spin_lock(&rx->xprt.queue_lock);
+	spin_lock(&r_xprt->xprt.queue_lock);
 	req->conn = NULL;
-	rx->stats.local_invalidates += invalidated;
+	r_xprt->stats.local_invalidates += invalidated;
 	if (req->status < 0) {
-		rx->stats.bad_reply++;
+		r_xprt->stats.bad_reply++;
 		req->failure = req->status;
-		rpc_wake_up_queued_task(&rx->xprt.pending, rqst->rq_task);
+		rpc_wake_up_queued_task(&r_xprt->xprt.pending, rqst->rq_task);
 	} else {
 		xprt_update_rtt(rqst->rq_task);
 		xprt_complete_rqst(rqst->rq_task, req->status);
 	}
 	xprt_unpin_rqst(rqst);
-	spin_unlock(&rx->xprt.queue_lock);
+	spin_unlock(&r_xprt->xprt.queue_lock);
 	rpcrdma_conn_put(conn);
 }
 
@@ -157,11 +157,11 @@ static void rpcrdma_reply_invalidated(struct rpcrdma_inv *inv)
 static void rpcrdma_reply_finish(struct rpcrdma_conn *conn,
 				 struct rpcrdma_req *req, int status)
 {
-	struct rpcrdma_xprt *rx = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 
 	/* The pump may have ended it at the same time. */
 	if (test_and_set_bit(RPCRDMA_REQ_ENDED, &req->flags)) {
-		rpcrdma_reply_unpin(rx, &req->rqst);
+		rpcrdma_reply_unpin(r_xprt, &req->rqst);
 		return;
 	}
 	req->status = status;
@@ -296,14 +296,14 @@ static int rpcrdma_reply_take_group(struct rpcrdma_conn *conn,
 				    const struct rpcrdma_rx *rx)
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
-	struct rpcrdma_xprt *x = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 
-	x->stats.fixed_up_bytes += rx->unreduced_length;
+	r_xprt->stats.fixed_up_bytes += rx->unreduced_length;
 	if (c->has_reply)
 		rpcrdma_reply_keep(conn, req, &c->reply);
 	if (c->n_writes)
 		rpcrdma_reply_keep(conn, req, &c->writes[0]);
-	return rpcrdma_reply_group_take(x, req, rx);
+	return rpcrdma_reply_group_take(r_xprt, req, rx);
 }
 
 /* A part of a Reply. Return: bytes of the message so far, or an errno. */
@@ -313,17 +313,17 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 			      struct rpcrdma_recv *recv)
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
-	struct rpcrdma_xprt *x = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 	struct rpc_rqst *rqst = &req->rqst;
 	u32 written = 0, replied = 0;
 	bool reduced;
 
-	x->stats.fixed_up_bytes += rx->payload.length;
+	r_xprt->stats.fixed_up_bytes += rx->payload.length;
 	if (rx->last && !rpcrdma_reply_written(req, rx, &written))
 		return -EIO;
 	if (rx->external && !rpcrdma_replied(c, &rx->chunks, &replied))
 		return -EIO;
-	x->stats.written_bytes += written + replied;
+	r_xprt->stats.written_bytes += written + replied;
 	if (written || rx->external)
 		rpcrdma_reply_count(conn, written, rx->external, replied);
 	req->external = rx->external;
@@ -485,12 +485,12 @@ static void rpcrdma_reply_refused(struct rpcrdma_conn *conn,
 
 static void rpcrdma_client_no_version(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_xprt *x = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 
 	/* sysfs may replace the text. */
 	rcu_read_lock();
 	pr_warn_ratelimited("rpcrdma: %s does not speak version %u\n",
-			    READ_ONCE(x->xprt.address_strings[RPC_DISPLAY_ADDR]),
+			    READ_ONCE(r_xprt->xprt.address_strings[RPC_DISPLAY_ADDR]),
 			    rpcrdma_conn_version(conn));
 	rcu_read_unlock();
 }

@@ -537,7 +537,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 static void rpcrdma_req_too_long(struct rpcrdma_req *req,
 				 struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(req->rqst.rq_xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(req->rqst.rq_xprt);
 	bool posted;
 	int rc;
 
@@ -552,9 +552,9 @@ static void rpcrdma_req_too_long(struct rpcrdma_req *req,
 	if (!rc)
 		return;
 	req->failure = rc;
-	spin_lock(&rx->xprt.queue_lock);
-	rx->stats.bad_reply++;
-	spin_unlock(&rx->xprt.queue_lock);
+	spin_lock(&r_xprt->xprt.queue_lock);
+	r_xprt->stats.bad_reply++;
+	spin_unlock(&r_xprt->xprt.queue_lock);
 }
 
 /* After this the RPC takes no Reply. Called under the transport's queue_lock. */
@@ -807,11 +807,11 @@ static void rpcrdma_req_count(const struct rpcrdma_req *req,
  */
 void rpcrdma_release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
 
 	lockdep_assert_held(&xprt->transport_lock);
-	if (xprt->snd_task == task && rx->reply_waits) {
-		rx->reply_waits = false;
+	if (xprt->snd_task == task && r_xprt->reply_waits) {
+		r_xprt->reply_waits = false;
 		if (xprt_connected(xprt))
 			clear_bit(XPRT_WRITE_SPACE, &xprt->state);
 	}
@@ -820,23 +820,23 @@ void rpcrdma_release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 
 /* What a Call that is on the send queue consists of. */
 static void rpcrdma_req_statistics(const struct rpcrdma_req *req,
-				   struct rpcrdma_xprt *rx,
+				   struct rpcrdma_xprt *r_xprt,
 				   struct rpcrdma_conn *conn)
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
 	u32 i;
 
 	for (i = 0; i < c->n_write_segs; i++)
-		rx->stats.offered_bytes += c->write_segs[i].length;
+		r_xprt->stats.offered_bytes += c->write_segs[i].length;
 	if (!req->plan.call_chunk)
-		rx->stats.pulled_up_bytes += req->tm.msg.length +
+		r_xprt->stats.pulled_up_bytes += req->tm.msg.length +
 			(req->tm.group ? req->plan.removed.length : 0);
-	rx->stats.read_segments += c->n_reads;
+	r_xprt->stats.read_segments += c->n_reads;
 	if (c->n_writes)
-		rx->stats.write_segments += c->writes[0].count;
+		r_xprt->stats.write_segments += c->writes[0].count;
 	if (c->has_reply)
-		rx->stats.reply_segments += c->reply.count;
-	rx->stats.call_chunks += req->plan.call_chunk;
+		r_xprt->stats.reply_segments += c->reply.count;
+	r_xprt->stats.call_chunks += req->plan.call_chunk;
 	if (req->plan.read_chunk || req->plan.call_chunk)
 		rpcrdma_req_count(req, conn);
 }
@@ -881,14 +881,14 @@ static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
  */
 int rpcrdma_send_request(struct rpc_rqst *rqst)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(rqst->rq_xprt);
-	struct rpcrdma_conn *conn = rx->conn;
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(rqst->rq_xprt);
+	struct rpcrdma_conn *conn = r_xprt->conn;
 	struct rpcrdma_req *req;
 	int rc;
 
 	if (!rqst->rq_buffer)
 		return rpcrdma_bc_send_reply(rqst);
-	if (!xprt_connected(&rx->xprt) || !conn)
+	if (!xprt_connected(&r_xprt->xprt) || !conn)
 		return -ENOTCONN;
 
 	req = rpcrdma_req(rqst);
@@ -896,7 +896,7 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	req->failure = 0;
 
 	/* Also if it has to wait: a peer that never lets it begin has to be asked. */
-	rpcrdma_keepalive_note(rx, rqst->rq_task->tk_client);
+	rpcrdma_keepalive_note(r_xprt, rqst->rq_task->tk_client);
 	rc = rpcrdma_fill_sparse(&rqst->rq_rcv_buf);
 	if (rc)
 		goto out_unmap;
@@ -920,7 +920,7 @@ int rpcrdma_send_request(struct rpc_rqst *rqst)
 	}
 
 	/* The caller has it pinned, so it stays although it may have been answered. */
-	rpcrdma_req_statistics(req, rx, conn);
+	rpcrdma_req_statistics(req, r_xprt, conn);
 	rqst->rq_xmit_bytes_sent += rqst->rq_snd_buf.len;
 	return 0;
 
@@ -929,16 +929,16 @@ out_unmap:
 	if (rc == -EAGAIN) {
 		trace_rpcrdma_wait(conn->id, be32_to_cpu(rqst->rq_xid),
 				   "region");
-		xprt_wait_for_buffer_space(&rx->xprt);
+		xprt_wait_for_buffer_space(&r_xprt->xprt);
 		/* A region may have come back before the task waited. */
 		if (!rpcrdma_frwr_short(conn))
-			xprt_write_space(&rx->xprt);
+			xprt_write_space(&r_xprt->xprt);
 		return rc;
 	}
 	trace_rpcrdma_call(conn->id, be32_to_cpu(rqst->rq_xid),
 			   "cannot be sent", rc);
 	/* sunrpc tries again after ENOBUFS. */
 	if (rc != -ENOBUFS)
-		rx->stats.failed_marshal++;
+		r_xprt->stats.failed_marshal++;
 	return rc == -EMSGSIZE ? -EIO : rc;
 }

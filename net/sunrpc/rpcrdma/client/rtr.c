@@ -210,7 +210,7 @@ static bool rpcrdma_reply_group_answers(const struct rpcrdma_req *req,
 
 /**
  * rpcrdma_reply_group_take - place a Reply that has come by a group
- * @x: the transport; @x->group has all its Receives
+ * @r_xprt: the transport; @r_xprt->group has all its Receives
  * @req: the RPC
  * @rx: of the last Send
  *
@@ -219,7 +219,7 @@ static bool rpcrdma_reply_group_answers(const struct rpcrdma_req *req,
  *
  * Return: bytes of the message, or %-EIO.
  */
-int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
+int rpcrdma_reply_group_take(struct rpcrdma_xprt *r_xprt, struct rpcrdma_req *req,
 			     const struct rpcrdma_rx *rx)
 {
 	struct rpcrdma_reply_group g = { .buf = &req->rqst.rq_private_buf };
@@ -228,7 +228,7 @@ int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
 	struct rpcrdma_recv *recv;
 	u32 i = 0;
 
-	list_for_each_entry(recv, &x->group, link) {
+	list_for_each_entry(recv, &r_xprt->group, link) {
 		if (WARN_ON_ONCE(i == ARRAY_SIZE(g.recvs)))
 			return -EIO;
 		g.recvs[i++] = recv;
@@ -248,18 +248,18 @@ int rpcrdma_reply_group_take(struct rpcrdma_xprt *x, struct rpcrdma_req *req,
 
 /**
  * rpcrdma_reply_group_keep - a Send of a Reply has come
- * @x: the transport
+ * @r_xprt: the transport
  * @rx: describes it
  * @recv: has it, and is kept
  *
  * Context: the Receive handler.
  */
-void rpcrdma_reply_group_keep(struct rpcrdma_xprt *x,
+void rpcrdma_reply_group_keep(struct rpcrdma_xprt *r_xprt,
 			      const struct rpcrdma_rx *rx,
 			      struct rpcrdma_recv *recv)
 {
 	recv->part = rx->payload;
-	list_add_tail(&recv->link, &x->group);
+	list_add_tail(&recv->link, &r_xprt->group);
 }
 
 /**
@@ -270,10 +270,10 @@ void rpcrdma_reply_group_keep(struct rpcrdma_xprt *x,
  */
 void rpcrdma_reply_group_put(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_xprt *x = conn->context;
+	struct rpcrdma_xprt *r_xprt = conn->context;
 	struct rpcrdma_recv *recv, *next;
 
-	list_for_each_entry_safe(recv, next, &x->group, link) {
+	list_for_each_entry_safe(recv, next, &r_xprt->group, link) {
 		list_del_init(&recv->link);
 		rpcrdma_conn_recv_put(conn, recv);
 	}

@@ -146,25 +146,25 @@ static void rpcrdma_op_buf_free(struct rpc_task *task)
  */
 static void rpcrdma_op_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
 	unsigned long delay = 0;
 
-	if (WARN_ON_ONCE(!xprt_lock_connect(xprt, task, rx)))
+	if (WARN_ON_ONCE(!xprt_lock_connect(xprt, task, r_xprt)))
 		return;
-	rx->softconn = RPC_IS_SOFTCONN(task);
-	if (READ_ONCE(rx->cm_error)) {
+	r_xprt->softconn = RPC_IS_SOFTCONN(task);
+	if (READ_ONCE(r_xprt->cm_error)) {
 		delay = xprt_reconnect_delay(xprt);
 		xprt_reconnect_backoff(xprt, RPCRDMA_INIT_REEST);
 	}
-	queue_delayed_work(system_long_wq, &rx->connector, delay);
+	queue_delayed_work(system_long_wq, &r_xprt->connector, delay);
 }
 
-static void rpcrdma_free_spares(struct rpcrdma_xprt *rx)
+static void rpcrdma_free_spares(struct rpcrdma_xprt *r_xprt)
 {
 	u32 i;
 
 	for (i = 0; i < RPCRDMA_SPARE_KINDS; i++)
-		rpcrdma_spares_free(&rx->spares[i]);
+		rpcrdma_spares_free(&r_xprt->spares[i]);
 }
 
 /* Does an RPC wait to be sent, or to be answered? */
@@ -185,26 +185,26 @@ static bool rpcrdma_wanted(struct rpc_xprt *xprt)
  */
 static void rpcrdma_op_close(struct rpc_xprt *xprt)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
 
-	if (rx->conn &&
-	    time_after(jiffies, rx->established + RPCRDMA_INIT_REEST))
+	if (r_xprt->conn &&
+	    time_after(jiffies, r_xprt->established + RPCRDMA_INIT_REEST))
 		xprt->reestablish_timeout = 0;
-	rpcrdma_disconnect(rx);
+	rpcrdma_disconnect(r_xprt);
 	/* An idle mount holds no memory. */
 	if (!rpcrdma_wanted(xprt))
-		rpcrdma_free_spares(rx);
+		rpcrdma_free_spares(r_xprt);
 	++xprt->connect_cookie;
 	xprt_disconnect_done(xprt);
 }
 
 static void rpcrdma_op_destroy(struct rpc_xprt *xprt)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
 
-	cancel_delayed_work_sync(&rx->connector);
-	rpcrdma_disconnect(rx);
-	rpcrdma_free_spares(rx);
+	cancel_delayed_work_sync(&r_xprt->connector);
+	rpcrdma_disconnect(r_xprt);
+	rpcrdma_free_spares(r_xprt);
 	rpcrdma_free_addresses(xprt);
 	xprt_free(xprt);
 	module_put(THIS_MODULE);
@@ -214,15 +214,15 @@ static void rpcrdma_op_set_connect_timeout(struct rpc_xprt *xprt,
 					   unsigned long connect_timeout,
 					   unsigned long reconnect_timeout)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
 
 	spin_lock(&xprt->transport_lock);
 	if (connect_timeout < xprt->connect_timeout) {
-		rx->timeout = *xprt->timeout;
-		rx->timeout.to_initval = max_t(unsigned long, connect_timeout,
-					       RPCRDMA_INIT_REEST * 2);
-		rx->timeout.to_maxval = rx->timeout.to_initval;
-		xprt->timeout = &rx->timeout;
+		r_xprt->timeout = *xprt->timeout;
+		r_xprt->timeout.to_initval = max_t(unsigned long, connect_timeout,
+						   RPCRDMA_INIT_REEST * 2);
+		r_xprt->timeout.to_maxval = r_xprt->timeout.to_initval;
+		xprt->timeout = &r_xprt->timeout;
 		xprt->connect_timeout = connect_timeout;
 	}
 	xprt->max_reconnect_timeout = min(xprt->max_reconnect_timeout,
@@ -239,19 +239,19 @@ static void rpcrdma_op_set_connect_timeout(struct rpc_xprt *xprt,
 static __no_kcsan
 void rpcrdma_op_print_stats(struct rpc_xprt *xprt, struct seq_file *m)
 {
-	struct rpcrdma_xprt *rx = rpcrdma_xprt(xprt);
-	const struct rpcrdma_xprt_stats *s = &rx->stats;
+	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
+	const struct rpcrdma_xprt_stats *s = &r_xprt->stats;
 	u64 regions, sq_full;
 	long idle = 0;
 
-	spin_lock(&rx->conn_lock);
+	spin_lock(&r_xprt->conn_lock);
 	regions = s->conns.regions;
 	sq_full = s->conns.sq_full;
-	if (rx->conn) {
-		regions += rx->conn->stats.regions;
-		sq_full += rx->conn->stats.sq_full;
+	if (r_xprt->conn) {
+		regions += r_xprt->conn->stats.regions;
+		sq_full += r_xprt->conn->stats.sq_full;
 	}
-	spin_unlock(&rx->conn_lock);
+	spin_unlock(&r_xprt->conn_lock);
 	if (xprt_connected(xprt))
 		idle = (long)(jiffies - xprt->last_used) / HZ;
 	seq_printf(m, "\txprt:\trdma %u %lu %lu %lu %ld %lu %lu %lu %llu %llu ",
@@ -324,7 +324,7 @@ static const struct rpc_xprt_ops rpcrdma_xprt_ops = {
 
 static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 {
-	struct rpcrdma_xprt *rx;
+	struct rpcrdma_xprt *r_xprt;
 	struct rpc_xprt *xprt;
 	int rc;
 
@@ -338,7 +338,7 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 		module_put(THIS_MODULE);
 		return ERR_PTR(-ENOMEM);
 	}
-	rx = rpcrdma_xprt(xprt);
+	r_xprt = rpcrdma_xprt(xprt);
 
 	xprt->ops = &rpcrdma_xprt_ops;
 	xprt->xprt_class = &rpcrdma_xprt_class;
@@ -357,13 +357,13 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
 	if (rpc_get_port(args->dstaddr))
 		xprt_set_bound(xprt);
-	rx->bc_payload = PAGE_SIZE;
-	INIT_LIST_HEAD(&rx->group);
-	INIT_LIST_HEAD(&rx->bc_spare);
-	spin_lock_init(&rx->conn_lock);
-	init_completion(&rx->step);
-	INIT_DELAYED_WORK(&rx->connector, rpcrdma_connect_worker);
-	rpcrdma_keepalive_init(rx);
+	r_xprt->bc_payload = PAGE_SIZE;
+	INIT_LIST_HEAD(&r_xprt->group);
+	INIT_LIST_HEAD(&r_xprt->bc_spare);
+	spin_lock_init(&r_xprt->conn_lock);
+	init_completion(&r_xprt->step);
+	INIT_DELAYED_WORK(&r_xprt->connector, rpcrdma_connect_worker);
+	rpcrdma_keepalive_init(r_xprt);
 
 	rc = rpcrdma_format_addresses(xprt, args->dstaddr);
 	if (rc) {
