@@ -15,7 +15,7 @@
 #ifndef _RPCRDMA_RTREXT_H
 #define _RPCRDMA_RTREXT_H
 
-#include "core.h"
+#include "plan.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,6 +9,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 #include <rpcrdma/auth.h>
+#include <rpcrdma/names.h>
+#include <rpcrdma/plan.h>
 
 /* Names that trace-cmd can show without asking the module. */
 #define rpcrdma_show_action(x)						\

@@ -31,6 +31,8 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
+#include <rpcrdma/recent.h>
+
 #include "auth.h"
 #include "params.h"
 #include "verbs/verbs.h"

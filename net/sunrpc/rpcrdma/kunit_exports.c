@@ -6,6 +6,7 @@
 #include <kunit/visibility.h>
 
 #include <rpcrdma/crypto.h>
+#include <rpcrdma/recent.h>
 #include <rpcrdma/rtrext.h>
 #include <rpcrdma/xcharext.h>
 

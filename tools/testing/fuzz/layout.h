@@ -6,6 +6,7 @@
 #define _RPCRDMA_FUZZ_LAYOUT_H
 
 #include "chunks.h"
+#include <rpcrdma/plan.h>
 
 namespace fuzz
 {

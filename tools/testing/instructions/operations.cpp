@@ -7,7 +7,9 @@
  * callgrind, which writes a file for each operation, with what was executed for kTimes of
  * them after some that do not count.
  */
-#include <rpcrdma/core.h>
+#include <rpcrdma/plan.h>
+#include <rpcrdma/private_data.h>
+#include <rpcrdma/regions.h>
 #include <rpcrdma/rtrext.h>
 #include <rpcrdma/shim.h>
 

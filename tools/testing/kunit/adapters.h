@@ -17,7 +17,7 @@
 #ifndef _RPCRDMA_TESTING_ADAPTERS_H
 #define _RPCRDMA_TESTING_ADAPTERS_H
 
-#include <rpcrdma/core.h>
+#include <rpcrdma/sizes.h>
 
 /**
  * struct rpcrdma_adapter - one kind of adapter

@@ -9,6 +9,7 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
+#include <rpcrdma/recent.h>
 #include <trace/events/lock.h>
 
 #include "server/server.h"

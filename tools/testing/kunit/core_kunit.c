@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 #include <linux/module.h>
 
-#include <rpcrdma/core.h>
+#include <rpcrdma/plan.h>
 
 #define BUF_SIZE	8192
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "peer.h"
 
+#include <rpcrdma/names.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

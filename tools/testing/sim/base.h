@@ -5,7 +5,11 @@
 #ifndef _RPCRDMA_SIM_BASE_H
 #define _RPCRDMA_SIM_BASE_H
 
-#include <rpcrdma/core.h>
+#include <rpcrdma/names.h>
+#include <rpcrdma/plan.h>
+#include <rpcrdma/private_data.h>
+#include <rpcrdma/regions.h>
+#include <rpcrdma/sizes.h>
 
 #include <cassert>
 #include <memory>

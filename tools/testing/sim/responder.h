@@ -16,6 +16,7 @@
 #include "rpc.h"
 
 #include <rpcrdma/budget.h>
+#include <rpcrdma/recent.h>
 
 namespace sim
 {

@@ -4,6 +4,11 @@
  */
 #include "support.h"
 
+#include <rpcrdma/names.h>
+#include <rpcrdma/recent.h>
+#include <rpcrdma/regions.h>
+#include <rpcrdma/sizes.h>
+
 using namespace unit;
 
 namespace

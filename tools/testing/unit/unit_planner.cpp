@@ -5,6 +5,8 @@
 #include "wire.h"
 #include "xdr.h"
 
+#include <rpcrdma/names.h>
+
 #include <algorithm>
 #include <numeric>
 #include <random>

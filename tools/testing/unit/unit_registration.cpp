@@ -64,7 +64,7 @@ void expect_consistent(const Table &t)
 
 TEST(registration, event__every_state_and_event)
 {
-	/* The picture in core.h, once more and by hand. */
+	/* The picture in regions.h, once more and by hand. */
 	const auto want = [](u32 state, u32 event) -> u32 {
 		if (event == RPCRDMA_MR_LOSE && state != RPCRDMA_MR_NONE)
 			return RPCRDMA_MR_LOST;

@@ -8,6 +8,9 @@
 #include <linux/sunrpc/clnt.h>
 #include <linux/sunrpc/xprt.h>
 
+#include <rpcrdma/recent.h>
+#include <rpcrdma/silence.h>
+
 #include "../module.h"
 #include "../verbs/verbs.h"
 

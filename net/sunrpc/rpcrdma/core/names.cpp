@@ -2,6 +2,8 @@
 #include "names.h"
 #include "properties.h"
 #include "wire.h"
+#include <rpcrdma/plan.h>
+#include <rpcrdma/sizes.h>
 
 namespace rpcrdma
 {

@@ -5,7 +5,7 @@
 #ifndef _RPCRDMA_CORE_NAMES_H
 #define _RPCRDMA_CORE_NAMES_H
 
-#include <rpcrdma/core.h>
+#include <rpcrdma/names.h>
 
 namespace rpcrdma
 {

@@ -6,6 +6,7 @@
 #define _RPCRDMA_CORE_PLANNER_H
 
 #include "wire.h"
+#include <rpcrdma/plan.h>
 
 namespace rpcrdma
 {

@@ -7,7 +7,7 @@
 #define _RPCRDMA_CORE_PRIVATE_DATA_H
 
 #include "span.h"
-#include <rpcrdma/core.h>
+#include <rpcrdma/private_data.h>
 
 namespace rpcrdma
 {

@@ -13,7 +13,7 @@
 #define _RPCRDMA_CORE_RECENT_H
 
 #include "span.h"
-#include <rpcrdma/core.h>
+#include <rpcrdma/recent.h>
 
 namespace rpcrdma::recent
 {

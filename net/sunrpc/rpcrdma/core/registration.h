@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Which of a connection's memory regions the peer may reach. <rpcrdma/core.h> has a
+ * Which of a connection's memory regions the peer may reach. <rpcrdma/regions.h> has a
  * diagram of the states and events.
  */
 #ifndef _RPCRDMA_CORE_REGISTRATION_H
 #define _RPCRDMA_CORE_REGISTRATION_H
 
-#include <rpcrdma/core.h>
+#include <rpcrdma/regions.h>
 
 namespace rpcrdma::registration
 {
@@ -20,7 +20,7 @@ inline constexpr u16 kEnd = UINT16_MAX;
 /* The state after @event in @state, or @state itself if it cannot happen. */
 [[nodiscard]] u32 next_state(u32 state, u32 event);
 
-/* For each see the function of the same name in <rpcrdma/core.h>. */
+/* For each see the function of the same name in <rpcrdma/regions.h>. */
 void init(Table &t, Slot *slots, u32 capacity);
 [[nodiscard]] bool add(Table &t, u32 index);
 [[nodiscard]] s32 take(Table &t);

@@ -11,7 +11,7 @@
 #ifndef _RPCRDMA_CORE_SILENCE_H
 #define _RPCRDMA_CORE_SILENCE_H
 
-#include <rpcrdma/core.h>
+#include <rpcrdma/silence.h>
 
 namespace rpcrdma
 {

@@ -7,7 +7,7 @@
 #ifndef _RPCRDMA_CORE_SIZES_H
 #define _RPCRDMA_CORE_SIZES_H
 
-#include <rpcrdma/core.h>
+#include <rpcrdma/sizes.h>
 
 namespace rpcrdma
 {

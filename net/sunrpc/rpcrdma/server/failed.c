@@ -14,6 +14,7 @@
 #include <linux/once.h>
 #include <linux/random.h>
 
+#include <rpcrdma/recent.h>
 #include <trace/events/rpcrdma_v2.h>
 
 #include "server.h"

@@ -92,7 +92,7 @@ static bool rpcrdma_svc_ends_behind(const struct rpcrdma_svc_call *call,
 
 /* Move the bytes of @call to @rqstp's pages. */
 static void rpcrdma_svc_place_call(struct svc_rqst *rqstp,
-			     struct rpcrdma_svc_call *call)
+				   struct rpcrdma_svc_call *call)
 {
 	u32 count = call->n_pages;
 

@@ -38,8 +38,13 @@
 
 #include <rpcrdma/adapt.h>
 #include <rpcrdma/core.h>
+#include <rpcrdma/names.h>
+#include <rpcrdma/plan.h>
+#include <rpcrdma/private_data.h>
+#include <rpcrdma/regions.h>
 #include <rpcrdma/round_trip.h>
 #include <rpcrdma/rtrext.h>
+#include <rpcrdma/sizes.h>
 
 struct rpcrdma_conn;
 struct rpcrdma_txmsg;
