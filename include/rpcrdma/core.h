@@ -41,7 +41,7 @@ enum rpcrdma_role {
 };
 
 /* Values are those of msg_type in RFC 5531. */
-enum rpcrdma_dir {
+RPCRDMA_ENUM(rpcrdma_dir) {
 	RPCRDMA_CALL = 0,
 	RPCRDMA_REPLY = 1,
 };
@@ -268,7 +268,7 @@ enum rpcrdma_reason {
 	RPCRDMA_REASON_COUNT
 };
 
-enum rpcrdma_rx_action {
+RPCRDMA_ENUM(rpcrdma_rx_action) {
 	RPCRDMA_RX_DROP,	/* nothing for the caller to do; see reason */
 	RPCRDMA_RX_CONTROL,	/* no RPC message: taken in by the session */
 	RPCRDMA_RX_PAYLOAD,	/* octets of an RPC message: place them */
@@ -309,7 +309,7 @@ enum rpcrdma_rx_action {
  * @chunks: last: the chunk lists
  */
 struct rpcrdma_rx {
-	u32 action;
+	enum rpcrdma_rx_action action;
 	u32 reason;
 	u32 htype;
 	u32 type;
@@ -327,7 +327,7 @@ struct rpcrdma_rx {
 	bool abandon;
 	bool last;
 	bool external;
-	u32 dir;
+	enum rpcrdma_dir dir;
 	struct rpcrdma_range payload;
 	u32 stream_offset;
 	u32 stream_length;
@@ -360,7 +360,7 @@ struct rpcrdma_rx {
  */
 struct rpcrdma_message {
 	u32 xid;
-	u32 dir;
+	enum rpcrdma_dir dir;
 	u32 length;
 	u32 inv_handle;
 	const struct rpcrdma_chunks *chunks;

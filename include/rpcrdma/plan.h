@@ -352,7 +352,7 @@ u32 __must_check rpcrdma_inv_handle(const struct rpcrdma_chunks *chunks);
  * with BAD_XDR, a Reply fails its RPC.
  */
 bool __must_check rpcrdma_first_words(const void *stream, u32 len, u32 xid,
-				      u32 dir);
+				      enum rpcrdma_dir dir);
 
 #ifdef __cplusplus
 }

@@ -341,7 +341,7 @@ bool __must_check rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first,
  */
 struct rpcrdma_rtr_refused {
 	u32 xid;
-	u32 dir;
+	enum rpcrdma_dir dir;
 };
 
 /**
@@ -364,7 +364,7 @@ u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
  *
  * Return: its index, as for rpcrdma_type_name().
  */
-u32 __must_check rpcrdma_rtr_lead_type(u32 dir);
+u32 __must_check rpcrdma_rtr_lead_type(enum rpcrdma_dir dir);
 
 /**
  * rpcrdma_rtr_readable - is enough of a Send of a group in one piece?

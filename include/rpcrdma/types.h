@@ -24,4 +24,14 @@ typedef int64_t s64;
 #define __must_check __attribute__((__warn_unused_result__))
 #endif
 
+/*
+ * An enum of the width of u32 in both languages. In C++ it is a type of its own, to which no number
+ * is converted by itself, and may have any value: what C hands over is checked, not trusted.
+ */
+#ifdef __cplusplus
+#define RPCRDMA_ENUM(name) enum name : u32
+#else
+#define RPCRDMA_ENUM(name) enum name
+#endif
+
 #endif /* _RPCRDMA_TYPES_H */

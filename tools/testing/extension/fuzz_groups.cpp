@@ -118,7 +118,7 @@ bool Extension::carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
 	bool any = false;
 
 	msg.xid = in.up_to(3);
-	msg.dir = in.up_to(1);
+	msg.dir = rpcrdma_dir{ in.up_to(1) };
 	msg.length = 4 * in.number();
 	if (in.flip()) {
 		item.position = 4 * (1 + in.up_to(9));

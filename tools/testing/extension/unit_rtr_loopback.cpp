@@ -26,7 +26,7 @@ constexpr u32 kOurs = 1U << Extensions::place<Rtrext>();
 /* An RPC message: its stream without items, and these. */
 struct Rpc {
 	u32 xid;
-	u32 dir;
+	rpcrdma_dir dir;
 	Octets stream;
 	std::vector<Octets> items;
 	std::vector<u32> positions;
@@ -49,7 +49,7 @@ Octets some_octets(Random &r, u32 n)
 	return o;
 }
 
-Rpc some_rpc(Random &r, u32 xid, u32 dir, u32 most)
+Rpc some_rpc(Random &r, u32 xid, rpcrdma_dir dir, u32 most)
 {
 	Rpc m = { xid,
 		  dir,

@@ -183,7 +183,7 @@ void expect_error(Endpoint &e, u32 code)
 
 /* A Call or Reply of this side's that goes by a group. */
 struct Outgoing {
-	explicit Outgoing(u32 dir, u32 length, u32 reply_count = 1)
+	explicit Outgoing(rpcrdma_dir dir, u32 length, u32 reply_count = 1)
 		: msg(message(kXid, dir, length))
 		, m{ msg, {}, reply_count }
 	{

@@ -95,7 +95,7 @@ public:
 
 /* ---- items ---- */
 
-void check_places(const MessageItems &items, u32 dir, const Targets &targets,
+void check_places(const MessageItems &items, rpcrdma_dir dir, const Targets &targets,
 		  u32 count, u32 head, u32 length)
 {
 	const u32 whole = targets.at(targets.count).offset;

@@ -230,7 +230,7 @@ Outgoing outgoing(Choices &in)
 	u32 body = 0;
 
 	o.msg.xid = in.up_to(3);
-	o.msg.dir = in.up_to(1);
+	o.msg.dir = rpcrdma_dir{ in.up_to(1) };
 	o.msg.length = 4 * in.number();
 	o.msg.call_only = in.octet() > 0xf0;
 	o.msg.probe = in.octet() > 0xe0;

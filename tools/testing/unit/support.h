@@ -215,7 +215,7 @@ inline Endpoint open_client_reverse(u32 level)
 }
 
 /* A Call of this side, all inline, not yet begun. */
-inline rpcrdma_message message(u32 xid, u32 dir, u32 length,
+inline rpcrdma_message message(u32 xid, rpcrdma_dir dir, u32 length,
 			       const rpcrdma_chunks *chunks = nullptr)
 {
 	rpcrdma_message m = {};

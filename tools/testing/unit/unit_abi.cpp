@@ -262,7 +262,7 @@ TEST(abi, replied__and_the_first_words)
 	EXPECT_TRUE(rpcrdma_replied(&call, &plan.chunks, &n));
 	EXPECT_EQ(n, 8000u);
 
-	const auto belongs = [&](u32 len, u32 xid, u32 dir) {
+	const auto belongs = [&](u32 len, u32 xid, rpcrdma_dir dir) {
 		const Exact copy(Octets(stream.begin(), stream.begin() + len));
 
 		return rpcrdma_first_words(copy.bytes().data(), len, xid, dir);

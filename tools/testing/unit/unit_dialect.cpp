@@ -12,8 +12,8 @@ using namespace unit;
 namespace
 {
 
-constexpr u32 kCall = RPCRDMA_CALL;
-constexpr u32 kReply = RPCRDMA_REPLY;
+constexpr rpcrdma_dir kCall = RPCRDMA_CALL;
+constexpr rpcrdma_dir kReply = RPCRDMA_REPLY;
 /* Of a window of 64, what is for Calls of version 1. */
 constexpr u32 kForward = 56;
 

@@ -148,7 +148,8 @@ private:
 
 	void enqueue(int from)
 	{
-		const u32 dir = random_() % 2;
+		const rpcrdma_dir dir = random_() % 2 ? RPCRDMA_REPLY :
+						       RPCRDMA_CALL;
 		const u32 length =
 			4 * (4 + random_() % (random_() % 4 ? 300 : 6000));
 		Outgoing o = { message(next_xid_++, dir, length), {}, {} };

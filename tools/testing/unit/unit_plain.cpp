@@ -284,9 +284,9 @@ private:
 
 	void new_message()
 	{
-		const u32 usual = client() ? RPCRDMA_CALL : RPCRDMA_REPLY;
+		const bool call = client() != one_in(8);
 
-		message_ = message(++xid_, one_in(8) ? 1 - usual : usual,
+		message_ = message(++xid_, call ? RPCRDMA_CALL : RPCRDMA_REPLY,
 				   4 * pick(600));
 		if (one_in(20))
 			message_.length += pick(4);
@@ -567,7 +567,7 @@ TEST(plain, header__is_that_of_the_table)
 					    open_server(c, { 0 }, options);
 		if (version == 1 && !client)
 			(void)e.receive(Words{ 3, 1, 9, 0, 0, 0, 0, 3, 0 });
-		const u32 dir = client ? RPCRDMA_CALL : RPCRDMA_REPLY;
+		const rpcrdma_dir dir = client ? RPCRDMA_CALL : RPCRDMA_REPLY;
 		rpcrdma_message msg =
 			message(random(), dir, middle ? 100000 : 40);
 

@@ -11,8 +11,8 @@ using namespace unit;
 namespace
 {
 
-constexpr u32 kCall = RPCRDMA_CALL;
-constexpr u32 kReply = RPCRDMA_REPLY;
+constexpr rpcrdma_dir kCall = RPCRDMA_CALL;
+constexpr rpcrdma_dir kReply = RPCRDMA_REPLY;
 
 void expect_dropped(const Endpoint &e, u32 reason)
 {
@@ -223,7 +223,7 @@ TEST(receive, first_words__the_direction_in_the_second_fragment)
 {
 	Endpoint e = open_server();
 
-	for (u32 dir : { kCall, kReply, 1234u }) {
+	for (u32 dir : { u32{ kCall }, u32{ kReply }, 1234u }) {
 		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 40, { 7 }));
 		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 36, { dir }));

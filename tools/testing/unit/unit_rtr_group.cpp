@@ -18,7 +18,7 @@ using Verdict = GroupReceiver::Verdict;
 constexpr u32 kMost = 4;
 
 /* A group of @count with @taken Sends of it taken, of four octets each. */
-GroupReceiver begun(u32 xid, u32 dir, u32 count, u32 taken)
+GroupReceiver begun(u32 xid, rpcrdma_dir dir, u32 count, u32 taken)
 {
 	GroupReceiver g;
 
@@ -47,7 +47,7 @@ TEST(rtr_group, take__one_after_the_other)
 	GroupReceiver g;
 
 	EXPECT_FALSE(g.active());
-	for (u32 dir = 0; dir < 2; dir++) {
+	for (const rpcrdma_dir dir : { RPCRDMA_CALL, RPCRDMA_REPLY }) {
 		EXPECT_EQ(g.begin(7, dir, 3, kMost).step, Step::Take);
 		EXPECT_EQ(g.dir(), dir);
 		EXPECT_EQ(g.stream(), 0u);

@@ -85,7 +85,7 @@ struct Checked {
 };
 
 Checked check(const Words &items, u32 pages = 2, u32 count = 2,
-	      u32 dir = RPCRDMA_CALL)
+	      rpcrdma_dir dir = RPCRDMA_CALL)
 {
 	const Items i(items);
 	Checked c;

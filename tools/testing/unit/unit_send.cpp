@@ -15,8 +15,8 @@ using namespace unit;
 namespace
 {
 
-constexpr u32 kCall = RPCRDMA_CALL;
-constexpr u32 kReply = RPCRDMA_REPLY;
+constexpr rpcrdma_dir kCall = RPCRDMA_CALL;
+constexpr rpcrdma_dir kReply = RPCRDMA_REPLY;
 
 /* Take all credit away, or give back @n. */
 void leave_credits(Endpoint &e, u32 n)
@@ -81,7 +81,7 @@ TEST(send, simple__up_to_the_inline_threshold)
 
 TEST(send, continued__every_length)
 {
-	for (u32 dir : { kCall, kReply })
+	for (rpcrdma_dir dir : { kCall, kReply })
 		for (u32 length = 4; length <= 3 * 1024; length += 4) {
 			Endpoint e = dir == kCall ?
 					     open_client(property(2, 1024)) :
@@ -281,7 +281,7 @@ namespace
 {
 
 /* A Call or Reply whose stream of 40,000 octets is in a body chunk. */
-Chunks body(u32 dir)
+Chunks body(rpcrdma_dir dir)
 {
 	Chunks c = one_write();
 
@@ -299,7 +299,7 @@ Chunks body(u32 dir)
 	return c;
 }
 
-rpcrdma_message special(u32 xid, u32 dir, const Chunks &c, u32 length = 40000)
+rpcrdma_message special(u32 xid, rpcrdma_dir dir, const Chunks &c, u32 length = 40000)
 {
 	rpcrdma_message msg = message(xid, dir, length, &c);
 
@@ -689,7 +689,7 @@ TEST(send, special__invalid)
 {
 	Endpoint client = open_client();
 	Endpoint server = open_server();
-	const auto refused = [&](u32 dir, const Chunks &c, u32 length,
+	const auto refused = [&](rpcrdma_dir dir, const Chunks &c, u32 length,
 				 u32 inv = 0) {
 		Endpoint &e = dir == kCall ? client : server;
 		rpcrdma_message msg = special(7, dir, c, length);
@@ -698,11 +698,11 @@ TEST(send, special__invalid)
 		return e.next(&msg) == RPCRDMA_TX_INVALID && !msg.sent;
 	};
 
-	for (u32 dir : { kCall, kReply }) {
+	for (rpcrdma_dir dir : { kCall, kReply }) {
 		EXPECT_FALSE(refused(dir, body(dir), 40000));
 		EXPECT_TRUE(refused(dir, body(dir), 39996));
 		EXPECT_TRUE(refused(dir, body(dir), 40004));
-		EXPECT_TRUE(refused(dir, body(1 - dir), 40000));
+		EXPECT_TRUE(refused(dir, body(dir == kCall ? kReply : kCall), 40000));
 		EXPECT_TRUE(refused(dir, one_write(40000), 40000));
 		EXPECT_TRUE(refused(dir, {}, 40000));
 		EXPECT_TRUE(refused(dir, body(dir), 0));
@@ -767,7 +767,7 @@ TEST(send, invalid__leaves_all_as_it_was)
 	Endpoint e = open_client();
 	std::vector<rpcrdma_message> bad = {
 		message(7, kCall, 0),	message(7, kCall, 6),
-		message(7, 2, 100),	message(7, kCall, 100),
+		message(7, rpcrdma_dir{ 2 }, 100),	message(7, kCall, 100),
 		message(7, kCall, 100), message(7, kCall, 100),
 		message(7, kCall, 100),
 	};

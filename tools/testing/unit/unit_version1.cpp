@@ -16,8 +16,8 @@ using namespace unit;
 namespace
 {
 
-constexpr u32 kCall = RPCRDMA_CALL;
-constexpr u32 kReply = RPCRDMA_REPLY;
+constexpr rpcrdma_dir kCall = RPCRDMA_CALL;
+constexpr rpcrdma_dir kReply = RPCRDMA_REPLY;
 /* Of a window of 64: one Receive in eight is for the reverse direction. */
 constexpr u32 kForward = 56;
 constexpr u32 kReverse = 8;
@@ -390,7 +390,7 @@ TEST(version1, private_data__sends_no_more_than_was_told)
 TEST(version1, wire__round_trip)
 {
 	for (const u32 proc : { RPCRDMA1_MSG, RPCRDMA1_NOMSG })
-		for (const u32 dir : { kCall, kReply }) {
+		for (const rpcrdma_dir dir : { kCall, kReply }) {
 			const bool body = proc == RPCRDMA1_NOMSG;
 			Chunks c = {};
 			Chunks back;

@@ -223,7 +223,7 @@ void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
  *
  * Context: the Receive handler, or nothing is received any more.
  */
-void rpcrdma_bc_abandon(struct rpcrdma_conn *conn, u32 dir)
+void rpcrdma_bc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 {
 	struct rpcrdma_xprt *r_xprt = conn->context;
 	struct rpcrdma_bc_call *call = r_xprt->bc_assembly;

@@ -262,7 +262,7 @@ void rpcrdma_reply_group_keep(struct rpcrdma_xprt *r_xprt,
 int rpcrdma_reply_group_take(struct rpcrdma_xprt *r_xprt, struct rpcrdma_req *req,
 			     const struct rpcrdma_rx *rx);
 void rpcrdma_reply_group_put(struct rpcrdma_conn *conn);
-void rpcrdma_client_abandon(struct rpcrdma_conn *conn, u32 dir);
+void rpcrdma_client_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 
 /* keepalive.c */
 void rpcrdma_keepalive_init(struct rpcrdma_xprt *r_xprt);
@@ -298,6 +298,6 @@ void rpcrdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs);
 int rpcrdma_bc_send_reply(struct rpc_rqst *rqst);
 void rpcrdma_bc_call(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx,
 		     struct rpcrdma_recv *recv);
-void rpcrdma_bc_abandon(struct rpcrdma_conn *conn, u32 dir);
+void rpcrdma_bc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 
 #endif /* _RPCRDMA_CLIENT_H */

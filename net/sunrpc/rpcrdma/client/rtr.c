@@ -286,7 +286,7 @@ void rpcrdma_reply_group_put(struct rpcrdma_conn *conn)
  *
  * Context: the Receive handler.
  */
-void rpcrdma_client_abandon(struct rpcrdma_conn *conn, u32 dir)
+void rpcrdma_client_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 {
 	if (dir == RPCRDMA_REPLY)
 		rpcrdma_reply_group_put(conn);

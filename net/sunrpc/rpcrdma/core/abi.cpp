@@ -246,7 +246,7 @@ u32 rpcrdma_inv_handle(const struct rpcrdma_chunks *chunks)
 	return rpcrdma::inv_handle(*chunks);
 }
 
-bool rpcrdma_first_words(const void *stream, u32 len, u32 xid, u32 dir)
+bool rpcrdma_first_words(const void *stream, u32 len, u32 xid, rpcrdma_dir dir)
 {
 	return rpcrdma::check_first_words(bytes(stream, len), xid, dir) ==
 	       RPCRDMA_REASON_NONE;

@@ -81,7 +81,7 @@ bool segments_within(const Chunks &c, u32 max)
 	return largest <= max;
 }
 
-u64 body_length(const Chunks &c, u32 dir)
+u64 body_length(const Chunks &c, rpcrdma_dir dir)
 {
 	if (dir == RPCRDMA_CALL)
 		return total_length(Span<const Segment>(c.call, c.n_call));

@@ -58,7 +58,7 @@ inline void clear(Chunks &c)
 [[nodiscard]] bool segments_within(const Chunks &c, u32 max);
 
 /* Bytes of the body chunk of a message in direction @dir; zero if none. */
-[[nodiscard]] u64 body_length(const Chunks &c, u32 dir);
+[[nodiscard]] u64 body_length(const Chunks &c, rpcrdma_dir dir);
 
 /* @handle is zero or the handle of some segment in @c (section 6.5). */
 [[nodiscard]] bool handle_known(const Chunks &c, u32 handle);

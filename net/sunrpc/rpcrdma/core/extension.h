@@ -210,11 +210,11 @@ public:
 	[[nodiscard]] bool declare(u32 which, u32 number);
 
 	/* Of RPC messages that the extension takes: the largest, in octets. */
-	[[nodiscard]] u32 max_message(u32 dir) const;
+	[[nodiscard]] u32 max_message(rpcrdma_dir dir) const;
 	/* Most items of a Call that this side fetches by RDMA. */
 	[[nodiscard]] u32 max_read_chunks() const;
 	/* How far they may go, enum rpcrdma_reverse; GENL if they are forward ones. */
-	[[nodiscard]] u32 reach(u32 dir) const;
+	[[nodiscard]] u32 reach(rpcrdma_dir dir) const;
 	/*
 	 * What comes next is a part of what has come, until this is told otherwise: of other
 	 * messages only GRANT and ERROR are taken.

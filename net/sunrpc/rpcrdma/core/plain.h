@@ -125,7 +125,7 @@ inline constexpr u32 kBareMsg =
 /* Return: false if the general code has to look at it; nothing is lost then. */
 [[gnu::always_inline]] inline bool Session::take_plain(Bytes in, rpcrdma_rx &rx)
 {
-	const u32 dir = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
+	const rpcrdma_dir dir = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
 	const Plain &types = terms_.plain_in;
 	Continuation &incoming = incoming_[dir];
 
@@ -193,7 +193,7 @@ inline constexpr u32 kBareMsg =
 Session::send_plain(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx)
 {
 	const Plain &types = terms_.plain_out;
-	const u32 dir = client() ? RPCRDMA_CALL : RPCRDMA_REPLY;
+	const rpcrdma_dir dir = client() ? RPCRDMA_CALL : RPCRDMA_REPLY;
 	const HeaderType *type = types.last;
 	u32 part = msg.length - msg.sent;
 

@@ -56,7 +56,7 @@ void Session::answered(const Prefix &p)
 	tell_answered(p.xid);
 }
 
-void Session::abandon(u32 direction, u32 xid, bool last, u32 left,
+void Session::abandon(rpcrdma_dir direction, u32 xid, bool last, u32 left,
 		      rpcrdma_rx &rx)
 {
 	if (!incoming_[direction].refuse(xid, last, left))
@@ -724,7 +724,7 @@ Limits Session::limits_for(const HeaderType &t) const
 		 config_.max_read_chunks, config_.max_write_chunks };
 }
 
-rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir)
+rpcrdma_reason check_first_words(Bytes stream, u32 xid, rpcrdma_dir dir)
 {
 	XdrReader r(stream);
 	u32 word;
@@ -739,7 +739,7 @@ rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir)
 /* A first part of one word leaves the direction to the next. */
 rpcrdma_reason Session::first_words(const Header &h, Bytes part) const
 {
-	const u32 dir = h.type->direction();
+	const rpcrdma_dir dir = h.type->direction();
 	const Continuation &incoming = incoming_[dir];
 	XdrReader r(part);
 	u32 word;
@@ -791,7 +791,7 @@ bool Session::interrupts(const Header &h) const
 /* The same for version 1, where the direction is known only after decoding. */
 Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
 {
-	const u32 mine = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
+	const rpcrdma_dir mine = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
 	Parse parsed = Parse::BadXdr;
 
 	if (h.prefix.htype > RPCRDMA1_NOMSG) {
@@ -848,7 +848,7 @@ Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 }
 
 /* A client may take less from its server than from its upper layer. */
-u32 Session::max_message(u32 dir) const
+u32 Session::max_message(rpcrdma_dir dir) const
 {
 	const bool reverse = client() && dir == RPCRDMA_CALL;
 
@@ -929,7 +929,7 @@ Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
  */
 bool Session::discarded(Bytes in, Header &h, rpcrdma_rx &rx)
 {
-	const u32 dir = h.type->direction();
+	const rpcrdma_dir dir = h.type->direction();
 	Continuation &incoming = incoming_[dir];
 
 	if (!incoming.discarding(h.prefix.xid))
@@ -977,7 +977,7 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 {
 	const ErrorBody body = { why.code, { why.arg, 0 } };
-	const u32 dir = h.type->direction();
+	const rpcrdma_dir dir = h.type->direction();
 	/* More of what it has broken into may be under way. */
 	const bool broke =
 		h.type->external() && incoming_[dir].active(h.prefix.xid);

@@ -23,7 +23,7 @@ namespace rpcrdma
 {
 
 /* The type that begins a group of this direction, which optxc_itype repeats. */
-[[nodiscard]] constexpr u32 lead_type(u32 dir)
+[[nodiscard]] constexpr u32 lead_type(rpcrdma_dir dir)
 {
 	return dir == RPCRDMA_REPLY ? kXmtResp : kXmtReq;
 }
@@ -55,7 +55,7 @@ public:
 	{
 		return xid_;
 	}
-	[[nodiscard]] constexpr u32 dir() const
+	[[nodiscard]] constexpr rpcrdma_dir dir() const
 	{
 		return dir_;
 	}
@@ -87,7 +87,7 @@ public:
 	 *
 	 * If it is taken taken(), or refuse(), has to follow.
 	 */
-	[[nodiscard]] constexpr Verdict begin(u32 xid, u32 dir, u32 count,
+	[[nodiscard]] constexpr Verdict begin(u32 xid, rpcrdma_dir dir, u32 count,
 					      u32 most)
 	{
 		const TransmissionId bad = { xid, dir, 0 };
@@ -129,10 +129,9 @@ public:
 	[[nodiscard]] constexpr Verdict go_on(u32 xid, u32 number, u32 began)
 	{
 		const bool reply = began == kXmtResp;
-		const TransmissionId bad = { xid,
-					     reply ? u32{ RPCRDMA_REPLY } :
-						     u32{ RPCRDMA_CALL },
-					     number };
+		const TransmissionId bad = {
+			xid, reply ? RPCRDMA_REPLY : RPCRDMA_CALL, number
+		};
 		Verdict v;
 
 		if (!active_) {
@@ -200,7 +199,7 @@ public:
 	 * The first Send of a group has come, and says nothing that can be read: whatever
 	 * follows is dropped.
 	 */
-	constexpr void unreadable(u32 xid, u32 dir)
+	constexpr void unreadable(u32 xid, rpcrdma_dir dir)
 	{
 		drop(xid, dir, 1, UINT32_MAX);
 		active_ = false;
@@ -240,7 +239,7 @@ private:
 	/* What may still come of a group that was refused: Sends from @next on. */
 	struct Rest {
 		u32 xid = 0;
-		u32 dir = RPCRDMA_CALL;
+		rpcrdma_dir dir = RPCRDMA_CALL;
 		u16 next = 0;
 		u16 count = 0;
 	};
@@ -258,7 +257,7 @@ private:
 	 * Two groups that overlap are both refused, and one more may begin among them. Of one
 	 * that says that it has more Sends than a Rest can count, so many are dropped.
 	 */
-	constexpr void drop(u32 xid, u32 dir, u32 next, u32 count)
+	constexpr void drop(u32 xid, rpcrdma_dir dir, u32 next, u32 count)
 	{
 		if (next >= count || next >= UINT16_MAX)
 			return;
@@ -282,7 +281,7 @@ private:
 	}
 
 	u32 xid_ = 0;
-	u32 dir_ = RPCRDMA_CALL;
+	rpcrdma_dir dir_ = RPCRDMA_CALL;
 	u32 count_ = 0;
 	u32 next_ = 0;
 	u32 stream_ = 0;
@@ -497,7 +496,7 @@ public:
 	static constexpr u32 kMost = 64;
 
 	/* @sends: of the group, at least one */
-	constexpr void add(u32 xid, u32 dir, u32 sends)
+	constexpr void add(u32 xid, rpcrdma_dir dir, u32 sends)
 	{
 		if (!sends_[at_])
 			count_++;
@@ -510,7 +509,7 @@ public:
 		return count_ != 0;
 	}
 	/* Return: how many Sends it had, if it is there. Then it is not any more. Else zero. */
-	[[nodiscard]] constexpr u32 take(u32 xid, u32 dir)
+	[[nodiscard]] constexpr u32 take(u32 xid, rpcrdma_dir dir)
 	{
 		u32 left = count_;
 		u32 found = 0;
@@ -536,7 +535,7 @@ public:
 	static constexpr u32 kOfReply = 0x80;
 
 private:
-	[[nodiscard]] static constexpr u32 of(u32 dir)
+	[[nodiscard]] static constexpr u32 of(rpcrdma_dir dir)
 	{
 		return dir == RPCRDMA_REPLY ? kOfReply : 0;
 	}

@@ -174,7 +174,7 @@ take_numbers(u32 first_offset, u32 length, XdrArray<XdrNumber> numbers,
 	return wrong;
 }
 
-Misplaced check_items(const MessageItems &items, u32 dir,
+Misplaced check_items(const MessageItems &items, rpcrdma_dir dir,
 		      const Targets &targets, u32 count, GroupNeeds &needs)
 {
 	Taken taken;

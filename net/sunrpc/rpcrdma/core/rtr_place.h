@@ -247,7 +247,7 @@ private:
  * is named twice, or a list of them that is too short or too long for its item is BADTBSN.
  * An offset in a segment that is outside of it, or no multiple of four, is BADOFF.
  */
-[[nodiscard]] Misplaced check_items(const MessageItems &items, u32 dir,
+[[nodiscard]] Misplaced check_items(const MessageItems &items, rpcrdma_dir dir,
 				    const Targets &targets, u32 count,
 				    GroupNeeds &needs);
 

@@ -22,7 +22,7 @@ namespace rpcrdma
  * @directions: of a Call
  */
 struct GroupContent {
-	u32 dir = RPCRDMA_CALL;
+	rpcrdma_dir dir = RPCRDMA_CALL;
 	u32 stream = 0;
 	Span<PlacedItem> items;
 	Span<const DirectionRange> directions;

@@ -86,7 +86,9 @@ bool XmtContinue::decode(Bytes body)
 
 bool TransmissionId::decode(XdrReader &r)
 {
-	return r.word(xid) && r.word(dir) && dir <= RPCRDMA_REPLY &&
+	u32 word;
+
+	return r.word(xid) && r.word(word) && direction_of(word, dir) &&
 	       r.word(number);
 }
 

@@ -231,7 +231,7 @@ struct XmtContinue {
 /* struct xms_id: which message, enum rpcrdma_dir, and which of its transmissions */
 struct TransmissionId {
 	u32 xid = 0;
-	u32 dir = RPCRDMA_CALL;
+	rpcrdma_dir dir = RPCRDMA_CALL;
 	u32 number = 0;
 
 	[[nodiscard]] bool decode(XdrReader &r);

@@ -91,7 +91,7 @@ bool Rtrext::report(const ReportedError &e, Port &port)
 }
 
 /* Of a group that had begun nothing is left. */
-static void abandon(u32 dir, rpcrdma_rx &rx)
+static void abandon(rpcrdma_dir dir, rpcrdma_rx &rx)
 {
 	rx.abandon = true;
 	rx.dir = dir;
@@ -140,7 +140,7 @@ Refusal Rtrext::misplaced(const Misplaced &m, Port &port, rpcrdma_rx &rx)
 }
 
 /* It cannot be read at all, so a group that is under way has been interrupted. */
-Refusal Rtrext::malformed(u32 xid, u32 dir, Port &port, rpcrdma_rx &rx)
+Refusal Rtrext::malformed(u32 xid, rpcrdma_dir dir, Port &port, rpcrdma_rx &rx)
 {
 	if (in_.active() && !interrupted(lead_type(dir), true, port, rx))
 		return { RPCRDMA_REASON_FLOOD };
@@ -445,7 +445,7 @@ void Rtrext::encode(const ControlMessage & /*m*/, const Port & /*port*/,
 	reports_count_--;
 }
 
-u32 Rtrext::most_sends(const Port &port, u32 dir, u32 reply_count) const
+u32 Rtrext::most_sends(const Port &port, rpcrdma_dir dir, u32 reply_count) const
 {
 	const u32 takes = port.peer_at(kSupportAt);
 	const bool call = dir == RPCRDMA_CALL;
@@ -1043,7 +1043,7 @@ u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
 	});
 }
 
-u32 rpcrdma_rtr_lead_type(u32 dir)
+u32 rpcrdma_rtr_lead_type(rpcrdma_dir dir)
 {
 	const rpcrdma::HeaderType *t =
 		rpcrdma::header_type(rpcrdma::lead_type(dir));

@@ -143,7 +143,7 @@ public:
 	 * Sends that the peer takes in a group of this direction; zero: none at all.
 	 * @reply_count: as in GroupMessage
 	 */
-	[[nodiscard]] u32 most_sends(const Port &port, u32 dir,
+	[[nodiscard]] u32 most_sends(const Port &port, rpcrdma_dir dir,
 				     u32 reply_count) const;
 	/* A Call can promise so many to its Reply. */
 	[[nodiscard]] bool may_reserve(const Port &port, u32 sends) const;
@@ -218,7 +218,7 @@ private:
 					rpcrdma_rx &rx);
 	[[nodiscard]] Refusal give_up(const Refusal &why, Port &port,
 				      rpcrdma_rx &rx);
-	[[nodiscard]] Refusal malformed(u32 xid, u32 dir, Port &port,
+	[[nodiscard]] Refusal malformed(u32 xid, rpcrdma_dir dir, Port &port,
 					rpcrdma_rx &rx);
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
 	void forget(u32 xid);

@@ -264,7 +264,7 @@ void Session::peer_private(const PrivateData &p)
  * Version 1: the part of this side's Receives that is for Calls of direction @dir, or for
  * their Replies. Both parts together always suffice for the Calls of both directions.
  */
-u32 Session::receives_for(u32 dir) const
+u32 Session::receives_for(rpcrdma_dir dir) const
 {
 	const u32 window = credits_.target();
 	u32 reverse = window / kReverseShare;
@@ -420,7 +420,7 @@ static u32 lesser(u32 a, u32 b)
  * The types of plain messages in direction @dir, for Sends of at most @max octets: none
  * before there is a version, and none of @refused.
  */
-Plain Session::plain(u32 dir, u32 max, u32 refused) const
+Plain Session::plain(rpcrdma_dir dir, u32 max, u32 refused) const
 {
 	const bool call = dir == RPCRDMA_CALL;
 	Plain types = { .max = max };

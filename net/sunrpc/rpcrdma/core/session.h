@@ -73,7 +73,7 @@ struct Terms {
 };
 
 /* Section 7.2: the RPC message's own first words, as far as they are here. */
-[[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, u32 xid, u32 dir);
+[[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, u32 xid, rpcrdma_dir dir);
 
 /**
  * State machine of a connection, for both roles and both directions.
@@ -311,13 +311,13 @@ private:
 						 Bytes part) const;
 	[[nodiscard]] Refusal no_writes(const Limits &limits) const;
 	[[nodiscard]] static Refusal too_large(bool continued);
-	[[nodiscard]] u32 max_message(u32 dir) const;
+	[[nodiscard]] u32 max_message(rpcrdma_dir dir) const;
 	[[nodiscard]] Refusal assemble(const Header &h, rpcrdma_rx &rx);
 	[[nodiscard]] bool supported(const HeaderType &t) const;
 	[[nodiscard]] Limits limits_for(const HeaderType &t) const;
 	void refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx);
 	void answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx);
-	void abandon(u32 direction, u32 xid, bool last, u32 left,
+	void abandon(rpcrdma_dir direction, u32 xid, bool last, u32 left,
 		     rpcrdma_rx &rx);
 	void open(rpcrdma_rx &rx);
 	void close(rpcrdma_reason reason, rpcrdma_rx &rx);
@@ -411,7 +411,7 @@ private:
 	 * of Calls that the peer may have outstanding, in a Call the number that its
 	 * sender asks for.
 	 */
-	[[nodiscard]] u32 credit_word(u32 dir) const
+	[[nodiscard]] u32 credit_word(rpcrdma_dir dir) const
 	{
 		return version1() ? terms_.receives[dir == RPCRDMA_REPLY] :
 				    credits_.credit();
@@ -438,7 +438,7 @@ private:
 		       credits_.grant_due() && credits_.may_grant();
 	}
 	/* Of this side's messages, those of reverse-direction RPCs (section 4.6). */
-	[[nodiscard]] bool sends_reversed(u32 direction) const
+	[[nodiscard]] bool sends_reversed(rpcrdma_dir direction) const
 	{
 		return direction == (client() ? RPCRDMA_REPLY : RPCRDMA_CALL);
 	}
@@ -446,7 +446,7 @@ private:
 	/* session.cpp */
 	void begin_version1();
 	void begin_version2();
-	[[nodiscard]] Plain plain(u32 dir, u32 max, u32 refused) const;
+	[[nodiscard]] Plain plain(rpcrdma_dir dir, u32 max, u32 refused) const;
 	[[nodiscard]] Terms terms() const;
 	/* What terms() depends on has changed. */
 	void settle()
@@ -464,7 +464,7 @@ private:
 			settle();
 		return true;
 	}
-	[[nodiscard]] u32 receives_for(u32 dir) const;
+	[[nodiscard]] u32 receives_for(rpcrdma_dir dir) const;
 	[[nodiscard]] u32 max_stream(u32 max_send) const;
 	[[nodiscard]] u32 extensions_in_use() const;
 
@@ -488,7 +488,7 @@ private:
 		bool active;
 		bool refused; /* by INVAL_HTYPE: the rest of it stays here */
 		u32 xid;
-		u32 dir;
+		rpcrdma_dir dir;
 		u32 length;
 		u32 sent;
 	};
@@ -602,7 +602,7 @@ inline void Session::post_part(rpcrdma_message &msg, u32 part,
 	return *number(session_.peer_, index);
 }
 
-[[gnu::always_inline]] inline u32 Port::max_message(u32 dir) const
+[[gnu::always_inline]] inline u32 Port::max_message(rpcrdma_dir dir) const
 {
 	return session_.max_message(dir);
 }
@@ -612,7 +612,7 @@ inline void Session::post_part(rpcrdma_message &msg, u32 part,
 	return session_.config_.max_read_chunks;
 }
 
-[[gnu::always_inline]] inline u32 Port::reach(u32 dir) const
+[[gnu::always_inline]] inline u32 Port::reach(rpcrdma_dir dir) const
 {
 	const bool reversed = session_.client() == (dir == RPCRDMA_CALL);
 

@@ -90,7 +90,7 @@ static constexpr HeaderType kHeaderTypesV1[][2] = {
 	  type_v1("NOMSG", RPCRDMA1_NOMSG, kListsV1, Kind::Reply, false) },
 };
 
-const HeaderType &header_type_v1(u32 proc, u32 dir)
+const HeaderType &header_type_v1(u32 proc, rpcrdma_dir dir)
 {
 	return kHeaderTypesV1[proc == RPCRDMA1_NOMSG][dir == RPCRDMA_REPLY];
 }
@@ -386,15 +386,20 @@ Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
 	return p;
 }
 
-/* Where the RPC message is not at hand, its chunk tells the direction. */
-static u32 direction_v1(Bytes payload, const Chunks &c)
+/*
+ * Where the RPC message is not at hand, its chunk tells the direction. A word that is none is
+ * taken for a Call's, which check_first_words() refuses.
+ */
+static rpcrdma_dir direction_v1(Bytes payload, const Chunks &c)
 {
 	XdrReader r(payload);
+	rpcrdma_dir dir = RPCRDMA_CALL;
 	u32 xid;
-	u32 dir;
+	u32 word;
 
-	if (!r.word(xid) || !r.word(dir))
-		dir = c.n_call ? RPCRDMA_CALL : RPCRDMA_REPLY;
+	if (!r.word(xid) || !r.word(word))
+		return c.n_call ? RPCRDMA_CALL : RPCRDMA_REPLY;
+	(void)direction_of(word, dir);
 	return dir;
 }
 
@@ -412,7 +417,7 @@ static Parse read_body_v1(Bytes in, XdrReader &r, Header &h, Chunks &c)
 	if (either.payload && r.left() < 2 * kWordSize)
 		return Parse::BadXdr;
 
-	const u32 dir = direction_v1(in.after(kPrefixSize + r.offset()), c);
+	const rpcrdma_dir dir = direction_v1(in.after(kPrefixSize + r.offset()), c);
 	h.type = &header_type_v1(proc, dir);
 	const Parse p = within_limits(n, kNoLimitsV1, c);
 	if (p != Parse::Ok)
@@ -466,8 +471,9 @@ bool decode_optional_2016(Bytes in, Optional2016 &o)
 	XdrReader r(in.after(kPrefixSize));
 	Bytes info;
 	u32 length;
+	u32 word;
 
-	if (!r.word(o.direction) || o.direction > RPCRDMA_REPLY ||
+	if (!r.word(word) || !direction_of(word, o.direction) ||
 	    !r.word(o.opttype) || !r.word(length))
 		return false;
 	o.optinfo = { kPrefixSize + r.offset(), length };

@@ -15,6 +15,15 @@
 namespace rpcrdma
 {
 
+/* A word of the wire as a direction. Return: false if it is none; @dir is as before then. */
+[[nodiscard]] constexpr bool direction_of(u32 word, rpcrdma_dir &dir)
+{
+	if (word > RPCRDMA_REPLY)
+		return false;
+	dir = rpcrdma_dir{ word };
+	return true;
+}
+
 inline constexpr u32 kVersion1 = 1;
 inline constexpr u32 kVersion2 = 2;
 
@@ -62,7 +71,7 @@ struct HeaderType {
 	u8 extension = 0;
 	u8 bare = 0;
 
-	[[nodiscard]] constexpr u32 direction() const
+	[[nodiscard]] constexpr rpcrdma_dir direction() const
 	{
 		return kind == Kind::Reply ? RPCRDMA_REPLY : RPCRDMA_CALL;
 	}
@@ -106,7 +115,7 @@ inline constexpr u32 kLargestPlain =
  * @proc: RPCRDMA1_MSG or RPCRDMA1_NOMSG
  * @dir: enum rpcrdma_dir, which RFC 8167 leaves to the RPC message to say
  */
-[[nodiscard]] const HeaderType &header_type_v1(u32 proc, u32 dir);
+[[nodiscard]] const HeaderType &header_type_v1(u32 proc, rpcrdma_dir dir);
 
 /**
  * What the draft says of one error code (section 7)
@@ -248,7 +257,7 @@ inline constexpr u32 kOptional2016 = 5;
  * @payload: what follows; it may be empty
  */
 struct Optional2016 {
-	u32 direction = 0;
+	rpcrdma_dir direction = RPCRDMA_CALL;
 	u32 opttype = 0;
 	Range optinfo = {};
 	Range payload = {};

@@ -221,7 +221,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
  *
  * Context: the Receive handler. May sleep.
  */
-void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir)
+void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 {
 	struct rpcrdma_svc *svc = conn->context;
 	struct rpcrdma_svc_call *call = svc->partial;

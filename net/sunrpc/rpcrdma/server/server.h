@@ -324,7 +324,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 					      const struct rpcrdma_rx *rx,
 					      struct rpcrdma_recv *recv,
 					      u32 invalidated);
-void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, u32 dir);
+void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 
 /* recvfrom.c */
 int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp);

@@ -547,6 +547,9 @@ void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rpcrdma_recv_refused(conn, rx, refused, n_refused);
 
 	switch (rx->action) {
+	case RPCRDMA_RX_DROP:
+	case RPCRDMA_RX_CONTROL:
+		break;
 	case RPCRDMA_RX_PAYLOAD:
 		verdict = conn->ops->payload(conn, rx, recv, invalidated);
 		break;

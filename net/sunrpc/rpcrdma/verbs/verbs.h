@@ -213,7 +213,7 @@ struct rpcrdma_conn_ops {
 					     const struct rpcrdma_rx *rx,
 					     struct rpcrdma_recv *recv,
 					     u32 invalidated);
-	void (*abandon)(struct rpcrdma_conn *conn, u32 dir);
+	void (*abandon)(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
 	void (*reply_refused)(struct rpcrdma_conn *conn, u32 xid);
 	void (*fault)(struct rpcrdma_conn *conn, u64 call, bool sure);
