@@ -362,7 +362,7 @@ private:
 			return from_2016_peer(xid);
 		const u32 htype = kind > 0xf0 ? in_.word() : some_type(kind);
 		const HeaderType *type = header_type(htype);
-		const u32 dir = type ? type->direction() : 0;
+		const u32 dir = type ? type->direction() : RPCRDMA_CALL;
 
 		if (xid == 4)
 			xid = config_.first_xid;

@@ -729,6 +729,9 @@ void Conn::taken(Receive &r, u32 invalidated)
 	if (rx.abandon)
 		owner.abandon(rx.dir);
 	switch (rx.action) {
+	case RPCRDMA_RX_DROP:
+	case RPCRDMA_RX_CONTROL:
+		break;
 	case RPCRDMA_RX_PAYLOAD:
 		kept = owner.payload(rx, r, invalidated);
 		break;
