@@ -170,7 +170,7 @@ private:
 					      HostAuthReason::None));
 		if (s.state == RPCRDMA_AUTH_DONE && before != s.state)
 			agree(s);
-		FUZZ_CHECK(s.session.settled());
+		FUZZ_CHECK(s.session.invariants());
 	}
 
 	/* Claims 1 and 2 of Documentation/host-authentication.rst. */

@@ -1048,7 +1048,7 @@ private:
 	{
 		const struct rpcrdma_session_info i = info();
 
-		FUZZ_CHECK(session(&s_).settled());
+		FUZZ_CHECK(session(&s_).invariants());
 		FUZZ_CHECK(rpcrdma_session_ready(&s_) == (opened_ && !closed_));
 		if (closed_)
 			return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "checkers.h"
+#include "abi.h"
 #include "pings.h"
 #include "world.h"
 
@@ -246,6 +247,13 @@ void no_more(const Conn &c, const rpcrdma_tx &tx)
 		fail("invariant", "more to send than was said: result %u, type %u",
 		     static_cast<unsigned>(result),
 		     static_cast<unsigned>(next.type));
+}
+
+void sound(const Conn &c)
+{
+	if (!rpcrdma::session(&c.session).invariants())
+		fail("invariant", "%s: the session is not sound",
+		     c.link.name(c.side));
 }
 
 void sensible(const Conn &c, const rpcrdma_rx &rx, u32 length)

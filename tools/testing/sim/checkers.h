@@ -56,6 +56,8 @@ void honest(const Conn &c, const rpcrdma_rx &rx);
 void sensible(const Conn &c, const rpcrdma_rx &rx, u32 length);
 /* If rpcrdma_tx.more is not set, nothing is sent without a message. */
 void no_more(const Conn &c, const rpcrdma_tx &tx);
+/* What a session promises of itself after each event. */
+void sound(const Conn &c);
 
 } // namespace sim::check
 

@@ -381,7 +381,10 @@ void Conn::call_refused(Outgoing &m, const rpcrdma_rx &rx)
 
 void Conn::end_call(Outgoing &m)
 {
-	if (rpcrdma_session_end_call(&session, &m.msg))
+	const bool due = rpcrdma_session_end_call(&session, &m.msg);
+
+	check::sound(*this);
+	if (due)
 		pump();
 }
 

@@ -20,6 +20,7 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 	if (planted(c, Mutant::LastFragmentEarly) && rx.stream_offset)
 		rx.last = true;
 	check::sensible(c, rx, length);
+	check::sound(c);
 	if (planted(c, Mutant::KickLost) && !rx.opened)
 		rx.kick = false;
 	if (planted(c, Mutant::OffsetWrong) && rx.stream_offset)
@@ -43,6 +44,7 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 	if (planted(c, Mutant::MoreLost))
 		tx.more = false;
 	check::no_more(c, tx);
+	check::sound(c);
 	if (result == RPCRDMA_TX_CONTROL)
 		pings::sent(c, m && m->sent, tx, buffer);
 	if (result == RPCRDMA_TX_MESSAGE)
@@ -60,7 +62,10 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 
 bool admit(Conn &c, rpcrdma_message *m)
 {
-	return rpcrdma_session_admit(&c.session, m);
+	const bool admitted = rpcrdma_session_admit(&c.session, m);
+
+	check::sound(c);
+	return admitted;
 }
 
 bool room(Conn &c)
@@ -76,19 +81,30 @@ bool release(Conn &c, u32 count)
 
 	if (planted(c, Mutant::CreditLost) && c.world.schedule.once_in(64))
 		return false;
-	return rpcrdma_session_release(&c.session, count + twice);
+
+	const bool due = rpcrdma_session_release(&c.session, count + twice);
+
+	check::sound(c);
+	return due;
 }
 
 bool retire(Conn &c)
 {
 	if (planted(c, Mutant::RetireAlways) && c.receives() > 4)
 		return true;
-	return rpcrdma_session_retire(&c.session);
+
+	const bool retired = rpcrdma_session_retire(&c.session);
+
+	check::sound(c);
+	return retired;
 }
 
 bool set_window(Conn &c, u32 window)
 {
-	return rpcrdma_session_set_window(&c.session, window);
+	const bool due = rpcrdma_session_set_window(&c.session, window);
+
+	check::sound(c);
+	return due;
 }
 
 bool refuse(Conn &c, u32 xid, u32 code, u32 index, u32 needed)

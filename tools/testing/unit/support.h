@@ -78,8 +78,10 @@ public:
 		const Exact copy(o);
 
 		session.receive(copy.bytes(), rx);
+		EXPECT_TRUE(session.invariants());
 		if (rx.action != RPCRDMA_RX_CLOSE)
 			grant = session.release(1);
+		EXPECT_TRUE(session.invariants());
 		return rx;
 	}
 
@@ -90,6 +92,7 @@ public:
 			{ buffer_.data(), static_cast<u32>(buffer_.size()) },
 			tx);
 
+		EXPECT_TRUE(session.invariants());
 		sent = Octets(buffer_.begin(),
 			      buffer_.begin() + tx.header_length);
 		EXPECT_EQ(tx.errcode != RPCRDMA2_ERR_NONE,

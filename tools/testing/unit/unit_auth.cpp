@@ -194,7 +194,7 @@ TEST(auth, both__four_messages_and_then_rpc_messages)
 		EXPECT_EQ(e->session.auth_state(), u32{ RPCRDMA_AUTH_DONE });
 		EXPECT_EQ(e->info().peer.recv_size, 8192u);
 		EXPECT_FALSE(e->session.auth_late());
-		EXPECT_TRUE(e->session.settled());
+		EXPECT_TRUE(e->session.invariants());
 		const Bytes name = e->session.auth().key_name();
 		EXPECT_EQ(Octets(name.begin(), name.end()), kName);
 	}

@@ -419,3 +419,15 @@ TEST(credits, sums__wrap_at_2_to_the_32)
 	EXPECT_FALSE(c.may_send());
 	EXPECT_EQ(c.sent_count(), 5u);
 }
+
+TEST(credits, invariants__fail_if_a_receive_is_used_that_is_not_posted)
+{
+	Credits c(8);
+
+	for (int i = 0; i < 9; i++) {
+		c.received();
+		EXPECT_TRUE(c.invariants()) << i;
+	}
+	c.received();
+	EXPECT_FALSE(c.invariants());
+}

@@ -187,7 +187,7 @@ private:
 		EXPECT_EQ(twins_[0].sent, twins_[1].sent);
 		EXPECT_EQ(twins_[0].grant, twins_[1].grant);
 		for (const Endpoint &e : twins_)
-			EXPECT_TRUE(e.session.settled());
+			EXPECT_TRUE(e.session.invariants());
 	}
 
 	/* Of a message that says that no more is needed, only its first octets are there. */

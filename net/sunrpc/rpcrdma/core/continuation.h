@@ -117,6 +117,16 @@ public:
 			discarding_ = false;
 	}
 
+	/*
+	 * What holds between two events: of a message that is being put together something is
+	 * there, and something is to come.
+	 */
+	[[nodiscard]] bool invariants() const
+	{
+		return !active_ ||
+		       (left_ && left_ < total_ && xdr_aligned(left_));
+	}
+
 private:
 	u32 xid_ = 0;
 	u32 total_ = 0;

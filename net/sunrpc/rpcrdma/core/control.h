@@ -80,6 +80,13 @@ public:
 		count_ = kept;
 	}
 
+	/* What holds between two events. */
+	[[nodiscard]] bool invariants() const
+	{
+		return count_ <= RPCRDMA_MAX_CONTROL &&
+		       head_ < RPCRDMA_MAX_CONTROL;
+	}
+
 private:
 	/* Counted from the first to leave. */
 	[[nodiscard]] ControlMessage &at(u32 i)

@@ -239,6 +239,19 @@ public:
 		return taken_back_;
 	}
 
+	/**
+	 * What holds between two events, unless the peer has overrun its credits.
+	 *
+	 * No more Receives are in use than are posted, and the peer was told of no more than there
+	 * are.
+	 */
+	[[nodiscard]] constexpr bool invariants() const
+	{
+		return surplus_ <= window_ && in_use() <= window_ + 1 &&
+		       high_ >= in_use() && granted_ &&
+		       (!window_ || ahead(credit(), told_) >= 0);
+	}
+
 	/* Limits are less than 2^31 - 1 ahead of the counts (section 4.2.1). */
 	static constexpr u32 kLimitMax = (1U << 31) - 2;
 

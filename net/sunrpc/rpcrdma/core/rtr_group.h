@@ -221,6 +221,18 @@ public:
 		return v;
 	}
 
+	/*
+	 * What holds between two events: of a group some Sends have come, and some are to come.
+	 * A rest of a refused one may have nothing left.
+	 */
+	[[nodiscard]] constexpr bool invariants() const
+	{
+		for (const Rest &r : dropped_)
+			if (r.next > r.count)
+				return false;
+		return !active_ || (next_ && next_ < count_);
+	}
+
 private:
 	[[nodiscard]] constexpr Verdict broken(const TransmissionId &bad,
 					       RtrError code, u32 expected,
@@ -414,6 +426,28 @@ public:
 		return reserved_;
 	}
 
+	/*
+	 * What holds between two events: what is reserved is the sum of what is held for answers
+	 * to come, and nothing is held that was not promised.
+	 */
+	[[nodiscard]] constexpr bool invariants() const
+	{
+		u32 kept = 0;
+		u32 held = 0;
+
+		for (u32 i = 0; i < kMostCalls; i++) {
+			const Call &c = calls_[i];
+
+			if (!c.promised)
+				continue;
+			kept++;
+			held += c.answers ? c.held : 0;
+			if (c.held > c.promised || index(c.xid) != i)
+				return false;
+		}
+		return kept == kept_ && held == reserved_;
+	}
+
 private:
 	/* Without a promise it is none. There is one of each XID at most. */
 	struct Call {
@@ -529,6 +563,16 @@ public:
 			count_--;
 		}
 		return found;
+	}
+
+	/* What holds between two events. */
+	[[nodiscard]] constexpr bool invariants() const
+	{
+		u32 count = 0;
+
+		for (const u8 sends : sends_)
+			count += sends != 0;
+		return count == count_ && at_ < kMost;
 	}
 
 	/* In what is kept of a group of a Reply, beside the number of its Sends. */

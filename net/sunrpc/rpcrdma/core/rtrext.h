@@ -193,6 +193,13 @@ public:
 			forget(xid);
 	}
 	[[nodiscard]] bool refused(u32 xid, u32 code, Port &port);
+	/* What holds between two events. */
+	[[nodiscard]] bool invariants() const
+	{
+		return in_.invariants() && reserve_.invariants() &&
+		       sent_.invariants() && reports_first_ < kMostReports &&
+		       reports_count_ <= kMostReports;
+	}
 	[[nodiscard]] bool gathers_reply(u32 xid) const
 	{
 		return in_.active() && in_.dir() == RPCRDMA_REPLY &&

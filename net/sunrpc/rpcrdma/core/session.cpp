@@ -276,6 +276,33 @@ u32 Session::receives_for(rpcrdma_dir dir) const
 	return sends_reversed(dir) ? reverse : window - reverse;
 }
 
+bool Session::invariants() const
+{
+	bool sound = control_.invariants() && terms_ == terms();
+
+	for (u32 e = 1; e <= Extensions::kOthers; e++)
+		Extensions::visit(e, [&](auto which) {
+			using E = typename decltype(which)::type;
+
+			if constexpr (requires { &E::invariants; })
+				sound &= Extensions::state<E>(extensions_)
+						 .invariants();
+		});
+	/* A peer that has overrun its credits, for instance. */
+	if (closed_ != RPCRDMA_REASON_NONE)
+		return sound;
+	for (const Continuation &c : incoming_)
+		sound &= c.invariants() && !(c.active() && version1());
+	/* Of what has been begun something is to be sent, and something has been. */
+	if (sending_.active)
+		sound &= opened_ && !version1() && sending_.sent &&
+			 sending_.sent < sending_.length;
+	return sound && credits_.invariants() && requests_.invariants() &&
+	       (!version_ || spoken(version_)) && (!opened_ || version_) &&
+	       (!(final_received_ || middle_received_) ||
+		version_ == kVersion2);
+}
+
 bool Session::refuse(u32 xid, const ErrorBody &body)
 {
 	if (closed_ != RPCRDMA_REASON_NONE)

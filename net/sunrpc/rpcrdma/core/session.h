@@ -83,7 +83,7 @@ struct Terms {
  *   call_refused(), end_call();
  * - commands: admit(), room(), refuse(), set_window(), send_room(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
- * - getters: ready(), may_wait(), info(), numbers(), planning().
+ * - getters: ready(), may_wait(), info(), numbers(), planning(), invariants().
  *
  * The exchange of section 4.3, as a client and as a server sees it:
  *
@@ -135,6 +135,12 @@ public:
 						  const rpcrdma_rx &rx);
 	/* See rpcrdma_session_end_call(). */
 	[[nodiscard]] bool end_call(rpcrdma_message &msg);
+
+	/*
+	 * What holds between two events, of the session and of all its parts. It is for tests,
+	 * which ask after every event.
+	 */
+	[[nodiscard]] bool invariants() const;
 
 	/* See rpcrdma_session_admit(). */
 	[[nodiscard]] bool admit(rpcrdma_message *msg);
@@ -210,11 +216,6 @@ public:
 	[[nodiscard]] bool in_use(u32 extension) const
 	{
 		return terms_.extensions >> extension & 1;
-	}
-	/* For tests: no change has been forgotten. */
-	[[nodiscard]] bool settled() const
-	{
-		return terms_ == terms();
 	}
 
 	/* The state of extension E. */
