@@ -182,7 +182,7 @@ void expect_dropped(Endpoint &e, u32 reason)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
 	EXPECT_EQ(e.rx.reason, reason);
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE });
-	EXPECT_TRUE(e.session.settled());
+	EXPECT_TRUE(e.session.invariants());
 }
 
 void expect_refused(Endpoint &e, u32 reason, u32 code, u32 xid = 5)
@@ -191,7 +191,7 @@ void expect_refused(Endpoint &e, u32 reason, u32 code, u32 xid = 5)
 	EXPECT_EQ(e.rx.reason, reason);
 	EXPECT_EQ(e.next_error(xid), Words{ code });
 	EXPECT_TRUE(e.session.ready());
-	EXPECT_TRUE(e.session.settled());
+	EXPECT_TRUE(e.session.invariants());
 }
 
 void expect_bad_xdr(Endpoint &e)
@@ -333,7 +333,7 @@ TEST(xcharext, begin__a_server_has_smaller_receives_for_a_peer_that_knows)
 	EXPECT_FALSE(begin(e, 1020)) << "too small for any message";
 	EXPECT_TRUE(begin(e, 1024));
 	EXPECT_EQ(e.info().local.recv_size, 1024u);
-	EXPECT_TRUE(e.session.settled());
+	EXPECT_TRUE(e.session.invariants());
 	EXPECT_EQ(said(e), 1024u);
 	EXPECT_FALSE(begin(e, 1024)) << "it has said so";
 	/* And the peer can have them larger. */
@@ -479,7 +479,7 @@ TEST(xcharext, request__less_holds_at_once)
 	EXPECT_EQ(e.next_control()[3], kRequest);
 	ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 	EXPECT_LE(e.tx.header_length + e.tx.payload.length, 2048u);
-	EXPECT_TRUE(e.session.settled());
+	EXPECT_TRUE(e.session.invariants());
 }
 
 TEST(xcharext, request__less_is_rejected)
@@ -838,7 +838,7 @@ TEST(xcharext, asked__at_once_within_bounds)
 	EXPECT_EQ(e.info().local.reverse, 1u);
 	EXPECT_EQ(local(e, kRemote), 0u);
 	EXPECT_EQ(e.info().max_send, 1024u);
-	EXPECT_TRUE(e.session.settled());
+	EXPECT_TRUE(e.session.invariants());
 	EXPECT_EQ(counts(e).granted, 6u);
 
 	req(e, { { kSend, 1023 },
@@ -1153,7 +1153,7 @@ TEST(xcharext, init__is_taken)
 		EXPECT_FALSE(askable(e, 77));
 		EXPECT_TRUE(askable(e, kSegments));
 		EXPECT_TRUE(request(e, { { kSegments, 6 } }));
-		EXPECT_TRUE(e.session.settled());
+		EXPECT_TRUE(e.session.invariants());
 	}
 }
 
@@ -1219,7 +1219,7 @@ TEST(xcharext, update__unsolicited)
 			upd(e, n.which, n.number, false);
 			expect_taken(e);
 			EXPECT_EQ(peer(e, n.which), n.number);
-			EXPECT_TRUE(e.session.settled());
+			EXPECT_TRUE(e.session.invariants());
 		}
 }
 

@@ -243,13 +243,13 @@ public:
 	 * What holds between two events, unless the peer has overrun its credits.
 	 *
 	 * No more Receives are in use than are posted, and the peer was told of no more than there
-	 * are.
+	 * are: by a credit word of no more than the window, by ping_pong() of all.
 	 */
 	[[nodiscard]] constexpr bool invariants() const
 	{
 		return surplus_ <= window_ && in_use() <= window_ + 1 &&
 		       high_ >= in_use() && granted_ &&
-		       (!window_ || ahead(credit(), told_) >= 0);
+		       ahead(credit() + 1, told_) >= 0;
 	}
 
 	/* Limits are less than 2^31 - 1 ahead of the counts (section 4.2.1). */
