@@ -92,11 +92,16 @@ public:
 	/* A message that carries credit() is being posted. */
 	constexpr void sent()
 	{
+		sent(credit());
+	}
+	/* The same, and its rdma_credit is @word. */
+	constexpr void sent(u32 word)
+	{
 		sent_++;
 		if (lifetime_ < kLifetimeMost)
 			lifetime_++;
-		if (ahead(credit(), told_) > 0)
-			told_ = credit();
+		if (ahead(word, told_) > 0)
+			told_ = word;
 	}
 
 	/* A Receive completed, whatever was in it. */
