@@ -152,7 +152,7 @@ extern unsigned int rpcrdma_svc_reads;
 int rpcrdma_sysctl_init(void);
 void rpcrdma_sysctl_exit(void);
 
-/* module.c; recv.c */
+/* module.c, with what sets them in verbs/rtr.c and verbs/window.c */
 extern unsigned int rpcrdma_rtrext;
 extern const struct kernel_param_ops rpcrdma_rtrext_ops;
 extern unsigned int rpcrdma_window;

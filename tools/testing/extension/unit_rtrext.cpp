@@ -1272,6 +1272,7 @@ TEST(rtrext, send__padding_is_zero)
 			return x.send(port, m, buffer, e.tx);
 		}),
 			  kSent);
+		EXPECT_TRUE(e.session.invariants());
 		EXPECT_EQ(m.plan.send(n).size, size);
 		/* Payload and data are the caller's. */
 		const u32 head = e.tx.header_length + e.tx.payload.length;

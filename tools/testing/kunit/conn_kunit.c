@@ -155,7 +155,7 @@ static void conn_let_go(struct conn_side *side)
 	spin_unlock(&side->lock);
 }
 
-static void conn_abandon(struct rpcrdma_conn *conn, u32 dir)
+static void conn_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 {
 }
 

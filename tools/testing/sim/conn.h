@@ -118,7 +118,7 @@ public:
 	/* Return: the Receive is kept. */
 	virtual bool payload(const rpcrdma_rx &rx, Receive &r,
 			     u32 invalidated) = 0;
-	virtual void abandon(u32 dir) = 0;
+	virtual void abandon(rpcrdma_dir dir) = 0;
 	virtual void failed(const rpcrdma_rx &rx) = 0;
 	virtual void fault(u64 call, bool sure) = 0;
 	/* A Call that was not admitted may be now. */

@@ -70,7 +70,10 @@ bool admit(Conn &c, rpcrdma_message *m)
 
 bool room(Conn &c)
 {
-	return rpcrdma_session_room(&c.session) &&
+	const bool there = rpcrdma_session_room(&c.session);
+
+	check::sound(c);
+	return there &&
 	       !(planted(c, Mutant::RoomLost) && c.world.schedule.once_in(16));
 }
 
@@ -109,8 +112,14 @@ bool set_window(Conn &c, u32 window)
 
 bool refuse(Conn &c, u32 xid, u32 code, u32 index, u32 needed)
 {
-	return !planted(c, Mutant::RefuseFails) &&
-	       rpcrdma_session_refuse(&c.session, xid, code, index, needed);
+	if (planted(c, Mutant::RefuseFails))
+		return false;
+
+	const bool queued = rpcrdma_session_refuse(&c.session, xid, code,
+						   index, needed);
+
+	check::sound(c);
+	return queued;
 }
 
 void plan_call(const Conn &c, const rpcrdma_call_shape &shape,

@@ -61,7 +61,7 @@ bool Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 	return false;
 }
 
-void Link::End::abandon(u32 dir)
+void Link::End::abandon(rpcrdma_dir dir)
 {
 	if (dir == RPCRDMA_CALL)
 		responder.abandon();

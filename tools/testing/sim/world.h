@@ -38,7 +38,7 @@ public:
 		void ready() override;
 		bool payload(const rpcrdma_rx &rx, Receive &r,
 			     u32 invalidated) override;
-		void abandon(u32 dir) override;
+		void abandon(rpcrdma_dir dir) override;
 		void failed(const rpcrdma_rx &rx) override;
 		void fault(u64 call, bool sure) override;
 		void room() override;

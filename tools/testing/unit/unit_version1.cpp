@@ -87,6 +87,23 @@ void expect_refused(Endpoint &e, const Words &w, u32 reason)
 /* Which version                                                      */
 /* ------------------------------------------------------------------ */
 
+/* A server that has begun its property set in version 2 cannot lack version 2. */
+TEST(version1, client__does_not_leave_version_2_once_it_is_agreed_on)
+{
+	for (u32 vers : { 1u, 2u }) {
+		Endpoint e(versions(RPCRDMA_ROLE_CLIENT, 1, 2));
+
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+		e.receive(connprop(kServerXid, { 0 },
+				   RPCRDMA2_CONNPROP_MIDDLE));
+		ASSERT_EQ(e.info().version, 2u);
+		e.receive(prefix(kClientXid, RPCRDMA2_ERROR, 32, vers) +
+			  Words{ RPCRDMA2_ERR_VERS, 1, 1 });
+		EXPECT_EQ(e.info().version, 2u) << vers;
+		EXPECT_FALSE(e.rx.opened) << vers;
+	}
+}
+
 TEST(version1, config__versions)
 {
 	const auto valid = [](u32 min, u32 max) {

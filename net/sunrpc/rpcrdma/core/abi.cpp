@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The C functions of <rpcrdma/core.h>. They only call the C++ core.
+ * The C functions of <rpcrdma/core.h> and of the headers that it names. They only call the C++
+ * core.
  */
 #include "abi.h"
 #include "call_header.h"

@@ -94,13 +94,13 @@ public:
 	{
 		sent(credit());
 	}
-	/* The same, and its rdma_credit is @word. */
+	/* The same, and its rdma_credit is @word, which may be no count. */
 	constexpr void sent(u32 word)
 	{
 		sent_++;
 		if (lifetime_ < kLifetimeMost)
 			lifetime_++;
-		if (ahead(word, told_) > 0)
+		if (ahead(word, told_) > 0 && ahead(credit(), word) >= 0)
 			told_ = word;
 	}
 

@@ -382,7 +382,8 @@ rpcrdma_reason Session::call_refused(rpcrdma_message &msg, const rpcrdma_rx &rx)
 /* The peer refused our first message: it offers version 1, or speaks it (D5). */
 bool Session::speaks_version1(const Header &h, Parse parsed) const
 {
-	if (!spoken(kVersion1))
+	/* What has sent a property set in version 2 does not lack that version. */
+	if (!spoken(kVersion1) || version_)
 		return false;
 	if (h.error.code == RPCRDMA2_ERR_VERS)
 		return parsed == Parse::Ok && h.error.arg[0] <= kVersion1 &&

@@ -57,12 +57,6 @@ public:
 		return false;
 	}
 
-	/* What holds between two events. */
-	[[nodiscard]] constexpr bool invariants() const
-	{
-		return granted_ && outstanding_ <= kMax;
-	}
-
 private:
 	static constexpr u32 lesser(u32 a, u32 b)
 	{

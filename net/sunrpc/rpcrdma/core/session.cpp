@@ -293,12 +293,16 @@ bool Session::invariants() const
 		return sound;
 	for (const Continuation &c : incoming_)
 		sound &= c.invariants() && !(c.active() && version1());
-	/* Of what has been begun something is to be sent, and something has been. */
+	/*
+	 * Of what has been begun something has been sent, and something is to be: of a group
+	 * perhaps nothing but placed data.
+	 */
 	if (sending_.active)
 		sound &= opened_ && !version1() && sending_.sent &&
-			 sending_.sent < sending_.length;
-	return sound && credits_.invariants() && requests_.invariants() &&
+			 sending_.sent + !grouping_ <= sending_.length;
+	return sound && credits_.invariants() &&
 	       (!version_ || spoken(version_)) && (!opened_ || version_) &&
+	       (!grouping_ || sending_.active) &&
 	       (!(final_received_ || middle_received_) ||
 		version_ == kVersion2);
 }

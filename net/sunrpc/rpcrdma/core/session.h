@@ -137,8 +137,8 @@ public:
 	[[nodiscard]] bool end_call(rpcrdma_message &msg);
 
 	/*
-	 * What holds between two events, of the session and of all its parts. It is for tests,
-	 * which ask after every event.
+	 * What holds between two events, of the session and of its parts. It is for tests, which
+	 * ask after each event.
 	 */
 	[[nodiscard]] bool invariants() const;
 

@@ -388,7 +388,7 @@ Parse decode_body(Bytes in, const Limits &limits, Header &h, Chunks &c)
 
 /*
  * Where the RPC message is not at hand, its chunk tells the direction. A word that is none is
- * taken for a Call's, which check_first_words() refuses.
+ * taken for a Call's: whoever compares the words of the message with its header refuses it.
  */
 static rpcrdma_dir direction_v1(Bytes payload, const Chunks &c)
 {

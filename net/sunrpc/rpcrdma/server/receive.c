@@ -149,7 +149,7 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
 /*
  * A client of version 1 may have more Calls here than it was granted: the kernel's
  * own client does not count Calls that it has given up. So not all Receives may hold Calls
- * that wait for threads: above a limit, Calls are copied. Their memory is bounded, see above.
+ * that wait for threads: above a limit, Calls are copied. Their memory is bounded, see call.c.
  */
 static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
 			       const struct rpcrdma_rx *rx)

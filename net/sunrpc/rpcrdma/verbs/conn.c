@@ -83,7 +83,7 @@ static bool rpcrdma_conn_over(struct rpcrdma_conn *conn, const char *why)
 	return first;
 }
 
-/* No message is posted from now on. Who waits for one, or for credit, waits no longer. */
+/* The pump decides on nothing more. Who waits for a message, or for credit, waits no longer. */
 static void rpcrdma_conn_shut(struct rpcrdma_conn *conn,
 			      enum rpcrdma_conn_stage stage)
 {
@@ -101,8 +101,7 @@ static void rpcrdma_conn_shut(struct rpcrdma_conn *conn,
  * @why: for the trace and who looks at the connection; a string that stays
  *
  * Context: process context, conn->lock not held. Only the first call has an
- * effect. Nothing is posted from now on. Calls ops->lost: the owner then ends the
- * connection.
+ * effect. See %RPCRDMA_CONN_CLOSED. Calls ops->lost: the owner then ends the connection.
  */
 void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Work Requests without a message, which are RDMA Reads; and what it means for its Call if one of
- * these, or a Send, fails.
+ * Work Requests without a message, which are RDMA Reads. And what follows for a Call if an RDMA
+ * Read for it, or a Send of its Reply, fails.
  */
 #include <trace/events/rpcrdma_v2.h>
 

@@ -112,6 +112,9 @@ struct rpcrdma_stats {
 };
 
 static_assert(BITS_PER_LONG == 64);
+/* As in C++, see RPCRDMA_ENUM(). */
+static_assert(sizeof(enum rpcrdma_dir) == sizeof(u32));
+static_assert(sizeof(enum rpcrdma_rx_action) == sizeof(u32));
 
 /*
  * Objects that are counted from allocation until they are freed, also after their
@@ -413,13 +416,14 @@ struct rpcrdma_device {
  * enum rpcrdma_conn_stage - what may still be posted on a connection
  * @RPCRDMA_CONN_OPEN: everything. Handshake and exchange are in this stage, too: what may be
  *	sent then, the session says
- * @RPCRDMA_CONN_CLOSED: it cannot go on; no message and no RDMA operation. Its Receives are
- *	still posted, and regions given up by Local Invalidate
+ * @RPCRDMA_CONN_CLOSED: it cannot go on; no message and no RDMA operation, but for those that
+ *	the pump has decided on. Its Receives are still posted, and regions given up by Local
+ *	Invalidate
  * @RPCRDMA_CONN_ENDING: its owner destroys it soon, and waits for nobody before. Nor a Local
  *	Invalidate: an operation of the peer would find no region and fail, and the peer would
  *	blame the Call. Who waits for regions waits until they are taken back
- * @RPCRDMA_CONN_DEAD: the queue pair is, or soon will be, in the error state; nothing. No work
- *	is scheduled, and no region taken
+ * @RPCRDMA_CONN_DEAD: the queue pair is, or soon will be, in the error state; nothing. No
+ *	region is taken or made
  *
  * A connection goes on through these stages and never back; it may leave some out. Each
  * stage forbids what those before it forbid. Documentation/architecture.rst has them drawn.
@@ -855,7 +859,7 @@ static inline bool rpcrdma_conn_invalidates(const struct rpcrdma_conn *conn)
 	return conn->stage < RPCRDMA_CONN_ENDING;
 }
 
-/* Is nothing to be posted or scheduled any more? Under the lock of @conn. */
+/* Is nothing to be posted any more, and no region to be made? Under the lock of @conn. */
 static inline bool rpcrdma_conn_dead(const struct rpcrdma_conn *conn)
 {
 	return conn->stage == RPCRDMA_CONN_DEAD;

@@ -64,6 +64,9 @@ EVERYWHERE = {"&x->wait"}
 LOCK_EVENT = re.compile(r"-(?P<task>\d+) +\[\d+\] \S+ +(?P<when>\d+\.\d+): "
                         r"lock_(?P<what>acquire|release): (?P<lock>\S+) .*?(?P<name>\S+)$")
 
+# "# entries-in-buffer/entries-written: 12/12   #P:1"
+ENTRIES = re.compile(r"^# entries-in-buffer/entries-written: (?P<kept>\d+)/(?P<written>\d+)\b")
+
 libc = ctypes.CDLL(None, use_errno=True)
 statx_buffer = ctypes.create_string_buffer(512)
 acl_buffer = ctypes.create_string_buffer(64 * KIB)
@@ -186,7 +189,8 @@ def locks_in(lines, ours):
         found = LOCK_EVENT.search(line)
         if not found or found["name"] not in ours:
             continue
-        # A task has it from here on: no other wants it in a guest of one processor.
+        # From here on the task has the lock, or waits for it: of spinlocks, in a guest of one
+        # processor, it never waits.
         key = found["task"], found["lock"]
         if found["what"] == "acquire":
             since[key] = float(found["when"])
@@ -196,13 +200,22 @@ def locks_in(lines, ours):
     return taken, {name: round(1e6 * statistics.median(times)) for name, times in held.items()}
 
 
+def lost(lines):
+    """Whether the ring of a trace had no room for some events."""
+    counts = next(filter(None, map(ENTRIES.search, lines)), None)
+    return counts and counts["kept"] != counts["written"]
+
+
 def locks(what):
     """Begin to trace them, or end: then what there was."""
     trace(what == "begin")
     if what == "begin":
         return ()
     with open(TRACING / "trace", encoding="ascii", errors="replace") as lines:
-        return locks_in(lines, lock_names())
+        events = list(lines)
+    if lost(events):
+        raise SystemExit("more events of locks than the trace buffer can have")
+    return locks_in(events, lock_names())
 
 
 def counters(text):
