@@ -1008,6 +1008,9 @@ private:
 		const u32 xid = in_.up_to(3);
 		Partial &p = partial_[RPCRDMA_CALL];
 
+		/* There is no Call to refuse before RPC messages may flow. */
+		if (!opened_ && !closed_)
+			return;
 		if (!rpcrdma_session_refuse(&s_, xid, code, in_.number(),
 					    in_.number()))
 			gone_ = true;

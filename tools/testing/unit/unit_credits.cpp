@@ -431,33 +431,3 @@ TEST(credits, invariants__fail_if_a_receive_is_used_that_is_not_posted)
 	c.received();
 	EXPECT_FALSE(c.invariants());
 }
-
-/* An ERROR before a version is agreed on carries the window, not a count. */
-TEST(credits, sent__the_peer_knows_what_the_word_said)
-{
-	Credits c(3);
-
-	c.received();
-	EXPECT_TRUE(c.release(1));
-	c.sent(3);
-	for (int i = 0; i < 3; i++) {
-		EXPECT_FALSE(c.overrun(false)) << i;
-		c.received();
-	}
-	EXPECT_TRUE(c.overrun(false));
-	EXPECT_FALSE(c.overrun(true));
-}
-
-/* Near 2^32 the window is far ahead of the counts, and says nothing. */
-TEST(credits, sent__a_word_that_is_no_count)
-{
-	Credits c(10, UINT32_MAX - 50);
-
-	c.received();
-	EXPECT_TRUE(c.release(1));
-	c.sent(10);
-	EXPECT_TRUE(c.invariants());
-	EXPECT_FALSE(c.overrun(false));
-	c.received();
-	EXPECT_TRUE(c.overrun(false));
-}

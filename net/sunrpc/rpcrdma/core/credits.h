@@ -89,19 +89,17 @@ public:
 		return released_ + window_;
 	}
 
-	/* A message that carries credit() is being posted. */
+	/*
+	 * A message is being posted. It carries credit(), or it is an answer before there is a
+	 * version, after which the peer may send one more.
+	 */
 	constexpr void sent()
-	{
-		sent(credit());
-	}
-	/* The same, and its rdma_credit is @word, which may be no count. */
-	constexpr void sent(u32 word)
 	{
 		sent_++;
 		if (lifetime_ < kLifetimeMost)
 			lifetime_++;
-		if (ahead(word, told_) > 0 && ahead(credit(), word) >= 0)
-			told_ = word;
+		if (ahead(credit(), told_) > 0)
+			told_ = credit();
 	}
 
 	/* A Receive completed, whatever was in it. */

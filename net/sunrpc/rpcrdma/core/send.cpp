@@ -306,7 +306,7 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 	tx.errargs[0] = e.words[1];
 	tx.errargs[1] = e.words[2];
 	control_.pop();
-	credits_.sent(version_ ? credits_.credit() : credit);
+	credits_.sent();
 	return control(h, size, tx);
 }
 

@@ -65,7 +65,7 @@ LOCK_EVENT = re.compile(r"-(?P<task>\d+) +\[\d+\] \S+ +(?P<when>\d+\.\d+): "
                         r"lock_(?P<what>acquire|release): (?P<lock>\S+) .*?(?P<name>\S+)$")
 
 # "# entries-in-buffer/entries-written: 12/12   #P:1"
-ENTRIES = re.compile(r"^# entries-in-buffer/entries-written: (?P<kept>\d+)/(?P<written>\d+)\b")
+KEPT = re.compile(r"^# entries-in-buffer/entries-written: (?P<kept>\d+)/(?P<written>\d+)\b")
 
 libc = ctypes.CDLL(None, use_errno=True)
 statx_buffer = ctypes.create_string_buffer(512)
@@ -202,7 +202,7 @@ def locks_in(lines, ours):
 
 def lost(lines):
     """Whether the ring of a trace had no room for some events."""
-    counts = next(filter(None, map(ENTRIES.search, lines)), None)
+    counts = next(filter(None, map(KEPT.search, lines)), None)
     return counts and counts["kept"] != counts["written"]
 
 
