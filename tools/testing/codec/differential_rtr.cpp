@@ -389,10 +389,11 @@ TEST(codec_rtr, encode__what_the_reference_writes)
 
 		m = maker.message(kReptErr);
 		rpcrdma::ReportedError r;
-		r.bad = { m.bad[0], m.bad[1], m.bad[2] };
+		r.bad = { m.bad[0], rpcrdma_dir{ m.bad[1] }, m.bad[2] };
 		r.has_lead = !m.lead.empty();
 		if (r.has_lead)
-			r.lead = { m.lead[0], m.lead[1], m.lead[2] };
+			r.lead = { m.lead[0], rpcrdma_dir{ m.lead[1] },
+				   m.lead[2] };
 		r.fault.code = static_cast<rpcrdma::RtrError>(m.error);
 		for (u32 k = 0; k < m.error_words.size(); k++)
 			r.fault.words[k] = m.error_words[k];
