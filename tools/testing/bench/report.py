@@ -152,7 +152,7 @@ def locks(results):
 
 
 def held_for(line, end, name):
-    """How long each time, in the median; results of earlier runs do not have it."""
+    """How long each time, as a rule; results of earlier runs do not have it."""
     held = line.get("held", {}).get(end, {})
     return f" ({held[name]} us)" if name in held else ""
 
