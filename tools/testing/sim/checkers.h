@@ -58,6 +58,12 @@ void sensible(const Conn &c, const rpcrdma_rx &rx, u32 length);
 void no_more(const Conn &c, const rpcrdma_tx &tx);
 /* What a session promises of itself after each event. */
 void sound(const Conn &c);
+/* The same after an event with this result. */
+template <typename T> T sound(const Conn &c, T result)
+{
+	sound(c);
+	return result;
+}
 
 } // namespace sim::check
 

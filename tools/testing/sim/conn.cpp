@@ -381,10 +381,7 @@ void Conn::call_refused(Outgoing &m, const rpcrdma_rx &rx)
 
 void Conn::end_call(Outgoing &m)
 {
-	const bool due = rpcrdma_session_end_call(&session, &m.msg);
-
-	check::sound(*this);
-	if (due)
+	if (check::sound(*this, rpcrdma_session_end_call(&session, &m.msg)))
 		pump();
 }
 

@@ -62,18 +62,12 @@ u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
 
 bool admit(Conn &c, rpcrdma_message *m)
 {
-	const bool admitted = rpcrdma_session_admit(&c.session, m);
-
-	check::sound(c);
-	return admitted;
+	return check::sound(c, rpcrdma_session_admit(&c.session, m));
 }
 
 bool room(Conn &c)
 {
-	const bool there = rpcrdma_session_room(&c.session);
-
-	check::sound(c);
-	return there &&
+	return check::sound(c, rpcrdma_session_room(&c.session)) &&
 	       !(planted(c, Mutant::RoomLost) && c.world.schedule.once_in(16));
 }
 
@@ -84,42 +78,27 @@ bool release(Conn &c, u32 count)
 
 	if (planted(c, Mutant::CreditLost) && c.world.schedule.once_in(64))
 		return false;
-
-	const bool due = rpcrdma_session_release(&c.session, count + twice);
-
-	check::sound(c);
-	return due;
+	return check::sound(
+		c, rpcrdma_session_release(&c.session, count + twice));
 }
 
 bool retire(Conn &c)
 {
 	if (planted(c, Mutant::RetireAlways) && c.receives() > 4)
 		return true;
-
-	const bool retired = rpcrdma_session_retire(&c.session);
-
-	check::sound(c);
-	return retired;
+	return check::sound(c, rpcrdma_session_retire(&c.session));
 }
 
 bool set_window(Conn &c, u32 window)
 {
-	const bool due = rpcrdma_session_set_window(&c.session, window);
-
-	check::sound(c);
-	return due;
+	return check::sound(c, rpcrdma_session_set_window(&c.session, window));
 }
 
 bool refuse(Conn &c, u32 xid, u32 code, u32 index, u32 needed)
 {
-	if (planted(c, Mutant::RefuseFails))
-		return false;
-
-	const bool queued = rpcrdma_session_refuse(&c.session, xid, code,
-						   index, needed);
-
-	check::sound(c);
-	return queued;
+	return !planted(c, Mutant::RefuseFails) &&
+	       check::sound(c, rpcrdma_session_refuse(&c.session, xid, code,
+						      index, needed));
 }
 
 void plan_call(const Conn &c, const rpcrdma_call_shape &shape,

@@ -377,18 +377,18 @@ void Responder::abandon()
 		return;
 	put(kCalls, partial_->pages * kPage);
 	partial_.reset();
-	relax();
+	resume();
 }
 
 Error Responder::wait(CallPtr call)
 {
 	waiting_.push_back(std::move(call));
-	relax();
+	resume();
 	return Error::None;
 }
 
 /* As rpcrdma_svc_resume(). */
-void Responder::relax()
+void Responder::resume()
 {
 	const bool gives_back =
 		conn.world.options.mutant != Mutant::HeldForEver;
@@ -585,7 +585,7 @@ void Responder::read_done(IncomingCall &job, Error error)
 		call.reset();
 	}
 	n_reading_--;
-	relax();
+	resume();
 }
 
 /* As rpcrdma_svc_recvfrom(). */
@@ -602,7 +602,7 @@ void Responder::pick()
 		conn.put_receive(*call->receive);
 		call->receive = nullptr;
 	}
-	relax();
+	resume();
 	check::memory(*this);
 	call->shape = conn.world.arrived(conn, call->octets, call->xid);
 	service.busy++;
@@ -731,7 +731,7 @@ void Responder::remove(OutgoingReply &reply)
 	(void)take_out(replies_, reply);
 	/* As rpcrdma_svc_freed(). */
 	if (!gone_)
-		relax();
+		resume();
 }
 
 void Responder::reply_done(OutgoingReply &reply, Error error)

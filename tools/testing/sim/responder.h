@@ -165,7 +165,7 @@ private:
 	[[nodiscard]] CallPtr new_call(const rpcrdma_rx &rx, u64 id);
 	[[nodiscard]] bool too_many(u32 xid);
 	[[nodiscard]] bool answered_before(u64 call);
-	void relax();
+	void resume();
 	[[nodiscard]] bool call(u32 octets, bool alone);
 	void take(u32 kind, u32 octets);
 	void hurry();

@@ -78,14 +78,13 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 						     job);
 	struct rpcrdma_svc_call *call = read->call;
 	struct rpcrdma_svc *svc = call->svc;
-	unsigned int nofs;
 
 	rpcrdma_svc_rw_free(read->rw);
 	kfree(read);
 
 	/*
-	 * First ready, then no longer being read: relax() looks for both. Whoever sees
-	 * under the lock that it is not being read sees that it was made ready before.
+	 * First ready, then no longer being read: rpcrdma_svc_resume() looks for both. Whoever
+	 * sees under the lock that it is not being read sees that it was made ready before.
 	 */
 	if (!status && rpcrdma_svc_call_sound(call)) {
 		rpcrdma_svc_call_ready(svc, call);
@@ -98,10 +97,7 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	spin_lock(&svc->lock);
 	svc->reading--;
 	spin_unlock(&svc->lock);
-	/* See rpcrdma_svc_payload(). */
-	nofs = memalloc_nofs_save();
 	rpcrdma_svc_resume(svc);
-	memalloc_nofs_restore(nofs);
 }
 
 /* Copy bytes of the received Payload stream of @call to @to. */
@@ -434,15 +430,17 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
  *
  * Gives back Receives that are held, and starts RDMA Reads, as far as there is memory now.
  *
- * Context: Process context, no lock held; allocations wait for no file system, see
- * rpcrdma_svc_payload(). May sleep.
+ * Context: Process context, no lock held. May sleep.
  */
 void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
 {
 	struct rpcrdma_svc_call *call;
 	struct rpcrdma_recv *recv;
+	unsigned int nofs;
 	int rc;
 
+	/* See rpcrdma_svc_payload(). */
+	nofs = memalloc_nofs_save();
 	spin_lock(&svc->lock);
 	for (;;) {
 		while (!rpcrdma_account_calls_full(&svc->account)) {
@@ -466,10 +464,12 @@ void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
 		rpcrdma_svc_replies_charged(svc);
 		rc = rpcrdma_svc_read_start(svc, call);
 		if (rc && !rpcrdma_svc_read_failed(svc, call, rc))
-			return;
+			goto out;
 		spin_lock(&svc->lock);
 	}
 	spin_unlock(&svc->lock);
+out:
+	memalloc_nofs_restore(nofs);
 }
 
 /**
@@ -480,15 +480,10 @@ void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
  */
 void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
 {
-	unsigned int nofs;
-
 	/* Whoever adds to these lists looks at the account afterwards. */
-	if (list_empty_careful(&svc->waiting) && list_empty_careful(&svc->held))
-		return;
-	/* See rpcrdma_svc_payload(). */
-	nofs = memalloc_nofs_save();
-	rpcrdma_svc_resume(svc);
-	memalloc_nofs_restore(nofs);
+	if (!list_empty_careful(&svc->waiting) ||
+	    !list_empty_careful(&svc->held))
+		rpcrdma_svc_resume(svc);
 }
 
 /**

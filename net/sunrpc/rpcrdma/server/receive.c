@@ -225,7 +225,6 @@ void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 {
 	struct rpcrdma_svc *svc = conn->context;
 	struct rpcrdma_svc_call *call = svc->partial;
-	unsigned int nofs;
 
 	if (dir != RPCRDMA_CALL)
 		return;
@@ -234,7 +233,5 @@ void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 		return;
 	svc->partial = NULL;
 	rpcrdma_svc_call_drop(svc, call);
-	nofs = memalloc_nofs_save();
 	rpcrdma_svc_resume(svc);
-	memalloc_nofs_restore(nofs);
 }

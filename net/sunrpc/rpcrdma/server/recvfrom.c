@@ -7,7 +7,6 @@
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include <trace/events/rpcrdma_v2.h>
@@ -188,8 +187,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	struct svc_xprt *xprt = rqstp->rq_xprt;
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
 	struct rpcrdma_svc_call *call;
-	unsigned int nofs;
-	bool relax = false;
+	bool resume = false;
 	u32 ready;
 
 	rpcrdma_compat_call_pages(rqstp, 0, false);
@@ -207,7 +205,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 		if (call->memory || svc->account.drawn)
 			rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
 					   call->memory);
-		relax = call->memory || (!ready && !list_empty(&svc->waiting));
+		resume = call->memory || (!ready && !list_empty(&svc->waiting));
 	}
 	spin_unlock(&svc->lock);
 	/* Another thread may take the next one meanwhile. */
@@ -224,11 +222,8 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	call->recv = NULL;
 	if (!list_empty(&call->group))
 		rpcrdma_svc_group_release(call);
-	if (relax) {
-		nofs = memalloc_nofs_save();
+	if (resume)
 		rpcrdma_svc_resume(svc);
-		memalloc_nofs_restore(nofs);
-	}
 	rpcrdma_svc_leave(svc);
 
 	rpcrdma_svc_fill_arg(rqstp, call);

@@ -202,7 +202,7 @@ private:
 			c.enqueued = true;
 	}
 	/* As the kernel's reads.c. */
-	void relax(Model &m, Connection &c) const
+	void resume(Model &m, Connection &c) const
 	{
 		while (c.held && !calls_full(c.account)) {
 			c.held--;
@@ -227,7 +227,7 @@ private:
 			return;
 		if (full && !replies_full(c.account))
 			c.enqueued = true;
-		relax(m, c);
+		resume(m, c);
 	}
 	static void is_ready(Connection &c, u32 size)
 	{
@@ -269,7 +269,7 @@ private:
 			c.receives--;
 			admit(m, c, size);
 			c.waiting.push(size);
-			relax(m, c);
+			resume(m, c);
 			reach(m);
 
 			m = from;
@@ -295,7 +295,7 @@ private:
 			Connection &c = m.c;
 
 			is_ready(c, c.reading.pop());
-			relax(m, c);
+			resume(m, c);
 			step(m);
 		}
 		if (was.enqueued && was.serving.n < kThreads) {
@@ -309,7 +309,7 @@ private:
 				uncharge(m, c, kCalls, size);
 				c.serving.push(size);
 				c.enqueued = c.ready.n;
-				relax(m, c);
+				resume(m, c);
 			}
 			step(m);
 		}
@@ -328,7 +328,7 @@ private:
 
 			uncharge(m, c, kReplies, c.replies.pop());
 			if (rules_.sent_frees)
-				relax(m, c);
+				resume(m, c);
 			step(m);
 		}
 		return any;
