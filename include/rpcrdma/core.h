@@ -298,7 +298,7 @@ RPCRDMA_ENUM(rpcrdma_rx_action) {
  * @opened: this message completed the initial exchange (section 4.3)
  * @abandon: the partly received message of direction @dir is void: free it.
  *	Set with any action; it is carried out before @action.
- * @dir: PAYLOAD, and @abandon: enum rpcrdma_dir
+ * @dir: PAYLOAD, and @abandon: of the message
  * @last: PAYLOAD: these are the final octets and @chunks is valid
  * @payload: PAYLOAD: where they are in the Receive buffer
  * @stream_offset: PAYLOAD: where they belong in the (reduced) Payload stream
@@ -339,7 +339,7 @@ struct rpcrdma_rx {
 /**
  * struct rpcrdma_message - an RPC message to be sent, and how far it got
  * @xid: rdma_xid, host order
- * @dir: enum rpcrdma_dir
+ * @dir: Call or Reply
  * @length: size of the (reduced) Payload stream; a multiple of four
  * @inv_handle: Calls: one of the handles in @chunks, or zero
  * @chunks: chunk lists for the final header, or NULL

@@ -344,7 +344,7 @@ u32 __must_check rpcrdma_inv_handle(const struct rpcrdma_chunks *chunks);
  * @stream: its first octets
  * @len: how many are there
  * @xid: of the header, host order
- * @dir: enum rpcrdma_dir of the header
+ * @dir: of the header
  *
  * The session does this for messages that it has seen (section 7.2, D7).
  *

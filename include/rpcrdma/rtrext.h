@@ -337,7 +337,7 @@ bool __must_check rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first,
 /**
  * struct rpcrdma_rtr_refused - a message of this side's that the peer did not take
  * @xid: of the message, host order
- * @dir: RPCRDMA_CALL or RPCRDMA_REPLY
+ * @dir: Call or Reply
  */
 struct rpcrdma_rtr_refused {
 	u32 xid;
@@ -360,7 +360,7 @@ u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
 
 /**
  * rpcrdma_rtr_lead_type - the header type of the first Send of a group
- * @dir: enum rpcrdma_dir
+ * @dir: of the message
  *
  * Return: its index, as for rpcrdma_type_name().
  */

@@ -69,7 +69,7 @@ const char *header_name(const rpcrdma::Prefix &p)
 	return known ? rpcrdma::htype_name(p.htype) : "?";
 }
 
-const char *direction_name(u32 direction)
+const char *direction_name(rpcrdma_dir direction)
 {
 	return direction == RPCRDMA_CALL ? "CALL" : "REPLY";
 }
@@ -97,11 +97,12 @@ void put_rpc(Json &out, const Header &h, Bytes payload)
 	static constexpr const char *kCall[] = { "rpc-version", "program",
 						 "program-version",
 						 "procedure" };
+	const rpcrdma_dir direction = h.type->direction();
 	u32 xid;
-	u32 direction;
+	u32 type;
 
-	if (!r.word(xid) || !r.word(direction) || xid != h.prefix.xid ||
-	    direction != h.type->direction())
+	if (!r.word(xid) || !r.word(type) ||
+	    rpcrdma::to_xid(xid) != h.prefix.xid || type != direction)
 		return;
 	Json rpc = { { "xid", hex(xid, 8) },
 		     { "type", direction_name(direction) } };
@@ -134,7 +135,7 @@ public:
 			return wrong(in_.size(),
 				     "the message ends in its prefix");
 		const rpcrdma::Prefix &p = header_.prefix;
-		out_["xid"] = hex(p.xid, 8);
+		out_["xid"] = hex(word_of(p.xid), 8);
 		out_["version"] = p.vers;
 		out_["credit"] = p.credit;
 		out_["header-type"] = p.htype;

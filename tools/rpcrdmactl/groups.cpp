@@ -86,7 +86,7 @@ void put_directions(Json &out, const rpcrdma::DirectionSets &sets)
 
 Json transmission(const rpcrdma::TransmissionId &id)
 {
-	return { { "xid", hex(id.xid, 8) },
+	return { { "xid", hex(word_of(id.xid), 8) },
 		 { "type", id.dir == RPCRDMA_CALL ? "CALL" : "REPLY" },
 		 { "number", id.number } };
 }

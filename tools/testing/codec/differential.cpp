@@ -299,7 +299,8 @@ public:
 
 	Prefix prefix(u32 htype)
 	{
-		return { word(), one_in(4) ? word() : 2, word(), htype };
+		return { rpcrdma::to_xid(word()), one_in(4) ? word() : 2,
+			 word(), htype };
 	}
 
 	Content content(u32 htype)

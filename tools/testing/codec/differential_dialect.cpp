@@ -36,7 +36,8 @@ public:
 	{
 		Dialect d;
 
-		d.prefix = { word(), rpcrdma::kVersion2, word(), proc };
+		d.prefix = { rpcrdma::to_xid(word()), rpcrdma::kVersion2,
+			     word(), proc };
 		d.direction = below(2);
 		/* A NOMSG has its Call in Position zero. */
 		if (proc == kOldNomsg && !d.direction)
@@ -61,7 +62,7 @@ public:
 		Octets o = dialect_encode(d);
 
 		if (proc == kOldMsg || (proc == kOldOptional && below(2))) {
-			put(o, d.prefix.xid);
+			put(o, word_of(d.prefix.xid));
 			put(o, d.direction);
 			for (u32 n = below(4); n; n--)
 				put(o, word());
@@ -208,7 +209,8 @@ TEST(codec_dialect, errors__those_that_a_server_sends)
 {
 	for (u32 code = 1; code <= RPCRDMA2_ERR_VERS_MISMATCH; code++) {
 		const rpcrdma::Header h = {
-			.prefix = { 7, rpcrdma::kVersion2, 64, kOldError },
+			.prefix = { rpcrdma::Xid{ 7 }, rpcrdma::kVersion2, 64,
+				    kOldError },
 			.type = rpcrdma::header_type(RPCRDMA2_ERROR),
 			.error = { code, { 1, 1 } },
 		};

@@ -167,7 +167,7 @@ std::vector<DirectSet> from(const rpcrdma::DirectionSets &sets)
 
 std::vector<u32> from(const rpcrdma::TransmissionId &id)
 {
-	return { id.xid, id.dir, id.number };
+	return { word_of(id.xid), id.dir, id.number };
 }
 
 bool core_decode(u32 op, const Octets &in, Rtr &m, u32 &head)
@@ -364,6 +364,16 @@ void expect_same(const Octets &want, const u8 *got, u32 size)
 	EXPECT_EQ(std::memcmp(got, want.data(), size), 0);
 }
 
+rpcrdma::TransmissionId id_of(const std::vector<u32> &words)
+{
+	rpcrdma::TransmissionId id;
+
+	id.xid = rpcrdma::to_xid(words[0]);
+	EXPECT_TRUE(rpcrdma::direction_of(words[1], id.dir));
+	id.number = words[2];
+	return id;
+}
+
 } // namespace
 
 TEST(codec_rtr, encode__what_the_reference_writes)
@@ -389,11 +399,10 @@ TEST(codec_rtr, encode__what_the_reference_writes)
 
 		m = maker.message(kReptErr);
 		rpcrdma::ReportedError r;
-		r.bad = { m.bad[0], rpcrdma_dir{ m.bad[1] }, m.bad[2] };
+		r.bad = id_of(m.bad);
 		r.has_lead = !m.lead.empty();
 		if (r.has_lead)
-			r.lead = { m.lead[0], rpcrdma_dir{ m.lead[1] },
-				   m.lead[2] };
+			r.lead = id_of(m.lead);
 		r.fault.code = static_cast<rpcrdma::RtrError>(m.error);
 		for (u32 k = 0; k < m.error_words.size(); k++)
 			r.fault.words[k] = m.error_words[k];

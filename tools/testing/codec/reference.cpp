@@ -314,7 +314,8 @@ static Octets encode_body(u32 htype, const Content &c)
 
 Octets reference_encode(const rpcrdma::Prefix &p, const Content &content)
 {
-	rpcrdma2_hdr_prefix prefix = { { p.xid, p.vers, p.credit, p.htype } };
+	rpcrdma2_hdr_prefix prefix = { { word_of(p.xid), p.vers, p.credit,
+					 p.htype } };
 	Octets out = encode(xdr_rpcrdma2_hdr_prefix, prefix);
 	const Octets body = encode_body(p.htype, content);
 
@@ -328,7 +329,8 @@ rpcrdma::Prefix reference_prefix(const u8 *in)
 					   rpcrdma::kPrefixSize);
 	const rpcrdma_common &p = v.value.rdma_start;
 
-	return { p.rdma_xid, p.rdma_vers, p.rdma_credit, p.rdma_htype };
+	return { rpcrdma::to_xid(p.rdma_xid), p.rdma_vers, p.rdma_credit,
+		 p.rdma_htype };
 }
 
 bool reference_properties(const u8 *in, u32 size, std::vector<Property> &set,

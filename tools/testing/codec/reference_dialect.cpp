@@ -125,8 +125,8 @@ bool dialect_decode(const Octets &in, Dialect &d, u32 &consumed,
 			      static_cast<u32>(in.size()));
 
 	consumed = v.consumed;
-	d.prefix = { v.value.rdma_xid, v.value.rdma_vers, v.value.rdma_credit,
-		     v.value.rdma_body.rdma_proc };
+	d.prefix = { rpcrdma::to_xid(v.value.rdma_xid), v.value.rdma_vers,
+		     v.value.rdma_credit, v.value.rdma_body.rdma_proc };
 	canonical = v.ok && v.canonical(in.data());
 	if (v.ok)
 		fill(v.value.rdma_body, d);
@@ -140,7 +140,7 @@ Octets dialect_encode(const Dialect &d)
 	Octets info = d.optinfo;
 	Builder b;
 
-	h.rdma_xid = d.prefix.xid;
+	h.rdma_xid = word_of(d.prefix.xid);
 	h.rdma_vers = d.prefix.vers;
 	h.rdma_credit = d.prefix.credit;
 	h.rdma_body.rdma_proc = static_cast<old_proc>(d.prefix.htype);

@@ -193,7 +193,7 @@ private:
 					 tx.header_length - kPrefixSize);
 			if (tx.htype == kReptErr)
 				FUZZ_CHECK(e.decode(body) &&
-					   e.bad.xid == tx.xid);
+					   e.bad.xid == to_xid(tx.xid));
 		} while (tx.more);
 	}
 

@@ -51,7 +51,8 @@ public:
 	{
 		if (unanswered() >= port.peer(kProperty) ||
 		    unanswered() >= kMost ||
-		    !port.send(kPing, kFirstXid + sent_ + 1, { sent_ + 1 }))
+		    !port.send(kPing, to_xid(kFirstXid + sent_ + 1),
+			       { sent_ + 1 }))
 			return false;
 		sent_++;
 		return true;
@@ -64,7 +65,7 @@ public:
 
 		if (pings < before || !port.set_local(kProperty, pings))
 			return false;
-		if (port.send(kPings, 0, { pings }))
+		if (port.send(kPings, {}, { pings }))
 			return true;
 		return port.set_local(kProperty, before) && false;
 	}
@@ -95,9 +96,9 @@ public:
 			owed_--;
 	}
 
-	[[nodiscard]] bool refused(u32 xid, u32 /*code*/, Port & /*port*/)
+	[[nodiscard]] bool refused(Xid xid, u32 /*code*/, Port & /*port*/)
 	{
-		const u32 count = xid - kFirstXid;
+		const u32 count = word_of(xid) - kFirstXid;
 
 		if (count <= answered_ || count > sent_)
 			return false;
@@ -139,7 +140,7 @@ public:
 private:
 	static constexpr u32 kAnswer = 1;
 
-	[[nodiscard]] Refusal take_ping(u32 xid, u32 number, Port &port)
+	[[nodiscard]] Refusal take_ping(Xid xid, u32 number, Port &port)
 	{
 		if (owed_ >= port.local(kProperty))
 			return { RPCRDMA_REASON_EARLY,

@@ -1081,7 +1081,7 @@ TEST(rtrext, refused__a_call_once)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
 	ASSERT_EQ(state(e).refused_count(), 1u);
 	EXPECT_EQ(state(e).refused_message(0),
-		  (TransmissionId{ kXid, RPCRDMA_CALL, 0 }));
+		  (TransmissionId{ to_xid(kXid), RPCRDMA_CALL, 0 }));
 	EXPECT_EQ(state(e).refused_why().code, RtrError::BadPl);
 	e.receive(report);
 	expect_dropped(e, RPCRDMA_REASON_XID);

@@ -564,7 +564,8 @@ private:
 			return;
 		}
 		if (rx.reason != RPCRDMA_REASON_EARLY || !client()) {
-			FUZZ_CHECK(rx.xid == p.xid && rx.vers == p.vers);
+			FUZZ_CHECK(rx.xid == word_of(p.xid) &&
+				   rx.vers == p.vers);
 			FUZZ_CHECK(rx.htype == p.htype);
 		}
 		if (rx.action == RPCRDMA_RX_FAIL_RPC)
@@ -783,7 +784,7 @@ private:
 		FUZZ_CHECK(decode_prefix(out, h.prefix));
 		h.type = header_type(tx.htype);
 		FUZZ_CHECK(h.prefix.htype == tx.htype);
-		FUZZ_CHECK(h.prefix.xid == tx.xid);
+		FUZZ_CHECK(h.prefix.xid == to_xid(tx.xid));
 		if (version1 && result == RPCRDMA_TX_MESSAGE) {
 			/* The RPC message's own words say what it is. */
 			if (tx.payload.length == kWordSize)
@@ -816,7 +817,7 @@ private:
 
 		FUZZ_CHECK(result == RPCRDMA_TX_MESSAGE && msg && opened_);
 		FUZZ_CHECK(h.prefix.vers == before.version);
-		FUZZ_CHECK(h.prefix.xid == msg->xid);
+		FUZZ_CHECK(h.prefix.xid == to_xid(msg->xid));
 		FUZZ_CHECK(h.type->direction() == msg->dir);
 		FUZZ_CHECK(tx.first == !already);
 		FUZZ_CHECK(tx.last == h.type->last);

@@ -532,7 +532,7 @@ static void conn_msg_done(struct rpcrdma_txmsg *tm, int status)
 	complete(&m->done);
 }
 
-static struct conn_msg *conn_msg(struct kunit *test, u32 xid, u32 dir,
+static struct conn_msg *conn_msg(struct kunit *test, u32 xid, enum rpcrdma_dir dir,
 				 u32 length)
 {
 	struct conn_fixture *f = test->priv;
@@ -555,7 +555,7 @@ static struct conn_msg *conn_msg(struct kunit *test, u32 xid, u32 dir,
 }
 
 static void conn_exchange(struct kunit *test, struct conn_side *from,
-			  struct conn_side *to, u32 dir)
+			  struct conn_side *to, enum rpcrdma_dir dir)
 {
 	static const u32 sizes[] = { 8, 100, 4096, 8100, 8160, 8192, 20000,
 				     65536, CONN_MAX };
@@ -722,7 +722,7 @@ static void conn_msg_in_order(struct rpcrdma_txmsg *tm, int status)
 }
 
 /* One whose stream is its own, for messages of several XIDs at once. */
-static struct conn_msg *conn_own_msg(struct kunit *test, u32 xid, u32 dir)
+static struct conn_msg *conn_own_msg(struct kunit *test, u32 xid, enum rpcrdma_dir dir)
 {
 	struct conn_msg *m = conn_msg(test, xid, dir, 64);
 	void *stream = kunit_kzalloc(test, m->xdr.len, GFP_KERNEL);
@@ -4495,7 +4495,7 @@ static bool conn_plan_group(struct conn_fixture *f, struct conn_msg *m,
 	return planned;
 }
 
-static struct conn_msg *conn_item_msg(struct kunit *test, u32 dir,
+static struct conn_msg *conn_item_msg(struct kunit *test, enum rpcrdma_dir dir,
 				      struct rpcrdma_range *item, u32 length)
 {
 	struct conn_msg *m = conn_msg(test, 7, dir,

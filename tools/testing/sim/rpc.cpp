@@ -25,7 +25,7 @@ u32 padded(const rpcrdma_range &r)
 	return (r.length + 3) & ~3U;
 }
 
-void build(const Shape &s, u32 xid, u32 dir, Octets &message)
+void build(const Shape &s, u32 xid, rpcrdma_dir dir, Octets &message)
 {
 	const u32 length = dir == RPCRDMA_CALL ? s.call_length : s.reply_length;
 	const u32 n = dir == RPCRDMA_CALL ? s.n_items : s.n_results;

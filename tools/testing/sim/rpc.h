@@ -49,7 +49,7 @@ inline constexpr u32 kRpcHeader = 12;
 [[nodiscard]] u32 number_in(const u8 *message);
 
 /* The message of @s in direction @dir. */
-void build(const Shape &s, u32 xid, u32 dir, Octets &message);
+void build(const Shape &s, u32 xid, rpcrdma_dir dir, Octets &message);
 
 /* A range of @n octets at @offset of a message, with its XDR roundup. */
 [[nodiscard]] u32 padded(const rpcrdma_range &r);

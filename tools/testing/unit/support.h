@@ -217,6 +217,11 @@ inline Endpoint open_client_reverse(u32 level)
 	return open_client(c);
 }
 
+inline rpcrdma_dir opposite(rpcrdma_dir dir)
+{
+	return dir == RPCRDMA_CALL ? RPCRDMA_REPLY : RPCRDMA_CALL;
+}
+
 /* A Call of this side, all inline, not yet begun. */
 inline rpcrdma_message message(u32 xid, rpcrdma_dir dir, u32 length,
 			       const rpcrdma_chunks *chunks = nullptr)

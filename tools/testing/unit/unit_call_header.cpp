@@ -133,7 +133,7 @@ static u64 id_of(const Words &stream, u64 length = 5000, u64 secret = 99)
 {
 	const Exact copy(octets(stream));
 
-	return call_id(7, length, copy.bytes(), secret);
+	return call_id(Xid{ 7 }, length, copy.bytes(), secret);
 }
 
 TEST(call_header, call_id__is_of_the_content)

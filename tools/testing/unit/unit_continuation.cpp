@@ -4,6 +4,8 @@
 
 using rpcrdma::Continuation;
 using rpcrdma::Fragment;
+using rpcrdma::to_xid;
+using rpcrdma::Xid;
 using Verdict = Continuation::Verdict;
 
 namespace
@@ -25,12 +27,12 @@ Taken take(Continuation &c, const Fragment &f, u32 max = 1 << 20)
 
 Fragment middle(u32 xid, u32 length, u32 remaining)
 {
-	return { xid, length, remaining, false };
+	return { to_xid(xid), length, remaining, false };
 }
 
 Fragment last(u32 xid, u32 length)
 {
-	return { xid, length, 0, true };
+	return { to_xid(xid), length, 0, true };
 }
 
 } // namespace
@@ -54,8 +56,8 @@ TEST(continuation, take__a_message_of_three_parts)
 	Taken t = take(c, middle(7, 100, 60));
 	EXPECT_EQ(t.verdict, Verdict::Accept);
 	EXPECT_EQ(t.total, 160u);
-	EXPECT_TRUE(c.active(7));
-	EXPECT_FALSE(c.active(8));
+	EXPECT_TRUE(c.active(Xid{ 7 }));
+	EXPECT_FALSE(c.active(Xid{ 8 }));
 	t = take(c, middle(7, 40, 20));
 	EXPECT_EQ(t.verdict, Verdict::Accept);
 	EXPECT_EQ(t.place.offset, 100u);
@@ -74,7 +76,7 @@ TEST(continuation, take__remaining_falls_by_what_came_D7)
 		(void)take(c, middle(7, 100, 60));
 		EXPECT_EQ(take(c, middle(7, 40, remaining)).verdict,
 			  Verdict::Broken);
-		EXPECT_TRUE(c.active(7)) << "refusing is the caller's";
+		EXPECT_TRUE(c.active(Xid{ 7 })) << "refusing is the caller's";
 	}
 }
 
@@ -126,14 +128,14 @@ TEST(continuation, refuse__discards_the_rest)
 	Continuation c;
 
 	(void)take(c, middle(7, 100, 60));
-	EXPECT_TRUE(c.refuse(7, false, 60));
+	EXPECT_TRUE(c.refuse(Xid{ 7 }, false, 60));
 	EXPECT_FALSE(c.active());
-	EXPECT_TRUE(c.discarding(7));
-	EXPECT_FALSE(c.discarding(8));
+	EXPECT_TRUE(c.discarding(Xid{ 7 }));
+	EXPECT_FALSE(c.discarding(Xid{ 8 }));
 	c.discarded(middle(7, 20, 40));
-	EXPECT_TRUE(c.discarding(7));
+	EXPECT_TRUE(c.discarding(Xid{ 7 }));
 	c.discarded(last(7, 40));
-	EXPECT_FALSE(c.discarding(7));
+	EXPECT_FALSE(c.discarding(Xid{ 7 }));
 }
 
 TEST(continuation, refuse__the_last_part_leaves_nothing_to_discard)
@@ -141,10 +143,11 @@ TEST(continuation, refuse__the_last_part_leaves_nothing_to_discard)
 	Continuation c;
 
 	(void)take(c, middle(7, 100, 60));
-	EXPECT_TRUE(c.refuse(7, true, 0));
+	EXPECT_TRUE(c.refuse(Xid{ 7 }, true, 0));
 	EXPECT_FALSE(c.active());
-	EXPECT_FALSE(c.discarding(7));
-	EXPECT_FALSE(c.refuse(7, true, 0)) << "there is nothing to abort now";
+	EXPECT_FALSE(c.discarding(Xid{ 7 }));
+	EXPECT_FALSE(c.refuse(Xid{ 7 }, true, 0))
+		<< "there is nothing to abort now";
 }
 
 TEST(continuation, refuse__an_interloper_leaves_the_message_alone)
@@ -152,20 +155,20 @@ TEST(continuation, refuse__an_interloper_leaves_the_message_alone)
 	Continuation c;
 
 	(void)take(c, middle(7, 100, 60));
-	EXPECT_FALSE(c.refuse(8, false, 40));
-	EXPECT_TRUE(c.active(7));
-	EXPECT_TRUE(c.discarding(8));
+	EXPECT_FALSE(c.refuse(Xid{ 8 }, false, 40));
+	EXPECT_TRUE(c.active(Xid{ 7 }));
+	EXPECT_TRUE(c.discarding(Xid{ 8 }));
 	EXPECT_EQ(take(c, last(7, 60)).verdict, Verdict::Accept);
-	EXPECT_TRUE(c.discarding(8));
+	EXPECT_TRUE(c.discarding(Xid{ 8 }));
 }
 
 TEST(continuation, discarding__ends_when_another_message_starts)
 {
 	Continuation c;
 
-	(void)c.refuse(8, false, 40);
+	(void)c.refuse(Xid{ 8 }, false, 40);
 	EXPECT_EQ(take(c, last(9, 60)).verdict, Verdict::Accept);
-	EXPECT_FALSE(c.discarding(8));
+	EXPECT_FALSE(c.discarding(Xid{ 8 }));
 }
 
 /* Whatever a new message with that XID is, it is longer than what was to come. */
@@ -175,7 +178,7 @@ TEST(continuation, goes_on_with__the_numbers_tell_the_rest_from_a_new_message)
 
 	(void)take(c, middle(7, 100, 60));
 	EXPECT_EQ(c.left(), 60u);
-	EXPECT_TRUE(c.refuse(7, false, c.left()));
+	EXPECT_TRUE(c.refuse(Xid{ 7 }, false, c.left()));
 	EXPECT_EQ(c.left(), 0u);
 	EXPECT_TRUE(c.goes_on_with(last(7, 60)));
 	EXPECT_TRUE(c.goes_on_with(middle(7, 20, 40)));
@@ -192,11 +195,11 @@ TEST(continuation, expect__nothing_is_discarded_any_more)
 {
 	Continuation c;
 
-	(void)c.refuse(7, false, 40);
-	c.expect(8);
-	EXPECT_TRUE(c.discarding(7));
-	c.expect(7);
-	EXPECT_FALSE(c.discarding(7));
+	(void)c.refuse(Xid{ 7 }, false, 40);
+	c.expect(Xid{ 8 });
+	EXPECT_TRUE(c.discarding(Xid{ 7 }));
+	c.expect(Xid{ 7 });
+	EXPECT_FALSE(c.discarding(Xid{ 7 }));
 }
 
 TEST(continuation, take__every_split_of_a_message)

@@ -5,6 +5,8 @@
 using rpcrdma::ControlMessage;
 using rpcrdma::ControlQueue;
 using rpcrdma::error_message;
+using rpcrdma::to_xid;
+using rpcrdma::Xid;
 
 namespace
 {
@@ -12,7 +14,7 @@ namespace
 /* Not an ERROR; a type of its own kind is sent in another way. */
 ControlMessage other(u32 xid)
 {
-	return { xid, 2, RPCRDMA_TYPE_UNKNOWN + 1, {} };
+	return { to_xid(xid), 2, RPCRDMA_TYPE_UNKNOWN + 1, {} };
 }
 
 } // namespace
@@ -25,10 +27,10 @@ TEST(control, push__first_in_first_out_around_the_ring)
 
 	for (int round = 0; round < 50; round++) {
 		for (int i = 0; i < 5; i++, in++)
-			ASSERT_TRUE(q.push(error_message(in, 2, {})));
+			ASSERT_TRUE(q.push(error_message(to_xid(in), 2, {})));
 		for (int i = 0; i < 5; i++, out++) {
 			ASSERT_FALSE(q.empty());
-			EXPECT_EQ(q.front().xid, out);
+			EXPECT_EQ(q.front().xid, to_xid(out));
 			q.pop();
 		}
 		EXPECT_TRUE(q.empty());
@@ -40,12 +42,12 @@ TEST(control, push__full)
 	ControlQueue q;
 
 	for (u32 i = 0; i < RPCRDMA_MAX_CONTROL; i++)
-		EXPECT_TRUE(q.push(error_message(i, 2, {})));
-	EXPECT_FALSE(q.push(error_message(99, 2, {})));
+		EXPECT_TRUE(q.push(error_message(to_xid(i), 2, {})));
+	EXPECT_FALSE(q.push(error_message(Xid{ 99 }, 2, {})));
 	EXPECT_EQ(q.size(), u32{ RPCRDMA_MAX_CONTROL });
 	q.pop();
-	EXPECT_TRUE(q.push(error_message(99, 2, {})));
-	EXPECT_EQ(q.front().xid, 1u);
+	EXPECT_TRUE(q.push(error_message(Xid{ 99 }, 2, {})));
+	EXPECT_EQ(q.front().xid, Xid{ 1 });
 }
 
 TEST(control, push__errors_and_others_keep_their_order)
@@ -54,16 +56,16 @@ TEST(control, push__errors_and_others_keep_their_order)
 
 	EXPECT_TRUE(q.push(other(1)));
 	EXPECT_TRUE(q.push(error_message(
-		2, 2, { RPCRDMA2_ERR_WRITE_RESOURCE, { 7, 8 } })));
+		Xid{ 2 }, 2, { RPCRDMA2_ERR_WRITE_RESOURCE, { 7, 8 } })));
 	EXPECT_TRUE(q.push(other(3)));
-	EXPECT_EQ(q.front().xid, 1u);
+	EXPECT_EQ(q.front().xid, Xid{ 1 });
 	q.pop();
 	EXPECT_EQ(q.front().type, u32{ RPCRDMA2_ERROR });
 	EXPECT_EQ(q.front().words[0], u32{ RPCRDMA2_ERR_WRITE_RESOURCE });
 	EXPECT_EQ(q.front().words[1], 7u);
 	EXPECT_EQ(q.front().words[2], 8u);
 	q.pop();
-	EXPECT_EQ(q.front().xid, 3u);
+	EXPECT_EQ(q.front().xid, Xid{ 3 });
 }
 
 TEST(control, keep_errors__in_their_order_and_nothing_else)
@@ -76,12 +78,13 @@ TEST(control, keep_errors__in_their_order_and_nothing_else)
 			q.pop();
 		}
 		for (u32 i = 0; i < RPCRDMA_MAX_CONTROL; i++)
-			ASSERT_TRUE(q.push(i % 3 ? other(i) :
-						   error_message(i, 2, {})));
+			ASSERT_TRUE(q.push(
+				i % 3 ? other(i) :
+					error_message(to_xid(i), 2, {})));
 		q.keep_errors();
 		ASSERT_EQ(q.size(), 6u);
 		for (u32 i = 0; i < RPCRDMA_MAX_CONTROL; i += 3) {
-			EXPECT_EQ(q.front().xid, i);
+			EXPECT_EQ(q.front().xid, to_xid(i));
 			EXPECT_EQ(q.front().type, u32{ RPCRDMA2_ERROR });
 			q.pop();
 		}

@@ -235,8 +235,9 @@ private:
 	/* A message from the peer, most of them plain, with something wrong or not. */
 	void receive()
 	{
-		const u32 usual = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
-		const u32 dir = one_in(8) ? 1 - usual : usual;
+		const rpcrdma_dir usual =
+			client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
+		const rpcrdma_dir dir = one_in(8) ? opposite(usual) : usual;
 		const u32 call = dir == RPCRDMA_CALL;
 		const u32 xid =
 			continues_ && !one_in(6) ? continued_xid_ : some_xid();
@@ -402,7 +403,7 @@ private:
 				ok[i] = e.session.set_window(window);
 			else if (what < 7)
 				ok[i] = e.session.refuse(
-					continued_xid_,
+					to_xid(continued_xid_),
 					{ RPCRDMA2_ERR_SYSTEM, {} });
 			else if (what < 9)
 				ok[i] = e.session.retire();
@@ -582,8 +583,8 @@ TEST(plain, header__is_that_of_the_table)
 						      RPCRDMA2_REPLY_INLINE);
 		Octets out(64);
 		const Header h = {
-			.prefix = { msg.xid, version, word_at(e.sent, 2),
-				    type.htype },
+			.prefix = { to_xid(msg.xid), version,
+				    word_at(e.sent, 2), type.htype },
 			.type = &type,
 			.remaining = msg.length - msg.sent,
 		};

@@ -554,7 +554,8 @@ TEST(receive, continued__refused_and_sent_again_at_once_D7)
 
 		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
 				 slice(whole, 0, 100)));
-		EXPECT_TRUE(e.session.refuse(7, { RPCRDMA2_ERR_SYSTEM, {} }));
+		EXPECT_TRUE(e.session.refuse(Xid{ 7 },
+					     { RPCRDMA2_ERR_SYSTEM, {} }));
 		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 		/* What was under way, whatever it begins with. */
 		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 200,
@@ -697,7 +698,8 @@ TEST(receive, continued__a_call_that_was_refused_by_the_caller)
 		e.receive(middle(RPCRDMA2_CALL_MIDDLE, 7, 300,
 				 slice(whole, 0, 100)));
 		ASSERT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
-		ASSERT_TRUE(e.session.refuse(7, { RPCRDMA2_ERR_SYSTEM, {} }));
+		ASSERT_TRUE(e.session.refuse(Xid{ 7 },
+					     { RPCRDMA2_ERR_SYSTEM, {} }));
 		EXPECT_EQ(e.next_error(7), Words{ RPCRDMA2_ERR_SYSTEM });
 		if (rest) {
 			e.receive(call_inline(7, slice(whole, 100, 300)));

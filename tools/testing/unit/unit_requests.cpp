@@ -7,15 +7,17 @@
 #include <set>
 
 using rpcrdma::Requests;
+using rpcrdma::to_xid;
+using rpcrdma::Xid;
 
 TEST(requests, available__one_before_the_first_reply)
 {
 	Requests r;
 
 	EXPECT_EQ(r.available(32), 1u);
-	r.sent(7);
+	r.sent(Xid{ 7 });
 	EXPECT_EQ(r.available(32), 0u);
-	EXPECT_TRUE(r.answered(7));
+	EXPECT_TRUE(r.answered(Xid{ 7 }));
 	r.grant(20);
 	EXPECT_EQ(r.available(32), 20u);
 }
@@ -26,7 +28,7 @@ TEST(requests, available__no_more_than_there_are_receives_for)
 
 	r.grant(100);
 	EXPECT_EQ(r.available(32), 32u);
-	r.sent(7);
+	r.sent(Xid{ 7 });
 	EXPECT_EQ(r.available(32), 31u);
 	EXPECT_EQ(r.available(1), 0u) << "the window has become smaller";
 	r.grant(UINT32_MAX);
@@ -47,12 +49,12 @@ TEST(requests, grant__may_become_smaller)
 
 	r.grant(3);
 	for (u32 xid = 1; xid <= 3; xid++)
-		r.sent(xid);
+		r.sent(to_xid(xid));
 	r.grant(2);
 	EXPECT_EQ(r.available(32), 0u);
-	EXPECT_TRUE(r.answered(1));
+	EXPECT_TRUE(r.answered(Xid{ 1 }));
 	EXPECT_EQ(r.available(32), 0u);
-	EXPECT_TRUE(r.answered(2));
+	EXPECT_TRUE(r.answered(Xid{ 2 }));
 	EXPECT_EQ(r.available(32), 1u);
 }
 
@@ -61,11 +63,11 @@ TEST(requests, answered__once)
 	Requests r;
 
 	r.grant(2);
-	r.sent(7);
-	EXPECT_FALSE(r.answered(8));
+	r.sent(Xid{ 7 });
+	EXPECT_FALSE(r.answered(Xid{ 8 }));
 	EXPECT_EQ(r.available(32), 1u);
-	EXPECT_TRUE(r.answered(7));
-	EXPECT_FALSE(r.answered(7));
+	EXPECT_TRUE(r.answered(Xid{ 7 }));
+	EXPECT_FALSE(r.answered(Xid{ 7 }));
 	EXPECT_EQ(r.available(32), 2u);
 }
 
@@ -74,12 +76,12 @@ TEST(requests, sent__again_before_it_was_answered)
 	Requests r;
 
 	r.grant(4);
-	r.sent(7);
-	r.sent(7);
+	r.sent(Xid{ 7 });
+	r.sent(Xid{ 7 });
 	EXPECT_EQ(r.available(4), 2u) << "two Replies may come";
-	EXPECT_TRUE(r.answered(7));
-	EXPECT_TRUE(r.answered(7));
-	EXPECT_FALSE(r.answered(7));
+	EXPECT_TRUE(r.answered(Xid{ 7 }));
+	EXPECT_TRUE(r.answered(Xid{ 7 }));
+	EXPECT_FALSE(r.answered(Xid{ 7 }));
 	EXPECT_EQ(r.available(4), 4u);
 }
 
@@ -103,14 +105,14 @@ TEST(requests, random__as_a_set_would_have_it)
 
 			ASSERT_EQ(r.available(receives), room);
 			if (random() % 2) {
-				ASSERT_EQ(r.answered(xid), there);
+				ASSERT_EQ(r.answered(to_xid(xid)), there);
 				if (!there)
 					continue;
 				calls.erase(xid);
 				granted = 1 + random() % 8;
 				r.grant(granted);
 			} else if (!there && room) {
-				r.sent(xid);
+				r.sent(to_xid(xid));
 				calls.insert(xid);
 			}
 		}

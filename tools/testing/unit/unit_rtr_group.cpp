@@ -18,7 +18,7 @@ using Verdict = GroupReceiver::Verdict;
 constexpr u32 kMost = 4;
 
 /* A group of @count with @taken Sends of it taken, of four octets each. */
-GroupReceiver begun(u32 xid, rpcrdma_dir dir, u32 count, u32 taken)
+GroupReceiver begun(Xid xid, rpcrdma_dir dir, u32 count, u32 taken)
 {
 	GroupReceiver g;
 
@@ -48,15 +48,17 @@ TEST(rtr_group, take__one_after_the_other)
 
 	EXPECT_FALSE(g.active());
 	for (const rpcrdma_dir dir : { RPCRDMA_CALL, RPCRDMA_REPLY }) {
-		EXPECT_EQ(g.begin(7, dir, 3, kMost).step, Step::Take);
+		EXPECT_EQ(g.begin(Xid{ 7 }, dir, 3, kMost).step, Step::Take);
 		EXPECT_EQ(g.dir(), dir);
 		EXPECT_EQ(g.stream(), 0u);
 		g.taken(100);
 		EXPECT_FALSE(g.last());
-		EXPECT_EQ(g.go_on(7, 1, lead_type(dir)).step, Step::Take);
+		EXPECT_EQ(g.go_on(Xid{ 7 }, 1, lead_type(dir)).step,
+			  Step::Take);
 		EXPECT_EQ(g.stream(), 100u);
 		g.taken(0);
-		EXPECT_EQ(g.go_on(7, 2, lead_type(dir)).step, Step::Take);
+		EXPECT_EQ(g.go_on(Xid{ 7 }, 2, lead_type(dir)).step,
+			  Step::Take);
 		EXPECT_TRUE(g.last());
 		g.taken(8);
 		EXPECT_FALSE(g.active());
@@ -67,11 +69,12 @@ TEST(rtr_group, take__a_group_of_one)
 {
 	GroupReceiver g;
 
-	EXPECT_EQ(g.begin(7, RPCRDMA_CALL, 1, kMost).step, Step::Take);
+	EXPECT_EQ(g.begin(Xid{ 7 }, RPCRDMA_CALL, 1, kMost).step, Step::Take);
 	EXPECT_TRUE(g.last());
 	g.taken(40);
 	EXPECT_FALSE(g.active());
-	expect_refused(g.go_on(7, 1, kXmtReq), { 7, RPCRDMA_CALL, 1 }, false,
+	expect_refused(g.go_on(Xid{ 7 }, 1, kXmtReq),
+		       { Xid{ 7 }, RPCRDMA_CALL, 1 }, false,
 		       { RtrError::BadCont, {} });
 }
 
@@ -80,11 +83,11 @@ TEST(rtr_group, refuse__counts_that_cannot_be)
 	for (const u32 count : { 0u, kMost + 1, UINT32_MAX }) {
 		GroupReceiver g;
 
-		expect_refused(g.begin(7, RPCRDMA_REPLY, count, kMost),
-			       { 7, RPCRDMA_REPLY, 0 }, false,
+		expect_refused(g.begin(Xid{ 7 }, RPCRDMA_REPLY, count, kMost),
+			       { Xid{ 7 }, RPCRDMA_REPLY, 0 }, false,
 			       { RtrError::BadSeq, { kMost, count } });
 		EXPECT_FALSE(g.active());
-		EXPECT_EQ(g.go_on(7, 1, kXmtResp).step,
+		EXPECT_EQ(g.go_on(Xid{ 7 }, 1, kXmtResp).step,
 			  count ? Step::Discard : Step::Refuse);
 	}
 }
@@ -93,37 +96,38 @@ TEST(rtr_group, refuse__nothing_to_go_on_with)
 {
 	GroupReceiver g;
 
-	expect_refused(g.go_on(9, 3, kXmtResp), { 9, RPCRDMA_REPLY, 3 }, false,
+	expect_refused(g.go_on(Xid{ 9 }, 3, kXmtResp),
+		       { Xid{ 9 }, RPCRDMA_REPLY, 3 }, false,
 		       { RtrError::BadCont, {} });
 }
 
 TEST(rtr_group, refuse__another_xid)
 {
-	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
-	const Verdict v = g.go_on(8, 1, kXmtReq);
+	GroupReceiver g = begun(Xid{ 7 }, RPCRDMA_CALL, 3, 1);
+	const Verdict v = g.go_on(Xid{ 8 }, 1, kXmtReq);
 
-	expect_refused(v, { 8, RPCRDMA_CALL, 1 }, true,
+	expect_refused(v, { Xid{ 8 }, RPCRDMA_CALL, 1 }, true,
 		       { RtrError::BadXid, { 7, 8 } });
-	EXPECT_EQ(v.report.lead, (TransmissionId{ 7, RPCRDMA_CALL, 0 }));
+	EXPECT_EQ(v.report.lead, (TransmissionId{ Xid{ 7 }, RPCRDMA_CALL, 0 }));
 	EXPECT_TRUE(v.void_group);
 	EXPECT_FALSE(g.active());
 	/* The rest of it says nothing new. */
-	EXPECT_EQ(g.go_on(7, 1, kXmtReq).step, Step::Discard);
-	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Discard);
-	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Refuse);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 1, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 2, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 2, kXmtReq).step, Step::Refuse);
 }
 
 TEST(rtr_group, refuse__another_number)
 {
 	for (const u32 number : { 0u, 1u, 3u, 99u }) {
-		GroupReceiver g = begun(7, RPCRDMA_CALL, 4, 2);
+		GroupReceiver g = begun(Xid{ 7 }, RPCRDMA_CALL, 4, 2);
 
-		expect_refused(g.go_on(7, number, kXmtReq),
-			       { 7, RPCRDMA_CALL, number }, true,
+		expect_refused(g.go_on(Xid{ 7 }, number, kXmtReq),
+			       { Xid{ 7 }, RPCRDMA_CALL, number }, true,
 			       { RtrError::BadSeq, { 2, number } });
 		EXPECT_FALSE(g.active());
 		/* The one after it, if there is one. */
-		EXPECT_EQ(g.go_on(7, 3, kXmtReq).step,
+		EXPECT_EQ(g.go_on(Xid{ 7 }, 3, kXmtReq).step,
 			  number < 3 ? Step::Discard : Step::Refuse);
 	}
 }
@@ -131,79 +135,82 @@ TEST(rtr_group, refuse__another_number)
 /* Both directions have their own XIDs, so this is another group's. */
 TEST(rtr_group, refuse__a_group_of_another_kind)
 {
-	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
+	GroupReceiver g = begun(Xid{ 7 }, RPCRDMA_CALL, 3, 1);
 
-	expect_refused(g.go_on(7, 1, kXmtResp), { 7, RPCRDMA_REPLY, 1 }, true,
+	expect_refused(g.go_on(Xid{ 7 }, 1, kXmtResp),
+		       { Xid{ 7 }, RPCRDMA_REPLY, 1 }, true,
 		       { RtrError::BadOmt, { kXmtReq, kXmtResp } });
-	EXPECT_EQ(g.go_on(7, 1, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 1, kXmtReq).step, Step::Discard);
 }
 
 TEST(rtr_group, refuse__a_group_in_a_group)
 {
-	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
-	const Verdict v = g.begin(8, RPCRDMA_REPLY, 2, kMost);
+	GroupReceiver g = begun(Xid{ 7 }, RPCRDMA_CALL, 3, 1);
+	const Verdict v = g.begin(Xid{ 8 }, RPCRDMA_REPLY, 2, kMost);
 
-	expect_refused(v, { 8, RPCRDMA_REPLY, 0 }, true,
+	expect_refused(v, { Xid{ 8 }, RPCRDMA_REPLY, 0 }, true,
 		       { RtrError::BadOmt, { kXmtCont, kXmtResp } });
-	EXPECT_EQ(v.report.lead, (TransmissionId{ 7, RPCRDMA_CALL, 0 }));
+	EXPECT_EQ(v.report.lead, (TransmissionId{ Xid{ 7 }, RPCRDMA_CALL, 0 }));
 	EXPECT_TRUE(v.void_group);
 	/* Neither goes on; then another may begin. */
-	EXPECT_EQ(g.go_on(7, 1, kXmtReq).step, Step::Discard);
-	EXPECT_EQ(g.go_on(8, 1, kXmtResp).step, Step::Discard);
-	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Discard);
-	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Refuse);
-	EXPECT_EQ(g.go_on(8, 1, kXmtResp).step, Step::Refuse);
-	EXPECT_EQ(g.begin(9, RPCRDMA_CALL, 1, kMost).step, Step::Take);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 1, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 8 }, 1, kXmtResp).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 2, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 2, kXmtReq).step, Step::Refuse);
+	EXPECT_EQ(g.go_on(Xid{ 8 }, 1, kXmtResp).step, Step::Refuse);
+	EXPECT_EQ(g.begin(Xid{ 9 }, RPCRDMA_CALL, 1, kMost).step, Step::Take);
 }
 
 /* What is left of two others is still dropped without a word. */
 TEST(rtr_group, refuse__a_group_among_what_is_left_of_two)
 {
 	for (const bool count : { true, false }) {
-		GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
+		GroupReceiver g = begun(Xid{ 7 }, RPCRDMA_CALL, 3, 1);
 
-		EXPECT_EQ(g.begin(8, RPCRDMA_CALL, 3, kMost).step,
+		EXPECT_EQ(g.begin(Xid{ 8 }, RPCRDMA_CALL, 3, kMost).step,
 			  Step::Refuse);
 		if (count) {
-			EXPECT_EQ(
-				g.begin(9, RPCRDMA_CALL, kMost + 1, kMost).step,
-				Step::Refuse);
+			EXPECT_EQ(g.begin(Xid{ 9 }, RPCRDMA_CALL, kMost + 1,
+					  kMost)
+					  .step,
+				  Step::Refuse);
 		} else {
-			EXPECT_EQ(g.begin(9, RPCRDMA_CALL, 3, kMost).step,
-				  Step::Take);
+			EXPECT_EQ(
+				g.begin(Xid{ 9 }, RPCRDMA_CALL, 3, kMost).step,
+				Step::Take);
 			EXPECT_EQ(g.refuse({}).step, Step::Refuse);
 		}
 		for (u32 n = 1; n < 3; n++)
 			for (const u32 xid : { 7u, 8u, 9u })
-				EXPECT_EQ(g.go_on(xid, n, kXmtReq).step,
+				EXPECT_EQ(g.go_on(to_xid(xid), n, kXmtReq).step,
 					  Step::Discard);
-		EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Refuse);
+		EXPECT_EQ(g.go_on(Xid{ 7 }, 2, kXmtReq).step, Step::Refuse);
 	}
 }
 
 /* One that is taken shows that its sender has gone on. */
 TEST(rtr_group, refuse__what_is_left_when_another_is_taken)
 {
-	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 1);
+	GroupReceiver g = begun(Xid{ 7 }, RPCRDMA_CALL, 3, 1);
 
 	(void)g.interrupted(RPCRDMA2_CALL_INLINE, false);
-	EXPECT_EQ(g.begin(8, RPCRDMA_CALL, 1, kMost).step, Step::Take);
+	EXPECT_EQ(g.begin(Xid{ 8 }, RPCRDMA_CALL, 1, kMost).step, Step::Take);
 	g.taken(40);
-	EXPECT_EQ(g.go_on(7, 1, kXmtReq).step, Step::Refuse);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 1, kXmtReq).step, Step::Refuse);
 }
 
 TEST(rtr_group, refuse__another_message_in_between)
 {
-	GroupReceiver g = begun(7, RPCRDMA_CALL, 3, 2);
+	GroupReceiver g = begun(Xid{ 7 }, RPCRDMA_CALL, 3, 2);
 	const Verdict v = g.interrupted(RPCRDMA2_CALL_INLINE, false);
 
 	expect_refused(
-		v, { 7, RPCRDMA_CALL, 2 }, true,
+		v, { Xid{ 7 }, RPCRDMA_CALL, 2 }, true,
 		{ RtrError::BadHmt, { kXmtCont, RPCRDMA2_CALL_INLINE } });
 	EXPECT_TRUE(v.void_group);
-	EXPECT_EQ(g.go_on(7, 2, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 2, kXmtReq).step, Step::Discard);
 
-	g = begun(7, RPCRDMA_CALL, 3, 2);
+	g = begun(Xid{ 7 }, RPCRDMA_CALL, 3, 2);
 	EXPECT_EQ(g.interrupted(0xffffff02, true).report.fault.code,
 		  RtrError::BadOmt);
 }
@@ -211,20 +218,20 @@ TEST(rtr_group, refuse__another_message_in_between)
 TEST(rtr_group, refuse__for_what_is_in_a_send)
 {
 	const RtrFault fault = { RtrError::BadPl, { 44, 0, 40 } };
-	GroupReceiver g = begun(7, RPCRDMA_REPLY, 4, 2);
+	GroupReceiver g = begun(Xid{ 7 }, RPCRDMA_REPLY, 4, 2);
 
-	EXPECT_EQ(g.go_on(7, 2, kXmtResp).step, Step::Take);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 2, kXmtResp).step, Step::Take);
 	const Verdict v = g.refuse(fault);
-	expect_refused(v, { 7, RPCRDMA_REPLY, 2 }, true, fault);
+	expect_refused(v, { Xid{ 7 }, RPCRDMA_REPLY, 2 }, true, fault);
 	EXPECT_TRUE(v.void_group);
-	EXPECT_EQ(g.go_on(7, 3, kXmtResp).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 7 }, 3, kXmtResp).step, Step::Discard);
 
 	/* The first: no other led to it, and nothing is left behind. */
-	EXPECT_EQ(g.begin(8, RPCRDMA_CALL, 2, kMost).step, Step::Take);
+	EXPECT_EQ(g.begin(Xid{ 8 }, RPCRDMA_CALL, 2, kMost).step, Step::Take);
 	const Verdict first = g.refuse(fault);
-	expect_refused(first, { 8, RPCRDMA_CALL, 0 }, false, fault);
+	expect_refused(first, { Xid{ 8 }, RPCRDMA_CALL, 0 }, false, fault);
 	EXPECT_FALSE(first.void_group);
-	EXPECT_EQ(g.go_on(8, 1, kXmtReq).step, Step::Discard);
+	EXPECT_EQ(g.go_on(Xid{ 8 }, 1, kXmtReq).step, Step::Discard);
 }
 
 TEST(rtr_group, send__only_with_credits_for_all_of_it_D20)
@@ -250,16 +257,16 @@ TEST(rtr_group, reserve__what_there_is_room_for)
 	ReplyReserve r;
 
 	EXPECT_EQ(r.room(10), 10u);
-	EXPECT_EQ(r.reserve(1, 4, 10), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 10), 4u);
 	EXPECT_EQ(r.room(10), 6u);
 	EXPECT_EQ(r.room(3), 0u);
 	for (u32 i = 1; i < ReplyReserve::kMostCalls; i++) {
 		EXPECT_EQ(r.room(1000), 1000 - r.reserved());
-		EXPECT_EQ(r.reserve(1 + i, 2, 1000), 2u);
+		EXPECT_EQ(r.reserve(to_xid(1 + i), 2, 1000), 2u);
 	}
 	EXPECT_EQ(r.room(1000), 0u);
-	EXPECT_EQ(r.reserve(1000, 2, 1000), 1u);
-	r.give_back(1);
+	EXPECT_EQ(r.reserve(Xid{ 1000 }, 2, 1000), 1u);
+	r.give_back(Xid{ 1 });
 	EXPECT_EQ(r.room(1000), 1000 - r.reserved());
 }
 
@@ -267,38 +274,38 @@ TEST(rtr_group, reserve__no_more_than_the_window)
 {
 	ReplyReserve r;
 
-	EXPECT_EQ(r.reserve(1, 4, 10), 4u);
-	EXPECT_EQ(r.reserve(2, 4, 10), 4u);
-	EXPECT_EQ(r.reserve(3, 4, 10), 2u);
-	EXPECT_EQ(r.reserve(4, 4, 10), 1u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 10), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 2 }, 4, 10), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 3 }, 4, 10), 2u);
+	EXPECT_EQ(r.reserve(Xid{ 4 }, 4, 10), 1u);
 	EXPECT_EQ(r.reserved(), 10u);
-	EXPECT_EQ(r.most(1), 4u);
-	EXPECT_EQ(r.most(3), 2u);
-	EXPECT_EQ(r.most(4), 1u);
-	EXPECT_EQ(r.most(99), 1u);
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	EXPECT_EQ(r.most(Xid{ 3 }), 2u);
+	EXPECT_EQ(r.most(Xid{ 4 }), 1u);
+	EXPECT_EQ(r.most(Xid{ 99 }), 1u);
 	/* The window has become smaller than what was promised. */
-	EXPECT_EQ(r.reserve(5, 4, 3), 1u);
+	EXPECT_EQ(r.reserve(Xid{ 5 }, 4, 3), 1u);
 }
 
 TEST(rtr_group, reserve__is_given_back)
 {
 	ReplyReserve r;
 
-	EXPECT_EQ(r.reserve(1, 4, 8), 4u);
-	EXPECT_EQ(r.reserve(2, 4, 8), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 8), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 2 }, 4, 8), 4u);
 	/* The first Send of a Reply says how many there are. */
-	r.shrink(1, 2);
+	r.shrink(Xid{ 1 }, 2);
 	EXPECT_EQ(r.reserved(), 6u);
 	/* It may be refused, and come again. */
-	EXPECT_EQ(r.most(1), 4u);
-	r.shrink(1, 3);
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	r.shrink(Xid{ 1 }, 3);
 	EXPECT_EQ(r.reserved(), 6u);
-	r.give_back(1);
-	r.give_back(1);
+	r.give_back(Xid{ 1 });
+	r.give_back(Xid{ 1 });
 	EXPECT_EQ(r.reserved(), 4u);
-	EXPECT_EQ(r.reserve(3, 9, 8), 4u);
-	r.give_back(2);
-	r.give_back(3);
+	EXPECT_EQ(r.reserve(Xid{ 3 }, 9, 8), 4u);
+	r.give_back(Xid{ 2 });
+	r.give_back(Xid{ 3 });
 	EXPECT_EQ(r.reserved(), 0u);
 }
 
@@ -307,17 +314,17 @@ TEST(rtr_group, reserve__a_call_that_is_sent_twice)
 {
 	ReplyReserve r;
 
-	EXPECT_EQ(r.reserve(1, 4, 8), 4u);
-	EXPECT_EQ(r.reserve(1, 3, 8), 3u);
-	EXPECT_EQ(r.reserve(1, 9, 8), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 8), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 3, 8), 3u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 9, 8), 4u);
 	EXPECT_EQ(r.reserved(), 4u);
-	r.shrink(1, 2);
-	r.give_back(1);
-	r.give_back(1);
-	EXPECT_EQ(r.most(1), 4u);
-	r.shrink(1, 2);
+	r.shrink(Xid{ 1 }, 2);
+	r.give_back(Xid{ 1 });
+	r.give_back(Xid{ 1 });
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	r.shrink(Xid{ 1 }, 2);
 	EXPECT_EQ(r.reserved(), 2u);
-	r.give_back(1);
+	r.give_back(Xid{ 1 });
 	EXPECT_EQ(r.reserved(), 0u);
 }
 
@@ -326,34 +333,34 @@ TEST(rtr_group, reserve__an_error_may_be_about_something_else)
 {
 	ReplyReserve r;
 
-	EXPECT_EQ(r.reserve(1, 4, 8), 4u);
-	r.doubt(1);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 8), 4u);
+	r.doubt(Xid{ 1 });
 	EXPECT_EQ(r.reserved(), 0u);
-	EXPECT_EQ(r.most(1), 4u);
-	r.shrink(1, 3);
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	r.shrink(Xid{ 1 }, 3);
 	EXPECT_EQ(r.reserved(), 0u);
-	EXPECT_EQ(r.most(1), 4u);
-	r.give_back(1);
-	EXPECT_EQ(r.most(1), 1u);
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	r.give_back(Xid{ 1 });
+	EXPECT_EQ(r.most(Xid{ 1 }), 1u);
 	EXPECT_EQ(r.reserved(), 0u);
 
 	/* Another Call with this XID has a promise of its own. */
-	EXPECT_EQ(r.reserve(2, 4, 8), 4u);
-	r.doubt(2);
-	EXPECT_EQ(r.reserve(2, 2, 8), 2u);
-	EXPECT_EQ(r.most(2), 2u);
+	EXPECT_EQ(r.reserve(Xid{ 2 }, 4, 8), 4u);
+	r.doubt(Xid{ 2 });
+	EXPECT_EQ(r.reserve(Xid{ 2 }, 2, 8), 2u);
+	EXPECT_EQ(r.most(Xid{ 2 }), 2u);
 	EXPECT_EQ(r.reserved(), 2u);
-	r.give_back(2);
+	r.give_back(Xid{ 2 });
 
 	/* What is in doubt gives way to what is not. */
 	for (u32 xid = 1; xid <= ReplyReserve::kMostCalls; xid++) {
-		EXPECT_EQ(r.reserve(xid, 2, 1000), 2u);
-		r.doubt(xid);
+		EXPECT_EQ(r.reserve(to_xid(xid), 2, 1000), 2u);
+		r.doubt(to_xid(xid));
 	}
 	for (u32 xid = 101; xid <= 100 + ReplyReserve::kMostCalls; xid++)
-		EXPECT_EQ(r.reserve(xid, 2, 1000), 2u);
-	EXPECT_EQ(r.most(1), 1u);
-	EXPECT_EQ(r.reserve(200, 2, 1000), 1u);
+		EXPECT_EQ(r.reserve(to_xid(xid), 2, 1000), 2u);
+	EXPECT_EQ(r.most(Xid{ 1 }), 1u);
+	EXPECT_EQ(r.reserve(Xid{ 200 }, 2, 1000), 1u);
 }
 
 TEST(rtr_group, reserve__for_so_many_calls)
@@ -361,29 +368,29 @@ TEST(rtr_group, reserve__for_so_many_calls)
 	ReplyReserve r;
 
 	for (u32 xid = 1; xid <= ReplyReserve::kMostCalls; xid++)
-		EXPECT_EQ(r.reserve(xid, 2, 1000), 2u);
-	EXPECT_EQ(r.reserve(100, 2, 1000), 1u);
-	r.give_back(5);
-	EXPECT_EQ(r.reserve(100, 2, 1000), 2u);
+		EXPECT_EQ(r.reserve(to_xid(xid), 2, 1000), 2u);
+	EXPECT_EQ(r.reserve(Xid{ 100 }, 2, 1000), 1u);
+	r.give_back(Xid{ 5 });
+	EXPECT_EQ(r.reserve(Xid{ 100 }, 2, 1000), 2u);
 }
 
 TEST(rtr_group, sent__each_is_sent_again_once)
 {
 	SentGroups s;
 
-	EXPECT_EQ(s.take(0, RPCRDMA_CALL), 0u);
-	s.add(7, RPCRDMA_CALL, 3);
-	s.add(7, RPCRDMA_REPLY, 16);
-	EXPECT_EQ(s.take(7, RPCRDMA_REPLY), 16u);
-	EXPECT_EQ(s.take(7, RPCRDMA_REPLY), 0u);
-	EXPECT_EQ(s.take(7, RPCRDMA_CALL), 3u);
+	EXPECT_EQ(s.take(Xid{ 0 }, RPCRDMA_CALL), 0u);
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 3);
+	s.add(Xid{ 7 }, RPCRDMA_REPLY, 16);
+	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), 16u);
+	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), 0u);
+	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_CALL), 3u);
 	for (u32 xid = 1; xid <= SentGroups::kMost + 1; xid++)
-		s.add(xid, RPCRDMA_CALL, 1);
-	EXPECT_EQ(s.take(1, RPCRDMA_CALL), 0u);
-	EXPECT_EQ(s.take(2, RPCRDMA_CALL), 1u);
+		s.add(to_xid(xid), RPCRDMA_CALL, 1);
+	EXPECT_EQ(s.take(Xid{ 1 }, RPCRDMA_CALL), 0u);
+	EXPECT_EQ(s.take(Xid{ 2 }, RPCRDMA_CALL), 1u);
 	for (u32 xid = 3; xid <= SentGroups::kMost + 1; xid++) {
 		EXPECT_TRUE(s.any());
-		EXPECT_EQ(s.take(xid, RPCRDMA_CALL), 1u) << xid;
+		EXPECT_EQ(s.take(to_xid(xid), RPCRDMA_CALL), 1u) << xid;
 	}
 	EXPECT_FALSE(s.any());
 }

@@ -956,7 +956,8 @@ TEST(send, invalid__buffer_too_small_for_control)
 	};
 	e.receive(connprop(kClientXid));
 	EXPECT_EQ(due(80), u32{ RPCRDMA2_CONNPROP_FINAL });
-	EXPECT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SEGMENTS, { 16, 0 } }));
+	EXPECT_TRUE(e.session.refuse(Xid{ 9 },
+				     { RPCRDMA2_ERR_SEGMENTS, { 16, 0 } }));
 	EXPECT_EQ(due(24), u32{ RPCRDMA2_ERROR });
 	e.receive(call_inline(1, rpc(1, kCall, 40)));
 	e.receive(call_inline(2, rpc(2, kCall, 40)));
@@ -1140,7 +1141,7 @@ TEST(send, reserve__what_is_not_held_back_D16)
 	leave_credits(e, 1);
 	EXPECT_EQ(e.next(&reply), u32{ RPCRDMA_TX_MESSAGE });
 	leave_credits(e, 1);
-	ASSERT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SYSTEM, {} }));
+	ASSERT_TRUE(e.session.refuse(Xid{ 9 }, { RPCRDMA2_ERR_SYSTEM, {} }));
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
 }
 
@@ -1266,7 +1267,7 @@ TEST(send, error__waits_for_an_ordinary_credit)
 	Endpoint e = open_server();
 
 	leave_credits(e, 0);
-	ASSERT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SYSTEM, {} }));
+	ASSERT_TRUE(e.session.refuse(Xid{ 9 }, { RPCRDMA2_ERR_SYSTEM, {} }));
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED });
 	leave_credits(e, 1);
 	EXPECT_TRUE(e.rx.kick);
@@ -1278,7 +1279,7 @@ TEST(send, error__goes_before_the_message)
 	Endpoint e = open_server();
 	rpcrdma_message msg = message(1, kReply, 40);
 
-	ASSERT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SYSTEM, {} }));
+	ASSERT_TRUE(e.session.refuse(Xid{ 9 }, { RPCRDMA2_ERR_SYSTEM, {} }));
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_CONTROL });
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
 }

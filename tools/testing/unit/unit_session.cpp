@@ -128,7 +128,7 @@ TEST(session, client__closed_stays_closed)
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_NONE });
 	EXPECT_FALSE(e.session.ready());
 	EXPECT_FALSE(e.session.release(1));
-	EXPECT_FALSE(e.session.refuse(1, { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_FALSE(e.session.refuse(Xid{ 1 }, { RPCRDMA2_ERR_SYSTEM, {} }));
 }
 
 TEST(session, client__any_other_version_in_the_answer)
@@ -827,8 +827,8 @@ TEST(session, refuse__goes_out_as_an_error)
 	Endpoint e = open_server();
 
 	EXPECT_TRUE(e.session.refuse(
-		9, { RPCRDMA2_ERR_WRITE_RESOURCE, { 2, 5000 } }));
-	EXPECT_TRUE(e.session.refuse(10, { RPCRDMA2_ERR_SYSTEM, {} }));
+		Xid{ 9 }, { RPCRDMA2_ERR_WRITE_RESOURCE, { 2, 5000 } }));
+	EXPECT_TRUE(e.session.refuse(Xid{ 10 }, { RPCRDMA2_ERR_SYSTEM, {} }));
 	EXPECT_EQ(e.next_error(9),
 		  (Words{ RPCRDMA2_ERR_WRITE_RESOURCE, 2, 5000 }));
 	EXPECT_EQ(e.next_error(10), Words{ RPCRDMA2_ERR_SYSTEM });
@@ -839,7 +839,7 @@ TEST(session, refuse__a_call_that_came_whole)
 {
 	Endpoint e = open_server();
 
-	EXPECT_TRUE(e.session.refuse(9, { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_TRUE(e.session.refuse(Xid{ 9 }, { RPCRDMA2_ERR_SYSTEM, {} }));
 	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_SYSTEM });
 	e.receive(call_inline(9, rpc(8, RPCRDMA_CALL, 40)));
 	EXPECT_EQ(e.next_error(9), Words{ RPCRDMA2_ERR_BAD_XDR });
@@ -850,8 +850,9 @@ TEST(session, refuse__no_more_can_wait)
 	Endpoint e = open_server();
 
 	for (u32 i = 0; i < RPCRDMA_MAX_CONTROL; i++)
-		EXPECT_TRUE(e.session.refuse(i, { RPCRDMA2_ERR_SYSTEM, {} }));
-	EXPECT_FALSE(e.session.refuse(99, { RPCRDMA2_ERR_SYSTEM, {} }));
+		EXPECT_TRUE(e.session.refuse(to_xid(i),
+					     { RPCRDMA2_ERR_SYSTEM, {} }));
+	EXPECT_FALSE(e.session.refuse(Xid{ 99 }, { RPCRDMA2_ERR_SYSTEM, {} }));
 }
 
 TEST(session, refuse__an_unknown_code_is_a_bug_here)
@@ -859,7 +860,7 @@ TEST(session, refuse__an_unknown_code_is_a_bug_here)
 	Endpoint e = open_server();
 
 	tolerated_breaks = 1;
-	EXPECT_FALSE(e.session.refuse(9, { 12, {} }));
+	EXPECT_FALSE(e.session.refuse(Xid{ 9 }, { 12, {} }));
 	EXPECT_EQ(tolerated_breaks, 0u);
 	EXPECT_FALSE(e.session.ready());
 }

@@ -427,7 +427,7 @@ TEST(version1, wire__round_trip)
 			c.n_write_segs = 2;
 			c.write_segs[0] = { 0xc1, 100, 4 };
 			c.write_segs[1] = { 0xd1, 40, 5 };
-			h.prefix = { 7, 1, 32, proc };
+			h.prefix = { Xid{ 7 }, 1, 32, proc };
 			h.type = &header_type_v1(proc, dir);
 			Octets o(1024);
 			const u32 size =
@@ -1076,7 +1076,7 @@ TEST(version1, refuse__says_everything_by_ERR_CHUNK)
 	for (u32 code : { RPCRDMA2_ERR_BAD_XDR, RPCRDMA2_ERR_READ_CHUNKS,
 			  RPCRDMA2_ERR_WRITE_RESOURCE,
 			  RPCRDMA2_ERR_REPLY_RESOURCE, RPCRDMA2_ERR_SYSTEM }) {
-		ASSERT_TRUE(e.session.refuse(7, { code, { 5, 6 } }));
+		ASSERT_TRUE(e.session.refuse(Xid{ 7 }, { code, { 5, 6 } }));
 		EXPECT_EQ(e.next_control(), (Words{ 7, 1, kForward, 4, 2 }));
 		EXPECT_EQ(e.tx.errcode, code) << "for the trace";
 	}

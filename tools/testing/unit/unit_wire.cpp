@@ -106,7 +106,7 @@ TEST(wire, decode_prefix__four_words)
 	Prefix p;
 
 	ASSERT_TRUE(decode_prefix(Exact(o).bytes(), p));
-	EXPECT_EQ(p.xid, 0x11223344u);
+	EXPECT_EQ(p.xid, Xid{ 0x11223344 });
 	EXPECT_EQ(p.vers, 2u);
 	EXPECT_EQ(p.credit, 256u);
 	EXPECT_EQ(p.htype, u32{ RPCRDMA2_GRANT });
@@ -247,7 +247,7 @@ TEST(wire, encode__golden)
 		const Octets want = octets(g.header);
 		Header h;
 
-		h.prefix = { g.header[0], 2, 7, g.htype };
+		h.prefix = { to_xid(g.header[0]), 2, 7, g.htype };
 		h.type = header_type(g.htype);
 		h.error = g.error;
 		h.remaining = g.remaining;
@@ -273,7 +273,7 @@ TEST(wire, encode__octet_by_octet)
 	Header h;
 	u8 out[24];
 
-	h.prefix = { 0xdeadbeef, 2, 0x01020304, RPCRDMA2_REPLY_MIDDLE };
+	h.prefix = { Xid{ 0xdeadbeef }, 2, 0x01020304, RPCRDMA2_REPLY_MIDDLE };
 	h.type = header_type(RPCRDMA2_REPLY_MIDDLE);
 	h.remaining = 0x1000;
 	ASSERT_EQ(encode(h, nullptr, out), 20u);
@@ -308,7 +308,7 @@ TEST(wire, encode__empty_lists)
 	u8 out[64];
 	const Chunks none = {};
 
-	h.prefix = { 5, 2, 9, RPCRDMA2_CALL_INLINE };
+	h.prefix = { Xid{ 5 }, 2, 9, RPCRDMA2_CALL_INLINE };
 	h.type = header_type(RPCRDMA2_CALL_INLINE);
 	EXPECT_EQ(encode(h, nullptr, out), 32u);
 	EXPECT_EQ(encode(h, &none, out), 32u);

@@ -62,7 +62,7 @@ Octets encode(const Message &m, u32 credit)
 		h.type = type_of(m);
 		if (!h.type)
 			throw std::logic_error("no such type");
-		h.prefix = { m.xid, m.vers, credit, m.htype };
+		h.prefix = { rpcrdma::to_xid(m.xid), m.vers, credit, m.htype };
 		h.error = m.error;
 		h.remaining = m.remaining;
 		h.inv_handle = m.inv_handle;

@@ -21,6 +21,7 @@ using rpcrdma::Range;
 using rpcrdma::session;
 using rpcrdma::Session;
 using rpcrdma::Span;
+using rpcrdma::to_xid;
 
 static_assert(sizeof(Session) <= sizeof(rpcrdma_session));
 static_assert(alignof(Session) <= alignof(rpcrdma_session));
@@ -102,9 +103,9 @@ bool rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid, u32 errcode,
 	/* An arm with two words begins with the index; the other arms have one word. */
 	const bool length_only = errcode == RPCRDMA2_ERR_REPLY_RESOURCE;
 
-	return session(s).refuse(xid, { errcode,
-					{ length_only ? needed : index,
-					  length_only ? 0 : needed } });
+	return session(s).refuse(to_xid(xid), { errcode,
+						{ length_only ? needed : index,
+						  length_only ? 0 : needed } });
 }
 
 bool rpcrdma_session_set_window(struct rpcrdma_session *s, u32 window)
@@ -208,7 +209,8 @@ u32 rpcrdma_layout_call(const struct rpcrdma_chunks *chunks, u32 stream_length,
 u64 rpcrdma_call_id(u32 xid, u64 length, const void *stream, u32 len,
 		    u64 secret)
 {
-	return rpcrdma::call_id(xid, length, bytes(stream, len), secret);
+	return rpcrdma::call_id(to_xid(xid), length, bytes(stream, len),
+				secret);
 }
 
 bool rpcrdma_call_divides(const void *stream, u32 len, u32 position)
@@ -249,8 +251,8 @@ u32 rpcrdma_inv_handle(const struct rpcrdma_chunks *chunks)
 
 bool rpcrdma_first_words(const void *stream, u32 len, u32 xid, rpcrdma_dir dir)
 {
-	return rpcrdma::check_first_words(bytes(stream, len), xid, dir) ==
-	       RPCRDMA_REASON_NONE;
+	return rpcrdma::check_first_words(bytes(stream, len), to_xid(xid),
+					  dir) == RPCRDMA_REASON_NONE;
 }
 
 void rpcrdma_recent_note(struct rpcrdma_recent *t, u64 peer, u64 id, u32 now)

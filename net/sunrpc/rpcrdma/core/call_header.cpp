@@ -145,7 +145,7 @@ static void add_telling(const CallHeader &h, Bytes telling, Sum &sum)
 		sum.add(telling.after(h.arguments).first(kTellingArguments));
 }
 
-u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret)
+u64 call_id(Xid xid, u64 length, Bytes stream, u64 secret)
 {
 	const Bytes telling = stream.first(kTelling);
 	CallHeader h;
@@ -156,7 +156,7 @@ u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret)
 		add_telling(h, telling, sum);
 	else
 		sum.add(telling);
-	return u64{ sum.value() } << 32 | xid;
+	return u64{ sum.value() } << 32 | word_of(xid);
 }
 
 bool call_arguments(Bytes stream, u32 &begin)

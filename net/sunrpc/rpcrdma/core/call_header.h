@@ -8,12 +8,13 @@
 #define _RPCRDMA_CORE_CALL_HEADER_H
 
 #include "chunks.h"
+#include "xid.h"
 
 namespace rpcrdma
 {
 
 /* See rpcrdma_call_id(). */
-[[nodiscard]] u64 call_id(u32 xid, u64 length, Bytes stream, u64 secret);
+[[nodiscard]] u64 call_id(Xid xid, u64 length, Bytes stream, u64 secret);
 
 /* See rpcrdma_call_divides(). */
 [[nodiscard]] bool call_divides(Bytes stream, u32 position);

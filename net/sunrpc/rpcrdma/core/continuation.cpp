@@ -4,7 +4,7 @@
 namespace rpcrdma
 {
 
-bool Continuation::refuse(u32 xid, bool last, u32 left)
+bool Continuation::refuse(Xid xid, bool last, u32 left)
 {
 	const bool aborted = active(xid);
 

@@ -16,6 +16,7 @@
 
 #include "chunks.h"
 #include "xdr.h"
+#include "xid.h"
 
 namespace rpcrdma
 {
@@ -26,7 +27,7 @@ namespace rpcrdma
  * @remaining: bytes that are still to come; zero if and only if @last
  */
 struct Fragment {
-	u32 xid;
+	Xid xid;
 	u32 length;
 	u32 remaining;
 	bool last;
@@ -46,7 +47,7 @@ public:
 	{
 		return active_;
 	}
-	[[nodiscard]] bool active(u32 xid) const
+	[[nodiscard]] bool active(Xid xid) const
 	{
 		return active_ && xid_ == xid;
 	}
@@ -56,7 +57,7 @@ public:
 		return total_ - left_;
 	}
 	/* Fragments with this XID belong to a message that was refused. */
-	[[nodiscard]] bool discarding(u32 xid) const
+	[[nodiscard]] bool discarding(Xid xid) const
 	{
 		return discarding_ && discard_xid_ == xid;
 	}
@@ -100,10 +101,10 @@ public:
 	 *
 	 * Return: true if a message was being put together, and now is not.
 	 */
-	[[nodiscard]] bool refuse(u32 xid, bool last, u32 left);
+	[[nodiscard]] bool refuse(Xid xid, bool last, u32 left);
 
 	/* Fragments with this XID belong to another message from now on. */
-	void expect(u32 xid)
+	void expect(Xid xid)
 	{
 		if (discarding(xid))
 			discarding_ = false;
@@ -128,10 +129,10 @@ public:
 	}
 
 private:
-	u32 xid_ = 0;
+	Xid xid_ = {};
 	u32 total_ = 0;
 	u32 left_ = 0;
-	u32 discard_xid_ = 0;
+	Xid discard_xid_ = {};
 	u32 discard_left_ = 0;
 	bool active_ = false;
 	bool discarding_ = false;

@@ -22,14 +22,14 @@ inline constexpr u32 kControlWords = 3;
  * @words: what its encoder needs; of an ERROR the code and the arm of it
  */
 struct ControlMessage {
-	u32 xid;
+	Xid xid;
 	u32 vers;
 	u32 type;
 	u32 words[kControlWords];
 };
 
 /* An answer to the message with this XID and this version. */
-[[nodiscard]] constexpr ControlMessage error_message(u32 xid, u32 vers,
+[[nodiscard]] constexpr ControlMessage error_message(Xid xid, u32 vers,
 						     const ErrorBody &body)
 {
 	return { xid,

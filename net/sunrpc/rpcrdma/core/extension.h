@@ -24,11 +24,11 @@
  *		// The rest of what Port::send() has queued.
  *		void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
  *		// Optional: an ERROR may be about a message of its own. True if so.
- *		bool refused(u32 xid, u32 code, Port &port);
+ *		bool refused(Xid xid, u32 code, Port &port);
  *		// Optional: the answer to a Call of this side has come, a Reply or an
  *		// ERROR, in a form of the base protocol. Its upper layer may have given
  *		// it up long ago.
- *		void answered(u32 xid);
+ *		void answered(Xid xid);
  *		// Optional: a whole RPC message with chunks has come that names a handle for
  *		// Send With Invalidate. It takes out of @rx what the peer's properties do
  *		// not permit.
@@ -38,7 +38,7 @@
  *		bool interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx);
  *		// Optional: what it gathers is a Reply to this Call. An ERROR about the Call
  *		// ends that.
- *		bool gathers_reply(u32 xid) const;
+ *		bool gathers_reply(Xid xid) const;
  *		// Optional: drop what it gathers, and the rest of it without a word. It does
  *		// not gather any more then.
  *		void stop(rpcrdma_rx &rx);
@@ -181,7 +181,7 @@ public:
 	/* It will be, and this side has told its peer nothing of itself yet. */
 	[[nodiscard]] bool opening() const;
 	/* That of this side's CONNPROP: those after it are for the extension's messages. */
-	[[nodiscard]] u32 first_xid() const;
+	[[nodiscard]] Xid first_xid() const;
 	/* Calls of this side are under way, begun or waiting for their Replies. */
 	[[nodiscard]] bool calling() const;
 	/* The numbers of a property, by its rdma_which; zero if it has none. */
@@ -201,7 +201,7 @@ public:
 	 *
 	 * Return: false if it is not in use, or there is no room.
 	 */
-	[[nodiscard]] bool send(u32 htype, u32 xid,
+	[[nodiscard]] bool send(u32 htype, Xid xid,
 				const u32 (&words)[kControlWords]);
 	/*
 	 * Say so of a property of the extension's own, which does not change. Return: false

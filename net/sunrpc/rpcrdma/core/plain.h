@@ -138,7 +138,7 @@ inline constexpr u32 kBareMsg =
 	if (!last && (!types.middle || htype != types.middle->htype))
 		return false;
 	const HeaderType &type = last ? *types.last : *types.middle;
-	const u32 xid = word_in(in, kAtXid);
+	const Xid xid = to_xid(word_in(in, kAtXid));
 	const Bytes payload = in.part(type.bare, in.size() - type.bare);
 	if ((last && !all_zero(in.data() + kAtRest, payload.data())) ||
 	    !xdr_aligned(payload.size()) || incoming.discarding(xid))
@@ -146,7 +146,7 @@ inline constexpr u32 kBareMsg =
 
 	/* It begins a message, or goes on with the one that has begun. */
 	const bool begins = !incoming.active();
-	if (begins ? word_in(payload, 0) != xid ||
+	if (begins ? to_xid(word_in(payload, 0)) != xid ||
 			     word_in(payload, kWordSize) != dir :
 		     !incoming.active(xid) || incoming.taken() < kFirstWords)
 		return false;
@@ -174,7 +174,7 @@ inline constexpr u32 kBareMsg =
 	rx.htype = htype;
 	rx.type = type.index;
 	rx.vers = version_;
-	rx.xid = xid;
+	rx.xid = word_of(xid);
 	rx.last = last;
 	rx.dir = dir;
 	rx.payload = { type.bare, payload.size() };

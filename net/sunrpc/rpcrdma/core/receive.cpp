@@ -56,7 +56,7 @@ void Session::answered(const Prefix &p)
 	tell_answered(p.xid);
 }
 
-void Session::abandon(rpcrdma_dir direction, u32 xid, bool last, u32 left,
+void Session::abandon(rpcrdma_dir direction, Xid xid, bool last, u32 left,
 		      rpcrdma_rx &rx)
 {
 	if (!incoming_[direction].refuse(xid, last, left))
@@ -105,7 +105,7 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 			return close(RPCRDMA_REASON_CREDIT, rx);
 		return drop(RPCRDMA_REASON_SHORT, rx);
 	}
-	rx.xid = p.xid;
+	rx.xid = word_of(p.xid);
 	rx.vers = p.vers;
 	rx.htype = p.htype;
 	/* Each version has some of these numbers, and both have ERROR. */
@@ -330,7 +330,7 @@ bool Session::version_refused(const rpcrdma_rx &rx) const
 }
 
 /* Section 7.1.3: the rest of what is being sent stays here. */
-void Session::parts_refused(u32 xid)
+void Session::parts_refused(Xid xid)
 {
 	/* An extension's header types say nothing of those of version 2. */
 	if (!sending_.active || grouping_ || sending_.dir != RPCRDMA_CALL ||
@@ -410,7 +410,7 @@ bool Session::foreign_final(const Header &h) const
  */
 void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 {
-	if (h.prefix.xid != config_.first_xid)
+	if (h.prefix.xid != first_xid())
 		return drop(RPCRDMA_REASON_EARLY, rx);
 	if (speaks_version1(h, parsed)) {
 		auth_.version1();
@@ -489,13 +489,12 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
 						  RPCRDMA_REASON_XDR,
 			    rx);
-	if (!auth_over() && middle_sent_ &&
-	    h.prefix.xid == config_.first_xid) {
+	if (!auth_over() && middle_sent_ && h.prefix.xid == first_xid()) {
 		auth_.refuse(HostAuthReason::Refused);
 		return close(RPCRDMA_REASON_AUTH, rx);
 	}
 	if (type->code == RPCRDMA2_ERR_BAD_PROPVAL && final_sent_ &&
-	    h.prefix.xid == config_.first_xid)
+	    h.prefix.xid == first_xid())
 		return properties_refused(rx);
 	if (extension_refused(h.prefix.xid, type->code)) {
 		rx.action = RPCRDMA_RX_CONTROL;
@@ -631,7 +630,7 @@ void Session::take_extension(Bytes in, const Header &h, rpcrdma_rx &rx)
 }
 
 /* An extension puts the Reply to this Call together. */
-bool Session::gathers_reply([[maybe_unused]] u32 xid) const
+bool Session::gathers_reply([[maybe_unused]] Xid xid) const
 {
 	bool its = false;
 
@@ -660,7 +659,7 @@ void Session::stop_gathering([[maybe_unused]] rpcrdma_rx &rx)
 }
 
 /* An extension has sent the message that an ERROR is about. */
-bool Session::extension_refused([[maybe_unused]] u32 xid,
+bool Session::extension_refused([[maybe_unused]] Xid xid,
 				[[maybe_unused]] u32 code)
 {
 	bool its = false;
@@ -725,12 +724,12 @@ Limits Session::limits_for(const HeaderType &t) const
 		 config_.max_read_chunks, config_.max_write_chunks };
 }
 
-rpcrdma_reason check_first_words(Bytes stream, u32 xid, rpcrdma_dir dir)
+rpcrdma_reason check_first_words(Bytes stream, Xid xid, rpcrdma_dir dir)
 {
 	XdrReader r(stream);
 	u32 word;
 
-	if (!r.word(word) || word != xid)
+	if (!r.word(word) || to_xid(word) != xid)
 		return RPCRDMA_REASON_XID;
 	if (r.word(word) && word != dir)
 		return RPCRDMA_REASON_DIRECTION;

@@ -14,7 +14,7 @@
 #ifndef _RPCRDMA_CORE_REQUESTS_H
 #define _RPCRDMA_CORE_REQUESTS_H
 
-#include <rpcrdma/core.h>
+#include "xid.h"
 
 namespace rpcrdma
 {
@@ -39,14 +39,14 @@ public:
 	}
 
 	/* A Call is being posted; available() was not zero. */
-	constexpr void sent(u32 xid)
+	constexpr void sent(Xid xid)
 	{
 		if (outstanding_ < kMax)
 			xids_[outstanding_++] = xid;
 	}
 
 	/* A Reply or an error has come. Return: false if it belongs to none of these Calls. */
-	constexpr bool answered(u32 xid)
+	constexpr bool answered(Xid xid)
 	{
 		for (u32 i = 0; i < outstanding_; i++) {
 			if (xids_[i] != xid)
@@ -65,7 +65,7 @@ private:
 
 	u32 granted_ = 1;
 	u32 outstanding_ = 0;
-	u32 xids_[kMax] = {};
+	Xid xids_[kMax] = {};
 };
 
 } // namespace rpcrdma

@@ -51,7 +51,7 @@ public:
 	{
 		return active_;
 	}
-	[[nodiscard]] constexpr u32 xid() const
+	[[nodiscard]] constexpr Xid xid() const
 	{
 		return xid_;
 	}
@@ -87,7 +87,7 @@ public:
 	 *
 	 * If it is taken taken(), or refuse(), has to follow.
 	 */
-	[[nodiscard]] constexpr Verdict begin(u32 xid, rpcrdma_dir dir, u32 count,
+	[[nodiscard]] constexpr Verdict begin(Xid xid, rpcrdma_dir dir, u32 count,
 					      u32 most)
 	{
 		const TransmissionId bad = { xid, dir, 0 };
@@ -126,7 +126,7 @@ public:
 	 *
 	 * If it is taken taken(), or refuse(), has to follow.
 	 */
-	[[nodiscard]] constexpr Verdict go_on(u32 xid, u32 number, u32 began)
+	[[nodiscard]] constexpr Verdict go_on(Xid xid, u32 number, u32 began)
 	{
 		const bool reply = began == kXmtResp;
 		const TransmissionId bad = {
@@ -144,7 +144,8 @@ public:
 			};
 		}
 		if (xid != xid_)
-			v = broken(bad, RtrError::BadXid, xid_, xid);
+			v = broken(bad, RtrError::BadXid, word_of(xid_),
+				   word_of(xid));
 		else if (began != lead_type(dir_))
 			v = broken(bad, RtrError::BadOmt, lead_type(dir_),
 				   began);
@@ -199,7 +200,7 @@ public:
 	 * The first Send of a group has come, and says nothing that can be read: whatever
 	 * follows is dropped.
 	 */
-	constexpr void unreadable(u32 xid, rpcrdma_dir dir)
+	constexpr void unreadable(Xid xid, rpcrdma_dir dir)
 	{
 		drop(xid, dir, 1, UINT32_MAX);
 		active_ = false;
@@ -250,7 +251,7 @@ private:
 
 	/* What may still come of a group that was refused: Sends from @next on. */
 	struct Rest {
-		u32 xid = 0;
+		Xid xid = {};
 		rpcrdma_dir dir = RPCRDMA_CALL;
 		u16 next = 0;
 		u16 count = 0;
@@ -269,7 +270,7 @@ private:
 	 * Two groups that overlap are both refused, and one more may begin among them. Of one
 	 * that says that it has more Sends than a Rest can count, so many are dropped.
 	 */
-	constexpr void drop(u32 xid, rpcrdma_dir dir, u32 next, u32 count)
+	constexpr void drop(Xid xid, rpcrdma_dir dir, u32 next, u32 count)
 	{
 		if (next >= count || next >= UINT16_MAX)
 			return;
@@ -280,7 +281,7 @@ private:
 						     u16{ UINT16_MAX } };
 	}
 
-	[[nodiscard]] constexpr bool discard(u32 xid, u32 number, u32 began)
+	[[nodiscard]] constexpr bool discard(Xid xid, u32 number, u32 began)
 	{
 		for (Rest &r : dropped_) {
 			if (xid != r.xid || began != lead_type(r.dir) ||
@@ -292,7 +293,7 @@ private:
 		return false;
 	}
 
-	u32 xid_ = 0;
+	Xid xid_ = {};
 	rpcrdma_dir dir_ = RPCRDMA_CALL;
 	u32 count_ = 0;
 	u32 next_ = 0;
@@ -360,7 +361,7 @@ public:
 	 *
 	 * Return: what its optxrq_rsbuf says, at least one.
 	 */
-	[[nodiscard]] constexpr u32 reserve(u32 xid, u32 wanted, u32 window)
+	[[nodiscard]] constexpr u32 reserve(Xid xid, u32 wanted, u32 window)
 	{
 		const u32 left = window > reserved_ ? window - reserved_ : 0;
 		const u32 count = wanted < left ? wanted : left;
@@ -393,14 +394,14 @@ public:
 		return any && window > reserved_ ? window - reserved_ : 0;
 	}
 	/* Sends that the Reply to this Call may take. */
-	[[nodiscard]] constexpr u32 most(u32 xid) const
+	[[nodiscard]] constexpr u32 most(Xid xid) const
 	{
 		const u32 i = index(xid);
 
 		return i < kMostCalls ? calls_[i].promised : 1;
 	}
 	/* The Reply that comes takes no more than @count, unless it is refused and comes again. */
-	constexpr void shrink(u32 xid, u32 count)
+	constexpr void shrink(Xid xid, u32 count)
 	{
 		Call *c = find(xid);
 
@@ -410,12 +411,12 @@ public:
 		c->held = count;
 	}
 	/* It has been answered. */
-	constexpr void give_back(u32 xid)
+	constexpr void give_back(Xid xid)
 	{
 		answered(xid, true);
 	}
 	/* It may have been answered. */
-	constexpr void doubt(u32 xid)
+	constexpr void doubt(Xid xid)
 	{
 		/* Each answer comes here, nearly none is about one of these. */
 		if (reserved_)
@@ -451,14 +452,14 @@ public:
 private:
 	/* Without a promise it is none. There is one of each XID at most. */
 	struct Call {
-		u32 xid = 0;
+		Xid xid = {};
 		u32 promised = 0;
 		u32 held = 0; /* of that, while an answer is to come */
 		u32 answers = 0; /* that are still to come */
 	};
 
 	/* kMostCalls if it is not there. Most often there are few, and all at the beginning. */
-	[[nodiscard]] constexpr u32 index(u32 xid) const
+	[[nodiscard]] constexpr u32 index(Xid xid) const
 	{
 		u32 left = kept_;
 
@@ -471,7 +472,7 @@ private:
 		}
 		return kMostCalls;
 	}
-	[[nodiscard]] constexpr Call *find(u32 xid)
+	[[nodiscard]] constexpr Call *find(Xid xid)
 	{
 		const u32 i = index(xid);
 
@@ -497,7 +498,7 @@ private:
 		return least;
 	}
 
-	constexpr void answered(u32 xid, bool surely)
+	constexpr void answered(Xid xid, bool surely)
 	{
 		Call *c = find(xid);
 
@@ -530,7 +531,7 @@ public:
 	static constexpr u32 kMost = 64;
 
 	/* @sends: of the group, at least one */
-	constexpr void add(u32 xid, rpcrdma_dir dir, u32 sends)
+	constexpr void add(Xid xid, rpcrdma_dir dir, u32 sends)
 	{
 		if (!sends_[at_])
 			count_++;
@@ -543,7 +544,7 @@ public:
 		return count_ != 0;
 	}
 	/* Return: how many Sends it had, if it is there. Then it is not any more. Else zero. */
-	[[nodiscard]] constexpr u32 take(u32 xid, rpcrdma_dir dir)
+	[[nodiscard]] constexpr u32 take(Xid xid, rpcrdma_dir dir)
 	{
 		u32 left = count_;
 		u32 found = 0;
@@ -584,7 +585,7 @@ private:
 		return dir == RPCRDMA_REPLY ? kOfReply : 0;
 	}
 
-	u32 xid_[kMost] = {};
+	Xid xid_[kMost] = {};
 	u8 sends_[kMost] = {}; /* zero: there is none */
 	u32 at_ = 0;
 	u32 count_ = 0;

@@ -237,7 +237,7 @@ private:
  * Check where the items of a message are.
  *
  * @items: of its first Send
- * @dir: enum rpcrdma_dir of the message
+ * @dir: of the message
  * @targets: of the Receives that take it; no more than kMostTargets in @count of them
  * @count: Sends of the group, one to kMostSends
  * @needs: overwritten; complete only if nothing is wrong

@@ -16,7 +16,7 @@ namespace rpcrdma
 
 /**
  * What is to be sent
- * @dir: enum rpcrdma_dir
+ * @dir: of the message
  * @stream: octets of the Payload stream, a multiple of four and not zero
  * @items: in order; where those of Tbsn go plan_group() fills in
  * @directions: of a Call

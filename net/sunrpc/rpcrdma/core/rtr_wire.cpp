@@ -86,10 +86,13 @@ bool XmtContinue::decode(Bytes body)
 
 bool TransmissionId::decode(XdrReader &r)
 {
+	u32 which;
 	u32 word;
 
-	return r.word(xid) && r.word(word) && direction_of(word, dir) &&
-	       r.word(number);
+	if (!r.word(which) || !r.word(word) || !direction_of(word, dir))
+		return false;
+	xid = to_xid(which);
+	return r.word(number);
 }
 
 bool RtrFault::decode(XdrReader &r)
@@ -207,7 +210,7 @@ void encode_directions(Span<const DirectionRange> ranges, XdrWriter &w)
 
 static void put_id(const TransmissionId &id, XdrWriter &w)
 {
-	w.word(id.xid);
+	w.word(word_of(id.xid));
 	w.word(id.dir);
 	w.word(id.number);
 }

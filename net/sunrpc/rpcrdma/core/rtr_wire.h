@@ -228,9 +228,9 @@ struct XmtContinue {
 	[[nodiscard]] bool decode(Bytes body);
 };
 
-/* struct xms_id: which message, enum rpcrdma_dir, and which of its transmissions */
+/* struct xms_id: which message, and which of its transmissions */
 struct TransmissionId {
-	u32 xid = 0;
+	Xid xid = {};
 	rpcrdma_dir dir = RPCRDMA_CALL;
 	u32 number = 0;
 

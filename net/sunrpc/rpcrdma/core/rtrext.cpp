@@ -140,7 +140,7 @@ Refusal Rtrext::misplaced(const Misplaced &m, Port &port, rpcrdma_rx &rx)
 }
 
 /* It cannot be read at all, so a group that is under way has been interrupted. */
-Refusal Rtrext::malformed(u32 xid, rpcrdma_dir dir, Port &port, rpcrdma_rx &rx)
+Refusal Rtrext::malformed(Xid xid, rpcrdma_dir dir, Port &port, rpcrdma_rx &rx)
 {
 	if (in_.active() && !interrupted(lead_type(dir), true, port, rx))
 		return { RPCRDMA_REASON_FLOOD };
@@ -167,7 +167,7 @@ void Rtrext::between(const Header &h, rpcrdma_rx &rx)
 	rx.errcode = RPCRDMA2_ERR_INVAL_CONT;
 }
 
-void Rtrext::forget(u32 xid)
+void Rtrext::forget(Xid xid)
 {
 	(void)sent_.take(xid, RPCRDMA_CALL);
 }
@@ -183,7 +183,7 @@ void Rtrext::stop(rpcrdma_rx &rx)
  * of each Send of the group. Then what comes after the first ERROR is not about the form in
  * which the Call is sent next.
  */
-bool Rtrext::refused(u32 xid, u32 code, Port & /*port*/)
+bool Rtrext::refused(Xid xid, u32 code, Port & /*port*/)
 {
 	if (code != RPCRDMA2_ERR_INVAL_HTYPE)
 		return false;
@@ -298,7 +298,7 @@ static bool count_directions(const DirectionSets &sets, u32 &segments,
 	});
 }
 
-Refusal Rtrext::take_request(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
+Refusal Rtrext::take_request(Xid xid, Bytes body, Port &port, rpcrdma_rx &rx)
 {
 	const u32 reach = port.reach(RPCRDMA_CALL);
 	const u32 most = reach < RPCRDMA_RVRSDIR_CONT ?
@@ -343,7 +343,7 @@ Refusal Rtrext::take_request(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 	return take_part(body, m.head, m.length, port, rx);
 }
 
-Refusal Rtrext::take_response(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
+Refusal Rtrext::take_response(Xid xid, Bytes body, Port &port, rpcrdma_rx &rx)
 {
 	XmtResponse m;
 
@@ -361,7 +361,7 @@ Refusal Rtrext::take_response(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
 	return take_part(body, m.head, m.length, port, rx);
 }
 
-Refusal Rtrext::take_continue(u32 xid, Bytes body, Port &port, rpcrdma_rx &rx)
+Refusal Rtrext::take_continue(Xid xid, Bytes body, Port &port, rpcrdma_rx &rx)
 {
 	XmtContinue m;
 
@@ -509,7 +509,7 @@ u32 Rtrext::reserve_reply(const Port &port, const GroupMessage &m)
 
 	if (m.msg.call_only)
 		return 1;
-	return reserve_.reserve(m.msg.xid,
+	return reserve_.reserve(to_xid(m.msg.xid),
 				m.reply_count < sends ? m.reply_count : sends,
 				port.window());
 }
@@ -572,7 +572,7 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 		if (call)
 			w.word(m.reply_count);
 		out_.begin(m.plan.count());
-		sent_.add(m.msg.xid, m.msg.dir, m.plan.count());
+		sent_.add(to_xid(m.msg.xid), m.msg.dir, m.plan.count());
 	} else {
 		w.words(m.next, lead_type(m.msg.dir));
 	}
@@ -617,6 +617,7 @@ using rpcrdma::ReplyItems;
 using rpcrdma::Rtrext;
 using rpcrdma::Targets;
 using rpcrdma::TransmissionId;
+using rpcrdma::word_of;
 
 static_assert(RPCRDMA_RTR_XMTREQ == rpcrdma::kXmtReq);
 static_assert(RPCRDMA_RTR_XMTRESP == rpcrdma::kXmtResp);
@@ -1031,11 +1032,11 @@ u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
 		for (u32 i = x.refused_count(); i--;) {
 			const TransmissionId &id = x.refused_message(i);
 
-			refused[i] = { id.xid, id.dir };
+			refused[i] = { word_of(id.xid), id.dir };
 			if (id.dir != RPCRDMA_CALL)
 				continue;
 			rx->action = RPCRDMA_RX_FAIL_RPC;
-			rx->xid = id.xid;
+			rx->xid = word_of(id.xid);
 			rx->error = -rpcrdma::kEIO;
 			rx->reported = true;
 		}

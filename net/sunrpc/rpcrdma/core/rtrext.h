@@ -186,13 +186,13 @@ public:
 				       rpcrdma_rx &rx);
 	void between(const Header &h, rpcrdma_rx &rx);
 	/* A REPTERR about a Call that has an answer means nothing any more. */
-	void answered(u32 xid)
+	void answered(Xid xid)
 	{
 		reserve_.doubt(xid);
 		if (sent_.any())
 			forget(xid);
 	}
-	[[nodiscard]] bool refused(u32 xid, u32 code, Port &port);
+	[[nodiscard]] bool refused(Xid xid, u32 code, Port &port);
 	/* What holds between two events. */
 	[[nodiscard]] bool invariants() const
 	{
@@ -200,7 +200,7 @@ public:
 		       sent_.invariants() && reports_first_ < kMostReports &&
 		       reports_count_ <= kMostReports;
 	}
-	[[nodiscard]] bool gathers_reply(u32 xid) const
+	[[nodiscard]] bool gathers_reply(Xid xid) const
 	{
 		return in_.active() && in_.dir() == RPCRDMA_REPLY &&
 		       in_.xid() == xid;
@@ -208,11 +208,11 @@ public:
 	void stop(rpcrdma_rx &rx);
 
 private:
-	[[nodiscard]] Refusal take_request(u32 xid, Bytes body, Port &port,
+	[[nodiscard]] Refusal take_request(Xid xid, Bytes body, Port &port,
 					   rpcrdma_rx &rx);
-	[[nodiscard]] Refusal take_response(u32 xid, Bytes body, Port &port,
+	[[nodiscard]] Refusal take_response(Xid xid, Bytes body, Port &port,
 					    rpcrdma_rx &rx);
-	[[nodiscard]] Refusal take_continue(u32 xid, Bytes body, Port &port,
+	[[nodiscard]] Refusal take_continue(Xid xid, Bytes body, Port &port,
 					    rpcrdma_rx &rx);
 	[[nodiscard]] Refusal take_report(Bytes body, rpcrdma_rx &rx);
 	[[nodiscard, gnu::always_inline]] Refusal
@@ -225,10 +225,10 @@ private:
 					rpcrdma_rx &rx);
 	[[nodiscard]] Refusal give_up(const Refusal &why, Port &port,
 				      rpcrdma_rx &rx);
-	[[nodiscard]] Refusal malformed(u32 xid, rpcrdma_dir dir, Port &port,
+	[[nodiscard]] Refusal malformed(Xid xid, rpcrdma_dir dir, Port &port,
 					rpcrdma_rx &rx);
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
-	void forget(u32 xid);
+	void forget(Xid xid);
 	[[nodiscard]] u32 begin(const Port &port, GroupMessage &m) const;
 	[[nodiscard]] u32 reserve_reply(const Port &port,
 					const GroupMessage &m);
@@ -245,7 +245,7 @@ private:
 	u32 refused_count_ = 0;
 	RtrFault why_ = {};
 	bool requests_refused_ = false; /* their type, by the peer */
-	u32 refused_xid_ = 0; /* of the last one of these */
+	Xid refused_xid_ = {}; /* of the last one of these */
 	u32 refused_left_ = 0; /* ERRORs that may still come for its other Sends */
 };
 

@@ -181,7 +181,7 @@ rpcrdma_tx_result Session::send_message(rpcrdma_message &msg, MutableBytes out,
 
 static rpcrdma_tx_result control(const Header &h, u32 size, rpcrdma_tx &tx)
 {
-	tx.xid = h.prefix.xid;
+	tx.xid = word_of(h.prefix.xid);
 	tx.htype = h.type->htype;
 	tx.type = h.type->index;
 	tx.header_length = size;
@@ -208,8 +208,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 	const u32 due = auth_.final() ? 0 : auth_.due();
 	const u32 htype = due ? due : u32{ RPCRDMA2_CONNPROP_FINAL };
 	const Header h = {
-		.prefix = { config_.first_xid, kVersion2, credits_.credit(),
-			    htype },
+		.prefix = { first_xid(), kVersion2, credits_.credit(), htype },
 		.type = header_type(htype),
 	};
 	const u32 head = encode(h, nullptr, out);
@@ -313,7 +312,7 @@ rpcrdma_tx_result Session::send_error(MutableBytes out, rpcrdma_tx &tx)
 rpcrdma_tx_result Session::send_grant(MutableBytes out, rpcrdma_tx &tx)
 {
 	const Header h = {
-		.prefix = { 0, kVersion2, credits_.credit(), RPCRDMA2_GRANT },
+		.prefix = { {}, kVersion2, credits_.credit(), RPCRDMA2_GRANT },
 		.type = header_type(RPCRDMA2_GRANT),
 	};
 	const u32 size = encode(h, nullptr, out);
@@ -438,7 +437,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 		return RPCRDMA_TX_INVALID;
 
 	const Header h = {
-		.prefix = { msg.xid, version_, credit_word(msg.dir),
+		.prefix = { to_xid(msg.xid), version_, credit_word(msg.dir),
 			    type->htype },
 		.type = type,
 		.remaining = msg.length - msg.sent - part,
@@ -461,7 +460,8 @@ rpcrdma_tx_result Session::send_external(rpcrdma_message &msg, MutableBytes out,
 					 rpcrdma_tx &tx)
 {
 	const Header h = {
-		.prefix = { msg.xid, version_, credit_word(msg.dir), 0 },
+		.prefix = { to_xid(msg.xid), version_, credit_word(msg.dir),
+			    0 },
 		.type = &type_of(msg),
 		.inv_handle = msg.inv_handle,
 	};

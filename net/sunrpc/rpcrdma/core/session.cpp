@@ -148,9 +148,9 @@ u32 Port::peer(u32 which) const
 	return number_of(session_.peer_, which);
 }
 
-u32 Port::first_xid() const
+Xid Port::first_xid() const
 {
-	return session_.config_.first_xid;
+	return session_.first_xid();
 }
 
 bool Port::calling() const
@@ -192,7 +192,7 @@ bool Port::set_peer(u32 which, u32 to)
 	return true;
 }
 
-bool Port::send(u32 htype, u32 xid, const u32 (&words)[kControlWords])
+bool Port::send(u32 htype, Xid xid, const u32 (&words)[kControlWords])
 {
 	const HeaderType *t = header_type(htype);
 	ControlMessage m = { xid, kVersion2, 0, {} };
@@ -307,7 +307,7 @@ bool Session::invariants() const
 		version_ == kVersion2);
 }
 
-bool Session::refuse(u32 xid, const ErrorBody &body)
+bool Session::refuse(Xid xid, const ErrorBody &body)
 {
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return false;

@@ -73,7 +73,7 @@ struct Terms {
 };
 
 /* Section 7.2: the RPC message's own first words, as far as they are here. */
-[[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, u32 xid, rpcrdma_dir dir);
+[[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, Xid xid, rpcrdma_dir dir);
 
 /**
  * State machine of a connection, for both roles and both directions.
@@ -149,7 +149,7 @@ public:
 	/* See rpcrdma_session_room(). */
 	[[nodiscard]] bool room();
 	/* See rpcrdma_session_refuse(). */
-	[[nodiscard]] bool refuse(u32 xid, const ErrorBody &body);
+	[[nodiscard]] bool refuse(Xid xid, const ErrorBody &body);
 	/* See rpcrdma_session_set_window(). */
 	[[nodiscard]] bool set_window(u32 window);
 	/* See rpcrdma_session_send_room(). */
@@ -272,8 +272,8 @@ private:
 	void properties_settled(rpcrdma_rx &rx);
 	void take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx);
 	void take_extension(Bytes in, const Header &h, rpcrdma_rx &rx);
-	[[nodiscard]] bool extension_refused(u32 xid, u32 code);
-	[[nodiscard]] bool gathers_reply(u32 xid) const;
+	[[nodiscard]] bool extension_refused(Xid xid, u32 code);
+	[[nodiscard]] bool gathers_reply(Xid xid) const;
 	void stop_gathering(rpcrdma_rx &rx);
 	void permit(rpcrdma_rx &rx);
 	void withdraw();
@@ -318,7 +318,7 @@ private:
 	[[nodiscard]] Limits limits_for(const HeaderType &t) const;
 	void refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx);
 	void answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx);
-	void abandon(rpcrdma_dir direction, u32 xid, bool last, u32 left,
+	void abandon(rpcrdma_dir direction, Xid xid, bool last, u32 left,
 		     rpcrdma_rx &rx);
 	void open(rpcrdma_rx &rx);
 	void close(rpcrdma_reason reason, rpcrdma_rx &rx);
@@ -348,7 +348,8 @@ private:
 	type_of(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool goes_on(const rpcrdma_message &msg) const
 	{
-		return msg.xid == sending_.xid && msg.dir == sending_.dir &&
+		return to_xid(msg.xid) == sending_.xid &&
+		       msg.dir == sending_.dir &&
 		       msg.length == sending_.length &&
 		       msg.sent == sending_.sent;
 	}
@@ -417,10 +418,10 @@ private:
 		return version1() ? terms_.receives[dir == RPCRDMA_REPLY] :
 				    credits_.credit();
 	}
-	void parts_refused(u32 xid);
+	void parts_refused(Xid xid);
 	void answered(const Prefix &p);
 	/* What extensions have kept for the Call is free. */
-	void tell_answered([[maybe_unused]] u32 xid)
+	void tell_answered([[maybe_unused]] Xid xid)
 	{
 		for (u32 e = 1; e <= Extensions::kOthers; e++)
 			Extensions::visit(e, [&](auto which) {
@@ -469,6 +470,11 @@ private:
 	[[nodiscard]] u32 max_stream(u32 max_send) const;
 	[[nodiscard]] u32 extensions_in_use() const;
 
+	/* Of this side's CONNPROP. */
+	[[nodiscard]] Xid first_xid() const
+	{
+		return to_xid(config_.first_xid);
+	}
 	[[nodiscard]] bool client() const
 	{
 		return config_.role == RPCRDMA_ROLE_CLIENT;
@@ -488,7 +494,7 @@ private:
 	struct Sending {
 		bool active;
 		bool refused; /* by INVAL_HTYPE: the rest of it stays here */
-		u32 xid;
+		Xid xid;
 		rpcrdma_dir dir;
 		u32 length;
 		u32 sent;
@@ -547,7 +553,7 @@ inline void Session::account(rpcrdma_message &msg, u32 part,
 		sending_ = {
 			.active = true,
 			.refused = false,
-			.xid = msg.xid,
+			.xid = to_xid(msg.xid),
 			.dir = msg.dir,
 			.length = msg.length,
 			.sent = msg.sent,
@@ -557,13 +563,13 @@ inline void Session::account(rpcrdma_message &msg, u32 part,
 	if (call) {
 		msg.types |= type_bit(type);
 		/* After an ERROR: a Call in another form may succeed (D14). */
-		incoming_[RPCRDMA_REPLY].expect(msg.xid);
+		incoming_[RPCRDMA_REPLY].expect(to_xid(msg.xid));
 	}
 	if (call && last && !msg.call_only) {
 		msg.outstanding = true;
 		outstanding_++;
 		if (version1())
-			requests_.sent(msg.xid);
+			requests_.sent(to_xid(msg.xid));
 	}
 	if (msg.reserved)
 		use_reserved(msg, last);

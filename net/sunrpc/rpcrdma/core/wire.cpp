@@ -121,8 +121,12 @@ const ErrorType *error_type(u32 code)
 bool decode_prefix(Bytes in, Prefix &p)
 {
 	XdrReader r(in);
+	u32 xid = 0;
 
-	return r.words(p.xid, p.vers, p.credit, p.htype);
+	if (!r.words(xid, p.vers, p.credit, p.htype))
+		return false;
+	p.xid = to_xid(xid);
+	return true;
 }
 
 static bool get_segment(XdrReader &r, Segment &s)
@@ -438,7 +442,7 @@ Parse decode_body_v1(Bytes in, Header &h, Chunks &c)
 }
 
 /* The second word of the payload, if there is one. */
-static bool msg_type_is(Bytes in, const Range &payload, u32 direction)
+static bool msg_type_is(Bytes in, const Range &payload, rpcrdma_dir direction)
 {
 	XdrReader r(in.after(payload.offset));
 	u32 xid;
@@ -451,16 +455,16 @@ static bool msg_type_is(Bytes in, const Range &payload, u32 direction)
 Parse decode_body_2016(Bytes in, Header &h, Chunks &c)
 {
 	XdrReader r(in.after(kPrefixSize));
-	u32 direction = 0;
+	u32 type = 0;
 	Parse p = Parse::BadXdr;
 
 	h.type = nullptr;
-	if (r.word(direction))
+	if (r.word(type))
 		p = read_body_v1(in, r, h, c);
 	else
 		clear_body(h, c);
-	if (h.type && (h.type->direction() != direction ||
-		       !msg_type_is(in, h.payload, direction)))
+	if (h.type && (h.type->direction() != type ||
+		       !msg_type_is(in, h.payload, h.type->direction())))
 		p = Parse::BadXdr;
 	h.end = kPrefixSize + r.offset();
 	return p;
@@ -574,7 +578,7 @@ u32 encode(const Header &h, const Chunks *c, MutableBytes out)
 	const HeaderType &t = *h.type;
 	XdrWriter w(out);
 
-	w.word(h.prefix.xid);
+	w.word(word_of(h.prefix.xid));
 	w.word(h.prefix.vers);
 	w.word(h.prefix.credit);
 	w.word(t.htype);

@@ -11,18 +11,10 @@
 
 #include "chunks.h"
 #include "span.h"
+#include "xid.h"
 
 namespace rpcrdma
 {
-
-/* A word of the wire as a direction. Return: false if it is none; @dir is as before then. */
-[[nodiscard]] constexpr bool direction_of(u32 word, rpcrdma_dir &dir)
-{
-	if (word > RPCRDMA_REPLY)
-		return false;
-	dir = rpcrdma_dir{ word };
-	return true;
-}
 
 inline constexpr u32 kVersion1 = 1;
 inline constexpr u32 kVersion2 = 2;
@@ -113,7 +105,7 @@ inline constexpr u32 kLargestPlain =
  * The type of version 1 with this procedure, for a Call or a Reply.
  *
  * @proc: RPCRDMA1_MSG or RPCRDMA1_NOMSG
- * @dir: enum rpcrdma_dir, which RFC 8167 leaves to the RPC message to say
+ * @dir: which RFC 8167 leaves to the RPC message to say
  */
 [[nodiscard]] const HeaderType &header_type_v1(u32 proc, rpcrdma_dir dir);
 
@@ -144,7 +136,7 @@ struct ErrorBody {
 
 /* struct rpcrdma_common, host order */
 struct Prefix {
-	u32 xid;
+	Xid xid;
 	u32 vers;
 	u32 credit;
 	u32 htype;

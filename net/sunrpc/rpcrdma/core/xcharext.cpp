@@ -102,7 +102,7 @@ bool Xcharext::may_ask(const Port &port, u32 i, u32 number) const
 
 bool Xcharext::request(Port &port, Span<const XcharNumber> wanted)
 {
-	const u32 xid = next_xid(port);
+	const Xid xid = next_xid(port);
 	u32 all = 0;
 
 	if (!wanted.size() || wanted.size() > kMostAsked || !port.in_use())
@@ -137,7 +137,7 @@ u32 Xcharext::asking(u32 which) const
 }
 
 /* Values of a request of this side's that is sent and not answered. */
-u32 Xcharext::unanswered(u32 xid) const
+u32 Xcharext::unanswered(Xid xid) const
 {
 	u32 n = 0;
 
@@ -154,7 +154,7 @@ void Xcharext::settle(u32 i, u32 number, Port &port)
 }
 
 /* There is no answer to a request: it was refused, or may have been carried out. */
-void Xcharext::lose(u32 xid, bool rejected, Port &port)
+void Xcharext::lose(Xid xid, bool rejected, Port &port)
 {
 	for (u32 i = 0; i < kSpoken; i++) {
 		const Asked &a = asked_[i];
@@ -168,7 +168,7 @@ void Xcharext::lose(u32 xid, bool rejected, Port &port)
 }
 
 /* An answer has an XID of this side's: no ERROR can say that it is about an answer. */
-Refusal Xcharext::take_response(u32 xid, Bytes body, Port &port)
+Refusal Xcharext::take_response(Xid xid, Bytes body, Port &port)
 {
 	const u32 n = unanswered(xid);
 	XcharResponse m;
@@ -208,9 +208,9 @@ Refusal Xcharext::take_response(u32 xid, Bytes body, Port &port)
 }
 
 /* If the peer does not know requests, that is as if it rejected them all (3). */
-bool Xcharext::refused(u32 xid, u32 code, Port &port)
+bool Xcharext::refused(Xid xid, u32 code, Port &port)
 {
-	const u32 back = next_xid(port) - xid;
+	const u32 back = word_of(next_xid(port)) - word_of(xid);
 
 	if (!back || back > kRecentXids || back > sent_)
 		return false;
@@ -406,7 +406,7 @@ Xcharext::Answer Xcharext::decide(u32 i, u32 number, Port &port)
  * Only the first 32 positions can be anything but rejected; this side has far fewer
  * properties. The last of duplicates counts, as in a CONNPROP; the others are rejected.
  */
-Refusal Xcharext::take_request(u32 xid, Bytes body, Port &port)
+Refusal Xcharext::take_request(Xid xid, Bytes body, Port &port)
 {
 	u32 position[kSpoken] = {};
 	u32 values[kSpoken] = {};
@@ -535,7 +535,7 @@ void Xcharext::encode_init(u32 properties, const Port &port, XdrWriter &w)
 	encode_xchar_subset((1U << n) - 1, w);
 }
 
-void Xcharext::encode_request(u32 xid, XdrWriter &w)
+void Xcharext::encode_request(Xid xid, XdrWriter &w)
 {
 	u32 n = 0;
 

@@ -91,7 +91,7 @@ public:
 	[[nodiscard]] Refusal take(const Header &h, Bytes body, Port &port,
 				   rpcrdma_rx &rx);
 	void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
-	[[nodiscard]] bool refused(u32 xid, u32 code, Port &port);
+	[[nodiscard]] bool refused(Xid xid, u32 code, Port &port);
 	void permit(const Port &port, rpcrdma_rx &rx) const;
 
 private:
@@ -104,7 +104,7 @@ private:
 	struct Asked {
 		u32 state = RPCRDMA_XCHAR_IDLE;
 		u32 position = 0;
-		u32 xid = 0;
+		Xid xid = {};
 		u32 wanted = 0;
 		u32 before = 0; /* what the peer has, as far as it said */
 	};
@@ -124,8 +124,8 @@ private:
 	[[nodiscard]] static bool decode_value(u32 i, Bytes data, u32 &number);
 
 	[[nodiscard]] Refusal take_init(Bytes body, Port &port);
-	[[nodiscard]] Refusal take_request(u32 xid, Bytes body, Port &port);
-	[[nodiscard]] Refusal take_response(u32 xid, Bytes body, Port &port);
+	[[nodiscard]] Refusal take_request(Xid xid, Bytes body, Port &port);
+	[[nodiscard]] Refusal take_response(Xid xid, Bytes body, Port &port);
 	[[nodiscard]] Refusal take_update(Bytes body, Port &port);
 
 	[[nodiscard]] bool may_ask(const Port &port, u32 i, u32 number) const;
@@ -133,13 +133,13 @@ private:
 	[[nodiscard]] Refusal check(u32 i, u32 number, const Port &port) const;
 	void learn(u32 i, u32 number, Port &port);
 	void settle(u32 i, u32 number, Port &port);
-	[[nodiscard]] u32 unanswered(u32 xid) const;
-	void lose(u32 xid, bool rejected, Port &port);
+	[[nodiscard]] u32 unanswered(Xid xid) const;
+	void lose(Xid xid, bool rejected, Port &port);
 	static void encode_init(u32 properties, const Port &port, XdrWriter &w);
-	void encode_request(u32 xid, XdrWriter &w);
-	[[nodiscard]] u32 next_xid(const Port &port) const
+	void encode_request(Xid xid, XdrWriter &w);
+	[[nodiscard]] Xid next_xid(const Port &port) const
 	{
-		return port.first_xid() + 1 + sent_;
+		return to_xid(word_of(port.first_xid()) + 1 + sent_);
 	}
 
 	Asked asked_[kSpoken] = {};

@@ -28,10 +28,11 @@ namespace
 using rpcrdma::GroupReceiver;
 using rpcrdma::GroupSender;
 using rpcrdma::kXmtReq;
+using rpcrdma::Xid;
 using states::Credits;
 using states::Essence;
 
-constexpr u32 kXid = 1;
+constexpr Xid kXid = Xid{ 1 };
 
 /* What is on its way; @count: of a first Send, the Sends of its group. */
 struct Flying {
