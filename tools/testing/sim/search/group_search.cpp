@@ -9,10 +9,15 @@
  * are kept until all of it has come, and then are held or given back as others are.
  * (credits_search.cpp is about Receives that wait to be posted with others.)
  *
+ * With Rules::calls, what the first side sends are Calls, each of which reserves Receives for
+ * its Reply (optxrq_rsbuf), and what the second side sends are Replies of no more Sends than
+ * that.
+ *
  * In each state:
  * - each message that arrives finds a Receive, and is what its receiver expects;
  * - when nothing can happen any more but what the upper layers may do, and none of their
- *   messages is there, both sides can send; and none is in the middle of a group.
+ *   messages is there, both sides can send; and none is in the middle of a group;
+ * - what is reserved is what Replies that have not come may still take.
  */
 #include "rtr_group.h"
 #include "states.h"
@@ -27,20 +32,28 @@ namespace
 
 using rpcrdma::GroupReceiver;
 using rpcrdma::GroupSender;
-using rpcrdma::kXmtReq;
-using rpcrdma::Xid;
+using rpcrdma::lead_type;
+using rpcrdma::ReplyReserve;
+using rpcrdma::to_xid;
+using rpcrdma::word_of;
 using states::Credits;
 using states::Essence;
 
-constexpr Xid kXid = Xid{ 1 };
+/* XIDs of Calls, from one on. */
+constexpr u32 kCalls = 2;
 
-/* What is on its way; @count: of a first Send, the Sends of its group. */
+/*
+ * What is on its way; @count: of a first Send, the Sends of its group; @call: its XID, if there
+ * are Calls; @promise: of a Call, the Sends that its Reply may take.
+ */
 struct Flying {
 	enum Kind : u8 { Alone, Grant, First, Next };
 
 	u32 credit;
 	Kind kind;
 	u8 count;
+	u8 call;
+	u8 promise;
 };
 
 struct Side {
@@ -64,8 +77,17 @@ struct Side {
 
 using Key = states::Key<64>;
 
+/* Of one Call. */
+struct Call {
+	u8 promised = 0; /* at the first side, while there is no Reply: Sends */
+	u8 asked = 0; /* at the second side, before it replies: the same */
+	bool whole = false; /* has all come */
+};
+
 struct Model {
 	Side sides[2];
+	ReplyReserve reserve = {};
+	Call calls[kCalls + 1] = {};
 
 	[[nodiscard]] Key key() const
 	{
@@ -88,15 +110,48 @@ struct Model {
 			put(s.out.left());
 			put(s.in.active() ? s.in.next() << 4 | s.in.count() :
 					    0);
+			put(s.in.active() ? word_of(s.in.xid()) : 0);
 			put(s.target << 4 | s.n_inbound);
 			for (u32 m = 0; m < s.n_inbound; m++) {
 				const Flying &f = s.inbound[m];
 
 				put((f.credit - base) << 4 | f.kind << 2 |
 				    (f.count ? f.count - 1U : 0));
+				if (f.call)
+					put(f.promise << 4 | f.call);
 			}
 		}
+		if (!reserve.reserved() && !any_call())
+			return k;
+		put(reserve.reserved());
+		for (u32 c = 1; c <= kCalls; c++) {
+			put(reserve.most(to_xid(c)) << 4 | calls[c].promised);
+			put(calls[c].asked << 4 | calls[c].whole);
+		}
 		return k;
+	}
+	[[nodiscard]] bool any_call() const
+	{
+		for (u32 c = 1; c <= kCalls; c++)
+			if (calls[c].promised || reserve.most(to_xid(c)) != 1)
+				return true;
+		return false;
+	}
+	/* What the Replies that have not come may still take, but for those of one Send. */
+	[[nodiscard]] u32 to_come() const
+	{
+		const GroupReceiver &in = sides[0].in;
+		u32 n = 0;
+
+		for (u32 c = 1; c <= kCalls; c++) {
+			const u32 promised = calls[c].promised;
+
+			if (promised > 1)
+				n += in.active() && in.xid() == to_xid(c) ?
+					     in.count() :
+					     promised;
+		}
+		return n;
 	}
 };
 
@@ -107,6 +162,11 @@ struct Rules {
 	/* A side sends nothing at all until it has credits for so many. */
 	u32 waits_for = 1;
 	std::vector<u32> windows; /* of the first side, to change to */
+	bool calls = false;
+	/* A Reply by the types of -07 gives nothing back. */
+	bool keeps = false;
+	/* The first Send of a Reply gives all back. */
+	bool early = false;
 	bool stop = false; /* at the first that is found */
 	u32 max_states = 3000000;
 };
@@ -118,6 +178,7 @@ struct Outcome {
 	bool overlap = false;
 	bool blocked = false; /* a side that can never send */
 	bool stuck = false; /* in the middle of a group */
+	bool wrong = false; /* what is reserved */
 	bool complete = true;
 };
 
@@ -147,7 +208,7 @@ public:
 private:
 	[[nodiscard]] bool done() const
 	{
-		return out_.overrun || out_.overlap ||
+		return out_.overrun || out_.overlap || out_.wrong ||
 		       (rules_.stop && (out_.blocked || out_.stuck));
 	}
 	void reach(const Model &m)
@@ -156,13 +217,17 @@ private:
 			open_.push_back(m);
 	}
 
-	static void post(Model &m, u32 i, Flying::Kind kind, u32 count)
+	static void post(Model &m, u32 i, Flying::Kind kind, u32 count,
+			 u32 call = 0)
 	{
 		Side &from = m.sides[i];
 		Side &to = m.sides[1 - i];
 
 		to.inbound[to.n_inbound++] = { from.credits.credit(), kind,
-					       static_cast<u8>(count) };
+					       static_cast<u8>(count),
+					       static_cast<u8>(call),
+					       i ? u8{ 0 } :
+						   m.calls[call].promised };
 		from.credits.sent();
 	}
 	static void give_back(Side &s)
@@ -181,18 +246,25 @@ private:
 	}
 
 	/* Is it what the group receiver takes? */
-	static bool expected(Side &s, const Flying &f)
+	bool expected(Model &m, u32 i, const Flying &f)
 	{
+		const rpcrdma_dir dir =
+			i || !f.call ? RPCRDMA_CALL : RPCRDMA_REPLY;
+		Side &s = m.sides[i];
 		GroupReceiver::Verdict v;
 
 		switch (f.kind) {
 		case Flying::Alone:
 			return !s.in.active();
 		case Flying::First:
-			v = s.in.begin(kXid, RPCRDMA_CALL, f.count, 4);
+			v = s.in.begin(to_xid(f.call), dir, f.count,
+				       dir == RPCRDMA_REPLY ?
+					       m.reserve.most(to_xid(f.call)) :
+					       4);
 			break;
 		case Flying::Next:
-			v = s.in.go_on(kXid, s.in.next(), kXmtReq);
+			v = s.in.go_on(s.in.xid(), s.in.next(),
+				       lead_type(s.in.dir()));
 			break;
 		case Flying::Grant:
 			return true;
@@ -204,8 +276,38 @@ private:
 		return true;
 	}
 
-	void arrive(Side &s, bool hold)
+	/* The first Send of a Call or of a Reply is there, or its last. */
+	void take_call(Model &m, u32 i, const Flying &f)
 	{
+		const bool whole = !m.sides[i].in.active();
+		const u32 number =
+			f.call ? f.call : word_of(m.sides[i].in.xid());
+		const rpcrdma::Xid xid = to_xid(number);
+		Call &c = m.calls[number];
+
+		if (i) {
+			if (f.call)
+				c.asked = f.promise;
+			c.whole = whole;
+			return;
+		}
+		if (f.kind == Flying::First && !rules_.early)
+			m.reserve.shrink(xid, f.count);
+		else if (f.kind == Flying::First)
+			m.reserve.give_back(xid);
+		if (!whole)
+			return;
+		if (f.kind != Flying::Alone)
+			m.reserve.give_back(xid);
+		else if (!rules_.keeps)
+			m.reserve.doubt(xid);
+		c.promised = 0;
+	}
+
+	void arrive(Model &m, u32 i)
+	{
+		const bool hold = rules_.hold[i];
+		Side &s = m.sides[i];
 		const Flying f = s.inbound[0];
 
 		s.n_inbound--;
@@ -218,8 +320,10 @@ private:
 		if (s.credits.overrun(f.kind == Flying::Grant) ||
 		    !s.credits.limit(f.credit))
 			out_.overrun = true;
-		if (!expected(s, f))
+		if (!expected(m, i, f))
 			out_.overlap = true;
+		if (rules_.calls && f.kind != Flying::Grant)
+			take_call(m, i, f);
 		if (f.kind == Flying::Grant)
 			give_back(s);
 		else if (f.kind == Flying::Alone)
@@ -255,32 +359,30 @@ private:
 		if (s.n_inbound) {
 			Model next = m;
 
-			arrive(next.sides[i], rules_.hold[i]);
+			arrive(next, i);
 			reach(next);
 			any = true;
 		}
 		return any;
 	}
 
-	void upper_layer(const Model &m, u32 i)
+	/* A message of each size: no Call, or this one, or the Reply to it. */
+	void begin(const Model &m, u32 i, u32 call, u32 largest)
 	{
 		const Side &s = m.sides[i];
 		const u32 credits = s.credits.available();
 
-		if (s.held) {
+		if (s.out.active())
+			return;
+		if (credits >= rules_.waits_for) {
 			Model next = m;
 
-			next.sides[i].held--;
-			give_back(next.sides[i]);
+			post(next, i, Flying::Alone, 0, call);
+			if (i)
+				next.calls[call].asked = 0;
 			reach(next);
 		}
-		if (!s.out.active() && credits >= rules_.waits_for) {
-			Model next = m;
-
-			post(next, i, Flying::Alone, 0);
-			reach(next);
-		}
-		for (u32 n = 1; n <= rules_.largest && !s.out.active(); n++) {
+		for (u32 n = 1; n <= largest; n++) {
 			if (!GroupSender::may_begin(n, credits, 4) ||
 			    n < rules_.waits_for)
 				continue;
@@ -289,9 +391,55 @@ private:
 
 			me.out.begin(n);
 			me.out.sent();
-			post(next, i, Flying::First, n);
+			post(next, i, Flying::First, n, call);
+			if (i)
+				next.calls[call].asked = 0;
 			reach(next);
 		}
+	}
+
+	void rpcs(const Model &m, u32 i)
+	{
+		const Side &s = m.sides[i];
+
+		for (u32 c = 1; c <= kCalls; c++) {
+			const Call &call = m.calls[c];
+
+			if (i && call.asked && call.whole)
+				begin(m, i, c, call.asked);
+			/* A Call is begun only when it can go: then it reserves. */
+			if (i || call.promised || s.out.active() ||
+			    s.credits.available() < rules_.waits_for)
+				continue;
+			for (u32 wanted = 1; wanted <= 4; wanted++) {
+				const u32 window = s.credits.window();
+				Model next = m;
+				const u32 n = next.reserve.reserve(
+					to_xid(c), wanted, window);
+
+				next.calls[c].promised = static_cast<u8>(n);
+				out_.wrong |= n > 1 &&
+					      next.reserve.reserved() > window;
+				begin(next, i, c, rules_.largest);
+			}
+		}
+	}
+
+	void upper_layer(const Model &m, u32 i)
+	{
+		const Side &s = m.sides[i];
+
+		if (s.held) {
+			Model next = m;
+
+			next.sides[i].held--;
+			give_back(next.sides[i]);
+			reach(next);
+		}
+		if (rules_.calls)
+			rpcs(m, i);
+		else
+			begin(m, i, 0, rules_.largest);
 		if (i)
 			return;
 		for (const u32 window : rules_.windows) {
@@ -311,6 +459,10 @@ private:
 	void expand(const Model &m)
 	{
 		const bool any = goes_on(m, 0) | goes_on(m, 1);
+
+		if (!m.reserve.invariants() ||
+		    m.reserve.reserved() != m.to_come())
+			out_.wrong = true;
 
 		out_.groups +=
 			m.sides[0].out.active() || m.sides[1].out.active();
@@ -347,10 +499,12 @@ void expect_sound(u32 a, u32 b, const Rules &rules)
 	EXPECT_FALSE(o.overlap);
 	EXPECT_FALSE(o.blocked);
 	EXPECT_FALSE(o.stuck);
+	EXPECT_FALSE(o.wrong);
 	EXPECT_GT(o.groups, 0u);
-	std::printf("windows %u%s%s and %u%s, groups of up to %u: "
+	std::printf("%swindows %u%s%s and %u%s, groups of up to %u: "
 		    "%zu states, a group under way in %zu\n",
-		    a, rules.windows.empty() ? "" : ", changing",
+		    rules.calls ? "Calls and Replies, " : "", a,
+		    rules.windows.empty() ? "" : ", changing",
 		    rules.hold[0] ? ", held" : "", b,
 		    rules.hold[1] ? ", held" : "", rules.largest, o.states,
 		    o.groups);
@@ -385,6 +539,43 @@ TEST(group_search, windows__change_at_any_moment_D20)
 	expect_sound(3, 3, rules);
 	rules.hold[0] = true;
 	expect_sound(3, 3, rules);
+}
+
+/* What is reserved for Replies is theirs, all of it comes back, and nothing waits for it. */
+TEST(group_search, reserve__all_interleavings_D20)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.largest = 2;
+	expect_sound(3, 3, rules);
+	expect_sound(4, 3, rules);
+	expect_sound(3, 4, rules);
+	rules.hold[0] = true;
+	rules.hold[1] = true;
+	expect_sound(3, 3, rules);
+}
+
+TEST(group_search, reserve__windows_change_at_any_moment_D20)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.largest = 2;
+	rules.windows = { 3, 4 };
+	expect_sound(3, 3, rules);
+}
+
+TEST(group_search, reserve__what_is_not_given_back_is_found)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.keeps = true;
+	EXPECT_TRUE(search_for(3, 3, rules).wrong);
+	rules.keeps = false;
+	rules.early = true;
+	EXPECT_TRUE(search_for(3, 3, rules).wrong);
 }
 
 /* Why a sender posts no GRANT in the middle of its group. */
