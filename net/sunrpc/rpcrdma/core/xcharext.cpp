@@ -566,6 +566,40 @@ void Xcharext::permit(const Port &port, rpcrdma_rx &rx) const
 		rx.inv_handle = 0;
 }
 
+bool Xcharext::invariants() const
+{
+	bool sound = !(fixed_ >> kSpoken) && !(peer_fixed_ >> kSpoken);
+	u32 pending = 0;
+	u32 under_way = 0;
+
+	for (u32 i = 0; i < kSpoken; i++) {
+		const Asked &a = asked_[i];
+		const Own &o = own_[i];
+
+		under_way += a.state != RPCRDMA_XCHAR_IDLE;
+		pending += a.state == RPCRDMA_XCHAR_PENDING;
+		/* What an answer is read by: each position of a request, once. */
+		if (a.state == RPCRDMA_XCHAR_QUEUED ||
+		    a.state == RPCRDMA_XCHAR_ASKED) {
+			u32 together = 0;
+
+			for (const Asked &b : asked_) {
+				if (b.state != a.state || b.xid != a.xid)
+					continue;
+				sound &= &a == &b || a.position != b.position;
+				together++;
+			}
+			sound &= a.position < together;
+		}
+		if (o.pending)
+			sound &= takes_time(id_of(i)) && !(fixed_ >> i & 1) &&
+				 possible(id_of(i), o.wanted);
+	}
+	return sound && pending == counts_.pended - counts_.cleared &&
+	       under_way == counts_.asked - counts_.done - counts_.rejected -
+				    counts_.lost - counts_.cleared;
+}
+
 } // namespace rpcrdma
 
 /* ------------------------------------------------------------------ */

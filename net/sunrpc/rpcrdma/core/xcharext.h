@@ -93,6 +93,8 @@ public:
 	void encode(const ControlMessage &m, const Port &port, XdrWriter &w);
 	[[nodiscard]] bool refused(Xid xid, u32 code, Port &port);
 	void permit(const Port &port, rpcrdma_rx &rx) const;
+	/* What holds between two events. */
+	[[nodiscard]] bool invariants() const;
 
 private:
 	/* The properties that messages can be about. */
