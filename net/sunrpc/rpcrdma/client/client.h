@@ -268,10 +268,40 @@ void rpcrdma_client_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 void rpcrdma_keepalive_init(struct rpcrdma_xprt *r_xprt);
 void rpcrdma_keepalive_start(struct rpcrdma_xprt *r_xprt);
 void rpcrdma_keepalive_stop(struct rpcrdma_xprt *r_xprt);
-void rpcrdma_keepalive_note(struct rpcrdma_xprt *r_xprt,
-			    const struct rpc_clnt *clnt);
-bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
-				const struct rpcrdma_rx *received);
+bool rpcrdma_keepalive_probed(struct rpcrdma_xprt *r_xprt,
+			      struct rpcrdma_conn *conn,
+			      const struct rpcrdma_rx *received);
+
+/**
+ * rpcrdma_keepalive_note - set the RPC program of the probe
+ * @r_xprt: the transport
+ * @clnt: a client that uses it
+ */
+static inline void rpcrdma_keepalive_note(struct rpcrdma_xprt *r_xprt,
+					  const struct rpc_clnt *clnt)
+{
+	WRITE_ONCE(r_xprt->keepalive.vers, clnt->cl_vers);
+	WRITE_ONCE(r_xprt->keepalive.prog, clnt->cl_prog);
+}
+
+/**
+ * rpcrdma_keepalive_answered - is this about the probe?
+ * @conn: the connection
+ * @received: a Reply or an error
+ *
+ * Context: the Receive handler; process context.
+ *
+ * Return: true if it is; no RPC of sunrpc has this XID.
+ */
+static inline bool
+rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
+			   const struct rpcrdma_rx *received)
+{
+	struct rpcrdma_xprt *r_xprt = conn->context;
+
+	return READ_ONCE(r_xprt->keepalive.waiting) &&
+	       rpcrdma_keepalive_probed(r_xprt, conn, received);
+}
 
 /* reply.c */
 u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,

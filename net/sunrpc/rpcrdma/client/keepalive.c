@@ -123,35 +123,20 @@ static void rpcrdma_keepalive_worker(struct work_struct *work)
 }
 
 /**
- * rpcrdma_keepalive_note - set the RPC program of the probe
+ * rpcrdma_keepalive_probed - is this about the probe that waits for its answer?
  * @r_xprt: the transport
- * @clnt: a client that uses it
- */
-void rpcrdma_keepalive_note(struct rpcrdma_xprt *r_xprt,
-			    const struct rpc_clnt *clnt)
-{
-	WRITE_ONCE(r_xprt->keepalive.vers, clnt->cl_vers);
-	WRITE_ONCE(r_xprt->keepalive.prog, clnt->cl_prog);
-}
-
-/**
- * rpcrdma_keepalive_answered - is this about the probe?
- * @conn: the connection
+ * @conn: its connection
  * @received: a Reply or an error
  *
- * Context: the Receive handler; process context.
- *
- * Return: true if it is; no RPC of sunrpc has this XID.
+ * Context and Return: as rpcrdma_keepalive_answered(), which alone calls it.
  */
-bool rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
-				const struct rpcrdma_rx *received)
+bool rpcrdma_keepalive_probed(struct rpcrdma_xprt *r_xprt,
+			      struct rpcrdma_conn *conn,
+			      const struct rpcrdma_rx *received)
 {
-	struct rpcrdma_xprt *r_xprt = conn->context;
 	struct rpcrdma_keepalive *k = &r_xprt->keepalive;
 	bool match, more;
 
-	if (!READ_ONCE(k->waiting))
-		return false;
 	spin_lock(&conn->lock);
 	match = k->waiting && k->tm.msg.xid == received->xid &&
 		rpcrdma_conn_posted(&k->tm);

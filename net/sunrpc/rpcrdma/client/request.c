@@ -426,9 +426,15 @@ static void rpcrdma_req_fill(struct rpcrdma_req *req)
 	tm->n_removed = plan->read_chunk || tm->group ? 1 : 0;
 	tm->msg.length = plan->stream_length;
 	tm->msg.external = plan->call_chunk;
-	tm->msg.inv_handle = rpcrdma_inv_handle(&req->chunks);
 	tm->msg.chunks = &req->chunks;
-	tm->chain = list_empty(&req->mrs) ? NULL : rpcrdma_req_chain;
+	tm->msg.inv_handle = 0;
+	tm->chain = NULL;
+	tm->chain_cost = 0;
+	/* No region has a handle, then. */
+	if (list_empty(&req->mrs))
+		return;
+	tm->msg.inv_handle = rpcrdma_inv_handle(&req->chunks);
+	tm->chain = rpcrdma_req_chain;
 	tm->chain_cost = rpcrdma_req_regions(req);
 }
 
@@ -655,39 +661,44 @@ static bool rpcrdma_req_answered(struct rpc_rqst *rqst)
 	return smp_load_acquire(&rqst->rq_reply_bytes_recvd);
 }
 
+/* The task has slept until another event than the Reply. */
+static noinline void rpcrdma_req_unanswered(struct rpc_task *task)
+{
+	struct rpc_rqst *rqst = task->tk_rqstp;
+	struct rpcrdma_req *req = rpcrdma_req(rqst);
+	bool late;
+
+	late = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
+	       rpcrdma_req_late(rqst);
+	rpcrdma_req_recall(req, late);
+	if (rpcrdma_req_answered(rqst)) {
+		task->tk_status = 0;
+		return;
+	}
+
+	/*
+	 * Nothing will come any more. Otherwise sunrpc thinks that a Call on a live connection
+	 * is sent. It may have got a Reply, too, and not taken it for one: its verifier is wrong.
+	 */
+	rqst->rq_connect_cookie =
+		READ_ONCE(rqst->rq_xprt->connect_cookie) - 1;
+	if (req->failure == RPCRDMA_REQ_AGAIN)
+		task->tk_status = -EAGAIN;
+	else if (req->failure)
+		task->tk_status = req->failure;
+	req->failure = 0;
+}
+
 /*
  * The task has slept until the Reply came, or until another event. After another event
  * sunrpc may next encode the Call again, or give up.
  */
 static void rpcrdma_req_woken(struct rpc_task *task)
 {
-	struct rpc_rqst *rqst = task->tk_rqstp;
-	struct rpcrdma_req *req = rpcrdma_req(rqst);
-	struct rpc_xprt *xprt = rqst->rq_xprt;
-	bool late;
-
-	if (rpcrdma_req_answered(rqst))
-		goto out_answered;
-	late = task->tk_status == -ETIMEDOUT && !READ_ONCE(req->failure) &&
-	       rpcrdma_req_late(rqst);
-	rpcrdma_req_recall(req, late);
-	if (rpcrdma_req_answered(rqst))
-		goto out_answered;
-
-	/*
-	 * Nothing will come any more. Otherwise sunrpc thinks that a Call on a live connection
-	 * is sent. It may have got a Reply, too, and not taken it for one: its verifier is wrong.
-	 */
-	rqst->rq_connect_cookie = READ_ONCE(xprt->connect_cookie) - 1;
-	if (req->failure == RPCRDMA_REQ_AGAIN)
-		task->tk_status = -EAGAIN;
-	else if (req->failure)
-		task->tk_status = req->failure;
-	req->failure = 0;
-	return;
-
-out_answered:
-	task->tk_status = 0;
+	if (likely(rpcrdma_req_answered(task->tk_rqstp)))
+		task->tk_status = 0;
+	else
+		rpcrdma_req_unanswered(task);
 }
 
 /* If @task has the write lock, the next task gets it. */
@@ -826,11 +837,14 @@ static void rpcrdma_req_statistics(const struct rpcrdma_req *req,
 	const struct rpcrdma_chunks *c = &req->chunks;
 	u32 i;
 
-	for (i = 0; i < c->n_write_segs; i++)
-		r_xprt->stats.offered_bytes += c->write_segs[i].length;
 	if (!req->plan.call_chunk)
 		r_xprt->stats.pulled_up_bytes += req->tm.msg.length +
 			(req->tm.group ? req->plan.removed.length : 0);
+	/* What else is counted are regions. */
+	if (list_empty(&req->mrs))
+		return;
+	for (i = 0; i < c->n_write_segs; i++)
+		r_xprt->stats.offered_bytes += c->write_segs[i].length;
 	r_xprt->stats.read_segments += c->n_reads;
 	if (c->n_writes)
 		r_xprt->stats.write_segments += c->writes[0].count;

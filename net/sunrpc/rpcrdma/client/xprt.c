@@ -101,14 +101,15 @@ static void rpcrdma_op_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task)
 		INIT_LIST_HEAD(&req->tm.link);
 		INIT_LIST_HEAD(&req->mrs);
 		rqst = &req->rqst;
+		xprt->stat.max_slots = max_t(unsigned long,
+					     xprt->stat.max_slots,
+					     xprt->num_reqs);
 	} else {
 		xprt_add_backlog(xprt, task);
 		spin_unlock(&xprt->reserve_lock);
 		task->tk_status = -EAGAIN;
 		return;
 	}
-	xprt->stat.max_slots = max_t(unsigned long, xprt->stat.max_slots,
-				     xprt->num_reqs);
 	spin_unlock(&xprt->reserve_lock);
 	task->tk_rqstp = rqst;
 	task->tk_status = 0;

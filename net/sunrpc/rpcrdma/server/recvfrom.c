@@ -14,9 +14,9 @@
 #include "call.h"
 
 /* Put the Calls that have come behind those that wait already, in their order. */
-static void rpcrdma_svc_gather_calls(struct rpcrdma_svc *svc)
+static void rpcrdma_svc_gather_calls(struct rpcrdma_svc *svc,
+				     struct llist_node *came)
 {
-	struct llist_node *came = llist_del_all(&svc->came);
 	struct rpcrdma_svc_call *call, *next;
 
 	llist_for_each_entry_safe(call, next, llist_reverse_order(came), came)
@@ -34,7 +34,7 @@ void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
 {
 	struct rpcrdma_svc_call *call, *next;
 
-	rpcrdma_svc_gather_calls(svc);
+	rpcrdma_svc_gather_calls(svc, llist_del_all(&svc->came));
 	list_splice_init(&svc->waiting, &svc->ready);
 	list_for_each_entry_safe(call, next, &svc->ready, link)
 		rpcrdma_svc_call_free(call);
@@ -146,21 +146,36 @@ static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 				    arg->tail[0].iov_len);
 }
 
-/* Return: the Call that has been ready for longest, or NULL. */
+/* Return: the Call that has been ready for longest, in no list any more, or NULL. */
+static struct rpcrdma_svc_call *rpcrdma_svc_first_call(struct rpcrdma_svc *svc)
+	__must_hold(&svc->lock)
+{
+	struct rpcrdma_svc_call *call;
+	struct llist_node *came;
+
+	if (list_empty(&svc->ready)) {
+		came = llist_del_all(&svc->came);
+		/* Most often it is a single one. */
+		if (came && !came->next)
+			return llist_entry(came, struct rpcrdma_svc_call, came);
+		rpcrdma_svc_gather_calls(svc, came);
+	}
+	call = list_first_entry_or_null(&svc->ready, struct rpcrdma_svc_call,
+					link);
+	if (call)
+		list_del_init(&call->link);
+	return call;
+}
+
+/* Return: as rpcrdma_svc_first_call(), which is not counted any more. */
 static struct rpcrdma_svc_call *rpcrdma_svc_take_call(struct rpcrdma_svc *svc)
 	__must_hold(&svc->lock)
 {
 	unsigned long *flags = &svc->xprt.xpt_flags;
-	struct rpcrdma_svc_call *call;
+	struct rpcrdma_svc_call *call = rpcrdma_svc_first_call(svc);
 
-	if (list_empty(&svc->ready))
-		rpcrdma_svc_gather_calls(svc);
-	call = list_first_entry_or_null(&svc->ready, struct rpcrdma_svc_call,
-					link);
-	if (call) {
-		list_del_init(&call->link);
+	if (call)
 		atomic_dec(&svc->n_ready);
-	}
 	if (list_empty(&svc->ready)) {
 		clear_bit(XPT_DATA, flags);
 		/*

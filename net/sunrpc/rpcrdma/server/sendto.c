@@ -66,6 +66,18 @@ struct rpcrdma_svc_reply {
 	struct page *pages[];
 };
 
+/*
+ * There are few Replies, none is kept that was sent, and whoever found too many is done with
+ * that.
+ */
+static bool rpcrdma_svc_replies_easy(const struct rpcrdma_svc *svc)
+{
+	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
+		return false;
+	/* As in rpcrdma_svc_replies_charged(), without a lock. */
+	return !data_race(svc->conn->hurry || svc->n_sent);
+}
+
 static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
 {
 	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
@@ -164,7 +176,9 @@ static void rpcrdma_svc_reply_charge(struct rpcrdma_svc *svc,
 				     struct rpcrdma_svc_reply *reply)
 {
 	reply->pooled = rpcrdma_svc_reply_take(svc, reply->memory);
-	rpcrdma_svc_replies_charged(svc);
+	/* What is in the pool has not charged the account. */
+	if (!reply->pooled || !rpcrdma_svc_replies_easy(svc))
+		rpcrdma_svc_replies_charged(svc);
 }
 
 static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
