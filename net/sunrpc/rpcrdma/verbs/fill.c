@@ -7,15 +7,26 @@
 
 #include "send.h"
 
-/* As rpcrdma_stream_run(), of a message from which nothing may be removed. */
-static u32 rpcrdma_txmsg_run(const struct rpcrdma_txmsg *tm, u32 offset,
-			     u32 *at)
+/*
+ * As rpcrdma_txmsg_copy(), of a message of which chunks carry a part. Not inlined, and
+ * rpcrdma_send_gather() neither: a variable whose address is taken makes a function guard its
+ * stack, and others would do that for nothing.
+ */
+static noinline int rpcrdma_txmsg_copy_reduced(const struct rpcrdma_txmsg *tm,
+					       u32 offset, void *to, u32 length)
 {
-	if (tm->n_removed)
-		return rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
-					  at);
-	*at = offset;
-	return U32_MAX;
+	u32 run, at;
+
+	while (length) {
+		run = min(rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
+					     &at), length);
+		if (!run || read_bytes_from_xdr_buf(tm->xdr, at, to, run))
+			return -EMSGSIZE;
+		to += run;
+		offset += run;
+		length -= run;
+	}
+	return 0;
 }
 
 /**
@@ -32,16 +43,10 @@ static u32 rpcrdma_txmsg_run(const struct rpcrdma_txmsg *tm, u32 offset,
 int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
 		       u32 length)
 {
-	u32 run, at;
-
-	while (length) {
-		run = min(rpcrdma_txmsg_run(tm, offset, &at), length);
-		if (!run || read_bytes_from_xdr_buf(tm->xdr, at, to, run))
-			return -EMSGSIZE;
-		to += run;
-		offset += run;
-		length -= run;
-	}
+	if (tm->n_removed)
+		return rpcrdma_txmsg_copy_reduced(tm, offset, to, length);
+	if (length && read_bytes_from_xdr_buf(tm->xdr, offset, to, length))
+		return -EMSGSIZE;
 	return 0;
 }
 
@@ -82,13 +87,12 @@ const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
 void rpcrdma_send_unmap(struct rpcrdma_send *send)
 {
 	struct ib_device *device = send->conn->cm_id->device;
-	unsigned int i;
+	const struct ib_sge *sge;
 
-	for (i = 0; send->mapped; i++) {
-		if (send->mapped & BIT(i))
-			ib_dma_unmap_single(device, send->sge[i].addr,
-					    send->sge[i].length, DMA_TO_DEVICE);
-		send->mapped &= ~BIT(i);
+	for (; send->mapped; send->mapped &= send->mapped - 1) {
+		sge = &send->sge[__ffs(send->mapped)];
+		ib_dma_unmap_single(device, sge->addr, sge->length,
+				    DMA_TO_DEVICE);
 	}
 }
 
@@ -157,7 +161,7 @@ bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length)
  * to, and of other memory. Return: false if there are not enough elements, or if memory
  * cannot be mapped; then all has to be copied.
  */
-static bool rpcrdma_send_gather(struct rpcrdma_send *send)
+static bool rpcrdma_send_pieces(struct rpcrdma_send *send)
 {
 	const struct rpcrdma_txmsg *tm = send->tm;
 	u32 offset = send->tx.payload.offset;
@@ -167,7 +171,11 @@ static bool rpcrdma_send_gather(struct rpcrdma_send *send)
 	bool ok;
 
 	while (left) {
-		run = rpcrdma_txmsg_run(tm, offset, &at);
+		run = left;
+		at = offset;
+		if (tm->n_removed)
+			run = rpcrdma_stream_run(tm->removed, tm->n_removed,
+						 offset, &at);
 		if (!run)
 			return false;
 		from = rpcrdma_xdr_piece(tm->xdr, at, &piece);
@@ -186,6 +194,28 @@ static bool rpcrdma_send_gather(struct rpcrdma_send *send)
 	return true;
 }
 
+/* Copy all that goes in @send to its buffer. Return: as rpcrdma_send_fill(). */
+static bool rpcrdma_send_copy_all(struct rpcrdma_send *send)
+{
+	const struct rpcrdma_tx *tx = &send->tx;
+
+	send->sge[0].length = send->length;
+	send->copied = tx->payload.length;
+	return !rpcrdma_txmsg_copy(send->tm, tx->payload.offset,
+				   send->buf + tx->header_length,
+				   tx->payload.length);
+}
+
+/* Gather what goes in @send, or else copy it. Return: as rpcrdma_send_fill(). */
+static noinline bool rpcrdma_send_gather(struct rpcrdma_send *send)
+{
+	if (rpcrdma_send_pieces(send))
+		return true;
+	rpcrdma_send_unmap(send);
+	send->wr.num_sge = 1;
+	return rpcrdma_send_copy_all(send);
+}
+
 /**
  * rpcrdma_send_fill - fill a Send with its part of a message
  * @send: the session has decided on it, and its header is in its buffer
@@ -197,25 +227,18 @@ static bool rpcrdma_send_gather(struct rpcrdma_send *send)
 bool rpcrdma_send_fill(struct rpcrdma_send *send)
 {
 	const struct rpcrdma_tx *tx = &send->tx;
+	struct ib_sge *first = &send->sge[0];
 
 	send->length = tx->header_length + tx->payload.length;
-	send->sge[0].addr = send->addr;
-	send->sge[0].length = tx->header_length;
+	first->addr = send->addr;
+	first->length = tx->header_length;
 	send->wr.num_sge = 1;
 	send->copied = 0;
 	if (send->rtr.size)
 		return rpcrdma_rtr_fill(send);
 	if (!tx->payload.length)
 		return true;
-	if (send->tm->gather && send->conn->gather_sge > 1) {
-		if (rpcrdma_send_gather(send))
-			return true;
-		rpcrdma_send_unmap(send);
-		send->wr.num_sge = 1;
-	}
-	send->sge[0].length = send->length;
-	send->copied = tx->payload.length;
-	return !rpcrdma_txmsg_copy(send->tm, tx->payload.offset,
-				   send->buf + tx->header_length,
-				   tx->payload.length);
+	if (send->tm->gather && send->conn->gather_sge > 1)
+		return rpcrdma_send_gather(send);
+	return rpcrdma_send_copy_all(send);
 }
