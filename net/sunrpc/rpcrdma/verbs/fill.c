@@ -7,6 +7,18 @@
 
 #include "send.h"
 
+/* Copy bytes of a message, nearly always of its head alone. Return: false if it lacks some. */
+static bool rpcrdma_xdr_copy(const struct xdr_buf *xdr, u32 offset, void *to,
+			     u32 length)
+{
+	const struct kvec *head = &xdr->head[0];
+
+	if ((size_t)offset + length > head->iov_len)
+		return !read_bytes_from_xdr_buf(xdr, offset, to, length);
+	memcpy(to, head->iov_base + offset, length);
+	return true;
+}
+
 /*
  * As rpcrdma_txmsg_copy(), of a message of which chunks carry a part. Not inlined, and
  * rpcrdma_send_gather() neither: a variable whose address is taken makes a function guard its
@@ -20,7 +32,7 @@ static noinline int rpcrdma_txmsg_copy_reduced(const struct rpcrdma_txmsg *tm,
 	while (length) {
 		run = min(rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
 					     &at), length);
-		if (!run || read_bytes_from_xdr_buf(tm->xdr, at, to, run))
+		if (!run || !rpcrdma_xdr_copy(tm->xdr, at, to, run))
 			return -EMSGSIZE;
 		to += run;
 		offset += run;
@@ -45,7 +57,7 @@ int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
 {
 	if (tm->n_removed)
 		return rpcrdma_txmsg_copy_reduced(tm, offset, to, length);
-	if (length && read_bytes_from_xdr_buf(tm->xdr, offset, to, length))
+	if (length && !rpcrdma_xdr_copy(tm->xdr, offset, to, length))
 		return -EMSGSIZE;
 	return 0;
 }
