@@ -46,8 +46,14 @@
 #include "../params.h"
 #include "recv.h"
 
+/* Does anything have to be done before the other one of processor and device has a Receive? */
+static bool rpcrdma_recv_syncs(const struct rpcrdma_conn *conn)
+{
+	return !ib_uses_virt_dma(conn->cm_id->device);
+}
+
 /* The device may write again to what the processor could read. */
-static void rpcrdma_recv_sync(struct rpcrdma_recv *recv)
+static noinline void rpcrdma_recv_sync(struct rpcrdma_recv *recv)
 {
 	struct ib_device *device = recv->conn->cm_id->device;
 	u32 left = recv->len, part;
@@ -62,7 +68,7 @@ static void rpcrdma_recv_sync(struct rpcrdma_recv *recv)
 }
 
 /* The processor reads what has come. */
-static void rpcrdma_recv_sync_for_cpu(struct rpcrdma_recv *recv)
+static noinline void rpcrdma_recv_sync_for_cpu(struct rpcrdma_recv *recv)
 {
 	struct ib_device *device = recv->conn->cm_id->device;
 	u32 left = recv->len, part;
@@ -310,20 +316,37 @@ static void rpcrdma_recv_count_copied(struct rpcrdma_recv *recv)
 	u64 *sum = &recv->conn->stats.recv_copied_bytes;
 
 	static_assert(sizeof(atomic64_t) == sizeof(*sum));
-	if (recv->copied)
-		atomic64_add(recv->copied, (atomic64_t *)sum);
+	if (!recv->copied)
+		return;
+	atomic64_add(recv->copied, (atomic64_t *)sum);
 	recv->copied = 0;
 }
 
-/* A Receive is free. Return: true if the caller has to pump. */
-static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
-			     struct rpcrdma_recv *recv)
+/* Receives have come back that may have to be posted. Return: as rpcrdma_recv_put(). */
+static noinline bool rpcrdma_recv_put_all(struct rpcrdma_conn *conn)
 {
 	LIST_HEAD(retired);
 	bool due = false;
-	int n, rc;
+	int rc;
 
-	rpcrdma_recv_sync(recv);
+	spin_lock(&conn->lock);
+	rc = rpcrdma_conn_dead(conn) ? -ENOTCONN :
+				  rpcrdma_recv_push(conn, &due, &retired);
+	spin_unlock(&conn->lock);
+	rpcrdma_recv_free_list(&retired);
+	if (rc)
+		rpcrdma_conn_lost(conn, "post Receive");
+	return due;
+}
+
+/* A Receive is free. Mostly it waits for others. Return: true if the caller has to pump. */
+static inline bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
+				    struct rpcrdma_recv *recv)
+{
+	int n;
+
+	if (rpcrdma_recv_syncs(conn))
+		rpcrdma_recv_sync(recv);
 	rpcrdma_recv_count_copied(recv);
 	/* From here on it may be posted, replaced or freed at any time. */
 	llist_add(&recv->back, &conn->recv_back);
@@ -335,14 +358,7 @@ static bool rpcrdma_recv_put(struct rpcrdma_conn *conn,
 	 */
 	if (n > 0 && n <= READ_ONCE(conn->recv_slack))
 		return false;
-	spin_lock(&conn->lock);
-	rc = rpcrdma_conn_dead(conn) ? -ENOTCONN :
-				  rpcrdma_recv_push(conn, &due, &retired);
-	spin_unlock(&conn->lock);
-	rpcrdma_recv_free_list(&retired);
-	if (rc)
-		rpcrdma_conn_lost(conn, "post Receive");
-	return due;
+	return rpcrdma_recv_put_all(conn);
 }
 
 /**
@@ -493,7 +509,8 @@ void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 
 	recv->len = wc->byte_len;
-	rpcrdma_recv_sync_for_cpu(recv);
+	if (rpcrdma_recv_syncs(conn))
+		rpcrdma_recv_sync_for_cpu(recv);
 	message = rpcrdma_recv_message(recv, &large);
 	if (unlikely(!message)) {
 		rpcrdma_conn_lost(conn, "no memory for a message");
