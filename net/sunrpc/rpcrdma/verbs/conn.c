@@ -134,15 +134,13 @@ static void rpcrdma_conn_tell_version(struct rpcrdma_conn *conn)
 
 /**
  * rpcrdma_conn_agreed - the version may be agreed on now
- * @conn: the connection
+ * @conn: the connection; %RPCRDMA_CONN_AGREED was not set just now
  *
  * Context: Process context, no lock held. Does not sleep. Only the first call after the
  * version is known has an effect, and none if the connection is lost.
  */
 void rpcrdma_conn_agreed(struct rpcrdma_conn *conn)
 {
-	if (test_bit(RPCRDMA_CONN_AGREED, &conn->flags))
-		return;
 	spin_lock(&conn->event_lock);
 	rpcrdma_conn_tell_version(conn);
 	spin_unlock(&conn->event_lock);

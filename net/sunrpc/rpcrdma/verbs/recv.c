@@ -105,32 +105,38 @@ void rpcrdma_recv_read(const struct rpcrdma_recv *recv, u32 offset, void *to,
 	}
 }
 
-/*
- * The message as the session needs it: in one piece, as far as the session reads it. Only
- * a header with chunks, or of another message than an RPC message, can be longer than a
- * page, so nearly nothing is copied here. Return: NULL if there is no memory; the caller
- * frees @large.
- */
-static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv, void **large)
+/* The message in one piece. Return: as rpcrdma_recv_message(). */
+static noinline const void *rpcrdma_recv_whole(struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_conn *conn = recv->conn;
-	const u32 first = PAGE_SIZE - conn->recv_base;
 	void *whole = conn->recv_whole;
 
-	if (!recv->pages || recv->len <= first ||
-	    rpcrdma_header_is_bare(recv->buf) ||
-	    rpcrdma_rtr_readable(recv->buf, first))
-		return recv->buf;
 	if (recv->len > conn->whole_size) {
 		/* Larger than Receives at the beginning were: rarer still. */
 		whole = kvmalloc(recv->len, GFP_NOIO);
-		*large = whole;
 		if (!whole)
 			return NULL;
 	}
 	rpcrdma_recv_read(recv, 0, whole, recv->len);
 	recv->copied += recv->len;
 	return whole;
+}
+
+/*
+ * The message as the session needs it: in one piece, as far as the session reads it. Only
+ * a header with chunks, or of another message than an RPC message, can be longer than a
+ * page, so nearly nothing is copied here. Return: NULL if there is no memory; the caller
+ * frees what is neither the Receive's nor the connection's.
+ */
+static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv)
+{
+	const u32 first = PAGE_SIZE - recv->conn->recv_base;
+
+	if (!recv->pages || recv->len <= first ||
+	    rpcrdma_header_is_bare(recv->buf) ||
+	    rpcrdma_rtr_readable(recv->buf, first))
+		return recv->buf;
+	return rpcrdma_recv_whole(recv);
 }
 
 /**
@@ -310,6 +316,23 @@ static bool rpcrdma_recv_waits(const struct rpcrdma_conn *conn,
 	return rx->ample && conn->recv_slack == RPCRDMA_RECV_SLACK;
 }
 
+/*
+ * A message has come after which Receives may have to be posted. Return: 1 if the caller has to
+ * pump, 0 if not, or the errno of the verb.
+ */
+static noinline int rpcrdma_recv_push_unlock(struct rpcrdma_conn *conn)
+	__releases(&conn->lock)
+{
+	LIST_HEAD(retired);
+	bool due = false;
+	int rc;
+
+	rc = rpcrdma_recv_push(conn, &due, &retired);
+	spin_unlock(&conn->lock);
+	rpcrdma_recv_free_list(&retired);
+	return rc ?: due;
+}
+
 /* Several threads give Receives back at the same time. All counters are of the same size. */
 static void rpcrdma_recv_count_copied(struct rpcrdma_recv *recv)
 {
@@ -375,6 +398,16 @@ void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn, struct rpcrdma_recv *recv)
 		rpcrdma_conn_pump(conn);
 }
 
+/* Only what is no part of an RPC message, or is not taken as one, has a reason or an errcode. */
+static noinline void rpcrdma_recv_count_other(struct rpcrdma_stats *stats,
+					      const struct rpcrdma_rx *rx)
+{
+	if (rx->reason < RPCRDMA_REASON_COUNT)
+		stats->rx_refused[rx->reason]++;
+	if (rx->htype == RPCRDMA2_ERROR && rx->errcode)
+		stats->rx_errors[rpcrdma_errcode_slot(rx->errcode)]++;
+}
+
 static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 			       const struct rpcrdma_rx *rx, u32 len)
 {
@@ -382,12 +415,10 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
 
 	stats->rx_type[rx->type]++;
 	stats->rx_wire_bytes += len;
-	if (rx->reason < RPCRDMA_REASON_COUNT)
-		stats->rx_refused[rx->reason]++;
-	if (rx->htype == RPCRDMA2_ERROR && rx->errcode)
-		stats->rx_errors[rpcrdma_errcode_slot(rx->errcode)]++;
-	if (rx->action != RPCRDMA_RX_PAYLOAD)
+	if (unlikely(rx->action != RPCRDMA_RX_PAYLOAD)) {
+		rpcrdma_recv_count_other(stats, rx);
 		return;
+	}
 	if (rx->last && !rx->stream_offset) {
 		stats->rx_inline_bytes += rx->payload.length;
 	} else {
@@ -402,7 +433,7 @@ static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
  * the opening are replaced, too. The caller then has to pump: until now nobody could. Return:
  * NULL, or why the connection cannot go on.
  */
-static const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
+static noinline const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 {
 	const u32 later = conn->n_recv_later, before = conn->recv_size;
 	const char *why = "no memory for Receives";
@@ -456,13 +487,12 @@ static const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 
 /* The peer has not taken messages that went by groups: their owners send them again. */
 static void rpcrdma_recv_refused(struct rpcrdma_conn *conn,
-				 struct rpcrdma_rx *rx,
-				 const struct rpcrdma_rtr_refused *refused,
-				 u32 count)
+				 struct rpcrdma_rx *rx)
 {
+	const struct rpcrdma_rtr_refused *refused = conn->refused;
 	u32 i;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < conn->n_refused; i++) {
 		rx->xid = refused[i].xid;
 		if (refused[i].dir == RPCRDMA_CALL)
 			conn->ops->failed(conn, rx);
@@ -471,10 +501,75 @@ static void rpcrdma_recv_refused(struct rpcrdma_conn *conn,
 	}
 }
 
+/*
+ * What a message does besides being a part of an RPC message, before that is given to the owner.
+ * Return: false if the connection is over.
+ */
+static noinline bool rpcrdma_recv_effects(struct rpcrdma_conn *conn,
+					  struct rpcrdma_rx *rx)
+{
+	const bool refused = rx->htype == RPCRDMA_RTR_REPTERR && conn->n_refused;
+
+	if (rx->htype - RPCRDMA_XCHAR_FIRST_TYPE < RPCRDMA_XCHAR_TYPES ||
+	    rx->htype == RPCRDMA2_CONNPROP_FINAL)
+		rpcrdma_resize_kick(conn);
+	if (rx->opened) {
+		rpcrdma_conn_up(conn);
+		conn->ops->ready(conn);
+	}
+	if (rx->abandon) {
+		trace_rpcrdma_abandon(conn->id, rx->xid, rx->dir,
+				      rpcrdma_reason_name(rx->reason));
+		conn->ops->abandon(conn, rx->dir);
+	}
+	if (refused)
+		rpcrdma_recv_refused(conn, rx);
+
+	switch (rx->action) {
+	case RPCRDMA_RX_DROP:
+	case RPCRDMA_RX_CONTROL:
+	case RPCRDMA_RX_PAYLOAD:
+		break;
+	case RPCRDMA_RX_FAIL_RPC:
+		if (!refused)
+			conn->ops->failed(conn, rx);
+		break;
+	case RPCRDMA_RX_CLOSE:
+		if (rx->reason == RPCRDMA_REASON_NO_VERSION)
+			WRITE_ONCE(conn->error, -EPROTONOSUPPORT);
+		/* Another connection, with version 1, may do. */
+		else if (rx->reason == RPCRDMA_REASON_DIALECT)
+			WRITE_ONCE(conn->error, -EPROTOTYPE);
+		else if (rx->reason == RPCRDMA_REASON_AUTH)
+			WRITE_ONCE(conn->error, -EACCES);
+		rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
+		return false;
+	}
+	return true;
+}
+
+/* A Receive has completed without a message. */
+static noinline void rpcrdma_recv_failed(struct rpcrdma_conn *conn,
+					 struct ib_wc *wc)
+{
+	trace_rpcrdma_wc(conn->id, "Receive", wc);
+	/* If a server refuses, rdma_cm flushes the Receives and then says why. */
+	if (wc->status == IB_WC_WR_FLUSH_ERR &&
+	    test_bit(RPCRDMA_CONN_CONNECTING, &conn->flags))
+		return;
+	/* rxe reports the second. */
+	if (wc->status == IB_WC_LOC_LEN_ERR || wc->status == IB_WC_LOC_QP_OP_ERR)
+		set_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags);
+	rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+}
+
 /**
  * rpcrdma_recv_done - a Receive has completed
  * @cq: of Receives
  * @wc: the completion
+ *
+ * Nearly always it has a part of an RPC message, which has no other effect and after which
+ * Receives that wait go on waiting. All else is in functions that are not inlined.
  *
  * Context: the handler of Receives; process context, no lock held.
  */
@@ -487,104 +582,63 @@ void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_rx *rx = &conn->rx;
 	const char *why = NULL;
 	const void *message;
-	void *large = NULL;
-	struct rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
-	u32 invalidated = 0, n_refused = 0;
-	LIST_HEAD(retired);
-	bool due = false;
-	int rc = 0;
+	u32 invalidated = 0;
+	int due = 0;
 
-	if (wc->status != IB_WC_SUCCESS) {
-		trace_rpcrdma_wc(conn->id, "Receive", wc);
-		/* If a server refuses, rdma_cm flushes the Receives and then says why. */
-		if (wc->status == IB_WC_WR_FLUSH_ERR &&
-		    test_bit(RPCRDMA_CONN_CONNECTING, &conn->flags))
-			return;
-		/* rxe reports the second. */
-		if (wc->status == IB_WC_LOC_LEN_ERR ||
-		    wc->status == IB_WC_LOC_QP_OP_ERR)
-			set_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags);
-		rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		rpcrdma_recv_failed(conn, wc);
 		return;
 	}
 
 	recv->len = wc->byte_len;
 	if (rpcrdma_recv_syncs(conn))
 		rpcrdma_recv_sync_for_cpu(recv);
-	message = rpcrdma_recv_message(recv, &large);
+	message = rpcrdma_recv_message(recv);
 	if (unlikely(!message)) {
 		rpcrdma_conn_lost(conn, "no memory for a message");
 		return;
 	}
-	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
-		invalidated = wc->ex.invalidate_rkey;
 
 	spin_lock(&conn->lock);
 	rpcrdma_session_receive(&conn->session, message, recv->len, rx);
 	if (unlikely(rx->htype == RPCRDMA_RTR_REPTERR))
-		n_refused = rpcrdma_rtr_reported(&conn->session, rx, refused);
-	if (!rpcrdma_recv_waits(conn, rx))
-		rc = rpcrdma_recv_push(conn, &due, &retired);
-	spin_unlock(&conn->lock);
-	if (unlikely(!list_empty(&retired)))
-		rpcrdma_recv_free_list(&retired);
-	if (rc) {
+		conn->n_refused = rpcrdma_rtr_reported(&conn->session, rx,
+						       conn->refused);
+	if (rpcrdma_recv_waits(conn, rx))
+		spin_unlock(&conn->lock);
+	else
+		due = rpcrdma_recv_push_unlock(conn);
+	if (unlikely(due < 0)) {
 		why = "post Receive";
 	} else if (unlikely(conn->n_recv_later)) {
 		why = rpcrdma_recv_begin(conn);
-		due = true;
+		due = 1;
 	}
-	if (unlikely(large))
-		kvfree(large);
+	if (unlikely(message != recv->buf && message != conn->recv_whole))
+		kvfree(message);
 	rpcrdma_recv_count(conn, rx, recv->len);
 	trace_rpcrdma_rx(conn->id, rx, recv->len);
-	if (why) {
-		rpcrdma_conn_lost(conn, why);
-		return;
-	}
-	/* The owner may be long, and the peer may wait for this GRANT. */
-	if (due)
+	if (unlikely(due)) {
+		if (why) {
+			rpcrdma_conn_lost(conn, why);
+			return;
+		}
+		/* The owner may be long, and the peer may wait for this GRANT. */
 		rpcrdma_conn_pump(conn);
+	}
 
-	rpcrdma_conn_agreed(conn);
+	if (unlikely(!test_bit(RPCRDMA_CONN_AGREED, &conn->flags)))
+		rpcrdma_conn_agreed(conn);
 	if (unlikely(READ_ONCE(conn->auth)))
 		rpcrdma_conn_auth_received(conn);
-	if (unlikely(rx->htype - RPCRDMA_XCHAR_FIRST_TYPE < RPCRDMA_XCHAR_TYPES ||
-		     rx->htype == RPCRDMA2_CONNPROP_FINAL))
-		rpcrdma_resize_kick(conn);
-	if (rx->opened) {
-		rpcrdma_conn_up(conn);
-		conn->ops->ready(conn);
-	}
-	if (rx->abandon) {
-		trace_rpcrdma_abandon(conn->id, rx->xid, rx->dir,
-				      rpcrdma_reason_name(rx->reason));
-		conn->ops->abandon(conn, rx->dir);
-	}
-	rpcrdma_recv_refused(conn, rx, refused, n_refused);
-
-	switch (rx->action) {
-	case RPCRDMA_RX_DROP:
-	case RPCRDMA_RX_CONTROL:
-		break;
-	case RPCRDMA_RX_PAYLOAD:
-		verdict = conn->ops->payload(conn, rx, recv, invalidated);
-		break;
-	case RPCRDMA_RX_FAIL_RPC:
-		if (!n_refused)
-			conn->ops->failed(conn, rx);
-		break;
-	case RPCRDMA_RX_CLOSE:
-		if (rx->reason == RPCRDMA_REASON_NO_VERSION)
-			WRITE_ONCE(conn->error, -EPROTONOSUPPORT);
-		/* Another connection, with version 1, may do. */
-		else if (rx->reason == RPCRDMA_REASON_DIALECT)
-			WRITE_ONCE(conn->error, -EPROTOTYPE);
-		else if (rx->reason == RPCRDMA_REASON_AUTH)
-			WRITE_ONCE(conn->error, -EACCES);
-		rpcrdma_conn_lost(conn, rpcrdma_reason_name(rx->reason));
+	if (unlikely(rx->action != RPCRDMA_RX_PAYLOAD || rx->opened ||
+		     rx->abandon) &&
+	    !rpcrdma_recv_effects(conn, rx))
 		return;
-	}
+	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
+		invalidated = wc->ex.invalidate_rkey;
+	if (likely(rx->action == RPCRDMA_RX_PAYLOAD))
+		verdict = conn->ops->payload(conn, rx, recv, invalidated);
 
 	due = verdict == RPCRDMA_RECV_DONE && rpcrdma_recv_put(conn, recv);
 	if (due || rx->kick || rx->opened)

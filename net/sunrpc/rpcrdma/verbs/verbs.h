@@ -658,6 +658,9 @@ struct rpcrdma_resize {
  *	belongs to the Receive handler
  * @whole_size: bytes of @recv_whole
  * @buffers: bytes of all Sends and Receives, and of @recv_whole
+ * @rx: what the message means that the Receive handler is at
+ * @refused: if that is a REPTERR, the messages that it is about
+ * @n_refused: how many
  * @resize: changes @recv_size and @send_size
  * @lost_work: calls rpcrdma_conn_lost() for callers in other contexts
  * @lost_why: argument for @lost_work
@@ -783,6 +786,8 @@ struct rpcrdma_conn {
 	bool version1;
 	struct work_struct window_work;
 	struct rpcrdma_rx rx;
+	struct rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
+	u32 n_refused;
 
 	struct list_head tx_queue;
 	struct list_head job_queue;
