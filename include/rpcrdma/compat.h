@@ -7,6 +7,7 @@
 #ifndef _RPCRDMA_COMPAT_H
 #define _RPCRDMA_COMPAT_H
 
+#include <linux/device.h>
 #include <linux/gfp.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -22,6 +23,14 @@
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define alloc_pages_bulk	alloc_pages_bulk_array
+#endif
+
+/* Whether a device needs its memory synced was asked for each piece of memory. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+static inline bool dma_dev_need_sync(const struct device *dev)
+{
+	return true;
+}
 #endif
 
 /* Stable kernels got it at different times. */

@@ -46,10 +46,16 @@
 #include "../params.h"
 #include "recv.h"
 
-/* Does anything have to be done before the other one of processor and device has a Receive? */
+/*
+ * Does anything have to be done before the other one of processor and device has a Receive? To be
+ * asked each time: a device that needs no copies may get its first memory that does.
+ */
 static bool rpcrdma_recv_syncs(const struct rpcrdma_conn *conn)
 {
-	return !ib_uses_virt_dma(conn->cm_id->device);
+	struct ib_device *device = conn->cm_id->device;
+
+	return !ib_uses_virt_dma(device) &&
+	       dma_dev_need_sync(device->dma_device);
 }
 
 /* The device may write again to what the processor could read. */
