@@ -840,8 +840,8 @@ static void rpcrdma_req_statistics(const struct rpcrdma_req *req,
 	if (!req->plan.call_chunk)
 		r_xprt->stats.pulled_up_bytes += req->tm.msg.length +
 			(req->tm.group ? req->plan.removed.length : 0);
-	/* What else is counted are regions. */
-	if (list_empty(&req->mrs))
+	/* Its regions may be gone: the Reply may have come. The plan stays. */
+	if (!rpcrdma_req_has_chunks(req))
 		return;
 	for (i = 0; i < c->n_write_segs; i++)
 		r_xprt->stats.offered_bytes += c->write_segs[i].length;

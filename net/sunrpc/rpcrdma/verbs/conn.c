@@ -134,10 +134,11 @@ static void rpcrdma_conn_tell_version(struct rpcrdma_conn *conn)
 
 /**
  * rpcrdma_conn_agreed - the version may be agreed on now
- * @conn: the connection; %RPCRDMA_CONN_AGREED was not set just now
+ * @conn: the connection
  *
  * Context: Process context, no lock held. Does not sleep. Only the first call after the
- * version is known has an effect, and none if the connection is lost.
+ * version is known has an effect, and none if the connection is lost. Callers save it if they
+ * see %RPCRDMA_CONN_AGREED.
  */
 void rpcrdma_conn_agreed(struct rpcrdma_conn *conn)
 {
