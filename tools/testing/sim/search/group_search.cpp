@@ -9,9 +9,9 @@
  * are kept until all of it has come, and then are held or given back as others are.
  * (credits_search.cpp is about Receives that wait to be posted with others.)
  *
- * With Rules::calls, what the first side sends are Calls, each of which reserves Receives for
- * its Reply (optxrq_rsbuf), and what the second side sends are Replies of no more Sends than
- * that.
+ * With Rules::calls, what the first side sends are Calls. One that goes by a group reserves
+ * Receives for its Reply (optxrq_rsbuf). What the second side sends are Replies of no more Sends
+ * than that. No Call is sent twice, and nothing is refused: see unit_rtr_group.cpp for that.
  *
  * In each state:
  * - each message that arrives finds a Receive, and is what its receiver expects;
@@ -366,24 +366,28 @@ private:
 		return any;
 	}
 
-	/* A message of each size: no Call, or this one, or the Reply to it. */
-	void begin(const Model &m, u32 i, u32 call, u32 largest)
+	/* No Call, or this one, or the Reply to it, by the types of -07. */
+	void begin_alone(const Model &m, u32 i, u32 call)
+	{
+		Model next = m;
+
+		if (m.sides[i].out.active() ||
+		    m.sides[i].credits.available() < rules_.waits_for)
+			return;
+		post(next, i, Flying::Alone, 0, call);
+		if (i)
+			next.calls[call].asked = 0;
+		reach(next);
+	}
+
+	/* The same by a group of each size. */
+	void begin_groups(const Model &m, u32 i, u32 call, u32 largest)
 	{
 		const Side &s = m.sides[i];
-		const u32 credits = s.credits.available();
 
-		if (s.out.active())
-			return;
-		if (credits >= rules_.waits_for) {
-			Model next = m;
-
-			post(next, i, Flying::Alone, 0, call);
-			if (i)
-				next.calls[call].asked = 0;
-			reach(next);
-		}
-		for (u32 n = 1; n <= largest; n++) {
-			if (!GroupSender::may_begin(n, credits, 4) ||
+		for (u32 n = 1; n <= largest && !s.out.active(); n++) {
+			if (!GroupSender::may_begin(n, s.credits.available(),
+						    4) ||
 			    n < rules_.waits_for)
 				continue;
 			Model next = m;
@@ -400,27 +404,30 @@ private:
 
 	void rpcs(const Model &m, u32 i)
 	{
-		const Side &s = m.sides[i];
+		const u32 window = m.sides[i].credits.target();
 
 		for (u32 c = 1; c <= kCalls; c++) {
 			const Call &call = m.calls[c];
 
-			if (i && call.asked && call.whole)
-				begin(m, i, c, call.asked);
-			/* A Call is begun only when it can go: then it reserves. */
-			if (i || call.promised || s.out.active() ||
-			    s.credits.available() < rules_.waits_for)
+			if (i && call.asked && call.whole) {
+				begin_alone(m, i, c);
+				begin_groups(m, i, c, call.asked);
+			}
+			if (i || call.promised)
 				continue;
+			Model next = m;
+
+			next.calls[c].promised = 1;
+			begin_alone(next, i, c);
 			for (u32 wanted = 1; wanted <= 4; wanted++) {
-				const u32 window = s.credits.window();
-				Model next = m;
+				next = m;
 				const u32 n = next.reserve.reserve(
 					to_xid(c), wanted, window);
 
 				next.calls[c].promised = static_cast<u8>(n);
 				out_.wrong |= n > 1 &&
 					      next.reserve.reserved() > window;
-				begin(next, i, c, rules_.largest);
+				begin_groups(next, i, c, rules_.largest);
 			}
 		}
 	}
@@ -436,10 +443,12 @@ private:
 			give_back(next.sides[i]);
 			reach(next);
 		}
-		if (rules_.calls)
+		if (rules_.calls) {
 			rpcs(m, i);
-		else
-			begin(m, i, 0, rules_.largest);
+		} else {
+			begin_alone(m, i, 0);
+			begin_groups(m, i, 0, rules_.largest);
+		}
 		if (i)
 			return;
 		for (const u32 window : rules_.windows) {
