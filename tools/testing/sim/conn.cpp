@@ -168,7 +168,7 @@ u32 Conn::pump_decide(Outgoing *&offer)
 	u32 cost = 1;
 	if (m && !m->msg.sent)
 		cost += m->chain_cost;
-	if (cost <= sq_avail_)
+	if (cost <= sq_avail_ && (cost == 1 || job_queue_.empty()))
 		offer = m;
 	Send &s = sends_[send_head_ % config.sends];
 	const u32 result = core::next_send(*this, offer ? &m->msg : nullptr,
@@ -203,6 +203,34 @@ u32 Conn::pump_decide(Outgoing *&offer)
 		m->queued = false;
 	}
 	return result;
+}
+
+/* As rpcrdma_pump_has(). */
+bool Conn::pump_has(const Outgoing &m) const
+{
+	if (after_.drop == &m)
+		return true;
+	for (u32 i = send_told_; i != send_head_; i++)
+		if (sends_[i % config.sends].message == &m)
+			return true;
+	return false;
+}
+
+/* As rpcrdma_pump_brief(). */
+bool Conn::pump_brief() const
+{
+	u32 octets = 0;
+
+	for (u32 i = send_told_; i != send_head_; i++) {
+		const Send &s = sends_[i % config.sends];
+
+		octets += s.tx.payload.length;
+		if (octets > kSendBrief)
+			return false;
+		if (s.message && (s.message->chain_cost || s.message->gather))
+			return false;
+	}
+	return true;
 }
 
 void Conn::pump_post()
@@ -247,12 +275,25 @@ bool Conn::pump_send()
 		tx_queue_.pop();
 		offer->queued = false;
 	}
+	after_ = { more, invalid, drop ? offer : nullptr };
+	building_ = !pump_brief();
+	world.tally.built += building_;
+	return !building_ && pump_sent();
+}
+
+/* The rest of it, when all has been copied. */
+bool Conn::pump_sent()
+{
+	const After after = after_;
+
 	pump_post();
-	if (drop)
-		offer->finish(invalid ? Error::MessageSize : Error::Io);
-	else if (invalid)
+	after_ = {};
+	if (after.drop)
+		after.drop->finish(after.invalid ? Error::MessageSize :
+						   Error::Io);
+	else if (after.invalid)
 		lost("message cannot go on");
-	return more;
+	return after.more;
 }
 
 void Conn::pump_mark()
@@ -289,15 +330,34 @@ void Conn::pump()
 	if (pumping_ || (later_ && !early))
 		return;
 	pumping_ = true;
-	while (pump_again_ && !closed_) {
-		pump_again_ = false;
-		while (!closed_ && (pump_job() || pump_send()))
-			;
+	pump_again_ = false;
+	pump_on(true);
+}
+
+/* The loops of rpcrdma_pump(). Where they leave the lock, build() goes on with them. */
+void Conn::pump_on(bool more)
+{
+	for (;;) {
+		while (more && !closed_) {
+			more = pump_job() || pump_send();
+			if (building_)
+				return;
+		}
 		pump_mark();
+		if (!pump_again_ || closed_)
+			break;
+		pump_again_ = false;
+		more = true;
 	}
 	pumping_ = false;
 	if (core::room(*this))
 		owner.room();
+}
+
+void Conn::build()
+{
+	building_ = false;
+	pump_on(pump_sent());
 }
 
 /* As rpcrdma_send_rank(). */
@@ -359,6 +419,13 @@ Error Conn::start(Job &job)
 	job_queue_.push(&job);
 	pump();
 	return Error::None;
+}
+
+/* As rpcrdma_conn_cancel() does first. */
+void Conn::settle(const Outgoing &m)
+{
+	while (building_ && (pump_has(m) || (m.queued && m.msg.sent)))
+		build();
 }
 
 void Conn::cancel(Outgoing &m)
@@ -1004,6 +1071,9 @@ void Conn::close()
 {
 	lost_flag = true;
 	closed_ = true;
+	/* As rpcrdma_send_stop(). */
+	while (building_)
+		build();
 	dead_ = true;
 	life = Life::Draining;
 	qp().error();
@@ -1031,6 +1101,7 @@ void Conn::crash()
 	closed_ = true;
 	dead_ = true;
 	life = Life::Gone;
+	building_ = false;
 	beginning_ = nullptr;
 	for (Send &s : sends_)
 		s.held = nullptr;

@@ -141,6 +141,8 @@ struct ConnConfig {
 
 /* Sends of one chain at most: RPCRDMA_SEND_CHAIN. */
 inline constexpr u32 kSendChain = 16;
+/* RPCRDMA_SEND_BRIEF */
+inline constexpr u32 kSendBrief = 512;
 /* RPCRDMA_GATHER_SENDS */
 inline constexpr u32 kGatherSends = 4;
 /* RPCRDMA_STREAM_SPARES */
@@ -168,8 +170,10 @@ public:
 	/* A part of @m is yet to be sent. */
 	[[nodiscard]] bool pending(const Outgoing &m) const
 	{
-		return m.queued;
+		return m.queued || pump_has(m);
 	}
+	/* Wait until @m may be cancelled. */
+	void settle(const Outgoing &m);
 	void cancel(Outgoing &m);
 	/* The peer does not know the header type of a Call. */
 	void call_refused(Outgoing &m, const rpcrdma_rx &rx);
@@ -225,6 +229,13 @@ public:
 		return has_work() && beginning_;
 	}
 	void work();
+	/* The pump copies octets, and has left the lock to others. */
+	[[nodiscard]] bool builds() const
+	{
+		return building_;
+	}
+	/* They are copied. */
+	void build();
 	void close();
 	[[nodiscard]] bool drained() const;
 	void destroy();
@@ -328,10 +339,21 @@ private:
 		void complete(const Completion &c) override;
 	};
 
+	/* What the pump does when all that it has decided on is out. */
+	struct After {
+		bool more = false;
+		bool invalid = false;
+		Outgoing *drop = nullptr;
+	};
+
 	void spend(u32 cost);
 	[[nodiscard]] bool pump_job();
 	[[nodiscard]] bool pump_send();
+	[[nodiscard]] bool pump_sent();
 	[[nodiscard]] u32 pump_decide(Outgoing *&offer);
+	[[nodiscard]] bool pump_has(const Outgoing &m) const;
+	[[nodiscard]] bool pump_brief() const;
+	void pump_on(bool more);
 	void pump_post();
 	void pump_mark();
 	[[nodiscard]] u8 *buffer(const Send &s) const;
@@ -364,6 +386,8 @@ private:
 	bool dead_ = false; /* the queue pair is being drained */
 	bool pumping_ = false;
 	bool pump_again_ = false;
+	bool building_ = false;
+	After after_;
 	bool grow_ = false;
 	u32 wanted_window_ = 0;
 	u32 sq_avail_ = 0;

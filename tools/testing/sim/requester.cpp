@@ -550,6 +550,9 @@ void Requester::cancel_one()
 			q->remove(&r);
 		return over(r, Rpc::End::Cancelled);
 	case Rpc::State::Waiting:
+		r.conn->settle(r);
+		if (r.state != Rpc::State::Waiting)
+			return;
 		world.trace("%u is given up", r.shape.number);
 		world.effect(Fault::Cancel);
 		r.cancelled = true;

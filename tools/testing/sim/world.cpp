@@ -548,6 +548,7 @@ void World::collect(Link &l, u32 side)
 		return;
 	}
 	add(end.responder.can_pick(), Pick);
+	add(end.conn.builds(), Build);
 	add(end.conn.has_work(), end.conn.grows() ? Grow : Work);
 	add(l.disconnected[side] && !end.conn.lost_flag, Disconnected);
 	add(end.conn.lost_flag, Close);
@@ -593,6 +594,8 @@ void World::happen(const Source &s)
 		return l->ends[s.side]->responder.pick();
 	case Reply:
 		return l->ends[s.side]->responder.reply();
+	case Build:
+		return l->ends[s.side]->conn.build();
 	case Work:
 	case Grow:
 		return l->ends[s.side]->conn.work();
