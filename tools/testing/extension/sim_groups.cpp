@@ -94,13 +94,17 @@ bool reaches(const Tally &t)
 
 } // namespace groups
 
+bool pings::may_carry(const Conn &c)
+{
+	return c.link.pair.pings[c.side].groups && c.usable() && in_use(c);
+}
+
 bool pings::carry(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx,
 		  u32 &result)
 {
 	Ledger &l = ledger(c);
 
-	if (!m || !c.link.pair.pings[c.side].groups || !c.usable() ||
-	    !in_use(c))
+	if (!m || !may_carry(c))
 		return false;
 	if (!l.sending) {
 		if (m->sent || m->external ||

@@ -192,6 +192,15 @@ void memory(const Responder &r)
 		     r.reply_memory(), r.reply_bound());
 }
 
+void order(const Conn &c, const Outgoing &m)
+{
+	const Outgoing *other = c.overtaken(m);
+
+	if (other)
+		fail("order", "%s: xid %08x goes before xid %08x",
+		     c.link.name(c.side), m.msg.xid, other->msg.xid);
+}
+
 /* Sections 6.3.6 and 6.3.9: a peer that goes by them drops what does. */
 void parts(const Conn &c, const rpcrdma_rx &rx, u32 &begun)
 {

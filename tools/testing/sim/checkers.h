@@ -12,6 +12,8 @@
  * distance	a Call that is sent rather than fetched, because the way is long, finds
  *		all credits that it needs
  * memory	within the formulas of README
+ * order	messages that wait go in the order of their ranks, and those of one rank as
+ *		they came; one thread at a time decides on it
  * parts	only a GRANT comes between the parts of a message (D7)
  * honest	the core accepts everything that another core sends
  * pings	an extension's message comes only to who has announced it, and is
@@ -48,6 +50,8 @@ void quiet(const Link &l);
 /* "memory" */
 void memory(const Conn &c);
 void memory(const Responder &r);
+/* "order": @m begins. */
+void order(const Conn &c, const Outgoing &m);
 /* "parts": @begun is the header type that announced the next one, or zero. */
 void parts(const Conn &c, const rpcrdma_rx &rx, u32 &begun);
 /* "honest" */

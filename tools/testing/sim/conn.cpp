@@ -181,7 +181,23 @@ u32 Conn::pump_decide(Outgoing *&offer)
 		return result;
 	}
 
+	pump_decided(s, m, cost);
+	if (m && s.tx.last) {
+		tx_queue_.pop();
+		m->queued = false;
+	}
+	return result;
+}
+
+/* As rpcrdma_pump_decided(). */
+void Conn::pump_decided(Send &s, Outgoing *m, u32 cost)
+{
 	const bool last = m && s.tx.last;
+
+	if (building_)
+		fail("order", "%s: two threads pump", link.name(side));
+	if (m && s.tx.first)
+		check::order(*this, *m);
 	send_head_++;
 	spend(cost);
 	s.cost = cost;
@@ -198,11 +214,6 @@ u32 Conn::pump_decide(Outgoing *&offer)
 	if (gathered_ && (hurry_ || s.index % kGatherSends == 0))
 		s.signaled = true;
 	gathered_ = gathered_ && !s.signaled;
-	if (last) {
-		tx_queue_.pop();
-		m->queued = false;
-	}
-	return result;
 }
 
 /* As rpcrdma_pump_has(). */
@@ -357,16 +368,81 @@ void Conn::pump_on(bool more)
 void Conn::build()
 {
 	building_ = false;
-	pump_on(pump_sent());
+	if (!alone_)
+		pump_on(pump_sent());
+	else if (!pump_alone_sent())
+		pump();
+}
+
+/* As rpcrdma_pump_idle(). */
+bool Conn::pump_idle(const Outgoing &m) const
+{
+	const auto looks = [this](Mutant mutant) {
+		return !planted(*this, mutant);
+	};
+
+	return (!pumping_ || !looks(Mutant::AloneBesidePump)) && !later_ &&
+	       (tx_queue_.empty() || !looks(Mutant::AloneOutOfTurn)) &&
+	       job_queue_.empty() &&
+	       (sends() != config.sends || !looks(Mutant::AloneWithoutSend)) &&
+	       (sq_avail_ > m.chain_cost || !looks(Mutant::AloneOverBudget));
+}
+
+/* As rpcrdma_pump_alone(). */
+bool Conn::pump_alone(Outgoing &m)
+{
+	Send &s = sends_[send_head_ % config.sends];
+	const rpcrdma_session before = session;
+	const u32 result = core::next_send(*this, &m.msg, buffer(s), s.tx);
+	const bool begins = result == RPCRDMA_TX_MESSAGE;
+	const bool counts = !planted(*this, Mutant::AloneCostLost);
+
+	if (begins)
+		pump_decided(s, &m, 1 + (counts ? m.chain_cost : 0));
+	else if (result == RPCRDMA_TX_CONTROL)
+		pump_decided(s, nullptr, 1);
+	if (begins && !s.tx.last && planted(*this, Mutant::AloneRestLost))
+		return false;
+	if (!begins || !s.tx.last) {
+		m.queued = true;
+		tx_queue_.push(&m);
+		return false;
+	}
+	if (s.tx.more)
+		return false;
+
+	world.tally.alone++;
+	if (planted(*this, Mutant::AloneCreditLost) &&
+	    m.msg.dir == RPCRDMA_REPLY)
+		session = before;
+	if (planted(*this, Mutant::AloneUntold))
+		s.tell = false;
+	if (planted(*this, Mutant::AloneUnposted))
+		return true;
+	pumping_ = true;
+	pump_again_ = false;
+	building_ = alone_ = !pump_brief();
+	world.tally.built += building_;
+	return building_ || pump_alone_sent();
+}
+
+/* The rest of it, when the message has been copied. */
+bool Conn::pump_alone_sent()
+{
+	alone_ = false;
+	pump_post();
+	pumping_ = false;
+	world.tally.alone_again += pump_again_;
+	if (planted(*this, Mutant::AloneAgainLost))
+		return true;
+	return !pump_again_ && !hurry_;
 }
 
 /* As rpcrdma_send_rank(). */
 enum class Rank { Begun, Free, Probe, Reply, Any };
 
-static Rank rank_of(const Conn &c, const Outgoing &m)
+static Rank first_rank(const Conn &c, const Outgoing &m)
 {
-	if (m.msg.sent)
-		return Rank::Begun;
 	if (m.msg.probe)
 		return Rank::Probe;
 	if (m.msg.dir == RPCRDMA_CALL)
@@ -375,6 +451,26 @@ static Rank rank_of(const Conn &c, const Outgoing &m)
 	    c.world.options.mutant != Mutant::ReplyBehindCalls)
 		return Rank::Free;
 	return c.side == 0 ? Rank::Reply : Rank::Any;
+}
+
+static Rank rank_of(const Conn &c, const Outgoing &m)
+{
+	return m.msg.sent ? Rank::Begun : first_rank(c, m);
+}
+
+const Outgoing *Conn::overtaken(const Outgoing &m) const
+{
+	const Rank rank = first_rank(*this, m);
+
+	for (u32 i = 0; i < tx_queue_.size(); i++) {
+		const Outgoing *other = tx_queue_[i];
+		const Rank its = rank_of(*this, *other);
+
+		if (other != &m &&
+		    (its < rank || (its == rank && other->turn < m.turn)))
+			return other;
+	}
+	return nullptr;
 }
 
 void Conn::enqueue(Outgoing &m)
@@ -399,8 +495,13 @@ Error Conn::send(Outgoing &m)
 	const bool direct = m.direct;
 
 	m.over = false;
-	enqueue(m);
-	pump();
+	m.turn = turns_++;
+	if (pings::may_carry(*this) || !pump_idle(m)) {
+		enqueue(m);
+		pump();
+	} else if (!pump_alone(m)) {
+		pump();
+	}
 	/* Unless it is direct it may be gone. */
 	if (direct) {
 		m.direct = false;
@@ -1101,7 +1202,7 @@ void Conn::crash()
 	closed_ = true;
 	dead_ = true;
 	life = Life::Gone;
-	building_ = false;
+	building_ = alone_ = false;
 	beginning_ = nullptr;
 	for (Send &s : sends_)
 		s.held = nullptr;

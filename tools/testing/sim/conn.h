@@ -44,6 +44,7 @@ public:
 	bool over = false; /* done() is to be called with @outcome */
 	Error outcome = Error::None;
 	bool queued = false;
+	u64 turn = 0; /* as messages were handed to the connection */
 
 	/* As rpcrdma_txmsg_done(). */
 	void finish(Error error)
@@ -172,6 +173,8 @@ public:
 	{
 		return m.queued || pump_has(m);
 	}
+	/* One that waits, and should have gone before @m, or nullptr. */
+	[[nodiscard]] const Outgoing *overtaken(const Outgoing &m) const;
 	/* Wait until @m may be cancelled. */
 	void settle(const Outgoing &m);
 	void cancel(Outgoing &m);
@@ -351,9 +354,13 @@ private:
 	[[nodiscard]] bool pump_send();
 	[[nodiscard]] bool pump_sent();
 	[[nodiscard]] u32 pump_decide(Outgoing *&offer);
+	void pump_decided(Send &s, Outgoing *m, u32 cost);
 	[[nodiscard]] bool pump_has(const Outgoing &m) const;
 	[[nodiscard]] bool pump_brief() const;
 	void pump_on(bool more);
+	[[nodiscard]] bool pump_idle(const Outgoing &m) const;
+	[[nodiscard]] bool pump_alone(Outgoing &m);
+	[[nodiscard]] bool pump_alone_sent();
 	void pump_post();
 	void pump_mark();
 	[[nodiscard]] u8 *buffer(const Send &s) const;
@@ -387,7 +394,9 @@ private:
 	bool pumping_ = false;
 	bool pump_again_ = false;
 	bool building_ = false;
+	bool alone_ = false; /* what is built */
 	After after_;
+	u64 turns_ = 0;
 	bool grow_ = false;
 	u32 wanted_window_ = 0;
 	u32 sq_avail_ = 0;

@@ -216,6 +216,9 @@ void print_tally(const Tally &t, double seconds)
 		    " times; Sends copied without the lock, %" PRIu64
 		    " times\n",
 		    t.chained, t.batched, t.built);
+	std::printf("# messages sent alone %" PRIu64
+		    ", while others asked for more %" PRIu64 "\n",
+		    t.alone, t.alone_again);
 	std::printf("# callbacks answered %" PRIu64
 		    ", remote invalidations %" PRIu64
 		    ", seeds with several clients %" PRIu64
@@ -241,11 +244,11 @@ bool reaches(const Tally &t)
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
 		   t.short_of_memory && t.forced && t.marks && t.not_admitted &&
-		   t.streamed && t.chained && t.batched && t.built &&
-		   t.links_v1 && t.lost_sends && t.lost_reads &&
-		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
-		   t.remote_invalidates && t.several_clients && t.one_address &&
-		   t.authenticated && pings::reaches(t);
+		   t.streamed && t.chained && t.batched && t.built && t.alone &&
+		   t.alone_again && t.links_v1 && t.lost_sends &&
+		   t.lost_reads && t.lost_invalidates && t.repeated_reads &&
+		   t.callbacks && t.remote_invalidates && t.several_clients &&
+		   t.one_address && t.authenticated && pings::reaches(t);
 
 	for (const u64 n : t.ends)
 		all = all && n;

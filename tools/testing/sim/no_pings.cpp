@@ -30,6 +30,11 @@ void wrote(Conn & /*c*/, const rpcrdma_tx & /*tx*/)
 {
 }
 
+bool may_carry(const Conn & /*c*/)
+{
+	return false;
+}
+
 bool carry(Conn & /*c*/, rpcrdma_message * /*m*/, u8 * /*buffer*/,
 	   rpcrdma_tx & /*tx*/, u32 & /*result*/)
 {

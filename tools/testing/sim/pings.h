@@ -95,6 +95,8 @@ void act(Conn &c);
 void sent(Conn &c, bool between, rpcrdma_tx &tx, u8 *buffer);
 /* The core has written a Send of an RPC message. */
 void wrote(Conn &c, const rpcrdma_tx &tx);
+/* Messages may go by headers of an extension: those never go alone. */
+[[nodiscard]] bool may_carry(const Conn &c);
 /*
  * @m goes by headers of an extension, or will. Return: so it does, with @result as that of
  * rpcrdma_session_next_send().

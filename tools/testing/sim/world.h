@@ -143,7 +143,9 @@ struct Tally {
 	u64 streamed = 0; /* Calls, since the way is long */
 	u64 grants = 0;
 	u64 chained = 0; /* Sends posted with others, how often */
-	u64 built = 0; /* and copied while others had the lock */
+	u64 alone = 0; /* messages that were not queued */
+	u64 alone_again = 0; /* and others had something to do meanwhile */
+	u64 built = 0; /* Sends copied while others had the lock */
 	u64 batched = 0; /* Receives posted with others, how often */
 	u64 held = 0;
 	u64 short_of_memory = 0; /* a Call that was held back */
