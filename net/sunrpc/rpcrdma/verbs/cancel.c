@@ -132,6 +132,10 @@ bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 		unsent = !tm->msg.sent;
 		if (unsent || !rpcrdma_conn_open(conn)) {
 			list_del_init(&tm->link);
+			/* It may be what has waited for credit. */
+			if (list_empty(&conn->tx_queue))
+				rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP,
+						    false);
 		} else {
 			rest = rpcrdma_cancel_begun(conn, tm);
 			lost = !rest;
