@@ -61,6 +61,31 @@ void streamed(const Rpc &r)
 		     r.xid);
 }
 
+void room(rpcrdma_session session)
+{
+	if (!rpcrdma_session_room(&session))
+		fail("waits", "%s",
+		     "who waits is told of room, and there is none");
+}
+
+void waiters(const Conn &c)
+{
+	const u32 waiters = c.credit_waiters();
+
+	if (!waiters || c.pumps())
+		return;
+	if (!c.usable())
+		fail("waits", "%s: for credit, when it is over",
+		     c.link.name(c.side));
+	if (waiters & kPumpWaits && !c.queued())
+		fail("waits", "%s: for credit, and nothing is queued",
+		     c.link.name(c.side));
+	rpcrdma_session copy = c.session;
+	if (waiters & kOwnerWaits && rpcrdma_session_room(&copy))
+		fail("waits", "%s: there is room, and nobody is told",
+		     c.link.name(c.side));
+}
+
 void unmatched(const Requester &r, const Conn &c, u32 xid)
 {
 	if (!c.link.tainted && r.has_answer(c, xid))

@@ -4,7 +4,8 @@
  *
  * answers	every RPC is answered once with the right bytes, or fails once, and
  *		only if it may; wrong bytes come only from a hostile peer
- * waits	nothing waits for ever (in World::run)
+ * waits	nothing waits for ever (in World::run); who waits for room is told when
+ *		there is some, and only then
  * overrun	a message always finds a Receive that it fits in (in the fabric)
  * access	nobody uses a handle after its invalidation, and memory is not given
  *		back before the invalidation (here and in the fabric)
@@ -38,6 +39,10 @@ void ended(const Rpc &r);
 void unmatched(const Requester &r, const Conn &c, u32 xid);
 /* "distance": it was not admitted. */
 void streamed(const Rpc &r);
+/* "waits": who waits is told, as the session was just before. */
+void room(rpcrdma_session session);
+/* "waits": after each step. */
+void waiters(const Conn &c);
 /* "access": the RPC's memory goes back to its owner now. */
 void unreachable(const Rpc &r);
 /* "lost": of all Receives, what each is doing is known. */

@@ -130,6 +130,15 @@ void Conn::post(Send &s)
 		m->chain();
 }
 
+/* As rpcrdma_credit_wait(). */
+void Conn::credit_wait(u32 who, bool waits)
+{
+	if (waits && !closed_)
+		credit_waiters_ |= who;
+	else
+		credit_waiters_ &= ~who;
+}
+
 void Conn::spend(u32 cost)
 {
 	if (world.options.mutant != Mutant::RequestsWithoutBound)
@@ -214,6 +223,7 @@ void Conn::pump_decided(Send &s, Outgoing *m, u32 cost)
 	if (gathered_ && (hurry_ || s.index % kGatherSends == 0))
 		s.signaled = true;
 	gathered_ = gathered_ && !s.signaled;
+	check::memory(*this);
 }
 
 /* As rpcrdma_pump_has(). */
@@ -278,6 +288,9 @@ bool Conn::pump_send()
 		       sends_[(send_head_ - 1) % config.sends].tx.more;
 	} while (more && send_head_ != end);
 
+	const bool blocked = result == RPCRDMA_TX_BLOCKED && offer;
+	if (blocked || credit_waiters_)
+		credit_wait(kPumpWaits, blocked);
 	const bool invalid = result == RPCRDMA_TX_INVALID;
 	if (invalid && offer && offer->msg.sent)
 		offer = nullptr;
@@ -361,8 +374,27 @@ void Conn::pump_on(bool more)
 		more = true;
 	}
 	pumping_ = false;
-	if (core::room(*this))
-		owner.room();
+	pump_room();
+}
+
+/* The end of rpcrdma_pump(). */
+void Conn::pump_room()
+{
+	if (!(credit_waiters_ & kOwnerWaits))
+		return;
+	const rpcrdma_session before = session;
+	if (!planted(*this, Mutant::OwnerToldAlways) && !core::room(*this))
+		return;
+	check::room(before);
+	credit_wait(kOwnerWaits, false);
+	if (!planted(*this, Mutant::OwnerUntold))
+		telling_++;
+}
+
+void Conn::tell()
+{
+	telling_--;
+	owner.room();
 }
 
 void Conn::build()
@@ -382,6 +414,7 @@ bool Conn::pump_idle(const Outgoing &m) const
 	};
 
 	return (!pumping_ || !looks(Mutant::AloneBesidePump)) && !later_ &&
+	       !credit_waiters_ &&
 	       (tx_queue_.empty() || !looks(Mutant::AloneOutOfTurn)) &&
 	       job_queue_.empty() &&
 	       (sends() != config.sends || !looks(Mutant::AloneWithoutSend)) &&
@@ -486,12 +519,25 @@ void Conn::enqueue(Outgoing &m)
 	tx_queue_.insert(at, &m);
 }
 
-Error Conn::send(Outgoing &m)
+bool Conn::admits(rpcrdma_message *msg)
+{
+	if (core::admit(*this, msg))
+		return true;
+	if (!planted(*this, Mutant::OwnerUnmarked))
+		credit_wait(kOwnerWaits, true);
+	owner.no_room();
+	return false;
+}
+
+/* As rpcrdma_conn_send_planned(). */
+Error Conn::send(Outgoing &m, bool ask)
 {
 	if (!fits(m.chain_cost))
 		return Error::NoSpace;
 	if (closed_)
 		return Error::NotConnected;
+	if (ask && !admits(&m.msg))
+		return Error::NoCredit;
 	const bool direct = m.direct;
 
 	m.over = false;
@@ -535,6 +581,8 @@ void Conn::cancel(Outgoing &m)
 		return;
 	tx_queue_.remove(&m);
 	m.queued = false;
+	if (tx_queue_.empty() && !planted(*this, Mutant::CancelWaits))
+		credit_wait(kPumpWaits, false);
 	if (m.msg.sent)
 		lost("message cancelled half sent");
 }
@@ -1139,12 +1187,22 @@ void Conn::reclaim()
 /* conn.c                                                             */
 /* ------------------------------------------------------------------ */
 
+/* As rpcrdma_conn_shut(). */
+void Conn::shut()
+{
+	closed_ = true;
+	if (planted(*this, Mutant::OwnerKept))
+		return;
+	credit_wait(kPumpWaits, false);
+	credit_wait(kOwnerWaits, false);
+}
+
 void Conn::lost(const char *reason)
 {
 	if (lost_flag)
 		return;
 	lost_flag = true;
-	closed_ = true;
+	shut();
 	why = reason;
 	world.trace("%s is lost: %s", link.name(side), reason);
 }
@@ -1171,7 +1229,7 @@ void Conn::work()
 void Conn::close()
 {
 	lost_flag = true;
-	closed_ = true;
+	shut();
 	/* As rpcrdma_send_stop(). */
 	while (building_)
 		build();
@@ -1203,6 +1261,8 @@ void Conn::crash()
 	dead_ = true;
 	life = Life::Gone;
 	building_ = alone_ = false;
+	telling_ = 0;
+	credit_waiters_ = 0;
 	beginning_ = nullptr;
 	for (Send &s : sends_)
 		s.held = nullptr;

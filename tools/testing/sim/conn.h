@@ -122,7 +122,8 @@ public:
 	virtual void abandon(rpcrdma_dir dir) = 0;
 	virtual void failed(const rpcrdma_rx &rx) = 0;
 	virtual void fault(u64 call, bool sure) = 0;
-	/* A Call that was not admitted may be now. */
+	/* A Call was not admitted: until room() the owner keeps its Calls. */
+	virtual void no_room() = 0;
 	virtual void room() = 0;
 	/* Nothing of the connection is left but what the owner has. */
 	virtual void gone() = 0;
@@ -139,6 +140,10 @@ struct ConnConfig {
 	u32 first_mrs;
 	u32 mr_octets;
 };
+
+/* Who waits for credit: rpcrdma_credit_waiter. */
+inline constexpr u32 kPumpWaits = 1;
+inline constexpr u32 kOwnerWaits = 2;
 
 /* Sends of one chain at most: RPCRDMA_SEND_CHAIN. */
 inline constexpr u32 kSendChain = 16;
@@ -162,7 +167,10 @@ public:
 	/* Return: false if there was no memory; nothing can be done with it. */
 	[[nodiscard]] bool create();
 
-	[[nodiscard]] Error send(Outgoing &m);
+	/* With @ask only if the credits for all of @m are there. */
+	[[nodiscard]] Error send(Outgoing &m, bool ask = false);
+	/* May this Call begin, or any if it is nullptr? If not, the owner waits. */
+	[[nodiscard]] bool admits(rpcrdma_message *msg);
 	[[nodiscard]] Error start(Job &job);
 	[[nodiscard]] bool fits(u32 cost) const
 	{
@@ -239,11 +247,30 @@ public:
 	}
 	/* They are copied. */
 	void build();
+	/* There is room, and the owner is about to be told. */
+	[[nodiscard]] bool tells() const
+	{
+		return telling_;
+	}
+	void tell();
 	void close();
 	[[nodiscard]] bool drained() const;
 	void destroy();
 	void crash();
 
+	[[nodiscard]] bool pumps() const
+	{
+		return pumping_;
+	}
+	/* Messages that wait to be sent. */
+	[[nodiscard]] u32 queued() const
+	{
+		return tx_queue_.size();
+	}
+	[[nodiscard]] u32 credit_waiters() const
+	{
+		return credit_waiters_;
+	}
 	[[nodiscard]] bool usable() const
 	{
 		return life == Life::Alive && !closed_;
@@ -349,6 +376,9 @@ private:
 		Outgoing *drop = nullptr;
 	};
 
+	void shut();
+	void credit_wait(u32 who, bool waits);
+	void pump_room();
 	void spend(u32 cost);
 	[[nodiscard]] bool pump_job();
 	[[nodiscard]] bool pump_send();
@@ -397,6 +427,8 @@ private:
 	bool alone_ = false; /* what is built */
 	After after_;
 	u64 turns_ = 0;
+	u32 credit_waiters_ = 0;
+	u32 telling_ = 0; /* threads that have left the lock to tell */
 	bool grow_ = false;
 	u32 wanted_window_ = 0;
 	u32 sq_avail_ = 0;

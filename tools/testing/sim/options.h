@@ -121,6 +121,11 @@ enum class Mutant : u8 {
 	AloneUnposted,
 	AloneUntold,
 	AloneAgainLost,
+	CancelWaits,
+	OwnerUnmarked,
+	OwnerUntold,
+	OwnerToldAlways,
+	OwnerKept,
 	/* what ends the process, not the run */
 	Crash,
 	Loop,

@@ -158,7 +158,7 @@ Error Requester::prepare(Rpc &r)
 	core::plan_call(*r.conn, shape, plan);
 	if ((plan.read_chunk || plan.write_chunk || plan.call_chunk ||
 	     plan.reply_chunk) &&
-	    !admitted(r, nullptr))
+	    asks(r) && !conn->admits(nullptr))
 		return Error::NoCredit;
 
 	c.n_call = c.n_reads = c.n_writes = c.n_write_segs = 0;
@@ -229,19 +229,21 @@ Error Requester::prepare(Rpc &r)
 }
 
 /*
- * As rpcrdma_req_plan() and rpcrdma_conn_send_planned(). Callbacks of a server are sent as
- * credits allow; so are probes, which do not go through sunrpc.
+ * Callbacks of a server are sent as credits allow; so are probes, which do not go through
+ * sunrpc.
  */
-bool Requester::admitted(Rpc &r, rpcrdma_message *msg)
+bool Requester::asks(const Rpc &r) const
 {
-	if (side_ == 1 || r.shape.probe || core::admit(*conn, msg))
-		return true;
-	full_ = true;
+	return side_ == 0 && !r.shape.probe;
+}
+
+/* sunrpc keeps it. */
+void Requester::not_admitted(Rpc &r)
+{
 	r.conn = nullptr;
 	r.state = Rpc::State::Queued;
 	queued_.insert(0, &r);
 	world.tally.not_admitted++;
-	return false;
 }
 
 /* As rpcrdma_send_request(). */
@@ -254,7 +256,7 @@ void Requester::send(Rpc &r)
 	r.status = 0;
 	const Error prepared = prepare(r);
 	if (prepared == Error::NoCredit)
-		return;
+		return not_admitted(r);
 	r.excused |= conn->link.tainted;
 	if (prepared != Error::None) {
 		r.conn->put_regions(r.mrs);
@@ -282,12 +284,6 @@ void Requester::send(Rpc &r)
 	r.msg.call_only = !r.shape.reply_expected;
 	r.msg.probe = r.shape.probe;
 	r.msg.sent = 0;
-	if (!admitted(r, &r.msg)) {
-		check::streamed(r);
-		conn->put_regions(r.mrs);
-		r.mrs.clear();
-		return;
-	}
 	world.trace("%s calls %u xid %08x: %u octets%s%s%s%s",
 		    conn->link.name(side_), r.shape.number, r.xid,
 		    r.shape.call_length, r.plan.read_chunk ? " Read" : "",
@@ -296,17 +292,23 @@ void Requester::send(Rpc &r)
 		    r.plan.reply_chunk ? " Reply" :
 		    r.plan.streamed    ? " far" :
 					 "");
-	world.tally.streamed += r.plan.streamed;
-	world.tally.reads += r.plan.read_chunk;
-	world.tally.writes += r.plan.write_chunk;
-	world.tally.call_chunks += r.plan.call_chunk;
-	world.tally.reply_chunks += r.plan.reply_chunk;
-	world.tally.retries += r.avoid != 0;
-	const Error error = conn->send(r);
+	const Error error = conn->send(r, asks(r));
 
-	if (error == Error::None)
+	if (error == Error::None) {
+		world.tally.streamed += r.plan.streamed;
+		world.tally.reads += r.plan.read_chunk;
+		world.tally.writes += r.plan.write_chunk;
+		world.tally.call_chunks += r.plan.call_chunk;
+		world.tally.reply_chunks += r.plan.reply_chunk;
+		world.tally.retries += r.avoid != 0;
 		return;
+	}
 	conn->put_regions(r.mrs);
+	if (error == Error::NoCredit) {
+		check::streamed(r);
+		r.mrs.clear();
+		return not_admitted(r);
+	}
 	if (error == Error::NotConnected) {
 		r.conn = nullptr;
 		r.state = Rpc::State::Queued;

@@ -145,6 +145,11 @@ public:
 		     u32 invalidated);
 	void failed(Conn &c, const rpcrdma_rx &rx);
 	void gone(Conn &c);
+	/* There is no room for a Call now. */
+	void no_room()
+	{
+		full_ = true;
+	}
 	/* There is room for a Call on @c. */
 	void room(Conn &c)
 	{
@@ -171,7 +176,8 @@ private:
 	}
 	void begin(Rpc &r);
 	void send(Rpc &r);
-	[[nodiscard]] bool admitted(Rpc &r, rpcrdma_message *msg);
+	[[nodiscard]] bool asks(const Rpc &r) const;
+	void not_admitted(Rpc &r);
 	[[nodiscard]] Error prepare(Rpc &r);
 	[[nodiscard]] int body(Rpc &r, Octets &octets,
 			       const rpcrdma_range *removed, u32 n_removed,

@@ -77,6 +77,11 @@ void Link::End::fault(u64 call, bool sure)
 	responder.fault(call, sure);
 }
 
+void Link::End::no_room()
+{
+	link.pair.requester[side].no_room();
+}
+
 void Link::End::room()
 {
 	link.pair.requester[side].room(conn);
@@ -549,6 +554,7 @@ void World::collect(Link &l, u32 side)
 	}
 	add(end.responder.can_pick(), Pick);
 	add(end.conn.builds(), Build);
+	add(end.conn.tells(), Tell);
 	add(end.conn.has_work(), end.conn.grows() ? Grow : Work);
 	add(l.disconnected[side] && !end.conn.lost_flag, Disconnected);
 	add(end.conn.lost_flag, Close);
@@ -596,6 +602,8 @@ void World::happen(const Source &s)
 		return l->ends[s.side]->responder.reply();
 	case Build:
 		return l->ends[s.side]->conn.build();
+	case Tell:
+		return l->ends[s.side]->conn.tell();
 	case Work:
 	case Grow:
 		return l->ends[s.side]->conn.work();
@@ -707,6 +715,10 @@ bool World::step()
 	if (options.digest)
 		note(bit(*s));
 	happen(*s);
+	for (auto &p : pairs)
+		for (auto &l : p->links)
+			for (auto &end : l->ends)
+				check::waiters(end->conn);
 	if (broken)
 		fail("invariant", "%s", broken);
 	if (steps_ % 64 == 0)

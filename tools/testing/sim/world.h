@@ -41,6 +41,7 @@ public:
 		void abandon(rpcrdma_dir dir) override;
 		void failed(const rpcrdma_rx &rx) override;
 		void fault(u64 call, bool sure) override;
+		void no_room() override;
 		void room() override;
 		void gone() override;
 		void crash();
@@ -267,6 +268,7 @@ private:
 		Pick,
 		Reply,
 		Build,
+		Tell,
 		Work,
 		Grow,
 		Disconnected,
