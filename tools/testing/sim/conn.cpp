@@ -1052,6 +1052,7 @@ int Conn::map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
 			never || dead_ ? -1 : rpcrdma_mr_take(&table_);
 
 		if (index < 0) {
+			mr_short_ |= !never;
 			grow_ |= !never && mrs_.size() < config.max_mrs;
 			for (MemoryRegion *mr : taken)
 				give_back(*mr);
@@ -1138,7 +1139,23 @@ void Conn::invalidation_done(MemoryRegion &mr, const Completion &c)
 		waiter->unreachable();
 }
 
+/* As rpcrdma_frwr_more(). */
+void Conn::more_regions()
+{
+	const bool told = mr_short_;
+
+	mr_short_ = false;
+	if (told && !planted(*this, Mutant::RegionsUntold))
+		telling_++;
+}
+
 void Conn::put_regions(Regions &mrs)
+{
+	if (undo_regions(mrs))
+		more_regions();
+}
+
+bool Conn::undo_regions(Regions &mrs)
 {
 	Regions left;
 
@@ -1149,7 +1166,10 @@ void Conn::put_regions(Regions &mrs)
 			 !world.schedule.once_in(16))
 			give_back(*mr);
 	}
+	const bool any = left.size() != mrs.size();
+
 	mrs = std::move(left);
+	return any;
 }
 
 void Conn::remote_invalidated(Regions &mrs, u32 handle)
@@ -1214,6 +1234,7 @@ void Conn::work()
 	if (grow_) {
 		grow_ = false;
 		(void)grow(4);
+		more_regions();
 		return;
 	}
 	if (wanted_window_) {

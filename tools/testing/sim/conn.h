@@ -124,6 +124,7 @@ public:
 	virtual void fault(u64 call, bool sure) = 0;
 	/* A Call was not admitted: until room() the owner keeps its Calls. */
 	virtual void no_room() = 0;
+	/* There is credit that a Call waits for, or there may be regions. */
 	virtual void room() = 0;
 	/* Nothing of the connection is left but what the owner has. */
 	virtual void gone() = 0;
@@ -217,6 +218,13 @@ public:
 	/* Return: true if @inv will be told. */
 	bool invalidate(Regions &mrs, Invalidated &inv);
 	void put_regions(Regions &mrs);
+	/* They are too few for an RPC: nobody is told. Return: some came back. */
+	bool undo_regions(Regions &mrs);
+	/* A region was missing, and none has come back since. */
+	[[nodiscard]] bool lacks_regions() const
+	{
+		return mr_short_;
+	}
 	void remote_invalidated(Regions &mrs, u32 handle);
 	[[nodiscard]] bool active(const MemoryRegion &mr) const;
 
@@ -318,10 +326,6 @@ public:
 	}
 	[[nodiscard]] SessionInfo info() const;
 	[[nodiscard]] QueuePair &qp() const;
-	[[nodiscard]] u32 free_regions() const
-	{
-		return table_.count[RPCRDMA_MR_FREE];
-	}
 	[[nodiscard]] u32 regions() const
 	{
 		return static_cast<u32>(mrs_.size());
@@ -414,6 +418,7 @@ private:
 	void set_window(u32 window);
 	[[nodiscard]] bool grow(u32 count);
 	void give_back(MemoryRegion &mr);
+	void more_regions();
 	void step(MemoryRegion &mr, u32 event);
 	void invalidation_done(MemoryRegion &mr, const Completion &c);
 	void reclaim();
@@ -430,6 +435,7 @@ private:
 	u32 credit_waiters_ = 0;
 	u32 telling_ = 0; /* threads that have left the lock to tell */
 	bool grow_ = false;
+	bool mr_short_ = false; /* room() is to be called */
 	u32 wanted_window_ = 0;
 	u32 sq_avail_ = 0;
 	u32 send_head_ = 0;

@@ -206,11 +206,14 @@ void print_tally(const Tally &t, double seconds)
 	std::printf("# continued parts %" PRIu64 ", GRANTs %" PRIu64
 		    ", Receives held for memory %" PRIu64
 		    ", Calls that had to wait for room %" PRIu64
-		    ", for memory %" PRIu64
+		    ", for a region %" PRIu64
+		    " (it had come when they looked again: %" PRIu64
+		    "), for memory %" PRIu64
 		    ", more than the budget had %" PRIu64 ", marks %" PRIu64
 		    ", Calls sent since the way is long %" PRIu64 "\n",
-		    t.continued, t.grants, t.held, t.not_admitted,
-		    t.short_of_memory, t.forced, t.marks, t.streamed);
+		    t.continued, t.grants, t.held, t.not_admitted, t.no_regions,
+		    t.looked_again, t.short_of_memory, t.forced, t.marks,
+		    t.streamed);
 	std::printf("# posted together: Sends, %" PRIu64
 		    " times; Receives, %" PRIu64
 		    " times; Sends copied without the lock, %" PRIu64
@@ -244,11 +247,12 @@ bool reaches(const Tally &t)
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
 		   t.short_of_memory && t.forced && t.marks && t.not_admitted &&
-		   t.streamed && t.chained && t.batched && t.built && t.alone &&
-		   t.alone_again && t.links_v1 && t.lost_sends &&
-		   t.lost_reads && t.lost_invalidates && t.repeated_reads &&
-		   t.callbacks && t.remote_invalidates && t.several_clients &&
-		   t.one_address && t.authenticated && pings::reaches(t);
+		   t.no_regions && t.looked_again && t.streamed && t.chained &&
+		   t.batched && t.built && t.alone && t.alone_again &&
+		   t.links_v1 && t.lost_sends && t.lost_reads &&
+		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
+		   t.remote_invalidates && t.several_clients && t.one_address &&
+		   t.authenticated && pings::reaches(t);
 
 	for (const u64 n : t.ends)
 		all = all && n;

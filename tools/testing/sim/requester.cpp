@@ -64,15 +64,40 @@ bool Requester::no_other_way(const Rpc &r) const
 
 void Requester::run()
 {
+	if (writer_ != Writer::Nobody)
+		return send_on();
 	if (full_) {
 		begin(rpcs_[begun_++]);
 		queued_.insert(0, queued_.take_last());
-	} else if (queued_.empty() && region_for_parked()) {
-		queued_.push(parked_.pop());
 	} else if (queued_.empty()) {
 		begin(rpcs_[begun_++]);
 	}
 	send(*queued_.pop());
+}
+
+/* The end of rpcrdma_send_request(), if a region is missing. */
+void Requester::send_on()
+{
+	const Writer step = writer_;
+
+	writer_ = Writer::Nobody;
+	if (step == Writer::LooksAgain) {
+		world.tally.looked_again += !conn->lacks_regions();
+		full_ &= conn->lacks_regions();
+		return;
+	}
+	full_ = true;
+	if (step == Writer::Waits && !planted(*conn, Mutant::SecondLookLost))
+		writer_ = Writer::LooksAgain;
+}
+
+/* As rpcrdma_client_no_room(). */
+void Requester::no_room()
+{
+	if (planted(*conn, Mutant::NoRoomLate))
+		writer_ = Writer::WaitsLate;
+	else
+		full_ = true;
 }
 
 void Requester::begin(Rpc &r)
@@ -116,7 +141,7 @@ int Requester::body(Rpc &r, Octets &octets, const rpcrdma_range *removed,
 				r.conn->map(mrs, octets.data(), at, to - at,
 					    write, &r, segs + n, max - n);
 			if (added < 0) {
-				r.conn->put_regions(mrs);
+				r.conn->undo_regions(mrs);
 				return added;
 			}
 			n += static_cast<u32>(added);
@@ -259,7 +284,7 @@ void Requester::send(Rpc &r)
 		return not_admitted(r);
 	r.excused |= conn->link.tainted;
 	if (prepared != Error::None) {
-		r.conn->put_regions(r.mrs);
+		r.conn->undo_regions(r.mrs);
 		r.mrs.clear();
 		if (prepared == Error::MessageSize)
 			return over(r, Rpc::End::Failed);
@@ -267,8 +292,9 @@ void Requester::send(Rpc &r)
 		r.conn = nullptr;
 		r.state = Rpc::State::Queued;
 		if (prepared == Error::NoRegion) {
-			parked_free_ = conn->free_regions();
-			parked_.push(&r);
+			queued_.insert(0, &r);
+			writer_ = Writer::Waits;
+			world.tally.no_regions++;
 		} else {
 			queued_.push(&r);
 		}
@@ -303,7 +329,7 @@ void Requester::send(Rpc &r)
 		world.tally.retries += r.avoid != 0;
 		return;
 	}
-	conn->put_regions(r.mrs);
+	conn->undo_regions(r.mrs);
 	if (error == Error::NoCredit) {
 		check::streamed(r);
 		r.mrs.clear();
@@ -529,15 +555,6 @@ const Rpc *Requester::carried_by(const Conn &c) const
 	return nullptr;
 }
 
-bool Requester::unpark()
-{
-	const bool any = !parked_.empty();
-
-	while (!parked_.empty())
-		queued_.push(parked_.pop());
-	return any;
-}
-
 void Requester::cancel_one()
 {
 	if (active_.empty())
@@ -548,8 +565,7 @@ void Requester::cancel_one()
 	switch (r.state) {
 	case Rpc::State::Queued:
 		world.effect(Fault::Cancel);
-		for (Queue<Rpc *> *q : { &queued_, &parked_ })
-			q->remove(&r);
+		queued_.remove(&r);
 		return over(r, Rpc::End::Cancelled);
 	case Rpc::State::Waiting:
 		r.conn->settle(r);
@@ -587,7 +603,7 @@ void Requester::gone(Conn &c)
 	if (current) {
 		conn = nullptr;
 		full_ = false;
-		(void)unpark();
+		writer_ = Writer::Nobody;
 	}
 	if (current && side_ == 1)
 		queued_.cut(0);
@@ -622,8 +638,8 @@ void Requester::crash()
 
 	conn = nullptr;
 	full_ = false;
+	writer_ = Writer::Nobody;
 	queued_.cut(0);
-	parked_.cut(0);
 	for (Rpc *r : all) {
 		r->mrs.clear();
 		r->conn = nullptr;

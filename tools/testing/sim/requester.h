@@ -88,9 +88,11 @@ public:
 	{
 		if (!conn || !conn->usable())
 			return false;
+		if (writer_ != Writer::Nobody)
+			return true;
 		if (full_)
 			return may_begin() && rpcs_[begun_].shape.probe;
-		return !queued_.empty() || region_for_parked() || may_begin();
+		return !queued_.empty() || may_begin();
 	}
 	void run();
 	[[nodiscard]] bool over() const
@@ -128,8 +130,6 @@ public:
 	[[nodiscard]] bool has_answer(const Conn &c, u32 xid) const;
 	/* One that @c has not let go of, or nullptr. */
 	[[nodiscard]] const Rpc *carried_by(const Conn &c) const;
-	/* Some time has passed: RPCs that had no region try again. */
-	[[nodiscard]] bool unpark();
 	/* Give up one of the RPCs that are under way, if there is any. */
 	void cancel_one();
 	/* Those of a connection that does not behave. */
@@ -140,16 +140,14 @@ public:
 	{
 		conn = &c;
 		full_ = false;
+		writer_ = Writer::Nobody;
 	}
 	void payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
 		     u32 invalidated);
 	void failed(Conn &c, const rpcrdma_rx &rx);
 	void gone(Conn &c);
 	/* There is no room for a Call now. */
-	void no_room()
-	{
-		full_ = true;
-	}
+	void no_room();
 	/* There is room for a Call on @c. */
 	void room(Conn &c)
 	{
@@ -166,10 +164,15 @@ public:
 	Conn *conn = nullptr; /* where new RPCs go */
 
 private:
-	[[nodiscard]] bool region_for_parked() const
-	{
-		return !parked_.empty() && conn->free_regions() > parked_free_;
-	}
+	/* What the task does next that has the write lock. */
+	enum class Writer : u8 {
+		Nobody,
+		Waits, /* there was no region */
+		LooksAgain, /* one may have come back meanwhile */
+		WaitsLate, /* a planted bug */
+	};
+
+	void send_on();
 	[[nodiscard]] bool may_begin() const
 	{
 		return begun_ < rpcs_.size() && active_.size() < slots_;
@@ -198,11 +201,9 @@ private:
 	std::deque<Rpc> rpcs_;
 	std::vector<Rpc *> active_;
 	Queue<Rpc *> queued_;
-	/* The first of them waits for room, and all others behind it. */
+	/* XPRT_WRITE_SPACE: the first of them waits for room, and all others behind it. */
 	bool full_ = false;
-	/* They need regions, and more than were free then. */
-	Queue<Rpc *> parked_;
-	u32 parked_free_ = 0;
+	Writer writer_ = Writer::Nobody;
 };
 
 } // namespace sim

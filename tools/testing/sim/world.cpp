@@ -737,23 +737,6 @@ void World::forget()
 				p->links.erase(p->links.begin() + i--);
 }
 
-/* The delay of RPCs that had no region; it helps a few times, or never. */
-bool World::try_again()
-{
-	static constexpr u32 kTries = 8;
-	bool any = false;
-
-	if (tried_since_ != progress_)
-		tries_ = 0;
-	tried_since_ = progress_;
-	if (++tries_ > kTries)
-		return false;
-	for (auto &p : pairs)
-		for (Requester &q : p->requester)
-			any |= q.unpark();
-	return any;
-}
-
 /*
  * Nothing can happen any more. Where somebody has not behaved, time-outs may
  * have to help; elsewhere nothing may have been waiting.
@@ -783,7 +766,7 @@ void World::run()
 			over &= p->over();
 		if (over)
 			break;
-		if (!try_again() && !time_out())
+		if (!time_out())
 			stuck();
 	}
 	finish();

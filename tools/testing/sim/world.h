@@ -141,6 +141,8 @@ struct Tally {
 	u64 continued = 0;
 	u64 retries = 0;
 	u64 not_admitted = 0;
+	u64 no_regions = 0; /* Calls that waited for one */
+	u64 looked_again = 0; /* and it had come back before they waited */
 	u64 streamed = 0; /* Calls, since the way is long */
 	u64 grants = 0;
 	u64 chained = 0; /* Sends posted with others, how often */
@@ -303,7 +305,6 @@ private:
 	void act(Fault f);
 	void jump(u32 seconds);
 	[[nodiscard]] Link *some_link();
-	[[nodiscard]] bool try_again();
 	[[nodiscard]] bool time_out();
 	[[noreturn]] void stuck() const;
 	void restart_client(Pair &p);
@@ -330,8 +331,6 @@ private:
 	u64 digest_ = 0;
 	u32 steps_ = 0;
 	u32 progress_ = 0;
-	u32 tried_since_ = 0;
-	u32 tries_ = 0;
 	u32 seconds_ = 1000;
 	u32 failing_ = 0; /* allocations */
 	bool heavy_ = false; /* large Calls, little memory */
