@@ -11,13 +11,21 @@
  *
  * With Rules::calls, what the first side sends are Calls. One that goes by a group reserves
  * Receives for its Reply (optxrq_rsbuf). What the second side sends are Replies of no more Sends
- * than that. No Call is sent twice, and nothing is refused: see unit_rtr_group.cpp for that.
+ * than that.
+ *
+ * With Rules::refuses, the second side refuses one Call that comes by a group, or the first
+ * side one Reply, or both do. It may be any Send of any group. What follows of the group is
+ * dropped. A REPTERR, or of a Call also an ERROR, says so, when there is a credit for it and no
+ * group goes out. Then the message is sent again by the types of -07.
  *
  * In each state:
  * - each message that arrives finds a Receive, and is what its receiver expects;
  * - when nothing can happen any more but what the upper layers may do, and none of their
  *   messages is there, both sides can send; and none is in the middle of a group;
- * - what is reserved is what Replies that have not come may still take.
+ * - what is reserved is what Replies that have not come may still take;
+ * - of each Call that has no answer the upper layer of one side has something to send: the
+ *   Call again, its Reply, or the Reply again. Nobody waits for the answer to it otherwise,
+ *   and each answer is waited for.
  */
 #include "rtr_group.h"
 #include "states.h"
@@ -34,6 +42,7 @@ using rpcrdma::GroupReceiver;
 using rpcrdma::GroupSender;
 using rpcrdma::lead_type;
 using rpcrdma::ReplyReserve;
+using rpcrdma::SentGroups;
 using rpcrdma::to_xid;
 using rpcrdma::word_of;
 using states::Credits;
@@ -44,16 +53,31 @@ constexpr u32 kCalls = 2;
 
 /*
  * What is on its way; @count: of a first Send, the Sends of its group; @call: its XID, if there
- * are Calls; @promise: of a Call, the Sends that its Reply may take.
+ * are Calls; @promise: of a Call, the Sends that its Reply may take; @number: of a Next, which of
+ * its group it is.
  */
 struct Flying {
-	enum Kind : u8 { Alone, Grant, First, Next };
+	enum Kind : u8 { Alone, Grant, First, Next, Report, Error };
 
 	u32 credit;
 	Kind kind;
 	u8 count;
 	u8 call;
 	u8 promise;
+	u8 number;
+
+	/* Of a Next: it can only be of the group that its receiver is in, or has refused. */
+	[[nodiscard]] bool says_call() const
+	{
+		return call && kind != Next;
+	}
+	/* Less than 16. What has no count has the number of its kind there. */
+	[[nodiscard]] u32 code() const
+	{
+		if (kind > Next)
+			return Grant << 2 | (kind - Next);
+		return kind << 2 | (count ? count - 1U : 0);
+	}
 };
 
 struct Side {
@@ -64,6 +88,13 @@ struct Side {
 	u32 kept = 0; /* Receives of the group that comes in */
 	u32 held = 0; /* Receives of messages that the upper layer has */
 	u32 target; /* the window wanted */
+	SentGroups sent; /* if there are Calls */
+	u8 sending =
+		0; /* the Call whose group goes out, or the Call of the Reply */
+	u8 number = 0; /* of its next Send */
+	u8 report =
+		0; /* the Call that it has refused, or the Reply to it: not said yet */
+	bool refused = false; /* that was the one */
 	u32 n_inbound = 0;
 	Flying inbound[16] = {};
 
@@ -82,6 +113,7 @@ struct Call {
 	u8 promised = 0; /* at the first side, while there is no Reply: Sends */
 	u8 asked = 0; /* at the second side, before it replies: the same */
 	bool whole = false; /* has all come */
+	u8 again[2] = {}; /* it, or its Reply, is to be sent again so many times */
 };
 
 struct Model {
@@ -115,9 +147,8 @@ struct Model {
 			for (u32 m = 0; m < s.n_inbound; m++) {
 				const Flying &f = s.inbound[m];
 
-				put((f.credit - base) << 4 | f.kind << 2 |
-				    (f.count ? f.count - 1U : 0));
-				if (f.call)
+				put((f.credit - base) << 4 | f.code());
+				if (f.says_call())
 					put(f.promise << 4 | f.call);
 			}
 		}
@@ -126,14 +157,37 @@ struct Model {
 		put(reserve.reserved());
 		for (u32 c = 1; c <= kCalls; c++) {
 			put(reserve.most(to_xid(c)) << 4 | calls[c].promised);
-			put(calls[c].asked << 4 | calls[c].whole);
+			put(calls[c].asked << 4 | calls[c].again[0] << 2 |
+			    calls[c].again[1] << 1 | calls[c].whole);
 		}
+		for (const Side &s : sides)
+			put(s.report << 1 | s.refused);
 		return k;
 	}
 	[[nodiscard]] bool any_call() const
 	{
 		for (u32 c = 1; c <= kCalls; c++)
 			if (calls[c].promised || reserve.most(to_xid(c)) != 1)
+				return true;
+		return sides[0].refused || sides[1].refused;
+	}
+	/* A Call has no answer, and nobody has anything to send for it. */
+	[[nodiscard]] bool forgotten() const
+	{
+		for (u32 c = 1; c <= kCalls; c++) {
+			const Call &call = calls[c];
+
+			if (call.promised && !(call.asked && call.whole) &&
+			    !call.again[0] && !call.again[1])
+				return true;
+		}
+		return false;
+	}
+	/* Something is to be sent again. */
+	[[nodiscard]] bool resends() const
+	{
+		for (const Call &c : calls)
+			if (c.again[0] || c.again[1])
 				return true;
 		return false;
 	}
@@ -155,6 +209,21 @@ struct Model {
 	}
 };
 
+/* What must be found. */
+enum class Mistake : u8 {
+	None,
+	Keeps, /* a Reply by the types of -07 gives nothing back */
+	Early, /* the first Send of a Reply gives all back */
+	RefusedKeeps, /* a Call that is refused gives nothing back */
+	RefusesKeeps, /* a Reply that this side refuses gives nothing back */
+	GivesTwice, /* a Call that is refused gives back what the other one has */
+	Silent, /* the one who refuses does not say so */
+	Unheard, /* the other one does not send it again */
+	Twice, /* or twice */
+	RestReported, /* what follows of a group that was refused is reported, too */
+	InGroup, /* REPTERR comes in the middle of a group, with a credit of that */
+};
+
 struct Rules {
 	u32 largest = 4; /* Sends of a group, at most four */
 	bool hold[2] = { false, false };
@@ -163,10 +232,9 @@ struct Rules {
 	u32 waits_for = 1;
 	std::vector<u32> windows; /* of the first side, to change to */
 	bool calls = false;
-	/* A Reply by the types of -07 gives nothing back. */
-	bool keeps = false;
-	/* The first Send of a Reply gives all back. */
-	bool early = false;
+	bool refuses[2] = { false, false };
+	bool by_error = false; /* what is refused is a Call, by an ERROR */
+	Mistake mistake = Mistake::None;
 	bool stop = false; /* at the first that is found */
 	u32 max_states = 3000000;
 };
@@ -179,6 +247,8 @@ struct Outcome {
 	bool blocked = false; /* a side that can never send */
 	bool stuck = false; /* in the middle of a group */
 	bool wrong = false; /* what is reserved */
+	bool lost = false; /* a Call, or its answer */
+	size_t resends = 0; /* states in which something is to be sent again */
 	bool complete = true;
 };
 
@@ -209,7 +279,12 @@ private:
 	[[nodiscard]] bool done() const
 	{
 		return out_.overrun || out_.overlap || out_.wrong ||
+		       out_.lost ||
 		       (rules_.stop && (out_.blocked || out_.stuck));
+	}
+	[[nodiscard]] bool planted(Mistake mistake) const
+	{
+		return rules_.mistake == mistake;
 	}
 	void reach(const Model &m)
 	{
@@ -223,11 +298,13 @@ private:
 		Side &from = m.sides[i];
 		Side &to = m.sides[1 - i];
 
-		to.inbound[to.n_inbound++] = { from.credits.credit(), kind,
+		to.inbound[to.n_inbound++] = { from.credits.credit(),
+					       kind,
 					       static_cast<u8>(count),
 					       static_cast<u8>(call),
 					       i ? u8{ 0 } :
-						   m.calls[call].promised };
+						   m.calls[call].promised,
+					       from.number };
 		from.credits.sent();
 	}
 	static void give_back(Side &s)
@@ -245,8 +322,8 @@ private:
 			give_back(s);
 	}
 
-	/* Is it what the group receiver takes? */
-	bool expected(Model &m, u32 i, const Flying &f)
+	/* Is it what the group receiver takes? @refuse: then this side does not. */
+	bool expected(Model &m, u32 i, const Flying &f, bool refuse)
 	{
 		const rpcrdma_dir dir =
 			i || !f.call ? RPCRDMA_CALL : RPCRDMA_REPLY;
@@ -263,35 +340,89 @@ private:
 					       4);
 			break;
 		case Flying::Next:
-			v = s.in.go_on(s.in.xid(), s.in.next(),
-				       lead_type(s.in.dir()));
+			v = s.in.go_on(to_xid(f.call), f.number,
+				       lead_type(dir));
 			break;
 		case Flying::Grant:
+		case Flying::Report:
+		case Flying::Error:
 			return true;
 		}
+		if (v.step == GroupReceiver::Step::Discard)
+			return s.refused;
 		if (v.step != GroupReceiver::Step::Take)
 			return false;
+		if (refuse)
+			return refused(m, i, f);
 		s.in.taken(4);
 		s.kept++;
 		return true;
+	}
+
+	/* What has come of the group is given back. */
+	bool refused(Model &m, u32 i, const Flying &f)
+	{
+		Side &s = m.sides[i];
+		Call &c = m.calls[f.call];
+		const auto v = s.in.refuse({});
+
+		s.refused = true;
+		s.report = planted(Mistake::Silent) ? u8{ 0 } : f.call;
+		for (; s.kept; s.kept--)
+			give_back(s);
+		if (planted(Mistake::RestReported))
+			s.in = {};
+		if (i) {
+			c.asked = 0;
+			c.whole = false;
+		} else {
+			c.promised = 1;
+			if (!planted(Mistake::RefusesKeeps))
+				m.reserve.doubt(to_xid(f.call));
+		}
+		return v.step == GroupReceiver::Step::Refuse;
+	}
+
+	/* The other side has refused a group of this one. */
+	void take_report(Model &m, u32 i, const Flying &f)
+	{
+		const rpcrdma_dir dir = i ? RPCRDMA_REPLY : RPCRDMA_CALL;
+		const rpcrdma::Xid xid = to_xid(f.call);
+		Call &c = m.calls[f.call];
+
+		/* Once: a report about it that comes later means nothing. */
+		if (!m.sides[i].sent.take(xid, dir) ||
+		    m.sides[i].sent.take(xid, dir))
+			out_.lost = true;
+		if (!planted(Mistake::Unheard))
+			c.again[i] = planted(Mistake::Twice) ? 2 : 1;
+		if (i)
+			return;
+		c.promised = 1;
+		if (planted(Mistake::RefusedKeeps))
+			return;
+		if (f.kind == Flying::Error)
+			m.reserve.doubt(xid);
+		else
+			m.reserve.give_back(xid);
+		if (planted(Mistake::GivesTwice))
+			m.reserve.give_back(to_xid(kCalls + 1 - f.call));
 	}
 
 	/* The first Send of a Call or of a Reply is there, or its last. */
 	void take_call(Model &m, u32 i, const Flying &f)
 	{
 		const bool whole = !m.sides[i].in.active();
-		const u32 number =
-			f.call ? f.call : word_of(m.sides[i].in.xid());
-		const rpcrdma::Xid xid = to_xid(number);
-		Call &c = m.calls[number];
+		const rpcrdma::Xid xid = to_xid(f.call);
+		Call &c = m.calls[f.call];
 
 		if (i) {
-			if (f.call)
+			if (f.kind != Flying::Next)
 				c.asked = f.promise;
 			c.whole = whole;
 			return;
 		}
-		if (f.kind == Flying::First && !rules_.early)
+		if (f.kind == Flying::First && !planted(Mistake::Early))
 			m.reserve.shrink(xid, f.count);
 		else if (f.kind == Flying::First)
 			m.reserve.give_back(xid);
@@ -299,12 +430,21 @@ private:
 			return;
 		if (f.kind != Flying::Alone)
 			m.reserve.give_back(xid);
-		else if (!rules_.keeps)
+		else if (!planted(Mistake::Keeps))
 			m.reserve.doubt(xid);
+		(void)m.sides[0].sent.take(xid, RPCRDMA_CALL);
+		out_.lost |= !c.promised;
 		c.promised = 0;
 	}
 
-	void arrive(Model &m, u32 i)
+	/* Of what has come the upper layer gets nothing. */
+	[[nodiscard]] static bool dropped(const Side &s, const Flying &f)
+	{
+		return f.kind == Flying::Grant || f.kind > Flying::Next ||
+		       (f.kind == Flying::Next && !s.kept);
+	}
+
+	void arrive(Model &m, u32 i, bool refuse)
 	{
 		const bool hold = rules_.hold[i];
 		Side &s = m.sides[i];
@@ -320,17 +460,31 @@ private:
 		if (s.credits.overrun(f.kind == Flying::Grant) ||
 		    !s.credits.limit(f.credit))
 			out_.overrun = true;
-		if (!expected(m, i, f))
+		/* What is refused is given back with the rest of its group. */
+		s.kept += refuse;
+		if (!expected(m, i, f, refuse))
 			out_.overlap = true;
-		if (rules_.calls && f.kind != Flying::Grant)
+		if (refuse)
+			return;
+		if (f.kind > Flying::Next)
+			take_report(m, i, f);
+		else if (rules_.calls && !dropped(s, f))
 			take_call(m, i, f);
-		if (f.kind == Flying::Grant)
+		if (dropped(s, f))
 			give_back(s);
 		else if (f.kind == Flying::Alone)
 			finished(s, hold);
 		else if (!s.in.active())
 			for (; s.kept; s.kept--)
 				finished(s, hold);
+	}
+
+	[[nodiscard]] bool may_refuse(const Side &s, u32 i) const
+	{
+		const Flying::Kind kind = s.inbound[0].kind;
+
+		return rules_.refuses[i] && !s.refused &&
+		       (kind == Flying::First || kind == Flying::Next);
 	}
 
 	/* The rest of what has been begun, and what needs no upper layer. */
@@ -344,7 +498,19 @@ private:
 			Side &me = next.sides[i];
 
 			me.out.sent();
-			post(next, i, Flying::Next, 0);
+			post(next, i, Flying::Next, 0, s.sending);
+			me.number++;
+			reach(next);
+			any = true;
+		}
+		if (s.report && s.credits.may_send() &&
+		    (!s.out.active() || planted(Mistake::InGroup))) {
+			Model next = m;
+
+			post(next, i,
+			     rules_.by_error ? Flying::Error : Flying::Report,
+			     0, s.report);
+			next.sides[i].report = 0;
 			reach(next);
 			any = true;
 		}
@@ -359,9 +525,15 @@ private:
 		if (s.n_inbound) {
 			Model next = m;
 
-			arrive(next, i);
+			arrive(next, i, false);
 			reach(next);
 			any = true;
+		}
+		if (s.n_inbound && may_refuse(s, i)) {
+			Model next = m;
+
+			arrive(next, i, true);
+			reach(next);
 		}
 		return any;
 	}
@@ -396,6 +568,12 @@ private:
 			me.out.begin(n);
 			me.out.sent();
 			post(next, i, Flying::First, n, call);
+			me.sending = static_cast<u8>(call);
+			me.number = 1;
+			if (call)
+				me.sent.add(to_xid(call),
+					    i ? RPCRDMA_REPLY : RPCRDMA_CALL,
+					    n);
 			if (i)
 				next.calls[call].asked = 0;
 			reach(next);
@@ -409,6 +587,12 @@ private:
 		for (u32 c = 1; c <= kCalls; c++) {
 			const Call &call = m.calls[c];
 
+			if (call.again[i]) {
+				Model next = m;
+
+				next.calls[c].again[i]--;
+				begin_alone(next, i, c);
+			}
 			if (i && call.asked && call.whole) {
 				begin_alone(m, i, c);
 				begin_groups(m, i, c, call.asked);
@@ -473,8 +657,12 @@ private:
 		    m.reserve.reserved() != m.to_come())
 			out_.wrong = true;
 
+		if (!any && !m.sides[0].held && !m.sides[1].held &&
+		    m.forgotten())
+			out_.lost = true;
 		out_.groups +=
 			m.sides[0].out.active() || m.sides[1].out.active();
+		out_.resends += m.resends();
 		for (u32 i = 0; i < 2; i++) {
 			const Side &s = m.sides[i];
 			const Side &other = m.sides[1 - i];
@@ -509,14 +697,19 @@ void expect_sound(u32 a, u32 b, const Rules &rules)
 	EXPECT_FALSE(o.blocked);
 	EXPECT_FALSE(o.stuck);
 	EXPECT_FALSE(o.wrong);
+	EXPECT_FALSE(o.lost);
 	EXPECT_GT(o.groups, 0u);
+	EXPECT_EQ(o.resends != 0, rules.refuses[0] || rules.refuses[1]);
 	std::printf("%swindows %u%s%s and %u%s, groups of up to %u: "
-		    "%zu states, a group under way in %zu\n",
+		    "%zu states, a group under way in %zu",
 		    rules.calls ? "Calls and Replies, " : "", a,
 		    rules.windows.empty() ? "" : ", changing",
 		    rules.hold[0] ? ", held" : "", b,
 		    rules.hold[1] ? ", held" : "", rules.largest, o.states,
 		    o.groups);
+	if (o.resends)
+		std::printf(", something to be sent again in %zu", o.resends);
+	std::printf("\n");
 }
 
 } // namespace
@@ -577,14 +770,103 @@ TEST(group_search, reserve__windows_change_at_any_moment_D20)
 
 TEST(group_search, reserve__what_is_not_given_back_is_found)
 {
+	for (const Mistake m : { Mistake::Keeps, Mistake::Early }) {
+		Rules rules;
+
+		rules.calls = true;
+		rules.mistake = m;
+		EXPECT_TRUE(search_for(3, 3, rules).wrong);
+	}
+}
+
+/* What a REPTERR ends gives back what it has, once, and all is answered in the end. */
+TEST(group_search, refused__a_call_is_sent_again_D20)
+{
 	Rules rules;
 
 	rules.calls = true;
-	rules.keeps = true;
-	EXPECT_TRUE(search_for(3, 3, rules).wrong);
-	rules.keeps = false;
-	rules.early = true;
-	EXPECT_TRUE(search_for(3, 3, rules).wrong);
+	rules.largest = 2;
+	rules.refuses[1] = true;
+	expect_sound(3, 3, rules);
+	expect_sound(4, 3, rules);
+	expect_sound(3, 4, rules);
+	rules.by_error = true;
+	expect_sound(3, 3, rules);
+}
+
+TEST(group_search, refused__a_reply_is_sent_again_D20)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.largest = 2;
+	rules.refuses[0] = true;
+	expect_sound(3, 3, rules);
+	expect_sound(4, 3, rules);
+	expect_sound(3, 4, rules);
+}
+
+TEST(group_search, refused__a_call_and_a_reply_D20)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.largest = 2;
+	rules.refuses[0] = true;
+	rules.refuses[1] = true;
+	expect_sound(3, 3, rules);
+	rules.hold[0] = true;
+	expect_sound(3, 3, rules);
+}
+
+/* A Reply that is refused, while the window that it was promised of becomes smaller. */
+TEST(group_search, refused__windows_change_at_any_moment_D20)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.largest = 2;
+	rules.refuses[0] = true;
+	rules.windows = { 3, 4 };
+	expect_sound(3, 3, rules);
+}
+
+TEST(group_search, refused__what_goes_wrong_is_found)
+{
+	const auto search = [](u32 side, Mistake mistake) {
+		Rules rules;
+
+		rules.calls = true;
+		rules.largest = 2;
+		rules.refuses[side] = true;
+		rules.mistake = mistake;
+		rules.stop = true;
+		return search_for(3, 3, rules);
+	};
+
+	EXPECT_TRUE(search(1, Mistake::RefusedKeeps).wrong);
+	EXPECT_TRUE(search(1, Mistake::GivesTwice).wrong);
+	EXPECT_TRUE(search(0, Mistake::RefusesKeeps).wrong);
+	for (u32 side = 0; side < 2; side++) {
+		EXPECT_TRUE(search(side, Mistake::Silent).lost);
+		EXPECT_TRUE(search(side, Mistake::Unheard).lost);
+		EXPECT_TRUE(search(side, Mistake::Twice).lost);
+		EXPECT_TRUE(search(side, Mistake::RestReported).overlap);
+	}
+}
+
+/* Why a REPTERR waits for the end of the group that goes out: as with a GRANT. */
+TEST(group_search, refused__a_report_in_a_group_takes_its_credits)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.largest = 2;
+	rules.refuses[0] = true;
+	rules.refuses[1] = true;
+	rules.mistake = Mistake::InGroup;
+	rules.stop = true;
+	EXPECT_TRUE(search_for(3, 3, rules).stuck);
 }
 
 /* Why a sender posts no GRANT in the middle of its group. */
