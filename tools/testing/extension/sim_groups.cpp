@@ -1,32 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The simulator's part of rtrext. Messages without chunks go by groups now and then, if the
- * peer takes that and has given credit for all of it; else they go as ever. Nothing is
- * placed: the Receives here are of one segment.
+ * peer takes that and has given credit for all of it; else they go as ever. Their data are
+ * placed in Receives of some ends, and Calls direct their Responders to do so. Some Sends of
+ * groups are spoilt: what they are a part of has to be refused, and is sent again by the types
+ * of -07.
  */
 #include "../sim/groups.h"
 #include "../sim/checkers.h"
 #include "../sim/world.h"
 #include "abi.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 
 namespace sim
 {
 
+using rpcrdma::Bytes;
+using rpcrdma::Direction;
+using rpcrdma::DirectionRange;
 using rpcrdma::GroupMessage;
+using rpcrdma::kPrefixSize;
+using rpcrdma::kWordSize;
+using rpcrdma::load_be32;
+using rpcrdma::PlacedItem;
+using rpcrdma::Placement;
 using rpcrdma::Port;
 using rpcrdma::Rtrext;
+using rpcrdma::store_be32;
 
 namespace
 {
 
 constexpr u32 kReplySends = 4;
+/* Receives in which data are placed: a head, and pages. */
+constexpr u32 kHead = 512;
+constexpr u32 kTarget = 128;
+constexpr u32 kLargestReceive = 2048;
+/* Words of a header of rtrext behind the prefix. */
+constexpr u32 kNumberAt = kPrefixSize;
+constexpr u32 kLeadAt = kPrefixSize + kWordSize;
 
 pings::Ledger &ledger(const Conn &c)
 {
 	return c.link.ends[c.side]->pings;
+}
+
+pings::Ledger &peer_ledger(const Conn &c)
+{
+	return c.link.ends[1 - c.side]->pings;
+}
+
+pings::Budget &budget(const Conn &c)
+{
+	return c.link.pair.pings[c.side];
+}
+
+const Rtrext &state(const Conn &c)
+{
+	return rpcrdma::session(&c.session).extension<Rtrext>();
 }
 
 bool in_use(const Conn &c)
@@ -37,18 +72,33 @@ bool in_use(const Conn &c)
 
 bool part_of_group(u32 htype)
 {
-	return htype >= rpcrdma::kXmtReq && htype <= rpcrdma::kXmtCont;
+	return rpcrdma_rtr_carries(htype);
+}
+
+rpcrdma_rtr_shape shape(const Conn &c)
+{
+	if (!budget(c).places)
+		return {};
+	return { kHead, kTarget,
+		 (c.config.core.local.recv_size - kHead) / kTarget };
 }
 
 } // namespace
 
-/* The one that goes out. */
+/* The one that goes out. A Reply that its Call has directions for goes as @planned says. */
 struct groups::Sending {
 	Sending(rpcrdma_message &m, u32 reply_count)
 		: group{ m, {}, reply_count }
 	{
 	}
 	GroupMessage group;
+	PlacedItem items[kItems];
+	Direction directions[kItems];
+	DirectionRange range;
+	bool by_plan = false;
+	rpcrdma_rtr_group planned = {};
+	u32 number = 0; /* of the next Send */
+	bool spoilt = false;
 };
 
 namespace groups
@@ -57,26 +107,138 @@ namespace groups
 void configure(Random &r, pings::Budget &b)
 {
 	b.groups = r.once_in(2);
+	b.spoils = b.groups && r.once_in(2) ? r.within(1, 4) : 0;
 }
 
-void received(Conn &c, const rpcrdma_rx &rx, const u8 *buffer, u32 length)
+/* Who places does not change sizes (D20). */
+void configure_places(Random &r, Pair &p)
+{
+	constexpr u32 changes =
+		1U << rpcrdma::Extensions::place<rpcrdma::Xcharext>();
+	const u32 most = (kLargestReceive - kHead) / kTarget;
+
+	if (p.version1 || !r.once_in(4))
+		return;
+	for (u32 side = 0; side < 2; side++) {
+		rpcrdma_config &k = p.config[side].core;
+		pings::Budget &b = p.pings[side];
+
+		b.changes = 0;
+		b.ruled = false;
+		b.rest = 0;
+		k.send_room = 0;
+		k.local.send_size = kLargestReceive;
+		b.places = k.extensions && !r.once_in(3);
+		if (!b.places)
+			continue;
+		k.extensions &= ~changes;
+		k.local.recv_size = kHead + kTarget * r.within(4, most);
+	}
+}
+
+/* A REPTERR that has been taken: of these Calls and Replies nothing comes any more. */
+static void take_report(Conn &c, rpcrdma_rx &rx)
+{
+	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
+	const u32 n = rpcrdma_rtr_reported(&c.session, &rx, refused);
+
+	for (u32 i = 0; i < n; i++) {
+		if (refused[i].dir == RPCRDMA_REPLY)
+			ledger(c).refused.push_back(refused[i].xid);
+		else if (refused[i].xid != rx.xid && !c.link.tainted)
+			fail("groups", "%s: two Calls are refused",
+			     c.link.name(c.side));
+	}
+}
+
+/* What this end has promised to the Reply that @rx is about is free, or less of it is kept. */
+static void take_answer(Conn &c, const rpcrdma_rx &rx, Bytes body)
+{
+	std::map<u32, u32> &promised = ledger(c).promised;
+	const auto found = promised.find(rx.xid);
+	const bool its =
+		rx.htype == rpcrdma::kXmtResp ||
+		(rx.htype == rpcrdma::kXmtCont &&
+		 load_be32(body.data() + kWordSize) == rpcrdma::kXmtResp);
+	rpcrdma::XmtResponse first;
+
+	if (found == promised.end())
+		return;
+	const bool over = rx.action == RPCRDMA_RX_FAIL_RPC ||
+			  (rx.action == RPCRDMA_RX_PAYLOAD && rx.last &&
+			   rx.dir == RPCRDMA_REPLY) ||
+			  (rx.action == RPCRDMA_RX_DROP && its &&
+			   rx.reason == RPCRDMA_REASON_CONTINUATION);
+	if (over)
+		promised.erase(found);
+	else if (rx.htype == rpcrdma::kXmtResp && first.decode(body))
+		found->second = std::min(found->second, first.count);
+}
+
+static void check_reserved(const Conn &c)
+{
+	u32 most = 0;
+
+	for (const auto &p : ledger(c).promised)
+		most += p.second;
+	if (!c.link.tainted && state(c).reserved() > most)
+		fail("groups", "%s: %u Receives are reserved for Replies of %u",
+		     c.link.name(c.side), state(c).reserved(), most);
+}
+
+/* A group of which a Send is spoilt is not taken to its end. */
+static void take_spoilt(Conn &c, const rpcrdma_rx &rx)
 {
 	pings::Ledger &l = ledger(c);
 
+	l.refuses = false;
+	if (l.spoilt.empty() || !part_of_group(rx.htype))
+		return;
+	const bool spoilt = l.spoilt.front();
+	l.spoilt.pop_front();
+	if (!spoilt)
+		return;
+	l.refuses = rx.reason == RPCRDMA_REASON_CONTINUATION;
+	if (rx.action == RPCRDMA_RX_PAYLOAD && rx.last && !c.link.tainted)
+		fail("groups", "%s takes a group of which a Send is spoilt",
+		     c.link.name(c.side));
+}
+
+void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length)
+{
+	pings::Ledger &l = ledger(c);
+
+	l.refused.clear();
+	take_spoilt(c, rx);
 	if (rx.vers != 2 || rx.htype == RPCRDMA2_GRANT)
 		return;
-	if (rx.htype == rpcrdma::kReptErr && rx.action == RPCRDMA_RX_CONTROL)
-		return c.lost("a group was refused");
+	if (rx.htype == rpcrdma::kReptErr)
+		take_report(c, rx);
 	if (l.coming && !part_of_group(rx.htype) && !c.link.tainted)
 		fail("groups", "%s: %s between the Sends of a group",
 		     c.link.name(c.side), rpcrdma_htype_name(rx.htype));
-	rpcrdma::XmtRequest call;
+	rpcrdma_rtr_first first;
 	if (rx.htype == rpcrdma::kXmtReq && rx.action == RPCRDMA_RX_PAYLOAD &&
-	    call.decode(
-		    rpcrdma::Bytes(buffer, length).after(rpcrdma::kPrefixSize)))
-		l.replies[rx.xid] = call.reply_count;
+	    rpcrdma_rtr_read(buffer, length, &first)) {
+		rpcrdma_rtr_directions &d = l.replies[rx.xid];
+
+		rpcrdma_rtr_get_directions(&first, &d);
+		d.rest = { 0, 1 };
+	}
+	if (rx.action == RPCRDMA_RX_PAYLOAD && rx.dir == RPCRDMA_CALL &&
+	    !part_of_group(rx.htype))
+		l.replies.erase(rx.xid);
 	if (part_of_group(rx.htype))
 		l.coming = rx.action == RPCRDMA_RX_PAYLOAD && !rx.last;
+	take_answer(c, rx, Bytes(buffer, length).after(kPrefixSize));
+	check_reserved(c);
+}
+
+void quiet(const Conn &c)
+{
+	if (state(c).reserved())
+		fail("groups", "%s: %u Receives are reserved for nothing",
+		     c.link.name(c.side), state(c).reserved());
 }
 
 void print(const Tally &t)
@@ -85,72 +247,393 @@ void print(const Tally &t)
 		    " (Replies %" PRIu64 "), without credit for one %" PRIu64
 		    "\n",
 		    t.groups, t.long_groups, t.long_replies, t.no_group);
+	std::printf("# data placed: Calls %" PRIu64 ", Replies %" PRIu64
+		    "; refused and sent again: Calls %" PRIu64
+		    ", Replies %" PRIu64 ", Replies that were not kept %" PRIu64
+		    "\n",
+		    t.placed[0], t.placed[1], t.refused[0], t.refused[1],
+		    t.replies_not_kept);
 }
 
 bool reaches(const Tally &t)
 {
-	return t.groups && t.long_groups && t.long_replies && t.no_group;
+	return t.groups && t.long_groups && t.long_replies && t.no_group &&
+	       t.placed[0] && t.placed[1] && t.refused[0] && t.refused[1] &&
+	       t.replies_not_kept;
+}
+
+/* Data that are placed are not in the Payload stream. */
+static void remove(Outgoing &m, const rpcrdma_range &range)
+{
+	m.removed[m.n_removed++] = range;
+	m.msg.length -= range.length;
+}
+
+/* It goes otherwise. */
+static void restore(Outgoing &m)
+{
+	for (u32 i = 0; i < m.n_removed; i++)
+		m.msg.length += m.removed[i].length;
+	m.n_removed = 0;
+}
+
+static void plan_call(Conn &c, Outgoing &m, Sending &s)
+{
+	Random &r = c.world.schedule;
+	GroupMessage &g = s.group;
+	u32 n = 0;
+
+	s.range = { 0, m.msg.length, { s.directions, m.n_results } };
+	for (u32 i = 0; i < m.n_items && r.once_in(2); i++) {
+		PlacedItem &item = s.items[n];
+
+		if (!m.items[i].length)
+			continue;
+		item.position = m.items[i].offset;
+		item.length = m.items[i].length;
+		item.type = Placement::Tbsn;
+		remove(m, { item.position, padded(m.items[i]) });
+		n++;
+	}
+	g.content.items = { s.items, n };
+	for (Direction &d : s.directions)
+		d.least = r.below(200);
+	if (m.n_results && !m.msg.call_only && !r.once_in(4))
+		g.content.directions = { &s.range, 1 };
+}
+
+/* As rpcrdma_svc_reply_group(). Return: false if it has nothing to go by. */
+static bool plan_reply(Conn &c, Outgoing &m, Sending &s,
+		       const rpcrdma_rtr_directions &d)
+{
+	rpcrdma_rtr_result results[kItems];
+	const u32 whole = m.msg.length;
+	rpcrdma_reply_plan plan;
+
+	for (u32 i = 0; i < m.n_items; i++)
+		results[i] = { m.items[i], RPCRDMA_RTR_NOWHERE };
+	s.by_plan = rpcrdma_rtr_plan_reply(&c.session, &d, results, m.n_items,
+					   whole, &m.msg, &plan, &s.planned);
+	m.msg.length = whole;
+	for (u32 i = 0; s.by_plan && i < plan.n_removed; i++)
+		remove(m, plan.removed[i]);
+	return s.by_plan;
+}
+
+/* Return: false if it is to go by the types of -07. */
+static bool begin(Conn &c, Outgoing &m)
+{
+	pings::Ledger &l = ledger(c);
+	rpcrdma_rtr_directions d = {};
+
+	/* XMTREQ has no handle that its Reply could invalidate. */
+	if (m.no_group || m.msg.sent || m.msg.external || m.n_removed ||
+	    m.invalidate || (m.msg.chunks && !rpcrdma::unused(*m.msg.chunks)) ||
+	    c.world.schedule.once_in(3))
+		return false;
+	if (m.msg.dir == RPCRDMA_CALL) {
+		l.sending = std::make_shared<Sending>(m.msg, kReplySends);
+		plan_call(c, m, *l.sending);
+		return true;
+	}
+	const auto found = l.replies.find(m.msg.xid);
+	if (found != l.replies.end()) {
+		d = found->second;
+		l.replies.erase(found);
+	}
+	l.sending = std::make_shared<Sending>(m.msg, d.sends);
+	if (!d.length || plan_reply(c, m, *l.sending, d))
+		return true;
+	l.sending.reset();
+	return false;
+}
+
+namespace
+{
+
+/* Where data of a Send go. */
+struct Filler {
+	const Outgoing &m;
+	u8 *buffer;
+
+	void put(u32 at, u32 offset, u32 length) const
+	{
+		std::memcpy(buffer + offset, m.octets + at, length);
+	}
+};
+
+} // namespace
+
+static u32 next_send(Conn &c, Outgoing &m, u8 *buffer, rpcrdma_tx &tx,
+		     u32 &size)
+{
+	const u32 room = c.config.core.local.send_size;
+	Sending &s = *ledger(c).sending;
+	Filler to = { m, buffer };
+	u32 result;
+
+	if (s.by_plan) {
+		rpcrdma_rtr_send send = {};
+
+		result = rpcrdma_rtr_next_send(&c.session, &s.planned, &m.msg,
+					       buffer, room, &tx, &send);
+		if (result != RPCRDMA_TX_MESSAGE)
+			return result;
+		size = send.size;
+		(void)!rpcrdma_rtr_each_piece(
+			&s.planned, send.number,
+			[](void *context, const rpcrdma_rtr_piece *p) {
+				static_cast<Filler *>(context)->put(
+					p->at, p->offset, p->length);
+				return true;
+			},
+			&to);
+	} else {
+		GroupMessage &g = s.group;
+
+		result = rpcrdma::session(&c.session)
+				 .with<Rtrext>([&](Rtrext &x, Port &port) {
+					 return x.send(port, g,
+						       { buffer, room }, tx);
+				 });
+		if (result != RPCRDMA_TX_MESSAGE)
+			return result;
+		size = g.size;
+		const rpcrdma::Span<const PlacedItem> items(
+			g.content.items.data(), g.content.items.size());
+		(void)!g.plan.each_piece(
+			items, g.next - 1,
+			[&](u32 i, const rpcrdma::ItemPiece &p) {
+				to.put(items[i].position + p.at, p.in.offset,
+				       p.in.length);
+				return true;
+			});
+	}
+	return result;
+}
+
+/* So that the peer has to refuse it: its number, how many there are, or its payload. */
+static void spoil(Conn &c, const Outgoing &m, u8 *buffer, const rpcrdma_tx &tx)
+{
+	Sending &s = *ledger(c).sending;
+	const bool call = m.msg.dir == RPCRDMA_CALL;
+
+	/* Who holds nothing back does not keep its Replies. */
+	if (s.spoilt || !budget(c).spoils || c.link.tainted ||
+	    (!call && c.side == 0) || !c.world.schedule.once_in(4))
+		return;
+	budget(c).spoils--;
+	s.spoilt = true;
+	ledger(c).spoils = true;
+	u8 *const end = buffer + tx.header_length - kWordSize;
+	if (c.world.schedule.once_in(2))
+		store_be32(end, load_be32(end) + 4 * kLargestReceive);
+	else if (tx.first)
+		store_be32(end - (call ? 2 : 1) * kWordSize,
+			   RPCRDMA_RTR_MOST_SENDS + 1);
+	else
+		store_be32(buffer + kNumberAt, s.number - 1);
+	c.world.trace("%s spoils Send %u of a group, xid %08x",
+		      c.link.name(c.side), s.number, m.msg.xid);
+}
+
+/* It is a part of the group now. */
+static void sent(Conn &c, Outgoing &m, u8 *buffer, const rpcrdma_tx &tx)
+{
+	pings::Ledger &l = ledger(c);
+	const bool call = m.msg.dir == RPCRDMA_CALL;
+	Tally &t = c.world.tally;
+
+	if (planted(c, Mutant::GroupBroken) && !tx.first)
+		store_be32(buffer + 12, RPCRDMA2_CALL_INLINE);
+	m.grouped = true;
+	if (tx.first && call) {
+		const u32 promise = l.sending->group.reply_count;
+
+		l.promised.erase(m.msg.xid);
+		if (promise > 1)
+			l.promised[m.msg.xid] = promise;
+	}
+	t.groups += tx.first;
+	t.placed[call ? 0 : 1] += tx.first && m.n_removed;
+	t.long_groups += tx.first && !tx.last;
+	t.long_replies += tx.first && !tx.last && !call;
+	spoil(c, m, buffer, tx);
+	peer_ledger(c).spoilt.push_back(l.sending->spoilt);
+	l.sending->number++;
+	if (tx.last)
+		l.sending.reset();
 }
 
 } // namespace groups
 
 bool pings::may_carry(const Conn &c)
 {
-	return c.link.pair.pings[c.side].groups && c.usable() && in_use(c);
+	return budget(c).groups && c.usable() && in_use(c);
 }
 
-bool pings::carry(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx,
+bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 		  u32 &result)
 {
 	Ledger &l = ledger(c);
 
 	if (!m || !may_carry(c))
 		return false;
-	if (!l.sending) {
-		if (m->sent || m->external ||
-		    (m->chunks && !rpcrdma::unused(*m->chunks)) ||
-		    c.world.schedule.once_in(3))
-			return false;
-		u32 replies = kReplySends;
-		if (m->dir == RPCRDMA_REPLY) {
-			replies = l.replies[m->xid];
-			l.replies.erase(m->xid);
-		}
-		l.sending = std::make_shared<groups::Sending>(*m, replies);
-	}
-	GroupMessage &g = l.sending->group;
-	if (&g.msg != m)
+	if (!l.sending && !groups::begin(c, *m))
+		return false;
+	if (&l.sending->group.msg != &m->msg)
 		fail("groups", "%s: another message in the middle of a group",
 		     c.link.name(c.side));
-	result =
-		rpcrdma::session(&c.session)
-			.with<Rtrext>([&](Rtrext &x, Port &port) {
-				return x.send(port, g,
-					      { buffer,
-						c.config.core.local.send_size },
-					      tx);
-			});
-	if (result != RPCRDMA_TX_MESSAGE) {
-		/* A GRANT may be due. */
-		if (g.next && result == RPCRDMA_TX_BLOCKED)
-			result = rpcrdma_session_next_send(
-				&c.session, nullptr, buffer,
-				c.config.core.local.send_size, &tx);
-		if (g.next)
-			return true;
+	result = groups::next_send(c, *m, buffer, tx, size);
+	if (result == RPCRDMA_TX_MESSAGE) {
+		groups::sent(c, *m, buffer, tx);
+		return true;
+	}
+	if (!m->msg.sent) {
 		c.world.tally.no_group += result == RPCRDMA_TX_BLOCKED;
+		groups::restore(*m);
 		l.sending.reset();
 		return false;
 	}
-	if (planted(c, Mutant::GroupBroken) && !tx.first)
-		rpcrdma::store_be32(buffer + 12, RPCRDMA2_CALL_INLINE);
-	c.world.tally.groups += tx.first;
-	c.world.tally.long_groups += tx.first && !tx.last;
-	c.world.tally.long_replies +=
-		tx.first && !tx.last && m->dir == RPCRDMA_REPLY;
-	if (tx.last)
-		l.sending.reset();
+	/* A GRANT may be due. */
+	if (result == RPCRDMA_TX_BLOCKED)
+		result = rpcrdma_session_next_send(
+			&c.session, nullptr, buffer,
+			c.config.core.local.send_size, &tx);
 	return true;
+}
+
+void pings::declare(Conn &c)
+{
+	const rpcrdma_rtr_shape s = shape(c);
+
+	if (s.pages &&
+	    !rpcrdma_rtr_declare(&c.session, &s,
+				 RPCRDMA_RTR_CALLS | RPCRDMA_RTR_REPLIES))
+		fail("invariant", "%s: such Receives cannot be declared",
+		     c.link.name(c.side));
+}
+
+/*
+ * Bugs of what comes in. One sees the Send that is next, whatever its number. To one the
+ * Call that is refused is unknown, though its caller is told of it.
+ */
+void pings::receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
+{
+	Octets changed(buffer, buffer + length);
+	const u32 htype =
+		length > kLeadAt ? load_be32(buffer + 3 * kWordSize) : 0;
+
+	if (planted(c, Mutant::GroupNumberAny) && htype == rpcrdma::kXmtCont)
+		store_be32(&changed[kNumberAt], state(c).incoming().next());
+	if (planted(c, Mutant::GroupReserveKept) &&
+	    htype == rpcrdma::kReptErr &&
+	    load_be32(buffer + kLeadAt) == RPCRDMA_CALL) {
+		const u32 xid = load_be32(buffer + kPrefixSize);
+
+		for (u32 at = kPrefixSize; at < length; at += kWordSize)
+			if (load_be32(&changed[at]) == xid)
+				store_be32(&changed[at], ~xid);
+		rpcrdma_session_receive(&c.session, changed.data(), length,
+					&rx);
+		rx.action = RPCRDMA_RX_FAIL_RPC;
+		rx.reason = RPCRDMA_REASON_NONE;
+		rx.xid = xid;
+		rx.error = -5;
+		rx.reported = true;
+		return;
+	}
+	rpcrdma_session_receive(&c.session, changed.data(), length, &rx);
+}
+
+namespace
+{
+
+/* A message that is being put together. */
+struct Laying {
+	const Conn &c;
+	const std::vector<Part> &parts;
+	Octets out;
+	u32 stream = 0; /* octets of the Payload stream that are there */
+	u32 end = 0; /* octets of the message that are there */
+
+	void copy(u32 to, u32 part, u32 offset, u32 length)
+	{
+		const Receive *r = parts[part].receive;
+
+		if (planted(c, Mutant::GroupGivenBack) && !c.has(r))
+			return;
+		if (u64{ offset } + length > r->size ||
+		    u64{ to } + length > out.size())
+			fail("invariant", "a part of %u octets at %u, for %u",
+			     length, offset, to);
+		std::memcpy(&out[to], &r->buffer[offset], length);
+	}
+	void take_stream(u32 length)
+	{
+		u32 from = stream;
+
+		stream += length;
+		for (u32 i = 0; length && i < parts.size(); i++) {
+			const rpcrdma_range &p = parts[i].payload;
+
+			if (from >= p.length) {
+				from -= p.length;
+				continue;
+			}
+			const u32 run = std::min(length, p.length - from);
+			copy(end, i, p.offset + from, run);
+			end += run;
+			length -= run;
+			from = 0;
+		}
+	}
+	void take_part(const rpcrdma_rtr_part &p)
+	{
+		const bool wrong = planted(c, Mutant::GroupPageWrong) && p.at;
+
+		if (!p.at) {
+			take_stream(p.position - end);
+			end = (p.position + p.item + 3) & ~3U;
+		}
+		copy(p.position + p.at, p.send,
+		     p.offset - (wrong ? kTarget : 0), p.length);
+	}
+};
+
+} // namespace
+
+Octets pings::lay_out(const Conn &c, const std::vector<Part> &parts, u32 length)
+{
+	const rpcrdma_rtr_shape s = shape(c);
+	const Receive &r = *parts[0].receive;
+	Laying laying = { c, parts, Octets(length) };
+	rpcrdma_rtr_first first;
+
+	if (planted(c, Mutant::GroupGivenBack) && !c.has(&r))
+		return laying.out;
+	if (!rpcrdma_rtr_read(r.buffer.get(), r.length, &first))
+		fail("answers", "%s: what begins a group cannot be read",
+		     c.link.name(c.side));
+	(void)!rpcrdma_rtr_each_part(
+		&s, &first,
+		[](void *context, const rpcrdma_rtr_part *p) {
+			static_cast<Laying *>(context)->take_part(*p);
+			return true;
+		},
+		&laying);
+	laying.take_stream(length - laying.end);
+	return laying.out;
+}
+
+std::vector<u32> pings::refused_replies(Conn &c)
+{
+	return ledger(c).refused;
+}
+
+bool pings::group_refused(const rpcrdma_rx &rx)
+{
+	return rx.reported && rx.errcode == RPCRDMA2_ERR_NONE;
 }
 
 } // namespace sim

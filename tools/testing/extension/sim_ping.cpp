@@ -121,6 +121,7 @@ void configure(Random &r, Pair &p)
 		changes::configure(r, p.config[side].core, p.pings[side]);
 		groups::configure(r, p.pings[side]);
 	}
+	groups::configure_places(r, p);
 }
 
 static bool can_ping(const Conn &c)
@@ -201,7 +202,7 @@ static void taken(Conn &c, const rpcrdma_rx &rx)
 
 	switch (rx.htype) {
 	case Ping::kPing:
-		if (!agreed(c) && !stray(rx))
+		if (!agreed(c) && !stray(c, rx))
 			fail("pings", "%s: a PING, and it has announced none",
 			     c.link.name(c.side));
 		break;
@@ -255,8 +256,14 @@ void reposted(Conn &c)
 	changes::follow(c);
 }
 
-bool stray(const rpcrdma_rx &rx)
+bool stray(const Conn &c, const rpcrdma_rx &rx)
 {
+	const Ledger &l = ledger(c);
+
+	/* It may be refused already, or be said of a Send with another number. */
+	if (l.refuses || (l.spoils && rx.htype == rpcrdma::kReptErr &&
+			  rx.reason == RPCRDMA_REASON_XID))
+		return true;
 	return rx.htype == Ping::kPing && rx.action == RPCRDMA_RX_DROP &&
 	       rx.reason == RPCRDMA_REASON_HTYPE &&
 	       rx.xid - kFirstStray < kMostStrays;
@@ -289,8 +296,10 @@ void quiet(const Link &l)
 		if (agreed(c) && says != heard)
 			fail("pings", "%s takes %u at once, the peer knows %u",
 			     l.name(side), says, heard);
-		if (agreed(c) && !l.tainted)
+		if (agreed(c) && !l.tainted) {
 			changes::quiet(l, side);
+			groups::quiet(c);
+		}
 	}
 }
 

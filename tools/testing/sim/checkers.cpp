@@ -260,7 +260,7 @@ void honest(const Conn &c, const rpcrdma_rx &rx)
 			return;
 		[[fallthrough]];
 	default:
-		if (pings::stray(rx))
+		if (pings::stray(c, rx))
 			return;
 		fail("honest", "%s: %s of an honest peer", c.link.name(c.side),
 		     rpcrdma_reason_name(rx.reason));

@@ -20,6 +20,8 @@
  * pings	an extension's message comes only to who has announced it, and is
  *		answered once or its connection ends; one that was not announced is
  *		refused, and that is all (see pings.h)
+ * groups	nothing comes between the Sends of a group of rtrext; one that has to be refused
+ *		is; what is reserved for Replies is what Calls without an answer were promised
  * changes	each side of a connection knows the properties of the other, whatever
  *		they were changed to, and each request for a change is answered
  * invariant	the values that the core reports are consistent

@@ -39,6 +39,7 @@ bool Conn::create()
 {
 	if (!rpcrdma_session_init(&session, &config.core))
 		fail("invariant", "a session does not begin");
+	pings::declare(*this);
 	sq_avail_ = config.sq_depth;
 	mark_.conn = this;
 	if (!world.allocates())
@@ -111,7 +112,7 @@ void Conn::post(Send &s)
 	wr.op = WorkRequest::Send;
 	wr.owner = &s;
 	wr.local = buffer(s);
-	wr.length = tx.header_length + tx.payload.length;
+	wr.length = s.size ? s.size : tx.header_length + tx.payload.length;
 	wr.signaled = s.signaled;
 	if (m && tx.last && m->invalidate) {
 		wr.op = WorkRequest::SendInvalidate;
@@ -180,8 +181,8 @@ u32 Conn::pump_decide(Outgoing *&offer)
 	if (cost <= sq_avail_ && (cost == 1 || job_queue_.empty()))
 		offer = m;
 	Send &s = sends_[send_head_ % config.sends];
-	const u32 result = core::next_send(*this, offer ? &m->msg : nullptr,
-					   buffer(s), s.tx);
+	const u32 result =
+		core::next_send(*this, offer, buffer(s), s.tx, s.size);
 
 	if (result == RPCRDMA_TX_CONTROL) {
 		m = nullptr;
@@ -324,8 +325,8 @@ void Conn::pump_mark()
 {
 	WorkRequest wr = {};
 
-	if (!hurry_ || !gathered_ || marking_ || closed_ || !sq_avail_ ||
-	    world.options.mutant == Mutant::MarkForgotten)
+	if (!(hurry_ || awaited_) || !gathered_ || marking_ || closed_ ||
+	    !sq_avail_ || world.options.mutant == Mutant::MarkForgotten)
 		return;
 	spend(1);
 	world.tally.marks++;
@@ -426,7 +427,7 @@ bool Conn::pump_alone(Outgoing &m)
 {
 	Send &s = sends_[send_head_ % config.sends];
 	const rpcrdma_session before = session;
-	const u32 result = core::next_send(*this, &m.msg, buffer(s), s.tx);
+	const u32 result = core::next_send(*this, &m, buffer(s), s.tx, s.size);
 	const bool begins = result == RPCRDMA_TX_MESSAGE;
 	const bool counts = !planted(*this, Mutant::AloneCostLost);
 
@@ -742,6 +743,12 @@ void Conn::set_receive_size(u32 size)
 	largest_receive = std::max(largest_receive, size);
 }
 
+bool Conn::has(const Receive *r) const
+{
+	return std::any_of(receives_.begin(), receives_.end(),
+			   [&](const auto &p) { return p.get() == r; });
+}
+
 u32 Conn::smallest_receive() const
 {
 	u32 smallest = UINT32_MAX;
@@ -843,8 +850,8 @@ bool Conn::push_receives()
 /* As rpcrdma_recv_waits(). */
 bool Conn::receives_wait() const
 {
-	const bool ample = rx_.ample || world.options.mutant ==
-						Mutant::ReceivesWaitOn;
+	const bool ample =
+		rx_.ample || world.options.mutant == Mutant::ReceivesWaitOn;
 
 	return !dead_ && ample && slack_ == kSlack;
 }
@@ -889,8 +896,7 @@ void Conn::received(Receive &r, const Completion &c)
 	core::receive(*this, r.buffer.get(), c.length, rx_);
 	const bool due = !receives_wait() && push_receives();
 	const u32 may_come = static_cast<u32>(waiting_.size()) + slack_;
-	if (!dead_ && may_come &&
-	    !rpcrdma_session_may_wait(&session, may_come))
+	if (!dead_ && may_come && !rpcrdma_session_may_wait(&session, may_come))
 		fail("waits", "Receives wait that must not");
 	if (!later_) {
 		if (due)
@@ -944,6 +950,8 @@ void Conn::taken(Receive &r, u32 invalidated)
 	}
 	if (rx.abandon)
 		owner.abandon(rx.dir);
+	for (const u32 xid : pings::refused_replies(*this))
+		owner.reply_refused(xid);
 	switch (rx.action) {
 	case RPCRDMA_RX_DROP:
 	case RPCRDMA_RX_CONTROL:

@@ -35,6 +35,12 @@ public:
 	const u8 *octets = nullptr; /* of the unreduced message */
 	rpcrdma_range removed[RPCRDMA_MAX_CHUNKS] = {};
 	u32 n_removed = 0;
+	/* What may be placed by Sends, in the unreduced message: the Call's, or its results. */
+	const rpcrdma_range *items = nullptr;
+	u32 n_items = 0;
+	u32 n_results = 0; /* of a Call: what may be placed of its Reply */
+	bool grouped = false; /* it goes, or has gone, by a group */
+	bool no_group = false; /* the peer has refused it so */
 	u32 chain_cost = 0;
 	u32 invalidate = 0;
 	u64 call = 0; /* of a Reply, rpcrdma_call_id() of its Call */
@@ -121,6 +127,8 @@ public:
 			     u32 invalidated) = 0;
 	virtual void abandon(rpcrdma_dir dir) = 0;
 	virtual void failed(const rpcrdma_rx &rx) = 0;
+	/* The peer has refused a Reply that went by a group. */
+	virtual void reply_refused(u32 xid) = 0;
 	virtual void fault(u64 call, bool sure) = 0;
 	/* A Call was not admitted: until room() the owner keeps its Calls. */
 	virtual void no_room() = 0;
@@ -299,6 +307,14 @@ public:
 	[[nodiscard]] u32 resting() const;
 	/* As rpcrdma_conn_hurry(). */
 	void hurry(bool on);
+	/* Whether a Reply is awaited that is out, and is to be sent again. */
+	void await(bool on)
+	{
+		awaited_ += on ? 1 : -1;
+		pump();
+	}
+	/* It is one of those that there are. */
+	[[nodiscard]] bool has(const Receive *r) const;
 	/* The send queue's budget, with what Sends have of it. */
 	[[nodiscard]] u32 budget() const;
 	/* Receives that there is memory for, whatever becomes of them. */
@@ -356,6 +372,7 @@ private:
 		Conn *conn = nullptr;
 		u32 index = 0;
 		u32 cost = 0;
+		u32 size = 0; /* if data are placed by it */
 		u64 call = 0;
 		bool signaled = false;
 		bool reply = false;
@@ -443,6 +460,7 @@ private:
 	u32 send_tail_ = 0;
 	bool gathered_ = false;
 	bool hurry_ = false;
+	s32 awaited_ = 0;
 	bool marking_ = false;
 	u32 marked_ = 0;
 	Mark mark_;

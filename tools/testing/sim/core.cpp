@@ -16,7 +16,7 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 		std::abort();
 	while (planted(c, Mutant::Loop))
 		std::this_thread::yield();
-	rpcrdma_session_receive(&c.session, buffer, length, &rx);
+	pings::receive(c, buffer, length, rx);
 	if (planted(c, Mutant::LastFragmentEarly) && rx.stream_offset)
 		rx.last = true;
 	check::sensible(c, rx, length);
@@ -30,13 +30,16 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 	pings::received(c, rx, buffer, length);
 }
 
-u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer, rpcrdma_tx &tx)
+u32 next_send(Conn &c, Outgoing *o, u8 *buffer, rpcrdma_tx &tx, u32 &size)
 {
+	rpcrdma_message *const m = o ? &o->msg : nullptr;
+
+	size = 0;
 	if (planted(c, Mutant::ReserveLost) && m && c.world.schedule.once_in(8))
 		m->reserved = 0;
 
 	u32 result;
-	if (!pings::carry(c, m, buffer, tx, result))
+	if (!pings::carry(c, o, buffer, tx, size, result))
 		result = rpcrdma_session_next_send(
 			&c.session, m, buffer, c.config.core.local.send_size,
 			&tx);

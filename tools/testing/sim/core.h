@@ -12,8 +12,9 @@ namespace sim::core
 {
 
 void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
-[[nodiscard]] u32 next_send(Conn &c, rpcrdma_message *m, u8 *buffer,
-			    rpcrdma_tx &tx);
+/* @size: of a Send that has more than header and payload, else zero. */
+[[nodiscard]] u32 next_send(Conn &c, Outgoing *o, u8 *buffer, rpcrdma_tx &tx,
+			    u32 &size);
 [[nodiscard]] bool admit(Conn &c, rpcrdma_message *m);
 [[nodiscard]] bool room(Conn &c);
 [[nodiscard]] bool release(Conn &c, u32 count);

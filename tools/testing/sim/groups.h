@@ -11,8 +11,14 @@ namespace sim::groups
 {
 
 void configure(Random &r, pings::Budget &b);
-/* "groups": nothing comes between the Sends of one. */
-void received(Conn &c, const rpcrdma_rx &rx, const u8 *buffer, u32 length);
+/* Data are placed in Receives of some ends. */
+void configure_places(Random &r, Pair &p);
+/*
+ * "groups": nothing comes between the Sends of one; what has to be refused is; and what is
+ * reserved for Replies is what Calls without an answer have been promised, no more.
+ */
+void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length);
+void quiet(const Conn &c);
 void print(const Tally &t);
 [[nodiscard]] bool reaches(const Tally &t);
 

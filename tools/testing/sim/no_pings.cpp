@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-#include "pings.h"
+#include "world.h"
 
 namespace sim::pings
 {
@@ -35,8 +35,33 @@ bool may_carry(const Conn & /*c*/)
 	return false;
 }
 
-bool carry(Conn & /*c*/, rpcrdma_message * /*m*/, u8 * /*buffer*/,
-	   rpcrdma_tx & /*tx*/, u32 & /*result*/)
+bool carry(Conn & /*c*/, Outgoing * /*m*/, u8 * /*buffer*/, rpcrdma_tx & /*tx*/,
+	   u32 & /*size*/, u32 & /*result*/)
+{
+	return false;
+}
+
+void declare(Conn & /*c*/)
+{
+}
+
+void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
+{
+	rpcrdma_session_receive(&c.session, buffer, length, &rx);
+}
+
+Octets lay_out(const Conn & /*c*/, const std::vector<Part> & /*parts*/,
+	       u32 /*length*/)
+{
+	return {};
+}
+
+std::vector<u32> refused_replies(Conn & /*c*/)
+{
+	return {};
+}
+
+bool group_refused(const rpcrdma_rx & /*rx*/)
 {
 	return false;
 }
@@ -63,7 +88,7 @@ void reposted(Conn & /*c*/)
 {
 }
 
-bool stray(const rpcrdma_rx & /*rx*/)
+bool stray(const Conn & /*c*/, const rpcrdma_rx & /*rx*/)
 {
 	return false;
 }

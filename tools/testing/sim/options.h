@@ -75,6 +75,13 @@ enum class Mutant : u8 {
 	ShrunkTooSoon,
 	LiftedTooSoon,
 	GroupBroken,
+	GroupNumberAny,
+	GroupReserveKept,
+	GroupPageWrong,
+	GroupGivenBack,
+	GroupForgotten,
+	RefusedTwice,
+	RefusedForgotten,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

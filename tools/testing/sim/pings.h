@@ -11,7 +11,9 @@
 #include "rpc.h"
 
 #include <rpcrdma/adapt.h>
+#include <rpcrdma/rtrext.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 
@@ -20,6 +22,8 @@ namespace sim
 
 class Conn;
 class Link;
+class Outgoing;
+struct Part;
 struct Pair;
 struct Tally;
 
@@ -64,7 +68,16 @@ struct Ledger {
 	Sizes sizes;
 	std::shared_ptr<groups::Sending> sending;
 	bool coming = false; /* a group */
-	std::map<u32, u32> replies; /* Sends that each may take, by XID of its Call */
+	/* What each Call that has come by a group says of its Reply, by XID. */
+	std::map<u32, rpcrdma_rtr_directions> replies;
+	/* By XID of this end's Calls: what is reserved for the Reply to each. */
+	std::map<u32, u32> promised;
+	/* Replies that the peer has just refused. */
+	std::vector<u32> refused;
+	/* Of each Send of a group that is to come: its group has to be refused. */
+	std::deque<bool> spoilt;
+	bool spoils = false; /* has done so */
+	bool refuses = false; /* what has just come */
 };
 
 /* What one side of a pair has left to send, whatever its connection. */
@@ -74,6 +87,9 @@ struct Budget {
 	u32 changes = 0; /* of properties */
 	bool ruled = false; /* the rule of core/adapt.h says which */
 	bool groups = false;
+	bool places = false; /* data of the other side, in its Receives */
+	/* Sends of groups that are yet to be spoilt, so that the other side refuses them. */
+	u32 spoils = 0;
 	/*
 	 * A server makes most of its Receives when it has heard its client, and they have this
 	 * size if the client can ask for more. Zero: as without.
@@ -99,10 +115,26 @@ void wrote(Conn &c, const rpcrdma_tx &tx);
 [[nodiscard]] bool may_carry(const Conn &c);
 /*
  * @m goes by headers of an extension, or will. Return: so it does, with @result as that of
- * rpcrdma_session_next_send().
+ * rpcrdma_session_next_send(), and @size of the Send if that has more than header and payload.
  */
-[[nodiscard]] bool carry(Conn &c, rpcrdma_message *m, u8 *buffer,
-			 rpcrdma_tx &tx, u32 &result);
+[[nodiscard]] bool carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx,
+			 u32 &size, u32 &result);
+/* Say how Receives are made. */
+void declare(Conn &c);
+/* rpcrdma_session_receive(), with its planted bugs. */
+void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
+/* A part of an RPC message that goes by headers of an extension. */
+[[nodiscard]] inline bool part_of_group(const rpcrdma_rx &rx)
+{
+	return rpcrdma_rtr_carries(rx.htype);
+}
+/* What has come in these Receives, a whole message of @length octets. */
+[[nodiscard]] Octets lay_out(const Conn &c, const std::vector<Part> &parts,
+			     u32 length);
+/* Replies that the peer has just refused. */
+[[nodiscard]] std::vector<u32> refused_replies(Conn &c);
+/* A Call was refused, and may be sent again by the types of -07. */
+[[nodiscard]] bool group_refused(const rpcrdma_rx &rx);
 /* "pings": the core has taken a message. */
 void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length);
 /* Most Receives are made when the first message has come. */
@@ -114,7 +146,7 @@ void opened(Conn &c);
 /* A Receive of this end may have another size now. */
 void reposted(Conn &c);
 /* It was sent to be refused. */
-[[nodiscard]] bool stray(const rpcrdma_rx &rx);
+[[nodiscard]] bool stray(const Conn &c, const rpcrdma_rx &rx);
 /* What is not answered never will be. */
 void gone(Conn &c);
 

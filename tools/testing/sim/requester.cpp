@@ -301,6 +301,10 @@ void Requester::send(Rpc &r)
 		return;
 	}
 	r.octets = r.call.data();
+	r.items = r.shape.items;
+	r.n_items = r.shape.reducible ? r.shape.n_items : 0;
+	r.n_results = r.shape.reducible ? r.shape.offered : 0;
+	r.grouped = false;
 	r.chain_cost = static_cast<u32>(r.mrs.size());
 	r.msg.xid = r.xid;
 	r.msg.dir = RPCRDMA_CALL;
@@ -426,8 +430,11 @@ void Requester::failed(Conn &c, const rpcrdma_rx &rx)
 	if (!r)
 		return;
 	c.call_refused(*r, rx);
-	s32 error = core::plan_retry(c, r->plan, rx, r->avoid);
+	const bool again = r->grouped && pings::group_refused(rx);
+	s32 error = again ? 0 : core::plan_retry(c, r->plan, rx, r->avoid);
 
+	r->no_group |= again;
+	world.tally.refused[0] += again;
 	if (!error)
 		error = kAgain;
 	world.trace("%s: %u has failed: %d", c.link.name(side_),

@@ -12,6 +12,8 @@ namespace sim
 
 static constexpr u32 kCalls = RPCRDMA_BUDGET_CALLS;
 static constexpr u32 kReplies = RPCRDMA_BUDGET_REPLIES;
+/* RPCRDMA_SVC_SENT, for fewer Replies */
+static constexpr u32 kSent = 3;
 
 static u32 page_count(u32 octets)
 {
@@ -84,8 +86,10 @@ void Responder::take(u32 kind, u32 octets)
 /* As rpcrdma_svc_replies_charged(), after the account was charged. */
 void Responder::hurry()
 {
-	if (limits.holds)
-		conn.hurry(replies_full());
+	if (!limits.holds)
+		return;
+	drop_sent(false);
+	conn.hurry(replies_full());
 }
 
 void Responder::put(u32 kind, u32 octets)
@@ -140,7 +144,7 @@ bool Responder::idle() const
 {
 	return !partial_ && ready_.empty() && waiting_.empty() &&
 	       reading_.empty() && executing_.empty() && held_.empty() &&
-	       replies_.size() == conn.resting();
+	       group_.empty() && replies_.size() == conn.resting() + n_sent_;
 }
 
 /* ------------------------------------------------------------------ */
@@ -253,7 +257,9 @@ bool Responder::payload(const rpcrdma_rx &rx, Receive &r)
 	/* As rpcrdma_svc_copies(). */
 	const bool copies =
 		rx.vers == 1 && !rx.external && ready_.size() >= limits.kept_v1;
-	if (rx.last && !rx.stream_offset && !copies)
+	if (pings::part_of_group(rx))
+		error = group(rx, r, kept);
+	else if (rx.last && !rx.stream_offset && !copies)
 		error = single(rx, r, kept);
 	else
 		error = fragment(rx, r, kept);
@@ -314,6 +320,51 @@ Error Responder::single(const rpcrdma_rx &rx, Receive &r, bool &kept)
 	return Error::None;
 }
 
+/* As rpcrdma_svc_group_payload(). Who holds no Receive back copies what is whole. */
+Error Responder::group(const rpcrdma_rx &rx, Receive &r, bool &kept)
+{
+	if (!rx.stream_offset) {
+		abandon();
+		group_id_ = conn.world.call_id(rx, r.buffer.get());
+		group_usable_ =
+			!answered_before(group_id_) && !too_many(rx.xid);
+	}
+	if (!group_usable_)
+		return Error::None;
+	group_.push_back({ &r, rx.payload });
+	conn.keep(r);
+	kept = true;
+	if (!rx.last)
+		return Error::None;
+	if (rx.unreduced_length > limits.max_call)
+		return Error::Io;
+	CallPtr call = new_call(rx, group_id_);
+
+	if (!call)
+		return Error::NoMemory;
+	complete_call(*call, rx);
+	call->group.swap(group_);
+	if (!limits.holds) {
+		call->octets =
+			pings::lay_out(conn, call->group, call->unreduced);
+		call->pages = page_count(call->unreduced);
+		take(kCalls, call->pages * kPage);
+		put_group(call->group);
+	} else if (planted(conn, Mutant::GroupGivenBack)) {
+		for (const Part &p : call->group)
+			conn.put_receive(*p.receive);
+	}
+	ready_.push_back(std::move(call));
+	return Error::None;
+}
+
+void Responder::put_group(std::vector<Part> &group)
+{
+	for (const Part &p : group)
+		conn.put_receive(*p.receive);
+	group.clear();
+}
+
 Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 {
 	const u64 id =
@@ -333,9 +384,6 @@ Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 	IncomingCall &call = *partial_;
 	const u32 end = rx.stream_offset + rx.payload.length;
 
-	/* Of a group the first part does not say how long it is. */
-	if (rx.type > RPCRDMA_TYPE_UNKNOWN)
-		call.length = std::max(call.length, rx.stream_length);
 	if (call.length > limits.max_call)
 		return Error::Io;
 
@@ -373,6 +421,9 @@ Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 
 void Responder::abandon()
 {
+	if (planted(conn, Mutant::GroupForgotten))
+		group_.clear();
+	put_group(group_);
 	if (!partial_)
 		return;
 	put(kCalls, partial_->pages * kPage);
@@ -602,6 +653,12 @@ void Responder::pick()
 		conn.put_receive(*call->receive);
 		call->receive = nullptr;
 	}
+	if (!call->group.empty()) {
+		call->octets =
+			pings::lay_out(conn, call->group, call->unreduced);
+		if (!planted(conn, Mutant::GroupGivenBack))
+			put_group(call->group);
+	}
 	resume();
 	check::memory(*this);
 	call->shape = conn.world.arrived(conn, call->octets, call->xid);
@@ -672,6 +729,11 @@ Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
 	if (reply.plan.chunks.n_writes || reply.plan.chunks.has_reply)
 		reply.msg.chunks = &reply.plan.chunks;
 	reply.octets = reply.message.data();
+	reply.shape = call.shape;
+	if (reply.shape.reducible) {
+		reply.items = reply.shape.results;
+		reply.n_items = reply.shape.n_results;
+	}
 	std::copy_n(reply.plan.removed, reply.plan.n_removed, reply.removed);
 	reply.n_removed = reply.plan.n_removed;
 	if (w.sends_invalidate(conn))
@@ -734,8 +796,89 @@ void Responder::remove(OutgoingReply &reply)
 		resume();
 }
 
+/* Of those that are kept, what is too much; the oldest first. */
+void Responder::drop_sent(bool all)
+{
+	for (u32 i = 0; i < replies_.size() && n_sent_;) {
+		OutgoingReply &reply = *replies_[i];
+
+		if (!all && n_sent_ <= kSent && !replies_full())
+			return;
+		if (!reply.sent) {
+			i++;
+			continue;
+		}
+		n_sent_--;
+		remove(reply);
+		i = 0;
+	}
+}
+
+/* As rpcrdma_svc_reply_refused(). */
+bool Responder::refused(u32 xid)
+{
+	for (u32 i = static_cast<u32>(replies_.size()); i--;) {
+		OutgoingReply &reply = *replies_[i];
+
+		if (reply.msg.xid != xid || !reply.grouped || reply.refused ||
+		    !(reply.sent || reply.msg.sent))
+			continue;
+		if (planted(conn, Mutant::RefusedForgotten))
+			return true;
+		reply.refused = true;
+		if (!reply.sent) {
+			/* It ends when its last Send completes. */
+			conn.await(true);
+			return true;
+		}
+		reply.sent = false;
+		n_sent_--;
+		send_again(reply);
+		return true;
+	}
+	return false;
+}
+
+/* As rpcrdma_svc_reply_ungroup(). */
+void Responder::send_again(OutgoingReply &reply)
+{
+	static const rpcrdma_chunks none = {};
+
+	conn.world.tally.refused[1]++;
+	if (planted(conn, Mutant::RefusedTwice) && !reply.no_group) {
+		replies_.push_back(std::make_unique<OutgoingReply>(reply));
+		OutgoingReply &other = *replies_.back();
+
+		take(kReplies, other.memory);
+		other.octets = other.message.data();
+		other.no_group = true;
+		send_again(other);
+	}
+	core::plan_reply(conn, none, reply.shape.reply_length, nullptr, 0,
+			 reply.plan);
+	reply.grouped = false;
+	reply.no_group = true;
+	reply.n_removed = 0;
+	reply.msg.length = reply.plan.stream_length;
+	reply.msg.sent = 0;
+	reply.direct = false;
+	if (reply.plan.errcode)
+		return reply_done(reply, Error::MessageSize);
+	if (conn.send(reply) != Error::None)
+		reply_done(reply, Error::NotConnected);
+}
+
 void Responder::reply_done(OutgoingReply &reply, Error error)
 {
+	if (reply.grouped && reply.refused)
+		conn.await(false);
+	if (reply.grouped && error == Error::None && reply.refused)
+		return send_again(reply);
+	if (reply.grouped && error == Error::None && limits.holds) {
+		reply.sent = true;
+		n_sent_++;
+		return hurry();
+	}
 	if (error == Error::MessageSize && !conn.lost_flag)
 		conn.refuse(reply.msg.xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
 	else if (error != Error::None)
@@ -750,6 +893,8 @@ void Responder::reply_done(OutgoingReply &reply, Error error)
 void Responder::gone()
 {
 	gone_ = true;
+	drop_sent(true);
+	group_.clear();
 	partial_.reset();
 	ready_.clear();
 	waiting_.clear();
@@ -763,6 +908,7 @@ void Responder::crash()
 	reading_.clear();
 	replies_.clear();
 	n_reading_ = 0;
+	n_sent_ = 0;
 	gone();
 	service.busy -= static_cast<u32>(executing_.size());
 	executing_.clear();

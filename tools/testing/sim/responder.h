@@ -23,6 +23,12 @@ namespace sim
 
 class Responder;
 
+/* A Receive of a group, and what of the Payload stream it has. */
+struct Part {
+	Receive *receive;
+	rpcrdma_range payload;
+};
+
 /* Threads and memory of the machine that serves, for all its connections. */
 struct Service {
 	u32 threads = 1;
@@ -62,7 +68,8 @@ struct IncomingCall final : public Job, public Completer {
 	Last last;
 	Receive *receive = nullptr;
 	rpcrdma_range payload = {};
-	Octets octets; /* if they are not in @receive */
+	std::vector<Part> group; /* in these Receives, if it came by a group */
+	Octets octets; /* if they are not in Receives */
 	Octets laid_out; /* where Reads go */
 	u32 pages = 0;
 	u32 length = 0;
@@ -82,8 +89,11 @@ struct IncomingCall final : public Job, public Completer {
 struct OutgoingReply final : public Outgoing, public Completer {
 	Responder *responder = nullptr;
 	Octets message;
+	Shape shape = {};
 	rpcrdma_reply_plan plan = {};
 	u32 memory = 0;
+	bool sent = false; /* by a group, and is kept */
+	bool refused = false;
 
 	void chain() override;
 	void done(Error error) override;
@@ -100,6 +110,8 @@ public:
 	[[nodiscard]] bool payload(const rpcrdma_rx &rx, Receive &r);
 	void abandon();
 	void fault(u64 call, bool sure);
+	/* A Reply that went by a group. Return: it is sent again. */
+	[[nodiscard]] bool refused(u32 xid);
 	void gone();
 	/* The machine has stopped. */
 	void crash();
@@ -161,6 +173,8 @@ private:
 				   bool &kept);
 	[[nodiscard]] Error fragment(const rpcrdma_rx &rx, Receive &r,
 				     bool &kept);
+	[[nodiscard]] Error group(const rpcrdma_rx &rx, Receive &r, bool &kept);
+	void put_group(std::vector<Part> &group);
 	[[nodiscard]] Error wait(CallPtr call);
 	[[nodiscard]] CallPtr new_call(const rpcrdma_rx &rx, u64 id);
 	[[nodiscard]] bool too_many(u32 xid);
@@ -178,9 +192,14 @@ private:
 	[[nodiscard]] bool sound(const IncomingCall &call) const;
 	[[nodiscard]] Error send(OutgoingReply &reply,
 				 const IncomingCall &call);
+	void send_again(OutgoingReply &reply);
+	void drop_sent(bool all);
 
 	const u64 peer_;
 	CallPtr partial_;
+	std::vector<Part> group_; /* that comes */
+	u64 group_id_ = 0;
+	bool group_usable_ = false;
 	std::vector<CallPtr> ready_; /* in order of arrival */
 	std::vector<CallPtr> waiting_;
 	std::vector<CallPtr> reading_;
@@ -188,6 +207,7 @@ private:
 	std::vector<Receive *> held_;
 	std::vector<std::unique_ptr<OutgoingReply>> replies_;
 	u32 n_reading_ = 0; /* being started, or under way */
+	u32 n_sent_ = 0; /* of replies_, those that are sent and kept */
 	rpcrdma_account account_ = {};
 	bool gone_ = false;
 };

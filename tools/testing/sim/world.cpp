@@ -54,6 +54,8 @@ bool Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 {
 	if (rx.dir == RPCRDMA_CALL)
 		return responder.payload(rx, r);
+	if (pings::part_of_group(rx))
+		return reply_group(rx, r, invalidated);
 	link.pair.requester[side].payload(conn, rx, r.buffer.get(),
 					  invalidated);
 	if (rx.last && link.world.options.mutant == Mutant::ReplyTwice)
@@ -61,10 +63,46 @@ bool Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 	return false;
 }
 
+/* As rpcrdma_reply_group_keep() and rpcrdma_reply_group_take(). */
+bool Link::End::reply_group(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
+{
+	rpcrdma_rx one = rx;
+
+	reply.push_back({ &r, rx.payload });
+	conn.keep(r);
+	if (!rx.last)
+		return true;
+	const Octets whole = pings::lay_out(conn, reply, rx.unreduced_length);
+	one.stream_offset = 0;
+	one.stream_length = static_cast<u32>(whole.size());
+	one.payload = { 0, one.stream_length };
+	link.pair.requester[side].payload(conn, one, whole.data(), invalidated);
+	put_reply();
+	return true;
+}
+
+void Link::End::put_reply()
+{
+	for (const Part &p : reply)
+		conn.put_receive(*p.receive);
+	reply.clear();
+}
+
 void Link::End::abandon(rpcrdma_dir dir)
 {
 	if (dir == RPCRDMA_CALL)
 		responder.abandon();
+	else
+		put_reply();
+}
+
+void Link::End::reply_refused(u32 xid)
+{
+	if (responder.refused(xid) || link.tainted)
+		return;
+	/* It is not kept any more: the Requester waits until its time is over. */
+	link.world.tally.replies_not_kept++;
+	link.ends[1 - side]->conn.lost("Call not answered");
 }
 
 void Link::End::failed(const rpcrdma_rx &rx)
@@ -89,6 +127,7 @@ void Link::End::room()
 
 void Link::End::gone()
 {
+	reply.clear();
 	responder.gone();
 	link.pair.requester[side].gone(conn);
 	pings::gone(conn);
@@ -96,6 +135,7 @@ void Link::End::gone()
 
 void Link::End::crash()
 {
+	reply.clear();
 	conn.crash();
 	responder.crash();
 	pings::gone(conn);

@@ -40,6 +40,7 @@ public:
 			     u32 invalidated) override;
 		void abandon(rpcrdma_dir dir) override;
 		void failed(const rpcrdma_rx &rx) override;
+		void reply_refused(u32 xid) override;
 		void fault(u64 call, bool sure) override;
 		void no_room() override;
 		void room() override;
@@ -51,6 +52,12 @@ public:
 		Conn conn;
 		Responder responder;
 		pings::Ledger pings;
+		std::vector<Part> reply; /* that comes by a group */
+
+	private:
+		[[nodiscard]] bool reply_group(const rpcrdma_rx &rx, Receive &r,
+					       u32 invalidated);
+		void put_reply();
 	};
 
 	Link(World &w, Pair &p);
@@ -182,6 +189,9 @@ struct Tally {
 	u64 long_groups = 0; /* of several Sends */
 	u64 long_replies = 0; /* of these, Replies */
 	u64 no_group = 0; /* for want of credit */
+	u64 placed[2] = {}; /* Calls and Replies of which data are placed */
+	u64 refused[2] = {}; /* Calls and Replies by a group, and sent again */
+	u64 replies_not_kept = 0; /* that were refused */
 	u64 strays = 0;
 	u64 strays_refused = 0;
 	u64 authenticated = 0; /* ends that require it */
