@@ -1104,6 +1104,249 @@ TEST(rtrext, refused__a_reply_and_what_led_to_it)
 	EXPECT_EQ(state(e).refused_message(1).dir, u32{ RPCRDMA_CALL });
 }
 
+namespace
+{
+
+/* What follows the numbers of a Reply in a REPTERR about it, for each code (9.5). */
+const Words kEachFault[] = {
+	{ 1, kXmtCont, RPCRDMA2_REPLY_INLINE },
+	{ 2, kXmtCont, kXmtResp },
+	{ 3 },
+	{ 4, 1, 2 },
+	{ 5, kXid, kXid + 1 },
+	{ 6, 1024, 0, 1023 },
+	{ 7, 9, 0, 5 },
+	{ 8, 44, 0, 40 },
+};
+
+} // namespace
+
+/* Whatever is wrong with it: it is sent again, once, by a type of -07. */
+TEST(rtrext, refused__a_reply_for_each_code)
+{
+	u32 code = 0;
+
+	for (const Words &fault : kEachFault) {
+		Endpoint e = server();
+		Outgoing o(RPCRDMA_REPLY, 40);
+		const Words report =
+			prefix(kXid, kReptErr) + Words{ kXid, 1, 0, 0 } + fault;
+
+		code++;
+		EXPECT_EQ(send(e, o), kSent);
+		EXPECT_EQ(e.tx.htype, kXmtResp);
+		e.receive(report);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		EXPECT_FALSE(e.rx.abandon);
+		ASSERT_EQ(state(e).refused_count(), 1u);
+		EXPECT_EQ(state(e).refused_message(0),
+			  (TransmissionId{ to_xid(kXid), RPCRDMA_REPLY, 0 }));
+		EXPECT_EQ(static_cast<u32>(state(e).refused_why().code), code);
+		for (u32 i = 1; i < fault.size(); i++)
+			EXPECT_EQ(state(e).refused_why().words[i - 1],
+				  fault[i]);
+		/* The second report is about nothing, also when it has been sent again. */
+		e.receive(report);
+		expect_dropped(e, RPCRDMA_REASON_XID);
+		EXPECT_EQ(state(e).refused_count(), 0u);
+		rpcrdma_message again = message(kXid, RPCRDMA_REPLY, 40);
+		EXPECT_EQ(e.next(&again), kSent);
+		EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_REPLY_INLINE });
+		e.receive(report);
+		expect_dropped(e, RPCRDMA_REASON_XID);
+		EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+/* A word is missing, or there is one more; or there is no such code. */
+TEST(rtrext, refused__no_reply_by_a_report_that_is_malformed)
+{
+	Endpoint e = server();
+	Outgoing o(RPCRDMA_REPLY, 40);
+	const Words of = prefix(kXid, kReptErr) + Words{ kXid, 1, 0, 0 };
+
+	EXPECT_EQ(send(e, o), kSent);
+	for (const Words &fault : kEachFault) {
+		Words less = of + fault;
+
+		less.pop_back();
+		for (const Words &w : { less, of + fault + Words{ 0 } }) {
+			e.receive(w);
+			expect_dropped(e, RPCRDMA_REASON_XDR);
+			EXPECT_EQ(state(e).refused_count(), 0u);
+		}
+	}
+	for (const u32 code : { 0u, 9u, UINT32_MAX }) {
+		e.receive(of + Words{ code });
+		expect_dropped(e, RPCRDMA_REASON_XDR);
+	}
+	/* It is there still. */
+	e.receive(of + Words{ 3 });
+	EXPECT_EQ(state(e).refused_count(), 1u);
+}
+
+/* The rest of it has to go all the same, and nothing before that. */
+TEST(rtrext, refused__a_reply_in_the_middle)
+{
+	Endpoint e = server();
+	Outgoing o(RPCRDMA_REPLY, 2 * kReceive, 4);
+	const Words report =
+		prefix(kXid, kReptErr) + Words{ kXid, 1, 0, 0, 7, 9, 0, 1 };
+	rpcrdma_message again = message(kXid, RPCRDMA_REPLY, 2 * kReceive);
+
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_FALSE(e.tx.last);
+	e.receive(report);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(state(e).refused_count(), 1u);
+	EXPECT_EQ(e.next(&again), kNoCredit);
+	e.receive(report);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	for (u32 n = 1; n < o.m.plan.count(); n++) {
+		ASSERT_EQ(send(e, o), kSent);
+		EXPECT_EQ(e.tx.htype, kXmtCont);
+	}
+	EXPECT_TRUE(e.tx.last);
+	EXPECT_EQ(e.next(&again), kSent);
+	EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_REPLY_MIDDLE });
+}
+
+/*
+ * Of 64 groups it is remembered that they were sent. What is older the Requester waits for
+ * until its time is over (5.4).
+ */
+TEST(rtrext, refused__a_reply_that_is_not_known_any_more)
+{
+	Endpoint e = server();
+	const auto report = [&](u32 xid) {
+		e.receive(prefix(xid, kReptErr) + Words{ xid, 1, 0, 0, 3 });
+	};
+
+	for (u32 i = 0; i <= SentGroups::kMost; i++) {
+		Outgoing o(RPCRDMA_REPLY, 40);
+
+		o.msg.xid = kXid + i;
+		EXPECT_EQ(send(e, o), kSent);
+		e.receive(prefix(0, RPCRDMA2_GRANT));
+	}
+	report(kXid);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	EXPECT_FALSE(e.rx.abandon);
+	/* One by a type of -07 is none of them, and so is a Call. */
+	rpcrdma_message plain = message(kXid, RPCRDMA_REPLY, 40);
+	EXPECT_EQ(e.next(&plain), kSent);
+	report(kXid);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	e.receive(prefix(kXid + 1, kReptErr) + Words{ kXid + 1, 0, 0, 0, 3 });
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	report(kXid + 1);
+	EXPECT_EQ(state(e).refused_count(), 1u);
+	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+}
+
+/* Two Replies, of which one has come in the middle of the other. */
+TEST(rtrext, refused__two_replies)
+{
+	Endpoint e = server();
+	const Words report =
+		prefix(kXid + 1, kReptErr) +
+		Words{ kXid + 1, 1, 0, 1, kXid, 1, 0, 2, kXmtCont, kXmtResp };
+
+	for (u32 i = 0; i < 2; i++) {
+		Outgoing o(RPCRDMA_REPLY, 40);
+
+		o.msg.xid = kXid + i;
+		EXPECT_EQ(send(e, o), kSent);
+	}
+	e.receive(report);
+	ASSERT_EQ(state(e).refused_count(), 2u);
+	for (u32 i = 0; i < 2; i++) {
+		const TransmissionId &id = state(e).refused_message(i);
+
+		EXPECT_EQ(id.dir, u32{ RPCRDMA_REPLY });
+		EXPECT_EQ(word_of(id.xid), kXid + 1 - i);
+	}
+	e.receive(report);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+}
+
+namespace
+{
+
+/* A Reply of which @broken is to be refused, and what is said of it. */
+struct BadReply {
+	std::vector<Words> before;
+	Words broken;
+	Words report;
+};
+
+} // namespace
+
+/* What this side refuses of a Reply, and that it takes it when it comes by a type of -07. */
+TEST(rtrext, refuses__a_reply_for_each_code)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	const Words other = rpc(kXid + 2, RPCRDMA_REPLY, 48);
+	const Words first = response(kXid, 3, slice(reply, 0, 20));
+	const Words second = slice(reply, 20, 28);
+	const Words lead = { 1, kXid, 1, 0 };
+	const auto placed = [&](u32 offset, u32 number) {
+		return response(kXid, 1, reply,
+				{ 1, 28, 4, kTbsn, offset, 1, number });
+	};
+	const BadReply cases[] = {
+		{ { first },
+		  reply_inline(kXid + 2, other),
+		  Words{ kXid, 1, 1 } + lead +
+			  Words{ 1, kXmtCont, RPCRDMA2_REPLY_INLINE } },
+		{ { first },
+		  response(kXid + 2, 1, other),
+		  Words{ kXid + 2, 1, 0 } + lead +
+			  Words{ 2, kXmtCont, kXmtResp } },
+		{ {}, go_on(kXid, 1, second, kXmtResp), { kXid, 1, 1, 0, 3 } },
+		{ {}, response(kXid, 4, reply), { kXid, 1, 0, 0, 4, 3, 4 } },
+		{ { first },
+		  go_on(kXid, 2, second, kXmtResp),
+		  Words{ kXid, 1, 2 } + lead + Words{ 4, 1, 2 } },
+		{ { first },
+		  go_on(kXid + 1, 1, second, kXmtResp),
+		  Words{ kXid + 1, 1, 1 } + lead + Words{ 5, kXid, kXid + 1 } },
+		{ {}, placed(1024, 0), { kXid, 1, 0, 0, 6, 1024, 0, 1023 } },
+		{ {}, placed(0, 2), { kXid, 1, 0, 0, 7, 2, 0, 1 } },
+		{ { first },
+		  prefix(kXid, kXmtCont) + Words{ 1, kXmtResp, 40 } + second,
+		  Words{ kXid, 1, 1 } + lead + Words{ 8, 40, 0, 28 } },
+	};
+	u32 seen = 0;
+
+	for (const BadReply &c : cases) {
+		Endpoint e = client();
+		Outgoing o(RPCRDMA_CALL, 40, 3);
+
+		EXPECT_EQ(send(e, o), kSent);
+		for (const Words &w : c.before) {
+			e.receive(w);
+			EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		}
+		EXPECT_EQ(state(e).reserved(), 3u);
+		e.receive(c.broken);
+		EXPECT_NE(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(e.rx.abandon, !c.before.empty());
+		EXPECT_EQ(state(e).reserved(), 0u);
+		expect_report(e, c.report);
+		seen |= 1U << c.report[c.report[3] ? 7 : 4];
+		/* The RPC waits on. */
+		if (e.rx.action == RPCRDMA_RX_FAIL_RPC)
+			EXPECT_NE(e.rx.xid, kXid);
+		e.receive(reply_inline(kXid, reply));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_TRUE(e.rx.last);
+		EXPECT_EQ(state(e).reserved(), 0u);
+		(void)!e.session.end_call(o.msg);
+	}
+	EXPECT_EQ(seen, 0x1feu);
+}
+
 /* The Call has been sent again in another form: a report is about what it was. */
 TEST(rtrext, refused__nothing_that_has_been_answered)
 {
