@@ -70,6 +70,25 @@ static void put_directions(Choices &in, std::vector<u32> &words)
 				    in.number(), 1, 7, in.number(), 0, 0 });
 }
 
+/* Of one message, or two, with as many words as the code has, nearly always. */
+static void put_report(u32 xid, Choices &in, std::vector<u32> &words)
+{
+	const u32 lead = in.up_to(7);
+	const u32 code = 1 + in.up_to(7);
+	const RtrErrorType *type = rtr_error_type(code);
+
+	words.insert(words.end(), { xid, in.up_to(1), in.up_to(3) });
+	words.push_back(lead > 3);
+	if (lead > 3)
+		words.insert(words.end(),
+			     { in.up_to(3), in.up_to(1), in.up_to(3) });
+	words.push_back(code);
+	for (u32 i = 0; i < type->words; i++)
+		words.push_back(in.number());
+	if (in.octet() > 0xe0)
+		words.resize(words.size() - in.up_to(3));
+}
+
 bool Extension::body(u32 htype, u32 xid, Choices &in, std::vector<u32> &words)
 {
 	const u32 payload = in.up_to(40);
@@ -90,9 +109,7 @@ bool Extension::body(u32 htype, u32 xid, Choices &in, std::vector<u32> &words)
 		words.push_back(in.flip() ? kXmtReq : kXmtResp);
 		break;
 	case kReptErr:
-		words.insert(words.end(), { xid, in.up_to(1), in.up_to(3), 0 });
-		words.push_back(1 + in.up_to(7));
-		words.resize(words.size() + in.up_to(3));
+		put_report(xid, in, words);
 		return true;
 	default:
 		return false;
@@ -113,6 +130,8 @@ bool Extension::carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
 {
 	rpcrdma_message msg = {};
 	PlacedItem item;
+	Direction direction;
+	DirectionRange range;
 	GroupMessage m = { msg, {}, in.up_to(5) };
 	const u32 before = session(&s).extension<Rtrext>().reserved();
 	bool any = false;
@@ -125,6 +144,11 @@ bool Extension::carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
 		item.length = in.number();
 		item.type = Placement::Tbsn;
 		m.content.items = { &item, 1 };
+	}
+	if (msg.dir == RPCRDMA_CALL && in.flip()) {
+		direction.least = in.number();
+		range = { 0, msg.length, { &direction, 1 } };
+		m.content.directions = { &range, 1 };
 	}
 	for (;;) {
 		rpcrdma_tx tx;
@@ -155,12 +179,34 @@ bool Extension::carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
 			break;
 	}
 	FUZZ_CHECK(msg.sent == msg.length);
+	sent_.insert({ msg.xid, msg.dir });
 	(void)!rpcrdma_session_end_call(&s, &msg);
 	struct rpcrdma_session_info info;
 	rpcrdma_session_info(&s, &info);
 	const u32 after = session(&s).extension<Rtrext>().reserved();
 	FUZZ_CHECK(after <= before || after <= info.window);
 	return true;
+}
+
+void Extension::reported(const rpcrdma_session &s, const rpcrdma_rx &rx)
+{
+	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED] = {};
+	rpcrdma_rx after = rx;
+
+	if (rx.vers != 2 || rx.htype != kReptErr)
+		return;
+	const u32 n = rpcrdma_rtr_reported(&s, &after, refused);
+	FUZZ_CHECK(n <= RPCRDMA_RTR_MOST_REFUSED);
+	FUZZ_CHECK(!n == (rx.action != RPCRDMA_RX_CONTROL));
+	FUZZ_CHECK(!n || !rx.abandon);
+	bool call = false;
+	for (u32 i = 0; i < n; i++) {
+		FUZZ_CHECK(sent_.erase({ refused[i].xid, refused[i].dir }));
+		call |= refused[i].dir == RPCRDMA_CALL;
+	}
+	FUZZ_CHECK(after.action ==
+		   (call ? u32{ RPCRDMA_RX_FAIL_RPC } : rx.action));
+	FUZZ_CHECK(!call || (after.reported && after.error < 0));
 }
 
 namespace

@@ -84,7 +84,7 @@ public:
 			if (what < 0xb0)
 				receive(what);
 			else if (what < 0xd8)
-				(void)!fuzz::Extension::carry(
+				(void)!extension_.carry(
 					s_, in_, buffer_,
 					[](const rpcrdma_tx &) {});
 			else
@@ -164,6 +164,7 @@ private:
 		}
 		const bool its = rx.htype >= kXmtReq && rx.htype <= kXmtCont;
 		const bool carried = extension_.carried(rx, message);
+		extension_.reported(s_, rx);
 		FUZZ_CHECK(carried ||
 			   !(its && rx.action == RPCRDMA_RX_PAYLOAD));
 		if (its)

@@ -11,6 +11,8 @@
 #include <rpcrdma/core.h>
 
 #include <functional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace fuzz
@@ -32,9 +34,13 @@ public:
 	 * Send an RPC message by such headers, all of it. @sent is called with each header.
 	 * Return: it was sent.
 	 */
-	static bool carry(rpcrdma_session &s, Choices &in,
-			  std::vector<u8> &buffer,
-			  const std::function<void(const rpcrdma_tx &)> &sent);
+	bool carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
+		   const std::function<void(const rpcrdma_tx &)> &sent);
+	/*
+	 * What has been taken may say that the peer refuses messages by such headers: each of
+	 * them was sent so, and is refused once.
+	 */
+	void reported(const rpcrdma_session &s, const rpcrdma_rx &rx);
 
 	/* Do something. Return: true if there is something to send. */
 	bool act(rpcrdma_session &s, Choices &in);
@@ -62,6 +68,8 @@ private:
 	u32 coming_dir_ = 0;
 	u32 coming_at_ = 0; /* octets of it that have come */
 	std::vector<u8> first_; /* its first Send */
+	/* XID and direction of those that were sent by such headers. */
+	std::set<std::pair<u32, u32>> sent_;
 };
 
 } // namespace fuzz

@@ -520,9 +520,11 @@ private:
 		check_rx(rx, in, whole ? p : Prefix{});
 		if (closed_)
 			return;
-		if constexpr (kExtended)
+		if constexpr (kExtended) {
 			if (extension_.received(rx, in, in_use))
 				local_ = info().local;
+			extension_.reported(s_, rx);
+		}
 		received_++;
 		push();
 		if (whole && (p.vers != 2 || config_.max_version == kVersion1))
@@ -992,7 +994,7 @@ private:
 				FUZZ_CHECK(ahead(credit, told_) >= 0);
 				told_ = credit;
 			};
-			if (fuzz::Extension::carry(s_, in_, buffer_, sent))
+			if (extension_.carry(s_, in_, buffer_, sent))
 				asleep_ = false;
 		}
 	}
