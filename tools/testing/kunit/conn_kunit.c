@@ -257,6 +257,11 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		attr.config.local.recv_size += RPCRDMA_RTR_HEAD;
 		attr.config.local.send_size += RPCRDMA_RTR_HEAD;
 	}
+	if (side->rtr && role == RPCRDMA_ROLE_SERVER) {
+		attr.rw_ctxs = RPCRDMA_SVC_RW_CTXS;
+		attr.rw_pages = RPCRDMA_SVC_RW_PAGES;
+		attr.rw_octets = RPCRDMA_MAX_MESSAGE;
+	}
 	if (side->queues) {
 		attr.send_ring = RPCRDMA_SEND_RING;
 		attr.max_mrs = 0;
@@ -4788,6 +4793,133 @@ static void conn_places_results(struct kunit *test)
 	conn_free_pages(pages);
 }
 
+static struct rpcrdma_svc_rw *conn_writes;
+
+static struct ib_send_wr *conn_chain_writes(struct rpcrdma_txmsg *tm,
+					    struct ib_send_wr *next)
+{
+	return rpcrdma_svc_rw_chain(conn_writes, NULL, next);
+}
+
+/* A Call directs that its result, whatever its size, be written to @to (EXRW). */
+static void conn_direct_to(const struct rpcrdma_segment *to,
+			   struct rpcrdma_rtr_directions *d)
+{
+	const u32 words[] = {
+		1, 0, U32_MAX,				/* a range, all of it */
+		1, 0, 1,				/* an item, EXRW */
+		1, to->handle, to->length,
+		upper_32_bits(to->offset), lower_32_bits(to->offset),
+	};
+	int i;
+
+	*d = (struct rpcrdma_rtr_directions) {
+		.sends = 1,
+		.length = sizeof(words),
+	};
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		put_unaligned_be32(words[i], d->xdr + i * sizeof(*words));
+}
+
+/* The Reply has no more than what is not written, and says so. */
+static void conn_expect_written(struct kunit *test, u32 length)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_placed p = { .test = test };
+	struct rpcrdma_rtr_first first;
+
+	KUNIT_EXPECT_EQ(test, f->client.length, (u32)CONN_ITEM + CONN_TAIL);
+	KUNIT_EXPECT_EQ(test, memcmp(f->client.got, f->stream, CONN_ITEM), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(f->client.got + CONN_ITEM,
+				     f->stream + CONN_ITEM + length,
+				     CONN_TAIL), 0);
+	conn_get_held(test, &f->client, &p, 1);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_rtr_read(p.recvs[0]->buf,
+						 p.recvs[0]->len, &first));
+	KUNIT_EXPECT_TRUE(test, first.reply);
+	KUNIT_EXPECT_TRUE(test, first.external);
+	KUNIT_EXPECT_EQ(test, first.n_items, 1U);
+	KUNIT_EXPECT_EQ(test, first.item.length, 0U);
+}
+
+struct conn_written {
+	struct rpcrdma_rtr_directions directions;
+	struct rpcrdma_reply_plan plan;
+	struct rpcrdma_rtr_group group;
+};
+
+/* A result is in the memory that the Call names for it before its Reply has come. */
+static void conn_writes_results(struct kunit *test)
+{
+	const u32 length = PAGE_SIZE + 904, at = 100;
+	struct rpcrdma_range item = { CONN_ITEM, length };
+	const struct rpcrdma_rtr_result result = { item, RPCRDMA_RTR_NOWHERE };
+	struct page *from[CONN_PAGES], *to[CONN_PAGES];
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	const struct rpcrdma_write_job *job;
+	struct conn_chunk_call *call;
+	struct conn_written *w;
+	struct conn_msg *m;
+	bool planned;
+
+	w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	job = &w->plan.jobs[0];
+	conn_alloc_pages(test, from);
+	conn_alloc_pages(test, to);
+	get_random_bytes(page_address(from[0]), PAGE_SIZE);
+	get_random_bytes(page_address(from[1]), PAGE_SIZE);
+	/* Its memory is registered then. */
+	call = conn_offer(test, to, length);
+	conn_direct_to(&call->chunks.write_segs[0], &w->directions);
+
+	m = conn_page_reply(test, from, 0, length, CONN_TAIL);
+	spin_lock(&conn->lock);
+	planned = rpcrdma_rtr_plan_reply(&conn->session, &w->directions,
+					 &result, 1, m->xdr.len, &m->tm.msg,
+					 &w->plan, &w->group);
+	spin_unlock(&conn->lock);
+	KUNIT_ASSERT_TRUE(test, planned);
+	KUNIT_EXPECT_EQ(test, w->plan.errcode, (u32)RPCRDMA2_ERR_NONE);
+	KUNIT_EXPECT_EQ(test, w->group.placed, 0U);
+	KUNIT_EXPECT_EQ(test, w->group.sends, 1U);
+	KUNIT_ASSERT_EQ(test, w->plan.n_jobs, 1U);
+	conn_writes = rpcrdma_svc_rw_alloc(conn, 1, DMA_TO_DEVICE,
+					   w->plan.n_jobs + 2, length);
+	KUNIT_ASSERT_NOT_NULL(test, conn_writes);
+	KUNIT_ASSERT_EQ(test, rpcrdma_svc_rw_xdr(conn_writes, &m->xdr,
+						 &job->source,
+						 job->target.handle,
+						 job->target.offset), 0);
+	m->tm.group = &w->group;
+	m->tm.removed = &item;
+	m->tm.n_removed = 1;
+	m->tm.chain = conn_chain_writes;
+	m->tm.chain_cost = conn_writes->cost;
+	m->tm.hold = true;
+	m->tm.gather = 0;
+	WRITE_ONCE(f->client.hold, true);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
+	conn_wait(test, &f->client.arrived);
+	conn_expect_written(test, length);
+	conn_let_go(&f->client);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+	rpcrdma_svc_rw_free(conn_writes);
+
+	rpcrdma_frwr_invalidate_wait(f->client.conn, &call->mrs);
+	KUNIT_EXPECT_EQ(test, memcmp(page_address(to[0]) + at,
+				     f->stream + CONN_ITEM, PAGE_SIZE - at), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(page_address(to[1]),
+				     f->stream + CONN_ITEM + PAGE_SIZE - at,
+				     length - (PAGE_SIZE - at)), 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	conn_free_pages(to);
+	conn_free_pages(from);
+}
+
 /*
  * It ends without another Send if somebody waits for that, also if what was queued behind it
  * when it was sent cannot be sent. But not each has a completion.
@@ -5086,6 +5218,7 @@ static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_begins_no_group_without_credit),
 	KUNIT_CASE(conn_groups_what_cannot_promise),
 	KUNIT_CASE(conn_places_results),
+	KUNIT_CASE(conn_writes_results),
 	KUNIT_CASE(conn_ends_groups_at_rest),
 	KUNIT_CASE(conn_begins_no_reply_without_credit),
 	KUNIT_CASE(conn_with_groups_takes_memory),
