@@ -159,6 +159,7 @@ static void take_answer(Conn &c, const rpcrdma_rx &rx, Bytes body)
 	const bool its =
 		rx.htype == rpcrdma::kXmtResp ||
 		(rx.htype == rpcrdma::kXmtCont &&
+		 body.size() >= 2 * kWordSize &&
 		 load_be32(body.data() + kWordSize) == rpcrdma::kXmtResp);
 	rpcrdma::XmtResponse first;
 

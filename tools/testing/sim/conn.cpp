@@ -221,7 +221,7 @@ void Conn::pump_decided(Send &s, Outgoing *m, u32 cost)
 		     s.index % (config.sends / 4) == 0 ||
 		     sq_avail_ < config.sq_depth / 2;
 	gathered_ |= gathers;
-	if (gathered_ && (hurry_ || s.index % kGatherSends == 0))
+	if (gathered_ && (hurries() || s.index % kGatherSends == 0))
 		s.signaled = true;
 	gathered_ = gathered_ && !s.signaled;
 	check::memory(*this);
@@ -247,7 +247,7 @@ bool Conn::pump_brief() const
 		const Send &s = sends_[i % config.sends];
 
 		octets += s.tx.payload.length;
-		if (octets > kSendBrief)
+		if (octets > kSendBrief || s.size)
 			return false;
 		if (s.message && (s.message->chain_cost || s.message->gather))
 			return false;
@@ -325,8 +325,8 @@ void Conn::pump_mark()
 {
 	WorkRequest wr = {};
 
-	if (!(hurry_ || awaited_) || !gathered_ || marking_ || closed_ ||
-	    !sq_avail_ || world.options.mutant == Mutant::MarkForgotten)
+	if (!hurries() || !gathered_ || marking_ || closed_ || !sq_avail_ ||
+	    world.options.mutant == Mutant::MarkForgotten)
 		return;
 	spend(1);
 	world.tally.marks++;
@@ -469,7 +469,7 @@ bool Conn::pump_alone_sent()
 	world.tally.alone_again += pump_again_;
 	if (planted(*this, Mutant::AloneAgainLost))
 		return true;
-	return !pump_again_ && !hurry_;
+	return !pump_again_ && !hurries();
 }
 
 /* As rpcrdma_send_rank(). */

@@ -307,6 +307,11 @@ public:
 	[[nodiscard]] u32 resting() const;
 	/* As rpcrdma_conn_hurry(). */
 	void hurry(bool on);
+	/* As rpcrdma_send_hurries(). */
+	[[nodiscard]] bool hurries() const
+	{
+		return hurry_ || awaited_;
+	}
 	/* Whether a Reply is awaited that is out, and is to be sent again. */
 	void await(bool on)
 	{

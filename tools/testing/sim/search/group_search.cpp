@@ -157,7 +157,7 @@ struct Model {
 		put(reserve.reserved());
 		for (u32 c = 1; c <= kCalls; c++) {
 			put(reserve.most(to_xid(c)) << 4 | calls[c].promised);
-			put(calls[c].asked << 4 | calls[c].again[0] << 2 |
+			put(calls[c].asked << 5 | calls[c].again[0] << 3 |
 			    calls[c].again[1] << 1 | calls[c].whole);
 		}
 		for (const Side &s : sides)
