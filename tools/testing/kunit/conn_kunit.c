@@ -4846,14 +4846,16 @@ struct conn_written {
 	struct rpcrdma_rtr_directions directions;
 	struct rpcrdma_reply_plan plan;
 	struct rpcrdma_rtr_group group;
+	struct rpcrdma_range item;
 };
 
 /* A result is in the memory that the Call names for it before its Reply has come. */
 static void conn_writes_results(struct kunit *test)
 {
 	const u32 length = PAGE_SIZE + 904, at = 100;
-	struct rpcrdma_range item = { CONN_ITEM, length };
-	const struct rpcrdma_rtr_result result = { item, RPCRDMA_RTR_NOWHERE };
+	const struct rpcrdma_rtr_result result = {
+		{ CONN_ITEM, length }, RPCRDMA_RTR_NOWHERE,
+	};
 	struct page *from[CONN_PAGES], *to[CONN_PAGES];
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->server.conn;
@@ -4866,6 +4868,7 @@ static void conn_writes_results(struct kunit *test)
 	w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	job = &w->plan.jobs[0];
+	w->item = result.where;
 	conn_alloc_pages(test, from);
 	conn_alloc_pages(test, to);
 	get_random_bytes(page_address(from[0]), PAGE_SIZE);
@@ -4893,7 +4896,7 @@ static void conn_writes_results(struct kunit *test)
 						 job->target.handle,
 						 job->target.offset), 0);
 	m->tm.group = &w->group;
-	m->tm.removed = &item;
+	m->tm.removed = &w->item;
 	m->tm.n_removed = 1;
 	m->tm.chain = conn_chain_writes;
 	m->tm.chain_cost = conn_writes->cost;
@@ -4903,17 +4906,18 @@ static void conn_writes_results(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
 	conn_wait(test, &f->client.arrived);
 	conn_expect_written(test, length);
-	conn_let_go(&f->client);
-	conn_wait(test, &m->done);
-	KUNIT_EXPECT_EQ(test, m->status, 0);
-	rpcrdma_svc_rw_free(conn_writes);
-
-	rpcrdma_frwr_invalidate_wait(f->client.conn, &call->mrs);
 	KUNIT_EXPECT_EQ(test, memcmp(page_address(to[0]) + at,
 				     f->stream + CONN_ITEM, PAGE_SIZE - at), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(page_address(to[1]),
 				     f->stream + CONN_ITEM + PAGE_SIZE - at,
 				     length - (PAGE_SIZE - at)), 0);
+	conn_let_go(&f->client);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+	rpcrdma_svc_rw_free(conn_writes);
+	conn_writes = NULL;
+
+	rpcrdma_frwr_invalidate_wait(f->client.conn, &call->mrs);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 	conn_free_pages(to);
