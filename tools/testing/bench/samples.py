@@ -51,7 +51,7 @@ class Symbols:
         instructions}}}.
 
         How many instructions a sample stands for need not be known: perf's own work is in
-        the time between two samples, and is not sampled.
+        the time between two samples, and is not sampled, if it writes to memory only.
         """
         told = subprocess.run(["perf", "script", "-i", path, "-F", "ip"], check=True, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout

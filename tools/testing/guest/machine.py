@@ -24,8 +24,8 @@ def finds_bugs(kernel):
 
 
 def memory_of(kernel):
-    """How many MiB a guest on this kernel has: enough for most tests, since a kernel looks at
-    all of it when it boots, and kmemleak twice more."""
+    """How many MiB a guest on this kernel has: enough for the self-tests. A kernel initializes
+    all of it when it boots, and kmemleak reads twice what is in use."""
     return 1024 if kernel.startswith("uml-debug") else 1536 if finds_bugs(kernel) else 2048
 
 
