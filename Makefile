@@ -329,10 +329,10 @@ coverage:
 	+@$(SUBMAKE) -C tools/testing/coverage check
 
 # Tests with random choices run longer in check-full, and as long as you like in soak.
-# Three parts at a time: those with guests wait half of the time.
+# Two parts at a time: a part with guests sometimes waits.
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
-	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 3 $(ASKED) \
+	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 $(ASKED) \
 	  unit instructions codec tools-check wireshark conformance style fuzz sim clock selftests selftests-debian kunit \
 	  harness docs-check
 
