@@ -257,14 +257,11 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		attr.config.local.recv_size += RPCRDMA_RTR_HEAD;
 		attr.config.local.send_size += RPCRDMA_RTR_HEAD;
 	}
-	if (side->rtr && role == RPCRDMA_ROLE_SERVER) {
-		attr.rw_ctxs = RPCRDMA_SVC_RW_CTXS;
-		attr.rw_pages = RPCRDMA_SVC_RW_PAGES;
-		attr.rw_octets = RPCRDMA_MAX_MESSAGE;
-	}
 	if (side->queues) {
 		attr.send_ring = RPCRDMA_SEND_RING;
 		attr.max_mrs = 0;
+	}
+	if (side->queues || (side->rtr && role == RPCRDMA_ROLE_SERVER)) {
 		attr.rw_ctxs = RPCRDMA_SVC_RW_CTXS;
 		attr.rw_pages = RPCRDMA_SVC_RW_PAGES;
 		attr.rw_octets = side->large ? 4 * RPCRDMA_MAX_MESSAGE :
