@@ -818,6 +818,35 @@ static void conn_cancels_unsent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 }
 
+/* The time without credit ends with the last message that waits, sent or taken back. */
+static void conn_cancelled_waits_no_longer(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m[CONN_WINDOW + 2];
+	u64 waited;
+	int i;
+
+	f->server.hold = true;
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		m[i] = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&m[i]->tm), 0);
+	}
+	/* The others have no credit. */
+	for (i = 0; i < CONN_WINDOW; i++)
+		conn_wait(test, &f->server.arrived);
+	waited = conn_waited(&f->client);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_cancel(f->client.conn, &m[i]->tm));
+	msleep(50);
+	KUNIT_EXPECT_GE(test, conn_waited(&f->client), waited + 50);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_cancel(f->client.conn,
+						    &m[i + 1]->tm));
+	waited = conn_waited(&f->client);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, conn_waited(&f->client), waited);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
 /* Half sent: the peer gets the rest, whatever becomes of what it was. */
 static void conn_sends_the_rest_of_what_is_cancelled(struct kunit *test)
 {
@@ -5261,6 +5290,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_has_a_rescuer),
 	KUNIT_CASE(conn_ends_for_a_flush_after_the_handshake),
 	KUNIT_CASE(conn_cancels_unsent),
+	KUNIT_CASE(conn_cancelled_waits_no_longer),
 	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
 	KUNIT_CASE(conn_ends_with_what_cannot_be_cancelled),
 	KUNIT_CASE(conn_ends_what_is_queued),
