@@ -71,15 +71,19 @@ struct conn_side {
 
 struct conn_fixture {
 	struct rdma_cm_id *listener;
+	struct rdma_cm_id *refuser;
 	struct completion step;
 	struct conn_side client;
 	struct conn_side server;
+	u64 recv_limit;		/* of the module, before the case */
 	u8 *stream;
 };
 
 struct conn_msg {
 	struct rpcrdma_txmsg tm;
 	struct xdr_buf xdr;
+	struct rpcrdma_rtr_group group;
+	struct rpcrdma_range item;
 	struct completion done;
 	int status;
 	int ends;
@@ -299,6 +303,22 @@ static int conn_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
+/* All that a connection may still use is freed behind conn_exit(), also if a case ends early. */
+static void conn_kvfree(void *octets)
+{
+	kvfree(octets);
+}
+
+static void *conn_kvzalloc(struct kunit *test, u32 size)
+{
+	void *octets = kvzalloc(size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, octets);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_kvfree,
+							octets), 0);
+	return octets;
+}
+
 static void conn_side_init(struct kunit *test, struct conn_side *side,
 			   u32 version)
 {
@@ -308,8 +328,7 @@ static void conn_side_init(struct kunit *test, struct conn_side *side,
 	init_completion(&side->arrived);
 	spin_lock_init(&side->lock);
 	INIT_LIST_HEAD(&side->held);
-	side->got = kvzalloc(CONN_MAX, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, side->got);
+	side->got = conn_kvzalloc(test, CONN_MAX);
 }
 
 static struct rpcrdma_session_info conn_info(struct conn_side *side)
@@ -372,20 +391,35 @@ static void conn_wait(struct kunit *test, struct completion *c)
 	KUNIT_ASSERT_TRUE(test, done);
 }
 
-/* A cm_id that is bound to the device by which @to can be reached. */
+static void conn_end(struct conn_side *side)
+{
+	if (!IS_ERR_OR_NULL(side->conn)) {
+		rpcrdma_conn_destroy(side->conn);
+		rpcrdma_conn_put(side->conn);
+	} else if (!IS_ERR_OR_NULL(side->cm_id)) {
+		rdma_destroy_id(side->cm_id);
+	}
+	side->conn = NULL;
+	side->cm_id = NULL;
+}
+
+/* A cm_id that is bound to the device by which @to can be reached. @side may be on the stack. */
 static void conn_resolve(struct kunit *test, struct conn_side *side,
 			 struct sockaddr *to)
 {
 	struct conn_fixture *f = test->priv;
+	bool resolved;
 
 	reinit_completion(&f->step);
 	side->cm_id = rdma_create_id(&init_net, conn_cm_event, f, RDMA_PS_TCP,
 				     IB_QPT_RC);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(side->cm_id));
-	KUNIT_ASSERT_EQ(test, rdma_resolve_addr(side->cm_id, NULL, to, 5000),
-			0);
-	conn_wait(test, &f->step);
-	KUNIT_ASSERT_NOT_NULL(test, side->cm_id->device);
+	resolved = !rdma_resolve_addr(side->cm_id, NULL, to, 5000) &&
+		   wait_for_completion_timeout(&f->step, CONN_TIMEOUT) &&
+		   side->cm_id->device;
+	if (!resolved)
+		conn_end(side);
+	KUNIT_ASSERT_TRUE(test, resolved);
 }
 
 static int conn_open(struct kunit *test, u32 version, bool pages,
@@ -404,6 +438,7 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	test->priv = f;
+	f->recv_limit = rpcrdma_recv_limit;
 	init_completion(&f->step);
 	conn_side_init(test, &f->client, version);
 	conn_side_init(test, &f->server, version);
@@ -414,8 +449,7 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 	f->client.rtr = rtr;
 	f->server.rtr = rtr;
 	f->server.late = late;
-	f->stream = kvzalloc(CONN_MAX, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, f->stream);
+	f->stream = conn_kvzalloc(test, CONN_MAX);
 	get_random_bytes(f->stream, CONN_MAX);
 
 	sin.sin_addr.s_addr = in_aton(addr);
@@ -498,31 +532,20 @@ static int conn_init_version1(struct kunit *test)
 	return conn_open(test, 1, false, 0, 0, 0, false, false);
 }
 
-static void conn_end(struct conn_side *side)
-{
-	if (!IS_ERR_OR_NULL(side->conn)) {
-		rpcrdma_conn_destroy(side->conn);
-		rpcrdma_conn_put(side->conn);
-	} else if (!IS_ERR_OR_NULL(side->cm_id)) {
-		rdma_destroy_id(side->cm_id);
-	}
-	side->conn = NULL;
-	side->cm_id = NULL;
-}
-
 static void conn_exit(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 
 	if (!f)
 		return;
+	test->priv = NULL;
+	rpcrdma_recv_limit = f->recv_limit;
 	conn_end(&f->client);
 	conn_end(&f->server);
 	if (!IS_ERR_OR_NULL(f->listener))
 		rdma_destroy_id(f->listener);
-	kvfree(f->client.got);
-	kvfree(f->server.got);
-	kvfree(f->stream);
+	if (!IS_ERR_OR_NULL(f->refuser))
+		rdma_destroy_id(f->refuser);
 }
 
 static void conn_msg_done(struct rpcrdma_txmsg *tm, int status)
@@ -852,15 +875,15 @@ static void conn_sends_the_rest_of_what_is_cancelled(struct kunit *test)
 {
 	const u32 length = 16 * RPCRDMA_DEF_INLINE;
 	struct conn_fixture *f = test->priv;
-	struct rpcrdma_range removed = { .offset = 400, .length = 1200 };
+	const struct rpcrdma_range removed = { .offset = 400, .length = 1200 };
 	struct conn_msg *m, *next;
-	u8 *sent = kvmalloc(length, GFP_KERNEL);
+	u8 *sent = conn_kvzalloc(test, length);
 
-	KUNIT_ASSERT_NOT_NULL(test, sent);
 	m = conn_msg(test, 8, RPCRDMA_CALL, length);
+	m->item = removed;
 	memcpy(sent, f->stream, removed.offset);
 	memcpy(sent + removed.offset, f->stream + 1600, length - 1600);
-	m->tm.removed = &removed;
+	m->tm.removed = &m->item;
 	m->tm.n_removed = 1;
 	m->tm.msg.length -= removed.length;
 	f->server.hold = true;
@@ -882,7 +905,6 @@ static void conn_sends_the_rest_of_what_is_cancelled(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&m->done));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
-	kvfree(sent);
 }
 
 /* Half sent, with a chunk to be read from memory that is taken away now. */
@@ -1187,6 +1209,24 @@ static struct conn_msg *conn_slow;
 static int (*conn_post_send)(struct ib_qp *qp, const struct ib_send_wr *wr,
 			     const struct ib_send_wr **bad);
 
+static void conn_restore_post_send(void *device)
+{
+	WRITE_ONCE(((struct ib_device *)device)->ops.post_send, conn_post_send);
+}
+
+/* Until conn_restore_post_send(), or the end of the case. */
+static void conn_replace_post_send(struct kunit *test, struct ib_device *device,
+				   int (*instead)(struct ib_qp *qp,
+						  const struct ib_send_wr *wr,
+						  const struct ib_send_wr **bad))
+{
+	conn_post_send = device->ops.post_send;
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, conn_restore_post_send,
+						  device), 0);
+	WRITE_ONCE(device->ops.post_send, instead);
+}
+
 /* Returns when the Send has long been completed. */
 static int conn_post_send_slowly(struct ib_qp *qp, const struct ib_send_wr *wr,
 				 const struct ib_send_wr **bad)
@@ -1223,11 +1263,10 @@ static void conn_lets_go_of_what_is_out(struct kunit *test)
 
 	m->tm.hold = true;
 	m->tm.done = conn_msg_reused;
-	conn_post_send = device->ops.post_send;
 	WRITE_ONCE(conn_slow, m);
-	WRITE_ONCE(device->ops.post_send, conn_post_send_slowly);
+	conn_replace_post_send(test, device, conn_post_send_slowly);
 	rc = rpcrdma_conn_send(f->client.conn, &m->tm);
-	WRITE_ONCE(device->ops.post_send, conn_post_send);
+	conn_restore_post_send(device);
 	WRITE_ONCE(conn_slow, NULL);
 	KUNIT_ASSERT_EQ(test, rc, 0);
 	conn_wait(test, &m->done);
@@ -1349,11 +1388,10 @@ static void conn_ends_each_once_if_a_post_fails(struct kunit *test)
 	conn_make_others(test);
 	conn_next[1]->tm.hold = true;
 	conn_part_qp = f->client.conn->qp;
-	conn_post_send = device->ops.post_send;
-	WRITE_ONCE(device->ops.post_send, conn_post_send_in_part);
+	conn_replace_post_send(test, device, conn_post_send_in_part);
 	conn_send_others(test);
 	conn_wait(test, &f->client.lost);
-	WRITE_ONCE(device->ops.post_send, conn_post_send);
+	conn_restore_post_send(device);
 	conn_end(&f->client);
 	for (i = 0; i < ARRAY_SIZE(conn_next); i++) {
 		KUNIT_EXPECT_EQ_MSG(test, conn_next[i]->ends, 1, "%d", i);
@@ -1431,10 +1469,9 @@ static void conn_send_raw(struct kunit *test, const u32 *words, u32 length)
 {
 	struct conn_fixture *f = test->priv;
 	struct ib_device *device = f->client.cm_id->device;
-	struct conn_raw raw = { .cqe.done = conn_raw_done };
+	struct conn_raw *raw = kunit_kzalloc(test, sizeof(*raw), GFP_KERNEL);
 	struct ib_sge sge = { .length = length };
 	struct ib_send_wr wr = {
-		.wr_cqe = &raw.cqe,
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = IB_WR_SEND,
@@ -1443,17 +1480,20 @@ static void conn_send_raw(struct kunit *test, const u32 *words, u32 length)
 	__be32 *buf = kunit_kzalloc(test, 64, GFP_KERNEL);
 	u32 i;
 
+	KUNIT_ASSERT_NOT_NULL(test, raw);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	for (i = 0; i < DIV_ROUND_UP(length, 4); i++)
 		buf[i] = cpu_to_be32(words[i]);
-	init_completion(&raw.done);
+	raw->cqe.done = conn_raw_done;
+	init_completion(&raw->done);
+	wr.wr_cqe = &raw->cqe;
 	sge.lkey = f->client.conn->pd->local_dma_lkey;
 	sge.addr = ib_dma_map_single(device, buf, 64, DMA_TO_DEVICE);
 	KUNIT_ASSERT_FALSE(test, ib_dma_mapping_error(device, sge.addr));
 	KUNIT_EXPECT_EQ(test, ib_post_send(f->client.conn->qp, &wr, NULL), 0);
-	conn_wait(test, &raw.done);
+	conn_wait(test, &raw->done);
 	ib_dma_unmap_single(device, sge.addr, 64, DMA_TO_DEVICE);
-	KUNIT_EXPECT_EQ(test, raw.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, raw->status, IB_WC_SUCCESS);
 }
 
 /* What a bad message is answered with, counted as, and does not disturb. */
@@ -1539,22 +1579,30 @@ static struct ib_send_wr *conn_chain(struct rpcrdma_txmsg *tm,
 	return rpcrdma_frwr_chain(&conn_the_chunk_call->mrs, next);
 }
 
-static void conn_alloc_pages(struct kunit *test, struct page **pages)
+static void conn_free_pages(void *array)
 {
+	struct page **pages = array;
 	int i;
 
+	for (i = 0; i < CONN_PAGES && pages[i]; i++)
+		__free_page(pages[i]);
+}
+
+/* Those that are in the array when the case ends are freed. */
+static struct page **conn_alloc_pages(struct kunit *test)
+{
+	struct page **pages = kunit_kcalloc(test, CONN_PAGES, sizeof(*pages),
+					    GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, pages);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_free_pages,
+							pages), 0);
 	for (i = 0; i < CONN_PAGES; i++) {
 		pages[i] = alloc_page(GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
 	}
-}
-
-static void conn_free_pages(struct page **pages)
-{
-	int i;
-
-	for (i = 0; i < CONN_PAGES; i++)
-		__free_page(pages[i]);
+	return pages;
 }
 
 /* A Call that offers @n Write chunks of @length bytes over @pages. */
@@ -1612,13 +1660,11 @@ static void conn_invalidates(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	struct conn_chunk_call *call;
 	struct conn_msg *reply;
 	struct rpcrdma_mr *mr;
 	u32 handle, before;
-
-	conn_alloc_pages(test, pages);
 
 	/* By this side. */
 	call = conn_offer(test, pages, 65536);
@@ -1654,8 +1700,6 @@ static void conn_invalidates(struct kunit *test)
 	call = conn_offer(test, pages, 65536);
 	conn_end(&f->client);
 	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
-
-	conn_free_pages(pages);
 }
 
 static void conn_distrusts_foreign_invalidation(struct kunit *test)
@@ -1673,11 +1717,10 @@ static void conn_pool_grows_in_time(struct kunit *test)
 	struct rpcrdma_range range = { .length = PAGE_SIZE };
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
-	struct page *page = alloc_page(GFP_KERNEL);
+	struct page *page = conn_alloc_pages(test)[0];
 	struct rpcrdma_segment seg;
 	LIST_HEAD(mrs);
 
-	KUNIT_ASSERT_NOT_NULL(test, page);
 	/* An argument and a result by body chunk: head, payload and tail each. */
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
 	/* The queue is seen once there is a delay. */
@@ -1690,7 +1733,6 @@ static void conn_pool_grows_in_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
 	KUNIT_EXPECT_EQ(test, conn->stats.no_mr, 0ULL);
 	rpcrdma_frwr_put(conn, &mrs);
-	__free_page(page);
 }
 
 static void conn_pool_grows_to_its_bound(struct kunit *test)
@@ -1698,11 +1740,10 @@ static void conn_pool_grows_to_its_bound(struct kunit *test)
 	struct rpcrdma_range range = { .length = PAGE_SIZE };
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_segment seg;
-	struct page *page = alloc_page(GFP_KERNEL);
+	struct page *page = conn_alloc_pages(test)[0];
 	LIST_HEAD(mrs);
 	int i, rc;
 
-	KUNIT_ASSERT_NOT_NULL(test, page);
 	for (i = 0; i < 100 && f->client.conn->n_mrs < 8; i++) {
 		rc = rpcrdma_frwr_map(f->client.conn, &mrs, &range, &page,
 				      false, &seg, 1);
@@ -1720,7 +1761,6 @@ static void conn_pool_grows_to_its_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_count(&mrs), 8U);
 	rpcrdma_frwr_put(f->client.conn, &mrs);
 	KUNIT_EXPECT_TRUE(test, list_empty(&mrs));
-	__free_page(page);
 }
 
 /* A few pages take a few entries of the list, and no more are touched. */
@@ -1730,13 +1770,12 @@ static void conn_maps_what_there_is(struct kunit *test)
 		.offset = PAGE_SIZE - 8, .length = PAGE_SIZE,
 	};
 	struct conn_fixture *f = test->priv;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	struct rpcrdma_segment seg;
 	struct rpcrdma_mr *mr;
 	LIST_HEAD(mrs);
 	int i;
 
-	conn_alloc_pages(test, pages);
 	for (i = 0; i < 2; i++) {
 		KUNIT_ASSERT_EQ(test, rpcrdma_frwr_map(f->client.conn, &mrs,
 						       &range, pages, true,
@@ -1750,7 +1789,6 @@ static void conn_maps_what_there_is(struct kunit *test)
 		mr->sgl[2].length = 77;
 		rpcrdma_frwr_put(f->client.conn, &mrs);
 	}
-	conn_free_pages(pages);
 }
 
 /* Regions for a page each, as many as there are. Return: how many. */
@@ -1774,13 +1812,12 @@ static void conn_tells_of_regions(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
-	struct page *page = alloc_page(GFP_KERNEL);
+	struct page *page = conn_alloc_pages(test)[0];
 	struct conn_side *side = &f->client;
 	LIST_HEAD(others);
 	LIST_HEAD(mrs);
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, page);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
 	/* Those that are made, once those that there are have been taken. */
 	conn->mr_delay = HZ / 2;
@@ -1807,7 +1844,6 @@ static void conn_tells_of_regions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 3);
 	rpcrdma_frwr_put(conn, &mrs);
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 3);
-	__free_page(page);
 }
 
 struct conn_taking_away {
@@ -1885,9 +1921,8 @@ static void conn_ending_keeps_regions(struct kunit *test)
 	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
 	struct conn_taking_away away;
 	struct conn_chunk_call *call;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 
-	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
 	rpcrdma_conn_ending(f->client.conn);
 	conn_begin_to_take_away(test, &away, call);
@@ -1897,7 +1932,6 @@ static void conn_ending_keeps_regions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 0ULL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	conn_end_taking_away(test, &away);
-	conn_free_pages(pages);
 }
 
 /* Somebody who waits for regions to be taken away, and what he finds then. */
@@ -1916,53 +1950,57 @@ static void conn_waiter_told(struct rpcrdma_inv *inv)
 	w->nents = w->mr->nents;
 }
 
+static struct conn_waiter *conn_waiter(struct kunit *test)
+{
+	struct conn_waiter *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->inv.done = conn_waiter_told;
+	return w;
+}
+
 /* Whoever may use the memory again is told when no device maps it any more. */
 static void conn_unmaps_before_it_tells(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_waiter waiter = { .inv.done = conn_waiter_told };
+	struct conn_waiter *waiter = conn_waiter(test);
 	struct conn_chunk_call *call;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 
-	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
-	/* cppcheck-suppress unreadVariable -- conn_waiter_told() reads it */
-	waiter.mr = conn_region(call);
+	waiter->mr = conn_region(call);
 	rpcrdma_conn_ending(f->client.conn);
 	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_invalidate(f->client.conn,
 							&call->mrs,
-							&waiter.inv));
-	KUNIT_EXPECT_EQ(test, waiter.told, 0);
+							&waiter->inv));
+	KUNIT_EXPECT_EQ(test, waiter->told, 0);
 	conn_end(&f->client);
-	KUNIT_EXPECT_EQ(test, waiter.told, 1);
-	KUNIT_EXPECT_EQ(test, waiter.nents, 0U);
-	conn_free_pages(pages);
+	KUNIT_EXPECT_EQ(test, waiter->told, 1);
+	KUNIT_EXPECT_EQ(test, waiter->nents, 0U);
 }
 
 /* Nor before, if the device could not take the memory away. */
 static void conn_unmaps_before_it_tells_of_a_failure(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_waiter waiter = { .inv.done = conn_waiter_told };
+	struct conn_waiter *waiter = conn_waiter(test);
 	struct conn_chunk_call *call;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	u32 key;
 
-	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
-	waiter.mr = conn_region(call);
-	key = waiter.mr->mr->rkey;
-	waiter.mr->mr->rkey = ib_inc_rkey(key);
+	waiter->mr = conn_region(call);
+	key = waiter->mr->mr->rkey;
+	waiter->mr->mr->rkey = ib_inc_rkey(key);
 	KUNIT_EXPECT_TRUE(test, rpcrdma_frwr_invalidate(f->client.conn,
 							&call->mrs,
-							&waiter.inv));
-	waiter.mr->mr->rkey = key;
+							&waiter->inv));
+	waiter->mr->mr->rkey = key;
 	conn_wait(test, &f->client.lost);
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 1ULL);
 	conn_end(&f->client);
-	KUNIT_EXPECT_EQ(test, waiter.told, 1);
-	KUNIT_EXPECT_EQ(test, waiter.nents, 0U);
-	conn_free_pages(pages);
+	KUNIT_EXPECT_EQ(test, waiter->told, 1);
+	KUNIT_EXPECT_EQ(test, waiter->nents, 0U);
 }
 
 /* An RPC of a client transport, which has the client's connection. */
@@ -2081,11 +2119,10 @@ static void conn_takes_memory_back_before_an_rpc_ends(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct rpc_rqst *rqst;
 	struct conn_chunk_call *call;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	struct conn_rpc *rpc;
 	int i;
 
-	conn_alloc_pages(test, pages);
 	call = conn_offer_chunks(test, pages, 65536, 2);
 	rpc = conn_rpc(test, call);
 	rqst = &rpc->req.rqst;
@@ -2098,7 +2135,6 @@ static void conn_takes_memory_back_before_an_rpc_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rpc->all);
 	conn_end(&f->client);
 	conn_rpc_over(test, rpc);
-	conn_free_pages(pages);
 }
 
 /* The Reply has taken it away. */
@@ -2106,11 +2142,10 @@ static void conn_unmaps_memory_before_an_rpc_ends(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct conn_chunk_call *call;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	struct conn_rpc *rpc;
 	struct rpcrdma_mr *mr;
 
-	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
 	mr = conn_region(call);
 	rpc = conn_rpc(test, call);
@@ -2121,7 +2156,6 @@ static void conn_unmaps_memory_before_an_rpc_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rpc->all);
 	conn_rpc_over(test, rpc);
 	conn_end(&f->client);
-	conn_free_pages(pages);
 }
 
 /* While it cannot be taken away, the RPC has its Reply and does not end. */
@@ -2129,10 +2163,9 @@ static void conn_keeps_an_rpc_while_its_memory_is_registered(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct conn_chunk_call *call;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	struct conn_rpc *rpc;
 
-	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
 	rpc = conn_rpc(test, call);
 	rpcrdma_conn_ending(f->client.conn);
@@ -2142,7 +2175,6 @@ static void conn_keeps_an_rpc_while_its_memory_is_registered(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, list_empty(&rpc->req.mrs));
 	conn_end(&f->client);
 	conn_rpc_over(test, rpc);
-	conn_free_pages(pages);
 }
 
 /* What cannot be registered is told of by itself, and not by what follows it. */
@@ -2151,9 +2183,8 @@ static void conn_ends_with_what_cannot_be_registered(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct ib_wc wc = { .status = IB_WC_MW_BIND_ERR };
 	struct conn_chunk_call *call;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 
-	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
 	wc.wr_cqe = conn_region(call)->reg.wr.wr_cqe;
 	KUNIT_EXPECT_NOT_NULL(test, wc.wr_cqe);
@@ -2163,7 +2194,6 @@ static void conn_ends_with_what_cannot_be_registered(struct kunit *test)
 	}
 	conn_end(&f->client);
 	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
-	conn_free_pages(pages);
 }
 
 /* As the device does, but Local Invalidates have a key that no region has. */
@@ -2189,18 +2219,16 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 	struct ib_device *device = f->client.conn->qp->device;
 	struct conn_taking_away away;
 	struct conn_chunk_call *call;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	struct rpcrdma_mr *mr;
 
-	conn_alloc_pages(test, pages);
 	call = conn_offer(test, pages, 65536);
 	mr = conn_region(call);
-	conn_post_send = device->ops.post_send;
-	WRITE_ONCE(device->ops.post_send, conn_post_wrong_key);
+	conn_replace_post_send(test, device, conn_post_wrong_key);
 	conn_begin_to_take_away(test, &away, call);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&f->client.lost,
 							  CONN_TIMEOUT), 0UL);
-	WRITE_ONCE(device->ops.post_send, conn_post_send);
+	conn_restore_post_send(device);
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 1ULL);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away.over, HZ / 5),
 			0UL);
@@ -2208,7 +2236,6 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, conn_region(call), mr);
 	KUNIT_EXPECT_NE(test, mr->nents, 0);
 	conn_end_taking_away(test, &away);
-	conn_free_pages(pages);
 }
 
 static struct rpcrdma_session_info conn_server_info(struct conn_fixture *f)
@@ -2349,7 +2376,13 @@ static int conn_post_recv_counted(struct ib_qp *qp, const struct ib_recv_wr *wr,
 	return conn_post_recv(qp, wr, bad);
 }
 
-static void conn_count_recvs(struct ib_qp *qp)
+static void conn_count_no_recvs(void *device)
+{
+	WRITE_ONCE(((struct ib_device *)device)->ops.post_recv, conn_post_recv);
+}
+
+/* Until conn_count_no_recvs(), or the end of the case. */
+static void conn_count_recvs(struct kunit *test, struct ib_qp *qp)
 {
 	struct ib_device *device = qp->device;
 
@@ -2357,12 +2390,9 @@ static void conn_count_recvs(struct ib_qp *qp)
 	atomic_set(&conn_recv_doorbells, 0);
 	atomic_set(&conn_recv_posted, 0);
 	conn_post_recv = device->ops.post_recv;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_count_no_recvs,
+							device), 0);
 	WRITE_ONCE(device->ops.post_recv, conn_post_recv_counted);
-}
-
-static void conn_count_no_recvs(struct ib_qp *qp)
-{
-	WRITE_ONCE(qp->device->ops.post_recv, conn_post_recv);
 }
 
 /* So many Calls, and each has been taken. */
@@ -2384,7 +2414,7 @@ static void conn_posts_receives_together(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
 	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
-	conn_count_recvs(server->qp);
+	conn_count_recvs(test, server->qp);
 	conn_take_small(test, 15);
 	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 0);
@@ -2394,7 +2424,7 @@ static void conn_posts_receives_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_posted), 16);
 	conn_take_small(test, 15);
 	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
-	conn_count_no_recvs(server->qp);
+	conn_count_no_recvs(server->qp->device);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 1);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 }
@@ -2505,10 +2535,10 @@ static void conn_posts_receives_at_once(struct kunit *test)
 	struct rpcrdma_conn *server = f->server.conn;
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
-	conn_count_recvs(server->qp);
+	conn_count_recvs(test, server->qp);
 	conn_take_small(test, 1);
 	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
-	conn_count_no_recvs(server->qp);
+	conn_count_no_recvs(server->qp->device);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_posted), 1);
 }
@@ -2746,11 +2776,10 @@ static void conn_does_without_registration(struct kunit *test)
 		&f->client.cm_id->route.addr.dst_addr;
 	struct ib_device_attr *attrs = &f->client.cm_id->device->attrs;
 	const struct ib_device_attr was = *attrs;
-	struct page *page = alloc_page(GFP_KERNEL);
+	struct page *page = conn_alloc_pages(test)[0];
 	struct conn_side side = { };
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, page);
 	for (i = 0; i < 2; i++) {
 		conn_resolve(test, &side, to);
 		if (i)
@@ -2762,7 +2791,14 @@ static void conn_does_without_registration(struct kunit *test)
 		conn_expect_no_regions(test, &side, page);
 		conn_end(&side);
 	}
-	__free_page(page);
+}
+
+static void conn_free_spares(void *spares)
+{
+	int i;
+
+	for (i = 0; i < RPCRDMA_SPARE_KINDS; i++)
+		rpcrdma_spares_free((struct rpcrdma_spares *)spares + i);
 }
 
 /* Who connects again has the buffers that there were, and needs no memory for them. */
@@ -2771,11 +2807,17 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct sockaddr *to = (struct sockaddr *)
 		&f->client.cm_id->route.addr.dst_addr;
-	struct rpcrdma_spares spares[RPCRDMA_SPARE_KINDS] = { };
-	struct conn_side side = { .spares = spares };
+	struct conn_side side = { };
+	struct rpcrdma_spares *spares;
 	void *first = NULL;
 	int i;
 
+	spares = kunit_kcalloc(test, RPCRDMA_SPARE_KINDS, sizeof(*spares),
+			       GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, spares);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_free_spares,
+							spares), 0);
+	side.spares = spares;
 	for (i = 0; i < 3; i++) {
 		conn_resolve(test, &side, to);
 		side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
@@ -2791,10 +2833,9 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 				CONN_WINDOW + 1U);
 		first = spares[RPCRDMA_SPARE_SENDS].first;
 	}
-	for (i = 0; i < RPCRDMA_SPARE_KINDS; i++) {
-		rpcrdma_spares_free(&spares[i]);
+	conn_free_spares(spares);
+	for (i = 0; i < RPCRDMA_SPARE_KINDS; i++)
 		KUNIT_EXPECT_NULL(test, spares[i].first);
-	}
 }
 
 /* Waits for another work item, as memory reclaim may have to. */
@@ -2938,7 +2979,7 @@ static void conn_try(struct kunit *test, struct rpcrdma_xprt *rx)
 static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
 {
 	struct sockaddr_in server = { .sin_family = AF_INET };
-	struct rdma_cm_id *listener;
+	struct conn_fixture *f = test->priv;
 	struct rpcrdma_xprt *rx;
 	struct module *owner;
 	struct rpc_clnt *clnt;
@@ -2946,14 +2987,14 @@ static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
 	int refs;
 
 	server.sin_addr.s_addr = in_aton(addr);
-	listener = rdma_create_id(&init_net, conn_refuse, NULL, RDMA_PS_TCP,
-				  IB_QPT_RC);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
-	KUNIT_ASSERT_EQ(test, rdma_bind_addr(listener,
+	f->refuser = rdma_create_id(&init_net, conn_refuse, NULL, RDMA_PS_TCP,
+				    IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(f->refuser));
+	KUNIT_ASSERT_EQ(test, rdma_bind_addr(f->refuser,
 					     (struct sockaddr *)&server), 0);
-	KUNIT_ASSERT_EQ(test, rdma_listen(listener, 1), 0);
+	KUNIT_ASSERT_EQ(test, rdma_listen(f->refuser, 1), 0);
 	server.sin_port = ((struct sockaddr_in *)
-			   &listener->route.addr.src_addr)->sin_port;
+			   &f->refuser->route.addr.src_addr)->sin_port;
 
 	clnt = conn_mount(test, &server);
 	rx = rpcrdma_xprt(rcu_access_pointer(clnt->cl_xprt));
@@ -2972,7 +3013,6 @@ static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
 				recvs);
 	}
 	rpc_shutdown_client(clnt);
-	rdma_destroy_id(listener);
 	/* sunrpc frees the transport later. */
 	for (i = 0; i < 500 && module_refcount(owner) >= refs; i++)
 		msleep(20);
@@ -3013,8 +3053,7 @@ static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
 
 	pages = kunit_kcalloc(test, count, sizeof(*pages), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pages);
-	page = alloc_page(GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, page);
+	page = conn_alloc_pages(test)[0];
 	for (i = 0; i < count; i++)
 		pages[i] = page;
 	for (i = 0; i < ARRAY_SIZE(device); i++) {
@@ -3054,7 +3093,6 @@ static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
 		rpcrdma_svc_rw_free(rw);
 		conn_end(&side);
 	}
-	__free_page(page);
 }
 
 /* Few pages to a Work Request take more of them, for which there is room. */
@@ -3099,6 +3137,21 @@ static void conn_fits_short_queues(struct kunit *test)
 	}
 }
 
+static void conn_free_skb(void *skb)
+{
+	nlmsg_free(skb);
+}
+
+static struct sk_buff *conn_skb(struct kunit *test, size_t size)
+{
+	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_free_skb, skb),
+			0);
+	return skb;
+}
+
 /* Who looks at a connection while it ends sees it to the end, and nobody waits for that. */
 static void conn_is_found_until_destroyed(struct kunit *test)
 {
@@ -3110,8 +3163,11 @@ static void conn_is_found_until_destroyed(struct kunit *test)
 
 	KUNIT_EXPECT_NULL(test, rpcrdma_conn_find(elsewhere, id));
 	KUNIT_EXPECT_NULL(test, rpcrdma_conn_next(elsewhere, 0));
+	skb = conn_skb(test, rpcrdma_nl_conn_size());
 	conn = rpcrdma_conn_find(&init_net, id);
-	KUNIT_ASSERT_PTR_EQ(test, conn, f->client.conn);
+	KUNIT_EXPECT_PTR_EQ(test, conn, f->client.conn);
+	if (!conn)
+		return;
 	next = rpcrdma_conn_next(&init_net, id + 1);
 	KUNIT_EXPECT_PTR_EQ(test, next, f->server.conn);
 	if (next)
@@ -3119,11 +3175,8 @@ static void conn_is_found_until_destroyed(struct kunit *test)
 
 	conn_end(&f->client);
 	KUNIT_EXPECT_NULL(test, rpcrdma_conn_find(&init_net, id));
-	skb = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, skb);
 	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(skb, conn, 0, 0, 0), 0);
 	KUNIT_EXPECT_NOT_NULL(test, conn->loss);
-	nlmsg_free(skb);
 	rpcrdma_conn_put(conn);
 }
 
@@ -3144,10 +3197,8 @@ static void conn_message_has_room(struct kunit *test)
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct sk_buff *skb, *small;
 
-	skb = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, skb);
-	small = genlmsg_new(0, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, small);
+	skb = conn_skb(test, rpcrdma_nl_conn_size());
+	small = conn_skb(test, 0);
 
 	memset(&conn->stats, 0xff, sizeof(conn->stats));
 	conn->local.sa.sa_family = AF_INET6;
@@ -3164,8 +3215,6 @@ static void conn_message_has_room(struct kunit *test)
 			-EMSGSIZE);
 	KUNIT_EXPECT_EQ(test, small->len, 0U);
 	memset(&conn->stats, 0, sizeof(conn->stats));
-	nlmsg_free(small);
-	nlmsg_free(skb);
 }
 
 /* A group of one Send is a simple message, one of several is continued. */
@@ -3176,8 +3225,7 @@ static void conn_counts_formats(struct kunit *test)
 	struct nlattr *formats, *simple = NULL, *continued = NULL;
 	struct sk_buff *skb;
 
-	skb = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb = conn_skb(test, rpcrdma_nl_conn_size());
 	conn->stats.tx_type[RPCRDMA2_CALL_INLINE] = 10;
 	conn->stats.tx_type[rpcrdma_rtr_lead_type(RPCRDMA_CALL)] = 6;
 	conn->stats.tx_continued = 4;
@@ -3191,7 +3239,6 @@ static void conn_counts_formats(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, simple ? nla_get_u64(simple) : 0, 12ULL);
 	KUNIT_EXPECT_EQ(test, continued ? nla_get_u64(continued) : 0, 4ULL);
-	nlmsg_free(skb);
 }
 
 /* Who listens would take it for one that is there. */
@@ -3201,10 +3248,8 @@ static void conn_is_not_up_once_it_is_lost(struct kunit *test)
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct sk_buff *never, *was;
 
-	never = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, never);
-	was = genlmsg_new(rpcrdma_nl_conn_size(), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, was);
+	never = conn_skb(test, rpcrdma_nl_conn_size());
+	was = conn_skb(test, rpcrdma_nl_conn_size());
 
 	clear_bit(RPCRDMA_CONN_UP, &conn->flags);
 	rpcrdma_conn_lost(conn, "test");
@@ -3220,8 +3265,6 @@ static void conn_is_not_up_once_it_is_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(was, conn, 0, 0, 0), 0);
 	KUNIT_EXPECT_NOT_NULL(test, nlmsg_find_attr(nlmsg_hdr(was), GENL_HDRLEN,
 						    RPCRDMA_A_CONN_WAS_UP));
-	nlmsg_free(was);
-	nlmsg_free(never);
 }
 
 /* What @side holds, as soon as it is there. */
@@ -3261,16 +3304,13 @@ static void conn_send_pages(struct kunit *test)
 static void conn_gives_its_pages(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct page *pages[2], *mine[2];
+	struct page **pages = conn_alloc_pages(test);
 	struct rpcrdma_recv *recv;
+	struct page *mine[2];
 	u32 head, i;
 
 	KUNIT_ASSERT_EQ(test, f->server.conn->recv_pages, 2U);
-	for (i = 0; i < 2; i++) {
-		mine[i] = alloc_page(GFP_KERNEL);
-		pages[i] = mine[i];
-		KUNIT_ASSERT_NOT_NULL(test, pages[i]);
-	}
+	memcpy(mine, pages, sizeof(mine));
 	WRITE_ONCE(f->server.hold, true);
 	conn_send_pages(test);
 	recv = conn_kept_recv(test, &f->server);
@@ -3292,11 +3332,9 @@ static void conn_gives_its_pages(struct kunit *test)
 	conn_let_go(&f->server);
 	for (i = 0; i < 3 * CONN_WINDOW; i++)
 		conn_send_pages(test);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_NULL(test, memchr_inv(page_address(pages[i]), 0x5a,
 						   PAGE_SIZE));
-		__free_page(pages[i]);
-	}
 }
 
 /* A header with chunks is read in one piece, wherever the pages are. */
@@ -3516,11 +3554,10 @@ static void conn_sends_from_pages(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_stats *stats = &f->server.conn->stats;
 	struct conn_msg *m[2 * ARRAY_SIZE(shape)];
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	u64 all = 0, copied;
 	u32 i, ended = 0;
 
-	conn_alloc_pages(test, pages);
 	for (i = 0; i < CONN_PAGES; i++)
 		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
 	KUNIT_ASSERT_EQ(test, f->server.conn->gather_sge, 5U);
@@ -3550,7 +3587,6 @@ static void conn_sends_from_pages(struct kunit *test)
 		ended += !m[i]->status;
 	}
 	KUNIT_EXPECT_GE(test, ended, (u32)ARRAY_SIZE(m) - 3);
-	conn_free_pages(pages);
 }
 
 /* Replies from pages until the last waits for the next Send. Return: that one. */
@@ -3580,11 +3616,10 @@ static void conn_waits_for_nothing_in_a_hurry(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->server.conn;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	struct conn_msg *m;
 	int i;
 
-	conn_alloc_pages(test, pages);
 	for (i = 0; i < 6; i++) {
 		m = conn_waits_at_rest(test, pages);
 		msleep(20);
@@ -3609,22 +3644,19 @@ static void conn_waits_for_nothing_in_a_hurry(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 	conn_end(&f->server);
-	conn_free_pages(pages);
 }
 
 /* A connection that ends while its mark is out. */
 static void conn_ends_in_a_hurry(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	struct conn_msg *m;
 
-	conn_alloc_pages(test, pages);
 	m = conn_waits_at_rest(test, pages);
 	rpcrdma_conn_hurry(f->server.conn, true);
 	conn_end(&f->server);
 	KUNIT_EXPECT_EQ(test, m->ends, 1);
-	conn_free_pages(pages);
 }
 
 /* ------------------------------------------------------------------ */
@@ -3852,19 +3884,25 @@ static void conn_restore_limit(void *limit)
 	rpcrdma_memory_limit(*(u64 *)limit);
 }
 
+static void conn_keep_limit(struct kunit *test, u64 now)
+{
+	u64 *limit = kunit_kzalloc(test, sizeof(*limit), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, limit);
+	*limit = now;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_restore_limit,
+							limit), 0);
+}
+
 /* Let memory be short. Return: the limit as it was; it comes back when the case ends. */
 static u64 conn_make_memory_short(struct kunit *test)
 {
-	u64 *limit = kunit_kzalloc(test, sizeof(*limit), GFP_KERNEL);
 	struct rpcrdma_budget budget;
 
-	KUNIT_ASSERT_NOT_NULL(test, limit);
 	rpcrdma_memory_info(&budget);
-	*limit = budget.limit;
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_restore_limit,
-							limit), 0);
+	conn_keep_limit(test, budget.limit);
 	rpcrdma_memory_limit(budget.held / 2);
-	return *limit;
+	return budget.limit;
 }
 
 /* When the module holds more than it may, smaller buffers still take the place of larger ones. */
@@ -4400,7 +4438,6 @@ static void conn_offers_what_is_posted(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, conn->pump_again);
 	}
 	conn_end(&side);
-	kvfree(side.got);
 }
 
 static struct kunit_case conn_resting_cases[] = {
@@ -4461,6 +4498,7 @@ static void conn_refuses_what_comes_early(struct kunit *test)
 
 	/* Enough for as many connections as there are now, and for no more. */
 	rpcrdma_memory_info(&memory);
+	conn_keep_limit(test, memory.limit);
 	conn_exit(test);
 	rpcrdma_memory_limit(memory.held + memory.held / 16);
 	rc = conn_init_late(test);
@@ -4513,28 +4551,29 @@ static struct kunit_case conn_growing_cases[] = {
 
 /* Plan a Call whose item, @length bytes, goes by a group. Return: false if it cannot now. */
 static bool conn_plan_group(struct conn_fixture *f, struct conn_msg *m,
-			    struct rpcrdma_rtr_group *g, u32 length)
+			    u32 length)
 {
 	const struct rpcrdma_range item = { CONN_ITEM, length };
 	struct rpcrdma_conn *conn = f->client.conn;
 	bool planned;
 
 	spin_lock(&conn->lock);
-	planned = rpcrdma_rtr_plan(&conn->session, &m->tm.msg, &item, 0, 0, g);
+	planned = rpcrdma_rtr_plan(&conn->session, &m->tm.msg, &item, 0, 0,
+				   &m->group);
 	spin_unlock(&conn->lock);
-	m->tm.group = planned ? g : NULL;
+	m->tm.group = planned ? &m->group : NULL;
 	return planned;
 }
 
 static struct conn_msg *conn_item_msg(struct kunit *test, enum rpcrdma_dir dir,
-				      struct rpcrdma_range *item, u32 length)
+				      u32 length)
 {
 	struct conn_msg *m = conn_msg(test, 7, dir,
 				      CONN_ITEM + length + CONN_TAIL);
 
-	item->offset = CONN_ITEM;
-	item->length = length;
-	m->tm.removed = item;
+	m->item.offset = CONN_ITEM;
+	m->item.length = length;
+	m->tm.removed = &m->item;
 	m->tm.n_removed = 1;
 	m->tm.msg.length -= length;
 	return m;
@@ -4639,18 +4678,16 @@ static void conn_expect_placed(struct kunit *test, struct conn_side *side,
 static void conn_place(struct kunit *test, u32 length, u32 sends)
 {
 	struct conn_fixture *f = test->priv;
-	struct rpcrdma_rtr_group g;
-	struct rpcrdma_range item;
 	struct conn_msg *m;
 	u32 sent;
 	int i;
 
 	get_random_bytes(f->stream, CONN_ITEM + length + CONN_TAIL);
-	m = conn_item_msg(test, RPCRDMA_CALL, &item, length);
-	for (i = 0; i < 100 && !conn_plan_group(f, m, &g, length); i++)
+	m = conn_item_msg(test, RPCRDMA_CALL, length);
+	for (i = 0; i < 100 && !conn_plan_group(f, m, length); i++)
 		msleep(20);
-	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &g);
-	KUNIT_EXPECT_EQ(test, g.sends, sends);
+	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_EXPECT_EQ(test, m->group.sends, sends);
 	sent = conn_info(&f->client).sent;
 	WRITE_ONCE(f->server.hold, true);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
@@ -4671,7 +4708,6 @@ static void conn_direct(struct kunit *test, u32 most,
 	struct conn_placed p = { .test = test };
 	struct conn_msg *call = conn_own_msg(test, 7, RPCRDMA_CALL);
 	struct rpcrdma_rtr_first first;
-	struct rpcrdma_rtr_group g;
 	bool planned = false;
 	int i;
 
@@ -4680,11 +4716,11 @@ static void conn_direct(struct kunit *test, u32 most,
 			msleep(20);
 		spin_lock(&conn->lock);
 		planned = rpcrdma_rtr_plan(&conn->session, &call->tm.msg, NULL,
-					   PAGE_SIZE, most, &g);
+					   PAGE_SIZE, most, &call->group);
 		spin_unlock(&conn->lock);
 	}
 	KUNIT_ASSERT_TRUE(test, planned);
-	call->tm.group = &g;
+	call->tm.group = &call->group;
 	WRITE_ONCE(f->server.hold, true);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &call->tm), 0);
 	conn_wait(test, &f->server.arrived);
@@ -4699,8 +4735,7 @@ static void conn_direct(struct kunit *test, u32 most,
 
 /* Plan a Reply whose item, @length bytes, is placed. Return: false if it cannot be. */
 static bool conn_plan_reply(struct conn_fixture *f, struct conn_msg *m,
-			    const struct rpcrdma_rtr_directions *d,
-			    struct rpcrdma_rtr_group *g, u32 length)
+			    const struct rpcrdma_rtr_directions *d, u32 length)
 {
 	const struct rpcrdma_rtr_result result = {
 		.where = { CONN_ITEM, length },
@@ -4715,35 +4750,37 @@ static bool conn_plan_reply(struct conn_fixture *f, struct conn_msg *m,
 		return false;
 	spin_lock(&conn->lock);
 	planned = rpcrdma_rtr_plan_reply(&conn->session, d, &result, 1,
-					 m->xdr.len, &m->tm.msg, plan, g);
+					 m->xdr.len, &m->tm.msg, plan,
+					 &m->group);
 	spin_unlock(&conn->lock);
 	kfree(plan);
-	m->tm.group = planned ? g : NULL;
-	return planned && g->placed;
+	m->tm.group = planned ? &m->group : NULL;
+	return planned && m->group.placed;
 }
 
 /* A Reply of pages that may go by a group of @sends. */
 static struct conn_msg *conn_group_reply(struct kunit *test, struct page **pages,
-					 u32 base, struct rpcrdma_range *item,
-					 u32 sends, struct rpcrdma_rtr_group *g)
+					 u32 base, u32 length, u32 sends)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_rtr_directions d;
 	struct conn_msg *m;
 	int i;
 
-	conn_direct(test, item->length, &d);
+	conn_direct(test, length, &d);
 	KUNIT_EXPECT_EQ(test, d.sends, sends);
-	m = conn_page_reply(test, pages, base, item->length, CONN_TAIL);
+	m = conn_page_reply(test, pages, base, length, CONN_TAIL);
 	put_unaligned_be32(7, m->xdr.head[0].iov_base);
 	put_unaligned_be32(7, f->stream);
 	m->tm.msg.xid = 7;
-	m->tm.removed = item;
+	m->item.offset = CONN_ITEM;
+	m->item.length = length;
+	m->tm.removed = &m->item;
 	m->tm.n_removed = 1;
-	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, g, item->length); i++)
+	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, length); i++)
 		msleep(20);
-	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, g);
-	KUNIT_EXPECT_EQ(test, g->sends, sends);
+	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_EXPECT_EQ(test, m->group.sends, sends);
 	return m;
 }
 
@@ -4766,13 +4803,11 @@ static void conn_place_reply(struct kunit *test, struct page **pages, u32 base,
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_stats *stats = &f->server.conn->stats;
-	struct rpcrdma_range item = { CONN_ITEM, length };
-	struct rpcrdma_rtr_group g;
 	struct conn_msg *m, *small;
 	u64 copied;
 	int i;
 
-	m = conn_group_reply(test, pages, base, &item, sends, &g);
+	m = conn_group_reply(test, pages, base, length, sends);
 	copied = READ_ONCE(stats->tx_copied_bytes);
 	WRITE_ONCE(f->client.hold, true);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
@@ -4795,10 +4830,9 @@ static void conn_place_reply(struct kunit *test, struct page **pages, u32 base,
 static void conn_places_results(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	struct page *pages[CONN_PAGES];
+	struct page **pages = conn_alloc_pages(test);
 	u32 i;
 
-	conn_alloc_pages(test, pages);
 	for (i = 0; i < CONN_PAGES; i++)
 		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
 	/* Leave something in each buffer that is sent from. */
@@ -4814,9 +4848,6 @@ static void conn_places_results(struct kunit *test)
 	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
-	/* Its pages are not ours before. */
-	conn_end(&f->server);
-	conn_free_pages(pages);
 }
 
 static struct rpcrdma_svc_rw *conn_writes;
@@ -4882,7 +4913,8 @@ static void conn_writes_results(struct kunit *test)
 	const struct rpcrdma_rtr_result result = {
 		{ CONN_ITEM, length }, RPCRDMA_RTR_NOWHERE,
 	};
-	struct page *from[CONN_PAGES], *to[CONN_PAGES];
+	struct page **from = conn_alloc_pages(test);
+	struct page **to = conn_alloc_pages(test);
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->server.conn;
 	const struct rpcrdma_write_job *job;
@@ -4895,8 +4927,6 @@ static void conn_writes_results(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	job = &w->plan.jobs[0];
 	w->item = result.where;
-	conn_alloc_pages(test, from);
-	conn_alloc_pages(test, to);
 	get_random_bytes(page_address(from[0]), PAGE_SIZE);
 	get_random_bytes(page_address(from[1]), PAGE_SIZE);
 	/* Its memory is registered then. */
@@ -4946,8 +4976,6 @@ static void conn_writes_results(struct kunit *test)
 	rpcrdma_frwr_invalidate_wait(f->client.conn, &call->mrs);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
-	conn_free_pages(to);
-	conn_free_pages(from);
 }
 
 /*
@@ -4956,16 +4984,13 @@ static void conn_writes_results(struct kunit *test)
  */
 static void conn_ends_groups_at_rest(struct kunit *test)
 {
-	struct rpcrdma_range item = { CONN_ITEM, PAGE_SIZE };
 	struct conn_fixture *f = test->priv;
-	struct page *pages[CONN_PAGES];
-	struct rpcrdma_rtr_group g;
+	struct page **pages = conn_alloc_pages(test);
 	struct conn_msg *first;
 	int i, round, rested = 0;
 
-	conn_alloc_pages(test, pages);
 	for (round = 0; round < 4; round++) {
-		conn_next[0] = conn_group_reply(test, pages, 0, &item, 1, &g);
+		conn_next[0] = conn_group_reply(test, pages, 0, PAGE_SIZE, 1);
 		for (i = 1; i < ARRAY_SIZE(conn_next); i++) {
 			conn_next[i] = conn_own_msg(test, 20 + i, RPCRDMA_REPLY);
 			conn_next[i]->tm.msg.length = 63;
@@ -4993,7 +5018,6 @@ static void conn_ends_groups_at_rest(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 	conn_end(&f->server);
-	conn_free_pages(pages);
 }
 
 /* Its sender can send it in another form then. */
@@ -5002,16 +5026,14 @@ static void conn_begins_no_reply_without_credit(struct kunit *test)
 	const u32 length = (CONN_WINDOW + 2) * PAGE_SIZE;
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_rtr_directions d;
-	struct rpcrdma_rtr_group g;
-	struct rpcrdma_range item;
 	struct conn_msg *m, *small;
 	int i;
 
 	conn_direct(test, length, &d);
-	m = conn_item_msg(test, RPCRDMA_REPLY, &item, length);
-	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, &g, length); i++)
+	m = conn_item_msg(test, RPCRDMA_REPLY, length);
+	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, length); i++)
 		msleep(20);
-	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &g);
+	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
 	f->client.hold = true;
 	for (i = 0; i < CONN_WINDOW / 2; i++) {
 		small = conn_own_msg(test, 8, RPCRDMA_REPLY);
@@ -5022,7 +5044,7 @@ static void conn_begins_no_reply_without_credit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
 	conn_wait(test, &m->done);
 	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
-	KUNIT_EXPECT_FALSE(test, conn_plan_reply(f, m, &d, &g, length));
+	KUNIT_EXPECT_FALSE(test, conn_plan_reply(f, m, &d, length));
 	m = conn_msg(test, 7, RPCRDMA_REPLY, CONN_ITEM + length + CONN_TAIL);
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
 	conn_let_go(&f->client);
@@ -5059,15 +5081,13 @@ static void conn_begins_no_group_without_credit(struct kunit *test)
 {
 	const u32 length = (CONN_WINDOW + 2) * PAGE_SIZE;
 	struct conn_fixture *f = test->priv;
-	struct rpcrdma_rtr_group g, planned;
-	struct rpcrdma_range item;
 	struct conn_msg *m, *small;
 	int i;
 
-	m = conn_item_msg(test, RPCRDMA_CALL, &item, length);
-	for (i = 0; i < 100 && !conn_plan_group(f, m, &planned, length); i++)
+	m = conn_item_msg(test, RPCRDMA_CALL, length);
+	for (i = 0; i < 100 && !conn_plan_group(f, m, length); i++)
 		msleep(20);
-	KUNIT_ASSERT_PTR_EQ(test, m->tm.group, &planned);
+	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
 	f->server.hold = true;
 	for (i = 0; i < CONN_WINDOW / 2; i++) {
 		small = conn_own_msg(test, 8, RPCRDMA_CALL);
@@ -5078,7 +5098,7 @@ static void conn_begins_no_group_without_credit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
 	conn_wait(test, &m->done);
 	KUNIT_EXPECT_EQ(test, m->status, -EMSGSIZE);
-	KUNIT_EXPECT_FALSE(test, conn_plan_group(f, m, &g, length));
+	KUNIT_EXPECT_FALSE(test, conn_plan_group(f, m, length));
 	conn_let_go(&f->server);
 	conn_place(test, 8 * PAGE_SIZE, 4);
 }
