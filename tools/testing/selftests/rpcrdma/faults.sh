@@ -33,8 +33,9 @@ client() {
 		finish
 	fi
 	modprobe rpcrdma
-	# Attempts to connect that fail let the next ones wait, up to a minute each.
-	echo 240 > /proc/sys/kernel/hung_task_timeout_secs
+	# An attempt to connect that gets no answer takes a minute. Who flushes pages waits for the
+	# next one, and cannot be killed.
+	echo 120 > /proc/sys/kernel/hung_task_timeout_secs
 	begin
 	for where in ${WHERE:-here on_server}; do
 		check "$where: mounts, failslab" \

@@ -300,7 +300,9 @@ ready_for_it() {
 		refusing=1
 		find_functions || return
 	fi
-	echo 1200 > /proc/sys/kernel/hung_task_timeout_secs
+	# A lost connection is noticed, or an attempt to connect ends, after up to a minute. Who
+	# flushes pages waits for that, and cannot be killed.
+	echo 120 > /proc/sys/kernel/hung_task_timeout_secs
 }
 
 server() {
