@@ -58,6 +58,25 @@ complain() { # MESSAGE...
 	return 1
 }
 
+# The file has such a text. This and what follows starts no program, if none is needed:
+# in user-mode Linux that takes long.
+has_text() { # FILE TEXT
+	[[ $'\n'$(< "$1")$'\n' = *"$2"* ]]
+}
+
+# A file system is mounted on DIRECTORY. This asks no server, which may be away, as
+# mountpoint(1) does.
+is_mounted() { # DIRECTORY
+	has_text /proc/self/mounts " $1 "
+}
+
+load_modules() { # MODULE...
+	local module
+	for module; do
+		[[ -d /sys/module/$module ]] || modprobe "$module" || return
+	done
+}
+
 # The network interface that the harness gave us. A kernel may have others.
 net_device() {
 	local device
@@ -103,9 +122,9 @@ net_up() {
 rdma_up() { # [TYPE]
 	local type=${1:-rxe} dev
 	dev=$(net_device) || return
-	modprobe "rdma_$type" 2> /dev/null || modprobe "$type" ||
+	load_modules "rdma_$type" 2> /dev/null || load_modules "$type" ||
 		complain "no driver for $type" || return
-	modprobe -a ib_uverbs rdma_ucm 2> /dev/null
+	load_modules ib_uverbs rdma_ucm 2> /dev/null
 	[[ -e /sys/class/infiniband/${type}0 ]] ||
 		rdma link add "${type}0" type "$type" netdev "$dev"
 }
@@ -120,12 +139,10 @@ rdma_down() { # [TYPE]
 # alias when it is told to listen. LEASE is the lease time of NFSv4 in seconds
 # (default 10).
 server_up() { # [THREADS [SIZE]]
-	mkdir -p /export
-	mountpoint -q /export ||
+	[[ -d /export ]] || mkdir /export
+	is_mounted /export ||
 		mount -t tmpfs ${2:+-o size="$2"} export /export || return
-	mountpoint -q /proc/fs/nfsd || {
-		modprobe nfsd && mount -t nfsd nfsd /proc/fs/nfsd
-	} || return
+	nfsd_loaded || return
 	pipefs_up || return
 	pidof -q rpcbind || rpcbind -w || return
 	exportfs -i -o "rw,no_root_squash,no_subtree_check,insecure,fsid=0${EXPORT_OPTIONS:+,$EXPORT_OPTIONS}" \
@@ -136,9 +153,18 @@ server_up() { # [THREADS [SIZE]]
 	# end its grace period if no program remembers its clients; then the first open waits.
 	[[ -e /run/server_up ]] ||
 		{ echo Y > /proc/fs/nfsd/v4_end_grace && : > /run/server_up; } 2> /dev/null
-	grep -q '^rdma 20049' /proc/fs/nfsd/portlist ||
+	has_text /proc/fs/nfsd/portlist $'\nrdma 20049' ||
 		echo rdma 20049 > /proc/fs/nfsd/portlist ||
 		complain "nfsd cannot listen on rdma"
+}
+
+# nfsd remembers its clients by itself if it knows no program for that: it would run one for
+# each client that comes, and goes.
+nfsd_loaded() {
+	local program=/sys/module/nfsd/parameters/cltrack_prog
+	is_mounted /proc/fs/nfsd && return
+	load_modules nfsd && mount -t nfsd nfsd /proc/fs/nfsd || return
+	[[ ! -e $program ]] || echo > "$program"
 }
 
 # Stop nfsd; every listener goes with its threads.
@@ -147,8 +173,8 @@ server_down() {
 }
 
 pipefs_up() {
-	modprobe sunrpc || return
-	mountpoint -q /var/lib/nfs/rpc_pipefs ||
+	load_modules sunrpc || return
+	is_mounted /var/lib/nfs/rpc_pipefs ||
 		mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
 }
 
@@ -165,7 +191,7 @@ mount_rdma() { # VERS ADDRESS DIRECTORY [OPTIONS]
 		options+=,nolock path=/export
 	fi
 	pipefs_up || return
-	mkdir -p "$3"
+	[[ -d $3 ]] || mkdir -p "$3"
 	mount -t nfs -o "$options${4:+,$4}" "$address:$path" "$3"
 }
 

@@ -53,7 +53,7 @@ blackout() { # VERSION
 	ls /sys/kernel/debug/rpcrdma/conn > /tmp/conns
 	# Not by check, which would start them in a shell of its own.
 	for ((i = 0; i < programs; i++)); do
-		/usr/bin/python3 "$integrity" direct "$dir/$i" $((${SEED:-1} + i)) /tmp/stop \
+		/usr/bin/python3 -S "$integrity" direct "$dir/$i" $((${SEED:-1} + i)) /tmp/stop \
 			> "/tmp/output.$i" 2>&1 &
 		pids+=($!)
 	done
@@ -94,7 +94,7 @@ loaded() { # FILE
 }
 
 same_data_of() { # PROGRAM
-	on_server /usr/bin/python3 "$integrity" same "/export/$1" \
+	on_server /usr/bin/python3 -S "$integrity" same "/export/$1" \
 		"$(tail -n 1 "/tmp/output.$1")"
 }
 

@@ -452,7 +452,7 @@ so_many_columns() {
 # than its array of 28 + 3 holds. Without a check of that bound, one more ends the
 # program. PCP and telegraf read the first 27 and look at no other.
 parse() { # NUMBERS-TO-ADD < MOUNTSTATS
-	/usr/bin/python3 -c 'if True:
+	/usr/bin/python3 -S -c 'if True:
 		import sys
 		version, lines = None, 0
 		for words in map(str.split, sys.stdin):

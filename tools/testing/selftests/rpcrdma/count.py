@@ -242,9 +242,8 @@ def on_server(*command):
     """Ask the server's obey() (lib.sh); what the command has to say."""
     shared = Path(os.environ["GUEST_SHARED"])
     name = f"count-{time.monotonic_ns()}"
-    new = shared / f"new.{name}"
-    new.write_text(f"{shlex.join(command)}\n", encoding="ascii")
-    new.rename(shared / f"ask.{name}")
+    (shared / f"command.{name}").write_text(f"{shlex.join(command)}\n", encoding="ascii")
+    (shared / f"ask.{name}").touch()
     end = time.monotonic() + ANSWER_SECONDS
     while not (shared / f"answered.{name}").exists():
         if time.monotonic() > end:

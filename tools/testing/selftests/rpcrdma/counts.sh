@@ -20,7 +20,7 @@ server() {
 	# A delegation makes some operations unnecessary.
 	echo 0 > /proc/sys/fs/leases-enable
 	if modprobe rxe_count; then
-		LEASE=3600 server_up 4 && /usr/bin/python3 "$count" prepare /export || exit
+		LEASE=3600 server_up 4 && /usr/bin/python3 -S "$count" prepare /export || exit
 	fi
 	signal ready
 	obey
@@ -36,7 +36,7 @@ client() {
 	modprobe rpcrdma
 	check "sizes stay" set_parameter grow 0
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
-	check "count" /usr/bin/python3 "$count" run "$dir" /tmp/counts
+	check "count" /usr/bin/python3 -S "$count" run "$dir" /tmp/counts
 	expected
 	check "unmount" umount "$dir"
 	with_rtrext
@@ -49,7 +49,7 @@ with_rtrext() {
 	check "rtrext: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
 	rm /tmp/counts
 	with="rtrext: "
-	check "rtrext: count" /usr/bin/python3 "$count" run "$dir" /tmp/counts "${placed[@]}"
+	check "rtrext: count" /usr/bin/python3 -S "$count" run "$dir" /tmp/counts "${placed[@]}"
 	expected_of_rtrext
 	check "rtrext: unmount" umount "$dir"
 }
@@ -155,7 +155,7 @@ moved() { # READ|WRITE KIB END to_Sends|from_Receives
 }
 
 copied() { # OPERATION END NAME=NUMBER|NAME<NUMBER|NAME>NUMBER...
-	check "$with$1: copied by the $2" /usr/bin/python3 "$count" copied /tmp/counts "$1" "$2" \
+	check "$with$1: copied by the $2" /usr/bin/python3 -S "$count" copied /tmp/counts "$1" "$2" \
 		"${@:3}"
 }
 
@@ -175,7 +175,7 @@ both() { # OPERATION CLIENT SERVER
 }
 
 counted() { # OPERATION END NAME=NUMBER...
-	/usr/bin/python3 "$count" check /tmp/counts "$1" "$2" "${@:3}"
+	/usr/bin/python3 -S "$count" check /tmp/counts "$1" "$2" "${@:3}"
 }
 
 no_chunk() { # OPERATION

@@ -58,7 +58,7 @@ crowd() { # TEST
 # One number of the module's budget.
 budget() { # NAME
 	"$SELFTESTS/../../../../build/tools/rpcrdmactl" show module -j |
-		/usr/bin/python3 -c 'import json, sys
+		/usr/bin/python3 -S -c 'import json, sys
 print(json.load(sys.stdin)["memory"][sys.argv[1]])' "$1"
 }
 

@@ -33,7 +33,7 @@ flip_octet() { # FILE
 
 notices() { # FILE
 	echo 3 > /proc/sys/vm/drop_caches
-	! /usr/bin/python3 "$integrity" same "$dir/$1" "$(< "/tmp/$1.content")"
+	! /usr/bin/python3 -S "$integrity" same "$dir/$1" "$(< "/tmp/$1.content")"
 }
 
 try() { # VERS ADDRESS [LARGEST]

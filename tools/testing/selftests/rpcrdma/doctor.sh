@@ -125,7 +125,7 @@ all_is_well() {
 }
 
 json_is_well() {
-	"$ctl" doctor -j "$SERVER4" | /usr/bin/python3 -c '
+	"$ctl" doctor -j "$SERVER4" | /usr/bin/python3 -S -c '
 import json, sys
 sys.exit(any(one["verdict"] != "ok" for one in json.load(sys.stdin)))'
 }
@@ -316,7 +316,7 @@ shut_by_rules() {
 }
 
 drop() { # [PORT]
-	/usr/bin/python3 "$SELFTESTS/drop.py" "$(net_device)" "$@"
+	/usr/bin/python3 -S "$SELFTESTS/drop.py" "$(net_device)" "$@"
 }
 
 # The server lets the client send three messages ahead; many programs read.

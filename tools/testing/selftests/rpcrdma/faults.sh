@@ -121,7 +121,7 @@ one_has_failed() { # WHERE KIND
 }
 
 acl_reader() {
-	exec /usr/bin/python3 "$SELFTESTS/tree.py" acls "$dir/data"
+	exec /usr/bin/python3 -S "$SELFTESTS/tree.py" acls "$dir/data"
 }
 
 # Until attempts to connect have met it. Each takes hundreds of allocations; of pages

@@ -332,7 +332,7 @@ shows() { # POLICY OUTCOME KEY [REASON]
 	local line="authentication: $2 ($1) key $3${4:+: $4}"
 	"$ctl" show -d | grep authentication
 	"$ctl" show -d | grep -qFx "  $line" &&
-		"$ctl" show -j | /usr/bin/python3 -c 'import json, sys
+		"$ctl" show -j | /usr/bin/python3 -S -c 'import json, sys
 auth, = [conn["authentication"] for conn in json.load(sys.stdin)]
 print(auth)
 wanted = dict(zip(("policy", "outcome", "key", "reason"), sys.argv[1:]))

@@ -22,7 +22,8 @@
 
 SELFTESTS=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 integrity=$SELFTESTS/integrity.py
-tree=(/usr/bin/python3 "$SELFTESTS/tree.py")
+# -S: to look for other people's modules takes longer than the rest of Python's beginning.
+tree=(/usr/bin/python3 -S "$SELFTESTS/tree.py")
 dir=/mnt/nfs
 other=/mnt/other
 apart4=192.0.2.3
@@ -165,32 +166,37 @@ try_holes() {
 
 # rsize and wsize of 1 MiB, whatever memory the guest has.
 largest_blocks() {
-	modprobe nfsd && mount -t nfsd nfsd /proc/fs/nfsd &&
+	nfsd_loaded &&
 		echo 1048576 > /proc/fs/nfsd/max_block_size
 }
 
+# Tests ask often, and in a guest it takes long to start a program. So this starts none.
 obey() {
 	local ask name
+	local -A heard
 	until [[ -e $GUEST_SHARED/done ]]; do
 		for ask in "$GUEST_SHARED"/ask.*; do
-			[[ -e $ask ]] || continue
 			name=${ask##*/ask.}
-			(eval "$(< "$ask")") > "$GUEST_SHARED/answer.$name" 2>&1
+			[[ -e $ask && -z ${heard[$name]-} ]] || continue
+			heard[$name]=1
+			(eval "$(< "$GUEST_SHARED/command.$name")") \
+				> "$GUEST_SHARED/answer.$name" 2>&1
 			echo $? > "$GUEST_SHARED/status.$name"
-			rm "$ask"
 			signal "answered.$name"
 		done
 		nap "$glance"
 	done
 }
 
-# Run a command in the server: one of its programs, or a function of the script.
+# Run a command in the server: one of its programs, or a function of the script. What it
+# prints is text.
 on_server() { # COMMAND...
-	local name=$BASHPID-$EPOCHREALTIME
-	echo "${@@Q}" > "$GUEST_SHARED/new.$name"
-	mv "$GUEST_SHARED/new.$name" "$GUEST_SHARED/ask.$name"
+	local name=$BASHPID-$EPOCHREALTIME text
+	echo "${@@Q}" > "$GUEST_SHARED/command.$name"
+	signal "ask.$name"
 	await "answered.$name" $((300 * PATIENCE)) || return
-	cat "$GUEST_SHARED/answer.$name"
+	IFS= read -rd '' text < "$GUEST_SHARED/answer.$name"
+	printf %s "$text"
 	return "$(< "$GUEST_SHARED/status.$name")"
 }
 
@@ -227,19 +233,24 @@ end_unloaded() {
 	end
 }
 
-# A counter in the module's totals: its first number, or that after WORD. It starts no
-# program: tests ask often, and in a guest that takes long.
+# A counter in the module's totals: its first number, or that after WORD.
 counter() { # NAME [WORD]
+	figure /sys/kernel/debug/rpcrdma/totals "$@"
+}
+
+# The same in the line of this name of a file. It starts no program: tests ask often, and in
+# a guest that takes long.
+figure() { # FILE NAME [WORD]
 	local -a lines value
 	local line i found=0
-	mapfile -t lines < /sys/kernel/debug/rpcrdma/totals
+	mapfile -t lines < "$1"
 	for line in "${lines[@]}"; do
-		[[ $line = "$1: "* ]] || continue
-		read -ra value <<< "${line#"$1: "}"
+		[[ $line = "$2: "* ]] || continue
+		read -ra value <<< "${line#"$2: "}"
 		found=${value[0]}
-		[[ -n ${2-} ]] || break
+		[[ -n ${3-} ]] || break
 		for ((i = 0; i + 1 < ${#value[@]}; i++)); do
-			[[ ${value[i]} != "$2" ]] || found=${value[i + 1]}
+			[[ ${value[i]} != "$3" ]] || found=${value[i + 1]}
 		done
 		break
 	done
@@ -303,11 +314,6 @@ peer_tests() { # FILTER
 	echo 0 > "$tracing/events/enable"
 }
 
-# It asks no server, which may be away, as mountpoint(1) does.
-is_mounted() { # DIRECTORY
-	grep -q " $1 nfs" /proc/self/mounts
-}
-
 # A mount on DIRECTORY fails soon; what it said goes to /tmp/refused. One attempt of
 # mount(8): more of them would only take longer.
 refused() { # VERS DIRECTORY [ADDRESS]
@@ -324,13 +330,13 @@ refused() { # VERS DIRECTORY [ADDRESS]
 # checksum is in /tmp/FILE.content.
 run() { # WHAT FILE ARGUMENT...
 	local output content
-	output=$(/usr/bin/python3 "$integrity" "$1" "$dir/$2" "${@:3}") || {
+	output=$(/usr/bin/python3 -S "$integrity" "$1" "$dir/$2" "${@:3}") || {
 		echo "$output"
 		return 1
 	}
 	content=${output##*$'\n'}
 	sync -f "$dir"
-	on_server /usr/bin/python3 "$integrity" same "/export/$2" "$content" || return
+	on_server /usr/bin/python3 -S "$integrity" same "/export/$2" "$content" || return
 	echo "$content" > "/tmp/$2.content"
 }
 
@@ -347,7 +353,7 @@ during() { # WHAT COMMAND...
 	local pid before
 	rm -f /tmp/stop /tmp/output
 	sync_first "${@:2}"
-	/usr/bin/python3 "$integrity" random "$dir/file" "${SEED:-$ran}" /tmp/stop \
+	/usr/bin/python3 -S "$integrity" random "$dir/file" "${SEED:-$ran}" /tmp/stop \
 		> /tmp/output 2>&1 &
 	pid=$!
 	sleep 1
@@ -380,7 +386,7 @@ ended() { # PID
 }
 
 same_there() {
-	on_server /usr/bin/python3 "$integrity" same /export/file \
+	on_server /usr/bin/python3 -S "$integrity" same /export/file \
 		"$(tail -n 1 /tmp/output)"
 }
 
@@ -710,7 +716,7 @@ tell() { # FILE OF A TRANSPORT, WHAT
 # Delegations: a second client is the server itself, over TCP.
 
 mount_other() { # VERS
-	mkdir -p "$other"
+	[[ -d $other ]] || mkdir -p "$other"
 	mount -t nfs -o "vers=$1,proto=tcp" "$SERVER4:/" "$other"
 }
 
@@ -823,14 +829,14 @@ serves_in_version_1() { # VERS [SPEAKS]...
 }
 
 table() {
-	/usr/bin/python3 "$integrity" table "$dir/table" > /tmp/sum || {
+	/usr/bin/python3 -S "$integrity" table "$dir/table" > /tmp/sum || {
 		cat /tmp/sum
 		return 1
 	}
 }
 
 same_table() {
-	on_server /usr/bin/python3 "$integrity" same /export/table \
+	on_server /usr/bin/python3 -S "$integrity" same /export/table \
 		"$(tail -n 1 /tmp/sum)"
 }
 

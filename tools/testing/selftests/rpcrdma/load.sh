@@ -16,7 +16,7 @@ server() {
 
 client() {
 	begin
-	/usr/bin/python3 "$SELFTESTS/tree.py" make /tmp/tree "$(amount 200)"
+	/usr/bin/python3 -S "$SELFTESTS/tree.py" make /tmp/tree "$(amount 200)"
 	head -c 5M /dev/urandom > /tmp/tree/large
 	local vers
 	for vers in 4.2 ${FULL:+3}; do

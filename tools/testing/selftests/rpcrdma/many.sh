@@ -43,8 +43,8 @@ changed_while_listing() {
 
 # Its tmpfs keeps attributes of users since Linux 6.6.
 keeps_attributes() {
-	/usr/bin/python3 -c 'import os; os.setxattr("/export", "user.try", b"")' &&
-		/usr/bin/python3 -c 'import os; os.removexattr("/export", "user.try")'
+	/usr/bin/python3 -S -c 'import os; os.setxattr("/export", "user.try", b"")' &&
+		/usr/bin/python3 -S -c 'import os; os.removexattr("/export", "user.try")'
 }
 
 empty() {

@@ -21,7 +21,7 @@
 in_guests --pair --env PLANT="${PLANT-}" --env PROVIDER="${PROVIDER-}" \
 	--env EVENTS="${EVENTS-rpcrdma}"
 
-work=(/usr/bin/python3 "$SELFTESTS/work.py")
+work=(/usr/bin/python3 -S "$SELFTESTS/work.py")
 disturbed=/mnt/disturbed
 stop=/tmp/stop
 trouble=1000000 # of failed allocations, more than there can be

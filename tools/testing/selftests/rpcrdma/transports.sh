@@ -101,12 +101,12 @@ unused() { # TRANSPORT
 during_both() { # WHAT WHERE COMMAND...
 	local pid
 	sync_first "${@:3}"
-	/usr/bin/python3 "$integrity" random "$other/other" "$ran" /tmp/stop \
+	/usr/bin/python3 -S "$integrity" random "$other/other" "$ran" /tmp/stop \
 		> /tmp/other 2>&1 &
 	pid=$!
 	during "$1" "${@:3}"
 	check "$1: the other's data here" ends_well "$pid" /tmp/other
-	check "$1: the other's data there" "$2" /usr/bin/python3 "$integrity" \
+	check "$1: the other's data there" "$2" /usr/bin/python3 -S "$integrity" \
 		same /export/other "$(tail -n 1 /tmp/other)"
 }
 

@@ -68,8 +68,8 @@ both_spoken() {
 }
 
 own_works() {
-	/usr/bin/python3 "$integrity" table "$own/own" > /tmp/own || return
-	/usr/bin/python3 "$integrity" same /export/own "$(tail -n 1 /tmp/own)"
+	/usr/bin/python3 -S "$integrity" table "$own/own" > /tmp/own || return
+	/usr/bin/python3 -S "$integrity" same /export/own "$(tail -n 1 /tmp/own)"
 }
 
 "$GUEST_ROLE"

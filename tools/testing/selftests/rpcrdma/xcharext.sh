@@ -22,7 +22,7 @@ server() {
 	rdma_up rxe && largest_blocks || exit
 	modprobe rxe_count
 	# No lease that has to be renewed keeps a connection busy.
-	LEASE=3600 server_up 4 && /usr/bin/python3 "$count" prepare /export || exit
+	LEASE=3600 server_up 4 && /usr/bin/python3 -S "$count" prepare /export || exit
 	try_holes
 	signal ready
 	obey
@@ -46,11 +46,8 @@ client() {
 
 # A number after this word, of the only connection.
 buffers() { # WORD
-	awk -v word="$1" '$1 == "buffers:" {
-		for (i = 2; i < NF; i++)
-			if ($i == word)
-				print $(i + 1)
-		}' /sys/kernel/debug/rpcrdma/conn/*
+	local conns=(/sys/kernel/debug/rpcrdma/conn/*)
+	((${#conns[@]} == 1)) && figure "${conns[0]}" buffers "$1"
 }
 
 show() {
@@ -72,8 +69,8 @@ sends() { # READ|WRITE KIB NUMBER
 	local end=client found
 	[[ $1 = WRITE ]] || end=server
 	rm -f /tmp/counts
-	/usr/bin/python3 "$count" run "$dir" /tmp/counts "$1 $2 KiB" || return
-	found=$(/usr/bin/python3 -c 'import json, sys
+	/usr/bin/python3 -S "$count" run "$dir" /tmp/counts "$1 $2 KiB" || return
+	found=$(/usr/bin/python3 -S -c 'import json, sys
 line = json.loads(open("/tmp/counts").read())
 print(round(line[sys.argv[1]]["Sends"] / line["n"]))' "$end")
 	echo "$1 $2 KiB: $found Sends"
@@ -103,7 +100,7 @@ work_until() { # write|read_back SIZE COMMAND...
 
 # Small messages, until no Receive is left that has another size.
 drip_until() { # COMMAND...
-	/usr/bin/python3 -c 'import os, sys
+	/usr/bin/python3 -S -c 'import os, sys
 for i in range(100):
     os.utime(sys.argv[1])' "$dir/file" && "$@"
 }
@@ -269,7 +266,7 @@ changes_under_load() {
 
 start_work() {
 	rm -f /tmp/stop /tmp/output
-	/usr/bin/python3 "$integrity" random "$dir/file" "${SEED:-5}" /tmp/stop \
+	/usr/bin/python3 -S "$integrity" random "$dir/file" "${SEED:-5}" /tmp/stop \
 		> /tmp/output 2>&1 &
 	worker=$!
 }
