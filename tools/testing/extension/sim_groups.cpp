@@ -2,9 +2,10 @@
 /*
  * The simulator's part of rtrext. Messages without chunks go by groups now and then, if the
  * peer takes that and has given credit for all of it; else they go as ever. Their data are
- * placed in Receives of some ends, and Calls direct their Responders to do so. Some Sends of
- * groups are spoilt: what they are a part of has to be refused, and is sent again by the types
- * of -07.
+ * placed in Receives of some ends, and Calls direct their Responders to do so. Where a Call has
+ * memory registered for results, its directions name that (EXRW, CHOICE, BYSIZE), and it is
+ * taken back when the Call has its answer, as after a Write chunk. Some Sends of groups are
+ * spoilt: what they are a part of has to be refused, and is sent again by the types of -07.
  */
 #include "../sim/groups.h"
 #include "../sim/checkers.h"
@@ -30,6 +31,8 @@ using rpcrdma::PlacedItem;
 using rpcrdma::Placement;
 using rpcrdma::Port;
 using rpcrdma::Rtrext;
+using rpcrdma::Segment;
+using rpcrdma::Span;
 using rpcrdma::store_be32;
 
 namespace
@@ -43,6 +46,8 @@ constexpr u32 kLargestReceive = 2048;
 /* Words of a header of rtrext behind the prefix. */
 constexpr u32 kNumberAt = kPrefixSize;
 constexpr u32 kLeadAt = kPrefixSize + kWordSize;
+/* Where directions of one range have the type of the first one. */
+constexpr u32 kTypeAt = 5 * kWordSize;
 
 pings::Ledger &ledger(const Conn &c)
 {
@@ -85,13 +90,19 @@ rpcrdma_rtr_shape shape(const Conn &c)
 
 } // namespace
 
-/* The one that goes out. A Reply that its Call has directions for goes as @planned says. */
+/*
+ * The one that goes out. A Reply that its Call has directions for goes as @planned says. What a
+ * Call directs is kept for its Reply.
+ */
 struct groups::Sending {
 	Sending(rpcrdma_message &m, u32 reply_count)
 		: group{ m, {}, reply_count }
+		, chunks(m.chunks)
 	{
 	}
 	GroupMessage group;
+	const rpcrdma_chunks *const chunks; /* if it goes by the types of -07 */
+	rpcrdma_chunks offered = {}; /* what of these directions name */
 	PlacedItem items[kItems];
 	Direction directions[kItems];
 	DirectionRange range;
@@ -225,6 +236,10 @@ void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length)
 
 		rpcrdma_rtr_get_directions(&first, &d);
 		d.rest = { 0, 1 };
+		if (planted(c, Mutant::GroupOtherAnswer) &&
+		    d.length > kTypeAt &&
+		    load_be32(d.xdr + kTypeAt) == u32(Placement::Exrw))
+			store_be32(d.xdr + kTypeAt, u32(Placement::Choice));
 	}
 	if (rx.action == RPCRDMA_RX_PAYLOAD && rx.dir == RPCRDMA_CALL &&
 	    !part_of_group(rx.htype))
@@ -254,13 +269,18 @@ void print(const Tally &t)
 		    "\n",
 		    t.placed[0], t.placed[1], t.refused[0], t.refused[1],
 		    t.replies_not_kept);
+	std::printf("# Calls by groups that name memory for results %" PRIu64
+		    "; results written there %" PRIu64 ", sent instead %" PRIu64
+		    "; Replies refused after RDMA Writes %" PRIu64 "\n",
+		    t.offered, t.written, t.sent_instead, t.written_refused);
 }
 
 bool reaches(const Tally &t)
 {
 	return t.groups && t.long_groups && t.long_replies && t.no_group &&
 	       t.placed[0] && t.placed[1] && t.refused[0] && t.refused[1] &&
-	       t.replies_not_kept;
+	       t.replies_not_kept && t.offered && t.written && t.sent_instead &&
+	       t.written_refused;
 }
 
 /* Data that are placed are not in the Payload stream. */
@@ -271,11 +291,36 @@ static void remove(Outgoing &m, const rpcrdma_range &range)
 }
 
 /* It goes otherwise. */
-static void restore(Outgoing &m)
+static void restore(Outgoing &m, const Sending &s)
 {
+	if (m.group) {
+		m.group.reset();
+		m.no_group = true;
+		m.ungroup();
+	}
+	m.msg.chunks = s.chunks;
 	for (u32 i = 0; i < m.n_removed; i++)
 		m.msg.length += m.removed[i].length;
 	m.n_removed = 0;
+}
+
+/* How the result with this number is to come. */
+static void direct(Random &r, Sending &s, u32 number)
+{
+	Direction &d = s.directions[number];
+
+	d.least = r.below(200);
+	if (number >= s.offered.n_writes)
+		return;
+	const rpcrdma_write_chunk &w = s.offered.writes[number];
+	constexpr Placement kTypes[] = { Placement::Exrw, Placement::Choice,
+					 Placement::BySize };
+
+	d.type = kTypes[r.below(3)];
+	d.segments =
+		Span<const Segment>(s.offered.write_segs + w.first, w.count);
+	if (d.type == Placement::BySize)
+		d.rdma_from = r.below(2000);
 }
 
 static void plan_call(Conn &c, Outgoing &m, Sending &s)
@@ -297,39 +342,30 @@ static void plan_call(Conn &c, Outgoing &m, Sending &s)
 		n++;
 	}
 	g.content.items = { s.items, n };
-	for (Direction &d : s.directions)
-		d.least = r.below(200);
-	if (m.n_results && !m.msg.call_only && !r.once_in(4))
+	if (m.offers) {
+		s.offered = *m.msg.chunks;
+		m.msg.chunks = nullptr;
+	}
+	for (u32 i = 0; i < m.n_results; i++)
+		direct(r, s, i);
+	if (m.n_results && !m.msg.call_only && (m.offers || !r.once_in(4)))
 		g.content.directions = { &s.range, 1 };
-}
-
-/* As rpcrdma_svc_reply_group(). Return: false if it has nothing to go by. */
-static bool plan_reply(Conn &c, Outgoing &m, Sending &s,
-		       const rpcrdma_rtr_directions &d)
-{
-	rpcrdma_rtr_result results[kItems];
-	const u32 whole = m.msg.length;
-	rpcrdma_reply_plan plan;
-
-	for (u32 i = 0; i < m.n_items; i++)
-		results[i] = { m.items[i], RPCRDMA_RTR_NOWHERE };
-	s.by_plan = rpcrdma_rtr_plan_reply(&c.session, &d, results, m.n_items,
-					   whole, &m.msg, &plan, &s.planned);
-	m.msg.length = whole;
-	for (u32 i = 0; s.by_plan && i < plan.n_removed; i++)
-		remove(m, plan.removed[i]);
-	return s.by_plan;
 }
 
 /* Return: false if it is to go by the types of -07. */
 static bool begin(Conn &c, Outgoing &m)
 {
 	pings::Ledger &l = ledger(c);
-	rpcrdma_rtr_directions d = {};
+	u32 sends = 0;
 
+	if (m.group) {
+		l.sending = m.group;
+		return true;
+	}
 	/* XMTREQ has no handle that its Reply could invalidate. */
 	if (m.no_group || m.msg.sent || m.msg.external || m.n_removed ||
-	    m.invalidate || (m.msg.chunks && !rpcrdma::unused(*m.msg.chunks)) ||
+	    m.invalidate ||
+	    (m.msg.chunks && !rpcrdma::unused(*m.msg.chunks) && !m.offers) ||
 	    c.world.schedule.once_in(3))
 		return false;
 	if (m.msg.dir == RPCRDMA_CALL) {
@@ -339,14 +375,26 @@ static bool begin(Conn &c, Outgoing &m)
 	}
 	const auto found = l.replies.find(m.msg.xid);
 	if (found != l.replies.end()) {
-		d = found->second;
+		sends = found->second.sends;
 		l.replies.erase(found);
 	}
-	l.sending = std::make_shared<Sending>(m.msg, d.sends);
-	if (!d.length || plan_reply(c, m, *l.sending, d))
-		return true;
-	l.sending.reset();
+	l.sending = std::make_shared<Sending>(m.msg, sends);
+	return true;
+}
+
+/* A Call goes by the types of -07: its Reply has no directions to answer. */
+static bool otherwise(Conn &c, const Outgoing &m)
+{
+	if (m.msg.dir == RPCRDMA_CALL)
+		ledger(c).directed.erase(m.msg.xid);
 	return false;
+}
+
+/* One of a single Send waits for its credit, as in rpcrdma_rtr_decide(). */
+static bool waits(const Sending &s, u32 result)
+{
+	return result == RPCRDMA_TX_BLOCKED && s.by_plan &&
+	       s.planned.sends == 1;
 }
 
 namespace
@@ -451,12 +499,15 @@ static void sent(Conn &c, Outgoing &m, u8 *buffer, const rpcrdma_tx &tx)
 	if (tx.first && call) {
 		const u32 promise = l.sending->group.reply_count;
 
+		t.offered += l.sending->offered.n_writes != 0;
+		l.directed[m.msg.xid] = l.sending;
 		l.promised.erase(m.msg.xid);
 		if (promise > 1)
 			l.promised[m.msg.xid] = promise;
 	}
 	t.groups += tx.first;
-	t.placed[call ? 0 : 1] += tx.first && m.n_removed;
+	t.placed[call ? 0 : 1] +=
+		tx.first && (call ? m.n_removed : l.sending->planned.placed);
 	t.long_groups += tx.first && !tx.last;
 	t.long_replies += tx.first && !tx.last && !call;
 	spoil(c, m, buffer, tx);
@@ -481,7 +532,7 @@ bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 	if (!m || !may_carry(c))
 		return false;
 	if (!l.sending && !groups::begin(c, *m))
-		return false;
+		return groups::otherwise(c, *m);
 	if (&l.sending->group.msg != &m->msg)
 		fail("groups", "%s: another message in the middle of a group",
 		     c.link.name(c.side));
@@ -491,17 +542,119 @@ bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 		return true;
 	}
 	if (!m->msg.sent) {
-		c.world.tally.no_group += result == RPCRDMA_TX_BLOCKED;
-		groups::restore(*m);
+		const std::shared_ptr<groups::Sending> s = std::move(l.sending);
+
 		l.sending.reset();
-		return false;
+		c.world.tally.no_group += result == RPCRDMA_TX_BLOCKED;
+		if (!groups::waits(*s, result)) {
+			groups::restore(*m, *s);
+			return groups::otherwise(c, *m);
+		}
 	}
 	/* A GRANT may be due. */
 	if (result == RPCRDMA_TX_BLOCKED)
 		result = rpcrdma_session_next_send(
 			&c.session, nullptr, buffer,
 			c.config.core.local.send_size, &tx);
+	if (result == RPCRDMA_TX_NONE && !m->msg.sent)
+		result = RPCRDMA_TX_BLOCKED;
 	return true;
+}
+
+bool pings::plan_reply(Conn &c, Outgoing &m, u32 length,
+		       rpcrdma_reply_plan &plan)
+{
+	Ledger &l = ledger(c);
+	const auto found = l.replies.find(m.msg.xid);
+	rpcrdma_rtr_result results[kItems];
+
+	if (!may_carry(c) || found == l.replies.end() || !found->second.length)
+		return false;
+	const rpcrdma_rtr_directions d = found->second;
+	l.replies.erase(found);
+	m.no_group = true;
+	/* A Responder may choose the types of -07 without any reason. */
+	if (c.world.schedule.once_in(4))
+		return false;
+	for (u32 i = 0; i < m.n_items; i++)
+		results[i] = { m.items[i], RPCRDMA_RTR_NOWHERE };
+	auto s = std::make_shared<groups::Sending>(m.msg, d.sends);
+
+	s->by_plan = rpcrdma_rtr_plan_reply(&c.session, &d, results, m.n_items,
+					    length, &m.msg, &plan, &s->planned);
+	if (!s->by_plan)
+		return false;
+	m.no_group = false;
+	m.group = s;
+	return true;
+}
+
+/* What is said of one result to which memory was offered. Return: false if it is not so. */
+static bool take_written(const rpcrdma::MessageItem &item,
+			 const rpcrdma_chunks &offered, u32 number,
+			 rpcrdma_chunks &written)
+{
+	const rpcrdma_write_chunk &w = offered.writes[number];
+	u32 n = written.n_write_segs;
+
+	written.writes[number] = { 0, n };
+	if (item.where.type != Placement::Exrw)
+		return true;
+	if (item.where.segments.size() > w.count)
+		return false;
+	/* A Write list says of all segments how much of them is used. */
+	for (u32 i = 0; i < w.count; i++) {
+		written.write_segs[n + i] = offered.write_segs[w.first + i];
+		written.write_segs[n + i].length = 0;
+	}
+	written.writes[number].count = w.count;
+	written.n_write_segs += w.count;
+	return item.where.segments.each([&](const rpcrdma::XdrSegment &s) {
+		written.write_segs[n++] = s.segment;
+		return true;
+	});
+}
+
+/* As rpcrdma_reply_group_answers(), of a Requester that offers memory. */
+static bool take_answers(const Conn &c, const Receive &first, u32 xid,
+			 rpcrdma_chunks &written)
+{
+	const auto found = ledger(c).directed.find(xid);
+	const bool known = found != ledger(c).directed.end();
+	const Bytes whole(first.buffer.get(), first.length);
+	Span<const DirectionRange> directions;
+	Tally &t = c.world.tally;
+	rpcrdma::XmtResponse m;
+
+	if (known)
+		directions = found->second->group.content.directions;
+	if (!m.decode(whole.after(kPrefixSize)) ||
+	    !answers_valid(m.items, directions))
+		return false;
+	if (!known || !m.items.size())
+		return true;
+	const rpcrdma_chunks &offered = found->second->offered;
+
+	written.n_writes = offered.n_writes;
+	return m.items.each_at([&](u32 i, const rpcrdma::MessageItem &item) {
+		if (i >= offered.n_writes)
+			return true;
+		t.written += item.where.type == Placement::Exrw;
+		t.sent_instead += item.where.type == Placement::Tbsn;
+		return take_written(item, offered, i, written);
+	});
+}
+
+bool pings::answers(const Conn &c, const Receive &first, u32 xid,
+		    rpcrdma_chunks &written)
+{
+	written = {};
+	if (take_answers(c, first, xid, written))
+		return true;
+	if (!c.link.tainted)
+		fail("groups", "%s: a Reply does not do what its Call directs",
+		     c.link.name(c.side));
+	return false;
 }
 
 void pings::declare(Conn &c)
@@ -557,10 +710,12 @@ struct Laying {
 	Octets out;
 	u32 stream = 0; /* octets of the Payload stream that are there */
 	u32 end = 0; /* octets of the message that are there */
+	u32 written = 0; /* of these, by RDMA: they are not in @out */
 
-	void copy(u32 to, u32 part, u32 offset, u32 length)
+	void copy(u32 position, u32 part, u32 offset, u32 length)
 	{
 		const Receive *r = parts[part].receive;
+		const u32 to = position - written;
 
 		if (planted(c, Mutant::GroupGivenBack) && !c.has(r))
 			return;
@@ -597,6 +752,10 @@ struct Laying {
 			take_stream(p.position - end);
 			end = (p.position + p.item + 3) & ~3U;
 		}
+		if (p.send == RPCRDMA_RTR_BY_READ) {
+			written += end - p.position;
+			return;
+		}
 		copy(p.position + p.at, p.send,
 		     p.offset - (wrong ? kTarget : 0), p.length);
 	}
@@ -606,7 +765,9 @@ struct Laying {
 
 Octets pings::lay_out(const Conn &c, const std::vector<Part> &parts, u32 length)
 {
-	const rpcrdma_rtr_shape s = shape(c);
+	/* Without pages nothing is placed, but there are items that went by RDMA. */
+	const rpcrdma_rtr_shape any = { kHead, kTarget, 1 };
+	const rpcrdma_rtr_shape s = shape(c).pages ? shape(c) : any;
 	const Receive &r = *parts[0].receive;
 	Laying laying = { c, parts, Octets(length) };
 	rpcrdma_rtr_first first;
@@ -624,6 +785,7 @@ Octets pings::lay_out(const Conn &c, const std::vector<Part> &parts, u32 length)
 		},
 		&laying);
 	laying.take_stream(length - laying.end);
+	laying.out.resize(length - laying.written);
 	return laying.out;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 namespace sim
 {
@@ -52,6 +53,30 @@ void ended(const Rpc &r)
 		return;
 	fail("answers", "%u xid %08x fails: error %d", r.shape.number, r.xid,
 	     r.status);
+}
+
+/* RDMA Writes are over before the Reply has come. */
+void written(const Rpc &r)
+{
+	Octets whole;
+
+	build(r.shape, r.xid, RPCRDMA_REPLY, whole);
+	for (u32 i = 0; i < r.chunks.n_writes; i++) {
+		if (!r.written[i])
+			continue;
+		const rpcrdma_range result = i < r.shape.n_results ?
+						     r.shape.results[i] :
+						     rpcrdma_range{};
+
+		if (r.written[i] != result.length)
+			fail("groups", "%u: %u octets of a result, of %u",
+			     r.shape.number, r.written[i], result.length);
+		if (std::memcmp(r.results[i].data(), &whole[result.offset],
+				result.length) != 0)
+			fail("groups",
+			     "%u: a result is not there with its Reply",
+			     r.shape.number);
+	}
 }
 
 void streamed(const Rpc &r)
@@ -117,7 +142,8 @@ void receives(const Conn &c)
 		    c.later() + in_hand !=
 	    c.receives())
 		fail("lost",
-		     "%u Receives: %u posted, %u completed, %u kept, %u waiting, "
+		     "%u Receives: %u posted, %u completed, %u kept, %u "
+		     "waiting, "
 		     "%u to be made",
 		     c.receives(), qp.receives(), qp.receives_completed(),
 		     c.kept(), c.waiting(), c.later());
@@ -164,7 +190,8 @@ void quiet(const Link &l)
 			     c.budget(), c.config.sq_depth);
 		const Responder &r = l.ends[side]->responder;
 
-		if (r.call_memory() || r.reply_memory() != r.octets_of_replies())
+		if (r.call_memory() ||
+		    r.reply_memory() != r.octets_of_replies())
 			fail("lost", "%s: %u octets of Calls, %u of Replies",
 			     l.name(side), r.call_memory(), r.reply_memory());
 		if (here.sent != there.received)
@@ -278,7 +305,8 @@ void no_more(const Conn &c, const rpcrdma_tx &tx)
 		&next);
 
 	if (!tx.more && result != RPCRDMA_TX_NONE)
-		fail("invariant", "more to send than was said: result %u, type %u",
+		fail("invariant",
+		     "more to send than was said: result %u, type %u",
 		     static_cast<unsigned>(result),
 		     static_cast<unsigned>(next.type));
 }

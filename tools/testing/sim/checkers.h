@@ -21,7 +21,8 @@
  *		answered once or its connection ends; one that was not announced is
  *		refused, and that is all (see pings.h)
  * groups	nothing comes between the Sends of a group of rtrext; one that has to be refused
- *		is; what is reserved for Replies is what Calls without an answer were promised
+ *		is; what is reserved for Replies is what Calls without an answer were promised;
+ *		a Reply answers what its Call directs, and what it says that was written is there
  * changes	each side of a connection knows the properties of the other, whatever
  *		they were changed to, and each request for a change is answered
  * invariant	the values that the core reports are consistent
@@ -39,6 +40,8 @@ namespace sim::check
 void ended(const Rpc &r);
 /* "answers": a Reply that nobody waits for. */
 void unmatched(const Requester &r, const Conn &c, u32 xid);
+/* "groups": its Reply has come by a group. */
+void written(const Rpc &r);
 /* "distance": it was not admitted. */
 void streamed(const Rpc &r);
 /* "waits": who waits is told, as the session was just before. */

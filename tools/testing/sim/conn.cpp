@@ -118,7 +118,9 @@ void Conn::post(Send &s)
 		wr.op = WorkRequest::SendInvalidate;
 		wr.key = m->invalidate;
 	}
-	const bool late = world.options.mutant == Mutant::WriteAfterSend;
+	const bool late = world.options.mutant == Mutant::WriteAfterSend ||
+			  (planted(*this, Mutant::GroupWriteLate) && m &&
+			   m->grouped && m->msg.dir == RPCRDMA_REPLY);
 	if (m && tx.first && !late)
 		m->chain();
 	world.tally.continued += m && !tx.last;

@@ -15,6 +15,11 @@ namespace sim
 class Conn;
 class World;
 
+namespace groups
+{
+struct Sending;
+}
+
 /* What the module calls negative errnos. */
 enum class Error : u8 {
 	None,
@@ -39,7 +44,11 @@ public:
 	const rpcrdma_range *items = nullptr;
 	u32 n_items = 0;
 	u32 n_results = 0; /* of a Call: what may be placed of its Reply */
+	bool offers =
+		false; /* its chunks are memory for that, and nothing else */
 	bool grouped = false; /* it goes, or has gone, by a group */
+	/* A Reply that is to go by a group as its Call directs. */
+	std::shared_ptr<groups::Sending> group;
 	bool no_group = false; /* the peer has refused it so */
 	u32 chain_cost = 0;
 	u32 invalidate = 0;
@@ -63,6 +72,10 @@ public:
 
 	/* Post what goes before the first Send. */
 	virtual void chain()
+	{
+	}
+	/* It goes by the types of -07: nothing is posted before it. */
+	virtual void ungroup()
 	{
 	}
 	/* The last Send is posted, or has completed if it is to be held. */

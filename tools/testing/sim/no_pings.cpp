@@ -41,6 +41,18 @@ bool carry(Conn & /*c*/, Outgoing * /*m*/, u8 * /*buffer*/, rpcrdma_tx & /*tx*/,
 	return false;
 }
 
+bool plan_reply(Conn & /*c*/, Outgoing & /*m*/, u32 /*length*/,
+		rpcrdma_reply_plan & /*plan*/)
+{
+	return false;
+}
+
+bool answers(const Conn & /*c*/, const Receive & /*first*/, u32 /*xid*/,
+	     rpcrdma_chunks & /*written*/)
+{
+	return true;
+}
+
 void declare(Conn & /*c*/)
 {
 }

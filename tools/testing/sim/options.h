@@ -82,6 +82,11 @@ enum class Mutant : u8 {
 	GroupForgotten,
 	RefusedTwice,
 	RefusedForgotten,
+	GroupMemoryEarly,
+	GroupMemoryKept,
+	GroupWriteLate,
+	GroupWriteShort,
+	GroupOtherAnswer,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

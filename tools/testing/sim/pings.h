@@ -24,6 +24,7 @@ class Conn;
 class Link;
 class Outgoing;
 struct Part;
+struct Receive;
 struct Pair;
 struct Tally;
 
@@ -70,6 +71,8 @@ struct Ledger {
 	bool coming = false; /* a group */
 	/* What each Call that has come by a group says of its Reply, by XID. */
 	std::map<u32, rpcrdma_rtr_directions> replies;
+	/* By XID: Calls of this end that went so and have directions. */
+	std::map<u32, std::shared_ptr<groups::Sending>> directed;
 	/* By XID of this end's Calls: what is reserved for the Reply to each. */
 	std::map<u32, u32> promised;
 	/* Replies that the peer has just refused. */
@@ -119,6 +122,18 @@ void wrote(Conn &c, const rpcrdma_tx &tx);
  */
 [[nodiscard]] bool carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx,
 			 u32 &size, u32 &result);
+/*
+ * Plan a Reply of @length octets as its Call directs, as rpcrdma_svc_reply_directed(). Return:
+ * false if it is to go by the types of -07, or without directions.
+ */
+[[nodiscard]] bool plan_reply(Conn &c, Outgoing &m, u32 length,
+			      rpcrdma_reply_plan &plan);
+/*
+ * A Reply has come by a group that begins in @first: does it do what its Call directs?
+ * @written: filled in with what has gone to memory, as the Write list of a Reply of -07
+ */
+[[nodiscard]] bool answers(const Conn &c, const Receive &first, u32 xid,
+			   rpcrdma_chunks &written);
 /* Say how Receives are made. */
 void declare(Conn &c);
 /* rpcrdma_session_receive(), with its planted bugs. */
@@ -128,7 +143,7 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
 {
 	return rpcrdma_rtr_carries(rx.htype);
 }
-/* What has come in these Receives, a whole message of @length octets. */
+/* What has come in these Receives: a message of @length octets, without what went by RDMA. */
 [[nodiscard]] Octets lay_out(const Conn &c, const std::vector<Part> &parts,
 			     u32 length);
 /* Replies that the peer has just refused. */

@@ -117,8 +117,8 @@ void Requester::begin(Rpc &r)
 /* More regions than there can be are not worth waiting for. */
 static u32 max_segments(const Conn &conn)
 {
-	return std::min({ conn.info().max_segments,
-			  u32{ RPCRDMA_MAX_SEGMENTS }, conn.config.max_mrs });
+	return std::min({ conn.info().max_segments, u32{ RPCRDMA_MAX_SEGMENTS },
+			  conn.config.max_mrs });
 }
 
 /* Octets of a message but those @removed, as segments of a body chunk. */
@@ -126,8 +126,8 @@ int Requester::body(Rpc &r, Octets &octets, const rpcrdma_range *removed,
 		    u32 n_removed, bool write, rpcrdma_segment *segs)
 {
 	const rpcrdma_chunks &c = r.chunks;
-	const u32 max = max_segments(*r.conn) - c.n_call - c.n_reads -
-			c.n_write_segs;
+	const u32 max =
+		max_segments(*r.conn) - c.n_call - c.n_reads - c.n_write_segs;
 	const u32 end = static_cast<u32>(octets.size());
 	Regions mrs;
 	u32 at = 0;
@@ -305,6 +305,9 @@ void Requester::send(Rpc &r)
 	r.n_items = r.shape.reducible ? r.shape.n_items : 0;
 	r.n_results = r.shape.reducible ? r.shape.offered : 0;
 	r.grouped = false;
+	r.unwritten = false;
+	r.offers = r.chunks.n_writes && !r.chunks.n_reads && !r.chunks.n_call &&
+		   !r.chunks.has_reply;
 	r.chain_cost = static_cast<u32>(r.mrs.size());
 	r.msg.xid = r.xid;
 	r.msg.dir = RPCRDMA_CALL;
@@ -358,11 +361,27 @@ Rpc *Requester::find(const Conn &c, u32 xid)
 	return nullptr;
 }
 
+namespace
+{
+
+/* For a planted bug: nobody waits. */
+struct Nobody final : Invalidated {
+	void unreachable() override
+	{
+	}
+};
+
+} // namespace
+
 /* As rpcrdma_req_sent(). */
 void Requester::sent(Rpc &r, Error error)
 {
+	static Nobody nobody;
+
 	if (r.state != Rpc::State::Waiting || error == Error::NotConnected)
 		return;
+	if (planted(*r.conn, Mutant::GroupMemoryEarly) && r.grouped)
+		(void)!r.conn->invalidate(r.mrs, nobody);
 	if (error != Error::None)
 		return fail_rpc(r, -5);
 	if (r.refused)
@@ -386,6 +405,9 @@ bool Requester::take(Rpc &r, const rpcrdma_rx &rx, const u8 *buffer)
 	if (rx.external && !rpcrdma_replied(&c, &rx.chunks, &replied))
 		return false;
 	r.external = rx.external;
+	r.unwritten = pings::part_of_group(rx) && !rx.chunks.n_write_segs;
+	if (pings::part_of_group(rx) && !r.conn->link.tainted)
+		check::written(r);
 	r.length = rx.external ? replied : rx.stream_length;
 	if (rx.external || rx.stream_offset >= r.stream.size())
 		return true;
@@ -461,7 +483,9 @@ void Requester::finish(Rpc &r, s32 status)
 			r.conn->link.excuse(mr->key);
 	const bool early =
 		world.options.mutant == Mutant::AnswerBeforeInvalidation;
-	if (!r.conn->invalidate(r.mrs, r) || early)
+	const bool kept =
+		r.unwritten && planted(*r.conn, Mutant::GroupMemoryKept);
+	if (kept || !r.conn->invalidate(r.mrs, r) || early)
 		unreachable(r);
 }
 
@@ -548,10 +572,9 @@ void Requester::over(Rpc &r, Rpc::End end)
 
 bool Requester::has_answer(const Conn &c, u32 xid) const
 {
-	return std::any_of(rpcs_.begin(), rpcs_.begin() + begun_,
-			   [&](const Rpc &r) {
-				   return r.xid == xid && r.answered == &c;
-			   });
+	return std::any_of(
+		rpcs_.begin(), rpcs_.begin() + begun_,
+		[&](const Rpc &r) { return r.xid == xid && r.answered == &c; });
 }
 
 const Rpc *Requester::carried_by(const Conn &c) const

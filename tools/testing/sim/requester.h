@@ -54,6 +54,7 @@ public:
 	u64 denied = 0; /* allocations, when it began */
 	bool cancelled = false;
 	bool external = false;
+	bool unwritten = false; /* results came by a group, and none by RDMA */
 	bool excused = false; /* may fail */
 	bool wrong = false; /* other octets came than were sent */
 	u32 length = 0; /* of the Reply's stream */

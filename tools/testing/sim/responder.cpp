@@ -94,9 +94,8 @@ void Responder::hurry()
 
 void Responder::put(u32 kind, u32 octets)
 {
-	const u32 back =
-		rpcrdma_account_put(&account_, kind, octets,
-				    rpcrdma_budget_short(&service.budget));
+	const u32 back = rpcrdma_account_put(
+		&account_, kind, octets, rpcrdma_budget_short(&service.budget));
 
 	if (back)
 		(void)!rpcrdma_budget_give(&service.budget, &account_, back);
@@ -118,8 +117,7 @@ u32 Responder::call_bound() const
 	if (!limits.holds)
 		return (limits.slots + 1) * (limits.max_call + kPage);
 	return limits.call_memory + (limits.max_call + kPage) +
-	       conn.largest_window *
-		       (conn.largest_receive + 2 * kPage);
+	       conn.largest_window * (conn.largest_receive + 2 * kPage);
 }
 
 u32 Responder::reply_bound() const
@@ -688,11 +686,21 @@ void OutgoingReply::chain()
 		wr.op = WorkRequest::Write;
 		wr.local = &message[job.source.offset];
 		wr.length = job.target.length;
+		if (grouped &&
+		    planted(responder->conn, Mutant::GroupWriteShort))
+			wr.length--;
 		wr.key = job.target.handle;
 		wr.address = job.target.offset;
 		wr.owner = this;
 		responder->conn.qp().post_send(wr);
 	}
+}
+
+void OutgoingReply::ungroup()
+{
+	plan.n_jobs = 0;
+	chain_cost = 0;
+	hold = false;
 }
 
 /* Only a failure is told: they are not signaled. */
@@ -722,18 +730,10 @@ Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
 	reply.gather = limits.holds && call.shape.reply_length >= kPage &&
 		       conn.world.schedule.once_in(2);
 	reply.direct = !reply.hold && !reply.gather;
-	reply.msg.xid = call.xid;
-	reply.msg.dir = RPCRDMA_REPLY;
 	reply.msg.length = reply.plan.stream_length;
 	reply.msg.external = reply.plan.external;
 	if (reply.plan.chunks.n_writes || reply.plan.chunks.has_reply)
 		reply.msg.chunks = &reply.plan.chunks;
-	reply.octets = reply.message.data();
-	reply.shape = call.shape;
-	if (reply.shape.reducible) {
-		reply.items = reply.shape.results;
-		reply.n_items = reply.shape.n_results;
-	}
 	std::copy_n(reply.plan.removed, reply.plan.n_removed, reply.removed);
 	reply.n_removed = reply.plan.n_removed;
 	if (w.sends_invalidate(conn))
@@ -763,8 +763,17 @@ void Responder::reply()
 	hurry();
 	check::memory(*this);
 
-	core::plan_reply(conn, call->chunks, s.reply_length, s.results,
-			 s.reducible ? s.n_results : 0, reply.plan);
+	reply.msg.xid = call->xid;
+	reply.msg.dir = RPCRDMA_REPLY;
+	reply.octets = reply.message.data();
+	reply.shape = s;
+	if (s.reducible) {
+		reply.items = reply.shape.results;
+		reply.n_items = s.n_results;
+	}
+	if (!pings::plan_reply(conn, reply, s.reply_length, reply.plan))
+		core::plan_reply(conn, call->chunks, s.reply_length,
+				 reply.items, reply.n_items, reply.plan);
 	if (reply.plan.errcode) {
 		conn.refuse(call->xid, reply.plan.errcode, reply.plan.index,
 			    reply.plan.needed);
@@ -845,6 +854,7 @@ void Responder::send_again(OutgoingReply &reply)
 	static const rpcrdma_chunks none = {};
 
 	conn.world.tally.refused[1]++;
+	conn.world.tally.written_refused += reply.chain_cost != 0;
 	if (planted(conn, Mutant::RefusedTwice) && !reply.no_group) {
 		replies_.push_back(std::make_unique<OutgoingReply>(reply));
 		OutgoingReply &other = *replies_.back();
@@ -856,6 +866,8 @@ void Responder::send_again(OutgoingReply &reply)
 	}
 	core::plan_reply(conn, none, reply.shape.reply_length, nullptr, 0,
 			 reply.plan);
+	reply.ungroup();
+	reply.group.reset();
 	reply.grouped = false;
 	reply.no_group = true;
 	reply.n_removed = 0;

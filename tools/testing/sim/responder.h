@@ -96,6 +96,7 @@ struct OutgoingReply final : public Outgoing, public Completer {
 	bool refused = false;
 
 	void chain() override;
+	void ungroup() override;
 	void done(Error error) override;
 	void complete(const Completion &c) override;
 };

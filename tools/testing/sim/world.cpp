@@ -5,6 +5,7 @@
 #include <rpcrdma/shim.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -72,6 +73,12 @@ bool Link::End::reply_group(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 	conn.keep(r);
 	if (!rx.last)
 		return true;
+	if (!pings::answers(conn, *reply[0].receive, rx.xid, one.chunks)) {
+		one.error = -EIO;
+		link.pair.requester[side].failed(conn, one);
+		put_reply();
+		return true;
+	}
 	const Octets whole = pings::lay_out(conn, reply, rx.unreduced_length);
 	one.stream_offset = 0;
 	one.stream_length = static_cast<u32>(whole.size());

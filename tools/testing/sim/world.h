@@ -174,7 +174,8 @@ struct Tally {
 	u64 pings_overtaken = 0; /* by the end of their connection */
 	u64 pings_more = 0; /* the message that changes a property */
 	/* values that were asked for, by what became of them */
-	u64 changes[4] = {}; /* done, rejected, pending, pending and then over */
+	u64 changes
+		[4] = {}; /* done, rejected, pending, pending and then over */
 	u64 grown = 0; /* Receives, and their peer was told */
 	u64 shrunk = 0;
 	/* what the rule has asked for, and got */
@@ -183,7 +184,8 @@ struct Tally {
 	u64 wishes_kept = 0; /* until there was room to ask */
 	u64 asked_early = 0; /* and will get it: before the rule was followed */
 	u64 began_small = 0;
-	u64 began_late = 0; /* Receives were made when the first message had come */
+	u64 began_late =
+		0; /* Receives were made when the first message had come */
 	u64 one_sided = 0; /* FINALs */
 	u64 groups = 0;
 	u64 long_groups = 0; /* of several Sends */
@@ -192,6 +194,10 @@ struct Tally {
 	u64 placed[2] = {}; /* Calls and Replies of which data are placed */
 	u64 refused[2] = {}; /* Calls and Replies by a group, and sent again */
 	u64 replies_not_kept = 0; /* that were refused */
+	u64 offered = 0; /* Calls by a group that name memory for results */
+	u64 written = 0; /* results of these that were written there */
+	u64 sent_instead = 0; /* that came by Sends */
+	u64 written_refused = 0; /* Replies with RDMA Writes, sent again */
 	u64 strays = 0;
 	u64 strays_refused = 0;
 	u64 authenticated = 0; /* ends that require it */
