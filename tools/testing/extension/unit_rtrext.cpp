@@ -1270,6 +1270,63 @@ TEST(rtrext, refused__two_replies)
 	expect_dropped(e, RPCRDMA_REASON_XID);
 }
 
+/*
+ * A Call that has come twice has two Replies with its XID. A REPTERR is about one group (5.4): each
+ * Reply may be refused, and is sent again. One group is meant by both ids of a REPTERR.
+ */
+TEST(rtrext, refused__each_of_two_replies_with_one_xid)
+{
+	const Words reports[] = {
+		prefix(kXid, kReptErr) + Words{ kXid, 1, 0, 0, 3 },
+		prefix(kXid, kReptErr) +
+			Words{ kXid, 1, 1, 1, kXid, 1, 0, 8, 40, 0, 28 },
+	};
+
+	for (const Words &report : reports) {
+		Endpoint e = server();
+
+		for (u32 i = 0; i < 2; i++) {
+			Outgoing o(RPCRDMA_REPLY, 40);
+
+			EXPECT_EQ(send(e, o), kSent);
+		}
+		for (u32 i = 0; i < 2; i++) {
+			rpcrdma_message again =
+				message(kXid, RPCRDMA_REPLY, 40);
+
+			e.receive(report);
+			EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+			ASSERT_EQ(state(e).refused_count(), 1u);
+			EXPECT_EQ(e.next(&again), kSent);
+			EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_REPLY_INLINE });
+		}
+		e.receive(report);
+		expect_dropped(e, RPCRDMA_REASON_XID);
+		EXPECT_EQ(state(e).refused_count(), 0u);
+	}
+}
+
+/*
+ * For a Call that went twice one RPC waits, which is sent again once. The second REPTERR would
+ * fail what has another form by then.
+ */
+TEST(rtrext, refused__a_call_that_was_sent_twice_once)
+{
+	Endpoint e = client();
+	const Words report = prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 };
+
+	for (u32 i = 0; i < 2; i++) {
+		Outgoing o(RPCRDMA_CALL, 40);
+
+		EXPECT_EQ(send(e, o), kSent);
+	}
+	e.receive(report);
+	EXPECT_EQ(state(e).refused_count(), 1u);
+	e.receive(report);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	EXPECT_EQ(state(e).refused_count(), 0u);
+}
+
 namespace
 {
 

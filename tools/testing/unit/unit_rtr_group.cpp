@@ -384,6 +384,19 @@ TEST(rtr_group, sent__each_is_sent_again_once)
 	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), 16u);
 	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), 0u);
 	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_CALL), 3u);
+	/* Of Replies with one XID one at a time, the first one first; of Calls all. */
+	for (u32 sends = 2; sends <= 3; sends++) {
+		s.add(Xid{ 7 }, RPCRDMA_CALL, sends);
+		s.add(Xid{ 7 }, RPCRDMA_REPLY, sends);
+	}
+	for (u32 sends = 2; sends <= 3; sends++) {
+		EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), sends);
+		EXPECT_TRUE(s.invariants());
+	}
+	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), 0u);
+	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_CALL), 2u);
+	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_CALL), 0u);
+	EXPECT_FALSE(s.any());
 	for (u32 xid = 1; xid <= SentGroups::kMost + 1; xid++)
 		s.add(to_xid(xid), RPCRDMA_CALL, 1);
 	EXPECT_EQ(s.take(Xid{ 1 }, RPCRDMA_CALL), 0u);

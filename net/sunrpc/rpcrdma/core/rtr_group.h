@@ -87,8 +87,8 @@ public:
 	 *
 	 * If it is taken taken(), or refuse(), has to follow.
 	 */
-	[[nodiscard]] constexpr Verdict begin(Xid xid, rpcrdma_dir dir, u32 count,
-					      u32 most)
+	[[nodiscard]] constexpr Verdict begin(Xid xid, rpcrdma_dir dir,
+					      u32 count, u32 most)
 	{
 		const TransmissionId bad = { xid, dir, 0 };
 
@@ -522,6 +522,9 @@ private:
  * Groups that this side has sent of late. A REPTERR that is about one of them has its
  * message sent again, in another form, once.
  *
+ * A Call that is sent again with its XID is one RPC: the first REPTERR is about all its groups.
+ * It has two Replies, of which each may be refused; a REPTERR does not say which one it is about.
+ *
  * While a REPTERR is on its way, at most a window of further groups is sent, each of one
  * Send. The peer's window may be larger than kMost: then what is older waits for the
  * RPC's time-out.
@@ -543,9 +546,13 @@ public:
 	{
 		return count_ != 0;
 	}
-	/* Return: how many Sends it had, if it is there. Then it is not any more. Else zero. */
+	/*
+	 * Return: how many Sends it had, if it is there. Then it is not any more. Else zero. Of
+	 * several Replies with this XID it is the one that was sent first.
+	 */
 	[[nodiscard]] constexpr u32 take(Xid xid, rpcrdma_dir dir)
 	{
+		u8 *last = nullptr;
 		u32 left = count_;
 		u32 found = 0;
 
@@ -560,9 +567,12 @@ public:
 			    xid_[i % kMost] != xid)
 				continue;
 			found = sends & ~kOfReply;
-			sends = 0;
-			count_--;
+			last = &sends;
+			if (dir == RPCRDMA_CALL)
+				drop(sends);
 		}
+		if (last && *last)
+			drop(*last);
 		return found;
 	}
 
@@ -583,6 +593,11 @@ private:
 	[[nodiscard]] static constexpr u32 of(rpcrdma_dir dir)
 	{
 		return dir == RPCRDMA_REPLY ? kOfReply : 0;
+	}
+	constexpr void drop(u8 &sends)
+	{
+		sends = 0;
+		count_--;
 	}
 
 	Xid xid_[kMost] = {};

@@ -68,6 +68,13 @@ bool Rtrext::declare(Port &port, const ReceiveShape &shape)
 /* What comes in                                                      */
 /* ------------------------------------------------------------------ */
 
+/* What leads the group is another message than the one that is bad. */
+static bool has_other_lead(const ReportedError &e)
+{
+	return e.has_lead &&
+	       (e.lead.xid != e.bad.xid || e.lead.dir != e.bad.dir);
+}
+
 /*
  * Whatever is said of a Reply: its Responder may not have it any more, and then says nothing.
  * So nothing is reserved for it from now on. One that comes again may still take as much.
@@ -76,12 +83,9 @@ bool Rtrext::declare(Port &port, const ReceiveShape &shape)
  */
 bool Rtrext::report(const ReportedError &e, Port &port)
 {
-	const bool one = e.has_lead && e.lead.xid == e.bad.xid &&
-			 e.lead.dir == e.bad.dir;
-
 	if (e.bad.dir == RPCRDMA_REPLY)
 		reserve_.doubt(e.bad.xid);
-	if (e.has_lead && e.lead.dir == RPCRDMA_REPLY && !one)
+	if (has_other_lead(e) && e.lead.dir == RPCRDMA_REPLY)
 		reserve_.doubt(e.lead.xid);
 	if (reports_count_ == kMostReports ||
 	    !port.send(kReptErr, e.bad.xid, {}))
@@ -385,7 +389,7 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 		return { RPCRDMA_REASON_XDR };
 	if (sent_.take(e.bad.xid, e.bad.dir))
 		refused_[refused_count_++] = e.bad;
-	if (e.has_lead && sent_.take(e.lead.xid, e.lead.dir))
+	if (has_other_lead(e) && sent_.take(e.lead.xid, e.lead.dir))
 		refused_[refused_count_++] = e.lead;
 	if (!refused_count_)
 		return { RPCRDMA_REASON_XID };
@@ -909,8 +913,8 @@ void rpcrdma_rtr_get_directions(const struct rpcrdma_rtr_first *first,
 	d->length = where.length;
 }
 
-u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 whole,
-			   u32 *causes, struct rpcrdma_range *rest)
+u32 rpcrdma_rtr_get_causes(const void *call, u32 length, u32 whole, u32 *causes,
+			   struct rpcrdma_range *rest)
 {
 	u32 known;
 	const u32 n = rpcrdma::get_causes(
