@@ -271,8 +271,10 @@ void print(const Tally &t)
 		    t.replies_not_kept);
 	std::printf("# Calls by groups that name memory for results %" PRIu64
 		    "; results written there %" PRIu64 ", sent instead %" PRIu64
-		    "; Replies refused after RDMA Writes %" PRIu64 "\n",
-		    t.offered, t.written, t.sent_instead, t.written_refused);
+		    "; Replies refused after RDMA Writes %" PRIu64
+		    ", dropped for want of memory %" PRIu64 "\n",
+		    t.offered, t.written, t.sent_instead, t.written_refused,
+		    t.kept_too_large);
 }
 
 bool reaches(const Tally &t)
@@ -280,7 +282,7 @@ bool reaches(const Tally &t)
 	return t.groups && t.long_groups && t.long_replies && t.no_group &&
 	       t.placed[0] && t.placed[1] && t.refused[0] && t.refused[1] &&
 	       t.replies_not_kept && t.offered && t.written && t.sent_instead &&
-	       t.written_refused;
+	       t.written_refused && t.kept_too_large;
 }
 
 /* Data that are placed are not in the Payload stream. */

@@ -163,6 +163,7 @@ void gone(const Conn &c)
 
 void responder_gone(const Responder &r)
 {
+	kept(r);
 	if (r.replies() || r.reading())
 		fail("lost", "%u Replies and %u Calls without a connection",
 		     r.replies(), r.reading());
@@ -242,6 +243,16 @@ void memory(const Responder &r)
 	if (r.reply_memory() > r.reply_bound())
 		fail("memory", "%u octets of Replies, bound %u",
 		     r.reply_memory(), r.reply_bound());
+}
+
+void kept(const Responder &r)
+{
+	if (r.kept() > kMostKept || r.octets_kept() > kMostKeptOctets)
+		fail("memory", "%u Replies are kept, of %u octets", r.kept(),
+		     r.octets_kept());
+	if (r.kept_memory() != r.octets_kept())
+		fail("lost", "%u octets of Replies are kept, and %u counted",
+		     r.octets_kept(), r.kept_memory());
 }
 
 void order(const Conn &c, const Outgoing &m)

@@ -60,6 +60,8 @@ void quiet(const Link &l);
 /* "memory" */
 void memory(const Conn &c);
 void memory(const Responder &r);
+/* "memory": Replies in case that they are refused; and what is counted of them. */
+void kept(const Responder &r);
 /* "order": @m begins. */
 void order(const Conn &c, const Outgoing &m);
 /* "parts": @begun is the header type that announced the next one, or zero. */

@@ -118,6 +118,13 @@ inline constexpr MutantType kMutants[] = {
 	  true },
 	{ Mutant::GroupOtherAnswer, "group-other", "groups",
 	  "core: a result that is to be written comes by Sends", false, true },
+	{ Mutant::KeptWithoutBound, "kept-unbound", "memory",
+	  "Replies that may be refused are kept, whatever memory they have",
+	  false, true },
+	{ Mutant::KeptMemoryForgotten, "kept-memory", "lost",
+	  "memory of a Reply that is refused still counts as that of a kept "
+	  "one",
+	  false, true },
 	{ Mutant::OfferBeforePosting, "offer-early", "lost",
 	  "credit for a Receive before it is posted" },
 	{ Mutant::BufferTooSmall, "buffer-small", "overrun",

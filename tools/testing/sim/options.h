@@ -87,6 +87,8 @@ enum class Mutant : u8 {
 	GroupWriteLate,
 	GroupWriteShort,
 	GroupOtherAnswer,
+	KeptWithoutBound,
+	KeptMemoryForgotten,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

@@ -12,8 +12,6 @@ namespace sim
 
 static constexpr u32 kCalls = RPCRDMA_BUDGET_CALLS;
 static constexpr u32 kReplies = RPCRDMA_BUDGET_REPLIES;
-/* RPCRDMA_SVC_SENT, for fewer Replies */
-static constexpr u32 kSent = 3;
 
 static u32 page_count(u32 octets)
 {
@@ -134,6 +132,24 @@ u32 Responder::octets_of_replies() const
 
 	for (const auto &reply : replies_)
 		octets += reply->memory;
+	return octets;
+}
+
+u32 Responder::kept() const
+{
+	u32 n = 0;
+
+	for (const auto &reply : replies_)
+		n += reply->sent;
+	return n;
+}
+
+u32 Responder::octets_kept() const
+{
+	u32 octets = 0;
+
+	for (const auto &reply : replies_)
+		octets += reply->sent ? reply->memory : 0;
 	return octets;
 }
 
@@ -805,19 +821,37 @@ void Responder::remove(OutgoingReply &reply)
 		resume();
 }
 
+/* As rpcrdma_svc_sent_take(). */
+void Responder::sent_take(OutgoingReply &reply)
+{
+	reply.sent = false;
+	n_sent_--;
+	sent_memory_ -= reply.memory;
+}
+
+bool Responder::surplus() const
+{
+	const bool any = planted(conn, Mutant::KeptWithoutBound);
+
+	conn.world.tally.kept_too_large +=
+		n_sent_ <= kMostKept && sent_memory_ > kMostKeptOctets;
+	return n_sent_ > kMostKept || replies_full() ||
+	       (sent_memory_ > kMostKeptOctets && !any);
+}
+
 /* Of those that are kept, what is too much; the oldest first. */
 void Responder::drop_sent(bool all)
 {
 	for (u32 i = 0; i < replies_.size() && n_sent_;) {
 		OutgoingReply &reply = *replies_[i];
 
-		if (!all && n_sent_ <= kSent && !replies_full())
+		if (!all && !surplus())
 			return;
 		if (!reply.sent) {
 			i++;
 			continue;
 		}
-		n_sent_--;
+		sent_take(reply);
 		remove(reply);
 		i = 0;
 	}
@@ -840,9 +874,11 @@ bool Responder::refused(u32 xid)
 			conn.await(true);
 			return true;
 		}
-		reply.sent = false;
-		n_sent_--;
+		sent_take(reply);
+		if (planted(conn, Mutant::KeptMemoryForgotten))
+			sent_memory_ += reply.memory;
 		send_again(reply);
+		check::kept(*this);
 		return true;
 	}
 	return false;
@@ -889,7 +925,9 @@ void Responder::reply_done(OutgoingReply &reply, Error error)
 	if (reply.grouped && error == Error::None && limits.holds) {
 		reply.sent = true;
 		n_sent_++;
-		return hurry();
+		sent_memory_ += reply.memory;
+		hurry();
+		return check::kept(*this);
 	}
 	if (error == Error::MessageSize && !conn.lost_flag)
 		conn.refuse(reply.msg.xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
@@ -921,6 +959,7 @@ void Responder::crash()
 	replies_.clear();
 	n_reading_ = 0;
 	n_sent_ = 0;
+	sent_memory_ = 0;
 	gone();
 	service.busy -= static_cast<u32>(executing_.size());
 	executing_.clear();

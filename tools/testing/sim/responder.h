@@ -23,6 +23,10 @@ namespace sim
 
 class Responder;
 
+/* RPCRDMA_SVC_SENT and RPCRDMA_SVC_SENT_MEMORY, for fewer and smaller Replies */
+inline constexpr u32 kMostKept = 3;
+inline constexpr u32 kMostKeptOctets = 2048;
+
 /* A Receive of a group, and what of the Payload stream it has. */
 struct Part {
 	Receive *receive;
@@ -157,6 +161,14 @@ public:
 		return static_cast<u32>(reading_.size());
 	}
 	[[nodiscard]] bool idle() const;
+	/* Replies that are kept, in case that the peer refuses one. */
+	[[nodiscard]] u32 kept() const;
+	[[nodiscard]] u32 octets_kept() const;
+	/* What is counted of these. */
+	[[nodiscard]] u32 kept_memory() const
+	{
+		return sent_memory_;
+	}
 	[[nodiscard]] bool threads_left() const
 	{
 		return !executing_.empty();
@@ -194,6 +206,8 @@ private:
 	[[nodiscard]] Error send(OutgoingReply &reply,
 				 const IncomingCall &call);
 	void send_again(OutgoingReply &reply);
+	void sent_take(OutgoingReply &reply);
+	[[nodiscard]] bool surplus() const;
 	void drop_sent(bool all);
 
 	const u64 peer_;
@@ -209,6 +223,7 @@ private:
 	std::vector<std::unique_ptr<OutgoingReply>> replies_;
 	u32 n_reading_ = 0; /* being started, or under way */
 	u32 n_sent_ = 0; /* of replies_, those that are sent and kept */
+	u32 sent_memory_ = 0; /* octets of these */
 	rpcrdma_account account_ = {};
 	bool gone_ = false;
 };
