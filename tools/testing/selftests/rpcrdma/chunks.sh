@@ -12,6 +12,8 @@
 in_guests --shared --pair
 
 seed=${SEED:-30}
+# Of the targets of symbolic links.
+lengths=(1 2 3 4 5 255 1000 4095)
 
 server() {
 	serve 4
@@ -87,20 +89,21 @@ short_reads() {
 # Who makes a link knows its target: forgotten once for all, because guests then
 # read all their programs again.
 links() {
-	local length lengths=(1 2 3 4 5 255 1000 4095)
+	local length target
 	for length in "${lengths[@]}"; do
-		ln -s "$(target "$length")" "$dir/link.$length" || return
+		printf -v target "%0${length}d" 7
+		ln -s "$target" "$dir/link.$length" || return
 	done
 	echo 3 > /proc/sys/vm/drop_caches
-	for length in "${lengths[@]}"; do
-		[[ $(readlink "$dir/link.$length") = "$(target "$length")" ]] || return
-		[[ $(on_server readlink "/export/link.$length") = \
-			"$(target "$length")" ]] || return
-	done
+	targets "$dir" && on_server targets /export
 }
 
-target() { # LENGTH
-	printf "%0$1d" 7
+targets() { # DIRECTORY
+	local length target
+	for length in "${lengths[@]}"; do
+		printf -v target "%0${length}d" 7
+		[[ $(readlink "$1/link.$length") = "$target" ]] || return
+	done
 }
 
 # Of which this client has seen nothing yet.
