@@ -383,6 +383,16 @@ private:
 		return v.step == GroupReceiver::Step::Refuse;
 	}
 
+	/* Groups that a report can be about. */
+	static u32 known(SentGroups sent, rpcrdma::Xid xid, rpcrdma_dir dir)
+	{
+		u32 n = 0;
+
+		while (sent.take(xid, dir))
+			n++;
+		return n;
+	}
+
 	/* The other side has refused a group of this one. */
 	void take_report(Model &m, u32 i, const Flying &f)
 	{
@@ -390,9 +400,14 @@ private:
 		const rpcrdma::Xid xid = to_xid(f.call);
 		Call &c = m.calls[f.call];
 
-		/* Once: a report about it that comes later means nothing. */
-		if (!m.sides[i].sent.take(xid, dir) ||
-		    m.sides[i].sent.take(xid, dir))
+		/*
+		 * A report about it that comes later means nothing; but one Call after the
+		 * other has this XID here, and each has a Reply.
+		 */
+		SentGroups &sent = m.sides[i].sent;
+		const u32 before = known(sent, xid, dir);
+
+		if (!sent.take(xid, dir) || known(sent, xid, dir) != before - 1)
 			out_.lost = true;
 		if (!planted(Mistake::Unheard))
 			c.again[i] = planted(Mistake::Twice) ? 2 : 1;
