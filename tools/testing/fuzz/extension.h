@@ -69,7 +69,7 @@ private:
 	u32 coming_at_ = 0; /* octets of it that have come */
 	std::vector<u8> first_; /* its first Send */
 	/* XID and direction of those that were sent by such headers. */
-	std::set<std::pair<u32, u32>> sent_;
+	std::multiset<std::pair<u32, u32>> sent_;
 };
 
 } // namespace fuzz

@@ -65,7 +65,7 @@ both_are() { # SEND RECEIVE, as the client has them [SERVER'S-RECEIVE]
 }
 
 # Sends per operation, at the end that sends the data.
-sends() { # READ|WRITE KIB NUMBER
+sends() { # READ|WRITE KIB PATTERN
 	local end=client found
 	[[ $1 = WRITE ]] || end=server
 	rm -f /tmp/counts
@@ -74,7 +74,8 @@ sends() { # READ|WRITE KIB NUMBER
 line = json.loads(open("/tmp/counts").read())
 print(round(line[sys.argv[1]]["Sends"] / line["n"]))' "$end")
 	echo "$1 $2 KiB: $found Sends"
-	[[ $found = "$3" ]]
+	# shellcheck disable=SC2053 # a pattern
+	[[ $found = $3 ]]
 }
 
 counted() { # NAME READ|WRITE KIB NUMBER
@@ -193,7 +194,8 @@ rests() {
 		both_are "$small" "$small" "$rest"
 	# The last Sends that were in use are replaced within half a minute.
 	check "idle: as much memory as at first" within 60 less_memory
-	counted idle WRITE 16 5
+	# The last of these may find Receives that have grown again.
+	counted idle WRITE 16 '[45]'
 }
 
 send_small() {
