@@ -1271,8 +1271,8 @@ TEST(rtrext, refused__two_replies)
 }
 
 /*
- * A Call that has come twice has two Replies with its XID. A REPTERR is about one group (5.4): each
- * Reply may be refused, and is sent again. One group is meant by both ids of a REPTERR.
+ * A Call that has come twice has two Replies with its XID. A REPTERR is about one of them: each may
+ * be refused, and is sent again. Two ids of a REPTERR that are the same mean one.
  */
 TEST(rtrext, refused__each_of_two_replies_with_one_xid)
 {

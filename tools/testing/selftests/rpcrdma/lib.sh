@@ -177,7 +177,7 @@ obey() {
 	until [[ -e $GUEST_SHARED/done ]]; do
 		for ask in "$GUEST_SHARED"/ask.*; do
 			name=${ask##*/ask.}
-			[[ -e $ask && -z ${heard[$name]-} ]] || continue
+			[[ -z ${heard[$name]-} && -e $ask ]] || continue
 			heard[$name]=1
 			(eval "$(< "$GUEST_SHARED/command.$name")") \
 				> "$GUEST_SHARED/answer.$name" 2>&1
