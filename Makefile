@@ -329,12 +329,13 @@ coverage:
 	+@$(SUBMAKE) -C tools/testing/coverage check
 
 # Tests with random choices run longer in check-full, and as long as you like in soak.
-# Two parts at a time: a part with guests sometimes waits.
+# Two parts with guests at a time: a part sometimes waits. Those without take what is left of the
+# processors.
+CHECK_BESIDE	= unit,instructions,codec,tools-check,wireshark,conformance,style,clock,docs-check,sim,fuzz
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
-	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 $(ASKED) \
-	  unit instructions codec tools-check wireshark conformance style fuzz sim clock selftests selftests-debian kunit \
-	  harness docs-check
+	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 \
+	  --beside $(CHECK_BESIDE) $(ASKED) selftests selftests-debian kunit harness
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
