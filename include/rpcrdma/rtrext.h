@@ -353,7 +353,8 @@ struct rpcrdma_rtr_refused {
  *
  * Each can be sent in a form of -07, and will not be refused by a REPTERR again.
  *
- * Return: how many.
+ * Return: how many; none if all that it is about are other groups of a Call that has been refused
+ * or answered.
  */
 u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
 			 struct rpcrdma_rtr_refused *refused);

@@ -197,7 +197,8 @@ void Extension::reported(const rpcrdma_session &s, const rpcrdma_rx &rx)
 		return;
 	const u32 n = rpcrdma_rtr_reported(&s, &after, refused);
 	FUZZ_CHECK(n <= RPCRDMA_RTR_MOST_REFUSED);
-	FUZZ_CHECK(!n == (rx.action != RPCRDMA_RX_CONTROL));
+	/* None of a Call that has been refused or answered. */
+	FUZZ_CHECK(!n || rx.action == RPCRDMA_RX_CONTROL);
 	FUZZ_CHECK(!n || !rx.abandon);
 	bool call = false;
 	for (u32 i = 0; i < n; i++) {

@@ -1308,23 +1308,133 @@ TEST(rtrext, refused__each_of_two_replies_with_one_xid)
 
 /*
  * For a Call that went twice one RPC waits, which is sent again once. The second REPTERR would
- * fail what has another form by then.
+ * fail what has another form by then. It gives back what was promised to the Reply.
  */
 TEST(rtrext, refused__a_call_that_was_sent_twice_once)
 {
-	Endpoint e = client();
+	for (u32 promised = 1; promised <= 3; promised += 2) {
+		Endpoint e = client();
+		const u32 reserved = promised > 1 ? promised : 0;
+		const Words report =
+			prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 };
+
+		for (u32 i = 0; i < 2; i++) {
+			Outgoing o(RPCRDMA_CALL, 40, promised);
+
+			EXPECT_EQ(send(e, o), kSent);
+			EXPECT_EQ(o.m.reply_count, promised);
+		}
+		e.receive(report);
+		EXPECT_EQ(state(e).refused_count(), 1u);
+		EXPECT_EQ(state(e).reserved(), reserved);
+		e.receive(report);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		EXPECT_EQ(state(e).refused_count(), 0u);
+		EXPECT_EQ(state(e).reserved(), 0u);
+		e.receive(report);
+		expect_dropped(e, RPCRDMA_REASON_XID);
+		EXPECT_EQ(state(e).refused_count(), 0u);
+	}
+}
+
+/* One of both has a Reply, in either form, or an ERROR; the other is refused. */
+TEST(rtrext, refused__a_call_that_was_sent_twice_after_its_answer)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
 	const Words report = prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 };
 
+	for (const Words &answer :
+	     { response(kXid, 1, reply), reply_inline(kXid, reply),
+	       prefix(kXid, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_BAD_XDR } }) {
+		Endpoint e = client();
+
+		for (u32 i = 0; i < 2; i++) {
+			Outgoing o(RPCRDMA_CALL, 40, 3);
+
+			EXPECT_EQ(send(e, o), kSent);
+		}
+		e.receive(answer);
+		EXPECT_NE(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_NE(state(e).reserved(), 0u);
+		e.receive(report);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		EXPECT_EQ(state(e).refused_count(), 0u);
+		EXPECT_EQ(state(e).reserved(), 0u);
+		e.receive(report);
+		expect_dropped(e, RPCRDMA_REASON_XID);
+	}
+}
+
+/* One has come in the middle of the other. The numbers of both are the same. */
+TEST(rtrext, refused__both_groups_of_a_call)
+{
+	Endpoint e = client();
+	const Words report =
+		prefix(kXid, kReptErr) +
+		Words{ kXid, 0, 0, 1, kXid, 0, 0, 2, kXmtCont, kXmtReq };
+
 	for (u32 i = 0; i < 2; i++) {
-		Outgoing o(RPCRDMA_CALL, 40);
+		Outgoing o(RPCRDMA_CALL, 40, 2);
 
 		EXPECT_EQ(send(e, o), kSent);
 	}
 	e.receive(report);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
 	EXPECT_EQ(state(e).refused_count(), 1u);
+	EXPECT_EQ(state(e).reserved(), 0u);
 	e.receive(report);
 	expect_dropped(e, RPCRDMA_REASON_XID);
-	EXPECT_EQ(state(e).refused_count(), 0u);
+}
+
+/* That type is not taken, which is said of each Send of both groups. */
+TEST(rtrext, refused__a_type_of_message_that_was_sent_twice)
+{
+	Endpoint e = client();
+	rpcrdma_message again = message(kXid, RPCRDMA_CALL, 40);
+	const Words error = prefix(kXid, RPCRDMA2_ERROR) +
+			    Words{ RPCRDMA2_ERR_INVAL_HTYPE };
+	u32 sends = 0;
+
+	for (u32 i = 0; i < 2; i++) {
+		Outgoing o(RPCRDMA_CALL, i ? 40 : kReceive, 3);
+
+		do {
+			ASSERT_EQ(send(e, o), kSent);
+			sends++;
+		} while (!e.tx.last);
+	}
+	EXPECT_EQ(sends, 3u);
+	e.receive(error);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(state(e).reserved(), 0u);
+	EXPECT_EQ(e.next(&again), kSent);
+	for (u32 i = 1; i < sends; i++) {
+		e.receive(error);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL }) << i;
+	}
+	e.receive(error);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+}
+
+/* A REPTERR has had it sent in another form already. */
+TEST(rtrext, refused__a_type_of_message_after_a_report)
+{
+	Endpoint e = client();
+	const Words error = prefix(kXid, RPCRDMA2_ERROR) +
+			    Words{ RPCRDMA2_ERR_INVAL_HTYPE };
+
+	for (u32 i = 0; i < 2; i++) {
+		Outgoing o(RPCRDMA_CALL, 40, 3);
+
+		EXPECT_EQ(send(e, o), kSent);
+	}
+	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 });
+	EXPECT_EQ(state(e).refused_count(), 1u);
+	e.receive(error);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(state(e).reserved(), 0u);
+	e.receive(error);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 }
 
 namespace

@@ -374,36 +374,97 @@ TEST(rtr_group, reserve__for_so_many_calls)
 	EXPECT_EQ(r.reserve(Xid{ 100 }, 2, 1000), 2u);
 }
 
+TEST(rtr_group, reserve__of_a_call_that_was_sent_twice)
+{
+	ReplyReserve r;
+
+	/* Both promise as much, and each has an answer. */
+	EXPECT_EQ(r.reserve(Xid{ 7 }, 3, 8), 3u);
+	EXPECT_EQ(r.reserve(Xid{ 7 }, 3, 8), 3u);
+	r.refused(Xid{ 7 }, 1);
+	EXPECT_EQ(r.reserved(), 3u);
+	EXPECT_EQ(r.most(Xid{ 7 }), 3u);
+	r.refused(Xid{ 7 }, 0);
+	EXPECT_EQ(r.reserved(), 0u);
+	EXPECT_EQ(r.most(Xid{ 7 }), 1u);
+	/* The first one promised nothing: which one was refused is not known. */
+	EXPECT_EQ(r.reserve(Xid{ 7 }, 1, 8), 1u);
+	EXPECT_EQ(r.reserve(Xid{ 7 }, 3, 8), 3u);
+	r.refused(Xid{ 7 }, 1);
+	EXPECT_EQ(r.reserved(), 3u);
+	r.refused(Xid{ 7 }, 0);
+	EXPECT_EQ(r.reserved(), 0u);
+	/* Another Call has promised nothing. */
+	r.refused(Xid{ 100 }, 0);
+	EXPECT_TRUE(r.invariants());
+}
+
 TEST(rtr_group, sent__each_is_sent_again_once)
 {
 	SentGroups s;
+	const auto take = [&](u32 xid, rpcrdma_dir dir) {
+		const u32 sends = s.take(to_xid(xid), dir).sends;
 
-	EXPECT_EQ(s.take(Xid{ 0 }, RPCRDMA_CALL), 0u);
+		EXPECT_TRUE(s.invariants());
+		return sends;
+	};
+
+	EXPECT_EQ(take(0, RPCRDMA_CALL), 0u);
 	s.add(Xid{ 7 }, RPCRDMA_CALL, 3);
 	s.add(Xid{ 7 }, RPCRDMA_REPLY, 16);
-	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), 16u);
-	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), 0u);
-	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_CALL), 3u);
-	/* Of Replies with one XID one at a time, the first one first; of Calls all. */
+	EXPECT_EQ(take(7, RPCRDMA_REPLY), 16u);
+	EXPECT_EQ(take(7, RPCRDMA_REPLY), 0u);
+	EXPECT_EQ(take(7, RPCRDMA_CALL), 3u);
+	/* Of groups with one XID one at a time, the first one first. */
 	for (u32 sends = 2; sends <= 3; sends++) {
 		s.add(Xid{ 7 }, RPCRDMA_CALL, sends);
 		s.add(Xid{ 7 }, RPCRDMA_REPLY, sends);
 	}
 	for (u32 sends = 2; sends <= 3; sends++) {
-		EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), sends);
-		EXPECT_TRUE(s.invariants());
+		EXPECT_EQ(take(7, RPCRDMA_REPLY), sends);
+		EXPECT_EQ(take(7, RPCRDMA_CALL), sends);
 	}
-	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_REPLY), 0u);
-	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_CALL), 2u);
-	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_CALL), 0u);
+	EXPECT_EQ(take(7, RPCRDMA_REPLY), 0u);
+	EXPECT_EQ(take(7, RPCRDMA_CALL), 0u);
 	EXPECT_FALSE(s.any());
 	for (u32 xid = 1; xid <= SentGroups::kMost + 1; xid++)
 		s.add(to_xid(xid), RPCRDMA_CALL, 1);
-	EXPECT_EQ(s.take(Xid{ 1 }, RPCRDMA_CALL), 0u);
-	EXPECT_EQ(s.take(Xid{ 2 }, RPCRDMA_CALL), 1u);
+	EXPECT_EQ(take(1, RPCRDMA_CALL), 0u);
+	EXPECT_EQ(take(2, RPCRDMA_CALL), 1u);
 	for (u32 xid = 3; xid <= SentGroups::kMost + 1; xid++) {
 		EXPECT_TRUE(s.any());
-		EXPECT_EQ(s.take(to_xid(xid), RPCRDMA_CALL), 1u) << xid;
+		EXPECT_EQ(take(xid, RPCRDMA_CALL), 1u) << xid;
 	}
+	EXPECT_FALSE(s.any());
+}
+
+/* The second one, and a third that is sent after that. */
+TEST(rtr_group, sent__of_a_call_that_has_an_answer)
+{
+	SentGroups s;
+	const auto expect = [&](rpcrdma_dir dir, u32 sends, bool settled,
+				u32 left) {
+		const SentGroups::Group g = s.take(Xid{ 7 }, dir);
+
+		EXPECT_EQ(g.sends, sends);
+		EXPECT_EQ(g.settled, settled);
+		EXPECT_EQ(g.left, left);
+		EXPECT_TRUE(s.invariants());
+	};
+
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 1);
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 2);
+	s.add(Xid{ 7 }, RPCRDMA_REPLY, 9);
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 3);
+	s.add(Xid{ 7 }, RPCRDMA_REPLY, 8);
+	expect(RPCRDMA_CALL, 1, false, 2);
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 4);
+	expect(RPCRDMA_CALL, 4, false, 2);
+	expect(RPCRDMA_CALL, 2, true, 1);
+	expect(RPCRDMA_CALL, 3, true, 0);
+	expect(RPCRDMA_CALL, 0, false, 0);
+	/* Each Reply is one of its own. */
+	expect(RPCRDMA_REPLY, 9, false, 1);
+	expect(RPCRDMA_REPLY, 8, false, 0);
 	EXPECT_FALSE(s.any());
 }

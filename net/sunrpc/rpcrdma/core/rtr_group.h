@@ -344,7 +344,8 @@ private:
  * Send, and needs no place here.
  *
  * A promise stands until the answer has come, also if nobody waits for it any more: the
- * Responder does not know that. A Call that is sent again with its XID has two answers.
+ * Responder does not know that. A Call that is sent again with its XID has two answers. A
+ * REPTERR about a Call is one, too.
  *
  * An ERROR of the base protocol names an XID and no direction. If a Call of each direction
  * has that XID, it may be about a Reply of this side. So after it nothing is reserved, but a
@@ -414,6 +415,17 @@ public:
 	constexpr void give_back(Xid xid)
 	{
 		answered(xid, true);
+	}
+	/*
+	 * A group of it was refused. @left: its other groups that have no answer. All answers
+	 * to come may be theirs, but no more than one for each.
+	 */
+	constexpr void refused(Xid xid, u32 left)
+	{
+		const Call *c = find(xid);
+
+		if (c && (!left || c->answers > left))
+			answered(xid, !left);
 	}
 	/* It may have been answered. */
 	constexpr void doubt(Xid xid)
@@ -522,8 +534,12 @@ private:
  * Groups that this side has sent of late. A REPTERR that is about one of them has its
  * message sent again, in another form, once.
  *
- * A Call that is sent again with its XID is one RPC: the first REPTERR is about all its groups.
- * It has two Replies, of which each may be refused; a REPTERR does not say which one it is about.
+ * Each Send of a message with an XID that was sent before is a group of its own, and each may be
+ * refused. A REPTERR does not say which one it is about: it is taken to be about the first.
+ *
+ * A Call that is sent again with its XID is one RPC. When that has its Reply, or is sent in
+ * another form, its groups are settled: a REPTERR about another one only means that this one
+ * has no Reply.
  *
  * While a REPTERR is on its way, at most a window of further groups is sent, each of one
  * Send. The peer's window may be larger than kMost: then what is older waits for the
@@ -532,6 +548,17 @@ private:
 class SentGroups {
 public:
 	static constexpr u32 kMost = 64;
+
+	/**
+	 * @sends: of the group; zero: there is none
+	 * @settled: nothing of its message is to be sent again
+	 * @left: other groups of that message
+	 */
+	struct Group {
+		u32 sends = 0;
+		bool settled = false;
+		u32 left = 0;
+	};
 
 	/* @sends: of the group, at least one */
 	constexpr void add(Xid xid, rpcrdma_dir dir, u32 sends)
@@ -546,33 +573,41 @@ public:
 	{
 		return count_ != 0;
 	}
-	/*
-	 * Return: how many Sends it had, if it is there. Then it is not any more. Else zero. Of
-	 * several Replies with this XID it is the one that was sent first.
+	/**
+	 * A group has been answered, or refused. Of several it is the one that was sent first,
+	 * but one that is not settled comes before those that are.
+	 *
+	 * Return: what it was. It is not there any more, and of a Call all others are settled.
 	 */
-	[[nodiscard]] constexpr u32 take(Xid xid, rpcrdma_dir dir)
+	[[nodiscard]] constexpr Group take(Xid xid, rpcrdma_dir dir)
 	{
-		u8 *last = nullptr;
-		u32 left = count_;
-		u32 found = 0;
+		u8 *first = nullptr;
+		u32 all = count_;
+		Group found;
 
 		/* Nearly always it is among the last. */
-		for (u32 i = at_ + kMost - 1; left; i--) {
+		for (u32 i = at_ + kMost - 1; all; i--) {
 			u8 &sends = sends_[i % kMost];
 
 			if (!sends)
 				continue;
-			left--;
+			all--;
 			if ((sends & kOfReply) != of(dir) ||
 			    xid_[i % kMost] != xid)
 				continue;
-			found = sends & ~kOfReply;
-			last = &sends;
+			const bool settled = sends & kSettled;
+			if (first)
+				found.left++;
+			if (!first || !settled || found.settled) {
+				first = &sends;
+				found.sends = sends & kSends;
+				found.settled = settled;
+			}
 			if (dir == RPCRDMA_CALL)
-				drop(sends);
+				sends |= kSettled;
 		}
-		if (last && *last)
-			drop(*last);
+		if (first)
+			drop(*first);
 		return found;
 	}
 
@@ -586,13 +621,15 @@ public:
 		return count == count_ && at_ < kMost;
 	}
 
-	/* In what is kept of a group of a Reply, beside the number of its Sends. */
-	static constexpr u32 kOfReply = 0x80;
+	/* What is kept of a group: the number of its Sends, whether it is settled, its direction. */
+	static constexpr u8 kSends = 0x3f;
+	static constexpr u8 kSettled = 0x40;
+	static constexpr u8 kOfReply = 0x80;
 
 private:
-	[[nodiscard]] static constexpr u32 of(rpcrdma_dir dir)
+	[[nodiscard]] static constexpr u8 of(rpcrdma_dir dir)
 	{
-		return dir == RPCRDMA_REPLY ? kOfReply : 0;
+		return dir == RPCRDMA_REPLY ? kOfReply : u8{ 0 };
 	}
 	constexpr void drop(u8 &sends)
 	{

@@ -68,11 +68,17 @@ bool Rtrext::declare(Port &port, const ReceiveShape &shape)
 /* What comes in                                                      */
 /* ------------------------------------------------------------------ */
 
-/* What leads the group is another message than the one that is bad. */
+/*
+ * What leads the group is another message than the one that is bad. The beginning of a group
+ * in the middle of another is that, also if both are of one RPC.
+ */
 static bool has_other_lead(const ReportedError &e)
 {
+	const bool begins = e.fault.code == RtrError::BadOmt && !e.bad.number &&
+			    e.fault.words[0] == kXmtCont;
+
 	return e.has_lead &&
-	       (e.lead.xid != e.bad.xid || e.lead.dir != e.bad.dir);
+	       (begins || e.lead.xid != e.bad.xid || e.lead.dir != e.bad.dir);
 }
 
 /*
@@ -195,14 +201,24 @@ bool Rtrext::refused(Xid xid, u32 code, Port & /*port*/)
 		refused_left_--;
 		return true;
 	}
-	const u32 sends = sent_.take(xid, RPCRDMA_CALL);
+	SentGroups::Group g = sent_.take(xid, RPCRDMA_CALL);
+	const bool settled = g.settled;
+	u32 sends = g.sends;
 
 	if (!sends)
 		return false;
+	/* What comes of one of them is taken by the session: an ERROR is an answer. */
+	if (settled)
+		reserve_.doubt(xid);
+	while (g.left) {
+		g = sent_.take(xid, RPCRDMA_CALL);
+		sends += g.sends;
+		reserve_.doubt(xid);
+	}
 	requests_refused_ = true;
 	refused_xid_ = xid;
 	refused_left_ = sends - 1;
-	return false;
+	return settled;
 }
 
 bool Rtrext::interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx)
@@ -384,18 +400,27 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 {
 	ReportedError e;
 
+	bool known = false;
+	const auto refuse = [&](const TransmissionId &id) {
+		const SentGroups::Group g = sent_.take(id.xid, id.dir);
+
+		if (!g.sends)
+			return;
+		known = true;
+		if (id.dir == RPCRDMA_CALL)
+			reserve_.refused(id.xid, g.left);
+		if (!g.settled)
+			refused_[refused_count_++] = id;
+	};
+
 	refused_count_ = 0;
 	if (!e.decode(body))
 		return { RPCRDMA_REASON_XDR };
-	if (sent_.take(e.bad.xid, e.bad.dir))
-		refused_[refused_count_++] = e.bad;
-	if (has_other_lead(e) && sent_.take(e.lead.xid, e.lead.dir))
-		refused_[refused_count_++] = e.lead;
-	if (!refused_count_)
+	refuse(e.bad);
+	if (has_other_lead(e))
+		refuse(e.lead);
+	if (!known)
 		return { RPCRDMA_REASON_XID };
-	for (u32 i = 0; i < refused_count_; i++)
-		if (refused_[i].dir == RPCRDMA_CALL)
-			reserve_.give_back(refused_[i].xid);
 	why_ = e.fault;
 	rx.action = RPCRDMA_RX_CONTROL;
 	return {};

@@ -48,7 +48,7 @@ struct GroupMessage {
 	u32 size = 0;
 };
 
-static_assert(kMostSends < SentGroups::kOfReply);
+static_assert(kMostSends <= SentGroups::kSends);
 
 /* Rules, and the state of one end. */
 class Rtrext {
