@@ -100,6 +100,8 @@ void World::act(Fault f)
 		break;
 	case Fault::Allocation:
 		failing_ = chaos.within(1, 6);
+		/* The first of what a step needs may be there. */
+		sparing_ = chaos.below(3);
 		break;
 	case Fault::Stall:
 		stalled_ = chaos.next() & chaos.next();

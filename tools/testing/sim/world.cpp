@@ -469,6 +469,10 @@ bool World::allocates()
 {
 	if (!failing_)
 		return true;
+	if (sparing_) {
+		sparing_--;
+		return true;
+	}
 	failing_--;
 	effect(Fault::Allocation);
 	return false;

@@ -350,6 +350,7 @@ private:
 	u32 progress_ = 0;
 	u32 seconds_ = 1000;
 	u32 failing_ = 0; /* allocations */
+	u32 sparing_ = 0; /* those that come before */
 	bool heavy_ = false; /* large Calls, little memory */
 	bool one_address_ = false; /* of all clients, which use the same XIDs */
 	u32 first_xid_ = 0;
