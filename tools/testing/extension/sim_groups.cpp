@@ -4,8 +4,10 @@
  * peer takes that and has given credit for all of it; else they go as ever. Their data are
  * placed in Receives of some ends, and Calls direct their Responders to do so. Where a Call has
  * memory registered for results, its directions name that (EXRW, CHOICE, BYSIZE), and it is
- * taken back when the Call has its answer, as after a Write chunk. Some Sends of groups are
- * spoilt: what they are a part of has to be refused, and is sent again by the types of -07.
+ * taken back when the Call has its answer, as after a Write chunk. Where it has memory registered
+ * for its own items, some of these are said to be there (EXRW), some come by Sends in any case.
+ * Some Sends of groups are spoilt: what they are a part of has to be refused, and is sent again by
+ * the types of -07.
  */
 #include "../sim/groups.h"
 #include "../sim/checkers.h"
@@ -64,6 +66,11 @@ pings::Budget &budget(const Conn &c)
 	return c.link.pair.pings[c.side];
 }
 
+bool peer_places(const Conn &c)
+{
+	return c.link.pair.pings[1 - c.side].places;
+}
+
 const Rtrext &state(const Conn &c)
 {
 	return rpcrdma::session(&c.session).extension<Rtrext>();
@@ -103,7 +110,11 @@ struct groups::Sending {
 	GroupMessage group;
 	const rpcrdma_chunks *const chunks; /* if it goes by the types of -07 */
 	rpcrdma_chunks offered = {}; /* what of these directions name */
+	rpcrdma_range in_memory[kItems]; /* items, likewise */
+	u32 n_in_memory = 0;
+	Segment segments[RPCRDMA_MAX_SEGMENTS]; /* of all of these */
 	PlacedItem items[kItems];
+	u32 placed = 0; /* of these, by Sends */
 	Direction directions[kItems];
 	DirectionRange range;
 	bool by_plan = false;
@@ -275,6 +286,15 @@ void print(const Tally &t)
 		    ", dropped for want of memory %" PRIu64 "\n",
 		    t.offered, t.written, t.sent_instead, t.written_refused,
 		    t.kept_too_large);
+	std::printf(
+		"# Calls by groups with items in memory %" PRIu64
+		", in one Receive %" PRIu64 ", other items by Sends %" PRIu64
+		"; refused before they were read %" PRIu64
+		", since they could not be %" PRIu64
+		"; connection ended meanwhile %" PRIu64
+		", RPC given up %" PRIu64 "\n",
+		t.fetched[0], t.fetched[1], t.fetched_mixed, t.fetch_refused,
+		t.fetch_failed, t.fetch_broken, t.fetch_cancelled);
 }
 
 bool reaches(const Tally &t)
@@ -282,7 +302,9 @@ bool reaches(const Tally &t)
 	return t.groups && t.long_groups && t.long_replies && t.no_group &&
 	       t.placed[0] && t.placed[1] && t.refused[0] && t.refused[1] &&
 	       t.replies_not_kept && t.offered && t.written && t.sent_instead &&
-	       t.written_refused && t.kept_too_large;
+	       t.written_refused && t.kept_too_large && t.fetched[0] &&
+	       t.fetched[1] && t.fetched_mixed && t.fetch_refused &&
+	       t.fetch_failed && t.fetch_broken;
 }
 
 /* Data that are placed are not in the Payload stream. */
@@ -290,6 +312,14 @@ static void remove(Outgoing &m, const rpcrdma_range &range)
 {
 	m.removed[m.n_removed++] = range;
 	m.msg.length -= range.length;
+}
+
+/* All of it is. */
+static void put_back(Outgoing &m)
+{
+	for (u32 i = 0; i < m.n_removed; i++)
+		m.msg.length += m.removed[i].length;
+	m.n_removed = 0;
 }
 
 /* It goes otherwise. */
@@ -301,9 +331,23 @@ static void restore(Outgoing &m, const Sending &s)
 		m.ungroup();
 	}
 	m.msg.chunks = s.chunks;
-	for (u32 i = 0; i < m.n_removed; i++)
-		m.msg.length += m.removed[i].length;
-	m.n_removed = 0;
+	put_back(m);
+	for (u32 i = 0; i < s.n_in_memory; i++)
+		remove(m, s.in_memory[i]);
+}
+
+/* Where the item at @position is, if it has been registered. */
+static Span<const Segment> registered(const Sending &s, u32 position)
+{
+	const rpcrdma_chunks &c = *s.chunks;
+	u32 first = 0;
+	u32 n = 0;
+
+	while (first < c.n_reads && c.reads[first].position != position)
+		first++;
+	while (first + n < c.n_reads && c.reads[first + n].position == position)
+		n++;
+	return { s.segments + first, n };
 }
 
 /* How the result with this number is to come. */
@@ -325,32 +369,53 @@ static void direct(Random &r, Sending &s, u32 number)
 		d.rdma_from = r.below(2000);
 }
 
+/* Where the items of a Call are to be: in memory, in Receives, or in the Payload stream. */
+static u32 plan_items(Conn &c, Outgoing &m, Sending &s)
+{
+	Random &r = c.world.schedule;
+	const bool places = peer_places(c) || r.once_in(4);
+	u32 n = 0;
+
+	s.n_in_memory = m.n_removed;
+	std::copy_n(m.removed, m.n_removed, s.in_memory);
+	put_back(m);
+	for (u32 i = 0; m.offers && i < s.chunks->n_reads; i++)
+		s.segments[i] = s.chunks->reads[i].target;
+	for (u32 i = 0; i < m.n_items; i++) {
+		const rpcrdma_range &where = m.items[i];
+		PlacedItem &item = s.items[n];
+
+		item = {};
+		if (m.offers)
+			item.segments = registered(s, where.offset);
+		const bool fetch = item.segments.size() && !r.once_in(4);
+		if (!where.length || (!fetch && (!places || r.once_in(2))))
+			continue;
+		item.position = where.offset;
+		item.length = where.length;
+		item.type = fetch ? Placement::Exrw : Placement::Tbsn;
+		s.placed += !fetch;
+		remove(m, { where.offset, padded(where) });
+		n++;
+	}
+	return n;
+}
+
 static void plan_call(Conn &c, Outgoing &m, Sending &s)
 {
 	Random &r = c.world.schedule;
 	GroupMessage &g = s.group;
-	u32 n = 0;
 
+	g.content.items = { s.items, plan_items(c, m, s) };
 	s.range = { 0, m.msg.length, { s.directions, m.n_results } };
-	for (u32 i = 0; i < m.n_items && r.once_in(2); i++) {
-		PlacedItem &item = s.items[n];
-
-		if (!m.items[i].length)
-			continue;
-		item.position = m.items[i].offset;
-		item.length = m.items[i].length;
-		item.type = Placement::Tbsn;
-		remove(m, { item.position, padded(m.items[i]) });
-		n++;
-	}
-	g.content.items = { s.items, n };
 	if (m.offers) {
 		s.offered = *m.msg.chunks;
 		m.msg.chunks = nullptr;
 	}
 	for (u32 i = 0; i < m.n_results; i++)
 		direct(r, s, i);
-	if (m.n_results && !m.msg.call_only && (m.offers || !r.once_in(4)))
+	if (m.n_results && !m.msg.call_only &&
+	    (s.offered.n_writes || !r.once_in(4)))
 		g.content.directions = { &s.range, 1 };
 }
 
@@ -365,8 +430,8 @@ static bool begin(Conn &c, Outgoing &m)
 		return true;
 	}
 	/* XMTREQ has no handle that its Reply could invalidate. */
-	if (m.no_group || m.msg.sent || m.msg.external || m.n_removed ||
-	    m.invalidate ||
+	if (m.no_group || m.msg.sent || m.msg.external ||
+	    (m.n_removed && !m.offers) || m.invalidate ||
 	    (m.msg.chunks && !rpcrdma::unused(*m.msg.chunks) && !m.offers) ||
 	    c.world.schedule.once_in(3))
 		return false;
@@ -509,7 +574,8 @@ static void sent(Conn &c, Outgoing &m, u8 *buffer, const rpcrdma_tx &tx)
 	}
 	t.groups += tx.first;
 	t.placed[call ? 0 : 1] +=
-		tx.first && (call ? m.n_removed : l.sending->planned.placed);
+		tx.first &&
+		(call ? l.sending->placed : l.sending->planned.placed);
 	t.long_groups += tx.first && !tx.last;
 	t.long_replies += tx.first && !tx.last && !call;
 	spoil(c, m, buffer, tx);
@@ -709,6 +775,7 @@ namespace
 struct Laying {
 	const Conn &c;
 	const std::vector<Part> &parts;
+	const bool reply;
 	Octets out;
 	u32 stream = 0; /* octets of the Payload stream that are there */
 	u32 end = 0; /* octets of the message that are there */
@@ -755,7 +822,7 @@ struct Laying {
 			end = (p.position + p.item + 3) & ~3U;
 		}
 		if (p.send == RPCRDMA_RTR_BY_READ) {
-			written += end - p.position;
+			written += reply ? end - p.position : 0;
 			return;
 		}
 		copy(p.position + p.at, p.send,
@@ -765,20 +832,40 @@ struct Laying {
 
 } // namespace
 
+bool pings::fetches(const Conn &c, const std::vector<Part> &parts,
+		    rpcrdma_chunks &chunks, bool &placed)
+{
+	const Receive &r = *parts[0].receive;
+	rpcrdma_rtr_first first;
+
+	if (!rpcrdma_rtr_read(r.buffer.get(), r.length, &first))
+		fail("answers", "%s: what begins a group cannot be read",
+		     c.link.name(c.side));
+	placed = first.item.length;
+	if (!first.external)
+		return false;
+	if (!rpcrdma_rtr_get_reads(&first, &chunks))
+		fail("invariant", "%s: items are in too many segments",
+		     c.link.name(c.side));
+	if (planted(c, Mutant::GroupReadForgotten))
+		chunks.n_reads--;
+	return true;
+}
+
 Octets pings::lay_out(const Conn &c, const std::vector<Part> &parts, u32 length)
 {
 	/* Without pages nothing is placed, but there are items that went by RDMA. */
 	const rpcrdma_rtr_shape any = { kHead, kTarget, 1 };
 	const rpcrdma_rtr_shape s = shape(c).pages ? shape(c) : any;
 	const Receive &r = *parts[0].receive;
-	Laying laying = { c, parts, Octets(length) };
 	rpcrdma_rtr_first first;
 
 	if (planted(c, Mutant::GroupGivenBack) && !c.has(&r))
-		return laying.out;
+		return Octets(length);
 	if (!rpcrdma_rtr_read(r.buffer.get(), r.length, &first))
 		fail("answers", "%s: what begins a group cannot be read",
 		     c.link.name(c.side));
+	Laying laying = { c, parts, first.reply, Octets(length) };
 	(void)!rpcrdma_rtr_each_part(
 		&s, &first,
 		[](void *context, const rpcrdma_rtr_part *p) {
@@ -796,9 +883,19 @@ std::vector<u32> pings::refused_replies(Conn &c)
 	return ledger(c).refused;
 }
 
+/* As rpcrdma_req_group_refused(), but for errors that may be about a Reply (D6). */
 bool pings::group_refused(const rpcrdma_rx &rx)
 {
-	return rx.reported && rx.errcode == RPCRDMA2_ERR_NONE;
+	if (!rx.reported)
+		return false;
+	switch (rx.errcode) {
+	case RPCRDMA2_ERR_NONE: /* a REPTERR */
+	case RPCRDMA2_ERR_READ_CHUNKS:
+	case RPCRDMA2_ERR_SEGMENTS:
+		return true;
+	default:
+		return false;
+	}
 }
 
 } // namespace sim

@@ -44,8 +44,8 @@ public:
 	const rpcrdma_range *items = nullptr;
 	u32 n_items = 0;
 	u32 n_results = 0; /* of a Call: what may be placed of its Reply */
-	bool offers =
-		false; /* its chunks are memory for that, and nothing else */
+	/* Its chunks are memory for that, or of what may be placed, and nothing else. */
+	bool offers = false;
 	bool grouped = false; /* it goes, or has gone, by a group */
 	/* A Reply that is to go by a group as its Call directs. */
 	std::shared_ptr<groups::Sending> group;

@@ -62,6 +62,12 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 	rpcrdma_session_receive(&c.session, buffer, length, &rx);
 }
 
+bool fetches(const Conn & /*c*/, const std::vector<Part> & /*parts*/,
+	     rpcrdma_chunks & /*chunks*/, bool & /*placed*/)
+{
+	return false;
+}
+
 Octets lay_out(const Conn & /*c*/, const std::vector<Part> & /*parts*/,
 	       u32 /*length*/)
 {

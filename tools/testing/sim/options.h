@@ -87,6 +87,12 @@ enum class Mutant : u8 {
 	GroupWriteLate,
 	GroupWriteShort,
 	GroupOtherAnswer,
+	GroupReadEarly,
+	GroupReadKept,
+	GroupReadWrong,
+	GroupReadForgotten,
+	GroupReadHeld,
+	GroupReadRefused,
 	KeptWithoutBound,
 	KeptMemoryForgotten,
 	/* of the transports */

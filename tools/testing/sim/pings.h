@@ -143,7 +143,16 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
 {
 	return rpcrdma_rtr_carries(rx.htype);
 }
-/* What has come in these Receives: a message of @length octets, without what went by RDMA. */
+/*
+ * Items of a Call that has come in these Receives are to be read by RDMA: then @chunks is filled
+ * in. @placed: others are in the Receives.
+ */
+[[nodiscard]] bool fetches(const Conn &c, const std::vector<Part> &parts,
+			   rpcrdma_chunks &chunks, bool &placed);
+/*
+ * What has come in these Receives: a Reply of @length octets, without what went by RDMA; or a
+ * Call, with room for that.
+ */
 [[nodiscard]] Octets lay_out(const Conn &c, const std::vector<Part> &parts,
 			     u32 length);
 /* Replies that the peer has just refused. */

@@ -306,8 +306,8 @@ void Requester::send(Rpc &r)
 	r.n_results = r.shape.reducible ? r.shape.offered : 0;
 	r.grouped = false;
 	r.unwritten = false;
-	r.offers = r.chunks.n_writes && !r.chunks.n_reads && !r.chunks.n_call &&
-		   !r.chunks.has_reply;
+	r.offers = (r.chunks.n_writes || r.chunks.n_reads) &&
+		   !r.chunks.n_call && !r.chunks.has_reply;
 	r.chain_cost = static_cast<u32>(r.mrs.size());
 	r.msg.xid = r.xid;
 	r.msg.dir = RPCRDMA_CALL;
@@ -380,7 +380,9 @@ void Requester::sent(Rpc &r, Error error)
 
 	if (r.state != Rpc::State::Waiting || error == Error::NotConnected)
 		return;
-	if (planted(*r.conn, Mutant::GroupMemoryEarly) && r.grouped)
+	const Mutant early = r.chunks.n_reads ? Mutant::GroupReadEarly :
+						Mutant::GroupMemoryEarly;
+	if (planted(*r.conn, early) && r.grouped)
 		(void)!r.conn->invalidate(r.mrs, nobody);
 	if (error != Error::None)
 		return fail_rpc(r, -5);
@@ -457,6 +459,8 @@ void Requester::failed(Conn &c, const rpcrdma_rx &rx)
 
 	r->no_group |= again;
 	world.tally.refused[0] += again;
+	world.tally.fetch_refused +=
+		again && r->chunks.n_reads && rx.errcode == RPCRDMA2_ERR_NONE;
 	if (!error)
 		error = kAgain;
 	world.trace("%s: %u has failed: %d", c.link.name(side_),
@@ -484,7 +488,9 @@ void Requester::finish(Rpc &r, s32 status)
 	const bool early =
 		world.options.mutant == Mutant::AnswerBeforeInvalidation;
 	const bool kept =
-		r.unwritten && planted(*r.conn, Mutant::GroupMemoryKept);
+		(r.unwritten && planted(*r.conn, Mutant::GroupMemoryKept)) ||
+		(r.grouped && r.no_group && r.chunks.n_reads &&
+		 planted(*r.conn, Mutant::GroupReadKept));
 	if (kept || !r.conn->invalidate(r.mrs, r) || early)
 		unreachable(r);
 }
@@ -604,6 +610,7 @@ void Requester::cancel_one()
 		world.trace("%u is given up", r.shape.number);
 		world.effect(Fault::Cancel);
 		r.cancelled = true;
+		world.tally.fetch_cancelled += r.grouped && r.chunks.n_reads;
 		for (const MemoryRegion *mr : r.mrs)
 			r.conn->link.excuse(mr->key);
 		r.conn->cancel(r);

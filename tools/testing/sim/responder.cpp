@@ -358,6 +358,9 @@ Error Responder::group(const rpcrdma_rx &rx, Receive &r, bool &kept)
 		return Error::NoMemory;
 	complete_call(*call, rx);
 	call->group.swap(group_);
+	bool placed = false;
+	if (pings::fetches(conn, call->group, call->chunks, placed))
+		return fetch(std::move(call), placed);
 	if (!limits.holds) {
 		call->octets =
 			pings::lay_out(conn, call->group, call->unreduced);
@@ -370,6 +373,30 @@ Error Responder::group(const rpcrdma_rx &rx, Receive &r, bool &kept)
 	}
 	ready_.push_back(std::move(call));
 	return Error::None;
+}
+
+/* As rpcrdma_svc_group_fetch(). */
+Error Responder::fetch(CallPtr call, bool placed)
+{
+	const bool one = call->group.size() == 1 && !placed;
+
+	conn.world.tally.fetched[one]++;
+	conn.world.tally.fetched_mixed += placed;
+	call->fetched = true;
+	call->in_place = true;
+	if (!limits.holds) {
+		call->octets =
+			pings::lay_out(conn, call->group, call->unreduced);
+		call->pages = page_count(call->unreduced);
+		take(kCalls, call->pages * kPage);
+		put_group(call->group);
+	} else if (one) {
+		call->receive = call->group[0].receive;
+		call->payload = call->group[0].payload;
+		call->group.clear();
+		call->in_place = false;
+	}
+	return wait(std::move(call));
 }
 
 void Responder::put_group(std::vector<Part> &group)
@@ -495,9 +522,44 @@ Responder::CallPtr Responder::next_to_read(bool &alone)
 	return take_out(waiting_, 0);
 }
 
+/* As rpcrdma_svc_layout_reads(). */
+void Responder::lay_out_reads(IncomingCall &call)
+{
+	u32 position = 0;
+	u32 before = 0; /* octets of the items before that */
+	u32 at = 0;
+
+	for (u32 i = 0; i < call.chunks.n_reads; i++) {
+		const rpcrdma_read_segment &s = call.chunks.reads[i];
+
+		if (s.position != position) {
+			before += padded({ position, at - position });
+			position = at = s.position;
+		}
+		if (!s.target.length)
+			continue;
+		if (u64{ at } + s.target.length > call.laid_out.size())
+			fail("invariant", "%u octets are to be read at %u",
+			     s.target.length, at);
+		const bool wrong = planted(conn, Mutant::GroupReadWrong);
+		u8 *const to = &call.laid_out[at - (wrong ? before : 0)];
+		call.operations.push_back({ to, s.target.length,
+					    s.target.handle, s.target.offset });
+		at += s.target.length;
+	}
+}
+
 /* As rpcrdma_svc_layout(). */
 Error Responder::lay_out(IncomingCall &call)
 {
+	if (call.in_place) {
+		call.laid_out = call.group.empty() ?
+					call.octets :
+					pings::lay_out(conn, call.group,
+						       call.unreduced);
+		lay_out_reads(call);
+		return Error::None;
+	}
 	rpcrdma_piece pieces[RPCRDMA_MAX_PIECES];
 	const u32 n = rpcrdma_layout_call(&call.chunks, call.length, pieces);
 	u8 *to = call.laid_out.data();
@@ -558,6 +620,16 @@ Error Responder::lay_out(IncomingCall &call)
 	return Error::None;
 }
 
+/* There are memory regions, which come back when other Reads end. */
+bool Responder::has_room(const IncomingCall &call) const
+{
+	size_t n = call.operations.size();
+
+	for (const auto &other : reading_)
+		n += other->operations.size();
+	return n <= limits.reads;
+}
+
 /* As rpcrdma_svc_read_start(). Unless it fails, @call is not the caller's. */
 Error Responder::start_reads(CallPtr &call)
 {
@@ -571,6 +643,8 @@ Error Responder::start_reads(CallPtr &call)
 	const Error error = lay_out(*call);
 	if (error != Error::None)
 		return error;
+	if (!has_room(*call))
+		return Error::Again;
 	if (!conn.fits(static_cast<u32>(call->operations.size())))
 		return Error::NoSpace;
 
@@ -580,6 +654,10 @@ Error Responder::start_reads(CallPtr &call)
 	call->length = call->unreduced;
 	Receive *r = call->receive;
 	call->receive = nullptr;
+	std::vector<Part> group;
+	group.swap(call->group);
+	if (planted(conn, Mutant::GroupReadHeld))
+		group.clear();
 	call->cost = static_cast<u32>(call->operations.size());
 	check::memory(*this);
 	if (!call->cost) {
@@ -587,6 +665,7 @@ Error Responder::start_reads(CallPtr &call)
 		n_reading_--;
 		if (r)
 			conn.put_receive(*r);
+		put_group(group);
 		return Error::None;
 	}
 	IncomingCall &job = *call;
@@ -594,6 +673,7 @@ Error Responder::start_reads(CallPtr &call)
 	reading_.push_back(std::move(call));
 	if (r)
 		conn.put_receive(*r);
+	put_group(group);
 	if (conn.start(job) != Error::None) {
 		put(kCalls, job.pages * kPage);
 		n_reading_--;
@@ -620,6 +700,9 @@ bool Responder::reads_failed(CallPtr call, bool alone, Error error)
 			    RPCRDMA2_ERR_READ_CHUNKS :
 			    RPCRDMA2_ERR_SYSTEM,
 		    0, 0);
+	conn.world.tally.fetch_failed += call->fetched;
+	if (!planted(conn, Mutant::GroupReadRefused))
+		put_group(call->group);
 	put(kCalls, call->pages * kPage);
 	call.reset();
 	if (r)
@@ -646,6 +729,7 @@ void Responder::read_done(IncomingCall &job, Error error)
 	} else {
 		if (error == Error::None)
 			conn.refuse(job.xid, RPCRDMA2_ERR_BAD_XDR, 0, 0);
+		conn.world.tally.fetch_broken += job.fetched;
 		put(kCalls, job.pages * kPage);
 		call.reset();
 	}

@@ -49,6 +49,7 @@ struct ServiceLimits {
 	bool holds; /* Receives, until there is a thread or memory */
 	u32 kept_v1; /* Calls of version 1 that stay in their Receives */
 	u32 slots; /* else: Calls that are served at a time */
+	u32 reads; /* RDMA Reads that the device has room for at a time */
 };
 
 /* Octets that RDMA Read or Write moves. */
@@ -81,6 +82,10 @@ struct IncomingCall final : public Job, public Completer {
 	u32 inv_handle = 0;
 	bool external = false;
 	bool reading = false;
+	/* It came by a group, and items of it are to be read. */
+	bool fetched = false;
+	/* Its octets are where they are in the whole Call, or will be. */
+	bool in_place = false;
 	rpcrdma_chunks chunks = {};
 	std::vector<Operation> operations;
 	Shape shape = {}; /* once a thread has it */
@@ -188,6 +193,7 @@ private:
 				     bool &kept);
 	[[nodiscard]] Error group(const rpcrdma_rx &rx, Receive &r, bool &kept);
 	void put_group(std::vector<Part> &group);
+	[[nodiscard]] Error fetch(CallPtr call, bool placed);
 	[[nodiscard]] Error wait(CallPtr call);
 	[[nodiscard]] CallPtr new_call(const rpcrdma_rx &rx, u64 id);
 	[[nodiscard]] bool too_many(u32 xid);
@@ -201,6 +207,8 @@ private:
 	[[nodiscard]] CallPtr next_to_read(bool &alone);
 	[[nodiscard]] Error start_reads(CallPtr &call);
 	[[nodiscard]] Error lay_out(IncomingCall &call);
+	void lay_out_reads(IncomingCall &call);
+	[[nodiscard]] bool has_room(const IncomingCall &call) const;
 	[[nodiscard]] bool reads_failed(CallPtr call, bool alone, Error error);
 	[[nodiscard]] bool sound(const IncomingCall &call) const;
 	[[nodiscard]] Error send(OutgoingReply &reply,

@@ -15,6 +15,9 @@ namespace sim
 
 thread_local const char *broken;
 
+/* RDMA Reads of one Call at most. */
+static constexpr u32 kReads = RPCRDMA_MAX_PIECES;
+
 /* More steps than any run needs that ends. */
 static constexpr u32 kStepsWithoutProgress = 60000;
 
@@ -287,14 +290,16 @@ void World::configure(Random &r, Pair &p)
 		c.max_mrs = one_of(r, { 0, 4, 16, 32, 32 });
 		c.first_mrs = r.within(1, 4);
 		c.mr_octets = kPage * one_of(r, { 1, 2, 4, 16 });
-		p.limits[side] = { k.max_message + kPage +
-					   r.below(k.max_message),
-				   r.within(1, 6),
-				   kPage * r.within(8, 64),
-				   k.max_message,
-				   side == 1,
-				   1,
-				   0 };
+		p.limits[side] = {
+			k.max_message + kPage + r.below(k.max_message),
+			r.within(1, 6),
+			kPage * r.within(8, 64),
+			k.max_message,
+			side == 1,
+			1,
+			0,
+			one_of(r, { kReads, kReads, kReads, 8, 2, 1 })
+		};
 		p.invalidates[side] = r.below(2);
 		if (heavy_) {
 			k.window = RPCRDMA_MIN_WINDOW;
@@ -304,6 +309,7 @@ void World::configure(Random &r, Pair &p)
 			c.max_mrs = 32;
 			p.limits[side].max_call = k.max_message;
 			p.limits[side].call_memory = k.max_message + kPage;
+			p.limits[side].reads = kReads;
 		}
 	}
 	configure_versions(r, p);
@@ -351,6 +357,7 @@ void World::configure_versions(Random &r, Pair &p)
 		k.local.recv_size = 1024 * r.within(1, 2);
 		c.max_mrs = 32;
 		c.mr_octets = 8 * kPage;
+		p.limits[side].reads = kReads;
 	}
 }
 

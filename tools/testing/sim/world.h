@@ -199,6 +199,14 @@ struct Tally {
 	u64 written = 0; /* results of these that were written there */
 	u64 sent_instead = 0; /* that came by Sends */
 	u64 written_refused = 0; /* Replies with RDMA Writes, sent again */
+	/* Calls by a group that have items in memory: others, in one Receive */
+	u64 fetched[2] = {};
+	u64 fetched_mixed = 0; /* other items of these came by Sends */
+	/* their RDMA Reads did not come to an end, since: */
+	u64 fetch_refused = 0; /* the group was refused */
+	u64 fetch_failed = 0; /* they could not start */
+	u64 fetch_broken = 0; /* the connection ended */
+	u64 fetch_cancelled = 0; /* the RPC was given up */
 	u64 strays = 0;
 	u64 strays_refused = 0;
 	u64 authenticated = 0; /* ends that require it */
