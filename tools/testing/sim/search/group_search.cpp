@@ -25,7 +25,9 @@
  * - what is reserved is what Replies that have not come may still take;
  * - of each Call that has no answer the upper layer of one side has something to send: the
  *   Call again, its Reply, or the Reply again. Nobody waits for the answer to it otherwise,
- *   and each answer is waited for.
+ *   and each answer is waited for;
+ * - what a report is about was refused and not reported before, its sender knows it, and
+ *   does not know it any more afterwards.
  */
 #include "rtr_group.h"
 #include "states.h"
@@ -50,6 +52,8 @@ using states::Essence;
 
 /* XIDs of Calls, from one on. */
 constexpr u32 kCalls = 2;
+/* All groups of a Call with one XID are as one, which the first report takes. */
+constexpr bool kCallIsOne = true;
 
 /*
  * What is on its way; @count: of a first Send, the Sends of its group; @call: its XID, if there
@@ -94,6 +98,7 @@ struct Side {
 	u8 number = 0; /* of its next Send */
 	u8 report =
 		0; /* the Call that it has refused, or the Reply to it: not said yet */
+	u8 reports = 0; /* how often it is to be said */
 	bool refused = false; /* that was the one */
 	u32 n_inbound = 0;
 	Flying inbound[16] = {};
@@ -114,6 +119,9 @@ struct Call {
 	u8 asked = 0; /* at the second side, before it replies: the same */
 	bool whole = false; /* has all come */
 	u8 again[2] = {}; /* it, or its Reply, is to be sent again so many times */
+	/* Groups of it, or of its Reply: that are known, as none was reported. */
+	u8 known[2] = {};
+	u8 refused[2] = {}; /* of these, those that a report is to come about */
 };
 
 struct Model {
@@ -159,9 +167,11 @@ struct Model {
 			put(reserve.most(to_xid(c)) << 4 | calls[c].promised);
 			put(calls[c].asked << 5 | calls[c].again[0] << 3 |
 			    calls[c].again[1] << 1 | calls[c].whole);
+			put(calls[c].known[0] << 6 | calls[c].known[1] << 4 |
+			    calls[c].refused[0] << 2 | calls[c].refused[1]);
 		}
 		for (const Side &s : sides)
-			put(s.report << 1 | s.refused);
+			put(s.report << 3 | s.reports << 1 | s.refused);
 		return k;
 	}
 	[[nodiscard]] bool any_call() const
@@ -221,6 +231,7 @@ enum class Mistake : u8 {
 	Unheard, /* the other one does not send it again */
 	Twice, /* or twice */
 	RestReported, /* what follows of a group that was refused is reported, too */
+	ReportedTwice, /* or the same once more */
 	InGroup, /* REPTERR comes in the middle of a group, with a credit of that */
 };
 
@@ -248,6 +259,7 @@ struct Outcome {
 	bool stuck = false; /* in the middle of a group */
 	bool wrong = false; /* what is reserved */
 	bool lost = false; /* a Call, or its answer */
+	bool unasked = false; /* a report about what was not refused */
 	size_t resends = 0; /* states in which something is to be sent again */
 	bool complete = true;
 };
@@ -279,7 +291,7 @@ private:
 	[[nodiscard]] bool done() const
 	{
 		return out_.overrun || out_.overlap || out_.wrong ||
-		       out_.lost ||
+		       out_.lost || out_.unasked ||
 		       (rules_.stop && (out_.blocked || out_.stuck));
 	}
 	[[nodiscard]] bool planted(Mistake mistake) const
@@ -368,6 +380,8 @@ private:
 
 		s.refused = true;
 		s.report = planted(Mistake::Silent) ? u8{ 0 } : f.call;
+		s.reports = planted(Mistake::ReportedTwice) ? 2 : 1;
+		c.refused[1 - i]++;
 		for (; s.kept; s.kept--)
 			give_back(s);
 		if (planted(Mistake::RestReported))
@@ -383,32 +397,54 @@ private:
 		return v.step == GroupReceiver::Step::Refuse;
 	}
 
-	/* Groups that a report can be about. */
-	static u32 known(SentGroups sent, rpcrdma::Xid xid, rpcrdma_dir dir)
+	[[nodiscard]] static rpcrdma_dir sent_by(u32 i)
+	{
+		return i ? RPCRDMA_REPLY : RPCRDMA_CALL;
+	}
+
+	/* No report can be about this Call, or its Reply, any more. Return: so many could. */
+	static u32 forget(SentGroups &sent, u32 call, rpcrdma_dir dir)
 	{
 		u32 n = 0;
 
-		while (sent.take(xid, dir))
+		while (sent.take(to_xid(call), dir))
 			n++;
 		return n;
+	}
+
+	/* Groups of this side that are known after a report about one of @known. */
+	[[nodiscard]] static u32 known_after(u32 known, u32 i)
+	{
+		return i || !kCallIsOne ? known - 1 : 0;
+	}
+
+	/* Return: it is about a group that is known, and a second one would not be. */
+	bool reported(Model &m, u32 i, u32 call)
+	{
+		SentGroups &sent = m.sides[i].sent;
+		SentGroups before = sent;
+		Call &c = m.calls[call];
+
+		if (!c.refused[i] || !c.known[i] ||
+		    forget(before, call, sent_by(i)) != c.known[i] ||
+		    !sent.take(to_xid(call), sent_by(i)))
+			return false;
+		c.refused[i]--;
+		c.known[i] = static_cast<u8>(known_after(c.known[i], i));
+		SentGroups after = sent;
+		return forget(after, call, sent_by(i)) == c.known[i];
 	}
 
 	/* The other side has refused a group of this one. */
 	void take_report(Model &m, u32 i, const Flying &f)
 	{
-		const rpcrdma_dir dir = i ? RPCRDMA_REPLY : RPCRDMA_CALL;
 		const rpcrdma::Xid xid = to_xid(f.call);
 		Call &c = m.calls[f.call];
 
-		/*
-		 * A report about it that comes later means nothing; but one Call after the
-		 * other has this XID here, and each has a Reply.
-		 */
-		SentGroups &sent = m.sides[i].sent;
-		const u32 before = known(sent, xid, dir);
-
-		if (!sent.take(xid, dir) || known(sent, xid, dir) != before - 1)
-			out_.lost = true;
+		if (!reported(m, i, f.call)) {
+			out_.unasked = true;
+			return;
+		}
 		if (!planted(Mistake::Unheard))
 			c.again[i] = planted(Mistake::Twice) ? 2 : 1;
 		if (i)
@@ -447,9 +483,16 @@ private:
 			m.reserve.give_back(xid);
 		else if (!planted(Mistake::Keeps))
 			m.reserve.doubt(xid);
-		(void)m.sides[0].sent.take(xid, RPCRDMA_CALL);
 		out_.lost |= !c.promised;
 		c.promised = 0;
+		/*
+		 * Its XID stands for all others from now on. What the second side has sent under
+		 * it would not be known any more when it is used again.
+		 */
+		for (u32 side = 0; side < 2; side++) {
+			(void)forget(m.sides[side].sent, f.call, sent_by(side));
+			c.known[side] = 0;
+		}
 	}
 
 	/* Of what has come the upper layer gets nothing. */
@@ -525,7 +568,8 @@ private:
 			post(next, i,
 			     rules_.by_error ? Flying::Error : Flying::Report,
 			     0, s.report);
-			next.sides[i].report = 0;
+			if (!--next.sides[i].reports)
+				next.sides[i].report = 0;
 			reach(next);
 			any = true;
 		}
@@ -585,10 +629,10 @@ private:
 			post(next, i, Flying::First, n, call);
 			me.sending = static_cast<u8>(call);
 			me.number = 1;
-			if (call)
-				me.sent.add(to_xid(call),
-					    i ? RPCRDMA_REPLY : RPCRDMA_CALL,
-					    n);
+			if (call) {
+				me.sent.add(to_xid(call), sent_by(i), n);
+				next.calls[call].known[i]++;
+			}
 			if (i)
 				next.calls[call].asked = 0;
 			reach(next);
@@ -713,6 +757,7 @@ void expect_sound(u32 a, u32 b, const Rules &rules)
 	EXPECT_FALSE(o.stuck);
 	EXPECT_FALSE(o.wrong);
 	EXPECT_FALSE(o.lost);
+	EXPECT_FALSE(o.unasked);
 	EXPECT_GT(o.groups, 0u);
 	EXPECT_EQ(o.resends != 0, rules.refuses[0] || rules.refuses[1]);
 	std::printf("%swindows %u%s%s and %u%s, groups of up to %u: "
@@ -867,6 +912,7 @@ TEST(group_search, refused__what_goes_wrong_is_found)
 		EXPECT_TRUE(search(side, Mistake::Unheard).lost);
 		EXPECT_TRUE(search(side, Mistake::Twice).lost);
 		EXPECT_TRUE(search(side, Mistake::RestReported).overlap);
+		EXPECT_TRUE(search(side, Mistake::ReportedTwice).unasked);
 	}
 }
 
