@@ -6,6 +6,7 @@
   count.py run DIR FILE [OPERATION]...
                                      at the client, where DIR is mounted: a line of JSON
                                      in FILE for each operation, of all if none is named
+  count.py few DIR FILE OPERATION    the same of one, done FEW times and not more often
   count.py check FILE OPERATION END NAME=NUMBER|NAME=LEAST..MOST...
                                      whether such a file has these numbers per operation,
                                      and no others; a name has _ for each space
@@ -52,6 +53,9 @@ SIZES = (512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
 # Users with which an NFSv4 ACL takes about 16 KiB.
 ACL_USERS = 680
 ENTRIES, LISTS, NAMES, WARM_UP = 1000, 6, 100, 8
+# How often before it counts, and then, where Receives must not become larger by it. Before the
+# module asks for that, 8 messages have to go in parts (net/sunrpc/rpcrdma/core/adapt.h).
+FEW_WARM_UP, FEW = 2, 5
 # Until what follows an operation has happened: completions, invalidations, credits.
 SETTLE_SECONDS = 0.1
 ANSWER_SECONDS = 120
@@ -286,10 +290,20 @@ def snapshot():
 
 def run(directory, file, *names):
     """Count them all, or those that are named."""
+    count_each({name: operation for name, operation in Work(directory).operations().items()
+                if not names or name in names}, file)
+
+
+def few(directory, file, name):
+    """Count one, done only a few times."""
+    function, _, _ = Work(directory).operations()[name]
+    count_each({name: (function, FEW, FEW_WARM_UP)}, file)
+
+
+def count_each(operations, file):
+    """Of each a line in the file."""
     traced = LOCKED if os.environ.get("LOCKS") and \
         (TRACING / "events/lock/lock_acquire").exists() else ()
-    operations = {name: operation for name, operation in
-                  Work(directory).operations().items() if not names or name in names}
     # What the first to be counted finds is what it leaves.
     for function, _, warm_up in reversed(operations.values()):
         for _ in range(warm_up):
@@ -361,7 +375,7 @@ def main(what, *arguments):
     if what == "locks":
         print(json.dumps(locks(*arguments)))
     else:
-        {"prepare": prepare, "run": run, "check": check,
+        {"prepare": prepare, "run": run, "few": few, "check": check,
          "copied": check_copied}[what](*arguments)
 
 
