@@ -233,28 +233,34 @@ end_unloaded() {
 	end
 }
 
-# A counter in the module's totals: its first number, or that after WORD.
+# A counter in the module's totals: its first number, or that after WORD. These kinds have no
+# line until there is one.
 counter() { # NAME [WORD]
+	local without_line=
+	case $1 in
+	"messages "* | "refused "* | "errors "*) without_line=0 ;;
+	esac
 	figure /sys/kernel/debug/rpcrdma/totals "$@"
 }
 
-# The same in the line of this name of a file. It starts no program: tests ask often, and in
-# a guest that takes long.
+# The same in the line of this name of a file. It fails if there is none, or no number. It
+# starts no program: tests ask often, and in a guest that takes long.
 figure() { # FILE NAME [WORD]
 	local -a lines value
-	local line i found=0
-	mapfile -t lines < "$1"
+	local line i found=${without_line-}
+	mapfile -t lines < "$1" || return
 	for line in "${lines[@]}"; do
 		[[ $line = "$2: "* ]] || continue
 		read -ra value <<< "${line#"$2: "}"
-		found=${value[0]}
-		[[ -n ${3-} ]] || break
+		found=
+		[[ -n ${3-} ]] || found=${value[0]}
 		for ((i = 0; i + 1 < ${#value[@]}; i++)); do
-			[[ ${value[i]} != "$3" ]] || found=${value[i + 1]}
+			[[ ${value[i]} != "${3-}" ]] || found=${value[i + 1]}
 		done
 		break
 	done
-	[[ $found =~ ^[0-9]+$ ]] || found=0
+	[[ $found =~ ^-?[0-9]+$ ]] ||
+		complain "$1: no number of \"$2\"${3:+ after \"$3\"}" || return
 	echo "$found"
 }
 

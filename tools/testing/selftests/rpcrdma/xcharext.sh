@@ -47,7 +47,9 @@ client() {
 # A number after this word, of the only connection.
 buffers() { # WORD
 	local conns=(/sys/kernel/debug/rpcrdma/conn/*)
-	((${#conns[@]} == 1)) && figure "${conns[0]}" buffers "$1"
+	[[ ${#conns[@]} = 1 && -e ${conns[0]} ]] ||
+		complain "not one connection: ${conns[*]}" || return
+	figure "${conns[0]}" buffers "$1"
 }
 
 show() {
