@@ -73,9 +73,15 @@ is_mounted() { # DIRECTORY
 load_modules() { # MODULE...
 	local module
 	for module; do
-		[[ -d /sys/module/$module ]] || modprobe "$module" || return
+		is_loaded "$module" || modprobe "$module" || return
 	done
 }
+
+# One that comes or goes has its directory, too. One that is built in has no state.
+is_loaded() { # MODULE
+	local state=/sys/module/$1/initstate
+	[[ -d ${state%/*} ]] && { [[ ! -e $state ]] || has_text "$state" live; }
+} 2> /dev/null
 
 # The network interface that the harness gave us. A kernel may have others.
 net_device() {
@@ -124,7 +130,8 @@ rdma_up() { # [TYPE]
 	dev=$(net_device) || return
 	load_modules "rdma_$type" 2> /dev/null || load_modules "$type" ||
 		complain "no driver for $type" || return
-	load_modules ib_uverbs rdma_ucm 2> /dev/null
+	load_modules ib_uverbs 2> /dev/null
+	load_modules rdma_ucm 2> /dev/null
 	[[ -e /sys/class/infiniband/${type}0 ]] ||
 		rdma link add "${type}0" type "$type" netdev "$dev"
 }
