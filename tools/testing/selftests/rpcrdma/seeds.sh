@@ -300,8 +300,8 @@ ready_for_it() {
 		refusing=1
 		find_functions || return
 	fi
-	# A lost connection is noticed, or an attempt to connect ends, after up to a minute. Who
-	# flushes pages waits for that, and cannot be killed.
+	# Who flushes pages waits until the server has them, and cannot be killed. If connections end
+	# when they were idle for a second, that may take a minute (seed 37).
 	echo 120 > /proc/sys/kernel/hung_task_timeout_secs
 }
 
