@@ -52,8 +52,6 @@ using states::Essence;
 
 /* XIDs of Calls, from one on. */
 constexpr u32 kCalls = 2;
-/* All groups of a Call with one XID are as one, which the first report takes. */
-constexpr bool kCallIsOne = true;
 
 /*
  * What is on its way; @count: of a first Send, the Sends of its group; @call: its XID, if there
@@ -407,15 +405,9 @@ private:
 	{
 		u32 n = 0;
 
-		while (sent.take(to_xid(call), dir))
+		while (sent.take(to_xid(call), dir).sends)
 			n++;
 		return n;
-	}
-
-	/* Groups of this side that are known after a report about one of @known. */
-	[[nodiscard]] static u32 known_after(u32 known, u32 i)
-	{
-		return i || !kCallIsOne ? known - 1 : 0;
 	}
 
 	/* Return: it is about a group that is known, and a second one would not be. */
@@ -427,10 +419,10 @@ private:
 
 		if (!c.refused[i] || !c.known[i] ||
 		    forget(before, call, sent_by(i)) != c.known[i] ||
-		    !sent.take(to_xid(call), sent_by(i)))
+		    !sent.take(to_xid(call), sent_by(i)).sends)
 			return false;
 		c.refused[i]--;
-		c.known[i] = static_cast<u8>(known_after(c.known[i], i));
+		c.known[i]--;
 		SentGroups after = sent;
 		return forget(after, call, sent_by(i)) == c.known[i];
 	}
@@ -455,7 +447,7 @@ private:
 		if (f.kind == Flying::Error)
 			m.reserve.doubt(xid);
 		else
-			m.reserve.give_back(xid);
+			m.reserve.refused(xid, c.known[i]);
 		if (planted(Mistake::GivesTwice))
 			m.reserve.give_back(to_xid(kCalls + 1 - f.call));
 	}
