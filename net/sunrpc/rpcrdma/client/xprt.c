@@ -189,7 +189,8 @@ static void rpcrdma_op_close(struct rpc_xprt *xprt)
 	struct rpcrdma_xprt *r_xprt = rpcrdma_xprt(xprt);
 
 	if (r_xprt->conn &&
-	    time_after(jiffies, r_xprt->established + RPCRDMA_INIT_REEST))
+	    (!rpcrdma_wanted(xprt) ||
+	     time_after(jiffies, r_xprt->established + RPCRDMA_INIT_REEST)))
 		xprt->reestablish_timeout = 0;
 	rpcrdma_disconnect(r_xprt);
 	/* An idle mount holds no memory. */
