@@ -64,6 +64,31 @@ idle() {
 	echo 300 > /sys/module/rpcrdma/parameters/idle_timeout
 	check "idle: unmount" umount "$dir"
 	check "idle: nothing left" within 30 nothing_left
+	echo 1 > /sys/module/rpcrdma/parameters/idle_timeout
+	check "idle after a second: mount" mount_rdma 3 "$SERVER4" "$dir"
+	check "idle after a second: it comes back after restarts of the server" comes_back
+	echo 300 > /sys/module/rpcrdma/parameters/idle_timeout
+	check "idle after a second: unmount" umount "$dir"
+	check "idle after a second: nothing left" within 30 nothing_left
+}
+
+# The server ends some connections, the client others. Only what could not be used is a reason to
+# wait before the next attempt, each time longer.
+comes_back() {
+	local i begin took
+	for ((i = 0; i < 4; i++)); do
+		within 30 nothing_left && reads_block || return
+		on_server server_down && on_server server_up 4 || return
+		begin=${EPOCHREALTIME/./}
+		reads_block || return
+		took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+		echo "after $took ms"
+		((took < 4000)) || return
+	done
+}
+
+reads_block() {
+	dd if="$dir/data" of=/dev/null bs=4K count=1 iflag=direct
 }
 
 # Something every other second for longer than the time-out.
