@@ -33,9 +33,6 @@ client() {
 		finish
 	fi
 	modprobe rpcrdma
-	# Less than the 60 s after which an RPC is late. Who flushes pages cannot be killed, and counts
-	# if it waits for all of an attempt to connect that gets no answer.
-	echo 50 > /proc/sys/kernel/hung_task_timeout_secs
 	begin
 	for where in ${WHERE:-here on_server}; do
 		check "$where: mounts, failslab" \

@@ -300,9 +300,6 @@ ready_for_it() {
 		refusing=1
 		find_functions || return
 	fi
-	# Who flushes pages waits until the server has them, and cannot be killed. If connections end
-	# when they were idle for a second, that may take a minute (seed 37).
-	echo 120 > /proc/sys/kernel/hung_task_timeout_secs
 }
 
 server() {
