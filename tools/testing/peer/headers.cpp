@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "headers.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <unistd.h>
 
@@ -68,6 +71,36 @@ std::string said_of(const Peer &p)
 u64 number(const Peer &p, const std::string &name, const std::string &word)
 {
 	return number_of(std::istringstream(said_of(p)), name, word);
+}
+
+std::string details()
+{
+	const char *program = std::getenv("RPCRDMACTL");
+	const std::string command =
+		std::string(program ? program : "rpcrdmactl") +
+		" show --details";
+	const std::unique_ptr<FILE, int (*)(FILE *)> pipe(
+		popen(command.c_str(), "r"), pclose);
+	std::string all;
+	char some[4096];
+
+	if (!pipe)
+		throw Failure("cannot run " + command);
+	while (std::fgets(some, sizeof(some), pipe.get()))
+		all += some;
+	return all;
+}
+
+u64 detail(const Peer &p, const std::string &name, const std::string &word)
+{
+	const std::string from = ":" + std::to_string(p.link().port()) + " ";
+	const std::string all = details();
+	const size_t at = all.find(from);
+
+	if (at == std::string::npos)
+		throw Failure("rpcrdmactl does not have the connection from " +
+			      from + "in:\n" + all);
+	return number_of(std::istringstream(all.substr(at)), "  " + name, word);
 }
 
 void unknown_header_types(Peer &p)
@@ -201,8 +234,7 @@ void control_messages(Peer &p)
 
 void properties_again(Peer &p)
 {
-	for (u32 htype :
-	     { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL })
+	for (u32 htype : { RPCRDMA2_CONNPROP_MIDDLE, RPCRDMA2_CONNPROP_FINAL })
 		refused(p, unit::connprop(p.new_xid(), { 0 }, htype),
 			kInvalCont);
 }

@@ -25,6 +25,10 @@ inline const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
 [[nodiscard]] std::string said_of(const Peer &p);
 [[nodiscard]] u64 number(const Peer &p, const std::string &name,
 			 const std::string &word);
+/* What rpcrdmactl, at $RPCRDMACTL, says of all connections; and a number of this one. */
+[[nodiscard]] std::string details();
+[[nodiscard]] u64 detail(const Peer &p, const std::string &name,
+			 const std::string &word);
 
 /* The answer to @message is an ERROR with this body. */
 void refused(Peer &p, const Words &message, const Words &error);

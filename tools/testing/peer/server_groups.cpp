@@ -820,11 +820,10 @@ Words range(u32 begin, u32 end, const std::vector<Words> &items)
 	return w;
 }
 
-/* Send a Call with these directions. Return: its XID. */
-u32 send_directed(Peer &p, const Compound &c, const std::vector<Words> &sets,
-		  u32 reply_sends)
+/* Send a Call with these directions. */
+void send_directed(Peer &p, u32 xid, const Compound &c,
+		   const std::vector<Words> &sets, u32 reply_sends)
 {
-	const u32 xid = p.new_xid();
 	const Octets stream = c.message(xid);
 	Words header = unit::prefix(xid, kRequest) +
 		       Words{ 0, static_cast<u32>(sets.size()) };
@@ -834,7 +833,23 @@ u32 send_directed(Peer &p, const Compound &c, const std::vector<Words> &sets,
 	p.send(header +
 		       Words{ 1, reply_sends, static_cast<u32>(stream.size()) },
 	       stream);
+}
+
+/* The same. Return: its XID, which is new. */
+u32 send_directed(Peer &p, const Compound &c, const std::vector<Words> &sets,
+		  u32 reply_sends)
+{
+	const u32 xid = p.new_xid();
+
+	send_directed(p, xid, c, sets, reply_sends);
 	return xid;
+}
+
+/* Say that a Reply cannot be taken. */
+void refuse_reply(Peer &p, u32 xid)
+{
+	p.send(unit::prefix(xid, kReport) +
+	       Words{ xid, 1, 0, 0, kBadTbsn, 1, 0, 0 });
 }
 
 /* A Reply that has come by a group. */
@@ -1120,13 +1135,11 @@ TEST_F(server_groups, results_that_are_refused)
 		const Compound c = Nfs::read("data", 0, length);
 		const u32 xid = send_directed(
 			p, c, { range(0, c.position(), { tbsn(kPage) }) }, 8);
-		const Words report = unit::prefix(xid, kReport) +
-				     Words{ xid, 1, 0, 0, kBadTbsn, 1, 0, 0 };
 
 		EXPECT_EQ(Answer(p, xid).types(), Words{ kTbsn });
-		p.send(report);
+		refuse_reply(p, xid);
 		EXPECT_EQ(Nfs::read_result(p.reply(xid)), Nfs::data(0, length));
-		p.send(report);
+		refuse_reply(p, xid);
 		p.expect_silence();
 	}
 	/* One that was not sent, or not of late. */
@@ -1137,11 +1150,68 @@ TEST_F(server_groups, results_that_are_refused)
 			p, c, { range(0, c.position(), { tbsn(kPage) }) }, 1));
 		EXPECT_EQ(Answer(p, xids.back()).types(), Words{ kTbsn });
 	}
-	p.send(unit::prefix(xids[0], kReport) +
-	       Words{ xids[0], 1, 0, 0, kBadTbsn, 1, 0, 0 });
+	refuse_reply(p, xids[0]);
 	p.expect_silence();
-	p.send(unit::prefix(xids[39], kReport) +
-	       Words{ xids[39], 1, 0, 0, kBadTbsn, 1, 0, 0 });
+	refuse_reply(p, xids[39]);
 	EXPECT_EQ(Nfs::read_result(p.reply(xids[39])), Nfs::data(0, 4096));
+	expect_reads(p, 0, 65536);
+}
+
+/*
+ * Of large ones the server keeps only the last that have 1 MiB together. Who refuses an older one
+ * gets no answer before it sends the Call again.
+ */
+TEST_F(server_groups, results_are_kept_within_a_bound)
+{
+	constexpr u32 kLength = kMostSends * kPages * kPage;
+	constexpr u32 kMore = 3;
+	constexpr u32 kMost = 1 << 20;
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	const Compound c = Nfs::read("data", 0, kLength);
+	const std::vector<Words> sets = { range(0, c.position(),
+						{ tbsn(kPage) }) };
+	const auto expect_answer = [&](u32 xid) {
+		const Answer a(p, xid);
+
+		ASSERT_EQ(a.types(), Words{ kTbsn });
+		EXPECT_EQ(a.items[0].data, Nfs::data(0, kLength));
+	};
+	const auto expect_again = [&](u32 xid) {
+		refuse_reply(p, xid);
+		EXPECT_EQ(Nfs::read_result(p.reply(xid)),
+			  Nfs::data(0, kLength));
+	};
+	std::vector<u32> xids = { send_directed(p, c, sets, kMostSends) };
+
+	expect_answer(xids[0]);
+	/* Its memory is there while it is sent, and while it is kept. */
+	const u32 one = static_cast<u32>(detail(p, "memory:", "replies"));
+	ASSERT_GT(one, kLength);
+	const u32 kept = kMost / one;
+	/* There is a bound of 16, too. */
+	ASSERT_LE(kept + kMore, 16u);
+	while (xids.size() < kept + kMore) {
+		xids.push_back(send_directed(p, c, sets, kMostSends));
+		expect_answer(xids.back());
+	}
+	/* The last one is kept when it has been sent, which the next Send may tell. */
+	u64 memory;
+	const long until = now() + kPatience;
+	do {
+		p.expect_works();
+		memory = detail(p, "memory:", "replies");
+	} while (memory != kept * one && now() < until);
+	EXPECT_EQ(memory, kept * one);
+
+	expect_again(xids[kMore]);
+	const u32 old = xids[kMore - 1];
+	refuse_reply(p, old);
+	p.expect_silence();
+	send_directed(p, old, c, sets, kMostSends);
+	expect_answer(old);
+	/* One has gone and one has come. */
+	expect_again(xids[kMore + 1]);
+	expect_again(old);
 	expect_reads(p, 0, 65536);
 }

@@ -8,8 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <sstream>
 
 using namespace peer;
@@ -77,28 +75,6 @@ bool shown(const Peer &p, const std::string &wanted)
 		if ((line + " ").find(wanted + " ") != std::string::npos)
 			return true;
 	return false;
-}
-
-/*
- * What rpcrdmactl, at $RPCRDMACTL, says of all connections. Names of types and extensions come from
- * the module; of properties rpcrdmactl knows only the base protocol's.
- */
-std::string details()
-{
-	const char *program = std::getenv("RPCRDMACTL");
-	const std::string command =
-		std::string(program ? program : "rpcrdmactl") +
-		" show --details";
-	const std::unique_ptr<FILE, int (*)(FILE *)> pipe(
-		popen(command.c_str(), "r"), pclose);
-	std::string all;
-	char some[4096];
-
-	if (!pipe)
-		throw Failure("cannot run " + command);
-	while (std::fgets(some, sizeof(some), pipe.get()))
-		all += some;
-	return all;
 }
 
 /* A NULL call as the payload of a NOTED_CALL, and a note behind that. */
@@ -247,6 +223,7 @@ TEST(ping_server, names)
 	noted_call(p, { 1 });
 	EXPECT_TRUE(shown(p, "messages PING: sent 0 received 5"));
 	EXPECT_TRUE(shown(p, "messages PONG: sent 5 received 0"));
+	/* Names come from the module; rpcrdmactl knows only properties of the base protocol. */
 	const std::string said = details();
 	for (const char *name :
 	     { " ping\n", " PING ", " PONG ", " NOTED_CALL " })

@@ -10,6 +10,8 @@
 [[ -z ${INTREE-} ]] || exit 4
 in_guests --env FILTER="${FILTER-}"
 
+export RPCRDMACTL=$SELFTESTS/../../../../build/tools/rpcrdmactl
+
 # What a server does seldom, and here has to.
 provoked=(rpcrdma/rpcrdma_{abandon,refuse,request,serve,wait})
 
