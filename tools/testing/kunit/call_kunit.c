@@ -75,6 +75,8 @@ static void call_exit(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 
+	/* A case that ends early may leave some. */
+	rpcrdma_svc_drop_calls(&f->svc);
 	rpcrdma_memory_release(f->svc.account.reserve);
 	rpcrdma_memory_close(&f->svc.account);
 	rpcrdma_memory_limit(f->limit);
@@ -369,6 +371,28 @@ static void device_gone_leaves_nothing_to_do(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.ready));
 }
 
+static void call_free_pages(struct page **pages, int count)
+{
+	while (count--)
+		if (pages[count])
+			__free_page(pages[count]);
+}
+
+/* Behind call_exit(), also if a case ends early: who has a page then frees it. */
+static void call_free_rqst(void *context)
+{
+	struct svc_rqst *rqstp = context;
+
+	call_free_pages(rqstp->rq_pages, CALL_ALL_PAGES);
+}
+
+static void call_free_recv(void *context)
+{
+	struct rpcrdma_recv *recv = context;
+
+	call_free_pages(recv->pages, CALL_PAGES);
+}
+
 /* What nfsd has for a Call. Since Linux 6.16 the array is not in struct svc_rqst. */
 static struct svc_rqst *call_rqst(struct kunit *test)
 {
@@ -384,6 +408,8 @@ static struct svc_rqst *call_rqst(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, array);
 		memcpy(&rqstp->rq_pages, &array, sizeof(array));
 	}
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, call_free_rqst,
+							rqstp), 0);
 	for (i = 0; i < CALL_ALL_PAGES; i++) {
 		rqstp->rq_pages[i] = alloc_page(GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, rqstp->rq_pages[i]);
@@ -408,6 +434,8 @@ static void call_recv_pages(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f->conn.cm_id);
 	KUNIT_ASSERT_NOT_NULL(test, recv->pages);
 	KUNIT_ASSERT_NOT_NULL(test, recv->sge);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, call_free_recv,
+							recv), 0);
 	f->conn.cm_id->device = kunit_kzalloc(test, sizeof(struct ib_device),
 					      GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->conn.cm_id->device);
@@ -452,17 +480,6 @@ static void call_take(struct kunit *test, struct svc_rqst *rqstp, u32 length)
 	call_take_from(test, rqstp, length, CALL_HEADER);
 }
 
-static void call_free_pages(struct kunit *test, struct svc_rqst *rqstp)
-{
-	struct call_fixture *f = test->priv;
-	int i;
-
-	for (i = 0; i < CALL_ALL_PAGES; i++)
-		__free_page(rqstp->rq_pages[i]);
-	for (i = 0; i < CALL_PAGES; i++)
-		__free_page(f->recv.pages[i]);
-}
-
 /* A large Call is not copied: the thread gets its pages, and its Receive the thread's. */
 static void call_gives_its_pages(struct kunit *test)
 {
@@ -488,7 +505,6 @@ static void call_gives_its_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arg->page_len, length - head);
 	KUNIT_EXPECT_EQ(test, arg->tail[0].iov_len, 0UL);
 	KUNIT_EXPECT_EQ(test, f->conn.stats.recv_copied_bytes, 0ULL);
-	call_free_pages(test, rqstp);
 }
 
 /* A small one is copied, and the Receive keeps its pages. One page is enough for a middling. */
@@ -516,7 +532,6 @@ static void call_of_few_bytes_is_copied(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_pages[1], mine[1]);
 	KUNIT_EXPECT_PTR_EQ(test, f->recv.pages[1], theirs[1]);
 	KUNIT_EXPECT_EQ(test, rqstp->rq_arg.page_len, 0U);
-	call_free_pages(test, rqstp);
 }
 
 /*
@@ -550,7 +565,6 @@ static void call_header_is_in_one_piece(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, rqstp->rq_pages[0], mine[0]);
 		KUNIT_EXPECT_EQ(test, rqstp->rq_arg.head[0].iov_len, PAGE_SIZE);
 	}
-	call_free_pages(test, rqstp);
 }
 
 /* What the first Send of a group says of a Call with one item. */
@@ -657,7 +671,6 @@ static void call_by_group_gives_its_pages(struct kunit *test)
 	/* XDR padding was not sent. */
 	KUNIT_EXPECT_NULL(test, memchr_inv(page_address(theirs[1]) + length, 0,
 					   3));
-	call_free_pages(test, rqstp);
 }
 
 /* Data that do not begin with a page are copied to where they are in the message. */
@@ -689,7 +702,6 @@ static void call_by_group_is_copied(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ITEM, 'c', length));
 	KUNIT_EXPECT_NULL(test, memchr_inv(whole + CALL_ITEM + length, 's',
 					   CALL_STREAM - CALL_ITEM));
-	call_free_pages(test, rqstp);
 }
 
 /* Nor do those get pages that begin in what sunrpc itself reads: header, or integrity. */
@@ -718,7 +730,6 @@ static void call_by_group_is_whole_for_sunrpc(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, arg->len, CALL_STREAM + length);
 		KUNIT_EXPECT_EQ(test, arg->tail[0].iov_len, 0UL);
 	}
-	call_free_pages(test, rqstp);
 }
 
 /*
@@ -762,7 +773,6 @@ static void call_by_group_may_bring_more(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, arg->head[0].iov_len, head, "%d", i);
 		KUNIT_EXPECT_EQ_MSG(test, arg->tail[0].iov_len, tail, "%d", i);
 	}
-	call_free_pages(test, rqstp);
 }
 
 /* Who reads on behind the item finds what follows it in the Call, not what was in the pages. */
@@ -794,14 +804,12 @@ static void call_by_group_ends_in_its_pages(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, memcmp(found, arg->tail[0].iov_base,
 					     sizeof(found)), 0);
 	}
-	call_free_pages(test, rqstp);
 }
 
 /* If there is too much to read by RDMA the Call is refused, and its Receive is given back. */
 static void call_by_group_with_too_much_to_read_is_refused(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
-	struct svc_rqst *rqstp = call_rqst(test);
 
 	call_session(test);
 	call_recv_pages(test);
@@ -817,14 +825,12 @@ static void call_by_group_with_too_much_to_read_is_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.group));
 	KUNIT_EXPECT_TRUE(test, f->conn.pump_again);
 	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_LOST, &f->conn.flags));
-	call_free_pages(test, rqstp);
 }
 
 /* A group that stops keeps no Receive. */
 static void call_by_group_is_abandoned(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
-	struct svc_rqst *rqstp = call_rqst(test);
 
 	call_recv_pages(test);
 	KUNIT_ASSERT_EQ(test, call_come_by_group(test, CALL_TBSN, 64, 0, 0),
@@ -843,7 +849,6 @@ static void call_by_group_is_abandoned(struct kunit *test)
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->svc.group));
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->recv.link));
-	call_free_pages(test, rqstp);
 }
 
 #ifdef CONFIG_LOCKDEP

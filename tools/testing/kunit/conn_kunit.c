@@ -84,6 +84,7 @@ struct conn_msg {
 	struct xdr_buf xdr;
 	struct rpcrdma_rtr_group group;
 	struct rpcrdma_range item;
+	struct rpcrdma_svc_rw *rw;
 	struct completion done;
 	int status;
 	int ends;
@@ -1862,18 +1863,33 @@ static void conn_take_away(struct work_struct *work)
 	complete(&t->over);
 }
 
-/* @away is on the stack until conn_end_taking_away(). */
-static void conn_begin_to_take_away(struct kunit *test,
-				    struct conn_taking_away *away,
-				    struct conn_chunk_call *call)
+/* Behind conn_exit(), also if a case ends early: it ends with the connection. */
+static void conn_await_taking_away(void *context)
+{
+	struct conn_taking_away *away = context;
+
+	flush_work(&away->work);
+	rpcrdma_conn_put(away->conn);
+}
+
+static struct conn_taking_away *
+conn_begin_to_take_away(struct kunit *test, struct conn_chunk_call *call)
 {
 	struct conn_fixture *f = test->priv;
+	struct conn_taking_away *away = kunit_kzalloc(test, sizeof(*away),
+						      GFP_KERNEL);
 
+	KUNIT_ASSERT_NOT_NULL(test, away);
 	away->conn = f->client.conn;
 	away->mrs = &call->mrs;
 	init_completion(&away->over);
-	INIT_WORK_ONSTACK(&away->work, conn_take_away);
+	INIT_WORK(&away->work, conn_take_away);
+	rpcrdma_conn_get(away->conn);
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, conn_await_taking_away,
+						  away), 0);
 	schedule_work(&away->work);
+	return away;
 }
 
 /* With the connection, regions are given back. */
@@ -1882,11 +1898,8 @@ static void conn_end_taking_away(struct kunit *test,
 {
 	struct conn_fixture *f = test->priv;
 
-	rpcrdma_conn_get(away->conn);
 	conn_end(&f->client);
 	conn_wait(test, &away->over);
-	destroy_work_on_stack(&away->work);
-	rpcrdma_conn_put(away->conn);
 	KUNIT_EXPECT_TRUE(test, list_empty(away->mrs));
 }
 
@@ -1919,19 +1932,19 @@ static void conn_ending_keeps_regions(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
-	struct conn_taking_away away;
+	struct conn_taking_away *away;
 	struct conn_chunk_call *call;
 	struct page **pages = conn_alloc_pages(test);
 
 	call = conn_offer(test, pages, 65536);
 	rpcrdma_conn_ending(f->client.conn);
-	conn_begin_to_take_away(test, &away, call);
-	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away.over, HZ / 5),
+	away = conn_begin_to_take_away(test, call);
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away->over, HZ / 5),
 			0UL);
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 0ULL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
-	conn_end_taking_away(test, &away);
+	conn_end_taking_away(test, away);
 }
 
 /* Somebody who waits for regions to be taken away, and what he finds then. */
@@ -2217,7 +2230,7 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
 	struct ib_device *device = f->client.conn->qp->device;
-	struct conn_taking_away away;
+	struct conn_taking_away *away;
 	struct conn_chunk_call *call;
 	struct page **pages = conn_alloc_pages(test);
 	struct rpcrdma_mr *mr;
@@ -2225,17 +2238,17 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 	call = conn_offer(test, pages, 65536);
 	mr = conn_region(call);
 	conn_replace_post_send(test, device, conn_post_wrong_key);
-	conn_begin_to_take_away(test, &away, call);
+	away = conn_begin_to_take_away(test, call);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&f->client.lost,
 							  CONN_TIMEOUT), 0UL);
 	conn_restore_post_send(device);
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 1ULL);
-	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away.over, HZ / 5),
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away->over, HZ / 5),
 			0UL);
 	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_LOST], 1U);
 	KUNIT_EXPECT_PTR_EQ(test, conn_region(call), mr);
 	KUNIT_EXPECT_NE(test, mr->nents, 0);
-	conn_end_taking_away(test, &away);
+	conn_end_taking_away(test, away);
 }
 
 static struct rpcrdma_session_info conn_server_info(struct conn_fixture *f)
@@ -4850,12 +4863,46 @@ static void conn_places_results(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 }
 
-static struct rpcrdma_svc_rw *conn_writes;
-
 static struct ib_send_wr *conn_chain_writes(struct rpcrdma_txmsg *tm,
 					    struct ib_send_wr *next)
 {
-	return rpcrdma_svc_rw_chain(conn_writes, NULL, next);
+	struct conn_msg *m = container_of(tm, struct conn_msg, tm);
+
+	return rpcrdma_svc_rw_chain(m->rw, NULL, next);
+}
+
+/* The queue pair is there until each message has ended, also if a case ends early. */
+static void conn_writes_done(struct rpcrdma_txmsg *tm, int status)
+{
+	struct conn_msg *m = container_of(tm, struct conn_msg, tm);
+
+	rpcrdma_svc_rw_free(m->rw);
+	conn_msg_done(tm, status);
+}
+
+/* Send a Reply behind RDMA Writes. Between these and the Send nothing may end the case. */
+static void conn_send_with_writes(struct kunit *test, struct conn_msg *m,
+				  const struct rpcrdma_write_job *job)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	int rc;
+
+	m->rw = rpcrdma_svc_rw_alloc(conn, 1, DMA_TO_DEVICE, 3,
+				     job->source.length);
+	KUNIT_ASSERT_NOT_NULL(test, m->rw);
+	m->tm.chain = conn_chain_writes;
+	m->tm.chain_cost = m->rw->cost;
+	m->tm.hold = true;
+	m->tm.gather = 0;
+	m->tm.done = conn_writes_done;
+	rc = rpcrdma_svc_rw_xdr(m->rw, &m->xdr, &job->source,
+				job->target.handle, job->target.offset);
+	if (!rc)
+		rc = rpcrdma_conn_send(conn, &m->tm);
+	if (rc)
+		rpcrdma_svc_rw_free(m->rw);
+	KUNIT_ASSERT_EQ(test, rc, 0);
 }
 
 /* A Call directs that its result, whatever its size, be written to @to (EXRW). */
@@ -4917,7 +4964,6 @@ static void conn_writes_results(struct kunit *test)
 	struct page **to = conn_alloc_pages(test);
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->server.conn;
-	const struct rpcrdma_write_job *job;
 	struct conn_chunk_call *call;
 	struct conn_written *w;
 	struct conn_msg *m;
@@ -4925,7 +4971,6 @@ static void conn_writes_results(struct kunit *test)
 
 	w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, w);
-	job = &w->plan.jobs[0];
 	w->item = result.where;
 	get_random_bytes(page_address(from[0]), PAGE_SIZE);
 	get_random_bytes(page_address(from[1]), PAGE_SIZE);
@@ -4944,22 +4989,11 @@ static void conn_writes_results(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->group.placed, 0U);
 	KUNIT_EXPECT_EQ(test, w->group.sends, 1U);
 	KUNIT_ASSERT_EQ(test, w->plan.n_jobs, 1U);
-	conn_writes = rpcrdma_svc_rw_alloc(conn, 1, DMA_TO_DEVICE,
-					   w->plan.n_jobs + 2, length);
-	KUNIT_ASSERT_NOT_NULL(test, conn_writes);
-	KUNIT_ASSERT_EQ(test, rpcrdma_svc_rw_xdr(conn_writes, &m->xdr,
-						 &job->source,
-						 job->target.handle,
-						 job->target.offset), 0);
 	m->tm.group = &w->group;
 	m->tm.removed = &w->item;
 	m->tm.n_removed = 1;
-	m->tm.chain = conn_chain_writes;
-	m->tm.chain_cost = conn_writes->cost;
-	m->tm.hold = true;
-	m->tm.gather = 0;
 	WRITE_ONCE(f->client.hold, true);
-	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
+	conn_send_with_writes(test, m, &w->plan.jobs[0]);
 	conn_wait(test, &f->client.arrived);
 	conn_expect_written(test, length);
 	KUNIT_EXPECT_EQ(test, memcmp(page_address(to[0]) + at,
@@ -4970,8 +5004,6 @@ static void conn_writes_results(struct kunit *test)
 	conn_let_go(&f->client);
 	conn_wait(test, &m->done);
 	KUNIT_EXPECT_EQ(test, m->status, 0);
-	rpcrdma_svc_rw_free(conn_writes);
-	conn_writes = NULL;
 
 	rpcrdma_frwr_invalidate_wait(f->client.conn, &call->mrs);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
