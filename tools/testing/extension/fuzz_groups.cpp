@@ -179,6 +179,8 @@ bool Extension::carry(rpcrdma_session &s, Choices &in, std::vector<u8> &buffer,
 			break;
 	}
 	FUZZ_CHECK(msg.sent == msg.length);
+	sent_again_ |=
+		msg.dir == RPCRDMA_CALL && sent_.count({ msg.xid, msg.dir });
 	sent_.insert({ msg.xid, msg.dir });
 	(void)!rpcrdma_session_end_call(&s, &msg);
 	struct rpcrdma_session_info info;
@@ -197,8 +199,9 @@ void Extension::reported(const rpcrdma_session &s, const rpcrdma_rx &rx)
 		return;
 	const u32 n = rpcrdma_rtr_reported(&s, &after, refused);
 	FUZZ_CHECK(n <= RPCRDMA_RTR_MOST_REFUSED);
-	/* None of a Call that has been refused or answered. */
+	/* None of a Call that was sent twice, and has been refused or answered. */
 	FUZZ_CHECK(!n || rx.action == RPCRDMA_RX_CONTROL);
+	FUZZ_CHECK(n || rx.action != RPCRDMA_RX_CONTROL || sent_again_);
 	FUZZ_CHECK(!n || !rx.abandon);
 	bool call = false;
 	for (u32 i = 0; i < n; i++) {

@@ -1416,12 +1416,15 @@ TEST(rtrext, refused__a_type_of_message_that_was_sent_twice)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
 }
 
-/* A REPTERR has had it sent in another form already. */
+/*
+ * A REPTERR has had it sent in another form, so the peer knows the type: an ERROR is about that
+ * form.
+ */
 TEST(rtrext, refused__a_type_of_message_after_a_report)
 {
 	Endpoint e = client();
-	const Words error = prefix(kXid, RPCRDMA2_ERROR) +
-			    Words{ RPCRDMA2_ERR_INVAL_HTYPE };
+	Outgoing other(RPCRDMA_CALL, 40);
+	rpcrdma_message again = message(kXid, RPCRDMA_CALL, 40);
 
 	for (u32 i = 0; i < 2; i++) {
 		Outgoing o(RPCRDMA_CALL, 40, 3);
@@ -1430,11 +1433,94 @@ TEST(rtrext, refused__a_type_of_message_after_a_report)
 	}
 	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 });
 	EXPECT_EQ(state(e).refused_count(), 1u);
-	e.receive(error);
-	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
-	EXPECT_EQ(state(e).reserved(), 0u);
-	e.receive(error);
+	EXPECT_EQ(e.next(&again), kSent);
+	e.receive(prefix(kXid, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_INVAL_HTYPE });
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(state(e).reserved(), 0u);
+	other.msg.xid = kXid + 1;
+	EXPECT_EQ(send(e, other), kSent);
+}
+
+/*
+ * A Call was sent twice. The Reply to one group cannot be taken, or is refused here, and the peer
+ * refuses the other group.
+ */
+TEST(rtrext, refused__a_call_that_was_sent_twice_after_a_bad_reply)
+{
+	const Words report = prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 };
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	struct {
+		Words reply;
+		bool failed;
+	} const cases[] = {
+		{ response(kXid, 1, rpc(kXid + 1, RPCRDMA_REPLY, 48)), true },
+		{ prefix(kXid, kXmtResp) + Words{ UINT32_MAX }, true },
+		{ response(kXid, 9, reply), false },
+	};
+
+	for (const auto &c : cases) {
+		Endpoint e = client();
+
+		for (u32 i = 0; i < 2; i++) {
+			Outgoing o(RPCRDMA_CALL, 40, 3);
+
+			EXPECT_EQ(send(e, o), kSent);
+		}
+		e.receive(c.reply);
+		EXPECT_EQ(e.rx.action == RPCRDMA_RX_FAIL_RPC, c.failed);
+		EXPECT_EQ(state(e).reserved(), 3u);
+		e.receive(report);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+		EXPECT_EQ(state(e).refused_count(), c.failed ? 0u : 1u);
+		EXPECT_EQ(state(e).reserved(), 0u);
+		e.receive(report);
+		expect_dropped(e, RPCRDMA_REASON_XID);
+	}
+}
+
+/* The form of -07 in between has a Reply, one group is refused, and the other has a Reply. */
+TEST(rtrext, refused__one_of_three_that_were_sent)
+{
+	Endpoint e = client();
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	rpcrdma_message plain = message(kXid, RPCRDMA_CALL, 40);
+
+	for (u32 i = 0; i < 2; i++) {
+		Outgoing o(RPCRDMA_CALL, 40, 3);
+
+		EXPECT_EQ(send(e, o), kSent);
+		if (!i)
+			EXPECT_EQ(e.next(&plain), kSent);
+	}
+	e.receive(reply_inline(kXid, reply));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 });
+	EXPECT_EQ(state(e).refused_count(), 0u);
+	e.receive(response(kXid, 3, reply));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	EXPECT_EQ(state(e).reserved(), 0u);
+}
+
+/* It is not known any more that the first one was sent. */
+TEST(rtrext, refused__a_call_that_was_sent_long_ago)
+{
+	Endpoint e = client();
+	const Words report = prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 };
+
+	for (u32 i = 0; i <= SentGroups::kMost; i++) {
+		Outgoing o(RPCRDMA_CALL, 40, i < 2 ? 3 : 1);
+
+		o.msg.xid = i < 2 ? kXid : kXid + i;
+		ASSERT_EQ(send(e, o), kSent);
+		e.receive(prefix(0, RPCRDMA2_GRANT));
+	}
+	e.receive(report);
+	EXPECT_EQ(state(e).refused_count(), 1u);
+	EXPECT_EQ(state(e).reserved(), 3u);
+	e.receive(report);
+	EXPECT_EQ(state(e).refused_count(), 0u);
+	EXPECT_EQ(state(e).reserved(), 0u);
 }
 
 namespace

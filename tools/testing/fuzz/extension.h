@@ -70,6 +70,7 @@ private:
 	std::vector<u8> first_; /* its first Send */
 	/* XID and direction of those that were sent by such headers. */
 	std::multiset<std::pair<u32, u32>> sent_;
+	bool sent_again_ = false; /* a Call, by groups */
 };
 
 } // namespace fuzz

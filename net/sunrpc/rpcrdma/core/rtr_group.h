@@ -417,15 +417,15 @@ public:
 		answered(xid, true);
 	}
 	/*
-	 * A group of it was refused. @left: its other groups that have no answer. All answers
-	 * to come may be theirs, but no more than one for each.
+	 * A group of it was refused. @left: its other groups that have no answer. If no more
+	 * answers are to come than there are of these, nothing was promised to this one.
 	 */
 	constexpr void refused(Xid xid, u32 left)
 	{
 		const Call *c = find(xid);
 
-		if (c && (!left || c->answers > left))
-			answered(xid, !left);
+		if (c && c->answers > left)
+			answered(xid, false);
 	}
 	/* It may have been answered. */
 	constexpr void doubt(Xid xid)
@@ -535,7 +535,8 @@ private:
  * message sent again, in another form, once.
  *
  * Each Send of a message with an XID that was sent before is a group of its own, and each may be
- * refused. A REPTERR does not say which one it is about: it is taken to be about the first.
+ * refused. A REPTERR does not say which one it is about: it is taken to be about the first, of a
+ * Call the first that is not settled.
  *
  * A Call that is sent again with its XID is one RPC. When that has its Reply, or is sent in
  * another form, its groups are settled: a REPTERR about another one only means that this one
@@ -577,9 +578,12 @@ public:
 	 * A group has been answered, or refused. Of several it is the one that was sent first,
 	 * but one that is not settled comes before those that are.
 	 *
-	 * Return: what it was. It is not there any more, and of a Call all others are settled.
+	 * @settle: nothing of the message is to be sent again, if it is a Call
+	 *
+	 * Return: what it was. It is not there any more.
 	 */
-	[[nodiscard]] constexpr Group take(Xid xid, rpcrdma_dir dir)
+	[[nodiscard]] constexpr Group take(Xid xid, rpcrdma_dir dir,
+					   bool settle = true)
 	{
 		u8 *first = nullptr;
 		u32 all = count_;
@@ -603,12 +607,22 @@ public:
 				found.sends = sends & kSends;
 				found.settled = settled;
 			}
-			if (dir == RPCRDMA_CALL)
+			if (settle && dir == RPCRDMA_CALL)
 				sends |= kSettled;
 		}
 		if (first)
 			drop(*first);
 		return found;
+	}
+
+	/* A group of this Call has no answer, and its RPC has none either. */
+	[[nodiscard]] constexpr bool waits(Xid xid) const
+	{
+		for (u32 i = 0; i < kMost; i++)
+			if (sends_[i] && !(sends_[i] & (kOfReply | kSettled)) &&
+			    xid_[i] == xid)
+				return true;
+		return false;
 	}
 
 	/* What holds between two events. */

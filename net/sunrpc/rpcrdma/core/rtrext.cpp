@@ -83,16 +83,22 @@ static bool has_other_lead(const ReportedError &e)
 
 /*
  * Whatever is said of a Reply: its Responder may not have it any more, and then says nothing.
- * So nothing is reserved for it from now on. One that comes again may still take as much.
- *
- * Return: false if there are too many that wait.
+ * So nothing is reserved for it from now on. One that comes again may still take as much. The
+ * RPC waits on, and its other groups may be refused.
  */
+void Rtrext::doubt_reply(Xid xid)
+{
+	reserve_.doubt(xid);
+	(void)sent_.take(xid, RPCRDMA_CALL, false);
+}
+
+/* Return: false if there are too many that wait. */
 bool Rtrext::report(const ReportedError &e, Port &port)
 {
 	if (e.bad.dir == RPCRDMA_REPLY)
-		reserve_.doubt(e.bad.xid);
+		doubt_reply(e.bad.xid);
 	if (has_other_lead(e) && e.lead.dir == RPCRDMA_REPLY)
-		reserve_.doubt(e.lead.xid);
+		doubt_reply(e.lead.xid);
 	if (reports_count_ == kMostReports ||
 	    !port.send(kReptErr, e.bad.xid, {}))
 		return false;
@@ -134,7 +140,7 @@ Refusal Rtrext::give_up(const Refusal &why, Port &port, rpcrdma_rx &rx)
 		abandon(in_.dir(), rx);
 	if (in_.dir() == RPCRDMA_CALL)
 		return why;
-	reserve_.give_back(in_.xid());
+	end(in_.xid());
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason = why.reason;
 	rx.error = -kEIO;
@@ -158,7 +164,7 @@ Refusal Rtrext::malformed(Xid xid, rpcrdma_dir dir, Port &port, rpcrdma_rx &rx)
 	port.gather(false);
 	if (dir == RPCRDMA_CALL)
 		return kBadXdr;
-	reserve_.give_back(xid);
+	end(xid);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason = RPCRDMA_REASON_XDR;
 	rx.error = -kEIO;
@@ -171,15 +177,10 @@ void Rtrext::between(const Header &h, rpcrdma_rx &rx)
 {
 	if (h.type->htype != kXmtResp)
 		return;
-	reserve_.give_back(h.prefix.xid);
+	end(h.prefix.xid);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.error = -kEIO;
 	rx.errcode = RPCRDMA2_ERR_INVAL_CONT;
-}
-
-void Rtrext::forget(Xid xid)
-{
-	(void)sent_.take(xid, RPCRDMA_CALL);
 }
 
 void Rtrext::stop(rpcrdma_rx &rx)
@@ -191,7 +192,8 @@ void Rtrext::stop(rpcrdma_rx &rx)
 /*
  * Section 7.1.3 of -07: that type is not sent again. A peer that does not take it may say so
  * of each Send of the group. Then what comes after the first ERROR is not about the form in
- * which the Call is sent next.
+ * which the Call is sent next. If a group of it was refused or answered, the peer knows the type:
+ * it speaks of that other form.
  */
 bool Rtrext::refused(Xid xid, u32 code, Port & /*port*/)
 {
@@ -201,24 +203,21 @@ bool Rtrext::refused(Xid xid, u32 code, Port & /*port*/)
 		refused_left_--;
 		return true;
 	}
-	SentGroups::Group g = sent_.take(xid, RPCRDMA_CALL);
-	const bool settled = g.settled;
-	u32 sends = g.sends;
-
-	if (!sends)
+	if (!sent_.waits(xid))
 		return false;
-	/* What comes of one of them is taken by the session: an ERROR is an answer. */
-	if (settled)
-		reserve_.doubt(xid);
-	while (g.left) {
+	u32 sends = 0;
+	SentGroups::Group g;
+	do {
+		/* The session counts one ERROR as an answer itself. */
+		if (sends)
+			reserve_.doubt(xid);
 		g = sent_.take(xid, RPCRDMA_CALL);
 		sends += g.sends;
-		reserve_.doubt(xid);
-	}
+	} while (g.left);
 	requests_refused_ = true;
 	refused_xid_ = xid;
 	refused_left_ = sends - 1;
-	return settled;
+	return false;
 }
 
 bool Rtrext::interrupted(u32 htype, bool other, Port &port, rpcrdma_rx &rx)
@@ -289,10 +288,8 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 	rx.stream_length = static_cast<u32>(total);
 	if (rx.last)
 		rx.unreduced_length = static_cast<u32>(total + needs_.added);
-	if (rx.last && in_.dir() == RPCRDMA_REPLY) {
-		reserve_.give_back(in_.xid());
-		forget(in_.xid());
-	}
+	if (rx.last && in_.dir() == RPCRDMA_REPLY)
+		end(in_.xid());
 	in_.taken(length);
 	port.gather(in_.active());
 	return {};
@@ -404,6 +401,9 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 	const auto refuse = [&](const TransmissionId &id) {
 		const SentGroups::Group g = sent_.take(id.xid, id.dir);
 
+		/* One that is not known any more may have been promised a Reply. */
+		if (!g.sends && id.dir == RPCRDMA_CALL)
+			reserve_.doubt(id.xid);
 		if (!g.sends)
 			return;
 		known = true;

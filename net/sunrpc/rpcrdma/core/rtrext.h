@@ -185,12 +185,11 @@ public:
 	[[nodiscard]] bool interrupted(u32 htype, bool other, Port &port,
 				       rpcrdma_rx &rx);
 	void between(const Header &h, rpcrdma_rx &rx);
-	/* A REPTERR about a Call that has an answer means nothing any more. */
+	/* A REPTERR about a Call that has an answer has nothing sent again. */
 	void answered(Xid xid)
 	{
 		reserve_.doubt(xid);
-		if (sent_.any())
-			forget(xid);
+		settle(xid);
 	}
 	[[nodiscard]] bool refused(Xid xid, u32 code, Port &port);
 	/* What holds between two events. */
@@ -228,7 +227,19 @@ private:
 	[[nodiscard]] Refusal malformed(Xid xid, rpcrdma_dir dir, Port &port,
 					rpcrdma_rx &rx);
 	[[nodiscard]] bool report(const ReportedError &e, Port &port);
-	void forget(Xid xid);
+	/* A group of this Call has its answer, and so has its RPC. */
+	void settle(Xid xid)
+	{
+		if (sent_.any())
+			(void)sent_.take(xid, RPCRDMA_CALL);
+	}
+	/* The Reply to it has come, or is never taken. */
+	void end(Xid xid)
+	{
+		reserve_.give_back(xid);
+		settle(xid);
+	}
+	void doubt_reply(Xid xid);
 	[[nodiscard]] u32 begin(const Port &port, GroupMessage &m) const;
 	[[nodiscard]] u32 reserve_reply(const Port &port,
 					const GroupMessage &m);
@@ -246,7 +257,8 @@ private:
 	RtrFault why_ = {};
 	bool requests_refused_ = false; /* their type, by the peer */
 	Xid refused_xid_ = {}; /* of the last one of these */
-	u32 refused_left_ = 0; /* ERRORs that may still come for its other Sends */
+	u32 refused_left_ =
+		0; /* ERRORs that may still come for its other Sends */
 };
 
 } // namespace rpcrdma
