@@ -182,8 +182,8 @@ static bool rpcrdma_wanted(struct rpc_xprt *xprt)
 
 /*
  * After a failed attempt or a short-lived connection, the next attempt must wait: otherwise
- * connections that can never serve an RPC come and go without end. One that no RPC needs any more
- * was no such failure.
+ * connections that can never serve an RPC come and go without end. One that no RPC needs when
+ * it is closed does not count.
  */
 static void rpcrdma_op_close(struct rpc_xprt *xprt)
 {
