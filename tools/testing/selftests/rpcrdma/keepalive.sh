@@ -65,14 +65,16 @@ silent() { # VERS INTERVAL
 	bad=$(counter "unmatched replies")
 	sleep 7
 	check "$what: asks as often as it should" asks "$2" "$asked"
-	check "$what: answers are its own" [ "$(counter "unmatched replies")" = "$bad" ]
-	check "$what: stays connected" [ "$(counter connections closed)" = "$closed" ]
+	check "$what: answers are its own" [ "$(counter "unmatched replies")" -eq "$bad" ]
+	check "$what: stays connected" [ "$(counter connections closed)" -eq "$closed" ]
 	[[ $1 != 3 ]] || check "$what: is idle for sunrpc" [ "$(idle)" -ge 4 ]
 	check "$what: unmount" umount "$dir"
 }
 
 asks() { # INTERVAL BEFORE
-	local by=$(($(counter keep-alives) - $2))
+	local by
+	by=$(counter keep-alives) || return
+	((by -= $2))
 	echo "keep-alives: $by"
 	if (($1)); then
 		((by >= 1 && by <= 7 / $1))

@@ -90,14 +90,15 @@ remember() {
 # All counters as they were, but those named: they have grown by as much as follows
 # them, or by any number if that is +.
 grew() { # [COUNTER BY]...
-	local name by wrong=0
+	local name now by wrong=0
 	local -A want
 	while (($#)); do
 		want[$1]=$2
 		shift 2
 	done
 	for name in "${counters[@]}"; do
-		by=$(($(value "$name") - before[$name]))
+		now=$(value "$name") || return
+		by=$((now - before[$name]))
 		if [[ ${want[$name]-0} = + ]]; then
 			((by > 0))
 		else
