@@ -330,12 +330,12 @@ coverage:
 
 # Tests with random choices run longer in check-full, and as long as you like in soak.
 # Two parts with guests at a time: a part sometimes waits. Those without take what is left of the
-# processors.
-CHECK_BESIDE	= unit,instructions,codec,tools-check,wireshark,conformance,style,clock,docs-check,sim,fuzz
+# processors; not fuzz, which has so many seconds.
+CHECK_BESIDE	= unit,instructions,codec,tools-check,wireshark,conformance,style,clock,docs-check,sim
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 \
-	  --beside $(CHECK_BESIDE) $(ASKED) selftests selftests-debian kunit harness
+	  --beside $(CHECK_BESIDE) $(ASKED) selftests selftests-debian kunit harness fuzz
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
