@@ -315,13 +315,20 @@ static void rpcrdma_step_begin(struct rpcrdma_xprt *r_xprt)
 	reinit_completion(&r_xprt->step);
 }
 
-/* Wait for the end of a step whose start returned @rc. */
+/*
+ * Wait for the end of a step whose start returned @rc. A worker gets no signals. That it could be
+ * interrupted says that it does not hang: a server may be silent for all of a minute.
+ */
 static int rpcrdma_step_wait(struct rpcrdma_xprt *r_xprt, const char *step, int rc,
 			     unsigned long timeout)
 {
-	if (!rc && !READ_ONCE(r_xprt->cm_error) &&
-	    !wait_for_completion_timeout(&r_xprt->step, timeout))
-		rc = -ETIMEDOUT;
+	struct completion *done = &r_xprt->step;
+	long left = 1;
+
+	if (!rc && !READ_ONCE(r_xprt->cm_error))
+		left = wait_for_completion_interruptible_timeout(done, timeout);
+	if (left <= 0)
+		rc = left ?: -ETIMEDOUT;
 	if (!rc)
 		rc = READ_ONCE(r_xprt->cm_error);
 	trace_rpcrdma_connect(r_xprt->xprt.address_strings[RPC_DISPLAY_ADDR], step,
