@@ -1306,6 +1306,17 @@ TEST(rtrext, refused__each_of_two_replies_with_one_xid)
 	}
 }
 
+/* A Call by groups, each of which promises so many Sends to its Reply. */
+static void send_twice(Endpoint &e, u32 promised)
+{
+	for (u32 i = 0; i < 2; i++) {
+		Outgoing o(RPCRDMA_CALL, 40, promised);
+
+		EXPECT_EQ(send(e, o), kSent);
+		EXPECT_EQ(o.m.reply_count, promised);
+	}
+}
+
 /*
  * For a Call that went twice one RPC waits, which is sent again once. The second REPTERR would
  * fail what has another form by then. It gives back what was promised to the Reply.
@@ -1318,12 +1329,7 @@ TEST(rtrext, refused__a_call_that_was_sent_twice_once)
 		const Words report =
 			prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 };
 
-		for (u32 i = 0; i < 2; i++) {
-			Outgoing o(RPCRDMA_CALL, 40, promised);
-
-			EXPECT_EQ(send(e, o), kSent);
-			EXPECT_EQ(o.m.reply_count, promised);
-		}
+		send_twice(e, promised);
 		e.receive(report);
 		EXPECT_EQ(state(e).refused_count(), 1u);
 		EXPECT_EQ(state(e).reserved(), reserved);
@@ -1348,11 +1354,7 @@ TEST(rtrext, refused__a_call_that_was_sent_twice_after_its_answer)
 	       prefix(kXid, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_BAD_XDR } }) {
 		Endpoint e = client();
 
-		for (u32 i = 0; i < 2; i++) {
-			Outgoing o(RPCRDMA_CALL, 40, 3);
-
-			EXPECT_EQ(send(e, o), kSent);
-		}
+		send_twice(e, 3);
 		e.receive(answer);
 		EXPECT_NE(e.rx.action, u32{ RPCRDMA_RX_DROP });
 		EXPECT_NE(state(e).reserved(), 0u);
@@ -1373,11 +1375,7 @@ TEST(rtrext, refused__both_groups_of_a_call)
 		prefix(kXid, kReptErr) +
 		Words{ kXid, 0, 0, 1, kXid, 0, 0, 2, kXmtCont, kXmtReq };
 
-	for (u32 i = 0; i < 2; i++) {
-		Outgoing o(RPCRDMA_CALL, 40, 2);
-
-		EXPECT_EQ(send(e, o), kSent);
-	}
+	send_twice(e, 2);
 	e.receive(report);
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
 	EXPECT_EQ(state(e).refused_count(), 1u);
@@ -1426,11 +1424,7 @@ TEST(rtrext, refused__a_type_of_message_after_a_report)
 	Outgoing other(RPCRDMA_CALL, 40);
 	rpcrdma_message again = message(kXid, RPCRDMA_CALL, 40);
 
-	for (u32 i = 0; i < 2; i++) {
-		Outgoing o(RPCRDMA_CALL, 40, 3);
-
-		EXPECT_EQ(send(e, o), kSent);
-	}
+	send_twice(e, 3);
 	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 });
 	EXPECT_EQ(state(e).refused_count(), 1u);
 	EXPECT_EQ(e.next(&again), kSent);
@@ -1462,11 +1456,7 @@ TEST(rtrext, refused__a_call_that_was_sent_twice_after_a_bad_reply)
 	for (const auto &c : cases) {
 		Endpoint e = client();
 
-		for (u32 i = 0; i < 2; i++) {
-			Outgoing o(RPCRDMA_CALL, 40, 3);
-
-			EXPECT_EQ(send(e, o), kSent);
-		}
+		send_twice(e, 3);
 		e.receive(c.reply);
 		EXPECT_EQ(e.rx.action == RPCRDMA_RX_FAIL_RPC, c.failed);
 		EXPECT_EQ(state(e).reserved(), 3u);

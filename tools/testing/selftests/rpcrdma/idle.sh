@@ -106,7 +106,7 @@ stays() {
 	stat "$dir/data" > /dev/null
 	before=$(closed)
 	for ((i = 0; i < 7; i++)); do
-		dd if="$dir/data" of=/dev/null bs=4K count=1 iflag=direct || return
+		reads_block || return
 		sleep 2
 	done
 	echo "closed: before $before, after $(closed)"
