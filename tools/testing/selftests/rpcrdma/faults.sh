@@ -9,7 +9,7 @@
 # and should have kmemleak.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair --env PROVIDER="${PROVIDER-}" --env WHERE="${WHERE-}"
+in_guests --waits --pair --env PROVIDER="${PROVIDER-}" --env WHERE="${WHERE-}"
 
 # A connection that is given up while messages arrive is too much for rxe: in 6.12
 # do_complete() of rxe_resp.c returns to RESPST_CHK_RESOURCE when it finds the queue
@@ -123,19 +123,24 @@ acl_reader() {
 
 # Until attempts to connect have met it. Each takes hundreds of allocations; of pages
 # some dozens, of which many are tried again one by one. So at first few fail, then more.
+# In between nothing fails, and RPCs get through: no WRITE may take as long as a task that hangs.
 while_connecting() { # WHERE KIND
-	local i failures interval intervals=(331 61 13)
+	local i before failures=0 interval intervals=(331 61 13)
 	[[ $2 != fail_page_alloc ]] || intervals=(17 7 3)
 	"$1" trace rpcrdma/rpcrdma_connect || return
 	for interval in "${intervals[@]}"; do
-		"$1" fail "$2" "$interval" 1000000 || return
-		for ((i = 0; i < 20; i++)); do
+		for ((i = 0; i < 15; i++)); do
 			((i < 5)) || ! "$1" cannot_connect || break
+			before=$(replies)
+			"$1" fail "$2" "$interval" 1000000 || return
 			cut_connections
-			sleep 2
+			# Some of the next ones last for so long that the client does not wait
+			# before it connects again.
+			sleep 6
+			failures=$((failures + $("$1" stop_failing "$2" 1000000)))
+			within 45 gone_on "$before" || return
 		done
-		failures=$("$1" stop_failing "$2" 1000000)
-		echo "one of $interval: $failures failed, $i times cut"
+		echo "one of $interval: $failures failed so far, $i times cut"
 		! "$1" cannot_connect || return 0
 	done
 	return 1

@@ -58,7 +58,7 @@ in_guests() { # [--shared] [--waits] [OPTION OF guest]...
 		if [[ ${1-} = --waits ]]; then
 			shift
 			if [[ $KERNEL = uml* && -z ${VIRTUAL-} ]]; then
-				VIRTUAL=1 virtual=(--or-real-time)
+				VIRTUAL=${SEED:-1} virtual=(--or-real-time)
 			fi
 		fi
 		exec "$SELFTESTS/../../guest/guest" \
@@ -438,12 +438,18 @@ device_down() {
 	done
 	# siw accepts what has connected already.
 	sleep 1
+	within 5 all_accepted
 	rdma_down siw
 	status=$?
 	for peer in "${peers[@]}"; do
 		ip route del blackhole "$peer" || return
 	done
 	return $status
+}
+
+# Nobody waits in the queue of a listener.
+all_accepted() {
+	! ss -Hlt | grep -v '^LISTEN *0 '
 }
 
 remove_device() {

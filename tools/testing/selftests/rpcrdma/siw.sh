@@ -7,7 +7,7 @@
 # removed and have come back; nothing is left behind.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair
+in_guests --waits --pair
 
 provider=siw
 
