@@ -15,7 +15,8 @@
 #include <linux/string.h>
 
 #define CANARY_OCTETS	8
-#define CANARY_LOST	32
+#define CANARY_LOST	64
+#define CANARY_SMALL	512
 
 static char *bug = "none";
 module_param(bug, charp, 0);
@@ -46,16 +47,17 @@ static noinline void canary_shift(void)
 }
 
 /*
- * More than one: a stack may still have the address of some, where nobody wrote since.
- * Of eight, four to eight were found on user-mode Linux.
+ * Many of two sizes, since not all are found. What kmemleak looks through may still have the
+ * address of some: SLUB of 7.3 of small ones, in its sheaves; struct page of large ones, where
+ * pages have been SLUB's before.
  */
 static noinline void canary_leak(void)
 {
 	u32 i;
 
 	for (i = 0; i < CANARY_LOST; i++) {
-		/* SLUB of 7.3 still has the addresses of smaller objects, in its sheaves. */
-		char *lost = kzalloc(2 * KMALLOC_MAX_CACHE_SIZE, GFP_KERNEL);
+		char *lost = kzalloc(i % 2 ? CANARY_SMALL : 2 * KMALLOC_MAX_CACHE_SIZE,
+				     GFP_KERNEL);
 
 		/* No pointer to it. */
 		if (lost)
