@@ -1469,6 +1469,36 @@ TEST(rtrext, refused__a_call_that_was_sent_twice_after_a_bad_reply)
 	}
 }
 
+/*
+ * The first group promised nothing, since other Calls had reserved all. Its Reply takes nothing
+ * from the second one, in any form.
+ */
+TEST(rtrext, reserved__for_the_second_group_of_a_call_alone)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+
+	for (const Words &answer :
+	     { response(kXid, 1, reply), reply_inline(kXid, reply),
+	       prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 } }) {
+		Endpoint e = client();
+		Outgoing first(RPCRDMA_CALL, 40);
+		Outgoing second(RPCRDMA_CALL, 40, 3);
+
+		EXPECT_EQ(send(e, first), kSent);
+		EXPECT_EQ(send(e, second), kSent);
+		EXPECT_EQ(second.m.reply_count, 3u);
+		e.receive(answer);
+		EXPECT_NE(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_EQ(state(e).reserved(), 3u);
+		e.receive(response(kXid, 3, slice(reply, 0, 20)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		e.receive(go_on(kXid, 1, slice(reply, 20, 20), kXmtResp));
+		e.receive(go_on(kXid, 2, slice(reply, 40, 8), kXmtResp));
+		EXPECT_TRUE(e.rx.last);
+		EXPECT_EQ(state(e).reserved(), 0u);
+	}
+}
+
 /* The form of -07 in between has a Reply, one group is refused, and the other has a Reply. */
 TEST(rtrext, refused__one_of_three_that_were_sent)
 {

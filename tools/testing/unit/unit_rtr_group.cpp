@@ -381,23 +381,25 @@ TEST(rtr_group, reserve__of_a_call_that_was_sent_twice)
 	/* Both promise as much, and each has an answer. */
 	EXPECT_EQ(r.reserve(Xid{ 7 }, 3, 8), 3u);
 	EXPECT_EQ(r.reserve(Xid{ 7 }, 3, 8), 3u);
-	r.refused(Xid{ 7 }, 1);
+	r.doubt(Xid{ 7 });
 	EXPECT_EQ(r.reserved(), 3u);
 	EXPECT_EQ(r.most(Xid{ 7 }), 3u);
-	r.refused(Xid{ 7 }, 0);
+	r.doubt(Xid{ 7 });
 	EXPECT_EQ(r.reserved(), 0u);
 	/* Which one was refused is not known: a Reply to the other may still come. */
 	EXPECT_EQ(r.most(Xid{ 7 }), 3u);
 	r = {};
 	/* The first one promised nothing. */
 	EXPECT_EQ(r.reserve(Xid{ 7 }, 1, 8), 1u);
-	EXPECT_EQ(r.reserve(Xid{ 7 }, 3, 8), 3u);
-	r.refused(Xid{ 7 }, 1);
+	EXPECT_EQ(r.reserve(Xid{ 7 }, 3, 8, 1), 3u);
+	r.give_back(Xid{ 7 });
 	EXPECT_EQ(r.reserved(), 3u);
-	r.refused(Xid{ 7 }, 0);
+	EXPECT_EQ(r.most(Xid{ 7 }), 3u);
+	r.give_back(Xid{ 7 });
 	EXPECT_EQ(r.reserved(), 0u);
+	EXPECT_EQ(r.most(Xid{ 7 }), 1u);
 	/* Another Call has promised nothing. */
-	r.refused(Xid{ 100 }, 0);
+	r.doubt(Xid{ 100 });
 	EXPECT_TRUE(r.invariants());
 }
 

@@ -359,10 +359,13 @@ public:
 	 * @xid: of a Call that is about to be sent
 	 * @wanted: Sends that its Reply may take
 	 * @window: of this side
+	 * @before: groups with this XID that have no answer: whether they have promised
+	 *	anything or not, the answer to one of them is not the last
 	 *
 	 * Return: what its optxrq_rsbuf says, at least one.
 	 */
-	[[nodiscard]] constexpr u32 reserve(Xid xid, u32 wanted, u32 window)
+	[[nodiscard]] constexpr u32 reserve(Xid xid, u32 wanted, u32 window,
+					    u32 before = 0)
 	{
 		const u32 left = window > reserved_ ? window - reserved_ : 0;
 		const u32 count = wanted < left ? wanted : left;
@@ -381,7 +384,7 @@ public:
 			return 1;
 		if (!free->promised)
 			kept_++;
-		*free = { xid, count, count, 1 };
+		*free = { xid, count, count, before + 1 };
 		reserved_ += count;
 		return count;
 	}
@@ -415,17 +418,6 @@ public:
 	constexpr void give_back(Xid xid)
 	{
 		answered(xid, true);
-	}
-	/*
-	 * A group of it was refused. @left: its other groups that have no answer. If no more
-	 * answers are to come than there are of these, nothing was promised to this one.
-	 */
-	constexpr void refused(Xid xid, u32 left)
-	{
-		const Call *c = find(xid);
-
-		if (c && c->answers > left)
-			answered(xid, false);
 	}
 	/* It may have been answered. */
 	constexpr void doubt(Xid xid)
@@ -613,6 +605,24 @@ public:
 		if (first)
 			drop(*first);
 		return found;
+	}
+
+	/* Groups with this XID that are known. */
+	[[nodiscard]] constexpr u32 groups(Xid xid, rpcrdma_dir dir) const
+	{
+		u32 all = count_;
+		u32 n = 0;
+
+		for (u32 i = at_ + kMost - 1; all; i--) {
+			const u8 sends = sends_[i % kMost];
+
+			if (!sends)
+				continue;
+			all--;
+			n += (sends & kOfReply) == of(dir) &&
+			     xid_[i % kMost] == xid;
+		}
+		return n;
 	}
 
 	/* A group of this Call has no answer, and its RPC has none either. */

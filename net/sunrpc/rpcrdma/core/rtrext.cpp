@@ -401,14 +401,12 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 	const auto refuse = [&](const TransmissionId &id) {
 		const SentGroups::Group g = sent_.take(id.xid, id.dir);
 
-		/* One that is not known any more may have been promised a Reply. */
-		if (!g.sends && id.dir == RPCRDMA_CALL)
+		/* One that is not known any more may have been promised a Reply, too. */
+		if (id.dir == RPCRDMA_CALL)
 			reserve_.doubt(id.xid);
 		if (!g.sends)
 			return;
 		known = true;
-		if (id.dir == RPCRDMA_CALL)
-			reserve_.refused(id.xid, g.left);
 		if (!g.settled)
 			refused_[refused_count_++] = id;
 	};
@@ -535,12 +533,13 @@ bool Rtrext::may_begin(const Port &port, GroupMessage &m) const
 u32 Rtrext::reserve_reply(const Port &port, const GroupMessage &m)
 {
 	const u32 sends = port.peer_at(kResponseLimitAt);
+	const Xid xid = to_xid(m.msg.xid);
 
 	if (m.msg.call_only)
 		return 1;
-	return reserve_.reserve(to_xid(m.msg.xid),
+	return reserve_.reserve(xid,
 				m.reply_count < sends ? m.reply_count : sends,
-				port.window());
+				port.window(), sent_.groups(xid, RPCRDMA_CALL));
 }
 
 /* What is between header, payload, data and the end of the Send (7.2). */

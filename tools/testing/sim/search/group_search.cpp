@@ -444,10 +444,7 @@ private:
 		c.promised = 1;
 		if (planted(Mistake::RefusedKeeps))
 			return;
-		if (f.kind == Flying::Error)
-			m.reserve.doubt(xid);
-		else
-			m.reserve.refused(xid, c.known[i]);
+		m.reserve.doubt(xid);
 		if (planted(Mistake::GivesTwice))
 			m.reserve.give_back(to_xid(kCalls + 1 - f.call));
 	}
