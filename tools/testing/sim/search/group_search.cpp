@@ -18,6 +18,10 @@
  * dropped. A REPTERR, or of a Call also an ERROR, says so, when there is a credit for it and no
  * group goes out. Then the message is sent again by the types of -07.
  *
+ * With Rules::twice, one Call may go by a second group while the first one has no answer, as when
+ * it is retransmitted. Each has a Reply, and each may be refused. It is one RPC: the first report
+ * has it sent again by -07, unless it has its answer, and a further one does not.
+ *
  * In each state:
  * - each message that arrives finds a Receive, and is what its receiver expects;
  * - when nothing can happen any more but what the upper layers may do, and none of their
@@ -25,9 +29,10 @@
  * - what is reserved is what Replies that have not come may still take;
  * - of each Call that has no answer the upper layer of one side has something to send: the
  *   Call again, its Reply, or the Reply again. Nobody waits for the answer to it otherwise,
- *   and each answer is waited for;
+ *   and each answer is one that is to come;
  * - what a report is about was refused and not reported before, its sender knows it, and
- *   does not know it any more afterwards.
+ *   does not know it any more afterwards;
+ * - the first side knows as many groups of a Call as have no answer.
  */
 #include "rtr_group.h"
 #include "states.h"
@@ -52,11 +57,14 @@ using states::Essence;
 
 /* XIDs of Calls, from one on. */
 constexpr u32 kCalls = 2;
+/* Forms of one Call: two groups at most, and one of -07. */
+constexpr u32 kForms = 3;
+constexpr u8 kPlain = 2;
 
 /*
  * What is on its way; @count: of a first Send, the Sends of its group; @call: its XID, if there
- * are Calls; @promise: of a Call, the Sends that its Reply may take; @number: of a Next, which of
- * its group it is.
+ * are Calls; @form: of the Call, or of the one that the Reply answers; @promise: of a Call, the
+ * Sends that its Reply may take; @number: of a Next, which of its group it is.
  */
 struct Flying {
 	enum Kind : u8 { Alone, Grant, First, Next, Report, Error };
@@ -65,6 +73,7 @@ struct Flying {
 	Kind kind;
 	u8 count;
 	u8 call;
+	u8 form;
 	u8 promise;
 	u8 number;
 
@@ -94,10 +103,11 @@ struct Side {
 	u8 sending =
 		0; /* the Call whose group goes out, or the Call of the Reply */
 	u8 number = 0; /* of its next Send */
-	u8 report =
-		0; /* the Call that it has refused, or the Reply to it: not said yet */
-	u8 reports = 0; /* how often it is to be said */
-	bool refused = false; /* that was the one */
+	u8 form = 0; /* of it, in the group that comes in */
+	u8 n_reports = 0;
+	u8 reports
+		[4] = {}; /* Calls whose group, or Reply, was refused: not said yet */
+	u8 refused = 0; /* how many of them there were */
 	u32 n_inbound = 0;
 	Flying inbound[16] = {};
 
@@ -111,15 +121,60 @@ struct Side {
 
 using Key = states::Key<64>;
 
-/* Of one Call. */
+/*
+ * Of one Call. What a peer says names no group. So an answer to a form of -07, or a Reply that
+ * comes again in one, is taken to be a group's if one has no answer: it is early.
+ */
 struct Call {
-	u8 promised = 0; /* at the first side, while there is no Reply: Sends */
-	u8 asked = 0; /* at the second side, before it replies: the same */
-	bool whole = false; /* has all come */
+	bool waits = false; /* at the first side: it has no answer */
+	bool other =
+		false; /* it has been sent again by a type of -07, or is to be */
+	u8 groups = 0; /* so many were sent, */
+	u8 open = 0; /* so many of them have no answer, */
+	u8 early = 0; /* and to so many of these one was early */
+	u8 extra = 0; /* answers to come that are no group's */
+	u8 held =
+		0; /* Sends that the largest Reply to one that is open may take */
+	u8 asked[kForms] = {}; /* at the second side, before it replies: the promise */
+	bool whole[kForms] = {}; /* has all come */
 	u8 again[2] = {}; /* it, or its Reply, is to be sent again so many times */
-	/* Groups of it, or of its Reply: that are known, as none was reported. */
-	u8 known[2] = {};
-	u8 refused[2] = {}; /* of these, those that a report is to come about */
+	/* Groups of its Reply: that are known, as none was reported. */
+	u8 known = 0;
+	u8 refused
+		[2] = {}; /* its groups, or its Reply's, that a report is to come about */
+
+	/* Groups of which the first side can tell that they have no answer. */
+	[[nodiscard]] u32 left() const
+	{
+		return open - early;
+	}
+	[[nodiscard]] bool over() const
+	{
+		return !waits && !open && !extra;
+	}
+	/* The second side can reply, or one of both has something to send again. */
+	[[nodiscard]] bool goes_on() const
+	{
+		for (u32 f = 0; f < kForms; f++)
+			if (asked[f] && whole[f])
+				return true;
+		return again[0] || again[1];
+	}
+	/* An answer to this form has come, or was refused. */
+	void answer(u32 form)
+	{
+		if (form != kPlain) {
+			open--;
+			if (early > open)
+				early = open;
+			if (!open)
+				held = 0;
+		} else {
+			extra--;
+			if (early < open)
+				early++;
+		}
+	}
 };
 
 struct Model {
@@ -148,47 +203,57 @@ struct Model {
 			put(s.out.left());
 			put(s.in.active() ? s.in.next() << 4 | s.in.count() :
 					    0);
-			put(s.in.active() ? word_of(s.in.xid()) : 0);
+			put(s.in.active() ? s.form << 4 | word_of(s.in.xid()) :
+					    0);
 			put(s.target << 4 | s.n_inbound);
 			for (u32 m = 0; m < s.n_inbound; m++) {
 				const Flying &f = s.inbound[m];
 
 				put((f.credit - base) << 4 | f.code());
 				if (f.says_call())
-					put(f.promise << 4 | f.call);
+					put(f.promise << 4 | f.form << 2 |
+					    f.call);
 			}
 		}
 		if (!reserve.reserved() && !any_call())
 			return k;
 		put(reserve.reserved());
 		for (u32 c = 1; c <= kCalls; c++) {
-			put(reserve.most(to_xid(c)) << 4 | calls[c].promised);
-			put(calls[c].asked << 5 | calls[c].again[0] << 3 |
-			    calls[c].again[1] << 1 | calls[c].whole);
-			put(calls[c].known[0] << 6 | calls[c].known[1] << 4 |
-			    calls[c].refused[0] << 2 | calls[c].refused[1]);
+			const Call &call = calls[c];
+
+			put(reserve.most(to_xid(c)) << 4 | call.held);
+			put(call.asked[0] << 3 | call.asked[1]);
+			put(call.asked[kPlain] << 7 | call.whole[0] << 6 |
+			    call.whole[1] << 5 | call.whole[kPlain] << 4 |
+			    call.again[0] << 2 | call.again[1]);
+			put(call.groups << 6 | call.known << 4 |
+			    call.refused[0] << 2 | call.refused[1]);
+			put(call.open << 6 | call.early << 4 | call.extra << 2 |
+			    call.waits << 1 | call.other);
 		}
-		for (const Side &s : sides)
-			put(s.report << 3 | s.reports << 1 | s.refused);
+		for (const Side &s : sides) {
+			u32 reports = 0;
+
+			for (u32 r = 0; r < s.n_reports; r++)
+				reports = reports << 2 | s.reports[r];
+			put(reports);
+			put(s.refused);
+		}
 		return k;
 	}
 	[[nodiscard]] bool any_call() const
 	{
 		for (u32 c = 1; c <= kCalls; c++)
-			if (calls[c].promised || reserve.most(to_xid(c)) != 1)
+			if (!calls[c].over() || reserve.most(to_xid(c)) != 1)
 				return true;
 		return sides[0].refused || sides[1].refused;
 	}
-	/* A Call has no answer, and nobody has anything to send for it. */
+	/* An answer to a Call is to come, and nobody has anything to send for it. */
 	[[nodiscard]] bool forgotten() const
 	{
-		for (u32 c = 1; c <= kCalls; c++) {
-			const Call &call = calls[c];
-
-			if (call.promised && !(call.asked && call.whole) &&
-			    !call.again[0] && !call.again[1])
+		for (u32 c = 1; c <= kCalls; c++)
+			if (!calls[c].over() && !calls[c].goes_on())
 				return true;
-		}
 		return false;
 	}
 	/* Something is to be sent again. */
@@ -202,18 +267,28 @@ struct Model {
 	/* What the Replies that have not come may still take, but for those of one Send. */
 	[[nodiscard]] u32 to_come() const
 	{
-		const GroupReceiver &in = sides[0].in;
 		u32 n = 0;
 
-		for (u32 c = 1; c <= kCalls; c++) {
-			const u32 promised = calls[c].promised;
-
-			if (promised > 1)
-				n += in.active() && in.xid() == to_xid(c) ?
-					     in.count() :
-					     promised;
-		}
+		for (u32 c = 1; c <= kCalls; c++)
+			if (calls[c].left() && calls[c].held > 1)
+				n += calls[c].held;
 		return n;
+	}
+	/* Each group of a Call that has no answer is known, and no other one. */
+	[[nodiscard]] bool all_known() const
+	{
+		for (u32 c = 1; c <= kCalls; c++)
+			if (sides[0].sent.groups(to_xid(c), RPCRDMA_CALL) !=
+			    calls[c].left())
+				return false;
+		return true;
+	}
+	[[nodiscard]] bool twice() const
+	{
+		for (const Call &c : calls)
+			if (c.open > 1)
+				return true;
+		return false;
 	}
 };
 
@@ -231,6 +306,16 @@ enum class Mistake : u8 {
 	RestReported, /* what follows of a group that was refused is reported, too */
 	ReportedTwice, /* or the same once more */
 	InGroup, /* REPTERR comes in the middle of a group, with a credit of that */
+	/* Of a Call that is sent twice: */
+	OneRecord, /* the second group is not known */
+	BothTaken, /* a report ends both */
+	EachResent, /* a report has it sent again, whatever has come before */
+	Unsettled, /* or whatever answer it has */
+	RefusesSettled, /* a Reply that this side refuses is an answer for the upper layer */
+	OneReserved, /* the second group reserves nothing */
+	TwoReserved, /* or as two groups do */
+	BothGivenBack, /* a Reply gives back what both have */
+	NoneBefore, /* the first group, which promised nothing, is not counted */
 };
 
 struct Rules {
@@ -241,7 +326,9 @@ struct Rules {
 	u32 waits_for = 1;
 	std::vector<u32> windows; /* of the first side, to change to */
 	bool calls = false;
-	bool refuses[2] = { false, false };
+	u8 refuses[2] = { 0, 0 }; /* so many groups each */
+	bool twice = false; /* a Call may be sent by a second group */
+	u32 xids = kCalls;
 	bool by_error = false; /* what is refused is a Call, by an ERROR */
 	Mistake mistake = Mistake::None;
 	bool stop = false; /* at the first that is found */
@@ -258,6 +345,10 @@ struct Outcome {
 	bool wrong = false; /* what is reserved */
 	bool lost = false; /* a Call, or its answer */
 	bool unasked = false; /* a report about what was not refused */
+	bool unknown =
+		false; /* a group that has no answer, or one that has is known */
+	size_t twice =
+		0; /* states in which two groups of a Call have no answer */
 	size_t resends = 0; /* states in which something is to be sent again */
 	bool complete = true;
 };
@@ -289,7 +380,7 @@ private:
 	[[nodiscard]] bool done() const
 	{
 		return out_.overrun || out_.overlap || out_.wrong ||
-		       out_.lost || out_.unasked ||
+		       out_.lost || out_.unasked || out_.unknown ||
 		       (rules_.stop && (out_.blocked || out_.stuck));
 	}
 	[[nodiscard]] bool planted(Mistake mistake) const
@@ -303,7 +394,7 @@ private:
 	}
 
 	static void post(Model &m, u32 i, Flying::Kind kind, u32 count,
-			 u32 call = 0)
+			 u32 call = 0, u32 form = 0, u32 promise = 0)
 	{
 		Side &from = m.sides[i];
 		Side &to = m.sides[1 - i];
@@ -312,8 +403,8 @@ private:
 					       kind,
 					       static_cast<u8>(count),
 					       static_cast<u8>(call),
-					       i ? u8{ 0 } :
-						   m.calls[call].promised,
+					       static_cast<u8>(form),
+					       static_cast<u8>(promise),
 					       from.number };
 		from.credits.sent();
 	}
@@ -359,7 +450,9 @@ private:
 			return true;
 		}
 		if (v.step == GroupReceiver::Step::Discard)
-			return s.refused;
+			return s.refused != 0;
+		if (f.kind == Flying::First)
+			s.form = f.form;
 		if (v.step != GroupReceiver::Step::Take)
 			return false;
 		if (refuse)
@@ -376,22 +469,28 @@ private:
 		Call &c = m.calls[f.call];
 		const auto v = s.in.refuse({});
 
-		s.refused = true;
-		s.report = planted(Mistake::Silent) ? u8{ 0 } : f.call;
-		s.reports = planted(Mistake::ReportedTwice) ? 2 : 1;
+		s.refused++;
+		if (!planted(Mistake::Silent))
+			s.reports[s.n_reports++] = f.call;
+		if (planted(Mistake::ReportedTwice))
+			s.reports[s.n_reports++] = f.call;
 		c.refused[1 - i]++;
 		for (; s.kept; s.kept--)
 			give_back(s);
 		if (planted(Mistake::RestReported))
 			s.in = {};
 		if (i) {
-			c.asked = 0;
-			c.whole = false;
-		} else {
-			c.promised = 1;
-			if (!planted(Mistake::RefusesKeeps))
-				m.reserve.doubt(to_xid(f.call));
+			c.asked[s.form] = 0;
+			c.whole[s.form] = false;
+			return v.step == GroupReceiver::Step::Refuse;
 		}
+		/* The Reply comes again. */
+		c.answer(s.form);
+		c.extra++;
+		if (!planted(Mistake::RefusesKeeps))
+			m.reserve.doubt(to_xid(f.call));
+		(void)s.sent.take(to_xid(f.call), RPCRDMA_CALL,
+				  planted(Mistake::RefusesSettled));
 		return v.step == GroupReceiver::Step::Refuse;
 	}
 
@@ -400,53 +499,82 @@ private:
 		return i ? RPCRDMA_REPLY : RPCRDMA_CALL;
 	}
 
-	/* No report can be about this Call, or its Reply, any more. Return: so many could. */
-	static u32 forget(SentGroups &sent, u32 call, rpcrdma_dir dir)
+	/* The second side has refused a Reply. Return: that is about one that is known. */
+	static bool reply_reported(Model &m, u32 call)
 	{
-		u32 n = 0;
-
-		while (sent.take(to_xid(call), dir).sends)
-			n++;
-		return n;
-	}
-
-	/* Return: it is about a group that is known, and a second one would not be. */
-	bool reported(Model &m, u32 i, u32 call)
-	{
-		SentGroups &sent = m.sides[i].sent;
-		SentGroups before = sent;
+		SentGroups &sent = m.sides[1].sent;
 		Call &c = m.calls[call];
 
-		if (!c.refused[i] || !c.known[i] ||
-		    forget(before, call, sent_by(i)) != c.known[i] ||
-		    !sent.take(to_xid(call), sent_by(i)).sends)
+		if (!c.refused[1] || !c.known ||
+		    !sent.take(to_xid(call), RPCRDMA_REPLY).sends)
 			return false;
-		c.refused[i]--;
-		c.known[i]--;
-		SentGroups after = sent;
-		return forget(after, call, sent_by(i)) == c.known[i];
+		c.refused[1]--;
+		c.known--;
+		return sent.groups(to_xid(call), RPCRDMA_REPLY) == c.known;
+	}
+
+	/* A group of this Call was refused. Return: it is sent again. */
+	bool call_reported(Model &m, u32 call)
+	{
+		const rpcrdma::Xid xid = to_xid(call);
+		Side &s = m.sides[0];
+		const SentGroups::Group g = s.sent.take(xid, RPCRDMA_CALL);
+
+		if (planted(Mistake::BothTaken))
+			(void)s.sent.take(xid, RPCRDMA_CALL);
+		if (!planted(Mistake::RefusedKeeps))
+			m.reserve.doubt(xid);
+		if (planted(Mistake::GivesTwice))
+			m.reserve.give_back(to_xid(kCalls + 1 - call));
+		return g.sends && (!g.settled || planted(Mistake::EachResent));
 	}
 
 	/* The other side has refused a group of this one. */
 	void take_report(Model &m, u32 i, const Flying &f)
 	{
-		const rpcrdma::Xid xid = to_xid(f.call);
+		const u8 times = planted(Mistake::Unheard) ? 0 :
+				 planted(Mistake::Twice)   ? 2 :
+							     1;
 		Call &c = m.calls[f.call];
 
-		if (!reported(m, i, f.call)) {
+		if (i) {
+			if (!reply_reported(m, f.call))
+				out_.unasked = true;
+			c.again[1] = static_cast<u8>(c.again[1] + times);
+			return;
+		}
+		if (!c.refused[0] || !c.open) {
 			out_.unasked = true;
 			return;
 		}
-		if (!planted(Mistake::Unheard))
-			c.again[i] = planted(Mistake::Twice) ? 2 : 1;
-		if (i)
-			return;
-		c.promised = 1;
-		if (planted(Mistake::RefusedKeeps))
-			return;
-		m.reserve.doubt(xid);
-		if (planted(Mistake::GivesTwice))
-			m.reserve.give_back(to_xid(kCalls + 1 - f.call));
+		const bool known = c.left();
+
+		c.refused[0]--;
+		c.answer(f.form);
+		/* By then it has an answer, or another form. */
+		const bool resend = known && c.waits && !c.other;
+		if (call_reported(m, f.call) != resend)
+			out_.lost = true;
+		if (resend) {
+			c.again[0] = times;
+			c.other = true;
+			c.extra++;
+		} else if (f.kind == Flying::Error) {
+			/* It cannot be told of which form it is. */
+			done(c);
+		}
+		if (c.over())
+			end(m, f.call);
+	}
+
+	/* The upper layer has an answer, and sends nothing any more. */
+	static void done(Call &c)
+	{
+		c.waits = false;
+		if (c.again[0] && c.extra) {
+			c.again[0] = 0;
+			c.extra--;
+		}
 	}
 
 	/* The first Send of a Call or of a Reply is there, or its last. */
@@ -456,12 +584,19 @@ private:
 		const rpcrdma::Xid xid = to_xid(f.call);
 		Call &c = m.calls[f.call];
 
+		const u32 form =
+			f.kind == Flying::Alone ? f.form : m.sides[i].form;
+
 		if (i) {
 			if (f.kind != Flying::Next)
-				c.asked = f.promise;
-			c.whole = whole;
+				c.asked[form] = f.promise;
+			c.whole[form] = whole;
 			return;
 		}
+		/* With another group there may be a longer one. */
+		if (f.kind == Flying::First && c.left() == 1 &&
+		    f.count < c.held)
+			c.held = f.count;
 		if (f.kind == Flying::First && !planted(Mistake::Early))
 			m.reserve.shrink(xid, f.count);
 		else if (f.kind == Flying::First)
@@ -472,16 +607,29 @@ private:
 			m.reserve.give_back(xid);
 		else if (!planted(Mistake::Keeps))
 			m.reserve.doubt(xid);
-		out_.lost |= !c.promised;
-		c.promised = 0;
-		/*
-		 * Its XID stands for all others from now on. What the second side has sent under
-		 * it would not be known any more when it is used again.
-		 */
-		for (u32 side = 0; side < 2; side++) {
-			(void)forget(m.sides[side].sent, f.call, sent_by(side));
-			c.known[side] = 0;
+		if (planted(Mistake::BothGivenBack))
+			m.reserve.give_back(xid);
+		(void)m.sides[0].sent.take(xid, RPCRDMA_CALL,
+					   !planted(Mistake::Unsettled));
+		if (form == kPlain ? !c.extra : !c.open) {
+			out_.lost = true;
+			return;
 		}
+		c.answer(form);
+		done(c);
+		if (c.over())
+			end(m, f.call);
+	}
+
+	/*
+	 * Its XID stands for all others from now on. What the second side has sent under it would
+	 * not be known any more when it is used again.
+	 */
+	static void end(Model &m, u32 call)
+	{
+		while (m.sides[1].sent.take(to_xid(call), RPCRDMA_REPLY).sends)
+			;
+		m.calls[call] = {};
 	}
 
 	/* Of what has come the upper layer gets nothing. */
@@ -530,8 +678,9 @@ private:
 	{
 		const Flying::Kind kind = s.inbound[0].kind;
 
-		return rules_.refuses[i] && !s.refused &&
-		       (kind == Flying::First || kind == Flying::Next);
+		return s.refused < rules_.refuses[i] &&
+		       (kind == Flying::First ||
+			(kind == Flying::Next && s.in.active()));
 	}
 
 	/* The rest of what has been begun, and what needs no upper layer. */
@@ -550,15 +699,17 @@ private:
 			reach(next);
 			any = true;
 		}
-		if (s.report && s.credits.may_send() &&
+		if (s.n_reports && s.credits.may_send() &&
 		    (!s.out.active() || planted(Mistake::InGroup))) {
 			Model next = m;
+			Side &me = next.sides[i];
 
 			post(next, i,
 			     rules_.by_error ? Flying::Error : Flying::Report,
-			     0, s.report);
-			if (!--next.sides[i].reports)
-				next.sides[i].report = 0;
+			     0, s.reports[0]);
+			me.n_reports--;
+			for (u32 r = 0; r < me.n_reports; r++)
+				me.reports[r] = me.reports[r + 1];
 			reach(next);
 			any = true;
 		}
@@ -587,21 +738,20 @@ private:
 	}
 
 	/* No Call, or this one, or the Reply to it, by the types of -07. */
-	void begin_alone(const Model &m, u32 i, u32 call)
+	void begin_alone(const Model &m, u32 i, u32 call, u32 form = kPlain)
 	{
 		Model next = m;
 
 		if (m.sides[i].out.active() ||
 		    m.sides[i].credits.available() < rules_.waits_for)
 			return;
-		post(next, i, Flying::Alone, 0, call);
-		if (i)
-			next.calls[call].asked = 0;
+		post(next, i, Flying::Alone, 0, call, form, i ? 0 : 1);
 		reach(next);
 	}
 
 	/* The same by a group of each size. */
-	void begin_groups(const Model &m, u32 i, u32 call, u32 largest)
+	void begin_groups(const Model &m, u32 i, u32 call, u32 largest,
+			  u32 form = 0, u32 promise = 0)
 	{
 		const Side &s = m.sides[i];
 
@@ -615,24 +765,79 @@ private:
 
 			me.out.begin(n);
 			me.out.sent();
-			post(next, i, Flying::First, n, call);
+			post(next, i, Flying::First, n, call, form, promise);
 			me.sending = static_cast<u8>(call);
 			me.number = 1;
-			if (call) {
+			if (call &&
+			    !(!i && form && planted(Mistake::OneRecord)))
 				me.sent.add(to_xid(call), sent_by(i), n);
-				next.calls[call].known[i]++;
-			}
-			if (i)
-				next.calls[call].asked = 0;
+			if (call && i)
+				next.calls[call].known++;
 			reach(next);
+		}
+	}
+
+	/* What this Call by a group promises to its Reply. */
+	u32 reserve(Model &m, u32 call, u32 wanted)
+	{
+		const rpcrdma::Xid xid = to_xid(call);
+		const u32 window = m.sides[0].credits.target();
+		const Call &c = m.calls[call];
+		const u32 before =
+			planted(Mistake::NoneBefore) ?
+				0 :
+				m.sides[0].sent.groups(xid, RPCRDMA_CALL);
+
+		if (c.groups && planted(Mistake::OneReserved))
+			return m.reserve.most(xid);
+		if (c.groups && planted(Mistake::TwoReserved))
+			(void)m.reserve.reserve(xid, wanted, window, before);
+		return m.reserve.reserve(xid, wanted, window, before);
+	}
+
+	void call_by_groups(const Model &m, u32 call)
+	{
+		const u32 window = m.sides[0].credits.target();
+
+		for (u32 wanted = 1; wanted <= 4; wanted++) {
+			Model next = m;
+			Call &c = next.calls[call];
+			const u32 n = reserve(next, call, wanted);
+
+			c.waits = true;
+			c.open++;
+			if (n > c.held)
+				c.held = static_cast<u8>(n);
+			/* The second group promises of what the first one has. */
+			out_.wrong |=
+				next.reserve.reserved() > window &&
+				next.reserve.reserved() > m.reserve.reserved();
+			begin_groups(next, 0, call, rules_.largest, c.groups++,
+				     n);
+		}
+	}
+
+	void reply(const Model &m, u32 call)
+	{
+		for (u32 form = 0; form < kForms; form++) {
+			const u32 asked = m.calls[call].asked[form];
+
+			if (!asked || !m.calls[call].whole[form])
+				continue;
+			Model next = m;
+
+			next.calls[call].asked[form] = 0;
+			next.calls[call].whole[form] = false;
+			begin_alone(next, 1, call, form);
+			/* One by a group would be taken for the answer to the group. */
+			if (form != kPlain || !m.calls[call].groups)
+				begin_groups(next, 1, call, asked, form);
 		}
 	}
 
 	void rpcs(const Model &m, u32 i)
 	{
-		const u32 window = m.sides[i].credits.target();
-
-		for (u32 c = 1; c <= kCalls; c++) {
+		for (u32 c = 1; c <= rules_.xids; c++) {
 			const Call &call = m.calls[c];
 
 			if (call.again[i]) {
@@ -641,26 +846,22 @@ private:
 				next.calls[c].again[i]--;
 				begin_alone(next, i, c);
 			}
-			if (i && call.asked && call.whole) {
-				begin_alone(m, i, c);
-				begin_groups(m, i, c, call.asked);
+			if (i) {
+				reply(m, c);
+				continue;
 			}
-			if (i || call.promised)
+			/* Of two Calls one is enough. */
+			if (rules_.twice && c == 1 && call.waits &&
+			    call.groups == 1 && call.open == 1)
+				call_by_groups(m, c);
+			if (!call.over())
 				continue;
 			Model next = m;
 
-			next.calls[c].promised = 1;
+			next.calls[c].waits = true;
+			next.calls[c].extra = 1;
 			begin_alone(next, i, c);
-			for (u32 wanted = 1; wanted <= 4; wanted++) {
-				next = m;
-				const u32 n = next.reserve.reserve(
-					to_xid(c), wanted, window);
-
-				next.calls[c].promised = static_cast<u8>(n);
-				out_.wrong |= n > 1 &&
-					      next.reserve.reserved() > window;
-				begin_groups(next, i, c, rules_.largest);
-			}
+			call_by_groups(m, c);
 		}
 	}
 
@@ -704,6 +905,7 @@ private:
 		if (!m.reserve.invariants() ||
 		    m.reserve.reserved() != m.to_come())
 			out_.wrong = true;
+		out_.unknown |= !m.all_known();
 
 		if (!any && !m.sides[0].held && !m.sides[1].held &&
 		    m.forgotten())
@@ -711,6 +913,7 @@ private:
 		out_.groups +=
 			m.sides[0].out.active() || m.sides[1].out.active();
 		out_.resends += m.resends();
+		out_.twice += m.twice();
 		for (u32 i = 0; i < 2; i++) {
 			const Side &s = m.sides[i];
 			const Side &other = m.sides[1 - i];
@@ -747,17 +950,23 @@ void expect_sound(u32 a, u32 b, const Rules &rules)
 	EXPECT_FALSE(o.wrong);
 	EXPECT_FALSE(o.lost);
 	EXPECT_FALSE(o.unasked);
+	EXPECT_FALSE(o.unknown);
+	EXPECT_EQ(o.twice != 0, rules.twice);
 	EXPECT_GT(o.groups, 0u);
 	EXPECT_EQ(o.resends != 0, rules.refuses[0] || rules.refuses[1]);
 	std::printf("%swindows %u%s%s and %u%s, groups of up to %u: "
 		    "%zu states, a group under way in %zu",
-		    rules.calls ? "Calls and Replies, " : "", a,
-		    rules.windows.empty() ? "" : ", changing",
+		    rules.twice ? "a Call sent twice, " :
+		    rules.calls ? "Calls and Replies, " :
+				  "",
+		    a, rules.windows.empty() ? "" : ", changing",
 		    rules.hold[0] ? ", held" : "", b,
 		    rules.hold[1] ? ", held" : "", rules.largest, o.states,
 		    o.groups);
 	if (o.resends)
 		std::printf(", something to be sent again in %zu", o.resends);
+	if (o.twice)
+		std::printf(", two groups of a Call in %zu", o.twice);
 	std::printf("\n");
 }
 
@@ -835,7 +1044,7 @@ TEST(group_search, refused__a_call_is_sent_again_D20)
 
 	rules.calls = true;
 	rules.largest = 2;
-	rules.refuses[1] = true;
+	rules.refuses[1] = 1;
 	expect_sound(3, 3, rules);
 	expect_sound(4, 3, rules);
 	expect_sound(3, 4, rules);
@@ -849,7 +1058,7 @@ TEST(group_search, refused__a_reply_is_sent_again_D20)
 
 	rules.calls = true;
 	rules.largest = 2;
-	rules.refuses[0] = true;
+	rules.refuses[0] = 1;
 	expect_sound(3, 3, rules);
 	expect_sound(4, 3, rules);
 	expect_sound(3, 4, rules);
@@ -861,8 +1070,8 @@ TEST(group_search, refused__a_call_and_a_reply_D20)
 
 	rules.calls = true;
 	rules.largest = 2;
-	rules.refuses[0] = true;
-	rules.refuses[1] = true;
+	rules.refuses[0] = 1;
+	rules.refuses[1] = 1;
 	expect_sound(3, 3, rules);
 	rules.hold[0] = true;
 	expect_sound(3, 3, rules);
@@ -875,7 +1084,7 @@ TEST(group_search, refused__windows_change_at_any_moment_D20)
 
 	rules.calls = true;
 	rules.largest = 2;
-	rules.refuses[0] = true;
+	rules.refuses[0] = 1;
 	rules.windows = { 3, 4 };
 	expect_sound(3, 3, rules);
 }
@@ -887,7 +1096,7 @@ TEST(group_search, refused__what_goes_wrong_is_found)
 
 		rules.calls = true;
 		rules.largest = 2;
-		rules.refuses[side] = true;
+		rules.refuses[side] = 1;
 		rules.mistake = mistake;
 		rules.stop = true;
 		return search_for(3, 3, rules);
@@ -905,6 +1114,88 @@ TEST(group_search, refused__what_goes_wrong_is_found)
 	}
 }
 
+/* Of one or two Calls one goes by two groups; so many groups and Replies are refused. */
+static Rules twice(u32 xids, u8 calls, u8 replies)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.twice = true;
+	rules.largest = 2;
+	rules.xids = xids;
+	rules.refuses[0] = replies;
+	rules.refuses[1] = calls;
+	return rules;
+}
+
+/* Each group has one answer, in whatever form, and is known until then. */
+TEST(group_search, twice__all_interleavings_D20)
+{
+	for (u8 calls = 0; calls <= 2; calls++)
+		for (u8 replies = 0; replies <= 2; replies++)
+			expect_sound(3, 3, twice(1, calls, replies));
+	expect_sound(4, 3, twice(1, 2, 2));
+	expect_sound(3, 4, twice(1, 2, 2));
+}
+
+TEST(group_search, twice__refused_by_an_error_D20)
+{
+	Rules rules = twice(1, 2, 2);
+
+	rules.by_error = true;
+	expect_sound(3, 3, rules);
+}
+
+TEST(group_search, twice__held_receives_D20)
+{
+	Rules rules = twice(1, 2, 1);
+
+	rules.hold[0] = true;
+	rules.hold[1] = true;
+	expect_sound(3, 3, rules);
+}
+
+TEST(group_search, twice__windows_change_at_any_moment_D20)
+{
+	Rules rules = twice(1, 2, 1);
+
+	rules.windows = { 3, 4 };
+	expect_sound(3, 3, rules);
+}
+
+/* The other Call has promises of its own. */
+TEST(group_search, twice__beside_another_call_D20)
+{
+	expect_sound(3, 3, twice(2, 0, 0));
+	expect_sound(3, 3, twice(2, 1, 0));
+	expect_sound(3, 3, twice(2, 0, 1));
+}
+
+TEST(group_search, twice__what_goes_wrong_is_found)
+{
+	const auto search = [](u8 calls, u8 replies, Mistake mistake) {
+		Rules rules = twice(1, calls, replies);
+
+		rules.mistake = mistake;
+		rules.stop = true;
+		return search_for(3, 3, rules);
+	};
+
+	EXPECT_TRUE(search(0, 0, Mistake::OneRecord).unknown);
+	EXPECT_TRUE(search(1, 0, Mistake::BothTaken).unknown);
+	EXPECT_TRUE(search(2, 0, Mistake::EachResent).lost);
+	EXPECT_TRUE(search(1, 0, Mistake::Unsettled).lost);
+	EXPECT_TRUE(search(1, 1, Mistake::RefusesSettled).lost);
+	EXPECT_TRUE(search(0, 0, Mistake::OneReserved).wrong);
+	EXPECT_TRUE(search(0, 0, Mistake::TwoReserved).wrong);
+	EXPECT_TRUE(search(0, 0, Mistake::BothGivenBack).wrong);
+	EXPECT_TRUE(search(0, 0, Mistake::NoneBefore).wrong);
+	EXPECT_TRUE(search(1, 0, Mistake::RefusedKeeps).wrong);
+	EXPECT_TRUE(search(0, 1, Mistake::RefusesKeeps).wrong);
+	EXPECT_TRUE(search(2, 0, Mistake::ReportedTwice).unasked);
+	EXPECT_TRUE(search(0, 2, Mistake::ReportedTwice).unasked);
+}
+
 /* Why a REPTERR waits for the end of the group that goes out: as with a GRANT. */
 TEST(group_search, refused__a_report_in_a_group_takes_its_credits)
 {
@@ -912,8 +1203,8 @@ TEST(group_search, refused__a_report_in_a_group_takes_its_credits)
 
 	rules.calls = true;
 	rules.largest = 2;
-	rules.refuses[0] = true;
-	rules.refuses[1] = true;
+	rules.refuses[0] = 1;
+	rules.refuses[1] = 1;
 	rules.mistake = Mistake::InGroup;
 	rules.stop = true;
 	EXPECT_TRUE(search_for(3, 3, rules).stuck);
