@@ -533,13 +533,15 @@ bool Rtrext::may_begin(const Port &port, GroupMessage &m) const
 u32 Rtrext::reserve_reply(const Port &port, const GroupMessage &m)
 {
 	const u32 sends = port.peer_at(kResponseLimitAt);
+	const u32 wanted = m.reply_count < sends ? m.reply_count : sends;
 	const Xid xid = to_xid(m.msg.xid);
 
 	if (m.msg.call_only)
 		return 1;
-	return reserve_.reserve(xid,
-				m.reply_count < sends ? m.reply_count : sends,
-				port.window(), sent_.groups(xid, RPCRDMA_CALL));
+	/* To count groups takes long, and nothing is promised to a Reply of one Send. */
+	return reserve_.reserve(
+		xid, wanted, port.window(),
+		wanted > 1 ? sent_.groups(xid, RPCRDMA_CALL) : 0);
 }
 
 /* What is between header, payload, data and the end of the Send (7.2). */
