@@ -12,6 +12,8 @@ LINE	:= $(lastword $(subst -, ,$(or $(KERNEL),6.12)))
 # What scripts/tally gives to each make that it runs. Such a make sees no other command line,
 # and make does not export a variable that was set with override.
 ASKED	:= $(if $(KERNEL),KERNEL=$(KERNEL))
+# RESUME=1: not what has passed with the same tree.
+RESUMED	:= $(if $(RESUME),--resume)
 ifeq ($(KERNEL),$(LINE))
 override KERNEL := stock-$(LINE)
 else
@@ -335,11 +337,11 @@ CHECK_BESIDE	= unit,instructions,codec,tools-check,wireshark,conformance,style,c
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 \
-	  --beside $(CHECK_BESIDE) $(ASKED) selftests selftests-debian kunit harness fuzz
+	  --beside $(CHECK_BESIDE) $(RESUMED) $(ASKED) selftests selftests-debian kunit harness fuzz
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
+	  scripts/tally $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
 	  selftests-debug kunit-6.1 selftests-debian-6.1 matrix-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 matrix-7.3 matrix-trixie host-trixie \
@@ -440,7 +442,8 @@ help:
 	@echo '                   interfaces, demo-check, and self-tests:'
 	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -7.3; and'
 	@echo '                   kunit-6.1, kunit-7.3, selftests-debian-6.1, selftests-debian-7.3,'
-	@echo '                   matrix-6.1, matrix-7.3, matrix-trixie, host-trixie'
+	@echo '                   matrix-6.1, matrix-7.3, matrix-trixie, host-trixie. RESUME=1:'
+	@echo '                   not again what has passed with the same tree'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  hostauth         the protocol of host authentication, searched by Spin; FULL=1: more'
 	@echo '  harness-full     harness with every check on every kind of guest'
