@@ -1499,6 +1499,39 @@ TEST(rtrext, reserved__for_the_second_group_of_a_call_alone)
 	}
 }
 
+TEST(rtrext, reserved__an_error_ends_one_of_two_replies)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	Endpoint e = client();
+
+	send_twice(e, 3);
+	e.receive(response(kXid, 3, slice(reply, 0, 20)));
+	e.receive(prefix(kXid, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_BAD_XDR });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	e.receive(go_on(kXid, 1, slice(reply, 20, 20), kXmtResp));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	e.receive(go_on(kXid, 2, slice(reply, 40, 8), kXmtResp));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	EXPECT_EQ(state(e).reserved(), 0u);
+}
+
+TEST(rtrext, reserved__an_error_ends_one_of_two_replies_of_which_one_was_promised)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	Endpoint e = client();
+	Outgoing first(RPCRDMA_CALL, 40);
+	Outgoing second(RPCRDMA_CALL, 40, 3);
+
+	EXPECT_EQ(send(e, first), kSent);
+	EXPECT_EQ(send(e, second), kSent);
+	e.receive(response(kXid, 3, slice(reply, 0, 20)));
+	e.receive(prefix(kXid, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_BAD_XDR });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	e.receive(go_on(kXid, 1, slice(reply, 20, 20), kXmtResp));
+	e.receive(go_on(kXid, 2, slice(reply, 40, 8), kXmtResp));
+	EXPECT_EQ(state(e).reserved(), 0u);
+}
+
 /* The form of -07 in between has a Reply, one group is refused, and the other has a Reply. */
 TEST(rtrext, refused__one_of_three_that_were_sent)
 {

@@ -185,6 +185,9 @@ void Rtrext::between(const Header &h, rpcrdma_rx &rx)
 
 void Rtrext::stop(rpcrdma_rx &rx)
 {
+	/* A Reply that ends in the middle is the answer to one group all the same. */
+	if (in_.active() && in_.dir() == RPCRDMA_REPLY)
+		doubt_reply(in_.xid());
 	in_.stop();
 	abandon(in_.dir(), rx);
 }
