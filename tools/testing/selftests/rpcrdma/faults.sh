@@ -131,13 +131,13 @@ while_connecting() { # WHERE KIND
 	for interval in "${intervals[@]}"; do
 		for ((i = 0; i < 15; i++)); do
 			((i < 5)) || ! "$1" cannot_connect || break
-			before=$(replies)
 			"$1" fail "$2" "$interval" 1000000 || return
 			cut_connections
 			# Some of the next ones last for so long that the client does not wait
 			# before it connects again.
 			sleep 6
 			failures=$((failures + $("$1" stop_failing "$2" 1000000)))
+			before=$(replies)
 			within 45 gone_on "$before" || return
 		done
 		echo "one of $interval: $failures failed so far, $i times cut"
