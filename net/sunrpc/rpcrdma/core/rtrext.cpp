@@ -542,9 +542,9 @@ u32 Rtrext::reserve_reply(const Port &port, const GroupMessage &m)
 	if (m.msg.call_only)
 		return 1;
 	/* To count groups takes long, and nothing is promised to a Reply of one Send. */
-	return reserve_.reserve(
-		xid, wanted, port.window(),
-		wanted > 1 ? sent_.groups(xid, RPCRDMA_CALL) : 0);
+	return reserve_.reserve(xid, wanted, port.window(),
+				wanted > 1 ? sent_.groups(xid, RPCRDMA_CALL) :
+					     0);
 }
 
 /* What is between header, payload, data and the end of the Send (7.2). */
