@@ -63,8 +63,11 @@ class Results:
         return ours / theirs if ours and theirs else None
 
     def counts(self, transport, operation):
-        """{"n":, "nfs":, "client":, "server":, ...}, or None."""
-        return self.parts.get("counts", {}).get(transport, {}).get(operation)
+        """{"n":, "nfs":, "client":, "server":, ...}, or None without figures of both ends: what
+        has not grown is not among them, but each operation makes both ends send."""
+        line = self.parts.get("counts", {}).get(transport, {}).get(operation)
+        return line if line and all(line.get(end, {}).get("Sends") for end in
+                                    ("client", "server")) else None
 
     def count(self, transport, operation, end, *names):
         """Sum of these counters per operation, or None."""
@@ -131,12 +134,15 @@ DOORBELLS = ["GETATTR", "LOOKUP", "CREATE", "GETACL 16 KiB"] + \
 
 def doorbells(results):
     """The most for one message."""
-    lines = [results.counts(OURS, name) for name in DOORBELLS]
-    if None in lines:
-        return None
-    # An operation may take a GETATTR besides, once in a while.
-    return max(line[end].get("send doorbells", 0) / sum(line["nfs"].values())
-               for line in lines for end in ("client", "server"))
+    found = []
+    for name in DOORBELLS:
+        line = results.counts(OURS, name)
+        rings = [line[end].get("send doorbells") for end in ("client", "server")] if line else []
+        if not line or not line["nfs"] or not all(rings):
+            return None
+        # An operation may take a GETATTR besides, once in a while.
+        found.append(max(rings) / sum(line["nfs"].values()))
+    return max(found)
 
 
 def locks(results):
@@ -193,10 +199,11 @@ def nothing_fetched(results):
 
 
 def copied_of_placed(results):
-    """Octets that the server copies of such a WRITE: what is in front of the data."""
+    """Octets that the server copies of such a WRITE: what is in front of the data. That is
+    never nothing."""
     found = [results.count(PLACED, name, "server", "octets copied from Receives")
              for name in PLACED_WRITES]
-    return None if None in found else max(found)
+    return max(found) if all(found) else None
 
 
 def whole_path(*operations_of, transport=OURS):
