@@ -701,8 +701,8 @@ private:
 	{
 		const std::string script =
 			"\\|[[:space:]]" + pattern(escaped(t.point)) +
-			"[[:space:]]|s/port=" + std::to_string(t.port) +
-			"/port=" + kPort + "/";
+			"[[:space:]]|s/\\bport=" + std::to_string(t.port) +
+			"\\b/port=" + kPort + "/";
 		const std::string correct =
 			"sed -i " + quoted(script) + " /etc/fstab && ";
 

@@ -460,7 +460,7 @@ TEST(doctor, nobody_listens)
 	r.target.point = "/mnt/later";
 	const std::string correct =
 		"sed -i '\\|[[:space:]]/mnt/later[[:space:]]|"
-		"s/port=20050/port=20049/' /etc/fstab && ";
+		"s/\\bport=20050\\b/port=20049/' /etc/fstab && ";
 	expect(r,
 	       "nobody listens on RDMA at 192.0.2.1:20050, but at port 20049",
 	       correct + "mount /mnt/later");
@@ -490,7 +490,8 @@ TEST(doctor, odd_names_in_fstab)
 				   c == '\n' ? "\\012" :
 				   c == '\\' ? "\\134" :
 					       std::string(1, c);
-		const std::string line = "server:/e " + escaped + " nfs port=";
+		const std::string line = "server:/e " + escaped +
+					 " nfs mountport=20050,port=";
 		const std::string other = "server:/f /aXXb nfs port=20050\n";
 		tree.put("fstab", line + "20050\n" + other);
 		r.rdma = Answer::Refused;
