@@ -12,7 +12,7 @@ LINE	:= $(lastword $(subst -, ,$(or $(KERNEL),6.12)))
 # What scripts/tally gives to each make that it runs. Such a make sees no other command line,
 # and make does not export a variable that was set with override.
 ASKED	:= $(if $(KERNEL),KERNEL=$(KERNEL))
-# RESUME=1: not what has passed with the same tree.
+# RESUME=1: not what has passed with the same tree. 'run' of the self-tests sees it, too.
 RESUMED	:= $(if $(RESUME),--resume)
 ifeq ($(KERNEL),$(LINE))
 override KERNEL := stock-$(LINE)
@@ -172,6 +172,10 @@ selftests:
 	case $$kernels in *debug*) export MOST=1 ;; esac; \
 	$(SUBMAKE) selftests-on KERNEL=$$kernels
 
+# What is kept of programs that passed is kept with the tree of before the build.
+ifneq ($(filter selftests-on,$(MAKECMDGOALS)),)
+export BUILT_OF := $(shell scripts/passed.py)
+endif
 # User-mode Linux waits half of the time: run two guests per processor.
 selftests-on: $(if $(filter both,$(INTREE)),,stage) $(if $(INTREE),,$(if $(if $(TESTS),$\
 		$(filter %wire_ping.sh,$(TESTS)),$(MOST)$(FULL)),extended))
@@ -443,7 +447,8 @@ help:
 	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -7.3; and'
 	@echo '                   kunit-6.1, kunit-7.3, selftests-debian-6.1, selftests-debian-7.3,'
 	@echo '                   matrix-6.1, matrix-7.3, matrix-trixie, host-trixie. RESUME=1:'
-	@echo '                   not again what has passed with the same tree'
+	@echo '                   not again what has passed with the same tree: parts, and programs'
+	@echo '                   of the self-tests; for selftests, too'
 	@echo '  style-full       style with clang-tidy for the C++ of the tests'
 	@echo '  hostauth         the protocol of host authentication, searched by Spin; FULL=1: more'
 	@echo '  harness-full     harness with every check on every kind of guest'
