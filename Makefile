@@ -345,7 +345,7 @@ check:
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
+	  scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
 	  selftests-debug kunit-6.1 selftests-debian-6.1 matrix-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 matrix-7.3 matrix-trixie host-trixie \
