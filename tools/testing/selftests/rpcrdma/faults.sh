@@ -138,7 +138,7 @@ while_connecting() { # WHERE KIND
 			sleep 6
 			failures=$((failures + $("$1" stop_failing "$2" 1000000)))
 			before=$(replies)
-			within 45 gone_on "$before" || return
+			within 45 gone_on "$before" || { what_happened; return 1; }
 		done
 		echo "one of $interval: $failures failed so far, $i times cut"
 		! "$1" cannot_connect || return 0

@@ -371,6 +371,16 @@ during() { # WHAT COMMAND...
 	check "$1: the same data there" same_there
 }
 
+# The last events that are traced, here and there, and who listens.
+what_happened() {
+	local where
+	for where in here on_server; do
+		echo "# events, $where:"
+		"$where" tail -n 60 "$tracing/trace" | sed 's/^/# /'
+		"$where" ss -Htlne | sed 's/^/# /'
+	done
+}
+
 gone_on() { # BEFORE
 	(($(replies) >= $1 + 20))
 }
@@ -438,8 +448,7 @@ device_down() {
 	done
 	# siw accepts what has connected already.
 	sleep 1
-	within 5 all_accepted
-	rdma_down siw
+	within 20 all_accepted && rdma_down siw
 	status=$?
 	for peer in "${peers[@]}"; do
 		ip route del blackhole "$peer" || return

@@ -79,15 +79,6 @@ stormy() { # WHAT COMMAND...
 	((failed == before)) || what_happened
 }
 
-# The last events of connections, here and there.
-what_happened() {
-	local where
-	for where in here on_server; do
-		echo "# events, $where:"
-		"$where" tail -n 60 "$tracing/trace" | sed 's/^/# /'
-	done
-}
-
 follow() {
 	trace_connections && trace rpcrdma/rpcrdma_{up,keepalive,call,retry}
 }
