@@ -1532,6 +1532,32 @@ TEST(rtrext, reserved__an_error_ends_one_of_two_replies_of_which_one_was_promise
 	EXPECT_EQ(state(e).reserved(), 0u);
 }
 
+/* The same if that Reply comes in parts of -07, or another one breaks into it. */
+TEST(rtrext, reserved__what_ends_one_of_two_replies_in_parts)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	const Words first =
+		middle(RPCRDMA2_REPLY_MIDDLE, kXid, 28, slice(reply, 0, 20));
+
+	for (const Words &end :
+	     { prefix(kXid, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_BAD_XDR },
+	       prefix(kXid, RPCRDMA2_REPLY_EXTERNAL) +
+		       Words{ 0, 1, 1, 9, 40, 0, 0 } }) {
+		Endpoint e = client();
+
+		send_twice(e, 3);
+		e.receive(first);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_EQ(state(e).reserved(), 3u);
+		e.receive(end);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+		EXPECT_TRUE(e.rx.abandon);
+		EXPECT_EQ(state(e).reserved(), 0u);
+		e.receive(reply_inline(kXid, slice(reply, 20, 28)));
+		expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	}
+}
+
 /* The form of -07 in between has a Reply, one group is refused, and the other has a Reply. */
 TEST(rtrext, refused__one_of_three_that_were_sent)
 {

@@ -514,10 +514,13 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 	}
 	answered(h.prefix);
 	const Continuation &replies = incoming_[RPCRDMA_REPLY];
-	if (replies.active(h.prefix.xid))
+	if (replies.active(h.prefix.xid)) {
+		/* A Reply that ends in the middle is an answer, too. */
+		tell_answered(h.prefix.xid);
 		abandon(RPCRDMA_REPLY, h.prefix.xid, false, replies.left(), rx);
-	else if (gathers_reply(h.prefix.xid))
+	} else if (gathers_reply(h.prefix.xid)) {
 		stop_gathering(rx);
+	}
 }
 
 /*
@@ -991,6 +994,9 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 		return answer(h.prefix, body, rx);
 	}
 	answered(h.prefix);
+	/* So has the one that it has broken into. */
+	if (broke)
+		tell_answered(h.prefix.xid);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.error = -kEIO;
 	rx.errcode = why.code;
