@@ -1558,6 +1558,27 @@ TEST(rtrext, reserved__what_ends_one_of_two_replies_in_parts)
 	}
 }
 
+/* A Reply that was refused here comes again, after a group that promises less, or nothing. */
+TEST(rtrext, reserved__a_promise_stands_until_there_is_another)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+
+	for (u32 wanted = 0; wanted <= 1; wanted++) {
+		Endpoint e = client();
+		Outgoing first(RPCRDMA_CALL, 40, 3);
+		Outgoing second(RPCRDMA_CALL, 40, wanted);
+
+		EXPECT_EQ(send(e, first), kSent);
+		e.receive(response(kXid, 9, reply));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_EQ(send(e, second), kSent);
+		EXPECT_EQ(second.m.reply_count, 1u);
+		EXPECT_EQ(state(e).reserved(), 0u);
+		e.receive(response(kXid, 3, slice(reply, 0, 20)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	}
+}
+
 /* The form of -07 in between has a Reply, one group is refused, and the other has a Reply. */
 TEST(rtrext, refused__one_of_three_that_were_sent)
 {

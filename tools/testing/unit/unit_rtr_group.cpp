@@ -328,6 +328,32 @@ TEST(rtr_group, reserve__a_call_that_is_sent_twice)
 	EXPECT_EQ(r.reserved(), 0u);
 }
 
+/* It is forgotten when there is another one, and not if that finds no room. */
+TEST(rtr_group, reserve__an_earlier_promise)
+{
+	ReplyReserve r;
+
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 8), 4u);
+	r.doubt(Xid{ 1 });
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 1, 8), 1u);
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 2 }, 8, 8), 8u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 2, 8), 1u);
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	EXPECT_EQ(r.reserved(), 8u);
+	EXPECT_TRUE(r.invariants());
+	r.give_back(Xid{ 2 });
+	/* It takes the place of the old one, also if there is another place. */
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 3, 8), 3u);
+	EXPECT_EQ(r.most(Xid{ 1 }), 3u);
+	EXPECT_EQ(r.reserved(), 3u);
+	EXPECT_TRUE(r.invariants());
+	r.give_back(Xid{ 1 });
+	EXPECT_EQ(r.most(Xid{ 1 }), 1u);
+	EXPECT_EQ(r.reserved(), 0u);
+	EXPECT_TRUE(r.invariants());
+}
+
 /* An ERROR has the XID of this Call, and may be about a Reply with the same XID. */
 TEST(rtr_group, reserve__an_error_may_be_about_something_else)
 {

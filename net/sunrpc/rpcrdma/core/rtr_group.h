@@ -369,22 +369,22 @@ public:
 	{
 		const u32 left = window > reserved_ ? window - reserved_ : 0;
 		const u32 count = wanted < left ? wanted : left;
+		Call *c = find(xid);
 
-		if (Call *c = find(xid)) {
-			if (c->answers) {
-				c->answers++;
-				return wanted < c->held ? wanted : c->held;
-			}
-			forget(*c);
+		if (c && c->answers) {
+			c->answers++;
+			return wanted < c->held ? wanted : c->held;
 		}
+		/* An earlier promise stands: a Reply that was refused may come again. */
 		if (count <= 1)
 			return 1;
-		Call *free = place();
-		if (!free)
+		if (!c)
+			c = place();
+		if (!c)
 			return 1;
-		if (!free->promised)
+		if (!c->promised)
 			kept_++;
-		*free = { xid, count, count, before + 1 };
+		*c = { xid, count, count, before + 1 };
 		reserved_ += count;
 		return count;
 	}
