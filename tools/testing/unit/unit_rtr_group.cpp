@@ -328,6 +328,18 @@ TEST(rtr_group, reserve__a_call_that_is_sent_twice)
 	EXPECT_EQ(r.reserved(), 0u);
 }
 
+/* Of the second group, too: a Reply of one Send there may always be. */
+TEST(rtr_group, reserve__is_one_at_least)
+{
+	ReplyReserve r;
+
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 0, 8), 1u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 8), 4u);
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 0, 8), 1u);
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	EXPECT_EQ(r.reserved(), 4u);
+}
+
 /* It is forgotten when there is another one, and not if that finds no room. */
 TEST(rtr_group, reserve__an_earlier_promise)
 {

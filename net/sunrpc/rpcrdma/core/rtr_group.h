@@ -373,6 +373,8 @@ public:
 
 		if (c && c->answers) {
 			c->answers++;
+			if (!wanted)
+				return 1;
 			return wanted < c->held ? wanted : c->held;
 		}
 		/* An earlier promise stands: a Reply that was refused may come again. */
