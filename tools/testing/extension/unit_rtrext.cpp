@@ -1558,6 +1558,67 @@ TEST(rtrext, reserved__what_ends_one_of_two_replies_in_parts)
 	}
 }
 
+/* Its Reply is no answer to come, but another Call has its XID. */
+TEST(rtrext, reserved__nothing_for_a_group_without_a_reply)
+{
+	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
+	const Words report = prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 };
+	const auto twice = [](Endpoint &e) {
+		Outgoing first(RPCRDMA_CALL, 40);
+		Outgoing second(RPCRDMA_CALL, 40, 3);
+
+		first.msg.call_only = true;
+		EXPECT_EQ(send(e, first), kSent);
+		EXPECT_EQ(send(e, second), kSent);
+		EXPECT_EQ(second.m.reply_count, 3u);
+	};
+	Endpoint e = client();
+
+	twice(e);
+	e.receive(response(kXid, 1, reply));
+	EXPECT_EQ(state(e).reserved(), 0u);
+	/* That is not the answer to the one without. */
+	e.receive(report);
+	EXPECT_EQ(state(e).refused_count(), 1u);
+	e.receive(report);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+
+	/* What is said of that one gives back nothing. */
+	Endpoint other = client();
+
+	twice(other);
+	other.receive(report);
+	EXPECT_EQ(state(other).refused_count(), 1u);
+	EXPECT_EQ(state(other).reserved(), 3u);
+	other.receive(response(kXid, 3, slice(reply, 0, 20)));
+	EXPECT_EQ(other.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+
+	/* Their type is not taken. */
+	Endpoint none = client();
+
+	twice(none);
+	none.receive(prefix(kXid, RPCRDMA2_ERROR) +
+		     Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(state(none).reserved(), 0u);
+
+	/* So it is not for one whose answer is to come, but which is not known any more. */
+	Endpoint old = client();
+	Outgoing forgotten(RPCRDMA_CALL, 40, 3);
+
+	EXPECT_EQ(send(old, forgotten), kSent);
+	twice(old);
+	for (u32 i = 3; i <= SentGroups::kMost; i++) {
+		Outgoing o(RPCRDMA_CALL, 40);
+
+		o.msg.xid = kXid + i;
+		ASSERT_EQ(send(old, o), kSent);
+		old.receive(prefix(0, RPCRDMA2_GRANT));
+	}
+	old.receive(prefix(kXid, RPCRDMA2_ERROR) +
+		    Words{ RPCRDMA2_ERR_INVAL_HTYPE });
+	EXPECT_EQ(state(old).reserved(), 3u);
+}
+
 /* A Reply that was refused here comes again, after a group that promises less, or nothing. */
 TEST(rtrext, reserved__a_promise_stands_until_there_is_another)
 {

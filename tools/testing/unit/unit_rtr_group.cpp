@@ -480,6 +480,38 @@ TEST(rtr_group, sent__each_is_sent_again_once)
 	EXPECT_FALSE(s.any());
 }
 
+/* An answer is that of a group to which a Reply is to come; who refuses one may mean either. */
+TEST(rtr_group, sent__a_group_without_a_reply)
+{
+	SentGroups s;
+
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 16, true);
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 2);
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 3);
+	EXPECT_EQ(s.groups(Xid{ 7 }, RPCRDMA_CALL), 2u);
+	s.answer(Xid{ 7 });
+	EXPECT_EQ(s.groups(Xid{ 7 }, RPCRDMA_CALL), 1u);
+	EXPECT_TRUE(s.waits(Xid{ 7 }));
+	/* Also if that one is settled. */
+	s.answer(Xid{ 7 });
+	EXPECT_EQ(s.groups(Xid{ 7 }, RPCRDMA_CALL), 0u);
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 4);
+	SentGroups::Group g = s.take(Xid{ 7 }, RPCRDMA_CALL);
+	EXPECT_EQ(g.sends, 16u);
+	EXPECT_TRUE(g.call_only);
+	EXPECT_FALSE(g.settled);
+	EXPECT_EQ(g.left, 1u);
+	g = s.take(Xid{ 7 }, RPCRDMA_CALL);
+	EXPECT_EQ(g.sends, 4u);
+	EXPECT_FALSE(g.call_only);
+	EXPECT_TRUE(g.settled);
+	/* It can be an ERROR. */
+	s.add(Xid{ 7 }, RPCRDMA_CALL, 1, true);
+	s.answer(Xid{ 7 });
+	EXPECT_FALSE(s.any());
+	EXPECT_TRUE(s.invariants());
+}
+
 /* The second one, and a third that is sent after that. */
 TEST(rtr_group, sent__of_a_call_that_has_an_answer)
 {
@@ -517,6 +549,6 @@ TEST(rtr_group, sent__of_a_call_that_has_an_answer)
 	/* Its Reply is refused: the RPC waits on. */
 	s.add(Xid{ 7 }, RPCRDMA_CALL, 1);
 	s.add(Xid{ 7 }, RPCRDMA_CALL, 2);
-	EXPECT_EQ(s.take(Xid{ 7 }, RPCRDMA_CALL, false).sends, 1u);
+	s.answer(Xid{ 7 }, false);
 	expect(RPCRDMA_CALL, 2, false, 0);
 }

@@ -547,21 +547,28 @@ public:
 	/**
 	 * @sends: of the group; zero: there is none
 	 * @settled: nothing of its message is to be sent again
+	 * @call_only: no Reply to it is to come
 	 * @left: other groups of that message
 	 */
 	struct Group {
 		u32 sends = 0;
 		bool settled = false;
+		bool call_only = false;
 		u32 left = 0;
 	};
 
-	/* @sends: of the group, at least one */
-	constexpr void add(Xid xid, rpcrdma_dir dir, u32 sends)
+	/**
+	 * @sends: of the group, at least one
+	 * @call_only: no Reply to it is to come
+	 */
+	constexpr void add(Xid xid, rpcrdma_dir dir, u32 sends,
+			   bool call_only = false)
 	{
 		if (!sends_[at_])
 			count_++;
 		xid_[at_] = xid;
-		sends_[at_] = static_cast<u8>(sends | of(dir));
+		sends_[at_] = static_cast<u8>(sends | of(dir) |
+					      (call_only ? kCallOnly : 0));
 		at_ = (at_ + 1) % kMost;
 	}
 	[[nodiscard]] constexpr bool any() const
@@ -569,72 +576,45 @@ public:
 		return count_ != 0;
 	}
 	/**
-	 * A group has been answered, or refused. Of several it is the one that was sent first,
-	 * but one that is not settled comes before those that are.
+	 * A group has been refused. Of several it is the one that was sent first, but one that
+	 * is not settled comes before those that are.
 	 *
-	 * @settle: nothing of the message is to be sent again, if it is a Call
+	 * Nothing of the message is to be sent again after this, if it is a Call.
 	 *
 	 * Return: what it was. It is not there any more.
 	 */
-	[[nodiscard]] constexpr Group take(Xid xid, rpcrdma_dir dir,
-					   bool settle = true)
+	[[nodiscard]] constexpr Group take(Xid xid, rpcrdma_dir dir)
 	{
-		u8 *first = nullptr;
-		u32 all = count_;
-		Group found;
-
-		/* Nearly always it is among the last. */
-		for (u32 i = at_ + kMost - 1; all; i--) {
-			u8 &sends = sends_[i % kMost];
-
-			if (!sends)
-				continue;
-			all--;
-			if ((sends & kOfReply) != of(dir) ||
-			    xid_[i % kMost] != xid)
-				continue;
-			const bool settled = sends & kSettled;
-			if (first)
-				found.left++;
-			if (!first || !settled || found.settled) {
-				first = &sends;
-				found.sends = sends & kSends;
-				found.settled = settled;
-			}
-			if (settle && dir == RPCRDMA_CALL)
-				sends |= kSettled;
-		}
-		if (first)
-			drop(*first);
-		return found;
+		return take(xid, dir, true, 0);
+	}
+	/**
+	 * A group of this Call has its answer. It is chosen likewise, but those to which a Reply
+	 * is to come are before those that have none. It is not there any more.
+	 *
+	 * @settle: nothing of the message is to be sent again
+	 */
+	constexpr void answer(Xid xid, bool settle = true)
+	{
+		(void)take(xid, RPCRDMA_CALL, settle, kCallOnly);
 	}
 
-	/* Groups with this XID that are known. */
+	/* Groups with this XID that are known, and that are to have an answer if they are Calls. */
 	[[nodiscard]] constexpr u32 groups(Xid xid, rpcrdma_dir dir) const
 	{
-		u32 all = count_;
 		u32 n = 0;
 
-		for (u32 i = at_ + kMost - 1; all; i--) {
-			const u8 sends = sends_[i % kMost];
-
-			if (!sends)
-				continue;
-			all--;
-			n += (sends & kOfReply) == of(dir) &&
-			     xid_[i % kMost] == xid;
-		}
+		each(xid, dir, [&](u32 i) { n += !(sends_[i] & kCallOnly); });
 		return n;
 	}
 
 	/* A group of this Call has no answer, and its RPC has none either. */
 	[[nodiscard]] constexpr bool waits(Xid xid) const
 	{
-		for (u32 i = 0; i < kMost; i++)
-			if (sends_[i] && !(sends_[i] & (kOfReply | kSettled)) &&
-			    xid_[i] == xid)
-				return true;
-		return false;
+		bool one = false;
+
+		each(xid, RPCRDMA_CALL,
+		     [&](u32 i) { one |= !(sends_[i] & kSettled); });
+		return one;
 	}
 
 	/* What holds between two events. */
@@ -647,15 +627,67 @@ public:
 		return count == count_ && at_ < kMost;
 	}
 
-	/* What is kept of a group: the number of its Sends, whether it is settled, its direction. */
-	static constexpr u8 kSends = 0x3f;
-	static constexpr u8 kSettled = 0x40;
+	/* What is kept of a group: the number of its Sends, and what else is known of it. */
+	static constexpr u8 kSends = 0x1f;
+	static constexpr u8 kSettled = 0x20;
+	static constexpr u8 kCallOnly = 0x40;
 	static constexpr u8 kOfReply = 0x80;
 
 private:
 	[[nodiscard]] static constexpr u8 of(rpcrdma_dir dir)
 	{
 		return dir == RPCRDMA_REPLY ? kOfReply : u8{ 0 };
+	}
+	/*
+	 * Places of all groups with this XID. The last one is the first: most often it is that.
+	 * Each Reply comes here, so both are inlined.
+	 */
+	template <typename F>
+	[[gnu::always_inline]] constexpr void each(Xid xid, rpcrdma_dir dir,
+						   F f) const
+	{
+		u32 all = count_;
+
+		for (u32 i = at_ + kMost - 1; all; i--) {
+			const u32 at = i % kMost;
+
+			if (!sends_[at])
+				continue;
+			all--;
+			if ((sends_[at] & kOfReply) == of(dir) &&
+			    xid_[at] == xid)
+				f(at);
+		}
+	}
+	/* @last: a flag; groups that have it come behind all others, and are not settled by this */
+	[[nodiscard, gnu::always_inline]] constexpr Group
+	take(Xid xid, rpcrdma_dir dir, bool settle, u8 last)
+	{
+		u32 first = kMost;
+		u8 best = 0;
+		Group found;
+
+		each(xid, dir, [&](u32 i) {
+			u8 &sends = sends_[i];
+			/* The smaller the better. */
+			const u8 order = sends & (kSettled | last);
+
+			if (first < kMost)
+				found.left++;
+			if (first == kMost || order <= best) {
+				first = i;
+				best = order;
+			}
+			if (settle && dir == RPCRDMA_CALL && !(sends & last))
+				sends |= kSettled;
+		});
+		if (first == kMost)
+			return found;
+		found.sends = sends_[first] & kSends;
+		found.settled = best & kSettled;
+		found.call_only = sends_[first] & kCallOnly;
+		drop(sends_[first]);
+		return found;
 	}
 	constexpr void drop(u8 &sends)
 	{

@@ -89,7 +89,16 @@ static bool has_other_lead(const ReportedError &e)
 void Rtrext::doubt_reply(Xid xid)
 {
 	reserve_.doubt(xid);
-	(void)sent_.take(xid, RPCRDMA_CALL, false);
+	sent_.answer(xid, false);
+}
+
+/*
+ * Not in the header: if two objects had a copy of SentGroups::answer(), the kernel's list of
+ * functions to trace would refer to the one that the linker drops.
+ */
+void Rtrext::settle_group(Xid xid)
+{
+	sent_.answer(xid);
 }
 
 /* Return: false if there are too many that wait. */
@@ -209,13 +218,14 @@ bool Rtrext::refused(Xid xid, u32 code, Port & /*port*/)
 	if (!sent_.waits(xid))
 		return false;
 	u32 sends = 0;
+	u32 answers = 0;
 	SentGroups::Group g;
 	do {
-		/* The session counts one ERROR as an answer itself. */
-		if (sends)
-			reserve_.doubt(xid);
 		g = sent_.take(xid, RPCRDMA_CALL);
 		sends += g.sends;
+		/* The session counts one ERROR as an answer itself. */
+		if (!g.call_only && answers++)
+			reserve_.doubt(xid);
 	} while (g.left);
 	requests_refused_ = true;
 	refused_xid_ = xid;
@@ -405,7 +415,7 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 		const SentGroups::Group g = sent_.take(id.xid, id.dir);
 
 		/* One that is not known any more may have been promised a Reply, too. */
-		if (id.dir == RPCRDMA_CALL)
+		if (id.dir == RPCRDMA_CALL && !g.call_only)
 			reserve_.doubt(id.xid);
 		if (!g.sends)
 			return;
@@ -605,7 +615,8 @@ rpcrdma_tx_result Rtrext::send(Port &port, GroupMessage &m, MutableBytes out,
 		if (call)
 			w.word(m.reply_count);
 		out_.begin(m.plan.count());
-		sent_.add(to_xid(m.msg.xid), m.msg.dir, m.plan.count());
+		sent_.add(to_xid(m.msg.xid), m.msg.dir, m.plan.count(),
+			  call && m.msg.call_only);
 	} else {
 		w.words(m.next, lead_type(m.msg.dir));
 	}

@@ -231,8 +231,9 @@ private:
 	void settle(Xid xid)
 	{
 		if (sent_.any())
-			(void)sent_.take(xid, RPCRDMA_CALL);
+			settle_group(xid);
 	}
+	void settle_group(Xid xid);
 	/* The Reply to it has come, or is never taken. */
 	void end(Xid xid)
 	{

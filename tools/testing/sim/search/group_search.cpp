@@ -489,8 +489,7 @@ private:
 		c.extra++;
 		if (!planted(Mistake::RefusesKeeps))
 			m.reserve.doubt(to_xid(f.call));
-		(void)s.sent.take(to_xid(f.call), RPCRDMA_CALL,
-				  planted(Mistake::RefusesSettled));
+		s.sent.answer(to_xid(f.call), planted(Mistake::RefusesSettled));
 		return v.step == GroupReceiver::Step::Refuse;
 	}
 
@@ -609,8 +608,7 @@ private:
 			m.reserve.doubt(xid);
 		if (planted(Mistake::BothGivenBack))
 			m.reserve.give_back(xid);
-		(void)m.sides[0].sent.take(xid, RPCRDMA_CALL,
-					   !planted(Mistake::Unsettled));
+		m.sides[0].sent.answer(xid, !planted(Mistake::Unsettled));
 		if (form == kPlain ? !c.extra : !c.open) {
 			out_.lost = true;
 			return;
