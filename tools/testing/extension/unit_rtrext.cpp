@@ -1367,6 +1367,26 @@ TEST(rtrext, refused__a_call_that_was_sent_twice_after_its_answer)
 	}
 }
 
+/* The RPC goes on by a third group, and a report is about that: the second has it no more. */
+TEST(rtrext, refused__a_call_that_is_sent_again_after_an_error)
+{
+	const Words report = prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 3 };
+	Outgoing third(RPCRDMA_CALL, 40, 3);
+	Endpoint e = client();
+
+	send_twice(e, 3);
+	e.receive(prefix(kXid, RPCRDMA2_ERROR) + Words{ RPCRDMA2_ERR_BAD_XDR });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(send(e, third), kSent);
+	e.receive(report);
+	EXPECT_EQ(state(e).refused_count(), 1u);
+	EXPECT_EQ(state(e).reserved(), 3u);
+	e.receive(report);
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_EQ(state(e).refused_count(), 0u);
+	EXPECT_EQ(state(e).reserved(), 0u);
+}
+
 /* One has come in the middle of the other. The numbers of both are the same. */
 TEST(rtrext, refused__both_groups_of_a_call)
 {

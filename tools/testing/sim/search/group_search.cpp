@@ -315,6 +315,7 @@ enum class Mistake : u8 {
 	OneReserved, /* the second group reserves nothing */
 	TwoReserved, /* or as two groups do */
 	BothGivenBack, /* a Reply gives back what both have */
+	Remembers, /* what was promised to a Reply that has come stands */
 	NoneBefore, /* the first group, which promised nothing, is not counted */
 };
 
@@ -602,7 +603,7 @@ private:
 			m.reserve.give_back(xid);
 		if (!whole)
 			return;
-		if (f.kind != Flying::Alone)
+		if (f.kind != Flying::Alone && !planted(Mistake::Remembers))
 			m.reserve.give_back(xid);
 		else if (!planted(Mistake::Keeps))
 			m.reserve.doubt(xid);
@@ -614,6 +615,10 @@ private:
 			return;
 		}
 		c.answer(form);
+		/* Then nothing is promised to another Call that has this XID. */
+		if (f.kind != Flying::Alone && !c.left() &&
+		    m.reserve.most(xid) != 1)
+			out_.wrong = true;
 		done(c);
 		if (c.over())
 			end(m, f.call);
@@ -1026,7 +1031,8 @@ TEST(group_search, reserve__windows_change_at_any_moment_D20)
 
 TEST(group_search, reserve__what_is_not_given_back_is_found)
 {
-	for (const Mistake m : { Mistake::Keeps, Mistake::Early }) {
+	for (const Mistake m :
+	     { Mistake::Keeps, Mistake::Early, Mistake::Remembers }) {
 		Rules rules;
 
 		rules.calls = true;
