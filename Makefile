@@ -63,7 +63,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage extended clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
-	selftests-debian selftests-debian-full selftests-debug selftests-rtrext selftests-6.1 kunit-6.1 \
+	selftests-debian selftests-debian-full selftests-debug selftests-smp selftests-rtrext selftests-6.1 kunit-6.1 \
 	kunit-7.3 selftests-7.3 selftests-debian-7.3 selftests-debian-6.1 \
 	matrix-6.1 matrix-7.3 matrix-trixie host-trixie \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
@@ -208,10 +208,16 @@ selftests-debian-full:
 	+@$(call find_kernels,,debian); \
 	$(SUBMAKE) selftests-on KERNEL=$$kernels FULL=1
 
-# All on the checking kernel of QEMU, which has several processors.
+# All on the checking kernel of QEMU, where guests of a pair have one processor each.
 selftests-debug:
 	+@$(call find_kernels,,cpus); \
 	$(SUBMAKE) selftests-on KERNEL=$$kernels FULL=1
+
+# With two processors in each guest, those that do many things at a time.
+SMP_TESTS	?= data.sh load.sh recovery.sh busy.sh signals.sh many.sh
+selftests-smp:
+	+@$(call find_kernels,,cpus); \
+	CPUS=2 $(SUBMAKE) selftests-on KERNEL=$$kernels TESTS="$(or $(TESTS),$(SMP_TESTS))"
 
 # Tests that do not count how data travels, with rtrext at both ends; and data.sh with it at
 # one of them.
@@ -347,7 +353,7 @@ check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
-	  selftests-debug kunit-6.1 selftests-debian-6.1 matrix-6.1 \
+	  selftests-debug selftests-smp kunit-6.1 selftests-debian-6.1 matrix-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 matrix-7.3 matrix-trixie host-trixie \
 	  packaging interfaces demo-check docs-check
 
@@ -444,7 +450,7 @@ help:
 	@echo '  selftests-debian tests that Debian'"'"'s own kernel serves and mounts'
 	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm, packaging,'
 	@echo '                   interfaces, demo-check, and self-tests:'
-	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -7.3; and'
+	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -smp, -7.3; and'
 	@echo '                   kunit-6.1, kunit-7.3, selftests-debian-6.1, selftests-debian-7.3,'
 	@echo '                   matrix-6.1, matrix-7.3, matrix-trixie, host-trixie. RESUME=1:'
 	@echo '                   not again what has passed with the same tree: parts, and programs'
@@ -457,6 +463,7 @@ help:
 	@echo '  selftests-6.1    twelve self-tests on the kernel of Debian 12; FULL=1: all'
 	@echo '  kunit-6.1        kunit with KERNEL=6.1'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
+	@echo '  selftests-smp    six self-tests there, with two processors in each guest'
 	@echo '  selftests-rtrext those that do not count how data travels, with groups of Sends'
 	@echo '  selftests-7.3    selftests with KERNEL=7.3; kunit-7.3, selftests-debian-7.3 likewise,'
 	@echo '                   and selftests-debian-6.1'
