@@ -158,55 +158,157 @@ void configure_places(Random &r, Pair &p)
 	}
 }
 
-/* A REPTERR that has been taken: of these Calls and Replies nothing comes any more. */
-static void take_report(Conn &c, rpcrdma_rx &rx)
+/* It is among those that this end can know. */
+static bool known(const pings::Ledger &l, const pings::SentGroup &g)
 {
-	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
-	const u32 n = rpcrdma_rtr_reported(&c.session, &rx, refused);
+	return l.n_groups - g.number < rpcrdma::SentGroups::kMost;
+}
 
+/*
+ * The group that an answer to this Call is taken to be about: of those that are known the first,
+ * but one that is not settled before those that are. Return: its place, or @open's size.
+ */
+static u32 answered(const pings::Ledger &l, const pings::SentCall &s)
+{
+	const u32 none = static_cast<u32>(s.open.size());
+	u32 found = none;
+
+	for (u32 i = none; i--;) {
+		const pings::SentGroup &g = s.open[i];
+
+		if (known(l, g) && (found == none || !g.settled ||
+				    s.open[found].settled))
+			found = i;
+	}
+	return found;
+}
+
+/*
+ * Something has come that is an answer to one of the groups with this XID. @settle: and to their
+ * RPC. When the last one has its answer nothing is reserved for Replies to them any more.
+ */
+static void answer(Conn &c, u32 xid, bool settle)
+{
+	pings::Ledger &l = ledger(c);
+	const auto found = l.calls.find(xid);
+
+	if (found == l.calls.end())
+		return;
+	pings::SentCall &s = found->second;
+	const u32 which = answered(l, s);
+	s.open.erase(s.open.begin() + (which < s.open.size() ? which : 0));
+	for (pings::SentGroup &g : s.open)
+		g.settled |= settle;
+	if (s.open.empty())
+		l.calls.erase(found);
+}
+
+/* A Call begins to go by a group, and promises so much to its Reply; one is nothing. */
+static void promise(Conn &c, u32 xid, u32 sends)
+{
+	pings::Ledger &l = ledger(c);
+	pings::SentCall &s = l.calls[xid];
+	u32 all = 0;
+
+	/* Of the others only those that are known are waited for. */
+	for (u32 i = 0; !s.held && i < s.open.size();)
+		if (known(l, s.open[i]))
+			i++;
+		else
+			s.open.erase(s.open.begin() + i);
+	s.open.push_back({ ++l.n_groups, false });
+	if (sends <= 1)
+		return;
+	s.held = std::max(s.held, sends);
+	for (const auto &other : l.calls)
+		all += other.second.held;
+	if (all > c.info().window && !c.link.tainted)
+		fail("groups", "%s: %u Receives are promised, of %u",
+		     c.link.name(c.side), all, c.info().window);
+}
+
+/*
+ * A REPTERR: of these Calls and Replies nothing comes any more. A Call is sent again unless all of
+ * its groups that are known are settled.
+ */
+static void take_report(Conn &c, rpcrdma_rx &rx, Bytes body)
+{
+	pings::Ledger &l = ledger(c);
+	rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
+	rpcrdma::ReportedError e;
+	bool knows = false;
+	bool again = false;
+
+	if (!e.decode(body) || e.bad.dir != RPCRDMA_CALL)
+		e.bad.dir = RPCRDMA_REPLY;
+	const u32 xid = rpcrdma::word_of(e.bad.xid);
+	const auto found = l.calls.find(xid);
+	if (e.bad.dir == RPCRDMA_CALL && found != l.calls.end()) {
+		const pings::SentCall &s = found->second;
+		const u32 which = answered(l, s);
+
+		knows = which < s.open.size();
+		again = knows && !s.open[which].settled;
+	}
+	const bool is_known = rx.reason != RPCRDMA_REASON_XID;
+	const u32 n = rpcrdma_rtr_reported(&c.session, &rx, refused);
 	for (u32 i = 0; i < n; i++) {
 		if (refused[i].dir == RPCRDMA_REPLY)
-			ledger(c).refused.push_back(refused[i].xid);
+			l.refused.push_back(refused[i].xid);
 		else if (refused[i].xid != rx.xid && !c.link.tainted)
 			fail("groups", "%s: two Calls are refused",
 			     c.link.name(c.side));
 	}
+	if (e.bad.dir != RPCRDMA_CALL)
+		return;
+	const bool resends = rx.action == RPCRDMA_RX_FAIL_RPC;
+	if (!c.link.tainted && (knows != is_known || again != resends))
+		fail("groups",
+		     "%s: xid %08x is refused, %s and %s, but is %s and %s",
+		     c.link.name(c.side), xid, is_known ? "known" : "unknown",
+		     resends ? "sent again" : "settled",
+		     knows ? "known" : "unknown",
+		     again ? "to be sent again" : "settled");
+	c.answers[xid].refused++;
+	c.world.tally.refused_settled += knows && !again;
+	answer(c, xid, true);
 }
 
 /* What this end has promised to the Reply that @rx is about is free, or less of it is kept. */
 static void take_answer(Conn &c, const rpcrdma_rx &rx, Bytes body)
 {
-	std::map<u32, u32> &promised = ledger(c).promised;
-	const auto found = promised.find(rx.xid);
 	const bool its =
 		rx.htype == rpcrdma::kXmtResp ||
 		(rx.htype == rpcrdma::kXmtCont &&
 		 body.size() >= 2 * kWordSize &&
 		 load_be32(body.data() + kWordSize) == rpcrdma::kXmtResp);
-	rpcrdma::XmtResponse first;
-
-	if (found == promised.end())
-		return;
+	const bool refused = rx.action == RPCRDMA_RX_DROP && its &&
+			     rx.reason == RPCRDMA_REASON_CONTINUATION;
 	const bool over = rx.action == RPCRDMA_RX_FAIL_RPC ||
 			  (rx.action == RPCRDMA_RX_PAYLOAD && rx.last &&
-			   rx.dir == RPCRDMA_REPLY) ||
-			  (rx.action == RPCRDMA_RX_DROP && its &&
-			   rx.reason == RPCRDMA_REASON_CONTINUATION);
-	if (over)
-		promised.erase(found);
-	else if (rx.htype == rpcrdma::kXmtResp && first.decode(body))
-		found->second = std::min(found->second, first.count);
+			   rx.dir == RPCRDMA_REPLY);
+	rpcrdma::XmtResponse first;
+
+	/* A Reply that this end refuses is an answer, and its RPC waits on. */
+	if (over || refused)
+		return answer(c, rx.xid, over);
+	if (rx.htype != rpcrdma::kXmtResp || !first.decode(body))
+		return;
+	const auto found = ledger(c).calls.find(rx.xid);
+	/* There may be a longer one to another group. */
+	if (found != ledger(c).calls.end() && found->second.open.size() == 1)
+		found->second.held = std::min(found->second.held, first.count);
 }
 
 static void check_reserved(const Conn &c)
 {
-	u32 most = 0;
+	u32 all = 0;
 
-	for (const auto &p : ledger(c).promised)
-		most += p.second;
-	if (!c.link.tainted && state(c).reserved() > most)
+	for (const auto &i : ledger(c).calls)
+		all += i.second.held;
+	if (!c.link.tainted && state(c).reserved() != all)
 		fail("groups", "%s: %u Receives are reserved for Replies of %u",
-		     c.link.name(c.side), state(c).reserved(), most);
+		     c.link.name(c.side), state(c).reserved(), all);
 }
 
 /* A group of which a Send is spoilt is not taken to its end. */
@@ -235,29 +337,16 @@ void received(Conn &c, rpcrdma_rx &rx, const u8 *buffer, u32 length)
 	take_spoilt(c, rx);
 	if (rx.vers != 2 || rx.htype == RPCRDMA2_GRANT)
 		return;
-	if (rx.htype == rpcrdma::kReptErr)
-		take_report(c, rx);
 	if (l.coming && !part_of_group(rx.htype) && !c.link.tainted)
 		fail("groups", "%s: %s between the Sends of a group",
 		     c.link.name(c.side), rpcrdma_htype_name(rx.htype));
-	rpcrdma_rtr_first first;
-	if (rx.htype == rpcrdma::kXmtReq && rx.action == RPCRDMA_RX_PAYLOAD &&
-	    rpcrdma_rtr_read(buffer, length, &first)) {
-		rpcrdma_rtr_directions &d = l.replies[rx.xid];
-
-		rpcrdma_rtr_get_directions(&first, &d);
-		d.rest = { 0, 1 };
-		if (planted(c, Mutant::GroupOtherAnswer) &&
-		    d.length > kTypeAt &&
-		    load_be32(d.xdr + kTypeAt) == u32(Placement::Exrw))
-			store_be32(d.xdr + kTypeAt, u32(Placement::Choice));
-	}
-	if (rx.action == RPCRDMA_RX_PAYLOAD && rx.dir == RPCRDMA_CALL &&
-	    !part_of_group(rx.htype))
-		l.replies.erase(rx.xid);
 	if (part_of_group(rx.htype))
 		l.coming = rx.action == RPCRDMA_RX_PAYLOAD && !rx.last;
-	take_answer(c, rx, Bytes(buffer, length).after(kPrefixSize));
+	const Bytes body = Bytes(buffer, length).after(kPrefixSize);
+	if (rx.htype == rpcrdma::kReptErr)
+		take_report(c, rx, body);
+	else
+		take_answer(c, rx, body);
 	check_reserved(c);
 }
 
@@ -440,21 +529,10 @@ static bool begin(Conn &c, Outgoing &m)
 		plan_call(c, m, *l.sending);
 		return true;
 	}
-	const auto found = l.replies.find(m.msg.xid);
-	if (found != l.replies.end()) {
-		sends = found->second.sends;
-		l.replies.erase(found);
-	}
+	if (m.directions)
+		sends = m.directions->sends;
 	l.sending = std::make_shared<Sending>(m.msg, sends);
 	return true;
-}
-
-/* A Call goes by the types of -07: its Reply has no directions to answer. */
-static bool otherwise(Conn &c, const Outgoing &m)
-{
-	if (m.msg.dir == RPCRDMA_CALL)
-		ledger(c).directed.erase(m.msg.xid);
-	return false;
 }
 
 /* One of a single Send waits for its credit, as in rpcrdma_rtr_decide(). */
@@ -564,14 +642,14 @@ static void sent(Conn &c, Outgoing &m, u8 *buffer, const rpcrdma_tx &tx)
 		store_be32(buffer + 12, RPCRDMA2_CALL_INLINE);
 	m.grouped = true;
 	if (tx.first && call) {
-		const u32 promise = l.sending->group.reply_count;
-
 		t.offered += l.sending->offered.n_writes != 0;
-		l.directed[m.msg.xid] = l.sending;
-		l.promised.erase(m.msg.xid);
-		if (promise > 1)
-			l.promised[m.msg.xid] = promise;
+		l.directed[m.sending] = l.sending;
 	}
+	if (tx.first && call)
+		promise(c, m.msg.xid, l.sending->group.reply_count);
+	else if (tx.first)
+		l.n_groups++;
+	check_reserved(c);
 	t.groups += tx.first;
 	t.placed[call ? 0 : 1] +=
 		tx.first &&
@@ -600,7 +678,7 @@ bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 	if (!m || !may_carry(c))
 		return false;
 	if (!l.sending && !groups::begin(c, *m))
-		return groups::otherwise(c, *m);
+		return false;
 	if (&l.sending->group.msg != &m->msg)
 		fail("groups", "%s: another message in the middle of a group",
 		     c.link.name(c.side));
@@ -616,7 +694,7 @@ bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 		c.world.tally.no_group += result == RPCRDMA_TX_BLOCKED;
 		if (!groups::waits(*s, result)) {
 			groups::restore(*m, *s);
-			return groups::otherwise(c, *m);
+			return false;
 		}
 	}
 	/* A GRANT may be due. */
@@ -629,17 +707,31 @@ bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 	return true;
 }
 
+std::shared_ptr<const rpcrdma_rtr_directions>
+pings::directions(const Conn &c, const Receive &r)
+{
+	auto d = std::make_shared<rpcrdma_rtr_directions>();
+	rpcrdma_rtr_first first;
+
+	if (!rpcrdma_rtr_read(r.buffer.get(), r.length, &first))
+		fail("answers", "%s: what begins a group cannot be read",
+		     c.link.name(c.side));
+	rpcrdma_rtr_get_directions(&first, d.get());
+	d->rest = { 0, 1 };
+	if (planted(c, Mutant::GroupOtherAnswer) && d->length > kTypeAt &&
+	    load_be32(d->xdr + kTypeAt) == u32(Placement::Exrw))
+		store_be32(d->xdr + kTypeAt, u32(Placement::Choice));
+	return d;
+}
+
 bool pings::plan_reply(Conn &c, Outgoing &m, u32 length,
 		       rpcrdma_reply_plan &plan)
 {
-	Ledger &l = ledger(c);
-	const auto found = l.replies.find(m.msg.xid);
 	rpcrdma_rtr_result results[kItems];
 
-	if (!may_carry(c) || found == l.replies.end() || !found->second.length)
+	if (!may_carry(c) || !m.directions || !m.directions->length)
 		return false;
-	const rpcrdma_rtr_directions d = found->second;
-	l.replies.erase(found);
+	const rpcrdma_rtr_directions &d = *m.directions;
 	m.no_group = true;
 	/* A Responder may choose the types of -07 without any reason. */
 	if (c.world.schedule.once_in(4))
@@ -684,10 +776,10 @@ static bool take_written(const rpcrdma::MessageItem &item,
 }
 
 /* As rpcrdma_reply_group_answers(), of a Requester that offers memory. */
-static bool take_answers(const Conn &c, const Receive &first, u32 xid,
+static bool take_answers(const Conn &c, const Receive &first,
 			 rpcrdma_chunks &written)
 {
-	const auto found = ledger(c).directed.find(xid);
+	const auto found = ledger(c).directed.find(first.sending);
 	const bool known = found != ledger(c).directed.end();
 	const Bytes whole(first.buffer.get(), first.length);
 	Span<const DirectionRange> directions;
@@ -713,11 +805,11 @@ static bool take_answers(const Conn &c, const Receive &first, u32 xid,
 	});
 }
 
-bool pings::answers(const Conn &c, const Receive &first, u32 xid,
+bool pings::answers(const Conn &c, const Receive &first,
 		    rpcrdma_chunks &written)
 {
 	written = {};
-	if (take_answers(c, first, xid, written))
+	if (take_answers(c, first, written))
 		return true;
 	if (!c.link.tainted)
 		fail("groups", "%s: a Reply does not do what its Call directs",

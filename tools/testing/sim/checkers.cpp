@@ -117,6 +117,29 @@ void unmatched(const Requester &r, const Conn &c, u32 xid)
 		fail("answers", "xid %08x is answered twice", xid);
 }
 
+void matched(const Requester &r, const Conn &c, u32 xid)
+{
+	if (!c.link.tainted && !r.has_more(c, xid, false))
+		fail("answers", "xid %08x is answered more often than sent",
+		     xid);
+}
+
+/* Errors may be about a Reply of this end that has the same XID. */
+static void all_answered(const Conn &c)
+{
+	for (const auto &i : c.answers) {
+		const Answers &a = i.second;
+
+		if ((a.expected && a.more(true)) ||
+		    a.replies + a.refused > a.sent)
+			fail("lost",
+			     "%s: xid %08x was sent %u times, has %u Replies, "
+			     "%u groups were refused, %u errors",
+			     c.link.name(c.side), i.first, a.sent, a.replies,
+			     a.refused, a.errors);
+	}
+}
+
 void unreachable(const Rpc &r)
 {
 	if (r.conn && r.conn->qp().reachable(&r))
@@ -179,6 +202,8 @@ void quiet(const Link &l)
 		const rpcrdma_mr_table &t = c.table();
 
 		receives(c);
+		if (!l.tainted)
+			all_answered(c);
 		if (t.count[RPCRDMA_MR_FREE] != c.regions())
 			fail("lost", "%s: %u regions, %u of them free",
 			     l.name(side), c.regions(),

@@ -3,7 +3,8 @@
  * One checker for each property. They compare, and change nothing.
  *
  * answers	every RPC is answered once with the right bytes, or fails once, and
- *		only if it may; wrong bytes come only from a hostile peer
+ *		only if it may; wrong bytes come only from a hostile peer; each Call that is
+ *		sent has one answer, also if it is sent again
  * waits	nothing waits for ever (in World::run); who waits for room is told when
  *		there is some, and only then
  * overrun	a message always finds a Receive that it fits in (in the fabric)
@@ -40,6 +41,8 @@ namespace sim::check
 void ended(const Rpc &r);
 /* "answers": a Reply that nobody waits for. */
 void unmatched(const Requester &r, const Conn &c, u32 xid);
+/* "answers": one that somebody waits for. */
+void matched(const Requester &r, const Conn &c, u32 xid);
 /* "groups": its Reply has come by a group. */
 void written(const Rpc &r);
 /* "distance": it was not admitted. */

@@ -114,6 +114,7 @@ void Conn::post(Send &s)
 	wr.local = buffer(s);
 	wr.length = s.size ? s.size : tx.header_length + tx.payload.length;
 	wr.signaled = s.signaled;
+	wr.sending = m ? m->sending : 0;
 	if (m && tx.last && m->invalidate) {
 		wr.op = WorkRequest::SendInvalidate;
 		wr.key = m->invalidate;
@@ -208,8 +209,15 @@ void Conn::pump_decided(Send &s, Outgoing *m, u32 cost)
 
 	if (building_)
 		fail("order", "%s: two threads pump", link.name(side));
-	if (m && s.tx.first)
+	if (m && s.tx.first) {
 		check::order(*this, *m);
+		if (m->msg.dir == RPCRDMA_CALL) {
+			Answers &a = answers[m->msg.xid];
+
+			a.sent++;
+			a.expected = !m->msg.call_only;
+		}
+	}
 	send_head_++;
 	spend(cost);
 	s.cost = cost;
@@ -545,6 +553,8 @@ Error Conn::send(Outgoing &m, bool ask)
 
 	m.over = false;
 	m.turn = turns_++;
+	if (m.msg.dir == RPCRDMA_CALL)
+		m.sending = ++sendings_;
 	if (pings::may_carry(*this) || !pump_idle(m)) {
 		enqueue(m);
 		pump();
@@ -895,6 +905,7 @@ void Conn::received(Receive &r, const Completion &c)
 	if (c.status != Status::Success)
 		return lost("Receive flushed");
 	r.length = c.length;
+	r.sending = sending = c.sending;
 	core::receive(*this, r.buffer.get(), c.length, rx_);
 	const bool due = !receives_wait() && push_receives();
 	const u32 may_come = static_cast<u32>(waiting_.size()) + slack_;
@@ -939,6 +950,7 @@ void Conn::taken(Receive &r, u32 invalidated)
 	const rpcrdma_rx &rx = rx_;
 	bool kept = false;
 
+	sending = r.sending;
 	world.trace("%s receives %s xid %08x action %u reason %u",
 		    link.name(side), rpcrdma_htype_name(rx.htype), rx.xid,
 		    rx.action, rx.reason);
@@ -962,6 +974,11 @@ void Conn::taken(Receive &r, u32 invalidated)
 		kept = owner.payload(rx, r, invalidated);
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
+		/* A REPTERR has been counted. */
+		if (!rx.reported)
+			answers[rx.xid].replies++;
+		else if (rx.errcode != RPCRDMA2_ERR_NONE)
+			answers[rx.xid].errors++;
 		owner.failed(rx);
 		break;
 	case RPCRDMA_RX_CLOSE:

@@ -9,6 +9,10 @@
 
 #include "fabric.h"
 
+#include <map>
+
+struct rpcrdma_rtr_directions;
+
 namespace sim
 {
 
@@ -49,10 +53,17 @@ public:
 	bool grouped = false; /* it goes, or has gone, by a group */
 	/* A Reply that is to go by a group as its Call directs. */
 	std::shared_ptr<groups::Sending> group;
+	/* Of a Reply, what that says, if its Call came by a group. */
+	std::shared_ptr<const rpcrdma_rtr_directions> directions;
 	bool no_group = false; /* the peer has refused it so */
 	u32 chain_cost = 0;
 	u32 invalidate = 0;
 	u64 call = 0; /* of a Reply, rpcrdma_call_id() of its Call */
+	/*
+	 * Each time that a Call is handed to a connection it has another number, which its
+	 * Reply has, too. No header says it: it tells checkers which one is answered.
+	 */
+	u32 sending = 0;
 	bool hold = false;
 	bool gather = false; /* its octets are sent from their place */
 	bool direct = false;
@@ -104,6 +115,7 @@ struct Receive final : Completer {
 	std::unique_ptr<u8[]> buffer;
 	u32 size = 0;
 	u32 length = 0;
+	u32 sending = 0; /* of what has come: see Outgoing */
 	bool kept = false;
 
 	void complete(const Completion &c) override;
@@ -152,6 +164,21 @@ public:
 
 protected:
 	~Owner() = default;
+};
+
+/* What has become of the Calls of one XID that this end has sent. */
+struct Answers {
+	bool expected = false; /* there is to be one */
+	u32 sent = 0; /* of which the first Send is out */
+	u32 replies = 0; /* that are whole, or were not taken */
+	u32 refused = 0; /* groups */
+	u32 errors = 0; /* that may be about Replies of this end (D6) */
+
+	/* Of a further Reply it is known which Call it could be about. */
+	[[nodiscard]] bool more(bool errors_count) const
+	{
+		return sent > replies + refused + (errors_count ? errors : 0);
+	}
 };
 
 struct ConnConfig {
@@ -380,6 +407,8 @@ public:
 	Life life = Life::Alive;
 	bool lost_flag = false;
 	u32 begun = 0; /* see check::parts() */
+	u32 sending = 0; /* of what is being taken: see Outgoing */
+	std::map<u32, Answers> answers; /* to Calls of this end, by XID */
 	const char *why = "";
 
 private:
@@ -467,6 +496,7 @@ private:
 	bool alone_ = false; /* what is built */
 	After after_;
 	u64 turns_ = 0;
+	u32 sendings_ = 0;
 	u32 credit_waiters_ = 0;
 	u32 telling_ = 0; /* threads that have left the lock to tell */
 	bool grow_ = false;

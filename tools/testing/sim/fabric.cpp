@@ -247,7 +247,7 @@ void QueuePair::deliver(WorkRequest &wr, Packet &p, QueuePair &to)
 			     wr.length);
 		return refused(p, to, Status::RemoteInvalid);
 	}
-	Completion c = { Status::Success, wr.length, 0 };
+	Completion c = { Status::Success, wr.length, 0, wr.sending };
 	if (wr.op == WorkRequest::SendInvalidate) {
 		Region *r = to.region(wr.key);
 

@@ -34,6 +34,7 @@ struct Completion {
 	Status status = Status::Success;
 	u32 length = 0;
 	u32 invalidated = 0;
+	u32 sending = 0;
 };
 
 /* Who is told when a Work Request ends. */
@@ -81,6 +82,8 @@ struct WorkRequest {
 	u64 address = 0;
 	u8 *local = nullptr;
 	u32 length = 0;
+	/* Of a Send, for checkers: see Outgoing. */
+	u32 sending = 0;
 	u32 at = 0; /* octets carried out */
 	u32 placed = 0; /* Read: octets that have come back */
 };

@@ -41,13 +41,19 @@ bool carry(Conn & /*c*/, Outgoing * /*m*/, u8 * /*buffer*/, rpcrdma_tx & /*tx*/,
 	return false;
 }
 
+std::shared_ptr<const rpcrdma_rtr_directions>
+directions(const Conn & /*c*/, const Receive & /*first*/)
+{
+	return nullptr;
+}
+
 bool plan_reply(Conn & /*c*/, Outgoing & /*m*/, u32 /*length*/,
 		rpcrdma_reply_plan & /*plan*/)
 {
 	return false;
 }
 
-bool answers(const Conn & /*c*/, const Receive & /*first*/, u32 /*xid*/,
+bool answers(const Conn & /*c*/, const Receive & /*first*/,
 	     rpcrdma_chunks & /*written*/)
 {
 	return true;

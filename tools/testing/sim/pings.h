@@ -61,6 +61,18 @@ struct Sizes {
 	u32 parts = 0;
 };
 
+/* A group of a Call of this end that has no answer yet. */
+struct SentGroup {
+	u32 number; /* of all groups of this end */
+	bool settled; /* a REPTERR about it has nothing sent again */
+};
+
+/* Of all groups with one XID. An answer does not say which of them it is about. */
+struct SentCall {
+	std::vector<SentGroup> open;
+	u32 held = 0; /* Receives for the largest Reply to one of these */
+};
+
 /* Of one end of a connection. */
 struct Ledger {
 	std::vector<u32> asked; /* XIDs of PINGs that are not answered */
@@ -69,12 +81,11 @@ struct Ledger {
 	Sizes sizes;
 	std::shared_ptr<groups::Sending> sending;
 	bool coming = false; /* a group */
-	/* What each Call that has come by a group says of its Reply, by XID. */
-	std::map<u32, rpcrdma_rtr_directions> replies;
-	/* By XID: Calls of this end that went so and have directions. */
+	/* Calls of this end that went by groups, by Outgoing::sending. */
 	std::map<u32, std::shared_ptr<groups::Sending>> directed;
-	/* By XID of this end's Calls: what is reserved for the Reply to each. */
-	std::map<u32, u32> promised;
+	/* Those that are still to be answered, by XID; and groups so far, of both directions. */
+	std::map<u32, SentCall> calls;
+	u32 n_groups = 0;
 	/* Replies that the peer has just refused. */
 	std::vector<u32> refused;
 	/* Of each Send of a group that is to come: its group has to be refused. */
@@ -122,6 +133,9 @@ void wrote(Conn &c, const rpcrdma_tx &tx);
  */
 [[nodiscard]] bool carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx,
 			 u32 &size, u32 &result);
+/* What a Call that begins in @first directs. */
+[[nodiscard]] std::shared_ptr<const rpcrdma_rtr_directions>
+directions(const Conn &c, const Receive &first);
 /*
  * Plan a Reply of @length octets as its Call directs, as rpcrdma_svc_reply_directed(). Return:
  * false if it is to go by the types of -07, or without directions.
@@ -132,7 +146,7 @@ void wrote(Conn &c, const rpcrdma_tx &tx);
  * A Reply has come by a group that begins in @first: does it do what its Call directs?
  * @written: filled in with what has gone to memory, as the Write list of a Reply of -07
  */
-[[nodiscard]] bool answers(const Conn &c, const Receive &first, u32 xid,
+[[nodiscard]] bool answers(const Conn &c, const Receive &first,
 			   rpcrdma_chunks &written);
 /* Say how Receives are made. */
 void declare(Conn &c);

@@ -425,8 +425,13 @@ void Requester::payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
 {
 	Rpc *r = find(c, rx.xid);
 
+	if (r)
+		check::matched(*this, c, rx.xid);
+	else
+		check::unmatched(*this, c, rx.xid);
+	c.answers[rx.xid].replies += rx.last;
 	if (!r)
-		return check::unmatched(*this, c, rx.xid);
+		return;
 	if (c.pending(*r)) {
 		if (!c.link.tainted)
 			fail("answers", "Reply to %u, which is not sent",
@@ -580,7 +585,17 @@ bool Requester::has_answer(const Conn &c, u32 xid) const
 {
 	return std::any_of(
 		rpcs_.begin(), rpcs_.begin() + begun_,
-		[&](const Rpc &r) { return r.xid == xid && r.answered == &c; });
+		[&](const Rpc &r) {
+			return r.xid == xid && r.answered == &c &&
+			       !has_more(c, xid, true);
+		});
+}
+
+bool Requester::has_more(const Conn &c, u32 xid, bool errors_count) const
+{
+	const auto found = c.answers.find(xid);
+
+	return found != c.answers.end() && found->second.more(errors_count);
 }
 
 const Rpc *Requester::carried_by(const Conn &c) const

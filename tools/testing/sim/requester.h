@@ -127,8 +127,14 @@ public:
 	{
 		return active_.empty() ? nullptr : active_.front();
 	}
-	/* All of a Reply with this XID has come by @c. */
+	/* All of a Reply with this XID has come by @c, and none is to come. */
 	[[nodiscard]] bool has_answer(const Conn &c, u32 xid) const;
+	/*
+	 * The Calls of this XID that @c has sent have not all been answered. @errors_count:
+	 * errors are about one of them, also if the other side has the same XID.
+	 */
+	[[nodiscard]] bool has_more(const Conn &c, u32 xid,
+				    bool errors_count) const;
 	/* One that @c has not let go of, or nullptr. */
 	[[nodiscard]] const Rpc *carried_by(const Conn &c) const;
 	/* Give up one of the RPCs that are under way, if there is any. */

@@ -221,6 +221,7 @@ Responder::CallPtr Responder::new_call(const rpcrdma_rx &rx, u64 id)
 	call->last.call = call.get();
 	call->xid = rx.xid;
 	call->call = id;
+	call->sending = conn.sending;
 	call->length = rx.stream_length;
 	return call;
 }
@@ -358,6 +359,7 @@ Error Responder::group(const rpcrdma_rx &rx, Receive &r, bool &kept)
 		return Error::NoMemory;
 	complete_call(*call, rx);
 	call->group.swap(group_);
+	call->directions = pings::directions(conn, *call->group[0].receive);
 	bool placed = false;
 	if (pings::fetches(conn, call->group, call->chunks, placed))
 		return fetch(std::move(call), placed);
@@ -865,6 +867,8 @@ void Responder::reply()
 
 	reply.msg.xid = call->xid;
 	reply.msg.dir = RPCRDMA_REPLY;
+	reply.sending = call->sending;
+	reply.directions = call->directions;
 	reply.octets = reply.message.data();
 	reply.shape = s;
 	if (s.reducible) {

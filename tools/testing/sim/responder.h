@@ -80,6 +80,8 @@ struct IncomingCall final : public Job, public Completer {
 	u32 length = 0;
 	u32 unreduced = 0;
 	u32 inv_handle = 0;
+	u32 sending = 0; /* see Outgoing, */
+	std::shared_ptr<const rpcrdma_rtr_directions> directions; /* too */
 	bool external = false;
 	bool reading = false;
 	/* It came by a group, and items of it are to be read. */

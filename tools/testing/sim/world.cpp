@@ -76,7 +76,7 @@ bool Link::End::reply_group(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 	conn.keep(r);
 	if (!rx.last)
 		return true;
-	if (!pings::answers(conn, *reply[0].receive, rx.xid, one.chunks)) {
+	if (!pings::answers(conn, *reply[0].receive, one.chunks)) {
 		one.error = -EIO;
 		link.pair.requester[side].failed(conn, one);
 		put_reply();

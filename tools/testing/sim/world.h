@@ -194,6 +194,7 @@ struct Tally {
 	u64 placed[2] = {}; /* Calls and Replies of which data are placed */
 	u64 refused[2] = {}; /* Calls and Replies by a group, and sent again */
 	u64 replies_not_kept = 0; /* that were refused */
+	u64 refused_settled = 0; /* Calls that need not be sent again */
 	u64 kept_too_large = 0; /* Replies were few, and had too many octets */
 	u64 offered = 0; /* Calls by a group that name memory for results */
 	u64 written = 0; /* results of these that were written there */
