@@ -130,6 +130,7 @@ void configure(Random &r, pings::Budget &b)
 {
 	b.groups = r.once_in(2);
 	b.spoils = b.groups && r.once_in(2) ? r.within(1, 4) : 0;
+	b.repeats = b.groups && r.once_in(3) ? r.within(1, 6) : 0;
 }
 
 /* Who places does not change sizes (D20). */
@@ -217,9 +218,9 @@ static void promise(Conn &c, u32 xid, u32 sends)
 		else
 			s.open.erase(s.open.begin() + i);
 	s.open.push_back({ ++l.n_groups, false });
-	if (sends <= 1)
+	if (sends <= 1 || sends <= s.held)
 		return;
-	s.held = std::max(s.held, sends);
+	s.held = sends;
 	for (const auto &other : l.calls)
 		all += other.second.held;
 	if (all > c.info().window && !c.link.tainted)
@@ -270,7 +271,7 @@ static void take_report(Conn &c, rpcrdma_rx &rx, Bytes body)
 		     knows ? "known" : "unknown",
 		     again ? "to be sent again" : "settled");
 	c.answers[xid].refused++;
-	c.world.tally.refused_settled += knows && !again;
+	c.world.tally.repeated_refused += knows && !again;
 	answer(c, xid, true);
 }
 
@@ -369,6 +370,14 @@ void print(const Tally &t)
 		    "\n",
 		    t.placed[0], t.placed[1], t.refused[0], t.refused[1],
 		    t.replies_not_kept);
+	std::printf("# Calls sent again by a further group %" PRIu64
+		    "; Replies when the RPC had one %" PRIu64
+		    ", when another was waited for %" PRIu64
+		    ", when it was to go otherwise %" PRIu64
+		    "; groups refused of which nothing is sent again %" PRIu64
+		    "\n",
+		    t.repeated, t.repeated_answered, t.repeated_ignored,
+		    t.repeated_withdrawn, t.repeated_refused);
 	std::printf("# Calls by groups that name memory for results %" PRIu64
 		    "; results written there %" PRIu64 ", sent instead %" PRIu64
 		    "; Replies refused after RDMA Writes %" PRIu64
@@ -390,7 +399,9 @@ bool reaches(const Tally &t)
 {
 	return t.groups && t.long_groups && t.long_replies && t.no_group &&
 	       t.placed[0] && t.placed[1] && t.refused[0] && t.refused[1] &&
-	       t.replies_not_kept && t.offered && t.written && t.sent_instead &&
+	       t.replies_not_kept && t.repeated && t.repeated_answered &&
+	       t.repeated_ignored && t.repeated_withdrawn &&
+	       t.repeated_refused && t.offered && t.written && t.sent_instead &&
 	       t.written_refused && t.kept_too_large && t.fetched[0] &&
 	       t.fetched[1] && t.fetched_mixed && t.fetch_refused &&
 	       t.fetch_failed && t.fetch_broken;
@@ -522,7 +533,7 @@ static bool begin(Conn &c, Outgoing &m)
 	if (m.no_group || m.msg.sent || m.msg.external ||
 	    (m.n_removed && !m.offers) || m.invalidate ||
 	    (m.msg.chunks && !rpcrdma::unused(*m.msg.chunks) && !m.offers) ||
-	    c.world.schedule.once_in(3))
+	    (!m.only_group && c.world.schedule.once_in(3)))
 		return false;
 	if (m.msg.dir == RPCRDMA_CALL) {
 		l.sending = std::make_shared<Sending>(m.msg, kReplySends);
@@ -532,6 +543,15 @@ static bool begin(Conn &c, Outgoing &m)
 	if (m.directions)
 		sends = m.directions->sends;
 	l.sending = std::make_shared<Sending>(m.msg, sends);
+	return true;
+}
+
+/* It does not go at all. Something else may. */
+static bool leave_out(rpcrdma_tx &tx, u32 &result)
+{
+	tx = {};
+	tx.more = true;
+	result = RPCRDMA_TX_REFUSED;
 	return true;
 }
 
@@ -651,6 +671,7 @@ static void sent(Conn &c, Outgoing &m, u8 *buffer, const rpcrdma_tx &tx)
 		l.n_groups++;
 	check_reserved(c);
 	t.groups += tx.first;
+	t.repeated += tx.first && m.only_group;
 	t.placed[call ? 0 : 1] +=
 		tx.first &&
 		(call ? l.sending->placed : l.sending->planned.placed);
@@ -675,6 +696,8 @@ bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 {
 	Ledger &l = ledger(c);
 
+	if (m && !m->msg.sent && m->only_group && !may_carry(c))
+		return groups::leave_out(tx, result);
 	if (!m || !may_carry(c))
 		return false;
 	if (!l.sending && !groups::begin(c, *m))
@@ -692,6 +715,8 @@ bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 
 		l.sending.reset();
 		c.world.tally.no_group += result == RPCRDMA_TX_BLOCKED;
+		if (m->only_group)
+			return groups::leave_out(tx, result);
 		if (!groups::waits(*s, result)) {
 			groups::restore(*m, *s);
 			return false;
@@ -705,6 +730,16 @@ bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,
 	if (result == RPCRDMA_TX_NONE && !m->msg.sent)
 		result = RPCRDMA_TX_BLOCKED;
 	return true;
+}
+
+bool pings::repeats(const Conn &c)
+{
+	return budget(c).repeats && may_carry(c);
+}
+
+void pings::repeated(Conn &c)
+{
+	budget(c).repeats--;
 }
 
 std::shared_ptr<const rpcrdma_rtr_directions>
@@ -830,7 +865,8 @@ void pings::declare(Conn &c)
 
 /*
  * Bugs of what comes in. One sees the Send that is next, whatever its number. To one the
- * Call that is refused is unknown, though its caller is told of it.
+ * Call that is refused is unknown, though its caller is told of it. To one a Reply is as many
+ * answers as its Call has groups, and to one each refusal is the first.
  */
 void pings::receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 {
@@ -858,6 +894,21 @@ void pings::receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 		return;
 	}
 	rpcrdma_session_receive(&c.session, changed.data(), length, &rx);
+	if (planted(c, Mutant::RepeatedAnswersAll) && part_of_group(rx) &&
+	    rx.action == RPCRDMA_RX_PAYLOAD && rx.last &&
+	    rx.dir == RPCRDMA_REPLY)
+		for (u32 n = kReplySends; n; n--)
+			rpcrdma::session(&c.session)
+				.with<Rtrext>([&](Rtrext &x, Port &) {
+					x.answered(rpcrdma::to_xid(rx.xid));
+				});
+	if (planted(c, Mutant::RepeatedResent) && htype == rpcrdma::kReptErr &&
+	    rx.action == RPCRDMA_RX_CONTROL &&
+	    load_be32(buffer + kLeadAt) == RPCRDMA_CALL) {
+		rx.action = RPCRDMA_RX_FAIL_RPC;
+		rx.error = -5;
+		rx.reported = true;
+	}
 }
 
 namespace

@@ -600,6 +600,14 @@ void Conn::cancel(Outgoing &m)
 		lost("message cancelled half sent");
 }
 
+bool Conn::withdraw(Outgoing &m)
+{
+	if (!m.queued || m.msg.sent || pump_has(m))
+		return false;
+	cancel(m);
+	return true;
+}
+
 void Conn::call_refused(Outgoing &m, const rpcrdma_rx &rx)
 {
 	const u32 reason = rpcrdma_session_call_refused(&session, &m.msg, &rx);

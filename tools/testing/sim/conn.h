@@ -56,6 +56,7 @@ public:
 	/* Of a Reply, what that says, if its Call came by a group. */
 	std::shared_ptr<const rpcrdma_rtr_directions> directions;
 	bool no_group = false; /* the peer has refused it so */
+	bool only_group = false; /* if it cannot go so it does not go */
 	u32 chain_cost = 0;
 	u32 invalidate = 0;
 	u64 call = 0; /* of a Reply, rpcrdma_call_id() of its Call */
@@ -235,6 +236,8 @@ public:
 	/* Wait until @m may be cancelled. */
 	void settle(const Outgoing &m);
 	void cancel(Outgoing &m);
+	/* Cancel @m if nothing of it has been decided on. Return: so it was. */
+	[[nodiscard]] bool withdraw(Outgoing &m);
 	/* The peer does not know the header type of a Call. */
 	void call_refused(Outgoing &m, const rpcrdma_rx &rx);
 	/* Nobody waits for the Reply any more. */

@@ -41,6 +41,15 @@ bool carry(Conn & /*c*/, Outgoing * /*m*/, u8 * /*buffer*/, rpcrdma_tx & /*tx*/,
 	return false;
 }
 
+bool repeats(const Conn & /*c*/)
+{
+	return false;
+}
+
+void repeated(Conn & /*c*/)
+{
+}
+
 std::shared_ptr<const rpcrdma_rtr_directions>
 directions(const Conn & /*c*/, const Receive & /*first*/)
 {

@@ -39,6 +39,7 @@ enum class Feature : u8 {
 	Pings, /* announced by some, if the build has them */
 	Auth, /* hosts authenticate each other, some of them */
 	Distance, /* some connections take long for a round trip */
+	Repeated, /* Calls come a second time, by a further group, if the build has these */
 	Count,
 };
 
@@ -95,6 +96,9 @@ enum class Mutant : u8 {
 	GroupReadRefused,
 	KeptWithoutBound,
 	KeptMemoryForgotten,
+	RepeatedAnswersAll,
+	RepeatedResent,
+	RepeatedDirections,
 	/* of the transports */
 	OfferBeforePosting,
 	BufferTooSmall,

@@ -104,6 +104,8 @@ struct Budget {
 	bool places = false; /* data of the other side, in its Receives */
 	/* Sends of groups that are yet to be spoilt, so that the other side refuses them. */
 	u32 spoils = 0;
+	/* Calls that are yet to be sent again, by a further group. */
+	u32 repeats = 0;
 	/*
 	 * A server makes most of its Receives when it has heard its client, and they have this
 	 * size if the client can ask for more. Zero: as without.
@@ -133,6 +135,10 @@ void wrote(Conn &c, const rpcrdma_tx &tx);
  */
 [[nodiscard]] bool carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx,
 			 u32 &size, u32 &result);
+/* A Call that has gone out by @c may be sent again. */
+[[nodiscard]] bool repeats(const Conn &c);
+/* It is. */
+void repeated(Conn &c);
 /* What a Call that begins in @first directs. */
 [[nodiscard]] std::shared_ptr<const rpcrdma_rtr_directions>
 directions(const Conn &c, const Receive &first);

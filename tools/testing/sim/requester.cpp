@@ -25,6 +25,28 @@ void Rpc::unreachable()
 	requester.unreachable(*this);
 }
 
+Repeated::Repeated(const Rpc &r)
+	: rpc(r)
+	, conn(*r.conn)
+	, call_(r.call)
+{
+	msg.xid = r.xid;
+	msg.dir = RPCRDMA_CALL;
+	msg.length = r.shape.call_length;
+	octets = call_.data();
+	items = r.items;
+	n_items = r.n_items;
+	n_results = r.n_results;
+	only_group = true;
+}
+
+/* Who waits for the answer is its RPC. */
+void Repeated::done(Error /*error*/)
+{
+	conn.end_call(*this);
+	rpc.requester.repeated(*this);
+}
+
 bool Requester::version1() const
 {
 	return world.pairs[pair_]->version1;
@@ -45,6 +67,16 @@ bool Requester::blamed(const Rpc &r) const
 				return true;
 	}
 	return false;
+}
+
+/* The other side has a Call of this XID, too. */
+bool Requester::has_twin(u32 xid) const
+{
+	const Requester &other = world.pairs[pair_]->requester[1 - side_];
+
+	return std::any_of(other.rpcs_.begin(),
+			   other.rpcs_.begin() + other.begun_,
+			   [&](const Rpc &r) { return r.xid == xid; });
 }
 
 bool Requester::twin_excused(u32 xid) const
@@ -278,6 +310,7 @@ void Requester::send(Rpc &r)
 	r.state = Rpc::State::Waiting;
 	r.refused = 0;
 	r.external = false;
+	r.taken = 0;
 	r.status = 0;
 	const Error prepared = prepare(r);
 	if (prepared == Error::NoCredit)
@@ -351,6 +384,58 @@ void Requester::send(Rpc &r)
 	over(r, Rpc::End::Failed);
 }
 
+/*
+ * As no client of ours does: a Call whose first Send names no memory goes again, while it has no
+ * answer. From now on the RPC itself goes by the types of -07 if it has to be sent again.
+ */
+void Requester::repeat()
+{
+	Rpc &r = *to_repeat_.pop();
+
+	if (r.state != Rpc::State::Waiting || r.conn->pending(r) ||
+	    !r.mrs.empty() || !r.conn->usable() || !pings::repeats(*r.conn))
+		return;
+	Conn &c = *r.conn;
+
+	world.trace("%s calls %u xid %08x again", c.link.name(side_),
+		    r.shape.number, r.xid);
+	pings::repeated(c);
+	r.repeated = true;
+	r.no_group = true;
+	if (world.schedule.once_in(2))
+		to_repeat_.push(&r);
+	repeated_.push_back(std::make_unique<Repeated>(r));
+	Repeated &m = *repeated_.back();
+	if (c.send(m) != Error::None)
+		repeated(m);
+}
+
+void Requester::repeated(Repeated &m)
+{
+	for (auto &p : repeated_) {
+		if (p.get() != &m)
+			continue;
+		std::swap(p, repeated_.back());
+		repeated_.pop_back();
+		return;
+	}
+	fail("lost", "a Call that goes again is not there");
+}
+
+/*
+ * The rest of a Reply that is not taken is dropped until its Call is sent again (D14). Nobody
+ * needs that any more.
+ */
+void Requester::withdraw_repeated(const Rpc &r)
+{
+	for (u32 i = 0; i < repeated_.size();)
+		if (&repeated_[i]->rpc == &r &&
+		    repeated_[i]->conn.withdraw(*repeated_[i]))
+			repeated(*repeated_[i]);
+		else
+			i++;
+}
+
 /* The RPC with this XID, if @c carries it and it is not over. */
 Rpc *Requester::find(const Conn &c, u32 xid)
 {
@@ -390,6 +475,27 @@ void Requester::sent(Rpc &r, Error error)
 		return fail_rpc(r, r.refused);
 	if (!r.shape.reply_expected)
 		finish(r, 0);
+	else if (pings::repeats(*r.conn) && world.schedule.once_in(2))
+		to_repeat_.push(&r);
+}
+
+/*
+ * A Call that was sent more often than once has an answer, to another sending than the last one of
+ * its RPC. It is that of the RPC, too, unless it names memory, or can be taken back no more.
+ */
+bool Requester::ignores(Conn &c, Rpc &r, const rpcrdma_rx &rx)
+{
+	if (!r.repeated || c.sending == r.sending)
+		return false;
+	/* It has begun when nobody waited. */
+	if (!r.mrs.empty() || rx.stream_offset != r.taken)
+		return true;
+	if (!rx.last || !c.pending(r))
+		return false;
+	if (!c.withdraw(r))
+		return true;
+	world.tally.repeated_withdrawn++;
+	return false;
 }
 
 /* A part of a Reply, as rpcrdma_reply_take(). */
@@ -414,6 +520,7 @@ bool Requester::take(Rpc &r, const rpcrdma_rx &rx, const u8 *buffer)
 	if (rx.external || rx.stream_offset >= r.stream.size())
 		return true;
 	const u32 room = static_cast<u32>(r.stream.size()) - rx.stream_offset;
+	r.taken = rx.stream_offset + rx.payload.length;
 	std::memcpy(&r.stream[rx.stream_offset], buffer + rx.payload.offset,
 		    std::min(room, rx.payload.length));
 	return true;
@@ -430,9 +537,15 @@ void Requester::payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
 	else
 		check::unmatched(*this, c, rx.xid);
 	c.answers[rx.xid].replies += rx.last;
+	world.tally.repeated_answered += !r && rx.last && !c.link.tainted &&
+					 c.answers[rx.xid].replies > 1;
 	if (!r)
 		return;
-	if (c.pending(*r)) {
+	if (ignores(c, *r, rx)) {
+		world.tally.repeated_ignored++;
+		return;
+	}
+	if (c.pending(*r) && !(r->repeated && c.sending != r->sending)) {
 		if (!c.link.tainted)
 			fail("answers", "Reply to %u, which is not sent",
 			     r->shape.number);
@@ -451,12 +564,34 @@ void Requester::payload(Conn &c, const rpcrdma_rx &rx, const u8 *buffer,
 		over(*r, Rpc::End::Answered);
 }
 
+/* Its Reply is not taken: what is to go again does not go, as in withdraw_repeated(). */
+void Requester::fail_queued(const Conn &c, u32 xid)
+{
+	for (Rpc *r : active_) {
+		if (r->xid != xid || r->state != Rpc::State::Queued ||
+		    !r->repeated || conn != &c)
+			continue;
+		queued_.remove(r);
+		r->status = -5;
+		return over(*r, Rpc::End::Failed);
+	}
+}
+
 /* As rpcrdma_client_failed(). */
 void Requester::failed(Conn &c, const rpcrdma_rx &rx)
 {
 	Rpc *r = find(c, rx.xid);
 
+	if (!r && !rx.reported)
+		return fail_queued(c, rx.xid);
 	if (!r)
+		return;
+	/* Its Reply is not taken: as in withdraw_repeated(). */
+	if (r->repeated && !rx.reported)
+		(void)c.withdraw(*r);
+	/* A group has been refused, and it has gone otherwise. */
+	if (r->repeated && !r->grouped && rx.reported &&
+	    rx.errcode == RPCRDMA2_ERR_NONE)
 		return;
 	c.call_refused(*r, rx);
 	const bool again = r->grouped && pings::group_refused(rx);
@@ -566,6 +701,8 @@ void Requester::over(Rpc &r, Rpc::End end)
 	world.trace("%u is over: %d", r.shape.number, static_cast<int>(end));
 	r.ends++;
 	r.end = end;
+	if (end == Rpc::End::Failed)
+		withdraw_repeated(r);
 	world.tally.ends[static_cast<u32>(end)]++;
 	world.tally.callbacks += side_ == 1 && end == Rpc::End::Answered;
 	check::ended(r);
@@ -587,7 +724,7 @@ bool Requester::has_answer(const Conn &c, u32 xid) const
 		rpcs_.begin(), rpcs_.begin() + begun_,
 		[&](const Rpc &r) {
 			return r.xid == xid && r.answered == &c &&
-			       !has_more(c, xid, true);
+			       !has_more(c, xid, !r.repeated || !has_twin(xid));
 		});
 }
 
@@ -692,6 +829,8 @@ void Requester::crash()
 	full_ = false;
 	writer_ = Writer::Nobody;
 	queued_.cut(0);
+	to_repeat_.cut(0);
+	repeated_.clear();
 	for (Rpc *r : all) {
 		r->mrs.clear();
 		r->conn = nullptr;

@@ -53,15 +53,30 @@ public:
 	s32 status = 0;
 	u64 denied = 0; /* allocations, when it began */
 	bool cancelled = false;
+	bool repeated = false; /* it has been sent again before it was answered */
 	bool external = false;
 	bool unwritten = false; /* results came by a group, and none by RDMA */
 	bool excused = false; /* may fail */
 	bool wrong = false; /* other octets came than were sent */
 	u32 length = 0; /* of the Reply's stream */
+	u32 taken = 0; /* octets of it that have come */
 	u32 written[kItems] = {};
 	Octets call;
 	Octets stream;
 	Octets results[kItems];
+};
+
+/* A Call that goes again, by a further group. Its RPC may be over before that. */
+class Repeated final : public Outgoing {
+public:
+	explicit Repeated(const Rpc &r);
+	void done(Error error) override;
+
+	const Rpc &rpc;
+	Conn &conn;
+
+private:
+	const Octets call_;
 };
 
 class Requester {
@@ -96,6 +111,12 @@ public:
 		return !queued_.empty() || may_begin();
 	}
 	void run();
+	/* Likewise: one that has gone out goes again. */
+	[[nodiscard]] bool can_repeat() const
+	{
+		return !to_repeat_.empty();
+	}
+	void repeat();
 	[[nodiscard]] bool over() const
 	{
 		return begun_ == rpcs_.size() && active_.empty();
@@ -166,6 +187,7 @@ public:
 	/* What an RPC reports. */
 	void sent(Rpc &r, Error error);
 	void unreachable(Rpc &r);
+	void repeated(Repeated &m);
 
 	World &world;
 	Conn *conn = nullptr; /* where new RPCs go */
@@ -194,6 +216,10 @@ private:
 			       bool write, rpcrdma_segment *segs);
 	[[nodiscard]] Rpc *find(const Conn &c, u32 xid);
 	[[nodiscard]] bool take(Rpc &r, const rpcrdma_rx &rx, const u8 *buffer);
+	void withdraw_repeated(const Rpc &r);
+	[[nodiscard]] bool has_twin(u32 xid) const;
+	[[nodiscard]] bool ignores(Conn &c, Rpc &r, const rpcrdma_rx &rx);
+	void fail_queued(const Conn &c, u32 xid);
 	void fail_rpc(Rpc &r, s32 error);
 	void finish(Rpc &r, s32 status);
 	void over(Rpc &r, Rpc::End end);
@@ -208,6 +234,8 @@ private:
 	std::deque<Rpc> rpcs_;
 	std::vector<Rpc *> active_;
 	Queue<Rpc *> queued_;
+	Queue<Rpc *> to_repeat_;
+	std::vector<std::unique_ptr<Repeated>> repeated_; /* that are to go */
 	/* XPRT_WRITE_SPACE: the first of them waits for room, and all others behind it. */
 	bool full_ = false;
 	Writer writer_ = Writer::Nobody;

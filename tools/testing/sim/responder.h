@@ -224,6 +224,9 @@ private:
 	CallPtr partial_;
 	std::vector<Part> group_; /* that comes */
 	u64 group_id_ = 0;
+	/* For a planted bug: what each Call has directed first, by XID. */
+	std::map<u32, std::shared_ptr<const rpcrdma_rtr_directions>>
+		directed_first_;
 	bool group_usable_ = false;
 	std::vector<CallPtr> ready_; /* in order of arrival */
 	std::vector<CallPtr> waiting_;

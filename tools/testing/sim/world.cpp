@@ -229,6 +229,9 @@ World::World(const Options &o)
 		configure(config, *pairs.back());
 		if (o.has(Feature::Pings))
 			pings::configure(extension, *pairs.back());
+		if (!o.has(Feature::Repeated))
+			for (pings::Budget &b : pairs.back()->pings)
+				b.repeats = 0;
 		if (o.has(Feature::Auth))
 			auth::configure(hosts, *pairs.back());
 	}
@@ -621,10 +624,16 @@ void World::collect(Link &l, u32 side)
 
 void World::collect(Pair &p)
 {
-	for (u32 side = 0; side < 2; side++)
-		if (p.requester[side].can_run())
+	const auto add = [&](bool can, Kind kind, u32 side) {
+		if (can)
 			sources_.push_back(
-				{ Call, static_cast<u8>(side), nullptr, &p });
+				{ kind, static_cast<u8>(side), nullptr, &p });
+	};
+
+	for (u32 side = 0; side < 2; side++) {
+		add(p.requester[side].can_run(), Call, side);
+		add(p.requester[side].can_repeat(), Repeat, side);
+	}
 	for (auto &l : p.links)
 		for (u32 side = 0; side < 2; side++)
 			collect(*l, side);
@@ -675,6 +684,8 @@ void World::happen(const Source &s)
 		return connect(*s.pair);
 	case Ping:
 		return pings::act(l->ends[s.side]->conn);
+	case Repeat:
+		return s.pair->requester[s.side].repeat();
 	case Kinds:
 		break;
 	}

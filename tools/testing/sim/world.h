@@ -194,7 +194,12 @@ struct Tally {
 	u64 placed[2] = {}; /* Calls and Replies of which data are placed */
 	u64 refused[2] = {}; /* Calls and Replies by a group, and sent again */
 	u64 replies_not_kept = 0; /* that were refused */
-	u64 refused_settled = 0; /* Calls that need not be sent again */
+	/* Calls by groups that were sent again while they had no answer, and of these: */
+	u64 repeated = 0;
+	u64 repeated_answered = 0; /* Replies when the RPC had one */
+	u64 repeated_ignored = 0; /* Replies to one, and another is waited for */
+	u64 repeated_withdrawn = 0; /* they had the Reply to another one */
+	u64 repeated_refused = 0; /* groups, when nothing had to be sent again */
 	u64 kept_too_large = 0; /* Replies were few, and had too many octets */
 	u64 offered = 0; /* Calls by a group that name memory for results */
 	u64 written = 0; /* results of these that were written there */
@@ -304,6 +309,7 @@ private:
 		Destroy,
 		Connect,
 		Ping,
+		Repeat,
 		Kinds,
 	};
 	struct Source {
