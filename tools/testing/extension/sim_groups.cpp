@@ -177,8 +177,8 @@ static u32 answered(const pings::Ledger &l, const pings::SentCall &s)
 	for (u32 i = none; i--;) {
 		const pings::SentGroup &g = s.open[i];
 
-		if (known(l, g) && (found == none || !g.settled ||
-				    s.open[found].settled))
+		if (known(l, g) &&
+		    (found == none || !g.settled || s.open[found].settled))
 			found = i;
 	}
 	return found;

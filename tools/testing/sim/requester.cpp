@@ -721,8 +721,7 @@ void Requester::over(Rpc &r, Rpc::End end)
 bool Requester::has_answer(const Conn &c, u32 xid) const
 {
 	return std::any_of(
-		rpcs_.begin(), rpcs_.begin() + begun_,
-		[&](const Rpc &r) {
+		rpcs_.begin(), rpcs_.begin() + begun_, [&](const Rpc &r) {
 			return r.xid == xid && r.answered == &c &&
 			       !has_more(c, xid, !r.repeated || !has_twin(xid));
 		});

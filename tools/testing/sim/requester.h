@@ -53,7 +53,7 @@ public:
 	s32 status = 0;
 	u64 denied = 0; /* allocations, when it began */
 	bool cancelled = false;
-	bool repeated = false; /* it has been sent again before it was answered */
+	bool repeated = false; /* it went again before it was answered */
 	bool external = false;
 	bool unwritten = false; /* results came by a group, and none by RDMA */
 	bool excused = false; /* may fail */

@@ -361,9 +361,9 @@ Error Responder::group(const rpcrdma_rx &rx, Receive &r, bool &kept)
 	call->group.swap(group_);
 	call->directions = pings::directions(conn, *call->group[0].receive);
 	if (planted(conn, Mutant::RepeatedDirections))
-		call->directions = directed_first_
-					   .emplace(rx.xid, call->directions)
-					   .first->second;
+		call->directions =
+			directed_first_.emplace(rx.xid, call->directions)
+				.first->second;
 	bool placed = false;
 	if (pings::fetches(conn, call->group, call->chunks, placed))
 		return fetch(std::move(call), placed);

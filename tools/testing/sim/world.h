@@ -197,9 +197,9 @@ struct Tally {
 	/* Calls by groups that were sent again while they had no answer, and of these: */
 	u64 repeated = 0;
 	u64 repeated_answered = 0; /* Replies when the RPC had one */
-	u64 repeated_ignored = 0; /* Replies to one, and another is waited for */
+	u64 repeated_ignored = 0; /* Replies, and another is waited for */
 	u64 repeated_withdrawn = 0; /* they had the Reply to another one */
-	u64 repeated_refused = 0; /* groups, when nothing had to be sent again */
+	u64 repeated_refused = 0; /* groups, and nothing goes again */
 	u64 kept_too_large = 0; /* Replies were few, and had too many octets */
 	u64 offered = 0; /* Calls by a group that name memory for results */
 	u64 written = 0; /* results of these that were written there */
