@@ -961,6 +961,25 @@ TEST(receive, error__about_the_reply_being_put_together_and_the_call_again)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 }
 
+/* The rest of what had begun before is no other Call, though its XID is that. */
+TEST(receive, error__about_a_reply_while_its_call_goes_again)
+{
+	Endpoint e = open_client();
+	rpcrdma_message again = message(7, kCall, 10000);
+	const Words whole = rpc(7, kReply, 400);
+
+	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_FALSE(e.tx.last);
+	e.receive(middle(RPCRDMA2_REPLY_MIDDLE, 7, 300, slice(whole, 0, 100)));
+	e.receive(prefix(7, RPCRDMA2_ERROR) +
+		  Words{ RPCRDMA2_ERR_REPLY_RESOURCE, 400 });
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.next(&again), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(e.tx.first);
+	e.receive(reply_inline(7, slice(whole, 100, 300)));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+}
+
 /* Its numbers could be those of the rest: that the Call went out again decides. */
 TEST(receive, error__about_a_reply_and_the_next_is_as_long_as_its_rest)
 {

@@ -547,6 +547,7 @@ inline void Session::account(rpcrdma_message &msg, u32 part,
 			     const HeaderType &type, bool last)
 {
 	const bool call = msg.dir == RPCRDMA_CALL;
+	const bool first = !msg.sent;
 
 	msg.sent += part;
 	if (!last)
@@ -562,8 +563,12 @@ inline void Session::account(rpcrdma_message &msg, u32 part,
 		sending_ = {};
 	if (call) {
 		msg.types |= type_bit(type);
-		/* After an ERROR: a Call in another form may succeed (D14). */
-		incoming_[RPCRDMA_REPLY].expect(to_xid(msg.xid));
+		/*
+		 * After an ERROR: a Call in another form may succeed (D14). The rest of one that
+		 * had begun before that is no other form.
+		 */
+		if (first)
+			incoming_[RPCRDMA_REPLY].expect(to_xid(msg.xid));
 	}
 	if (call && last && !msg.call_only) {
 		msg.outstanding = true;
