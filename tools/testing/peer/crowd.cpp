@@ -3,15 +3,18 @@
  * Many clients at once, each with a thread and a connection of its own. The self-test
  * crowd.sh says how many, and what the server has for them: CROWD.
  */
-#include "peer.h"
+#include "headers.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <latch>
 #include <map>
 #include <mutex>
 #include <thread>
+#include <unistd.h>
 
 using namespace peer;
 
@@ -58,14 +61,24 @@ private:
 	std::map<std::string, u32> count_;
 };
 
-template <typename F> void each_at_once(u32 count, F client)
+/* @meanwhile runs beside them. */
+template <typename F>
+void each_at_once(
+	u32 count, F client, const std::function<void()> &meanwhile = [] {})
 {
 	std::vector<std::thread> threads;
 
 	for (u32 i = 0; i < count; i++)
 		threads.emplace_back(client);
+	meanwhile();
 	for (std::thread &t : threads)
 		t.join();
+}
+
+/* How often the module had no memory for a connection. */
+u64 held_back()
+{
+	return of_module("memory:", "held-back");
 }
 
 } // namespace
@@ -100,22 +113,62 @@ TEST(crowd, comes_back_at_once)
 }
 
 /*
- * The server has memory for a part of them. The others wait until those are gone; nobody is
- * rejected.
+ * The server has memory for a part of them. Those that are let in stay until another one waits,
+ * however fast they come. Then they go, and the others are let in; nobody is rejected.
  */
 TEST(crowd, waits_for_memory)
 {
+	const u64 before = held_back();
+	std::atomic<bool> go = false;
+	/* How many have been let in or have failed; and how often one of them did, or left. */
+	std::atomic<u32> here = 0, moves = 0;
 	Faults faults;
 
-	each_at_once(crowd(), [&] {
-		try {
-			Peer p = Peer::connect(Link::kReceiveSize, kReceives,
-					       kLong);
+	const auto client = [&] {
+		u32 seen = moves;
+		/* Whoever waits does so as long as others come and go. */
+		const auto others_move = [&] {
+			const u32 last = seen;
 
-			asks(p);
+			seen = moves;
+			return seen != last;
+		};
+
+		std::optional<Peer> p;
+
+		try {
+			p = Peer::connect(Link::kReceiveSize, kReceives, kLong,
+					  others_move);
+			asks(*p);
 		} catch (const std::exception &e) {
 			faults.add(e.what());
 		}
-	});
+		here++;
+		moves++;
+		try {
+			while (p && !go)
+				p->expect_silence();
+			if (p)
+				p->expect_works();
+		} catch (const std::exception &e) {
+			faults.add(e.what());
+		}
+		p.reset();
+		moves++;
+	};
+	const auto let_go = [&] {
+		try {
+			while (held_back() == before) {
+				if (here >= crowd())
+					throw Failure("all came, none waited");
+				usleep(100000);
+			}
+		} catch (const std::exception &e) {
+			faults.add(e.what());
+		}
+		go = true;
+	};
+
+	each_at_once(crowd(), client, let_go);
 	faults.expect_none();
 }

@@ -73,12 +73,11 @@ u64 number(const Peer &p, const std::string &name, const std::string &word)
 	return number_of(std::istringstream(said_of(p)), name, word);
 }
 
-std::string details()
+static std::string shown(const std::string &what)
 {
 	const char *program = std::getenv("RPCRDMACTL");
 	const std::string command =
-		std::string(program ? program : "rpcrdmactl") +
-		" show --details";
+		std::string(program ? program : "rpcrdmactl") + " show " + what;
 	const std::unique_ptr<FILE, int (*)(FILE *)> pipe(
 		popen(command.c_str(), "r"), pclose);
 	std::string all;
@@ -89,6 +88,21 @@ std::string details()
 	while (std::fgets(some, sizeof(some), pipe.get()))
 		all += some;
 	return all;
+}
+
+std::string details()
+{
+	return shown("--details");
+}
+
+u64 of_module(const std::string &name, const std::string &word)
+{
+	const std::string all = shown("module");
+
+	if (all.find("  " + name) == std::string::npos)
+		throw Failure("rpcrdmactl says of the module no " + name +
+			      " in:\n" + all);
+	return number_of(std::istringstream(all), "  " + name, word);
 }
 
 u64 detail(const Peer &p, const std::string &name, const std::string &word)

@@ -29,6 +29,8 @@ inline const Words kInvalCont = { RPCRDMA2_ERR_INVAL_CONT };
 [[nodiscard]] std::string details();
 [[nodiscard]] u64 detail(const Peer &p, const std::string &name,
 			 const std::string &word);
+/* And one of the module. */
+[[nodiscard]] u64 of_module(const std::string &name, const std::string &word);
 
 /* The answer to @message is an ERROR with this body. */
 void refused(Peer &p, const Words &message, const Words &error);

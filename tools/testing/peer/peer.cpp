@@ -63,13 +63,14 @@ Words words(const Octets &octets)
 	return w;
 }
 
-Peer Peer::connect(u32 receive_size, u32 receives, int patience)
+Peer Peer::connect(u32 receive_size, u32 receives, int patience,
+		   const std::function<bool()> &more)
 {
 	const char *address = std::getenv("SERVER4");
 
 	return Peer(std::make_unique<Link>(address ? address : "192.0.2.1",
 					   kPort, receive_size, receives,
-					   patience));
+					   patience, more));
 }
 
 Peer Peer::open(const Words &set, u32 receive_size)

@@ -89,7 +89,8 @@ public:
 	 */
 	static Peer connect(u32 receive_size = Link::kReceiveSize,
 			    u32 receives = Link::kReceives,
-			    int patience = kPatience);
+			    int patience = kPatience,
+			    const std::function<bool()> &more = {});
 	/* The exchange of section 4.3 is over. @set: the property set. */
 	static Peer open(const Words &set = { 0 },
 			 u32 receive_size = Link::kReceiveSize);

@@ -60,7 +60,7 @@ static rdma_conn_param connection()
 }
 
 Link::Link(const char *address, u16 port, u32 receive_size, u32 receives,
-	   int patience)
+	   int patience, const std::function<bool()> &more)
 	: receive_size_(receive_size)
 	, receives_(receives)
 {
@@ -83,7 +83,7 @@ Link::Link(const char *address, u16 port, u32 receive_size, u32 receives,
 		setup();
 		if (rdma_connect(id_, &param))
 			fail("rdma_connect");
-		await_event(RDMA_CM_EVENT_ESTABLISHED, patience);
+		await_event(RDMA_CM_EVENT_ESTABLISHED, patience, more);
 	} catch (...) {
 		destroy();
 		throw;
@@ -180,10 +180,14 @@ void Link::post_receive(u32 index)
 		fail("ibv_post_recv");
 }
 
-void Link::await_event(rdma_cm_event_type wanted, int ms)
+void Link::await_event(rdma_cm_event_type wanted, int ms,
+		       const std::function<bool()> &more)
 {
-	rdma_cm_event *event = next_event(channel_, ms);
+	rdma_cm_event *event;
 
+	do
+		event = next_event(channel_, ms);
+	while (!event && more && more());
 	if (!event)
 		throw Failure(std::string("no event, expected ") +
 			      rdma_event_str(wanted));

@@ -15,6 +15,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -58,11 +59,12 @@ public:
 	static constexpr u32 kReceiveSize = 16384;
 
 	/*
-	 * Connect, within @patience milliseconds. Of its Receives,
-	 * @receive_size bytes are used.
+	 * Connect, within @patience milliseconds, and as many again whenever
+	 * @more says so then. Of its Receives, @receive_size bytes are used.
 	 */
 	Link(const char *address, u16 port, u32 receive_size,
-	     u32 receives = kReceives, int patience = kPatience);
+	     u32 receives = kReceives, int patience = kPatience,
+	     const std::function<bool()> &more = {});
 	/* Accept what a Listener got hold of. */
 	explicit Link(rdma_cm_id *id);
 	~Link();
@@ -105,7 +107,8 @@ public:
 private:
 	void setup();
 	void post_receive(u32 index);
-	void await_event(rdma_cm_event_type wanted, int ms = kPatience);
+	void await_event(rdma_cm_event_type wanted, int ms = kPatience,
+			 const std::function<bool()> &more = {});
 	void take_events();
 	void progress();
 	void wait(int ms);

@@ -12,6 +12,7 @@
 [[ -z ${INTREE-} ]] || exit 4
 in_guests --waits --env CROWD="${CROWD-}"
 crowd_program=$SELFTESTS/../../../../build/peer/peer
+export RPCRDMACTL=$SELFTESTS/../../../../build/tools/rpcrdmactl
 
 alone() {
 	: "${CROWD:=$((FULL ? 500 : 64))}"
@@ -57,7 +58,7 @@ crowd() { # TEST
 
 # One number of the module's budget.
 budget() { # NAME
-	"$SELFTESTS/../../../../build/tools/rpcrdmactl" show module -j |
+	"$RPCRDMACTL" show module -j |
 		/usr/bin/python3 -S -c 'import json, sys
 print(json.load(sys.stdin)["memory"][sys.argv[1]])' "$1"
 }
