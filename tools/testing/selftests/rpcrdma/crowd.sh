@@ -101,9 +101,17 @@ mount_all() {
 	for ((i = 1; i <= mounts; i++)); do
 		ip addr add "198.51.100.$i/24" dev "$device" || return
 	done
-	# rxe has a GID for each of them, a moment later.
-	sleep 2
+	within 10 have_gids || return
 	at_once mount_one
+}
+
+# rxe has one for each address, a moment later.
+have_gids() {
+	local found
+	found=$(cat /sys/class/infiniband/rxe0/ports/1/gids/* 2> /dev/null |
+		grep -c ':ffff:c633:64')
+	echo "GIDs: $found"
+	((found >= mounts))
 }
 
 mount_one() { # NUMBER
@@ -137,11 +145,19 @@ messages() {
 		/sys/kernel/debug/rpcrdma/totals | awk '{ sum += $1 + $2 } END { print sum }'
 }
 
+# No message in so many seconds.
+quiet() {
+	local before
+	before=$(messages)
+	sleep 3
+	[[ $(messages) = "$before" ]]
+}
+
 # The client asks nothing within the time that keepalive leaves it.
 idle() {
 	local before doorbells after rung
 	check "idle: the client need not ask" set_parameter keepalive 600
-	sleep 3
+	check "idle: what was under way is over" within 30 quiet
 	before=$(messages) doorbells=$(counter doorbells)
 	sleep 20
 	after=$(messages) rung=$(counter doorbells)
