@@ -446,9 +446,13 @@ device_down() {
 	for peer in "${peers[@]}"; do
 		ip route add blackhole "$peer" || return
 	done
-	# siw accepts what has connected already.
+	# siw accepts what has connected already. If it does not, a kernel that dies now has its
+	# reason in its log; most live.
 	sleep 1
-	within 20 all_accepted && rdma_down siw
+	within 5 all_accepted ||
+		echo "# the device goes while connections are not accepted" |
+		tee /dev/kmsg
+	rdma_down siw
 	status=$?
 	for peer in "${peers[@]}"; do
 		ip route del blackhole "$peer" || return
