@@ -130,7 +130,19 @@ void configure(Random &r, pings::Budget &b)
 {
 	b.groups = r.once_in(2);
 	b.spoils = b.groups && r.once_in(2) ? r.within(1, 4) : 0;
-	b.repeats = b.groups && r.once_in(3) ? r.within(1, 6) : 0;
+}
+
+/* With numbers of its own: what seeds have otherwise is as without. */
+void configure_repeats(Pair &p)
+{
+	Random r(p.config[0].core.first_xid);
+
+	for (u32 side = 0; side < 2; side++) {
+		pings::Budget &b = p.pings[side];
+
+		b.repeats = b.groups && r.once_in(3) ? r.within(1, 6) : 0;
+		p.limits[1 - side].slots += b.repeats;
+	}
 }
 
 /* Who places does not change sizes (D20). */

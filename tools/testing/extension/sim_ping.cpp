@@ -120,9 +120,9 @@ void configure(Random &r, Pair &p)
 		p.pings[side] = { acts, r.once_in(2) ? r.within(1, 3) : 0 };
 		changes::configure(r, p.config[side].core, p.pings[side]);
 		groups::configure(r, p.pings[side]);
-		p.limits[1 - side].slots += p.pings[side].repeats;
 	}
 	groups::configure_places(r, p);
+	groups::configure_repeats(p);
 }
 
 static bool can_ping(const Conn &c)

@@ -11,6 +11,8 @@ namespace sim::groups
 {
 
 void configure(Random &r, pings::Budget &b);
+/* Calls go again by further groups, of some ends. */
+void configure_repeats(Pair &p);
 /* Data are placed in Receives of some ends. */
 void configure_places(Random &r, Pair &p);
 /*

@@ -426,14 +426,16 @@ void Requester::repeated(Repeated &m)
  * The rest of a Reply that is not taken is dropped until its Call is sent again (D14). Nobody
  * needs that any more.
  */
-void Requester::withdraw_repeated(const Rpc &r)
+void Requester::withdraw_repeated(const Conn &c, u32 xid)
 {
-	for (u32 i = 0; i < repeated_.size();)
-		if (&repeated_[i]->rpc == &r &&
-		    repeated_[i]->conn.withdraw(*repeated_[i]))
-			repeated(*repeated_[i]);
+	for (u32 i = 0; i < repeated_.size();) {
+		Repeated &m = *repeated_[i];
+
+		if (&m.conn == &c && m.msg.xid == xid && m.conn.withdraw(m))
+			repeated(m);
 		else
 			i++;
+	}
 }
 
 /* The RPC with this XID, if @c carries it and it is not over. */
@@ -582,6 +584,8 @@ void Requester::failed(Conn &c, const rpcrdma_rx &rx)
 {
 	Rpc *r = find(c, rx.xid);
 
+	if (!rx.reported)
+		withdraw_repeated(c, rx.xid);
 	if (!r && !rx.reported)
 		return fail_queued(c, rx.xid);
 	if (!r)
@@ -701,8 +705,6 @@ void Requester::over(Rpc &r, Rpc::End end)
 	world.trace("%u is over: %d", r.shape.number, static_cast<int>(end));
 	r.ends++;
 	r.end = end;
-	if (end == Rpc::End::Failed)
-		withdraw_repeated(r);
 	world.tally.ends[static_cast<u32>(end)]++;
 	world.tally.callbacks += side_ == 1 && end == Rpc::End::Answered;
 	check::ended(r);

@@ -216,7 +216,7 @@ private:
 			       bool write, rpcrdma_segment *segs);
 	[[nodiscard]] Rpc *find(const Conn &c, u32 xid);
 	[[nodiscard]] bool take(Rpc &r, const rpcrdma_rx &rx, const u8 *buffer);
-	void withdraw_repeated(const Rpc &r);
+	void withdraw_repeated(const Conn &c, u32 xid);
 	[[nodiscard]] bool has_twin(u32 xid) const;
 	[[nodiscard]] bool ignores(Conn &c, Rpc &r, const rpcrdma_rx &rx);
 	void fail_queued(const Conn &c, u32 xid);
