@@ -373,20 +373,23 @@ public:
 
 		if (c && c->answers) {
 			c->answers++;
+			c->again = true;
 			if (!wanted)
 				return 1;
 			return wanted < c->held ? wanted : c->held;
 		}
-		/* An earlier promise stands: a Reply that was refused may come again. */
+		/* An earlier promise stands: a Reply to that group may still come. */
 		if (count <= 1)
 			return 1;
+		const u32 earlier = c ? c->promised : 0;
 		if (!c)
 			c = place();
 		if (!c)
 			return 1;
 		if (!c->promised)
 			kept_++;
-		*c = { xid, count, count, before + 1 };
+		*c = { xid, earlier > count ? earlier : count, count,
+		       before + 1, earlier || before };
 		reserved_ += count;
 		return count;
 	}
@@ -461,7 +464,8 @@ private:
 		Xid xid = {};
 		u32 promised = 0;
 		u32 held = 0; /* of that, while an answer is to come */
-		u32 answers = 0; /* that are still to come */
+		u32 answers : 31 = 0; /* that are still to come */
+		bool again : 1 = false; /* there was more than one group */
 	};
 
 	/* kMostCalls if it is not there. Most often there are few, and all at the beginning. */
@@ -515,7 +519,11 @@ private:
 			if (!c->answers)
 				reserved_ -= c->held;
 		}
-		if (surely && !c->answers)
+		/*
+		 * An answer to a form of -07 may have been taken for that of a group, so of
+		 * several groups one may still have a Reply to come.
+		 */
+		if (surely && !c->answers && !c->again)
 			forget(*c);
 	}
 

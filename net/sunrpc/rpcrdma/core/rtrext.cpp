@@ -16,7 +16,6 @@ static constexpr u32 kSmallestReceive = kPrefixSize + kPropertiesSize;
 static_assert(Rtrext::kLargestBody <= kPropertiesSize);
 /* What continues a message fits wherever the FINAL does. */
 static_assert(kXmtContSize + kXdrUnit <= kSmallestReceive);
-static_assert(kMostSends <= SentGroups::kSends);
 
 /* Where a session keeps these numbers. */
 static constexpr u32 kSupportAt = property_index(kRtrSupport);
