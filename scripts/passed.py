@@ -18,8 +18,10 @@ PLACE = TOP / "build/check"
 # What in the environment makes no test do something else. What a command line of make sets is
 # there by its own name, too.
 INDIFFERENT = frozenset((
-    "_", "COLUMNS", "LINES", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR",
-    "MAKE_TERMOUT", "MFLAGS", "OLDPWD", "PWD", "RESUME", "SHLVL", "TERM"))
+    "COLUMNS", "INVOCATION_ID", "LINES", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES",
+    "MAKE_TERMERR", "MAKE_TERMOUT", "MFLAGS", "OLDPWD", "PWD", "RESUME", "SHLVL",
+    "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "TERM", "TMUX", "TMUX_PANE", "WINDOWID",
+    "XDG_SESSION_ID", "_"))
 
 
 def tree():
@@ -29,7 +31,8 @@ def tree():
     try:
         changed, commit = (subprocess.run([*git, *command], check=True, capture_output=True,
                                           text=True).stdout
-                           for command in (["status", "--porcelain"], ["rev-parse", "HEAD^{tree}"]))
+                           for command in (["status", "--porcelain", "--untracked-files"],
+                                          ["rev-parse", "HEAD^{tree}"]))
     except (OSError, subprocess.CalledProcessError):
         return None
     return None if changed else commit.strip()
