@@ -615,8 +615,11 @@ private:
 			return;
 		}
 		c.answer(form);
-		/* Then nothing is promised to another Call that has this XID. */
-		if (f.kind != Flying::Alone && !c.left() &&
+		/*
+		 * Then nothing is promised to another Call that has this XID. Of a Call with
+		 * several groups it stands: which of them was answered is not known.
+		 */
+		if (f.kind != Flying::Alone && !c.left() && !rules_.twice &&
 		    m.reserve.most(xid) != 1)
 			out_.wrong = true;
 		done(c);
