@@ -409,6 +409,13 @@ public:
 
 		return i < kMostCalls ? calls_[i].promised : 1;
 	}
+	/* What was promised to it stands when it has been answered: it had several groups. */
+	[[nodiscard]] constexpr bool stands(Xid xid) const
+	{
+		const u32 i = index(xid);
+
+		return i < kMostCalls && calls_[i].again;
+	}
 	/* The Reply that comes takes no more than @count, unless it is refused and comes again. */
 	constexpr void shrink(Xid xid, u32 count)
 	{

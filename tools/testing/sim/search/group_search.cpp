@@ -181,7 +181,13 @@ struct Model {
 	Side sides[2];
 	ReplyReserve reserve = {};
 	Call calls[kCalls + 1] = {};
+	/* So many of each were before: each has an XID of its own. */
+	u32 before[kCalls + 1] = {};
 
+	[[nodiscard]] rpcrdma::Xid xid(u32 call) const
+	{
+		return to_xid(call + (kCalls + 1) * before[call]);
+	}
 	[[nodiscard]] Key key() const
 	{
 		Key k = {};
@@ -203,7 +209,8 @@ struct Model {
 			put(s.out.left());
 			put(s.in.active() ? s.in.next() << 4 | s.in.count() :
 					    0);
-			put(s.in.active() ? s.form << 4 | word_of(s.in.xid()) :
+			put(s.in.active() ? s.form << 4 | word_of(s.in.xid()) %
+						     (kCalls + 1) :
 					    0);
 			put(s.target << 4 | s.n_inbound);
 			for (u32 m = 0; m < s.n_inbound; m++) {
@@ -221,7 +228,10 @@ struct Model {
 		for (u32 c = 1; c <= kCalls; c++) {
 			const Call &call = calls[c];
 
-			put(reserve.most(to_xid(c)) << 4 | call.held);
+			put(call.over() ? 0 :
+					  reserve.stands(xid(c)) << 7 |
+						  reserve.most(xid(c)) << 4 |
+						  call.held);
 			put(call.asked[0] << 3 | call.asked[1]);
 			put(call.asked[kPlain] << 7 | call.whole[0] << 6 |
 			    call.whole[1] << 5 | call.whole[kPlain] << 4 |
@@ -244,9 +254,21 @@ struct Model {
 	[[nodiscard]] bool any_call() const
 	{
 		for (u32 c = 1; c <= kCalls; c++)
-			if (!calls[c].over() || reserve.most(to_xid(c)) != 1)
+			if (!calls[c].over())
 				return true;
 		return sides[0].refused || sides[1].refused;
+	}
+	/* The rest of a group that was refused may still come. */
+	[[nodiscard]] bool rest_comes(u32 call) const
+	{
+		for (const Side &s : sides) {
+			if (s.out.active())
+				return true;
+			for (u32 i = 0; i < s.n_inbound; i++)
+				if (s.inbound[i].call == call)
+					return true;
+		}
+		return false;
 	}
 	/* An answer to a Call is to come, and nobody has anything to send for it. */
 	[[nodiscard]] bool forgotten() const
@@ -278,7 +300,7 @@ struct Model {
 	[[nodiscard]] bool all_known() const
 	{
 		for (u32 c = 1; c <= kCalls; c++)
-			if (sides[0].sent.groups(to_xid(c), RPCRDMA_CALL) !=
+			if (sides[0].sent.groups(xid(c), RPCRDMA_CALL) !=
 			    calls[c].left())
 				return false;
 		return true;
@@ -436,13 +458,13 @@ private:
 		case Flying::Alone:
 			return !s.in.active();
 		case Flying::First:
-			v = s.in.begin(to_xid(f.call), dir, f.count,
+			v = s.in.begin(m.xid(f.call), dir, f.count,
 				       dir == RPCRDMA_REPLY ?
-					       m.reserve.most(to_xid(f.call)) :
+					       m.reserve.most(m.xid(f.call)) :
 					       4);
 			break;
 		case Flying::Next:
-			v = s.in.go_on(to_xid(f.call), f.number,
+			v = s.in.go_on(m.xid(f.call), f.number,
 				       lead_type(dir));
 			break;
 		case Flying::Grant:
@@ -489,8 +511,8 @@ private:
 		c.answer(s.form);
 		c.extra++;
 		if (!planted(Mistake::RefusesKeeps))
-			m.reserve.doubt(to_xid(f.call));
-		s.sent.answer(to_xid(f.call), planted(Mistake::RefusesSettled));
+			m.reserve.doubt(m.xid(f.call));
+		s.sent.answer(m.xid(f.call), planted(Mistake::RefusesSettled));
 		return v.step == GroupReceiver::Step::Refuse;
 	}
 
@@ -506,17 +528,17 @@ private:
 		Call &c = m.calls[call];
 
 		if (!c.refused[1] || !c.known ||
-		    !sent.take(to_xid(call), RPCRDMA_REPLY).sends)
+		    !sent.take(m.xid(call), RPCRDMA_REPLY).sends)
 			return false;
 		c.refused[1]--;
 		c.known--;
-		return sent.groups(to_xid(call), RPCRDMA_REPLY) == c.known;
+		return sent.groups(m.xid(call), RPCRDMA_REPLY) == c.known;
 	}
 
 	/* A group of this Call was refused. Return: it is sent again. */
 	bool call_reported(Model &m, u32 call)
 	{
-		const rpcrdma::Xid xid = to_xid(call);
+		const rpcrdma::Xid xid = m.xid(call);
 		Side &s = m.sides[0];
 		const SentGroups::Group g = s.sent.take(xid, RPCRDMA_CALL);
 
@@ -525,7 +547,7 @@ private:
 		if (!planted(Mistake::RefusedKeeps))
 			m.reserve.doubt(xid);
 		if (planted(Mistake::GivesTwice))
-			m.reserve.give_back(to_xid(kCalls + 1 - call));
+			m.reserve.give_back(m.xid(kCalls + 1 - call));
 		return g.sends && (!g.settled || planted(Mistake::EachResent));
 	}
 
@@ -581,7 +603,7 @@ private:
 	void take_call(Model &m, u32 i, const Flying &f)
 	{
 		const bool whole = !m.sides[i].in.active();
-		const rpcrdma::Xid xid = to_xid(f.call);
+		const rpcrdma::Xid xid = m.xid(f.call);
 		Call &c = m.calls[f.call];
 
 		const u32 form =
@@ -615,25 +637,19 @@ private:
 			return;
 		}
 		c.answer(form);
-		/*
-		 * Then nothing is promised to another Call that has this XID. Of a Call with
-		 * several groups it stands: which of them was answered is not known.
-		 */
-		if (f.kind != Flying::Alone && !c.left() && !rules_.twice &&
-		    m.reserve.most(xid) != 1)
+		/* Then nothing is promised to another Call that has this XID. */
+		if (f.kind != Flying::Alone && !c.left() &&
+		    m.reserve.most(xid) != 1 && !m.reserve.stands(xid))
 			out_.wrong = true;
 		done(c);
 		if (c.over())
 			end(m, f.call);
 	}
 
-	/*
-	 * Its XID stands for all others from now on. What the second side has sent under it would
-	 * not be known any more when it is used again.
-	 */
+	/* What the second side has sent is not known any more when a slot is used again. */
 	static void end(Model &m, u32 call)
 	{
-		while (m.sides[1].sent.take(to_xid(call), RPCRDMA_REPLY).sends)
+		while (m.sides[1].sent.take(m.xid(call), RPCRDMA_REPLY).sends)
 			;
 		m.calls[call] = {};
 	}
@@ -776,7 +792,7 @@ private:
 			me.number = 1;
 			if (call &&
 			    !(!i && form && planted(Mistake::OneRecord)))
-				me.sent.add(to_xid(call), sent_by(i), n);
+				me.sent.add(m.xid(call), sent_by(i), n);
 			if (call && i)
 				next.calls[call].known++;
 			reach(next);
@@ -786,7 +802,7 @@ private:
 	/* What this Call by a group promises to its Reply. */
 	u32 reserve(Model &m, u32 call, u32 wanted)
 	{
-		const rpcrdma::Xid xid = to_xid(call);
+		const rpcrdma::Xid xid = m.xid(call);
 		const u32 window = m.sides[0].credits.target();
 		const Call &c = m.calls[call];
 		const u32 before =
@@ -860,14 +876,15 @@ private:
 			if (rules_.twice && c == 1 && call.waits &&
 			    call.groups == 1 && call.open == 1)
 				call_by_groups(m, c);
-			if (!call.over())
+			if (!call.over() || m.rest_comes(c))
 				continue;
 			Model next = m;
 
+			next.before[c]++;
+			call_by_groups(next, c);
 			next.calls[c].waits = true;
 			next.calls[c].extra = 1;
 			begin_alone(next, i, c);
-			call_by_groups(m, c);
 		}
 	}
 
