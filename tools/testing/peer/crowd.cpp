@@ -50,6 +50,15 @@ public:
 
 		count_[what]++;
 	}
+	/* Do it; what it throws is one. */
+	template <typename F> void of(F f)
+	{
+		try {
+			f();
+		} catch (const std::exception &e) {
+			add(e.what());
+		}
+	}
 	void expect_none() const
 	{
 		for (const auto &[what, count] : count_)
@@ -93,20 +102,16 @@ TEST(crowd, comes_back_at_once)
 		each_at_once(crowd(), [&] {
 			std::optional<Peer> p;
 
-			try {
+			faults.of([&] {
 				p = Peer::connect(Link::kReceiveSize, kReceives,
 						  kLong);
 				asks(*p);
-			} catch (const std::exception &e) {
-				faults.add(e.what());
-			}
+			});
 			here.arrive_and_wait();
-			try {
+			faults.of([&] {
 				if (p)
 					p->expect_works();
-			} catch (const std::exception &e) {
-				faults.add(e.what());
-			}
+			});
 		});
 		faults.expect_none();
 	}
@@ -136,36 +141,30 @@ TEST(crowd, waits_for_memory)
 
 		std::optional<Peer> p;
 
-		try {
+		faults.of([&] {
 			p = Peer::connect(Link::kReceiveSize, kReceives, kLong,
 					  others_move);
 			asks(*p);
-		} catch (const std::exception &e) {
-			faults.add(e.what());
-		}
+		});
 		here++;
 		moves++;
-		try {
+		faults.of([&] {
 			while (p && !go)
 				p->expect_silence();
 			if (p)
 				p->expect_works();
-		} catch (const std::exception &e) {
-			faults.add(e.what());
-		}
+		});
 		p.reset();
 		moves++;
 	};
 	const auto let_go = [&] {
-		try {
+		faults.of([&] {
 			while (held_back() == before) {
 				if (here >= crowd())
 					throw Failure("all came, none waited");
 				usleep(100000);
 			}
-		} catch (const std::exception &e) {
-			faults.add(e.what());
-		}
+		});
 		go = true;
 	};
 
