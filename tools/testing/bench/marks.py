@@ -67,7 +67,7 @@ class Results:
         has not grown is not among them, but each operation makes both ends send."""
         line = self.parts.get("counts", {}).get(transport, {}).get(operation)
         return line if line and all(line.get(end, {}).get("Sends") for end in
-                                    ("client", "server")) else None
+                                    memory.ENDS) else None
 
     def count(self, transport, operation, end, *names):
         """Sum of these counters per operation, or None."""
@@ -122,7 +122,7 @@ def nothing_registered(results):
         [f"{work} {size_name(size)}" for work in ("READ", "WRITE")
          for size in (512, 4 * KIB, 16 * KIB)]
     found = [results.count(OURS, name, end, "registrations", "RDMA Reads", "RDMA Writes")
-             for name in names for end in ("client", "server")]
+             for name in names for end in memory.ENDS]
     return None if None in found else sum(found)
 
 
@@ -137,7 +137,7 @@ def doorbells(results):
     found = []
     for name in DOORBELLS:
         line = results.counts(OURS, name)
-        rings = [line[end].get("send doorbells") for end in ("client", "server")] if line else []
+        rings = [line[end].get("send doorbells") for end in memory.ENDS] if line else []
         if not line or not line["nfs"] or not all(rings):
             return None
         # An operation may take a GETATTR besides, once in a while.
@@ -194,7 +194,7 @@ def nothing_fetched(results):
     """Registrations and RDMA operations of a WRITE whose data are placed: without any it
     takes one round trip."""
     found = [results.count(PLACED, name, end, "registrations", "RDMA Reads", "RDMA Writes")
-             for name in PLACED_WRITES for end in ("client", "server")]
+             for name in PLACED_WRITES for end in memory.ENDS]
     return None if None in found else sum(found)
 
 

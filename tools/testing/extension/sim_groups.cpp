@@ -216,25 +216,32 @@ static void answer(Conn &c, u32 xid, bool settle)
 		l.calls.erase(found);
 }
 
+/* Receives that Replies to all Calls together may take. */
+static u32 held(const pings::Ledger &l)
+{
+	u32 all = 0;
+
+	for (const auto &i : l.calls)
+		all += i.second.held;
+	return all;
+}
+
 /* A Call begins to go by a group, and promises so much to its Reply; one is nothing. */
 static void promise(Conn &c, u32 xid, u32 sends)
 {
 	pings::Ledger &l = ledger(c);
 	pings::SentCall &s = l.calls[xid];
-	u32 all = 0;
 
 	/* Of the others only those that are known are waited for. */
-	for (u32 i = 0; !s.held && i < s.open.size();)
-		if (known(l, s.open[i]))
-			i++;
-		else
-			s.open.erase(s.open.begin() + i);
+	if (!s.held)
+		std::erase_if(s.open, [&](const pings::SentGroup &g) {
+			return !known(l, g);
+		});
 	s.open.push_back({ ++l.n_groups, false });
 	if (sends <= 1 || sends <= s.held)
 		return;
 	s.held = sends;
-	for (const auto &other : l.calls)
-		all += other.second.held;
+	const u32 all = held(l);
 	if (all > c.info().window && !c.link.tainted)
 		fail("groups", "%s: %u Receives are promised, of %u",
 		     c.link.name(c.side), all, c.info().window);
@@ -315,10 +322,8 @@ static void take_answer(Conn &c, const rpcrdma_rx &rx, Bytes body)
 
 static void check_reserved(const Conn &c)
 {
-	u32 all = 0;
+	const u32 all = held(ledger(c));
 
-	for (const auto &i : ledger(c).calls)
-		all += i.second.held;
 	if (!c.link.tainted && state(c).reserved() != all)
 		fail("groups", "%s: %u Receives are reserved for Replies of %u",
 		     c.link.name(c.side), state(c).reserved(), all);

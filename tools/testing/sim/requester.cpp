@@ -412,14 +412,9 @@ void Requester::repeat()
 
 void Requester::repeated(Repeated &m)
 {
-	for (auto &p : repeated_) {
-		if (p.get() != &m)
-			continue;
-		std::swap(p, repeated_.back());
-		repeated_.pop_back();
-		return;
-	}
-	fail("lost", "a Call that goes again is not there");
+	if (!std::erase_if(repeated_,
+			   [&](const auto &p) { return p.get() == &m; }))
+		fail("lost", "a Call that goes again is not there");
 }
 
 /*
