@@ -238,6 +238,7 @@ static void promise(Conn &c, u32 xid, u32 sends)
 			return !known(l, g);
 		});
 	s.open.push_back({ ++l.n_groups, false });
+	l.groups_of[xid]++;
 	if (sends <= 1 || sends <= s.held)
 		return;
 	s.held = sends;
@@ -294,6 +295,45 @@ static void take_report(Conn &c, rpcrdma_rx &rx, Bytes body)
 	answer(c, xid, true);
 }
 
+/*
+ * A Reply that is too large, or cannot be read, fails its RPC and is not reported. Its Responder
+ * learns of that only if a later Send of the group is wrong, and sends the Reply again.
+ */
+static void note_failed(Conn &c, const rpcrdma_rx &rx, bool refused)
+{
+	std::optional<u32> &failed = ledger(c).failed;
+
+	if (refused && failed == rx.xid) {
+		c.answers[rx.xid].again++;
+		failed.reset();
+	}
+	if (!part_of_group(rx.htype))
+		return;
+	if (rx.action == RPCRDMA_RX_FAIL_RPC)
+		failed = rx.xid;
+	else if (rx.action == RPCRDMA_RX_PAYLOAD)
+		failed.reset();
+}
+
+/*
+ * A Call that went by a form of -07 and by one group: its Reply in one Send is taken for that of
+ * the group, and the promise is forgotten. A larger one may come later, and is refused then.
+ */
+static void note_forgotten(Conn &c, const rpcrdma_rx &rx)
+{
+	pings::Ledger &l = ledger(c);
+	const auto call = l.calls.find(rx.xid);
+
+	if (rx.htype == rpcrdma::kXmtResp &&
+	    rx.reason == RPCRDMA_REASON_CONTINUATION && l.forgotten.erase(rx.xid))
+		l.refuses = true;
+	if (rx.htype == rpcrdma::kXmtResp &&
+	    rx.action == RPCRDMA_RX_PAYLOAD && rx.last && call != l.calls.end() &&
+	    call->second.held && l.groups_of[rx.xid] == 1 &&
+	    c.answers[rx.xid].sent > 1)
+		l.forgotten.insert(rx.xid);
+}
+
 /* What this end has promised to the Reply that @rx is about is free, or less of it is kept. */
 static void take_answer(Conn &c, const rpcrdma_rx &rx, Bytes body)
 {
@@ -309,6 +349,8 @@ static void take_answer(Conn &c, const rpcrdma_rx &rx, Bytes body)
 			   rx.dir == RPCRDMA_REPLY);
 	rpcrdma::XmtResponse first;
 
+	note_failed(c, rx, refused);
+	note_forgotten(c, rx);
 	/* A Reply that this end refuses is an answer, and its RPC waits on. */
 	if (over || refused)
 		return answer(c, rx.xid, over);

@@ -129,14 +129,16 @@ static void all_answered(const Conn &c)
 {
 	for (const auto &i : c.answers) {
 		const Answers &a = i.second;
+		const u32 over = a.replies + a.refused + a.errors;
 
-		if ((a.expected && a.more(true)) ||
-		    a.replies + a.refused > a.sent)
+		if ((a.expected && a.sent > over) ||
+		    a.replies + a.refused > a.sent + a.again)
 			fail("lost",
 			     "%s: xid %08x was sent %u times, has %u Replies, "
-			     "%u groups were refused, %u errors",
+			     "of which %u may come again, %u groups were "
+			     "refused, %u errors",
 			     c.link.name(c.side), i.first, a.sent, a.replies,
-			     a.refused, a.errors);
+			     a.again, a.refused, a.errors);
 	}
 }
 

@@ -174,11 +174,14 @@ struct Answers {
 	u32 replies = 0; /* that are whole, or were not taken */
 	u32 refused = 0; /* groups */
 	u32 errors = 0; /* that may be about Replies of this end (D6) */
+	/* Replies that count, and of which a REPTERR is sent as well: they may come once more. */
+	u32 again = 0;
 
 	/* Of a further Reply it is known which Call it could be about. */
 	[[nodiscard]] bool more(bool errors_count) const
 	{
-		return sent > replies + refused + (errors_count ? errors : 0);
+		return sent + again >
+		       replies + refused + (errors_count ? errors : 0);
 	}
 };
 

@@ -51,7 +51,7 @@ void repeated(Conn & /*c*/)
 }
 
 std::shared_ptr<const rpcrdma_rtr_directions>
-directions(const Conn & /*c*/, const Receive & /*first*/)
+directions(const Conn & /*c*/, const Receive & /*r*/)
 {
 	return nullptr;
 }

@@ -16,6 +16,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 
 namespace sim
 {
@@ -86,12 +88,17 @@ struct Ledger {
 	/* Those that are still to be answered, by XID; and groups so far, of both directions. */
 	std::map<u32, SentCall> calls;
 	u32 n_groups = 0;
+	/* Groups of each Call; and those Calls whose promise may be forgotten too early. */
+	std::map<u32, u32> groups_of;
+	std::set<u32> forgotten;
 	/* Replies that the peer has just refused. */
 	std::vector<u32> refused;
 	/* Of each Send of a group that is to come: its group has to be refused. */
 	std::deque<bool> spoilt;
 	bool spoils = false; /* has done so */
 	bool refuses = false; /* what has just come */
+	/* The RPC that the last group has failed. The rest of that group may be refused besides. */
+	std::optional<u32> failed;
 };
 
 /* What one side of a pair has left to send, whatever its connection. */
@@ -139,9 +146,9 @@ void wrote(Conn &c, const rpcrdma_tx &tx);
 [[nodiscard]] bool repeats(const Conn &c);
 /* It is. */
 void repeated(Conn &c);
-/* What a Call that begins in @first directs. */
+/* What a Call that begins in @r directs. */
 [[nodiscard]] std::shared_ptr<const rpcrdma_rtr_directions>
-directions(const Conn &c, const Receive &first);
+directions(const Conn &c, const Receive &r);
 /*
  * Plan a Reply of @length octets as its Call directs, as rpcrdma_svc_reply_directed(). Return:
  * false if it is to go by the types of -07, or without directions.

@@ -529,7 +529,7 @@ Responder::CallPtr Responder::next_to_read(bool &alone)
 }
 
 /* As rpcrdma_svc_layout_reads(). */
-void Responder::lay_out_reads(IncomingCall &call)
+void Responder::lay_out_reads(IncomingCall &call) const
 {
 	u32 position = 0;
 	u32 before = 0; /* octets of the items before that */

@@ -209,7 +209,7 @@ private:
 	[[nodiscard]] CallPtr next_to_read(bool &alone);
 	[[nodiscard]] Error start_reads(CallPtr &call);
 	[[nodiscard]] Error lay_out(IncomingCall &call);
-	void lay_out_reads(IncomingCall &call);
+	void lay_out_reads(IncomingCall &call) const;
 	[[nodiscard]] bool has_room(const IncomingCall &call) const;
 	[[nodiscard]] bool reads_failed(CallPtr call, bool alone, Error error);
 	[[nodiscard]] bool sound(const IncomingCall &call) const;
