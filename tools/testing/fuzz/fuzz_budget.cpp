@@ -21,27 +21,27 @@ struct Connection {
 	std::vector<u32> held[kKinds];
 };
 
-u32 size(fuzz::Choices &c, u32 most)
+u32 amount(fuzz::Choices &c, u32 most)
 {
 	return 1 + c.number() % most;
 }
 
 } // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t octets)
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	fuzz::Choices c(data, octets);
+	fuzz::Choices c(data, size);
 	Connection all[4];
 	Budget b = {};
 	u64 forced = 0; /* at most, in all steps so far */
-	const u32 reserve = size(c, 1U << 20);
+	const u32 reserve = amount(c, 1U << 20);
 
 	b.limit = 4 * u64{ reserve } + c.number() % (1U << 22);
-	b.batch = size(c, 1U << 16);
+	b.batch = amount(c, 1U << 16);
 	for (Connection &one : all) {
 		FUZZ_CHECK(hold(b, reserve, false) == RPCRDMA_BUDGET_START);
-		open(one.account, b.batch, reserve, size(c, 1U << 22),
-		     size(c, 1U << 22));
+		open(one.account, b.batch, reserve, amount(c, 1U << 22),
+		     amount(c, 1U << 22));
 	}
 	while (!c.empty()) {
 		Connection &one = all[c.up_to(3)];
@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t octets)
 		const u32 what = c.up_to(kKinds);
 		const u32 kind = what % kKinds;
 		std::vector<u32> &mine = one.held[kind];
-		const u32 wanted = size(c, reserve);
+		const u32 wanted = amount(c, reserve);
 
 		if (what == kKinds) {
 			(void)extend(b, a, a.reserve + wanted);

@@ -8,11 +8,16 @@
 #include "properties.h"
 #include "rtr_place.h"
 
+#include <array>
+#include <bit>
+
 using namespace rpcrdma;
 
 static bool same(const Properties &a, const Properties &b)
 {
-	return !std::memcmp(&a, &b, sizeof(a));
+	using Numbers = std::array<u32, sizeof(Properties) / kWordSize>;
+
+	return std::bit_cast<Numbers>(a) == std::bit_cast<Numbers>(b);
 }
 
 /* What a peer hears of these: nothing of a structure that only a peer could have told. */

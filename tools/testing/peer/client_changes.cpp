@@ -95,7 +95,7 @@ public:
 	{
 		if (!is_asked())
 			throw Failure("the client does not ask");
-		const Message m = requests.front();
+		Message m = requests.front();
 
 		requests.clear();
 		return m;

@@ -29,7 +29,7 @@ u32 crowd()
 {
 	const char *said = std::getenv("CROWD");
 
-	return said ? static_cast<u32>(std::atoi(said)) : 16;
+	return said ? static_cast<u32>(std::stoul(said)) : 16;
 }
 
 /* A client of its own: is let in, asks, and is answered. */

@@ -141,8 +141,8 @@ void Link::setup()
 	if (!completions_)
 		fail("ibv_create_comp_channel");
 	send_cq_ = ibv_create_cq(id_->verbs, 16, nullptr, nullptr, 0);
-	recv_cq_ = ibv_create_cq(id_->verbs, receives_ + 1, nullptr,
-				 completions_, 0);
+	recv_cq_ = ibv_create_cq(id_->verbs, static_cast<int>(receives_ + 1),
+				 nullptr, completions_, 0);
 	if (!send_cq_ || !recv_cq_)
 		fail("ibv_create_cq");
 	attr.send_cq = send_cq_;

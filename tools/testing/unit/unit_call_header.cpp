@@ -9,7 +9,7 @@ using unit::Exact;
 using unit::octets;
 using unit::Octets;
 using unit::Words;
-using unit::operator+;
+using unit::operator+; /* NOLINT(misc-unused-using-decls): it is used */
 
 namespace
 {

@@ -8,7 +8,7 @@ using namespace rpcrdma;
 using unit::Exact;
 using unit::octets;
 using unit::Words;
-using unit::operator+;
+using unit::operator+; /* NOLINT(misc-unused-using-decls): it is used */
 
 namespace
 {

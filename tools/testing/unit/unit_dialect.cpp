@@ -75,7 +75,7 @@ Words answer_to(Endpoint &e, const Words &w)
 	EXPECT_TRUE(e.rx.kick);
 	EXPECT_FALSE(e.session.ready());
 	EXPECT_EQ(e.info().version, 0u);
-	const Words sent = e.next_control();
+	Words sent = e.next_control();
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_NONE }) << "nothing else";
 	return sent;
 }

@@ -125,7 +125,7 @@ private:
 	{
 		return !pick(n);
 	}
-	bool client() const
+	[[nodiscard]] bool client() const
 	{
 		return role_ == RPCRDMA_ROLE_CLIENT;
 	}

@@ -2,6 +2,9 @@
 #include "support.h"
 #include "properties.h"
 
+#include <array>
+#include <bit>
+
 using namespace rpcrdma;
 using namespace unit;
 
@@ -27,7 +30,9 @@ PropertyParse decode(const Words &set)
 
 bool same(const Properties &a, const Properties &b)
 {
-	return !std::memcmp(&a, &b, sizeof(a));
+	using Numbers = std::array<u32, sizeof(Properties) / kWordSize>;
+
+	return std::bit_cast<Numbers>(a) == std::bit_cast<Numbers>(b);
 }
 
 /* Those of extensions at their defaults. */
