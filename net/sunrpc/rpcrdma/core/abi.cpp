@@ -5,6 +5,7 @@
  */
 #include "abi.h"
 #include "call_header.h"
+#include "check.h"
 #include "names.h"
 #include "placement.h"
 #include "plain.h"
@@ -39,6 +40,33 @@ static MutableBytes bytes(void *p, u32 size)
 	return MutableBytes(static_cast<u8 *>(p), size);
 }
 
+/*
+ * A session, to which something happens. Kernels that check themselves look afterwards whether
+ * what holds between two events does (Kbuild: RPCRDMA_CHECKED).
+ */
+class Event {
+public:
+	explicit Event(rpcrdma_session *s)
+		: session_(session(s))
+	{
+	}
+	Event(const Event &) = delete;
+	Event &operator=(const Event &) = delete;
+	~Event()
+	{
+#ifdef RPCRDMA_CHECKED
+		(void)RPCRDMA_CHECK(session_.invariants());
+#endif
+	}
+	Session *operator->() const
+	{
+		return &session_;
+	}
+
+private:
+	Session &session_;
+};
+
 extern "C" {
 
 bool rpcrdma_session_init(struct rpcrdma_session *s,
@@ -53,7 +81,7 @@ bool rpcrdma_session_init(struct rpcrdma_session *s,
 void rpcrdma_session_receive(struct rpcrdma_session *s, const void *buf,
 			     u32 len, struct rpcrdma_rx *rx)
 {
-	session(s).receive(bytes(buf, len), *rx);
+	Event(s)->receive(bytes(buf, len), *rx);
 }
 
 bool rpcrdma_header_is_bare(const void *buf)
@@ -63,38 +91,38 @@ bool rpcrdma_header_is_bare(const void *buf)
 
 bool rpcrdma_session_release(struct rpcrdma_session *s, u32 count)
 {
-	return session(s).release(count);
+	return Event(s)->release(count);
 }
 
 u32 rpcrdma_session_next_send(struct rpcrdma_session *s,
 			      struct rpcrdma_message *msg, void *buf, u32 size,
 			      struct rpcrdma_tx *tx)
 {
-	return session(s).next_send(msg, bytes(buf, size), *tx);
+	return Event(s)->next_send(msg, bytes(buf, size), *tx);
 }
 
 u32 rpcrdma_session_call_refused(struct rpcrdma_session *s,
 				 struct rpcrdma_message *msg,
 				 const struct rpcrdma_rx *rx)
 {
-	return session(s).call_refused(*msg, *rx);
+	return Event(s)->call_refused(*msg, *rx);
 }
 
 bool rpcrdma_session_admit(struct rpcrdma_session *s,
 			   struct rpcrdma_message *msg)
 {
-	return session(s).admit(msg);
+	return Event(s)->admit(msg);
 }
 
 bool rpcrdma_session_room(struct rpcrdma_session *s)
 {
-	return session(s).room();
+	return Event(s)->room();
 }
 
 bool rpcrdma_session_end_call(struct rpcrdma_session *s,
 			      struct rpcrdma_message *msg)
 {
-	return session(s).end_call(*msg);
+	return Event(s)->end_call(*msg);
 }
 
 bool rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid, u32 errcode,
@@ -103,24 +131,24 @@ bool rpcrdma_session_refuse(struct rpcrdma_session *s, u32 xid, u32 errcode,
 	/* An arm with two words begins with the index; the other arms have one word. */
 	const bool length_only = errcode == RPCRDMA2_ERR_REPLY_RESOURCE;
 
-	return session(s).refuse(to_xid(xid), { errcode,
-						{ length_only ? needed : index,
-						  length_only ? 0 : needed } });
+	return Event(s)->refuse(to_xid(xid), { errcode,
+					       { length_only ? needed : index,
+						 length_only ? 0 : needed } });
 }
 
 bool rpcrdma_session_set_window(struct rpcrdma_session *s, u32 window)
 {
-	return session(s).set_window(window);
+	return Event(s)->set_window(window);
 }
 
 void rpcrdma_session_send_room(struct rpcrdma_session *s, u32 octets)
 {
-	session(s).send_room(octets);
+	Event(s)->send_room(octets);
 }
 
 bool rpcrdma_session_retire(struct rpcrdma_session *s)
 {
-	return session(s).retire();
+	return Event(s)->retire();
 }
 
 bool rpcrdma_session_may_wait(const struct rpcrdma_session *s, u32 count)
