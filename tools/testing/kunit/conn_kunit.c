@@ -3841,6 +3841,9 @@ static void conn_joins_large_messages(struct kunit *test)
 static void conn_rest(struct conn_side *side)
 {
 	WRITE_ONCE(side->conn->resize.idle, RPCRDMA_ADAPT_IDLE_MS);
+	spin_lock(&side->conn->lock);
+	rpcrdma_resize_kick(side->conn);
+	spin_unlock(&side->conn->lock);
 }
 
 static void conn_shrinks_when_idle(struct kunit *test)

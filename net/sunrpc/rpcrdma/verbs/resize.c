@@ -5,8 +5,9 @@
  * measures for that, and carries changes out.
  *
  * One work item per connection does everything, in process context, one step after the
- * other. It runs once a second while there is traffic, seldom when there is none, and at
- * once when something has come or is needed:
+ * other. It runs once a second while there is traffic, after a minute of silence, and at
+ * once when something has come or is needed. Then it rests, if all sizes are those of the
+ * beginning: a connection without traffic uses no processor.
  *
  *	this side	the peer
  *	asks		REQXCH -> its work item allocates Receives of the new size, some
@@ -81,18 +82,26 @@ const struct kernel_param_ops rpcrdma_grow_ops = {
  */
 void rpcrdma_resize_kick(struct rpcrdma_conn *conn)
 {
+	if (READ_ONCE(conn->resize.on))
+		mod_delayed_work(xprtiod_workqueue, &conn->resize.work, 0);
+}
+
+/**
+ * rpcrdma_resize_wake - there is traffic that larger Receives might help
+ * @conn: the connection, whose work item rests
+ *
+ * What there was before does not count any more.
+ *
+ * Context: As rpcrdma_resize_kick().
+ */
+void rpcrdma_resize_wake(struct rpcrdma_conn *conn)
+{
 	struct rpcrdma_resize *r = &conn->resize;
 
 	if (!READ_ONCE(r->on))
 		return;
-	if (READ_ONCE(r->slow)) {
-		/* Measure anew from now on. */
-		WRITE_ONCE(r->slow, false);
-		mod_delayed_work(xprtiod_workqueue, &r->work,
-				 RPCRDMA_RESIZE_RETRY);
-		return;
-	}
-	mod_delayed_work(xprtiod_workqueue, &r->work, 0);
+	WRITE_ONCE(r->slow, false);
+	mod_delayed_work(xprtiod_workqueue, &r->work, RPCRDMA_RESIZE_RETRY);
 }
 
 /* Say what the peer may ask for. Called with @conn->lock held. */
@@ -382,6 +391,8 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 	rpcrdma_adapt_advise(&r->rule, &in, &advice);
 	r->affordable = advice.local_receive;
 	r->small_sends = advice.small_sends;
+	r->content = idle && !advice.peer_receive && !advice.peer_send &&
+		     !in.asked_receive && !r->asked_send;
 
 	if (advice.peer_send > info->peer.send_size)
 		/* Not more than an administrator wants. */
@@ -524,10 +535,16 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 	/* An answer of the peer's wakes the work item; it may never come. */
 	send_due = !r->asked_send && (r->lift || READ_ONCE(r->wish));
 	recv_due = !r->asked_recv && READ_ONCE(r->peer_wish);
-	if (r->idle < RPCRDMA_ADAPT_IDLE_MS || send_due || recv_due)
+	if (!r->idle || !measured || send_due || recv_due)
 		return RPCRDMA_RESIZE_TICK;
 	r->rests = true;
 	WRITE_ONCE(r->slow, true);
+	if (r->idle < RPCRDMA_ADAPT_IDLE_MS)
+		return max_t(unsigned long, RPCRDMA_RESIZE_TICK,
+			     msecs_to_jiffies(RPCRDMA_ADAPT_IDLE_MS - r->idle));
+	/* Whatever becomes of memory, there is nothing to give. */
+	if (done && r->content && info.local.recv_size <= r->least_recv)
+		return 0;
 	return RPCRDMA_RESIZE_REST;
 }
 

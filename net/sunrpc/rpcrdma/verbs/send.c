@@ -104,7 +104,7 @@ static void rpcrdma_send_count(struct rpcrdma_conn *conn,
 		stats->tx_continued_bytes += tx->payload.length;
 		stats->tx_continued += tx->last;
 		if (unlikely(READ_ONCE(conn->resize.slow)))
-			rpcrdma_resize_kick(conn);
+			rpcrdma_resize_wake(conn);
 	}
 	if (unlikely(tx->type == RPCRDMA2_CONNPROP_FINAL))
 		rpcrdma_resize_kick(conn);

@@ -559,7 +559,7 @@ union rpcrdma_sockaddr {
  * @work: does that
  * @rule: says when. This and all that follows but @on belongs to @work.
  * @on: @work may be scheduled; guarded by the connection's lock
- * @slow: nothing happens, so @work runs seldom; who kicks it resets this
+ * @slow: nothing happens, so @work runs seldom or not at all; traffic resets this
  * @rests: @work has set @slow
  * @held: an administrator has asked for sizes: @rule advises nothing any more
  * @wish: Receives that an administrator wants this side to have, or zero; guarded by the
@@ -585,6 +585,7 @@ union rpcrdma_sockaddr {
  * @kept: the peer wants to keep its large Receives
  * @refused: when the peer did not want to send less, in jiffies, or zero
  * @idle: milliseconds of silence
+ * @content: of the sizes of the peer there is nothing to ask for while nothing happens
  * @measured: that was measured
  * @looked: when, in jiffies
  * @moved: messages in both directions until then
@@ -617,6 +618,7 @@ struct rpcrdma_resize {
 	bool kept;
 	unsigned long refused;
 	u32 idle;
+	bool content;
 	bool measured;
 	unsigned long looked;
 	u32 moved;
@@ -956,6 +958,7 @@ void rpcrdma_resize_init(struct rpcrdma_conn *conn,
 			 const struct rpcrdma_sizes *sizes);
 void rpcrdma_resize_start(struct rpcrdma_conn *conn);
 void rpcrdma_resize_kick(struct rpcrdma_conn *conn);
+void rpcrdma_resize_wake(struct rpcrdma_conn *conn);
 int rpcrdma_resize_wish(struct rpcrdma_conn *conn, u32 receive,
 			u32 peer_receive);
 void rpcrdma_resize_show(struct seq_file *m, struct rpcrdma_conn *conn);

@@ -155,12 +155,23 @@ quiet() {
 	[[ $(messages) = "$before" ]]
 }
 
+# Workers have run, and none of the module's.
+no_work() {
+	echo 0 > "$tracing/events/workqueue/workqueue_execute_start/enable"
+	grep -q "workqueue_execute_start:" "$tracing/trace" || { echo "nothing was seen"; return 1; }
+	! grep "function rpcrdma_" "$tracing/trace" | head -20 | grep .
+}
+
 # The client asks nothing within the time that keepalive leaves it.
 idle() {
 	local before doorbells after rung
 	check "idle: what was under way is over" within 30 quiet
+	# After a minute sizes are to be as at the beginning.
+	sleep 70
 	before=$(messages) doorbells=$(counter doorbells)
+	check "idle: what workers do is seen" trace workqueue/workqueue_execute_start
 	sleep 20
+	check "idle: no worker of the module runs" no_work
 	after=$(messages) rung=$(counter doorbells)
 	check "idle: no message in 20 s ($before, $after)" test "$before" = "$after"
 	check "idle: no doorbell in 20 s" test "$doorbells" = "$rung"
