@@ -44,6 +44,13 @@ alone() {
 	idle
 	check "unmount" umount_all
 	check "nothing left" within 60 nothing_left
+	check "a smaller window" set_parameter window 16
+	check "a smaller window: $mounts mounts" mount_all
+	check "a smaller window: each has its connections" all_connected
+	as_sizing_says "a smaller window" 16
+	check "a smaller window: unmount" umount_all
+	check "a smaller window: nothing left" within 60 nothing_left
+	check "a window as before" set_parameter window 64
 	check "all is given back in the end" within 60 nothing_held
 	check "stop the server" server_down
 	check "remove the module" within 10 rmmod rpcrdma
@@ -101,7 +108,7 @@ mount_all() {
 	local i device
 	device=$(net_device)
 	for ((i = 1; i <= mounts; i++)); do
-		ip addr add "198.51.100.$i/24" dev "$device" || return
+		ip addr replace "198.51.100.$i/24" dev "$device" || return
 	done
 	within 10 have_gids || return
 	at_once mount_one
@@ -176,8 +183,15 @@ idle() {
 	check "idle: no message in 20 s ($before, $after)" test "$before" = "$after"
 	check "idle: no doorbell in 20 s" test "$doorbells" = "$rung"
 	check "idle: as before" set_parameter keepalive 30
-	check "idle: a client's connections have 1032 KiB" all_have client $((1032 * 1024))
-	check "idle: a server's connections have 780 KiB" all_have server $((780 * 1024))
+	as_sizing_says idle 64
+}
+
+# Buffers by Documentation/sizing.rst: 64 Sends, and one Receive more than the window has; at a
+# server small ones, and one buffer more.
+as_sizing_says() { # WHEN WINDOW
+	local client=$((($2 + 1) * 8 + 64 * 8)) server=$((($2 + 1) * 4 + 8 + 64 * 8))
+	check "$1: a client's connections have $client KiB" all_have client $((client * 1024))
+	check "$1: a server's connections have $server KiB" all_have server $((server * 1024))
 }
 
 # Buffers of each connection with this role.
