@@ -138,11 +138,19 @@ while_connecting() { # WHERE KIND
 			sleep 6
 			failures=$((failures + $("$1" stop_failing "$2" 1000000)))
 			before=$(replies)
-			within 45 gone_on "$before" || { what_happened; return 1; }
+			within 45 gone_on "$before" || { what_happened; listens; return 1; }
+			listens || return
 		done
 		echo "one of $interval: $failures failed so far, $i times cut"
 		! "$1" cannot_connect || return 0
 	done
+	return 1
+}
+
+# siw can lose its listener and tell nobody: see testing.rst.
+listens() {
+	[[ $provider != siw || -n $(on_server ss -Hltn 'sport = :20049') ]] && return
+	echo "siw at the server does not listen any more: no client can connect until nfsd is restarted"
 	return 1
 }
 
