@@ -7,12 +7,15 @@ import os
 import shlex
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from machine import CMDLINE, HERE, Failure, Process, output, plain
 
 QEMU = "qemu-system-x86_64"
 PROBE_SECONDS = 10
+# So long no guest tries again what did not work.
+FAILED_SECONDS = 600
 # Of an emulated guest. TCG before QEMU 8 leaves garbage in the flags of a
 # CMPXCHG16B, and an interrupt that comes right after it kills the kernel: once in
 # some hours of work, in kmem_cache_alloc. Linux does without the instruction.
@@ -70,8 +73,9 @@ def common(image, archive, console, cmdline):
 def accelerator(image, cache):
     """'kvm' if it boots a guest here, else 'tcg'.
 
-    /dev/kvm may exist, open, and still hang a guest: only a boot tells. The
-    answer is kept in the cache until the next boot or QEMU version.
+    /dev/kvm may exist, open, and still hang a guest: only a boot tells. That it works is
+    kept in the cache until the next boot or QEMU version. That it does not may be because
+    the host is busy, and is kept for a while only.
     """
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
@@ -79,7 +83,9 @@ def accelerator(image, cache):
     key = hashlib.sha256((boot + output(QEMU, "--version")).encode()).hexdigest()[:16]
     answer = cache / f"accelerator-{key}"
     if answer.exists():
-        return answer.read_text(encoding="ascii").strip()
+        found = answer.read_text(encoding="ascii").strip()
+        if found == "kvm" or time.time() - answer.stat().st_mtime < FAILED_SECONDS:
+            return found
     with tempfile.TemporaryDirectory(prefix="rpcrdma-kvm-") as name:
         directory = Path(name)
         init = directory / "init"
@@ -95,7 +101,8 @@ def accelerator(image, cache):
     found = "kvm" if works else "tcg"
     # Without the cache it works, and takes longer.
     with contextlib.suppress(OSError):
-        for old in cache.glob("accelerator-*"):
+        # Those of user-mode Linux have another name.
+        for old in cache.glob("accelerator-[0-9a-f]*"):
             old.unlink(missing_ok=True)
         fresh = answer.with_suffix(".new")
         fresh.write_text(found + "\n", encoding="ascii")
