@@ -321,7 +321,9 @@ class Clock:
     a guest is told may be new: its files are where its working directory is.
     """
 
-    def __init__(self, out, roles, seed, cache):
+    def __init__(self, out, roles, seed, cache, stall):
+        """stall: a guest that computes for so many seconds without a look at the clock has
+        lost its way."""
         self.out, self.roles, self.seed = out, roles, seed
         self.processor = Processor(cache)
         if not (CLOCK / "clock").exists():
@@ -330,7 +332,7 @@ class Clock:
         self.process = Process([CLOCK / "clock", "--guests", len(roles),
                                 "--latency", LATENCY_NS,
                                 "--trace", out / "clock/trace",
-                                "--stall", CLOCK_STALL_SECONDS,
+                                "--stall", stall,
                                 "--limit", VIRTUAL_SECONDS,
                                 *(f"--done={role}/status" for role in roles), "clock"],
                                out / "clock/log", cwd=out, preexec_fn=self.processor.use)
@@ -360,7 +362,9 @@ class Clock:
 
     def ended(self, seconds=0):
         """Why there is no virtual time any more, or ''; wait so long for its end."""
-        return self.last_words() if self.process.wait(seconds) else ""
+        return re.sub(r"\bguest (\d+)\b", lambda found:
+                      f"{found[0]} ({self.roles[int(found[1]) - 1]})", self.last_words()) \
+            if self.process.wait(seconds) else ""
 
     def who_died(self):
         """The roles of guests whose death has ended it, as far as is known."""
