@@ -25,6 +25,7 @@ work=(/usr/bin/python3 -S "$SELFTESTS/work.py")
 disturbed=/mnt/disturbed
 stop=/tmp/stop
 trouble=1000000 # of failed allocations, more than there can be
+declare -A short=() # of which kinds some fail now
 
 # A number of FIRST to LAST, by SplitMix64: neighbouring seeds have nothing in common.
 draw() { # FIRST LAST
@@ -254,12 +255,16 @@ weather() { # WHAT NETEM TAKES
 # Not all kernels can have allocations fail for the module alone.
 refuse() { # KIND INTERVAL
 	((refusing)) || return 0
+	grant "$1"
+	short[$1]=1
 	fail "$1" "$2" $trouble
 }
 
+# scripts/storm adds up how many there were.
 grant() { # KIND
-	((refusing)) || return 0
-	stop_failing "$1" $trouble > /dev/null
+	[[ -n ${short[$1]-} ]] || return 0
+	unset "short[$1]"
+	note "$(stop_failing "$1" $trouble) refused"
 }
 
 # In the middle of what they do.
