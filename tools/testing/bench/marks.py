@@ -16,6 +16,8 @@ TRANSPORTS = (OURS, PLACED, OLD, THEIRS, TCP)
 # Those whose counts and memory are of interest.
 RDMA = (OURS, FIXED, PLACED, OLD, THEIRS)
 MET, MISSED, UNKNOWN = "met", "missed", "not measured"
+# The kernel's own transport does not count these.
+COPIED = ("octets copied to Sends", "octets copied from Receives")
 
 
 def size_name(size):
@@ -73,6 +75,13 @@ class Results:
         """Sum of these counters per operation, or None."""
         line = self.counts(transport, operation)
         return sum(line[end].get(name, 0) for name in names) / line["n"] if line else None
+
+    def copied(self, transport, operation):
+        """Octets at both ends per operation, or None if the transport does not count them."""
+        line = self.counts(transport, operation)
+        told = line and any(name in line[end] for end in memory.ENDS for name in COPIED)
+        return sum(self.count(transport, operation, end, *COPIED)
+                   for end in memory.ENDS) if told else None
 
     def instructions_ratio(self, operation, pick, transport=OURS):
         """Ours to theirs, of what pick() takes of them, or None."""

@@ -46,13 +46,15 @@ def microseconds(results, transport, operation, costs=Costs()):
                      "registrations", "local invalidates", "Receives posted")
     regions = count("registrations", "local invalidates") * costs.registration + \
         count("octets registered") / 4096 * costs.page
-    # What is not sent from its place has been copied there, and each octet that came by
-    # a Send is copied to its place.
-    copied = (2 * count("octets by Send") - count("octets by Send in place")) / 1024
+    copied = results.copied(transport, operation)
+    if copied is None:
+        # What is not sent from its place has been copied there, and each octet that came
+        # by a Send is thought to be copied to its place.
+        copied = 2 * count("octets by Send") - count("octets by Send in place")
     sent = count("octets by Send", "octets by RDMA Read", "octets by RDMA Write") / 1024
     work = posts * costs.post + max(requests - posts, 0) * costs.request + \
         count("send completions", "receive completions") * costs.completion + \
-        regions + copied * costs.copied_kib
+        regions + copied / 1024 * costs.copied_kib
     # Receives are posted, and Sends complete, while nobody waits for that.
     aside = count("receive doorbells") * costs.post + \
         count("send completions") * costs.completion

@@ -6,7 +6,7 @@ import statistics
 import memory
 import model
 import samples
-from marks import (MARKS, MET, MISSED, OURS, PLACED, RDMA, THEIRS, TRANSPORTS,
+from marks import (COPIED, MARKS, MET, MISSED, OURS, PLACED, RDMA, THEIRS, TRANSPORTS,
                    UNKNOWN, size_name)
 
 
@@ -57,8 +57,6 @@ COLUMNS = (
     ("receive", ("receive doorbells",)),
     ("completions", ("send completions", "receive completions")),
 )
-# The kernel's own transport does not count these.
-COPIED = ("octets copied to Sends", "octets copied from Receives")
 OCTETS = (
     ("by Send", ("octets by Send",)),
     ("in place", ("octets by Send in place",)),
