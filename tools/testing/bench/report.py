@@ -34,13 +34,18 @@ def titled(title, text):
     return f"\n{title}\n{'=' * len(title)}\n{text}" if text else ""
 
 
+def spread(rounds):
+    """The least and the most of several."""
+    return f" ({min(rounds):.2f}..{max(rounds):.2f})" if len(rounds) > 1 else ""
+
+
 def marks(results):
-    """Each with its figure."""
+    """Each with its figure, and what it was in the rounds that it is of."""
     rows, verdicts = [], []
     for mark in MARKS:
         value, verdict = mark.judge(results)
         limit = f"{'>=' if mark.least else '<='} {number(mark.limit)}"
-        rows.append([mark.name, number(value), limit, verdict])
+        rows.append([mark.name, number(value), limit, verdict + spread(mark.rounds(results))])
         verdicts.append(verdict)
     return table(["mark", "figure", "limit", ""], rows) + "\n" + ", ".join(
         f"{verdicts.count(what)} {what}" for what in (MET, MISSED, UNKNOWN)) + "\n"
