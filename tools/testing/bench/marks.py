@@ -17,6 +17,7 @@ TRANSPORTS = (OURS, PLACED, OLD, THEIRS, TCP)
 # Those whose counts and memory are of interest.
 RDMA = (OURS, FIXED, PLACED, OLD, THEIRS)
 MET, MISSED, UNKNOWN = "met", "missed", "not measured"
+SENDS = ("Sends", "Sends with invalidate")
 # The kernel's own transport does not count these.
 COPIED = ("octets copied to Sends", "octets copied from Receives")
 
@@ -69,8 +70,8 @@ class Results:
         """{"n":, "nfs":, "client":, "server":, ...}, or None without figures of both ends: what
         has not grown is not among them, but each operation makes both ends send."""
         line = self.parts.get("counts", {}).get(transport, {}).get(operation)
-        return line if line and all(line.get(end, {}).get("Sends") for end in
-                                    memory.ENDS) else None
+        return line if line and all(any(line.get(end, {}).get(name) for name in SENDS)
+                                    for end in memory.ENDS) else None
 
     def count(self, transport, operation, end, *names):
         """Sum of these counters per operation, or None."""

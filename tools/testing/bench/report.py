@@ -6,8 +6,8 @@ import statistics
 import memory
 import model
 import samples
-from marks import (COPIED, MARKS, MET, MISSED, OURS, PLACED, RDMA, THEIRS, TRANSPORTS,
-                   UNKNOWN, size_name)
+from marks import (COPIED, MARKS, MET, MISSED, OURS, PLACED, RDMA, SENDS, THEIRS,
+                   TRANSPORTS, UNKNOWN, size_name)
 
 
 def number(value):
@@ -53,7 +53,7 @@ def marks(results):
 
 # A column: its head, and for each end the counters that are added up.
 COLUMNS = (
-    ("Sends", ("Sends", "Sends with invalidate")),
+    ("Sends", SENDS),
     ("RDMA Reads", ("RDMA Reads",)),
     ("RDMA Writes", ("RDMA Writes",)),
     ("registr.", ("registrations",)),
