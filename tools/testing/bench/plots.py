@@ -6,10 +6,13 @@ import statistics
 import matplotlib
 import matplotlib.pyplot as plt
 import memory
-from marks import KIB, MIB, RDMA, Cell, size_name
+import samples
+from marks import KIB, MARKS, MET, MIB, RDMA, TRANSPORTS, Cell, size_name
 
 matplotlib.use("Agg")
 SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
+DELAYS = (0, 1, 10)
+DEPTHS = (1, 4, 16)
 
 
 def save(figure, out, name):
@@ -41,6 +44,78 @@ def latency(results, out, delay):
         axis.minorticks_off()
         axis.legend()
     save(figure, out, f"latency-{delay}ms")
+
+
+def depths(results, out):
+    """Operations of 4 KiB per second, by how many are under way; a panel for each delay."""
+    measured = results.parts.get("latency", {})
+    panels = {}
+    for delay in DELAYS:
+        found = {depth: measured.get(Cell(delay, "READ", SIZES[0], depth).key())
+                 for depth in DEPTHS}
+        panels[delay] = [depth for depth, there in found.items() if there]
+    panels = {delay: there for delay, there in panels.items() if len(there) > 1}
+    if not panels:
+        return
+    figure, axes = plt.subplots(1, len(panels), figsize=(5 * len(panels), 4), squeeze=False)
+    for axis, (delay, there) in zip(axes[0], panels.items()):
+        for transport in measured[Cell(delay, "READ", SIZES[0], there[0]).key()]:
+            line = None
+            for work, style in (("READ", "-"), ("WRITE", "--")):
+                line, = axis.plot(there, [statistics.median(
+                    measured[Cell(delay, work, SIZES[0], depth).key()][transport]["per_second"])
+                    for depth in there], style, marker="o", label=f"{transport}, {work}",
+                    color=line and line.get_color())
+        axis.set(xscale="log", title=f"{size_name(SIZES[0])}, {delay} ms added", xlabel="depth",
+                 ylabel="operations per second", xticks=there, xticklabels=there, ylim=(0, None))
+        axis.minorticks_off()
+        axis.legend(fontsize="small", loc="lower right")
+    save(figure, out, "depths")
+
+
+def instructions(results, out):
+    """Of each operation and transport, by the part of the kernel that they are of."""
+    bars = {f"{operation}, {transport}": found[transport]["parts"]
+            for operation, found in results.parts.get("instructions", {}).items()
+            for transport in TRANSPORTS if found.get(transport, {}).get("samples")}
+    if not bars:
+        return
+    figure, axis = plt.subplots(figsize=(10, 1.5 + 0.25 * len(bars)))
+    left = [0.0] * len(bars)
+    for part in samples.NAMES:
+        width = [sum(parts[part].values()) / 1000 for parts in bars.values()]
+        axis.barh(range(len(bars)), width, left=left, label=part)
+        left = [before + more for before, more in zip(left, width)]
+    axis.set_yticks(range(len(bars)), bars)
+    axis.invert_yaxis()
+    axis.set(xlabel="thousand instructions of an operation, both ends")
+    axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, out, "instructions")
+
+
+def over(mark, value):
+    """The figure as a part of what is allowed, for marks that are a least the other way
+    round: more than one is missed."""
+    return mark.limit / value if mark.least else value / mark.limit
+
+
+def marks(results, out):
+    """How far each is from its limit. Where nothing is allowed there is no ratio."""
+    shown = [mark for mark in MARKS if mark.limit and all(mark.rounds(results)) and
+             mark.rounds(results)]
+    if not shown:
+        return
+    figure, axis = plt.subplots(figsize=(10, 1.5 + 0.25 * len(shown)))
+    for at, mark in enumerate(shown):
+        value, verdict = mark.judge(results)
+        ratio, rounds = over(mark, value), [over(mark, one) for one in mark.rounds(results)]
+        axis.barh(at, ratio, color="tab:green" if verdict == MET else "tab:red",
+                  xerr=[[ratio - min(rounds)], [max(rounds) - ratio]], capsize=3)
+    axis.axvline(1, color="black")
+    axis.set_yticks(range(len(shown)), [mark.name for mark in shown])
+    axis.invert_yaxis()
+    axis.set(xlabel="of the limit: more than 1 is missed")
+    save(figure, out, "marks")
 
 
 def counts(results, out):
@@ -91,7 +166,10 @@ def memories(results, out):
 
 def plot(results, out):
     """Those for which there are figures."""
-    for delay in (0, 1, 10):
+    for delay in DELAYS:
         latency(results, out, delay)
+    depths(results, out)
+    instructions(results, out)
     memories(results, out)
     counts(results, out)
+    marks(results, out)
