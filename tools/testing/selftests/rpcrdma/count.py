@@ -13,6 +13,9 @@
   count.py copied FILE OPERATION END NAME=NUMBER|NAME<NUMBER|NAME>NUMBER...
                                      whether so many octets were copied per operation, or
                                      less, or more
+  count.py locked FILE OPERATION MOST
+                                     whether locks of the transport were taken less often
+                                     than MOST per operation, at both ends together
   count.py locks begin|end           at the server, asked by 'run'
 
 All operations are done some times without being counted, and then each N times. Its line
@@ -346,6 +349,16 @@ def check_copied(file, operation, end, *expected):
     sys.exit(wrong)
 
 
+def check_locked(file, operation, most):
+    """Whether locks were taken less often than that per operation."""
+    line = counted_line(file, operation)
+    taken = {f"{end}, {name}": times / line["n"] for end in ("client", "server")
+             for name, times in line["locks"][end].items()}
+    print(f"{operation}: {sum(taken.values()):g} locks, should be less than {most}; {taken}")
+    # None at one end: then it was not traced.
+    sys.exit(not all(line["locks"].values()) or sum(taken.values()) >= float(most))
+
+
 def check(file, operation, end, *expected):
     """Whether the counters of this end are so, per operation, and all others 0."""
     line = counted_line(file, operation)
@@ -376,7 +389,7 @@ def main(what, *arguments):
         print(json.dumps(locks(*arguments)))
     else:
         {"prepare": prepare, "run": run, "few": few, "check": check,
-         "copied": check_copied}[what](*arguments)
+         "copied": check_copied, "locked": check_locked}[what](*arguments)
 
 
 if __name__ == "__main__":
