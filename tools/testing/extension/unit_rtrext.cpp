@@ -1640,7 +1640,7 @@ TEST(rtrext, reserved__nothing_for_a_group_without_a_reply)
 }
 
 /* A Reply that was refused here comes again, after a group that promises less, or nothing. */
-TEST(rtrext, reserved__a_promise_stands_until_there_is_another)
+TEST(rtrext, reserved__a_promise_stands_beside_a_later_one)
 {
 	const Words reply = rpc(kXid, RPCRDMA_REPLY, 48);
 

@@ -344,8 +344,9 @@ private:
  * Send, and needs no place here.
  *
  * A promise stands until the answer has come, also if nobody waits for it any more: the
- * Responder does not know that. A Call that is sent again with its XID has two answers. A
- * REPTERR about a Call is one, too.
+ * Responder does not know that. A Call that is sent again with its XID has two answers. What
+ * one of its groups was promised stands beside what a later one is, whatever has been
+ * answered. A REPTERR about a Call is an answer, too.
  *
  * An ERROR of the base protocol names an XID and no direction. If a Call of each direction
  * has that XID, it may be about a Reply of this side. So after it nothing is reserved, but a
@@ -378,7 +379,7 @@ public:
 				return 1;
 			return wanted < c->held ? wanted : c->held;
 		}
-		/* An earlier promise stands: a Reply to that group may still come. */
+		/* An earlier promise stands beside this: a Reply to that group may still come. */
 		if (count <= 1)
 			return 1;
 		const u32 earlier = c ? c->promised : 0;
