@@ -3168,7 +3168,7 @@ TEST(rtrext, request__numbers_of_segments_without_data)
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	e.receive(go_on(kXid, 1, {}));
 	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
-	expect_report(e, { kXid, 0, 1, 1, kXid, 0, 0, 7, 2, 0, 1 });
+	expect_report(e, { kXid, 0, 1, 1, kXid, 0, 0, 7, 3, 0, 1 });
 }
 
 /* A client never directs a server to memory, so it has none to deregister after an answer. */

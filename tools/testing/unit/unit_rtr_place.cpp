@@ -438,9 +438,41 @@ TEST(rtr_place, part__placed_data_are_there_and_alone)
 	expect_fault(check_part(targets, c.needs, 0, 512 + 1099, 60, 40),
 		     RtrError::BadTbsn, 1, 0, 0);
 	expect_fault(check_part(targets, c.needs, 0, 512 + 1023, 60, 40),
-		     RtrError::BadTbsn, 0, 0, 0);
+		     RtrError::BadTbsn, 1, 0, 0);
 	/* In the other Send there are none. */
 	EXPECT_FALSE(check_part(targets, c.needs, 1, 28, 28, 0));
+}
+
+/* As 9.5 wants it: one that was sent. The range is what the Send could have had. */
+TEST(rtr_place, part__the_number_of_what_is_missing_was_sent)
+{
+	const Targets targets = targets_with(4);
+	const auto expect = [&](const Words &numbers, u32 send, u32 size,
+				u32 number, u32 most) {
+		const u32 length =
+			(static_cast<u32>(numbers.size()) - 1) * 1024 + 8;
+		const Checked c =
+			check(Words{ 1 } + placed(40, length, 0, numbers), 4);
+
+		EXPECT_FALSE(c.wrong);
+		expect_fault(check_part(targets, c.needs, send, size, 28, 0),
+			     RtrError::BadTbsn, number, 0, most);
+	};
+
+	/* The Send ends before the first segment, in it, and behind it. */
+	expect({ 1 }, 0, 500, 1, 0);
+	expect({ 1 }, 0, 512, 1, 0);
+	expect({ 1 }, 0, 512 + 1023, 1, 0);
+	expect({ 1 }, 0, 512 + 1024 + 4, 1, 0);
+	expect({ 3 }, 0, 512 + 2 * 1024, 3, 1);
+	expect({ 1, 3 }, 0, 512 + 2 * 1024, 3, 1);
+	expect({ 0, 1, 2 }, 0, 512 + 1024, 2, 0);
+	/* The next Send has 4 to 7. */
+	expect({ 1, 6 }, 1, 500, 6, 3);
+	expect({ 1, 6 }, 1, 512 + 1024, 6, 4);
+	expect({ 4 }, 1, 512 + 7, 4, 3);
+	/* That of one word less than all is its only one. */
+	expect({ 0 }, 0, 512 + 4, 0, 0);
 }
 
 /* ------------------------------------------------------------------ */

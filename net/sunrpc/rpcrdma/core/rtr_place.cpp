@@ -218,14 +218,20 @@ Misplaced check_items(const MessageItems &items, rpcrdma_dir dir,
 	return wrong;
 }
 
-/* The number of the first segment of Send @send that does not lie in @size octets. */
-static u32 first_missing(const Targets &targets, u32 send, u32 size)
+/*
+ * Send @send ends at @size, before its placed data do. Of the segments that are named, the last
+ * one is missing for sure; those before it may have come.
+ */
+static Misplaced missing(const Targets &targets, u32 send, u32 size, u32 end)
 {
-	u32 n = 0;
+	const u32 first = send * targets.count;
+	const u32 named = first + (end - 1 - targets.before) / targets.size;
+	const u32 whole = size > targets.before ?
+				  (size - targets.before) / targets.size :
+				  0;
+	const u32 reached = first + whole;
 
-	while (n < targets.count && targets.at(n + 1).offset <= size)
-		n++;
-	return send * targets.count + n;
+	return fault(RtrError::BadTbsn, named, 0, reached ? reached - 1 : 0);
 }
 
 Misplaced check_part(const Targets &targets, const GroupNeeds &needs, u32 send,
@@ -237,11 +243,8 @@ Misplaced check_part(const Targets &targets, const GroupNeeds &needs, u32 send,
 
 	if (length > room || !xdr_aligned(length) || head > placed)
 		return fault(RtrError::BadPl, length, 0, room);
-	if (size < needs.end(send)) {
-		const u32 n = first_missing(targets, send, size);
-
-		return fault(RtrError::BadTbsn, n, 0, n ? n - 1 : 0);
-	}
+	if (size < needs.end(send))
+		return missing(targets, send, size, needs.end(send));
 	return {};
 }
 

@@ -261,7 +261,8 @@ private:
  * @length: of these, payload behind that, as the header has it
  *
  * A payload that is not inside the Send, reaches into placed data, or is no multiple of
- * four is BADPL. A Send that ends before its placed data do is BADTBSN.
+ * four is BADPL. A Send that ends before its placed data do is BADTBSN, with the last number
+ * that names a segment of it.
  */
 [[nodiscard]] Misplaced check_part(const Targets &targets,
 				   const GroupNeeds &needs, u32 send, u32 size,
