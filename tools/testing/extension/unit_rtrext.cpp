@@ -3237,3 +3237,46 @@ TEST(rtrext, request__with_a_continuation_that_was_not_announced)
 	expect_dropped(e, RPCRDMA_REASON_HTYPE);
 	expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
 }
+
+/* It does not take the first Send of what it cannot take whole. */
+TEST(rtrext, request__of_several_sends_without_continuations)
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
+
+	EXPECT_TRUE(declare(e.session));
+	EXPECT_TRUE(e.session.with<Rtrext>([](Rtrext &, Port &port) {
+		return Rtrext::declare(port, kTakesRequests);
+	}));
+	e.receive(connprop(kClientXid, announcing()));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	e.receive(request(kXid, 2, call()));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid, 0, 0, 0, 4, 1, 2 });
+	e.receive(request(kXid, 1, call()));
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+}
+
+/* Nor does it have room for such Replies. */
+TEST(rtrext, reply__of_several_sends_without_continuations)
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_CLIENT));
+	Outgoing o(RPCRDMA_CALL, 40, 3);
+
+	EXPECT_TRUE(declare(e.session));
+	EXPECT_TRUE(e.session.with<Rtrext>([](Rtrext &, Port &port) {
+		return Rtrext::declare(port, kTakesResponses);
+	}));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	e.receive(connprop(kServerXid, announcing()));
+	e.session.with<Rtrext>([](const Rtrext &x, const Port &port) {
+		EXPECT_TRUE(x.may_reserve(port, 1));
+		EXPECT_FALSE(x.may_reserve(port, 2));
+		return true;
+	});
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_EQ(o.m.reply_count, 1u);
+	EXPECT_EQ(state(e).reserved(), 0u);
+	e.receive(response(kXid, 2, rpc(kXid, RPCRDMA_REPLY, 40)));
+	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	expect_report(e, { kXid, 1, 0, 0, 4, 1, 2 });
+}

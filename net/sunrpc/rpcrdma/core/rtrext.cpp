@@ -51,6 +51,12 @@ static Targets peer_targets(const Port &port)
 	return targets_of(port.peer_at(kStructureAt));
 }
 
+/* A message to this side may have several Sends. */
+static bool takes_continues(const Port &port)
+{
+	return port.local_at(kSupportAt) & kTakesContinues;
+}
+
 bool Rtrext::declare(Port &port, const ReceiveShape &shape)
 {
 	const u32 told = shape_number(shape);
@@ -331,7 +337,8 @@ static bool count_directions(const DirectionSets &sets, u32 &segments,
 Refusal Rtrext::take_request(Xid xid, Bytes body, Port &port, rpcrdma_rx &rx)
 {
 	const u32 reach = port.reach(RPCRDMA_CALL);
-	const u32 most = reach < RPCRDMA_RVRSDIR_CONT ?
+	const u32 most = reach < RPCRDMA_RVRSDIR_CONT ||
+					 !takes_continues(port) ?
 				 1 :
 				 port.local_at(kRequestLimitAt);
 	XmtRequest m;
@@ -505,7 +512,7 @@ u32 Rtrext::most_sends(const Port &port, rpcrdma_dir dir, u32 reply_count) const
 
 bool Rtrext::may_reserve(const Port &port, u32 sends) const
 {
-	return sends <= 1 || (sends <= kMostSends &&
+	return sends <= 1 || (sends <= kMostSends && takes_continues(port) &&
 			      sends <= port.peer_at(kResponseLimitAt) &&
 			      sends <= reserve_.room(port.window()));
 }
@@ -549,7 +556,7 @@ u32 Rtrext::reserve_reply(const Port &port, const GroupMessage &m)
 	const u32 wanted = m.reply_count < sends ? m.reply_count : sends;
 	const Xid xid = to_xid(m.msg.xid);
 
-	if (m.msg.call_only)
+	if (m.msg.call_only || !takes_continues(port))
 		return 1;
 	/* To count groups takes long, and nothing is promised to a Reply of one Send. */
 	return reserve_.reserve(xid, wanted, port.window(),
