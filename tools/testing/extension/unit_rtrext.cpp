@@ -3280,3 +3280,125 @@ TEST(rtrext, reply__of_several_sends_without_continuations)
 	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
 	expect_report(e, { kXid, 1, 0, 0, 4, 1, 2 });
 }
+
+namespace
+{
+
+/* What a peer says of its Receives: both, or one. */
+Words size_told(u32 size)
+{
+	return { 2, 4, size };
+}
+
+Words structure_told(u32 length, u32 head = 512)
+{
+	return { kReceiveStructure, 40, length, 2,    1,    head, 4, 0, 1,
+		 length - head,	    length - head,    1 };
+}
+
+Endpoint told(const std::vector<Words> &properties)
+{
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_CLIENT);
+	Words set = { 1 + static_cast<u32>(properties.size()), kRtrSupport, 4,
+		      kAll };
+
+	c.local.send_size = 1 << 16;
+	for (const Words &p : properties)
+		set = set + p;
+	return client(c, set);
+}
+
+} // namespace
+
+/* On both sides of the default. */
+TEST(rtrext, structure__alone_is_the_size_of_a_receive)
+{
+	for (const u32 length : { 512u + 1024, 4096u, 512u + 8192 }) {
+		Endpoint e = told({ structure_told(length, 512) });
+
+		EXPECT_EQ(e.info().peer.recv_size, length);
+		EXPECT_EQ(e.info().max_send, length);
+	}
+	EXPECT_EQ(told({}).info().max_send, 4096u);
+	/* No octets: as if it were not there. */
+	EXPECT_EQ(told({ { 2, 0 }, structure_told(8704) }).info().max_send,
+		  8704u);
+	EXPECT_EQ(told({ structure_told(8704), { 2, 0 } }).info().max_send,
+		  8704u);
+	EXPECT_EQ(told({ structure_told(8704), { kReceiveStructure, 0 } })
+			  .info()
+			  .max_send,
+		  4096u);
+	/* Also if nothing can be placed there, or not here. */
+	EXPECT_EQ(told({ { kReceiveStructure, 24, 8192, 1, 1, 8192, 4, 0 } })
+			  .info()
+			  .max_send,
+		  8192u);
+	EXPECT_EQ(told({ { kReceiveStructure, 24, 3000, 1, 3, 1000, 4, 1 } })
+			  .info()
+			  .max_send,
+		  3000u);
+}
+
+/* Data go to all of it then. */
+TEST(rtrext, structure__alone_and_data_are_placed)
+{
+	Endpoint e = told({ structure_told(512 + 8192) });
+	PlacedItem item = { 8, 8192, Placement::Tbsn, {}, 0, 0, 0 };
+	Outgoing o(RPCRDMA_CALL, 40);
+
+	o.m.content.items = { &item, 1 };
+	EXPECT_TRUE(e.session.with<Rtrext>([&](const Rtrext &x,
+					       const Port &port) {
+		return x.plan(port, o.m);
+	}));
+	EXPECT_EQ(o.m.plan.count(), 1u);
+	EXPECT_EQ(o.m.plan.send(0).size, 512u + 8192);
+}
+
+/* Nothing larger is sent than what either of them has room for. */
+TEST(rtrext, structure__that_contradicts_the_size_D20)
+{
+	const u32 sizes[] = { 2048, 4096, 8704 };
+
+	for (const u32 size : sizes) {
+		for (const u32 length : { 1536u, 4608u, 8704u }) {
+			const u32 least = std::min(size, length);
+
+			EXPECT_EQ(told({ size_told(size),
+					 structure_told(length) })
+					  .info()
+					  .max_send,
+				  least);
+			EXPECT_EQ(told({ structure_told(length),
+					 size_told(size) })
+					  .info()
+					  .max_send,
+				  least);
+		}
+	}
+}
+
+/* Each in a message of its own. */
+TEST(rtrext, structure__and_size_in_several_messages)
+{
+	const Words size = Words{ 1 } + size_told(4096);
+	const Words structure = Words{ 1 } + structure_told(8704);
+	const u32 middle = RPCRDMA2_CONNPROP_MIDDLE;
+
+	for (const bool first : { false, true }) {
+		rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+
+		c.local.send_size = 1 << 16;
+		Endpoint e(c);
+		e.receive(
+			connprop(kClientXid, first ? size : structure, middle));
+		EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+		/* Of what is malformed nothing is taken. */
+		e.receive(connprop(kClientXid + 1,
+				   { 2, kReceiveStructure, 0, 1 }, middle));
+		expect_dropped(e, RPCRDMA_REASON_XDR);
+		e.receive(connprop(kClientXid + 2, first ? structure : size));
+		EXPECT_EQ(e.info().max_send, 4096u);
+	}
+}

@@ -123,6 +123,7 @@ template <typename T> struct Type {
  * @decode: check a value of its XDR type, which is not empty, and make it a number.
  *	Return: false for RDMA2_ERR_BAD_PROPVAL.
  * @encode: write the value that is this number; nullptr if this side never sends it
+ * @receive: octets of a Receive, if a value says that besides; it has passed @decode
  * @least: of this side's own numbers
  * @most: likewise
  * @ours: what this side says of itself if the property's extension is announced
@@ -137,6 +138,7 @@ struct PropertyType {
 	const char *name = nullptr;
 	bool (*decode)(Bytes value, u32 &number) = nullptr;
 	void (*encode)(u32 number, XdrWriter &w) = nullptr;
+	u32 (*receive)(Bytes value) = nullptr;
 	u32 least = 0;
 	u32 most = UINT32_MAX;
 	u32 ours = 0;

@@ -39,7 +39,7 @@ bool decode_host_auth(Bytes value, u32 &number)
 	return r.word(number) && r.opaque(number, material) && !r.left();
 }
 
-static bool get_value(u32 which, Bytes data, Properties &p)
+static bool get_value(u32 which, Bytes data, Properties &p, ReceiveTold &told)
 {
 	const u32 i = property_index(which);
 
@@ -52,6 +52,10 @@ static bool get_value(u32 which, Bytes data, Properties &p)
 		return false;
 	if (u32 *n = number(p, i))
 		*n = value;
+	if (t.field == &rpcrdma_properties::recv_size)
+		told.size = data.size() != 0;
+	if (t.receive)
+		told.structure = data.size() ? t.receive(data) : 0;
 	return true;
 }
 
@@ -102,9 +106,10 @@ void announce(u32 extensions, Properties &p)
 				kAnnouncements[e].bits;
 }
 
-PropertyParse decode_properties(Bytes in, Properties &p)
+PropertyParse decode_properties(Bytes in, Properties &p, ReceiveTold &told)
 {
 	Properties staged = p;
+	ReceiveTold staged_told = told;
 	XdrReader r(in);
 	u32 count;
 
@@ -118,17 +123,19 @@ PropertyParse decode_properties(Bytes in, Properties &p)
 		if (!r.word(which) || !r.word(length))
 			return PropertyParse::BadXdr;
 		/* Section 5.1: longer than the message is a bad value. */
-		if (!r.opaque(length, data) || !get_value(which, data, staged))
+		if (!r.opaque(length, data) ||
+		    !get_value(which, data, staged, staged_told))
 			return PropertyParse::BadValue;
 	}
 	if (r.left())
 		return PropertyParse::BadXdr;
 	p = staged;
+	told = staged_told;
 	return PropertyParse::Ok;
 }
 
 /* Whoever does not know of an extension need not hear of it. */
-static bool told(const Properties &p, u32 index)
+static bool is_told(const Properties &p, u32 index)
 {
 	const PropertyType &t = kPropertyTypes[index];
 	const u32 *n = number(p, index);
@@ -143,7 +150,7 @@ u32 encode_properties(const Properties &p, MutableBytes out)
 
 	w.word(count);
 	for (u32 i = 0; i < Extensions::kProperties; i++) {
-		if (!told(p, i))
+		if (!is_told(p, i))
 			continue;
 		count++;
 		w.word(kPropertyTypes[i].id);

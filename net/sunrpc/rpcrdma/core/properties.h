@@ -69,6 +69,16 @@ void announce(u32 extensions, Properties &p);
 
 inline constexpr Properties kDefaultProperties = default_properties();
 
+/**
+ * What a peer has said of the size of its Receives
+ * @size: it has told Receive Buffer Size
+ * @structure: octets that another property has; zero if none was told
+ */
+struct ReceiveTold {
+	bool size : 1 = false;
+	u32 structure : 31 = 0;
+};
+
 enum class PropertyParse : u8 {
 	Ok,
 	BadXdr, /* the set itself ends too soon, or too late */
@@ -83,9 +93,30 @@ enum class PropertyParse : u8 {
  * counts. Every value of the XDR type is taken; a Reverse-Direction Support that
  * is not in the draft means the default.
  *
- * Return: @p is changed only if the result is Ok.
+ * @told: what messages before this one have said, and this one
+ *
+ * Return: @p and @told are changed only if the result is Ok.
  */
-[[nodiscard]] PropertyParse decode_properties(Bytes in, Properties &p);
+[[nodiscard]] PropertyParse decode_properties(Bytes in, Properties &p,
+					      ReceiveTold &told);
+
+[[nodiscard]] inline PropertyParse decode_properties(Bytes in, Properties &p)
+{
+	ReceiveTold told;
+
+	return decode_properties(in, p, told);
+}
+
+/*
+ * All has been told. Without Receive Buffer Size it is what a structure adds up to (rtrext,
+ * section 8.3). If both are there and contradict each other, the smaller one is safe.
+ */
+constexpr void settle_receive_size(const ReceiveTold &told, Properties &p)
+{
+	if (told.structure &&
+	    (!told.size || told.structure < p.recv_size))
+		p.recv_size = told.structure;
+}
 
 /* Octets of a set: a count; then for each which, length and a number. */
 [[nodiscard]] constexpr u32 properties_size(u32 count)

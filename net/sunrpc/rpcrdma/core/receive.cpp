@@ -533,6 +533,7 @@ static constexpr u32 kSmallestReceive = kPrefixSize + kPropertiesSize;
 void Session::properties_settled(rpcrdma_rx &rx)
 {
 	peer_ = staged_;
+	settle_receive_size(receive_told_, peer_);
 	settle();
 	if (peer_.recv_size < kSmallestReceive)
 		close(RPCRDMA_REASON_PROPVAL, rx);
@@ -541,6 +542,7 @@ void Session::properties_settled(rpcrdma_rx &rx)
 void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 {
 	Properties p = staged_;
+	ReceiveTold told = receive_told_;
 	const auto discard = [&](rpcrdma_reason reason, u32 code) {
 		if (!auth_over())
 			reason = RPCRDMA_REASON_AUTH;
@@ -563,7 +565,7 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 		drop(RPCRDMA_REASON_CONTINUATION, rx);
 		return answer(h.prefix, { RPCRDMA2_ERR_INVAL_CONT, {} }, rx);
 	}
-	switch (decode_properties(in.after(kPrefixSize), p)) {
+	switch (decode_properties(in.after(kPrefixSize), p, told)) {
 	case PropertyParse::BadXdr:
 		return discard(RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR);
 	case PropertyParse::BadValue:
@@ -577,6 +579,7 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 		return auth_failed(h.prefix, host_auth_error(auth_.reason()),
 				   rx);
 	staged_ = p;
+	receive_told_ = told;
 	rx.action = RPCRDMA_RX_CONTROL;
 	middle_received_ = !h.type->last;
 	if (h.type->last) {

@@ -100,6 +100,16 @@ void encode_shape_number(u32 number, XdrWriter &w)
 	encode_shape(shape_of(number), w);
 }
 
+u32 structure_length(Bytes value)
+{
+	BufferStructure s;
+
+	if (!s.decode(value))
+		return 0;
+	return s.length < ReceiveShape::kMostOctets ? s.length :
+						      ReceiveShape::kMostOctets;
+}
+
 /* ------------------------------------------------------------------ */
 /* Items                                                              */
 /* ------------------------------------------------------------------ */

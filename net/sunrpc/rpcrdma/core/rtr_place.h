@@ -158,6 +158,8 @@ inline constexpr u32 kBeforeMost = (1U << (32 - kCountBits - kSizeBits)) - 1;
 /* As a property has them: see PropertyType. */
 [[nodiscard]] bool decode_shape_number(Bytes value, u32 &number);
 void encode_shape_number(u32 number, XdrWriter &w);
+/* Octets of a Receive that is made so, or kMostOctets if there are more. */
+[[nodiscard]] u32 structure_length(Bytes value);
 
 /* ------------------------------------------------------------------ */
 /* Items of a message (7.3)                                           */

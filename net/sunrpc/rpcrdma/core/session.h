@@ -508,6 +508,7 @@ private:
 	Properties peer_ = kDefaultProperties;
 	/* Of CONNPROP_MIDDLE messages; in force once the FINAL has come. */
 	Properties staged_ = kDefaultProperties;
+	ReceiveTold receive_told_ = {};
 	Continuation incoming_[2]; /* by enum rpcrdma_dir */
 	ControlQueue control_;
 	[[no_unique_address]] Extensions::States extensions_ = {};
