@@ -59,15 +59,37 @@ static void put_items(Choices &in, std::vector<u32> &words)
 	}
 }
 
+static void put_direction(Choices &in, std::vector<u32> &words)
+{
+	const auto type = Placement{ 1 + in.up_to(3) };
+
+	words.insert(words.end(), { in.number(), static_cast<u32>(type) });
+	if (type == Placement::Tbsn)
+		return;
+	if (type == Placement::BySize)
+		words.push_back(in.number());
+	const u32 segments = in.up_to(2);
+	words.push_back(segments);
+	for (u32 i = 0; i < segments; i++)
+		words.insert(words.end(), { 7, in.number(), 0, 0 });
+}
+
+/* Some ranges are empty. */
 static void put_directions(Choices &in, std::vector<u32> &words)
 {
-	const u32 n = in.up_to(1);
+	const u32 ranges = in.up_to(2);
+	u32 end = 0;
 
-	words.push_back(n);
-	if (!n)
-		return;
-	words.insert(words.end(), { 4 * in.up_to(9), 40, 1, in.number(), 4,
-				    in.number(), 1, 7, in.number(), 0, 0 });
+	words.push_back(ranges);
+	for (u32 i = 0; i < ranges; i++) {
+		const u32 begin = end + 4 * in.up_to(9);
+		const u32 items = in.up_to(3);
+
+		end = begin + 4 * in.up_to(9);
+		words.insert(words.end(), { begin, end, items });
+		for (u32 k = 0; k < items; k++)
+			put_direction(in, words);
+	}
 }
 
 /* Of one message, or two, with as many words as the code has, nearly always. */
