@@ -15,7 +15,7 @@ namespace peer::auth
 
 Octets random_octets(u32 size)
 {
-	static std::mt19937 engine{ std::random_device()() };
+	static std::mt19937 engine{ std::random_device("/dev/urandom")() };
 	Octets o(size);
 
 	for (u8 &octet : o)

@@ -11,8 +11,12 @@
 namespace peer
 {
 
-/* Where no earlier run of this program has been: the kernel remembers some. */
-std::atomic<u32> Peer::last_xid = std::random_device{}() & 0x7fffffff;
+/*
+ * Where no earlier run of this program has been: the kernel remembers some. The guest's kernel
+ * is asked, not the processor, whose random numbers are others in a replay.
+ */
+std::atomic<u32> Peer::last_xid =
+	std::random_device("/dev/urandom")() & 0x7fffffff;
 
 static constexpr u32 kPrefix = 4;
 
