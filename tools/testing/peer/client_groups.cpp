@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Replies by groups of Sends, their data placed by Sends (rtrext, D20): what our client
- * directs, what it does with such Replies, and what with those that are wrong.
+ * Groups of Sends, their data placed by Sends (rtrext, D20): what our client directs, what it
+ * does with Replies that come so, and what with those that are wrong; and what it does when
+ * its Calls are refused.
  */
 #include "groups.h"
 #include "nfs3.h"
@@ -15,9 +16,6 @@ using namespace peer;
 
 namespace
 {
-
-constexpr u32 kBadSeq = 4;
-constexpr u32 kBadTbsn = 7;
 
 /* The parts of a Reply: what is before the data, these, and how many Sends they take. */
 struct Parts {
@@ -39,10 +37,10 @@ struct Parts {
 			w.push_back(n);
 		return w;
 	}
-	[[nodiscard]] Words item(const Words &segments) const
+	[[nodiscard]] Words item(const Words &segments, u32 offset = 0) const
 	{
-		return Words{ position, static_cast<u32>(data.size()), kTbsn, 0,
-			      static_cast<u32>(segments.size()) } +
+		return Words{ position, static_cast<u32>(data.size()), kTbsn,
+			      offset, static_cast<u32>(segments.size()) } +
 		       segments;
 	}
 
@@ -52,21 +50,32 @@ struct Parts {
 	u32 sends;
 };
 
-/* A server that has the extension. It takes no data by Sends, so WRITEs are as ever. */
+/* A server that has the extension. */
 class Server : public Nfs3 {
 public:
-	Server()
+	/* Otherwise it takes no data by Sends, and WRITEs are as ever. */
+	explicit Server(bool places = false)
 	{
-		opening = [](Peer &p) {
+		opening = [places](Peer &p) {
+			const Words set = { kSupport,
+					    4,
+					    kTakesRequests | kTakesContinues,
+					    kRequestLimit,
+					    4,
+					    kMostSends,
+					    kReplyLimit,
+					    4,
+					    kMostSends };
+
 			p.take_properties(p.next());
 			EXPECT_EQ(p.property(kSupport),
 				  kTakesResponses | kTakesContinues);
 			EXPECT_EQ(p.property(2), kHead + kPages * kPage);
 			p.send(unit::connprop(
-				p.new_xid(), { 3, kSupport, 4,
-					       kTakesRequests | kTakesContinues,
-					       kRequestLimit, 4, kMostSends,
-					       kReplyLimit, 4, kMostSends }));
+				p.new_xid(),
+				places ? Words{ 5 } + kSizeProperty + set +
+						 kStructureProperty :
+					 Words{ 3 } + set));
 			p.speak_extensions();
 		};
 		message = [this](Peer &p, const Message &m) {
@@ -76,19 +85,24 @@ public:
 
 	/* How READs are answered that came by a group; false: by one, as is right. */
 	std::function<bool(Peer &, const Rpc &, const Parts &)> answer;
+	/* Send @number of a WRITE has come. True: the Call has been refused. */
+	std::function<bool(Peer &, u32 xid, u32 number)> refuses;
 	u32 groups = 0; /* Calls that have come so */
-	u32 promised = 0; /* to the last */
+	u32 group = 0; /* XID of the last */
+	u32 promised = 0; /* to it */
+	u32 dropped = 0; /* Sends of WRITEs that were refused */
 	std::vector<u32> reports; /* codes of REPTERR that have come */
 
-	/* A Reply by a group, its first header with these items. */
+	/* A Reply by a group, its first header with these items; or its first @most Sends. */
 	static void send_group(Peer &p, u32 xid, const Parts &parts,
-			       const Words &items, u32 sends)
+			       const Words &items, u32 sends,
+			       u32 most = kMostSends)
 	{
 		Words header =
 			unit::prefix(xid, kResponse) + items +
 			Words{ sends, static_cast<u32>(parts.stream.size()) };
 
-		for (u32 n = 0; n < sends; n++) {
+		for (u32 n = 0; n < std::min(sends, most); n++) {
 			Octets body = n ? Octets() : parts.stream;
 			const u32 from = std::min<u32>(
 				n * kPages * kPage,
@@ -106,11 +120,16 @@ public:
 			p.send(header, body);
 		}
 	}
-	static void send_placed(Peer &p, u32 xid, const Parts &parts)
+	static void send_some(Peer &p, u32 xid, const Parts &parts, u32 sends,
+			      u32 most)
 	{
 		send_group(p, xid, parts,
-			   Words{ 1 } + parts.item(parts.numbers()),
-			   parts.sends);
+			   Words{ 1 } + parts.item(parts.numbers()), sends,
+			   most);
+	}
+	static void send_placed(Peer &p, u32 xid, const Parts &parts)
+	{
+		send_some(p, xid, parts, parts.sends, parts.sends);
 	}
 	/* In a form of version 2. */
 	void send_usual(Peer &p, const Rpc &call)
@@ -122,17 +141,75 @@ private:
 	bool take(Peer &p, const Message &m)
 	{
 		if (m.htype() == kReport) {
-			const u32 at = m.word(7) ? 11 : 8;
+			/* What leads the group, or what is wrong itself. */
+			const u32 at = m.word(7) ? 8 : 4;
 
-			EXPECT_EQ(m.word(5), 1u) << "not about a Reply";
-			reports.push_back(m.word(at));
+			EXPECT_EQ(m.word(at + 1), 1u) << "not about a Reply";
+			reports.push_back(m.word(m.word(7) ? 11 : 8));
 			if (refused)
-				refused(p, m.word(4));
+				refused(p, m.word(at));
+			return true;
+		}
+		if (m.htype() == kContinue) {
+			EXPECT_EQ(m.xid(), group);
+			dropped++;
 			return true;
 		}
 		if (m.htype() != kRequest)
 			return false;
 		groups++;
+		group = m.xid();
+		if (m.word(4))
+			take_write(p, m);
+		else
+			take_read(p, m);
+		return true;
+	}
+	/* Its data are in all segments, from the first on, and it directs nothing. */
+	void take_write(Peer &p, const Message &first)
+	{
+		const u32 position = first.word(5);
+		const u32 length = first.word(6);
+		const u32 padded = (length + 3) / 4 * 4;
+		const u32 pages = (length + kPage - 1) / kPage;
+		const u32 sends = (pages + kPages - 1) / kPages;
+		const u32 size = first.word(13 + pages);
+		Words header = { 1, position, length, kTbsn, 0, pages };
+		Rpc call;
+
+		for (u32 n = 0; n < pages; n++)
+			header.push_back(n);
+		header = header + Words{ 0, sends, 1, size };
+		EXPECT_EQ(first.words(4), header + first.words(14 + pages));
+		call.xid = group;
+		call.pieces = sends;
+		const auto stream = first.octets.begin() + 4 * (14 + pages);
+		call.stream.assign(stream, stream + size);
+		Octets data;
+		for (u32 n = 0; n < sends; n++) {
+			const Message m = n ? p.next() : first;
+
+			if (n) {
+				EXPECT_EQ(m.htype(), kContinue);
+				EXPECT_EQ(m.xid(), group);
+				EXPECT_EQ(m.words(4).at(0), n);
+				EXPECT_EQ(m.word(6), 0u);
+			}
+			data.insert(data.end(), m.octets.begin() + kHead,
+				    m.octets.end());
+			if (refuses && refuses(p, group, n))
+				return;
+		}
+		EXPECT_GE(data.size(), length);
+		data.resize(padded);
+		call.stream.insert(call.stream.begin() + position, data.begin(),
+				   data.end());
+		EXPECT_EQ(call.word(5), u32{ kWrite3 });
+		last = call;
+		reply(p, call);
+	}
+	void take_read(Peer &p, const Message &m)
+	{
 		/* No items, one range, one direction: all of it, TBSN from a page on. */
 		const u32 length = m.word(13);
 		EXPECT_EQ(m.words(4), (Words{ 0, 1, 0, length, 1, kPage, kTbsn,
@@ -151,13 +228,47 @@ private:
 		const Parts parts(whole, unit::word_at(whole, 6 + 1 + 22 + 2));
 		if (!answer || !answer(p, call, parts))
 			send_placed(p, call.xid, parts);
-		return true;
 	}
 
 public:
 	/* What follows a REPTERR about the Reply with this XID. */
 	std::function<void(Peer &, u32 xid)> refused;
 };
+
+/* A Reply that is refused it sends again, in a form of version 2. */
+class Resending : public Server {
+public:
+	Resending()
+	{
+		refused = [this](Peer &p, u32 xid) {
+			EXPECT_EQ(xid, current_.xid);
+			send_usual(p, current_);
+		};
+	}
+	/* The answer to a READ is wrong. */
+	void expect_refused(u32 code, u32 length,
+			    const std::function<void(Peer &, u32 xid,
+						     const Parts &)> &wrong)
+	{
+		reports.clear();
+		answer = [&](Peer &p, const Rpc &call, const Parts &parts) {
+			current_ = call;
+			wrong(p, call.xid, parts);
+			return true;
+		};
+		EXPECT_EQ(read(4096, length), 0) << code;
+		EXPECT_EQ(reports, std::vector<u32>{ code });
+		answer = nullptr;
+	}
+
+private:
+	Rpc current_;
+};
+
+Words next_send(u32 xid, u32 number, u32 began = kResponse)
+{
+	return unit::prefix(xid, kContinue) + Words{ number, began, 0 };
+}
 
 } // namespace
 
@@ -248,59 +359,109 @@ TEST(client_groups, replies_in_other_forms)
 TEST(client_groups, replies_that_are_refused)
 {
 	const Parameter rtrext("rtrext", 1);
-	Server server;
-	Rpc current;
+	Resending server;
+	const auto group = [](const Words &segments, u32 offset = 0) {
+		return [=](Peer &p, u32 xid, const Parts &parts) {
+			Server::send_group(
+				p, xid, parts,
+				Words{ 1 } + parts.item(segments, offset), 1);
+		};
+	};
 
 	server.mount();
-	server.refused = [&](Peer &p, u32 xid) {
-		EXPECT_EQ(xid, current.xid);
-		server.send_usual(p, current);
-	};
 	/* A segment that is not there, one twice, too few. */
 	for (const Words &segments :
-	     { Words{ 0, 4 }, Words{ 0, 0 }, Words{ 0 } }) {
+	     { Words{ 0, 4 }, Words{ 0, 0 }, Words{ 0 } })
+		server.expect_refused(kBadTbsn, 8192, group(segments));
+	/* Data that do not begin in their segment, or with a word. */
+	for (const u32 offset : { kPage, 2u })
+		server.expect_refused(kBadOff, 8192, group({ 0, 1 }, offset));
+	/* A stream that does not end with a word. */
+	server.expect_refused(
+		kBadPl, 8192, [](Peer &p, u32 xid, const Parts &parts) {
+			Parts wrong = parts;
+
+			wrong.stream.resize(wrong.stream.size() + 2);
+			Server::send_placed(p, xid, wrong);
+		});
+	/* More Sends than were promised. */
+	server.expect_refused(kBadSeq, 16384,
+			      [](Peer &p, u32 xid, const Parts &parts) {
+				      Server::send_some(p, xid, parts, 3, 3);
+			      });
+	server.works_on();
+}
+
+/* The same of what comes instead of the second Send. */
+TEST(client_groups, replies_that_are_interrupted)
+{
+	const Parameter rtrext("rtrext", 1);
+	Resending server;
+	const auto with = [&](u32 code, const std::function<Words(u32)> &by) {
+		server.expect_refused(
+			code, 24576, [&](Peer &p, u32 xid, const Parts &parts) {
+				Server::send_some(p, xid, parts, 3, 1);
+				p.send(by(xid));
+			});
+	};
+
+	server.mount();
+	with(kBadSeq, [](u32 xid) { return next_send(xid, 2); });
+	with(kBadXid, [](u32) { return next_send(Peer::new_xid(), 1); });
+	with(kBadOmt, [](u32 xid) { return next_send(xid, 1, kRequest); });
+	with(kBadHmt, [](u32) {
+		const u32 xid = Peer::new_xid();
+
+		return unit::reply_inline(xid, { xid, 1, 0, 0, 0, 0 });
+	});
+	/* Or of the first. */
+	server.expect_refused(kBadCont, 24576,
+			      [](Peer &p, u32 xid, const Parts &) {
+				      p.send(next_send(xid, 1));
+			      });
+	server.works_on();
+}
+
+/* No Reply comes, and the connection works: only time tells. The Call comes on the next one. */
+TEST(client_groups, replies_that_do_not_come_again)
+{
+	const Parameter rtrext("rtrext", 1);
+	Server server;
+	u32 connections = 1;
+
+	server.mount();
+	for (const bool whole : { true, false }) {
+		bool lost = false;
+
 		server.reports.clear();
+		server.groups = 0;
 		server.answer = [&](Peer &p, const Rpc &call,
 				    const Parts &parts) {
-			current = call;
-			server.send_group(p, call.xid, parts,
-					  Words{ 1 } + parts.item(segments), 1);
+			Words twice = parts.numbers();
+
+			if (lost)
+				return false;
+			lost = true;
+			twice.back() = 0;
+			if (whole)
+				server.send_group(p, call.xid, parts,
+						  Words{ 1 } +
+							  parts.item(twice),
+						  parts.sends);
+			else
+				server.send_some(p, call.xid, parts,
+						 parts.sends, 1);
 			return true;
 		};
-		EXPECT_EQ(server.read(4096, 8192), 0);
-		EXPECT_EQ(server.reports, std::vector<u32>{ kBadTbsn });
+		EXPECT_EQ(server.read(4096, 65536), 0) << whole;
+		EXPECT_EQ(server.reports, whole ? std::vector<u32>{ kBadTbsn } :
+						  std::vector<u32>{})
+			<< whole;
+		EXPECT_EQ(server.groups, 2u) << whole;
+		EXPECT_EQ(server.connections(), ++connections) << whole;
+		EXPECT_EQ(Nfs3::loss(), "Call not answered") << whole;
 	}
-	/* More Sends than were promised, and one that is left out. */
-	server.reports.clear();
-	server.answer = [&](Peer &p, const Rpc &call, const Parts &parts) {
-		current = call;
-		server.send_group(p, call.xid, parts,
-				  Words{ 1 } + parts.item(parts.numbers()), 3);
-		return true;
-	};
-	EXPECT_EQ(server.read(4096, 16384), 0);
-	EXPECT_EQ(server.reports, std::vector<u32>{ kBadSeq });
-	server.reports.clear();
-	server.answer = [&](Peer &p, const Rpc &call, const Parts &parts) {
-		const Words header =
-			unit::prefix(call.xid, kResponse) + Words{ 1 } +
-			parts.item(parts.numbers()) +
-			Words{ 3, static_cast<u32>(parts.stream.size()) };
-		Octets body = parts.stream;
-
-		current = call;
-		body.resize(kHead - 4 * header.size());
-		body.insert(body.end(), parts.data.begin(),
-			    parts.data.begin() + kPages * kPage);
-		p.send(header, body);
-		p.send(unit::prefix(call.xid, kContinue) +
-		       Words{ 2, kResponse, 0 });
-		return true;
-	};
-	EXPECT_EQ(server.read(4096, 24576), 0);
-	EXPECT_EQ(server.reports, std::vector<u32>{ kBadSeq });
-	server.answer = nullptr;
-	server.works_on();
+	server.works_again();
 }
 
 /* Data in memory that was not offered; no answer to the direction, and one too many. */
@@ -363,4 +524,189 @@ TEST(client_groups, calls_that_are_refused)
 	EXPECT_EQ(server.read(4096, 65536), 0);
 	EXPECT_EQ(server.groups, 2u);
 	server.works_on();
+}
+
+TEST(client_groups, writes)
+{
+	const Parameter rtrext("rtrext", 1);
+	Server server(true);
+	const u64 registrations = Nfs3::total("registrations");
+
+	server.mount("rsize=262144,wsize=262144");
+	for (const u32 length :
+	     { 4096u, 4097u, 8192u, 16384u, 65536u, 131072u }) {
+		server.groups = 0;
+		EXPECT_EQ(server.write(4096, length), 0) << length;
+		EXPECT_EQ(server.groups, 1u) << length;
+	}
+	EXPECT_EQ(Nfs3::total("registrations"), registrations);
+	/* Too much for a group. */
+	server.groups = 0;
+	EXPECT_EQ(server.write(4096, 262144), 0);
+	EXPECT_EQ(server.groups, 0u);
+	EXPECT_EQ(server.dropped, 0u);
+	server.works_on();
+}
+
+namespace
+{
+
+constexpr u32 kWritten = 65536;
+constexpr u32 kLast = kWritten / (kPages * kPage) - 1;
+
+/* A REPTERR about a Send of a Call. */
+Words report(u32 xid, u32 number)
+{
+	return unit::prefix(xid, kReport) +
+	       Words{ xid, RPCRDMA_CALL, number, 0, kBadTbsn, number, 0, 0 };
+}
+
+Words error(u32 xid, const Words &body)
+{
+	return unit::prefix(xid, RPCRDMA2_ERROR) + body;
+}
+
+/* The next WRITE is refused by this message when Send @at of it has come. */
+void refuse_write(Server &server, u32 at,
+		  const std::function<Words(u32)> &message)
+{
+	server.forget();
+	server.groups = 0;
+	server.dropped = 0;
+	server.refuses = [&server, at, message](Peer &p, u32 xid, u32 number) {
+		if (number < at || server.groups > 1)
+			return false;
+		p.send(message(xid));
+		return true;
+	};
+}
+
+/* It has come once more, in a form of version 2. */
+void expect_again(Server &server, u32 at)
+{
+	EXPECT_EQ(server.groups, 1u);
+	EXPECT_EQ(server.dropped, kLast - at);
+	EXPECT_EQ(server.count(kWrite3), 1u);
+	EXPECT_EQ(server.last.xid, server.group);
+	EXPECT_FALSE(server.last.reads.empty());
+}
+
+} // namespace
+
+/* They come again in a form of version 2, once, and the next ones by groups. */
+TEST(client_groups, writes_that_are_refused)
+{
+	const Parameter rtrext("rtrext", 1);
+	Server server(true);
+
+	server.mount();
+	for (const u32 at : { 0u, kLast }) {
+		const auto again = [&](const std::function<Words(u32)> &by) {
+			const u64 before = Nfs3::total("retries");
+
+			refuse_write(server, at, by);
+			EXPECT_EQ(server.write(4096, kWritten), 0);
+			expect_again(server, at);
+			EXPECT_EQ(Nfs3::total("retries") - before, 1u);
+			EXPECT_EQ(server.write(0, kWritten), 0);
+			EXPECT_EQ(server.groups, 2u);
+			EXPECT_EQ(server.count(kWrite3), 1u);
+		};
+
+		again([at](u32 xid) { return report(xid, at); });
+		for (const Words &body :
+		     { Words{ RPCRDMA2_ERR_BAD_XDR },
+		       Words{ RPCRDMA2_ERR_INVAL_CONT },
+		       Words{ RPCRDMA2_ERR_READ_CHUNKS, 0 },
+		       Words{ RPCRDMA2_ERR_SEGMENTS, 0 } }) {
+			SCOPED_TRACE(body[0]);
+			again([body](u32 xid) { return error(xid, body); });
+		}
+		/* This is not about its form. */
+		refuse_write(server, at, [](u32 xid) {
+			return error(xid, { RPCRDMA2_ERR_SYSTEM });
+		});
+		EXPECT_EQ(server.write(4096, kWritten), EREMOTEIO);
+		EXPECT_EQ(server.stat(), 0);
+		EXPECT_EQ(server.groups, 1u);
+		EXPECT_EQ(server.dropped, kLast - at);
+		EXPECT_EQ(server.count(kWrite3), 0u);
+	}
+	server.works_on();
+}
+
+/* In the other form they are as ever. */
+TEST(client_groups, writes_that_are_refused_twice)
+{
+	const Parameter rtrext("rtrext", 1);
+	Server server(true);
+	const auto twice = [&](const std::function<Words(u32)> &by,
+			       const Words &body) {
+		refuse_write(server, kLast, by);
+		server.on(kWrite3, [&server, body, left = 1](
+					   Peer &p, const Rpc &call) mutable {
+			if (!left--)
+				return false;
+			server.error(p, call, body);
+			return true;
+		});
+		const int result = server.write(4096, kWritten);
+
+		EXPECT_EQ(server.groups, 1u);
+		EXPECT_EQ(server.last.xid, server.group);
+		server.usual_answers();
+		return result;
+	};
+
+	server.mount();
+	for (const bool reported : { true, false }) {
+		const auto by = [reported](u32 xid) {
+			return reported ? report(xid, kLast) :
+					  error(xid, { RPCRDMA2_ERR_BAD_XDR });
+		};
+
+		EXPECT_EQ(twice(by, { RPCRDMA2_ERR_BAD_XDR }), EIO);
+		EXPECT_EQ(server.count(kWrite3), 1u);
+		EXPECT_EQ(twice(by, { RPCRDMA2_ERR_READ_CHUNKS, 0 }), 0);
+		EXPECT_EQ(server.count(kWrite3), 2u);
+		EXPECT_TRUE(server.last.reads.empty());
+		/* A REPTERR can only be about a group. */
+		refuse_write(server, kLast, by);
+		server.on(kWrite3, [](Peer &p, const Rpc &call) {
+			p.send(report(call.xid, kLast));
+			return false;
+		});
+		EXPECT_EQ(server.write(4096, kWritten), 0);
+		expect_again(server, kLast);
+		server.usual_answers();
+	}
+	server.works_on();
+}
+
+/* No group comes any more. The server may say so of each Send. */
+TEST(client_groups, writes_whose_type_is_refused)
+{
+	const Parameter rtrext("rtrext", 1);
+	const auto by = [](u32 xid) {
+		return error(xid, { RPCRDMA2_ERR_INVAL_HTYPE });
+	};
+
+	for (const u32 more : { 0u, kLast }) {
+		Server server(true);
+
+		server.mount();
+		refuse_write(server, more ? 0 : kLast, by);
+		server.on(kWrite3, [&](Peer &p, const Rpc &call) {
+			for (u32 i = 0; i < more; i++)
+				p.send(by(call.xid));
+			return false;
+		});
+		EXPECT_EQ(server.write(4096, kWritten), 0);
+		expect_again(server, more ? 0 : kLast);
+		server.usual_answers();
+		EXPECT_EQ(server.write(0, kWritten), 0);
+		EXPECT_EQ(server.read(4096, kWritten), 0);
+		EXPECT_EQ(server.groups, 1u);
+		server.works_on();
+	}
 }

@@ -35,11 +35,30 @@ inline constexpr u32 kBySize = 4;
 inline constexpr u32 kTooShort = 5;
 inline constexpr u32 kNoItem = 6;
 
+/* What a REPTERR says. */
+enum : u32 {
+	kBadHmt = 1,
+	kBadOmt = 2,
+	kBadCont = 3,
+	kBadSeq = 4,
+	kBadXid = 5,
+	kBadOff = 6,
+	kBadTbsn = 7,
+	kBadPl = 8
+};
+
 /* A Receive of the module: what is before its pages, and the pages. */
 inline constexpr u32 kHead = 1024;
 inline constexpr u32 kPage = 4096;
 inline constexpr u32 kPages = 2;
 inline constexpr u32 kMostSends = 16;
+
+/* Properties that say so. */
+inline const Words kSizeProperty = { 2, 4, kHead + kPages *kPage };
+inline const Words kStructureProperty = {
+	kStructure, 40, kHead + kPages *kPage, 2, 1, kHead, 4, 0, kPages, kPage,
+	kPage,	    1
+};
 
 } // namespace peer
 

@@ -19,17 +19,6 @@ using namespace peer;
 namespace
 {
 
-enum : u32 {
-	kBadHmt = 1,
-	kBadOmt = 2,
-	kBadCont = 3,
-	kBadSeq = 4,
-	kBadXid = 5,
-	kBadOff = 6,
-	kBadTbsn = 7,
-	kBadPl = 8
-};
-
 /* New connections have the extension, as long as this exists. */
 class server_groups : public testing::Test {
 protected:
@@ -779,10 +768,10 @@ namespace
 /* One that has Receives like the server's. */
 Peer open_for_replies()
 {
-	Peer p = Peer::open({ 3, 2, 4, kHead + kPages * kPage, kSupport, 4,
-			      kTakesResponses | kTakesContinues, kStructure, 40,
-			      kHead + kPages * kPage, 2, 1, kHead, 4, 0, kPages,
-			      kPage, kPage, 1 },
+	Peer p = Peer::open(Words{ 3 } + kSizeProperty +
+				    Words{ kSupport, 4,
+					   kTakesResponses | kTakesContinues } +
+				    kStructureProperty,
 			    kHead + kPages * kPage);
 
 	p.speak_extensions();
