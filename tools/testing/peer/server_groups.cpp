@@ -741,6 +741,48 @@ TEST_F(server_groups, responses)
 	p.expect_works();
 }
 
+/*
+ * The rest of a group may take its time. Meanwhile the server answers what was called before,
+ * and other clients.
+ */
+TEST_F(server_groups, stops_in_the_middle)
+{
+	Peer p = open();
+	const Nfs nfs(p);
+	Peer other = open();
+	const Nfs others(other);
+
+	for (const u32 sent : { 1u, 3u }) {
+		Nfs::create("written");
+		const Write w(p, Nfs::data(5, 7 * kPage));
+		const u32 before = p.new_xid();
+
+		p.send(unit::call_inline(before, null_call(before)));
+		w.first(p);
+		for (u32 i = 1; i < sent; i++)
+			w.next(p, i);
+		EXPECT_TRUE(is_null_reply(p.reply(before)));
+		p.expect_silence();
+		other.expect_works();
+		p.send_grant();
+		p.expect_silence();
+		EXPECT_EQ(Nfs::written("written"), Octets());
+		for (u32 i = sent; i < w.sends; i++)
+			w.next(p, i);
+		expect_written(p, w);
+	}
+	/* Or it never comes, and the Call comes again, with its XID. */
+	Nfs::create("written");
+	const Write w(p, Nfs::data(9, 7 * kPage));
+	w.first(p);
+	p.expect_silence();
+	w.first(p);
+	reported(p, kBadOmt);
+	w.all(p);
+	expect_written(p, w);
+	expect_placed(p, 20000);
+}
+
 /* Groups stop with their connection; wire_server.sh sees that nothing is left of them. */
 TEST_F(server_groups, ends_in_the_middle)
 {
