@@ -51,7 +51,9 @@ public:
 	{
 	}
 	Event(const Event &) = delete;
+	Event(Event &&) = delete;
 	Event &operator=(const Event &) = delete;
+	Event &operator=(Event &&) = delete;
 	~Event()
 	{
 #ifdef RPCRDMA_CHECKED
