@@ -453,10 +453,11 @@ TEST(extension, property__may_change_if_its_row_says_so)
 	expect_dropped(e, RPCRDMA_REASON_PROPVAL);
 	EXPECT_EQ(e.next_error(5), Words{ RPCRDMA2_ERR_BAD_PROPVAL });
 
-	/* Those of the base protocol stay, and so does what is none. */
+	/* Those of the base protocol and of others stay, and so does what is none. */
 	e.session.with<Ping>([](Ping &, Port &port) {
 		for (const u32 which :
-		     { 1u, 2u, 3u, 4u, 5u, 6u, 77u, kExtensionsProperty }) {
+		     { 1u, 2u, 3u, 4u, 5u, 6u, 77u, kExtensionsProperty,
+		       Xcharext::kRemoteInvalidation }) {
 			EXPECT_FALSE(port.set_local(which, 4096));
 			EXPECT_FALSE(port.set_peer(which, 4096));
 		}
@@ -464,6 +465,21 @@ TEST(extension, property__may_change_if_its_row_says_so)
 		EXPECT_EQ(port.peer(6), 0u);
 		EXPECT_EQ(port.peer(77), 0u);
 	});
+}
+
+/* Into a buffer without room for its header, or for what follows that. */
+TEST(extension, encode__not_into_a_buffer_that_is_too_small)
+{
+	Endpoint e = client_of(announcing(2));
+	u8 out[20];
+	const auto next = [&](u32 size) {
+		return e.session.next_send(nullptr, { out, size }, e.tx);
+	};
+
+	ASSERT_TRUE(ping(e));
+	EXPECT_EQ(next(12), RPCRDMA_TX_INVALID);
+	EXPECT_EQ(next(16), RPCRDMA_TX_INVALID);
+	EXPECT_EQ(next(20), RPCRDMA_TX_CONTROL);
 }
 
 TEST(extension, property__malformed)

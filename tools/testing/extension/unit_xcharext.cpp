@@ -774,7 +774,7 @@ TEST(xcharext, response__words_that_are_zero)
 TEST(xcharext, response__malformed)
 {
 	for (const Words &body :
-	     { Words{}, Words{ 1, 1, 0 }, Words{ 1, 1, 0, 0, 0 },
+	     { Words{}, Words{ 1, 1 }, Words{ 1, 1, 0 }, Words{ 1, 1, 0, 0, 0 },
 	       Words{ 0x40000000, 1, 0, 0 }, Words{ 1, 1, 0, UINT32_MAX } }) {
 		Endpoint e = client();
 		const u32 xid = ask(e, { { kReceive, 8192 } });

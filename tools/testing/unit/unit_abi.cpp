@@ -184,6 +184,12 @@ TEST(abi, plan__both_ways)
 	EXPECT_TRUE(plan.read_chunk);
 	EXPECT_TRUE(plan.write_chunk);
 	EXPECT_EQ(plan.stream_length, 200u);
+	rpcrdma_plan_reasons why = {};
+	rpcrdma_plan_why(&client.s, &shape, &plan, &why);
+	EXPECT_TRUE(plan.call_chunk);
+	EXPECT_EQ(why.chunks, u32{ RPCRDMA_AVOID_READ_CHUNK |
+				   RPCRDMA_AVOID_WRITE_CHUNK |
+				   RPCRDMA_AVOID_CALL_CHUNK });
 	rpcrdma_plan_call(&server.s, &shape, &plan);
 	EXPECT_FALSE(plan.read_chunk) << "the client offered no reverse chunks";
 
@@ -354,6 +360,7 @@ TEST(abi, cm_private__round_trip)
 	EXPECT_EQ(out.send_size, 4096u);
 	EXPECT_EQ(out.recv_size, 8192u);
 	EXPECT_TRUE(out.remote_inv);
+	EXPECT_EQ(rpcrdma_opening_wait(&out, UINT32_MAX), 10000u);
 	rpcrdma_cm_private_decode(nullptr, 0, &out);
 	EXPECT_EQ(out.send_size, 1024u);
 	EXPECT_EQ(out.recv_size, 1024u);

@@ -77,6 +77,30 @@ TEST(budget, reserve_needs_no_budget)
 	EXPECT_EQ(a.most, kReserve);
 }
 
+/* Between the answer and the draw others may have put something back. */
+TEST(budget, draws_nothing_that_is_there)
+{
+	Memory m(kReserve);
+	rpcrdma_account a = opened(m);
+
+	EXPECT_EQ(rpcrdma_budget_draw(&m.b, &a, kCalls, kReserve, false),
+		  kStart);
+	EXPECT_EQ(a.used[kCalls], kReserve);
+	EXPECT_EQ(a.drawn, 0U);
+	EXPECT_EQ(m.b.held, kReserve);
+}
+
+TEST(budget, waits_for_the_least_that_was_wanted)
+{
+	Memory m(kReserve);
+	const rpcrdma_account a = opened(m);
+
+	EXPECT_EQ(a.reserve, kReserve);
+	for (const u32 octets : { 20U, 30U, 10U })
+		EXPECT_EQ(rpcrdma_budget_hold(&m.b, octets, false), kHoldBack);
+	EXPECT_EQ(m.b.wanted, 10U);
+}
+
 TEST(budget, draws_a_batch_at_a_time)
 {
 	Memory m(64 * kReserve);

@@ -126,6 +126,8 @@ TEST(call_header, call_item__with_what_gss_does_not_cover)
 	EXPECT_FALSE(plain(gss(kNone, 9, 1))) << "a context is made";
 	EXPECT_FALSE(plain(gss(kNone, 9, 0, 2))) << "some other version";
 	EXPECT_FALSE(plain({ 6, 12, 1, 0, 9 })) << "no service in it";
+	EXPECT_FALSE(plain({ 6, 8, 1, 0 })) << "no sequence";
+	EXPECT_FALSE(plain({ 6, 4, 1 })) << "no procedure";
 	EXPECT_FALSE(plain({ 6, 0 })) << "nothing in it";
 }
 

@@ -119,6 +119,21 @@ TEST(properties, decode_properties__value_too_short_or_too_long)
 	}
 }
 
+TEST(properties, decode_flag__one_word_that_is_zero_or_one)
+{
+	const auto flag = [](const Words &value) {
+		u32 number;
+
+		return decode_flag(Exact(octets(value)).bytes(), number);
+	};
+
+	EXPECT_TRUE(flag({ 0 }));
+	EXPECT_TRUE(flag({ 1 }));
+	EXPECT_FALSE(flag({ 2 }));
+	EXPECT_FALSE(flag({}));
+	EXPECT_FALSE(flag({ 1, 0 }));
+}
+
 TEST(properties, decode_properties__longer_than_the_message)
 {
 	for (u32 length : { 5u, 8u, 0x80000000u, 0xfffffffdu, UINT32_MAX })

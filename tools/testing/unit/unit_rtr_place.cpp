@@ -246,6 +246,40 @@ TEST(rtr_place, structure__as_a_number)
 	EXPECT_EQ(shape_of(0).targets(), 0u);
 }
 
+/* So many targets, or so far behind, that they have no number. */
+TEST(rtr_place, structure__as_a_number_that_is_too_large)
+{
+	const auto number = [](u32 before, u32 targets) {
+		ReceiveShape s;
+
+		EXPECT_TRUE(s.add({ 1, before * 4, 4, false }));
+		EXPECT_TRUE(s.add({ targets, 64, 64, true }));
+		return shape_number(s);
+	};
+
+	EXPECT_NE(number(kBeforeMost, kCountMost), kOtherShape);
+	EXPECT_EQ(number(kBeforeMost + 1, kCountMost), kOtherShape);
+	EXPECT_EQ(number(kBeforeMost, kCountMost + 1), kOtherShape);
+}
+
+/* What nothing can be placed in is no mistake of the peer's; what is no structure is. */
+TEST(rtr_place, structure__as_a_number_of_any_value)
+{
+	u32 number = 0;
+	const auto decode = [&](const Words &w) {
+		const Octets o = octets(w);
+
+		return decode_shape_number(
+			{ o.data(), static_cast<u32>(o.size()) }, number);
+	};
+
+	EXPECT_TRUE(decode({ 1022, 1, 1, 1022, 4, 1 }));
+	EXPECT_EQ(number, kOtherShape);
+	EXPECT_FALSE(decode({ 512, 1, 1, 512, 4, 0, 0 }));
+	EXPECT_TRUE(decode({ 512, 1, 1, 512, 4, 0 }));
+	EXPECT_EQ(number, 0u);
+}
+
 /* ------------------------------------------------------------------ */
 /* Items                                                              */
 /* ------------------------------------------------------------------ */

@@ -167,6 +167,38 @@ TEST(rtr_plan, make__targets_that_a_send_does_not_reach)
 	EXPECT_FALSE(plan(40, { placed(36, 8) }, early, kSend).made);
 }
 
+TEST(rtr_plan, make__more_targets_than_a_group_has)
+{
+	const u32 most = kMostTargets * 1024 / 2;
+
+	EXPECT_FALSE(plan(40, { placed(36, most), placed(36 + most, most + 1) })
+			     .made);
+}
+
+TEST(rtr_plan, each_piece__until_it_is_told_to_end)
+{
+	const Planned p = plan(40, { placed(36, 2048) });
+	u32 pieces = 0;
+
+	ASSERT_TRUE(p.made);
+	EXPECT_FALSE(
+		p.plan.each_piece({ p.items.data(), 1 }, 0,
+				  [&](u32, const ItemPiece &) {
+					  pieces++;
+					  return false;
+				  }));
+	EXPECT_EQ(pieces, 1u);
+}
+
+TEST(rtr_plan, stream_is_in_first__if_it_is_in_one_send)
+{
+	const u32 largest = kSend - plan(40).plan.send(0).head;
+
+	EXPECT_TRUE(plan(largest).plan.stream_is_in_first(UINT32_MAX));
+	EXPECT_FALSE(plan(largest + 4).plan.stream_is_in_first(UINT32_MAX));
+	EXPECT_FALSE(plan(largest).plan.stream_is_in_first(kSend - 4));
+}
+
 TEST(rtr_plan, make__a_header_that_is_too_large)
 {
 	static constexpr Segment kMemory[64] = {};

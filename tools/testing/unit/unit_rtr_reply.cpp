@@ -150,6 +150,51 @@ TEST(rtr_reply, memory_that_is_too_small)
 	EXPECT_EQ(a.plan.needed, 16u);
 }
 
+/* An ERROR has one of them. */
+TEST(rtr_reply, memory_that_is_too_small_twice)
+{
+	const Wanted small = { 0, Placement::Exrw, 0, { { 7, 4, 0 } } };
+	const Answered a({ { 0, 100, { small, small } } },
+			 { result(64, 8), result(100, 12) }, 112, 100);
+
+	ASSERT_TRUE(a.ok);
+	EXPECT_EQ(a.plan.errcode, u32{ RPCRDMA2_ERR_WRITE_RESOURCE });
+	EXPECT_EQ(a.plan.index, 1u);
+	EXPECT_EQ(a.plan.needed, 8u);
+}
+
+TEST(rtr_reply, memory_of_too_many_segments)
+{
+	const auto answered = [](u32 segments) {
+		const std::vector<Segment> memory(segments, { 7, 4, 0 });
+
+		return Answered(
+			{ { 0, 9, { { 0, Placement::Exrw, 0, memory } } } },
+			{ result(64, 4 * segments) }, 64 + 4 * segments, 0);
+	};
+
+	EXPECT_TRUE(answered(RPCRDMA_MAX_SEGMENTS).ok);
+	EXPECT_FALSE(answered(RPCRDMA_MAX_SEGMENTS + 1).ok);
+}
+
+/* Those that are too many stay in the Payload stream. */
+TEST(rtr_reply, more_results_than_items)
+{
+	std::vector<rpcrdma_rtr_result> results;
+
+	for (u32 i = 0; i <= kMostItems; i++)
+		results.push_back(result(8 * (i + 1), 8));
+	const Answered a(
+		{ { 0,
+		    9,
+		    std::vector<Wanted>(kMostItems, { 0, Placement::Tbsn }) } },
+		results, 8 * (kMostItems + 2), 100);
+
+	ASSERT_TRUE(a.ok);
+	EXPECT_EQ(a.out.placed, kMostItems);
+	EXPECT_EQ(a.plan.stream_length, 16u);
+}
+
 /* What finds no room goes by RDMA if it may, and else stays where it is. */
 TEST(rtr_reply, several_items)
 {

@@ -79,6 +79,9 @@ TEST(xdr, words__are_written_all_or_none)
 	EXPECT_EQ(load_be32(out + 4), 2u);
 	w.words(3, 4);
 	EXPECT_FALSE(w.ok());
+	/* Nothing follows what is missing. */
+	w.words(5);
+	EXPECT_EQ(w.size(), 8u);
 	EXPECT_EQ(load_be32(out + 8), 0u);
 }
 
