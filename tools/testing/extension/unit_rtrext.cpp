@@ -3220,8 +3220,8 @@ TEST(rtrext, declare__what_cannot_be_told)
 	EXPECT_FALSE(declares(made(2, 1024)));
 }
 
-/* Of a side that takes Calls of one Send. */
-TEST(rtrext, request__with_a_continuation_that_was_not_announced)
+/* A server that takes Calls of one Send. */
+static Endpoint without_continuations()
 {
 	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
 
@@ -3231,6 +3231,13 @@ TEST(rtrext, request__with_a_continuation_that_was_not_announced)
 	}));
 	e.receive(connprop(kClientXid, announcing()));
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	return e;
+}
+
+TEST(rtrext, request__with_a_continuation_that_was_not_announced)
+{
+	Endpoint e = without_continuations();
+
 	e.receive(request(kXid, 1, call()));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
 	e.receive(go_on(kXid, 1, call()));
@@ -3241,14 +3248,8 @@ TEST(rtrext, request__with_a_continuation_that_was_not_announced)
 /* It does not take the first Send of what it cannot take whole. */
 TEST(rtrext, request__of_several_sends_without_continuations)
 {
-	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
+	Endpoint e = without_continuations();
 
-	EXPECT_TRUE(declare(e.session));
-	EXPECT_TRUE(e.session.with<Rtrext>([](Rtrext &, Port &port) {
-		return Rtrext::declare(port, kTakesRequests);
-	}));
-	e.receive(connprop(kClientXid, announcing()));
-	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
 	e.receive(request(kXid, 2, call()));
 	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
 	expect_report(e, { kXid, 0, 0, 0, 4, 1, 2 });
