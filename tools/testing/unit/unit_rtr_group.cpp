@@ -244,11 +244,15 @@ TEST(rtr_group, send__only_with_credits_for_all_of_it_D20)
 
 	GroupSender s;
 	EXPECT_FALSE(s.active());
+	EXPECT_EQ(s.left(), 0u);
 	s.begin(2);
+	EXPECT_EQ(s.left(), 2u);
 	s.sent();
 	EXPECT_TRUE(s.active());
+	EXPECT_EQ(s.left(), 1u);
 	s.sent();
 	EXPECT_FALSE(s.active());
+	EXPECT_EQ(s.left(), 0u);
 }
 
 /* Of the window, or of what is remembered. */
@@ -325,6 +329,27 @@ TEST(rtr_group, reserve__a_call_that_is_sent_twice)
 	r.shrink(Xid{ 1 }, 2);
 	EXPECT_EQ(r.reserved(), 2u);
 	r.give_back(Xid{ 1 });
+	EXPECT_EQ(r.reserved(), 0u);
+}
+
+/* Of one group the promise ends with its answer, of several it may be for another one. */
+TEST(rtr_group, reserve__what_stands_when_it_is_answered)
+{
+	ReplyReserve r;
+
+	EXPECT_FALSE(r.stands(Xid{ 1 }));
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 8), 4u);
+	EXPECT_FALSE(r.stands(Xid{ 1 }));
+	EXPECT_EQ(r.reserve(Xid{ 1 }, 4, 8), 4u);
+	EXPECT_TRUE(r.stands(Xid{ 1 }));
+	EXPECT_EQ(r.reserve(Xid{ 2 }, 4, 8), 4u);
+	for (u32 xid = 1; xid <= 2; xid++)
+		for (u32 i = 0; i < 2; i++)
+			r.give_back(to_xid(xid));
+	EXPECT_TRUE(r.stands(Xid{ 1 }));
+	EXPECT_EQ(r.most(Xid{ 1 }), 4u);
+	EXPECT_FALSE(r.stands(Xid{ 2 }));
+	EXPECT_EQ(r.most(Xid{ 2 }), 1u);
 	EXPECT_EQ(r.reserved(), 0u);
 }
 

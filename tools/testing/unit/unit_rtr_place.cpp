@@ -280,6 +280,27 @@ TEST(rtr_place, structure__as_a_number_of_any_value)
 	EXPECT_EQ(number, 0u);
 }
 
+/* Whatever it is made of. */
+TEST(rtr_place, structure__its_length)
+{
+	const auto length = [](const Words &w) {
+		const Octets o = octets(w);
+
+		return structure_length(
+			{ o.data(), static_cast<u32>(o.size()) });
+	};
+	const u32 most = ReceiveShape::kMostOctets;
+
+	EXPECT_EQ(length({ 1022, 1, 1, 1022, 4, 1 }), 1022u);
+	for (const u32 more : { 0u, 1u, most })
+		EXPECT_EQ(length({ most + more, 1, 1, most + more, 4, 0 }),
+			  most);
+	EXPECT_EQ(length({ most - 1, 0 }), most - 1);
+	/* Of what is none. */
+	EXPECT_EQ(length({}), 0u);
+	EXPECT_EQ(length({ 1022, 1, 1, 1022, 4 }), 0u);
+}
+
 /* ------------------------------------------------------------------ */
 /* Items                                                              */
 /* ------------------------------------------------------------------ */
