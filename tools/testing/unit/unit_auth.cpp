@@ -47,7 +47,7 @@ rpcrdma_auth auth(u32 role, u32 policy, const Octets &secret = kSecret)
 }
 
 Endpoint endpoint(rpcrdma_role role, u32 policy, const Octets &secret = kSecret,
-		  u32 min_version = 2, u32 max_version = 2)
+		  u32 min_version = 2, u32 max_version = 2, u32 extensions = 0)
 {
 	rpcrdma_auth a = auth(role, policy, secret);
 	rpcrdma_config c = config(role);
@@ -56,6 +56,7 @@ Endpoint endpoint(rpcrdma_role role, u32 policy, const Octets &secret = kSecret,
 	c.min_version = min_version;
 	c.max_version = max_version;
 	c.auth = &a;
+	c.extensions = extensions;
 	Endpoint e(c);
 	std::memset(&a, 0xff,
 		    sizeof(a)); /* NOLINT: nothing of it is used again */
@@ -555,6 +556,105 @@ TEST(auth, server__waits_in_vain)
 	EXPECT_FALSE(s.session.auth_late());
 	EXPECT_EQ(s.session.auth_state(), u32{ RPCRDMA_AUTH_FAILED });
 	EXPECT_EQ(reason(s), u32{ RPCRDMA_AUTH_R_LATE });
+}
+
+/* The CHALLENGE has had them: it is too late for smaller Receives when its FINAL is due. */
+TEST(auth, server__has_told_of_its_receives_before_the_clients_final)
+{
+	constexpr u32 kXchar = 1U << Extensions::place<Xcharext>();
+	const auto end = [&](rpcrdma_role role) {
+		return endpoint(role, RPCRDMA_AUTH_REQUIRED, kSecret, 2, 2,
+				kXchar);
+	};
+	Both b = {
+		end(RPCRDMA_ROLE_CLIENT), end(RPCRDMA_ROLE_SERVER), {}, {}
+	};
+
+	b.run(kSecret, [&](u32 n, Octets &o) {
+		if (n != 3)
+			return true;
+		b.server.receive_octets(o);
+		EXPECT_FALSE(b.server.session.with<Xcharext>(
+			[](Xcharext &x, Port &port) {
+				return x.begin(port, 1024);
+			}));
+		return false;
+	});
+	EXPECT_TRUE(b.client.session.ready());
+	EXPECT_TRUE(b.server.session.in_use(Extensions::place<Xcharext>()));
+	EXPECT_EQ(b.server.info().local.recv_size, 8192u);
+	EXPECT_EQ(b.client.info().peer.recv_size, 8192u);
+}
+
+/* It has no properties any more, but it says how many they are. */
+TEST(auth, client__buffer_too_small_for_its_final)
+{
+	Endpoint c = client(RPCRDMA_AUTH_OFFERED);
+	const u32 size = 20;
+	rpcrdma_tx tx;
+
+	(void)c.next();
+	c.receive(prefix(0, RPCRDMA2_GRANT));
+	ASSERT_TRUE(c.session.auth_late());
+	for (u32 room = 0; room < size; room++) {
+		std::unique_ptr<u8[]> out(new u8[room]);
+
+		EXPECT_EQ(c.session.next_send(nullptr, { out.get(), room }, tx),
+			  u32{ RPCRDMA_TX_INVALID });
+	}
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(c.tx.htype, u32{ RPCRDMA2_CONNPROP_FINAL });
+	EXPECT_EQ(c.sent.size(), size);
+}
+
+/* An OPEN in its word of which no credit is for the CHALLENGE. */
+TEST(auth, key__before_there_is_a_credit)
+{
+	Endpoint s = server();
+	Endpoint c = client();
+
+	(void)c.next();
+	Octets open = c.sent;
+	std::fill_n(open.begin() + 8, 4, 0);
+	s.receive_octets(open);
+	EXPECT_EQ(s.session.auth_state(), u32{ RPCRDMA_AUTH_WANTS_KEY });
+	EXPECT_FALSE(s.session.auth_key(bytes(kSecret), bytes(kDecoy)));
+	EXPECT_EQ(s.session.auth_state(), u32{ RPCRDMA_AUTH_WAITS });
+	EXPECT_EQ(s.peek(), u32{ RPCRDMA_TX_BLOCKED });
+	s.receive(prefix(0, RPCRDMA2_GRANT, 1));
+	EXPECT_TRUE(s.rx.kick);
+	ASSERT_EQ(s.next(), u32{ RPCRDMA_TX_CONTROL });
+	EXPECT_EQ(s.tx.htype, u32{ RPCRDMA2_CONNPROP_MIDDLE });
+}
+
+TEST(auth, key__of_a_session_that_has_closed)
+{
+	Endpoint s = server();
+	Endpoint c = client();
+
+	(void)c.next();
+	s.receive_octets(c.sent);
+	s.receive(prefix(0, RPCRDMA2_GRANT, 0xfffffff0));
+	EXPECT_EQ(s.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(s.rx.reason, u32{ RPCRDMA_REASON_CREDIT_LIMIT });
+	EXPECT_FALSE(s.session.auth_key(bytes(kSecret), bytes(kDecoy)));
+	EXPECT_EQ(s.peek(), u32{ RPCRDMA_TX_NONE });
+}
+
+/* Nothing can be computed with it, and so nothing is said. */
+TEST(auth, key__that_cannot_be_used)
+{
+	Endpoint s = server();
+	Endpoint c = client();
+
+	(void)c.next();
+	s.receive_octets(c.sent);
+	hostauth::good_calls = 0;
+	EXPECT_FALSE(s.session.auth_key(bytes(kSecret), bytes(kDecoy)));
+	hostauth::good_calls = -1;
+	EXPECT_EQ(s.session.auth_state(), u32{ RPCRDMA_AUTH_FAILED });
+	EXPECT_EQ(reason(s), u32{ RPCRDMA_AUTH_R_INTERNAL });
+	EXPECT_EQ(s.peek(), u32{ RPCRDMA_TX_NONE });
 }
 
 TEST(auth, key__is_asked_for_once_and_only_then)
