@@ -632,6 +632,29 @@ TEST(xcharext, request__less_reverse_support_not_while_calling)
 	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
 }
 
+/* One that has credits of its own, and one of which some parts have gone, are under way. */
+TEST(xcharext, request__less_reverse_support_not_before_a_call_ends)
+{
+	for (const bool begun : { false, true }) {
+		Endpoint e = server(announcing(value(kReverse, 2), 1));
+		rpcrdma_message msg = message(7, RPCRDMA_CALL, 5000);
+
+		if (begun)
+			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+		else
+			ASSERT_TRUE(e.session.admit(&msg));
+		EXPECT_EQ(e.info().outstanding, 0u);
+		EXPECT_FALSE(request(e, { { kReverse, 1 } }));
+		if (begun) {
+			ASSERT_EQ(e.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+			EXPECT_TRUE(e.tx.last);
+			EXPECT_FALSE(request(e, { { kReverse, 1 } }));
+		}
+		(void)!e.session.end_call(msg);
+		EXPECT_TRUE(request(e, { { kReverse, 1 } }));
+	}
+}
+
 TEST(xcharext, request__no_room)
 {
 	Endpoint e = server();
