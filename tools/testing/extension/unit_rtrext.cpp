@@ -101,6 +101,20 @@ Endpoint server(const Words &peer = announcing())
 	return server(grouping(RPCRDMA_ROLE_SERVER), peer);
 }
 
+/* One that says that it takes only these. */
+Endpoint server_taking(u32 support)
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
+
+	EXPECT_TRUE(declare(e.session));
+	EXPECT_TRUE(e.session.with<Rtrext>([&](Rtrext &, Port &port) {
+		return Rtrext::declare(port, support);
+	}));
+	e.receive(connprop(kClientXid, announcing()));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	return e;
+}
+
 Endpoint client(const rpcrdma_config &c, const Words &peer = announcing())
 {
 	Endpoint e(c);
@@ -283,6 +297,31 @@ TEST(rtrext, declare__what_does_not_agree)
 	EXPECT_FALSE(declares(c, shape()));
 }
 
+/* Those of others it leaves alone. */
+TEST(rtrext, declare__numbers)
+{
+	const auto declares = [](u32 which, u32 number, u32 extensions) {
+		rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+
+		c.extensions = extensions;
+		Endpoint e(c);
+		return e.session.with<Rtrext>([&](Rtrext &, Port &port) {
+			return port.declare(which, number) &&
+			       port.local(which) == number;
+		});
+	};
+	const u32 all = kOurs | 1U << Extensions::place<Xcharext>();
+
+	EXPECT_FALSE(declares(kRequestReceiveLimit, 0, all));
+	EXPECT_TRUE(declares(kRequestReceiveLimit, 1, all));
+	EXPECT_TRUE(declares(kRequestReceiveLimit, kMostSends, all));
+	EXPECT_FALSE(declares(kRequestReceiveLimit, kMostSends + 1, all));
+	EXPECT_FALSE(declares(kRequestReceiveLimit, 1, all & ~kOurs));
+	EXPECT_FALSE(declares(2, 2048, all));
+	EXPECT_FALSE(declares(kExtensionsProperty, 0, all));
+	EXPECT_FALSE(declares(0xfffffffe, 1, all));
+}
+
 TEST(rtrext, announced__a_structure_that_is_none)
 {
 	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
@@ -358,6 +397,27 @@ TEST(rtrext, request__of_which_the_first_send_has_a_word)
 		EXPECT_EQ(e.rx.action, dir ? u32{ RPCRDMA_RX_DROP } :
 					     u32{ RPCRDMA_RX_PAYLOAD });
 		EXPECT_EQ(e.rx.abandon, dir != 0);
+	}
+}
+
+/* The second word is still to come then. */
+TEST(rtrext, request__of_which_the_second_send_has_nothing)
+{
+	for (const u32 dir : { 0u, 1u }) {
+		Endpoint e = server();
+
+		e.receive(request(kXid, 3, { kXid }));
+		e.receive(go_on(kXid, 1, {}));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		e.receive(go_on(kXid, 2, { dir, 2, 3 }));
+		if (!dir) {
+			EXPECT_TRUE(e.rx.last);
+			EXPECT_EQ(e.rx.stream_length, 16u);
+			continue;
+		}
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_TRUE(e.rx.abandon);
+		expect_error(e, RPCRDMA2_ERR_BAD_XDR);
 	}
 }
 
@@ -855,6 +915,44 @@ TEST(rtrext, report__of_a_send_that_is_cut_off)
 	expect_report(e, { kXid + 1, 1, 2, 1, kXid, 0, 0, 5, kXid, kXid + 1 });
 }
 
+/* Of the group itself only its number is there. It is over, as one that cannot be read. */
+TEST(rtrext, request__of_which_a_send_is_cut_off)
+{
+	Endpoint e = server();
+	const Words cut = prefix(kXid, kXmtCont) + Words{ 1 };
+
+	e.receive(request(kXid, 3, call()));
+	e.receive(cut);
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.rx.dir, u32{ RPCRDMA_CALL });
+	EXPECT_FALSE(state(e).incoming().active());
+	expect_error(e, RPCRDMA2_ERR_BAD_XDR);
+	e.receive(go_on(kXid, 2, call()));
+	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+	/* An answer to what belongs to no group could be about a Reply. */
+	e.receive(cut);
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	EXPECT_FALSE(e.rx.abandon);
+	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+}
+
+TEST(rtrext, reply__of_which_a_send_is_cut_off)
+{
+	Endpoint e = client();
+	Outgoing o(RPCRDMA_CALL, 40, 3);
+
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(response(kXid, 3, rpc(kXid, RPCRDMA_REPLY, 40)));
+	e.receive(prefix(kXid, kXmtCont) + Words{ 1 });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_FAIL_RPC });
+	EXPECT_EQ(e.rx.xid, kXid);
+	EXPECT_EQ(e.rx.errcode, u32{ RPCRDMA2_ERR_BAD_XDR });
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(state(e).reserved(), 0u);
+	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+}
+
 TEST(rtrext, report__the_rest_of_a_group_is_dropped)
 {
 	Endpoint e = server();
@@ -935,6 +1033,35 @@ TEST(rtrext, report__a_message_of_another_version_in_between)
 	EXPECT_FALSE(state(e).incoming().active());
 	e.receive(go_on(kXid, 1, {}));
 	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+}
+
+/* A message of the extension that cannot be part of a group here is in the middle of one. */
+TEST(rtrext, report__what_this_side_does_not_take_in_between)
+{
+	const auto ends = [](const Words &w, u32 reason, const Words &report,
+			     u32 code) {
+		Endpoint e = server_taking(kTakesRequests | kTakesContinues);
+
+		e.receive(request(kXid, 3, call()));
+		e.receive(w);
+		expect_dropped(e, reason);
+		EXPECT_TRUE(e.rx.abandon);
+		EXPECT_EQ(e.rx.dir, u32{ RPCRDMA_CALL });
+		EXPECT_FALSE(state(e).incoming().active());
+		expect_report(e, report);
+		expect_error(e, code);
+		e.receive(go_on(kXid, 1, call()));
+		expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+		e.receive(request(kXid + 9, 1, rpc(kXid + 9, 0, 40)));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	};
+	const Words of = { kXid, 0, 1, 1, kXid, 0, 0, 2, kXmtCont };
+
+	ends(response(kXid + 1, 1, rpc(kXid + 1, RPCRDMA_REPLY, 40)),
+	     RPCRDMA_REASON_HTYPE, of + Words{ kXmtResp },
+	     RPCRDMA2_ERR_INVAL_HTYPE);
+	ends(prefix(kXid + 1, kXmtReq) + Words{ 1, 4, 8, 99, 0, 0 },
+	     RPCRDMA_REASON_XDR, of + Words{ kXmtReq }, RPCRDMA2_ERR_BAD_XDR);
 }
 
 TEST(rtrext, report__a_message_of_another_extension_in_between)
@@ -1038,18 +1165,52 @@ TEST(rtrext, report__nothing_of_what_could_not_be_read)
 	EXPECT_TRUE(e.rx.last);
 }
 
+/* No more reports can wait, and there is no credit to send one. */
+static void fill_reports(Endpoint &e, const Words &refused)
+{
+	for (u32 i = 0; i < Rtrext::kMostReports; i++) {
+		e.receive(refused);
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+	}
+}
+
+static void expect_flood(const Endpoint &e)
+{
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_FLOOD });
+	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+}
+
 TEST(rtrext, report__a_peer_that_causes_too_many_is_cut_off)
 {
 	Endpoint e = server();
 	const Words w = prefix(kXid, kXmtCont, 1) + Words{ 1, kXmtReq, 0 };
 
-	for (u32 i = 0; i < Rtrext::kMostReports; i++) {
-		e.receive(w);
-		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
-	}
+	fill_reports(e, w);
 	e.receive(w);
-	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CLOSE });
-	EXPECT_EQ(e.rx.reason, u32{ RPCRDMA_REASON_FLOOD });
+	expect_flood(e);
+}
+
+/* Whatever it is that breaks into a group: what is to be said of that has no room. */
+TEST(rtrext, report__a_group_that_is_broken_when_no_more_can_wait)
+{
+	const Words w = prefix(kXid, kXmtCont, 1) + Words{ 1, kXmtReq, 0 };
+	const Words other = call_inline(kXid + 1, rpc(kXid + 1, 0, 40));
+	Words version = other;
+
+	version[1] = 1;
+	for (const Words &breaks :
+	     { other, version, response(kXid + 1, 1, rpc(kXid + 1, 1, 40)),
+	       prefix(kXid + 1, kXmtReq) + Words{ 1, 4, 8, 99, 0, 0 },
+	       go_on(kXid + 1, 1, call()) }) {
+		Endpoint e = server_taking(kTakesRequests | kTakesContinues);
+
+		fill_reports(e, w);
+		e.receive(request(kXid, 3, call()));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+		e.receive(breaks);
+		expect_flood(e);
+	}
 }
 
 TEST(rtrext, report__several_leave_in_order)
@@ -1978,7 +2139,33 @@ TEST(rtrext, send__not_into_a_buffer_that_is_too_small)
 
 	m.content.items = { &item, 1 };
 	EXPECT_EQ(result(512 + 1020), kNotSo);
+	EXPECT_EQ(result(kPrefixSize - 1), kNotSo);
+	EXPECT_EQ(result(0), kNotSo);
+	EXPECT_EQ(m.next, 0u);
+	EXPECT_EQ(e.info().sent, 1u);
 	EXPECT_EQ(result(512 + 1024), kSent);
+}
+
+/* In another form it has begun, or has memory that a group has no place for. */
+TEST(rtrext, send__what_has_another_form)
+{
+	Endpoint e = client();
+	rpcrdma_chunks chunks = {};
+	const auto as = [&](auto change) {
+		Outgoing o(RPCRDMA_CALL, 40);
+
+		o.msg.chunks = &chunks;
+		change(o.msg);
+		return send(e, o);
+	};
+
+	EXPECT_EQ(as([](rpcrdma_message &m) { m.sent = 4; }), kNotSo);
+	EXPECT_EQ(as([](rpcrdma_message &m) { m.external = true; }), kNotSo);
+	chunks.n_reads = 1;
+	EXPECT_EQ(as([](rpcrdma_message &) {}), kNotSo);
+	EXPECT_EQ(e.info().sent, 1u);
+	chunks.n_reads = 0;
+	EXPECT_EQ(as([](rpcrdma_message &) {}), kSent);
 }
 
 TEST(rtrext, send__only_with_credits_for_all_of_it_D20)
@@ -2054,7 +2241,11 @@ TEST(rtrext, send__a_grant_in_the_middle_without_credits_D20)
 		e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + 2));
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED });
 	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent));
+	EXPECT_EQ(send(e, o), kNoCredit);
+	EXPECT_TRUE(e.tx.more);
 	EXPECT_EQ(e.next_control()[3], u32{ RPCRDMA2_GRANT });
+	EXPECT_EQ(send(e, o), kNoCredit);
+	EXPECT_FALSE(e.tx.more);
 	EXPECT_NE(e.next(), u32{ RPCRDMA_TX_CONTROL });
 	e.receive(prefix(0, RPCRDMA2_GRANT, e.info().sent + 2));
 	EXPECT_EQ(send(e, o), kSent);
@@ -2113,6 +2304,30 @@ TEST(rtrext, send__the_reply_gets_what_is_free_of_the_window)
 	second.msg.xid = kXid + 1;
 	EXPECT_EQ(send(e, second), kSent);
 	EXPECT_EQ(second.m.reply_count, 1u);
+}
+
+/* Whoever asks before learns that. */
+TEST(rtrext, send__what_is_promised_is_not_promised_again)
+{
+	rpcrdma_config c = grouping(RPCRDMA_ROLE_CLIENT);
+
+	c.window = 4;
+	Endpoint e = client(c, announcing(kAll, 4, 16));
+	const auto may = [&](u32 sends) {
+		return e.session.with<Rtrext>(
+			[&](const Rtrext &x, const Port &port) {
+				return x.may_reserve(port, sends);
+			});
+	};
+	Outgoing o(RPCRDMA_CALL, 40, 2);
+
+	EXPECT_TRUE(may(4));
+	EXPECT_FALSE(may(5));
+	EXPECT_EQ(send(e, o), kSent);
+	EXPECT_TRUE(may(2));
+	EXPECT_FALSE(may(3));
+	e.receive(reply_inline(kXid, rpc(kXid, RPCRDMA_REPLY, 40)));
+	EXPECT_TRUE(may(4));
 }
 
 /* What the client has said of the reverse direction holds here, too (-07, 5.2.5). */
@@ -2326,6 +2541,58 @@ bool collect(void *context, const rpcrdma_rtr_part *part)
 }
 
 } // namespace
+
+TEST(rtrext, c__declare__what_makes_no_sense)
+{
+	const auto declares = [](const rpcrdma_rtr_shape *shape,
+				 u32 extensions = kOurs, u32 size = kReceive) {
+		rpcrdma_config c = grouping(RPCRDMA_ROLE_SERVER);
+		rpcrdma_session s;
+
+		c.extensions = extensions;
+		c.local.recv_size = size;
+		EXPECT_TRUE(rpcrdma_session_init(&s, &c));
+		return rpcrdma_rtr_declare(&s, shape, RPCRDMA_RTR_CALLS);
+	};
+	const rpcrdma_rtr_shape wrong[] = { { 0, 1024, 2 },
+					    { 512, 1024, 0 },
+					    { 512, 0, 2 } };
+
+	EXPECT_TRUE(declares(&kShape));
+	EXPECT_TRUE(declares(nullptr));
+	for (const rpcrdma_rtr_shape &shape : wrong)
+		EXPECT_FALSE(declares(
+			&shape, kOurs,
+			std::max(shape.head + shape.page * shape.pages,
+				 u32{ RPCRDMA_MIN_RECV_SIZE })));
+	EXPECT_FALSE(declares(&kShape, 0));
+	EXPECT_FALSE(declares(nullptr, 0));
+	EXPECT_FALSE(declares(&kShape, kOurs, kReceive + 4));
+}
+
+/* The peer has been told already. */
+TEST(rtrext, c__declare__too_late)
+{
+	Pair p;
+
+	for (Caller *c : { &p.client, &p.server }) {
+		EXPECT_FALSE(rpcrdma_rtr_declare(&c->s, &kShape,
+						 RPCRDMA_RTR_CALLS));
+		EXPECT_FALSE(
+			rpcrdma_rtr_declare(&c->s, nullptr, RPCRDMA_RTR_CALLS));
+	}
+	/* It is as it was: the client takes no Calls. */
+	p.client.take(octets(request(kXid, 1, call())));
+	EXPECT_EQ(p.client.rx.reason, u32{ RPCRDMA_REASON_HTYPE });
+}
+
+TEST(rtrext, c__the_type_that_leads)
+{
+	EXPECT_STREQ(rpcrdma_type_name(rpcrdma_rtr_lead_type(RPCRDMA_CALL)),
+		     "XMTREQ");
+	EXPECT_STREQ(rpcrdma_type_name(rpcrdma_rtr_lead_type(RPCRDMA_REPLY)),
+		     "XMTRESP");
+}
 
 TEST(rtrext, c__a_call_and_where_its_data_are)
 {
@@ -2643,6 +2910,9 @@ TEST(rtrext, c__a_reply_that_does_not_answer)
 				      static_cast<u32>(rest.size()), &first));
 }
 
+/* Data that need as much of two Receives. */
+constexpr u32 kTwoSends = 2 * kPages * 1024;
+
 /* A Call whose Sends are asked for one by one. */
 struct SentByHand {
 	explicit SentByHand(u32 length)
@@ -2696,6 +2966,80 @@ TEST(rtrext, c__a_plan_that_cannot_be_kept_for_a_while)
 	EXPECT_EQ(pieces(c.g, 0).all[0].offset, 512u);
 }
 
+/* Nothing begins in the middle of a group, and nothing follows its last Send. */
+TEST(rtrext, c__one_group_at_a_time)
+{
+	SentByHand c(40);
+	rpcrdma_message other = message(kXid + 1, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_group g;
+	const auto can = [&]() { return plan(c.p.client, other, 1024, g); };
+
+	ASSERT_TRUE(plan(c.p.client, c.msg, kTwoSends, c.g));
+	EXPECT_EQ(c.g.sends, 2u);
+	EXPECT_TRUE(can());
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(c.tx.last);
+	EXPECT_FALSE(can());
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(c.tx.last);
+	EXPECT_TRUE(can());
+	EXPECT_EQ(c.next(), u32{ RPCRDMA_TX_INVALID });
+}
+
+TEST(rtrext, c__a_session_that_closes_in_the_middle)
+{
+	SentByHand c(40);
+
+	ASSERT_TRUE(plan(c.p.client, c.msg, kTwoSends, c.g));
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	/* There can be no such count of messages. */
+	c.p.client.take(octets(prefix(0, RPCRDMA2_GRANT, 0xfffffff0)));
+	EXPECT_EQ(c.p.client.rx.action, u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_EQ(c.next(), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_EQ(c.tx.header_length, 0u);
+}
+
+/* As many credits are kept for each Call as its group has Sends. */
+TEST(rtrext, c__admitted_with_all_of_its_sends)
+{
+	SentByHand c(40);
+	rpcrdma_message other = message(kXid + 1, RPCRDMA_CALL, 40);
+	rpcrdma_session &s = c.p.client.s;
+	rpcrdma_rtr_group g;
+
+	/* The FINAL was one Send. */
+	c.p.client.take(octets(prefix(0, RPCRDMA2_GRANT, 1 + 3)));
+	ASSERT_TRUE(plan(c.p.client, c.msg, kTwoSends, c.g));
+	ASSERT_TRUE(plan(c.p.client, other, kTwoSends, g));
+	EXPECT_TRUE(rpcrdma_rtr_admit(&s, &c.msg, &c.g));
+	EXPECT_FALSE(rpcrdma_rtr_admit(&s, &other, &g));
+	/* One credit is free. */
+	ASSERT_TRUE(plan(c.p.client, other, 1024, g));
+	EXPECT_TRUE(rpcrdma_rtr_admit(&s, &other, &g));
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(c.tx.last);
+}
+
+TEST(rtrext, c__whoever_goes_through_the_data_may_stop)
+{
+	SentByHand c(40);
+	u32 seen = 0;
+
+	ASSERT_TRUE(plan(c.p.client, c.msg, 2 * 1024, c.g));
+	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_FALSE(rpcrdma_rtr_each_piece(
+		&c.g, 0,
+		[](void *context, const rpcrdma_rtr_piece *piece) {
+			EXPECT_EQ(piece->at, 36u);
+			EXPECT_EQ(piece->length, 2u * 1024);
+			++*static_cast<u32 *>(context);
+			return false;
+		},
+		&seen));
+	EXPECT_EQ(seen, 1u);
+}
+
 /* Of one item, which begins with a page: then it can be passed on by pages. */
 TEST(rtrext, c__what_is_in_whole_pages)
 {
@@ -2734,10 +3078,32 @@ TEST(rtrext, c__what_cannot_be_gone_through)
 	EXPECT_FALSE(each(placed, head - 4));
 	EXPECT_TRUE(rpcrdma_rtr_readable(placed.data(), head + 8));
 	EXPECT_FALSE(rpcrdma_rtr_readable(placed.data(), head + 4));
+	EXPECT_FALSE(rpcrdma_rtr_readable(placed.data(), head - 4));
 	EXPECT_FALSE(read(placed, head).external);
 	const Octets reply = octets(response(kXid, 1, call()));
 	EXPECT_TRUE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 8));
 	EXPECT_FALSE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare + 4));
+	EXPECT_FALSE(rpcrdma_rtr_readable(reply.data(), kXmtRespBare - 4));
+	const Octets plain = octets(call_inline(kXid, call()));
+	EXPECT_FALSE(rpcrdma_rtr_readable(plain.data(), RPCRDMA_BARE_OCTETS));
+}
+
+/* Receives cannot be made so: nothing is in them. */
+TEST(rtrext, c__what_makes_no_sense_is_not_gone_through)
+{
+	const Octets o = octets(
+		request(kXid, 1, call(), { 1, 36, 1030, kTbsn, 0, 2, 0, 1 }));
+	const rpcrdma_rtr_first first = read(o, static_cast<u32>(o.size()));
+	std::vector<rpcrdma_rtr_part> parts;
+
+	for (const rpcrdma_rtr_shape &shape :
+	     { rpcrdma_rtr_shape{ 0, 1024, 2 }, { 510, 1024, 2 },
+	       { 512, 1000, 2 }, { 512, 0, 2 }, { 512, 1024, 0 } })
+		EXPECT_FALSE(rpcrdma_rtr_each_part(&shape, &first, collect,
+						   &parts));
+	EXPECT_TRUE(parts.empty());
+	EXPECT_TRUE(rpcrdma_rtr_each_part(&kShape, &first, collect, &parts));
+	EXPECT_EQ(parts.size(), 2u);
 }
 
 namespace
@@ -2995,6 +3361,67 @@ TEST(rtrext, c__a_reply_to_a_peer_that_takes_none)
 		  1u);
 }
 
+/* Neither before the exchange, nor with a peer that does not speak it. */
+TEST(rtrext, c__what_is_not_in_use)
+{
+	Caller early(RPCRDMA_ROLE_CLIENT, &kShape, RPCRDMA_RTR_REPLIES);
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_group g;
+
+	EXPECT_FALSE(plan(early, msg, 1024, g));
+	EXPECT_TRUE(Answering(announcing()).sends(kBySends, 1024));
+	EXPECT_FALSE(Answering({ 0 }).sends(kBySends, 1024));
+}
+
+/* The Reply then goes in a form of -07. */
+TEST(rtrext, c__directions_that_cannot_be_answered)
+{
+	const Words item = { 0, kTbsn };
+	const auto of = [&](u32 items) {
+		Words w = { 1, 0, 40, items };
+
+		for (u32 i = 0; i < items; i++)
+			w = w + item;
+		return w;
+	};
+	const Words first = { 0, 40, 1, 0, kTbsn };
+	const Words second = { 40, 80, 1, 0, kTbsn };
+	Answering a(announcing());
+	Words cut = kBySends;
+
+	cut.pop_back();
+	EXPECT_EQ(a.sends(cut, 1024), 0u);
+	EXPECT_EQ(a.sends(kBySends + Words{ 0 }, 1024), 0u);
+	EXPECT_EQ(a.sends(Words{ 2 } + second + first, 1024), 0u);
+	EXPECT_EQ(a.sends(Words{ 2 } + first + second, 1024), 1u);
+	/* Each has an item that answers it. */
+	EXPECT_EQ(a.sends(of(RPCRDMA_RTR_MOST_ITEMS + 1), 1024), 0u);
+	EXPECT_EQ(a.sends(of(RPCRDMA_RTR_MOST_ITEMS), 1024), 1u);
+	EXPECT_EQ(a.g.placed, 1u);
+}
+
+/* Those that there is room for are kept as they came. */
+TEST(rtrext, c__directions_of_so_many_octets)
+{
+	for (const u32 items : { 62u, 63u }) {
+		Words w = { 1, 0, 40, items };
+
+		for (u32 i = 0; i < items; i++)
+			w = w + Words{ i, kTbsn };
+		const u32 size = 4 * static_cast<u32>(w.size());
+		const Octets o = octets(request(kXid, 1, call(), { 0 }, w));
+		const rpcrdma_rtr_first first =
+			read(o, static_cast<u32>(o.size()));
+		rpcrdma_rtr_directions d;
+
+		rpcrdma_rtr_get_directions(&first, &d);
+		EXPECT_EQ(d.sends, 1u);
+		EXPECT_EQ(size <= RPCRDMA_RTR_DIRECTIONS, items == 62);
+		EXPECT_EQ(Octets(d.xdr, d.xdr + d.length),
+			  items == 62 ? octets(w) : Octets{});
+	}
+}
+
 /* A READ behind an operation that the server does not know may be the result's, or not. */
 TEST(rtrext, c__directions_are_about_their_range)
 {
@@ -3206,37 +3633,29 @@ TEST(rtrext, declare__what_cannot_be_told)
 			return Rtrext::declare(port, s);
 		});
 	};
-	const auto made = [](u32 targets, u32 behind) {
+	const auto made = [](const rpcrdma_rtr_shape &shape, u32 behind = 0) {
 		ReceiveShape s;
 
-		EXPECT_TRUE(s.add({ 1, 1024, 4, false }));
-		EXPECT_TRUE(s.add({ targets, 64, 64, true }));
+		EXPECT_TRUE(s.add({ 1, shape.head, 4, false }));
+		EXPECT_TRUE(s.add({ shape.pages, shape.page, 4, true }));
 		EXPECT_TRUE(!behind || s.add({ 1, behind, 4, false }));
 		return s;
 	};
+	const u32 most = kMostTargets / kMostSends;
 
-	EXPECT_TRUE(declares(made(kMostTargets / kMostSends, 0)));
-	EXPECT_FALSE(declares(made(kMostTargets / kMostSends + 1, 0)));
-	EXPECT_FALSE(declares(made(2, 1024)));
-}
-
-/* A server that takes Calls of one Send. */
-static Endpoint without_continuations()
-{
-	Endpoint e(grouping(RPCRDMA_ROLE_SERVER));
-
-	EXPECT_TRUE(declare(e.session));
-	EXPECT_TRUE(e.session.with<Rtrext>([](Rtrext &, Port &port) {
-		return Rtrext::declare(port, kTakesRequests);
-	}));
-	e.receive(connprop(kClientXid, announcing()));
-	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
-	return e;
+	EXPECT_TRUE(declares(made({ 1024, 64, most })));
+	EXPECT_FALSE(declares(made({ 1024, 64, most + 1 })));
+	EXPECT_FALSE(declares(made({ 1024, 64, 2 }, 1024)));
+	/* A length has to be a power of two. */
+	EXPECT_FALSE(declares(made({ 1024, 1000, 2 })));
+	/* The header of a XMTCONT goes before the data. */
+	EXPECT_TRUE(declares(made({ kXmtContSize, 1024, 2 })));
+	EXPECT_FALSE(declares(made({ kXmtContSize - 4, 1024, 2 })));
 }
 
 TEST(rtrext, request__with_a_continuation_that_was_not_announced)
 {
-	Endpoint e = without_continuations();
+	Endpoint e = server_taking(kTakesRequests);
 
 	e.receive(request(kXid, 1, call()));
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
@@ -3248,7 +3667,7 @@ TEST(rtrext, request__with_a_continuation_that_was_not_announced)
 /* It does not take the first Send of what it cannot take whole. */
 TEST(rtrext, request__of_several_sends_without_continuations)
 {
-	Endpoint e = without_continuations();
+	Endpoint e = server_taking(kTakesRequests);
 
 	e.receive(request(kXid, 2, call()));
 	expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
