@@ -195,6 +195,16 @@ void expect_error(Endpoint &e, u32 code)
 	EXPECT_EQ(w[0], code);
 }
 
+/* The group of a Call that has begun is over, and its Requester hears that. */
+void expect_given_up(Endpoint &e)
+{
+	expect_dropped(e, RPCRDMA_REASON_XDR);
+	EXPECT_TRUE(e.rx.abandon);
+	EXPECT_EQ(e.rx.dir, u32{ RPCRDMA_CALL });
+	EXPECT_FALSE(state(e).incoming().active());
+	expect_error(e, RPCRDMA2_ERR_BAD_XDR);
+}
+
 /* A Call or Reply of this side's that goes by a group. */
 struct Outgoing {
 	explicit Outgoing(rpcrdma_dir dir, u32 length, u32 reply_count = 1)
@@ -415,9 +425,7 @@ TEST(rtrext, request__of_which_the_second_send_has_nothing)
 			EXPECT_EQ(e.rx.stream_length, 16u);
 			continue;
 		}
-		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
-		EXPECT_TRUE(e.rx.abandon);
-		expect_error(e, RPCRDMA2_ERR_BAD_XDR);
+		expect_given_up(e);
 	}
 }
 
@@ -838,9 +846,7 @@ TEST(rtrext, request__memory_to_read_behind_its_end)
 			EXPECT_EQ(e.rx.unreduced_length, 76u);
 			continue;
 		}
-		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
-		EXPECT_TRUE(e.rx.abandon);
-		expect_error(e, RPCRDMA2_ERR_BAD_XDR);
+		expect_given_up(e);
 	}
 }
 
@@ -923,11 +929,7 @@ TEST(rtrext, request__of_which_a_send_is_cut_off)
 
 	e.receive(request(kXid, 3, call()));
 	e.receive(cut);
-	expect_dropped(e, RPCRDMA_REASON_XDR);
-	EXPECT_TRUE(e.rx.abandon);
-	EXPECT_EQ(e.rx.dir, u32{ RPCRDMA_CALL });
-	EXPECT_FALSE(state(e).incoming().active());
-	expect_error(e, RPCRDMA2_ERR_BAD_XDR);
+	expect_given_up(e);
 	e.receive(go_on(kXid, 2, call()));
 	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
 	/* An answer to what belongs to no group could be about a Reply. */
