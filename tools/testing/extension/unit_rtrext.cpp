@@ -921,7 +921,7 @@ TEST(rtrext, report__of_a_send_that_is_cut_off)
 	expect_report(e, { kXid + 1, 1, 2, 1, kXid, 0, 0, 5, kXid, kXid + 1 });
 }
 
-/* Of the group itself only its number is there. It is over, as one that cannot be read. */
+/* It belongs to the group, and cannot be read: the group is over. */
 TEST(rtrext, request__of_which_a_send_is_cut_off)
 {
 	Endpoint e = server();
@@ -1037,7 +1037,7 @@ TEST(rtrext, report__a_message_of_another_version_in_between)
 	expect_dropped(e, RPCRDMA_REASON_DISCARDING);
 }
 
-/* A message of the extension that cannot be part of a group here is in the middle of one. */
+/* A message of the extension that is no part of the group, and is refused by itself, too. */
 TEST(rtrext, report__what_this_side_does_not_take_in_between)
 {
 	const auto ends = [](const Words &w, u32 reason, const Words &report,
@@ -1193,7 +1193,7 @@ TEST(rtrext, report__a_peer_that_causes_too_many_is_cut_off)
 	expect_flood(e);
 }
 
-/* Whatever it is that breaks into a group: what is to be said of that has no room. */
+/* Whatever breaks into a group, there is no room for what is to be said of it. */
 TEST(rtrext, report__a_group_that_is_broken_when_no_more_can_wait)
 {
 	const Words w = prefix(kXid, kXmtCont, 1) + Words{ 1, kXmtReq, 0 };
@@ -2308,7 +2308,7 @@ TEST(rtrext, send__the_reply_gets_what_is_free_of_the_window)
 	EXPECT_EQ(second.m.reply_count, 1u);
 }
 
-/* Whoever asks before learns that. */
+/* Who asks before there is a plan is told so. */
 TEST(rtrext, send__what_is_promised_is_not_promised_again)
 {
 	rpcrdma_config c = grouping(RPCRDMA_ROLE_CLIENT);
@@ -2912,7 +2912,7 @@ TEST(rtrext, c__a_reply_that_does_not_answer)
 				      static_cast<u32>(rest.size()), &first));
 }
 
-/* Data that need as much of two Receives. */
+/* Data that fill the pages of two Receives. */
 constexpr u32 kTwoSends = 2 * kPages * 1024;
 
 /* A Call whose Sends are asked for one by one. */

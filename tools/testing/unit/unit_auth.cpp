@@ -558,7 +558,7 @@ TEST(auth, server__waits_in_vain)
 	EXPECT_EQ(reason(s), u32{ RPCRDMA_AUTH_R_LATE });
 }
 
-/* The CHALLENGE has had them: it is too late for smaller Receives when its FINAL is due. */
+/* They were in the CHALLENGE. When its FINAL is due it cannot have smaller Receives. */
 TEST(auth, server__has_told_of_its_receives_before_the_clients_final)
 {
 	constexpr u32 kXchar = 1U << Extensions::place<Xcharext>();
@@ -586,7 +586,7 @@ TEST(auth, server__has_told_of_its_receives_before_the_clients_final)
 	EXPECT_EQ(b.client.info().peer.recv_size, 8192u);
 }
 
-/* It has no properties any more, but it says how many they are. */
+/* Its properties have gone with the OPEN: it says that there are no more. */
 TEST(auth, client__buffer_too_small_for_its_final)
 {
 	Endpoint c = client(RPCRDMA_AUTH_OFFERED);
@@ -607,7 +607,7 @@ TEST(auth, client__buffer_too_small_for_its_final)
 	EXPECT_EQ(c.sent.size(), size);
 }
 
-/* An OPEN in its word of which no credit is for the CHALLENGE. */
+/* The OPEN gives none: the CHALLENGE waits until one has come. */
 TEST(auth, key__before_there_is_a_credit)
 {
 	Endpoint s = server();

@@ -332,7 +332,7 @@ TEST(rtr_group, reserve__a_call_that_is_sent_twice)
 	EXPECT_EQ(r.reserved(), 0u);
 }
 
-/* Of one group the promise ends with its answer, of several it may be for another one. */
+/* What one group was promised ends with its answer; of several a Reply may still come. */
 TEST(rtr_group, reserve__what_stands_when_it_is_answered)
 {
 	ReplyReserve r;
