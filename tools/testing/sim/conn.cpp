@@ -926,7 +926,8 @@ void Conn::received(Receive &r, const Completion &c)
 	core::receive(*this, r.buffer.get(), c.length, rx_);
 	const bool due = !receives_wait() && push_receives();
 	const u32 may_come = static_cast<u32>(waiting_.size()) + slack_;
-	if (!dead() && may_come && !rpcrdma_session_may_wait(&session, may_come))
+	if (!dead() && may_come &&
+	    !rpcrdma_session_may_wait(&session, may_come))
 		fail("waits", "Receives wait that must not");
 	if (!later_) {
 		if (due)

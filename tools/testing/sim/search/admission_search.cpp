@@ -924,7 +924,8 @@ private:
 	{
 		const bool any = who == kNothing;
 		rpcrdma_message msg = any ? rpcrdma_message{} : message(who);
-		bool admitted = rpcrdma_session_admit(&a_, any ? nullptr : &msg);
+		bool admitted =
+			rpcrdma_session_admit(&a_, any ? nullptr : &msg);
 
 		if (admitted && !any && available() < rules_.rpcs[who].sends)
 			m_.rpcs[who].flags |= kLone;
