@@ -291,6 +291,43 @@ void order(const Conn &c, const Outgoing &m)
 		     c.link.name(c.side), m.msg.xid, other->msg.xid);
 }
 
+static const char *name(Stage s)
+{
+	static const char *const kNames[] = { "open", "closed", "ending",
+					      "dead" };
+
+	return kNames[static_cast<u32>(s)];
+}
+
+void posts(const Conn &c, Stage last, const char *what)
+{
+	if (c.stage() > last)
+		fail("stages", "%s: %s when it is %s", c.link.name(c.side),
+		     what, name(c.stage()));
+}
+
+void stages(const Conn &c, Stage &before)
+{
+	const bool alive = c.life == Conn::Life::Alive;
+
+	if (c.stage() < before)
+		fail("stages", "%s is %s and was %s", c.link.name(c.side),
+		     name(c.stage()), name(before));
+	if (c.lost_flag && c.open())
+		fail("stages", "%s is lost and open", c.link.name(c.side));
+	if (c.dead() == alive || (c.dead() && !c.lost_flag))
+		fail("stages", "%s is %s%s", c.link.name(c.side),
+		     name(c.stage()), alive ? " and alive" : "");
+	before = c.stage();
+}
+
+void drained(const Conn &c)
+{
+	if (c.qp().can_complete_send() || c.qp().can_complete_receive())
+		fail("stages", "%s goes before its last completion",
+		     c.link.name(c.side));
+}
+
 /* Sections 6.3.6 and 6.3.9: a peer that goes by them drops what does. */
 void parts(const Conn &c, const rpcrdma_rx &rx, u32 &begun)
 {

@@ -16,6 +16,8 @@
  * memory	within the formulas of README
  * order	messages that wait go in the order of their ranks, and those of one rank as
  *		they came; one thread at a time decides on it
+ * stages	a connection goes through its stages and never back; what is posted may be in its
+ *		stage; it is gone when all completions have come (here and in the fabric)
  * parts	only a GRANT comes between the parts of a message (D7)
  * honest	the core accepts everything that another core sends
  * pings	an extension's message comes only to who has announced it, and is
@@ -67,6 +69,12 @@ void memory(const Responder &r);
 void kept(const Responder &r);
 /* "order": @m begins. */
 void order(const Conn &c, const Outgoing &m);
+/* "stages": @what is posted, or decided on, which may be until @last. */
+void posts(const Conn &c, Stage last, const char *what);
+/* "stages": after each step, and within; @before is the stage that it had. */
+void stages(const Conn &c, Stage &before);
+/* "stages": it is about to go. */
+void drained(const Conn &c);
 /* "parts": @begun is the header type that announced the next one, or zero. */
 void parts(const Conn &c, const rpcrdma_rx &rx, u32 &begun);
 /* "honest" */

@@ -107,6 +107,7 @@ void Conn::post(Send &s)
 	Outgoing *m = s.message;
 	WorkRequest wr = {};
 
+	check::posts(*this, Stage::Ending, "a Send");
 	if (tx.payload.length)
 		copy(*m, tx, buffer(s) + tx.header_length);
 	wr.op = WorkRequest::Send;
@@ -137,7 +138,7 @@ void Conn::post(Send &s)
 /* As rpcrdma_credit_wait(). */
 void Conn::credit_wait(u32 who, bool waits)
 {
-	if (waits && !closed_)
+	if (waits && open())
 		credit_waiters_ |= who;
 	else
 		credit_waiters_ &= ~who;
@@ -155,6 +156,7 @@ bool Conn::pump_job()
 		return false;
 	Job *job = job_queue_.pop();
 
+	check::posts(*this, Stage::Open, "a job");
 	jobs_posted_.push(job);
 	spend(job->cost);
 	job->post();
@@ -207,6 +209,7 @@ void Conn::pump_decided(Send &s, Outgoing *m, u32 cost)
 {
 	const bool last = m && s.tx.last;
 
+	check::posts(*this, Stage::Open, "what the pump decides on");
 	if (building_)
 		fail("order", "%s: two threads pump", link.name(side));
 	if (m && s.tx.first) {
@@ -335,7 +338,7 @@ void Conn::pump_mark()
 {
 	WorkRequest wr = {};
 
-	if (!hurries() || !gathered_ || marking_ || closed_ || !sq_avail_ ||
+	if (!hurries() || !gathered_ || marking_ || !open() || !sq_avail_ ||
 	    world.options.mutant == Mutant::MarkForgotten)
 		return;
 	spend(1);
@@ -372,14 +375,18 @@ void Conn::pump()
 /* The loops of rpcrdma_pump(). Where they leave the lock, build() goes on with them. */
 void Conn::pump_on(bool more)
 {
+	const auto goes_on = [this]() {
+		return open() || planted(*this, Mutant::PumpClosed);
+	};
+
 	for (;;) {
-		while (more && !closed_) {
+		while (more && goes_on()) {
 			more = pump_job() || pump_send();
 			if (building_)
 				return;
 		}
 		pump_mark();
-		if (!pump_again_ || closed_)
+		if (!pump_again_ || !goes_on())
 			break;
 		pump_again_ = false;
 		more = true;
@@ -545,8 +552,9 @@ Error Conn::send(Outgoing &m, bool ask)
 {
 	if (!fits(m.chain_cost))
 		return Error::NoSpace;
-	if (closed_)
+	if (!open() && !planted(*this, Mutant::QueuedClosed))
 		return Error::NotConnected;
+	check::posts(*this, Stage::Open, "a message");
 	if (ask && !admits(&m.msg))
 		return Error::NoCredit;
 	const bool direct = m.direct;
@@ -574,7 +582,7 @@ Error Conn::start(Job &job)
 {
 	if (!fits(job.cost))
 		return Error::NoSpace;
-	if (closed_)
+	if (!open())
 		return Error::NotConnected;
 	job_queue_.push(&job);
 	pump();
@@ -745,6 +753,7 @@ QueuePair::Posted Conn::posted(Receive &r) const
 
 void Conn::post_receive(Receive &r)
 {
+	check::posts(*this, Stage::Ending, "a Receive");
 	qp().post_receive(posted(r));
 }
 
@@ -844,7 +853,7 @@ u32 Conn::slack() const
 /* As rpcrdma_recv_push(). Return: a GRANT became due. */
 bool Conn::push_receives()
 {
-	if (dead_)
+	if (dead() && !planted(*this, Mutant::ReceiveDead))
 		return false;
 	gather_receives();
 
@@ -873,7 +882,7 @@ bool Conn::receives_wait() const
 	const bool ample =
 		rx_.ample || world.options.mutant == Mutant::ReceivesWaitOn;
 
-	return !dead_ && ample && slack_ == kSlack;
+	return !dead() && ample && slack_ == kSlack;
 }
 
 void Conn::put_receive(Receive &r)
@@ -887,7 +896,7 @@ void Conn::put_receive(Receive &r)
 			return;
 	}
 	r.kept = false;
-	if (dead_ || life != Life::Alive)
+	if (dead() && mutant != Mutant::ReceiveDead)
 		return lost("post Receive");
 	if (mutant == Mutant::OfferBeforePosting) {
 		if (core::retire(*this))
@@ -917,7 +926,8 @@ void Conn::received(Receive &r, const Completion &c)
 	core::receive(*this, r.buffer.get(), c.length, rx_);
 	const bool due = !receives_wait() && push_receives();
 	const u32 may_come = static_cast<u32>(waiting_.size()) + slack_;
-	if (!dead_ && may_come && !rpcrdma_session_may_wait(&session, may_come))
+	if (!dead() && may_come &&
+	    !rpcrdma_session_may_wait(&session, may_come))
 		fail("waits", "Receives wait that must not");
 	if (!later_) {
 		if (due)
@@ -1084,7 +1094,7 @@ int Conn::map(Regions &mrs, u8 *base, u32 offset, u32 length, bool write,
 	while (length) {
 		const bool never = n == max || !config.max_mrs;
 		const s32 index =
-			never || dead_ ? -1 : rpcrdma_mr_take(&table_);
+			never || dead() ? -1 : rpcrdma_mr_take(&table_);
 
 		if (index < 0) {
 			mr_short_ |= !never;
@@ -1140,8 +1150,14 @@ bool Conn::invalidate(Regions &mrs, Invalidated &inv)
 		if (state == RPCRDMA_MR_HELD)
 			continue;
 		last = mr;
-		if (dead_ || state != RPCRDMA_MR_ACTIVE)
+		if (state != RPCRDMA_MR_ACTIVE)
 			continue;
+		if (!invalidates() &&
+		    !planted(*this, Mutant::InvalidatedEnding)) {
+			world.tally.regions_kept += !dead();
+			continue;
+		}
+		check::posts(*this, Stage::Closed, "a Local Invalidate");
 		step(*mr, RPCRDMA_MR_LOCAL_INV);
 		wr.op = WorkRequest::Invalidate;
 		wr.region = &mr->region;
@@ -1242,10 +1258,18 @@ void Conn::reclaim()
 /* conn.c                                                             */
 /* ------------------------------------------------------------------ */
 
-/* As rpcrdma_conn_shut(). */
-void Conn::shut()
+/* As rpcrdma_conn_advance(). */
+void Conn::advance(Stage stage)
 {
-	closed_ = true;
+	if (stage_ < stage || planted(*this, Mutant::StageBack))
+		stage_ = stage;
+}
+
+/* As rpcrdma_conn_shut(). */
+void Conn::shut(Stage stage)
+{
+	advance(stage);
+	check::stages(*this, before);
 	if (planted(*this, Mutant::OwnerKept))
 		return;
 	credit_wait(kPumpWaits, false);
@@ -1257,9 +1281,17 @@ void Conn::lost(const char *reason)
 	if (lost_flag)
 		return;
 	lost_flag = true;
-	shut();
+	if (!planted(*this, Mutant::LostOpen))
+		shut(Stage::Closed);
 	why = reason;
 	world.trace("%s is lost: %s", link.name(side), reason);
+}
+
+/* As rpcrdma_conn_ending(). */
+void Conn::ending()
+{
+	shut(Stage::Ending);
+	world.tally.endings++;
 }
 
 void Conn::work()
@@ -1276,7 +1308,7 @@ void Conn::work()
 		const u32 window = wanted_window_;
 
 		wanted_window_ = 0;
-		if (!dead_)
+		if (!dead())
 			set_window(window);
 	}
 }
@@ -1285,23 +1317,28 @@ void Conn::work()
 void Conn::close()
 {
 	lost_flag = true;
-	shut();
+	if (planted(*this, Mutant::StopLate))
+		qp().drain();
 	/* As rpcrdma_send_stop(). */
+	shut(Stage::Closed);
 	while (building_)
 		build();
-	dead_ = true;
+	advance(Stage::Dead);
 	life = Life::Draining;
-	qp().error();
+	qp().drain();
 }
 
 bool Conn::drained() const
 {
-	return !qp().can_complete_send() && !qp().can_complete_receive();
+	return !qp().can_complete_send() &&
+	       (!qp().can_complete_receive() ||
+		planted(*this, Mutant::EndsEarly));
 }
 
 /* The second half. */
 void Conn::destroy()
 {
+	check::drained(*this);
 	reclaim();
 	flush();
 	life = Life::Gone;
@@ -1313,8 +1350,7 @@ void Conn::crash()
 {
 	qp().crash();
 	lost_flag = true;
-	closed_ = true;
-	dead_ = true;
+	stage_ = Stage::Dead;
 	life = Life::Gone;
 	building_ = alone_ = false;
 	telling_ = 0;

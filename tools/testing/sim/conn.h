@@ -211,6 +211,9 @@ inline constexpr u32 kOpening = 2;
 /* RPCRDMA_RECV_SLACK, for smaller windows */
 inline constexpr u32 kSlack = 2;
 
+/* rpcrdma_conn_stage: what may still be posted. */
+enum class Stage : u8 { Open, Closed, Ending, Dead };
+
 class Conn {
 public:
 	enum class Life : u8 { Alive, Draining, Gone };
@@ -283,12 +286,32 @@ public:
 	[[nodiscard]] bool active(const MemoryRegion &mr) const;
 
 	void lost(const char *reason);
+	/* The owner ends it soon, and waits for nobody before. */
+	void ending();
 	void fault(const Completion &c, u64 call);
+
+	/* As the functions of verbs.h with these names. */
+	[[nodiscard]] bool open() const
+	{
+		return stage_ == Stage::Open;
+	}
+	[[nodiscard]] bool invalidates() const
+	{
+		return stage_ < Stage::Ending;
+	}
+	[[nodiscard]] bool dead() const
+	{
+		return stage_ == Stage::Dead;
+	}
+	[[nodiscard]] Stage stage() const
+	{
+		return stage_;
+	}
 
 	/* What may happen next. */
 	[[nodiscard]] bool has_work() const
 	{
-		return life == Life::Alive && !dead_ &&
+		return life == Life::Alive && !dead() &&
 		       (grow_ || wanted_window_ || beginning_);
 	}
 	/* What work() does next is to make regions. */
@@ -335,7 +358,7 @@ public:
 	}
 	[[nodiscard]] bool usable() const
 	{
-		return life == Life::Alive && !closed_;
+		return life == Life::Alive && open();
 	}
 	/* Sends that have buffers of their own now. */
 	[[nodiscard]] u32 sends() const
@@ -413,6 +436,7 @@ public:
 	Life life = Life::Alive;
 	bool lost_flag = false;
 	u32 begun = 0; /* see check::parts() */
+	Stage before = Stage::Open; /* see check::stages() */
 	u32 sending = 0; /* of what is being taken: see Outgoing */
 	std::map<u32, Answers> answers; /* to Calls of this end, by XID */
 	const char *why = "";
@@ -450,7 +474,8 @@ private:
 		Outgoing *drop = nullptr;
 	};
 
-	void shut();
+	void advance(Stage stage);
+	void shut(Stage stage);
 	void credit_wait(u32 who, bool waits);
 	void pump_room();
 	void spend(u32 cost);
@@ -494,8 +519,7 @@ private:
 	void reclaim();
 	void retire(Receive &r);
 
-	bool closed_ = false; /* nothing is posted any more */
-	bool dead_ = false; /* the queue pair is being drained */
+	Stage stage_ = Stage::Open;
 	bool pumping_ = false;
 	bool pump_again_ = false;
 	bool building_ = false;

@@ -33,8 +33,17 @@ bool QueuePair::lost(const WorkRequest &wr)
 	return true;
 }
 
+/* What is posted now would complete when all completions have come. */
+void QueuePair::posts() const
+{
+	if (draining_)
+		fail("stages", "%s posts after the drain has begun",
+		     link_->name(side_));
+}
+
 void QueuePair::post_send(const WorkRequest &wr)
 {
+	posts();
 	if (!up()) {
 		if (wr.owner && !lost(wr))
 			send_cq_.push({ wr.owner, { Status::Flushed } });
@@ -46,6 +55,7 @@ void QueuePair::post_send(const WorkRequest &wr)
 
 void QueuePair::post_receive(const Posted &r)
 {
+	posts();
 	if (!up()) {
 		recv_cq_.push({ r.owner, { Status::Flushed } });
 		return;

@@ -122,6 +122,12 @@ public:
 	}
 	/* The end: everything posted is flushed, but @number has @status. */
 	void error(Status status = Status::Flushed, u32 number = 0);
+	/* The same for this end's last time, which posts nothing any more: ib_drain_qp(). */
+	void drain()
+	{
+		error();
+		draining_ = true;
+	}
 	/* The machine has stopped: nobody is told of anything. */
 	void crash();
 	/* Regions whose memory @owner has, and that the peer can reach. */
@@ -207,6 +213,7 @@ private:
 	void deliver(WorkRequest &wr, Packet &p, QueuePair &to);
 	[[nodiscard]] bool access(WorkRequest &wr, Packet &p, QueuePair &to);
 	void refused(Packet &p, QueuePair &to, Status status);
+	void posts() const;
 	/* Nobody is told that it was flushed. */
 	[[nodiscard]] bool lost(const WorkRequest &wr);
 	void unreachable();
@@ -218,6 +225,7 @@ private:
 	Link *link_ = nullptr;
 	u32 side_ = 0;
 	State state_ = State::Up;
+	bool draining_ = false;
 	Queue<WorkRequest> sq_;
 	u32 first_ = 0; /* number of the oldest in sq_ */
 	u32 issued_ = 0;

@@ -222,6 +222,9 @@ void print_tally(const Tally &t, double seconds)
 	std::printf("# messages sent alone %" PRIu64
 		    ", while others asked for more %" PRIu64 "\n",
 		    t.alone, t.alone_again);
+	std::printf("# connections that nobody waits for any more %" PRIu64
+		    ", regions that they keep %" PRIu64 "\n",
+		    t.endings, t.regions_kept);
 	std::printf("# callbacks answered %" PRIu64
 		    ", remote invalidations %" PRIu64
 		    ", seeds with several clients %" PRIu64
@@ -247,7 +250,8 @@ bool reaches(const Tally &t)
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
 		   t.short_of_memory && t.forced && t.marks && t.not_admitted &&
-		   t.no_regions && t.looked_again && t.streamed && t.chained &&
+		   t.no_regions && t.looked_again && t.endings &&
+		   t.regions_kept && t.streamed && t.chained &&
 		   t.batched && t.built && t.alone && t.alone_again &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&
 		   t.lost_invalidates && t.repeated_reads && t.callbacks &&

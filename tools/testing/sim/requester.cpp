@@ -762,6 +762,11 @@ void Requester::cancel_one()
 		for (const MemoryRegion *mr : r.mrs)
 			r.conn->link.excuse(mr->key);
 		r.conn->cancel(r);
+		/* As rpcrdma_req_recall(), if the answer is late. */
+		if (side_ == 0 && r.msg.sent && world.chaos.once_in(4)) {
+			r.conn->ending();
+			r.conn->lost("Call not answered");
+		}
 		r.conn->end_call(r);
 		return finish(r, 0);
 	default:

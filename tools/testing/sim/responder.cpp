@@ -856,7 +856,8 @@ void Responder::reply()
 	const Shape &s = call->shape;
 
 	service.busy--;
-	if (!s.reply_expected || gone_ || conn.lost_flag)
+	if (!s.reply_expected || gone_ ||
+	    (conn.lost_flag && !planted(conn, Mutant::QueuedClosed)))
 		return;
 	if (!w.allocates())
 		return conn.lost("no memory for a Reply");

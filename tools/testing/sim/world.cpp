@@ -786,8 +786,12 @@ bool World::step()
 	happen(*s);
 	for (auto &p : pairs)
 		for (auto &l : p->links)
-			for (auto &end : l->ends)
-				check::waiters(end->conn);
+			for (auto &end : l->ends) {
+				Conn &c = end->conn;
+
+				check::stages(c, c.before);
+				check::waiters(c);
+			}
 	if (broken)
 		fail("invariant", "%s", broken);
 	if (steps_ % 64 == 0)
@@ -818,6 +822,9 @@ bool World::time_out()
 		for (auto &l : p->links)
 			for (auto &end : l->ends)
 				if (l->tainted && !end->conn.lost_flag) {
+					/* As rpcrdma_req_recall(). */
+					if (end->conn.side == 0)
+						end->conn.ending();
 					end->conn.lost("time-out");
 					any = true;
 				}

@@ -150,6 +150,8 @@ struct Tally {
 	u64 not_admitted = 0;
 	u64 no_regions = 0; /* Calls that waited for one */
 	u64 looked_again = 0; /* and it had come back before they waited */
+	u64 endings = 0; /* connections whose owner does not wait any more */
+	u64 regions_kept = 0; /* by these */
 	u64 streamed = 0; /* Calls, since the way is long */
 	u64 grants = 0;
 	u64 chained = 0; /* Sends posted with others, how often */

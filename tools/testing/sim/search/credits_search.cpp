@@ -262,7 +262,7 @@ public:
 		}
 		out_.states = ids_.size();
 		if (out_.complete && !out_.overrun)
-			out_.endless = cyclic();
+			out_.endless = states::cyclic(ids_.size(), edges_);
 	}
 
 	[[nodiscard]] const Outcome &outcome() const
@@ -435,45 +435,11 @@ private:
 			out_.blocked_b = true;
 	}
 
-	/* Steps without any message go round in a circle. */
-	[[nodiscard]] bool cyclic() const
-	{
-		const size_t states = ids_.size();
-		std::vector<u32> begin(states + 2), to(edges_.size());
-		std::vector<u32> incoming(states), ready;
-		size_t removed = 0;
-
-		for (const Edge &e : edges_)
-			begin[e.from + 2]++;
-		for (size_t i = 2; i < begin.size(); i++)
-			begin[i] += begin[i - 1];
-		for (const Edge &e : edges_) {
-			to[begin[e.from + 1]++] = e.to;
-			incoming[e.to]++;
-		}
-		for (u32 i = 0; i < states; i++)
-			if (!incoming[i])
-				ready.push_back(i);
-		for (; !ready.empty(); removed++) {
-			const u32 i = ready.back();
-
-			ready.pop_back();
-			for (u32 k = begin[i]; k < begin[i + 1]; k++)
-				if (!--incoming[to[k]])
-					ready.push_back(to[k]);
-		}
-		return removed < states;
-	}
-
-	struct Edge {
-		u32 from, to;
-	};
-
 	const Rules &rules_;
 	Outcome out_;
 	states::Numbers<48> ids_;
 	std::deque<State> open_; /* in the order of their ids */
-	std::vector<Edge> edges_; /* steps that are not messages */
+	std::vector<states::Edge> edges_; /* steps that are not messages */
 	u32 first_ = 0;
 	u32 from_ = 0;
 };

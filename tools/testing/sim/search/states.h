@@ -110,6 +110,10 @@ public:
 	{
 		return keys_.size();
 	}
+	[[nodiscard]] const Key<N> &at(u32 number) const
+	{
+		return keys_[number];
+	}
 
 private:
 	[[nodiscard]] size_t first(u64 hash) const
@@ -135,6 +139,39 @@ private:
 	std::vector<Key<N>> keys_;
 	std::vector<u64> places_; /* a power of two of them; zero: free */
 };
+
+struct Edge {
+	u32 from, to;
+};
+
+/* Of so many states, some are reached again by these steps. */
+inline bool cyclic(size_t states, const std::vector<Edge> &edges)
+{
+	std::vector<u32> begin(states + 2), to(edges.size());
+	std::vector<u32> incoming(states), ready;
+	size_t removed = 0;
+
+	for (const Edge &e : edges)
+		begin[e.from + 2]++;
+	for (size_t i = 2; i < begin.size(); i++)
+		begin[i] += begin[i - 1];
+	for (const Edge &e : edges) {
+		to[begin[e.from + 1]++] = e.to;
+		incoming[e.to]++;
+	}
+	for (u32 i = 0; i < states; i++)
+		if (!incoming[i])
+			ready.push_back(i);
+	for (; !ready.empty(); removed++) {
+		const u32 i = ready.back();
+
+		ready.pop_back();
+		for (u32 k = begin[i]; k < begin[i + 1]; k++)
+			if (!--incoming[to[k]])
+				ready.push_back(to[k]);
+	}
+	return removed < states;
+}
 
 } // namespace states
 
