@@ -53,9 +53,11 @@ CHECK_KERNEL	?=
 STYLE_KERNEL	?= debug-6.12
 choose		= tools/testing/guest/choose --line $(LINE)
 SUBMAKE		= $(MAKE) --no-print-directory
-# $$kernels are those in (1), or what 'choose' finds for the needs in (2). It says which of these
-# are skipped because there is none for them, and why; the target ends well if all are.
-find_kernels	= kernels="$(or $(1),$$($(choose) --skip $@ $(2)))" || { [ $$? = 4 ]; exit; }
+# $$kernels are those in (1), or what 'choose' finds for the needs in (2). It says which kind of
+# guest each is, and which of the needs are skipped because there is none for them, and why; the
+# target ends well if all are.
+find_kernels	= kernels="$$($(choose) $(or $(addprefix --kernel ,$(1)),--skip $@ $(2)))" || \
+		  { [ $$? = 4 ]; exit; }
 # Several parts of 'check' build programs for the guests: the second one waits.
 alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 		   $(SUBMAKE) -C $(1))
@@ -247,12 +249,12 @@ kunit-7.3 selftests-7.3 selftests-debian-7.3:
 # transport of each line. Of the two guests of a pair, with a processor each, one mostly waits for the
 # other.
 matrix-6.1 matrix-7.3:
-	+@CPUS=1 PAIRS=$(or $(PAIRS),$(shell nproc)) $(SUBMAKE) selftests-on \
-	  KERNEL=stock-$(@:matrix-%=%) FULL=1 \
+	+@$(call find_kernels,stock-$(@:matrix-%=%)); \
+	CPUS=1 PAIRS=$(or $(PAIRS),$(shell nproc)) $(SUBMAKE) selftests-on KERNEL=$$kernels FULL=1 \
 	  TESTS="$(or $(TESTS),upgrade.sh interop.sh)"
 
 matrix-trixie:
-	+@CPUS=1 $(SUBMAKE) selftests-on KERNEL=stock-6.12.trixie \
+	+@$(call find_kernels,stock-6.12.trixie); CPUS=1 $(SUBMAKE) selftests-on KERNEL=$$kernels \
 	  TESTS="$(or $(TESTS),mount.sh data.sh upgrade.sh)"
 
 # The two commands of README.md on Debian 13.
