@@ -53,9 +53,11 @@ CHECK_KERNEL	?=
 STYLE_KERNEL	?= debug-6.12
 choose		= tools/testing/guest/choose --line $(LINE)
 SUBMAKE		= $(MAKE) --no-print-directory
-# $$kernels are those in (1), or what 'choose' finds for the needs in (2). It says which of these
-# are skipped because there is none for them, and why; the target ends well if all are.
-find_kernels	= kernels="$(or $(1),$$($(choose) --skip $@ $(2)))" || { [ $$? = 4 ]; exit; }
+# $$kernels are those in (1), or what 'choose' finds for the needs in (2). It says which kind of
+# guest each is, and which of the needs are skipped because there is none for them, and why; the
+# target ends well if all are.
+find_kernels	= kernels="$$($(choose) $(or $(addprefix --kernel ,$(1)),--skip $@ $(2)))" || \
+		  { [ $$? = 4 ]; exit; }
 # Several parts of 'check' build programs for the guests: the second one waits.
 alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 		   $(SUBMAKE) -C $(1))
@@ -63,7 +65,8 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 .DEFAULT_GOAL := modules
 .PHONY: all modules modules_install stage extended clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
-	selftests-debian selftests-debian-full selftests-debug selftests-smp selftests-rtrext selftests-6.1 kunit-6.1 \
+	selftests-debian selftests-debian-full selftests-debug selftests-smp selftests-rtrext \
+	selftests-kcsan kunit-kcsan selftests-uml selftests-6.1 kunit-6.1 \
 	kunit-7.3 selftests-7.3 selftests-debian-7.3 selftests-debian-6.1 \
 	matrix-6.1 matrix-7.3 matrix-trixie host-trixie \
 	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
@@ -232,9 +235,27 @@ selftests-rtrext:
 	    TESTS=data.sh || status=1; \
 	done; exit $$status
 
+# Data races: those that do many things at a time, on the kernel that finds these, with two
+# processors in each guest. Of such kernels there is one line.
+KCSAN_TESTS	?= data.sh load.sh recovery.sh many.sh
+selftests-kcsan:
+	+@$(call find_kernels,,races); \
+	CPUS=2 SLOW=$(or $(SLOW),2) $(SUBMAKE) selftests-on KERNEL=$$kernels \
+	  TESTS="$(or $(TESTS),$(KCSAN_TESTS))"
+
+kunit-kcsan:
+	+@$(call find_kernels,,races); $(SUBMAKE) kunit-on KERNEL=$$kernels
+
+# User-mode Linux as 'bench' and 'demo' use it: without what finds bugs, so it is faster, and other
+# things happen at once.
+UML_TESTS	?= mount.sh data.sh load.sh recovery.sh
+selftests-uml:
+	+@$(call find_kernels,,plain); \
+	$(SUBMAKE) selftests-on KERNEL=$$kernels TESTS="$(or $(TESTS),$(UML_TESTS))"
+
 # The first list of the self-tests; FULL=1: all.
 selftests-6.1:
-	+@$(SUBMAKE) selftests-on KERNEL=stock-6.1
+	+@$(call find_kernels,stock-6.1); $(SUBMAKE) selftests-on KERNEL=$$kernels
 
 # What 'check' runs with KERNEL=6.1 and KERNEL=7.3.
 kunit-6.1 selftests-debian-6.1:
@@ -247,12 +268,12 @@ kunit-7.3 selftests-7.3 selftests-debian-7.3:
 # transport of each line. Of the two guests of a pair, with a processor each, one mostly waits for the
 # other.
 matrix-6.1 matrix-7.3:
-	+@CPUS=1 PAIRS=$(or $(PAIRS),$(shell nproc)) $(SUBMAKE) selftests-on \
-	  KERNEL=stock-$(@:matrix-%=%) FULL=1 \
+	+@$(call find_kernels,stock-$(@:matrix-%=%)); \
+	CPUS=1 PAIRS=$(or $(PAIRS),$(shell nproc)) $(SUBMAKE) selftests-on KERNEL=$$kernels FULL=1 \
 	  TESTS="$(or $(TESTS),upgrade.sh interop.sh)"
 
 matrix-trixie:
-	+@CPUS=1 $(SUBMAKE) selftests-on KERNEL=stock-6.12.trixie \
+	+@$(call find_kernels,stock-6.12.trixie); CPUS=1 $(SUBMAKE) selftests-on KERNEL=$$kernels \
 	  TESTS="$(or $(TESTS),mount.sh data.sh upgrade.sh)"
 
 # The two commands of README.md on Debian 13.
@@ -353,7 +374,8 @@ check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
-	  selftests-debug selftests-smp kunit-6.1 selftests-debian-6.1 matrix-6.1 \
+	  selftests-debug selftests-smp selftests-uml kunit-kcsan selftests-kcsan \
+	  kunit-6.1 selftests-debian-6.1 matrix-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 matrix-7.3 matrix-trixie host-trixie \
 	  packaging interfaces demo-check docs-check
 
@@ -450,8 +472,9 @@ help:
 	@echo '  selftests-debian tests that Debian'"'"'s own kernel serves and mounts'
 	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm, packaging,'
 	@echo '                   interfaces, demo-check, and self-tests:'
-	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -smp, -7.3; and'
-	@echo '                   kunit-6.1, kunit-7.3, selftests-debian-6.1, selftests-debian-7.3,'
+	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -smp, -uml, -kcsan,'
+	@echo '                   -7.3; and kunit-kcsan, kunit-6.1, kunit-7.3,'
+	@echo '                   selftests-debian-6.1, selftests-debian-7.3,'
 	@echo '                   matrix-6.1, matrix-7.3, matrix-trixie, host-trixie. RESUME=1:'
 	@echo '                   not again what has passed with the same tree: parts, and programs'
 	@echo '                   of the self-tests; for selftests, too'
@@ -464,6 +487,9 @@ help:
 	@echo '  kunit-6.1        kunit with KERNEL=6.1'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
 	@echo '  selftests-smp    six self-tests there, with two processors in each guest'
+	@echo '  selftests-kcsan  four self-tests on the kernel that finds data races, with two processors'
+	@echo '                   in each guest; kunit-kcsan: kunit there'
+	@echo '  selftests-uml    four self-tests on user-mode Linux without checks, as bench uses it'
 	@echo '  selftests-rtrext those that do not count how data travels, with groups of Sends'
 	@echo '  selftests-7.3    selftests with KERNEL=7.3; kunit-7.3, selftests-debian-7.3 likewise,'
 	@echo '                   and selftests-debian-6.1'

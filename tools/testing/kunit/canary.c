@@ -14,7 +14,10 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
+#include "canary_core.h"
+
 #define CANARY_OCTETS	8
+#define CANARY_FEW	2
 #define CANARY_LOST	64
 #define CANARY_SMALL	512
 
@@ -29,6 +32,9 @@ MODULE_PARM_DESC(seconds, "how long to hang");
 /* What the compiler must not know. */
 static u32 canary_offset = CANARY_OCTETS;
 static u32 canary_bits = 32;
+static u32 canary_index = CANARY_FEW;
+static u8 canary_truth = 2;
+static u32 canary_colour = 9;
 static u32 canary_shifted;
 static unsigned long canary_lost;
 
@@ -41,9 +47,39 @@ static noinline void canary_overrun(void)
 	kfree(octets);
 }
 
+static noinline void canary_freed(void)
+{
+	u8 *octets = kzalloc(CANARY_OCTETS, GFP_KERNEL);
+
+	kfree(octets);
+	if (octets)
+		canary_lost = canary_core_read(octets);
+}
+
 static noinline void canary_shift(void)
 {
 	canary_shifted = 1U << READ_ONCE(canary_bits);
+}
+
+/* What is read belongs to the same object, so that KASAN has nothing to say. */
+static noinline void canary_bounds(void)
+{
+	static struct {
+		u32 few[CANARY_FEW];
+		u32 more[CANARY_FEW];
+	} all;
+
+	canary_lost = all.few[READ_ONCE(canary_index)];
+}
+
+static noinline void canary_bool(void)
+{
+	canary_lost = READ_ONCE(*(bool *)&canary_truth);
+}
+
+static noinline void canary_enum(void)
+{
+	canary_lost = canary_core_colour(&canary_colour);
 }
 
 /*
@@ -136,7 +172,9 @@ static const struct {
 	const char *name;
 	void (*have)(void);
 } canary_bugs[] = {
-	{ "overrun", canary_overrun }, { "shift", canary_shift },
+	{ "overrun", canary_overrun }, { "freed", canary_freed },
+	{ "shift", canary_shift },     { "bounds", canary_bounds },
+	{ "bool", canary_bool },       { "enum", canary_enum },
 	{ "leak", canary_leak },       { "locks", canary_locks },
 	{ "sleep", canary_sleep },     { "list", canary_list },
 	{ "chain", canary_chain },     { "hang", canary_hang },
