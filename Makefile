@@ -366,7 +366,7 @@ coverage:
 # processors; not fuzz, which has so many seconds.
 CHECK_BESIDE	= unit,instructions,codec,tools-check,wireshark,conformance,style,clock,docs-check,sim
 check:
-	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),8) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),4) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 \
 	  --beside $(CHECK_BESIDE) $(RESUMED) $(ASKED) selftests selftests-debian kunit harness fuzz
 

@@ -51,6 +51,8 @@ MountDaemon::MountDaemon()
 MountDaemon::~MountDaemon()
 {
 	stop_ = true;
+	/* Whoever waits for a connection there sees that. */
+	shutdown(listener_, SHUT_RDWR);
 	thread_.join();
 	close(listener_);
 }
@@ -94,7 +96,7 @@ void MountDaemon::serve()
 	while (!stop_) {
 		pollfd wait = { listener_, POLLIN, 0 };
 
-		if (::poll(&wait, 1, 100) != 1)
+		if (::poll(&wait, 1, -1) != 1 || stop_)
 			continue;
 		const int fd =
 			accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -283,14 +285,23 @@ void Nfs3::take(Message m)
 		peer_->send_grant();
 }
 
+/*
+ * A message is seen at once; another connection or the end of a child only between two steps. What
+ * has just begun may be over soon. A look at a guest that waits costs a millisecond.
+ */
+constexpr int kGlance = 20;
+constexpr int kWait = 200;
+
 int Nfs3::serve(Child &child, int seconds)
 {
-	const long end = now() + 1000L * seconds;
+	const long begun = now();
 
 	while (!child.ended()) {
-		if (now() > end)
+		const long took = now() - begun;
+
+		if (took > 1000L * seconds)
 			throw Failure("system calls take too long");
-		step(20);
+		step(took < kWait ? kGlance : kWait);
 	}
 	return child.result();
 }
@@ -299,8 +310,8 @@ void Nfs3::serve_for(int ms)
 {
 	const long end = now() + ms;
 
-	while (now() < end)
-		step(20);
+	for (long left; (left = end - now()) > 0;)
+		step(static_cast<int>(std::min<long>(left, kWait)));
 }
 
 int Nfs3::try_mount(const std::string &options, int seconds)
@@ -340,7 +351,7 @@ void Nfs3::unmount()
 	/* The client ends the connection, and all is well with it until then. */
 	const long end = now() + kPatience;
 	while (peer_ && now() < end)
-		step(20);
+		step(kGlance);
 	if (peer_)
 		throw Failure("the client keeps its connection");
 }
