@@ -747,7 +747,7 @@ static void sent(Conn &c, Outgoing &m, u8 *buffer, const rpcrdma_tx &tx)
 
 bool pings::may_carry(const Conn &c)
 {
-	return budget(c).groups && c.usable() && in_use(c);
+	return budget(c).groups && c.open() && in_use(c);
 }
 
 bool pings::carry(Conn &c, Outgoing *m, u8 *buffer, rpcrdma_tx &tx, u32 &size,

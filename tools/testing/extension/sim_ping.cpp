@@ -129,7 +129,7 @@ static bool can_ping(const Conn &c)
 {
 	const rpcrdma::Session &s = rpcrdma::session(&c.session);
 
-	return c.usable() && budget(c).acts &&
+	return c.open() && budget(c).acts &&
 	       s.in_use(rpcrdma::Extensions::place<Ping>()) &&
 	       s.extension<Ping>().unanswered() < told(c, true);
 }

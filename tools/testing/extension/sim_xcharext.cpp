@@ -128,7 +128,7 @@ static u32 moved(const Conn &c)
 
 bool can_act(const Conn &c)
 {
-	if (!c.usable() || !in_use(c))
+	if (!c.open() || !in_use(c))
 		return false;
 	if (!budget(c).ruled)
 		return budget(c).changes;
@@ -388,7 +388,7 @@ static void act_by_rule(Conn &c, bool more)
 	if (s.lift && !s.asked_send)
 		lift(c);
 	advise(c);
-	if (!c.usable())
+	if (!c.open())
 		return;
 	allow(c);
 	follow(c);
@@ -454,10 +454,10 @@ static void follow_sends(Conn &c)
 
 void follow(Conn &c)
 {
-	if (!c.usable() || !in_use(c))
+	if (!c.open() || !in_use(c))
 		return;
 	follow_receives(c);
-	if (c.usable())
+	if (c.open())
 		follow_sends(c);
 }
 

@@ -99,7 +99,7 @@ void waiters(const Conn &c)
 
 	if (!waiters || c.pumps())
 		return;
-	if (!c.usable())
+	if (!c.open())
 		fail("waits", "%s: for credit, when it is over",
 		     c.link.name(c.side));
 	if (waiters & kPumpWaits && !c.queued())

@@ -311,8 +311,7 @@ public:
 	/* What may happen next. */
 	[[nodiscard]] bool has_work() const
 	{
-		return life == Life::Alive && !dead() &&
-		       (grow_ || wanted_window_ || beginning_);
+		return !dead() && (grow_ || wanted_window_ || beginning_);
 	}
 	/* What work() does next is to make regions. */
 	[[nodiscard]] bool grows() const
@@ -355,10 +354,6 @@ public:
 	[[nodiscard]] u32 credit_waiters() const
 	{
 		return credit_waiters_;
-	}
-	[[nodiscard]] bool usable() const
-	{
-		return life == Life::Alive && open();
 	}
 	/* Sends that have buffers of their own now. */
 	[[nodiscard]] u32 sends() const

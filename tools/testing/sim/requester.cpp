@@ -393,7 +393,7 @@ void Requester::repeat()
 	Rpc &r = *to_repeat_.pop();
 
 	if (r.state != Rpc::State::Waiting || r.conn->pending(r) ||
-	    !r.mrs.empty() || !r.conn->usable() || !pings::repeats(*r.conn))
+	    !r.mrs.empty() || !r.conn->open() || !pings::repeats(*r.conn))
 		return;
 	Conn &c = *r.conn;
 

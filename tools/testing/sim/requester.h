@@ -102,7 +102,7 @@ public:
 	/* What may happen next: an RPC is sent. */
 	[[nodiscard]] bool can_run() const
 	{
-		if (!conn || !conn->usable())
+		if (!conn || !conn->open())
 			return false;
 		if (writer_ != Writer::Nobody)
 			return true;

@@ -532,16 +532,15 @@ private:
 	void count_from(Layout &l, u32 mine, u32 theirs) const
 	{
 		l.sent -= mine;
-		if (!version1())
-			l.limit -= mine;
-		else
-			l.limit = 0;
 		l.received -= theirs;
 		l.released -= theirs;
-		if (!version1())
-			l.told -= theirs;
-		else
+		if (version1()) {
+			l.limit = 0;
 			l.told = l.released + l.window;
+		} else {
+			l.limit -= mine;
+			l.told -= theirs;
+		}
 		l.high = l.window + 1;
 		l.taken_back = 0;
 		l.lifetime = kLifetime;
@@ -657,6 +656,10 @@ private:
 			q[at] = q[at + 1];
 		q[n] = {};
 		return t;
+	}
+	template <size_t N> static void take_out(u8 (&q)[N], u8 &n, u8 who)
+	{
+		remove(q, n, u32(std::find(q, q + n, who) - q));
 	}
 
 	/* ---------------------------------------------------------------- */
@@ -1118,10 +1121,7 @@ private:
 
 		switch (r.stage) {
 		case Kept:
-			remove(m_.kept, m_.n_kept,
-			       u32(std::find(m_.kept, m_.kept + m_.n_kept,
-					     who) -
-				   m_.kept));
+			take_out(m_.kept, m_.n_kept, who);
 			r = {};
 			return;
 		case Queued:
@@ -1131,10 +1131,7 @@ private:
 				r.flags |= kCancelled;
 				return;
 			}
-			remove(m_.queue, m_.n_queue,
-			       u32(std::find(m_.queue, m_.queue + m_.n_queue,
-					     who) -
-				   m_.queue));
+			take_out(m_.queue, m_.n_queue, who);
 			if (!m_.n_queue)
 				credit_wait(kPumpWaits, false);
 			break;
@@ -1158,10 +1155,7 @@ private:
 		m_.pumping = false;
 		m_.again = false;
 		if (!rules_.rest_goes)
-			remove(m_.queue, m_.n_queue,
-			       u32(std::find(m_.queue, m_.queue + m_.n_queue,
-					     who) -
-				   m_.queue));
+			take_out(m_.queue, m_.n_queue, who);
 		if (rules_.rest_pumps)
 			pump();
 	}
