@@ -290,6 +290,8 @@ RPCRDMA_ENUM(rpcrdma_rx_action) {
  * @reported: FAIL_RPC: the peer sent an ERROR about it; false if a Reply was
  *	malformed
  * @errargs: FAIL_RPC, if @reported: the words that came with rdma_err
+ * @detail: with a @reason, what of the message is wrong, in words that last; NULL without
+ * @detail_at: of an RPC message's header so many octets could be read; zero if nobody can say
  * @kick: something may be sent now that could not be before
  * @credits: Sends that the peer allows now
  * @taken_back: rdma_credit was less than in the message before (D2)
@@ -318,6 +320,8 @@ struct rpcrdma_rx {
 	s32 error;
 	u32 errcode;
 	u32 errargs[2];
+	const char *detail;
+	u32 detail_at;
 	bool reported;
 	bool kick;
 	u32 credits;

@@ -33,8 +33,10 @@ TRACE_EVENT(rpcrdma_rx,
 		__field(u32, offset)
 		__field(u32, credits)
 		__field(bool, taken_back)
+		__field(u32, detail_at)
 		__string(type, rpcrdma_type_name(rx->type))
 		__string(reason, rpcrdma_reason_name(rx->reason))
+		__string(detail, rx->detail ? rx->detail : "")
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
@@ -46,13 +48,16 @@ TRACE_EVENT(rpcrdma_rx,
 		__entry->credits = rx->credits;
 		__entry->taken_back = rx->taken_back;
 		rpcrdma_assign_str(type, rpcrdma_type_name(rx->type));
+		__entry->detail_at = rx->detail_at;
 		rpcrdma_assign_str(reason, rpcrdma_reason_name(rx->reason));
+		rpcrdma_assign_str(detail, rx->detail ? rx->detail : "");
 	),
-	TP_printk("conn=%u xid=0x%08x %s htype=%u len=%u offset=%u %s (%s) credits=%u%s",
+	TP_printk("conn=%u xid=0x%08x %s htype=%u len=%u offset=%u %s (%s%s%s) at=%u credits=%u%s",
 		  __entry->conn, __entry->xid, __get_str(type),
 		  __entry->htype, __entry->len, __entry->offset,
 		  rpcrdma_show_action(__entry->action), __get_str(reason),
-		  __entry->credits,
+		  __get_str(detail)[0] ? ": " : "", __get_str(detail),
+		  __entry->detail_at, __entry->credits,
 		  __entry->taken_back ? " taken back" : "")
 );
 

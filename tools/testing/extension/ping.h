@@ -77,7 +77,8 @@ public:
 		u32 number;
 
 		if (!r.word(number) || r.left())
-			return { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
+			return { RPCRDMA_REASON_XDR, "not one number",
+				 RPCRDMA2_ERR_BAD_XDR };
 		switch (h.type->htype) {
 		case kPing:
 			return take_ping(h.prefix.xid, number, port);
@@ -144,9 +145,10 @@ private:
 	{
 		if (owed_ >= port.local(kProperty))
 			return { RPCRDMA_REASON_EARLY,
+				 "more PINGs than are answered at once",
 				 RPCRDMA2_ERR_INVAL_HTYPE };
 		if (!port.send(kPong, xid, { number, kAnswer }))
-			return { RPCRDMA_REASON_FLOOD };
+			return { RPCRDMA_REASON_FLOOD, kFlood };
 		owed_++;
 		taken_++;
 		return {};
@@ -155,7 +157,7 @@ private:
 	[[nodiscard]] Refusal take_pong(u32 number)
 	{
 		if (number != answered_ + 1 || number > sent_)
-			return { RPCRDMA_REASON_XID };
+			return { RPCRDMA_REASON_XID, "not the next PONG" };
 		answered_++;
 		return {};
 	}
@@ -164,7 +166,7 @@ private:
 	{
 		if (number < port.peer(kProperty) ||
 		    !port.set_peer(kProperty, number))
-			return { RPCRDMA_REASON_PROPVAL,
+			return { RPCRDMA_REASON_PROPVAL, "fewer PINGs than before",
 				 RPCRDMA2_ERR_BAD_PROPVAL };
 		return {};
 	}

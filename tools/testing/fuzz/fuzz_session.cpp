@@ -557,6 +557,7 @@ private:
 		FUZZ_CHECK(rx.action <= RPCRDMA_RX_CLOSE);
 		FUZZ_CHECK(rx.reason < RPCRDMA_REASON_COUNT);
 		FUZZ_CHECK(rx.reason != RPCRDMA_REASON_INVARIANT);
+		FUZZ_CHECK(!rx.reason == !rx.detail);
 		FUZZ_CHECK(rx.dir <= RPCRDMA_REPLY);
 		FUZZ_CHECK(well_formed(rx.chunks) || !rx.last);
 		if (closed_) {

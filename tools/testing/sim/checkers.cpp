@@ -400,6 +400,9 @@ void sensible(const Conn &c, const rpcrdma_rx &rx, u32 length)
 	if (rx.action > RPCRDMA_RX_CLOSE || rx.reason >= RPCRDMA_REASON_COUNT ||
 	    rx.reason == RPCRDMA_REASON_INVARIANT)
 		fail("invariant", "action %u, reason %u", rx.action, rx.reason);
+	if (!rx.reason != !rx.detail)
+		fail("invariant", "reason %u, and %s detail", rx.reason,
+		     rx.detail ? "a" : "no");
 	if (rx.action == RPCRDMA_RX_FAIL_RPC && rx.error >= 0)
 		fail("invariant", "an RPC fails with %d", rx.error);
 	if (rx.action != RPCRDMA_RX_PAYLOAD)

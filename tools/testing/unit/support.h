@@ -79,6 +79,7 @@ public:
 
 		session.receive(copy.bytes(), rx);
 		EXPECT_TRUE(session.invariants());
+		EXPECT_EQ(!rx.reason, !rx.detail) << "reason " << rx.reason;
 		if (rx.action != RPCRDMA_RX_CLOSE)
 			grant = session.release(1);
 		EXPECT_TRUE(session.invariants());

@@ -155,6 +155,42 @@ TEST(receive, malformed__a_call_is_answered)
 	}
 }
 
+/* What the reason leaves open, and where in the header that is. */
+TEST(receive, malformed__the_detail_says_what)
+{
+	const struct {
+		Words message;
+		const char *detail;
+		u32 at;
+	} cases[] = {
+		{ prefix(7, RPCRDMA2_CALL_INLINE), "the header does not parse", 16 },
+		{ prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0, 2, 0, 0, 7, 0 },
+		  "the header does not parse", 20 },
+		{ call_inline(7, { 7 }), "too short for an RPC message", 32 },
+		{ call_inline(7, rpc(8, kCall, 40)),
+		  "the message's xid is not the header's", 32 },
+		{ call_inline(7, rpc(7, kReply, 40)),
+		  "a Call where a Reply should be, or a Reply for a Call", 32 },
+		{ prefix(7, 14), "no such type", 0 },
+		{ prefix(7, RPCRDMA2_GRANT) + Words{ 0 },
+		  "something follows a GRANT", 0 },
+		{ Words{ 7, 3, 32, RPCRDMA2_CALL_INLINE },
+		  "not the version of this connection", 0 },
+	};
+
+	for (const auto &one : cases) {
+		Endpoint e = open_server();
+
+		e.receive(one.message);
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_DROP });
+		EXPECT_STREQ(e.rx.detail, one.detail);
+		EXPECT_EQ(e.rx.detail_at, one.at) << one.detail;
+		e.receive(call_inline(9, rpc(9, kCall, 40)));
+		EXPECT_EQ(e.rx.detail, nullptr);
+		EXPECT_EQ(e.rx.detail_at, 0u);
+	}
+}
+
 TEST(receive, malformed__a_reply_fails_its_rpc_D6)
 {
 	const std::vector<Words> bad = {

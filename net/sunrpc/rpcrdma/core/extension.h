@@ -160,12 +160,26 @@ struct Announcement {
 	u32 bits;
 };
 
-/* Why a message is refused, and the error for the peer, if any. */
+/**
+ * Why a message is refused, and the error for the peer, if any
+ * @detail: of what is wrong, what @reason does not say; not null if there is a @reason. It
+ *	lasts, and reaches rpcrdma_rx.detail
+ */
 struct Refusal {
 	rpcrdma_reason reason = RPCRDMA_REASON_NONE;
+	const char *detail = nullptr;
 	rpcrdma_errcode code = RPCRDMA2_ERR_NONE;
 	u32 arg = 0;
 };
+
+/* Details that messages of the base protocol and of extensions have in common. */
+inline constexpr char kFlood[] = "the peer does not take the errors that are for it";
+inline constexpr char kReadChunks[] = "too many Read chunks";
+inline constexpr char kSegmentTooLong[] = "a segment is too long";
+inline constexpr char kTooLarge[] = "larger than messages may be here";
+inline constexpr char kTooManySegments[] = "too many segments";
+inline constexpr char kTooShort[] = "too short for an RPC message";
+inline constexpr char kUnreadable[] = "the header does not parse";
 
 class Session;
 

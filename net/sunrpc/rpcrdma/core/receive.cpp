@@ -19,18 +19,35 @@
 namespace rpcrdma
 {
 
-static void drop(rpcrdma_reason reason, rpcrdma_rx &rx)
+/* What the words of enum rpcrdma_reason leave open, where it comes up more than once. */
+static constexpr char kBetween[] = "between the parts of another message";
+static constexpr char kBrokenError[] = "what follows the error code is not what belongs there";
+static constexpr char kNoLimit[] = "the peer cannot mean this limit";
+static constexpr char kNotOurVersion[] = "not a version that is allowed here";
+static constexpr char kOtherVersion[] = "not the version of this connection";
+static constexpr char kOverrun[] = "a Send more than was allowed";
+static constexpr char kServerRefused[] =
+	"the server has refused host authentication";
+
+static constexpr Refusal kNoReverse = {
+	RPCRDMA_REASON_HTYPE, "this side has offered no such Calls to its server",
+	RPCRDMA2_ERR_INVAL_HTYPE
+};
+
+static void drop(rpcrdma_reason reason, const char *detail, rpcrdma_rx &rx)
 {
 	rx.action = RPCRDMA_RX_DROP;
 	rx.reason = reason;
+	rx.detail = detail;
 }
 
-void Session::close(rpcrdma_reason reason, rpcrdma_rx &rx)
+void Session::close(rpcrdma_reason reason, const char *detail, rpcrdma_rx &rx)
 {
 	closed_ = reason;
 	control_.clear();
 	rx.action = RPCRDMA_RX_CLOSE;
 	rx.reason = reason;
+	rx.detail = detail;
 }
 
 void Session::open(rpcrdma_rx &rx)
@@ -45,7 +62,7 @@ void Session::open(rpcrdma_rx &rx)
 void Session::answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx)
 {
 	if (!control_.push(error_message(p.xid, p.vers, body)))
-		close(RPCRDMA_REASON_FLOOD, rx);
+		close(RPCRDMA_REASON_FLOOD, kFlood, rx);
 }
 
 /* Version 1 counts Calls, and a Reply says how many are allowed. */
@@ -69,7 +86,7 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 {
 	if (closed_ != RPCRDMA_REASON_NONE) {
 		reset(rx);
-		close(closed_, rx);
+		close(closed_, "the connection has ended before", rx);
 		return;
 	}
 
@@ -99,11 +116,13 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 	Prefix p = {};
 
 	if (client() && !final_sent_ && !middle_sent_)
-		return close(RPCRDMA_REASON_EARLY, rx);
+		return close(RPCRDMA_REASON_EARLY,
+			     "a server sends before its client", rx);
 	if (!decode_prefix(in, p)) {
 		if (!version1() && credits_.overrun(false))
-			return close(RPCRDMA_REASON_CREDIT, rx);
-		return drop(RPCRDMA_REASON_SHORT, rx);
+			return close(RPCRDMA_REASON_CREDIT, kOverrun, rx);
+		return drop(RPCRDMA_REASON_SHORT,
+			    "shorter than the first four words", rx);
 	}
 	rx.xid = word_of(p.xid);
 	rx.vers = p.vers;
@@ -133,7 +152,7 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 	};
 
 	if (version1()) {
-		drop(RPCRDMA_REASON_VERSION_MISMATCH, rx);
+		drop(RPCRDMA_REASON_VERSION_MISMATCH, kOtherVersion, rx);
 		/* Only a Responder says so (RFC 8166, section 4.5.1). */
 		if (answerable && !client())
 			answer(p,
@@ -143,12 +162,12 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 	}
 	if (version_) {
 		if (credits_.overrun(false))
-			return close(RPCRDMA_REASON_CREDIT, rx);
+			return close(RPCRDMA_REASON_CREDIT, kOverrun, rx);
 		if (gathering())
 			interrupt(p.htype, nullptr, rx);
 		if (closed_ != RPCRDMA_REASON_NONE)
 			return;
-		drop(RPCRDMA_REASON_VERSION_MISMATCH, rx);
+		drop(RPCRDMA_REASON_VERSION_MISMATCH, kOtherVersion, rx);
 		if (answerable)
 			answer(p, { RPCRDMA2_ERR_VERS_MISMATCH, {} }, rx);
 		return;
@@ -159,11 +178,12 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 	if (client())
 		return close(auth_.failed() ? RPCRDMA_REASON_AUTH :
 					      RPCRDMA_REASON_NO_VERSION,
-			     rx);
+			     kNotOurVersion, rx);
 
 	if (auth_.failed())
 		auth_close();
-	drop(auth_.failed() ? RPCRDMA_REASON_AUTH : RPCRDMA_REASON_VERSION, rx);
+	drop(auth_.failed() ? RPCRDMA_REASON_AUTH : RPCRDMA_REASON_VERSION,
+	     kNotOurVersion, rx);
 	if (answerable)
 		answer(p, low_and_high, rx);
 	credits_.ping_pong(control_.size());
@@ -185,7 +205,7 @@ bool Session::in_dialect(Bytes in, const Prefix &p, rpcrdma_rx &rx)
  */
 void Session::take_dialect(const Prefix &p, rpcrdma_rx &rx)
 {
-	drop(RPCRDMA_REASON_DIALECT, rx);
+	drop(RPCRDMA_REASON_DIALECT, "a message of the dialect of 2016", rx);
 	/* It is no GRANT. */
 	rx.type = RPCRDMA_TYPE_UNKNOWN;
 	if (spoken(kVersion1))
@@ -205,11 +225,13 @@ void Session::take_version1(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 		return take_error(in, h, rx);
 	/* A client learns of version 1 from an error, or began with version 1. */
 	if (client() && !version_)
-		return close(RPCRDMA_REASON_NO_VERSION, rx);
+		return close(RPCRDMA_REASON_NO_VERSION,
+			     "version 1 in answer to version 2, and no error",
+			     rx);
 	if (!version_)
 		begin_version1();
 	if (p.htype == RPCRDMA1_DONE)
-		return drop(RPCRDMA_REASON_HTYPE, rx);
+		return drop(RPCRDMA_REASON_HTYPE, "RDMA_DONE", rx);
 	take_rpc(in, h, rx);
 }
 
@@ -219,7 +241,7 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	Header h = {};
 
 	if (credits_.overrun(type && type->kind == Kind::Grant))
-		return close(RPCRDMA_REASON_CREDIT, rx);
+		return close(RPCRDMA_REASON_CREDIT, kOverrun, rx);
 
 	/*
 	 * An ERROR does not show that the peer speaks version 2: a version 1
@@ -229,7 +251,7 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	if (p.htype != RPCRDMA2_ERROR && version_ != kVersion2)
 		begin_version2();
 	if (version_ && !limit(p.credit))
-		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
+		return close(RPCRDMA_REASON_CREDIT_LIMIT, kNoLimit, rx);
 
 	if constexpr (Extensions::kOthers > 0)
 		if (type && type->extension)
@@ -240,7 +262,10 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	if (closed_ != RPCRDMA_REASON_NONE)
 		return;
 	if (!type || !known(*type)) {
-		drop(RPCRDMA_REASON_HTYPE, rx);
+		drop(RPCRDMA_REASON_HTYPE,
+		     type ? "a type of an extension that is not in use" :
+			    "no such type",
+		     rx);
 		return answer(p, { RPCRDMA2_ERR_INVAL_HTYPE, {} }, rx);
 	}
 	h.prefix = p;
@@ -286,17 +311,19 @@ void Session::interrupt([[maybe_unused]] u32 htype,
 		gathering_ = 0;
 		interloper_ = true;
 		if (!stays)
-			close(RPCRDMA_REASON_FLOOD, rx);
+			close(RPCRDMA_REASON_FLOOD, kFlood, rx);
 	}
 }
 
 /* The exchange has failed by this message: @code is what the peer is told, if anything. */
 void Session::auth_failed(const Prefix &p, u32 code, rpcrdma_rx &rx)
 {
-	close(RPCRDMA_REASON_AUTH, rx);
+	const char *detail = host_auth_reason(auth_.reason());
+
+	close(RPCRDMA_REASON_AUTH, detail, rx);
 	if (code == RPCRDMA2_ERR_NONE)
 		return;
-	drop(RPCRDMA_REASON_AUTH, rx);
+	drop(RPCRDMA_REASON_AUTH, detail, rx);
 	answer(p, { code, {} }, rx);
 }
 
@@ -313,7 +340,8 @@ bool Session::auth_open(const Prefix &p, rpcrdma_rx &rx)
 void Session::take_grant(Bytes in, rpcrdma_rx &rx)
 {
 	if (in.size() != kPrefixSize)
-		return drop(RPCRDMA_REASON_XDR, rx);
+		return drop(RPCRDMA_REASON_XDR, "something follows a GRANT",
+			    rx);
 	rx.action = RPCRDMA_RX_CONTROL;
 	if (!middle_received_ && auth_over())
 		open(rx);
@@ -402,6 +430,16 @@ bool Session::foreign_final(const Header &h) const
 				     h.error.code == RPCRDMA2_ERR_INVAL_HTYPE);
 }
 
+/* An ERROR whose code means nothing here, or cannot be read. */
+static void unknown_error(Parse parsed, rpcrdma_rx &rx)
+{
+	if (parsed == Parse::Ok)
+		drop(RPCRDMA_REASON_UNKNOWN_ERROR,
+		     "not an error code of this version", rx);
+	else
+		drop(RPCRDMA_REASON_XDR, kBrokenError, rx);
+}
+
 /*
  * An ERROR before the connection is open is about this side's FINAL, or about
  * nothing (D6). BAD_PROPVAL is not a code of version 1, so it is an answer in
@@ -411,35 +449,38 @@ bool Session::foreign_final(const Header &h) const
 void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 {
 	if (h.prefix.xid != first_xid())
-		return drop(RPCRDMA_REASON_EARLY, rx);
+		return drop(RPCRDMA_REASON_EARLY,
+			    "an error about nothing that was sent", rx);
 	if (speaks_version1(h, parsed)) {
 		auth_.version1();
 		if (auth_.failed())
-			return close(RPCRDMA_REASON_AUTH, rx);
+			return close(RPCRDMA_REASON_AUTH,
+				     "the server has version 1 only", rx);
 		begin_version1();
 		rx.action = RPCRDMA_RX_CONTROL;
 		return open(rx);
 	}
 	if (!error_type(h.error.code))
-		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
-						  RPCRDMA_REASON_XDR,
-			    rx);
+		return unknown_error(parsed, rx);
 	if (!auth_.final()) {
 		auth_.refuse(h.error.code == RPCRDMA2_ERR_VERS ?
 				     HostAuthReason::Version :
 				     HostAuthReason::Refused);
-		return close(RPCRDMA_REASON_AUTH, rx);
+		return close(RPCRDMA_REASON_AUTH, kServerRefused, rx);
 	}
 	/* So says a server that demands host authentication (11.4.7). */
 	if (h.error.code == RPCRDMA2_ERR_SYSTEM)
-		return close(RPCRDMA_REASON_AUTH, rx);
+		return close(RPCRDMA_REASON_AUTH,
+			     "the server demands host authentication", rx);
 	if (foreign_final(h))
-		return close(RPCRDMA_REASON_DIALECT, rx);
+		return close(RPCRDMA_REASON_DIALECT,
+			     "the server does not know CONNPROP", rx);
 	if (h.error.code != RPCRDMA2_ERR_BAD_PROPVAL)
-		return close(RPCRDMA_REASON_NO_VERSION, rx);
+		return close(RPCRDMA_REASON_NO_VERSION,
+			     "the server has refused the first message", rx);
 	begin_version2();
 	if (!limit(h.prefix.credit))
-		return close(RPCRDMA_REASON_CREDIT_LIMIT, rx);
+		return close(RPCRDMA_REASON_CREDIT_LIMIT, kNoLimit, rx);
 	properties_refused(rx);
 	if (closed_ == RPCRDMA_REASON_NONE)
 		open(rx);
@@ -455,7 +496,10 @@ void Session::properties_refused(rpcrdma_rx &rx)
 	Properties &ours = local_;
 
 	if (ours.recv_size < kDefaultProperties.recv_size)
-		return close(RPCRDMA_REASON_PROPVAL, rx);
+		return close(RPCRDMA_REASON_PROPVAL,
+			     "without our properties the peer would send more "
+			     "than Receives here take",
+			     rx);
 	if (ours.send_size > kDefaultProperties.send_size)
 		ours.send_size = kDefaultProperties.send_size;
 	ours.reverse = kDefaultProperties.reverse;
@@ -486,12 +530,11 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		h.error.code = error_code_v1(h.error);
 	const ErrorType *type = error_type(h.error.code);
 	if (!type)
-		return drop(parsed == Parse::Ok ? RPCRDMA_REASON_UNKNOWN_ERROR :
-						  RPCRDMA_REASON_XDR,
-			    rx);
+		return unknown_error(parsed, rx);
 	if (!auth_over() && middle_sent_ && h.prefix.xid == first_xid()) {
 		auth_.refuse(HostAuthReason::Refused);
-		return close(RPCRDMA_REASON_AUTH, rx);
+		return close(RPCRDMA_REASON_AUTH,
+			     "the peer has refused host authentication", rx);
 	}
 	if (type->code == RPCRDMA2_ERR_BAD_PROPVAL && final_sent_ &&
 	    h.prefix.xid == first_xid())
@@ -501,8 +544,10 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		return;
 	}
 	rx.action = RPCRDMA_RX_FAIL_RPC;
-	rx.reason =
-		parsed == Parse::Ok ? RPCRDMA_REASON_NONE : RPCRDMA_REASON_XDR;
+	if (parsed != Parse::Ok) {
+		rx.reason = RPCRDMA_REASON_XDR;
+		rx.detail = kBrokenError;
+	}
 	rx.error = type->error;
 	rx.errcode = type->code;
 	rx.reported = true;
@@ -536,20 +581,22 @@ void Session::properties_settled(rpcrdma_rx &rx)
 	settle_receive_size(receive_told_, peer_);
 	settle();
 	if (peer_.recv_size < kSmallestReceive)
-		close(RPCRDMA_REASON_PROPVAL, rx);
+		close(RPCRDMA_REASON_PROPVAL,
+		      "the peer's Receives are too small for anything", rx);
 }
 
 void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 {
 	Properties p = staged_;
 	ReceiveTold told = receive_told_;
-	const auto discard = [&](rpcrdma_reason reason, u32 code) {
+	const auto discard = [&](rpcrdma_reason reason, const char *detail,
+				 u32 code) {
 		if (!auth_over())
 			reason = RPCRDMA_REASON_AUTH;
 		auth_.refuse(HostAuthReason::Form);
 		if (auth_.failed())
 			return auth_failed(h.prefix, code, rx);
-		drop(reason, rx);
+		drop(reason, detail, rx);
 		answer(h.prefix, { code, {} }, rx);
 		/*
 		 * Only that message of the sequence is discarded (7.2.2). If it was
@@ -562,14 +609,20 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	};
 
 	if (final_received_ || continuing()) {
-		drop(RPCRDMA_REASON_CONTINUATION, rx);
+		drop(RPCRDMA_REASON_CONTINUATION,
+		     final_received_ ? "a CONNPROP after the last one" :
+				       "a CONNPROP between parts of a message",
+		     rx);
 		return answer(h.prefix, { RPCRDMA2_ERR_INVAL_CONT, {} }, rx);
 	}
 	switch (decode_properties(in.after(kPrefixSize), p, told)) {
 	case PropertyParse::BadXdr:
-		return discard(RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR);
+		return discard(RPCRDMA_REASON_XDR,
+			       "the list of properties breaks off",
+			       RPCRDMA2_ERR_BAD_XDR);
 	case PropertyParse::BadValue:
 		return discard(RPCRDMA_REASON_PROPVAL,
+			       "a property cannot have this value",
 			       RPCRDMA2_ERR_BAD_PROPVAL);
 	case PropertyParse::Ok:
 		break;
@@ -606,7 +659,8 @@ bool Session::continuing() const
 /* Between the parts of a message it would be one that 6.3.6 and 6.3.9 forbid. */
 void Session::take_extension(Bytes in, const Header &h, rpcrdma_rx &rx)
 {
-	Refusal why = { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+	Refusal why = { RPCRDMA_REASON_CONTINUATION, kBetween,
+			RPCRDMA2_ERR_INVAL_CONT };
 	const bool between = continuing();
 
 	Extensions::visit(h.type->extension, [&](auto which) {
@@ -621,16 +675,18 @@ void Session::take_extension(Bytes in, const Header &h, rpcrdma_rx &rx)
 			Extensions::state<E>(extensions_).between(h, rx);
 	});
 	if (why.reason == RPCRDMA_REASON_FLOOD)
-		return close(why.reason, rx);
+		return close(why.reason, why.detail, rx);
 	if (why.reason == RPCRDMA_REASON_NONE) {
 		if (rx.action == RPCRDMA_RX_DROP)
 			rx.action = RPCRDMA_RX_CONTROL;
 		return;
 	}
-	if (between && rx.action == RPCRDMA_RX_FAIL_RPC)
+	if (between && rx.action == RPCRDMA_RX_FAIL_RPC) {
 		rx.reason = why.reason;
-	else
-		drop(why.reason, rx);
+		rx.detail = why.detail;
+	} else {
+		drop(why.reason, why.detail, rx);
+	}
 	if (why.code != RPCRDMA2_ERR_NONE)
 		answer(h.prefix, { why.code, { why.arg, 0 } }, rx);
 }
@@ -742,6 +798,13 @@ rpcrdma_reason check_first_words(Bytes stream, Xid xid, rpcrdma_dir dir)
 	return RPCRDMA_REASON_NONE;
 }
 
+const char *first_words_detail(rpcrdma_reason reason)
+{
+	return reason == RPCRDMA_REASON_XID ?
+		       "the message's xid is not the header's" :
+		       "a Call where a Reply should be, or a Reply for a Call";
+}
+
 /* A first part of one word leaves the direction to the next. */
 rpcrdma_reason Session::first_words(const Header &h, Bytes part) const
 {
@@ -766,9 +829,11 @@ Refusal Session::no_writes(const Limits &limits) const
 {
 	if (!limits.write_chunks && client() &&
 	    terms_.reverse == RPCRDMA_RVRSDIR_SIMPLE)
-		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_REPLY_RESOURCE };
-	return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_WRITE_CHUNKS,
-		 limits.write_chunks };
+		return { RPCRDMA_REASON_CHUNKS,
+			 "a Reply needs a Reply chunk: it cannot be continued",
+			 RPCRDMA2_ERR_REPLY_RESOURCE };
+	return { RPCRDMA_REASON_CHUNKS, "too many Write chunks",
+		 RPCRDMA2_ERR_WRITE_CHUNKS, limits.write_chunks };
 }
 
 /* Section 7.1 to 7.3: everything that can be wrong with an RPC message. */
@@ -778,9 +843,10 @@ Refusal Session::examine(Bytes in, Header &h, rpcrdma_rx &rx)
 	const Parse parsed = decode_body(in, limits, h, rx.chunks);
 
 	if (!supported(*h.type))
-		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
+		return kNoReverse;
 	if (interrupts(h))
-		return { RPCRDMA_REASON_CONTINUATION, RPCRDMA2_ERR_INVAL_CONT };
+		return { RPCRDMA_REASON_CONTINUATION, kBetween,
+			 RPCRDMA2_ERR_INVAL_CONT };
 	return examine_lists(in, h, parsed, limits, rx);
 }
 
@@ -802,7 +868,8 @@ Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
 
 	if (h.prefix.htype > RPCRDMA1_NOMSG) {
 		h.type = &header_type_v1(RPCRDMA1_MSG, mine);
-		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
+		return { RPCRDMA_REASON_HTYPE, "not a type of version 1",
+			 RPCRDMA2_ERR_INVAL_HTYPE };
 	}
 	parsed = decode_body_v1(in, h, rx.chunks);
 	/* In the reverse direction there are no chunks (RFC 8167). */
@@ -811,7 +878,7 @@ Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
 
 	const Limits limits = limits_for(*h.type);
 	if (!supported(*h.type))
-		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
+		return kNoReverse;
 	if (parsed == Parse::Ok)
 		parsed = within_limits(counted(rx.chunks), limits);
 	return examine_lists(in, h, parsed, limits, rx);
@@ -823,32 +890,36 @@ Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 {
 	switch (parsed) {
 	case Parse::BadXdr:
-		return { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
+		return { RPCRDMA_REASON_XDR, kUnreadable,
+			 RPCRDMA2_ERR_BAD_XDR };
 	case Parse::TooManyReadChunks:
-		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_READ_CHUNKS,
-			 limits.read_chunks };
+		return { RPCRDMA_REASON_CHUNKS, kReadChunks,
+			 RPCRDMA2_ERR_READ_CHUNKS, limits.read_chunks };
 	case Parse::TooManyWriteChunks:
 		return no_writes(limits);
 	case Parse::TooManySegments:
-		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SEGMENTS,
-			 limits.segments };
+		return { RPCRDMA_REASON_CHUNKS, kTooManySegments,
+			 RPCRDMA2_ERR_SEGMENTS, limits.segments };
 	case Parse::Ok:
 		break;
 	}
 	if (rx.chunks.n_call && !limits.read_chunks)
-		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_READ_CHUNKS, 0 };
+		return { RPCRDMA_REASON_CHUNKS, kReadChunks,
+			 RPCRDMA2_ERR_READ_CHUNKS, 0 };
 	if (rx.chunks.has_reply && !limits.write_chunks)
 		return no_writes(limits);
 	/* There is no code for this that says more (7.4.1). */
 	if (!version1() && h.type->kind == Kind::Call &&
 	    !segments_within(rx.chunks, local_.max_segment_size))
-		return { RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SYSTEM };
+		return { RPCRDMA_REASON_CHUNKS, kSegmentTooLong,
+			 RPCRDMA2_ERR_SYSTEM };
 	if (h.type->payload) {
 		const rpcrdma_reason reason = first_words(
 			h, in.part(h.payload.offset, h.payload.length));
 
 		if (reason != RPCRDMA_REASON_NONE)
-			return { reason, RPCRDMA2_ERR_BAD_XDR };
+			return { reason, first_words_detail(reason),
+				 RPCRDMA2_ERR_BAD_XDR };
 	}
 	return assemble(h, rx);
 }
@@ -868,16 +939,20 @@ u32 Session::max_message(rpcrdma_dir dir) const
  */
 Refusal Session::too_large(bool continued)
 {
-	return { RPCRDMA_REASON_TOO_LARGE,
+	return { RPCRDMA_REASON_TOO_LARGE, kTooLarge,
 		 continued ? RPCRDMA2_ERR_INVAL_CONT : RPCRDMA2_ERR_SYSTEM };
 }
 
 Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 {
-	static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR,
-					     RPCRDMA2_ERR_BAD_XDR };
-	static constexpr Refusal kBroken = { RPCRDMA_REASON_CONTINUATION,
-					     RPCRDMA2_ERR_INVAL_CONT };
+	const auto bad_xdr = [](const char *detail) {
+		return Refusal{ RPCRDMA_REASON_XDR, detail,
+				RPCRDMA2_ERR_BAD_XDR };
+	};
+	const auto broken = [](const char *detail) {
+		return Refusal{ RPCRDMA_REASON_CONTINUATION, detail,
+				RPCRDMA2_ERR_INVAL_CONT };
+	};
 	const u32 max = max_message(h.type->direction());
 	Range place = {};
 	u32 total = 0;
@@ -886,7 +961,7 @@ Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		const u64 length = body_length(rx.chunks, h.type->direction());
 
 		if (!length || !xdr_aligned(length))
-			return kBadXdr;
+			return bad_xdr("no message has the length of its chunk");
 		if (length > max)
 			return too_large(false);
 		total = static_cast<u32>(length);
@@ -901,14 +976,15 @@ Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		case Continuation::Verdict::TooLarge:
 			return too_large(!h.type->last);
 		case Continuation::Verdict::Broken:
+			return broken("rdma_remaining does not go on");
 		case Continuation::Verdict::Interloper:
-			return kBroken;
+			return broken(kBetween);
 		}
 	}
 
 	/* Who they are for, and of which direction, is in two words. */
 	if (total < 2 * kWordSize)
-		return kBadXdr;
+		return bad_xdr(kTooShort);
 	rx.dir = h.type->direction();
 	if (h.type->last) {
 		u64 unreduced;
@@ -917,7 +993,8 @@ Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		/* The continuation has ended, but what it left is void. */
 		rx.abandon = place.offset > 0;
 		if (!fits)
-			return kBadXdr;
+			return bad_xdr("a Position of a Read chunk is not in the "
+				       "message");
 		if (unreduced > max)
 			return too_large(place.offset);
 		rx.abandon = false;
@@ -960,7 +1037,8 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 {
 	/* Version 1 has no type before its lists are read. */
 	if (h.type && h.type->payload && discarded(in, h, rx))
-		return drop(RPCRDMA_REASON_DISCARDING, rx);
+		return drop(RPCRDMA_REASON_DISCARDING,
+			    "a part of a message that was refused", rx);
 
 	const Refusal why = h.type ? examine(in, h, rx) : examine_v1(in, h, rx);
 	if (why.reason != RPCRDMA_REASON_NONE)
@@ -992,6 +1070,8 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 	abandon(dir, h.prefix.xid, !rest,
 		broke ? incoming_[dir].left() : h.remaining, rx);
 	rx.reason = why.reason;
+	rx.detail = why.detail;
+	rx.detail_at = h.end;
 	if (h.type->kind == Kind::Call) {
 		rx.action = RPCRDMA_RX_DROP;
 		return answer(h.prefix, body, rx);

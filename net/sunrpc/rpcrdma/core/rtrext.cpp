@@ -29,7 +29,13 @@ static_assert(!Extensions::place<Rtrext>() ||
 	       kRequestLimitAt < Extensions::kProperties &&
 	       kResponseLimitAt < Extensions::kProperties));
 
-static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
+static constexpr char kNotFirstWords[] =
+	"what is placed first does not begin as this RPC message does";
+
+static constexpr Refusal bad_xdr(const char *detail)
+{
+	return { RPCRDMA_REASON_XDR, detail, RPCRDMA2_ERR_BAD_XDR };
+}
 
 /* Of the base protocol. */
 static constexpr u32 kRecvSizeAt =
@@ -134,12 +140,14 @@ Refusal Rtrext::out_of_order(const GroupReceiver::Verdict &v, Port &port,
 {
 	port.gather(in_.active());
 	if (v.step == GroupReceiver::Step::Discard)
-		return { RPCRDMA_REASON_DISCARDING };
+		return { RPCRDMA_REASON_DISCARDING,
+			 "a Send of a group that was refused" };
 	if (v.void_group)
 		abandon(v.report.lead.dir, rx);
 	if (!report(v.report, port))
-		return { RPCRDMA_REASON_FLOOD };
-	return { RPCRDMA_REASON_CONTINUATION };
+		return { RPCRDMA_REASON_FLOOD, kFlood };
+	return { RPCRDMA_REASON_CONTINUATION,
+		 rtr_error_type(static_cast<u32>(v.report.fault.code))->name };
 }
 
 /*
@@ -158,6 +166,7 @@ Refusal Rtrext::give_up(const Refusal &why, Port &port, rpcrdma_rx &rx)
 	end(in_.xid());
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason = why.reason;
+	rx.detail = why.detail;
 	rx.error = -kEIO;
 	rx.errcode = why.code;
 	return {};
@@ -166,7 +175,8 @@ Refusal Rtrext::give_up(const Refusal &why, Port &port, rpcrdma_rx &rx)
 Refusal Rtrext::misplaced(const Misplaced &m, Port &port, rpcrdma_rx &rx)
 {
 	if (m.kind == Misplaced::Kind::BadXdr)
-		return give_up(kBadXdr, port, rx);
+		return give_up(bad_xdr("places for data that cannot be"), port,
+			       rx);
 	return out_of_order(in_.refuse(m.fault), port, rx);
 }
 
@@ -174,14 +184,15 @@ Refusal Rtrext::misplaced(const Misplaced &m, Port &port, rpcrdma_rx &rx)
 Refusal Rtrext::malformed(Xid xid, rpcrdma_dir dir, Port &port, rpcrdma_rx &rx)
 {
 	if (in_.active() && !interrupted(lead_type(dir), true, port, rx))
-		return { RPCRDMA_REASON_FLOOD };
+		return { RPCRDMA_REASON_FLOOD, kFlood };
 	in_.unreadable(xid, dir);
 	port.gather(false);
 	if (dir == RPCRDMA_CALL)
-		return kBadXdr;
+		return bad_xdr(kUnreadable);
 	end(xid);
 	rx.action = RPCRDMA_RX_FAIL_RPC;
 	rx.reason = RPCRDMA_REASON_XDR;
+	rx.detail = kUnreadable;
 	rx.error = -kEIO;
 	rx.errcode = RPCRDMA2_ERR_BAD_XDR;
 	return {};
@@ -286,18 +297,18 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 	if (wrong)
 		return misplaced(wrong, port, rx);
 	if (!first_words_are(body.part(head, length), in_))
-		return give_up(kBadXdr, port, rx);
+		return give_up(bad_xdr(kNotFirstWords), port, rx);
 	const u64 total = u64{ in_.stream() } + length;
 	/* As of -07: 7.1.4 if the message is continued, 7.4.1 if not. */
 	if (total + needs_.added > port.max_message(in_.dir()))
-		return give_up({ RPCRDMA_REASON_TOO_LARGE,
+		return give_up({ RPCRDMA_REASON_TOO_LARGE, kTooLarge,
 				 in_.count() > 1 ? RPCRDMA2_ERR_INVAL_CONT :
 						   RPCRDMA2_ERR_SYSTEM },
 			       port, rx);
 	const bool enough =
 		total >= u64{ 2 } * kWordSize && total >= needs_.stream;
 	if (in_.last() && !enough)
-		return give_up(kBadXdr, port, rx);
+		return give_up(bad_xdr(kTooShort), port, rx);
 
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.dir = in_.dir();
@@ -351,7 +362,9 @@ Refusal Rtrext::take_request(Xid xid, Bytes body, Port &port, rpcrdma_rx &rx)
 		return out_of_order(v, port, rx);
 	if (reach == RPCRDMA_RVRSDIR_NONE)
 		return give_up(
-			{ RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE },
+			{ RPCRDMA_REASON_HTYPE,
+			  "this side takes no Calls from its server",
+			  RPCRDMA2_ERR_INVAL_HTYPE },
 			port, rx);
 	const Refusal why = take_items(m.items, port, rx);
 	if (why.reason != RPCRDMA_REASON_NONE)
@@ -361,21 +374,23 @@ Refusal Rtrext::take_request(Xid xid, Bytes body, Port &port, rpcrdma_rx &rx)
 	u32 largest = needs_.largest;
 	if (m.directions.size() &&
 	    !count_directions(m.directions, count, largest))
-		return give_up(kBadXdr, port, rx);
+		return give_up(bad_xdr("directions that are out of order"),
+			       port, rx);
 	const u32 most_reads = port.max_read_chunks();
 	if (needs_.reads > most_reads)
-		return give_up({ RPCRDMA_REASON_CHUNKS,
+		return give_up({ RPCRDMA_REASON_CHUNKS, kReadChunks,
 				 RPCRDMA2_ERR_READ_CHUNKS, most_reads },
 			       port, rx);
 	const u32 most_segments = reach < RPCRDMA_RVRSDIR_GENL ?
 					  0 :
 					  port.local_at(kSegmentCountAt);
 	if (count > most_segments)
-		return give_up({ RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SEGMENTS,
-				 most_segments },
+		return give_up({ RPCRDMA_REASON_CHUNKS, kTooManySegments,
+				 RPCRDMA2_ERR_SEGMENTS, most_segments },
 			       port, rx);
 	if (largest > port.local_at(kSegmentSizeAt))
-		return give_up({ RPCRDMA_REASON_CHUNKS, RPCRDMA2_ERR_SYSTEM },
+		return give_up({ RPCRDMA_REASON_CHUNKS, kSegmentTooLong,
+				 RPCRDMA2_ERR_SYSTEM },
 			       port, rx);
 	return take_part(body, m.head, m.length, port, rx);
 }
@@ -404,8 +419,9 @@ Refusal Rtrext::take_continue(Xid xid, Bytes body, Port &port, rpcrdma_rx &rx)
 
 	/* Of which direction it is, is not to be read: an ERROR could be about a Reply. */
 	if (!m.decode(body) && (!in_.active() || in_.xid() == xid))
-		return in_.active() ? give_up(kBadXdr, port, rx) :
-				      Refusal{ RPCRDMA_REASON_XDR };
+		return in_.active() ?
+			       give_up(bad_xdr(kUnreadable), port, rx) :
+			       Refusal{ RPCRDMA_REASON_XDR, kUnreadable };
 	const GroupReceiver::Verdict v = in_.go_on(xid, m.number, m.began);
 	if (v.step != GroupReceiver::Step::Take)
 		return out_of_order(v, port, rx);
@@ -433,12 +449,13 @@ Refusal Rtrext::take_report(Bytes body, rpcrdma_rx &rx)
 
 	refused_count_ = 0;
 	if (!e.decode(body))
-		return { RPCRDMA_REASON_XDR };
+		return { RPCRDMA_REASON_XDR, kUnreadable };
 	refuse(e.bad);
 	if (has_other_lead(e))
 		refuse(e.lead);
 	if (!known)
-		return { RPCRDMA_REASON_XID };
+		return { RPCRDMA_REASON_XID,
+			 "about no group that this side has sent" };
 	why_ = e.fault;
 	rx.action = RPCRDMA_RX_CONTROL;
 	return {};
@@ -464,8 +481,10 @@ Refusal Rtrext::take(const Header &h, Bytes body, Port &port, rpcrdma_rx &rx)
 	/* The peer was told that this side does not take it. */
 	if (!(port.local_at(kSupportAt) & support_for(h.type->htype))) {
 		if (in_.active() && !interrupted(h.type->htype, true, port, rx))
-			return { RPCRDMA_REASON_FLOOD };
-		return { RPCRDMA_REASON_HTYPE, RPCRDMA2_ERR_INVAL_HTYPE };
+			return { RPCRDMA_REASON_FLOOD, kFlood };
+		return { RPCRDMA_REASON_HTYPE,
+			 "this side has not offered to take it",
+			 RPCRDMA2_ERR_INVAL_HTYPE };
 	}
 	switch (h.type->htype) {
 	case kXmtReq:

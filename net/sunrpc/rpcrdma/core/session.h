@@ -74,6 +74,8 @@ struct Terms {
 
 /* Section 7.2: the RPC message's own first words, as far as they are here. */
 [[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, Xid xid, rpcrdma_dir dir);
+/* For a refusal, what it has found. */
+[[nodiscard]] const char *first_words_detail(rpcrdma_reason reason);
 
 /**
  * State machine of a connection, for both roles and both directions.
@@ -321,7 +323,7 @@ private:
 	void abandon(rpcrdma_dir direction, Xid xid, bool last, u32 left,
 		     rpcrdma_rx &rx);
 	void open(rpcrdma_rx &rx);
-	void close(rpcrdma_reason reason, rpcrdma_rx &rx);
+	void close(rpcrdma_reason reason, const char *detail, rpcrdma_rx &rx);
 
 	/* send.cpp */
 	[[nodiscard, gnu::always_inline]] inline rpcrdma_tx_result

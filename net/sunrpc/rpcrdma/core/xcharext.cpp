@@ -174,10 +174,10 @@ Refusal Xcharext::take_response(Xid xid, Bytes body, Port &port)
 	XcharResponse m;
 
 	if (!n)
-		return { RPCRDMA_REASON_XID };
+		return { RPCRDMA_REASON_XID, "an answer to nothing" };
 	if (!m.decode(body)) {
 		lose(xid, false, port);
-		return { RPCRDMA_REASON_XDR };
+		return { RPCRDMA_REASON_XDR, kUnreadable };
 	}
 	bool sound = m.done.within(n) && m.rej.within(n) && m.pend.within(n);
 	for (u32 p = 0; p < n; p++)
@@ -186,7 +186,8 @@ Refusal Xcharext::take_response(Xid xid, Bytes body, Port &port)
 			 1;
 	if (!sound) {
 		lose(xid, false, port);
-		return { RPCRDMA_REASON_PROPVAL };
+		return { RPCRDMA_REASON_PROPVAL,
+			 "not one answer for each property" };
 	}
 	for (u32 i = 0; i < kSpoken; i++) {
 		Asked &a = asked_[i];
@@ -234,7 +235,9 @@ Refusal Xcharext::check(u32 i, u32 number, const Port &port) const
 
 	if ((peer_fixed_ >> i & 1 && number != now) ||
 	    (is(which, Property::RecvSize) && number < kSmallestReceive))
-		return { RPCRDMA_REASON_PROPVAL, RPCRDMA2_ERR_BAD_PROPVAL };
+		return { RPCRDMA_REASON_PROPVAL,
+			 "too small a value, or one that was not to change",
+			 RPCRDMA2_ERR_BAD_PROPVAL };
 	return {};
 }
 
@@ -250,7 +253,8 @@ void Xcharext::learn(u32 i, u32 number, Port &port)
 	counts_.heard++;
 }
 
-static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR, RPCRDMA2_ERR_BAD_XDR };
+static constexpr Refusal kBadXdr = { RPCRDMA_REASON_XDR, kUnreadable,
+				     RPCRDMA2_ERR_BAD_XDR };
 
 /* A level of reverse direction that is not in -07 is ignored (D10). */
 static u32 understood(u32 which, u32 number)
@@ -298,8 +302,11 @@ Refusal Xcharext::take_init(Bytes body, Port &port)
 
 Refusal Xcharext::take_update(Bytes body, Port &port)
 {
-	static constexpr Refusal kBadValue = { RPCRDMA_REASON_PROPVAL,
-					       RPCRDMA2_ERR_BAD_PROPVAL };
+	static constexpr Refusal kBadValue = {
+		RPCRDMA_REASON_PROPVAL,
+		"the answer to a request that does not wait for one",
+		RPCRDMA2_ERR_BAD_PROPVAL
+	};
 	XcharUpdate m;
 	u32 value;
 
@@ -435,7 +442,9 @@ Refusal Xcharext::take_request(Xid xid, Bytes body, Port &port)
 	    }))
 		return kBadXdr;
 	if (m.want.size() > kMostAnswered)
-		return { RPCRDMA_REASON_TOO_LARGE, RPCRDMA2_ERR_SYSTEM };
+		return { RPCRDMA_REASON_TOO_LARGE,
+			 "a request with too many properties",
+			 RPCRDMA2_ERR_SYSTEM };
 
 	for (u32 i = 0; i < kSpoken; i++) {
 		if (!(there >> i & 1))
@@ -456,7 +465,7 @@ Refusal Xcharext::take_request(Xid xid, Bytes body, Port &port)
 	}
 	counts_.refused += m.want.size() - carried_out;
 	if (!port.send(kResponse, xid, { m.want.size(), done, pend }))
-		return { RPCRDMA_REASON_FLOOD };
+		return { RPCRDMA_REASON_FLOOD, kFlood };
 	return {};
 }
 

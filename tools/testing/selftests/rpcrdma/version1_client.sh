@@ -50,7 +50,7 @@ client() {
 }
 
 traced_refusal() {
-	grep -m 1 'rpcrdma_rx: .*(version)' "$tracing/trace"
+	grep -m 1 'rpcrdma_rx: .*(version: ' "$tracing/trace"
 }
 
 not_logged() { # TEXT
