@@ -46,12 +46,14 @@ nap() { # SECONDS
 	read -rt "$1" -u "$nap_fd" || true
 }
 
+virtual_time() {
+	[[ $(< /proc/cmdline) = *time-travel* ]]
+}
+
 # Between two looks at something that is to come about. In virtual time that passes at
 # once, and to look is what takes long.
-case $(< /proc/cmdline) in
-*time-travel*) glance=1 ;;
-*) glance=0.2 ;;
-esac
+glance=0.2
+! virtual_time || glance=1
 
 complain() { # MESSAGE...
 	echo "$GUEST_ROLE: $*" >&2

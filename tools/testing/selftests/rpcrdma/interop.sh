@@ -297,8 +297,7 @@ test_data() { # VERS WHAT
 recalled_in_time() { # NAME
 	local begin=$SECONDS
 	recalled "$1" || return
-	echo "after $((SECONDS - begin)) s"
-	((SECONDS - begin < 40))
+	in_time "$begin" 40
 }
 
 test_delegations() { # VERS WHAT

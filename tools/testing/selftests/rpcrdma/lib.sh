@@ -131,6 +131,15 @@ amount() { # N
 	echo $(($1 < SLOW ? 1 : $1 / SLOW))
 }
 
+# What has begun at BEGIN has taken less than SECONDS, or than more of them where the machine may have
+# other work.
+in_time() { # BEGIN SECONDS
+	local took=$((SECONDS - $1)) most=$(($2 * PATIENCE))
+	! virtual_time || most=$2
+	echo "after $took s, may take $most"
+	((took < most))
+}
+
 # The command succeeds within SECONDS, on a kernel that is not slow.
 within() { # SECONDS COMMAND...
 	local end=$((SECONDS + $1 * PATIENCE))
@@ -324,12 +333,11 @@ peer_tests() { # FILTER
 # mount(8): more of them would only take longer.
 refused() { # VERS DIRECTORY [ADDRESS]
 	local begin=$SECONDS output status
-	output=$(timeout 60 bash -c ". '$GUEST_LIB'
+	output=$(timeout $((60 * PATIENCE)) bash -c ". '$GUEST_LIB'
 		mount_rdma '$1' '${3:-$SERVER4}' '$2' retry=0" 2>&1)
 	status=$?
 	echo "status $status after $((SECONDS - begin)) s: $output" | tee /tmp/refused
-	((status != 0 && status != 124)) && ((SECONDS - begin < 30)) &&
-		! is_mounted "$2"
+	((status != 0 && status != 124)) && in_time "$begin" 30 && ! is_mounted "$2"
 }
 
 # The program ends well, and the server has the file that it should have left. Its

@@ -57,7 +57,7 @@ works_without_end() {
 # time a program begins at once, and does much in a second.
 reads_without_end() {
 	local seconds=1
-	[[ $glance != 1 ]] || seconds=0.05
+	! virtual_time || seconds=0.05
 	exec "${tree[@]}" reads "$dir/data" "$seconds"
 }
 

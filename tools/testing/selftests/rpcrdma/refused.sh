@@ -78,7 +78,7 @@ same_parts() {
 soft_fails() {
 	local begin=$SECONDS
 	dd if=/dev/zero of="$soft/soft" bs=4K count=1 oflag=direct && return 1
-	((SECONDS - begin < 45)) && echo "after $((SECONDS - begin)) s"
+	in_time "$begin" 45
 }
 
 # Times at which an attempt began.
