@@ -128,6 +128,20 @@ def instructions(results):
     return table(["per operation, both ends", "latency", *samples.NAMES], rows) if rows else ""
 
 
+def profile(results):
+    """Of each cell, transport and end: what a processor works for one operation, and for whom."""
+    rows = []
+    for cell, found in results.parts.get("profile", {}).items():
+        for transport in TRANSPORTS:
+            for end in memory.ENDS if transport in found else ():
+                parts = found[transport][end]
+                rows.append([f"{cell_text(cell)}, {transport}, {end}",
+                             number(found[transport]["per_second"]), number(sum(parts.values()))] +
+                            [number(parts[part]) for part in samples.NATIVE_NAMES])
+    return table(["microseconds of a processor per operation", "per second", "all",
+                  *samples.NATIVE_NAMES], rows) if rows else ""
+
+
 def functions(results):
     """Where the transport spends them, of 4 KiB."""
     text = ""
@@ -230,6 +244,7 @@ def report(found, results):
         titled("Locks of the transport", locks(results)),
         titled("Latency in microseconds", latency(results, "latency_us")),
         titled("Operations per second", latency(results, "per_second")),
+        titled("Whose a processor's time is", profile(results)),
         titled("Memory of a connection in KiB", memory_of(results)),
         titled("On a real adapter, by the model: microseconds of an operation",
                predictions(results)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Whose instructions they were, of a profile that perf has taken in a guest."""
+"""Whose time it was, of a profile that perf has taken in a guest, or of guests in user-mode Linux."""
 
 import bisect
 import collections
@@ -15,8 +15,10 @@ PARTS = {
     "rdma_rxe": "rxe",
     "ib_core": "ib_core", "rdma_cm": "ib_core", "ib_cm": "ib_core", "ib_uverbs": "ib_core",
 }
-KERNEL, USER, IDLE = "kernel", "user", "idle"
+KERNEL, USER, IDLE, HOST = "kernel", "user", "idle", "host"
 NAMES = ("transport", "sunrpc", "nfs", "nfsd", "rxe", "ib_core", KERNEL, USER, IDLE)
+# In user-mode Linux nobody is sampled who waits, and what it asks of its host is.
+NATIVE_NAMES = (*NAMES[:-1], HOST)
 # What there is without any.
 NONE = {"samples": 0, "parts": {name: {} for name in NAMES}}
 # Where the kernel waits for an interrupt. That should hardly ever be.
@@ -45,6 +47,11 @@ class Symbols:
         part, function = self.names[bisect.bisect_right(self.starts, address) - 1]
         return (IDLE, function) if function in WAITS else (part, function)
 
+    def native(self, address):
+        """Its part, of an address in the process that is a kernel in user-mode Linux."""
+        at = bisect.bisect_right(self.starts, address) - 1
+        return self.names[at][0] if at >= 0 else KERNEL
+
     def shares(self, path, total):
         """What each part, and each of its functions, has of so many instructions, by what
         perf has recorded: {"samples": their number, "parts": {part: {function:
@@ -61,3 +68,25 @@ class Symbols:
         for (part, function), n in found.most_common():
             parts[part][function] = n * each
         return {"samples": found.total(), "parts": parts}
+
+
+def native_parts(told, ends, each):
+    """What each part of each end has, of guests in user-mode Linux.
+
+    told: processes and addresses, as "perf script -F pid,ip" prints them; ends: {end: (Symbols,
+    its kernel's process, those that run its programs)}; each: what one sample stands for.
+    Return: {end: {part: figure}}.
+    """
+    whose = {}
+    for end, (symbols, kernel, programs) in ends.items():
+        whose[kernel] = (end, symbols)
+        whose.update((one, (end, None)) for one in programs)
+    found = {end: dict.fromkeys(NATIVE_NAMES, 0) for end in ends}
+    for pid, address in re.findall(r"(\d+)\s+([0-9a-f]+)", told):
+        end, symbols = whose[int(pid)]
+        if int(address, 16) >= HIGH:
+            part = HOST
+        else:
+            part = symbols.native(int(address, 16)) if symbols else USER
+        found[end][part] += each
+    return found
