@@ -947,6 +947,7 @@ void pings::receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx)
 					&rx);
 		rx.action = RPCRDMA_RX_FAIL_RPC;
 		rx.reason = RPCRDMA_REASON_NONE;
+		rx.detail = nullptr;
 		rx.xid = xid;
 		rx.error = -5;
 		rx.reported = true;
