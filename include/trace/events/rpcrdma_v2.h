@@ -34,6 +34,7 @@ TRACE_EVENT(rpcrdma_rx,
 		__field(u32, credits)
 		__field(bool, taken_back)
 		__field(u32, detail_at)
+		__field(bool, refused)
 		__string(type, rpcrdma_type_name(rx->type))
 		__string(reason, rpcrdma_reason_name(rx->reason))
 		__string(detail, rx->detail ? rx->detail : "")
@@ -49,6 +50,7 @@ TRACE_EVENT(rpcrdma_rx,
 		__entry->taken_back = rx->taken_back;
 		rpcrdma_assign_str(type, rpcrdma_type_name(rx->type));
 		__entry->detail_at = rx->detail_at;
+		__entry->refused = rx->detail != NULL;
 		rpcrdma_assign_str(reason, rpcrdma_reason_name(rx->reason));
 		rpcrdma_assign_str(detail, rx->detail ? rx->detail : "");
 	),
@@ -56,7 +58,7 @@ TRACE_EVENT(rpcrdma_rx,
 		  __entry->conn, __entry->xid, __get_str(type),
 		  __entry->htype, __entry->len, __entry->offset,
 		  rpcrdma_show_action(__entry->action), __get_str(reason),
-		  __get_str(detail)[0] ? ": " : "", __get_str(detail),
+		  __entry->refused ? ": " : "", __get_str(detail),
 		  __entry->detail_at, __entry->credits,
 		  __entry->taken_back ? " taken back" : "")
 );

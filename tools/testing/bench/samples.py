@@ -23,6 +23,8 @@ NATIVE_NAMES = (*NAMES[:-1], HOST)
 NONE = {"samples": 0, "parts": {name: {} for name in NAMES}}
 # Where the kernel waits for an interrupt. That should hardly ever be.
 WAITS = ("pv_native_safe_halt", "native_safe_halt", "acpi_safe_halt", "default_idle")
+# No function is longer. Who knows where the last one ends?
+LAST_FUNCTION = 1 << 16
 # Addresses from here on are the kernel's.
 HIGH = 1 << 63
 
@@ -49,6 +51,8 @@ class Symbols:
 
     def native(self, address):
         """Its part, of an address in the process that is a kernel in user-mode Linux."""
+        if self.starts and address > self.starts[-1] + LAST_FUNCTION:
+            return HOST     # its libraries
         at = bisect.bisect_right(self.starts, address) - 1
         return self.names[at][0] if at >= 0 else KERNEL
 
@@ -83,6 +87,8 @@ def native_parts(told, ends, each):
         whose.update((one, (end, None)) for one in programs)
     found = {end: dict.fromkeys(NATIVE_NAMES, 0) for end in ends}
     for pid, address in re.findall(r"(\d+)\s+([0-9a-f]+)", told):
+        if int(pid) not in whose:
+            continue    # a program that had not begun
         end, symbols = whose[int(pid)]
         if int(address, 16) >= HIGH:
             part = HOST

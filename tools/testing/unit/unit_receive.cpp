@@ -163,14 +163,14 @@ TEST(receive, malformed__the_detail_says_what)
 		const char *detail;
 		u32 at;
 	} cases[] = {
-		{ prefix(7, RPCRDMA2_CALL_INLINE), "the header does not parse", 16 },
+		{ prefix(7, RPCRDMA2_CALL_INLINE), kUnreadable, 16 },
 		{ prefix(7, RPCRDMA2_CALL_INLINE) + Words{ 0, 2, 0, 0, 7, 0 },
-		  "the header does not parse", 20 },
-		{ call_inline(7, { 7 }), "too short for an RPC message", 32 },
+		  kUnreadable, 20 },
+		{ call_inline(7, { 7 }), kTooShort, 32 },
 		{ call_inline(7, rpc(8, kCall, 40)),
 		  "the message's xid is not the header's", 32 },
 		{ call_inline(7, rpc(7, kReply, 40)),
-		  "a Call where a Reply should be, or a Reply for a Call", 32 },
+		  "the message's msg_type is not that of the header", 32 },
 		{ prefix(7, 14), "no such type", 0 },
 		{ prefix(7, RPCRDMA2_GRANT) + Words{ 0 },
 		  "something follows a GRANT", 0 },

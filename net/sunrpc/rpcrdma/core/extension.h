@@ -173,13 +173,14 @@ struct Refusal {
 };
 
 /* Details that messages of the base protocol and of extensions have in common. */
-inline constexpr char kFlood[] = "the peer does not take the errors that are for it";
+inline constexpr char kFlood[] = "the peer does not take what is to be sent to it";
 inline constexpr char kReadChunks[] = "too many Read chunks";
 inline constexpr char kSegmentTooLong[] = "a segment is too long";
 inline constexpr char kTooLarge[] = "larger than messages may be here";
 inline constexpr char kTooManySegments[] = "too many segments";
 inline constexpr char kTooShort[] = "too short for an RPC message";
-inline constexpr char kUnreadable[] = "the header does not parse";
+inline constexpr char kUnreadable[] =
+	"the header does not parse, or does not fit what it says or what follows";
 
 class Session;
 

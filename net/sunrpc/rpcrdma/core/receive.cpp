@@ -21,16 +21,15 @@ namespace rpcrdma
 
 /* What the words of enum rpcrdma_reason leave open, where it comes up more than once. */
 static constexpr char kBetween[] = "between the parts of another message";
-static constexpr char kBrokenError[] = "what follows the error code is not what belongs there";
+static constexpr char kBrokenError[] =
+	"no error code, or not what belongs after it";
 static constexpr char kNoLimit[] = "the peer cannot mean this limit";
 static constexpr char kNotOurVersion[] = "not a version that is allowed here";
 static constexpr char kOtherVersion[] = "not the version of this connection";
 static constexpr char kOverrun[] = "a Send more than was allowed";
-static constexpr char kServerRefused[] =
-	"the server has refused host authentication";
 
 static constexpr Refusal kNoReverse = {
-	RPCRDMA_REASON_HTYPE, "this side has offered no such Calls to its server",
+	RPCRDMA_REASON_HTYPE, "this side has not offered to take such Calls from its server",
 	RPCRDMA2_ERR_INVAL_HTYPE
 };
 
@@ -48,6 +47,7 @@ void Session::close(rpcrdma_reason reason, const char *detail, rpcrdma_rx &rx)
 	rx.action = RPCRDMA_RX_CLOSE;
 	rx.reason = reason;
 	rx.detail = detail;
+	rx.detail_at = 0;
 }
 
 void Session::open(rpcrdma_rx &rx)
@@ -466,12 +466,14 @@ void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 		auth_.refuse(h.error.code == RPCRDMA2_ERR_VERS ?
 				     HostAuthReason::Version :
 				     HostAuthReason::Refused);
-		return close(RPCRDMA_REASON_AUTH, kServerRefused, rx);
+		return close(RPCRDMA_REASON_AUTH,
+			     host_auth_reason(auth_.reason()), rx);
 	}
 	/* So says a server that demands host authentication (11.4.7). */
 	if (h.error.code == RPCRDMA2_ERR_SYSTEM)
 		return close(RPCRDMA_REASON_AUTH,
-			     "the server demands host authentication", rx);
+			     "SYSTEM in answer to CONNPROP: so says a server that "
+			     "demands host authentication", rx);
 	if (foreign_final(h))
 		return close(RPCRDMA_REASON_DIALECT,
 			     "the server does not know CONNPROP", rx);
@@ -618,11 +620,12 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	switch (decode_properties(in.after(kPrefixSize), p, told)) {
 	case PropertyParse::BadXdr:
 		return discard(RPCRDMA_REASON_XDR,
-			       "the list of properties breaks off",
+			       "the list of properties does not end with the message",
 			       RPCRDMA2_ERR_BAD_XDR);
 	case PropertyParse::BadValue:
 		return discard(RPCRDMA_REASON_PROPVAL,
-			       "a property cannot have this value",
+			       "a property is too long for the message, or cannot "
+			       "have this value",
 			       RPCRDMA2_ERR_BAD_PROPVAL);
 	case PropertyParse::Ok:
 		break;
@@ -802,7 +805,7 @@ const char *first_words_detail(rpcrdma_reason reason)
 {
 	return reason == RPCRDMA_REASON_XID ?
 		       "the message's xid is not the header's" :
-		       "a Call where a Reply should be, or a Reply for a Call";
+		       "the message's msg_type is not that of the header";
 }
 
 /* A first part of one word leaves the direction to the next. */
@@ -830,9 +833,10 @@ Refusal Session::no_writes(const Limits &limits) const
 	if (!limits.write_chunks && client() &&
 	    terms_.reverse == RPCRDMA_RVRSDIR_SIMPLE)
 		return { RPCRDMA_REASON_CHUNKS,
-			 "a Reply needs a Reply chunk: it cannot be continued",
+			 "a Write chunk, where only a Reply chunk is taken",
 			 RPCRDMA2_ERR_REPLY_RESOURCE };
-	return { RPCRDMA_REASON_CHUNKS, "too many Write chunks",
+	return { RPCRDMA_REASON_CHUNKS,
+		 "more Write chunks than are taken, or a Reply chunk",
 		 RPCRDMA2_ERR_WRITE_CHUNKS, limits.write_chunks };
 }
 
@@ -868,7 +872,7 @@ Refusal Session::examine_v1(Bytes in, Header &h, rpcrdma_rx &rx)
 
 	if (h.prefix.htype > RPCRDMA1_NOMSG) {
 		h.type = &header_type_v1(RPCRDMA1_MSG, mine);
-		return { RPCRDMA_REASON_HTYPE, "not a type of version 1",
+		return { RPCRDMA_REASON_HTYPE, "a type that this side does not take",
 			 RPCRDMA2_ERR_INVAL_HTYPE };
 	}
 	parsed = decode_body_v1(in, h, rx.chunks);
@@ -904,7 +908,8 @@ Refusal Session::examine_lists(Bytes in, const Header &h, Parse parsed,
 		break;
 	}
 	if (rx.chunks.n_call && !limits.read_chunks)
-		return { RPCRDMA_REASON_CHUNKS, kReadChunks,
+		return { RPCRDMA_REASON_CHUNKS,
+			 "a Call chunk, and none is taken",
 			 RPCRDMA2_ERR_READ_CHUNKS, 0 };
 	if (rx.chunks.has_reply && !limits.write_chunks)
 		return no_writes(limits);
@@ -961,7 +966,8 @@ Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		const u64 length = body_length(rx.chunks, h.type->direction());
 
 		if (!length || !xdr_aligned(length))
-			return bad_xdr("no message has the length of its chunk");
+			return bad_xdr("no chunk that holds the message, or one of a "
+				       "length that no message has");
 		if (length > max)
 			return too_large(false);
 		total = static_cast<u32>(length);
@@ -976,7 +982,7 @@ Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		case Continuation::Verdict::TooLarge:
 			return too_large(!h.type->last);
 		case Continuation::Verdict::Broken:
-			return broken("rdma_remaining does not go on");
+			return broken("the lengths of the parts do not add up");
 		case Continuation::Verdict::Interloper:
 			return broken(kBetween);
 		}
@@ -993,8 +999,7 @@ Refusal Session::assemble(const Header &h, rpcrdma_rx &rx)
 		/* The continuation has ended, but what it left is void. */
 		rx.abandon = place.offset > 0;
 		if (!fits)
-			return bad_xdr("a Position of a Read chunk is not in the "
-				       "message");
+			return bad_xdr("Positions of Read chunks that cannot be");
 		if (unreduced > max)
 			return too_large(place.offset);
 		rx.abandon = false;

@@ -30,7 +30,7 @@ static_assert(!Extensions::place<Rtrext>() ||
 	       kResponseLimitAt < Extensions::kProperties));
 
 static constexpr char kNotFirstWords[] =
-	"what is placed first does not begin as this RPC message does";
+	"the payload does not begin with this xid and direction";
 
 static constexpr Refusal bad_xdr(const char *detail)
 {
@@ -175,7 +175,7 @@ Refusal Rtrext::give_up(const Refusal &why, Port &port, rpcrdma_rx &rx)
 Refusal Rtrext::misplaced(const Misplaced &m, Port &port, rpcrdma_rx &rx)
 {
 	if (m.kind == Misplaced::Kind::BadXdr)
-		return give_up(bad_xdr("places for data that cannot be"), port,
+		return give_up(bad_xdr("items, or a number of Sends, that cannot be"), port,
 			       rx);
 	return out_of_order(in_.refuse(m.fault), port, rx);
 }
@@ -308,7 +308,9 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 	const bool enough =
 		total >= u64{ 2 } * kWordSize && total >= needs_.stream;
 	if (in_.last() && !enough)
-		return give_up(bad_xdr(kTooShort), port, rx);
+		return give_up(bad_xdr("too short for an RPC message, or for its "
+				       "items"),
+			       port, rx);
 
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.dir = in_.dir();

@@ -233,10 +233,13 @@ Refusal Xcharext::check(u32 i, u32 number, const Port &port) const
 	const u32 now =
 		a.state == RPCRDMA_XCHAR_IDLE ? port.peer(which) : a.before;
 
-	if ((peer_fixed_ >> i & 1 && number != now) ||
-	    (is(which, Property::RecvSize) && number < kSmallestReceive))
+	if (peer_fixed_ >> i & 1 && number != now)
 		return { RPCRDMA_REASON_PROPVAL,
-			 "too small a value, or one that was not to change",
+			 "the peer has said that this does not change",
+			 RPCRDMA2_ERR_BAD_PROPVAL };
+	if (is(which, Property::RecvSize) && number < kSmallestReceive)
+		return { RPCRDMA_REASON_PROPVAL,
+			 "the peer's Receives would be too small for anything",
 			 RPCRDMA2_ERR_BAD_PROPVAL };
 	return {};
 }
