@@ -3866,10 +3866,14 @@ static void conn_shrinks_when_idle(struct kunit *test)
 						RPCRDMA_DEF_INLINE));
 	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
 	conn_counts_its_memory(test, &f->server);
-	/* Sends that were in use are replaced when the work item runs again. */
-	spin_lock(&f->client.conn->lock);
-	rpcrdma_resize_kick(f->client.conn);
-	spin_unlock(&f->client.conn->lock);
+	/* Sends that are in use are replaced when the work item runs again. */
+	for (i = 0; i < 1000 &&
+	     (u64)atomic_long_read(&f->client.conn->buffers) != memory; i++) {
+		spin_lock(&f->client.conn->lock);
+		rpcrdma_resize_kick(f->client.conn);
+		spin_unlock(&f->client.conn->lock);
+		msleep(20);
+	}
 	conn_expect_memory(test, &f->client, memory);
 	/* And it can grow again. */
 	conn_grow(test);
