@@ -102,6 +102,28 @@ static inline bool rpcrdma_compat_any_layout(void)
 	return LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0);
 }
 
+/**
+ * rpcrdma_compat_max_new - how many connections may have shown no file handle yet
+ * @serv: sunrpc's service
+ *
+ * If sv_tmpcnt is larger, sunrpc ends the oldest of them when it accepts the next connection
+ * (svc_check_conn_limits()). Kbuild sees whether a kernel has that. Without it sv_tmpcnt counts
+ * all connections.
+ *
+ * Return: zero if these are not counted
+ */
+static inline u32 rpcrdma_compat_max_new(const struct svc_serv *serv)
+{
+#if !defined(RPCRDMA_COUNTS_NEW_PEERS)
+	return 0;
+#elif defined(XPT_MAX_TMP_CONN)
+	return XPT_MAX_TMP_CONN;
+#else
+	/* 64 is svc_check_conn_limits()'s own. */
+	return READ_ONCE(serv->sv_maxconn) ?: 64;
+#endif
+}
+
 /* Give a call from the server to the threads that serve callbacks. */
 static inline void rpcrdma_compat_bc_enqueue(struct svc_serv *serv,
 					     struct rpc_rqst *rqst)

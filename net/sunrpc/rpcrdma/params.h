@@ -96,6 +96,12 @@
 #define RPCRDMA_MAX_PENDING	4096
 #define RPCRDMA_SVC_V1_KEPT	16
 /*
+ * Server: how long a connection request waits at most, if too many clients have shown no file
+ * handle yet, and after which time the listener looks again.
+ */
+#define RPCRDMA_NEWCOMER_WAIT	(2U * HZ)
+#define RPCRDMA_NEWCOMER_LOOK	(HZ / 50)
+/*
  * Server: a Call of so many bytes is not copied; the thread takes the pages of its Receive.
  * For each page, one is mapped and one unmapped, which costs more than to copy a small Call.
  */

@@ -4,6 +4,7 @@
  * crowd.sh says how many, and what the server has for them: CROWD.
  */
 #include "headers.h"
+#include "nfs.h"
 
 #include <gtest/gtest.h>
 
@@ -32,13 +33,25 @@ u32 crowd()
 	return said ? static_cast<u32>(std::stoul(said)) : 16;
 }
 
-/* A client of its own: is let in, asks, and is answered. */
+/*
+ * A client of its own: is let in, asks, is answered, and shows a file handle, as one that comes
+ * back does. The server waits for that before it lets in more than some.
+ */
 void asks(Peer &p)
 {
 	p.offer(kReceives - 1);
 	p.send(unit::connprop(p.new_xid(), { 0 }));
 	p.take_properties(p.next(kLong));
 	p.expect_works();
+
+	const u32 xid = p.new_xid();
+
+	p.send(call_header(xid, {}),
+	       Compound().root().getattr().message(xid));
+	for (const Result &r : Nfs::results(p.reply(xid).stream))
+		if (r.status)
+			throw Failure("no attributes: status " +
+				      std::to_string(r.status));
 }
 
 /* What went wrong, and how often. */

@@ -271,6 +271,9 @@ bool Link::complete(ibv_send_wr *wr)
 {
 	const long end = now() + kPatience;
 	const long soon = now() + kPatience / 4;
+	/* Hundreds that look all the time would leave no processor for what they wait for. */
+	constexpr useconds_t kLongest = 20000;
+	useconds_t pause = 50;
 	bool flushed = false;
 	ibv_send_wr *bad;
 	ibv_wc wc;
@@ -288,7 +291,8 @@ bool Link::complete(ibv_send_wr *wr)
 			take_events();
 			flushed = gone_ && !rdma_disconnect(id_);
 		}
-		usleep(50);
+		usleep(pause);
+		pause = std::min(2 * pause, kLongest);
 	}
 	if (wc.status != IBV_WC_SUCCESS)
 		gone_ = true;

@@ -6,7 +6,7 @@
  * thread accepts it. Until then the request can become void: the client gives
  * up, or the device is removed. The thread that takes the request off the list must
  * end it, or put it back, if the module has no memory for another connection. Then it waits
- * until there is some.
+ * until there is some. It also waits if too many clients have only just come.
  *
  * A listener on one address is bound to a device. When the device is removed,
  * or the address moves to another device, the rdma_cm_id has to be replaced. A
@@ -95,6 +95,7 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 		rpcrdma_svc_discard(&svc->xprt);
 		return -EBUSY;
 	}
+	svc->requested = jiffies;
 	cm_id->context = svc;
 	cm_id->event_handler = rpcrdma_pending_event;
 	list_add_tail(&svc->pending, &l->pending);
@@ -198,6 +199,17 @@ static void rpcrdma_listener_again(struct work_struct *work)
 	spin_unlock(&l->lock);
 }
 
+/* A request may have waited for long enough. */
+static void rpcrdma_listener_look(struct work_struct *work)
+{
+	struct rpcrdma_listener *l = container_of(to_delayed_work(work),
+						  struct rpcrdma_listener,
+						  look);
+
+	set_bit(XPT_CONN, &l->xprt.xpt_flags);
+	svc_xprt_enqueue(&l->xprt);
+}
+
 static void rpcrdma_listener_detach(struct svc_xprt *xprt);
 
 static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
@@ -221,6 +233,7 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
 	strscpy(l->xprt.xpt_remotebuf, "listener",
 		sizeof(l->xprt.xpt_remotebuf));
 	INIT_DELAYED_WORK(&l->listen, rpcrdma_listener_again);
+	INIT_DELAYED_WORK(&l->look, rpcrdma_listener_look);
 	mutex_init(&l->binding);
 	spin_lock_init(&l->lock);
 	INIT_LIST_HEAD(&l->pending);
@@ -293,6 +306,26 @@ void rpcrdma_listeners_retry(void)
 	spin_unlock(&rpcrdma_listeners_lock);
 }
 
+/*
+ * sunrpc ends the oldest connection that has shown no file handle yet, if there are too many of
+ * these. When all clients come back at once, each would end the connection of another one. So a
+ * request waits until clients that came before have shown theirs. If they do not, it is accepted
+ * all the same: they may be some that never will. Others can be accepted at the same time, by
+ * another listener or TCP, so an eighth is left for them.
+ */
+static bool rpcrdma_listener_crowded(const struct rpcrdma_listener *l,
+				     const struct rpcrdma_svc *svc)
+{
+	const struct svc_serv *serv = l->xprt.xpt_server;
+	u32 limit = rpcrdma_compat_max_new(serv);
+
+	if (!limit ||
+	    time_after_eq(jiffies, svc->requested + RPCRDMA_NEWCOMER_WAIT))
+		return false;
+	/* sunrpc reads it without a lock, too. */
+	return data_race(serv->sv_tmpcnt) >= limit - limit / 8;
+}
+
 static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 {
 	struct rpcrdma_listener *l = rpcrdma_listener_of(xprt);
@@ -302,6 +335,15 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 	spin_lock(&l->lock);
 	svc = list_first_entry_or_null(&l->pending, struct rpcrdma_svc,
 				       pending);
+	if (svc && rpcrdma_listener_crowded(l, svc)) {
+		trace_rpcrdma_request(svc->cm_id, "waits for others",
+				      l->n_pending);
+		clear_bit(XPT_CONN, &xprt->xpt_flags);
+		queue_delayed_work(rpcrdma_svc_wq, &l->look,
+				   RPCRDMA_NEWCOMER_LOOK);
+		spin_unlock(&l->lock);
+		return NULL;
+	}
 	if (svc) {
 		list_del_init(&svc->pending);
 		l->n_pending--;
@@ -336,6 +378,8 @@ static void rpcrdma_listener_detach(struct svc_xprt *xprt)
 	l->closed = true;
 	spin_unlock(&l->lock);
 	cancel_delayed_work_sync(&l->listen);
+	/* Only rpcrdma_listener_accept() queues it, and sunrpc does not call that any more. */
+	cancel_delayed_work_sync(&l->look);
 
 	/* No request comes after this. */
 	if (l->cm_id)

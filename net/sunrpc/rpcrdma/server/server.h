@@ -28,6 +28,7 @@
  * @link: in the list of all listeners, until it is detached
  * @cm_id: the cm_id that listens, or NULL; detach and @listen exclude each other
  * @listen: replaces @cm_id after its device is removed or changes its address
+ * @look: has a thread of nfsd look again whether a request need not wait any more
  * @lock: guards the following
  * @pending: connections that no thread has accepted yet
  * @n_pending: length of @pending
@@ -42,6 +43,7 @@ struct rpcrdma_listener {
 	struct list_head link;
 	struct rdma_cm_id *cm_id;
 	struct delayed_work listen;
+	struct delayed_work look;
 
 	struct mutex binding;	/* @cm_id, until detached */
 	spinlock_t lock;	/* see above */
@@ -78,6 +80,7 @@ struct rpcrdma_listener_info {
  * @cm_id: until @conn takes it over
  * @listener: the listener that got the request, until accepted
  * @pending: link in the listener's list
+ * @requested: when the request came, in jiffies
  * @gone: the client gave up before it was accepted
  * @peer: the client's private data (RFC 8797)
  * @initiator_depth: RDMA Reads that the client lets us have under way
@@ -121,6 +124,7 @@ struct rpcrdma_svc {
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_listener *listener;
 	struct list_head pending;
+	unsigned long requested;
 	bool gone;
 	struct rpcrdma_cm_private peer;
 	bool version2;
