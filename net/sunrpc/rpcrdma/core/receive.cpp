@@ -801,7 +801,8 @@ rpcrdma_reason check_first_words(Bytes stream, Xid xid, rpcrdma_dir dir)
 	return RPCRDMA_REASON_NONE;
 }
 
-const char *first_words_detail(rpcrdma_reason reason)
+/* For a refusal, what check_first_words() has found. */
+static const char *first_words_detail(rpcrdma_reason reason)
 {
 	return reason == RPCRDMA_REASON_XID ?
 		       "the message's xid is not the header's" :

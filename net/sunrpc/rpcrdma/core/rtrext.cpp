@@ -29,9 +29,6 @@ static_assert(!Extensions::place<Rtrext>() ||
 	       kRequestLimitAt < Extensions::kProperties &&
 	       kResponseLimitAt < Extensions::kProperties));
 
-static constexpr char kNotFirstWords[] =
-	"the payload does not begin with this xid and direction";
-
 static constexpr Refusal bad_xdr(const char *detail)
 {
 	return { RPCRDMA_REASON_XDR, detail, RPCRDMA2_ERR_BAD_XDR };
@@ -297,7 +294,9 @@ Refusal Rtrext::take_part(Bytes body, u32 head, u32 length, Port &port,
 	if (wrong)
 		return misplaced(wrong, port, rx);
 	if (!first_words_are(body.part(head, length), in_))
-		return give_up(bad_xdr(kNotFirstWords), port, rx);
+		return give_up(
+			bad_xdr("the payload does not begin with this xid and direction"),
+			port, rx);
 	const u64 total = u64{ in_.stream() } + length;
 	/* As of -07: 7.1.4 if the message is continued, 7.4.1 if not. */
 	if (total + needs_.added > port.max_message(in_.dir()))

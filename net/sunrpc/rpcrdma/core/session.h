@@ -74,8 +74,6 @@ struct Terms {
 
 /* Section 7.2: the RPC message's own first words, as far as they are here. */
 [[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, Xid xid, rpcrdma_dir dir);
-/* For a refusal, what it has found. */
-[[nodiscard]] const char *first_words_detail(rpcrdma_reason reason);
 
 /**
  * State machine of a connection, for both roles and both directions.
