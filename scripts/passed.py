@@ -3,7 +3,8 @@
 """Notes of what has passed, and with which tree and settings: for scripts/tally, and for 'run' of
 the self-tests.
 
-    scripts/passed.py       prints the tree that is checked out, or nothing if files are changed
+    scripts/passed.py       prints the tree that is checked out, without its texts, or nothing if
+                            files are changed
 """
 
 import hashlib
@@ -15,6 +16,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 # Where notes and logs are.
 PLACE = TOP / "build/check"
+# Texts for people, which most tests do not read.
+TEXTS = ("Documentation/", "README.md")
 # What in the environment makes no test do something else. What a command line of make sets is
 # there by its own name, too.
 INDIFFERENT = frozenset((
@@ -24,24 +27,30 @@ INDIFFERENT = frozenset((
     "XDG_SESSION_ID", "_"))
 
 
-def tree():
-    """The tree that is checked out; None if files are changed, or without git."""
+def tree(texts=False):
+    """The tree that is checked out, with or without TEXTS; None if files are changed, or without
+    git."""
     # Nobody's commit is to find the index locked by this.
     git = ["git", "--no-optional-locks", "-C", TOP]
     try:
-        changed, commit = (subprocess.run([*git, *command], check=True, capture_output=True,
-                                          text=True).stdout
-                           for command in (["status", "--porcelain", "--untracked-files"],
-                                          ["rev-parse", "HEAD^{tree}"]))
+        changed, files = (subprocess.run([*git, *command], check=True, capture_output=True,
+                                         text=True).stdout
+                          for command in (["status", "--porcelain", "--untracked-files"],
+                                          ["ls-tree", "-rz", "HEAD"]))
     except (OSError, subprocess.CalledProcessError):
         return None
-    return None if changed else commit.strip()
+    if changed:
+        return None
+    # Each is "<mode> <type> <object>\t<path>".
+    counting = [file for file in files.split("\0")
+                if texts or not file.partition("\t")[2].startswith(TEXTS)]
+    return hashlib.sha256("\0".join(counting).encode()).hexdigest()
 
 
-def inputs(settings, **others):
-    """What a result depends on: the tree, these settings, a mapping, and others, as they are; or
-    None if that cannot be told."""
-    found = tree()
+def inputs(settings, texts, **others):
+    """What a result depends on: the tree, with or without TEXTS, these settings, a mapping, and
+    others, as they are; or None if that cannot be told."""
+    found = tree(texts)
     counting = sorted(item for item in settings.items() if item[0] not in INDIFFERENT)
     return found and {"tree": found, **others, "settings": hashlib.sha256(
         repr(counting).encode()).hexdigest()}
