@@ -96,10 +96,11 @@
 #define RPCRDMA_MAX_PENDING	4096
 #define RPCRDMA_SVC_V1_KEPT	16
 /*
- * Server: how long a connection request waits at most, if too many clients have shown no file
- * handle yet, and after which time the listener looks again.
+ * Server: if too many clients have shown no file handle yet, so much time is between two requests
+ * that a listener accepts all the same, and it looks so often whether there are fewer. Then 64 of
+ * them, sunrpc's limit, have six seconds.
  */
-#define RPCRDMA_NEWCOMER_WAIT	(2U * HZ)
+#define RPCRDMA_NEWCOMER_GAP	(HZ / 10)
 #define RPCRDMA_NEWCOMER_LOOK	(HZ / 50)
 /*
  * Server: a Call of so many bytes is not copied; the thread takes the pages of its Receive.

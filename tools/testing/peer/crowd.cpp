@@ -131,6 +131,50 @@ TEST(crowd, comes_back_at_once)
 }
 
 /*
+ * Clients that show no file handle, and stay: sunrpc ends the oldest of them when it has too many,
+ * and does not end each other one that comes. Then others are let in, and nobody waits for long.
+ */
+TEST(crowd, passes_by_silent_ones)
+{
+	constexpr u32 kLimit = 64, kOthers = 8;
+	std::latch here(crowd() + 1), done(1);
+	std::atomic<u32> ended = 0;
+	Faults faults;
+
+	const auto silent = [&] {
+		std::optional<Peer> p;
+
+		faults.of([&] {
+			p = Peer::connect(Link::kReceiveSize, kReceives, kLong);
+		});
+		here.arrive_and_wait();
+		done.wait();
+		try {
+			if (p)
+				p->expect_closed(0);
+			ended++;
+		} catch (const Failure &) {
+		}
+	};
+	const auto others = [&] {
+		here.arrive_and_wait();
+		for (u32 i = 0; i < kOthers; i++)
+			faults.of([&] {
+				Peer p = Peer::connect(Link::kReceiveSize,
+						       kReceives);
+
+				asks(p);
+			});
+		done.count_down();
+	};
+
+	each_at_once(crowd(), silent, others);
+	faults.expect_none();
+	/* It has 64, and ends one for each of the others at most. */
+	EXPECT_LE(ended, std::max(crowd(), kLimit - kOthers) - (kLimit - kOthers));
+}
+
+/*
  * The server has memory for a part of them. Those that are let in stay until another one waits,
  * however fast they come. Then they go, and the others are let in; nobody is rejected.
  */

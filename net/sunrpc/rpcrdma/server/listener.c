@@ -73,6 +73,7 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 				   const struct rdma_conn_param *param)
 {
 	struct rpcrdma_svc *svc;
+	bool wanted;
 
 	svc = rpcrdma_svc_alloc(l, cm_id, param);
 	if (!svc) {
@@ -95,16 +96,18 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 		rpcrdma_svc_discard(&svc->xprt);
 		return -EBUSY;
 	}
-	svc->requested = jiffies;
 	cm_id->context = svc;
 	cm_id->event_handler = rpcrdma_pending_event;
 	list_add_tail(&svc->pending, &l->pending);
 	l->n_pending++;
 	trace_rpcrdma_request(cm_id, "kept", l->n_pending);
-	set_bit(XPT_CONN, &l->xprt.xpt_flags);
+	wanted = !l->crowded;
+	if (wanted)
+		set_bit(XPT_CONN, &l->xprt.xpt_flags);
 	spin_unlock(&l->lock);
 
-	svc_xprt_enqueue(&l->xprt);
+	if (wanted)
+		svc_xprt_enqueue(&l->xprt);
 	return 0;
 }
 
@@ -199,15 +202,49 @@ static void rpcrdma_listener_again(struct work_struct *work)
 	spin_unlock(&l->lock);
 }
 
-/* A request may have waited for long enough. */
+/*
+ * sunrpc ends the oldest connection that has shown no file handle yet, if there are too many of
+ * these. When all clients come back at once, each would end the connection of another one. So
+ * requests wait until clients that came before have shown theirs. They may be some that never
+ * will: so one request is accepted now and then all the same. Others can be accepted at the same
+ * time, by another listener or TCP: an eighth is left for them.
+ */
+static bool rpcrdma_listener_crowded(const struct rpcrdma_listener *l)
+{
+	const struct svc_serv *serv = l->xprt.xpt_server;
+	u32 limit = rpcrdma_compat_max_new(serv);
+	int new;
+
+	lockdep_assert_held(&l->lock);
+	if (!limit ||
+	    get_jiffies_64() - l->accepted >= RPCRDMA_NEWCOMER_GAP)
+		return false;
+	/* sunrpc reads it without a lock, too, and can count one down twice. */
+	new = data_race(serv->sv_tmpcnt);
+	return new > 0 && new >= limit - limit / 8;
+}
+
+/* Threads of nfsd do not look: each time that one does, sunrpc ends a connection if it has to. */
 static void rpcrdma_listener_look(struct work_struct *work)
 {
 	struct rpcrdma_listener *l = container_of(to_delayed_work(work),
 						  struct rpcrdma_listener,
 						  look);
 
-	set_bit(XPT_CONN, &l->xprt.xpt_flags);
-	svc_xprt_enqueue(&l->xprt);
+	bool crowded;
+
+	spin_lock(&l->lock);
+	crowded = !l->closed && rpcrdma_listener_crowded(l);
+	if (crowded)
+		queue_delayed_work(rpcrdma_svc_wq, &l->look,
+				   RPCRDMA_NEWCOMER_LOOK);
+	else
+		set_bit(XPT_CONN, &l->xprt.xpt_flags);
+	l->crowded = crowded;
+	spin_unlock(&l->lock);
+
+	if (!crowded)
+		svc_xprt_enqueue(&l->xprt);
 }
 
 static void rpcrdma_listener_detach(struct svc_xprt *xprt);
@@ -296,7 +333,7 @@ void rpcrdma_listeners_retry(void)
 	list_for_each_entry(l, &rpcrdma_listeners, link) {
 		spin_lock(&l->lock);
 		l->retry = true;
-		wanted = !list_empty(&l->pending);
+		wanted = !list_empty(&l->pending) && !l->crowded;
 		if (wanted)
 			set_bit(XPT_CONN, &l->xprt.xpt_flags);
 		spin_unlock(&l->lock);
@@ -304,26 +341,6 @@ void rpcrdma_listeners_retry(void)
 			svc_xprt_enqueue(&l->xprt);
 	}
 	spin_unlock(&rpcrdma_listeners_lock);
-}
-
-/*
- * sunrpc ends the oldest connection that has shown no file handle yet, if there are too many of
- * these. When all clients come back at once, each would end the connection of another one. So a
- * request waits until clients that came before have shown theirs. If they do not, it is accepted
- * all the same: they may be some that never will. Others can be accepted at the same time, by
- * another listener or TCP, so an eighth is left for them.
- */
-static bool rpcrdma_listener_crowded(const struct rpcrdma_listener *l,
-				     const struct rpcrdma_svc *svc)
-{
-	const struct svc_serv *serv = l->xprt.xpt_server;
-	u32 limit = rpcrdma_compat_max_new(serv);
-
-	if (!limit ||
-	    time_after_eq(jiffies, svc->requested + RPCRDMA_NEWCOMER_WAIT))
-		return false;
-	/* sunrpc reads it without a lock, too. */
-	return data_race(serv->sv_tmpcnt) >= limit - limit / 8;
 }
 
 static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
@@ -335,9 +352,10 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 	spin_lock(&l->lock);
 	svc = list_first_entry_or_null(&l->pending, struct rpcrdma_svc,
 				       pending);
-	if (svc && rpcrdma_listener_crowded(l, svc)) {
+	if (svc && rpcrdma_listener_crowded(l)) {
 		trace_rpcrdma_request(svc->cm_id, "waits for others",
 				      l->n_pending);
+		l->crowded = true;
 		clear_bit(XPT_CONN, &xprt->xpt_flags);
 		queue_delayed_work(rpcrdma_svc_wq, &l->look,
 				   RPCRDMA_NEWCOMER_LOOK);
@@ -347,6 +365,7 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 	if (svc) {
 		list_del_init(&svc->pending);
 		l->n_pending--;
+		l->accepted = get_jiffies_64();
 	}
 	l->retry = false;
 	if (list_empty(&l->pending))
@@ -378,7 +397,7 @@ static void rpcrdma_listener_detach(struct svc_xprt *xprt)
 	l->closed = true;
 	spin_unlock(&l->lock);
 	cancel_delayed_work_sync(&l->listen);
-	/* Only rpcrdma_listener_accept() queues it, and sunrpc does not call that any more. */
+	/* sunrpc calls rpcrdma_listener_accept() no more, so only it queues itself. */
 	cancel_delayed_work_sync(&l->look);
 
 	/* No request comes after this. */

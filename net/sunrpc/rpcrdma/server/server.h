@@ -28,10 +28,12 @@
  * @link: in the list of all listeners, until it is detached
  * @cm_id: the cm_id that listens, or NULL; detach and @listen exclude each other
  * @listen: replaces @cm_id after its device is removed or changes its address
- * @look: has a thread of nfsd look again whether a request need not wait any more
+ * @look: looks whether requests need not wait any more for clients that came before
  * @lock: guards the following
  * @pending: connections that no thread has accepted yet
  * @n_pending: length of @pending
+ * @accepted: when a request was taken off the list, by get_jiffies_64()
+ * @crowded: requests wait for @look
  * @retry: there may be memory for a connection that could not be accepted before
  * @closed: the listener takes no more connections
  * @listening: @cm_id is set
@@ -49,6 +51,8 @@ struct rpcrdma_listener {
 	spinlock_t lock;	/* see above */
 	struct list_head pending;
 	u32 n_pending;
+	u64 accepted;
+	bool crowded;
 	bool retry;
 	bool closed;
 	bool listening;
@@ -80,7 +84,6 @@ struct rpcrdma_listener_info {
  * @cm_id: until @conn takes it over
  * @listener: the listener that got the request, until accepted
  * @pending: link in the listener's list
- * @requested: when the request came, in jiffies
  * @gone: the client gave up before it was accepted
  * @peer: the client's private data (RFC 8797)
  * @initiator_depth: RDMA Reads that the client lets us have under way
@@ -124,7 +127,6 @@ struct rpcrdma_svc {
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_listener *listener;
 	struct list_head pending;
-	unsigned long requested;
 	bool gone;
 	struct rpcrdma_cm_private peer;
 	bool version2;
