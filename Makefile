@@ -56,7 +56,7 @@ SUBMAKE		= $(MAKE) --no-print-directory
 # $$kernels are those in (1), or what 'choose' finds for the needs in (2). It says which kind of
 # guest each is, and which of the needs are skipped because there is none for them, and why; the
 # target ends well if all are.
-find_kernels	= kernels="$$($(choose) $(or $(addprefix --kernel ,$(1)),--skip $@ $(2)))" || \
+find_kernels	= kernels="$$($(choose) --skip $@ $(or $(addprefix --kernel ,$(1)),$(2)))" || \
 		  { [ $$? = 4 ]; exit; }
 # Several parts of 'check' build programs for the guests: the second one waits.
 alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
@@ -69,7 +69,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 	selftests-kcsan kunit-kcsan selftests-uml selftests-6.1 kunit-6.1 \
 	kunit-7.3 selftests-7.3 selftests-debian-7.3 selftests-debian-6.1 \
 	matrix-6.1 matrix-7.3 matrix-trixie host-trixie \
-	selftests-soak storm storm-soak harness harness-full style style-full conformance codec fuzz \
+	selftests-soak storm storm-full storm-soak harness harness-full style style-full conformance codec fuzz \
 	tools tools-check tools-install wireshark clock coverage hostauth check check-full soak demo demo-check bench dist packaging \
 	interfaces
 
@@ -295,6 +295,10 @@ storm:
 	$(SUBMAKE) stage KERNEL=$$kernels && $(call alone,tools/testing/clock) && \
 	KERNEL=$$kernels scripts/storm --jobs $(or $(JOBS),$(shell nproc)) $(STORM)
 
+# In 25 seeds devices go, servers die, and memory is refused.
+storm-full: storm
+	+@$(SUBMAKE) storm STORM="--from 100 --count 25"
+
 # New seeds each time, until one fails.
 storm-soak:
 	+@$(SUBMAKE) storm STORM="--from $$(date +%s) --minutes $(or $(STORM_MINUTES),30)"
@@ -373,7 +377,7 @@ check:
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
-	  kunit storm selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
+	  kunit storm-full selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
 	  selftests-debug selftests-smp selftests-uml kunit-kcsan selftests-kcsan \
 	  kunit-6.1 selftests-debian-6.1 matrix-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 matrix-7.3 matrix-trixie host-trixie \
@@ -470,7 +474,7 @@ help:
 	@echo '                   TESTS="mount.sh ..." picks tests, INTREE=both tests the'
 	@echo '                   kernel'"'"'s own transport, KERNEL= another kernel'
 	@echo '  selftests-debian tests that Debian'"'"'s own kernel serves and mounts'
-	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm, packaging,'
+	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm-full, packaging,'
 	@echo '                   interfaces, demo-check, and self-tests:'
 	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -smp, -uml, -kcsan,'
 	@echo '                   -7.3; and kunit-kcsan, kunit-6.1, kunit-7.3,'
@@ -500,6 +504,7 @@ help:
 	@echo '  storm            faults by seed for two mounts and their server, in virtual time:'
 	@echo '                   SEEDS=100 from FIRST=1, or SEED="3 17"; REPLAY=1: each twice,'
 	@echo '                   must be equal; PLANT=1: each with a fault that must be found'
+	@echo '  storm-full       storm, and 25 seeds more'
 	@echo '  coverage         how much of the core the tests in user space reach'
 	@echo '  soak             fuzz, sim-soak, storm-soak and selftests-soak with random choices,'
 	@echo '                   round by round, until it is stopped or MINUTES= are over;'
