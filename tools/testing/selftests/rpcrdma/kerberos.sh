@@ -44,8 +44,10 @@ names() {
 
 kdc_up() {
 	local principal
-	mkdir -p /run/krb5kdc /etc/krb5kdc
-	cat > /etc/krb5kdc/kdc.conf <<- END
+	mkdir -p /run/krb5kdc
+	# Where it is usually only the host's root can look.
+	export KRB5_KDC_PROFILE=/run/krb5kdc/kdc.conf
+	cat > "$KRB5_KDC_PROFILE" <<- END
 		[realms]
 			$realm = {
 				database_name = /run/krb5kdc/principal
