@@ -224,7 +224,7 @@ selftests-smp:
 
 # Tests that do not count how data travels, with rtrext at both ends; and data.sh with it at
 # one of them.
-RTREXT_TESTS	?= data.sh load.sh recovery.sh delegation.sh life.sh remount.sh transports.sh \
+RTREXT_TESTS	?= data.sh versions.sh load.sh recovery.sh delegation.sh life.sh remount.sh transports.sh \
 		   many.sh signals.sh busy.sh keepalive.sh storm.sh
 selftests-rtrext:
 	+@$(call find_kernels,$(TEST_KERNEL),selftests); status=0; \
