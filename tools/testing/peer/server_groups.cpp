@@ -684,6 +684,13 @@ TEST_F(server_groups, placed_badly)
 	/* The stream is longer than the Send. */
 	null_by_group(p, { 0 }, 1, 44);
 	reported(p, kBadPl);
+	/* Of data that are there, no file gets any. */
+	Nfs::create("written");
+	const Write w(p, Nfs::data(0, 2 * kPage));
+	w.first(p, Words{ 1 } + placed(static_cast<u32>(w.stream.size()),
+				       2 * kPage, 0, { 0, 0 }));
+	reported(p, kBadTbsn);
+	EXPECT_TRUE(Nfs::written("written").empty());
 	expect_placed(p, 20000);
 }
 
@@ -693,6 +700,7 @@ TEST_F(server_groups, out_of_order)
 	const Nfs nfs(p);
 	const Octets data = Nfs::data(0, 5 * kPage);
 
+	Nfs::create("written");
 	/* No group is under way. */
 	p.send(next_send(p.new_xid(), 1));
 	reported(p, kBadCont);
@@ -727,6 +735,7 @@ TEST_F(server_groups, out_of_order)
 		reported(p, kBadHmt);
 		p.expect_error(xid, kInvalCont);
 	}
+	EXPECT_TRUE(Nfs::written("written").empty());
 	expect_placed(p, 30000);
 }
 
