@@ -3,10 +3,9 @@
 #
 # Proves that a server lets many clients in at once, and rejects none: also if it has no
 # memory for all of them, when the others wait until some are gone; and if many come and say
-# nothing. Clients are scripted
-# peers (tools/testing/peer). And that 32 mounts with nconnect=4, made at the same time,
-# work; that all memory is given back; and that connections without work use no processor, and
-# not more memory than Documentation/sizing.rst says.
+# nothing. Clients are scripted peers (tools/testing/peer). And that 32 mounts with nconnect=4,
+# made at the same time, work; that all memory is given back; and that connections without work use
+# no processor, and not more memory than Documentation/sizing.rst says.
 
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport has no such counters.
