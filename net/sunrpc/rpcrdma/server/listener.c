@@ -230,7 +230,6 @@ static void rpcrdma_listener_look(struct work_struct *work)
 	struct rpcrdma_listener *l = container_of(to_delayed_work(work),
 						  struct rpcrdma_listener,
 						  look);
-
 	bool crowded;
 
 	spin_lock(&l->lock);
