@@ -425,8 +425,11 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 	most = rpcrdma_session_max_segment_size(&conn->session);
 	spin_unlock(&conn->lock);
 	while (left) {
-		/* It would not help to wait. */
-		if (n == max_segs || !conn->mr_table.capacity) {
+		/*
+		 * It would not help to wait. The peer may have forbidden segments since this
+		 * was planned.
+		 */
+		if (n == max_segs || !most || !conn->mr_table.capacity) {
 			rc = -EMSGSIZE;
 			goto out_undo;
 		}
