@@ -32,7 +32,7 @@ constexpr Setting kSettings[] = {
 	  "client", Takes::Connections },
 	{ "stream_from", Where::Parameter, "microseconds", 500, 0, kMost,
 	  "client", Takes::Connections },
-	{ "window", Where::Parameter, "messages", 64, 3, 256,
+	{ "window", Where::Parameter, "messages", 64, 3, 16384,
 	  "both", Takes::AtOnce },
 	{ "grow", Where::Parameter, "bytes", 32768, 0, 65536,
 	  "both", Takes::Connections },

@@ -34,6 +34,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_session_release);
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_account_open);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_memory);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_call);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_close);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_hold);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_memory_info);
@@ -120,7 +121,10 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_req_plan_group);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reply_place);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_release_xprt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reserve_xprt);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_send_spare);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spares_free);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_window);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_window_change);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_stats_follow);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_abandon);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_device_init);

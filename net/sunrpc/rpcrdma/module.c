@@ -40,7 +40,7 @@ MODULE_PARM_DESC(idle_timeout,
 
 unsigned int rpcrdma_window = RPCRDMA_DEF_WINDOW;
 module_param_cb(window, &rpcrdma_window_ops, &rpcrdma_window, 0644);
-MODULE_PARM_DESC(window, "Receives offered to each peer, 3 to 256");
+MODULE_PARM_DESC(window, "Receives offered to each peer, 3 to 16384");
 
 unsigned int rpcrdma_grow = RPCRDMA_DEF_GROW;
 module_param_cb(grow, &rpcrdma_grow_ops, &rpcrdma_grow, 0644);

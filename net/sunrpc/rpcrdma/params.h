@@ -37,8 +37,18 @@
  */
 #define RPCRDMA_OPENING_RECVS	2
 #define RPCRDMA_DEF_WINDOW	64
-#define RPCRDMA_MAX_WINDOW	256
+#define RPCRDMA_MAX_WINDOW	16384
+/*
+ * A connection has queues for so many Receives, or for the window of the moment if that is larger.
+ * It begins with so many at most, and as many are posted at a time.
+ */
+#define RPCRDMA_WINDOW_STEP	256
 #define RPCRDMA_SEND_RING	64
+/*
+ * Sends that have a buffer at rest: a quarter of the ring, which may wait for the completion of one
+ * Send, and some more.
+ */
+#define RPCRDMA_SEND_REST	(RPCRDMA_SEND_RING / 4 + 8)
 
 /*
  * DDP-eligible items up to this size travel in the Payload stream. The

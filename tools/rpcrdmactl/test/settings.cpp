@@ -87,7 +87,7 @@ TEST(settings, table)
 
 	EXPECT_EQ(table.find("NAME "), 0U);
 	EXPECT_NE(table.find("\nwindow  "), std::string::npos) << table;
-	EXPECT_NE(table.find(" 3-256 "), std::string::npos) << table;
+	EXPECT_NE(table.find(" 3-16384 "), std::string::npos) << table;
 }
 
 TEST(settings, what_cannot_be_meant)
@@ -103,9 +103,9 @@ TEST(settings, what_cannot_be_meant)
 	EXPECT_EQ(wrong({ "window=64k" }), "window: 64k is not a number");
 	EXPECT_EQ(wrong({ "window=-1" }), "window: -1 is not a number");
 	EXPECT_EQ(wrong({ "window=2" }),
-		  "window: 2 is not in the range 3 to 256");
-	EXPECT_EQ(wrong({ "window=257" }),
-		  "window: 257 is not in the range 3 to 256");
+		  "window: 2 is not in the range 3 to 16384");
+	EXPECT_EQ(wrong({ "window=16385" }),
+		  "window: 16385 is not in the range 3 to 16384");
 	EXPECT_EQ(wrong({ "keepalive=4294967296" }),
 		  "keepalive: 4294967296 is not in the range 0 to 4294967295");
 	EXPECT_EQ(wrong({ "window=4", "keepalive=5", "window=4" }),

@@ -60,6 +60,8 @@ struct conn_side {
 	u32 rest;	/* what Receives of a server are before and after that */
 	bool rtr;
 	bool late;	/* the work item of its sizes does not run */
+	bool follows;	/* the module parameter says how large its window is */
+	bool bare;	/* Sends without a buffer, as mounts and nfsd have them */
 	u32 offset;	/* of the payload in the last Receive */
 	u32 n_writes;
 	struct rpcrdma_spares *spares;
@@ -229,7 +231,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		.spares = side->spares,
 		.config = {
 			.role = role,
-			.window = CONN_WINDOW,
+			.window = side->follows ? 0 : CONN_WINDOW,
 			.max_message = CONN_MAX,
 			.max_read_chunks = RPCRDMA_MAX_CHUNKS,
 			.max_write_chunks = RPCRDMA_MAX_CHUNKS,
@@ -261,6 +263,10 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 		attr.recv_head = RPCRDMA_RTR_HEAD;
 		attr.config.local.recv_size += RPCRDMA_RTR_HEAD;
 		attr.config.local.send_size += RPCRDMA_RTR_HEAD;
+	}
+	if (side->bare) {
+		attr.send_ring = RPCRDMA_SEND_RING;
+		attr.send_rest = RPCRDMA_SEND_REST;
 	}
 	if (side->queues) {
 		attr.send_ring = RPCRDMA_SEND_RING;
@@ -425,7 +431,7 @@ static void conn_resolve(struct kunit *test, struct conn_side *side,
 
 static int conn_open(struct kunit *test, u32 version, bool pages,
 		     u32 client_grow, u32 grow, u32 rest,
-		     bool rtr, bool late)
+		     bool rtr, bool late, bool bare)
 {
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	struct sockaddr_in sin = { .sin_family = AF_INET };
@@ -450,6 +456,8 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 	f->client.rtr = rtr;
 	f->server.rtr = rtr;
 	f->server.late = late;
+	f->client.bare = bare;
+	f->server.bare = bare;
 	f->stream = conn_kvzalloc(test, CONN_MAX);
 	get_random_bytes(f->stream, CONN_MAX);
 
@@ -492,45 +500,55 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 
 static int conn_init(struct kunit *test)
 {
-	return conn_open(test, 2, false, 0, 0, 0, false, false);
+	return conn_open(test, 2, false, 0, 0, 0, false, false, false);
 }
 
 static int conn_init_pages(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0, 0, 0, false, false);
+	return conn_open(test, 2, true, 0, 0, 0, false, false, false);
 }
 
 static int conn_init_growing(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, false);
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, false, false);
 }
 
 static int conn_init_resting(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE, false, false);
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE, false, false, false);
 }
 
 static int conn_init_late(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, true);
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, true, false);
 }
 
 /* The server cannot make small what the client cannot ask to be larger. */
 static int conn_init_alone(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0, CONN_GROWN, PAGE_SIZE, false, false);
+	return conn_open(test, 2, true, 0, CONN_GROWN, PAGE_SIZE, false, false, false);
+}
+
+static int conn_init_bare(struct kunit *test)
+{
+	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, false, true);
+}
+
+static int conn_init_bare_version1(struct kunit *test)
+{
+	return conn_open(test, 1, false, 0, 0, 0, false, false, true);
 }
 
 /* rtrext takes precedence over room to grow, and over small Receives. */
 static int conn_init_groups(struct kunit *test)
 {
 	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE,
-			 true, false);
+			 true, false, false);
 }
 
 static int conn_init_version1(struct kunit *test)
 {
-	return conn_open(test, 1, false, 0, 0, 0, false, false);
+	return conn_open(test, 1, false, 0, 0, 0, false, false, false);
 }
 
 static void conn_exit(struct kunit *test)
@@ -1792,6 +1810,31 @@ static void conn_maps_what_there_is(struct kunit *test)
 	}
 }
 
+/* The peer has segments, and takes that back when a Call has been planned with them. */
+static void conn_maps_nothing_into_no_segments(struct kunit *test)
+{
+	/* UPDXCH: SegmentSize is zero. */
+	static const u32 update[] = { 1, 2, 100, 0xffffff04, 3, 4, 0, 0 };
+	struct rpcrdma_range range = { .length = PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct page **pages = conn_alloc_pages(test);
+	struct rpcrdma_conn *conn = f->server.conn;
+	struct rpcrdma_segment seg;
+	LIST_HEAD(mrs);
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, pages, true,
+					       &seg, 1), 1);
+	rpcrdma_frwr_put(conn, &mrs);
+	conn_send_raw(test, update, sizeof(update));
+	for (i = 0; i < 200 && conn_info(&f->server).max_segment_size; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->server).max_segment_size, 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, pages, true,
+					       &seg, 1), -EMSGSIZE);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mrs));
+}
+
 /* Regions for a page each, as many as there are. Return: how many. */
 static int conn_take_regions(struct kunit *test, struct page *page,
 			     struct list_head *mrs)
@@ -2362,7 +2405,7 @@ static void conn_window_changes(struct kunit *test)
 		conn_wait(test, &f->server.arrived);
 	conn_expect_recvs(test, RPCRDMA_MIN_WINDOW + 1);
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 100000), 0);
-	KUNIT_EXPECT_EQ(test, conn_window(f), (u32)RPCRDMA_MAX_WINDOW);
+	KUNIT_EXPECT_EQ(test, conn_window(f), (u32)RPCRDMA_WINDOW_STEP);
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 8), 0);
 	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
@@ -2838,7 +2881,7 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_SENDS].count, 0U);
 		KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_RECVS].count, 0U);
 		if (first && !IS_ERR(side.conn))
-			KUNIT_EXPECT_PTR_EQ(test, side.conn->sends[0].buf,
+			KUNIT_EXPECT_PTR_EQ(test, side.conn->sends[0].buf.data,
 					    first);
 		conn_end(&side);
 		KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_SENDS].count, 16U);
@@ -2849,6 +2892,39 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 	conn_free_spares(spares);
 	for (i = 0; i < RPCRDMA_SPARE_KINDS; i++)
 		KUNIT_EXPECT_NULL(test, spares[i].first);
+}
+
+/* What a large window had is not kept: the budget does not know of it. Nor are other sizes. */
+static void conn_leaves_no_more_than_is_needed(struct kunit *test)
+{
+	const u32 window = 2 * RPCRDMA_WINDOW_STEP;
+	struct conn_side side = { .version = 2, .follows = true };
+	struct conn_fixture *f = test->priv;
+	const unsigned int before = rpcrdma_window;
+	struct rpcrdma_spares *spares, *recvs;
+
+	spares = kunit_kcalloc(test, RPCRDMA_SPARE_KINDS, sizeof(*spares), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, spares);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_free_spares,
+							spares), 0);
+	recvs = &spares[RPCRDMA_SPARE_RECVS];
+	side.spares = spares;
+	conn_resolve(test, &side,
+		     (struct sockaddr *)&f->client.cm_id->route.addr.dst_addr);
+	rpcrdma_window_change(window);
+	side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+	if (!IS_ERR(side.conn)) {
+		/* As if they had grown. */
+		recvs->size = SZ_1K;
+		KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(side.conn, window), 0);
+		KUNIT_EXPECT_EQ(test, side.conn->n_recvs, window + 1);
+		KUNIT_EXPECT_EQ(test, recvs->size, (u32)SZ_1K);
+		recvs->size = RPCRDMA_DEF_INLINE;
+	}
+	conn_end(&side);
+	rpcrdma_window_change(before);
+	KUNIT_EXPECT_EQ(test, recvs->count, RPCRDMA_WINDOW_STEP + 1U);
 }
 
 /* Waits for another work item, as memory reclaim may have to. */
@@ -3014,11 +3090,14 @@ static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
 	owner = rx->xprt.xprt_class->owner;
 	refs = module_refcount(owner);
 	for (i = 0; i < 3; i++) {
+		/* A probe of one connection is none of the next. */
+		rx->keepalive.waiting = true;
 		conn_try(test, rx);
+		KUNIT_EXPECT_FALSE(test, rx->keepalive.waiting);
 		KUNIT_EXPECT_EQ(test, rx->cm_error, -ECONNREFUSED);
 		KUNIT_EXPECT_NULL(test, rx->conn);
 		KUNIT_EXPECT_EQ(test, rx->spares[RPCRDMA_SPARE_SENDS].count,
-				(u32)RPCRDMA_SEND_RING);
+				(u32)RPCRDMA_SEND_REST);
 		if (!i)
 			recvs = rx->spares[RPCRDMA_SPARE_RECVS].count;
 		KUNIT_EXPECT_GT(test, recvs, 0U);
@@ -3392,17 +3471,20 @@ static void conn_joins_what_has_chunks(struct kunit *test)
 }
 
 /*
- * Bytes of the buffers of @side, as they are. Of the Sends there is one size. What
- * Documentation/sizing.rst has as formulas is this, whatever is sent.
+ * Bytes of the buffers of @side, as they are. What Documentation/sizing.rst has as formulas is
+ * this, whatever is sent.
  */
 static u64 conn_buffer_memory(struct conn_side *side)
 {
 	struct rpcrdma_conn *conn = side->conn;
-	u64 sum = (u64)conn->n_sends * ksize(conn->sends[0].buf);
 	struct rpcrdma_recv *recv;
+	u64 sum = 0;
 	int i;
 
 	spin_lock(&conn->lock);
+	for (i = 0; i < conn->n_sends; i++)
+		if (conn->sends[i].buf.data)
+			sum += ksize(conn->sends[i].buf.data);
 	list_for_each_entry(recv, &conn->recvs, all) {
 		for (i = 0; i < conn->recv_pages; i++)
 			sum += page_size(recv->pages[i]);
@@ -3490,6 +3572,35 @@ static void conn_pays_for_its_window(struct kunit *test)
 			-EDQUOT);
 	conn_holds_the_memory_it_takes(test, &f->server);
 	rpcrdma_memory_limit(limit);
+}
+
+/* Its queues are for the window that there is, if that is large; and it gets there by steps. */
+static void conn_has_a_large_window(struct kunit *test)
+{
+	const u32 window = 2 * RPCRDMA_WINDOW_STEP + 88;
+	struct conn_side side = { .version = 2, .follows = true };
+	struct conn_fixture *f = test->priv;
+	const unsigned int before = rpcrdma_window;
+	struct rpcrdma_conn *conn;
+
+	conn_resolve(test, &side,
+		     (struct sockaddr *)&f->client.cm_id->route.addr.dst_addr);
+	rpcrdma_window_change(window);
+	side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
+	conn = side.conn;
+	if (!IS_ERR(conn)) {
+		KUNIT_EXPECT_EQ(test, conn->n_recvs, RPCRDMA_WINDOW_STEP + 1U);
+		KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(conn, window), 0);
+		KUNIT_EXPECT_EQ(test, conn->n_recvs, window + 1);
+		KUNIT_EXPECT_EQ(test, conn_info(&side).window, window);
+		conn_counts_its_memory(test, &side);
+		conn_holds_the_memory_it_takes(test, &side);
+		KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(conn, window + 1), 0);
+		KUNIT_EXPECT_EQ(test, conn->n_recvs, window + 1);
+	}
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(conn), 0);
+	conn_end(&side);
+	rpcrdma_window_change(before);
 }
 
 /* A server's connection on a device that fills so many pieces with a message. */
@@ -3866,12 +3977,10 @@ static void conn_shrinks_when_idle(struct kunit *test)
 						RPCRDMA_DEF_INLINE));
 	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
 	conn_counts_its_memory(test, &f->server);
-	/* Sends that are in use are replaced when the work item runs again. */
-	for (i = 0; i < 1000 &&
+	/* Sends that are in use are replaced when they have completed. */
+	for (i = 0; i < 100 &&
 	     (u64)atomic_long_read(&f->client.conn->buffers) != memory; i++) {
-		spin_lock(&f->client.conn->lock);
-		rpcrdma_resize_kick(f->client.conn);
-		spin_unlock(&f->client.conn->lock);
+		KUNIT_EXPECT_EQ(test, conn_call(test, 64), 1ULL);
 		msleep(20);
 	}
 	conn_expect_memory(test, &f->client, memory);
@@ -4542,6 +4651,7 @@ static struct kunit_suite conn_late_suite = {
 };
 
 static struct kunit_case conn_growing_cases[] = {
+	KUNIT_CASE(conn_maps_nothing_into_no_segments),
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_grows_when_it_pays),
 	KUNIT_CASE(conn_joins_large_messages),
@@ -5333,6 +5443,320 @@ static struct kunit_suite conn_growing_suite = {
 	.test_cases = conn_growing_cases,
 };
 
+/* The bare Sends are the next ones, and all others have a buffer that is large enough. */
+static void conn_ring_holds(struct kunit *test, struct conn_side *side)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	const struct rpcrdma_send *send;
+	u32 i, first, wrong = 0;
+
+	spin_lock(&conn->lock);
+	first = conn->send_head;
+	if (conn->n_bare && conn->sends[first % conn->n_sends].buf.data)
+		first++;
+	for (i = 0; i < conn->n_sends; i++) {
+		send = &conn->sends[(first + i) % conn->n_sends];
+		if (i < conn->n_bare)
+			wrong += !!send->buf.data;
+		else
+			wrong += !send->buf.data ||
+				 send->buf.size < conn->send_size;
+	}
+	wrong += conn->send_head - conn->send_tail + conn->n_bare > conn->n_sends;
+	spin_unlock(&conn->lock);
+	KUNIT_EXPECT_EQ(test, wrong, 0U);
+}
+
+static u32 conn_bare(struct conn_side *side)
+{
+	return READ_ONCE(side->conn->n_bare);
+}
+
+/* No more Sends are out than may wait for one completion. */
+static void conn_let_complete(struct kunit *test, struct conn_side *side)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	const unsigned long end = jiffies + CONN_TIMEOUT;
+
+	while (READ_ONCE(conn->send_head) - READ_ONCE(conn->send_tail) >
+		       RPCRDMA_SEND_RING / 4 && time_before(jiffies, end))
+		msleep(20);
+	KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+}
+
+/* A message of 100 bytes, and what comes is what was sent. */
+static struct conn_msg *conn_deliver(struct kunit *test, struct conn_side *from,
+				     struct conn_side *to, enum rpcrdma_dir dir)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m = conn_msg(test, 7, dir, 100);
+
+	get_random_bytes(f->stream + 8, 92);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(from->conn, &m->tm), 0);
+	conn_wait(test, &to->arrived);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+	KUNIT_EXPECT_EQ(test, memcmp(to->got, f->stream, 100), 0);
+	conn_let_complete(test, from);
+	conn_ring_holds(test, from);
+	return m;
+}
+
+/* @count Calls, each with its Reply, one after the other. */
+static void conn_call_slowly(struct kunit *test, u32 count)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *call;
+
+	while (count--) {
+		call = conn_deliver(test, &f->client, &f->server, RPCRDMA_CALL);
+		conn_deliver(test, &f->server, &f->client, RPCRDMA_REPLY);
+		rpcrdma_conn_end_call(f->client.conn, &call->tm);
+	}
+}
+
+/* As if a minute had passed in which hardly anything was sent. */
+static void conn_ring_rests(struct kunit *test, struct conn_side *side)
+{
+	struct rpcrdma_conn *conn = side->conn;
+
+	conn_let_complete(test, side);
+	spin_lock(&conn->lock);
+	conn->ring_moved = conn->send_head;
+	mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
+	spin_unlock(&conn->lock);
+	flush_delayed_work(&conn->ring_work);
+	conn_ring_holds(test, side);
+}
+
+static void conn_ring_fills(struct kunit *test, struct conn_side *side)
+{
+	int i;
+
+	for (i = 0; i < 1000 && conn_bare(side); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, conn_bare(side), 0U);
+	conn_ring_holds(test, side);
+}
+
+/* A few buffers go round the ring. Who sends much gets the others, and keeps them for a while. */
+static void conn_makes_sends_when_needed(struct kunit *test)
+{
+	const u32 bare = RPCRDMA_SEND_RING - RPCRDMA_SEND_REST;
+	const u64 more = (u64)bare * RPCRDMA_DEF_INLINE;
+	struct conn_fixture *f = test->priv;
+	struct conn_side *side = &f->client;
+	struct rpcrdma_conn *conn = side->conn;
+	const u64 buffers = atomic_long_read(&conn->buffers);
+	const u64 memory = conn->memory;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, conn_bare(side), bare);
+		conn_call_slowly(test, 3 * RPCRDMA_SEND_RING);
+		KUNIT_EXPECT_EQ(test, conn_bare(side), bare);
+		conn_expect_memory(test, side, buffers);
+		conn_holds_the_memory_it_takes(test, side);
+
+		conn_call_slowly(test, 2 * RPCRDMA_SEND_RING);
+		conn_ring_fills(test, side);
+		conn_expect_memory(test, side, buffers + more);
+		conn_holds_the_memory_it_takes(test, side);
+		conn_call_slowly(test, RPCRDMA_SEND_RING);
+
+		conn_ring_rests(test, side);
+		conn_expect_memory(test, side, buffers);
+		KUNIT_EXPECT_EQ(test, conn->memory, memory);
+	}
+	conn_ring_fills(test, &f->server);
+}
+
+/* A message of many Sends does not wait for the ring to go round. */
+static void conn_makes_sends_for_many_parts(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+	int i;
+
+	for (i = 0; i < 4 && conn_bare(&f->client); i++) {
+		m = conn_msg(test, i + 1, RPCRDMA_CALL, SZ_256K);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+		conn_wait(test, &f->server.arrived);
+		conn_wait(test, &m->done);
+		KUNIT_EXPECT_EQ(test, memcmp(f->server.got, f->stream, SZ_256K), 0);
+	}
+	conn_ring_fills(test, &f->client);
+}
+
+/* Without memory for more the few go on, and more are made when there is memory. */
+static void conn_does_with_few_sends(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_side *side = &f->client;
+	struct rpcrdma_conn *conn = side->conn;
+	const u32 bare = conn_bare(side);
+	struct rpcrdma_budget budget;
+	u64 limit;
+
+	rpcrdma_memory_info(&budget);
+	limit = budget.limit;
+	rpcrdma_memory_limit(budget.held);
+	conn_call_slowly(test, 5 * RPCRDMA_SEND_RING);
+	flush_delayed_work(&conn->ring_work);
+	KUNIT_EXPECT_NE(test, READ_ONCE(conn->ring_failed), 0UL);
+	if (side->version == 2) {
+		conn_exchange(test, side, &f->server, RPCRDMA_CALL);
+		conn_exchange(test, &f->server, side, RPCRDMA_REPLY);
+	}
+	KUNIT_EXPECT_EQ(test, conn_bare(side), bare);
+	conn_ring_holds(test, side);
+	conn_ring_holds(test, &f->server);
+	rpcrdma_memory_limit(limit);
+
+	/* Not at once. */
+	msleep(1100);
+	conn_call_slowly(test, 5 * RPCRDMA_SEND_RING);
+	conn_ring_fills(test, side);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(conn->ring_failed), 0UL);
+}
+
+/* Buffers grow for all Sends, or for none. At rest there are few and small ones again. */
+static void conn_grows_all_sends(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_side *side = &f->client;
+	const u64 buffers = atomic_long_read(&side->conn->buffers);
+	int i;
+
+	conn_grow(test);
+	KUNIT_EXPECT_EQ(test, conn_bare(side), 0U);
+	conn_ring_holds(test, side);
+	/* Larger ones are free as well, whichever work item runs first. */
+	conn_ring_rests(test, side);
+	KUNIT_EXPECT_NE(test, conn_bare(side), 0U);
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
+	msleep(2500);
+	conn_rest(side);
+	for (i = 0; i < 200 && !conn_client_may_send(f, RPCRDMA_DEF_INLINE); i++)
+		msleep(50);
+	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, RPCRDMA_DEF_INLINE));
+	for (i = 0; i < 100 &&
+	     (u64)atomic_long_read(&side->conn->buffers) != buffers; i++) {
+		KUNIT_EXPECT_EQ(test, conn_call(test, 64), 1ULL);
+		msleep(20);
+	}
+	conn_expect_memory(test, side, buffers);
+	conn_ring_holds(test, side);
+	conn_grow(test);
+	conn_ring_fills(test, side);
+}
+
+/* Sends with large buffers that were in use are looked at when they have completed. */
+static void conn_looks_when_large_sends_complete(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_resize *r = &f->client.conn->resize;
+
+	cancel_delayed_work_sync(&r->work);
+	WRITE_ONCE(r->large, true);
+	conn_call_slowly(test, RPCRDMA_SEND_RING / 2);
+	flush_delayed_work(&r->work);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(r->large));
+}
+
+/* If the buffers are there when the work item comes, it looks again in a minute all the same. */
+static void conn_looks_again_whoever_fills(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+
+	conn_call_slowly(test, 5 * RPCRDMA_SEND_RING);
+	conn_ring_fills(test, &f->client);
+	cancel_delayed_work_sync(&conn->ring_work);
+	spin_lock(&conn->lock);
+	conn->ring_wanted = true;
+	mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
+	spin_unlock(&conn->lock);
+	flush_delayed_work(&conn->ring_work);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&conn->ring_work));
+	KUNIT_EXPECT_EQ(test, conn_bare(&f->client), 0U);
+}
+
+/* Without memory to be had, Calls of many Sends leave those that have no buffer out. */
+static void conn_streams_by_what_there_is(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	const u32 bare = conn->n_bare;
+	u32 before, after;
+
+	spin_lock(&conn->lock);
+	before = rpcrdma_send_spare(conn);
+	conn->ring_failed = jiffies | 1;
+	after = rpcrdma_send_spare(conn);
+	conn->ring_failed = 0;
+	spin_unlock(&conn->lock);
+	KUNIT_EXPECT_NE(test, bare, 0U);
+	KUNIT_EXPECT_EQ(test, before - after, bare);
+}
+
+/* The next connection of a mount begins at rest, and its owner keeps no more than that. */
+static void conn_leaves_as_many_sends_as_at_rest(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_side *side = &f->client;
+	struct rpcrdma_spares *spares;
+
+	spares = kunit_kcalloc(test, RPCRDMA_SPARE_KINDS, sizeof(*spares), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, spares);
+	spares[RPCRDMA_SPARE_SENDS].size = RPCRDMA_DEF_INLINE;
+	spares[RPCRDMA_SPARE_RECVS].size = RPCRDMA_DEF_INLINE;
+	conn_call_slowly(test, 5 * RPCRDMA_SEND_RING);
+	conn_ring_fills(test, side);
+	side->conn->spares = spares;
+	conn_end(side);
+	KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_SENDS].count,
+			(u32)RPCRDMA_SEND_REST);
+	rpcrdma_spares_free(&spares[RPCRDMA_SPARE_SENDS]);
+	rpcrdma_spares_free(&spares[RPCRDMA_SPARE_RECVS]);
+}
+
+static struct kunit_case conn_bare_cases[] = {
+	KUNIT_CASE(conn_makes_sends_when_needed),
+	KUNIT_CASE(conn_makes_sends_for_many_parts),
+	KUNIT_CASE(conn_does_with_few_sends),
+	KUNIT_CASE(conn_grows_all_sends),
+	KUNIT_CASE(conn_looks_when_large_sends_complete),
+	KUNIT_CASE(conn_looks_again_whoever_fills),
+	KUNIT_CASE(conn_streams_by_what_there_is),
+	KUNIT_CASE(conn_leaves_as_many_sends_as_at_rest),
+	KUNIT_CASE(conn_waits_for_credit),
+	KUNIT_CASE(conn_sends_the_rest_of_what_is_cancelled),
+	KUNIT_CASE(conn_rings_once_for_what_waits),
+	{}
+};
+
+static struct kunit_suite conn_bare_suite = {
+	.name = "rpcrdma_conn_bare",
+	.init = conn_init_bare,
+	.exit = conn_exit,
+	.test_cases = conn_bare_cases,
+};
+
+/* Buffers do not change their size there. */
+static struct kunit_case conn_bare_version1_cases[] = {
+	KUNIT_CASE(conn_makes_sends_when_needed),
+	KUNIT_CASE(conn_does_with_few_sends),
+	{}
+};
+
+static struct kunit_suite conn_bare_version1_suite = {
+	.name = "rpcrdma_conn_bare_version1",
+	.init = conn_init_bare_version1,
+	.exit = conn_exit,
+	.test_cases = conn_bare_version1_cases,
+};
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_carries_calls),
 	KUNIT_CASE(conn_carries_replies),
@@ -5345,6 +5769,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_cuts_what_a_region_cannot_hold),
 	KUNIT_CASE(conn_has_pages_if_the_device_can),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
+	KUNIT_CASE(conn_leaves_no_more_than_is_needed),
 	KUNIT_CASE(conn_of_a_mount_leaves_its_buffers),
 	KUNIT_CASE(conn_has_a_rescuer),
 	KUNIT_CASE(conn_ends_for_a_flush_after_the_handshake),
@@ -5379,6 +5804,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_unmaps_before_it_tells),
 	KUNIT_CASE(conn_unmaps_before_it_tells_of_a_failure),
 	KUNIT_CASE(conn_pays_for_its_window),
+	KUNIT_CASE(conn_has_a_large_window),
 	KUNIT_CASE(conn_takes_memory_back_before_an_rpc_ends),
 	KUNIT_CASE(conn_unmaps_memory_before_an_rpc_ends),
 	KUNIT_CASE(conn_keeps_an_rpc_while_its_memory_is_registered),
@@ -5448,6 +5874,6 @@ static struct kunit_suite conn_version1_suite = {
 
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
 		  &conn_groups_suite, &conn_resting_suite, &conn_alone_suite,
-		  &conn_late_suite,
+		  &conn_late_suite, &conn_bare_suite, &conn_bare_version1_suite,
 		  &conn_version1_suite);
 

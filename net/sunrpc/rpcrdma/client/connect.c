@@ -433,6 +433,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 		},
 		.grow = READ_ONCE(rpcrdma_grow),
 		.send_ring = RPCRDMA_SEND_RING,
+		.send_rest = RPCRDMA_SEND_REST,
 		.max_mrs = RPCRDMA_MAX_MRS,
 		.mr_pages = RPCRDMA_MR_PAGES,
 		/* RDMA Reads come from the server only. */

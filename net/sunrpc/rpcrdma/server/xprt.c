@@ -318,6 +318,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		.grow = READ_ONCE(rpcrdma_grow),
 		.rest = RPCRDMA_REST_INLINE,
 		.send_ring = RPCRDMA_SEND_RING,
+		.send_rest = RPCRDMA_SEND_REST,
 		.rw_ctxs = RPCRDMA_SVC_RW_CTXS,
 		.rw_pages = RPCRDMA_SVC_RW_PAGES,
 		.rw_octets = max(payload + RPCRDMA_SURROUNDING, svc->max_call),

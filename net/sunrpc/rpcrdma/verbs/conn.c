@@ -165,6 +165,10 @@ void rpcrdma_conn_up(struct rpcrdma_conn *conn)
 				 conn->name);
 		rpcrdma_nl_conn_up(conn);
 		rpcrdma_resize_start(conn);
+		/* It is large, or has changed before the connection was in the list. */
+		if (conn->follow &&
+		    READ_ONCE(conn->n_recvs) != READ_ONCE(rpcrdma_window) + 1)
+			queue_work(xprtiod_workqueue, &conn->window_work);
 	}
 	spin_unlock(&conn->event_lock);
 }
@@ -245,7 +249,7 @@ rpcrdma_conn_wants(const struct rpcrdma_conn_attr *attr)
 {
 	return (struct rpcrdma_wants) {
 		.window = attr->config.window,
-		.max_window = RPCRDMA_MAX_WINDOW,
+		.max_window = max_t(u32, RPCRDMA_WINDOW_STEP, attr->config.window),
 		.recv_size = attr->config.local.recv_size,
 		.recv_most = attr->rtr ? 0 : attr->grow,
 		.recv_pages = attr->recv_pages,
@@ -455,8 +459,7 @@ static int rpcrdma_conn_hold_all(struct rpcrdma_conn *conn,
 			  rpcrdma_recv_memory(conn, cfg->local.recv_size) +
 		  (conn->recv_pages > 1 ?
 		   rpcrdma_buffer_bytes(cfg->local.recv_size) : 0) +
-		  (u64)attr->send_ring *
-			  rpcrdma_send_memory(conn, cfg->send_room) +
+		  rpcrdma_send_memory(conn, attr->send_ring, cfg->send_room) +
 		  rpcrdma_frwr_memory(conn, sizes);
 	rc = rpcrdma_memory_hold(octets, conn->must);
 	if (!rc)
@@ -561,6 +564,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	memcpy(&conn->peer, &cm_id->route.addr.dst_addr, sizeof(conn->peer));
 	strscpy(conn->device_name, device->name, sizeof(conn->device_name));
 	conn->port = cm_id->port_num;
+	conn->iwarp = rdma_protocol_iwarp(device, conn->port);
 	conn->max_version = 2;
 	if (!a.dialect && a.config.max_version)
 		conn->max_version = a.config.max_version;
@@ -586,7 +590,8 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	    a.rest >= a.config.local.recv_size)
 		a.rest = 0;
 	rpcrdma_resize_init(conn, &a, &sizes);
-	a.config.window = sizes.window;
+	rpcrdma_ring_init(conn, &a);
+	a.config.window = min_t(u32, sizes.window, RPCRDMA_WINDOW_STEP);
 	conn->max_window = sizes.max_window;
 	conn->recv_pages = sizes.recv_pages;
 	conn->gather_sge = sizes.gather_sge;
@@ -635,9 +640,6 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		goto out_drain;
 	if (a.config.auth)
 		rpcrdma_conn_auth_begin(conn, a.config.auth);
-	/* It may have changed before the connection was in the list. */
-	if (conn->follow && a.config.window != READ_ONCE(rpcrdma_window))
-		queue_work(xprtiod_workqueue, &conn->window_work);
 	return conn;
 
 out_drain:
@@ -685,6 +687,7 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 	cancel_work_sync(&conn->window_work);
 	/* It is dead, so nothing schedules this again. */
 	cancel_delayed_work_sync(&conn->resize.work);
+	cancel_delayed_work_sync(&conn->ring_work);
 	rpcrdma_conn_release_resources(conn);
 	rdma_destroy_id(cm_id);
 	rpcrdma_device_del(conn);

@@ -136,13 +136,13 @@ static bool rpcrdma_send_copy(struct rpcrdma_send *send, const void *from,
 	u32 used = send->tx.header_length + send->copied;
 	struct ib_sge *last = &send->sge[send->wr.num_sge - 1];
 
-	memcpy(send->buf + used, from, length);
+	memcpy(send->buf.data + used, from, length);
 	send->copied += length;
 	if (!(send->mapped & BIT(send->wr.num_sge - 1))) {
 		last->length += length;
 		return true;
 	}
-	return rpcrdma_send_element(send, send->addr + used, length);
+	return rpcrdma_send_element(send, send->buf.addr + used, length);
 }
 
 /**
@@ -214,7 +214,7 @@ static bool rpcrdma_send_copy_all(struct rpcrdma_send *send)
 	send->sge[0].length = send->length;
 	send->copied = tx->payload.length;
 	return !rpcrdma_txmsg_copy(send->tm, tx->payload.offset,
-				   send->buf + tx->header_length,
+				   send->buf.data + tx->header_length,
 				   tx->payload.length);
 }
 
@@ -242,7 +242,7 @@ bool rpcrdma_send_fill(struct rpcrdma_send *send)
 	struct ib_sge *first = &send->sge[0];
 
 	send->length = tx->header_length + tx->payload.length;
-	first->addr = send->addr;
+	first->addr = send->buf.addr;
 	first->length = tx->header_length;
 	send->wr.num_sge = 1;
 	send->copied = 0;

@@ -214,8 +214,9 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 	u32 size = r->small_sends ? r->least_send : r->wanted_send;
 	u32 before, wanted;
 	bool due = false;
-	int left;
+	int left = 0;
 
+	mutex_lock(&conn->ring_mutex);
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	/* To say that they may be larger costs nothing: see rpcrdma_session_send_room(). */
@@ -234,7 +235,11 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 	if (due)
 		rpcrdma_conn_pump(conn);
 
-	left = rpcrdma_send_resize(conn, size);
+	/* Sends that have no buffer yet would get a small one. */
+	if (size > before)
+		left = rpcrdma_ring_fill(conn);
+	if (!left)
+		left = rpcrdma_send_resize(conn, size);
 	if (left < 0 && size > before) {
 		r->wanted_send = before;
 		trace_rpcrdma_resize(conn->id, "no memory", before);
@@ -244,9 +249,12 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 		rpcrdma_session_send_room(&conn->session, size);
 		spin_unlock(&conn->lock);
 	}
+	mutex_unlock(&conn->ring_mutex);
 	if (conn->send_size != before)
 		trace_rpcrdma_resize(conn->id, "Sends", conn->send_size);
-	/* Large ones that are in use are replaced some time. */
+	/* Large ones that are in use are replaced when they have completed. */
+	WRITE_ONCE(r->large, left > 0 && size <= before);
+	r->sends_failed = left < 0 && size <= before;
 	return left <= 0 || size <= before;
 }
 
@@ -543,7 +551,8 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 		return max_t(unsigned long, RPCRDMA_RESIZE_TICK,
 			     msecs_to_jiffies(RPCRDMA_ADAPT_IDLE_MS - r->idle));
 	/* Whatever becomes of memory, there is nothing to give. */
-	if (done && r->content && info.local.recv_size <= r->least_recv)
+	if (done && r->content && !r->sends_failed &&
+	    info.local.recv_size <= r->least_recv)
 		return 0;
 	return RPCRDMA_RESIZE_REST;
 }

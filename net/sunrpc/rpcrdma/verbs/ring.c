@@ -1,11 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The ring of Sends: their buffers are made, get another size, and are freed.
+ *
+ * A connection at rest has buffers for some of its Sends only. The others are bare. These are
+ * always the next ones, and behind them are Sends whose buffers are free:
+ *
+ *	send_tail         send_head                      send_tail + n_sends
+ *	    |  under way      |   bare: n_bare   |   free      |
+ *
+ * If a Send is bare when its turn comes it takes the buffer of the first one behind the bare
+ * ones, which is bare then. So few buffers go round the whole ring, and nothing else depends on how
+ * many there are: neither the order nor which Sends are signaled.
+ *
+ * A work item makes buffers for all when there is little room left, or after as many Sends as
+ * there are in a busy while. It looks once a minute from then on, and takes buffers away when there
+ * was hardly anything to send. Then it does not run any more. What it cannot allocate it does
+ * without.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/sunrpc/sched.h>
+
+#include <trace/events/rpcrdma_v2.h>
 
 #include "../params.h"
 #include "send.h"
+
+/* If no more Sends than this can be decided on, more buffers are made. */
+#define RPCRDMA_RING_NEAR	4U
+/* Likewise after so many Sends since the connection came to rest. */
+#define RPCRDMA_RING_BUSY	256U
+/* Between two looks; so many Sends are no traffic. */
+#define RPCRDMA_RING_LOOK	(60 * HZ)
+#define RPCRDMA_RING_QUIET	60U
+/* Until buffers are tried to be made again after that has failed. */
+#define RPCRDMA_RING_RETRY	HZ
+
+/* A quarter of the ring can wait for one completion. */
+static_assert(RPCRDMA_SEND_RING / 4 + RPCRDMA_RING_NEAR < RPCRDMA_SEND_REST);
 
 /**
  * rpcrdma_send_spare - Send buffers that a Call of many Sends may take
@@ -17,24 +49,241 @@
  */
 u32 rpcrdma_send_spare(const struct rpcrdma_conn *conn)
 {
-	const u32 used = conn->send_head - conn->send_tail +
-			 conn->n_sends / RPCRDMA_STREAM_SPARES;
+	u32 used = conn->send_head - conn->send_tail +
+		   conn->n_sends / RPCRDMA_STREAM_SPARES;
 
 	lockdep_assert_held(&conn->lock);
+	/* Else they get buffers when there is need for them. */
+	if (conn->ring_failed)
+		used += conn->n_bare;
 	return used < conn->n_sends ? conn->n_sends - used : 0;
 }
 
 /**
- * rpcrdma_send_memory - what a Send takes
- * @conn: its connection; gather_sge is known
- * @size: bytes of its buffer
+ * rpcrdma_send_memory - what the Sends of a connection take at first
+ * @conn: the connection; gather_sge and send_rest are known
+ * @count: how many
+ * @size: bytes of each buffer
  *
  * Return: bytes.
  */
-u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size)
+u64 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 count, u32 size)
 {
-	return rpcrdma_buffer_bytes(size) + sizeof(struct rpcrdma_send) +
-	       conn->gather_sge * sizeof(struct ib_sge);
+	const u64 each = sizeof(struct rpcrdma_send) +
+			 conn->gather_sge * sizeof(struct ib_sge);
+
+	return count * each +
+	       (u64)min(count, conn->send_rest) * rpcrdma_buffer_bytes(size);
+}
+
+/*
+ * Make a buffer, for which there is memory in the budget. Return: 0, %-ENOMEM, or %-EIO if it
+ * cannot be mapped.
+ */
+static int rpcrdma_send_buffer_make(struct rpcrdma_conn *conn, u32 size,
+				    struct rpcrdma_spares *spares, gfp_t gfp,
+				    struct rpcrdma_send_buffer *buf)
+{
+	struct ib_device *device = conn->cm_id->device;
+	void *data;
+	u64 addr;
+
+	data = rpcrdma_spare_get(spares, size, ibdev_to_node(device), gfp);
+	if (!data)
+		return -ENOMEM;
+	addr = ib_dma_map_single(device, data, size, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(device, addr)) {
+		kfree(data);
+		return -EIO;
+	}
+	*buf = (struct rpcrdma_send_buffer){ data, addr, size };
+	atomic_long_add(rpcrdma_buffer_bytes(size), &conn->buffers);
+	return 0;
+}
+
+/* Free a buffer that no Send has, or let @spares have it unless that is NULL. */
+static void rpcrdma_send_buffer_free(struct rpcrdma_conn *conn,
+				     const struct rpcrdma_send_buffer *buf,
+				     struct rpcrdma_spares *spares)
+{
+	ib_dma_unmap_single(conn->cm_id->device, buf->addr, buf->size,
+			    DMA_TO_DEVICE);
+	atomic_long_sub(rpcrdma_buffer_bytes(buf->size), &conn->buffers);
+	rpcrdma_spare_put(spares, buf->data, buf->size);
+}
+
+/* The first bare Send. The next Send may have got its buffer, but not have been decided on. */
+static u32 rpcrdma_ring_bare(const struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	return conn->send_head +
+	       (conn->n_bare && rpcrdma_send_at(conn, conn->send_head)->buf.data);
+}
+
+/**
+ * rpcrdma_ring_turn - let the next Send have a buffer
+ * @conn: the connection, with room in the ring and bare Sends
+ *
+ * Context: any; the caller holds the connection's lock.
+ */
+void rpcrdma_ring_turn(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_send *send = rpcrdma_send_at(conn, conn->send_head);
+
+	lockdep_assert_held(&conn->lock);
+	if (!conn->ring_wanted &&
+	    (rpcrdma_ring_room(conn) <= RPCRDMA_RING_NEAR ||
+	     conn->send_head - conn->ring_moved > RPCRDMA_RING_BUSY) &&
+	    (!conn->ring_failed ||
+	     time_after(jiffies, conn->ring_failed + RPCRDMA_RING_RETRY))) {
+		conn->ring_wanted = true;
+		mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
+	}
+	if (!send->buf.data)
+		swap(send->buf,
+		     rpcrdma_send_at(conn, conn->send_head + conn->n_bare)->buf);
+}
+
+/* Give one bare Send a buffer. Return: 0, %-EDQUOT, %-ENOMEM or %-EIO. */
+static int rpcrdma_ring_more(struct rpcrdma_conn *conn)
+{
+	const u32 bytes = rpcrdma_buffer_bytes(conn->send_size);
+	struct rpcrdma_send_buffer fresh = { };
+	u32 last;
+	int rc;
+
+	rc = rpcrdma_conn_hold(conn, bytes, false);
+	if (rc)
+		return rc;
+	rc = rpcrdma_send_buffer_make(conn, conn->send_size, NULL, GFP_KERNEL |
+				      __GFP_NORETRY | __GFP_NOWARN, &fresh);
+	if (rc) {
+		rpcrdma_conn_unhold(conn, bytes);
+		return rc;
+	}
+	spin_lock(&conn->lock);
+	last = rpcrdma_ring_bare(conn) + conn->n_bare - 1;
+	swap(fresh, rpcrdma_send_at(conn, last)->buf);
+	conn->n_bare--;
+	spin_unlock(&conn->lock);
+	return 0;
+}
+
+/* Take one buffer away, if that leaves enough. Return: false if it does not. */
+static bool rpcrdma_ring_less(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_send_buffer old = { };
+	u32 next;
+
+	spin_lock(&conn->lock);
+	if (conn->n_sends - conn->n_bare > conn->send_rest &&
+	    rpcrdma_ring_room(conn) > RPCRDMA_RING_NEAR + 1) {
+		next = rpcrdma_ring_bare(conn) + conn->n_bare;
+		swap(old, rpcrdma_send_at(conn, next)->buf);
+		conn->n_bare++;
+	}
+	spin_unlock(&conn->lock);
+	if (!old.data)
+		return false;
+	rpcrdma_send_buffer_free(conn, &old, NULL);
+	rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(old.size));
+	return true;
+}
+
+/* Look again in a minute. */
+static void rpcrdma_ring_again(struct rpcrdma_conn *conn)
+{
+	spin_lock(&conn->lock);
+	if (!rpcrdma_conn_dead(conn))
+		queue_delayed_work(xprtiod_workqueue, &conn->ring_work,
+				   RPCRDMA_RING_LOOK);
+	spin_unlock(&conn->lock);
+}
+
+/**
+ * rpcrdma_ring_fill - give all Sends buffers, of the size that they have now
+ * @conn: the connection
+ *
+ * Context: Process context. May sleep. The caller holds @conn->ring_mutex and no spinlock.
+ *
+ * Return: 0; or a negative errno if some Sends stay without one: %-ENOMEM, %-EDQUOT if the
+ * module may not hold so much, or %-EIO if a buffer cannot be mapped.
+ */
+int rpcrdma_ring_fill(struct rpcrdma_conn *conn)
+{
+	const u32 bare = READ_ONCE(conn->n_bare);
+	int rc = 0;
+
+	lockdep_assert_held(&conn->ring_mutex);
+	if (!bare)
+		return 0;
+	while (!rc && READ_ONCE(conn->n_bare))
+		rc = rpcrdma_ring_more(conn);
+	spin_lock(&conn->lock);
+	conn->ring_failed = rc ? jiffies | 1 : 0;
+	spin_unlock(&conn->lock);
+	trace_rpcrdma_resize(conn->id, "number of Sends",
+			     conn->n_sends - READ_ONCE(conn->n_bare));
+	/* There is room in the ring. */
+	if (READ_ONCE(conn->n_bare) != bare)
+		rpcrdma_conn_pump(conn);
+	rpcrdma_ring_again(conn);
+	return rc;
+}
+
+/* Leave as many buffers as at rest. Return: false if there are more. */
+static bool rpcrdma_ring_rest(struct rpcrdma_conn *conn)
+{
+	const u32 bare = READ_ONCE(conn->n_bare);
+
+	while (rpcrdma_ring_less(conn))
+		;
+	if (READ_ONCE(conn->n_bare) != bare)
+		trace_rpcrdma_resize(conn->id, "number of Sends",
+				     conn->n_sends - READ_ONCE(conn->n_bare));
+	return conn->n_sends - READ_ONCE(conn->n_bare) <= conn->send_rest;
+}
+
+static void rpcrdma_ring_worker(struct work_struct *work)
+{
+	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
+						 ring_work.work);
+	bool wanted, quiet;
+	unsigned int noio;
+
+	/* Reclaim could wait for an RPC that waits for this connection. */
+	noio = memalloc_noio_save();
+	mutex_lock(&conn->ring_mutex);
+	spin_lock(&conn->lock);
+	wanted = conn->ring_wanted;
+	conn->ring_wanted = false;
+	quiet = conn->send_head - conn->ring_moved <= RPCRDMA_RING_QUIET;
+	conn->ring_moved = conn->send_head;
+	spin_unlock(&conn->lock);
+	/* Somebody else may have done so. */
+	if (wanted)
+		rpcrdma_ring_fill(conn);
+	if (wanted || !quiet || !rpcrdma_ring_rest(conn))
+		rpcrdma_ring_again(conn);
+	mutex_unlock(&conn->ring_mutex);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rpcrdma_ring_init - a connection is being made
+ * @conn: the connection
+ * @attr: how many Sends it has, and how many have a buffer at rest
+ *
+ * Context: Process context.
+ */
+void rpcrdma_ring_init(struct rpcrdma_conn *conn,
+		       const struct rpcrdma_conn_attr *attr)
+{
+	/* A group of Sends does not begin before there is room for all of it. */
+	conn->send_rest = attr->send_rest && !attr->rtr ? attr->send_rest :
+							  attr->send_ring;
+	mutex_init(&conn->ring_mutex);
+	INIT_DELAYED_WORK(&conn->ring_work, rpcrdma_ring_worker);
 }
 
 /**
@@ -43,21 +292,24 @@ u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size)
  * @count: how many, a power of two, at least four
  * @size: bytes of each buffer
  *
+ * As many of them get a buffer as there are at rest. The others are the first ones.
+ *
  * Return: 0, %-EINVAL, %-ENOMEM, or %-EIO if a buffer cannot be mapped. The
  * caller cleans up.
  */
 int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 {
-	struct ib_device *device = conn->cm_id->device;
 	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
 						       RPCRDMA_SPARE_SENDS);
-	int node = ibdev_to_node(device);
+	const int node = ibdev_to_node(conn->cm_id->device);
 	struct rpcrdma_send *send;
-	u32 i;
+	u32 i, bare;
+	int rc = 0;
 
 	/* Ring indices run freely and wrap at 2^32. */
 	if (count < 4 || !is_power_of_2(count))
 		return -EINVAL;
+	bare = count - min(count, conn->send_rest);
 	conn->send_size = size;
 	conn->mark_cqe.done = rpcrdma_mark_done;
 	conn->sends = kvcalloc_node(count, sizeof(*conn->sends), GFP_KERNEL,
@@ -72,16 +324,11 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send = &conn->sends[conn->n_sends];
 		send->conn = conn;
 		send->index = conn->n_sends;
-		send->buf = rpcrdma_spare_get(spares, size, node, GFP_KERNEL);
-		if (!send->buf)
-			return -ENOMEM;
-		send->size = size;
-		send->addr = ib_dma_map_single(device, send->buf, size,
-					       DMA_TO_DEVICE);
-		if (ib_dma_mapping_error(device, send->addr)) {
-			kfree(send->buf);
-			return -EIO;
-		}
+		if (conn->n_sends >= bare)
+			rc = rpcrdma_send_buffer_make(conn, size, spares,
+						      GFP_KERNEL, &send->buf);
+		if (rc)
+			return rc;
 		send->sge = &conn->send_sges[conn->n_sends * conn->gather_sge];
 		for (i = 0; i < conn->gather_sge; i++)
 			send->sge[i].lkey = conn->pd->local_dma_lkey;
@@ -90,61 +337,49 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send->wr.sg_list = send->sge;
 		send->wr.num_sge = 1;
 		atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
-		atomic_long_add(rpcrdma_buffer_bytes(size), &conn->buffers);
 	}
+	conn->n_bare = bare;
 	return 0;
 }
 
-/* Nobody has this Send: it is not decided on, being built or under way. */
+/* It has a buffer, which nobody uses: it is not decided on, being built or under way. */
 static bool rpcrdma_send_unused(const struct rpcrdma_conn *conn, u32 i)
 	__must_hold(&conn->lock)
 {
-	return ((i - conn->send_tail) & (conn->n_sends - 1)) >=
-	       conn->send_head - conn->send_tail;
+	return conn->sends[i].buf.data &&
+	       ((i - conn->send_tail) & (conn->n_sends - 1)) >=
+		       conn->send_head - conn->send_tail;
 }
 
 /* Give the Send at @i another buffer. Return: 0, %-EBUSY, %-EDQUOT, %-ENOMEM or %-EIO. */
 static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 {
-	struct ib_device *device = conn->cm_id->device;
 	struct rpcrdma_send *send = &conn->sends[i];
-	u32 old_size = send->size;
+	struct rpcrdma_send_buffer fresh;
 	int rc;
-	void *buf;
-	u64 addr;
 
 	/* A smaller one takes the place of a larger one. */
 	rc = rpcrdma_conn_hold(conn, rpcrdma_buffer_bytes(size),
-			       size < old_size);
+			       size < READ_ONCE(send->buf.size));
 	if (rc)
 		return rc;
-	rc = -ENOMEM;
 	/* Nobody waits for it. */
-	buf = kmalloc_node(size, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN,
-			   ibdev_to_node(device));
-	if (!buf)
-		goto out_unhold;
-	rc = -EIO;
-	addr = ib_dma_map_single(device, buf, size, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(device, addr))
-		goto out_free;
+	rc = rpcrdma_send_buffer_make(conn, size, NULL, GFP_KERNEL |
+				      __GFP_NORETRY | __GFP_NOWARN, &fresh);
+	if (rc) {
+		rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(size));
+		return rc;
+	}
 	rc = -EBUSY;
 	spin_lock(&conn->lock);
 	if (rpcrdma_send_unused(conn, i)) {
-		swap(send->buf, buf);
-		swap(send->addr, addr);
-		swap(send->size, size);
-		atomic_long_add((long)rpcrdma_buffer_bytes(send->size) -
-				rpcrdma_buffer_bytes(old_size), &conn->buffers);
+		swap(send->buf, fresh);
 		rc = 0;
 	}
 	spin_unlock(&conn->lock);
-	ib_dma_unmap_single(device, addr, size, DMA_TO_DEVICE);
-out_free:
-	kfree(buf);
-out_unhold:
-	/* What is not needed: of the old buffer, or of the new one. */
-	rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(size));
+	/* What is not needed: the old buffer, or the new one. */
+	rpcrdma_send_buffer_free(conn, &fresh, NULL);
+	rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(fresh.size));
 	return rc;
 }
 
@@ -153,25 +388,33 @@ out_unhold:
  * @conn: the connection; @conn->send_size is the smaller one of both sizes
  * @size: bytes of each buffer
  *
- * Context: Process context, no lock held. May sleep. One caller at a time.
+ * Context: Process context. May sleep. The caller holds @conn->ring_mutex and no spinlock. If
+ * buffers become larger, all Sends have one.
  *
  * Return: how many still have another size, or a negative errno: %-ENOMEM, %-EDQUOT if the
  * module may not hold so much, or %-EIO if a buffer cannot be mapped.
  */
 int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size)
 {
+	const struct rpcrdma_send *send;
 	int rc, left = 0;
 	u32 i;
 
+	lockdep_assert_held(&conn->ring_mutex);
 	for (i = 0; i < conn->n_sends; i++) {
-		if (conn->sends[i].size == size)
+		send = &conn->sends[i];
+		if (!READ_ONCE(send->buf.data) ||
+		    READ_ONCE(send->buf.size) == size)
 			continue;
 		rc = rpcrdma_send_renew(conn, i, size);
-		if (rc == -EBUSY)
-			left++;
-		else if (rc)
+		if (rc && rc != -EBUSY)
 			return rc;
 	}
+	/* Buffers may have gone from one Send to another one meanwhile. */
+	spin_lock(&conn->lock);
+	for (send = conn->sends; send != conn->sends + conn->n_sends; send++)
+		left += send->buf.data && send->buf.size != size;
+	spin_unlock(&conn->lock);
 	return left;
 }
 
@@ -183,17 +426,17 @@ void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
 						       RPCRDMA_SPARE_SENDS);
-	struct ib_device *device = conn->cm_id->device;
 	struct rpcrdma_send *send;
 
 	while (conn->n_sends) {
 		send = &conn->sends[--conn->n_sends];
-		ib_dma_unmap_single(device, send->addr, send->size,
-				    DMA_TO_DEVICE);
 		atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
-		atomic_long_sub(rpcrdma_buffer_bytes(send->size),
-				&conn->buffers);
-		rpcrdma_spare_put(spares, send->buf, send->size);
+		if (!send->buf.data)
+			continue;
+		/* The next connection begins at rest. */
+		if (spares && spares->count >= conn->send_rest)
+			spares = NULL;
+		rpcrdma_send_buffer_free(conn, &send->buf, spares);
 	}
 	kvfree(conn->send_sges);
 	conn->send_sges = NULL;

@@ -10,7 +10,7 @@
 #include <linux/moduleparam.h>
 
 #include "../params.h"
-#include "verbs.h"
+#include "send.h"
 
 static int rpcrdma_rtrext_set(const char *val, const struct kernel_param *kp)
 {
@@ -134,13 +134,13 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 		       struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
-	const u32 room = conn->n_sends - (conn->send_head - conn->send_tail);
+	const u32 room = rpcrdma_ring_room(conn);
 	u32 result;
 
 	if (!tm->msg.sent) {
 		/* What else is to be sent would wait for all groups that are queued. */
 		result = rpcrdma_session_next_send(&conn->session, NULL,
-						   send->buf, conn->send_size,
+						   send->buf.data, conn->send_size,
 						   &send->tx);
 		if (result != RPCRDMA_TX_NONE)
 			return result;
@@ -151,7 +151,7 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 		}
 	}
 	result = rpcrdma_rtr_next_send(&conn->session, tm->group, &tm->msg,
-				       send->buf, conn->send_size, &send->tx,
+				       send->buf.data, conn->send_size, &send->tx,
 				       &send->rtr);
 	if (result == RPCRDMA_TX_MESSAGE)
 		return result;
@@ -159,7 +159,7 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 	/* The peer has taken credits back, and may wait for a GRANT. */
 	if (tm->msg.sent && result == RPCRDMA_TX_BLOCKED)
 		return rpcrdma_session_next_send(&conn->session, NULL,
-						 send->buf, conn->send_size,
+						 send->buf.data, conn->send_size,
 						 &send->tx);
 	if (tm->msg.sent)
 		return result;
@@ -188,7 +188,7 @@ static bool rpcrdma_rtr_from_buffer(struct rpcrdma_rtr_filler *f, u32 end)
 	if (!length)
 		return true;
 	if (send->mapped & BIT(send->wr.num_sge - 1)) {
-		if (!rpcrdma_send_element(send, send->addr + f->done, length))
+		if (!rpcrdma_send_element(send, send->buf.addr + f->done, length))
 			return false;
 	} else {
 		last->length += length;
@@ -212,7 +212,7 @@ static bool rpcrdma_rtr_gather(void *context,
 		if (!run)
 			return false;
 		if (run < tm->gather || !virt_addr_valid(from)) {
-			memcpy(f->send->buf + piece->offset + at, from, run);
+			memcpy(f->send->buf.data + piece->offset + at, from, run);
 			f->send->copied += run;
 			continue;
 		}
@@ -231,7 +231,7 @@ static bool rpcrdma_rtr_copy(void *context,
 
 	send->copied += piece->length;
 	return !read_bytes_from_xdr_buf(send->tm->xdr, piece->at,
-					send->buf + piece->offset,
+					send->buf.data + piece->offset,
 					piece->length);
 }
 
@@ -248,7 +248,7 @@ bool rpcrdma_rtr_fill(struct rpcrdma_send *send)
 	struct rpcrdma_rtr_filler f = { .send = send };
 
 	if (rpcrdma_txmsg_copy(tm, tx->payload.offset,
-			       send->buf + tx->header_length,
+			       send->buf.data + tx->header_length,
 			       tx->payload.length))
 		return false;
 	send->length = send->rtr.size;

@@ -128,7 +128,7 @@ static struct ib_send_wr *rpcrdma_send_build(struct rpcrdma_conn *conn,
 	if (!rpcrdma_send_fill(send))
 		return NULL;
 	/* In a Send of a group, what is of the buffer may be anywhere in it. */
-	ib_dma_sync_single_for_device(device, send->addr,
+	ib_dma_sync_single_for_device(device, send->buf.addr,
 				      send->rtr.size ?: tx->header_length +
 							send->copied,
 				      DMA_TO_DEVICE);
@@ -346,8 +346,7 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 	*offer = NULL;
 	tm = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
 				      link);
-	if (conn->send_head - conn->send_tail == conn->n_sends ||
-	    !conn->sq_avail) {
+	if (!rpcrdma_ring_room(conn) || !conn->sq_avail) {
 		if (tm)
 			rpcrdma_pump_full(conn, tm->msg.xid);
 		else
@@ -363,14 +362,14 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 		*offer = tm;
 	else
 		rpcrdma_pump_full(conn, tm->msg.xid);
-	send = rpcrdma_send_at(conn, conn->send_head);
+	send = rpcrdma_ring_next(conn);
 	send->rtr.size = 0;
 	if (*offer && tm->group)
 		result = rpcrdma_rtr_decide(conn, send, tm);
 	else
 		result = rpcrdma_session_next_send(&conn->session,
 						   *offer ? &tm->msg : NULL,
-						   send->buf, conn->send_size,
+						   send->buf.data, conn->send_size,
 						   &send->tx);
 	if (result == RPCRDMA_TX_CONTROL) {
 		tm = NULL;
@@ -644,7 +643,7 @@ static bool rpcrdma_pump_idle(const struct rpcrdma_conn *conn,
 {
 	return !conn->pumping && !conn->n_recv_later && !conn->credit_waiters &&
 	       list_empty(&conn->tx_queue) && list_empty(&conn->job_queue) &&
-	       conn->send_head - conn->send_tail != conn->n_sends &&
+	       rpcrdma_ring_room(conn) &&
 	       conn->sq_avail > tm->chain_cost;
 }
 
@@ -659,11 +658,11 @@ static bool rpcrdma_pump_alone(struct rpcrdma_conn *conn,
 			       struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
-	struct rpcrdma_send *send = rpcrdma_send_at(conn, conn->send_head);
+	struct rpcrdma_send *send = rpcrdma_ring_next(conn);
 	u32 result;
 
 	send->rtr.size = 0;
-	result = rpcrdma_session_next_send(&conn->session, &tm->msg, send->buf,
+	result = rpcrdma_session_next_send(&conn->session, &tm->msg, send->buf.data,
 					   conn->send_size, &send->tx);
 	if (result == RPCRDMA_TX_MESSAGE)
 		rpcrdma_pump_decided(conn, send, tm, 1 + tm->chain_cost);
@@ -931,6 +930,10 @@ static void rpcrdma_sends_end(struct rpcrdma_conn *conn, u32 last)
 		s->held = NULL;
 		conn->sq_avail += s->cost;
 		conn->send_tail++;
+	}
+	if (unlikely(READ_ONCE(conn->resize.large)) && !rpcrdma_conn_dead(conn)) {
+		WRITE_ONCE(conn->resize.large, false);
+		rpcrdma_resize_kick(conn);
 	}
 	rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);

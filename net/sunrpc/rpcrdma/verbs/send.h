@@ -14,6 +14,26 @@ rpcrdma_send_at(const struct rpcrdma_conn *conn, u32 i)
 	return &conn->sends[i & (conn->n_sends - 1)];
 }
 
+/* Sends that can be decided on now. */
+static inline u32 rpcrdma_ring_room(const struct rpcrdma_conn *conn)
+{
+	return conn->n_sends - conn->n_bare -
+	       (conn->send_head - conn->send_tail);
+}
+
+/* ring.c */
+void rpcrdma_ring_turn(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock);
+
+/* The next Send to decide on, with a buffer. There is room in the ring. */
+static inline struct rpcrdma_send *rpcrdma_ring_next(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	if (conn->n_bare)
+		rpcrdma_ring_turn(conn);
+	return rpcrdma_send_at(conn, conn->send_head);
+}
+
 /* send.c */
 void rpcrdma_pump(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock);

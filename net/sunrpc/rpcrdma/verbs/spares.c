@@ -50,7 +50,7 @@ void rpcrdma_spare_put(struct rpcrdma_spares *s, void *buf, u32 size)
 {
 	void *small = NULL;
 
-	if (!s || size < s->size || s->count > RPCRDMA_MAX_WINDOW) {
+	if (!s || size < s->size || s->count > RPCRDMA_WINDOW_STEP) {
 		kfree(buf);
 		return;
 	}

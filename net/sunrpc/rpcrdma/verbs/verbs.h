@@ -317,13 +317,23 @@ struct rpcrdma_job {
 };
 
 /**
+ * struct rpcrdma_send_buffer - what a Send's bytes are copied to
+ * @data: the memory, or NULL
+ * @addr: where the device finds it; it is mapped while it exists
+ * @size: bytes of it
+ */
+struct rpcrdma_send_buffer {
+	void *data;
+	u64 addr;
+	u32 size;
+};
+
+/**
  * struct rpcrdma_send - a Send and its buffer
  * @cqe: completion
  * @wr: the Work Request
  * @sge: elements of @buf and of other memory
- * @buf: the buffer, DMA mapped while it exists
- * @addr: where the device finds it
- * @size: bytes of @buf
+ * @buf: its buffer; it has none while it is bare, see ring.c
  * @mapped: elements that are of other memory, mapped, a bit each
  * @copied: bytes of the message in @buf
  * @length: bytes of all elements
@@ -342,9 +352,7 @@ struct rpcrdma_send {
 	struct ib_cqe cqe;
 	struct ib_send_wr wr;
 	struct ib_sge *sge;
-	void *buf;
-	u64 addr;
-	u32 size;
+	struct rpcrdma_send_buffer buf;
 	u32 mapped;
 	u32 copied;
 	u32 length;
@@ -485,6 +493,8 @@ enum {
  *	server knows its client before it has to say how large they are; unless hosts
  *	authenticate each other, when it does not.
  * @send_ring: Sends that may be outstanding
+ * @send_rest: as many of them have a buffer from the beginning and at rest, see ring.c; zero for
+ *	all, as with @rtr
  * @max_mrs: memory regions at most, zero for none
  * @mr_pages: pages that one memory region can hold
  * @rw_ctxs: RDMA Read and Write contexts at once, zero for none
@@ -514,6 +524,7 @@ struct rpcrdma_conn_attr {
 	u32 grow;
 	u32 rest;
 	u32 send_ring;
+	u32 send_rest;
 	u32 max_mrs;
 	u32 mr_pages;
 	u32 rw_ctxs;
@@ -586,6 +597,9 @@ union rpcrdma_sockaddr {
  * @refused: when the peer did not want to send less, in jiffies, or zero
  * @idle: milliseconds of silence
  * @content: of the sizes of the peer there is nothing to ask for while nothing happens
+ * @large: Sends are in use whose buffers are to become smaller; completions of Sends call
+ *	rpcrdma_resize_kick()
+ * @sends_failed: there was no memory for smaller ones
  * @measured: that was measured
  * @looked: when, in jiffies
  * @moved: messages in both directions until then
@@ -619,6 +633,8 @@ struct rpcrdma_resize {
 	unsigned long refused;
 	u32 idle;
 	bool content;
+	bool large;
+	bool sends_failed;
 	bool measured;
 	unsigned long looked;
 	u32 moved;
@@ -672,6 +688,7 @@ struct rpcrdma_resize {
  * @peer: address of the other end then
  * @device_name: name of the device then
  * @port: port of the device
+ * @iwarp: the device speaks iWARP
  * @max_version: highest version that this side may speak to peers
  * @fell_back: as in struct rpcrdma_conn_attr
  * @auth: hosts authenticate each other; guarded by @lock
@@ -684,6 +701,13 @@ struct rpcrdma_resize {
  * @reconnects: as in struct rpcrdma_conn_attr
  * @send_sges: elements of all Sends, @gather_sge of each
  * @send_size: bytes of a Send at most
+ * @n_bare: Sends without a buffer; they are the next ones, see ring.c
+ * @send_rest: Sends that have a buffer at rest
+ * @ring_work: gives Sends buffers, and takes them away
+ * @ring_mutex: held while any of this or the size of buffers changes
+ * @ring_wanted: @ring_work is to give all Sends a buffer
+ * @ring_moved: @send_head when @ring_work looked at it last
+ * @ring_failed: when there was no memory for that, or zero
  * @gathered: a Send is out that took data from its place, and none after it is signaled
  * @hurry: such a Send is signaled, and @gathered is followed by a mark
  * @awaited: messages that were sent and whose owner waits to send them again: likewise, while
@@ -739,6 +763,7 @@ struct rpcrdma_conn {
 	union rpcrdma_sockaddr peer;
 	char device_name[IB_DEVICE_NAME_MAX];
 	u32 port;
+	bool iwarp;
 	u32 max_version;
 	bool fell_back;
 
@@ -780,6 +805,11 @@ struct rpcrdma_conn {
 	u32 whole_size;
 	atomic_long_t buffers;
 	struct rpcrdma_resize resize;
+	struct delayed_work ring_work;
+	struct mutex ring_mutex;	/* see above */
+	bool ring_wanted;
+	u32 ring_moved;
+	unsigned long ring_failed;
 	u32 max_window;
 	bool follow;
 	u32 reads_in;
@@ -814,6 +844,8 @@ struct rpcrdma_conn {
 	u32 marked;
 	struct ib_cqe mark_cqe;
 	u32 n_sends;
+	u32 n_bare;
+	u32 send_rest;
 	u32 send_size;
 	u32 send_head;
 	u32 send_told;
@@ -965,8 +997,11 @@ void rpcrdma_resize_show(struct seq_file *m, struct rpcrdma_conn *conn);
 
 /* ring.c */
 u32 rpcrdma_send_spare(const struct rpcrdma_conn *conn);
-u32 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 size);
+u64 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 count, u32 size);
+void rpcrdma_ring_init(struct rpcrdma_conn *conn,
+		       const struct rpcrdma_conn_attr *attr);
 int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size);
+int rpcrdma_ring_fill(struct rpcrdma_conn *conn);
 void rpcrdma_send_cleanup(struct rpcrdma_conn *conn);
 int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size);
 

@@ -36,20 +36,11 @@ static int rpcrdma_window_grow(struct rpcrdma_conn *conn, u32 window,
 	return first ? ib_post_recv(conn->qp, first, NULL) : 0;
 }
 
-/**
- * rpcrdma_conn_set_window - offer the peer more or fewer Receives
- * @conn: the connection
- * @window: how many; limited to the length of the queues
- *
- * Context: Process context, no lock held. May sleep. One caller at a time.
- *
- * Return: 0, %-ENOTCONN if the connection is over, %-ENOMEM, %-EDQUOT if the module may not
- * hold so much, or %-EIO if a buffer cannot be mapped.
- */
-int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
+/* Return: as rpcrdma_conn_set_window(), which limits @window. */
+static int rpcrdma_window_step(struct rpcrdma_conn *conn, u32 window)
 {
-	struct rpcrdma_spares *spares = rpcrdma_spares(conn,
-						       RPCRDMA_SPARE_RECVS);
+	struct rpcrdma_spares *all = rpcrdma_spares(conn, RPCRDMA_SPARE_RECVS);
+	struct rpcrdma_spares *spares;
 	struct rpcrdma_recv *recv;
 	bool due = false;
 	LIST_HEAD(retired);
@@ -57,13 +48,20 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 	u32 n = 0, size;
 	int rc;
 
-	window = clamp(window, RPCRDMA_MIN_WINDOW, conn->max_window);
 	do {
 		size = READ_ONCE(conn->recv_size);
+		/* Those of another size are for the next connection. */
+		spares = all && all->size == size ? all : NULL;
 		/* Receives may be freed meanwhile: see the end of the loop. */
 		while (READ_ONCE(conn->n_recvs) + n < window + 1) {
-			recv = rpcrdma_recv_more(conn, size, spares,
-						 GFP_KERNEL, false);
+			if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
+				recv = ERR_PTR(-ENOTCONN);
+			else
+				recv = rpcrdma_recv_more(conn, size, spares,
+							 GFP_KERNEL |
+								 __GFP_NORETRY |
+								 __GFP_NOWARN,
+							 false);
 			rc = PTR_ERR_OR_ZERO(recv);
 			if (rc)
 				goto out_free;
@@ -94,6 +92,32 @@ int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
 
 out_free:
 	rpcrdma_recv_free_list(&fresh);
+	return rc;
+}
+
+/**
+ * rpcrdma_conn_set_window - offer the peer more or fewer Receives
+ * @conn: the connection
+ * @window: how many; limited to the length of the queues
+ *
+ * If it fails the window may have become larger, but less than it should.
+ *
+ * Context: Process context, no lock held. May sleep. One caller at a time.
+ *
+ * Return: 0, %-ENOTCONN if the connection is over, %-ENOMEM, %-EDQUOT if the module may not
+ * hold so much, or %-EIO if a buffer cannot be mapped.
+ */
+int rpcrdma_conn_set_window(struct rpcrdma_conn *conn, u32 window)
+{
+	u32 step;
+	int rc;
+
+	window = clamp(window, RPCRDMA_MIN_WINDOW, conn->max_window);
+	do {
+		step = min(window, READ_ONCE(conn->n_recvs) - 1 +
+					   RPCRDMA_WINDOW_STEP);
+		rc = rpcrdma_window_step(conn, step);
+	} while (!rc && step != window);
 	return rc;
 }
 

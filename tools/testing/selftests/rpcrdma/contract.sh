@@ -315,8 +315,15 @@ server_sysctls() {
 	on_server set_knobs svc_rdma/max_requests 33
 	check "server: a connection follows" on_server within 10 one_connection "window: 33 "
 	on_server set_knobs svc_rdma/max_requests 16384
-	check "server: max_requests has a limit" on_server window_is 256
+	check "server: max_requests at its most" on_server window_is 16384
+	check "server: its queue has an end" on_server within 10 one_connection "window: 256 "
 	check "server: unmount" umount "$dir"
+	on_server set_parameters grow 32768
+	on_server set_knobs svc_rdma/max_requests 1000 svc_rdma/max_req_size 8192
+	check "server: mount with a large window" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "server: a large window" on_server within 10 one_connection "window: 1000 "
+	check "server: data in a large window" round_trip
+	check "server: unmount again" umount "$dir"
 	on_server set_knobs svc_rdma/max_requests 64 svc_rdma/max_req_size 8192 \
 		svc_rdma/max_outbound_read_requests 16
 	on_server set_parameters grow 32768

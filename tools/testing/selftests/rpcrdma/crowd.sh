@@ -190,10 +190,10 @@ idle() {
 	as_sizing_says idle 64
 }
 
-# Buffers by Documentation/sizing.rst: 64 Sends, and one Receive more than the window has; at a
+# Buffers by Documentation/sizing.rst: 24 Sends, and one Receive more than the window has; at a
 # server small ones, and one buffer more.
 as_sizing_says() { # WHEN WINDOW
-	local client=$((($2 + 1) * 8 + 64 * 8)) server=$((($2 + 1) * 4 + 8 + 64 * 8))
+	local client=$((($2 + 1) * 8 + 24 * 8)) server=$((($2 + 1) * 4 + 8 + 24 * 8))
 	check "$1: a client's connections have $client KiB" all_have client $((client * 1024))
 	check "$1: a server's connections have $server KiB" all_have server $((server * 1024))
 }

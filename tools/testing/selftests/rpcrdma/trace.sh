@@ -223,7 +223,7 @@ ends_early() {
 settings_change() {
 	local name value
 	"$ctl" set > /tmp/settings
-	check "set: list" grep '^window  *64  *64  *3-256  *messages  *both  *at once$' /tmp/settings
+	check "set: list" grep '^window  *64  *64  *3-16384  *messages  *both  *at once$' /tmp/settings
 	check "set: JSON" bash -c "'$ctl' set -j | python3 -m json.tool"
 	check "set: no privileges" says 1 "window: only root may set it" nobody "$ctl" set window=32
 	check "set: who may not set may list" nobody "$ctl" set

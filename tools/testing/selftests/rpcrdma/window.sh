@@ -19,7 +19,7 @@ client() {
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" nconnect=1
 	check "the default" is_everywhere 64
 	check "nothing under 3" refuses 2
-	check "nothing over 256" refuses 257
+	check "nothing over 16384" refuses 16385
 	check "nothing that is no number" refuses all
 	check "still the default" is_everywhere 64
 
@@ -35,7 +35,18 @@ client() {
 	check "after that" within 60 is_everywhere 16
 	touch /tmp/stop
 	check "data" ends_well
-	check "a new connection has it" remount
+	check "a new connection has it" remount 24
+	check "at the server, too" on_server bounce_to 600
+	check "a new connection has a large one" remount 600
+	check "600: at both ends" within 60 is_everywhere 600
+	rm /tmp/stop /tmp/loaded
+	(load; echo $? > /tmp/loaded) &
+	check "600: goes on" goes_on
+	check "smaller, and larger again" bounce
+	check "600: goes on after that" goes_on
+	check "client: 600 again" change 600
+	touch /tmp/stop
+	check "600: data" ends_well
 	check "unmount" umount "$dir"
 	check "nothing left" within 30 nothing_left
 	check "server: nothing left" on_server within 30 nothing_left
@@ -120,9 +131,9 @@ ends_well() {
 	within 120 loaded && cat /tmp/fio && (($(< /tmp/loaded) == 0 && $(< /tmp/rounds) > 0))
 }
 
-remount() {
-	umount "$dir" && echo 24 > "$parameter" &&
-		mount_rdma 4.2 "$SERVER4" "$dir" && is_here 24
+remount() { # WINDOW
+	umount "$dir" && echo "$1" > "$parameter" &&
+		mount_rdma 4.2 "$SERVER4" "$dir" && within 60 is_here "$1"
 }
 
 "$GUEST_ROLE"
