@@ -81,6 +81,29 @@ TEST(client_version1, falls_back_on_the_same_connection)
 	}
 }
 
+/* -07, 4.3.2: a client does not negotiate for ever with one that hangs up after ERR_VERS. */
+TEST(client_version1, refused_and_then_lost)
+{
+	for (const bool at_once : { true, false }) {
+		Server1 server(std::nullopt);
+
+		server.control = [&](Peer &p, const Message &m) {
+			EXPECT_EQ(m.vers(), 2u);
+			server.others++;
+			say(p, v1::err_vers(m.xid(), 1, 1, 1));
+			if (!at_once)
+				p.next();
+			p.link().disconnect();
+		};
+		EXPECT_EQ(server.try_mount("", 60), 0) << at_once;
+		EXPECT_EQ(server.write(0, kTiny), 0);
+		EXPECT_GE(server.others, 1u);
+		EXPECT_LE(server.connections(), 6u);
+		server.works();
+		server.unmount();
+	}
+}
+
 /* For servers that do not add it themselves; this one has sent no private data. */
 TEST(client_version1, read_chunks_have_their_roundup)
 {

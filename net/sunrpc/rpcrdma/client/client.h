@@ -93,6 +93,7 @@ struct rpcrdma_keepalive {
  * @stats: for mountstats
  * @keepalive: of the connection
  * @spoke_v2: the server has spoken version 2, and has answered every FINAL since
+ * @refused: a refusal of version 2 was all that came on the last connection
  * @fell_back: the connection speaks version 1 because the server did not answer version 2
  * @dialect: it does so because the server means something else by version 2 (D25)
  * @auth_again: the server has not answered an opening of host authentication, which
@@ -127,6 +128,7 @@ struct rpcrdma_xprt {
 	struct rpcrdma_xprt_stats stats;
 	struct rpcrdma_keepalive keepalive;
 	bool spoke_v2;
+	bool refused;
 	bool fell_back;
 	bool dialect;
 	bool auth_again;

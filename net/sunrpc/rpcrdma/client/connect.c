@@ -337,8 +337,21 @@ static int rpcrdma_step_wait(struct rpcrdma_xprt *r_xprt, const char *step, int 
 }
 
 /*
- * True if the server has accepted and then nothing has come. The server may have ended
- * the connection before the first message was sent.
+ * True if a server of version 1 has refused version 2, and nothing has come since. If the
+ * connection is lost then, the next one has to begin with version 1, or it goes on like that
+ * (-07, 4.3.2).
+ */
+static bool rpcrdma_only_refused(const struct rpcrdma_xprt *r_xprt,
+				 const struct rpcrdma_conn *conn,
+				 const struct rpcrdma_session_info *info)
+{
+	return info->version == 1 && info->received == 1 &&
+	       conn->max_version > 1 && !r_xprt->dialect;
+}
+
+/*
+ * True if the server has accepted and then nothing has come but a refusal of version 2. The
+ * server may have ended the connection before the first message was sent.
  */
 static bool rpcrdma_unanswered(const struct rpcrdma_xprt *r_xprt)
 {
@@ -353,7 +366,7 @@ static bool rpcrdma_unanswered(const struct rpcrdma_xprt *r_xprt)
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	spin_unlock(&conn->lock);
-	return !info.received;
+	return !info.received || rpcrdma_only_refused(r_xprt, conn, &info);
 }
 
 /* With a nonce of its own. */
@@ -612,7 +625,9 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 	}
 	WRITE_ONCE(r_xprt->fell_back,
 		   versions.min_version == 1 &&
-		   rpcrdma_silent(r_xprt, ktime_get_seconds()));
+		   (r_xprt->refused ||
+		    rpcrdma_silent(r_xprt, ktime_get_seconds())));
+	r_xprt->refused = false;
 	if (r_xprt->fell_back)
 		versions.max_version = 1;
 	rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
@@ -701,8 +716,13 @@ static int rpcrdma_connect(struct rpcrdma_xprt *r_xprt)
 void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt)
 {
 	struct rpcrdma_conn *conn = r_xprt->conn;
+	struct rpcrdma_session_info info;
 
 	if (conn) {
+		spin_lock(&conn->lock);
+		rpcrdma_session_info(&conn->session, &info);
+		spin_unlock(&conn->lock);
+		r_xprt->refused = rpcrdma_only_refused(r_xprt, conn, &info);
 		rpcrdma_keepalive_stop(r_xprt);
 		rpcrdma_conn_destroy(conn);
 		/* An attempt that has failed is no connection that was lost. */

@@ -191,4 +191,6 @@ void rpcrdma_keepalive_start(struct rpcrdma_xprt *r_xprt)
 void rpcrdma_keepalive_stop(struct rpcrdma_xprt *r_xprt)
 {
 	cancel_delayed_work_sync(&r_xprt->keepalive.work);
+	/* What the next connection brings is no answer to a probe of this one. */
+	WRITE_ONCE(r_xprt->keepalive.waiting, false);
 }
