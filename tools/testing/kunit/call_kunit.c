@@ -12,7 +12,7 @@
 #include <rpcrdma/recent.h>
 #include <trace/events/lock.h>
 
-#include "server/server.h"
+#include "server/call.h"
 
 #define CALL_LENGTH	(2 * PAGE_SIZE)
 /* The filter has a bit for one of 1024. */
@@ -211,6 +211,39 @@ static void call_holds_its_receive(struct kunit *test)
 }
 
 /*
+ * A client of version 1 has its credit all the same, and iWARP ends a connection that has no
+ * Receive for a Send. So its Receive goes back, unless there are more Calls than it may have.
+ */
+static void call_of_version_1_holds_none_over_iwarp(struct kunit *test)
+{
+	static const struct {
+		bool iwarp;
+		u32 ready;
+		enum rpcrdma_recv_verdict verdict;
+	} cases[] = {
+		{ false, 32, RPCRDMA_RECV_KEEP },
+		{ true, 32, RPCRDMA_RECV_DONE },
+		{ true, 65, RPCRDMA_RECV_KEEP },
+	};
+	struct call_fixture *f = test->priv;
+	int i;
+
+	f->rx.vers = 1;
+	f->conn.n_recvs = 65;
+	call_take_memory(f, RPCRDMA_BUDGET_CALLS, RPCRDMA_SVC_CALL_MEMORY);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		f->conn.iwarp = cases[i].iwarp;
+		atomic_set(&f->svc.n_ready, cases[i].ready);
+		KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv, 0),
+				cases[i].verdict);
+		list_del_init(&f->recv.link);
+		rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+	}
+	atomic_set(&f->svc.n_ready, 0);
+	call_put_memory(f, RPCRDMA_BUDGET_CALLS, RPCRDMA_SVC_CALL_MEMORY);
+}
+
+/*
  * The module has no memory beyond the reserve of this connection, and Replies have that:
  * what comes in is stored, and its Receive stays here until they have been sent.
  */
@@ -248,6 +281,39 @@ static void call_waits_for_the_modules_memory(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, f->conn.hurry);
 	list_del_init(&f->recv.link);
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+}
+
+/*
+ * Small Calls in their Receives hold no memory. However many are ready, and whatever Replies hold,
+ * a Call that is to be fetched does not wait for them; it waits for those that do hold some.
+ */
+static void call_does_not_wait_for_small_ones(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	const u32 size = rpcrdma_svc_call_size(RPCRDMA_MAX_PAYLOAD / PAGE_SIZE);
+	struct rpcrdma_budget before;
+
+	rpcrdma_memory_info(&before);
+	rpcrdma_memory_limit(before.held);
+	call_take_memory(f, RPCRDMA_BUDGET_REPLIES, f->svc.account.reserve);
+	atomic_set(&f->svc.n_ready, 3);
+	spin_lock(&f->svc.lock);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_memory_call(&f->svc.account, size, false));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_alone(&f->svc));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_memory_call(&f->svc.account, size,
+						    rpcrdma_svc_alone(&f->svc)));
+	/* One after the other. */
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_alone(&f->svc));
+	spin_unlock(&f->svc.lock);
+	call_put_memory(f, RPCRDMA_BUDGET_CALLS, size);
+	spin_lock(&f->svc.lock);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_alone(&f->svc));
+	f->svc.reading = 1;
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_alone(&f->svc));
+	f->svc.reading = 0;
+	spin_unlock(&f->svc.lock);
+	atomic_set(&f->svc.n_ready, 0);
+	call_put_memory(f, RPCRDMA_BUDGET_REPLIES, f->svc.account.reserve);
 }
 
 /* With its reserve alone a connection takes the largest Call, part by part. */
@@ -1159,7 +1225,9 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_is_counted_with_all_it_takes),
 	KUNIT_CASE(call_by_another_extension_is_no_group),
 	KUNIT_CASE(call_holds_its_receive),
+	KUNIT_CASE(call_of_version_1_holds_none_over_iwarp),
 	KUNIT_CASE(call_waits_for_the_modules_memory),
+	KUNIT_CASE(call_does_not_wait_for_small_ones),
 	KUNIT_CASE(call_of_the_largest_size_fits_the_reserve),
 	KUNIT_CASE(call_larger_than_the_reserve),
 	KUNIT_CASE(call_gives_its_pages),

@@ -522,7 +522,8 @@ Responder::CallPtr Responder::next_to_read(bool &alone)
 	if (!limits.holds ||
 	    conn.world.options.mutant == Mutant::ReadsWithoutBound)
 		take(kCalls, need);
-	else if (!call(need, !n_reading_ && ready_.empty()))
+	else if (!call(need, !n_reading_ && (ready_.empty() ||
+					     !account_.used[RPCRDMA_BUDGET_CALLS])))
 		return nullptr;
 	alone = !n_reading_++;
 	return take_out(waiting_, 0);

@@ -24,12 +24,13 @@
  * Why this cannot block for ever: Calls that are ready are picked up, since
  * nfsd threads never wait for this connection (a Reply that lacks credit is
  * left to the connection), but for Replies that can be sent. Reads that are under way end,
- * or the connection does. When no Call is ready or being read, the first waiting Call may
- * start. When no Call waits either, and no Reply, only the partial Call is counted, which
- * has at most M bytes, what is reserved for it (rpcrdma_svc_admits()); then nothing is held
- * back, and its fragments can come. Each of these steps calls rpcrdma_svc_resume(). None of
- * them waits for another connection. The search of tools/testing/sim visits all states of
- * this.
+ * or the connection does. The first waiting Call may start when no Call is being read, and
+ * none is ready or those that are hold no memory, since they lie in their Receives: they would
+ * give nothing back, and others of the same client may always be ready. When no Call waits
+ * either, and no Reply, only the partial Call is counted, which has at most M bytes, what is
+ * reserved for it (rpcrdma_svc_admits()); then nothing is held back, and its fragments can
+ * come. Each of these steps calls rpcrdma_svc_resume(). None of them waits for another
+ * connection. The search of tools/testing/sim visits all states of this.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>

@@ -33,6 +33,14 @@ rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
 	return call->chunks.n_call || call->chunks.n_reads;
 }
 
+/* May the first Call that waits start in any case? For why see the head of call.c. */
+static inline bool rpcrdma_svc_alone(const struct rpcrdma_svc *svc)
+{
+	lockdep_assert_held(&svc->lock);
+	return !svc->reading && (!atomic_read(&svc->n_ready) ||
+				 !svc->account.used[RPCRDMA_BUDGET_CALLS]);
+}
+
 /* call.c */
 bool rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes);
 void rpcrdma_svc_charge(struct rpcrdma_svc *svc, struct rpcrdma_svc_call *call,

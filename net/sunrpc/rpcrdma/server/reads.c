@@ -376,7 +376,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 		return NULL;
 	need = rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call));
 	if (!rpcrdma_memory_call(&svc->account, need,
-				 !svc->reading && !atomic_read(&svc->n_ready)))
+				 rpcrdma_svc_alone(svc)))
 		return NULL;
 	list_del_init(&call->link);
 	svc->alone = svc->reading++ ? NULL : call;

@@ -61,6 +61,22 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
 	return 0;
 }
 
+/*
+ * A Receive that stays here holds back credit in version 2. A client of version 1 gets its credit
+ * with the Reply, so it may find no Receive. Then its adapter tries again, but iWARP ends the
+ * connection. So there as many Calls are taken as it may have.
+ */
+static bool rpcrdma_svc_holds(const struct rpcrdma_svc *svc,
+			      const struct rpcrdma_rx *rx)
+	__must_hold(&svc->lock)
+{
+	const struct rpcrdma_conn *conn = svc->conn;
+
+	return rpcrdma_account_calls_full(&svc->account) &&
+	       (rx->vers != 1 || !conn->iwarp ||
+		atomic_read(&svc->n_ready) >= READ_ONCE(conn->n_recvs));
+}
+
 static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 				const struct rpcrdma_rx *rx,
 				struct rpcrdma_recv *recv,
@@ -90,7 +106,7 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 
 	/* The thread that gives enough memory back checks this list. */
 	spin_lock(&svc->lock);
-	if (rpcrdma_account_calls_full(&svc->account)) {
+	if (rpcrdma_svc_holds(svc, rx)) {
 		list_add_tail(&recv->link, &svc->held);
 		*verdict = RPCRDMA_RECV_KEEP;
 	}
