@@ -90,22 +90,23 @@ static int __init rpcrdma_init(void)
 	rc = rpcrdma_device_init();
 	if (rc)
 		goto out_netlink;
-	rc = rpcrdma_registered(rpcrdma_client_init());
-	if (rc)
-		goto out_device;
+	/*
+	 * What is registered can be used at once, and module_init() must not fail then. It does
+	 * so only if another module has both transports.
+	 */
 	rc = rpcrdma_registered(rpcrdma_server_init());
 	if (rc)
-		goto out_client;
-	/* Last: if the transports could register, the sysctl names are free. */
-	rc = rpcrdma_sysctl_init();
+		goto out_device;
+	rc = rpcrdma_registered(rpcrdma_client_init());
 	if (rc)
 		goto out_server;
+	/* If the transports could register, the sysctl names are free. */
+	if (rpcrdma_sysctl_init())
+		pr_warn("rpcrdma: no memory for the files in /proc/sys/sunrpc\n");
 	return 0;
 
 out_server:
 	rpcrdma_server_exit();
-out_client:
-	rpcrdma_client_exit();
 out_device:
 	rpcrdma_device_exit();
 out_netlink:
@@ -122,8 +123,8 @@ out_stats:
 static void __exit rpcrdma_exit(void)
 {
 	rpcrdma_sysctl_exit();
-	rpcrdma_server_exit();
 	rpcrdma_client_exit();
+	rpcrdma_server_exit();
 	rpcrdma_device_exit();
 	rpcrdma_nl_exit();
 	rpcrdma_auth_exit();
