@@ -5525,7 +5525,7 @@ static void conn_ring_rests(struct kunit *test, struct conn_side *side)
 	conn->ring_moved = conn->send_head;
 	mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
 	spin_unlock(&conn->lock);
-	flush_delayed_work(&conn->ring_work);
+	flush_work(&conn->ring_work.work);
 	conn_ring_holds(test, side);
 }
 
@@ -5602,7 +5602,7 @@ static void conn_does_with_few_sends(struct kunit *test)
 	limit = budget.limit;
 	rpcrdma_memory_limit(budget.held);
 	conn_call_slowly(test, 5 * RPCRDMA_SEND_RING);
-	flush_delayed_work(&conn->ring_work);
+	flush_work(&conn->ring_work.work);
 	KUNIT_EXPECT_NE(test, READ_ONCE(conn->ring_failed), 0UL);
 	if (side->version == 2) {
 		conn_exchange(test, side, &f->server, RPCRDMA_CALL);
@@ -5660,7 +5660,7 @@ static void conn_looks_when_large_sends_complete(struct kunit *test)
 	cancel_delayed_work_sync(&r->work);
 	WRITE_ONCE(r->large, true);
 	conn_call_slowly(test, RPCRDMA_SEND_RING / 2);
-	flush_delayed_work(&r->work);
+	flush_work(&r->work.work);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(r->large));
 }
 
@@ -5677,7 +5677,7 @@ static void conn_looks_again_whoever_fills(struct kunit *test)
 	conn->ring_wanted = true;
 	mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
 	spin_unlock(&conn->lock);
-	flush_delayed_work(&conn->ring_work);
+	flush_work(&conn->ring_work.work);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&conn->ring_work));
 	KUNIT_EXPECT_EQ(test, conn_bare(&f->client), 0U);
 }
