@@ -29,7 +29,8 @@ const std::string kPort = std::to_string(kNfsRdmaPort);
 constexpr std::uint64_t kFewWaits = 20;
 /* What grows by less may be chance. */
 constexpr std::uint64_t kSome = 10;
-constexpr unsigned kLargestWindow = 16384;
+/* More than that a connection follows only if it is made anew. */
+constexpr unsigned kLargestWindow = 256;
 constexpr unsigned kMostConnections = 16;
 /* Libraries of RDMA adapters lock their queues, which takes some hundred KiB. */
 constexpr std::uint64_t kGoodMemlock = 1 << 20;

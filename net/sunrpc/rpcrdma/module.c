@@ -91,8 +91,8 @@ static int __init rpcrdma_init(void)
 	if (rc)
 		goto out_netlink;
 	/*
-	 * What is registered can be used at once, and module_init() must not fail then. It does
-	 * so only if another module has both transports.
+	 * What is registered can be used at once, so this should not fail any more. It can only if
+	 * another module has the client's transport, and not the server's.
 	 */
 	rc = rpcrdma_registered(rpcrdma_server_init());
 	if (rc)

@@ -110,7 +110,7 @@ static int rpcrdma_counter_handler(rpcrdma_ctl_table *table, int write,
 	return proc_doulongvec_minmax(&copy, 0, buffer, lenp, ppos);
 }
 
-/* The module parameter window; a value above the maximum sets the maximum. */
+/* The module parameter window. */
 /* cppcheck-suppress constParameter -- a proc_handler has this type on some kernels */
 static int rpcrdma_requests_handler(rpcrdma_ctl_table *table, int write,
 				    void *buffer, size_t *lenp, loff_t *ppos)
@@ -225,4 +225,7 @@ void rpcrdma_sysctl_exit(void)
 {
 	unregister_sysctl_table(rpcrdma_server_header);
 	unregister_sysctl_table(rpcrdma_client_header);
+	/* If one of both could not be registered this is called twice. */
+	rpcrdma_server_header = NULL;
+	rpcrdma_client_header = NULL;
 }

@@ -297,22 +297,23 @@ static void call_does_not_wait_for_small_ones(struct kunit *test)
 	rpcrdma_memory_limit(before.held);
 	call_take_memory(f, RPCRDMA_BUDGET_REPLIES, f->svc.account.reserve);
 	atomic_set(&f->svc.n_ready, 3);
+	/* What it has brought with it counts, too. */
+	call_take_memory(f, RPCRDMA_BUDGET_CALLS, PAGE_SIZE);
 	spin_lock(&f->svc.lock);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_memory_call(&f->svc.account, size, false));
+	atomic_set(&f->svc.n_charged, 1);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_alone(&f->svc));
+	atomic_set(&f->svc.n_charged, 0);
 	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_alone(&f->svc));
 	KUNIT_EXPECT_TRUE(test, rpcrdma_memory_call(&f->svc.account, size,
 						    rpcrdma_svc_alone(&f->svc)));
 	/* One after the other. */
-	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_alone(&f->svc));
-	spin_unlock(&f->svc.lock);
-	call_put_memory(f, RPCRDMA_BUDGET_CALLS, size);
-	spin_lock(&f->svc.lock);
-	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_alone(&f->svc));
 	f->svc.reading = 1;
 	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_alone(&f->svc));
 	f->svc.reading = 0;
 	spin_unlock(&f->svc.lock);
 	atomic_set(&f->svc.n_ready, 0);
+	call_put_memory(f, RPCRDMA_BUDGET_CALLS, size + PAGE_SIZE);
 	call_put_memory(f, RPCRDMA_BUDGET_REPLIES, f->svc.account.reserve);
 }
 

@@ -5658,10 +5658,12 @@ static void conn_looks_when_large_sends_complete(struct kunit *test)
 	struct rpcrdma_resize *r = &f->client.conn->resize;
 
 	cancel_delayed_work_sync(&r->work);
-	WRITE_ONCE(r->large, true);
+	spin_lock(&f->client.conn->lock);
+	r->sends_left = true;
+	spin_unlock(&f->client.conn->lock);
 	conn_call_slowly(test, RPCRDMA_SEND_RING / 2);
 	flush_work(&r->work.work);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(r->large));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(r->sends_left));
 }
 
 /* If the buffers are there when the work item comes, it looks again in a minute all the same. */

@@ -522,8 +522,10 @@ Responder::CallPtr Responder::next_to_read(bool &alone)
 	if (!limits.holds ||
 	    conn.world.options.mutant == Mutant::ReadsWithoutBound)
 		take(kCalls, need);
-	else if (!call(need, !n_reading_ && (ready_.empty() ||
-					     !account_.used[RPCRDMA_BUDGET_CALLS])))
+	else if (!call(need, !n_reading_ && std::none_of(ready_.begin(), ready_.end(),
+							 [](const CallPtr &c) {
+								 return c->pages;
+							 })))
 		return nullptr;
 	alone = !n_reading_++;
 	return take_out(waiting_, 0);

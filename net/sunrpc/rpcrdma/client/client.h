@@ -93,9 +93,10 @@ struct rpcrdma_keepalive {
  * @stats: for mountstats
  * @keepalive: of the connection
  * @spoke_v2: the server has spoken version 2, and has answered every FINAL since
- * @refused: a refusal of version 2 was all that came on the last connection
+ * @refused: a refusal of version 2 was all that came on the last connection, see
+ *	rpcrdma_only_refused()
  * @fell_back: the connection speaks version 1 because the server did not answer version 2
- * @dialect: it does so because the server means something else by version 2 (D25)
+ * @dialect: it does so because the server means something else by version 2 (D25), or @refused
  * @auth_again: the server has not answered an opening of host authentication, which
  *	the policy allows: connect without one
  * @reply_waits: a Reply to a callback waits for the xprt's write lock; under the

@@ -615,8 +615,9 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 	u32 version, reason;
 	int rc;
 
-	r_xprt->dialect = false;
 	rpcrdma_client_versions(&versions);
+	r_xprt->dialect = versions.min_version == 1 && r_xprt->refused;
+	r_xprt->refused = false;
 	reason = rpcrdma_auth_impossible(&versions);
 	if (reason) {
 		rpcrdma_auth_give_up(r_xprt, versions.auth, reason);
@@ -625,16 +626,16 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 	}
 	WRITE_ONCE(r_xprt->fell_back,
 		   versions.min_version == 1 &&
-		   (r_xprt->refused ||
-		    rpcrdma_silent(r_xprt, ktime_get_seconds())));
-	r_xprt->refused = false;
-	if (r_xprt->fell_back)
+		   rpcrdma_silent(r_xprt, ktime_get_seconds()));
+	if (r_xprt->fell_back || r_xprt->dialect)
 		versions.max_version = 1;
 	rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	/* The server speaks version 2 now. */
-	if (!rc && r_xprt->fell_back && r_xprt->private.version2) {
+	if (!rc && (r_xprt->fell_back || r_xprt->dialect) &&
+	    r_xprt->private.version2) {
 		rpcrdma_forget_silent(r_xprt);
 		WRITE_ONCE(r_xprt->fell_back, false);
+		r_xprt->dialect = false;
 		rpcrdma_client_versions(&versions);
 		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	}
@@ -655,7 +656,9 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 		/* A lost connection may have another reason. */
 		silent = rc == -ETIMEDOUT && !r_xprt->private.version2;
 		versions.max_version = 1;
-		WRITE_ONCE(r_xprt->fell_back, true);
+		r_xprt->dialect = r_xprt->refused;
+		WRITE_ONCE(r_xprt->fell_back, !r_xprt->refused);
+		r_xprt->refused = false;
 		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 		if (!rc && silent)
 			rpcrdma_note_silent(r_xprt, ktime_get_seconds());
@@ -681,6 +684,7 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 		/* This side cannot use version 1: ask for version 2 again. */
 		rc = rpcrdma_forget_silent(r_xprt) ? -ENOTCONN : -EOPNOTSUPP;
 		rpcrdma_disconnect(r_xprt);
+		r_xprt->refused = false;
 		WRITE_ONCE(r_xprt->cm_error, rc);
 		return rc;
 	}

@@ -192,5 +192,7 @@ void rpcrdma_keepalive_stop(struct rpcrdma_xprt *r_xprt)
 {
 	cancel_delayed_work_sync(&r_xprt->keepalive.work);
 	/* What the next connection brings is no answer to a probe of this one. */
-	WRITE_ONCE(r_xprt->keepalive.waiting, false);
+	spin_lock(&r_xprt->conn->lock);
+	r_xprt->keepalive.waiting = false;
+	spin_unlock(&r_xprt->conn->lock);
 }

@@ -12,11 +12,12 @@
  *   it, the Receive of a fragment is held back after it has been copied, and with it the
  *   credit. So at most W more fragments arrive, each of which takes at most
  *   I / PAGE_SIZE + 2 pages, and begins at most one Call. A Call has pointers for all its
- *   pages, P bytes at most.
+ *   pages, P bytes at most. A client of version 1 whose adapter speaks iWARP may send W small
+ *   Calls more: see rpcrdma_svc_holds().
  * - RDMA Reads start if Calls then have no more than C, and if the account has or gets
  *   the memory. A Call that cannot start them waits, in order of arrival, and keeps its
  *   Receive if it has one, or those of its group. It may start in any case if no other Call
- *   is being read or is ready.
+ *   is being read, and none that is ready holds memory.
  *
  * So Calls never have more than C + M + W * (I + 2 * PAGE_SIZE + S + P), and while the budget
  * is used up no more than 2 * M + W * (I + 2 * PAGE_SIZE + S + P).
@@ -24,9 +25,9 @@
  * Why this cannot block for ever: Calls that are ready are picked up, since
  * nfsd threads never wait for this connection (a Reply that lacks credit is
  * left to the connection), but for Replies that can be sent. Reads that are under way end,
- * or the connection does. The first waiting Call may start when no Call is being read, and
- * none is ready or those that are hold no memory, since they lie in their Receives: they would
- * give nothing back, and others of the same client may always be ready. When no Call waits
+ * or the connection does. Then the first waiting Call may start. It does not wait for Calls that
+ * lie in their Receives: they would give nothing back, and there may always be others of them.
+ * When no Call waits
  * either, and no Reply, only the partial Call is counted, which has at most M bytes, what is
  * reserved for it (rpcrdma_svc_admits()); then nothing is held back, and its fragments can
  * come. Each of these steps calls rpcrdma_svc_resume(). None of them waits for another
@@ -395,6 +396,8 @@ void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
 	 * rpcrdma_svc_read_done() and rpcrdma_svc_take_call().
 	 */
 	atomic_inc(&svc->n_ready);
+	if (call->memory)
+		atomic_inc(&svc->n_charged);
 	/* If it is not the first, whoever has added that one enqueues. */
 	if (!llist_add(&call->came, &svc->came))
 		return;

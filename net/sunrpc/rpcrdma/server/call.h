@@ -37,8 +37,7 @@ rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
 static inline bool rpcrdma_svc_alone(const struct rpcrdma_svc *svc)
 {
 	lockdep_assert_held(&svc->lock);
-	return !svc->reading && (!atomic_read(&svc->n_ready) ||
-				 !svc->account.used[RPCRDMA_BUDGET_CALLS]);
+	return !svc->reading && !atomic_read(&svc->n_charged);
 }
 
 /* call.c */

@@ -64,7 +64,8 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
 /*
  * A Receive that stays here holds back credit in version 2. A client of version 1 gets its credit
  * with the Reply, so it may find no Receive. Then its adapter tries again, but iWARP ends the
- * connection. So there as many Calls are taken as it may have.
+ * connection. So there as many small Calls are taken as it may have. Those with chunks wait
+ * until they are read, and are held.
  */
 static bool rpcrdma_svc_holds(const struct rpcrdma_svc *svc,
 			      const struct rpcrdma_rx *rx)
@@ -73,7 +74,7 @@ static bool rpcrdma_svc_holds(const struct rpcrdma_svc *svc,
 	const struct rpcrdma_conn *conn = svc->conn;
 
 	return rpcrdma_account_calls_full(&svc->account) &&
-	       (rx->vers != 1 || !conn->iwarp ||
+	       (rx->vers != 1 || !conn->iwarp || rx->chunks.n_reads ||
 		atomic_read(&svc->n_ready) >= READ_ONCE(conn->n_recvs));
 }
 

@@ -174,8 +174,11 @@ static struct rpcrdma_svc_call *rpcrdma_svc_take_call(struct rpcrdma_svc *svc)
 	unsigned long *flags = &svc->xprt.xpt_flags;
 	struct rpcrdma_svc_call *call = rpcrdma_svc_first_call(svc);
 
-	if (call)
+	if (call) {
 		atomic_dec(&svc->n_ready);
+		if (call->memory)
+			atomic_dec(&svc->n_charged);
+	}
 	if (list_empty(&svc->ready)) {
 		clear_bit(XPT_DATA, flags);
 		/*

@@ -118,6 +118,7 @@ struct rpcrdma_listener_info {
  * @forget: frees those that have been kept for long enough
  * @came: Calls that nfsd may pick up, the youngest first; only who holds @lock takes some
  * @n_ready: how many @ready and @came have, or are about to have
+ * @n_charged: of these, those that hold memory in @account
  * @replies: Replies not yet done, or kept
  * @pooled: bytes of those of them that are not in @account
  */
@@ -164,6 +165,7 @@ struct rpcrdma_svc {
 
 	struct llist_head came;
 	atomic_t n_ready;
+	atomic_t n_charged;
 	atomic_t replies;
 	atomic_t pooled;
 };

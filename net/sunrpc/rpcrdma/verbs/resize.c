@@ -253,7 +253,6 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 	if (conn->send_size != before)
 		trace_rpcrdma_resize(conn->id, "Sends", conn->send_size);
 	/* Large ones that are in use are replaced when they have completed. */
-	WRITE_ONCE(r->large, left > 0 && size <= before);
 	r->sends_failed = left < 0 && size <= before;
 	return left <= 0 || size <= before;
 }

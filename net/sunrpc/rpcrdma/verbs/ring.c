@@ -12,10 +12,9 @@
  * ones, which is bare then. So few buffers go round the whole ring, and nothing else depends on how
  * many there are: neither the order nor which Sends are signaled.
  *
- * A work item makes buffers for all when there is little room left, or after as many Sends as
- * there are in a busy while. It looks once a minute from then on, and takes buffers away when there
- * was hardly anything to send. Then it does not run any more. What it cannot allocate it does
- * without.
+ * A work item makes buffers for all when there is little room left, or after 256 Sends. It looks
+ * once a minute from then on, and takes buffers away when there was hardly anything to send. Then
+ * it does not run any more. If there is no memory, the few that there are go on.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -351,16 +350,24 @@ static bool rpcrdma_send_unused(const struct rpcrdma_conn *conn, u32 i)
 		       conn->send_head - conn->send_tail;
 }
 
-/* Give the Send at @i another buffer. Return: 0, %-EBUSY, %-EDQUOT, %-ENOMEM or %-EIO. */
+/*
+ * Give the Send at @i another buffer, unless it is in use or has that size. Return: 0, %-EDQUOT,
+ * %-ENOMEM or %-EIO.
+ */
 static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 {
 	struct rpcrdma_send *send = &conn->sends[i];
 	struct rpcrdma_send_buffer fresh;
+	u32 before;
 	int rc;
 
+	spin_lock(&conn->lock);
+	before = rpcrdma_send_unused(conn, i) ? send->buf.size : size;
+	spin_unlock(&conn->lock);
+	if (before == size)
+		return 0;
 	/* A smaller one takes the place of a larger one. */
-	rc = rpcrdma_conn_hold(conn, rpcrdma_buffer_bytes(size),
-			       size < READ_ONCE(send->buf.size));
+	rc = rpcrdma_conn_hold(conn, rpcrdma_buffer_bytes(size), size < before);
 	if (rc)
 		return rc;
 	/* Nobody waits for it. */
@@ -370,17 +377,31 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 		rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(size));
 		return rc;
 	}
-	rc = -EBUSY;
 	spin_lock(&conn->lock);
-	if (rpcrdma_send_unused(conn, i)) {
+	if (rpcrdma_send_unused(conn, i))
 		swap(send->buf, fresh);
-		rc = 0;
-	}
 	spin_unlock(&conn->lock);
 	/* What is not needed: the old buffer, or the new one. */
 	rpcrdma_send_buffer_free(conn, &fresh, NULL);
 	rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(fresh.size));
-	return rc;
+	return 0;
+}
+
+/*
+ * Return: how many buffers have another size than @size. If there are some, completions of Sends
+ * tell of it.
+ */
+static u32 rpcrdma_send_others(struct rpcrdma_conn *conn, u32 size)
+{
+	const struct rpcrdma_send *send;
+	u32 count = 0;
+
+	spin_lock(&conn->lock);
+	for (send = conn->sends; send != conn->sends + conn->n_sends; send++)
+		count += send->buf.data && send->buf.size != size;
+	conn->resize.sends_left = count;
+	spin_unlock(&conn->lock);
+	return count;
 }
 
 /**
@@ -396,26 +417,24 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
  */
 int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size)
 {
-	const struct rpcrdma_send *send;
-	int rc, left = 0;
+	int rc;
 	u32 i;
 
 	lockdep_assert_held(&conn->ring_mutex);
+	if (!rpcrdma_send_others(conn, size))
+		return 0;
 	for (i = 0; i < conn->n_sends; i++) {
-		send = &conn->sends[i];
-		if (!READ_ONCE(send->buf.data) ||
-		    READ_ONCE(send->buf.size) == size)
-			continue;
 		rc = rpcrdma_send_renew(conn, i, size);
-		if (rc && rc != -EBUSY)
+		if (rc) {
+			/* To try again with each completion would not help. */
+			spin_lock(&conn->lock);
+			conn->resize.sends_left = false;
+			spin_unlock(&conn->lock);
 			return rc;
+		}
 	}
 	/* Buffers may have gone from one Send to another one meanwhile. */
-	spin_lock(&conn->lock);
-	for (send = conn->sends; send != conn->sends + conn->n_sends; send++)
-		left += send->buf.data && send->buf.size != size;
-	spin_unlock(&conn->lock);
-	return left;
+	return rpcrdma_send_others(conn, size);
 }
 
 /**

@@ -222,7 +222,10 @@ u64 rpcrdma_credit_waited(const struct rpcrdma_conn *conn)
 	return waited;
 }
 
-/* What belongs to @xid waits until the device has finished with earlier Work Requests. */
+/*
+ * What belongs to @xid waits until the device has finished with earlier Work Requests, or until
+ * more Sends have buffers.
+ */
 static void rpcrdma_pump_full(struct rpcrdma_conn *conn, u32 xid)
 	__must_hold(&conn->lock)
 {
@@ -931,8 +934,8 @@ static void rpcrdma_sends_end(struct rpcrdma_conn *conn, u32 last)
 		conn->sq_avail += s->cost;
 		conn->send_tail++;
 	}
-	if (unlikely(READ_ONCE(conn->resize.large)) && !rpcrdma_conn_dead(conn)) {
-		WRITE_ONCE(conn->resize.large, false);
+	if (unlikely(conn->resize.sends_left) && !rpcrdma_conn_dead(conn)) {
+		conn->resize.sends_left = false;
 		rpcrdma_resize_kick(conn);
 	}
 	rpcrdma_pump(conn);

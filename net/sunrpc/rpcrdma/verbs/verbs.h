@@ -503,7 +503,8 @@ enum {
  * @reads_in: RDMA Reads that the peer may have under way, zero for none
  * @reads_out: RDMA Reads that this side may have under way, zero for none
  * @fell_back: only version 1 may be spoken, since version 2 was left unanswered
- * @dialect: only version 1 may be spoken, since the peer means something else by version 2
+ * @dialect: only version 1 may be spoken, since the peer means something else by version 2, or has
+ *	refused it and then ended the connection
  * @previous_loss: why the owner's connection before this one was lost, or NULL
  * @reconnects: how many of the owner's connections were lost before
  *
@@ -597,8 +598,8 @@ union rpcrdma_sockaddr {
  * @refused: when the peer did not want to send less, in jiffies, or zero
  * @idle: milliseconds of silence
  * @content: of the sizes of the peer there is nothing to ask for while nothing happens
- * @large: Sends are in use whose buffers are to become smaller; completions of Sends call
- *	rpcrdma_resize_kick()
+ * @sends_left: Sends are in use whose buffers are to have another size: the completion of Sends
+ *	calls rpcrdma_resize_kick(); guarded by the connection's lock
  * @sends_failed: there was no memory for smaller ones
  * @measured: that was measured
  * @looked: when, in jiffies
@@ -633,7 +634,7 @@ struct rpcrdma_resize {
 	unsigned long refused;
 	u32 idle;
 	bool content;
-	bool large;
+	bool sends_left;
 	bool sends_failed;
 	bool measured;
 	unsigned long looked;
