@@ -161,7 +161,9 @@ draw_parameters() {
 	drawn_parameters+=" ddp_threshold=$picked"
 	pick 4096 16384 65536 4194304
 	drawn_parameters+=" special_threshold=$picked"
-	pick 1 5 20 60
+	# Where the module's memory is refused TCP may have none to say that siw has closed it. The
+	# client notices after twice as long; no task may hang for 50 seconds.
+	pick 1 5 10 20
 	drawn_parameters+=" keepalive=$picked"
 	pick 1 8 300 300
 	drawn_parameters+=" idle_timeout=$picked"
