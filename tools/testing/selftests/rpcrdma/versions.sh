@@ -25,6 +25,8 @@ client() {
 	check "upgraded: nfsd restarted" on_server restart_nfsd
 	check "upgraded: works" within 60 works
 	check "upgraded: version 2" within 60 speaks 2
+	check "upgraded: every size" table
+	check "upgraded: the same data there" same_table
 	check "upgraded: unmount" umount "$dir"
 	check "old client: set" set_knob rdma_max_version 1
 	check "old client: mount" mount_rdma 4.2 "$SERVER4" "$dir"
@@ -36,10 +38,13 @@ client() {
 		nothing_in_common "does not speak version 1"
 	check "nothing in common: set back" on_server set_knob svc_rdma/min_version 1
 	check "out of range" refuses_value /proc/sys/sunrpc/rdma_max_version 3
+	# Later the module is loaded without rtrext.
+	groups_went
 	parameters
 	check "nothing left" within 30 nothing_left
 	check "server: nothing left" on_server within 30 nothing_left
-	end
+	signal 'done'
+	finish
 }
 
 parameters() {
