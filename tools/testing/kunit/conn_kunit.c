@@ -2857,6 +2857,18 @@ static void conn_free_spares(void *spares)
 		rpcrdma_spares_free((struct rpcrdma_spares *)spares + i);
 }
 
+/* They and what is in them are freed behind conn_exit(). */
+static struct rpcrdma_spares *conn_spares(struct kunit *test)
+{
+	struct rpcrdma_spares *spares;
+
+	spares = kunit_kcalloc(test, RPCRDMA_SPARE_KINDS, sizeof(*spares), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, spares);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_free_spares,
+							spares), 0);
+	return spares;
+}
+
 /* Who connects again has the buffers that there were, and needs no memory for them. */
 static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 {
@@ -2868,11 +2880,7 @@ static void conn_gets_the_buffers_of_the_last_one(struct kunit *test)
 	void *first = NULL;
 	int i;
 
-	spares = kunit_kcalloc(test, RPCRDMA_SPARE_KINDS, sizeof(*spares),
-			       GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, spares);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_free_spares,
-							spares), 0);
+	spares = conn_spares(test);
 	side.spares = spares;
 	for (i = 0; i < 3; i++) {
 		conn_resolve(test, &side, to);
@@ -2903,10 +2911,7 @@ static void conn_leaves_no_more_than_is_needed(struct kunit *test)
 	const unsigned int before = rpcrdma_window;
 	struct rpcrdma_spares *spares, *recvs;
 
-	spares = kunit_kcalloc(test, RPCRDMA_SPARE_KINDS, sizeof(*spares), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, spares);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_free_spares,
-							spares), 0);
+	spares = conn_spares(test);
 	recvs = &spares[RPCRDMA_SPARE_RECVS];
 	side.spares = spares;
 	conn_resolve(test, &side,
@@ -5709,8 +5714,7 @@ static void conn_leaves_as_many_sends_as_at_rest(struct kunit *test)
 	struct conn_side *side = &f->client;
 	struct rpcrdma_spares *spares;
 
-	spares = kunit_kcalloc(test, RPCRDMA_SPARE_KINDS, sizeof(*spares), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, spares);
+	spares = conn_spares(test);
 	spares[RPCRDMA_SPARE_SENDS].size = RPCRDMA_DEF_INLINE;
 	spares[RPCRDMA_SPARE_RECVS].size = RPCRDMA_DEF_INLINE;
 	conn_call_slowly(test, 5 * RPCRDMA_SEND_RING);
@@ -5719,8 +5723,6 @@ static void conn_leaves_as_many_sends_as_at_rest(struct kunit *test)
 	conn_end(side);
 	KUNIT_EXPECT_EQ(test, spares[RPCRDMA_SPARE_SENDS].count,
 			(u32)RPCRDMA_SEND_REST);
-	rpcrdma_spares_free(&spares[RPCRDMA_SPARE_SENDS]);
-	rpcrdma_spares_free(&spares[RPCRDMA_SPARE_RECVS]);
 }
 
 static struct kunit_case conn_bare_cases[] = {

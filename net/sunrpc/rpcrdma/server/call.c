@@ -27,11 +27,10 @@
  * left to the connection), but for Replies that can be sent. Reads that are under way end,
  * or the connection does. Then the first waiting Call may start. It does not wait for Calls that
  * lie in their Receives: they would give nothing back, and there may always be others of them.
- * When no Call waits
- * either, and no Reply, only the partial Call is counted, which has at most M bytes, what is
- * reserved for it (rpcrdma_svc_admits()); then nothing is held back, and its fragments can
- * come. Each of these steps calls rpcrdma_svc_resume(). None of them waits for another
- * connection. The search of tools/testing/sim visits all states of this.
+ * When no Call waits either, and no Reply, only the partial Call is counted, which has at most M
+ * bytes, what is reserved for it (rpcrdma_svc_admits()); then nothing is held back, and its
+ * fragments can come. Each of these steps calls rpcrdma_svc_resume(). None of them waits for
+ * another connection. The search of tools/testing/sim visits all states of this.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
