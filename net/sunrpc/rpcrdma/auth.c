@@ -282,13 +282,15 @@ static bool rpcrdma_auth_rule_is_about(const struct rpcrdma_auth_rule *rule,
 				 rule->bits);
 }
 
+/* Between two rules. */
+static const char rpcrdma_auth_space[] = " \t\n,";
+
 /* Return: characters taken, zero at the end of the list, or %-EINVAL. */
 static int rpcrdma_auth_rule(struct net *net, const char *list,
 			     struct rpcrdma_auth_rule *rule)
 {
-	static const char space[] = " \t\n,";
-	const char *word = list + strspn(list, space);
-	size_t length = strcspn(word, space);
+	const char *word = list + strspn(list, rpcrdma_auth_space);
+	size_t length = strcspn(word, rpcrdma_auth_space);
 	const char *value = memchr(word, '=', length);
 	const char *end = word + length;
 	const char *key;
@@ -330,14 +332,24 @@ static int rpcrdma_auth_check_list(struct net *net, const char *list,
 	return taken;
 }
 
-/* Return: true if @list has a rule about @peer; @rule is the first one. */
+/*
+ * A rule whose address names an interface, as fe80::1%ib0 does, does not parse while there is no
+ * such interface. It is about nobody then. The rules after it hold.
+ *
+ * Return: true if @list has a rule about @peer; @rule is the first one.
+ */
 static bool rpcrdma_auth_look_up(const struct net *net, const char *list,
 				 const struct sockaddr *peer,
 				 struct rpcrdma_auth_rule *rule)
 {
 	int taken;
 
-	while ((taken = rpcrdma_auth_rule((struct net *)net, list, rule)) > 0) {
+	while ((taken = rpcrdma_auth_rule((struct net *)net, list, rule))) {
+		if (taken < 0) {
+			list += strspn(list, rpcrdma_auth_space);
+			list += strcspn(list, rpcrdma_auth_space);
+			continue;
+		}
 		if (rpcrdma_auth_rule_is_about(rule, peer))
 			return true;
 		list += taken;
@@ -635,6 +647,7 @@ static int rpcrdma_auth_list_handler(rpcrdma_ctl_table *table, int write,
 	copy.data = list;
 	mutex_lock(&an->lock);
 	strscpy(list, table->data, RPCRDMA_AUTH_LIST);
+	mutex_unlock(&an->lock);
 	rc = proc_dostring(&copy, write, buffer, lenp, ppos);
 	if (rc || !write)
 		goto out;
@@ -642,12 +655,15 @@ static int rpcrdma_auth_list_handler(rpcrdma_ctl_table *table, int write,
 	rc = strlen(list) < RPCRDMA_AUTH_LIST - 1 ?
 		rpcrdma_auth_check_list(table->extra2, list, keys, &policy) :
 		-EINVAL;
+	/* It may load modules, from files that a connection brings which waits for the lock. */
 	if (!rc && policy != RPCRDMA_AUTH_OFF)
 		rc = rpcrdma_crypto_init();
-	if (!rc)
-		strscpy(table->data, list, RPCRDMA_AUTH_LIST);
-out:
+	if (rc)
+		goto out;
+	mutex_lock(&an->lock);
+	strscpy(table->data, list, RPCRDMA_AUTH_LIST);
 	mutex_unlock(&an->lock);
+out:
 	kfree(list);
 	return rc;
 }

@@ -169,7 +169,22 @@ some_clients() {
 	check "some clients: authenticate" tell_auth client_auth required
 	check "some clients: as required" mounts_authenticated
 	check "some clients: unmount at last" umount "$dir"
+	pause
+	check "some clients: one behind an interface" on_server interface_first "$CLIENT4=required"
+	check "some clients: do not authenticate" tell_auth client_auth off
+	check "some clients: the interface has gone" denied
+	check "some clients: its rule is still there" on_server keeps_rule 'fe80::1%passing0=off'
 	check "some clients: none" on_server tell_auth server_clients ""
+}
+
+# A list whose first rule names an interface that goes.
+interface_first() { # RULE
+	ip link add passing0 type dummy && tell_auth server_clients "fe80::1%passing0=off $1" &&
+		ip link del passing0
+}
+
+keeps_rule() { # RULE
+	[[ $(< $auth/server_clients) = "$1 "* ]]
 }
 
 version1() {
