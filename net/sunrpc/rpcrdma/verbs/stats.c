@@ -30,6 +30,9 @@ static struct workqueue_struct *rpcrdma_stats_wq;
 static DEFINE_MUTEX(rpcrdma_stats_lock);
 static DEFINE_XARRAY(rpcrdma_stats_conns);
 static struct rpcrdma_stats rpcrdma_stats_past[2];
+/* A connection moves from the table into the sums. */
+static seqcount_mutex_t rpcrdma_stats_moves =
+	SEQCNT_MUTEX_ZERO(rpcrdma_stats_moves, &rpcrdma_stats_lock);
 static u64 rpcrdma_stats_closed;
 
 atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
@@ -337,12 +340,30 @@ int rpcrdma_stats_add(struct rpcrdma_conn *conn)
 void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 {
 	mutex_lock(&rpcrdma_stats_lock);
+	write_seqcount_begin(&rpcrdma_stats_moves);
 	xa_erase(&rpcrdma_stats_conns, conn->id);
-	conn->shown = false;
 	rpcrdma_stats_sum(&rpcrdma_stats_past[conn->role], &conn->stats);
+	write_seqcount_end(&rpcrdma_stats_moves);
+	conn->shown = false;
 	rpcrdma_stats_closed++;
 	mutex_unlock(&rpcrdma_stats_lock);
 	rpcrdma_stats_changed(conn);
+}
+
+/* Return: false if a connection went meanwhile: @sum may be wrong then. */
+static bool rpcrdma_stats_walk(u32 role, struct rpcrdma_stats *sum)
+{
+	const unsigned int seq = read_seqcount_begin(&rpcrdma_stats_moves);
+	struct rpcrdma_conn *conn;
+	unsigned long id;
+
+	*sum = rpcrdma_stats_past[role];
+	rcu_read_lock();
+	xa_for_each(&rpcrdma_stats_conns, id, conn)
+		if (conn->role == role)
+			rpcrdma_stats_sum(sum, &conn->stats);
+	rcu_read_unlock();
+	return !read_seqcount_retry(&rpcrdma_stats_moves, seq);
 }
 
 /**
@@ -350,18 +371,17 @@ void rpcrdma_stats_del(struct rpcrdma_conn *conn)
  * @role: this side's role in these connections
  * @sum: filled in
  *
+ * Any user may ask, so connections that come and go do not wait for it. Only if one goes
+ * meanwhile the sum is made again under the mutex.
+ *
  * Context: Process context. May sleep.
  */
 void rpcrdma_stats_of(u32 role, struct rpcrdma_stats *sum)
 {
-	struct rpcrdma_conn *conn;
-	unsigned long id;
-
+	if (rpcrdma_stats_walk(role, sum))
+		return;
 	mutex_lock(&rpcrdma_stats_lock);
-	*sum = rpcrdma_stats_past[role];
-	xa_for_each(&rpcrdma_stats_conns, id, conn)
-		if (conn->role == role)
-			rpcrdma_stats_sum(sum, &conn->stats);
+	(void)rpcrdma_stats_walk(role, sum);
 	mutex_unlock(&rpcrdma_stats_lock);
 }
 
