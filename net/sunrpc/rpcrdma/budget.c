@@ -24,6 +24,8 @@ static DEFINE_SPINLOCK(rpcrdma_budget_lock);
 static struct rpcrdma_budget rpcrdma_budget;
 /* What the budget said last, for those without the lock. */
 static bool rpcrdma_budget_scarce;
+/* The module goes. Its parameter can be written until it has gone. */
+static bool rpcrdma_memory_over;
 
 static void rpcrdma_memory_worker(struct work_struct *work)
 {
@@ -41,7 +43,7 @@ static void rpcrdma_memory_changed(bool tell)
 	lockdep_assert_held(&rpcrdma_budget_lock);
 	if (scarce != rpcrdma_budget_scarce)
 		WRITE_ONCE(rpcrdma_budget_scarce, scarce);
-	if (tell)
+	if (tell && !rpcrdma_memory_over)
 		schedule_work(&rpcrdma_memory_work);
 }
 
@@ -270,6 +272,9 @@ void rpcrdma_memory_init(void)
  */
 void rpcrdma_memory_exit(void)
 {
+	spin_lock(&rpcrdma_budget_lock);
+	rpcrdma_memory_over = true;
+	spin_unlock(&rpcrdma_budget_lock);
 	cancel_work_sync(&rpcrdma_memory_work);
 	WARN_ON_ONCE(rpcrdma_budget.held);
 }

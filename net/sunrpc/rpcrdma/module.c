@@ -76,7 +76,7 @@ static int __init rpcrdma_init(void)
 	rpcrdma_memory_init();
 	rc = rpcrdma_stats_init();
 	if (rc)
-		return rc;
+		goto out_memory;
 	rc = rpcrdma_buffers_init();
 	if (rc)
 		goto out_stats;
@@ -117,6 +117,8 @@ out_buffers:
 	rpcrdma_buffers_exit();
 out_stats:
 	rpcrdma_stats_exit();
+out_memory:
+	rpcrdma_memory_exit();
 	return rc;
 }
 

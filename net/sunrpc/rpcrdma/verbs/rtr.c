@@ -36,6 +36,9 @@ void rpcrdma_rtr_want(struct rpcrdma_conn_attr *attr)
 		    config->max_version != 1;
 	if (!attr->rtr)
 		return;
+	/* A Reply's header has a word for each page that its group fills, and 48 octets besides. */
+	static_assert(48 + sizeof(u32) * RPCRDMA_RTR_MOST_SENDS *
+		      (RPCRDMA_MAX_RECV_PAGES - 1) <= RPCRDMA_RTR_HEAD);
 	attr->recv_pages = true;
 	attr->recv_head = RPCRDMA_RTR_HEAD;
 	config->local.recv_size += RPCRDMA_RTR_HEAD;
