@@ -368,7 +368,7 @@ static void conn_tell(struct kunit *test, const char *name,
 		return;
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
-	sends = conn->send_head - conn->send_tail;
+	sends = conn->ring.head - conn->ring.tail;
 	room = conn->sq_avail;
 	recvs = conn_free(conn);
 	stage = conn->stage;
@@ -3487,7 +3487,7 @@ static u64 conn_buffer_memory(struct conn_side *side)
 	int i;
 
 	spin_lock(&conn->lock);
-	for (i = 0; i < conn->n_sends; i++)
+	for (i = 0; i < conn->ring.sends; i++)
 		if (conn->sends[i].buf.data)
 			sum += ksize(conn->sends[i].buf.data);
 	list_for_each_entry(recv, &conn->recvs, all) {
@@ -3524,7 +3524,7 @@ static void conn_holds_the_memory_it_takes(struct kunit *test,
 {
 	struct rpcrdma_conn *conn = side->conn;
 	u64 least = conn_buffer_memory(side) + sizeof(*conn) +
-		    (u64)conn->n_sends * sizeof(*conn->sends) +
+		    (u64)conn->ring.sends * sizeof(*conn->sends) +
 		    (u64)conn->n_recvs * sizeof(struct rpcrdma_recv) +
 		    (u64)conn->n_mrs * (sizeof(struct rpcrdma_mr) +
 			conn->mr_pages * sizeof(struct scatterlist));
@@ -3733,8 +3733,8 @@ static struct conn_msg *conn_waits_at_rest(struct kunit *test,
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
 		conn_wait(test, &f->client.arrived);
 		spin_lock(&conn->lock);
-		last = conn->send_head - 1;
-		waits = !conn->sends[last % conn->n_sends].signaled;
+		last = conn->ring.head - 1;
+		waits = !conn->sends[last % conn->ring.sends].signaled;
 		spin_unlock(&conn->lock);
 	} while (!waits);
 	return m;
@@ -3767,7 +3767,7 @@ static void conn_waits_for_nothing_in_a_hurry(struct kunit *test)
 	/* The marks gave back what they had of the send queue. */
 	spin_lock(&conn->lock);
 	KUNIT_EXPECT_FALSE(test, conn->marking);
-	KUNIT_EXPECT_EQ(test, conn->sq_avail + conn->send_head - conn->send_tail,
+	KUNIT_EXPECT_EQ(test, conn->sq_avail + conn->ring.head - conn->ring.tail,
 			conn->sq_depth);
 	spin_unlock(&conn->lock);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
@@ -5456,25 +5456,25 @@ static void conn_ring_holds(struct kunit *test, struct conn_side *side)
 	u32 i, first, wrong = 0;
 
 	spin_lock(&conn->lock);
-	first = conn->send_head;
-	if (conn->n_bare && conn->sends[first % conn->n_sends].buf.data)
+	first = conn->ring.head;
+	if (conn->ring.bare && conn->sends[first % conn->ring.sends].buf.data)
 		first++;
-	for (i = 0; i < conn->n_sends; i++) {
-		send = &conn->sends[(first + i) % conn->n_sends];
-		if (i < conn->n_bare)
+	for (i = 0; i < conn->ring.sends; i++) {
+		send = &conn->sends[(first + i) % conn->ring.sends];
+		if (i < conn->ring.bare)
 			wrong += !!send->buf.data;
 		else
 			wrong += !send->buf.data ||
 				 send->buf.size < conn->send_size;
 	}
-	wrong += conn->send_head - conn->send_tail + conn->n_bare > conn->n_sends;
+	wrong += conn->ring.head - conn->ring.tail + conn->ring.bare > conn->ring.sends;
 	spin_unlock(&conn->lock);
 	KUNIT_EXPECT_EQ(test, wrong, 0U);
 }
 
 static u32 conn_bare(struct conn_side *side)
 {
-	return READ_ONCE(side->conn->n_bare);
+	return READ_ONCE(side->conn->ring.bare);
 }
 
 /* No more Sends are out than may wait for one completion. */
@@ -5483,7 +5483,7 @@ static void conn_let_complete(struct kunit *test, struct conn_side *side)
 	struct rpcrdma_conn *conn = side->conn;
 	const unsigned long end = jiffies + CONN_TIMEOUT;
 
-	while (READ_ONCE(conn->send_head) - READ_ONCE(conn->send_tail) >
+	while (READ_ONCE(conn->ring.head) - READ_ONCE(conn->ring.tail) >
 		       RPCRDMA_SEND_RING / 4 && time_before(jiffies, end))
 		msleep(20);
 	KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
@@ -5527,7 +5527,7 @@ static void conn_ring_rests(struct kunit *test, struct conn_side *side)
 
 	conn_let_complete(test, side);
 	spin_lock(&conn->lock);
-	conn->ring_moved = conn->send_head;
+	conn->ring.moved = conn->ring.head;
 	mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
 	spin_unlock(&conn->lock);
 	flush_work(&conn->ring_work.work);
@@ -5681,7 +5681,7 @@ static void conn_looks_again_whoever_fills(struct kunit *test)
 	conn_ring_fills(test, &f->client);
 	cancel_delayed_work_sync(&conn->ring_work);
 	spin_lock(&conn->lock);
-	conn->ring_wanted = true;
+	conn->ring.wanted = true;
 	mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
 	spin_unlock(&conn->lock);
 	flush_work(&conn->ring_work.work);
@@ -5694,7 +5694,7 @@ static void conn_streams_by_what_there_is(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
-	const u32 bare = conn->n_bare;
+	const u32 bare = conn->ring.bare;
 	u32 before, after;
 
 	spin_lock(&conn->lock);

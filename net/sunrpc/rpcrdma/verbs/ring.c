@@ -2,15 +2,8 @@
 /*
  * The ring of Sends: their buffers are made, get another size, and are freed.
  *
- * A connection at rest has buffers for some of its Sends only. The others are bare. These are
- * always the next ones, and behind them are Sends whose buffers are free:
- *
- *	send_tail         send_head                      send_tail + n_sends
- *	    |  under way      |   bare: n_bare   |   free      |
- *
- * If a Send is bare when its turn comes it takes the buffer of the first one behind the bare
- * ones, which is bare then. So few buffers go round the whole ring, and nothing else depends on how
- * many there are: neither the order nor which Sends are signaled.
+ * A connection at rest has buffers for some of its Sends only. <rpcrdma/ring.h> says which, and
+ * when there are to be more or fewer.
  *
  * A work item makes buffers for all when there is little room left, or after 256 Sends. It looks
  * once a minute from then on, and takes buffers away when there was hardly anything to send. Then
@@ -25,13 +18,8 @@
 #include "../params.h"
 #include "send.h"
 
-/* If no more Sends than this can be decided on, more buffers are made. */
-#define RPCRDMA_RING_NEAR	4U
-/* Likewise after so many Sends since the connection came to rest. */
-#define RPCRDMA_RING_BUSY	256U
-/* Between two looks; so many Sends are no traffic. */
+/* Between two looks. */
 #define RPCRDMA_RING_LOOK	(60 * HZ)
-#define RPCRDMA_RING_QUIET	60U
 /* Until buffers are tried to be made again after that has failed. */
 #define RPCRDMA_RING_RETRY	HZ
 
@@ -48,14 +36,10 @@ static_assert(RPCRDMA_SEND_RING / 4 + RPCRDMA_RING_NEAR < RPCRDMA_SEND_REST);
  */
 u32 rpcrdma_send_spare(const struct rpcrdma_conn *conn)
 {
-	u32 used = conn->send_head - conn->send_tail +
-		   conn->n_sends / RPCRDMA_STREAM_SPARES;
-
 	lockdep_assert_held(&conn->lock);
-	/* Else they get buffers when there is need for them. */
-	if (conn->ring_failed)
-		used += conn->n_bare;
-	return used < conn->n_sends ? conn->n_sends - used : 0;
+	return rpcrdma_ring_spare(&conn->ring,
+				  conn->ring.sends / RPCRDMA_STREAM_SPARES,
+				  conn->ring_failed);
 }
 
 /**
@@ -72,7 +56,7 @@ u64 rpcrdma_send_memory(const struct rpcrdma_conn *conn, u32 count, u32 size)
 			 conn->gather_sge * sizeof(struct ib_sge);
 
 	return count * each +
-	       (u64)min(count, conn->send_rest) * rpcrdma_buffer_bytes(size);
+	       (u64)min(count, conn->ring.rest) * rpcrdma_buffer_bytes(size);
 }
 
 /*
@@ -111,36 +95,32 @@ static void rpcrdma_send_buffer_free(struct rpcrdma_conn *conn,
 	rpcrdma_spare_put(spares, buf->data, buf->size);
 }
 
-/* The first bare Send. The next Send may have got its buffer, but not have been decided on. */
-static u32 rpcrdma_ring_bare(const struct rpcrdma_conn *conn)
+/* The next Send may have got its buffer, but not have been decided on. */
+static bool rpcrdma_send_early(const struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
-	return conn->send_head +
-	       (conn->n_bare && rpcrdma_send_at(conn, conn->send_head)->buf.data);
+	return rpcrdma_send_at(conn, conn->ring.head)->buf.data;
 }
 
 /**
- * rpcrdma_ring_turn - let the next Send have a buffer
+ * rpcrdma_send_turn - let the next Send have a buffer
  * @conn: the connection, with room in the ring and bare Sends
  *
  * Context: any; the caller holds the connection's lock.
  */
-void rpcrdma_ring_turn(struct rpcrdma_conn *conn)
+void rpcrdma_send_turn(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_send *send = rpcrdma_send_at(conn, conn->send_head);
+	struct rpcrdma_send *send = rpcrdma_send_at(conn, conn->ring.head);
+	const bool retry = !conn->ring_failed ||
+			   time_after(jiffies, conn->ring_failed +
+					       RPCRDMA_RING_RETRY);
+	u32 from;
 
 	lockdep_assert_held(&conn->lock);
-	if (!conn->ring_wanted &&
-	    (rpcrdma_ring_room(conn) <= RPCRDMA_RING_NEAR ||
-	     conn->send_head - conn->ring_moved > RPCRDMA_RING_BUSY) &&
-	    (!conn->ring_failed ||
-	     time_after(jiffies, conn->ring_failed + RPCRDMA_RING_RETRY))) {
-		conn->ring_wanted = true;
+	if (rpcrdma_ring_turn(&conn->ring, retry, &from))
 		mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
-	}
 	if (!send->buf.data)
-		swap(send->buf,
-		     rpcrdma_send_at(conn, conn->send_head + conn->n_bare)->buf);
+		swap(send->buf, rpcrdma_send_at(conn, from)->buf);
 }
 
 /* Give one bare Send a buffer. Return: 0, %-EDQUOT, %-ENOMEM or %-EIO. */
@@ -148,7 +128,7 @@ static int rpcrdma_ring_more(struct rpcrdma_conn *conn)
 {
 	const u32 bytes = rpcrdma_buffer_bytes(conn->send_size);
 	struct rpcrdma_send_buffer fresh = { };
-	u32 last;
+	u32 to;
 	int rc;
 
 	rc = rpcrdma_conn_hold(conn, bytes, false);
@@ -161,9 +141,8 @@ static int rpcrdma_ring_more(struct rpcrdma_conn *conn)
 		return rc;
 	}
 	spin_lock(&conn->lock);
-	last = rpcrdma_ring_bare(conn) + conn->n_bare - 1;
-	swap(fresh, rpcrdma_send_at(conn, last)->buf);
-	conn->n_bare--;
+	to = rpcrdma_ring_grow(&conn->ring, rpcrdma_send_early(conn));
+	swap(fresh, rpcrdma_send_at(conn, to)->buf);
 	spin_unlock(&conn->lock);
 	return 0;
 }
@@ -172,15 +151,11 @@ static int rpcrdma_ring_more(struct rpcrdma_conn *conn)
 static bool rpcrdma_ring_less(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_send_buffer old = { };
-	u32 next;
+	u32 from;
 
 	spin_lock(&conn->lock);
-	if (conn->n_sends - conn->n_bare > conn->send_rest &&
-	    rpcrdma_ring_room(conn) > RPCRDMA_RING_NEAR + 1) {
-		next = rpcrdma_ring_bare(conn) + conn->n_bare;
-		swap(old, rpcrdma_send_at(conn, next)->buf);
-		conn->n_bare++;
-	}
+	if (rpcrdma_ring_shrink(&conn->ring, rpcrdma_send_early(conn), &from))
+		swap(old, rpcrdma_send_at(conn, from)->buf);
 	spin_unlock(&conn->lock);
 	if (!old.data)
 		return false;
@@ -210,21 +185,21 @@ static void rpcrdma_ring_again(struct rpcrdma_conn *conn)
  */
 int rpcrdma_ring_fill(struct rpcrdma_conn *conn)
 {
-	const u32 bare = READ_ONCE(conn->n_bare);
+	const u32 bare = READ_ONCE(conn->ring.bare);
 	int rc = 0;
 
 	lockdep_assert_held(&conn->ring_mutex);
 	if (!bare)
 		return 0;
-	while (!rc && READ_ONCE(conn->n_bare))
+	while (!rc && READ_ONCE(conn->ring.bare))
 		rc = rpcrdma_ring_more(conn);
 	spin_lock(&conn->lock);
 	conn->ring_failed = rc ? jiffies | 1 : 0;
 	spin_unlock(&conn->lock);
 	trace_rpcrdma_resize(conn->id, "number of Sends",
-			     conn->n_sends - READ_ONCE(conn->n_bare));
+			     conn->ring.sends - READ_ONCE(conn->ring.bare));
 	/* There is room in the ring. */
-	if (READ_ONCE(conn->n_bare) != bare)
+	if (READ_ONCE(conn->ring.bare) != bare)
 		rpcrdma_conn_pump(conn);
 	rpcrdma_ring_again(conn);
 	return rc;
@@ -233,36 +208,33 @@ int rpcrdma_ring_fill(struct rpcrdma_conn *conn)
 /* Leave as many buffers as at rest. Return: false if there are more. */
 static bool rpcrdma_ring_rest(struct rpcrdma_conn *conn)
 {
-	const u32 bare = READ_ONCE(conn->n_bare);
+	const u32 bare = READ_ONCE(conn->ring.bare);
 
 	while (rpcrdma_ring_less(conn))
 		;
-	if (READ_ONCE(conn->n_bare) != bare)
+	if (READ_ONCE(conn->ring.bare) != bare)
 		trace_rpcrdma_resize(conn->id, "number of Sends",
-				     conn->n_sends - READ_ONCE(conn->n_bare));
-	return conn->n_sends - READ_ONCE(conn->n_bare) <= conn->send_rest;
+				     conn->ring.sends - READ_ONCE(conn->ring.bare));
+	return rpcrdma_ring_rests(&conn->ring);
 }
 
 static void rpcrdma_ring_worker(struct work_struct *work)
 {
 	struct rpcrdma_conn *conn = container_of(work, struct rpcrdma_conn,
 						 ring_work.work);
-	bool wanted, quiet;
 	unsigned int noio;
+	u32 verdict;
 
 	/* Reclaim could wait for an RPC that waits for this connection. */
 	noio = memalloc_noio_save();
 	mutex_lock(&conn->ring_mutex);
 	spin_lock(&conn->lock);
-	wanted = conn->ring_wanted;
-	conn->ring_wanted = false;
-	quiet = conn->send_head - conn->ring_moved <= RPCRDMA_RING_QUIET;
-	conn->ring_moved = conn->send_head;
+	verdict = rpcrdma_ring_look(&conn->ring);
 	spin_unlock(&conn->lock);
 	/* Somebody else may have done so. */
-	if (wanted)
+	if (verdict == RPCRDMA_RING_FILL)
 		rpcrdma_ring_fill(conn);
-	if (wanted || !quiet || !rpcrdma_ring_rest(conn))
+	if (verdict != RPCRDMA_RING_FREE || !rpcrdma_ring_rest(conn))
 		rpcrdma_ring_again(conn);
 	mutex_unlock(&conn->ring_mutex);
 	memalloc_noio_restore(noio);
@@ -279,7 +251,7 @@ void rpcrdma_ring_init(struct rpcrdma_conn *conn,
 		       const struct rpcrdma_conn_attr *attr)
 {
 	/* A group of Sends does not begin before there is room for all of it. */
-	conn->send_rest = attr->send_rest && !attr->rtr ? attr->send_rest :
+	conn->ring.rest = attr->send_rest && !attr->rtr ? attr->send_rest :
 							  attr->send_ring;
 	mutex_init(&conn->ring_mutex);
 	INIT_DELAYED_WORK(&conn->ring_work, rpcrdma_ring_worker);
@@ -308,7 +280,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 	/* Ring indices run freely and wrap at 2^32. */
 	if (count < 4 || !is_power_of_2(count))
 		return -EINVAL;
-	bare = count - min(count, conn->send_rest);
+	bare = count - min(count, conn->ring.rest);
 	conn->send_size = size;
 	conn->mark_cqe.done = rpcrdma_mark_done;
 	conn->sends = kvcalloc_node(count, sizeof(*conn->sends), GFP_KERNEL,
@@ -319,16 +291,16 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 	if (!conn->sends || !conn->send_sges)
 		return -ENOMEM;
 
-	for (; conn->n_sends < count; conn->n_sends++) {
-		send = &conn->sends[conn->n_sends];
+	for (; conn->ring.sends < count; conn->ring.sends++) {
+		send = &conn->sends[conn->ring.sends];
 		send->conn = conn;
-		send->index = conn->n_sends;
-		if (conn->n_sends >= bare)
+		send->index = conn->ring.sends;
+		if (conn->ring.sends >= bare)
 			rc = rpcrdma_send_buffer_make(conn, size, spares,
 						      GFP_KERNEL, &send->buf);
 		if (rc)
 			return rc;
-		send->sge = &conn->send_sges[conn->n_sends * conn->gather_sge];
+		send->sge = &conn->send_sges[conn->ring.sends * conn->gather_sge];
 		for (i = 0; i < conn->gather_sge; i++)
 			send->sge[i].lkey = conn->pd->local_dma_lkey;
 		send->cqe.done = rpcrdma_send_done;
@@ -337,7 +309,7 @@ int rpcrdma_send_setup(struct rpcrdma_conn *conn, u32 count, u32 size)
 		send->wr.num_sge = 1;
 		atomic_inc(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
 	}
-	conn->n_bare = bare;
+	conn->ring.bare = bare;
 	return 0;
 }
 
@@ -346,8 +318,7 @@ static bool rpcrdma_send_unused(const struct rpcrdma_conn *conn, u32 i)
 	__must_hold(&conn->lock)
 {
 	return conn->sends[i].buf.data &&
-	       ((i - conn->send_tail) & (conn->n_sends - 1)) >=
-		       conn->send_head - conn->send_tail;
+	       rpcrdma_ring_unused(&conn->ring, i);
 }
 
 /*
@@ -397,7 +368,7 @@ static u32 rpcrdma_send_others(struct rpcrdma_conn *conn, u32 size)
 	u32 count = 0;
 
 	spin_lock(&conn->lock);
-	for (send = conn->sends; send != conn->sends + conn->n_sends; send++)
+	for (send = conn->sends; send != conn->sends + conn->ring.sends; send++)
 		count += send->buf.data && send->buf.size != size;
 	conn->resize.sends_left = count;
 	spin_unlock(&conn->lock);
@@ -423,7 +394,7 @@ int rpcrdma_send_resize(struct rpcrdma_conn *conn, u32 size)
 	lockdep_assert_held(&conn->ring_mutex);
 	if (!rpcrdma_send_others(conn, size))
 		return 0;
-	for (i = 0; i < conn->n_sends; i++) {
+	for (i = 0; i < conn->ring.sends; i++) {
 		rc = rpcrdma_send_renew(conn, i, size);
 		if (rc) {
 			/* To try again with each completion would not help. */
@@ -447,13 +418,13 @@ void rpcrdma_send_cleanup(struct rpcrdma_conn *conn)
 						       RPCRDMA_SPARE_SENDS);
 	struct rpcrdma_send *send;
 
-	while (conn->n_sends) {
-		send = &conn->sends[--conn->n_sends];
+	while (conn->ring.sends) {
+		send = &conn->sends[--conn->ring.sends];
 		atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_SENDS]);
 		if (!send->buf.data)
 			continue;
 		/* The next connection begins at rest. */
-		if (spares && spares->count >= conn->send_rest)
+		if (spares && spares->count >= conn->ring.rest)
 			spares = NULL;
 		rpcrdma_send_buffer_free(conn, &send->buf, spares);
 	}

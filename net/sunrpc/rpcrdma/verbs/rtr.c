@@ -137,7 +137,7 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 		       struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
-	const u32 room = rpcrdma_ring_room(conn);
+	const u32 room = rpcrdma_ring_room(&conn->ring);
 	u32 result;
 
 	if (!tm->msg.sent) {

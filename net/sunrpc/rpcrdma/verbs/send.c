@@ -75,7 +75,7 @@ static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 {
 	const bool gathers = send->tm && send->tm->gather;
 	bool signaled = (send->held && !gathers) ||
-			(send->index & (conn->n_sends / 4 - 1)) == 0 ||
+			rpcrdma_ring_signals(&conn->ring, send->index) ||
 			conn->sq_avail < conn->sq_depth / 2;
 
 	conn->gathered |= gathers;
@@ -275,7 +275,7 @@ bool rpcrdma_pump_has(const struct rpcrdma_conn *conn,
 
 	if (conn->pump_msg == tm)
 		return true;
-	for (i = conn->send_told; i != conn->send_head; i++)
+	for (i = conn->send_told; i != conn->ring.head; i++)
 		if (rpcrdma_send_at(conn, i)->tm == tm)
 			return true;
 	return false;
@@ -319,7 +319,7 @@ static void rpcrdma_pump_decided(struct rpcrdma_conn *conn,
 {
 	const bool last = tm && send->tx.last;
 
-	conn->send_head++;
+	conn->ring.head++;
 	conn->sq_avail -= cost;
 	send->cost = cost;
 	send->tm = tm;
@@ -349,7 +349,7 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 	*offer = NULL;
 	tm = list_first_entry_or_null(&conn->tx_queue, struct rpcrdma_txmsg,
 				      link);
-	if (!rpcrdma_ring_room(conn) || !conn->sq_avail) {
+	if (!rpcrdma_ring_room(&conn->ring) || !conn->sq_avail) {
 		if (tm)
 			rpcrdma_pump_full(conn, tm->msg.xid);
 		else
@@ -365,7 +365,7 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 		*offer = tm;
 	else
 		rpcrdma_pump_full(conn, tm->msg.xid);
-	send = rpcrdma_ring_next(conn);
+	send = rpcrdma_send_next(conn);
 	send->rtr.size = 0;
 	if (*offer && tm->group)
 		result = rpcrdma_rtr_decide(conn, send, tm);
@@ -450,7 +450,7 @@ static bool rpcrdma_pump_told(const struct rpcrdma_send *send)
 static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
-	const u32 end = conn->send_head;
+	const u32 end = conn->ring.head;
 	struct rpcrdma_txmsg *short_of = NULL;
 	struct ib_send_wr *first;
 	struct rpcrdma_send *send;
@@ -516,15 +516,15 @@ static bool rpcrdma_pump_more(const struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
 	return !list_empty(&conn->tx_queue) ||
-	       rpcrdma_send_at(conn, conn->send_head - 1)->tx.more;
+	       rpcrdma_send_at(conn, conn->ring.head - 1)->tx.more;
 }
 
 /* All that can be sent, as one chain. Return: true if there may be more. */
 static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
-	const u32 end = conn->send_head +
-			min(RPCRDMA_SEND_CHAIN, conn->n_sends / 4);
+	const u32 end = conn->ring.head +
+			min(RPCRDMA_SEND_CHAIN, conn->ring.sends / 4);
 	struct rpcrdma_txmsg *offer;
 	bool more, blocked;
 	u32 result;
@@ -536,7 +536,7 @@ static bool rpcrdma_pump_send(struct rpcrdma_conn *conn)
 		    result != RPCRDMA_TX_CONTROL)
 			break;
 		more = rpcrdma_pump_more(conn);
-	} while (more && conn->send_head != end);
+	} while (more && conn->ring.head != end);
 
 	blocked = result == RPCRDMA_TX_BLOCKED && offer;
 	if (blocked || conn->credit_waiters)
@@ -646,7 +646,7 @@ static bool rpcrdma_pump_idle(const struct rpcrdma_conn *conn,
 {
 	return !conn->pumping && !conn->n_recv_later && !conn->credit_waiters &&
 	       list_empty(&conn->tx_queue) && list_empty(&conn->job_queue) &&
-	       rpcrdma_ring_room(conn) &&
+	       rpcrdma_ring_room(&conn->ring) &&
 	       conn->sq_avail > tm->chain_cost;
 }
 
@@ -661,7 +661,7 @@ static bool rpcrdma_pump_alone(struct rpcrdma_conn *conn,
 			       struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
-	struct rpcrdma_send *send = rpcrdma_ring_next(conn);
+	struct rpcrdma_send *send = rpcrdma_send_next(conn);
 	u32 result;
 
 	send->rtr.size = 0;
@@ -919,20 +919,20 @@ static void rpcrdma_sends_end(struct rpcrdma_conn *conn, u32 last)
 	u32 i;
 
 	/* Nobody else moves the tail; what is between it and @last is not used again. */
-	for (i = conn->send_tail; i != last; i++) {
+	for (i = conn->ring.tail; i != last; i++) {
 		s = rpcrdma_send_at(conn, i);
 		if (s->mapped)
 			rpcrdma_send_unmap(s);
 	}
 
 	spin_lock(&conn->lock);
-	while (conn->send_tail != last) {
-		s = rpcrdma_send_at(conn, conn->send_tail);
+	while (conn->ring.tail != last) {
+		s = rpcrdma_send_at(conn, conn->ring.tail);
 		if (s->held)
 			list_add_tail(&s->held->link, &held);
 		s->held = NULL;
 		conn->sq_avail += s->cost;
-		conn->send_tail++;
+		conn->ring.tail++;
 	}
 	if (unlikely(conn->resize.sends_left) && !rpcrdma_conn_dead(conn)) {
 		conn->resize.sends_left = false;
@@ -971,9 +971,9 @@ void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 
-	rpcrdma_sends_end(conn, conn->send_tail + 1 +
-			  ((send->index - conn->send_tail) &
-			   (conn->n_sends - 1)));
+	rpcrdma_sends_end(conn, conn->ring.tail + 1 +
+			  ((send->index - conn->ring.tail) &
+			   (conn->ring.sends - 1)));
 }
 
 /**
@@ -1051,11 +1051,11 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 	struct rpcrdma_job *job;
 	u32 i;
 
-	for (i = conn->send_tail; i != conn->send_head; i++)
+	for (i = conn->ring.tail; i != conn->ring.head; i++)
 		rpcrdma_send_unmap(rpcrdma_send_at(conn, i));
 	spin_lock(&conn->lock);
-	while (conn->send_tail != conn->send_head) {
-		send = rpcrdma_send_at(conn, conn->send_tail++);
+	while (conn->ring.tail != conn->ring.head) {
+		send = rpcrdma_send_at(conn, conn->ring.tail++);
 		tm = send->held;
 		send->held = NULL;
 		if (!tm)

@@ -11,27 +11,20 @@
 static inline struct rpcrdma_send *
 rpcrdma_send_at(const struct rpcrdma_conn *conn, u32 i)
 {
-	return &conn->sends[i & (conn->n_sends - 1)];
-}
-
-/* Sends that can be decided on now. */
-static inline u32 rpcrdma_ring_room(const struct rpcrdma_conn *conn)
-{
-	return conn->n_sends - conn->n_bare -
-	       (conn->send_head - conn->send_tail);
+	return &conn->sends[i & (conn->ring.sends - 1)];
 }
 
 /* ring.c */
-void rpcrdma_ring_turn(struct rpcrdma_conn *conn)
+void rpcrdma_send_turn(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock);
 
 /* The next Send to decide on, with a buffer. There is room in the ring. */
-static inline struct rpcrdma_send *rpcrdma_ring_next(struct rpcrdma_conn *conn)
+static inline struct rpcrdma_send *rpcrdma_send_next(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
-	if (conn->n_bare)
-		rpcrdma_ring_turn(conn);
-	return rpcrdma_send_at(conn, conn->send_head);
+	if (conn->ring.bare)
+		rpcrdma_send_turn(conn);
+	return rpcrdma_send_at(conn, conn->ring.head);
 }
 
 /* send.c */

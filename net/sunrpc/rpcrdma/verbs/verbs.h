@@ -42,6 +42,7 @@
 #include <rpcrdma/plan.h>
 #include <rpcrdma/private_data.h>
 #include <rpcrdma/regions.h>
+#include <rpcrdma/ring.h>
 #include <rpcrdma/round_trip.h>
 #include <rpcrdma/rtrext.h>
 #include <rpcrdma/sizes.h>
@@ -702,13 +703,10 @@ struct rpcrdma_resize {
  * @reconnects: as in struct rpcrdma_conn_attr
  * @send_sges: elements of all Sends, @gather_sge of each
  * @send_size: bytes of a Send at most
- * @n_bare: Sends without a buffer; they are the next ones, see ring.c
- * @send_rest: Sends that have a buffer at rest
+ * @ring: which Sends are under way, and which have a buffer; all of @sends that there are
  * @ring_work: gives Sends buffers, and takes them away
  * @ring_mutex: held while any of this or the size of buffers changes
- * @ring_wanted: @ring_work is to give all Sends a buffer
- * @ring_moved: @send_head when @ring_work looked at it last
- * @ring_failed: when there was no memory for that, or zero
+ * @ring_failed: when there was no memory for a buffer, or zero
  * @gathered: a Send is out that took data from its place, and none after it is signaled
  * @hurry: such a Send is signaled, and @gathered is followed by a mark
  * @awaited: messages that were sent and whose owner waits to send them again: likewise, while
@@ -717,7 +715,7 @@ struct rpcrdma_resize {
  * @marking: the mark is out
  * @marked: the Sends before it, then
  * @pump_msg: a message that the pump is about to drop, or NULL
- * @send_told: Sends from here to @send_head are the pump's: not posted yet, or the owners
+ * @send_told: Sends from here to @ring.head are the pump's: not posted yet, or the owners
  *	of their messages not told yet
  * @pump_waiters: threads that wait at @pump_wait
  * @credit_waiters: bits of enum rpcrdma_credit_waiter: what waits for credit
@@ -808,8 +806,6 @@ struct rpcrdma_conn {
 	struct rpcrdma_resize resize;
 	struct delayed_work ring_work;
 	struct mutex ring_mutex;	/* see above */
-	bool ring_wanted;
-	u32 ring_moved;
 	unsigned long ring_failed;
 	u32 max_window;
 	bool follow;
@@ -844,13 +840,9 @@ struct rpcrdma_conn {
 	bool marking;
 	u32 marked;
 	struct ib_cqe mark_cqe;
-	u32 n_sends;
-	u32 n_bare;
-	u32 send_rest;
+	struct rpcrdma_ring ring;
 	u32 send_size;
-	u32 send_head;
 	u32 send_told;
-	u32 send_tail;
 	u32 sq_depth;
 	u32 sq_avail;
 

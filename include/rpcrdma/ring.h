@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The ring of a connection's Sends: which of them have a buffer, and when some are made or taken
+ * away. For C.
+ *
+ * A connection at rest has buffers for some of its Sends only. The others are bare. These are
+ * always the next ones, and behind them are Sends whose buffers are free:
+ *
+ *	tail              head                           tail + sends
+ *	 |   under way     |   bare                |   free   |
+ *
+ * If a Send is bare when its turn comes it takes the buffer of the first one behind the bare
+ * ones, which is bare then. It may have that before it is decided on: then the bare ones begin
+ * behind it. So few buffers go round the whole ring, and nothing else depends on how many there
+ * are: neither the order nor which Sends are signaled.
+ *
+ * One Send in each quarter of the ring is signaled at least, and completes all before it. So a
+ * quarter of the ring can wait for a later Send, and those that have a buffer at rest must be
+ * more than that.
+ *
+ * No function sleeps, allocates or locks, and the caller serializes all calls that name the same
+ * ring. Numbers of Sends run freely and wrap at 2^32.
+ */
+#ifndef _RPCRDMA_RING_H
+#define _RPCRDMA_RING_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* If no more Sends than this can be decided on, more buffers are made. */
+#define RPCRDMA_RING_NEAR	4U
+/* Likewise after so many Sends since the connection came to rest. */
+#define RPCRDMA_RING_BUSY	256U
+/* Between two looks so many Sends are no traffic. */
+#define RPCRDMA_RING_QUIET	60U
+
+/**
+ * struct rpcrdma_ring - the Sends of a connection
+ * @sends: how many there are, a power of two, at least four
+ * @rest: how many of them have a buffer at rest
+ * @bare: how many have none
+ * @head: the next one
+ * @tail: those from here to @head are under way
+ * @moved: @head at the last rpcrdma_ring_look()
+ * @wanted: all are to have a buffer
+ */
+struct rpcrdma_ring {
+	u32 sends;
+	u32 rest;
+	u32 bare;
+	u32 head;
+	u32 tail;
+	u32 moved;
+	bool wanted;
+};
+
+/* What is to be done by who looks. */
+enum rpcrdma_ring_verdict {
+	RPCRDMA_RING_FILL,	/* give all Sends a buffer, and look again */
+	RPCRDMA_RING_KEEP,	/* look again */
+	RPCRDMA_RING_FREE,	/* rpcrdma_ring_shrink(), and look again if that leaves too many */
+};
+
+/**
+ * rpcrdma_ring_room - Sends that can be decided on now
+ * @r: the ring
+ *
+ * Return: how many.
+ */
+static inline u32 rpcrdma_ring_room(const struct rpcrdma_ring *r)
+{
+	return r->sends - r->bare - (r->head - r->tail);
+}
+
+/**
+ * rpcrdma_ring_signals - does a Send tell of its completion wherever it is?
+ * @r: the ring
+ * @i: its number
+ *
+ * Return: true if it is the one of its quarter.
+ */
+static inline bool rpcrdma_ring_signals(const struct rpcrdma_ring *r, u32 i)
+{
+	return (i & (r->sends / 4 - 1)) == 0;
+}
+
+/**
+ * rpcrdma_ring_turn - the turn of the next Send has come
+ * @r: the ring, with room and bare Sends
+ * @retry: buffers could be made the last time, or that was long ago
+ * @from: gets the number of the Send whose buffer it takes, unless it has one
+ *
+ * Return: true if somebody has to look, soon.
+ */
+bool __must_check rpcrdma_ring_turn(struct rpcrdma_ring *r, bool retry,
+				    u32 *from);
+
+/**
+ * rpcrdma_ring_grow - a buffer has been made
+ * @r: the ring, with bare Sends
+ * @early: the next Send has a buffer
+ *
+ * Return: the number of the Send that gets it.
+ */
+u32 __must_check rpcrdma_ring_grow(struct rpcrdma_ring *r, bool early);
+
+/**
+ * rpcrdma_ring_shrink - take one buffer away
+ * @r: the ring
+ * @early: the next Send has a buffer
+ * @from: gets the number of the Send that loses it
+ *
+ * Return: false if what would be left is less than at rest, or too little for what is under way.
+ */
+bool __must_check rpcrdma_ring_shrink(struct rpcrdma_ring *r, bool early,
+				      u32 *from);
+
+/**
+ * rpcrdma_ring_look - it was to be looked at, or some time has passed
+ * @r: the ring
+ *
+ * Return: enum rpcrdma_ring_verdict.
+ */
+u32 __must_check rpcrdma_ring_look(struct rpcrdma_ring *r);
+
+/**
+ * rpcrdma_ring_rests - has it no more buffers than at rest?
+ * @r: the ring
+ *
+ * Return: true if so.
+ */
+bool rpcrdma_ring_rests(const struct rpcrdma_ring *r);
+
+/**
+ * rpcrdma_ring_unused - may the buffer of a Send be replaced?
+ * @r: the ring
+ * @i: its number, or its place
+ *
+ * Return: true if it is neither decided on nor under way. It may be bare.
+ */
+bool rpcrdma_ring_unused(const struct rpcrdma_ring *r, u32 i);
+
+/**
+ * rpcrdma_ring_spare - Sends that a Call of many Sends may take
+ * @r: the ring
+ * @others: so many are for others
+ * @lacking: buffers could not be made the last time
+ *
+ * Return: how many. Those that are bare get buffers, unless they are @lacking.
+ */
+u32 rpcrdma_ring_spare(const struct rpcrdma_ring *r, u32 others, bool lacking);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _RPCRDMA_RING_H */

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "ring.h"
+
+using namespace rpcrdma;
+
+extern "C" {
+
+bool rpcrdma_ring_turn(struct rpcrdma_ring *r, bool retry, u32 *from)
+{
+	return ring::turn(*r, retry, *from);
+}
+
+u32 rpcrdma_ring_grow(struct rpcrdma_ring *r, bool early)
+{
+	return ring::grow(*r, early);
+}
+
+bool rpcrdma_ring_shrink(struct rpcrdma_ring *r, bool early, u32 *from)
+{
+	return ring::shrink(*r, early, *from);
+}
+
+u32 rpcrdma_ring_look(struct rpcrdma_ring *r)
+{
+	return ring::look(*r);
+}
+
+bool rpcrdma_ring_rests(const struct rpcrdma_ring *r)
+{
+	return ring::rests(*r);
+}
+
+bool rpcrdma_ring_unused(const struct rpcrdma_ring *r, u32 i)
+{
+	return ring::unused(*r, i);
+}
+
+u32 rpcrdma_ring_spare(const struct rpcrdma_ring *r, u32 others, bool lacking)
+{
+	return ring::spare(*r, others, lacking);
+}
+
+} /* extern "C" */
