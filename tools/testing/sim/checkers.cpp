@@ -93,6 +93,13 @@ void room(rpcrdma_session session)
 		     "who waits is told of room, and there is none");
 }
 
+void ring(const Conn &c)
+{
+	if (c.life != Conn::Life::Gone && !c.ring_sound())
+		fail("ring", "%s: other Sends lack a buffer than the next ones",
+		     c.link.name(c.side));
+}
+
 void waiters(const Conn &c)
 {
 	const u32 waiters = c.credit_waiters();

@@ -19,6 +19,8 @@
  * stages	a connection goes through its stages and never back; what is posted may be in its
  *		stage; it is gone when all completions have come (here and in the fabric)
  * parts	only a GRANT comes between the parts of a message (D7)
+ * ring		a Send that is posted has a buffer, which is not freed while it is under
+ *		way; those without one are the next ones (core/ring.h)
  * honest	the core accepts everything that another core sends
  * pings	an extension's message comes only to who has announced it, and is
  *		answered once or its connection ends; one that was not announced is
@@ -53,6 +55,8 @@ void streamed(const Rpc &r);
 void room(rpcrdma_session session);
 /* "waits": after each step. */
 void waiters(const Conn &c);
+/* "ring": after each step. */
+void ring(const Conn &c);
 /* "access": the RPC's memory goes back to its owner now. */
 void unreachable(const Rpc &r);
 /* "lost": of all Receives, what each is doing is known. */

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace sim
 {
@@ -44,12 +45,7 @@ bool Conn::create()
 	mark_.conn = this;
 	if (!world.allocates())
 		return false;
-	sends_.resize(config.sends);
-	send_buffers_.reset(new u8[config.sends * config.core.local.send_size]);
-	for (u32 i = 0; i < config.sends; i++) {
-		sends_[i].conn = this;
-		sends_[i].index = i;
-	}
+	create_sends();
 	slots_.resize(config.max_mrs);
 	rpcrdma_mr_table_init(&table_, slots_.data(), config.max_mrs);
 	if (config.max_mrs && !grow(config.first_mrs))
@@ -95,10 +91,11 @@ static void copy(const Outgoing &m, const rpcrdma_tx &tx, u8 *to)
 
 u8 *Conn::buffer(const Send &s) const
 {
-	const u32 slot =
-		world.options.mutant == Mutant::SendBufferReused ? 0 : s.index;
-
-	return &send_buffers_[slot * config.core.local.send_size];
+	if (world.options.mutant == Mutant::SendBufferReused)
+		return sends_[0].buffer;
+	if (!s.buffer)
+		fail("ring", "%s: a Send without a buffer", link.name(side));
+	return s.buffer;
 }
 
 void Conn::post(Send &s)
@@ -176,7 +173,7 @@ u32 Conn::pump_decide(Outgoing *&offer)
 	const bool any = world.options.mutant == Mutant::SendsWithoutBound;
 
 	offer = nullptr;
-	if ((sends() == config.sends && !any) || !sq_avail_)
+	if ((!rpcrdma_ring_room(&ring_) && !any) || !sq_avail_)
 		return RPCRDMA_TX_NONE;
 
 	Outgoing *m = tx_queue_.empty() ? nullptr : tx_queue_.front();
@@ -185,7 +182,7 @@ u32 Conn::pump_decide(Outgoing *&offer)
 		cost += m->chain_cost;
 	if (cost <= sq_avail_ && (cost == 1 || job_queue_.empty()))
 		offer = m;
-	Send &s = sends_[send_head_ % config.sends];
+	Send &s = next_send();
 	const u32 result =
 		core::next_send(*this, offer, buffer(s), s.tx, s.size);
 
@@ -221,7 +218,7 @@ void Conn::pump_decided(Send &s, Outgoing *m, u32 cost)
 			a.expected = !m->msg.call_only;
 		}
 	}
-	send_head_++;
+	ring_.head++;
 	spend(cost);
 	s.cost = cost;
 	s.message = m;
@@ -231,7 +228,7 @@ void Conn::pump_decided(Send &s, Outgoing *m, u32 cost)
 	s.reply = m && m->msg.dir == RPCRDMA_REPLY;
 	s.call = s.reply ? m->call : 0;
 	s.signaled = (s.held && !gathers) ||
-		     s.index % (config.sends / 4) == 0 ||
+		     rpcrdma_ring_signals(&ring_, s.index) ||
 		     sq_avail_ < config.sq_depth / 2;
 	gathered_ |= gathers;
 	if (gathered_ && (hurries() || s.index % kGatherSends == 0))
@@ -245,7 +242,7 @@ bool Conn::pump_has(const Outgoing &m) const
 {
 	if (after_.drop == &m)
 		return true;
-	for (u32 i = send_told_; i != send_head_; i++)
+	for (u32 i = send_told_; i != ring_.head; i++)
 		if (sends_[i % config.sends].message == &m)
 			return true;
 	return false;
@@ -256,7 +253,7 @@ bool Conn::pump_brief() const
 {
 	u32 octets = 0;
 
-	for (u32 i = send_told_; i != send_head_; i++) {
+	for (u32 i = send_told_; i != ring_.head; i++) {
 		const Send &s = sends_[i % config.sends];
 
 		octets += s.tx.payload.length;
@@ -270,7 +267,7 @@ bool Conn::pump_brief() const
 
 void Conn::pump_post()
 {
-	const u32 end = send_head_;
+	const u32 end = ring_.head;
 
 	world.tally.chained += end - send_told_ > 1;
 	for (u32 i = send_told_; i != end; i++)
@@ -286,7 +283,7 @@ void Conn::pump_post()
 
 bool Conn::pump_send()
 {
-	const u32 end = send_head_ + std::min(kSendChain, config.sends / 4);
+	const u32 end = ring_.head + std::min(kSendChain, config.sends / 4);
 	Outgoing *offer;
 	bool more;
 	u32 result;
@@ -299,8 +296,8 @@ bool Conn::pump_send()
 		    result != RPCRDMA_TX_CONTROL)
 			break;
 		more = !tx_queue_.empty() ||
-		       sends_[(send_head_ - 1) % config.sends].tx.more;
-	} while (more && send_head_ != end);
+		       sends_[(ring_.head - 1) % config.sends].tx.more;
+	} while (more && ring_.head != end);
 
 	const bool blocked = result == RPCRDMA_TX_BLOCKED && offer;
 	if (blocked || credit_waiters_)
@@ -435,14 +432,14 @@ bool Conn::pump_idle(const Outgoing &m) const
 	       !credit_waiters_ &&
 	       (tx_queue_.empty() || !looks(Mutant::AloneOutOfTurn)) &&
 	       job_queue_.empty() &&
-	       (sends() != config.sends || !looks(Mutant::AloneWithoutSend)) &&
+	       (rpcrdma_ring_room(&ring_) || !looks(Mutant::AloneWithoutSend)) &&
 	       (sq_avail_ > m.chain_cost || !looks(Mutant::AloneOverBudget));
 }
 
 /* As rpcrdma_pump_alone(). */
 bool Conn::pump_alone(Outgoing &m)
 {
-	Send &s = sends_[send_head_ % config.sends];
+	Send &s = next_send();
 	const rpcrdma_session before = session;
 	const u32 result = core::next_send(*this, &m, buffer(s), s.tx, s.size);
 	const bool begins = result == RPCRDMA_TX_MESSAGE;
@@ -661,7 +658,7 @@ void Conn::sent(Send &s, const Completion &c)
 			return fault(c, s.call);
 		return lost("Send flushed");
 	}
-	sends_end(send_tail_ + (s.index - send_tail_) % config.sends + 1);
+	sends_end(ring_.tail + (s.index - ring_.tail) % config.sends + 1);
 }
 
 void Conn::Mark::complete(const Completion &c)
@@ -680,15 +677,15 @@ void Conn::marked(const Completion &c)
 
 void Conn::sends_end(u32 last)
 {
-	while (send_tail_ != last) {
-		Send &t = sends_[send_tail_ % config.sends];
+	while (ring_.tail != last) {
+		Send &t = sends_[ring_.tail % config.sends];
 		Outgoing *held = t.held;
 
 		t.held = nullptr;
 		if (world.options.mutant != Mutant::BudgetForgotten ||
 		    !world.schedule.once_in(16))
 			sq_avail_ += t.cost;
-		send_tail_++;
+		ring_.tail++;
 		if (held)
 			held->done(Error::None);
 	}
@@ -699,7 +696,7 @@ u32 Conn::resting() const
 {
 	u32 resting = 0;
 
-	for (u32 i = send_tail_; i != send_head_; i++)
+	for (u32 i = ring_.tail; i != ring_.head; i++)
 		resting += sends_[i % config.sends].held != nullptr;
 	return resting;
 }
@@ -708,7 +705,7 @@ u32 Conn::budget() const
 {
 	u32 budget = sq_avail_ + marking_;
 
-	for (u32 i = send_tail_; i != send_head_; i++)
+	for (u32 i = ring_.tail; i != ring_.head; i++)
 		budget += sends_[i % config.sends].cost;
 	return budget;
 }
@@ -716,8 +713,8 @@ u32 Conn::budget() const
 /* As rpcrdma_send_flush(). */
 void Conn::flush()
 {
-	while (send_tail_ != send_head_) {
-		Send &s = sends_[send_tail_++ % config.sends];
+	while (ring_.tail != ring_.head) {
+		Send &s = sends_[ring_.tail++ % config.sends];
 		Outgoing *m = s.held;
 
 		s.held = nullptr;
@@ -738,6 +735,145 @@ void Conn::flush()
 	}
 	while (!job_queue_.empty())
 		job_queue_.pop()->done(Error::NotConnected);
+}
+
+/* ------------------------------------------------------------------ */
+/* ring.c                                                             */
+/* ------------------------------------------------------------------ */
+
+/* RPCRDMA_RING_NEAR and so on, for small rings. */
+static constexpr rpcrdma::ring::Pace kPace = { 1, 12, 2 };
+
+void Conn::create_sends()
+{
+	const u32 size = config.core.local.send_size;
+	const Mutant m = world.options.mutant;
+	/* These are about Sends that all have a buffer. */
+	const bool all = m == Mutant::SendsWithoutBound ||
+			 m == Mutant::AloneWithoutSend ||
+			 m == Mutant::SendBufferReused;
+
+	ring_.sends = config.sends;
+	ring_.rest = all ? config.sends : config.rest;
+	ring_.bare = ring_.sends - ring_.rest;
+	sends_.resize(config.sends);
+	send_buffers_.reset(new u8[config.sends * size]);
+	for (u32 i = 0; i < config.sends; i++) {
+		u8 *const buffer = &send_buffers_[i * size];
+
+		sends_[i].conn = this;
+		sends_[i].index = i;
+		if (i < ring_.bare)
+			spare_buffers_.push_back(buffer);
+		else
+			sends_[i].buffer = buffer;
+	}
+}
+
+/* As rpcrdma_send_next() and rpcrdma_send_turn(). */
+Conn::Send &Conn::next_send()
+{
+	Send &s = sends_[ring_.head % config.sends];
+	u32 from;
+
+	if (!ring_.bare)
+		return s;
+	/* What was refused is tried again after a while. */
+	const bool retry = !ring_failed_ || world.schedule.once_in(16);
+	if (rpcrdma::ring::turn(ring_, retry, from, kPace))
+		ring_kick_ = true;
+	if (!s.buffer && !planted(*this, Mutant::RingTurnLost))
+		std::swap(s.buffer, sends_[from % config.sends].buffer);
+	return s;
+}
+
+/* Is the next one such that it has had its turn? */
+bool Conn::early() const
+{
+	return sends_[ring_.head % config.sends].buffer;
+}
+
+/* A buffer is made and given to a Send: rpcrdma_ring_more(). Return: false if there is no memory. */
+bool Conn::grow_ring()
+{
+	if (!world.allocates()) {
+		world.tally.ring_refused++;
+		return false;
+	}
+	const u32 first = rpcrdma::ring::first_bare(ring_, early());
+	const u32 last = rpcrdma_ring_grow(&ring_, early());
+	Send &s = sends_[(planted(*this, Mutant::RingPlaceWrong) ? first : last) %
+			 config.sends];
+
+	s.buffer = spare_buffers_.back();
+	spare_buffers_.pop_back();
+	world.tally.ring_grown++;
+	return true;
+}
+
+/* As rpcrdma_ring_less(). */
+bool Conn::shrink_ring()
+{
+	const bool any = planted(*this, Mutant::RingTakenInUse) &&
+			 !rpcrdma_ring_rests(&ring_);
+	u32 from = rpcrdma::ring::first_bare(ring_, early()) + ring_.bare;
+
+	if (any)
+		ring_.bare++;
+	else if (!rpcrdma::ring::shrink(ring_, early(), from, kPace))
+		return false;
+	Send &s = sends_[from % config.sends];
+	if (!rpcrdma_ring_unused(&ring_, from))
+		fail("ring", "%s: the buffer of a Send that is under way is freed",
+		     link.name(side));
+	std::memset(s.buffer, 0xdd, config.core.local.send_size);
+	spare_buffers_.push_back(std::exchange(s.buffer, nullptr));
+	world.tally.ring_shrunk++;
+	return true;
+}
+
+bool Conn::ring_sound() const
+{
+	const u32 first = rpcrdma::ring::first_bare(ring_, early());
+
+	for (u32 i = 0; i < config.sends; i++)
+		if (!sends_[(first + i) % config.sends].buffer !=
+		    (i < ring_.bare))
+			return false;
+	return rpcrdma::ring::invariants(ring_);
+}
+
+/* As rpcrdma_ring_worker(): until it leaves the lock. */
+void Conn::work_on_ring()
+{
+	if (ring_step_ == RingStep::None) {
+		ring_kick_ = false;
+		ring_timer_ = false;
+		const u32 verdict = rpcrdma::ring::look(ring_, kPace);
+
+		ring_before_ = ring_.bare;
+		if (verdict == RPCRDMA_RING_FILL)
+			ring_step_ = RingStep::Fill;
+		else if (verdict == RPCRDMA_RING_FREE)
+			ring_step_ = RingStep::Free;
+		else
+			ring_timer_ = true;
+		return;
+	}
+	const bool fills = ring_step_ == RingStep::Fill;
+	if (fills && ring_.bare && grow_ring())
+		return;
+	if (!fills && shrink_ring())
+		return;
+	ring_step_ = RingStep::None;
+	if (!fills) {
+		ring_timer_ = !rpcrdma_ring_rests(&ring_);
+		return;
+	}
+	ring_failed_ = ring_.bare;
+	ring_timer_ = true;
+	if (ring_.bare != ring_before_)
+		pump();
 }
 
 /* ------------------------------------------------------------------ */

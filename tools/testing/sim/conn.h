@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * One end of a connection: it does the work of the module's verbs/, over the simulated
- * fabric. Its parts are those of verbs/: send.c with fill.c, cancel.c and job.c; recv.c with
- * window.c; and frwr.c. They have the same names and the same order of steps.
+ * fabric. Its parts are those of verbs/: send.c with fill.c, cancel.c and job.c; ring.c; recv.c
+ * with window.c; and frwr.c. They have the same names and the same order of steps.
  */
 #ifndef _RPCRDMA_SIM_CONN_H
 #define _RPCRDMA_SIM_CONN_H
 
 #include "fabric.h"
+#include "ring.h"
 
 #include <map>
 
@@ -188,6 +189,7 @@ struct Answers {
 struct ConnConfig {
 	rpcrdma_config core;
 	u32 sends;
+	u32 rest; /* of these, with a buffer at rest */
 	u32 sq_depth;
 	u32 max_mrs;
 	u32 first_mrs;
@@ -324,6 +326,15 @@ public:
 		return has_work() && beginning_;
 	}
 	void work();
+	/* The ring of Sends is to be looked at, or gets buffers, or loses some. */
+	[[nodiscard]] bool works_on_ring() const
+	{
+		return !dead() && (ring_kick_ || ring_timer_ ||
+				   ring_step_ != RingStep::None);
+	}
+	void work_on_ring();
+	/* It is sound: its bare Sends are the next ones, and as many as are counted. */
+	[[nodiscard]] bool ring_sound() const;
 	/* The pump copies octets, and has left the lock to others. */
 	[[nodiscard]] bool builds() const
 	{
@@ -355,17 +366,16 @@ public:
 	{
 		return credit_waiters_;
 	}
-	/* Sends that have buffers of their own now. */
+	/* Sends that are under way. */
 	[[nodiscard]] u32 sends() const
 	{
-		return send_head_ - send_tail_;
+		return ring_.head - ring_.tail;
 	}
 	/* As rpcrdma_send_spare(). */
 	[[nodiscard]] u32 spare_sends() const
 	{
-		const u32 used = sends() + config.sends / kStreamSpares;
-
-		return used < config.sends ? config.sends - used : 0;
+		return rpcrdma_ring_spare(&ring_, config.sends / kStreamSpares,
+					  ring_failed_);
 	}
 	/* Replies that are sent and wait for a later Send to complete. */
 	[[nodiscard]] u32 resting() const;
@@ -449,6 +459,7 @@ private:
 		bool signaled = false;
 		bool reply = false;
 		bool tell = false; /* who sent it, when it is posted */
+		u8 *buffer = nullptr;
 		rpcrdma_tx tx = {};
 		Outgoing *message = nullptr;
 		Outgoing *held = nullptr;
@@ -469,6 +480,14 @@ private:
 		Outgoing *drop = nullptr;
 	};
 
+	/* What the work item of the ring is at. */
+	enum class RingStep : u8 { None, Fill, Free };
+
+	void create_sends();
+	[[nodiscard]] Send &next_send();
+	[[nodiscard]] bool early() const;
+	[[nodiscard]] bool grow_ring();
+	[[nodiscard]] bool shrink_ring();
 	void advance(Stage stage);
 	void shut(Stage stage);
 	void credit_wait(u32 who, bool waits);
@@ -528,9 +547,13 @@ private:
 	bool mr_short_ = false; /* room() is to be called */
 	u32 wanted_window_ = 0;
 	u32 sq_avail_ = 0;
-	u32 send_head_ = 0;
+	rpcrdma_ring ring_ = {};
+	RingStep ring_step_ = RingStep::None;
+	bool ring_kick_ = false; /* its work item is to run */
+	bool ring_timer_ = false; /* and will run */
+	bool ring_failed_ = false;
+	u32 ring_before_ = 0;
 	u32 send_told_ = 0; /* those from here on are the pump's */
-	u32 send_tail_ = 0;
 	bool gathered_ = false;
 	bool hurry_ = false;
 	s32 awaited_ = 0;
@@ -539,6 +562,7 @@ private:
 	Mark mark_;
 	std::vector<Send> sends_;
 	std::unique_ptr<u8[]> send_buffers_;
+	std::vector<u8 *> spare_buffers_; /* those that no Send has */
 	Queue<Outgoing *> tx_queue_;
 	Queue<Job *> job_queue_;
 	Queue<Job *> jobs_posted_;

@@ -219,6 +219,9 @@ void print_tally(const Tally &t, double seconds)
 		    " times; Sends copied without the lock, %" PRIu64
 		    " times\n",
 		    t.chained, t.batched, t.built);
+	std::printf("# buffers of Sends that were made %" PRIu64
+		    ", taken away %" PRIu64 ", not to be had %" PRIu64 "\n",
+		    t.ring_grown, t.ring_shrunk, t.ring_refused);
 	std::printf("# messages sent alone %" PRIu64
 		    ", while others asked for more %" PRIu64 "\n",
 		    t.alone, t.alone_again);
@@ -256,6 +259,7 @@ bool reaches(const Tally &t)
 		   t.links_v1 && t.lost_sends && t.lost_reads &&
 		   t.lost_invalidates && t.repeated_reads && t.callbacks &&
 		   t.remote_invalidates && t.several_clients && t.one_address &&
+		   t.ring_grown && t.ring_shrunk && t.ring_refused &&
 		   t.authenticated && pings::reaches(t);
 
 	for (const u64 n : t.ends)

@@ -235,6 +235,7 @@ World::World(const Options &o)
 		if (o.has(Feature::Auth))
 			auth::configure(hosts, *pairs.back());
 	}
+	configure_rings(addresses);
 	if (config.once_in(2))
 		slow_ = config.next() & config.next() & config.next();
 	/* Calls pile up when the server's only thread is slow. */
@@ -251,6 +252,20 @@ World::~World() = default;
 template <u32 N> static u32 one_of(Random &r, const u32 (&values)[N])
 {
 	return values[r.below(N)];
+}
+
+/* A group of Sends needs room for all of it at once, so then all have a buffer. */
+void World::configure_rings(Random &r)
+{
+	for (auto &p : pairs)
+		for (u32 side = 0; side < 2; side++) {
+			ConnConfig &c = p->config[side];
+			const bool few = r.once_in(2);
+
+			c.rest = few && !p->pings[side].groups ?
+					 c.sends / 4 + 2 :
+					 c.sends;
+		}
 }
 
 void World::configure(Random &r, Pair &p)
@@ -617,6 +632,7 @@ void World::collect(Link &l, u32 side)
 	add(end.conn.builds(), Build);
 	add(end.conn.tells(), Tell);
 	add(end.conn.has_work(), end.conn.grows() ? Grow : Work);
+	add(end.conn.works_on_ring(), Ring);
 	add(l.disconnected[side] && !end.conn.lost_flag, Disconnected);
 	add(end.conn.lost_flag, Close);
 	add(pings::can_act(end.conn), Ping);
@@ -674,6 +690,8 @@ void World::happen(const Source &s)
 	case Work:
 	case Grow:
 		return l->ends[s.side]->conn.work();
+	case Ring:
+		return l->ends[s.side]->conn.work_on_ring();
 	case Disconnected:
 		return l->ends[s.side]->conn.lost("disconnected");
 	case Close:
@@ -791,6 +809,7 @@ bool World::step()
 
 				check::stages(c, c.before);
 				check::waiters(c);
+				check::ring(c);
 			}
 	if (broken)
 		fail("invariant", "%s", broken);

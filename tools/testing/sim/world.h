@@ -163,6 +163,9 @@ struct Tally {
 	u64 short_of_memory = 0; /* a Call that was held back */
 	u64 forced = 0; /* more memory than the budget had */
 	u64 marks = 0; /* for want of memory */
+	u64 ring_grown = 0; /* buffers of Sends that were made, */
+	u64 ring_refused = 0; /* that could not be, */
+	u64 ring_shrunk = 0; /* and that were taken away */
 	u64 lost_sends = 0; /* signaled ones, whose end nobody was told of */
 	u64 lost_reads = 0;
 	u64 repeated_reads = 0;
@@ -312,6 +315,7 @@ private:
 		Connect,
 		Ping,
 		Repeat,
+		Ring,
 		Kinds,
 	};
 	struct Source {
@@ -326,6 +330,7 @@ private:
 	};
 
 	void configure(Random &random, Pair &p);
+	void configure_rings(Random &random);
 	void configure_versions(Random &random, Pair &p);
 	void populate(Random &random, Pair &p);
 	[[nodiscard]] Shape shape(Random &random, const Pair &p, u32 side);
