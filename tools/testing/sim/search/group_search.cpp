@@ -39,6 +39,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 
@@ -51,7 +52,6 @@ using rpcrdma::lead_type;
 using rpcrdma::ReplyReserve;
 using rpcrdma::SentGroups;
 using rpcrdma::to_xid;
-using rpcrdma::word_of;
 using states::Credits;
 using states::Essence;
 
@@ -62,9 +62,10 @@ constexpr u32 kForms = 3;
 constexpr u8 kPlain = 2;
 
 /*
- * What is on its way; @count: of a first Send, the Sends of its group; @call: its XID, if there
+ * What is on its way; @count: of a first Send, the Sends of its group; @call: which it is, if there
  * are Calls; @form: of the Call, or of the one that the Reply answers; @promise: of a Call, the
- * Sends that its Reply may take; @number: of a Next, which of its group it is.
+ * Sends that its Reply may take; @number: of a Next, which of its group it is; @owner: whose Call
+ * it is, or is about.
  */
 struct Flying {
 	enum Kind : u8 { Alone, Grant, First, Next, Report, Error };
@@ -76,12 +77,8 @@ struct Flying {
 	u8 form;
 	u8 promise;
 	u8 number;
+	u8 owner;
 
-	/* Of a Next: it can only be of the group that its receiver is in, or has refused. */
-	[[nodiscard]] bool says_call() const
-	{
-		return call && kind != Next;
-	}
 	/* Less than 16. What has no count has the number of its kind there. */
 	[[nodiscard]] u32 code() const
 	{
@@ -89,6 +86,18 @@ struct Flying {
 			return Grant << 2 | (kind - Next);
 		return kind << 2 | (count ? count - 1U : 0);
 	}
+};
+
+/* Of a Call: one of those of its side. */
+struct Name {
+	u8 owner = 0;
+	u8 call = 0;
+
+	[[nodiscard]] u32 code() const
+	{
+		return owner << 2 | call;
+	}
+	bool operator==(const Name &) const = default;
 };
 
 struct Side {
@@ -100,13 +109,13 @@ struct Side {
 	u32 held = 0; /* Receives of messages that the upper layer has */
 	u32 target; /* the window wanted */
 	SentGroups sent; /* if there are Calls */
-	u8 sending =
-		0; /* the Call whose group goes out, or the Call of the Reply */
+	Name sending; /* the Call whose group goes out, or the Call of the Reply */
 	u8 number = 0; /* of its next Send */
-	u8 form = 0; /* of it, in the group that comes in */
+	Name coming; /* likewise, of the group that comes in */
+	u8 form = 0; /* of it */
 	u8 n_reports = 0;
-	u8 reports
-		[4] = {}; /* Calls whose group, or Reply, was refused: not said yet */
+	Name reports
+		[4]; /* Calls whose group, or Reply, was refused: not said yet */
 	u8 refused = 0; /* how many of them there were */
 	u32 n_inbound = 0;
 	Flying inbound[16] = {};
@@ -119,7 +128,8 @@ struct Side {
 	}
 };
 
-using Key = states::Key<64>;
+constexpr size_t kKey = 80;
+using Key = states::Key<kKey>;
 
 /*
  * Of one Call. What a peer says names no group. So an answer to a form of -07, or a Reply that
@@ -177,16 +187,47 @@ struct Call {
 	}
 };
 
+/* What a side has to do with a Call of @owner. */
+[[nodiscard]] u32 role(u32 owner, u32 side)
+{
+	return owner != side;
+}
+
 struct Model {
 	Side sides[2];
-	ReplyReserve reserve = {};
-	Call calls[kCalls + 1] = {};
-	/* So many of each were before: each has an XID of its own. */
-	u32 before[kCalls + 1] = {};
+	u8 most[2]; /* Calls of each at a time */
+	ReplyReserve reserve[2] = {};
+	Call calls[2][kCalls + 1] = {};
+	/* Their XIDs. No two Calls of one side have the same. */
+	u32 xids[2][kCalls + 1] = {};
+	u32 latest[2] = {}; /* of each side */
 
-	[[nodiscard]] rpcrdma::Xid xid(u32 call) const
+	[[nodiscard]] rpcrdma::Xid xid(Name n) const
 	{
-		return to_xid(call + (kCalls + 1) * before[call]);
+		return to_xid(xids[n.owner][n.call]);
+	}
+	[[nodiscard]] Call &call(Name n)
+	{
+		return calls[n.owner][n.call];
+	}
+	[[nodiscard]] const Call &call(Name n) const
+	{
+		return calls[n.owner][n.call];
+	}
+	/* All that there may be. */
+	template <typename F> void each(F f) const
+	{
+		for (u8 o = 0; o < 2; o++)
+			for (u8 c = 1; c <= most[o]; c++)
+				f(Name{ o, c });
+	}
+	/* A Call of the other side has an XID that this one has not used. */
+	[[nodiscard]] u32 other_xid(u32 owner) const
+	{
+		const u32 xid = xids[1 - owner][1];
+
+		return calls[1 - owner][1].over() || xid <= latest[owner] ? 0 :
+									    xid;
 	}
 	[[nodiscard]] Key key() const
 	{
@@ -206,31 +247,34 @@ struct Model {
 			put(u32(e.told));
 			put(e.in_use << 4 | s.posted);
 			put(s.kept << 4 | s.held);
-			put(s.out.left());
+			put((s.out.active() ? s.sending.code() << 4 : 0) |
+			    s.out.left());
 			put(s.in.active() ? s.in.next() << 4 | s.in.count() :
 					    0);
-			put(s.in.active() ? s.form << 4 | word_of(s.in.xid()) %
-						     (kCalls + 1) :
-					    0);
+			put(s.in.active() ? s.form << 4 | s.coming.code() : 0);
 			put(s.target << 4 | s.n_inbound);
 			for (u32 m = 0; m < s.n_inbound; m++) {
 				const Flying &f = s.inbound[m];
 
 				put((f.credit - base) << 4 | f.code());
-				if (f.says_call())
-					put(f.promise << 4 | f.form << 2 |
-					    f.call);
+				if (f.call)
+					put(f.owner << 7 | f.promise << 4 |
+					    f.form << 2 | f.call);
 			}
 		}
-		if (!reserve.reserved() && !any_call())
+		if (!reserve[0].reserved() && !reserve[1].reserved() &&
+		    !any_call())
 			return k;
-		put(reserve.reserved());
-		for (u32 c = 1; c <= kCalls; c++) {
-			const Call &call = calls[c];
+		put(reserve[1].reserved() << 4 | reserve[0].reserved());
+		put((other_xid(0) != 0) << 2 | (other_xid(1) != 0) << 1 |
+		    (xids[0][1] == xids[1][1]));
+		each([&](Name n) {
+			const Call &call = calls[n.owner][n.call];
+			const ReplyReserve &r = reserve[n.owner];
 
 			put(call.over() ? 0 :
-					  reserve.stands(xid(c)) << 7 |
-						  reserve.most(xid(c)) << 4 |
+					  r.stands(xid(n)) << 7 |
+						  r.most(xid(n)) << 4 |
 						  call.held);
 			put(call.asked[0] << 3 | call.asked[1]);
 			put(call.asked[kPlain] << 7 | call.whole[0] << 6 |
@@ -240,32 +284,33 @@ struct Model {
 			    call.refused[0] << 2 | call.refused[1]);
 			put(call.open << 6 | call.early << 4 | call.extra << 2 |
 			    call.waits << 1 | call.other);
-		}
+		});
 		for (const Side &s : sides) {
-			u32 reports = 0;
+			u32 reports = s.refused;
 
 			for (u32 r = 0; r < s.n_reports; r++)
-				reports = reports << 2 | s.reports[r];
+				reports = reports << 3 | s.reports[r].code();
+			put(reports >> 8);
 			put(reports);
-			put(s.refused);
 		}
 		return k;
 	}
 	[[nodiscard]] bool any_call() const
 	{
-		for (u32 c = 1; c <= kCalls; c++)
-			if (!calls[c].over())
-				return true;
-		return sides[0].refused || sides[1].refused;
+		bool any = sides[0].refused || sides[1].refused;
+
+		each([&](Name n) { any |= !call(n).over(); });
+		return any;
 	}
 	/* The rest of a group that was refused may still come. */
-	[[nodiscard]] bool rest_comes(u32 call) const
+	[[nodiscard]] bool rest_comes(Name n) const
 	{
 		for (const Side &s : sides) {
-			if (s.out.active())
+			if (s.out.active() && s.sending == n)
 				return true;
 			for (u32 i = 0; i < s.n_inbound; i++)
-				if (s.inbound[i].call == call)
+				if (Name{ s.inbound[i].owner,
+					  s.inbound[i].call } == n)
 					return true;
 		}
 		return false;
@@ -273,44 +318,62 @@ struct Model {
 	/* An answer to a Call is to come, and nobody has anything to send for it. */
 	[[nodiscard]] bool forgotten() const
 	{
-		for (u32 c = 1; c <= kCalls; c++)
-			if (!calls[c].over() && !calls[c].goes_on())
-				return true;
-		return false;
+		bool any = false;
+
+		each([&](Name n) {
+			any |= !call(n).over() && !call(n).goes_on();
+		});
+		return any;
 	}
 	/* Something is to be sent again. */
 	[[nodiscard]] bool resends() const
 	{
-		for (const Call &c : calls)
-			if (c.again[0] || c.again[1])
-				return true;
-		return false;
-	}
-	/* What the Replies that have not come may still take, but for those of one Send. */
-	[[nodiscard]] u32 to_come() const
-	{
-		u32 n = 0;
+		bool any = false;
 
-		for (u32 c = 1; c <= kCalls; c++)
-			if (calls[c].left() && calls[c].held > 1)
-				n += calls[c].held;
-		return n;
+		each([&](Name n) {
+			any |= call(n).again[0] || call(n).again[1];
+		});
+		return any;
+	}
+	/* What is reserved is what Replies that have not come may still take. */
+	[[nodiscard]] bool reserves() const
+	{
+		for (u8 o = 0; o < 2; o++) {
+			u32 to_come = 0;
+
+			/* Those of one Send need nothing. */
+			for (const Call &c : calls[o])
+				if (c.left() && c.held > 1)
+					to_come += c.held;
+			if (!reserve[o].invariants() ||
+			    reserve[o].reserved() != to_come)
+				return false;
+		}
+		return true;
 	}
 	/* Each group of a Call that has no answer is known, and no other one. */
 	[[nodiscard]] bool all_known() const
 	{
-		for (u32 c = 1; c <= kCalls; c++)
-			if (sides[0].sent.groups(xid(c), RPCRDMA_CALL) !=
-			    calls[c].left())
-				return false;
-		return true;
+		bool known = true;
+
+		each([&](Name n) {
+			known &= sides[n.owner].sent.groups(
+					 xid(n), RPCRDMA_CALL) ==
+				 call(n).left();
+		});
+		return known;
 	}
 	[[nodiscard]] bool twice() const
 	{
-		for (const Call &c : calls)
-			if (c.open > 1)
-				return true;
-		return false;
+		bool any = false;
+
+		each([&](Name n) { any |= call(n).open > 1; });
+		return any;
+	}
+	/* Both sides have promised Receives, and both have a Call that came by a group. */
+	[[nodiscard]] bool crossed() const
+	{
+		return reserve[0].reserved() && reserve[1].reserved();
 	}
 };
 
@@ -339,6 +402,10 @@ enum class Mistake : u8 {
 	BothGivenBack, /* a Reply gives back what both have */
 	Remembers, /* what was promised to a Reply that has come stands */
 	NoneBefore, /* the first group, which promised nothing, is not counted */
+	/* If both sides have Calls: */
+	AnyDirection, /* a report about a Reply takes a Call with its XID */
+	GroupEach, /* a Reply is not looked at when the group of a Call begins */
+	Waits, /* a Reply waits for credits for all that it was promised */
 };
 
 struct Rules {
@@ -349,9 +416,11 @@ struct Rules {
 	u32 waits_for = 1;
 	std::vector<u32> windows; /* of the first side, to change to */
 	bool calls = false;
+	bool same_xids = false; /* and these have the same XID if they can */
 	u8 refuses[2] = { 0, 0 }; /* so many groups each */
 	bool twice = false; /* a Call may be sent by a second group */
-	u32 xids = kCalls;
+	u8 xids = kCalls; /* Calls of the first side at a time, */
+	u8 others = 0; /* and of the second one */
 	bool by_error = false; /* what is refused is a Call, by an ERROR */
 	Mistake mistake = Mistake::None;
 	bool stop = false; /* at the first that is found */
@@ -373,6 +442,7 @@ struct Outcome {
 	size_t twice =
 		0; /* states in which two groups of a Call have no answer */
 	size_t resends = 0; /* states in which something is to be sent again */
+	size_t crossed = 0; /* in which both sides have promised Receives */
 	bool complete = true;
 };
 
@@ -417,7 +487,7 @@ private:
 	}
 
 	static void post(Model &m, u32 i, Flying::Kind kind, u32 count,
-			 u32 call = 0, u32 form = 0, u32 promise = 0)
+			 Name n = {}, u32 form = 0, u32 promise = 0)
 	{
 		Side &from = m.sides[i];
 		Side &to = m.sides[1 - i];
@@ -425,10 +495,11 @@ private:
 		to.inbound[to.n_inbound++] = { from.credits.credit(),
 					       kind,
 					       static_cast<u8>(count),
-					       static_cast<u8>(call),
+					       n.call,
 					       static_cast<u8>(form),
 					       static_cast<u8>(promise),
-					       from.number };
+					       from.number,
+					       n.owner };
 		from.credits.sent();
 	}
 	static void give_back(Side &s)
@@ -449,8 +520,9 @@ private:
 	/* Is it what the group receiver takes? @refuse: then this side does not. */
 	bool expected(Model &m, u32 i, const Flying &f, bool refuse)
 	{
-		const rpcrdma_dir dir =
-			i || !f.call ? RPCRDMA_CALL : RPCRDMA_REPLY;
+		const Name n = { f.owner, f.call };
+		const rpcrdma_dir dir = f.call ? sent_by(n, 1 - i) :
+						 RPCRDMA_CALL;
 		Side &s = m.sides[i];
 		GroupReceiver::Verdict v;
 
@@ -458,14 +530,13 @@ private:
 		case Flying::Alone:
 			return !s.in.active();
 		case Flying::First:
-			v = s.in.begin(m.xid(f.call), dir, f.count,
+			v = s.in.begin(m.xid(n), dir, f.count,
 				       dir == RPCRDMA_REPLY ?
-					       m.reserve.most(m.xid(f.call)) :
+					       m.reserve[i].most(m.xid(n)) :
 					       4);
 			break;
 		case Flying::Next:
-			v = s.in.go_on(m.xid(f.call), f.number,
-				       lead_type(dir));
+			v = s.in.go_on(m.xid(n), f.number, lead_type(dir));
 			break;
 		case Flying::Grant:
 		case Flying::Report:
@@ -474,8 +545,10 @@ private:
 		}
 		if (v.step == GroupReceiver::Step::Discard)
 			return s.refused != 0;
-		if (f.kind == Flying::First)
+		if (f.kind == Flying::First) {
 			s.form = f.form;
+			s.coming = n;
+		}
 		if (v.step != GroupReceiver::Step::Take)
 			return false;
 		if (refuse)
@@ -488,21 +561,22 @@ private:
 	/* What has come of the group is given back. */
 	bool refused(Model &m, u32 i, const Flying &f)
 	{
+		const Name n = { f.owner, f.call };
 		Side &s = m.sides[i];
-		Call &c = m.calls[f.call];
+		Call &c = m.call(n);
 		const auto v = s.in.refuse({});
 
 		s.refused++;
 		if (!planted(Mistake::Silent))
-			s.reports[s.n_reports++] = f.call;
+			s.reports[s.n_reports++] = n;
 		if (planted(Mistake::ReportedTwice))
-			s.reports[s.n_reports++] = f.call;
-		c.refused[1 - i]++;
+			s.reports[s.n_reports++] = n;
+		c.refused[role(n.owner, 1 - i)]++;
 		for (; s.kept; s.kept--)
 			give_back(s);
 		if (planted(Mistake::RestReported))
 			s.in = {};
-		if (i) {
+		if (n.owner != i) {
 			c.asked[s.form] = 0;
 			c.whole[s.form] = false;
 			return v.step == GroupReceiver::Step::Refuse;
@@ -511,43 +585,48 @@ private:
 		c.answer(s.form);
 		c.extra++;
 		if (!planted(Mistake::RefusesKeeps))
-			m.reserve.doubt(m.xid(f.call));
-		s.sent.answer(m.xid(f.call), planted(Mistake::RefusesSettled));
+			m.reserve[i].doubt(m.xid(n));
+		s.sent.answer(m.xid(n), planted(Mistake::RefusesSettled));
 		return v.step == GroupReceiver::Step::Refuse;
 	}
 
-	[[nodiscard]] static rpcrdma_dir sent_by(u32 i)
+	/* It, or its Reply. */
+	[[nodiscard]] static rpcrdma_dir sent_by(Name n, u32 i)
 	{
-		return i ? RPCRDMA_REPLY : RPCRDMA_CALL;
+		return n.owner == i ? RPCRDMA_CALL : RPCRDMA_REPLY;
 	}
 
-	/* The second side has refused a Reply. Return: that is about one that is known. */
-	static bool reply_reported(Model &m, u32 call)
+	/* Its Reply was refused. Return: that is about one that is known. */
+	bool reply_reported(Model &m, Name n)
 	{
-		SentGroups &sent = m.sides[1].sent;
-		Call &c = m.calls[call];
+		SentGroups &sent = m.sides[1 - n.owner].sent;
+		Call &c = m.call(n);
+		const rpcrdma_dir dir = planted(Mistake::AnyDirection) ?
+						RPCRDMA_CALL :
+						RPCRDMA_REPLY;
 
-		if (!c.refused[1] || !c.known ||
-		    !sent.take(m.xid(call), RPCRDMA_REPLY).sends)
+		if (!c.refused[1] || !c.known || !sent.take(m.xid(n), dir).sends)
 			return false;
 		c.refused[1]--;
 		c.known--;
-		return sent.groups(m.xid(call), RPCRDMA_REPLY) == c.known;
+		return sent.groups(m.xid(n), RPCRDMA_REPLY) == c.known;
 	}
 
 	/* A group of this Call was refused. Return: it is sent again. */
-	bool call_reported(Model &m, u32 call)
+	bool call_reported(Model &m, Name n)
 	{
-		const rpcrdma::Xid xid = m.xid(call);
-		Side &s = m.sides[0];
+		const rpcrdma::Xid xid = m.xid(n);
+		Side &s = m.sides[n.owner];
 		const SentGroups::Group g = s.sent.take(xid, RPCRDMA_CALL);
 
 		if (planted(Mistake::BothTaken))
 			(void)s.sent.take(xid, RPCRDMA_CALL);
 		if (!planted(Mistake::RefusedKeeps))
-			m.reserve.doubt(xid);
+			m.reserve[n.owner].doubt(xid);
 		if (planted(Mistake::GivesTwice))
-			m.reserve.give_back(m.xid(kCalls + 1 - call));
+			m.reserve[n.owner].give_back(m.xid(
+				{ n.owner,
+				  static_cast<u8>(kCalls + 1 - n.call) }));
 		return g.sends && (!g.settled || planted(Mistake::EachResent));
 	}
 
@@ -557,10 +636,11 @@ private:
 		const u8 times = planted(Mistake::Unheard) ? 0 :
 				 planted(Mistake::Twice)   ? 2 :
 							     1;
-		Call &c = m.calls[f.call];
+		const Name n = { f.owner, f.call };
+		Call &c = m.call(n);
 
-		if (i) {
-			if (!reply_reported(m, f.call))
+		if (n.owner != i) {
+			if (!reply_reported(m, n))
 				out_.unasked = true;
 			c.again[1] = static_cast<u8>(c.again[1] + times);
 			return;
@@ -575,7 +655,7 @@ private:
 		c.answer(f.form);
 		/* By then it has an answer, or another form. */
 		const bool resend = known && c.waits && !c.other;
-		if (call_reported(m, f.call) != resend)
+		if (call_reported(m, n) != resend)
 			out_.lost = true;
 		if (resend) {
 			c.again[0] = times;
@@ -586,7 +666,7 @@ private:
 			done(c);
 		}
 		if (c.over())
-			end(m, f.call);
+			end(m, n);
 	}
 
 	/* The upper layer has an answer, and sends nothing any more. */
@@ -603,13 +683,15 @@ private:
 	void take_call(Model &m, u32 i, const Flying &f)
 	{
 		const bool whole = !m.sides[i].in.active();
-		const rpcrdma::Xid xid = m.xid(f.call);
-		Call &c = m.calls[f.call];
+		const Name n = { f.owner, f.call };
+		const rpcrdma::Xid xid = m.xid(n);
+		ReplyReserve &reserve = m.reserve[i];
+		Call &c = m.call(n);
 
 		const u32 form =
 			f.kind == Flying::Alone ? f.form : m.sides[i].form;
 
-		if (i) {
+		if (n.owner != i) {
 			if (f.kind != Flying::Next)
 				c.asked[form] = f.promise;
 			c.whole[form] = whole;
@@ -620,18 +702,18 @@ private:
 		    f.count < c.held)
 			c.held = f.count;
 		if (f.kind == Flying::First && !planted(Mistake::Early))
-			m.reserve.shrink(xid, f.count);
+			reserve.shrink(xid, f.count);
 		else if (f.kind == Flying::First)
-			m.reserve.give_back(xid);
+			reserve.give_back(xid);
 		if (!whole)
 			return;
 		if (f.kind != Flying::Alone && !planted(Mistake::Remembers))
-			m.reserve.give_back(xid);
+			reserve.give_back(xid);
 		else if (!planted(Mistake::Keeps))
-			m.reserve.doubt(xid);
+			reserve.doubt(xid);
 		if (planted(Mistake::BothGivenBack))
-			m.reserve.give_back(xid);
-		m.sides[0].sent.answer(xid, !planted(Mistake::Unsettled));
+			reserve.give_back(xid);
+		m.sides[i].sent.answer(xid, !planted(Mistake::Unsettled));
 		if (form == kPlain ? !c.extra : !c.open) {
 			out_.lost = true;
 			return;
@@ -639,19 +721,21 @@ private:
 		c.answer(form);
 		/* Then nothing is promised to another Call that has this XID. */
 		if (f.kind != Flying::Alone && !c.left() &&
-		    m.reserve.most(xid) != 1 && !m.reserve.stands(xid))
+		    reserve.most(xid) != 1 && !reserve.stands(xid))
 			out_.wrong = true;
 		done(c);
 		if (c.over())
-			end(m, f.call);
+			end(m, n);
 	}
 
-	/* What the second side has sent is not known any more when a slot is used again. */
-	static void end(Model &m, u32 call)
+	/* Which Replies were sent is not known any more when a slot is used again. */
+	static void end(Model &m, Name n)
 	{
-		while (m.sides[1].sent.take(m.xid(call), RPCRDMA_REPLY).sends)
+		SentGroups &sent = m.sides[1 - n.owner].sent;
+
+		while (sent.take(m.xid(n), RPCRDMA_REPLY).sends)
 			;
-		m.calls[call] = {};
+		m.call(n) = {};
 	}
 
 	/* Of what has come the upper layer gets nothing. */
@@ -759,137 +843,176 @@ private:
 		return any;
 	}
 
-	/* No Call, or this one, or the Reply to it, by the types of -07. */
-	void begin_alone(const Model &m, u32 i, u32 call, u32 form = kPlain)
+	/* No Call, or this one, or the Reply to it, by the types of -07. Return: so it can go. */
+	bool begin_alone(const Model &m, u32 i, Name n, u32 form = kPlain)
 	{
 		Model next = m;
 
 		if (m.sides[i].out.active() ||
 		    m.sides[i].credits.available() < rules_.waits_for)
-			return;
-		post(next, i, Flying::Alone, 0, call, form, i ? 0 : 1);
+			return false;
+		post(next, i, Flying::Alone, 0, n, form, n.owner == i);
 		reach(next);
+		return true;
 	}
 
-	/* The same by a group of each size. */
-	void begin_groups(const Model &m, u32 i, u32 call, u32 largest,
-			  u32 form = 0, u32 promise = 0)
+	/* The same by a group of each size, of @least Sends or more. */
+	bool begin_groups(const Model &m, u32 i, Name n, u32 largest,
+			  u32 form = 0, u32 promise = 0, u32 least = 1)
 	{
 		const Side &s = m.sides[i];
+		const bool call = n.call && n.owner == i;
+		bool any = false;
 
-		for (u32 n = 1; n <= largest && !s.out.active(); n++) {
-			if (!GroupSender::may_begin(n, s.credits.available(),
-						    4) ||
-			    n < rules_.waits_for)
+		/* Of a Reply, if the group of a Call is to begin. */
+		if (s.out.active() &&
+		    !(planted(Mistake::GroupEach) && call &&
+		      s.sending.owner != i))
+			return false;
+		for (u32 count = least; count <= largest; count++) {
+			if (!GroupSender::may_begin(
+				    count, s.credits.available(), 4) ||
+			    count < rules_.waits_for)
 				continue;
 			Model next = m;
 			Side &me = next.sides[i];
 
-			me.out.begin(n);
+			me.out.begin(count);
 			me.out.sent();
-			post(next, i, Flying::First, n, call, form, promise);
-			me.sending = static_cast<u8>(call);
+			me.number = 0;
+			post(next, i, Flying::First, count, n, form, promise);
+			me.sending = n;
 			me.number = 1;
-			if (call &&
-			    !(!i && form && planted(Mistake::OneRecord)))
-				me.sent.add(m.xid(call), sent_by(i), n);
-			if (call && i)
-				next.calls[call].known++;
+			if (n.call &&
+			    !(call && form && planted(Mistake::OneRecord)))
+				me.sent.add(m.xid(n), sent_by(n, i), count);
+			if (n.call && !call)
+				next.call(n).known++;
 			reach(next);
+			any = true;
 		}
+		return any;
 	}
 
 	/* What this Call by a group promises to its Reply. */
-	u32 reserve(Model &m, u32 call, u32 wanted)
+	u32 reserve(Model &m, Name n, u32 wanted)
 	{
-		const rpcrdma::Xid xid = m.xid(call);
-		const u32 window = m.sides[0].credits.target();
-		const Call &c = m.calls[call];
-		const u32 before =
-			planted(Mistake::NoneBefore) ?
-				0 :
-				m.sides[0].sent.groups(xid, RPCRDMA_CALL);
+		const Side &s = m.sides[n.owner];
+		const rpcrdma::Xid xid = m.xid(n);
+		const u32 window = s.credits.target();
+		ReplyReserve &r = m.reserve[n.owner];
+		const Call &c = m.call(n);
+		const u32 before = planted(Mistake::NoneBefore) ?
+					   0 :
+					   s.sent.groups(xid, RPCRDMA_CALL);
 
 		if (c.groups && planted(Mistake::OneReserved))
-			return m.reserve.most(xid);
+			return r.most(xid);
 		if (c.groups && planted(Mistake::TwoReserved))
-			(void)m.reserve.reserve(xid, wanted, window, before);
-		return m.reserve.reserve(xid, wanted, window, before);
+			(void)r.reserve(xid, wanted, window, before);
+		return r.reserve(xid, wanted, window, before);
 	}
 
-	void call_by_groups(const Model &m, u32 call)
+	void call_by_groups(const Model &m, Name n)
 	{
-		const u32 window = m.sides[0].credits.target();
+		const u32 window = m.sides[n.owner].credits.target();
+		const u32 reserved = m.reserve[n.owner].reserved();
 
 		for (u32 wanted = 1; wanted <= 4; wanted++) {
 			Model next = m;
-			Call &c = next.calls[call];
-			const u32 n = reserve(next, call, wanted);
+			Call &c = next.call(n);
+			const u32 got = reserve(next, n, wanted);
+			const u32 all = next.reserve[n.owner].reserved();
 
 			c.waits = true;
 			c.open++;
-			if (n > c.held)
-				c.held = static_cast<u8>(n);
+			if (got > c.held)
+				c.held = static_cast<u8>(got);
 			/* The second group promises of what the first one has. */
-			out_.wrong |=
-				next.reserve.reserved() > window &&
-				next.reserve.reserved() > m.reserve.reserved();
-			begin_groups(next, 0, call, rules_.largest, c.groups++,
-				     n);
+			out_.wrong |= all > window && all > reserved;
+			begin_groups(next, n.owner, n, rules_.largest,
+				     c.groups++, got);
 		}
 	}
 
-	void reply(const Model &m, u32 call)
+	/* Return: each answer that waits can go, when no group goes out. */
+	bool reply(const Model &m, Name n)
 	{
-		for (u32 form = 0; form < kForms; form++) {
-			const u32 asked = m.calls[call].asked[form];
+		const u32 i = 1 - n.owner;
+		bool all = true;
 
-			if (!asked || !m.calls[call].whole[form])
+		for (u32 form = 0; form < kForms; form++) {
+			const u32 asked = m.call(n).asked[form];
+			const bool waits = planted(Mistake::Waits) && asked > 1;
+
+			if (!asked || !m.call(n).whole[form])
 				continue;
 			Model next = m;
+			bool any = false;
 
-			next.calls[call].asked[form] = 0;
-			next.calls[call].whole[form] = false;
-			begin_alone(next, 1, call, form);
+			next.call(n).asked[form] = 0;
+			next.call(n).whole[form] = false;
+			if (!waits)
+				any |= begin_alone(next, i, n, form);
 			/* One by a group would be taken for the answer to the group. */
-			if (form != kPlain || !m.calls[call].groups)
-				begin_groups(next, 1, call, asked, form);
+			if (form != kPlain || !m.call(n).groups)
+				any |= begin_groups(next, i, n, asked, form, 0,
+						    waits ? asked : 1);
+			all &= any;
 		}
+		return all;
 	}
 
-	void rpcs(const Model &m, u32 i)
+	/* A new Call has another XID than those before it. */
+	void name(Model &m, Name n)
 	{
-		for (u32 c = 1; c <= rules_.xids; c++) {
-			const Call &call = m.calls[c];
+		const u32 other = rules_.same_xids ? m.other_xid(n.owner) : 0;
+		u32 &latest = m.latest[n.owner];
 
-			if (call.again[i]) {
+		latest = other ? other :
+				 std::max(m.latest[0], m.latest[1]) + 1;
+		m.xids[n.owner][n.call] = latest;
+	}
+
+	/* Return: each answer that waits can go, when no group goes out. */
+	bool rpcs(const Model &m, u32 i)
+	{
+		bool all = true;
+
+		m.each([&](Name n) {
+			const Call &call = m.call(n);
+
+			if (call.again[role(n.owner, i)]) {
 				Model next = m;
 
-				next.calls[c].again[i]--;
-				begin_alone(next, i, c);
+				next.call(n).again[role(n.owner, i)]--;
+				begin_alone(next, i, n);
 			}
-			if (i) {
-				reply(m, c);
-				continue;
+			if (n.owner != i) {
+				all &= reply(m, n);
+				return;
 			}
 			/* Of two Calls one is enough. */
-			if (rules_.twice && c == 1 && call.waits &&
+			if (rules_.twice && n.call == 1 && call.waits &&
 			    call.groups == 1 && call.open == 1)
-				call_by_groups(m, c);
-			if (!call.over() || m.rest_comes(c))
-				continue;
+				call_by_groups(m, n);
+			if (!call.over() || m.rest_comes(n))
+				return;
 			Model next = m;
 
-			next.before[c]++;
-			call_by_groups(next, c);
-			next.calls[c].waits = true;
-			next.calls[c].extra = 1;
-			begin_alone(next, i, c);
-		}
+			name(next, n);
+			call_by_groups(next, n);
+			next.call(n).waits = true;
+			next.call(n).extra = 1;
+			begin_alone(next, i, n);
+		});
+		return all;
 	}
 
-	void upper_layer(const Model &m, u32 i)
+	/* Return: each answer that waits can go, when no group goes out. */
+	bool upper_layer(const Model &m, u32 i)
 	{
+		bool all = true;
 		const Side &s = m.sides[i];
 
 		if (s.held) {
@@ -900,13 +1023,13 @@ private:
 			reach(next);
 		}
 		if (rules_.calls) {
-			rpcs(m, i);
+			all = rpcs(m, i);
 		} else {
-			begin_alone(m, i, 0);
-			begin_groups(m, i, 0, rules_.largest);
+			begin_alone(m, i, {});
+			begin_groups(m, i, {}, rules_.largest);
 		}
 		if (i)
-			return;
+			return all;
 		for (const u32 window : rules_.windows) {
 			if (window == s.target)
 				continue;
@@ -919,15 +1042,14 @@ private:
 			me.target = window;
 			reach(next);
 		}
+		return all;
 	}
 
 	void expand(const Model &m)
 	{
 		const bool any = goes_on(m, 0) | goes_on(m, 1);
 
-		if (!m.reserve.invariants() ||
-		    m.reserve.reserved() != m.to_come())
-			out_.wrong = true;
+		out_.wrong |= !m.reserves();
 		out_.unknown |= !m.all_known();
 
 		if (!any && !m.sides[0].held && !m.sides[1].held &&
@@ -937,6 +1059,7 @@ private:
 			m.sides[0].out.active() || m.sides[1].out.active();
 		out_.resends += m.resends();
 		out_.twice += m.twice();
+		out_.crossed += m.crossed();
 		for (u32 i = 0; i < 2; i++) {
 			const Side &s = m.sides[i];
 			const Side &other = m.sides[1 - i];
@@ -946,19 +1069,23 @@ private:
 			if (!any && !other.held &&
 			    s.credits.available() < rules_.waits_for)
 				out_.blocked = true;
-			upper_layer(m, i);
+			if (!upper_layer(m, i) && !any && !other.held &&
+			    !s.out.active())
+				out_.blocked = true;
 		}
 	}
 
 	const Rules &rules_;
 	Outcome out_;
-	states::Numbers<64> seen_;
+	states::Numbers<kKey> seen_;
 	std::deque<Model> open_;
 };
 
 Outcome search_for(u32 a, u32 b, const Rules &rules)
 {
-	return Search({ { Side(a), Side(b) } }, rules).outcome();
+	return Search({ { Side(a), Side(b) }, { rules.xids, rules.others } },
+		      rules)
+		.outcome();
 }
 
 void expect_sound(u32 a, u32 b, const Rules &rules)
@@ -977,9 +1104,11 @@ void expect_sound(u32 a, u32 b, const Rules &rules)
 	EXPECT_EQ(o.twice != 0, rules.twice);
 	EXPECT_GT(o.groups, 0u);
 	EXPECT_EQ(o.resends != 0, rules.refuses[0] || rules.refuses[1]);
+	EXPECT_EQ(o.crossed != 0, rules.others != 0);
 	std::printf("%swindows %u%s%s and %u%s, groups of up to %u: "
 		    "%zu states, a group under way in %zu",
 		    rules.twice ? "a Call sent twice, " :
+		    rules.others ? "Calls and Replies of both, " :
 		    rules.calls ? "Calls and Replies, " :
 				  "",
 		    a, rules.windows.empty() ? "" : ", changing",
@@ -990,6 +1119,8 @@ void expect_sound(u32 a, u32 b, const Rules &rules)
 		std::printf(", something to be sent again in %zu", o.resends);
 	if (o.twice)
 		std::printf(", two groups of a Call in %zu", o.twice);
+	if (o.crossed)
+		std::printf(", both have promised in %zu", o.crossed);
 	std::printf("\n");
 }
 
@@ -1139,7 +1270,7 @@ TEST(group_search, refused__what_goes_wrong_is_found)
 }
 
 /* Of one or two Calls one goes by two groups; so many groups and Replies are refused. */
-static Rules twice(u32 xids, u8 calls, u8 replies)
+static Rules twice(u8 xids, u8 calls, u8 replies)
 {
 	Rules rules;
 
@@ -1218,6 +1349,106 @@ TEST(group_search, twice__what_goes_wrong_is_found)
 	EXPECT_TRUE(search(0, 1, Mistake::RefusesKeeps).wrong);
 	EXPECT_TRUE(search(2, 0, Mistake::ReportedTwice).unasked);
 	EXPECT_TRUE(search(0, 2, Mistake::ReportedTwice).unasked);
+}
+
+/* Both sides have Calls and Replies, and both refuse so many of the other one's groups. */
+static Rules both(u8 refuses = 0, u8 others = 0)
+{
+	Rules rules;
+
+	rules.calls = true;
+	rules.largest = 2;
+	rules.xids = 1;
+	rules.others = 1;
+	rules.refuses[0] = refuses;
+	rules.refuses[1] = others;
+	return rules;
+}
+
+/* Each side promises of its own window, and takes nothing for it from what the other one has. */
+TEST(group_search, both__all_interleavings_D20)
+{
+	expect_sound(3, 3, both());
+	expect_sound(4, 3, both());
+	expect_sound(4, 4, both());
+}
+
+TEST(group_search, both__groups_of_any_size_D20)
+{
+	Rules rules = both();
+
+	rules.largest = 4;
+	expect_sound(4, 4, rules);
+	expect_sound(5, 3, rules);
+}
+
+TEST(group_search, both__two_calls_of_one_side_D20)
+{
+	Rules rules = both();
+
+	rules.xids = 2;
+	expect_sound(3, 3, rules);
+}
+
+TEST(group_search, both__held_receives_D20)
+{
+	Rules rules = both();
+
+	rules.hold[0] = true;
+	rules.hold[1] = true;
+	expect_sound(3, 3, rules);
+}
+
+TEST(group_search, both__windows_change_at_any_moment_D20)
+{
+	Rules rules = both();
+
+	rules.windows = { 3, 4 };
+	expect_sound(3, 3, rules);
+}
+
+/* What is refused may be a Call or a Reply, and a Call of the other side may have its XID. */
+TEST(group_search, both__refused_D20)
+{
+	for (u32 same = 0; same < 2; same++) {
+		Rules rules = both(1, 0);
+
+		rules.same_xids = same;
+		expect_sound(3, 3, rules);
+	}
+	expect_sound(3, 3, both(1, 1));
+}
+
+TEST(group_search, both__what_goes_wrong_is_found)
+{
+	const auto search = [](Rules rules, Mistake mistake) {
+		rules.mistake = mistake;
+		rules.stop = true;
+		return search_for(3, 3, rules);
+	};
+	Rules rules = both(1, 0);
+
+	EXPECT_TRUE(search(rules, Mistake::GroupEach).overlap);
+	EXPECT_TRUE(search(rules, Mistake::Keeps).wrong);
+	EXPECT_TRUE(search(rules, Mistake::Early).wrong);
+	EXPECT_TRUE(search(rules, Mistake::RefusedKeeps).wrong);
+	EXPECT_TRUE(search(rules, Mistake::Silent).lost);
+	EXPECT_TRUE(search(rules, Mistake::InGroup).stuck);
+	rules.same_xids = true;
+	EXPECT_TRUE(search(rules, Mistake::AnyDirection).unasked);
+	rules = both();
+	rules.grants_in_groups = true;
+	EXPECT_TRUE(search(rules, Mistake::None).stuck);
+}
+
+/* Why a Reply goes otherwise when there are not credits for what was promised to it. */
+TEST(group_search, both__a_reply_that_waits_for_its_promise_blocks)
+{
+	Rules rules = both();
+
+	rules.mistake = Mistake::Waits;
+	rules.stop = true;
+	EXPECT_TRUE(search_for(3, 3, rules).blocked);
 }
 
 /* Why a REPTERR waits for the end of the group that goes out: as with a GRANT. */
