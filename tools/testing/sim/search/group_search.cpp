@@ -11,10 +11,12 @@
  *
  * With Rules::calls, what the first side sends are Calls. One that goes by a group reserves
  * Receives for its Reply (optxrq_rsbuf). What the second side sends are Replies of no more Sends
- * than that.
+ * than that. With Rules::others the second side has Calls, too, and the first one replies: both
+ * have groups of both directions, promises of their own, and Calls that may have the same XID.
  *
  * With Rules::refuses, the second side refuses one Call that comes by a group, or the first
- * side one Reply, or both do. It may be any Send of any group. What follows of the group is
+ * side one Reply, or both do; with Rules::others what a side refuses may be either. It may be any
+ * Send of any group. What follows of the group is
  * dropped. A REPTERR, or of a Call also an ERROR, says so, when there is a credit for it and no
  * group goes out. Then the message is sent again by the types of -07.
  *
@@ -27,12 +29,13 @@
  * - when nothing can happen any more but what the upper layers may do, and none of their
  *   messages is there, both sides can send; and none is in the middle of a group;
  * - what is reserved is what Replies that have not come may still take;
+ * - if nothing else can happen, each answer that waits can go in some form;
  * - of each Call that has no answer the upper layer of one side has something to send: the
  *   Call again, its Reply, or the Reply again. Nobody waits for the answer to it otherwise,
  *   and each answer is one that is to come;
  * - what a report is about was refused and not reported before, its sender knows it, and
  *   does not know it any more afterwards;
- * - the first side knows as many groups of a Call as have no answer.
+ * - who sent a Call knows as many groups of it as have no answer.
  */
 #include "rtr_group.h"
 #include "states.h"
@@ -136,7 +139,7 @@ using Key = states::Key<kKey>;
  * comes again in one, is taken to be a group's if one has no answer: it is early.
  */
 struct Call {
-	bool waits = false; /* at the first side: it has no answer */
+	bool waits = false; /* at its sender: it has no answer */
 	bool other =
 		false; /* it has been sent again by a type of -07, or is to be */
 	u8 groups = 0; /* so many were sent, */
@@ -145,7 +148,7 @@ struct Call {
 	u8 extra = 0; /* answers to come that are no group's */
 	u8 held =
 		0; /* Sends that the largest Reply to one that is open may take */
-	u8 asked[kForms] = {}; /* at the second side, before it replies: the promise */
+	u8 asked[kForms] = {}; /* at the other side, before it replies: the promise */
 	bool whole[kForms] = {}; /* has all come */
 	u8 again[2] = {}; /* it, or its Reply, is to be sent again so many times */
 	/* Groups of its Reply: that are known, as none was reported. */
@@ -153,7 +156,7 @@ struct Call {
 	u8 refused
 		[2] = {}; /* its groups, or its Reply's, that a report is to come about */
 
-	/* Groups of which the first side can tell that they have no answer. */
+	/* Groups of which its sender can tell that they have no answer. */
 	[[nodiscard]] u32 left() const
 	{
 		return open - early;
@@ -162,7 +165,7 @@ struct Call {
 	{
 		return !waits && !open && !extra;
 	}
-	/* The second side can reply, or one of both has something to send again. */
+	/* The other side can reply, or one of both has something to send again. */
 	[[nodiscard]] bool goes_on() const
 	{
 		for (u32 f = 0; f < kForms; f++)
@@ -370,7 +373,7 @@ struct Model {
 		each([&](Name n) { any |= call(n).open > 1; });
 		return any;
 	}
-	/* Both sides have promised Receives, and both have a Call that came by a group. */
+	/* Both sides have promised Receives. */
 	[[nodiscard]] bool crossed() const
 	{
 		return reserve[0].reserved() && reserve[1].reserved();
