@@ -309,7 +309,7 @@ clock:
 
 # Tests of the test harness itself.
 harness:
-	+@$(call find_kernels,$(CHECK_KERNEL),checks cpus); \
+	+@$(call find_kernels,$(CHECK_KERNEL),checks cpus $(if $(FULL),races)); \
 	for kernel in $$kernels; do $(SUBMAKE) stage KERNEL=$$kernel || exit; done; \
 	$(call alone,tools/testing/clock) && tools/testing/guest/selftest $$kernels
 

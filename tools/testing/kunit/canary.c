@@ -4,7 +4,9 @@
  * absence of reports about rpcrdma.ko proves little. The parameter chooses the bug,
  * for example "bug=overrun".
  */
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -27,7 +29,7 @@ MODULE_PARM_DESC(bug, "the bug to have");
 
 static unsigned int seconds;
 module_param(seconds, uint, 0);
-MODULE_PARM_DESC(seconds, "how long to hang");
+MODULE_PARM_DESC(seconds, "how long to hang, or to race");
 
 /* What the compiler must not know. */
 static u32 canary_offset = CANARY_OCTETS;
@@ -37,6 +39,7 @@ static u8 canary_truth = 2;
 static u32 canary_colour = 9;
 static u32 canary_shifted;
 static unsigned long canary_lost;
+static u32 canary_raced;
 
 static noinline void canary_overrun(void)
 {
@@ -155,6 +158,32 @@ static noinline void canary_hang(void)
 		left = schedule_timeout_uninterruptible(left);
 }
 
+static int canary_racer(void *unused)
+{
+	while (!kthread_should_stop()) {
+		canary_core_raise(&canary_raced);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Two tasks raise a number without a lock: this one in C, the other one in C++. */
+static noinline void canary_race(void)
+{
+	unsigned long end = jiffies + seconds * HZ;
+	struct task_struct *racer = kthread_run(canary_racer, NULL, "canary");
+
+	if (IS_ERR(racer))
+		return;
+	while (time_before(jiffies, end)) {
+		canary_raced++;
+		/* Not kept in a register. */
+		barrier();
+		cond_resched();
+	}
+	kthread_stop(racer);
+}
+
 /* No bug: what fails if somebody has asked failslab for it, in this task alone. */
 static noinline void canary_refused(void)
 {
@@ -178,7 +207,7 @@ static const struct {
 	{ "leak", canary_leak },       { "locks", canary_locks },
 	{ "sleep", canary_sleep },     { "list", canary_list },
 	{ "chain", canary_chain },     { "hang", canary_hang },
-	{ "refused", canary_refused },
+	{ "refused", canary_refused }, { "race", canary_race },
 };
 
 static int __init canary_init(void)

@@ -16,3 +16,8 @@ u32 canary_core_colour(const u32 *number)
 {
 	return *reinterpret_cast<const Colour *>(number) == Blue;
 }
+
+void canary_core_raise(u32 *number)
+{
+	*number += 1;
+}

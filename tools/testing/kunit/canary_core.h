@@ -18,6 +18,9 @@ u8 canary_core_read(const u8 *octet);
 /* Reads a number as an enum. In C all numbers are values of an enum, and UBSAN has no check. */
 u32 canary_core_colour(const u32 *number);
 
+/* Adds one to a number, which others change meanwhile. */
+void canary_core_raise(u32 *number);
+
 #ifdef __cplusplus
 }
 #endif
