@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Shared by machines of every kind: a process that dies with this one."""
+"""Shared by machines of every kind: a process that dies with this one, and what is known of
+which kinds work here."""
 
+import contextlib
+import fcntl
 import os
 import re
 import signal
 import subprocess
+import sys
+import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -13,6 +19,15 @@ HERE = Path(__file__).resolve().parent
 CMDLINE = ("loglevel=5 oops=panic panic=-1 log_buf_len=4M cryptomgr.notests "
            "kunit.autorun=1")
 
+
+# So long nothing tries again what did not work: the host may have been busy.
+FAILED_SECONDS = 600
+WORKS = "works"
+# Two guests that do nothing for so long do not work.
+STILL_SECONDS = 60
+# What the statuses of 'guest' mean for a probe.
+ENDS = {97: "their kernel complains", 98: "one of them dies",
+        124: "nothing happens any more"}
 
 # Where Debian has what only administrators are expected to call.
 os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
@@ -46,9 +61,66 @@ def output(*command):
 
 
 def forget_probes(cache):
-    """No guest has come up: which kinds of guests work here has to be found out anew."""
+    """Guests do not work: which kinds of them do here has to be found out anew."""
     for answer in cache.glob("accelerator-*"):
         answer.unlink(missing_ok=True)
+
+
+def stumbles(*words):
+    """Why a script does not come to its end in two guests, or ''. words: for guest, which kernel
+    they have, and what else.
+
+    What the script does is in 'probe' beside this file. There is no limit for all of it.
+    """
+    program, probe = HERE / "guest", HERE / "probe"
+    words = [str(word) for word in words]
+    with tempfile.TemporaryDirectory(prefix="rpcrdma-probe-") as out:
+        result = subprocess.run(
+            ["setpriv", "--pdeathsig", "TERM", sys.executable, program, "--probe", "--pair",
+             "--intree", "both", "--no-leak-check", "--quiet", "--stall", str(STILL_SECONDS),
+             "--out", out, *words, probe],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", check=False)
+    if not result.returncode:
+        return ""
+    said = re.findall(r"^guest: (?!FAILED)(.*)", result.stdout, re.MULTILINE)
+    what = ENDS.get(result.returncode) or (said or [f"status {result.returncode}"])[-1]
+    here = Path(os.path.relpath(HERE))
+    return (f"two guests do not come to the end of a script: {what} ('{here / 'guest'} "
+            f"{' '.join(words)} --intree both --pair {here / 'probe'}' shows it)")
+
+
+def known(answer, find, older=""):
+    """Why a kind of guest does not work here, or ''. It is what find() says, and is kept in the
+    file answer: that it works until the file goes, that it does not for a while.
+
+    older: pattern of the names of such files that nobody needs once there is this one. Who asks
+    at the same time waits. Without the cache it works, and takes longer.
+    """
+    def kept():
+        with contextlib.suppress(OSError):
+            text = answer.read_text(encoding="utf-8").strip()
+            if text == WORKS:
+                return ""
+            if text and time.time() - answer.stat().st_mtime < FAILED_SECONDS:
+                return text
+        return None
+
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            lock = stack.enter_context(open(answer.parent / ".probe.lock", "w", encoding="ascii"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        reason = kept()
+        if reason is not None:
+            return reason
+        reason = find()
+        with contextlib.suppress(OSError):
+            for old in answer.parent.glob(older) if older else ():
+                old.unlink(missing_ok=True)
+            fresh = answer.with_suffix(".new")
+            fresh.write_text((reason or WORKS) + "\n", encoding="utf-8")
+            fresh.replace(answer)
+    return reason
 
 
 def plain(path):
@@ -86,6 +158,18 @@ class Process:
             return True
         except subprocess.TimeoutExpired:
             return False
+
+    def wait_while(self, log, seconds):
+        """Wait for it to end by itself, as long as it says something in a file; whether it did.
+        seconds: how long it may be silent."""
+        size, end = -1, 0
+        while not self.wait(0.1):
+            now = log.stat().st_size if log.exists() else 0
+            if now != size:
+                size, end = now, time.monotonic() + seconds
+            elif time.monotonic() > end:
+                return False
+        return True
 
     def ask_to_end(self, seconds):
         """Let it finish what it writes; whether it has ended."""

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Guests under QEMU: accelerator, initramfs, command line."""
 
-import contextlib
 import hashlib
 import os
 import shlex
 import shutil
 import tempfile
-import time
 from pathlib import Path
 
-from machine import CMDLINE, HERE, Failure, Process, output, plain
+from machine import CMDLINE, HERE, Failure, Process, known, output, plain, stumbles
 
 QEMU = "qemu-system-x86_64"
+# A guest that says nothing for so long does not come up.
 PROBE_SECONDS = 10
-# So long no guest tries again what did not work.
-FAILED_SECONDS = 600
+UP_AND_DOWN = "reboot: Restarting system"
 # Of an emulated guest. TCG before QEMU 8 leaves garbage in the flags of a
 # CMPXCHG16B, and an interrupt that comes right after it kills the kernel: once in
 # some hours of work, in kmem_cache_alloc. Linux does without the instruction.
@@ -70,44 +68,42 @@ def common(image, archive, console, cmdline):
             "-append", f"console=ttyS0 nokaslr {CMDLINE} {cmdline}"]
 
 
-def accelerator(image, cache):
-    """'kvm' if it boots a guest here, else 'tcg'.
+def refused(image, cache, *words):
+    """Why KVM cannot be used here, or ''. words: which kernel that is, for guest.
 
-    /dev/kvm may exist, open, and still hang a guest: only a boot tells. That it works is
-    kept in the cache until the next boot or QEMU version. That it does not may be because
-    the host is busy, and is kept for a while only.
+    /dev/kvm may exist, open, and still hang a guest; or guests come up and hang later. Only
+    guests tell. That it works is kept in the cache until the next boot or QEMU version.
     """
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-        return "tcg"
+        return "/dev/kvm is not there, or not for this user"
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     key = hashlib.sha256((boot + output(QEMU, "--version")).encode()).hexdigest()[:16]
-    answer = cache / f"accelerator-{key}"
-    if answer.exists():
-        found = answer.read_text(encoding="ascii").strip()
-        if found == "kvm" or time.time() - answer.stat().st_mtime < FAILED_SECONDS:
-            return found
+    return known(cache / f"accelerator-kvm-{key}",
+                 lambda: does_not_boot(image) or stumbles(*words, "--accel", "kvm"),
+                 "accelerator-kvm-*")
+
+
+def does_not_boot(image):
+    """Why a guest with KVM does not come up and go down, or ''."""
     with tempfile.TemporaryDirectory(prefix="rpcrdma-kvm-") as name:
         directory = Path(name)
         init = directory / "init"
         init.write_text("#!/bin/busybox sh\n/bin/busybox reboot -f\n", encoding="ascii")
         archive = initramfs(directory, None, None, init)
-        qemu = Process(common(image, archive, directory / "console", "")
+        console = directory / "console"
+        qemu = Process(common(image, archive, console, "")
                        + ["-accel", "kvm", "-cpu", "host", "-m", "512"],
                        directory / "qemu")
-        works = qemu.wait(PROBE_SECONDS) and qemu.process.returncode == 0
+        ended = qemu.wait_while(console, PROBE_SECONDS)
         qemu.kill()
-        works = works and "Linux version" in (directory / "console").read_text(
-            encoding="utf-8", errors="replace")
-    found = "kvm" if works else "tcg"
-    # Without the cache it works, and takes longer.
-    with contextlib.suppress(OSError):
-        # Those of user-mode Linux have another name.
-        for old in cache.glob("accelerator-[0-9a-f]*"):
-            old.unlink(missing_ok=True)
-        fresh = answer.with_suffix(".new")
-        fresh.write_text(found + "\n", encoding="ascii")
-        fresh.replace(answer)
-    return found
+        works = ended and qemu.process.returncode == 0 and UP_AND_DOWN in \
+            console.read_text(encoding="utf-8", errors="replace")
+    return "" if works else "a guest does not come up"
+
+
+def accelerator(image, cache, *words):
+    """'kvm' if it works here, else 'tcg'; as refused()."""
+    return "tcg" if refused(image, cache, *words) else "kvm"
 
 
 def own_cmdline(name):

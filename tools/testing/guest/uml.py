@@ -22,8 +22,9 @@ import time
 from pathlib import Path
 
 import disk
-from machine import CMDLINE, HERE, Failure, Process, plain
+from machine import CMDLINE, HERE, Failure, Process, known, plain, stumbles
 
+# A kernel that says nothing for so long does not come up.
 PROBE_SECONDS = 60
 UP_AND_DOWN = "reboot: Power down"
 # What a kernel says when it dies of that.
@@ -164,32 +165,35 @@ def impossible(mebibytes):
     return too_little_memory(mebibytes) or ptrace_refused()
 
 
-def refused(image, mebibytes, cache):
-    """Why the kernel in image does not boot here, or ''.
+def refused(image, mebibytes, cache, *words):
+    """Why guests with the kernel in image do not work here, or ''. words: which kernel that is, for
+    guest.
 
-    Only a boot tells. That it works is kept in the cache until the host boots. Memory that
-    the kernel does not touch is not taken from the host.
+    Only guests tell. That they work is kept in the cache until the host boots. Memory that the
+    kernel does not touch is not taken from the host.
     """
+    reason = impossible(mebibytes)
+    if reason:
+        return reason
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     limits = [resource.getrlimit(kind) for kind in LIMITS]
-    key = hashlib.sha256(f"{boot}{image}{mebibytes}{limits}".encode()).hexdigest()[:16]
-    answer = cache / f"accelerator-uml-{key}"
-    reason = impossible(mebibytes)
-    if reason or answer.exists():
-        return reason
+    key = hashlib.sha256(f"{boot}{image}{mebibytes}{limits} two".encode()).hexdigest()[:16]
+    return known(cache / f"accelerator-uml-{key}",
+                 lambda: does_not_boot(image, mebibytes) or stumbles(*words))
+
+
+def does_not_boot(image, mebibytes):
+    """Why the kernel in image does not come up and go down, or ''."""
     with tempfile.TemporaryDirectory(prefix="rpcrdma-uml-") as name:
         log = Path(name) / "log"
         process = boot_process(image, mebibytes, log, [
             "init=/bin/busybox", "--", "poweroff", "-f"])
-        ended = process.wait(PROBE_SECONDS)
+        ended = process.wait_while(log, PROBE_SECONDS)
         process.kill()
         lines = [line for line in
                  log.read_text(encoding="utf-8", errors="replace").splitlines() if line]
     if not ended or process.process.returncode or not lines or UP_AND_DOWN not in lines[-1]:
         return f"it does not come up: {lines[-1] if lines else 'it says nothing'}"
-    # Without the cache it works, and takes longer.
-    with contextlib.suppress(OSError):
-        answer.touch()
     return ""
 
 
