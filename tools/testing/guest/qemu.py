@@ -111,8 +111,8 @@ def own_cmdline(name):
 
     An emulated processor that gets no time of a busy host looks to its guest as if it
     were stuck. What is stuck for good is still found, only later. The limits of stalls are
-    the largest that the kernel takes. For tasks that hang the limit is that of all guests: a task
-    that waits is not one that gets no time.
+    the largest that the kernel takes. A task counts as hung as soon as in other guests:
+    Documentation/testing.rst says how long tasks have waited.
 
     TCG keeps what it translated by address. If each program is at addresses of its own, it
     translates libraries again for each: to start a program then takes three times as long.
