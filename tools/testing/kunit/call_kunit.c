@@ -127,6 +127,7 @@ static int call_init(struct kunit *test)
 	INIT_LIST_HEAD(&f->svc.held);
 	INIT_LIST_HEAD(&f->svc.group);
 	INIT_LIST_HEAD(&f->svc.groups);
+	INIT_LIST_HEAD(&f->svc.no_regions);
 	call_account(f);
 	f->recv.conn = &f->conn;
 	f->recv.buf = f->octets;

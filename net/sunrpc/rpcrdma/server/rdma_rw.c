@@ -8,6 +8,10 @@
  * been drained. If the client has not made its memory accessible for an
  * operation, the connection ends, and the set tells which Call the operation
  * was for.
+ *
+ * Registered memory takes regions from those of the queue pair, which it has from its beginning.
+ * If too few are free, others come back when a set is freed, if there is one: rpcrdma_conn.rw_sets
+ * counts them. Who frees a set looks afterwards for what waits: rpcrdma_svc_freed().
  */
 #include <linux/slab.h>
 
@@ -64,6 +68,7 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 		return NULL;
 	}
 	sg_init_table(rw->sgl, rw->max_sge);
+	atomic_inc(&conn->rw_sets);
 	return rw;
 }
 
@@ -85,6 +90,11 @@ void rpcrdma_svc_rw_free(struct rpcrdma_svc_rw *rw)
 	}
 	kvfree(rw->sgl);
 	kfree(rw);
+	/*
+	 * A full barrier: who sees the new number finds the regions, and who does not was seen
+	 * to wait.
+	 */
+	atomic_dec_return(&conn->rw_sets);
 }
 
 static bool rpcrdma_svc_rw_sge(struct rpcrdma_svc_rw *rw, struct page *page,

@@ -97,6 +97,7 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	spin_lock(&svc->lock);
 	svc->reading--;
 	spin_unlock(&svc->lock);
+	rpcrdma_svc_writes_resume(svc);
 	rpcrdma_svc_resume(svc);
 }
 
@@ -372,14 +373,17 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 	lockdep_assert_held(&svc->lock);
 	call = list_first_entry_or_null(&svc->waiting, struct rpcrdma_svc_call,
 					link);
-	if (!call)
+	/* Replies get regions first: what was begun ends, and makes room. */
+	if (!call || !list_empty(&svc->no_regions))
 		return NULL;
 	need = rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call));
 	if (!rpcrdma_memory_call(&svc->account, need,
 				 rpcrdma_svc_alone(svc)))
 		return NULL;
 	list_del_init(&call->link);
-	svc->alone = svc->reading++ ? NULL : call;
+	svc->alone = call;
+	if (svc->reading++ || atomic_read_acquire(&svc->conn->rw_sets))
+		svc->alone = NULL;
 	return call;
 }
 
@@ -397,12 +401,15 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 	if (rc == -ENOMEM)
 		rpcrdma_conn_lost(svc->conn, "no memory for a Call");
 	spin_lock(&svc->lock);
-	/* Memory regions come back when other Reads end, or have already come back. */
+	/* Memory regions come back when other operations end, or have already come back. */
 	if (rc == -ENOMEM || (rc == -EAGAIN && svc->alone != call)) {
 		eased = rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
 					   size);
 		list_add(&call->link, &svc->waiting);
-		again = !--svc->reading && rc != -ENOMEM;
+		/* Pairs with the barrier in rpcrdma_svc_rw_free(). */
+		smp_mb();
+		again = !--svc->reading && rc != -ENOMEM &&
+			!atomic_read(&svc->conn->rw_sets);
 		spin_unlock(&svc->lock);
 		if (eased)
 			rpcrdma_svc_eased(svc);
@@ -437,6 +444,7 @@ void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
 	struct rpcrdma_svc_call *call;
 	struct rpcrdma_recv *recv;
 	unsigned int nofs;
+	bool again;
 	int rc;
 
 	/* See rpcrdma_svc_payload(). */
@@ -463,7 +471,10 @@ void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
 		spin_unlock(&svc->lock);
 		rpcrdma_svc_replies_charged(svc);
 		rc = rpcrdma_svc_read_start(svc, call);
-		if (rc && !rpcrdma_svc_read_failed(svc, call, rc))
+		again = !rc || rpcrdma_svc_read_failed(svc, call, rc);
+		/* It may have had regions for a moment. */
+		rpcrdma_svc_writes_resume(svc);
+		if (!again)
 			goto out;
 		spin_lock(&svc->lock);
 	}
@@ -473,13 +484,14 @@ out:
 }
 
 /**
- * rpcrdma_svc_freed - Replies have given memory back that Calls may wait for
+ * rpcrdma_svc_freed - a Reply has given back what others may wait for: memory, regions
  * @svc: the connection, not yet destroyed
  *
  * Context: Process context, no lock held. May sleep.
  */
 void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
 {
+	rpcrdma_svc_writes_resume(svc);
 	/* Whoever adds to these lists looks at the account afterwards. */
 	if (!list_empty_careful(&svc->waiting) ||
 	    !list_empty_careful(&svc->held))

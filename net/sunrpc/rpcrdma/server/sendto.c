@@ -20,6 +20,10 @@
  * adds at most one Reply. A Reply that went by a group of rtrext is kept when it is out, as
  * the client may refuse it: a few of them, for a few seconds, and none when there are too many
  * Replies.
+ *
+ * If RDMA Writes take memory regions, and too few are free, the Reply waits until operations
+ * under way have given some back. Those that wait go one after the other, before any later one
+ * that needs regions. If nothing is under way and there are still too few, it cannot be sent.
  */
 #include <linux/mm.h>
 #include <linux/nfs4.h>
@@ -30,7 +34,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
-#include "server.h"
+#include "call.h"
 
 /**
  * struct rpcrdma_svc_reply - a Reply to be sent
@@ -216,12 +220,15 @@ static void rpcrdma_svc_reply_refuse(struct rpcrdma_svc *svc, u32 xid,
 	rpcrdma_conn_refuse(svc->conn, xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
 }
 
-/* Its RDMA Writes are over, or were never posted. */
-static void rpcrdma_svc_reply_no_writes(struct rpcrdma_svc_reply *reply)
+/* Its RDMA Writes are over, or were never posted. Return: true if there were any. */
+static bool rpcrdma_svc_reply_no_writes(struct rpcrdma_svc_reply *reply)
 {
-	if (reply->rw)
+	const bool any = reply->rw;
+
+	if (any)
 		rpcrdma_svc_rw_free(reply->rw);
 	reply->rw = NULL;
+	return any;
 }
 
 /*
@@ -241,7 +248,8 @@ static int rpcrdma_svc_reply_ungroup(struct rpcrdma_svc_reply *reply)
 	spin_unlock(&conn->lock);
 	if (plan->errcode)
 		return -EMSGSIZE;
-	rpcrdma_svc_reply_no_writes(reply);
+	if (rpcrdma_svc_reply_no_writes(reply))
+		rpcrdma_svc_writes_resume(reply->svc);
 	tm->group = NULL;
 	tm->chain = NULL;
 	tm->chain_cost = 0;
@@ -441,18 +449,21 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 	struct rpcrdma_svc_reply *reply = container_of(tm,
 						struct rpcrdma_svc_reply, tm);
 	struct rpcrdma_svc *svc = reply->svc;
+	bool wrote;
 
 	if (!tm->group) {
 		rpcrdma_svc_reply_end(reply, status);
 		return;
 	}
 	if (!status) {
-		rpcrdma_svc_reply_no_writes(reply);
+		wrote = rpcrdma_svc_reply_no_writes(reply);
 		if (rpcrdma_svc_reply_keep(reply))
 			/* It may be gone. */
 			rpcrdma_svc_replies_charged(svc);
 		else
 			rpcrdma_svc_reply_again(reply);
+		if (wrote)
+			rpcrdma_svc_freed(svc);
 		return;
 	}
 	rpcrdma_svc_reply_unlink(reply);
@@ -739,7 +750,11 @@ static u32 rpcrdma_svc_reply_octets(const struct rpcrdma_reply_plan *plan)
 	return octets;
 }
 
-static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u64 call)
+/*
+ * Prepare the RDMA Writes of a Reply. Return: 0, %-EAGAIN if too few memory regions are free, or
+ * another negative errno. If it fails, none of them is left.
+ */
+static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply)
 {
 	const struct rpcrdma_reply_plan *plan = &reply->plan;
 	const struct rpcrdma_write_job *job;
@@ -747,8 +762,8 @@ static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u64 call)
 	u32 i;
 
 	/* The end of the head, and the end of the pages, can be inside a Write. */
-	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, call, DMA_TO_DEVICE,
-					 plan->n_jobs + 2,
+	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, reply->tm.call,
+					 DMA_TO_DEVICE, plan->n_jobs + 2,
 					 rpcrdma_svc_reply_octets(plan));
 	if (!reply->rw)
 		return -ENOMEM;
@@ -756,8 +771,10 @@ static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply, u64 call)
 		job = &plan->jobs[i];
 		rc = rpcrdma_svc_rw_xdr(reply->rw, &reply->xdr, &job->source,
 					job->target.handle, job->target.offset);
-		if (rc)
+		if (rc) {
+			rpcrdma_svc_reply_no_writes(reply);
 			return rc;
+		}
 	}
 	return 0;
 }
@@ -792,23 +809,17 @@ static struct ib_send_wr *rpcrdma_svc_reply_chain(struct rpcrdma_txmsg *tm,
 	return rpcrdma_svc_rw_chain(reply->rw, NULL, next);
 }
 
-static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
-				  const struct rpcrdma_svc_call *call)
+/* Queue a Reply whose RDMA Writes are prepared, if it has any. */
+static int rpcrdma_svc_reply_queue(struct rpcrdma_svc_reply *reply)
 {
-	const struct rpcrdma_reply_plan *plan = &reply->plan;
 	struct rpcrdma_txmsg *tm = &reply->tm;
 	struct rpcrdma_svc *svc = reply->svc;
 	int rc;
 
-	if (plan->n_jobs) {
-		rc = rpcrdma_svc_reply_writes(reply, call->id);
-		if (rc)
-			return rc;
+	if (reply->rw) {
 		tm->chain = rpcrdma_svc_reply_chain;
 		tm->chain_cost = reply->rw->cost;
-		tm->hold = true;
 	}
-	rpcrdma_svc_reply_fill(reply, call);
 	if (tm->group) {
 		spin_lock(&svc->lock);
 		list_add_tail(&reply->link, &svc->groups);
@@ -820,6 +831,148 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	return rc;
 }
 
+/* A Reply is not on its way. Return: 0 if the client was told, or @rc: the connection ends. */
+static int rpcrdma_svc_reply_failed(struct rpcrdma_svc *svc, u32 xid, int rc)
+{
+	switch (rc) {
+	case -ENOMEM:
+		rpcrdma_conn_lost(svc->conn, "no memory for a Reply");
+		return rc;
+	case -ENOTCONN:
+		rpcrdma_conn_lost(svc->conn, "no way for a Reply");
+		return rc;
+	default:
+		rpcrdma_svc_reply_refuse(svc, xid, rc);
+		return 0;
+	}
+}
+
+/*
+ * The first Reply that waits for regions: prepare its RDMA Writes. Return: the Reply, which does
+ * not wait any more, with @rc as rpcrdma_svc_reply_writes() has returned it; or NULL if it has to
+ * wait on, and whoever frees regions calls rpcrdma_svc_writes_resume().
+ */
+static struct rpcrdma_svc_reply *
+rpcrdma_svc_writes_next(struct rpcrdma_svc *svc, int *rc)
+	__must_hold(&svc->lock)
+{
+	const atomic_t *sets = &svc->conn->rw_sets;
+	struct rpcrdma_svc_reply *reply;
+	bool last;
+
+	lockdep_assert_held(&svc->lock);
+	do {
+		reply = list_first_entry_or_null(&svc->no_regions,
+						 struct rpcrdma_svc_reply, link);
+		if (!reply || test_bit(RPCRDMA_CONN_LOST, &svc->conn->flags))
+			return NULL;
+		svc->prepare_again = false;
+		/* Nothing else has regions, so it lacks none that could come back. */
+		last = !atomic_read_acquire(sets);
+		spin_unlock(&svc->lock);
+		*rc = rpcrdma_svc_reply_writes(reply);
+		spin_lock(&svc->lock);
+		if (*rc != -EAGAIN || last) {
+			list_del_init(&reply->link);
+			return reply;
+		}
+	} while (svc->prepare_again || !atomic_read(sets));
+	return NULL;
+}
+
+static void rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
+{
+	struct rpcrdma_svc_reply *reply;
+	bool some = false;
+	int rc;
+
+	spin_lock(&svc->lock);
+	/* One at a time, or a small Reply would take the regions that a large one waits for. */
+	svc->prepare_again = true;
+	if (svc->preparing) {
+		spin_unlock(&svc->lock);
+		return;
+	}
+	svc->preparing = true;
+	while ((reply = rpcrdma_svc_writes_next(svc, &rc))) {
+		some = true;
+		spin_unlock(&svc->lock);
+		if (!rc)
+			rc = rpcrdma_svc_reply_queue(reply);
+		if (rc) {
+			rpcrdma_svc_reply_failed(svc, reply->tm.msg.xid, rc);
+			rpcrdma_svc_reply_free(reply);
+		}
+		spin_lock(&svc->lock);
+	}
+	svc->preparing = false;
+	some &= list_empty(&svc->no_regions);
+	spin_unlock(&svc->lock);
+	/* Calls have let them go first. */
+	if (some)
+		rpcrdma_svc_resume(svc);
+}
+
+/**
+ * rpcrdma_svc_writes_resume - go on with Replies that have waited for memory regions
+ * @svc: the connection, not yet destroyed. A set of RDMA Reads or Writes of it has been freed.
+ *
+ * Context: Process context, no lock held. May sleep.
+ */
+void rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc)
+{
+	unsigned int nofs;
+
+	/* Whoever adds one calls this, too. Nearly always there is none. */
+	if (list_empty_careful(&svc->no_regions))
+		return;
+	nofs = memalloc_nofs_save();
+	rpcrdma_svc_writes_prepare(svc);
+	memalloc_nofs_restore(nofs);
+}
+
+/**
+ * rpcrdma_svc_drop_writes - free Replies that wait for memory regions
+ * @svc: its connection has been destroyed, or was never made
+ *
+ * Context: Process context. May sleep.
+ */
+void rpcrdma_svc_drop_writes(struct rpcrdma_svc *svc)
+{
+	LIST_HEAD(all);
+
+	list_splice_init(&svc->no_regions, &all);
+	rpcrdma_svc_sent_free(&all);
+}
+
+/* Return: 0 if a Reply is on its way, or waits for memory regions; or a negative errno. */
+static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
+				  const struct rpcrdma_svc_call *call)
+{
+	struct rpcrdma_svc *svc = reply->svc;
+	int rc = 0;
+
+	reply->tm.hold = reply->plan.n_jobs;
+	rpcrdma_svc_reply_fill(reply, call);
+	if (reply->plan.n_jobs)
+		rc = list_empty_careful(&svc->no_regions) ?
+			rpcrdma_svc_reply_writes(reply) : -EAGAIN;
+	if (!rc)
+		return rpcrdma_svc_reply_queue(reply);
+	if (rc != -EAGAIN)
+		return rc;
+	trace_rpcrdma_call(svc->conn->id, call->xid,
+			   "Reply waits for memory regions", rc);
+	spin_lock(&svc->conn->lock);
+	svc->conn->stats.no_mr++;
+	spin_unlock(&svc->conn->lock);
+	spin_lock(&svc->lock);
+	list_add_tail(&reply->link, &svc->no_regions);
+	spin_unlock(&svc->lock);
+	rpcrdma_svc_writes_resume(svc);
+	return 0;
+}
+
 static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
 {
 	struct rpcrdma_svc_call *call = rqstp->rq_xprt_ctxt;
@@ -828,12 +981,10 @@ static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
 	int rc = -ENOTCONN;
 
 	if (svc_xprt_is_dead(&svc->xprt) || !call)
-		goto out_lost;
+		return rpcrdma_svc_reply_failed(svc, 0, rc);
 	reply = rpcrdma_svc_reply_alloc(rqstp, call);
-	if (!reply) {
-		rc = -ENOMEM;
-		goto out_lost;
-	}
+	if (!reply)
+		return rpcrdma_svc_reply_failed(svc, call->xid, -ENOMEM);
 
 	rc = rpcrdma_svc_reply_plan(rqstp, call, reply);
 	/* It may be gone. */
@@ -851,20 +1002,7 @@ static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
 	if (!rc)
 		return 0;
 	rpcrdma_svc_reply_free(reply);
-	switch (rc) {
-	case -ENOMEM:
-	case -EAGAIN:	/* the device has no memory region free */
-	case -ENOTCONN:
-		break;
-	default:
-		rpcrdma_svc_reply_refuse(svc, call->xid, rc);
-		return 0;
-	}
-
-out_lost:
-	rpcrdma_conn_lost(svc->conn, rc == -ENOTCONN ? "no way for a Reply" :
-			  "no memory for a Reply");
-	return rc;
+	return rpcrdma_svc_reply_failed(svc, call->xid, rc);
 }
 
 /**

@@ -109,13 +109,16 @@ struct rpcrdma_listener_info {
  * @waiting: Calls whose RDMA Reads cannot start yet
  * @held: Receives kept back because Calls hold too much memory
  * @reading: Calls whose RDMA Reads are under way
- * @alone: the Call of these that was started when no other Reads were under way
+ * @alone: the Call of these that was started when no other operations were under way
  * @account: what Calls that are not in a Receive, and Replies, hold: pages and structs
  * @groups: Replies that go by groups, or have gone, in the order in which they were queued
  * @n_sent: of these, those that have gone, and are kept
  * @sent_memory: bytes accounted for them
  * @keep_none: the connection ends
  * @forget: frees those that have been kept for long enough
+ * @no_regions: Replies whose RDMA Writes wait for memory regions, in the order in which they came
+ * @preparing: a thread prepares the first of them
+ * @prepare_again: it tries again if it fails: regions have come back meanwhile
  * @came: Calls that nfsd may pick up, the youngest first; only who holds @lock takes some
  * @n_ready: how many @ready and @came have, or are about to have
  * @n_charged: of these, those that hold memory in @account
@@ -162,6 +165,9 @@ struct rpcrdma_svc {
 	u32 sent_memory;
 	bool keep_none;
 	struct delayed_work forget;
+	struct list_head no_regions;
+	bool preparing;
+	bool prepare_again;
 
 	struct llist_head came;
 	atomic_t n_ready;
@@ -354,6 +360,8 @@ void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
 
 /* sendto.c */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);
+void rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc);
+void rpcrdma_svc_drop_writes(struct rpcrdma_svc *svc);
 bool rpcrdma_svc_reply_take(struct rpcrdma_svc *svc, u32 octets);
 bool rpcrdma_svc_reply_put(struct rpcrdma_svc *svc, u32 octets, bool pooled);
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp);

@@ -168,6 +168,7 @@ static void rpcrdma_svc_end(struct work_struct *work)
 		rpcrdma_svc_drop_sent(svc);
 		rpcrdma_conn_destroy(svc->conn);
 		rpcrdma_svc_drop_calls(svc);
+		rpcrdma_svc_drop_writes(svc);
 	}
 	svc_xprt_put(&svc->xprt);
 }
@@ -185,6 +186,7 @@ static void rpcrdma_svc_release(struct work_struct *work)
 		rdma_destroy_id(svc->cm_id);
 	}
 	rpcrdma_svc_drop_calls(svc);
+	rpcrdma_svc_drop_writes(svc);
 	if (svc->bc)
 		xprt_put(svc->bc);
 	if (svc->conn)
@@ -249,6 +251,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	INIT_LIST_HEAD(&svc->held);
 	INIT_LIST_HEAD(&svc->group);
 	INIT_LIST_HEAD(&svc->groups);
+	INIT_LIST_HEAD(&svc->no_regions);
 
 	rpcrdma_cm_private_decode(param->private_data, param->private_data_len,
 				  &svc->peer);

@@ -730,6 +730,7 @@ struct rpcrdma_resize {
  * @reads_in: RDMA Reads that the peer may have under way
  * @reads_out: RDMA Reads that this side may have under way
  * @rw_pages: pages of an RDMA Read or Write at most, if this side does any
+ * @rw_sets: sets of RDMA Reads and Writes that exist: each may have regions of the queue pair
  * @version1: there are enough regions for version 1
  * @shown: the connection is in the table of verbs/stats.c, guarded by the lock there
  * @rcu: a thread that finds the connection in that table may still read it
@@ -812,6 +813,7 @@ struct rpcrdma_conn {
 	u32 reads_in;
 	u32 reads_out;
 	u32 rw_pages;
+	atomic_t rw_sets;
 	bool version1;
 	struct work_struct window_work;
 	struct rpcrdma_rx rx;
