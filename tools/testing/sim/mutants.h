@@ -185,6 +185,11 @@ inline constexpr MutantType kMutants[] = {
 	  "XDR roundup of Read chunks is not zero" },
 	{ Mutant::HeldForEver, "held", "lost",
 	  "Receives held for memory are not given back" },
+	{ Mutant::WritesUntold, "writes-untold", "waits",
+	  "memory regions come back, and Replies that wait do not get them" },
+	{ Mutant::WritesNotEnded, "writes-kept", "lost",
+	  "a Reply that waits for memory regions does not end with its "
+	  "connection" },
 	{ Mutant::CallByXid, "call-by-xid", "answers",
 	  "an innocent Call has the XID of one that has broken a connection" },
 	{ Mutant::FlushForgotten, "flush-lost", "lost",

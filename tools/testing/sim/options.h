@@ -115,6 +115,8 @@ enum class Mutant : u8 {
 	ExcusedOctetWrong,
 	RoundupNotZero,
 	HeldForEver,
+	WritesUntold,
+	WritesNotEnded,
 	CallByXid,
 	RingTurnLost,
 	RingPlaceWrong,

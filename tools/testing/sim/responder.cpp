@@ -491,6 +491,8 @@ void Responder::resume()
 	const bool gives_back =
 		conn.world.options.mutant != Mutant::HeldForEver;
 
+	if (!planted(conn, Mutant::WritesUntold))
+		resume_writes();
 	for (;;) {
 		while (gives_back && !rpcrdma_account_calls_full(&account_) &&
 		       !held_.empty()) {
@@ -515,7 +517,7 @@ void Responder::resume()
 
 Responder::CallPtr Responder::next_to_read(bool &alone)
 {
-	if (waiting_.empty())
+	if (waiting_.empty() || !no_regions_.empty())
 		return nullptr;
 	const u32 need = page_count(waiting_[0]->unreduced) * kPage;
 
@@ -527,7 +529,7 @@ Responder::CallPtr Responder::next_to_read(bool &alone)
 								 return c->pages;
 							 })))
 		return nullptr;
-	alone = !n_reading_++;
+	alone = !n_reading_++ && !regions();
 	return take_out(waiting_, 0);
 }
 
@@ -636,7 +638,27 @@ bool Responder::has_room(const IncomingCall &call) const
 
 	for (const auto &other : reading_)
 		n += other->operations.size();
-	return n <= limits.reads;
+	return n <= limits.reads && has_regions(call.operations.size());
+}
+
+/* So many are free. */
+bool Responder::has_regions(size_t count) const
+{
+	const u32 used = regions();
+
+	return !used || used + count <= limits.regions;
+}
+
+/* Those that are in use. */
+u32 Responder::regions() const
+{
+	size_t n = 0;
+
+	for (const auto &call : reading_)
+		n += call->operations.size();
+	for (const auto &reply : replies_)
+		n += reply->regions;
+	return static_cast<u32>(n);
 }
 
 /* As rpcrdma_svc_read_start(). Unless it fails, @call is not the caller's. */
@@ -702,7 +724,8 @@ bool Responder::reads_failed(CallPtr call, bool alone, Error error)
 			conn.lost("no memory for a Call");
 		put(kCalls, need);
 		waiting_.insert(waiting_.begin(), std::move(call));
-		return !--n_reading_ && error != Error::NoMemory;
+		return !--n_reading_ && error != Error::NoMemory &&
+		       !regions();
 	}
 	conn.refuse(call->xid,
 		    error == Error::Again || error == Error::NoSpace ?
@@ -808,6 +831,7 @@ void OutgoingReply::chain()
 void OutgoingReply::ungroup()
 {
 	plan.n_jobs = 0;
+	regions = 0;
 	chain_cost = 0;
 	hold = false;
 }
@@ -826,17 +850,13 @@ void OutgoingReply::done(Error error)
 Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
 {
 	World &w = conn.world;
+	Error error = Error::None;
 
 	reply.call = call.call;
-	if (reply.plan.n_jobs) {
-		if (!w.allocates())
-			return w.chaos.once_in(2) ? Error::NoMemory :
-						    Error::Again;
-		reply.chain_cost = reply.plan.n_jobs;
-		reply.hold = true;
-	}
+	reply.hold = reply.plan.n_jobs;
 	/* Devices with elements enough do so. */
-	reply.gather = limits.holds && call.shape.reply_length >= kPage &&
+	reply.gather = limits.holds && !reply.hold &&
+		       call.shape.reply_length >= kPage &&
 		       conn.world.schedule.once_in(2);
 	reply.direct = !reply.hold && !reply.gather;
 	reply.msg.length = reply.plan.stream_length;
@@ -847,7 +867,63 @@ Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
 	reply.n_removed = reply.plan.n_removed;
 	if (w.sends_invalidate(conn))
 		reply.invalidate = call.inv_handle;
-	return conn.send(reply);
+	if (reply.plan.n_jobs)
+		error = no_regions_.empty() ? prepare(reply) : Error::Again;
+	if (error == Error::None)
+		return conn.send(reply);
+	if (error != Error::Again)
+		return error;
+	w.tally.writes_waited++;
+	no_regions_.push_back(&reply);
+	resume_writes();
+	return Error::None;
+}
+
+/* As rpcrdma_svc_reply_writes(). */
+Error Responder::prepare(OutgoingReply &reply)
+{
+	if (!conn.world.allocates())
+		return Error::NoMemory;
+	if (!has_regions(reply.plan.n_jobs))
+		return Error::Again;
+	reply.regions = reply.plan.n_jobs;
+	reply.chain_cost = reply.plan.n_jobs;
+	return Error::None;
+}
+
+/* As rpcrdma_svc_writes_prepare(). */
+void Responder::resume_writes()
+{
+	if (preparing_)
+		return;
+	preparing_ = true;
+	while (!no_regions_.empty() && !conn.lost_flag) {
+		OutgoingReply &reply = *no_regions_.front();
+		Error error = prepare(reply);
+
+		if (error == Error::Again && regions())
+			break;
+		no_regions_.erase(no_regions_.begin());
+		if (error == Error::None)
+			error = conn.send(reply);
+		if (error != Error::None)
+			failed(reply, error);
+	}
+	preparing_ = false;
+}
+
+/* As rpcrdma_svc_reply_failed(). */
+void Responder::failed(OutgoingReply &reply, Error error)
+{
+	switch (error) {
+	case Error::NoMemory:
+	case Error::NotConnected:
+		conn.lost("no way for a Reply");
+		break;
+	default:
+		conn.refuse(reply.msg.xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
+	}
+	remove(reply);
 }
 
 /* As rpcrdma_svc_sendto(). */
@@ -893,18 +969,8 @@ void Responder::reply()
 	}
 	const Error error = send(reply, *call);
 
-	switch (error) {
-	case Error::None:
-		return;
-	case Error::NoMemory:
-	case Error::Again:
-	case Error::NotConnected:
-		conn.lost("no way for a Reply");
-		break;
-	default:
-		conn.refuse(call->xid, RPCRDMA2_ERR_SYSTEM, 0, 0);
-	}
-	remove(reply);
+	if (error != Error::None)
+		failed(reply, error);
 }
 
 void Responder::remove(OutgoingReply &reply)
@@ -1019,10 +1085,15 @@ void Responder::reply_done(OutgoingReply &reply, Error error)
 	if (reply.grouped && error == Error::None && reply.refused)
 		return send_again(reply);
 	if (reply.grouped && error == Error::None && limits.holds) {
+		const bool wrote = reply.regions;
+
+		reply.regions = 0;
 		reply.sent = true;
 		n_sent_++;
 		sent_memory_ += reply.memory;
 		hurry();
+		if (wrote)
+			resume();
 		return check::kept(*this);
 	}
 	if (error == Error::MessageSize && !conn.lost_flag)
@@ -1040,6 +1111,10 @@ void Responder::gone()
 {
 	gone_ = true;
 	drop_sent(true);
+	if (!planted(conn, Mutant::WritesNotEnded))
+		for (OutgoingReply *reply : no_regions_)
+			remove(*reply);
+	no_regions_.clear();
 	group_.clear();
 	partial_.reset();
 	ready_.clear();
@@ -1053,6 +1128,7 @@ void Responder::crash()
 {
 	reading_.clear();
 	replies_.clear();
+	no_regions_.clear();
 	n_reading_ = 0;
 	n_sent_ = 0;
 	sent_memory_ = 0;

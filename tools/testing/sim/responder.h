@@ -50,6 +50,8 @@ struct ServiceLimits {
 	u32 kept_v1; /* Calls of version 1 that stay in their Receives */
 	u32 slots; /* else: Calls that are served at a time */
 	u32 reads; /* RDMA Reads that the device has room for at a time */
+	/* Its memory regions for RDMA Reads and Writes. A message that needs more has as many. */
+	u32 regions;
 };
 
 /* Octets that RDMA Read or Write moves. */
@@ -103,6 +105,7 @@ struct OutgoingReply final : public Outgoing, public Completer {
 	Shape shape = {};
 	rpcrdma_reply_plan plan = {};
 	u32 memory = 0;
+	u32 regions = 0; /* that its RDMA Writes have */
 	bool sent = false; /* by a group, and is kept */
 	bool refused = false;
 
@@ -211,10 +214,15 @@ private:
 	[[nodiscard]] Error lay_out(IncomingCall &call);
 	void lay_out_reads(IncomingCall &call) const;
 	[[nodiscard]] bool has_room(const IncomingCall &call) const;
+	[[nodiscard]] u32 regions() const;
+	[[nodiscard]] bool has_regions(size_t count) const;
 	[[nodiscard]] bool reads_failed(CallPtr call, bool alone, Error error);
 	[[nodiscard]] bool sound(const IncomingCall &call) const;
 	[[nodiscard]] Error send(OutgoingReply &reply,
 				 const IncomingCall &call);
+	[[nodiscard]] Error prepare(OutgoingReply &reply);
+	void resume_writes();
+	void failed(OutgoingReply &reply, Error error);
 	void send_again(OutgoingReply &reply);
 	void sent_take(OutgoingReply &reply);
 	[[nodiscard]] bool surplus() const;
@@ -234,6 +242,9 @@ private:
 	std::vector<CallPtr> executing_;
 	std::vector<Receive *> held_;
 	std::vector<std::unique_ptr<OutgoingReply>> replies_;
+	/* Of these, those whose RDMA Writes wait for regions. */
+	std::vector<OutgoingReply *> no_regions_;
+	bool preparing_ = false; /* the first of them */
 	u32 n_reading_ = 0; /* being started, or under way */
 	u32 n_sent_ = 0; /* of replies_, those that are sent and kept */
 	u32 sent_memory_ = 0; /* octets of these */

@@ -17,6 +17,8 @@ thread_local const char *broken;
 
 /* RDMA Reads of one Call at most. */
 static constexpr u32 kReads = RPCRDMA_MAX_PIECES;
+/* So few that small messages have to wait, too. */
+static constexpr u32 kRegions = 4;
 
 /* More steps than any run needs that ends. */
 static constexpr u32 kStepsWithoutProgress = 60000;
@@ -316,7 +318,8 @@ void World::configure(Random &r, Pair &p)
 			side == 1,
 			1,
 			0,
-			one_of(r, { kReads, kReads, kReads, 8, 2, 1 })
+			one_of(r, { kReads, kReads, kReads, 8, 2, 1 }),
+			kRegions
 		};
 		p.invalidates[side] = r.below(2);
 		if (heavy_) {
