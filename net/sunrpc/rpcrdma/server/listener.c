@@ -68,6 +68,19 @@ static int rpcrdma_pending_event(struct rdma_cm_id *cm_id,
 	return 0;
 }
 
+/*
+ * Let a thread of nfsd accept requests, unless they wait for clients that came before. Return: true
+ * if the caller then has to enqueue the listener.
+ */
+static bool rpcrdma_listener_calls(struct rpcrdma_listener *l)
+{
+	lockdep_assert_held(&l->lock);
+	if (l->crowded || list_empty(&l->pending))
+		return false;
+	set_bit(XPT_CONN, &l->xprt.xpt_flags);
+	return true;
+}
+
 static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 				   struct rdma_cm_id *cm_id,
 				   const struct rdma_conn_param *param)
@@ -101,9 +114,7 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 	list_add_tail(&svc->pending, &l->pending);
 	l->n_pending++;
 	trace_rpcrdma_request(cm_id, "kept", l->n_pending);
-	wanted = !l->crowded;
-	if (wanted)
-		set_bit(XPT_CONN, &l->xprt.xpt_flags);
+	wanted = rpcrdma_listener_calls(l);
 	spin_unlock(&l->lock);
 
 	if (wanted)
@@ -230,19 +241,17 @@ static void rpcrdma_listener_look(struct work_struct *work)
 	struct rpcrdma_listener *l = container_of(to_delayed_work(work),
 						  struct rpcrdma_listener,
 						  look);
-	bool crowded;
+	bool wanted;
 
 	spin_lock(&l->lock);
-	crowded = !l->closed && rpcrdma_listener_crowded(l);
-	if (crowded)
+	l->crowded = !l->closed && rpcrdma_listener_crowded(l);
+	if (l->crowded)
 		queue_delayed_work(rpcrdma_svc_wq, &l->look,
 				   RPCRDMA_NEWCOMER_LOOK);
-	else
-		set_bit(XPT_CONN, &l->xprt.xpt_flags);
-	l->crowded = crowded;
+	wanted = rpcrdma_listener_calls(l);
 	spin_unlock(&l->lock);
 
-	if (!crowded)
+	if (wanted)
 		svc_xprt_enqueue(&l->xprt);
 }
 
@@ -332,9 +341,7 @@ void rpcrdma_listeners_retry(void)
 	list_for_each_entry(l, &rpcrdma_listeners, link) {
 		spin_lock(&l->lock);
 		l->retry = true;
-		wanted = !list_empty(&l->pending) && !l->crowded;
-		if (wanted)
-			set_bit(XPT_CONN, &l->xprt.xpt_flags);
+		wanted = rpcrdma_listener_calls(l);
 		spin_unlock(&l->lock);
 		if (wanted)
 			svc_xprt_enqueue(&l->xprt);

@@ -221,6 +221,11 @@ begin() {
 
 end() {
 	groups_went
+	leave
+}
+
+# The other guest need not wait any more.
+leave() {
 	signal 'done'
 	finish
 }

@@ -24,8 +24,7 @@ client() {
 			round_trip "$vers" "$address"
 		done
 	done
-	signal 'done'
-	finish
+	leave
 }
 
 over_rdma() {

@@ -43,8 +43,7 @@ client() {
 	parameters
 	check "nothing left" within 30 nothing_left
 	check "server: nothing left" on_server within 30 nothing_left
-	signal 'done'
-	finish
+	leave
 }
 
 parameters() {
