@@ -75,6 +75,8 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_hurry);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_job);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_lost);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_lost_later);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_agreed);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_reach);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_up);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_next);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_pump);

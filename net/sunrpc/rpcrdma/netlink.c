@@ -738,7 +738,7 @@ static u32 rpcrdma_nl_state(const struct rpcrdma_conn *conn)
 {
 	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return RPCRDMA_CONN_STATE_LOST;
-	return test_bit(RPCRDMA_CONN_UP, &conn->flags) ?
+	return rpcrdma_conn_has_been(conn, RPCRDMA_CONN_UP) ?
 		RPCRDMA_CONN_STATE_UP : RPCRDMA_CONN_STATE_OPENING;
 }
 
@@ -781,7 +781,7 @@ static int rpcrdma_nl_conn_common(struct sk_buff *skb,
 			      conn->previous_loss) ||
 	    (conn->role == RPCRDMA_ROLE_CLIENT &&
 	     nla_put_u32(skb, RPCRDMA_A_CONN_RECONNECTS, conn->reconnects)) ||
-	    (test_bit(RPCRDMA_CONN_UP, &conn->flags) &&
+	    (rpcrdma_conn_has_been(conn, RPCRDMA_CONN_UP) &&
 	     nla_put_flag(skb, RPCRDMA_A_CONN_WAS_UP)) ||
 	    rpcrdma_nl_auth(skb, &auth))
 		return -EMSGSIZE;

@@ -398,6 +398,16 @@ static void conn_wait(struct kunit *test, struct completion *c)
 	KUNIT_ASSERT_TRUE(test, done);
 }
 
+/* Its owner hears that there is room again, once. */
+static void conn_wait_room(struct kunit *test, struct conn_side *side)
+{
+	int i;
+
+	for (i = 0; i < 100 && !atomic_read(&side->room); i++)
+		msleep(100);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 1);
+}
+
 static void conn_end(struct conn_side *side)
 {
 	if (!IS_ERR_OR_NULL(side->conn)) {
@@ -429,10 +439,21 @@ static void conn_resolve(struct kunit *test, struct conn_side *side,
 	KUNIT_ASSERT_TRUE(test, resolved);
 }
 
-static int conn_open(struct kunit *test, u32 version, bool pages,
-		     u32 client_grow, u32 grow, u32 rest,
-		     bool rtr, bool late, bool bare)
+/* How a connection of a case is made. Zeros are for the simplest one of version 1. */
+struct conn_shape {
+	bool version2;
+	bool pages;		/* the server's Receives are of pages */
+	u32 client_grow;	/* what buffers may grow to, */
+	u32 grow;		/* and the server's */
+	u32 rest;		/* and these at rest */
+	bool rtr;
+	bool late;		/* nothing grows before the case says so */
+	bool bare;		/* few Sends have a buffer at first */
+};
+
+static int conn_open(struct kunit *test, struct conn_shape shape)
 {
+	const u32 version = shape.version2 ? 2 : 1;
 	struct conn_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	struct sockaddr_in sin = { .sin_family = AF_INET };
 	/* On a busy machine a packet is late, and not only once. No Receive ever is. */
@@ -449,15 +470,15 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 	init_completion(&f->step);
 	conn_side_init(test, &f->client, version);
 	conn_side_init(test, &f->server, version);
-	f->server.pages = pages;
-	f->client.grow = client_grow;
-	f->server.grow = grow;
-	f->server.rest = rest;
-	f->client.rtr = rtr;
-	f->server.rtr = rtr;
-	f->server.late = late;
-	f->client.bare = bare;
-	f->server.bare = bare;
+	f->server.pages = shape.pages;
+	f->client.grow = shape.client_grow;
+	f->server.grow = shape.grow;
+	f->server.rest = shape.rest;
+	f->client.rtr = shape.rtr;
+	f->server.rtr = shape.rtr;
+	f->server.late = shape.late;
+	f->client.bare = shape.bare;
+	f->server.bare = shape.bare;
 	f->stream = conn_kvzalloc(test, CONN_MAX);
 	get_random_bytes(f->stream, CONN_MAX);
 
@@ -491,7 +512,7 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 
 	rpcrdma_conn_pump(f->client.conn);
 	/* Version 1 has no messages that open a connection. */
-	if (version == 1)
+	if (!shape.version2)
 		return 0;
 	conn_wait(test, &f->client.ready);
 	conn_wait(test, &f->server.ready);
@@ -500,55 +521,89 @@ static int conn_open(struct kunit *test, u32 version, bool pages,
 
 static int conn_init(struct kunit *test)
 {
-	return conn_open(test, 2, false, 0, 0, 0, false, false, false);
+	return conn_open(test, (struct conn_shape){ .version2 = true });
 }
 
 static int conn_init_pages(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0, 0, 0, false, false, false);
+	return conn_open(test, (struct conn_shape){ .version2 = true, .pages = true });
 }
 
 static int conn_init_growing(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, false, false);
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.client_grow = CONN_GROWN,
+		.grow = CONN_GROWN,
+	});
 }
 
 static int conn_init_resting(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE, false, false, false);
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.client_grow = CONN_GROWN,
+		.grow = CONN_GROWN,
+		.rest = PAGE_SIZE,
+	});
 }
 
 static int conn_init_late(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, true, false);
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.client_grow = CONN_GROWN,
+		.grow = CONN_GROWN,
+		.late = true,
+	});
 }
 
 /* The server cannot make small what the client cannot ask to be larger. */
 static int conn_init_alone(struct kunit *test)
 {
-	return conn_open(test, 2, true, 0, CONN_GROWN, PAGE_SIZE, false, false, false);
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.grow = CONN_GROWN,
+		.rest = PAGE_SIZE,
+	});
 }
 
 static int conn_init_bare(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, 0, false, false, true);
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.client_grow = CONN_GROWN,
+		.grow = CONN_GROWN,
+		.bare = true,
+	});
 }
 
 static int conn_init_bare_version1(struct kunit *test)
 {
-	return conn_open(test, 1, false, 0, 0, 0, false, false, true);
+	return conn_open(test, (struct conn_shape){ .bare = true });
 }
 
 /* rtrext takes precedence over room to grow, and over small Receives. */
 static int conn_init_groups(struct kunit *test)
 {
-	return conn_open(test, 2, true, CONN_GROWN, CONN_GROWN, PAGE_SIZE,
-			 true, false, false);
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.client_grow = CONN_GROWN,
+		.grow = CONN_GROWN,
+		.rest = PAGE_SIZE,
+		.rtr = true,
+	});
 }
 
 static int conn_init_version1(struct kunit *test)
 {
-	return conn_open(test, 1, false, 0, 0, 0, false, false, false);
+	return conn_open(test, (struct conn_shape){ });
 }
 
 static void conn_exit(struct kunit *test)
@@ -750,9 +805,7 @@ static void conn_tells_of_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 0);
 
 	conn_let_go(&f->server);
-	for (i = 0; i < 100 && !atomic_read(&side->room); i++)
-		msleep(100);
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 1);
+	conn_wait_room(test, side);
 	KUNIT_EXPECT_TRUE(test, conn_admit(side, m));
 	rpcrdma_conn_end_call(side->conn, &m->tm);
 }
@@ -1860,16 +1913,13 @@ static void conn_tells_of_regions(struct kunit *test)
 	struct conn_side *side = &f->client;
 	LIST_HEAD(others);
 	LIST_HEAD(mrs);
-	int i;
 
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
 	/* Those that are made, once those that there are have been taken. */
 	conn->mr_delay = HZ / 2;
 	conn_take_regions(test, page, &others);
 	KUNIT_EXPECT_EQ(test, conn->stats.no_mr, 1ULL);
-	for (i = 0; i < 100 && !atomic_read(&side->room); i++)
-		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 1);
+	conn_wait_room(test, side);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
 	KUNIT_EXPECT_GT(test, conn_take_regions(test, page, &mrs), 0);
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
@@ -1953,7 +2003,10 @@ static void conn_stage_advances(struct kunit *test)
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct conn_msg *m = conn_msg(test, 7, RPCRDMA_CALL, 64);
 
-	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_OPEN);
+	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_UP);
+	rpcrdma_conn_reach(conn, RPCRDMA_CONN_CONNECTED);
+	rpcrdma_conn_agreed(conn);
+	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_UP);
 	rpcrdma_conn_lost(conn, "test");
 	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_CLOSED);
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(conn, &m->tm), -ENOTCONN);
@@ -1963,8 +2016,55 @@ static void conn_stage_advances(struct kunit *test)
 	rpcrdma_send_stop(conn);
 	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_ENDING);
 	KUNIT_EXPECT_STREQ(test, conn->loss, "test");
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_has_been(conn, RPCRDMA_CONN_UP));
+	rpcrdma_conn_get(conn);
 	conn_end(&f->client);
+	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_DEAD);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_has_been(conn, RPCRDMA_CONN_UP));
+	rpcrdma_conn_put(conn);
 	conn_wait(test, &f->server.lost);
+}
+
+/* Each stage is reached once: who is told of it is told once. What was, is known afterwards. */
+static void conn_stage_is_reached_once(struct kunit *test)
+{
+	static const enum rpcrdma_conn_stage stages[] = {
+		RPCRDMA_CONN_CONNECTING, RPCRDMA_CONN_CONNECTED,
+		RPCRDMA_CONN_AGREED, RPCRDMA_CONN_UP,
+	};
+	struct rpcrdma_conn *conn;
+	int i, last;
+
+	conn = kunit_kzalloc(test, sizeof(*conn), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, conn);
+	spin_lock_init(&conn->lock);
+	for (last = 0; last <= ARRAY_SIZE(stages); last++) {
+		conn->stage = RPCRDMA_CONN_CREATED;
+		conn->reached = RPCRDMA_CONN_CREATED;
+		spin_lock(&conn->lock);
+		for (i = 0; i < last; i++) {
+			KUNIT_EXPECT_TRUE(test, rpcrdma_conn_advance(conn, stages[i]));
+			KUNIT_EXPECT_FALSE(test, rpcrdma_conn_advance(conn, stages[i]));
+			KUNIT_EXPECT_TRUE(test, rpcrdma_conn_open(conn));
+			KUNIT_EXPECT_TRUE(test, rpcrdma_conn_sound(conn));
+		}
+		KUNIT_EXPECT_TRUE(test, rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED));
+		KUNIT_EXPECT_FALSE(test, rpcrdma_conn_open(conn));
+		for (i = 0; i < ARRAY_SIZE(stages); i++) {
+			KUNIT_EXPECT_FALSE(test, rpcrdma_conn_advance(conn, stages[i]));
+			KUNIT_EXPECT_EQ(test, rpcrdma_conn_has_been(conn, stages[i]), i < last);
+		}
+		KUNIT_EXPECT_TRUE(test, rpcrdma_conn_advance(conn, RPCRDMA_CONN_DEAD));
+		KUNIT_EXPECT_TRUE(test, rpcrdma_conn_sound(conn));
+		spin_unlock(&conn->lock);
+	}
+
+	/* Nobody is told of the end of a connection that is not closed. */
+	conn->reached = RPCRDMA_CONN_UP;
+	conn->stage = RPCRDMA_CONN_UP;
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_sound(conn));
+	set_bit(RPCRDMA_CONN_LOST, &conn->flags);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_sound(conn));
 }
 
 /*
@@ -2991,16 +3091,25 @@ static void conn_flush_a_recv(struct rpcrdma_conn *conn)
 	recv->cqe.done(wc.qp->recv_cq, &wc);
 }
 
+/* As if it had not come further. */
+static void conn_back_to(struct rpcrdma_conn *conn, enum rpcrdma_conn_stage stage)
+{
+	spin_lock(&conn->lock);
+	conn->stage = stage;
+	conn->reached = stage;
+	spin_unlock(&conn->lock);
+}
+
 /* If a server refuses, rdma_cm flushes the Receives before it says so. */
 static void conn_ends_for_a_flush_after_the_handshake(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
 
-	set_bit(RPCRDMA_CONN_CONNECTING, &conn->flags);
+	conn_back_to(conn, RPCRDMA_CONN_CONNECTING);
 	conn_flush_a_recv(conn);
 	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_LOST, &conn->flags));
-	clear_bit(RPCRDMA_CONN_CONNECTING, &conn->flags);
+	rpcrdma_conn_reach(conn, RPCRDMA_CONN_CONNECTED);
 	conn_flush_a_recv(conn);
 	KUNIT_EXPECT_TRUE(test, test_bit(RPCRDMA_CONN_LOST, &conn->flags));
 }
@@ -3348,17 +3457,18 @@ static void conn_is_not_up_once_it_is_lost(struct kunit *test)
 	never = conn_skb(test, rpcrdma_nl_conn_size());
 	was = conn_skb(test, rpcrdma_nl_conn_size());
 
-	clear_bit(RPCRDMA_CONN_UP, &conn->flags);
+	conn_back_to(conn, RPCRDMA_CONN_CONNECTED);
 	rpcrdma_conn_lost(conn, "test");
 	rpcrdma_conn_up(conn);
-	KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_UP, &conn->flags));
+	KUNIT_EXPECT_EQ(test, conn->stage, RPCRDMA_CONN_CLOSED);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_has_been(conn, RPCRDMA_CONN_AGREED));
 	KUNIT_EXPECT_STREQ(test, conn->loss, "test");
 
 	/* It says of itself whether it was. */
 	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(never, conn, 0, 0, 0), 0);
 	KUNIT_EXPECT_NULL(test, nlmsg_find_attr(nlmsg_hdr(never), GENL_HDRLEN,
 						RPCRDMA_A_CONN_WAS_UP));
-	set_bit(RPCRDMA_CONN_UP, &conn->flags);
+	conn->reached = RPCRDMA_CONN_UP;
 	KUNIT_EXPECT_EQ(test, rpcrdma_nl_conn_put(was, conn, 0, 0, 0), 0);
 	KUNIT_EXPECT_NOT_NULL(test, nlmsg_find_attr(nlmsg_hdr(was), GENL_HDRLEN,
 						    RPCRDMA_A_CONN_WAS_UP));
@@ -5804,6 +5914,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),
 	KUNIT_CASE(conn_stage_advances),
+	KUNIT_CASE(conn_stage_is_reached_once),
 	KUNIT_CASE(conn_ending_keeps_regions),
 	KUNIT_CASE(conn_unmaps_before_it_tells),
 	KUNIT_CASE(conn_unmaps_before_it_tells_of_a_failure),

@@ -213,7 +213,7 @@ inline constexpr u32 kOpening = 2;
 /* RPCRDMA_RECV_SLACK, for smaller windows */
 inline constexpr u32 kSlack = 2;
 
-/* rpcrdma_conn_stage: what may still be posted. */
+/* rpcrdma_conn_stage: what may still be posted. Those up to RPCRDMA_CONN_UP are Open. */
 enum class Stage : u8 { Open, Closed, Ending, Dead };
 
 class Conn {

@@ -84,8 +84,7 @@ struct rpcrdma_keepalive {
  * @step: a step of connecting is over
  * @cm_error: first error of this attempt or after it, a negative errno; the next
  *	attempt waits
- * @opened: the server has accepted this attempt
- * @private: the server's private data of that accept
+ * @private: the server's private data, when it has accepted this attempt
  * @previous_loss: why the connection before was lost, or NULL
  * @reconnects: how many connections were lost
  * @established: when @conn was established, in jiffies
@@ -120,7 +119,6 @@ struct rpcrdma_xprt {
 	spinlock_t conn_lock;	/* see above */
 	struct completion step;
 	int cm_error;
-	bool opened;
 	struct rpcrdma_cm_private private;
 	const char *previous_loss;
 	u32 reconnects;

@@ -134,7 +134,7 @@ static void rpcrdma_established(struct rpcrdma_xprt *r_xprt,
 				  &private);
 	r_xprt->private = private;
 	rpcrdma_conn_private(conn, &private);
-	clear_bit(RPCRDMA_CONN_CONNECTING, &conn->flags);
+	rpcrdma_conn_reach(conn, RPCRDMA_CONN_CONNECTED);
 }
 
 /* Ends with its own reason; later ones, such as that this side closes it, do not count. */
@@ -171,7 +171,6 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 	case RDMA_CM_EVENT_ESTABLISHED:
 		/* Before the step ends. */
 		rpcrdma_established(r_xprt, id, &event->param.conn);
-		WRITE_ONCE(r_xprt->opened, true);
 		fallthrough;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -342,10 +341,12 @@ static int rpcrdma_step_wait(struct rpcrdma_xprt *r_xprt, const char *step, int 
  * (-07, 4.3.2).
  */
 static bool rpcrdma_only_refused(const struct rpcrdma_xprt *r_xprt,
-				 const struct rpcrdma_conn *conn,
-				 const struct rpcrdma_session_info *info)
+				 struct rpcrdma_conn *conn)
 {
-	return info->version == 1 && info->received == 1 &&
+	struct rpcrdma_session_info info;
+
+	rpcrdma_conn_info(conn, &info);
+	return info.version == 1 && info.received == 1 &&
 	       conn->max_version > 1 && !r_xprt->dialect;
 }
 
@@ -358,15 +359,13 @@ static bool rpcrdma_unanswered(const struct rpcrdma_xprt *r_xprt)
 	struct rpcrdma_conn *conn = r_xprt->conn;
 	struct rpcrdma_session_info info;
 
-	if (!conn || !READ_ONCE(r_xprt->opened))
+	if (!conn || !rpcrdma_conn_has_been(conn, RPCRDMA_CONN_CONNECTED))
 		return false;
 	/* An answer that fits no Receive does not say that the server is of version 1 (D21). */
 	if (conn->auth_policy && test_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags))
 		return false;
-	spin_lock(&conn->lock);
-	rpcrdma_session_info(&conn->session, &info);
-	spin_unlock(&conn->lock);
-	return !info.received || rpcrdma_only_refused(r_xprt, conn, &info);
+	rpcrdma_conn_info(conn, &info);
+	return !info.received || rpcrdma_only_refused(r_xprt, conn);
 }
 
 /* With a nonce of its own. */
@@ -508,7 +507,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 	param.rnr_retry_count = 0;
 	param.flow_control = 0;
 
-	set_bit(RPCRDMA_CONN_CONNECTING, &conn->flags);
+	rpcrdma_conn_reach(conn, RPCRDMA_CONN_CONNECTING);
 	rpcrdma_step_begin(r_xprt);
 	asked = ktime_get();
 	rc = rdma_connect(r_xprt->cm_id, &param);
@@ -531,7 +530,6 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *r_xprt,
 	*unanswered = false;
 	rpcrdma_disconnect(r_xprt);
 	WRITE_ONCE(r_xprt->cm_error, 0);
-	r_xprt->opened = false;
 	r_xprt->auth_again = false;
 	memset(&r_xprt->private, 0, sizeof(r_xprt->private));
 	r_xprt->cm_id = rdma_create_id(r_xprt->xprt.xprt_net, rpcrdma_client_cm_event,
@@ -562,9 +560,7 @@ static u32 rpcrdma_bc_payload(struct rpcrdma_conn *conn)
 	struct rpcrdma_session_info info;
 	u32 size;
 
-	spin_lock(&conn->lock);
-	rpcrdma_session_info(&conn->session, &info);
-	spin_unlock(&conn->lock);
+	rpcrdma_conn_info(conn, &info);
 	size = min3(info.max_send, info.local.recv_size, info.peer.send_size);
 	return info.version == 1 ?
 		min_t(u32, size - RPCRDMA_V1_HEADER, PAGE_SIZE) : PAGE_SIZE;
@@ -720,17 +716,13 @@ static int rpcrdma_connect(struct rpcrdma_xprt *r_xprt)
 void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt)
 {
 	struct rpcrdma_conn *conn = r_xprt->conn;
-	struct rpcrdma_session_info info;
 
 	if (conn) {
-		spin_lock(&conn->lock);
-		rpcrdma_session_info(&conn->session, &info);
-		spin_unlock(&conn->lock);
-		r_xprt->refused = rpcrdma_only_refused(r_xprt, conn, &info);
+		r_xprt->refused = rpcrdma_only_refused(r_xprt, conn);
 		rpcrdma_keepalive_stop(r_xprt);
 		rpcrdma_conn_destroy(conn);
 		/* An attempt that has failed is no connection that was lost. */
-		if (test_bit(RPCRDMA_CONN_UP, &conn->flags)) {
+		if (rpcrdma_conn_has_been(conn, RPCRDMA_CONN_UP)) {
 			r_xprt->previous_loss = READ_ONCE(conn->loss);
 			r_xprt->reconnects++;
 		}

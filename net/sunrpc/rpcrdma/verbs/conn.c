@@ -62,27 +62,6 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* Who listens hears of the end once, and after that of nothing else. */
-static bool rpcrdma_conn_over(struct rpcrdma_conn *conn, const char *why)
-{
-	const char *auth;
-	bool first;
-
-	spin_lock(&conn->event_lock);
-	first = !test_and_set_bit(RPCRDMA_CONN_LOST, &conn->flags);
-	if (first) {
-		/* What follows from it does not count. */
-		auth = READ_ONCE(conn->auth_loss);
-		if (auth)
-			why = auth;
-		WRITE_ONCE(conn->loss, why);
-		trace_rpcrdma_lost(conn->id, why);
-		rpcrdma_nl_conn_down(conn);
-	}
-	spin_unlock(&conn->event_lock);
-	return first;
-}
-
 /* The pump decides on nothing more. Who waits for a message, or for credit, waits no longer. */
 static void rpcrdma_conn_shut(struct rpcrdma_conn *conn,
 			      enum rpcrdma_conn_stage stage)
@@ -95,6 +74,29 @@ static void rpcrdma_conn_shut(struct rpcrdma_conn *conn,
 	spin_unlock(&conn->lock);
 }
 
+/* It is closed. Who listens hears of that once, and after that of nothing else. */
+static bool rpcrdma_conn_over(struct rpcrdma_conn *conn, const char *why)
+{
+	const char *auth;
+	bool first;
+
+	spin_lock(&conn->event_lock);
+	first = !test_bit(RPCRDMA_CONN_LOST, &conn->flags);
+	if (first) {
+		rpcrdma_conn_shut(conn, RPCRDMA_CONN_CLOSED);
+		set_bit(RPCRDMA_CONN_LOST, &conn->flags);
+		/* What follows from it does not count. */
+		auth = READ_ONCE(conn->auth_loss);
+		if (auth)
+			why = auth;
+		WRITE_ONCE(conn->loss, why);
+		trace_rpcrdma_lost(conn->id, why);
+		rpcrdma_nl_conn_down(conn);
+	}
+	spin_unlock(&conn->event_lock);
+	return first;
+}
+
 /**
  * rpcrdma_conn_lost - the connection cannot go on
  * @conn: the connection
@@ -105,10 +107,8 @@ static void rpcrdma_conn_shut(struct rpcrdma_conn *conn,
  */
 void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why)
 {
-	if (!rpcrdma_conn_over(conn, why))
-		return;
-	rpcrdma_conn_shut(conn, RPCRDMA_CONN_CLOSED);
-	conn->ops->lost(conn);
+	if (rpcrdma_conn_over(conn, why))
+		conn->ops->lost(conn);
 }
 
 /**
@@ -122,13 +122,32 @@ void rpcrdma_conn_ending(struct rpcrdma_conn *conn)
 	rpcrdma_conn_shut(conn, RPCRDMA_CONN_ENDING);
 }
 
+/**
+ * rpcrdma_conn_reach - the connection has come to a stage that nobody is told of
+ * @conn: the connection
+ * @stage: %RPCRDMA_CONN_CONNECTING or %RPCRDMA_CONN_CONNECTED
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ */
+void rpcrdma_conn_reach(struct rpcrdma_conn *conn,
+			enum rpcrdma_conn_stage stage)
+{
+	spin_lock(&conn->lock);
+	rpcrdma_conn_advance(conn, stage);
+	spin_unlock(&conn->lock);
+}
+
 /* Tell who listens which version is spoken, as soon as that is known. */
 static void rpcrdma_conn_tell_version(struct rpcrdma_conn *conn)
 {
+	bool first;
+
 	lockdep_assert_held(&conn->event_lock);
-	if (!test_bit(RPCRDMA_CONN_LOST, &conn->flags) &&
-	    rpcrdma_conn_version(conn) &&
-	    !test_and_set_bit(RPCRDMA_CONN_AGREED, &conn->flags))
+	spin_lock(&conn->lock);
+	first = rpcrdma_session_version(&conn->session) &&
+		rpcrdma_conn_advance(conn, RPCRDMA_CONN_AGREED);
+	spin_unlock(&conn->lock);
+	if (first)
 		rpcrdma_nl_conn_version(conn);
 }
 
@@ -137,7 +156,7 @@ static void rpcrdma_conn_tell_version(struct rpcrdma_conn *conn)
  * @conn: the connection
  *
  * Context: Process context, no lock held. Does not sleep. Only the first call after the
- * version is known has an effect, and none if the connection is lost. Callers save it if they
+ * version is known has an effect, and none if the connection is closed. Callers save it if they
  * see %RPCRDMA_CONN_AGREED.
  */
 void rpcrdma_conn_agreed(struct rpcrdma_conn *conn)
@@ -152,15 +171,19 @@ void rpcrdma_conn_agreed(struct rpcrdma_conn *conn)
  * @conn: the connection, its version agreed on
  *
  * Context: Process context, no lock held. Does not sleep. Only the first call has an
- * effect, and none if the connection is lost.
+ * effect, and none if the connection is closed.
  */
 void rpcrdma_conn_up(struct rpcrdma_conn *conn)
 {
+	bool first;
+
 	spin_lock(&conn->event_lock);
 	/* Version 1 has no messages for that. */
 	rpcrdma_conn_tell_version(conn);
-	if (!test_bit(RPCRDMA_CONN_LOST, &conn->flags) &&
-	    !test_and_set_bit(RPCRDMA_CONN_UP, &conn->flags)) {
+	spin_lock(&conn->lock);
+	first = rpcrdma_conn_advance(conn, RPCRDMA_CONN_UP);
+	spin_unlock(&conn->lock);
+	if (first) {
 		trace_rpcrdma_up(conn->id, rpcrdma_conn_version(conn),
 				 conn->name);
 		rpcrdma_nl_conn_up(conn);
@@ -203,6 +226,19 @@ u32 rpcrdma_conn_version(struct rpcrdma_conn *conn)
 	version = rpcrdma_session_version(&conn->session);
 	spin_unlock(&conn->lock);
 	return version;
+}
+
+/**
+ * rpcrdma_conn_info - what the session can tell
+ * @conn: the connection
+ * @info: filled in
+ */
+void rpcrdma_conn_info(struct rpcrdma_conn *conn,
+		       struct rpcrdma_session_info *info)
+{
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, info);
+	spin_unlock(&conn->lock);
 }
 
 /**

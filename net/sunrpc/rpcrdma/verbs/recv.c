@@ -561,7 +561,7 @@ static noinline void rpcrdma_recv_failed(struct rpcrdma_conn *conn,
 	trace_rpcrdma_wc(conn->id, "Receive", wc);
 	/* If a server refuses, rdma_cm flushes the Receives and then says why. */
 	if (wc->status == IB_WC_WR_FLUSH_ERR &&
-	    test_bit(RPCRDMA_CONN_CONNECTING, &conn->flags))
+	    READ_ONCE(conn->stage) == RPCRDMA_CONN_CONNECTING)
 		return;
 	/* rxe reports the second. */
 	if (wc->status == IB_WC_LOC_LEN_ERR || wc->status == IB_WC_LOC_QP_OP_ERR)
@@ -633,7 +633,7 @@ void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_conn_pump(conn);
 	}
 
-	if (unlikely(!test_bit(RPCRDMA_CONN_AGREED, &conn->flags)))
+	if (unlikely(READ_ONCE(conn->stage) < RPCRDMA_CONN_AGREED))
 		rpcrdma_conn_agreed(conn);
 	if (unlikely(READ_ONCE(conn->auth)))
 		rpcrdma_conn_auth_received(conn);

@@ -422,9 +422,14 @@ struct rpcrdma_device {
 };
 
 /**
- * enum rpcrdma_conn_stage - what may still be posted on a connection
- * @RPCRDMA_CONN_OPEN: everything. Handshake and exchange are in this stage, too: what may be
- *	sent then, the session says
+ * enum rpcrdma_conn_stage - how far the life of a connection has come
+ * @RPCRDMA_CONN_CREATED: its Receives are posted. What may be sent before it is UP, the session
+ *	says
+ * @RPCRDMA_CONN_CONNECTING: a client's, until the handshake of rdma_cm ends: a Receive that
+ *	fails does not say why
+ * @RPCRDMA_CONN_CONNECTED: a client's; the server has accepted
+ * @RPCRDMA_CONN_AGREED: the version is known, and who listens was told
+ * @RPCRDMA_CONN_UP: RPC messages can flow, and who listens was told
  * @RPCRDMA_CONN_CLOSED: it cannot go on; no message and no RDMA operation, but for those that
  *	the pump has decided on. Its Receives are still posted, and regions given up by Local
  *	Invalidate
@@ -434,23 +439,37 @@ struct rpcrdma_device {
  * @RPCRDMA_CONN_DEAD: the queue pair is, or soon will be, in the error state; nothing. No
  *	region is taken or made
  *
- * A connection goes on through these stages and never back; it may leave some out. Each
- * stage forbids what those before it forbid. Documentation/architecture.rst has them drawn.
+ * A connection goes on through these stages and never back; it may leave some out. From CLOSED
+ * on, each forbids what those before it forbid. Who may do what:
+ *
+ *	stage	post messages,	post		post Receives,	cancel a	free
+ *		RDMA		Invalidates	take regions	message		resources
+ *	to UP	yes		yes		yes		yes		no
+ *	CLOSED	no		yes		yes		yes		no
+ *	ENDING	no		no		yes		yes		no
+ *	DEAD	no		no		no		yes		when drained
+ *
+ * Who waits for a message or for credit is woken once the stage is CLOSED or beyond.
+ * Documentation/architecture.rst has all of it drawn.
  */
 enum rpcrdma_conn_stage {
-	RPCRDMA_CONN_OPEN,
+	RPCRDMA_CONN_CREATED,
+	RPCRDMA_CONN_CONNECTING,
+	RPCRDMA_CONN_CONNECTED,
+	RPCRDMA_CONN_AGREED,
+	RPCRDMA_CONN_UP,
 	RPCRDMA_CONN_CLOSED,
 	RPCRDMA_CONN_ENDING,
 	RPCRDMA_CONN_DEAD,
 };
 
-/* Bits of rpcrdma_conn.flags: what has happened, and whom was told. */
+/*
+ * Bits of rpcrdma_conn.flags: facts, which are no stages. Whoever finds that the connection cannot
+ * go on may hold its lock, and closes it at once. Others are told without the lock, so later.
+ */
 enum {
-	RPCRDMA_CONN_LOST,	/* bit: ops->lost has been called */
+	RPCRDMA_CONN_LOST,	/* bit: ops->lost has been called, and who listens was told */
 	RPCRDMA_CONN_TOO_LONG,	/* bit: a message was too long for its Receive */
-	RPCRDMA_CONN_UP,	/* bit: RPC messages can flow, and who listens was told */
-	RPCRDMA_CONN_AGREED,	/* bit: the version is known, and who listens was told */
-	RPCRDMA_CONN_CONNECTING, /* bit: rdma_cm has not said how the handshake ends */
 };
 
 /**
@@ -698,6 +717,7 @@ struct rpcrdma_resize {
  * @auth_state: enum rpcrdma_auth_state when it was looked at last
  * @auth_loss: why that failed, a static string, or NULL
  * @auth_work: ends a connection whose peer takes too long
+ * @reached: the stage that it was in last before it was closed
  * @loss: why the connection was lost, a static string, or NULL
  * @previous_loss: as in struct rpcrdma_conn_attr
  * @reconnects: as in struct rpcrdma_conn_attr
@@ -779,6 +799,7 @@ struct rpcrdma_conn {
 	spinlock_t lock;	/* see above */
 	struct rpcrdma_session session;
 	enum rpcrdma_conn_stage stage;
+	enum rpcrdma_conn_stage reached;
 
 	u64 memory;
 	bool must;
@@ -866,25 +887,49 @@ struct rpcrdma_conn {
 	struct work_struct stats_work;
 };
 
+/* Do the stage of @conn and what tells of it agree? Under its lock. */
+static inline bool rpcrdma_conn_sound(const struct rpcrdma_conn *conn)
+{
+	const bool closed = conn->stage >= RPCRDMA_CONN_CLOSED;
+
+	return (closed ? conn->reached < RPCRDMA_CONN_CLOSED :
+			 conn->reached == conn->stage) &&
+	       (closed || !test_bit(RPCRDMA_CONN_LOST, &conn->flags));
+}
+
 /**
- * rpcrdma_conn_advance - less may be posted from now on
+ * rpcrdma_conn_advance - the next stage, or a later one
  * @conn: the connection
- * @stage: nothing changes if it is further than that
+ * @stage: nothing changes if it is as far, or further
  *
  * Context: the caller holds the lock of @conn.
+ *
+ * Return: true if it was not, which is so once for each stage.
  */
-static inline void rpcrdma_conn_advance(struct rpcrdma_conn *conn,
+static inline bool rpcrdma_conn_advance(struct rpcrdma_conn *conn,
 					enum rpcrdma_conn_stage stage)
 {
 	lockdep_assert_held(&conn->lock);
-	if (conn->stage < stage)
-		conn->stage = stage;
+	if (conn->stage >= stage)
+		return false;
+	WRITE_ONCE(conn->stage, stage);
+	if (stage < RPCRDMA_CONN_CLOSED)
+		WRITE_ONCE(conn->reached, stage);
+	lockdep_assert(rpcrdma_conn_sound(conn));
+	return true;
+}
+
+/* Has it come as far as @stage, which is before CLOSED? It may have been closed since. */
+static inline bool rpcrdma_conn_has_been(const struct rpcrdma_conn *conn,
+					 enum rpcrdma_conn_stage stage)
+{
+	return READ_ONCE(conn->reached) >= stage;
 }
 
 /* May messages and RDMA operations be posted? Under the lock of @conn. */
 static inline bool rpcrdma_conn_open(const struct rpcrdma_conn *conn)
 {
-	return conn->stage == RPCRDMA_CONN_OPEN;
+	return conn->stage < RPCRDMA_CONN_CLOSED;
 }
 
 /* May regions be given up by Local Invalidate? Under the lock of @conn. */
@@ -937,10 +982,14 @@ void rpcrdma_conn_lost(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_lost_later(struct rpcrdma_conn *conn, const char *why);
 void rpcrdma_conn_put(struct rpcrdma_conn *conn);
 void rpcrdma_conn_ending(struct rpcrdma_conn *conn);
+void rpcrdma_conn_reach(struct rpcrdma_conn *conn,
+			enum rpcrdma_conn_stage stage);
 void rpcrdma_conn_agreed(struct rpcrdma_conn *conn);
 void rpcrdma_conn_up(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_ready(struct rpcrdma_conn *conn);
 u32 rpcrdma_conn_version(struct rpcrdma_conn *conn);
+void rpcrdma_conn_info(struct rpcrdma_conn *conn,
+		       struct rpcrdma_session_info *info);
 void rpcrdma_conn_private(struct rpcrdma_conn *conn,
 			  const struct rpcrdma_cm_private *p);
 void rpcrdma_conn_fit(struct ib_device *device, u32 role,
