@@ -13,7 +13,9 @@ in_guests --append ib_core.force_mr=1 --env FILTER="${FILTER-}"
 
 alone() {
 	modprobe lockd nlm_grace_period=3 nlm_timeout=3
-	rdma_up rxe && server_up 4 || bail "no server"
+	if ! { rdma_up rxe && server_up 4; }; then
+		bail "no server"
+	fi
 	echo Y > /proc/fs/nfsd/v4_end_grace || within 30 grace_has_ended
 	peer_tests "${FILTER:-registered_server*}"
 	check "nothing left" within 30 nothing_left
