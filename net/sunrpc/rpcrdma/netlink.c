@@ -746,7 +746,7 @@ static u32 rpcrdma_nl_choice(const struct rpcrdma_conn *conn, u32 version)
 {
 	if (!version)
 		return RPCRDMA_CONN_CHOICE_UNKNOWN;
-	if (conn->fell_back)
+	if (conn->only_v1 == RPCRDMA_V1_SILENT)
 		return RPCRDMA_CONN_CHOICE_SILENCE;
 	return version < conn->max_version ? RPCRDMA_CONN_CHOICE_PEER :
 		RPCRDMA_CONN_CHOICE_BEST;

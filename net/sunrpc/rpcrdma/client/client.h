@@ -94,8 +94,7 @@ struct rpcrdma_keepalive {
  * @spoke_v2: the server has spoken version 2, and has answered every FINAL since
  * @refused: a refusal of version 2 was all that came on the last connection, see
  *	rpcrdma_only_refused()
- * @fell_back: the connection speaks version 1 because the server did not answer version 2
- * @dialect: it does so because the server means something else by version 2 (D25), or @refused
+ * @only_v1: why the connection, or an attempt at one, may speak version 1 only
  * @auth_again: the server has not answered an opening of host authentication, which
  *	the policy allows: connect without one
  * @reply_waits: a Reply to a callback waits for the xprt's write lock; under the
@@ -128,8 +127,7 @@ struct rpcrdma_xprt {
 	struct rpcrdma_keepalive keepalive;
 	bool spoke_v2;
 	bool refused;
-	bool fell_back;
-	bool dialect;
+	enum rpcrdma_only_v1 only_v1;
 	bool auth_again;
 	bool reply_waits;
 	struct list_head group;

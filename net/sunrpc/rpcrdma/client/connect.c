@@ -105,7 +105,7 @@ bool rpcrdma_forget_silent(const struct rpcrdma_xprt *r_xprt)
 				       rpc_get_port(sap), ktime_get_seconds());
 	spin_unlock(&rpcrdma_silent_lock);
 	/* Another transport may have removed the server from the table. */
-	return silent || READ_ONCE(r_xprt->fell_back);
+	return silent || READ_ONCE(r_xprt->only_v1) == RPCRDMA_V1_SILENT;
 }
 
 static void rpcrdma_step_error(struct rpcrdma_xprt *r_xprt, int error)
@@ -347,7 +347,7 @@ static bool rpcrdma_only_refused(const struct rpcrdma_xprt *r_xprt,
 
 	rpcrdma_conn_info(conn, &info);
 	return info.version == 1 && info.received == 1 &&
-	       conn->max_version > 1 && !r_xprt->dialect;
+	       conn->max_version > 1 && r_xprt->only_v1 != RPCRDMA_V1_DIALECT;
 }
 
 /*
@@ -450,8 +450,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 		.mr_pages = RPCRDMA_MR_PAGES,
 		/* RDMA Reads come from the server only. */
 		.reads_in = U8_MAX,
-		.fell_back = READ_ONCE(r_xprt->fell_back),
-		.dialect = r_xprt->dialect,
+		.only_v1 = READ_ONCE(r_xprt->only_v1),
 		.previous_loss = r_xprt->previous_loss,
 		.reconnects = r_xprt->reconnects,
 	};
@@ -602,6 +601,18 @@ static u32 rpcrdma_auth_impossible(const struct rpcrdma_config *cfg)
 				      RPCRDMA_AUTH_R_NONE;
 }
 
+/* What the client knows of its server from before this attempt. */
+static enum rpcrdma_only_v1 rpcrdma_why_v1(const struct rpcrdma_xprt *r_xprt,
+					   const struct rpcrdma_config *versions)
+{
+	if (versions->min_version != 1)
+		return RPCRDMA_V1_NOT_ONLY;
+	if (r_xprt->refused)
+		return RPCRDMA_V1_DIALECT;
+	return rpcrdma_silent(r_xprt, ktime_get_seconds()) ?
+		RPCRDMA_V1_SILENT : RPCRDMA_V1_NOT_ONLY;
+}
+
 static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 			      const struct rpcrdma_config *cfg)
 {
@@ -612,7 +623,7 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 	int rc;
 
 	rpcrdma_client_versions(&versions);
-	r_xprt->dialect = versions.min_version == 1 && r_xprt->refused;
+	WRITE_ONCE(r_xprt->only_v1, rpcrdma_why_v1(r_xprt, &versions));
 	r_xprt->refused = false;
 	reason = rpcrdma_auth_impossible(&versions);
 	if (reason) {
@@ -620,18 +631,13 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 		WRITE_ONCE(r_xprt->cm_error, -EACCES);
 		return -EACCES;
 	}
-	WRITE_ONCE(r_xprt->fell_back,
-		   versions.min_version == 1 &&
-		   rpcrdma_silent(r_xprt, ktime_get_seconds()));
-	if (r_xprt->fell_back || r_xprt->dialect)
+	if (r_xprt->only_v1)
 		versions.max_version = 1;
 	rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	/* The server speaks version 2 now. */
-	if (!rc && (r_xprt->fell_back || r_xprt->dialect) &&
-	    r_xprt->private.version2) {
+	if (!rc && r_xprt->only_v1 && r_xprt->private.version2) {
 		rpcrdma_forget_silent(r_xprt);
-		WRITE_ONCE(r_xprt->fell_back, false);
-		r_xprt->dialect = false;
+		WRITE_ONCE(r_xprt->only_v1, RPCRDMA_V1_NOT_ONLY);
 		rpcrdma_client_versions(&versions);
 		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	}
@@ -642,7 +648,7 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 
 	/* The server means something else by version 2: so version 1, on another connection. */
 	if (rc == -EPROTOTYPE) {
-		r_xprt->dialect = true;
+		WRITE_ONCE(r_xprt->only_v1, RPCRDMA_V1_DIALECT);
 		versions.max_version = 1;
 		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 	}
@@ -652,8 +658,8 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 		/* A lost connection may have another reason. */
 		silent = rc == -ETIMEDOUT && !r_xprt->private.version2;
 		versions.max_version = 1;
-		r_xprt->dialect = r_xprt->refused;
-		WRITE_ONCE(r_xprt->fell_back, !r_xprt->refused);
+		WRITE_ONCE(r_xprt->only_v1, r_xprt->refused ?
+			   RPCRDMA_V1_DIALECT : RPCRDMA_V1_SILENT);
 		r_xprt->refused = false;
 		rc = rpcrdma_attempt(r_xprt, &versions, &unanswered);
 		if (!rc && silent)
@@ -674,7 +680,7 @@ static int rpcrdma_connect_as(struct rpcrdma_xprt *r_xprt,
 	version = rpcrdma_conn_version(r_xprt->conn);
 	if (version == 1 && !r_xprt->conn->version1) {
 		pr_warn_ratelimited("rpcrdma: %s %s needs a device that registers more memory\n",
-				    address, r_xprt->fell_back ?
+				    address, r_xprt->only_v1 == RPCRDMA_V1_SILENT ?
 				    "did not answer version 2; version 1" :
 				    "speaks version 1, which");
 		/* This side cannot use version 1: ask for version 2 again. */

@@ -602,9 +602,9 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	conn->port = cm_id->port_num;
 	conn->iwarp = rdma_protocol_iwarp(device, conn->port);
 	conn->max_version = 2;
-	if (!a.dialect && a.config.max_version)
+	if (a.only_v1 != RPCRDMA_V1_DIALECT && a.config.max_version)
 		conn->max_version = a.config.max_version;
-	conn->fell_back = a.fell_back;
+	conn->only_v1 = a.only_v1;
 	conn->previous_loss = a.previous_loss;
 	conn->reconnects = a.reconnects;
 

@@ -32,7 +32,7 @@ void rpcrdma_rtr_want(struct rpcrdma_conn_attr *attr)
 {
 	struct rpcrdma_config *config = &attr->config;
 
-	attr->rtr = READ_ONCE(rpcrdma_rtrext) && !attr->dialect &&
+	attr->rtr = READ_ONCE(rpcrdma_rtrext) && attr->only_v1 != RPCRDMA_V1_DIALECT &&
 		    config->max_version != 1;
 	if (!attr->rtr)
 		return;

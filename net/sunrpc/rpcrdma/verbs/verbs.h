@@ -492,6 +492,19 @@ enum {
 };
 
 /**
+ * enum rpcrdma_only_v1 - why only version 1 may be spoken on a connection
+ * @RPCRDMA_V1_NOT_ONLY: it is not so, but for settings
+ * @RPCRDMA_V1_SILENT: the peer has left version 2 unanswered
+ * @RPCRDMA_V1_DIALECT: the peer means something else by version 2 (D25), or has refused it and
+ *	then ended the connection
+ */
+enum rpcrdma_only_v1 {
+	RPCRDMA_V1_NOT_ONLY,
+	RPCRDMA_V1_SILENT,
+	RPCRDMA_V1_DIALECT,
+};
+
+/**
  * struct rpcrdma_conn_attr - parameters of a new connection
  * @ops: callbacks of the owner
  * @context: for the owner
@@ -522,9 +535,7 @@ enum {
  * @rw_octets: bytes of the largest message that they transfer
  * @reads_in: RDMA Reads that the peer may have under way, zero for none
  * @reads_out: RDMA Reads that this side may have under way, zero for none
- * @fell_back: only version 1 may be spoken, since version 2 was left unanswered
- * @dialect: only version 1 may be spoken, since the peer means something else by version 2, or has
- *	refused it and then ended the connection
+ * @only_v1: why only version 1 may be spoken
  * @previous_loss: why the owner's connection before this one was lost, or NULL
  * @reconnects: how many of the owner's connections were lost before
  *
@@ -553,8 +564,7 @@ struct rpcrdma_conn_attr {
 	u32 rw_octets;
 	u32 reads_in;
 	u32 reads_out;
-	bool fell_back;
-	bool dialect;
+	enum rpcrdma_only_v1 only_v1;
 	const char *previous_loss;
 	u32 reconnects;
 };
@@ -711,7 +721,7 @@ struct rpcrdma_resize {
  * @port: port of the device
  * @iwarp: the device speaks iWARP
  * @max_version: highest version that this side may speak to peers
- * @fell_back: as in struct rpcrdma_conn_attr
+ * @only_v1: as in struct rpcrdma_conn_attr
  * @auth: hosts authenticate each other; guarded by @lock
  * @auth_policy: enum rpcrdma_auth_policy, as it is for this connection
  * @auth_state: enum rpcrdma_auth_state when it was looked at last
@@ -785,7 +795,7 @@ struct rpcrdma_conn {
 	u32 port;
 	bool iwarp;
 	u32 max_version;
-	bool fell_back;
+	enum rpcrdma_only_v1 only_v1;
 
 	struct rdma_cm_id *cm_id;
 	struct rpcrdma_device *device;
