@@ -55,32 +55,31 @@ class Server : public Nfs3 {
 public:
 	/* Otherwise it takes no data by Sends, and WRITEs are as ever. */
 	explicit Server(bool places = false)
+		: Server(places ? Words{ 5 } + kSizeProperty + limits(kMostSends) +
+					  kStructureProperty :
+				  Words{ 3 } + limits(kMostSends))
 	{
-		opening = [places](Peer &p) {
-			const Words set = { kSupport,
-					    4,
-					    kTakesRequests | kTakesContinues,
-					    kRequestLimit,
-					    4,
-					    kMostSends,
-					    kReplyLimit,
-					    4,
-					    kMostSends };
-
+	}
+	/* This property set is what it announces. */
+	explicit Server(const Words &set)
+	{
+		opening = [set](Peer &p) {
 			p.take_properties(p.next());
 			EXPECT_EQ(p.property(kSupport),
 				  kTakesResponses | kTakesContinues);
 			EXPECT_EQ(p.property(2), kHead + kPages * kPage);
-			p.send(unit::connprop(
-				p.new_xid(),
-				places ? Words{ 5 } + kSizeProperty + set +
-						 kStructureProperty :
-					 Words{ 3 } + set));
+			p.send(unit::connprop(p.new_xid(), set));
 			p.speak_extensions();
 		};
 		message = [this](Peer &p, const Message &m) {
 			return take(p, m);
 		};
+	}
+	/* Three properties: it takes Calls of so many Sends, and sends such Replies. */
+	static Words limits(u32 sends)
+	{
+		return { kSupport, 4, kTakesRequests | kTakesContinues,
+			 kRequestLimit, 4, sends, kReplyLimit, 4, sends };
 	}
 
 	/* How READs are answered that came by a group; false: by one, as is right. */
@@ -293,6 +292,56 @@ TEST(client_groups, reads)
 	EXPECT_EQ(server.read(4096, 262144), 0);
 	EXPECT_EQ(server.groups, 0u);
 	server.works_on();
+}
+
+/*
+ * Servers that have the extension, and take no Call by a group, or say nothing of their Receives,
+ * or have no place for data there. Data of WRITEs go as ever. Those of READs come by a group if
+ * the server can send it, though it does not say how its own Receives are.
+ */
+TEST(client_groups, servers_that_place_nothing)
+{
+	static constexpr u32 kLengths[] = { 1,	   4096,   8192,  16384,
+					    65536, 131072, 262144 };
+	const Parameter rtrext("rtrext", 1);
+	const struct {
+		Words set;
+		u32 groups; /* READs that go so: the first of a page or more */
+	} servers[] = {
+		{ Words{ 5 } + kSizeProperty + Server::limits(0) +
+			  kStructureProperty,
+		  0 },
+		{ Words{ 3 } + Server::limits(0), 0 },
+		{ Words{ 5 } + kSizeProperty + Server::limits(0) +
+			  kNoTargetsProperty,
+		  0 },
+		{ Words{ 3 } + kSizeProperty +
+			  Words{ kSupport, 4, kTakesContinues } +
+			  kStructureProperty,
+		  0 },
+		{ Words{ 1 } + kStructureProperty, 0 },
+		{ { 1, kSupport, 4, kTakesRequests }, 2 },
+		{ Words{ 5 } + kSizeProperty + Server::limits(kMostSends) +
+			  kNoTargetsProperty,
+		  5 },
+	};
+
+	for (const auto &one : servers) {
+		SCOPED_TRACE(&one - servers);
+		Server server(one.set);
+
+		server.mount("rsize=262144,wsize=262144");
+		for (const u32 length : kLengths) {
+			EXPECT_EQ(server.write(4096, length), 0) << length;
+			EXPECT_EQ(server.groups, 0u) << length;
+		}
+		for (const u32 length : kLengths)
+			EXPECT_EQ(server.read(4096, length), 0) << length;
+		EXPECT_EQ(server.groups, one.groups);
+		EXPECT_TRUE(server.reports.empty());
+		server.works_on();
+		EXPECT_EQ(server.connections(), 1u);
+	}
 }
 
 /* Any form is right. */

@@ -59,6 +59,10 @@ inline const Words kStructureProperty = {
 	kStructure, 40, kHead + kPages *kPage, 2, 1, kHead, 4, 0, kPages, kPage,
 	kPage,	    1
 };
+/* Receives in which nothing can be placed. */
+inline const Words kNoTargetsProperty = {
+	kStructure, 24, kHead + kPages *kPage, 1, 1, kHead + kPages *kPage, 4, 0
+};
 
 } // namespace peer
 

@@ -1037,6 +1037,74 @@ TEST_F(server_groups, results_that_are_not_placed)
 	EXPECT_EQ(Nfs::results(b.stream).size(), 3u);
 }
 
+/*
+ * Clients that have the extension and direct what nobody can place: they take no groups, or say
+ * nothing of their Receives, or have no place for data there. What a Reply by a group cannot place
+ * is in its Payload stream. Their own Calls by groups are as ever.
+ */
+TEST_F(server_groups, clients_that_place_nothing)
+{
+	static constexpr u32 kLength = 30000;
+	const Words takes = { kSupport, 4, kTakesResponses | kTakesContinues };
+	const Words limits = { kRequestLimit, 4, 0, kReplyLimit, 4, 0 };
+	const struct {
+		Words set;
+		bool groups;
+	} clients[] = {
+		{ Words{ 1 } + takes, true },
+		{ Words{ 3 } + takes + limits, true },
+		{ Words{ 3 } + kSizeProperty + takes + kNoTargetsProperty,
+		  true },
+		{ Words{ 3 } + kSizeProperty +
+			  Words{ kSupport, 4, kTakesContinues } +
+			  kStructureProperty,
+		  false },
+	};
+	const Compound c = Nfs::read("data", 0, kLength);
+	const std::vector<Words> sets = { range(0, c.position(),
+						{ tbsn(kPage) }) };
+
+	for (const auto &one : clients) {
+		SCOPED_TRACE(&one - clients);
+		Peer p = Peer::open(one.set, kHead + kPages * kPage);
+		const Nfs nfs(p);
+
+		p.speak_extensions();
+		for (const u32 sends : { 0u, 1u, kMostSends }) {
+			const u32 xid = send_directed(p, c, sets, sends);
+
+			if (!one.groups || sends < kMostSends) {
+				EXPECT_EQ(Nfs::read_result(p.reply(xid)),
+					  Nfs::data(0, kLength));
+				continue;
+			}
+			const Answer a(p, xid);
+			EXPECT_EQ(a.types(), Words{ kTooShort });
+			EXPECT_EQ(Nfs::results(a.stream).back().data,
+				  Nfs::data(0, kLength));
+		}
+		expect_placed(p, kLength);
+		p.expect_works();
+	}
+}
+
+/* They are about Calls to it, and about its Replies. */
+TEST_F(server_groups, a_client_with_limits_of_0)
+{
+	Peer p = Peer::open(Words{ 5 } + kSizeProperty +
+				    Words{ kSupport, 4,
+					   kTakesResponses | kTakesContinues } +
+				    kStructureProperty +
+				    Words{ kRequestLimit, 4, 0, kReplyLimit, 4,
+					   0 },
+			    kHead + kPages * kPage);
+	const Nfs nfs(p);
+
+	p.speak_extensions();
+	expect_reads(p, 0, 30000);
+	p.expect_works();
+}
+
 /* More than the Call has room for: the Reply goes in a form of version 2. */
 TEST_F(server_groups, results_without_room)
 {
