@@ -865,6 +865,37 @@ speaks() { # VERSION
 	! grep -v "^version: $1$" /tmp/speaks
 }
 
+# A number after this word, of the only connection.
+buffers() { # WORD
+	local conns=(/sys/kernel/debug/rpcrdma/conn/*)
+	[[ ${#conns[@]} = 1 && -e ${conns[0]} ]] ||
+		complain "not one connection: ${conns[*]}" || return
+	figure "${conns[0]}" buffers "$1"
+}
+
+# Sends have this size, and Receives that one; none has another.
+sizes_are() { # SEND RECEIVE
+	echo "send $(buffers send) receive $(buffers receive) others $(buffers size)"
+	[[ $(buffers send) = "$1" && $(buffers receive) = "$2" && $(buffers size) = 0 ]]
+}
+
+both_are() { # SEND RECEIVE, as the client has them [SERVER'S-RECEIVE]
+	sizes_are "$1" "$2" && on_server sizes_are "$2" "${3-$1}"
+}
+
+# Past the page cache.
+write() { # SIZE COUNT
+	dd if=/dev/urandom of="$dir/file" bs="$1" count="$2" oflag=direct conv=notrunc
+}
+
+read_back() { # SIZE COUNT
+	dd if="$dir/file" of=/dev/null bs="$1" count="$2" iflag=direct
+}
+
+work_until() { # write|read_back SIZE COMMAND...
+	"$1" "$2" 16 && sleep 0.3 && "${@:3}"
+}
+
 # Everything that a mount of VERS has to stand, if it is of version 1; at the end
 # that has our module SPEAKS tells.
 serves_in_version_1() { # VERS [SPEAKS]...
@@ -880,6 +911,58 @@ serves_in_version_1() { # VERS [SPEAKS]...
 		check "v$vers: second client leaves" on_server umount "$other"
 	fi
 	check "v$vers: unmount" umount "$dir"
+}
+
+# Messages of groups of Sends that this end has sent and received so far.
+group_messages() {
+	local name way sum=0 more
+	for name in XMTREQ XMTRESP XMTCONT REPTERR; do
+		for way in sent received; do
+			more=$(counter "messages $name" "$way") || return
+			sum=$((sum + more))
+		done
+	done
+	echo "$sum"
+}
+
+no_groups_since() { # BEFORE WHERE
+	local now
+	now=$("$2" group_messages) || return
+	echo "before $1, now $now"
+	[[ $now = "$1" ]]
+}
+
+connected_no_more() { # BEFORE
+	echo "connections: before $1, now $(connects)"
+	(($(connects) == $1))
+}
+
+# A mount whose ends do not both have rtrext. WHERE ('here' or 'on_server') is an end that has
+# it: that one speaks the version SPOKEN. Data of all sizes in both directions, a large directory
+# and ACLs travel without groups, and on one connection.
+beside_rtrext() { # WHAT VERS WHERE SPOKEN
+	local groups connects
+	check "$1: mount" mount_rdma "$2" "$SERVER4" "$dir" || return
+	check "$1: version $4" within 30 "$3" speaks "$4"
+	groups=$("$3" group_messages)
+	connects=$(connects)
+	check "$1: every size" table
+	check "$1: the same data there" same_table
+	check "$1: a large directory there" on_server large_directory 1000
+	check "$1: a large directory" lists 1000
+	if [[ $2 = 3 ]]; then
+		check "$1: an ACL" "${tree[@]}" acl "$dir/acl" 300
+	else
+		check "$1: an ACL there" on_server "${tree[@]}" acl /export/acl 220
+		check "$1: the same ACL here" same_acl acl/file 223
+		check "$1: an ACL" "${tree[@]}" acl4 "$dir/acl/file" 200
+		check "$1: the same ACL there" same_acl acl/file 203
+	fi
+	check "$1: no groups" no_groups_since "$groups" "$3"
+	check "$1: it is the same connection" connected_no_more "$connects"
+	check "$1: works" works
+	check "$1: removed" on_server rm -r /export/large /export/acl
+	check "$1: unmount" umount "$dir"
 }
 
 table() {

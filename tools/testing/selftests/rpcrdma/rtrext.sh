@@ -4,7 +4,7 @@
 # Proves that with rtrext at both ends the data of WRITEs and READs are placed by Sends: no
 # memory is registered, the server reads and writes nothing by RDMA and copies no data; that a
 # client reads what it has written then; and that nothing of this is used if one of the ends
-# does not have it.
+# does not have it, or speaks version 1 alone.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
@@ -44,22 +44,29 @@ client() {
 	check "both: not for long" within 30 on_server forgotten
 	check "both: groups" at_least 1 "$(counter 'messages XMTREQ' sent)"
 	check "both: unmount" umount "$dir"
-	without "client" set_parameter rtrext 0
+	without "not the client" on_server here set_parameter rtrext 0
 	check "client again: set" set_parameter rtrext 1
-	without "server" on_server set_parameter rtrext 0
+	without "not the server" here on_server set_parameter rtrext 0
+	check "server again: set" on_server set_parameter rtrext 1
+	version1 "client of version 1" on_server here rdma_max_version
+	version1 "server of version 1" here on_server svc_rdma/max_version
 	end_unloaded
 }
 
-# The other end does not have it.
-without() { # END COMMAND...
-	local groups
-	check "not the $1: set" "${@:2}"
-	check "not the $1: mount" mount_rdma 4.2 "$SERVER4" "$dir"
-	check "not the $1: it is not shown" shows_none
-	groups=$(counter 'messages XMTREQ' sent)
-	check "not the $1: sizes and offsets" run table table $(($(amount 4) << 20))
-	check "not the $1: no groups" equal "$groups" "$(counter 'messages XMTREQ' sent)"
-	check "not the $1: unmount" umount "$dir"
+# One end does not have it.
+without() { # WHAT END-THAT-HAS-IT END-THAT-HAS-NOT COMMAND...
+	check "$1: set" "${@:3}"
+	check "$1: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "$1: it is not shown" shows_none
+	check "$1: unmount" umount "$dir"
+	beside_rtrext "$1" 4.2 "$2" 2
+}
+
+# Both have it, and one cannot say so.
+version1() { # WHAT END OTHER-END KNOB
+	check "$1: set" "$3" set_knob "$4" 1
+	beside_rtrext "$1" 4.2 "$2" 1
+	check "$1: no longer" "$3" set_knob "$4" 2
 }
 
 shows_it() {
@@ -69,11 +76,6 @@ shows_it() {
 shows_none() {
 	local details
 	details=$("$ctl" show -d) && echo "$details" && [[ $details != *extensions* ]]
-}
-
-equal() { # WANT GOT
-	echo "want $1, got $2"
-	(($1 == $2))
 }
 
 at_least() { # LEAST GOT

@@ -3,8 +3,9 @@
 #
 # Proves that our server serves the kernel's own client, which speaks version 1 only:
 # data of all sizes with each version of NFS, recalled delegations, a connection that
-# is lost while a program writes, and a client of version 2 at the same time. If
-# version 1 is forbidden, the mount fails soon and the server says why.
+# is lost while a program writes, and a client of version 2 at the same time. With rtrext
+# at the server nothing else happens: no message goes by a group. If version 1 is forbidden,
+# the mount fails soon and the server says why.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --intree client
@@ -24,6 +25,12 @@ client() {
 	for vers in 3 4.0 4.1 4.2; do
 		serves_in_version_1 "$vers" on_server
 	done
+
+	check "with rtrext: set" on_server set_parameter rtrext 1
+	for vers in 3 4.2; do
+		beside_rtrext "with rtrext, v$vers" "$vers" on_server 1
+	done
+	check "with rtrext: no longer" on_server set_parameter rtrext 0
 
 	check "with version 2: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	check "with version 2: the server mounts from itself" on_server mount_own

@@ -4,8 +4,9 @@
 # Proves that our client mounts from the kernel's own server, which speaks version 1
 # only: the client falls back to version 1 on the same connection, in no noticeable
 # time. Data of all sizes with each version of NFS, recalled delegations, connections
-# that are lost while a program writes. If version 1 is forbidden, the mount fails
-# soon and the client says why.
+# that are lost while a program writes. With rtrext at the client nothing else happens: no
+# message goes by a group. If version 1 is forbidden, the mount fails soon and the client says
+# why.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --pair --intree server
@@ -37,6 +38,12 @@ client() {
 	check "version 1 alone: works" works
 	check "version 1 alone: unmount" umount "$dir"
 	check "version 1 alone: as before" set_knob rdma_max_version 2
+
+	check "with rtrext: set" set_parameter rtrext 1
+	for vers in 3 4.2; do
+		beside_rtrext "with rtrext, v$vers" "$vers" here 1
+	done
+	check "with rtrext: no longer" set_parameter rtrext 0
 
 	check "forbidden" set_knob rdma_min_version 2
 	for vers in 3 4.2; do

@@ -44,26 +44,8 @@ client() {
 	end_unloaded
 }
 
-# A number after this word, of the only connection.
-buffers() { # WORD
-	local conns=(/sys/kernel/debug/rpcrdma/conn/*)
-	[[ ${#conns[@]} = 1 && -e ${conns[0]} ]] ||
-		complain "not one connection: ${conns[*]}" || return
-	figure "${conns[0]}" buffers "$1"
-}
-
 show() {
 	cat /sys/kernel/debug/rpcrdma/conn/*
-}
-
-# Sends have this size, and Receives that one; none has another.
-sizes_are() { # SEND RECEIVE
-	echo "send $(buffers send) receive $(buffers receive) others $(buffers size)"
-	[[ $(buffers send) = "$1" && $(buffers receive) = "$2" && $(buffers size) = 0 ]]
-}
-
-both_are() { # SEND RECEIVE, as the client has them [SERVER'S-RECEIVE]
-	sizes_are "$1" "$2" && on_server sizes_are "$2" "${3-$1}"
 }
 
 # Sends per operation, at the end that sends the data. More operations could make the Receives
@@ -87,19 +69,6 @@ counted() { # NAME READ|WRITE KIB NUMBER
 	else
 		skip "$1: $2 of $3 KiB takes $4 Sends" "rxe_count is for kernels with KUnit"
 	fi
-}
-
-# Past the page cache.
-write() { # SIZE COUNT
-	dd if=/dev/urandom of="$dir/file" bs="$1" count="$2" oflag=direct conv=notrunc
-}
-
-read_back() { # SIZE COUNT
-	dd if="$dir/file" of=/dev/null bs="$1" count="$2" iflag=direct
-}
-
-work_until() { # write|read_back SIZE COMMAND...
-	"$1" "$2" 16 && sleep 0.3 && "${@:3}"
 }
 
 # Small messages, until no Receive is left that has another size.
