@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Proves what NFS operations ask of the adapter in version 2, without and with rtrext, counted
-# beneath the transport by the module rxe_count, at both ends. What is not named is nothing. Octets
+# Proves what NFS operations ask of the adapter in version 2, with buffers of a fixed size, with
+# those that have grown, and with rtrext, counted beneath the transport by the module rxe_count, at
+# both ends. What is not named is nothing. Octets
 # are left out: they depend on the lengths of names and handles. But what is copied is so
 # much, or less. Where the kernel can tell, the transport takes no more locks than it should.
 #
@@ -34,25 +35,54 @@ client() {
 	fi
 	# xcharext.sh counts what changes.
 	modprobe rpcrdma
+	default=$(< $parameters/grow)
 	check "sizes stay" set_parameter grow 0
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
 	LOCKS=$(in_virtual_time) check "count" /usr/bin/python3 -S "$count" run "$dir" /tmp/counts
 	expected
 	locked
 	check "unmount" umount "$dir"
+	with_grown_buffers
 	with_rtrext
 	end
+}
+
+# As the module is when nobody sets anything: buffers have their largest size as soon as there
+# were messages that need it. Both ends say so, and have no buffer of another size then.
+with_grown_buffers() {
+	check "grown: set" set_parameter grow "$default"
+	check "grown: set at the server" on_server set_parameter grow "$default"
+	check "grown: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
+	with="grown: "
+	check "grown: WRITEs" within 60 work_until write 16K grown_by_writes
+	check "grown: READs" within 60 work_until read_back 16K both_are "$default" "$default"
+	count_again "${sent[@]}"
+	expected_of_grown
+	check "grown: they still have that size" both_are "$default" "$default"
+	check "grown: unmount" umount "$dir"
+	check "grown: no longer" set_parameter grow 0
+	check "grown: no longer at the server" on_server set_parameter grow 0
+}
+
+# The client's Sends, and the server's Receives.
+grown_by_writes() {
+	[[ $(buffers send) = "$default" ]] &&
+		on_server sizes_are "$(buffers receive)" "$default"
 }
 
 with_rtrext() {
 	check "rtrext: set" set_parameter rtrext 1
 	check "rtrext: set at the server" on_server set_parameter rtrext 1
 	check "rtrext: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
-	rm /tmp/counts
 	with="rtrext: "
-	check "rtrext: count" /usr/bin/python3 -S "$count" run "$dir" /tmp/counts "${placed[@]}"
+	count_again "${placed[@]}"
 	expected_of_rtrext
 	check "rtrext: unmount" umount "$dir"
+}
+
+count_again() { # OPERATION...
+	rm /tmp/counts
+	check "${with}count" /usr/bin/python3 -S "$count" run "$dir" /tmp/counts "$@"
 }
 
 # A message has one doorbell, however many Sends it takes. Every 16th Send is signaled; every
@@ -98,6 +128,24 @@ expected() {
 	copies
 	# Two Calls, whose Replies are continued: no region, whatever they become.
 	check "READDIR of 1000 entries: no chunk" no_chunk "READDIR 1000"
+}
+
+# Of what follows READs one Send more is signaled, for the memory that the last of them were sent
+# from: that is the small WRITE.
+sent=("READ 4 KiB" "READ 16 KiB" "WRITE 512 B" "WRITE 4 KiB" "WRITE 16 KiB")
+
+# Each message fits one Send: no region, no RDMA operation, and the server copies no data of a
+# WRITE, since nfsd gets the pages of the one Receive.
+expected_of_grown() {
+	local size
+	for size in 4 16; do
+		both "WRITE $size KiB" "$one_message $received" "$one_message $received"
+		moved WRITE "$size" client to_Sends
+		copied "WRITE $size KiB" server "to_Sends<$few" from_Receives=0
+		both "READ $size KiB" "$one_message $received" "$(message 1 4) $received"
+		copied "READ $size KiB" server "to_Sends<$few" "from_Receives<$few"
+		moved READ "$size" client from_Receives
+	done
 }
 
 placed=(GETATTR "READ 512 B" "WRITE 512 B")
