@@ -4,8 +4,9 @@
 # Proves that a hard mount under load survives a network that is away for 90 seconds, in
 # both versions of the protocol and with nconnect=4: each connection is lost once and comes
 # back by itself once, every program goes on, the data is the same at both ends, and no task
-# hangs in the kernel. The programs go past the page cache: whoever waits for that can be
-# killed, and so does not count as hung, however long the network is away.
+# hangs in the kernel. Programs go past the page cache: who waits there can be killed, and so
+# does not count as hung, however long the network is away. Then programs write through it and
+# flush: they cannot be killed, and so may wait a minute longer than the network is away.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
@@ -15,34 +16,39 @@ outage=90
 connections=4
 # More than connections, so that each of these always has a Call under way.
 programs=8
-# Less than the 60 s after which an RPC begins to be late.
 hung=/proc/sys/kernel/hung_task_timeout_secs
+# Less than the 60 s after which an RPC begins to be late.
+usual_wait=45
+flush_wait=$((outage + 60))
 
 server() {
-	finds_hung_tasks || exit
+	finds_hung_tasks "$usual_wait" || exit
 	modprobe rpcrdma && frames_can_be_lost || exit
 	serve 8
 }
 
 client() {
 	begin
-	if ! finds_hung_tasks || ! modprobe rpcrdma || ! frames_can_be_lost; then
+	if ! finds_hung_tasks "$usual_wait" || ! modprobe rpcrdma || ! frames_can_be_lost; then
 		bail "cannot begin"
 	fi
-	blackout 2
-	blackout 1
+	blackout 2 direct
+	blackout 1 direct
+	check "flushes may wait" finds_hung_tasks "$flush_wait"
+	check "server: likewise" on_server finds_hung_tasks "$flush_wait"
+	blackout 2 cached
 	check "server: stop" on_server server_down
 	check "server: nothing left" on_server within 30 nothing_left
 	end
 }
 
 # Not every kernel can.
-finds_hung_tasks() {
-	[[ ! -e $hung ]] || echo 45 > "$hung"
+finds_hung_tasks() { # SECONDS
+	[[ ! -e $hung ]] || echo "$1" > "$hung"
 }
 
-blackout() { # VERSION
-	local what="version $1" pids=() i
+blackout() { # VERSION direct|cached
+	local what="version $1, $2" pids=() i
 	check "$what: set" set_knob rdma_max_version "$1"
 	check "$what: mount" mount_rdma 4.2 "$SERVER4" "$dir" "nconnect=$connections"
 	check "$what: $connections connections" within 30 connections "$connections"
@@ -53,7 +59,7 @@ blackout() { # VERSION
 	ls /sys/kernel/debug/rpcrdma/conn > /tmp/conns
 	# Not by check, which would start them in a shell of its own.
 	for ((i = 0; i < programs; i++)); do
-		/usr/bin/python3 -S "$integrity" direct "$dir/$i" $((${SEED:-1} + i)) /tmp/stop \
+		/usr/bin/python3 -S "$integrity" "$2" "$dir/$i" $((${SEED:-1} + i)) /tmp/stop \
 			> "/tmp/output.$i" 2>&1 &
 		pids+=($!)
 	done

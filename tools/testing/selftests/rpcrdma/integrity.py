@@ -8,6 +8,7 @@
                                        there is a file named COUNT
   integrity.py direct FILE SEED COUNT  the same, but nothing goes through the page cache,
                                        for which a task may wait that cannot be killed
+  integrity.py cached FILE SEED COUNT  the same, but everything does, with many an fsync()
   integrity.py same FILE CRC           the file has this content
 
 Writes and reads go through the page cache, past it (O_DIRECT, from memory at any
@@ -239,6 +240,22 @@ def one_direct(file, dice):
         file.read_direct(offset, size, skew)
 
 
+def one_cached(file, dice):
+    """One operation through the page cache, there too. What is written is soon flushed."""
+    end = len(file.copy)
+    size = min(70 * KIB, dice.choice(SIZES))
+    offset = dice.randint(0, min(end, 4 * MIB))
+    kind = dice.randrange(6)
+    if kind < 3:
+        file.write(offset, size)
+    elif kind < 4:
+        file.read(offset, size)
+    elif kind < 5:
+        os.fsync(file.cached)
+    else:
+        file.forget()
+
+
 def shuffle(path, seed, count, step=one):
     """Operations by chance; the same ones for the same seed."""
     print(f"seed {seed}")
@@ -261,6 +278,11 @@ def direct(path, seed, count):
     shuffle(path, seed, count, one_direct)
 
 
+def cached(path, seed, count):
+    """The same through the page cache alone."""
+    shuffle(path, seed, count, one_cached)
+
+
 def same(path, want):
     """The file has this content."""
     with open(path, "rb") as file:
@@ -273,7 +295,7 @@ def main(what, *arguments):
     """Do it; the exit status."""
     try:
         {"table": table, "random": shuffle, "direct": direct,
-         "same": same}[what](*arguments)
+         "cached": cached, "same": same}[what](*arguments)
     except Different as different:
         print(different)
         return 1
