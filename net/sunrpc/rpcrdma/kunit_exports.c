@@ -15,6 +15,12 @@
 #include "client/client.h"
 #include "netlink.h"
 #include "server/server.h"
+#include "verbs/dma.h"
+
+#if IS_ENABLED(CONFIG_KUNIT)
+int (*rpcrdma_dma_tested)(struct scatterlist *list, int count);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_dma_tested);
+#endif
 
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_plan_call);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recent_bit);
@@ -101,6 +107,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_frwr_short);
 EXPORT_SYMBOL_IF_KUNIT(__rpcrdma_frwr_undo);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_nl_conn_size);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_live);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_note_silent);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_type_count);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_recv_limit);

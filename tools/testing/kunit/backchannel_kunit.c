@@ -82,9 +82,58 @@ static void backchannel_does_not_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->rx.bc_spares, 0U);
 }
 
+#ifdef CONFIG_FAULT_INJECTION
+
+/*
+ * Whichever allocation of several callbacks' memory fails: there is room for none of them, and what
+ * was asked for before stays. tools/testing/guest/kunit lets allocations fail that may wait.
+ */
+static void backchannel_fails_midway(struct kunit *test)
+{
+	struct backchannel_fixture *f = test->priv;
+	const atomic_t *live = &rpcrdma_live[RPCRDMA_LIVE_CALLBACKS];
+	const int before = atomic_read(live);
+	int rc, at, failed = 0, left = 0;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_bc_setup(&f->rx.xprt, 2), 0);
+	for (at = 1; at < 1000 && !left; at++) {
+		current->fail_nth = at;
+		rc = rpcrdma_bc_setup(&f->rx.xprt, 3);
+		left = current->fail_nth;
+		current->fail_nth = 0;
+		/* kmemleak gets along without its own. */
+		if (!rc) {
+			KUNIT_EXPECT_EQ(test, f->rx.bc_spares, 5U);
+			KUNIT_EXPECT_EQ(test, atomic_read(live), before + 5);
+			rpcrdma_bc_destroy(&f->rx.xprt, 3);
+		} else {
+			KUNIT_EXPECT_EQ(test, rc, -ENOMEM);
+			failed++;
+		}
+		KUNIT_EXPECT_EQ(test, f->rx.bc_users, 2U);
+		KUNIT_EXPECT_EQ(test, f->rx.bc_spares, 2U);
+		KUNIT_EXPECT_EQ(test, atomic_read(live), before + 2);
+	}
+	/* The first one has itself and two pages: others have failed behind it. */
+	KUNIT_EXPECT_GT(test, failed, 3);
+	rpcrdma_bc_destroy(&f->rx.xprt, 2);
+	KUNIT_EXPECT_EQ(test, f->rx.bc_spares, 0U);
+	KUNIT_EXPECT_EQ(test, atomic_read(live), before);
+}
+
+#else
+
+static void backchannel_fails_midway(struct kunit *test)
+{
+	kunit_skip(test, "no allocation can fail on this kernel");
+}
+
+#endif
+
 static struct kunit_case backchannel_cases[] = {
 	KUNIT_CASE(backchannel_has_memory),
 	KUNIT_CASE(backchannel_does_not_wait),
+	KUNIT_CASE(backchannel_fails_midway),
 	{ }
 };
 

@@ -46,6 +46,7 @@ struct call_fixture {
 	struct task_struct *looks;
 #endif
 	u32 locked;
+	u32 eases;	/* so much of the Replies' memory is free when that of svc is to be taken */
 	u8 octets[64];
 };
 
@@ -932,6 +933,11 @@ static void call_lock_taken(void *context, struct lockdep_map *lock,
 	if (current == f->looks && lock->name &&
 	    !strcmp(lock->name, "rpcrdma_svc_failed_lock"))
 		f->locked++;
+	/* Somebody else has had it before. */
+	if (current == f->looks && f->eases && lock == &f->svc.lock.dep_map) {
+		f->svc.account.used[RPCRDMA_BUDGET_REPLIES] -= f->eases;
+		f->eases = 0;
+	}
 }
 
 static void call_find_lock_event(struct tracepoint *tp, void *context)
@@ -1023,6 +1029,23 @@ static void call_waits_while_replies_pile_up(struct kunit *test)
 	atomic_dec(&f->svc.replies);
 	call_take_memory(f, RPCRDMA_BUDGET_REPLIES, 1);
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+}
+
+/*
+ * The account changes while a thread looks at it. What it reads may be of two moments, so it looks
+ * again with the lock: if there is room then, nobody would tell it of that.
+ */
+static void call_looks_twice_for_room(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+
+	call_take_memory(f, RPCRDMA_BUDGET_REPLIES, RPCRDMA_SVC_REPLY_MEMORY);
+	call_count_locks(test);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	f->eases = 1;
+	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	KUNIT_EXPECT_EQ(test, f->eases, 0U);
+	call_put_memory(f, RPCRDMA_BUDGET_REPLIES, RPCRDMA_SVC_REPLY_MEMORY - 1);
 }
 
 static u32 call_replies_memory(const struct call_fixture *f)
@@ -1243,6 +1266,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_with_too_much_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
+	KUNIT_CASE(call_looks_twice_for_room),
 	KUNIT_CASE(replies_fill_their_pool),
 	KUNIT_CASE(replies_have_their_pool_when_all_is_held),
 	KUNIT_CASE(replies_tell_when_there_is_room),

@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/sunrpc/sched.h>
 #include <net/genetlink.h>
+#include <rdma/mr_pool.h>
 #include <uapi/linux/rpcrdma.h>
 
 #include <rpcrdma/xcharext.h>
@@ -22,6 +23,7 @@
 #include "netlink.h"
 #include "params.h"
 #include "server/server.h"
+#include "verbs/dma.h"
 #include "verbs/verbs.h"
 
 static char *addr = "192.0.2.1";
@@ -3121,8 +3123,12 @@ static int conn_refuse(struct rdma_cm_id *id, struct rdma_cm_event *event)
 							       0;
 }
 
+static unsigned int conn_rpc_counts[1];
+
 static const struct rpc_version conn_version = {
 	.number = 1,
+	.nrprocs = ARRAY_SIZE(conn_rpc_counts),
+	.counts = conn_rpc_counts,
 };
 
 static const struct rpc_version *conn_versions[] = {
@@ -3140,7 +3146,7 @@ static const struct rpc_program conn_program = {
 	.stats = &conn_rpc_stats,
 };
 
-/* sunrpc's side of a mount; nothing is sent. */
+/* sunrpc's side of a mount. */
 static struct rpc_clnt *conn_mount(struct kunit *test,
 				   struct sockaddr_in *server)
 {
@@ -3153,7 +3159,7 @@ static struct rpc_clnt *conn_mount(struct kunit *test,
 		.program = &conn_program,
 		.version = 1,
 		.authflavor = RPC_AUTH_NULL,
-		.flags = RPC_CLNT_CREATE_NOPING,
+		.flags = RPC_CLNT_CREATE_NOPING | RPC_CLNT_CREATE_HARDRTRY,
 		.cred = current_cred(),
 	};
 	struct rpc_clnt *clnt = rpc_create(&args);
@@ -3178,16 +3184,11 @@ static void conn_try(struct kunit *test, struct rpcrdma_xprt *rx)
 	KUNIT_EXPECT_NE(test, xprt->connect_cookie, cookie);
 }
 
-/* Every attempt of a mount begins with the buffers of the one before. */
-static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
+/* A server that refuses everybody, and a mount of it that has not tried yet. */
+static struct rpc_clnt *conn_refused_mount(struct kunit *test)
 {
 	struct sockaddr_in server = { .sin_family = AF_INET };
 	struct conn_fixture *f = test->priv;
-	struct rpcrdma_xprt *rx;
-	struct module *owner;
-	struct rpc_clnt *clnt;
-	u32 i, recvs = 0;
-	int refs;
 
 	server.sin_addr.s_addr = in_aton(addr);
 	f->refuser = rdma_create_id(&init_net, conn_refuse, NULL, RDMA_PS_TCP,
@@ -3198,8 +3199,94 @@ static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rdma_listen(f->refuser, 1), 0);
 	server.sin_port = ((struct sockaddr_in *)
 			   &f->refuser->route.addr.src_addr)->sin_port;
+	return conn_mount(test, &server);
+}
 
-	clnt = conn_mount(test, &server);
+static void conn_null_encode(struct rpc_rqst *rqst, struct xdr_stream *xdr,
+			     const void *nothing)
+{
+}
+
+static int conn_null_decode(struct rpc_rqst *rqst, struct xdr_stream *xdr,
+			    void *nothing)
+{
+	return 0;
+}
+
+static const struct rpc_procinfo conn_null = {
+	.p_encode = conn_null_encode,
+	.p_decode = conn_null_decode,
+	.p_name = "NULL",
+};
+
+static const struct rpc_call_ops conn_call_ops = { };
+
+/* sunrpc's own lets no NULL call wait. */
+static struct rpc_task *conn_call_null(struct rpc_clnt *clnt, int flags)
+{
+	const struct rpc_message message = { .rpc_proc = &conn_null };
+	const struct rpc_task_setup setup = {
+		.rpc_client = clnt,
+		.rpc_message = &message,
+		.callback_ops = &conn_call_ops,
+		.flags = RPC_TASK_ASYNC | flags,
+	};
+
+	return rpc_run_task(&setup);
+}
+
+/* An RPC ends that must not wait for a connection, and another one goes on trying. */
+static void conn_ends_who_cannot_wait(struct kunit *test)
+{
+	static const int flags[] = { RPC_TASK_SOFTCONN, 0 };
+	struct conn_fixture *f = test->priv;
+	struct rpc_clnt *clnt;
+	struct rpc_task *task;
+	struct rpc_xprt *xprt;
+	unsigned int cookie;
+	bool active;
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		clnt = conn_refused_mount(test);
+		xprt = rcu_access_pointer(clnt->cl_xprt);
+		cookie = READ_ONCE(xprt->connect_cookie);
+		task = conn_call_null(clnt, flags[i]);
+		KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+		if (!IS_ERR(task)) {
+			for (j = 0; j < 500 && RPC_IS_ACTIVATED(task) &&
+			     READ_ONCE(xprt->connect_cookie) == cookie; j++)
+				msleep(20);
+			/* It may be about to end. */
+			for (j = 0; j < 100 && RPC_IS_ACTIVATED(task); j++)
+				msleep(20);
+			active = RPC_IS_ACTIVATED(task);
+			KUNIT_EXPECT_EQ_MSG(test, active, !flags[i],
+					    "status %d", task->tk_rpc_status);
+			KUNIT_EXPECT_EQ(test, READ_ONCE(xprt->connect_cookie),
+					cookie + 1);
+			if (flags[i])
+				KUNIT_EXPECT_EQ(test, task->tk_rpc_status,
+						-ECONNREFUSED);
+		}
+		rpc_shutdown_client(clnt);
+		if (!IS_ERR(task))
+			rpc_put_task(task);
+		rdma_destroy_id(f->refuser);
+		f->refuser = NULL;
+	}
+}
+
+/* Every attempt of a mount begins with the buffers of the one before. */
+static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
+{
+	struct rpcrdma_xprt *rx;
+	struct module *owner;
+	struct rpc_clnt *clnt;
+	u32 i, recvs = 0;
+	int refs;
+
+	clnt = conn_refused_mount(test);
 	rx = rpcrdma_xprt(rcu_access_pointer(clnt->cl_xprt));
 	owner = rx->xprt.xprt_class->owner;
 	refs = module_refcount(owner);
@@ -5885,6 +5972,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
 	KUNIT_CASE(conn_leaves_no_more_than_is_needed),
 	KUNIT_CASE(conn_of_a_mount_leaves_its_buffers),
+	KUNIT_CASE(conn_ends_who_cannot_wait),
 	KUNIT_CASE(conn_has_a_rescuer),
 	KUNIT_CASE(conn_ends_for_a_flush_after_the_handshake),
 	KUNIT_CASE(conn_cancels_unsent),
@@ -5987,8 +6075,512 @@ static struct kunit_suite conn_version1_suite = {
 	.test_cases = conn_version1_cases,
 };
 
+/* ------------------------------------------------------------------ */
+/* Memory that cannot be mapped                                       */
+/* ------------------------------------------------------------------ */
+
+static struct {
+	atomic_t mapped;	/* entries, as they were given */
+	atomic_t fails_at;	/* of those to come this one fails, if not 0 */
+	bool never;		/* none can be mapped */
+	bool merges;		/* entries that are next to each other become one */
+} conn_dma;
+
+static int conn_dma_merge(struct scatterlist *list, int count)
+{
+	struct scatterlist *to = list;
+	int i;
+
+	for (i = 1; i < count; i++) {
+		if (sg_dma_address(to) + sg_dma_len(to) ==
+		    sg_dma_address(&list[i])) {
+			sg_dma_len(to) += sg_dma_len(&list[i]);
+			continue;
+		}
+		to++;
+		sg_dma_address(to) = sg_dma_address(&list[i]);
+		sg_dma_len(to) = sg_dma_len(&list[i]);
+	}
+	return to - list + 1;
+}
+
+static int conn_dma_test(struct scatterlist *list, int count)
+{
+	if (count > 0 &&
+	    (READ_ONCE(conn_dma.never) ||
+	     (atomic_read(&conn_dma.fails_at) &&
+	      atomic_dec_and_test(&conn_dma.fails_at))))
+		return 0;
+	atomic_add(count, &conn_dma.mapped);
+	if (count > 0 && list && READ_ONCE(conn_dma.merges))
+		return conn_dma_merge(list, count);
+	return count;
+}
+
+static void conn_dma_begin(void)
+{
+	memset(&conn_dma, 0, sizeof(conn_dma));
+	WRITE_ONCE(rpcrdma_dma_tested, conn_dma_test);
+}
+
+static int conn_init_mapping(struct kunit *test)
+{
+	conn_dma_begin();
+	return conn_init_groups(test);
+}
+
+static int conn_init_mapping_growing(struct kunit *test)
+{
+	conn_dma_begin();
+	return conn_init_bare(test);
+}
+
+/* All that was mapped has been unmapped, and nothing twice. */
+static void conn_exit_mapping(struct kunit *test)
+{
+	WRITE_ONCE(conn_dma.never, false);
+	conn_exit(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), 0);
+	WRITE_ONCE(rpcrdma_dma_tested, NULL);
+}
+
+/* Make connections of which one mapping fails. Return: how many fail until one is made. */
+static u32 conn_make_unmapped(struct kunit *test, struct conn_side *side,
+			      u32 role)
+{
+	struct conn_fixture *f = test->priv;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	const atomic_t *conns = &rpcrdma_live[RPCRDMA_LIVE_CONNS];
+	int mapped, live[RPCRDMA_LIVE_KINDS], kind, i;
+	struct rpcrdma_budget before, after;
+	bool made = false;
+	u32 at;
+
+	for (at = 1; at < 1000 && !made; at++) {
+		conn_resolve(test, side, to);
+		mapped = atomic_read(&conn_dma.mapped);
+		rpcrdma_memory_info(&before);
+		for (kind = 0; kind < RPCRDMA_LIVE_KINDS; kind++)
+			live[kind] = atomic_read(&rpcrdma_live[kind]);
+		atomic_set(&conn_dma.fails_at, at);
+		side->conn = conn_make(side, role);
+		atomic_set(&conn_dma.fails_at, 0);
+		made = !IS_ERR(side->conn);
+		if (!made)
+			KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(side->conn), -EIO,
+					    "mapping %u", at);
+		conn_end(side);
+		/* One that was made is freed later. */
+		for (i = 0; i < 500 && atomic_read(conns) >
+		     live[RPCRDMA_LIVE_CONNS]; i++)
+			msleep(20);
+		rpcrdma_memory_info(&after);
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&conn_dma.mapped), mapped,
+				    "mapping %u", at);
+		KUNIT_EXPECT_EQ_MSG(test, after.held, before.held, "mapping %u",
+				    at);
+		for (kind = 0; kind < RPCRDMA_LIVE_KINDS; kind++)
+			KUNIT_EXPECT_EQ_MSG(test,
+					    atomic_read(&rpcrdma_live[kind]),
+					    live[kind], "mapping %u, kind %d",
+					    at, kind);
+	}
+	KUNIT_EXPECT_TRUE(test, made);
+	return at - 2;
+}
+
+/* Whichever buffer cannot be mapped: there is no connection, and nothing is left of it. */
+static void conn_is_not_made_unmapped(struct kunit *test)
+{
+	struct conn_side mount = { .version = 2 };
+	struct conn_side nfsd = { .version = 2, .queues = true, .pages = true };
+
+	/* A Send has one buffer; a Receive, too, or two pages. */
+	KUNIT_EXPECT_EQ(test, conn_make_unmapped(test, &mount,
+						 RPCRDMA_ROLE_CLIENT),
+			16U + CONN_WINDOW + 1);
+	KUNIT_EXPECT_EQ(test, conn_make_unmapped(test, &nfsd,
+						 RPCRDMA_ROLE_SERVER),
+			RPCRDMA_SEND_RING + 2U * (CONN_WINDOW + 1));
+}
+
+/* A Reply from pages, by several Sends. Return: how much of it was copied. */
+static u64 conn_reply_from(struct kunit *test, struct page **pages)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_stats *stats = &f->server.conn->stats;
+	const u64 before = READ_ONCE(stats->tx_copied_bytes);
+	struct conn_msg *m;
+
+	m = conn_page_reply(test, pages, 200, 5 * PAGE_SIZE, 4);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
+	conn_wait(test, &f->client.arrived);
+	KUNIT_EXPECT_EQ(test, f->client.length, m->xdr.len);
+	KUNIT_EXPECT_EQ(test, memcmp(f->client.got, f->stream, m->xdr.len), 0);
+	conn_await(f->server.conn, m, test);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+	return READ_ONCE(stats->tx_copied_bytes) - before;
+}
+
+/* The same of one whose data are placed. */
+static u64 conn_place_from(struct kunit *test, struct page **pages)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_stats *stats = &f->server.conn->stats;
+	struct conn_msg *m;
+	u64 before;
+
+	m = conn_group_reply(test, pages, 200, 5 * PAGE_SIZE, 3);
+	before = READ_ONCE(stats->tx_copied_bytes);
+	WRITE_ONCE(f->client.hold, true);
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
+	conn_wait(test, &f->client.arrived);
+	conn_expect_placed(test, &f->client, 5 * PAGE_SIZE, 3);
+	conn_let_go(&f->client);
+	conn_await(f->server.conn, m, test);
+	KUNIT_EXPECT_EQ(test, m->status, 0);
+	return READ_ONCE(stats->tx_copied_bytes) - before;
+}
+
+/* What a device cannot take from where it is goes by way of the buffer of the Send. */
+static void conn_copies_what_it_cannot_map(struct kunit *test)
+{
+	const u64 all = 5 * PAGE_SIZE;
+	struct page **pages = conn_alloc_pages(test);
+	int i;
+
+	for (i = 0; i < CONN_PAGES; i++)
+		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
+	KUNIT_EXPECT_LT(test, conn_reply_from(test, pages), all / 2);
+	KUNIT_EXPECT_LT(test, conn_place_from(test, pages), all / 2);
+	/* Its first piece, or a later one, after which those before are unmapped again. */
+	for (i = 1; i <= 3; i++) {
+		atomic_set(&conn_dma.fails_at, i);
+		KUNIT_EXPECT_LT(test, conn_reply_from(test, pages), all);
+		KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.fails_at), 0);
+		atomic_set(&conn_dma.fails_at, i);
+		KUNIT_EXPECT_LT(test, conn_place_from(test, pages), all);
+		KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.fails_at), 0);
+	}
+	WRITE_ONCE(conn_dma.never, true);
+	KUNIT_EXPECT_GE(test, conn_reply_from(test, pages), all);
+	KUNIT_EXPECT_GE(test, conn_place_from(test, pages), all);
+	WRITE_ONCE(conn_dma.never, false);
+	KUNIT_EXPECT_LT(test, conn_reply_from(test, pages), all / 2);
+	KUNIT_EXPECT_LT(test, conn_place_from(test, pages), all / 2);
+}
+
+/* Pages that cannot be mapped take no one's place: a Receive keeps its own. */
+static void conn_keeps_its_pages(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page **pages = conn_alloc_pages(test);
+	struct page *mine[2], *theirs[2];
+	struct rpcrdma_recv *recv;
+	u64 was[2];
+	int mapped, i;
+
+	WRITE_ONCE(f->server.hold, true);
+	conn_send_pages(test);
+	recv = conn_kept_recv(test, &f->server);
+	memcpy(mine, pages, sizeof(mine));
+	memcpy(theirs, recv->pages, sizeof(theirs));
+	for (i = 0; i < 2; i++)
+		was[i] = recv->sge[i].addr;
+	mapped = atomic_read(&conn_dma.mapped);
+	for (i = 1; i <= 2; i++) {
+		atomic_set(&conn_dma.fails_at, i);
+		KUNIT_EXPECT_FALSE(test, rpcrdma_recv_swap(recv, 0, 2, pages));
+		KUNIT_EXPECT_EQ(test, memcmp(mine, pages, sizeof(mine)), 0);
+		KUNIT_EXPECT_EQ(test, memcmp(theirs, recv->pages,
+					     sizeof(theirs)), 0);
+		KUNIT_EXPECT_EQ(test, recv->sge[0].addr, was[0]);
+		KUNIT_EXPECT_EQ(test, recv->sge[1].addr, was[1]);
+		KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped);
+	}
+	KUNIT_EXPECT_TRUE(test, rpcrdma_recv_swap(recv, 0, 2, pages));
+	KUNIT_EXPECT_EQ(test, memcmp(mine, recv->pages, sizeof(mine)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(theirs, pages, sizeof(theirs)), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped);
+	conn_let_go(&f->server);
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+}
+
+/* Of a chunk of two regions the first or the second cannot be mapped: both are free again. */
+static void conn_gives_back_unmapped_regions(struct kunit *test)
+{
+	struct rpcrdma_range range = { .offset = 100, .length = 6 * PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct page **pages = conn_alloc_pages(test);
+	const int mapped = atomic_read(&conn_dma.mapped);
+	struct rpcrdma_segment segs[2];
+	LIST_HEAD(mrs);
+	int i;
+
+	/* A region takes more, and here it is not to. */
+	conn->mr_pages = 4;
+	for (i = 1; i <= 2; i++) {
+		atomic_set(&conn_dma.fails_at, i);
+		KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range,
+						       pages, true, segs, 2),
+				-ENOBUFS);
+		KUNIT_EXPECT_TRUE(test, list_empty(&mrs));
+		flush_delayed_work(&conn->mr_work);
+		KUNIT_EXPECT_EQ(test, conn->mr_table.count[RPCRDMA_MR_FREE],
+				conn->n_mrs);
+		KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped);
+	}
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, pages, true,
+					       segs, 2), 2);
+	KUNIT_EXPECT_EQ(test, segs[0].length + segs[1].length, range.length);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped + 7);
+	rpcrdma_frwr_put(conn, &mrs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+static void conn_free_run(void *run)
+{
+	free_pages_exact(run, CONN_PAGES * PAGE_SIZE);
+}
+
+/* Pages that are next to each other. */
+static struct page **conn_alloc_run(struct kunit *test)
+{
+	struct page **pages = kunit_kcalloc(test, CONN_PAGES, sizeof(*pages),
+					    GFP_KERNEL);
+	void *run = alloc_pages_exact(CONN_PAGES * PAGE_SIZE,
+				      GFP_KERNEL | __GFP_ZERO);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, run);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_free_run,
+							run), 0);
+	KUNIT_ASSERT_NOT_NULL(test, pages);
+	for (i = 0; i < CONN_PAGES; i++)
+		pages[i] = virt_to_page(run + i * PAGE_SIZE);
+	return pages;
+}
+
+/* An IOMMU makes one entry of pages that are next to each other. */
+static void conn_registers_fewer_entries(struct kunit *test)
+{
+	const u32 length = SZ_64K, head = 64;
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct page **to = conn_alloc_run(test), **from = conn_alloc_pages(test);
+	const int mapped = atomic_read(&conn_dma.mapped);
+	struct rpcrdma_write_job job = { .source = { head, length } };
+	struct conn_chunk_call *call;
+	struct rpcrdma_mr *mr;
+	struct conn_msg *m;
+	int i;
+
+	for (i = 0; i < CONN_PAGES; i++)
+		get_random_bytes(page_address(from[i]), PAGE_SIZE);
+	WRITE_ONCE(conn_dma.merges, true);
+	call = conn_offer(test, to, length);
+	mr = conn_region(call);
+	KUNIT_EXPECT_EQ(test, sg_dma_len(mr->sgl), length);
+	KUNIT_EXPECT_EQ(test, mr->nents, (u32)CONN_PAGES);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped),
+			mapped + CONN_PAGES);
+
+	m = conn_msg(test, 77, RPCRDMA_REPLY, head);
+	m->xdr.head[0].iov_len = head;
+	m->xdr.pages = from;
+	m->xdr.page_len = length;
+	m->xdr.len = head + length;
+	job.target = call->chunks.write_segs[0];
+	conn_send_with_writes(test, m, &job);
+	conn_wait(test, &f->client.arrived);
+	conn_await(f->server.conn, m, test);
+	for (i = 0; i < length; i += PAGE_SIZE)
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(page_address(to[0]) + 100 + i,
+						 page_address(from[i / PAGE_SIZE]),
+						 PAGE_SIZE), 0, "%d", i);
+
+	rpcrdma_frwr_put(conn, &call->mrs);
+	rpcrdma_frwr_invalidate_wait(conn, &call->mrs);
+	KUNIT_EXPECT_TRUE(test, list_empty(&call->mrs));
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+/* Of a Read of four operations, each of four pages. */
+static struct rpcrdma_svc_rw *conn_four_operations(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_svc_rw *rw;
+
+	f->server.conn->rw_pages = 4;
+	rw = rpcrdma_svc_rw_alloc(f->server.conn, 1, DMA_FROM_DEVICE, 1,
+				  16 * PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, rw);
+	return rw;
+}
+
+/* The server says that there is no memory: the client calls again. */
+static void conn_begins_no_unmapped_operation(struct kunit *test)
+{
+	const struct rpcrdma_range range = { .length = 16 * PAGE_SIZE };
+	struct page **pages = conn_alloc_pages(test);
+	const int mapped = atomic_read(&conn_dma.mapped);
+	struct rpcrdma_svc_rw *rw;
+	u32 i;
+
+	for (i = 1; i <= 5; i++) {
+		rw = conn_four_operations(test);
+		atomic_set(&conn_dma.fails_at, i);
+		KUNIT_EXPECT_EQ(test, rpcrdma_svc_rw_pages(rw, pages, &range, 1,
+							   SZ_1G),
+				i <= 4 ? -ENOMEM : 0);
+		atomic_set(&conn_dma.fails_at, 0);
+		KUNIT_EXPECT_EQ(test, rw->n_ops, i - 1);
+		rpcrdma_svc_rw_free(rw);
+		KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped);
+	}
+}
+
+/* The regions of a queue pair for what its device cannot do without. Return: how many. */
+static u32 conn_take_pool(struct ib_qp *qp, struct list_head *mrs)
+{
+	struct ib_mr *mr;
+	u32 n = 0;
+
+	while ((mr = ib_mr_pool_get(qp, &qp->rdma_mrs))) {
+		list_add(&mr->qp_entry, mrs);
+		n++;
+	}
+	return n;
+}
+
+static void conn_give_to_pool(struct ib_qp *qp, struct list_head *mrs, u32 n)
+{
+	struct ib_mr *mr;
+
+	for (; n; n--) {
+		mr = list_first_entry(mrs, struct ib_mr, qp_entry);
+		list_del(&mr->qp_entry);
+		ib_mr_pool_put(qp, &qp->rdma_mrs, mr);
+	}
+}
+
+/* As iWARP has it: each RDMA Read takes a region. */
+static void conn_needs_regions(struct ib_qp *qp, bool needs)
+{
+	u32 *flags = &qp->device->port_data[1].immutable.core_cap_flags;
+
+	if (needs)
+		*flags |= RDMA_CORE_CAP_PROT_IWARP;
+	else
+		*flags &= ~RDMA_CORE_CAP_PROT_IWARP;
+}
+
+/* Some of the regions that it needs are free: those come back, and all other ones, too. */
+static void conn_gives_back_too_few_regions(struct kunit *test)
+{
+	const struct rpcrdma_range range = { .length = 16 * PAGE_SIZE };
+	struct conn_side side = { .version = 2, .queues = true };
+	struct page **pages = conn_alloc_pages(test);
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->client.cm_id->device;
+	const u32 was = device->attrs.max_sgl_rd;
+	struct rpcrdma_svc_rw *rw;
+	LIST_HEAD(taken);
+	struct ib_qp *qp;
+	u32 all, i;
+	int rc;
+
+	conn_resolve(test, &side, (struct sockaddr *)
+		     &f->client.cm_id->route.addr.dst_addr);
+	device->attrs.max_sgl_rd = 1;
+	side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+	device->attrs.max_sgl_rd = was;
+	KUNIT_EXPECT_FALSE(test, IS_ERR(side.conn));
+	if (IS_ERR(side.conn))
+		goto out;
+	side.conn->rw_pages = 4;
+	qp = side.conn->qp;
+	all = conn_take_pool(qp, &taken);
+	KUNIT_EXPECT_GE(test, all, 4U);
+	for (i = 0; i <= 4 && i <= all; i++) {
+		conn_give_to_pool(qp, &taken, i);
+		rw = rpcrdma_svc_rw_alloc(side.conn, 1, DMA_FROM_DEVICE, 1,
+					  range.length);
+		if (!rw) {
+			KUNIT_FAIL(test, "no memory");
+			break;
+		}
+		conn_needs_regions(qp, true);
+		rc = rpcrdma_svc_rw_pages(rw, pages, &range, 1, SZ_1G);
+		conn_needs_regions(qp, false);
+		KUNIT_EXPECT_EQ(test, rc, i < 4 ? -EAGAIN : 0);
+		KUNIT_EXPECT_EQ(test, rw->n_ops, i);
+		rpcrdma_svc_rw_free(rw);
+		KUNIT_EXPECT_EQ(test, conn_take_pool(qp, &taken), i);
+	}
+	conn_give_to_pool(qp, &taken, all);
+out:
+	conn_end(&side);
+}
+
+/* Neither end can make larger buffers: it goes on with those that it has, until it can. */
+static void conn_grows_when_it_can_map(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	WRITE_ONCE(conn_dma.never, true);
+	for (i = 0; i < 150; i++) {
+		conn_call(test, CONN_WRITE);
+		msleep(20);
+	}
+	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, RPCRDMA_DEF_INLINE));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	WRITE_ONCE(conn_dma.never, false);
+	conn_call_until(test, CONN_WRITE, conn_sends_are, CONN_GROWN);
+	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+}
+
+static struct kunit_case conn_mapping_cases[] = {
+	KUNIT_CASE(conn_is_not_made_unmapped),
+	KUNIT_CASE(conn_copies_what_it_cannot_map),
+	KUNIT_CASE(conn_keeps_its_pages),
+	KUNIT_CASE(conn_gives_back_unmapped_regions),
+	KUNIT_CASE(conn_registers_fewer_entries),
+	KUNIT_CASE(conn_begins_no_unmapped_operation),
+	KUNIT_CASE(conn_gives_back_too_few_regions),
+	{}
+};
+
+static struct kunit_suite conn_mapping_suite = {
+	.name = "rpcrdma_conn_mapping",
+	.init = conn_init_mapping,
+	.exit = conn_exit_mapping,
+	.test_cases = conn_mapping_cases,
+};
+
+static struct kunit_case conn_mapping_growing_cases[] = {
+	KUNIT_CASE(conn_grows_when_it_can_map),
+	{}
+};
+
+static struct kunit_suite conn_mapping_growing_suite = {
+	.name = "rpcrdma_conn_mapping_growing",
+	.init = conn_init_mapping_growing,
+	.exit = conn_exit_mapping,
+	.test_cases = conn_mapping_growing_cases,
+};
+
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
 		  &conn_groups_suite, &conn_resting_suite, &conn_alone_suite,
 		  &conn_late_suite, &conn_bare_suite, &conn_bare_version1_suite,
-		  &conn_version1_suite);
+		  &conn_version1_suite, &conn_mapping_suite,
+		  &conn_mapping_growing_suite);
 

@@ -17,6 +17,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../verbs/dma.h"
 #include "server.h"
 
 /* One of the Work Requests failed or was flushed. */
@@ -85,6 +86,7 @@ void rpcrdma_svc_rw_free(struct rpcrdma_svc_rw *rw)
 
 	while (rw->n_ops) {
 		op = &rw->ops[--rw->n_ops];
+		rpcrdma_dma_entries(NULL, -1);
 		rdma_rw_ctx_destroy(&op->ctx, conn->qp, conn->cm_id->port_num,
 				    op->sgl, op->nents, rw->dir);
 	}
@@ -125,6 +127,23 @@ static bool rpcrdma_svc_rw_array(struct rpcrdma_svc_rw *rw,
 	return true;
 }
 
+/* ib_core maps the elements, and unmaps them if there is another failure. */
+static int rpcrdma_svc_rw_init(struct rpcrdma_svc_rw *rw,
+			       struct rpcrdma_svc_op *op, u64 address,
+			       u32 handle)
+{
+	struct rpcrdma_conn *conn = rw->conn;
+	int rc;
+
+	rc = rdma_rw_ctx_init(&op->ctx, conn->qp, conn->cm_id->port_num,
+			      op->sgl, op->nents, 0, address, handle, rw->dir);
+	if (rc < 0 || rpcrdma_dma_entries(NULL, 1))
+		return rc;
+	rdma_rw_ctx_destroy(&op->ctx, conn->qp, conn->cm_id->port_num, op->sgl,
+			    op->nents, rw->dir);
+	return -EIO;
+}
+
 /* Make one operation of the scatter elements from @first on, @length bytes. */
 static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
 				 u32 length, u32 handle, u64 address)
@@ -139,8 +158,7 @@ static int rpcrdma_svc_rw_commit(struct rpcrdma_svc_rw *rw, u32 first,
 	op->sgl = &rw->sgl[first];
 	op->nents = rw->n_sge - first;
 	sg_mark_end(&rw->sgl[rw->n_sge - 1]);
-	rc = rdma_rw_ctx_init(&op->ctx, conn->qp, conn->cm_id->port_num,
-			      op->sgl, op->nents, 0, address, handle, rw->dir);
+	rc = rpcrdma_svc_rw_init(rw, op, address, handle);
 	trace_rpcrdma_rw(conn->id, lower_32_bits(rw->call), rw->dir, op->nents, length, handle,
 			 address, rc);
 	/* The mapping returns -EIO if all bounce buffers are in use. */

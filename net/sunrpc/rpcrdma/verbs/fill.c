@@ -5,6 +5,7 @@
  */
 #include <rpcrdma/rtrext.h>
 
+#include "dma.h"
 #include "send.h"
 
 /* Copy bytes of a message, nearly always of its head alone. Return: false if it lacks some. */
@@ -103,8 +104,8 @@ void rpcrdma_send_unmap(struct rpcrdma_send *send)
 
 	for (; send->mapped; send->mapped &= send->mapped - 1) {
 		sge = &send->sge[__ffs(send->mapped)];
-		ib_dma_unmap_single(device, sge->addr, sge->length,
-				    DMA_TO_DEVICE);
+		rpcrdma_dma_unmap_single(device, sge->addr, sge->length,
+					 DMA_TO_DEVICE);
 	}
 }
 
@@ -160,8 +161,7 @@ bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length)
 
 	if (send->wr.num_sge == send->conn->gather_sge)
 		return false;
-	addr = ib_dma_map_single(device, (void *)from, length, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(device, addr))
+	if (!rpcrdma_dma_map_single(device, from, length, DMA_TO_DEVICE, &addr))
 		return false;
 	rpcrdma_send_element(send, addr, length);
 	send->mapped |= BIT(send->wr.num_sge - 1);

@@ -20,6 +20,7 @@
 #include <trace/events/rpcrdma_v2.h>
 
 #include "../params.h"
+#include "dma.h"
 #include "verbs.h"
 
 /* With fewer free regions than this, more are allocated. */
@@ -249,8 +250,8 @@ static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
 {
 	lockdep_assert_not_held(&mr->conn->lock);
 	if (mr->nents)
-		ib_dma_unmap_sg_attrs(mr->conn->cm_id->device, mr->sgl,
-				      mr->nents, mr->dir, mr->attrs);
+		rpcrdma_dma_unmap_sg(mr->conn->cm_id->device, mr->sgl,
+				     mr->nents, mr->dir, mr->attrs);
 	mr->nents = 0;
 }
 
@@ -356,7 +357,7 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	mr->attrs = 0;
 	/* It may map to fewer entries than given; unmapping takes the given number. */
-	mapped_nents = ib_dma_map_sg(device, mr->sgl, n, mr->dir);
+	mapped_nents = rpcrdma_dma_map_sg(device, mr->sgl, n, mr->dir);
 	if (!mapped_nents)
 		return -ENOBUFS;
 	mr->nents = n;

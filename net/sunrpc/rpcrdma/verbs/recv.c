@@ -44,6 +44,7 @@
 
 #include "../auth.h"
 #include "../params.h"
+#include "dma.h"
 #include "recv.h"
 
 /*
@@ -166,15 +167,15 @@ bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 
 	for (i = 0; i < count; i++) {
 		base = (first + i) ? 0 : recv->conn->recv_base;
-		addr[i] = ib_dma_map_page(device, pages[i], base,
-					  PAGE_SIZE - base, DMA_FROM_DEVICE);
-		if (ib_dma_mapping_error(device, addr[i]))
+		if (!rpcrdma_dma_map_page(device, pages[i], base,
+					  PAGE_SIZE - base, DMA_FROM_DEVICE,
+					  &addr[i]))
 			goto out_unmap;
 	}
 	for (i = 0; i < count; i++) {
 		sge = &recv->sge[first + i];
-		ib_dma_unmap_page(device, sge->addr, sge->length,
-				  DMA_FROM_DEVICE);
+		rpcrdma_dma_unmap_page(device, sge->addr, sge->length,
+				       DMA_FROM_DEVICE);
 		sge->addr = addr[i];
 		swap(recv->pages[first + i], pages[i]);
 	}
@@ -183,8 +184,9 @@ bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 
 out_unmap:
 	while (i--)
-		ib_dma_unmap_page(device, addr[i],
-				  recv->sge[first + i].length, DMA_FROM_DEVICE);
+		rpcrdma_dma_unmap_page(device, addr[i],
+				       recv->sge[first + i].length,
+				       DMA_FROM_DEVICE);
 	return false;
 }
 

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "../params.h"
+#include "dma.h"
 #include "recv.h"
 
 /* Pages of a Receive of @size bytes; zero if it is in one piece. */
@@ -36,13 +37,13 @@ static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
 
 	for (i = 0; i < recv->wr.num_sge; i++) {
 		if (recv->pages)
-			ib_dma_unmap_page(device, recv->sge[i].addr,
-					  recv->sge[i].length,
-					  DMA_FROM_DEVICE);
+			rpcrdma_dma_unmap_page(device, recv->sge[i].addr,
+					       recv->sge[i].length,
+					       DMA_FROM_DEVICE);
 		else
-			ib_dma_unmap_single(device, recv->sge[i].addr,
-					    recv->sge[i].length,
-					    DMA_FROM_DEVICE);
+			rpcrdma_dma_unmap_single(device, recv->sge[i].addr,
+						 recv->sge[i].length,
+						 DMA_FROM_DEVICE);
 	}
 	recv->wr.num_sge = 0;
 }
@@ -102,6 +103,7 @@ static bool rpcrdma_recv_map(struct rpcrdma_recv *recv)
 	struct rpcrdma_conn *conn = recv->conn;
 	struct ib_device *device = conn->cm_id->device;
 	struct ib_sge *sge;
+	bool mapped;
 	u32 i, base;
 
 	for (i = 0; i < rpcrdma_recv_elements(recv); i++) {
@@ -110,14 +112,16 @@ static bool rpcrdma_recv_map(struct rpcrdma_recv *recv)
 		sge->lkey = conn->pd->local_dma_lkey;
 		sge->length = recv->pages ? PAGE_SIZE - base : recv->size;
 		if (recv->pages)
-			sge->addr = ib_dma_map_page(device, recv->pages[i],
-						    base, sge->length,
-						    DMA_FROM_DEVICE);
+			mapped = rpcrdma_dma_map_page(device, recv->pages[i],
+						      base, sge->length,
+						      DMA_FROM_DEVICE,
+						      &sge->addr);
 		else
-			sge->addr = ib_dma_map_single(device, recv->buf,
-						      sge->length,
-						      DMA_FROM_DEVICE);
-		if (ib_dma_mapping_error(device, sge->addr)) {
+			mapped = rpcrdma_dma_map_single(device, recv->buf,
+							sge->length,
+							DMA_FROM_DEVICE,
+							&sge->addr);
+		if (!mapped) {
 			rpcrdma_recv_unmap(recv);
 			return false;
 		}

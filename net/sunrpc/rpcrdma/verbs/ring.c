@@ -16,6 +16,7 @@
 #include <trace/events/rpcrdma_v2.h>
 
 #include "../params.h"
+#include "dma.h"
 #include "send.h"
 
 /* Between two looks. */
@@ -74,8 +75,7 @@ static int rpcrdma_send_buffer_make(struct rpcrdma_conn *conn, u32 size,
 	data = rpcrdma_spare_get(spares, size, ibdev_to_node(device), gfp);
 	if (!data)
 		return -ENOMEM;
-	addr = ib_dma_map_single(device, data, size, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(device, addr)) {
+	if (!rpcrdma_dma_map_single(device, data, size, DMA_TO_DEVICE, &addr)) {
 		kfree(data);
 		return -EIO;
 	}
@@ -89,8 +89,8 @@ static void rpcrdma_send_buffer_free(struct rpcrdma_conn *conn,
 				     const struct rpcrdma_send_buffer *buf,
 				     struct rpcrdma_spares *spares)
 {
-	ib_dma_unmap_single(conn->cm_id->device, buf->addr, buf->size,
-			    DMA_TO_DEVICE);
+	rpcrdma_dma_unmap_single(conn->cm_id->device, buf->addr, buf->size,
+				 DMA_TO_DEVICE);
 	atomic_long_sub(rpcrdma_buffer_bytes(buf->size), &conn->buffers);
 	rpcrdma_spare_put(spares, buf->data, buf->size);
 }
