@@ -151,6 +151,8 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_reply_take);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_alloc);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_chain);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_free);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_none);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_only);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_pages);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_xdr);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_replies_charged);

@@ -2061,6 +2061,14 @@ static void conn_stage_is_reached_once(struct kunit *test)
 		spin_unlock(&conn->lock);
 	}
 
+	/* It was closed before anybody heard that the server has accepted. */
+	conn->stage = RPCRDMA_CONN_CLOSED;
+	conn->reached = RPCRDMA_CONN_CONNECTING;
+	rpcrdma_conn_reach(conn, RPCRDMA_CONN_CONNECTED);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_has_been(conn, RPCRDMA_CONN_CONNECTED));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_open(conn));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_sound(conn));
+
 	/* Nobody is told of the end of a connection that is not closed. */
 	conn->reached = RPCRDMA_CONN_UP;
 	conn->stage = RPCRDMA_CONN_UP;
@@ -6444,6 +6452,27 @@ static void conn_begins_no_unmapped_operation(struct kunit *test)
 	}
 }
 
+/* Whoever lacks regions knows whether anybody else had some meanwhile. */
+static void conn_knows_who_was_alone(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const struct rpcrdma_conn *conn = f->server.conn;
+	struct rpcrdma_svc_rw *rw, *other;
+	u32 made;
+
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_rw_none(conn, &made));
+	rw = conn_four_operations(test);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_rw_only(conn, made));
+	other = conn_four_operations(test);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_rw_only(conn, made));
+	/* It has gone, and may have had regions. */
+	rpcrdma_svc_rw_free(other);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_rw_only(conn, made));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_rw_none(conn, &made));
+	rpcrdma_svc_rw_free(rw);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_rw_none(conn, &made));
+}
+
 /* The regions of a queue pair for what its device cannot do without. Return: how many. */
 static u32 conn_take_pool(struct ib_qp *qp, struct list_head *mrs)
 {
@@ -6555,6 +6584,7 @@ static struct kunit_case conn_mapping_cases[] = {
 	KUNIT_CASE(conn_gives_back_unmapped_regions),
 	KUNIT_CASE(conn_registers_fewer_entries),
 	KUNIT_CASE(conn_begins_no_unmapped_operation),
+	KUNIT_CASE(conn_knows_who_was_alone),
 	KUNIT_CASE(conn_gives_back_too_few_regions),
 	{}
 };

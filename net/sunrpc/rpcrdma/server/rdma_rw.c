@@ -70,7 +70,36 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 	}
 	sg_init_table(rw->sgl, rw->max_sge);
 	atomic_inc(&conn->rw_sets);
+	/* A full barrier: see rpcrdma_svc_rw_none(). */
+	atomic_inc_return(&conn->rw_made);
 	return rw;
+}
+
+/**
+ * rpcrdma_svc_rw_none - does no set of a connection exist?
+ * @conn: the connection
+ * @made: filled in, for rpcrdma_svc_rw_only()
+ *
+ * Return: true if so. There may be one a moment later.
+ */
+bool rpcrdma_svc_rw_none(const struct rpcrdma_conn *conn, u32 *made)
+{
+	*made = atomic_read(&conn->rw_made);
+	/* A set that is not counted here is made later, and counted there. */
+	smp_rmb();
+	return !atomic_read_acquire(&conn->rw_sets);
+}
+
+/**
+ * rpcrdma_svc_rw_only - has there been one set only since none existed?
+ * @conn: the connection
+ * @made: of rpcrdma_svc_rw_none(), which has returned true
+ *
+ * Return: true if so. If that set found too few memory regions free, nobody else had any.
+ */
+bool rpcrdma_svc_rw_only(const struct rpcrdma_conn *conn, u32 made)
+{
+	return (u32)atomic_read(&conn->rw_made) == made + 1;
 }
 
 /**

@@ -97,7 +97,7 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	spin_lock(&svc->lock);
 	svc->reading--;
 	spin_unlock(&svc->lock);
-	rpcrdma_svc_writes_resume(svc);
+	(void)rpcrdma_svc_writes_resume(svc);
 	rpcrdma_svc_resume(svc);
 }
 
@@ -382,7 +382,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 		return NULL;
 	list_del_init(&call->link);
 	svc->alone = call;
-	if (svc->reading++ || atomic_read_acquire(&svc->conn->rw_sets))
+	if (svc->reading++ || !rpcrdma_svc_rw_none(svc->conn, &svc->alone_made))
 		svc->alone = NULL;
 	return call;
 }
@@ -402,7 +402,10 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 		rpcrdma_conn_lost(svc->conn, "no memory for a Call");
 	spin_lock(&svc->lock);
 	/* Memory regions come back when other operations end, or have already come back. */
-	if (rc == -ENOMEM || (rc == -EAGAIN && svc->alone != call)) {
+	if (rc == -ENOMEM ||
+	    (rc == -EAGAIN &&
+	     !(svc->alone == call &&
+	       rpcrdma_svc_rw_only(svc->conn, svc->alone_made)))) {
 		eased = rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
 					   size);
 		list_add(&call->link, &svc->waiting);
@@ -473,8 +476,7 @@ void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
 		rc = rpcrdma_svc_read_start(svc, call);
 		again = !rc || rpcrdma_svc_read_failed(svc, call, rc);
 		/* It may have had regions for a moment. */
-		rpcrdma_svc_writes_resume(svc);
-		if (!again)
+		if (!rpcrdma_svc_writes_resume(svc) && !again)
 			goto out;
 		spin_lock(&svc->lock);
 	}
@@ -491,9 +493,9 @@ out:
  */
 void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
 {
-	rpcrdma_svc_writes_resume(svc);
 	/* Whoever adds to these lists looks at the account afterwards. */
-	if (!list_empty_careful(&svc->waiting) ||
+	if (rpcrdma_svc_writes_resume(svc) ||
+	    !list_empty_careful(&svc->waiting) ||
 	    !list_empty_careful(&svc->held))
 		rpcrdma_svc_resume(svc);
 }

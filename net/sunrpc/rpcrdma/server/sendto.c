@@ -249,7 +249,7 @@ static int rpcrdma_svc_reply_ungroup(struct rpcrdma_svc_reply *reply)
 	if (plan->errcode)
 		return -EMSGSIZE;
 	if (rpcrdma_svc_reply_no_writes(reply))
-		rpcrdma_svc_writes_resume(reply->svc);
+		rpcrdma_svc_freed(reply->svc);
 	tm->group = NULL;
 	tm->chain = NULL;
 	tm->chain_cost = 0;
@@ -856,31 +856,32 @@ static struct rpcrdma_svc_reply *
 rpcrdma_svc_writes_next(struct rpcrdma_svc *svc, int *rc)
 	__must_hold(&svc->lock)
 {
-	const atomic_t *sets = &svc->conn->rw_sets;
+	struct rpcrdma_conn *conn = svc->conn;
 	struct rpcrdma_svc_reply *reply;
 	bool last;
+	u32 made;
 
 	lockdep_assert_held(&svc->lock);
 	do {
 		reply = list_first_entry_or_null(&svc->no_regions,
 						 struct rpcrdma_svc_reply, link);
-		if (!reply || test_bit(RPCRDMA_CONN_LOST, &svc->conn->flags))
+		if (!reply || test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 			return NULL;
 		svc->prepare_again = false;
-		/* Nothing else has regions, so it lacks none that could come back. */
-		last = !atomic_read_acquire(sets);
+		last = rpcrdma_svc_rw_none(conn, &made);
 		spin_unlock(&svc->lock);
 		*rc = rpcrdma_svc_reply_writes(reply);
 		spin_lock(&svc->lock);
-		if (*rc != -EAGAIN || last) {
+		/* If nothing else had regions it lacks none that could come back. */
+		if (*rc != -EAGAIN || (last && rpcrdma_svc_rw_only(conn, made))) {
 			list_del_init(&reply->link);
 			return reply;
 		}
-	} while (svc->prepare_again || !atomic_read(sets));
+	} while (svc->prepare_again || !atomic_read(&conn->rw_sets));
 	return NULL;
 }
 
-static void rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
+static bool rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
 {
 	struct rpcrdma_svc_reply *reply;
 	bool some = false;
@@ -891,7 +892,7 @@ static void rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
 	svc->prepare_again = true;
 	if (svc->preparing) {
 		spin_unlock(&svc->lock);
-		return;
+		return false;
 	}
 	svc->preparing = true;
 	while ((reply = rpcrdma_svc_writes_next(svc, &rc))) {
@@ -908,9 +909,7 @@ static void rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
 	svc->preparing = false;
 	some &= list_empty(&svc->no_regions);
 	spin_unlock(&svc->lock);
-	/* Calls have let them go first. */
-	if (some)
-		rpcrdma_svc_resume(svc);
+	return some;
 }
 
 /**
@@ -918,17 +917,22 @@ static void rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
  * @svc: the connection, not yet destroyed. A set of RDMA Reads or Writes of it has been freed.
  *
  * Context: Process context, no lock held. May sleep.
+ *
+ * Return: true if the last of them does not wait any more. Calls have let them go first, so the
+ * caller calls rpcrdma_svc_resume().
  */
-void rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc)
+bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc)
 {
 	unsigned int nofs;
+	bool some;
 
 	/* Whoever adds one calls this, too. Nearly always there is none. */
 	if (list_empty_careful(&svc->no_regions))
-		return;
+		return false;
 	nofs = memalloc_nofs_save();
-	rpcrdma_svc_writes_prepare(svc);
+	some = rpcrdma_svc_writes_prepare(svc);
 	memalloc_nofs_restore(nofs);
+	return some;
 }
 
 /**
@@ -969,7 +973,7 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	spin_lock(&svc->lock);
 	list_add_tail(&reply->link, &svc->no_regions);
 	spin_unlock(&svc->lock);
-	rpcrdma_svc_writes_resume(svc);
+	rpcrdma_svc_freed(svc);
 	return 0;
 }
 

@@ -110,6 +110,7 @@ struct rpcrdma_listener_info {
  * @held: Receives kept back because Calls hold too much memory
  * @reading: Calls whose RDMA Reads are under way
  * @alone: the Call of these that was started when no other operations were under way
+ * @alone_made: of rpcrdma_svc_rw_none() when @alone was set
  * @account: what Calls that are not in a Receive, and Replies, hold: pages and structs
  * @groups: Replies that go by groups, or have gone, in the order in which they were queued
  * @n_sent: of these, those that have gone, and are kept
@@ -159,6 +160,7 @@ struct rpcrdma_svc {
 	struct list_head held;
 	u32 reading;
 	struct rpcrdma_svc_call *alone;
+	u32 alone_made;
 	struct rpcrdma_account account;
 	struct list_head groups;
 	u32 n_sent;
@@ -360,7 +362,7 @@ void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
 
 /* sendto.c */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);
-void rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc);
+bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc);
 void rpcrdma_svc_drop_writes(struct rpcrdma_svc *svc);
 bool rpcrdma_svc_reply_take(struct rpcrdma_svc *svc, u32 octets);
 bool rpcrdma_svc_reply_put(struct rpcrdma_svc *svc, u32 octets, bool pooled);
@@ -391,6 +393,8 @@ bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u64 call);
 struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 					    enum dma_data_direction dir,
 					    u32 max_ops, u32 octets);
+bool rpcrdma_svc_rw_none(const struct rpcrdma_conn *conn, u32 *made);
+bool rpcrdma_svc_rw_only(const struct rpcrdma_conn *conn, u32 made);
 void rpcrdma_svc_rw_free(struct rpcrdma_svc_rw *rw);
 int rpcrdma_svc_rw_pages(struct rpcrdma_svc_rw *rw, struct page **pages,
 			 const struct rpcrdma_range *range, u32 handle,

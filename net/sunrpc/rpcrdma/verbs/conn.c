@@ -133,7 +133,9 @@ void rpcrdma_conn_reach(struct rpcrdma_conn *conn,
 			enum rpcrdma_conn_stage stage)
 {
 	spin_lock(&conn->lock);
-	rpcrdma_conn_advance(conn, stage);
+	/* It may have been closed by something that came with this. */
+	if (!rpcrdma_conn_advance(conn, stage) && conn->reached < stage)
+		WRITE_ONCE(conn->reached, stage);
 	spin_unlock(&conn->lock);
 }
 

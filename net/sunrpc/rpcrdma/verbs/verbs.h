@@ -761,6 +761,7 @@ struct rpcrdma_resize {
  * @reads_out: RDMA Reads that this side may have under way
  * @rw_pages: pages of an RDMA Read or Write at most, if this side does any
  * @rw_sets: sets of RDMA Reads and Writes that exist: each may have regions of the queue pair
+ * @rw_made: how many there ever were
  * @version1: there are enough regions for version 1
  * @shown: the connection is in the table of verbs/stats.c, guarded by the lock there
  * @rcu: a thread that finds the connection in that table may still read it
@@ -845,6 +846,7 @@ struct rpcrdma_conn {
 	u32 reads_out;
 	u32 rw_pages;
 	atomic_t rw_sets;
+	atomic_t rw_made;
 	bool version1;
 	struct work_struct window_work;
 	struct rpcrdma_rx rx;
