@@ -20,11 +20,16 @@ CMDLINE = ("loglevel=5 oops=panic panic=-1 log_buf_len=4M cryptomgr.notests "
            "kunit.autorun=1")
 
 
+# So long a process takes at most that has been killed.
+KILL_SECONDS = 30
 # So long nothing tries again what did not work: the host may have been busy.
 FAILED_SECONDS = 600
 WORKS = "works"
-# Two guests that do nothing for so long do not work.
-STILL_SECONDS = 60
+# Two guests that do nothing for so long do not work. On a busy host the slowest kernel says nothing
+# for a minute as it comes up.
+STILL_SECONDS = 180
+# What goes on talking for so many times as long as it may be silent does not come up either.
+TALKS = 12
 # What the statuses of 'guest' mean for a probe.
 ENDS = {97: "their kernel complains", 98: "one of them dies",
         124: "nothing happens any more"}
@@ -90,19 +95,25 @@ def stumbles(*words):
             f"{' '.join(words)} --intree both --pair {here / 'probe'}' shows it)")
 
 
-def known(answer, find, older=""):
-    """Why a kind of guest does not work here, or ''. It is what find() says, and is kept in the
-    file answer: that it works until the file goes, that it does not for a while.
+def known(answer, find, failed=None, older=""):
+    """Why a kind of guest does not work here, or ''. It is what find() says, and is kept: that it
+    works in the file answer, until that goes; that it does not in the file failed, for a while.
 
-    older: pattern of the names of such files that nobody needs once there is this one. Who asks
-    at the same time waits. Without the cache it works, and takes longer.
+    failed: if not answer. older: pattern of the names of such files; those from before go. Who
+    asks at the same time waits. Without the cache it works, and takes longer.
     """
+    failed = failed or answer
+
+    def age(file):
+        return time.time() - file.stat().st_mtime
+
     def kept():
         with contextlib.suppress(OSError):
-            text = answer.read_text(encoding="utf-8").strip()
-            if text == WORKS:
+            if answer.read_text(encoding="utf-8").strip() == WORKS:
                 return ""
-            if text and time.time() - answer.stat().st_mtime < FAILED_SECONDS:
+        with contextlib.suppress(OSError):
+            text = failed.read_text(encoding="utf-8").strip()
+            if text and age(failed) < FAILED_SECONDS:
                 return text
         return None
 
@@ -116,10 +127,11 @@ def known(answer, find, older=""):
         reason = find()
         with contextlib.suppress(OSError):
             for old in answer.parent.glob(older) if older else ():
-                old.unlink(missing_ok=True)
+                if not reason or age(old) >= FAILED_SECONDS:
+                    old.unlink(missing_ok=True)
             fresh = answer.with_suffix(".new")
             fresh.write_text((reason or WORKS) + "\n", encoding="utf-8")
-            fresh.replace(answer)
+            fresh.replace(failed if reason else answer)
     return reason
 
 
@@ -162,12 +174,12 @@ class Process:
     def wait_while(self, log, seconds):
         """Wait for it to end by itself, as long as it says something in a file; whether it did.
         seconds: how long it may be silent."""
-        size, end = -1, 0
+        size, end, last = -1, 0, time.monotonic() + TALKS * seconds
         while not self.wait(0.1):
             now = log.stat().st_size if log.exists() else 0
             if now != size:
-                size, end = now, time.monotonic() + seconds
-            elif time.monotonic() > end:
+                size, end = now, min(time.monotonic() + seconds, last)
+            if time.monotonic() > end:
                 return False
         return True
 
@@ -178,7 +190,7 @@ class Process:
         return self.wait(seconds)
 
     def kill(self):
-        """End the machine, now."""
+        """End the machine, now. In /dev/kvm it can be where no signal ends it."""
         if self.running():
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.wait(KILL_SECONDS)

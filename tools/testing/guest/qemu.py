@@ -78,9 +78,11 @@ def refused(image, cache, *words):
         return "/dev/kvm is not there, or not for this user"
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     key = hashlib.sha256((boot + output(QEMU, "--version")).encode()).hexdigest()[:16]
-    return known(cache / f"accelerator-kvm-{key}",
-                 lambda: does_not_boot(image) or stumbles(*words, "--accel", "kvm"),
-                 "accelerator-kvm-*")
+    # That one kernel fails does not tell of others. Who builds one gives it the same name again.
+    this = hashlib.sha256(f"{image}{os.stat(image).st_mtime_ns}".encode()).hexdigest()[:16]
+    answer = cache / f"accelerator-kvm-{key}"
+    return known(answer, lambda: does_not_boot(image) or stumbles(*words, "--accel", "kvm"),
+                 answer.with_name(f"{answer.name}-{this}"), "accelerator-kvm-*")
 
 
 def does_not_boot(image):
