@@ -751,6 +751,8 @@ void Conn::create_sends()
 	/* These are about Sends that all have a buffer. */
 	const bool all = m == Mutant::SendsWithoutBound ||
 			 m == Mutant::AloneWithoutSend ||
+			 m == Mutant::AloneOverBudget ||
+			 m == Mutant::AloneCostLost ||
 			 m == Mutant::SendBufferReused;
 
 	ring_.sends = config.sends;

@@ -307,6 +307,12 @@ void World::configure(Random &r, Pair &p)
 			k.reserve = 0;
 		c.sends = one_of(r, { 4, 8, 16 });
 		c.sq_depth = r.once_in(2) ? 40 : 64 + r.below(64);
+		/* A short queue is full more often. */
+		if (options.mutant == Mutant::AloneOverBudget ||
+		    options.mutant == Mutant::AloneCostLost) {
+			c.sends = 16;
+			c.sq_depth = 40;
+		}
 		c.max_mrs = one_of(r, { 0, 4, 16, 32, 32 });
 		c.first_mrs = r.within(1, 4);
 		c.mr_octets = kPage * one_of(r, { 1, 2, 4, 16 });
