@@ -176,7 +176,12 @@ public:
 	Rpc next_rpc(int ms = kPatience);
 	/* The RPC message that begins with @first. */
 	Rpc rpc_from(Message first);
-	/* The Reply to @xid is the next RPC message. */
+	/*
+	 * The Reply to @xid is the next RPC message. This is not for several Calls at once: the
+	 * threads of nfsd answer them in any order. A test that fails here takes its Regions away
+	 * while the server still reads from them. Then the server reports a remote access error,
+	 * which is not what was wrong.
+	 */
 	Rpc reply(u32 xid);
 
 	/* Messages that may be sent now. */

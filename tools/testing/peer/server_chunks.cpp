@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
 
 using namespace peer;
@@ -162,6 +163,66 @@ TEST(server_read_chunk, with_a_continued_call)
 	good(p.reply(xid));
 	EXPECT_TRUE(Nfs::written("continued") == data);
 	p.expect_works();
+}
+
+/*
+ * Many Calls whose data is in many segments: the server has far more RDMA Reads to do than may be
+ * under way at once. And it has more than it has memory regions for, in wire_registered.sh. Its
+ * threads answer in any order.
+ */
+static void many_calls(u32 segments_of_a_region)
+{
+	constexpr u32 kCalls = 12, kPage = 4096;
+	const u32 size = RPCRDMA_MAX_SEGMENTS * kPage;
+	const u32 each = segments_of_a_region * kPage;
+	Peer p = Peer::open();
+	Nfs nfs(p);
+	std::deque<Region> regions;
+	std::vector<std::pair<Compound, Lists>> calls;
+	std::vector<u32> xids;
+
+	for (u32 i = 0; i < kCalls; i++) {
+		const std::string name = "many" + std::to_string(i);
+		const Octets data = Nfs::data(i + 1, size);
+		Lists lists;
+
+		Nfs::create(name);
+		const Compound c = Nfs::file(name).write(0, size);
+		for (u32 at = 0; at < size; at += kPage) {
+			const auto start = data.begin() + at;
+
+			if (at % each == 0)
+				regions.emplace_back(
+					p.link(), Octets(start, start + each));
+			lists.read(c.position(),
+				   regions.back().segment(at % each, kPage));
+		}
+		calls.emplace_back(c, lists);
+	}
+	for (const auto &[c, lists] : calls)
+		xids.push_back(nfs.send(c, lists));
+	while (!xids.empty()) {
+		const Rpc r = p.next_rpc();
+		const auto at = std::find(xids.begin(), xids.end(), r.xid);
+
+		ASSERT_NE(at, xids.end());
+		xids.erase(at);
+		good(r);
+	}
+	for (u32 i = 0; i < kCalls; i++)
+		EXPECT_TRUE(Nfs::written("many" + std::to_string(i)) ==
+			    Nfs::data(i + 1, size));
+	p.expect_works();
+}
+
+TEST(server_read_chunk, many_calls_with_a_region_each)
+{
+	many_calls(RPCRDMA_MAX_SEGMENTS);
+}
+
+TEST(server_read_chunk, many_calls_with_many_regions_each)
+{
+	many_calls(1);
 }
 
 /* ------------------------------------------------------------------ */
