@@ -12,6 +12,7 @@
 #include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
+#include <linux/seqlock.h>
 #include <linux/slab.h>
 #include <linux/sunrpc/sched.h>
 #include <linux/xarray.h>
@@ -31,8 +32,7 @@ static DEFINE_MUTEX(rpcrdma_stats_lock);
 static DEFINE_XARRAY(rpcrdma_stats_conns);
 static struct rpcrdma_stats rpcrdma_stats_past[2];
 /* A connection moves from the table into the sums. */
-static seqcount_mutex_t rpcrdma_stats_moves =
-	SEQCNT_MUTEX_ZERO(rpcrdma_stats_moves, &rpcrdma_stats_lock);
+static DEFINE_SEQLOCK(rpcrdma_stats_moves);
 static u64 rpcrdma_stats_closed;
 
 atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
@@ -340,10 +340,10 @@ int rpcrdma_stats_add(struct rpcrdma_conn *conn)
 void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 {
 	mutex_lock(&rpcrdma_stats_lock);
-	write_seqcount_begin(&rpcrdma_stats_moves);
+	write_seqlock(&rpcrdma_stats_moves);
 	xa_erase(&rpcrdma_stats_conns, conn->id);
 	rpcrdma_stats_sum(&rpcrdma_stats_past[conn->role], &conn->stats);
-	write_seqcount_end(&rpcrdma_stats_moves);
+	write_sequnlock(&rpcrdma_stats_moves);
 	conn->shown = false;
 	rpcrdma_stats_closed++;
 	mutex_unlock(&rpcrdma_stats_lock);
@@ -353,7 +353,7 @@ void rpcrdma_stats_del(struct rpcrdma_conn *conn)
 /* Return: false if a connection went meanwhile: @sum may be wrong then. */
 static bool rpcrdma_stats_walk(u32 role, struct rpcrdma_stats *sum)
 {
-	const unsigned int seq = read_seqcount_begin(&rpcrdma_stats_moves);
+	const unsigned int seq = read_seqbegin(&rpcrdma_stats_moves);
 	struct rpcrdma_conn *conn;
 	unsigned long id;
 
@@ -363,7 +363,7 @@ static bool rpcrdma_stats_walk(u32 role, struct rpcrdma_stats *sum)
 		if (conn->role == role)
 			rpcrdma_stats_sum(sum, &conn->stats);
 	rcu_read_unlock();
-	return !read_seqcount_retry(&rpcrdma_stats_moves, seq);
+	return !read_seqretry(&rpcrdma_stats_moves, seq);
 }
 
 /**
