@@ -314,6 +314,12 @@ lively() { # SECONDS PROGRAM...
 	return "$status"
 }
 
+# I/O without OPEN waits until nobody can reclaim anything. No client has anything to reclaim, but a
+# kernel that keeps no record of clients does not know.
+end_grace() {
+	echo Y > /proc/fs/nfsd/v4_end_grace || within 30 grep -q Y /proc/fs/nfsd/v4_end_grace
+}
+
 # Tests of tools/testing/peer, as subtests of one more. If one fails, how connections
 # came and went is shown.
 peer_tests() { # FILTER

@@ -17,16 +17,12 @@ alone() {
 	if ! { rdma_up rxe && server_up 4; }; then
 		bail "no server"
 	fi
-	echo Y > /proc/fs/nfsd/v4_end_grace || within 30 grace_has_ended
+	end_grace
 	peer_tests "${FILTER:-registered_server*:server_read_chunk.many_*}"
 	check "nothing left" within 30 nothing_left
 	check "stop the server" server_down
 	check "remove the module" within 10 rmmod rpcrdma
 	finish
-}
-
-grace_has_ended() {
-	grep -q Y /proc/fs/nfsd/v4_end_grace
 }
 
 "$GUEST_ROLE"

@@ -25,9 +25,7 @@ alone() {
 	fi
 	# server_changes.* ask for that.
 	check "buffers grow" set_parameter grow 32768
-	# I/O without OPEN waits for the end. No client has anything to reclaim, but
-	# a kernel that keeps no record of clients does not know.
-	echo Y > /proc/fs/nfsd/v4_end_grace || within 30 grace_has_ended
+	end_grace
 	follow_events "${provoked[@]}"
 	peer_tests "${FILTER:-server_*}"
 	[[ -n ${FILTER-} ]] || check "trace events" events_came "${provoked[@]}"
@@ -36,10 +34,6 @@ alone() {
 	check "stop the server" server_down
 	check "remove the module" within 10 rmmod rpcrdma
 	finish
-}
-
-grace_has_ended() {
-	grep -q Y /proc/fs/nfsd/v4_end_grace
 }
 
 "$GUEST_ROLE"
