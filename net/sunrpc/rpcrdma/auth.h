@@ -81,7 +81,8 @@ void rpcrdma_conn_auth_begin(struct rpcrdma_conn *conn,
 void rpcrdma_conn_auth_received(struct rpcrdma_conn *conn);
 bool rpcrdma_conn_auth_late(struct rpcrdma_conn *conn);
 void rpcrdma_conn_auth_info(struct rpcrdma_conn *conn,
-			    struct rpcrdma_conn_auth *info);
+			    struct rpcrdma_conn_auth *info)
+	__must_hold(&conn->lock);
 void rpcrdma_conn_auth_show(struct seq_file *m, struct rpcrdma_conn *conn);
 void rpcrdma_conn_auth_end(struct rpcrdma_conn *conn);
 

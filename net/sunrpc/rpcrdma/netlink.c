@@ -754,12 +754,11 @@ static u32 rpcrdma_nl_choice(const struct rpcrdma_conn *conn, u32 version)
 
 /* What every message about a connection has. */
 static int rpcrdma_nl_conn_common(struct sk_buff *skb,
-				  struct rpcrdma_conn *conn, u32 version)
+				  const struct rpcrdma_conn *conn, u32 version,
+				  const struct rpcrdma_conn_auth *auth)
 {
 	u64 age = ktime_ms_delta(ktime_get(), conn->created);
-	struct rpcrdma_conn_auth auth;
 
-	rpcrdma_conn_auth_info(conn, &auth);
 	if (nla_put_u64_64bit(skb, RPCRDMA_A_CONN_ID, conn->id,
 			      RPCRDMA_A_CONN_PAD) ||
 	    nla_put_u32(skb, RPCRDMA_A_CONN_ROLE, conn->role) ||
@@ -783,7 +782,7 @@ static int rpcrdma_nl_conn_common(struct sk_buff *skb,
 	     nla_put_u32(skb, RPCRDMA_A_CONN_RECONNECTS, conn->reconnects)) ||
 	    (rpcrdma_conn_has_been(conn, RPCRDMA_CONN_UP) &&
 	     nla_put_flag(skb, RPCRDMA_A_CONN_WAS_UP)) ||
-	    rpcrdma_nl_auth(skb, &auth))
+	    rpcrdma_nl_auth(skb, auth))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -850,6 +849,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	struct rpcrdma_session_info info;
 	struct rpcrdma_numbers numbers;
 	struct rpcrdma_held held = { };
+	struct rpcrdma_conn_auth auth;
 	u64 memory, all, waited;
 	u32 round_trip;
 	void *header;
@@ -862,6 +862,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	spin_lock(&conn->lock);
 	rpcrdma_session_info(&conn->session, &info);
 	rpcrdma_session_numbers(&conn->session, &numbers);
+	rpcrdma_conn_auth_info(conn, &auth);
 	memcpy(regions, conn->mr_table.count, sizeof(regions));
 	/* Its owner is there for as long as it is not dead. */
 	if (!rpcrdma_conn_dead(conn) && conn->ops->serving)
@@ -874,7 +875,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	memory = atomic_long_read(&conn->buffers);
 	round_trip = READ_ONCE(conn->round_trip);
 
-	if (rpcrdma_nl_conn_common(skb, conn, info.version) ||
+	if (rpcrdma_nl_conn_common(skb, conn, info.version, &auth) ||
 	    rpcrdma_nl_properties(skb, RPCRDMA_A_CONN_LOCAL_PROPERTIES,
 				  &info.local) ||
 	    rpcrdma_nl_properties(skb, RPCRDMA_A_CONN_PEER_PROPERTIES,
@@ -1005,17 +1006,22 @@ static int rpcrdma_nl_conn_dump(struct sk_buff *skb, struct netlink_callback *cb
 static void rpcrdma_nl_notify(struct rpcrdma_conn *conn, u8 cmd)
 {
 	struct net *net = (struct net *)conn->net;
+	struct rpcrdma_conn_auth auth;
 	struct sk_buff *skb;
 	void *header;
+	u32 version;
 
 	if (!genl_has_listeners(&rpcrdma_nl_family, net, RPCRDMA_NL_CONN))
 		return;
 	skb = genlmsg_new(rpcrdma_nl_common_size(), GFP_ATOMIC);
 	if (!skb)
 		return;
+	spin_lock(&conn->lock);
+	version = rpcrdma_session_version(&conn->session);
+	rpcrdma_conn_auth_info(conn, &auth);
+	spin_unlock(&conn->lock);
 	header = genlmsg_put(skb, 0, 0, &rpcrdma_nl_family, 0, cmd);
-	if (!header ||
-	    rpcrdma_nl_conn_common(skb, conn, rpcrdma_conn_version(conn))) {
+	if (!header || rpcrdma_nl_conn_common(skb, conn, version, &auth)) {
 		nlmsg_free(skb);
 		return;
 	}

@@ -10,9 +10,7 @@
  * entries are mapped now. It is loaded before there is a connection, and removed when there is none
  * any more.
  */
-#include <linux/atomic.h>
-#include <linux/module.h>
-
+#include "atomic_param.h"
 #include "verbs/dma.h"
 
 static unsigned int every;
@@ -23,18 +21,9 @@ static atomic_t dma_faults_count = ATOMIC_INIT(0);
 static atomic_t dma_faults_failed = ATOMIC_INIT(0);
 static atomic_t dma_faults_mapped = ATOMIC_INIT(0);
 
-static int dma_faults_get(char *to, const struct kernel_param *kp)
-{
-	return sysfs_emit(to, "%d\n", atomic_read((atomic_t *)kp->arg));
-}
-
-static const struct kernel_param_ops dma_faults_ops = {
-	.get = dma_faults_get,
-};
-
-module_param_cb(failed, &dma_faults_ops, &dma_faults_failed, 0444);
+module_param_atomic(failed, dma_faults_failed);
 MODULE_PARM_DESC(failed, "how many have failed");
-module_param_cb(mapped, &dma_faults_ops, &dma_faults_mapped, 0444);
+module_param_atomic(mapped, dma_faults_mapped);
 MODULE_PARM_DESC(mapped, "entries that are mapped now");
 
 static int dma_faults_test(struct scatterlist *list, int count)

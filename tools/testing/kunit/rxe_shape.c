@@ -30,6 +30,7 @@
 #include <linux/xarray.h>
 
 #include "adapters.h"
+#include "atomic_param.h"
 #include "rxe_between.h"
 
 /**
@@ -292,18 +293,9 @@ static const struct kernel_param_ops rxe_shape_param = {
 module_param_cb(shape, &rxe_shape_param, NULL, 0644);
 MODULE_PARM_DESC(shape, "the adapter to look like");
 
-static int rxe_shape_get_count(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%d\n", atomic_read(kp->arg));
-}
-
-static const struct kernel_param_ops rxe_shape_count = {
-	.get = rxe_shape_get_count,
-};
-
-module_param_cb(broken, &rxe_shape_count, &rxe_shape_broken, 0444);
+module_param_atomic(broken, rxe_shape_broken);
 MODULE_PARM_DESC(broken, "how often a limit was broken");
-module_param_cb(checked, &rxe_shape_count, &rxe_shape_checked, 0444);
+module_param_atomic(checked, rxe_shape_checked);
 MODULE_PARM_DESC(checked, "Work Requests that were looked at");
 
 /* Make @count regions. Return: why that did not work, or 0. */

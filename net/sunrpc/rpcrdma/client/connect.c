@@ -341,12 +341,10 @@ static int rpcrdma_step_wait(struct rpcrdma_xprt *r_xprt, const char *step, int 
  * (-07, 4.3.2).
  */
 static bool rpcrdma_only_refused(const struct rpcrdma_xprt *r_xprt,
-				 struct rpcrdma_conn *conn)
+				 const struct rpcrdma_conn *conn,
+				 const struct rpcrdma_session_info *info)
 {
-	struct rpcrdma_session_info info;
-
-	rpcrdma_conn_info(conn, &info);
-	return info.version == 1 && info.received == 1 &&
+	return info->version == 1 && info->received == 1 &&
 	       conn->max_version > 1 && r_xprt->only_v1 != RPCRDMA_V1_DIALECT;
 }
 
@@ -365,7 +363,7 @@ static bool rpcrdma_unanswered(const struct rpcrdma_xprt *r_xprt)
 	if (conn->auth_policy && test_bit(RPCRDMA_CONN_TOO_LONG, &conn->flags))
 		return false;
 	rpcrdma_conn_info(conn, &info);
-	return !info.received || rpcrdma_only_refused(r_xprt, conn);
+	return !info.received || rpcrdma_only_refused(r_xprt, conn, &info);
 }
 
 /* With a nonce of its own. */
@@ -722,9 +720,11 @@ static int rpcrdma_connect(struct rpcrdma_xprt *r_xprt)
 void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt)
 {
 	struct rpcrdma_conn *conn = r_xprt->conn;
+	struct rpcrdma_session_info info;
 
 	if (conn) {
-		r_xprt->refused = rpcrdma_only_refused(r_xprt, conn);
+		rpcrdma_conn_info(conn, &info);
+		r_xprt->refused = rpcrdma_only_refused(r_xprt, conn, &info);
 		rpcrdma_keepalive_stop(r_xprt);
 		rpcrdma_conn_destroy(conn);
 		/* An attempt that has failed is no connection that was lost. */

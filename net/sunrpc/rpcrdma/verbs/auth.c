@@ -180,19 +180,16 @@ bool rpcrdma_conn_auth_late(struct rpcrdma_conn *conn)
  * rpcrdma_conn_auth_info - whether the hosts have authenticated each other
  * @conn: the connection; it may have ended
  * @info: filled in
- *
- * Context: Any that may take a spinlock, lock of @conn not held.
  */
 void rpcrdma_conn_auth_info(struct rpcrdma_conn *conn,
 			    struct rpcrdma_conn_auth *info)
+	__must_hold(&conn->lock)
 {
 	memset(info, 0, sizeof(*info));
-	spin_lock(&conn->lock);
 	info->policy = conn->auth_policy;
 	info->state = rpcrdma_session_auth(&conn->session);
 	info->reason = rpcrdma_session_auth_reason(&conn->session);
 	(void)rpcrdma_session_auth_name(&conn->session, (u8 *)info->key);
-	spin_unlock(&conn->lock);
 	/* See rpcrdma_conn_auth_end(): not the exchange has failed. */
 	if (info->state == RPCRDMA_AUTH_FAILED && !READ_ONCE(conn->auth_loss) &&
 	    info->reason == RPCRDMA_AUTH_R_ENDED) {
@@ -210,7 +207,9 @@ void rpcrdma_conn_auth_show(struct seq_file *m, struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_conn_auth info;
 
+	spin_lock(&conn->lock);
 	rpcrdma_conn_auth_info(conn, &info);
+	spin_unlock(&conn->lock);
 	if (info.state == RPCRDMA_AUTH_DONE)
 		seq_printf(m, "authentication: done key %s\n", info.key);
 	else if (info.state == RPCRDMA_AUTH_WITHOUT)
