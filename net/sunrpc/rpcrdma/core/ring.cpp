@@ -5,6 +5,18 @@ using namespace rpcrdma;
 
 extern "C" {
 
+bool rpcrdma_ring_ask(struct rpcrdma_ring *r, bool retry,
+		      const struct rpcrdma_claim *c)
+{
+	return ring::ask(*r, retry, *c);
+}
+
+bool rpcrdma_ring_answers(struct rpcrdma_ring *r,
+			  const struct rpcrdma_supply *s)
+{
+	return ring::answers(*r, *s);
+}
+
 bool rpcrdma_ring_turn(struct rpcrdma_ring *r, bool retry, u32 *from)
 {
 	return ring::turn(*r, retry, *from);
@@ -15,9 +27,10 @@ u32 rpcrdma_ring_grow(struct rpcrdma_ring *r, bool early)
 	return ring::grow(*r, early);
 }
 
-bool rpcrdma_ring_shrink(struct rpcrdma_ring *r, bool early, u32 *from)
+bool rpcrdma_ring_shrink(struct rpcrdma_ring *r, bool early, u32 promised,
+			 u32 *from)
 {
-	return ring::shrink(*r, early, *from);
+	return ring::shrink(*r, early, promised, *from);
 }
 
 u32 rpcrdma_ring_look(struct rpcrdma_ring *r)
