@@ -191,14 +191,12 @@ u32 __must_check rpcrdma_ring_grow(struct rpcrdma_ring *r, bool early);
  * rpcrdma_ring_shrink - take one buffer away
  * @r: the ring
  * @early: the next Send has a buffer
- * @promised: Sends that are not decided on, of Calls that have been taken
  * @from: gets the number of the Send that loses it
  *
- * Return: false if what would be left is less than at rest, or too little for what is under way
- * or promised; or if a Call waits for room.
+ * Return: false if what would be left is less than at rest, or too little for what is under way.
  */
 bool __must_check rpcrdma_ring_shrink(struct rpcrdma_ring *r, bool early,
-				      u32 promised, u32 *from);
+				      u32 *from);
 
 /**
  * rpcrdma_ring_look - it was to be looked at, or some time has passed

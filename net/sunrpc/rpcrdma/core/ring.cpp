@@ -27,10 +27,9 @@ u32 rpcrdma_ring_grow(struct rpcrdma_ring *r, bool early)
 	return ring::grow(*r, early);
 }
 
-bool rpcrdma_ring_shrink(struct rpcrdma_ring *r, bool early, u32 promised,
-			 u32 *from)
+bool rpcrdma_ring_shrink(struct rpcrdma_ring *r, bool early, u32 *from)
 {
-	return ring::shrink(*r, early, promised, *from);
+	return ring::shrink(*r, early, *from);
 }
 
 u32 rpcrdma_ring_look(struct rpcrdma_ring *r)

@@ -78,11 +78,11 @@ inline constexpr Pace kPace = { RPCRDMA_RING_NEAR, RPCRDMA_RING_BUSY,
 	return to;
 }
 
-[[nodiscard]] constexpr bool shrink(Ring &r, bool early, u32 promised,
-				    u32 &from, const Pace &pace = kPace)
+[[nodiscard]] constexpr bool shrink(Ring &r, bool early, u32 &from,
+				    const Pace &pace = kPace)
 {
-	if (r.asked.sends || r.sends - r.bare <= r.rest ||
-	    rpcrdma_ring_room(&r) <= promised + pace.near + 1)
+	if (r.sends - r.bare <= r.rest ||
+	    rpcrdma_ring_room(&r) <= pace.near + 1)
 		return false;
 	from = first_bare(r, early) + r.bare;
 	r.bare++;

@@ -176,9 +176,7 @@ static bool rpcrdma_ring_less(struct rpcrdma_conn *conn)
 	u32 from;
 
 	spin_lock(&conn->lock);
-	if (rpcrdma_ring_shrink(&conn->ring, rpcrdma_send_early(conn),
-				rpcrdma_session_reserved(&conn->session),
-				&from))
+	if (rpcrdma_ring_shrink(&conn->ring, rpcrdma_send_early(conn), &from))
 		swap(old, rpcrdma_send_at(conn, from)->buf);
 	spin_unlock(&conn->lock);
 	if (!old.data)
