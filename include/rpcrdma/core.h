@@ -545,6 +545,24 @@ bool __must_check rpcrdma_session_admit(struct rpcrdma_session *s,
 					struct rpcrdma_message *msg);
 
 /**
+ * rpcrdma_session_reserved - Sends that are still to come of Calls that were admitted
+ * @s: the session
+ *
+ * Return: how many.
+ */
+u32 rpcrdma_session_reserved(const struct rpcrdma_session *s);
+
+/**
+ * rpcrdma_session_put_back - a Call was admitted, but its caller keeps it nevertheless
+ * @s: the session
+ * @msg: the Call, not begun
+ *
+ * The next Call can have its credits.
+ */
+void rpcrdma_session_put_back(struct rpcrdma_session *s,
+			      struct rpcrdma_message *msg);
+
+/**
  * rpcrdma_session_room - may a Call begin that was not admitted before?
  * @s: the session
  *

@@ -18,6 +18,12 @@
  * quarter of the ring can wait for a later Send, and those that have a buffer at rest must be
  * more than that.
  *
+ * A Call that its owner can keep is only taken when there is room for it. If there is none, the
+ * owner hears of it when there is: that takes completions, buffers that are made, or Calls that
+ * do without the room that they were promised. No more room is asked for than is there when all
+ * Sends have completed that are signaled anyway. So a Call that needs more than there ever is can
+ * begin, and none waits for a Send that nobody posts.
+ *
  * No function sleeps, allocates or locks, and the caller serializes all calls that name the same
  * ring. Numbers of Sends run freely and wrap at 2^32.
  */
@@ -38,6 +44,30 @@ extern "C" {
 #define RPCRDMA_RING_QUIET	60U
 
 /**
+ * struct rpcrdma_claim - what a Call takes of the ring and of the send queue
+ * @sends: Sends
+ * @chain: Work Requests in front of the first Send
+ */
+struct rpcrdma_claim {
+	u32 sends;
+	u32 chain;
+};
+
+/**
+ * struct rpcrdma_supply - the send queue, and what of it and of the ring is promised
+ * @depth: Work Requests that it may have; every Send is signaled that leaves less than half
+ * @avail: Work Requests that may be posted now
+ * @sends: Sends that are not decided on, of Calls that have been taken
+ * @chain: Work Requests in front of the first Sends of these
+ */
+struct rpcrdma_supply {
+	u32 depth;
+	u32 avail;
+	u32 sends;
+	u32 chain;
+};
+
+/**
  * struct rpcrdma_ring - the Sends of a connection
  * @sends: how many there are, a power of two, at least four
  * @rest: how many of them have a buffer at rest
@@ -46,6 +76,7 @@ extern "C" {
  * @tail: those from here to @head are under way
  * @moved: @head at the last rpcrdma_ring_look()
  * @wanted: all are to have a buffer
+ * @asked: what a Call takes whose owner keeps it until there is room; no Sends if there is none
  */
 struct rpcrdma_ring {
 	u32 sends;
@@ -55,6 +86,7 @@ struct rpcrdma_ring {
 	u32 tail;
 	u32 moved;
 	bool wanted;
+	struct rpcrdma_claim asked;
 };
 
 /* What is to be done by who looks. */
@@ -86,6 +118,54 @@ static inline bool rpcrdma_ring_signals(const struct rpcrdma_ring *r, u32 i)
 {
 	return (i & (r->sends / 4 - 1)) == 0;
 }
+
+/**
+ * rpcrdma_ring_fits - is there room for a Call?
+ * @r: the ring
+ * @s: the send queue
+ * @c: what the Call takes; @c->chain is less than half of @s->depth
+ *
+ * Return: true if all of it can go, behind what is promised; or if it never could, but as much as
+ * there is when nothing else is sent.
+ */
+static inline bool rpcrdma_ring_fits(const struct rpcrdma_ring *r,
+				     const struct rpcrdma_supply *s,
+				     const struct rpcrdma_claim *c)
+{
+	const u32 chains = s->chain + c->chain;
+	const u32 work = s->avail > chains ? s->avail - chains : 0;
+	const u32 half = s->depth / 2 - c->chain;
+	u32 room = rpcrdma_ring_room(r);
+	/* The others may wait for a later Send. */
+	u32 sure = r->sends - r->bare - (r->sends / 4 - 1);
+
+	if (room > work)
+		room = work;
+	if (sure > half)
+		sure = half;
+	return s->sends + (c->sends < sure ? c->sends : sure) <= room;
+}
+
+/**
+ * rpcrdma_ring_ask - there is no room for a Call, so its owner keeps it
+ * @r: the ring
+ * @retry: as for rpcrdma_ring_turn()
+ * @c: what the Call takes
+ *
+ * Return: true if somebody has to look, soon.
+ */
+bool __must_check rpcrdma_ring_ask(struct rpcrdma_ring *r, bool retry,
+				   const struct rpcrdma_claim *c);
+
+/**
+ * rpcrdma_ring_answers - is there room for the Call that was kept?
+ * @r: the ring
+ * @s: the send queue
+ *
+ * Return: true once after rpcrdma_ring_ask(), when the Call fits.
+ */
+bool __must_check rpcrdma_ring_answers(struct rpcrdma_ring *r,
+				       const struct rpcrdma_supply *s);
 
 /**
  * rpcrdma_ring_turn - the turn of the next Send has come

@@ -90,6 +90,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_recv_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_refuse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_send);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_send_planned);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_wait_sent);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_set_window);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_call_refused);

@@ -69,6 +69,7 @@ struct conn_side {
 	struct rpcrdma_spares *spares;
 	struct rpcrdma_txmsg *call;	/* that errors are about */
 	atomic_t room;
+	atomic_t no_room;
 	atomic_t receiving;	/* messages that are on their way to @held */
 	u8 *got;
 };
@@ -192,6 +193,13 @@ static void conn_room(struct rpcrdma_conn *conn)
 	atomic_inc(&side->room);
 }
 
+static void conn_no_room(struct rpcrdma_conn *conn)
+{
+	struct conn_side *side = conn->context;
+
+	atomic_inc(&side->no_room);
+}
+
 static void conn_held(const struct rpcrdma_conn *conn,
 		      struct rpcrdma_held *held)
 {
@@ -206,6 +214,7 @@ static const struct rpcrdma_conn_ops conn_ops = {
 	.failed = conn_failed,
 	.fault = conn_fault,
 	.room = conn_room,
+	.no_room = conn_no_room,
 	.held = conn_held,
 };
 
@@ -810,6 +819,91 @@ static void conn_tells_of_room(struct kunit *test)
 	conn_wait_room(test, side);
 	KUNIT_EXPECT_TRUE(test, conn_admit(side, m));
 	rpcrdma_conn_end_call(side->conn, &m->tm);
+}
+
+/* What the handler of completions waits for. */
+static DECLARE_COMPLETION(conn_goes_on);
+
+static void conn_msg_blocks(struct rpcrdma_txmsg *tm, int status)
+{
+	conn_msg_done(tm, status);
+	wait_for_completion_timeout(&conn_goes_on, CONN_TIMEOUT);
+}
+
+/* As the client sends a Call. */
+static int conn_ask(struct conn_side *side, struct conn_msg *m)
+{
+	spin_lock(&side->conn->lock);
+	return rpcrdma_conn_send_planned(side->conn, &m->tm, true);
+}
+
+/* Small Calls until there is no room. Return: the one that was not taken. */
+static struct conn_msg *conn_fill_ring(struct kunit *test, struct conn_side *side)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m;
+	int i, n, rc;
+
+	for (n = 0; n <= side->conn->ring.sends; n++) {
+		for (i = 0; i < 100 && conn_info(side).peer_credits < 2; i++)
+			msleep(20);
+		m = conn_msg(test, 7, RPCRDMA_CALL, 64);
+		rc = conn_ask(side, m);
+		if (rc) {
+			KUNIT_EXPECT_EQ(test, rc, -EAGAIN);
+			return m;
+		}
+		conn_wait(test, &m->done);
+		conn_wait(test, &f->server.arrived);
+	}
+	KUNIT_FAIL(test, "there is room for all");
+	return m;
+}
+
+/* A Call for which there is no room is not taken. Who has it is told when Sends complete. */
+static void conn_waits_for_room(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_side *side = &f->client;
+	struct rpcrdma_conn *conn = side->conn;
+	struct conn_msg *m = conn_msg(test, 7, RPCRDMA_CALL, 64);
+	const u64 full = conn->stats.sq_full;
+
+	reinit_completion(&conn_goes_on);
+	m->tm.hold = true;
+	m->tm.done = conn_msg_blocks;
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	conn_wait(test, &f->server.arrived);
+	m = conn_fill_ring(test, side);
+	KUNIT_EXPECT_EQ(test, conn->ring.asked.sends, 1U);
+	KUNIT_EXPECT_EQ(test, conn->credit_waiters, 0U);
+	KUNIT_EXPECT_EQ(test, conn->stats.sq_full, full + 1);
+	KUNIT_EXPECT_EQ(test, m->tm.msg.reserved, 0U);
+	KUNIT_EXPECT_TRUE(test, list_empty(&m->tm.link));
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->no_room), 1);
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 0);
+
+	complete(&conn_goes_on);
+	conn_wait_room(test, side);
+	KUNIT_EXPECT_EQ(test, conn->ring.asked.sends, 0U);
+	KUNIT_EXPECT_EQ(test, conn_ask(side, m), 0);
+	conn_wait(test, &m->done);
+	conn_wait(test, &f->server.arrived);
+}
+
+/* A Call that needs more Sends than there are does not wait for all of them. */
+static void conn_takes_what_never_fits(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_side *side = &f->client;
+	struct conn_msg *m = conn_msg(test, 7, RPCRDMA_CALL, CONN_MAX);
+
+	KUNIT_ASSERT_EQ(test, conn_ask(side, m), 0);
+	conn_wait(test, &f->server.arrived);
+	conn_wait(test, &m->done);
+	KUNIT_EXPECT_EQ(test, f->server.length, (u32)CONN_MAX);
 }
 
 /* The order in which messages went out is their status. */
@@ -5982,6 +6076,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_waits_for_credit),
 	KUNIT_CASE(conn_counts_waits_once),
 	KUNIT_CASE(conn_tells_of_room),
+	KUNIT_CASE(conn_waits_for_room),
+	KUNIT_CASE(conn_takes_what_never_fits),
 	KUNIT_CASE(conn_lets_replies_pass),
 	KUNIT_CASE(conn_fits_short_queues),
 	KUNIT_CASE(conn_cuts_what_a_region_cannot_hold),

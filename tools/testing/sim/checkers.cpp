@@ -93,6 +93,13 @@ void room(rpcrdma_session session)
 		     "who waits is told of room, and there is none");
 }
 
+void room(const Conn &c)
+{
+	if (!c.has_room())
+		fail("waits", "%s: who waits is told of room for Sends, and there is none",
+		     c.link.name(c.side));
+}
+
 void ring(const Conn &c)
 {
 	if (c.life != Conn::Life::Gone && !c.ring_sound())
@@ -104,10 +111,13 @@ void waiters(const Conn &c)
 {
 	const u32 waiters = c.credit_waiters();
 
-	if (!waiters || c.pumps())
+	if ((!waiters && !c.asks_room()) || c.pumps())
 		return;
 	if (!c.open())
-		fail("waits", "%s: for credit, when it is over",
+		fail("waits", "%s: for credit or room, when it is over",
+		     c.link.name(c.side));
+	if (c.asks_room() && !c.fills_ring() && c.has_room())
+		fail("waits", "%s: there is room for Sends, and nobody is told",
 		     c.link.name(c.side));
 	if (waiters & kPumpWaits && !c.queued())
 		fail("waits", "%s: for credit, and nothing is queued",

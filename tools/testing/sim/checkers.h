@@ -53,6 +53,8 @@ void written(const Rpc &r);
 void streamed(const Rpc &r);
 /* "waits": who waits is told, as the session was just before. */
 void room(rpcrdma_session session);
+/* The same, if it is for room for Sends. */
+void room(const Conn &c);
 /* "waits": after each step. */
 void waiters(const Conn &c);
 /* "ring": after each step. */

@@ -392,17 +392,66 @@ void Conn::pump_on(bool more)
 	pump_room();
 }
 
+/* As rpcrdma_send_supply(). */
+rpcrdma_supply Conn::supply() const
+{
+	rpcrdma_supply s = { config.sq_depth, sq_avail_, 0, 0 };
+
+	if (tx_queue_.empty())
+		return s;
+	s.sends = rpcrdma_session_reserved(&session);
+	for (u32 i = 0; i < tx_queue_.size(); i++)
+		if (!tx_queue_[i]->msg.sent)
+			s.chain += tx_queue_[i]->chain_cost;
+	return s;
+}
+
+bool Conn::fits(const rpcrdma_supply &s, const rpcrdma_claim &c) const
+{
+	if (planted(*this, Mutant::RoomForAll) &&
+	    s.sends + c.sends > rpcrdma_ring_room(&ring_))
+		return false;
+	return rpcrdma_ring_fits(&ring_, &s, &c);
+}
+
+bool Conn::has_room() const
+{
+	const rpcrdma_supply s = supply();
+
+	return rpcrdma_ring_fits(&ring_, &s, &ring_.asked);
+}
+
+bool Conn::credit_comes()
+{
+	if (!(credit_waiters_ & kOwnerWaits))
+		return false;
+	const rpcrdma_session before = session;
+	if (!planted(*this, Mutant::OwnerToldAlways) && !core::room(*this))
+		return false;
+	check::room(before);
+	credit_wait(kOwnerWaits, false);
+	return true;
+}
+
+bool Conn::room_comes()
+{
+	if (!asks_room() || planted(*this, Mutant::RoomUntold))
+		return false;
+	const bool always = planted(*this, Mutant::RoomToldAlways);
+	if (!always && !fits(supply(), ring_.asked))
+		return false;
+	check::room(*this);
+	ring_.asked = {};
+	return true;
+}
+
 /* The end of rpcrdma_pump(). */
 void Conn::pump_room()
 {
-	if (!(credit_waiters_ & kOwnerWaits))
-		return;
-	const rpcrdma_session before = session;
-	if (!planted(*this, Mutant::OwnerToldAlways) && !core::room(*this))
-		return;
-	check::room(before);
-	credit_wait(kOwnerWaits, false);
-	if (!planted(*this, Mutant::OwnerUntold))
+	const bool credit = credit_comes();
+	const bool room = room_comes();
+
+	if ((credit || room) && !planted(*this, Mutant::OwnerUntold))
 		telling_++;
 }
 
@@ -534,14 +583,33 @@ void Conn::enqueue(Outgoing &m)
 	tx_queue_.insert(at, &m);
 }
 
-bool Conn::admits(rpcrdma_message *msg)
+/* As rpcrdma_conn_admits(). */
+Error Conn::admits(rpcrdma_message *msg, u32 chain)
 {
-	if (core::admit(*this, msg))
-		return true;
-	if (!planted(*this, Mutant::OwnerUnmarked))
-		credit_wait(kOwnerWaits, true);
+	if (!core::admit(*this, msg)) {
+		if (!planted(*this, Mutant::OwnerUnmarked))
+			credit_wait(kOwnerWaits, true);
+		owner.no_room();
+		return Error::NoCredit;
+	}
+	const rpcrdma_claim claim = { msg ? msg->reserved : 1, chain };
+	rpcrdma_supply s = supply();
+
+	if (msg && s.sends)
+		s.sends -= claim.sends;
+	if (fits(s, claim))
+		return Error::None;
+	world.tally.no_room++;
+	if (msg)
+		core::put_back(*this, *msg);
+	/* As rpcrdma_send_ask(). */
+	const bool retry = !ring_failed_ || world.schedule.once_in(16);
+	if (open() && rpcrdma_ring_ask(&ring_, retry, &claim))
+		ring_kick_ = true;
+	if (planted(*this, Mutant::RoomUnmarked))
+		ring_.asked = {};
 	owner.no_room();
-	return false;
+	return Error::NoRoom;
 }
 
 /* As rpcrdma_conn_send_planned(). */
@@ -552,8 +620,9 @@ Error Conn::send(Outgoing &m, bool ask)
 	if (!open() && !planted(*this, Mutant::QueuedClosed))
 		return Error::NotConnected;
 	check::posts(*this, Stage::Open, "a message");
-	if (ask && !admits(&m.msg))
-		return Error::NoCredit;
+	const Error refused = ask ? admits(&m.msg, m.chain_cost) : Error::None;
+	if (refused != Error::None)
+		return refused;
 	const bool direct = m.direct;
 
 	m.over = false;
@@ -623,7 +692,10 @@ void Conn::call_refused(Outgoing &m, const rpcrdma_rx &rx)
 
 void Conn::end_call(Outgoing &m)
 {
-	if (check::sound(*this, rpcrdma_session_end_call(&session, &m.msg)))
+	const bool may_send =
+		check::sound(*this, rpcrdma_session_end_call(&session, &m.msg));
+
+	if (may_send || asks_room())
 		pump();
 }
 
@@ -1412,6 +1484,7 @@ void Conn::shut(Stage stage)
 		return;
 	credit_wait(kPumpWaits, false);
 	credit_wait(kOwnerWaits, false);
+	ring_.asked = {};
 }
 
 void Conn::lost(const char *reason)
@@ -1493,6 +1566,7 @@ void Conn::crash()
 	building_ = alone_ = false;
 	telling_ = 0;
 	credit_waiters_ = 0;
+	ring_.asked = {};
 	beginning_ = nullptr;
 	for (Send &s : sends_)
 		s.held = nullptr;

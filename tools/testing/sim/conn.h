@@ -36,6 +36,7 @@ enum class Error : u8 {
 	MessageSize,
 	Io,
 	NoCredit,
+	NoRoom,
 };
 
 /* A message to be sent: rpcrdma_txmsg. */
@@ -225,10 +226,20 @@ public:
 	/* Return: false if there was no memory; nothing can be done with it. */
 	[[nodiscard]] bool create();
 
-	/* With @ask only if the credits for all of @m are there. */
+	/* With @ask only if the credits for all of @m are there, and room. */
 	[[nodiscard]] Error send(Outgoing &m, bool ask = false);
-	/* May this Call begin, or any if it is nullptr? If not, the owner waits. */
-	[[nodiscard]] bool admits(rpcrdma_message *msg);
+	/*
+	 * May this Call begin, or any if it is nullptr? So many Work Requests go in front of it. If
+	 * it may not, the owner waits.
+	 */
+	[[nodiscard]] Error admits(rpcrdma_message *msg, u32 chain = 0);
+	/* The owner waits for room. */
+	[[nodiscard]] bool asks_room() const
+	{
+		return ring_.asked.sends;
+	}
+	/* There is what it has asked for. */
+	[[nodiscard]] bool has_room() const;
 	[[nodiscard]] Error start(Job &job);
 	[[nodiscard]] bool fits(u32 cost) const
 	{
@@ -333,6 +344,12 @@ public:
 				   ring_step_ != RingStep::None);
 	}
 	void work_on_ring();
+	/* Buffers are made, and when that is done the pump runs. */
+	[[nodiscard]] bool fills_ring() const
+	{
+		return ring_step_ == RingStep::Fill &&
+		       ring_.bare != ring_before_;
+	}
 	/* It is sound: its bare Sends are the next ones, and as many as are counted. */
 	[[nodiscard]] bool ring_sound() const;
 	/* The pump copies octets, and has left the lock to others. */
@@ -491,6 +508,11 @@ private:
 	void advance(Stage stage);
 	void shut(Stage stage);
 	void credit_wait(u32 who, bool waits);
+	[[nodiscard]] rpcrdma_supply supply() const;
+	[[nodiscard]] bool fits(const rpcrdma_supply &s,
+				const rpcrdma_claim &c) const;
+	[[nodiscard]] bool credit_comes();
+	[[nodiscard]] bool room_comes();
 	void pump_room();
 	void spend(u32 cost);
 	[[nodiscard]] bool pump_job();

@@ -68,6 +68,12 @@ bool admit(Conn &c, rpcrdma_message *m)
 	return check::sound(c, rpcrdma_session_admit(&c.session, m));
 }
 
+void put_back(Conn &c, rpcrdma_message &m)
+{
+	rpcrdma_session_put_back(&c.session, &m);
+	check::sound(c);
+}
+
 bool room(Conn &c)
 {
 	return check::sound(c, rpcrdma_session_room(&c.session)) &&

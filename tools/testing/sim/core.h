@@ -16,6 +16,7 @@ void receive(Conn &c, const u8 *buffer, u32 length, rpcrdma_rx &rx);
 [[nodiscard]] u32 next_send(Conn &c, Outgoing *o, u8 *buffer, rpcrdma_tx &tx,
 			    u32 &size);
 [[nodiscard]] bool admit(Conn &c, rpcrdma_message *m);
+void put_back(Conn &c, rpcrdma_message &m);
 [[nodiscard]] bool room(Conn &c);
 [[nodiscard]] bool release(Conn &c, u32 count);
 [[nodiscard]] bool retire(Conn &c);

@@ -206,14 +206,14 @@ void print_tally(const Tally &t, double seconds)
 	std::printf("# continued parts %" PRIu64 ", GRANTs %" PRIu64
 		    ", Receives held for memory %" PRIu64
 		    ", Calls that had to wait for room %" PRIu64
-		    ", for a region %" PRIu64
+		    " (for Sends: %" PRIu64 "), for a region %" PRIu64
 		    " (it had come when they looked again: %" PRIu64
 		    "), for memory %" PRIu64
 		    ", more than the budget had %" PRIu64 ", marks %" PRIu64
 		    ", Calls sent since the way is long %" PRIu64
 		    ", Replies that had to wait for regions %" PRIu64 "\n",
-		    t.continued, t.grants, t.held, t.not_admitted, t.no_regions,
-		    t.looked_again, t.short_of_memory, t.forced, t.marks,
+		    t.continued, t.grants, t.held, t.not_admitted, t.no_room,
+		    t.no_regions, t.looked_again, t.short_of_memory, t.forced, t.marks,
 		    t.streamed, t.writes_waited);
 	std::printf("# posted together: Sends, %" PRIu64
 		    " times; Receives, %" PRIu64
@@ -254,6 +254,7 @@ bool reaches(const Tally &t)
 	bool all = t.reads && t.writes && t.call_chunks && t.reply_chunks &&
 		   t.retries && t.continued && t.grants && t.held &&
 		   t.short_of_memory && t.forced && t.marks && t.not_admitted &&
+		   t.no_room &&
 		   t.no_regions && t.looked_again && t.writes_waited && t.endings &&
 		   t.regions_kept && t.streamed && t.chained &&
 		   t.batched && t.built && t.alone && t.alone_again &&

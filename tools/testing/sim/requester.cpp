@@ -215,7 +215,7 @@ Error Requester::prepare(Rpc &r)
 	core::plan_call(*r.conn, shape, plan);
 	if ((plan.read_chunk || plan.write_chunk || plan.call_chunk ||
 	     plan.reply_chunk) &&
-	    asks(r) && !conn->admits(nullptr))
+	    asks(r) && conn->admits(nullptr) != Error::None)
 		return Error::NoCredit;
 
 	c.n_call = c.n_reads = c.n_writes = c.n_write_segs = 0;
@@ -370,8 +370,9 @@ void Requester::send(Rpc &r)
 		return;
 	}
 	conn->undo_regions(r.mrs);
-	if (error == Error::NoCredit) {
+	if (error == Error::NoCredit)
 		check::streamed(r);
+	if (error == Error::NoCredit || error == Error::NoRoom) {
 		r.mrs.clear();
 		return not_admitted(r);
 	}

@@ -148,6 +148,7 @@ struct Tally {
 	u64 continued = 0;
 	u64 retries = 0;
 	u64 not_admitted = 0;
+	u64 no_room = 0; /* of these, for Sends */
 	u64 no_regions = 0; /* Calls that waited for one */
 	u64 writes_waited = 0; /* Replies that waited for some */
 	u64 looked_again = 0; /* and it had come back before they waited */

@@ -170,6 +170,96 @@ TEST(ring, unused__is_what_is_not_under_way)
 		EXPECT_FALSE(rpcrdma_ring_unused(&r, i));
 }
 
+namespace
+{
+
+/* A send queue that has room for more than the ring has. */
+constexpr rpcrdma_supply kAmple = { 1000, 1000, 0, 0 };
+
+bool fits(const rpcrdma_ring &r, u32 sends,
+	  const rpcrdma_supply &s = kAmple, u32 chain = 0)
+{
+	const rpcrdma_claim c = { sends, chain };
+
+	return rpcrdma_ring_fits(&r, &s, &c);
+}
+
+} // namespace
+
+TEST(ring, fits__what_has_room_behind_what_is_promised)
+{
+	rpcrdma_ring r = at_rest();
+	rpcrdma_supply s = kAmple;
+
+	r.bare = 0;
+	r.head = r.tail + kSends - 3;
+	EXPECT_TRUE(fits(r, 3));
+	EXPECT_FALSE(fits(r, 4));
+	s.sends = 2;
+	EXPECT_TRUE(fits(r, 1, s));
+	EXPECT_FALSE(fits(r, 2, s));
+	s.sends = 3;
+	EXPECT_FALSE(fits(r, 1, s));
+	r.head = r.tail + kSends;
+	EXPECT_FALSE(fits(r, 1));
+}
+
+/* So much is free when nothing is sent any more: the last fifteen Sends tell of nothing. */
+TEST(ring, fits__what_needs_more_than_there_is_waits_for_what_comes)
+{
+	rpcrdma_ring r = at_rest();
+	const u32 unsaid = kSends / 4 - 1;
+
+	r.head = r.tail + unsaid + 1;
+	EXPECT_FALSE(fits(r, 1000));
+	EXPECT_FALSE(fits(r, kRest - unsaid));
+	EXPECT_TRUE(fits(r, kRest - unsaid - 1));
+	r.tail++;
+	EXPECT_TRUE(fits(r, 1000));
+	r.bare = 0;
+	EXPECT_TRUE(fits(r, 1000));
+	r.head++;
+	EXPECT_FALSE(fits(r, 1000));
+}
+
+TEST(ring, fits__the_send_queue_has_room_too)
+{
+	rpcrdma_ring r = at_rest();
+	rpcrdma_supply s = { 40, 10, 0, 0 };
+
+	EXPECT_TRUE(fits(r, 4, s, 6));
+	EXPECT_FALSE(fits(r, 4, s, 7));
+	s.chain = 1;
+	EXPECT_FALSE(fits(r, 4, s, 6));
+	EXPECT_FALSE(fits(r, 1, s, 10));
+	s = { 40, 20, 0, 0 };
+	/* Half of it: all Sends tell that leave less. */
+	EXPECT_TRUE(fits(r, 1000, s, 18));
+	s.avail = 19;
+	EXPECT_FALSE(fits(r, 1000, s, 18));
+}
+
+TEST(ring, answers__once_when_there_is_room)
+{
+	rpcrdma_ring r = at_rest();
+	const rpcrdma_claim c = { 3, 0 };
+
+	EXPECT_FALSE(rpcrdma_ring_answers(&r, &kAmple));
+	r.head = r.tail + kRest - 2;
+	EXPECT_FALSE(rpcrdma_ring_ask(&r, false, &c));
+	EXPECT_FALSE(r.wanted);
+	EXPECT_TRUE(rpcrdma_ring_ask(&r, true, &c));
+	EXPECT_TRUE(r.wanted);
+	EXPECT_FALSE(rpcrdma_ring_ask(&r, true, &c));
+	EXPECT_FALSE(rpcrdma_ring_answers(&r, &kAmple));
+	r.tail++;
+	EXPECT_TRUE(rpcrdma_ring_answers(&r, &kAmple));
+	EXPECT_FALSE(rpcrdma_ring_answers(&r, &kAmple));
+	r.wanted = false;
+	r.bare = 0;
+	EXPECT_FALSE(rpcrdma_ring_ask(&r, true, &c));
+}
+
 TEST(ring, spare__leaves_some_for_others)
 {
 	rpcrdma_ring r = at_rest();

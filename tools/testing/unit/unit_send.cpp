@@ -1414,6 +1414,23 @@ TEST(send, admit__who_asks_twice_keeps_credits_once)
 	EXPECT_EQ(call.msg.reserved, 1u);
 }
 
+TEST(send, put_back__another_call_can_have_its_credits)
+{
+	Endpoint e = open_client();
+	Waiting first(e, 1), second(e, 2), third(e, 3);
+
+	leave_credits(e, 2);
+	EXPECT_EQ(e.session.reserved(), 0u);
+	EXPECT_TRUE(first.admit());
+	EXPECT_TRUE(second.admit());
+	EXPECT_FALSE(third.admit());
+	EXPECT_EQ(e.session.reserved(), 2u);
+	e.session.put_back(second.msg);
+	EXPECT_EQ(second.msg.reserved, 0u);
+	EXPECT_EQ(e.session.reserved(), 1u);
+	EXPECT_TRUE(third.admit());
+}
+
 TEST(send, admit__a_call_of_4_GiB)
 {
 	Endpoint e = open_client();

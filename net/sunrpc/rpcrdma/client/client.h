@@ -235,7 +235,6 @@ void rpcrdma_client_exit(void);
 /* connect.c */
 void rpcrdma_connect_worker(struct work_struct *work);
 void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt);
-void rpcrdma_client_no_room(struct rpcrdma_conn *conn);
 bool rpcrdma_client_give_up(struct rpcrdma_xprt *r_xprt, unsigned int cookie);
 bool rpcrdma_silent(const struct rpcrdma_xprt *r_xprt, u32 now);
 void rpcrdma_note_silent(const struct rpcrdma_xprt *r_xprt, u32 now);

@@ -252,15 +252,11 @@ static void rpcrdma_client_room(struct rpcrdma_conn *conn)
 	spin_unlock(&r_xprt->conn_lock);
 }
 
-/**
- * rpcrdma_client_no_room - no Call may begin now
- * @conn: the connection
- *
- * sunrpc keeps its Calls until rpcrdma_client_room() runs.
- *
- * Context: the caller holds the transport's write lock and the connection's lock.
+/*
+ * sunrpc keeps its Calls until rpcrdma_client_room() runs. The task that has found no room still
+ * has the transport's write lock.
  */
-void rpcrdma_client_no_room(struct rpcrdma_conn *conn)
+static void rpcrdma_client_no_room(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_xprt *r_xprt = conn->context;
 

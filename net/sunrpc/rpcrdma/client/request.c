@@ -6,8 +6,9 @@
  * the round-trip time that reply.c has measured. An item for which there is no region stays
  * in the Payload stream.
  *
- * A Call is taken from sunrpc when the connection has the credits that it needs. Until then
- * it waits in sunrpc's queue, which knows priorities, signals and time-outs.
+ * A Call is taken from sunrpc when it can go: when the connection has the credits that it needs,
+ * and room for all its Work Requests. Until then it waits in sunrpc's queue, which knows
+ * priorities, signals and time-outs.
  *
  * The bytes of the stream are copied out of rq_snd_buf when their Send is
  * posted. That can be after send_request has returned. The server reads chunks
@@ -478,13 +479,8 @@ static int rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 		rpcrdma_req_outstanding(req, conn);
 		return rpcrdma_conn_send_planned(conn, &req->tm, true);
 	}
-	if (!rpcrdma_session_admit(&conn->session, NULL)) {
-		trace_rpcrdma_wait(conn->id, be32_to_cpu(req->rqst.rq_xid),
-				   "credit");
-		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
-		rpcrdma_client_no_room(conn);
+	if (!rpcrdma_conn_admits(conn, NULL, be32_to_cpu(req->rqst.rq_xid)))
 		rc = -EAGAIN;
-	}
 	spin_unlock(&conn->lock);
 	return rc;
 }
@@ -870,7 +866,7 @@ static void rpcrdma_req_put_back(struct rpcrdma_req *req)
 	rpcrdma_conn_put(conn);
 }
 
-/* The Call has all that it needs but credits. Return: as rpcrdma_conn_send_planned(). */
+/* The Call has its regions. Return: as rpcrdma_conn_send_planned(). */
 static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 {
 	rpcrdma_req_fill(req);
@@ -887,9 +883,9 @@ static int rpcrdma_req_begin(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
  * Context: the caller holds the transport's write lock.
  *
  * Return:
- *	%0 the message is on the send queue, and has the credits that it needs
+ *	%0 the message is on the send queue, and has the credits and the room that it needs
  *	%-ENOTCONN connect, then send again
- *	%-EAGAIN no credit or no region now, send again after xprt_write_space()
+ *	%-EAGAIN no credit, no room or no region now, send again after xprt_write_space()
  *	%-ENOBUFS no memory now, send again after a delay
  *	%-EIO this message cannot be sent
  */

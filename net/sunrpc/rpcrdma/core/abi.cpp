@@ -116,6 +116,17 @@ bool rpcrdma_session_admit(struct rpcrdma_session *s,
 	return Event(s)->admit(msg);
 }
 
+u32 rpcrdma_session_reserved(const struct rpcrdma_session *s)
+{
+	return session(s).reserved();
+}
+
+void rpcrdma_session_put_back(struct rpcrdma_session *s,
+			      struct rpcrdma_message *msg)
+{
+	Event(s)->put_back(*msg);
+}
+
 bool rpcrdma_session_room(struct rpcrdma_session *s)
 {
 	return Event(s)->room();

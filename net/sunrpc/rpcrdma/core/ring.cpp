@@ -5,6 +5,18 @@ using namespace rpcrdma;
 
 extern "C" {
 
+bool rpcrdma_ring_ask(struct rpcrdma_ring *r, bool retry,
+		      const struct rpcrdma_claim *c)
+{
+	return ring::ask(*r, retry, *c);
+}
+
+bool rpcrdma_ring_answers(struct rpcrdma_ring *r,
+			  const struct rpcrdma_supply *s)
+{
+	return ring::answers(*r, *s);
+}
+
 bool rpcrdma_ring_turn(struct rpcrdma_ring *r, bool retry, u32 *from)
 {
 	return ring::turn(*r, retry, *from);

@@ -11,6 +11,8 @@ namespace rpcrdma::ring
 {
 
 using Ring = rpcrdma_ring;
+using Claim = rpcrdma_claim;
+using Supply = rpcrdma_supply;
 
 /* See the macros of <rpcrdma/ring.h>; a small ring has smaller ones. */
 struct Pace {
@@ -37,6 +39,23 @@ inline constexpr Pace kPace = { RPCRDMA_RING_NEAR, RPCRDMA_RING_BUSY,
 }
 
 /* For each see the function of the same name in <rpcrdma/ring.h>. */
+
+[[nodiscard]] constexpr bool ask(Ring &r, bool retry, const Claim &c)
+{
+	r.asked = c;
+	if (!r.bare || r.wanted || !retry)
+		return false;
+	r.wanted = true;
+	return true;
+}
+
+[[nodiscard]] inline bool answers(Ring &r, const Supply &s)
+{
+	if (!r.asked.sends || !rpcrdma_ring_fits(&r, &s, &r.asked))
+		return false;
+	r.asked = {};
+	return true;
+}
 
 [[nodiscard]] constexpr bool turn(Ring &r, bool retry, u32 &from,
 				  const Pace &pace = kPace)

@@ -81,7 +81,7 @@ struct Terms {
  * Its methods sort into
  * - events, which the caller reports: receive(), release(), retire(),
  *   call_refused(), end_call();
- * - commands: admit(), room(), refuse(), set_window(), send_room(), peer_private();
+ * - commands: admit(), put_back(), room(), refuse(), set_window(), send_room(), peer_private();
  * - output, which the caller asks for until there is none: next_send();
  * - getters: ready(), may_wait(), info(), numbers(), planning(), invariants().
  *
@@ -146,6 +146,16 @@ public:
 	[[nodiscard]] bool admit(rpcrdma_message *msg);
 	/* Of a message that takes so many Sends. */
 	[[nodiscard]] bool admit(rpcrdma_message *msg, u32 sends);
+	/* See rpcrdma_session_reserved(). */
+	[[nodiscard]] u32 reserved() const
+	{
+		return reserved_;
+	}
+	/* See rpcrdma_session_put_back(). */
+	void put_back(rpcrdma_message &msg)
+	{
+		unreserve(msg);
+	}
 	/* See rpcrdma_session_room(). */
 	[[nodiscard]] bool room();
 	/* See rpcrdma_session_refuse(). */

@@ -62,7 +62,7 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* The pump decides on nothing more. Who waits for a message, or for credit, waits no longer. */
+/* The pump decides on nothing more. Who waits for a message, credit or room waits no longer. */
 static void rpcrdma_conn_shut(struct rpcrdma_conn *conn,
 			      enum rpcrdma_conn_stage stage)
 {
@@ -70,6 +70,7 @@ static void rpcrdma_conn_shut(struct rpcrdma_conn *conn,
 	rpcrdma_conn_advance(conn, stage);
 	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_PUMP, false);
 	rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
+	conn->ring.asked = (struct rpcrdma_claim) { };
 	wake_up_all(&conn->pump_wait);
 	spin_unlock(&conn->lock);
 }

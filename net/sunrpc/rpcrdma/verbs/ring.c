@@ -5,7 +5,8 @@
  * A connection at rest has buffers for some of its Sends only. <rpcrdma/ring.h> says which, and
  * when there are to be more or fewer.
  *
- * A work item makes buffers for all when there is little room left, or after 256 Sends. It looks
+ * A work item makes buffers for all when there is little room left, when a Call waits for room, or
+ * after 256 Sends. It looks
  * once a minute from then on, and takes buffers away when there was hardly anything to send. Then
  * it does not run any more. If there is no memory, the few that there are go on.
  */
@@ -102,6 +103,30 @@ static bool rpcrdma_send_early(const struct rpcrdma_conn *conn)
 	return rpcrdma_send_at(conn, conn->ring.head)->buf.data;
 }
 
+/* Buffers could be made the last time, or that was long ago. */
+static bool rpcrdma_ring_retry(const struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	return !conn->ring_failed ||
+	       time_after(jiffies, conn->ring_failed + RPCRDMA_RING_RETRY);
+}
+
+/**
+ * rpcrdma_send_ask - a Call waits for room
+ * @conn: the connection
+ * @claim: what the Call takes
+ *
+ * Context: any; the caller holds the connection's lock.
+ */
+void rpcrdma_send_ask(struct rpcrdma_conn *conn,
+		      const struct rpcrdma_claim *claim)
+{
+	lockdep_assert_held(&conn->lock);
+	if (rpcrdma_conn_open(conn) &&
+	    rpcrdma_ring_ask(&conn->ring, rpcrdma_ring_retry(conn), claim))
+		mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
+}
+
 /**
  * rpcrdma_send_turn - let the next Send have a buffer
  * @conn: the connection, with room in the ring and bare Sends
@@ -111,13 +136,10 @@ static bool rpcrdma_send_early(const struct rpcrdma_conn *conn)
 void rpcrdma_send_turn(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_send *send = rpcrdma_send_at(conn, conn->ring.head);
-	const bool retry = !conn->ring_failed ||
-			   time_after(jiffies, conn->ring_failed +
-					       RPCRDMA_RING_RETRY);
 	u32 from;
 
 	lockdep_assert_held(&conn->lock);
-	if (rpcrdma_ring_turn(&conn->ring, retry, &from))
+	if (rpcrdma_ring_turn(&conn->ring, rpcrdma_ring_retry(conn), &from))
 		mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
 	if (!send->buf.data)
 		swap(send->buf, rpcrdma_send_at(conn, from)->buf);

@@ -15,6 +15,9 @@
  * Calls and many Replies, is built without leaving the lock. A message of one Send is not even
  * queued if nothing else waits.
  *
+ * A client's Call is not queued before there are credits and room for all of it, see
+ * rpcrdma_conn_admits(): until then sunrpc keeps it.
+ *
  * Send Work Requests complete in order. So one signaled Send in each quarter
  * of the ring completes all Sends before it. A Send is also signaled
  * when a message waits for it, or when half of the send queue's budget is in
@@ -606,6 +609,44 @@ static void rpcrdma_pump_mark(struct rpcrdma_conn *conn)
 	spin_lock(&conn->lock);
 }
 
+/* What there is of the send queue, and what is promised to Calls that wait for the pump. */
+static void rpcrdma_send_supply(const struct rpcrdma_conn *conn,
+				struct rpcrdma_supply *supply)
+	__must_hold(&conn->lock)
+{
+	const struct rpcrdma_txmsg *tm;
+
+	supply->depth = conn->sq_depth;
+	supply->avail = conn->sq_avail;
+	supply->sends = 0;
+	supply->chain = 0;
+	if (likely(list_empty(&conn->tx_queue)))
+		return;
+	supply->sends = rpcrdma_session_reserved(&conn->session);
+	list_for_each_entry(tm, &conn->tx_queue, link)
+		if (!tm->msg.sent)
+			supply->chain += tm->chain_cost;
+}
+
+/* Return: true if the owner keeps a Call for which there is room now. */
+static bool rpcrdma_pump_room(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_supply supply;
+	bool room = false;
+
+	if (conn->credit_waiters & RPCRDMA_CREDIT_OWNER &&
+	    rpcrdma_session_room(&conn->session)) {
+		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
+		room = true;
+	}
+	if (unlikely(conn->ring.asked.sends)) {
+		rpcrdma_send_supply(conn, &supply);
+		room |= rpcrdma_ring_answers(&conn->ring, &supply);
+	}
+	return room;
+}
+
 /**
  * rpcrdma_pump - post what can be posted
  * @conn: the connection, with its lock held, which is dropped for a while
@@ -630,9 +671,7 @@ void rpcrdma_pump(struct rpcrdma_conn *conn)
 	}
 	conn->pumping = false;
 	rpcrdma_pump_through(conn);
-	if (conn->credit_waiters & RPCRDMA_CREDIT_OWNER && conn->ops->room &&
-	    rpcrdma_session_room(&conn->session)) {
-		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, false);
+	if (rpcrdma_pump_room(conn) && conn->ops->room) {
 		spin_unlock(&conn->lock);
 		conn->ops->room(conn);
 		spin_lock(&conn->lock);
@@ -759,27 +798,76 @@ bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost)
 	return cost < conn->sq_depth / 2;
 }
 
-static bool rpcrdma_send_admit(struct rpcrdma_conn *conn,
-			       struct rpcrdma_txmsg *tm)
+static bool rpcrdma_send_has_credit(struct rpcrdma_conn *conn,
+				    struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
-	if (tm->group)
+	if (tm && tm->group)
 		return rpcrdma_rtr_admit(&conn->session, &tm->msg, tm->group);
-	return rpcrdma_session_admit(&conn->session, &tm->msg);
+	return rpcrdma_session_admit(&conn->session, tm ? &tm->msg : NULL);
+}
+
+/* Can all Work Requests of a Call be posted, which has credits? */
+static bool rpcrdma_send_has_room(struct rpcrdma_conn *conn,
+				  struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_claim claim = { .sends = 1 };
+	struct rpcrdma_supply supply;
+
+	rpcrdma_send_supply(conn, &supply);
+	if (tm) {
+		claim.sends = tm->msg.reserved;
+		claim.chain = tm->chain_cost;
+		if (supply.sends)
+			supply.sends -= claim.sends;
+	}
+	if (likely(rpcrdma_ring_fits(&conn->ring, &supply, &claim)))
+		return true;
+	if (tm)
+		rpcrdma_session_put_back(&conn->session, &tm->msg);
+	rpcrdma_send_ask(conn, &claim);
+	return false;
+}
+
+/**
+ * rpcrdma_conn_admits - may a Call begin now?
+ * @conn: the connection; it has ops->no_room
+ * @tm: the Call; or NULL: any Call at all
+ * @xid: of the Call
+ *
+ * Context: the caller holds the lock of @conn.
+ *
+ * Return: true if it may, and then what it takes is kept for it; false if ops->no_room has been
+ * called, and ops->room will be called when it is worth while to try again.
+ */
+bool rpcrdma_conn_admits(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm,
+			 u32 xid)
+{
+	lockdep_assert_held(&conn->lock);
+	if (!rpcrdma_send_has_credit(conn, tm)) {
+		trace_rpcrdma_wait(conn->id, xid, "credit");
+		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
+	} else if (!rpcrdma_send_has_room(conn, tm)) {
+		rpcrdma_pump_full(conn, xid);
+	} else {
+		return true;
+	}
+	conn->ops->no_room(conn);
+	return false;
 }
 
 /**
  * rpcrdma_conn_send_planned - queue a message that has just been planned
  * @conn: the connection; with @ask it has ops->no_room
  * @tm: the message; the connection owns it until its @done
- * @ask: only if the credits for all of it are there
+ * @ask: only if the credits for all of it are there, and room in the send queue
  *
  * What the plan depends on does not change before the message is queued.
  *
  * Context: as rpcrdma_conn_send(), but the caller holds the lock of @conn, which is released.
  *
- * Return: as rpcrdma_conn_send(); with @ask also %-EAGAIN: ops->no_room has been called, and
- * ops->room will be called when it is worth while to try again.
+ * Return: as rpcrdma_conn_send(); with @ask also %-EAGAIN, see rpcrdma_conn_admits().
  */
 int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, bool ask)
@@ -795,10 +883,7 @@ int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 		rc = -ENOSPC;
 	} else if (!rpcrdma_conn_open(conn)) {
 		rc = -ENOTCONN;
-	} else if (ask && !rpcrdma_send_admit(conn, tm)) {
-		trace_rpcrdma_wait(conn->id, tm->msg.xid, "credit");
-		rpcrdma_credit_wait(conn, RPCRDMA_CREDIT_OWNER, true);
-		conn->ops->no_room(conn);
+	} else if (ask && !rpcrdma_conn_admits(conn, tm, tm->msg.xid)) {
 		rc = -EAGAIN;
 	} else {
 		tm->conn = conn;
@@ -877,7 +962,9 @@ u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
 void rpcrdma_conn_end_call(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 {
 	spin_lock(&conn->lock);
-	if (rpcrdma_session_end_call(&conn->session, &tm->msg))
+	/* It may have been promised the room that another one waits for. */
+	if (rpcrdma_session_end_call(&conn->session, &tm->msg) ||
+	    conn->ring.asked.sends)
 		rpcrdma_pump(conn);
 	spin_unlock(&conn->lock);
 }

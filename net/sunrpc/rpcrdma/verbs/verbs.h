@@ -196,12 +196,11 @@ struct rpcrdma_held;
  * @fault: an operation for this Call of the peer (rpcrdma_call_id()) failed, and not
  *	because the connection broke: it will break the next connection, too.
  *	Process context, must not sleep. NULL is allowed.
- * @room: rpcrdma_frwr_map() found too few regions, or rpcrdma_session_admit() too few
- *	credits, for which the owner waits by rpcrdma_credit_wait(), and now there may be more.
+ * @room: rpcrdma_frwr_map() found too few regions, or rpcrdma_conn_admits() too few
+ *	credits or too little room in the send queue, and now there may be more.
  *	Process context, must not sleep. NULL is allowed.
  * @no_room: a Call was not admitted: until @room the owner keeps its Calls. Under the
- *	connection's lock, so @room does not come before. For
- *	rpcrdma_conn_send_planned() only.
+ *	connection's lock, so @room does not come before. For rpcrdma_conn_admits() only.
  * @serving: how many Calls of the peer are being worked on. Under the connection's
  *	lock and only while it is not dead. NULL is allowed.
  * @held: how much memory these take, and may take. Called like @serving. NULL is allowed.
@@ -1077,6 +1076,8 @@ void rpcrdma_credit_wait(struct rpcrdma_conn *conn,
 			 enum rpcrdma_credit_waiter who, bool waits);
 u64 rpcrdma_credit_waited(const struct rpcrdma_conn *conn);
 void rpcrdma_send_flush(struct rpcrdma_conn *conn);
+bool __must_check rpcrdma_conn_admits(struct rpcrdma_conn *conn,
+				      struct rpcrdma_txmsg *tm, u32 xid);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
 int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, bool ask)

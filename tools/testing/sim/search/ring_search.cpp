@@ -14,6 +14,13 @@
  * if the Send still is not. With Rules::groups a message does not begin before there is room for
  * all of it.
  *
+ * With Rules::asks messages are a client's Calls. A task asks for room, and its Call is queued, or
+ * sunrpc keeps it and all behind it. When the pump ends it looks whether there is room; then it
+ * leaves the lock and tells sunrpc, and a task asks again. Work Requests may have to go in front of
+ * a Call's first Send, and then the send queue's budget is short. At any moment a task is killed
+ * whose Call sunrpc keeps or whose Call waits in the queue, and with Rules::others a message comes
+ * that does not ask, and that goes before Calls which have not begun.
+ *
  * In each state:
  * - what is decided on has a buffer, which is large enough, and which nobody else uses; and no
  *   buffer is freed, or goes to another Send, while its Send is under way;
@@ -23,6 +30,10 @@
  * - if a message waits that has room, somebody is about to run the pump;
  * - if one waits since there are too few buffers, somebody is about to make some, or was refused
  *   the memory. What was refused is tried once more at most before that is long ago;
+ * - a Call that was taken begins when the pump comes to it, unless a message has its room that has
+ *   not asked, or a buffer was taken away meanwhile;
+ * - if sunrpc keeps Calls, and there is room for the one that has asked, somebody is about to say
+ *   so, and then only; and if nothing can happen but what was said above sunrpc keeps none;
  * - when nothing is to be done there are no more buffers than at rest, or somebody is to look;
  * - what goes on without the upper layer and the peer does end, also if time passes each time.
  */
@@ -38,13 +49,16 @@
 namespace
 {
 
+using rpcrdma::ring::Claim;
 using rpcrdma::ring::first_bare;
 using rpcrdma::ring::Pace;
 using rpcrdma::ring::Ring;
+using rpcrdma::ring::Supply;
 using states::Edge;
 
 constexpr u32 kMostSends = 8;
-constexpr u32 kQueue = 2;
+/* One more than a test has, for the Call that sunrpc keeps. */
+constexpr u32 kQueue = 3;
 constexpr Pace kSmall = { 1, 6, 1 };
 
 /* Of a Send. Sizes of buffers are one and two; zero: it is bare. */
@@ -53,11 +67,15 @@ struct Slot {
 
 	u8 size = 0;
 	Use use = Free;
+	u8 chain = 0; /* Work Requests in front of it */
+	bool signaled = false;
 };
 
 struct Message {
 	u8 parts = 0; /* that are still to go */
 	bool begun = false;
+	u8 chain = 0; /* Work Requests in front of the first */
+	bool taken = false; /* there was room when it asked */
 };
 
 /* What a work item is at. */
@@ -81,7 +99,7 @@ struct Worker {
 	}
 };
 
-using Key = states::Key<24>;
+using Key = states::Key<32>;
 
 struct Model {
 	Ring ring = {};
@@ -102,6 +120,13 @@ struct Model {
 	u8 size = 1; /* of Sends */
 	u8 wanted = 1; /* what that is to be */
 	bool left = false; /* some have another size */
+	u32 depth = 0; /* of the send queue, */
+	u32 avail = 0; /* and what is left of it */
+	Message kept; /* by sunrpc, which has asked for it */
+	bool full = false; /* sunrpc keeps its Calls, */
+	bool filling = false; /* or is about to: a planted bug */
+	bool telling = false; /* sunrpc is about to be told of room */
+	bool fewer = false; /* buffers have been taken away since a Call asked */
 
 	[[nodiscard]] Slot &at(u32 i)
 	{
@@ -130,11 +155,14 @@ struct Model {
 			    w.at << 1 | w.changed);
 		};
 
-		for (u32 i = 0; i < ring.sends; i += 2) {
-			const Slot &a = at(ring.head + i);
-			const Slot &b = at(ring.head + i + 1);
+		const auto message = [&](const Message &x) {
+			put(x.parts << 4 | x.chain << 2 | x.taken << 1 | x.begun);
+		};
 
-			put(a.size << 6 | a.use << 4 | b.size << 2 | b.use);
+		for (u32 i = 0; i < ring.sends; i++) {
+			const Slot &s = at(ring.head + i);
+
+			put(s.signaled << 6 | s.chain << 4 | s.size << 2 | s.use);
 		}
 		put((ring.head & (period - 1)) << 4 | ring.bare);
 		put((ring.head - ring.tail) << 4 |
@@ -145,8 +173,11 @@ struct Model {
 		put(lacking);
 		place(worker);
 		place(resizer);
+		message(kept);
+		put(ring.asked.sends << 4 | ring.asked.chain << 2);
+		put(fewer << 3 | full << 2 | filling << 1 | telling);
 		for (u32 i = 0; i < n_queue; i++)
-			put(queue[i].parts << 1 | queue[i].begun);
+			message(queue[i]);
 		return k;
 	}
 };
@@ -172,6 +203,16 @@ enum class Mistake : u8 {
 	RenewBlind, /* a buffer is replaced, whether its Send is under way by now or not */
 	LargeEarly, /* Sends get large before all buffers are */
 	SmallLate, /* or small after some buffers are */
+	AskedForgotten, /* a Call finds no room, and nobody notes it */
+	FullLate, /* sunrpc keeps its Calls only after the lock was left */
+	RoomUntold, /* when the pump ends it does not look for room */
+	ToldAlways, /* nor whether there is any */
+	CancelUntold, /* a Call that was taken is given up, and the pump does not run */
+	PromisedForgotten, /* what Calls take that wait for the pump is not counted, */
+	ChainForgotten, /* nor what goes in front of them */
+	AllOrNothing, /* a Call waits for room for all of it, whatever there can be */
+	BudgetWhole, /* likewise for all of the send queue */
+	KeptUnasked, /* a Call waits for room, and nobody makes buffers */
 };
 
 struct Rules {
@@ -182,6 +223,10 @@ struct Rules {
 	bool groups = false;
 	bool resizes = false;
 	bool closes = true; /* the peer takes its time with credit */
+	bool asks = false; /* Calls, which sunrpc keeps */
+	bool others = false; /* and messages that do not ask */
+	u32 chain = 0; /* Work Requests in front of a Call at most */
+	u32 depth = 64; /* of the send queue */
 	Mistake mistake = Mistake::None;
 	u32 max_states = 4000000;
 };
@@ -190,6 +235,7 @@ struct Outcome {
 	size_t states = 0;
 	size_t lacking = 0; /* in which a message waits for buffers, or for room */
 	size_t full = 0; /* in which all Sends have a buffer */
+	size_t waiting = 0; /* in which sunrpc keeps Calls */
 	bool complete = true;
 	bool bare = false; /* one is decided on that has none, or a small one */
 	bool in_use = false; /* one is taken away whose Send is under way */
@@ -197,6 +243,8 @@ struct Outcome {
 	bool stuck = false;
 	bool late = false; /* a message waits that could go */
 	bool unasked = false; /* one waits for buffers, and nobody makes any */
+	bool below = false; /* a Call was taken that cannot begin */
+	bool untrue = false; /* sunrpc is told of room, and there is none */
 	bool hasty = false; /* what was refused is tried at once, again and again */
 	bool kept = false; /* buffers that nobody takes away */
 	bool endless = false;
@@ -204,7 +252,7 @@ struct Outcome {
 	[[nodiscard]] bool sound() const
 	{
 		return !bare && !in_use && !unsound && !stuck && !late &&
-		       !unasked && !hasty && !kept && !endless;
+		       !unasked && !below && !untrue && !hasty && !kept && !endless;
 	}
 };
 
@@ -218,6 +266,7 @@ public:
 		m.ring.sends = rules.sends;
 		m.ring.rest = rules.rest;
 		m.ring.bare = rules.sends - rules.rest;
+		m.depth = m.avail = rules.depth;
 		for (u32 i = m.ring.bare; i < rules.sends; i++)
 			m.slots[i].size = 1;
 		reach(m);
@@ -288,14 +337,106 @@ private:
 	{
 		const Message &first = m.queue[0];
 		const bool whole = rules_.groups && !first.begun;
+		const u32 sends = whole ? first.parts : 1U;
+		const u32 chain = first.begun ? 0 : first.chain;
 
-		return room(m) >= (whole ? first.parts : 1U);
+		return room(m) >= sends && m.avail >= sends + chain;
 	}
-	[[nodiscard]] bool signaled(const Model &m, u32 i) const
+	/* As rpcrdma_send_signaled(). */
+	[[nodiscard]] bool signals(const Model &m, u32 i) const
 	{
 		if (planted(Mistake::SignalOne))
 			return !(i & (m.ring.sends - 1));
-		return rpcrdma_ring_signals(&m.ring, i);
+		return rpcrdma_ring_signals(&m.ring, i) || m.avail < m.depth / 2;
+	}
+	/* As rpcrdma_send_supply(). */
+	[[nodiscard]] Supply supply(const Model &m) const
+	{
+		Supply s = { m.depth, m.avail, 0, 0 };
+
+		for (u32 i = 0; i < m.n_queue; i++) {
+			const Message &x = m.queue[i];
+
+			if (x.taken && !planted(Mistake::PromisedForgotten))
+				s.sends += x.parts;
+			if (!x.begun && !planted(Mistake::ChainForgotten))
+				s.chain += x.chain;
+		}
+		return s;
+	}
+	[[nodiscard]] bool has_room(const Model &m, const Claim &c) const
+	{
+		const Supply s = supply(m);
+
+		if (planted(Mistake::AllOrNothing))
+			return s.sends + c.sends <= room(m);
+		if (planted(Mistake::BudgetWhole) &&
+		    s.sends + c.sends + s.chain + c.chain > s.avail)
+			return false;
+		return rpcrdma_ring_fits(&m.ring, &s, &c);
+	}
+	/* The end of rpcrdma_pump(). */
+	void look_for_room(Model &m)
+	{
+		if (!m.ring.asked.sends || planted(Mistake::RoomUntold))
+			return;
+		if (!planted(Mistake::ToldAlways) && !has_room(m, m.ring.asked))
+			return;
+		out_.untrue |= !has_room(m, m.ring.asked);
+		m.ring.asked = {};
+		m.telling = true;
+	}
+
+	/* A task asks for room, as rpcrdma_conn_send_planned(). */
+	void ask(Model &m, const Message &call)
+	{
+		const Claim c = { call.parts, call.chain };
+
+		m.kept = {};
+		m.fewer &= m.n_queue != 0;
+		if (has_room(m, c)) {
+			Message &last = m.queue[m.n_queue++];
+
+			last = call;
+			last.taken = true;
+			return pump(m);
+		}
+		m.kept = call;
+		const bool kick = rpcrdma::ring::ask(m.ring, m.failed != 1, c);
+
+		if (kick && !planted(Mistake::KeptUnasked)) {
+			m.kick = true;
+			m.timer = false;
+		}
+		if (planted(Mistake::AskedForgotten))
+			m.ring.asked = {};
+		m.filling = planted(Mistake::FullLate);
+		m.full = !m.filling;
+	}
+	/* sunrpc: it hears of room, and a task asks again. */
+	void sunrpc(const Model &from)
+	{
+		if (from.filling) {
+			Model m = from;
+
+			m.filling = false;
+			m.full = true;
+			goes_on(m);
+		}
+		if (from.telling) {
+			Model m = from;
+
+			m.telling = false;
+			m.full = false;
+			goes_on(m);
+		}
+		if (from.kept.parts && !from.full && !from.filling) {
+			Model m = from;
+			const Message call = m.kept;
+
+			ask(m, call);
+			goes_on(m);
+		}
 	}
 
 	/* As rpcrdma_send_turn(). */
@@ -328,16 +469,23 @@ private:
 		Message &first = m.queue[0];
 
 		out_.bare |= s.size < m.size || s.use != Slot::Free;
+		const u32 number = m.ring.head++;
+
 		s.use = Slot::Decided;
-		m.ring.head++;
+		s.chain = first.begun ? 0 : first.chain;
+		m.avail -= 1U + s.chain;
+		s.signaled = signals(m, number);
 		first.begun = true;
 		first.parts--;
-		if (!first.parts) {
-			m.queue[0] = m.queue[1];
-			m.queue[1] = {};
-			m.n_queue--;
-		}
+		if (!first.parts)
+			leaves(m, 0);
 		return true;
+	}
+	static void leaves(Model &m, u32 i)
+	{
+		for (m.n_queue--; i < m.n_queue; i++)
+			m.queue[i] = m.queue[i + 1];
+		m.queue[i] = {};
 	}
 	/* As rpcrdma_pump(), up to where it leaves the lock. */
 	void pump_on(Model &m, bool more)
@@ -358,6 +506,7 @@ private:
 		}
 		m.building = false;
 		m.more = false;
+		look_for_room(m);
 	}
 	void pump(Model &m)
 	{
@@ -383,12 +532,16 @@ private:
 		Model m = from;
 		u32 i = m.ring.tail;
 
-		while (i != m.ring.head && !signaled(m, i))
+		while (i != m.ring.head && !m.at(i).signaled)
 			i++;
 		if (i == m.ring.head || m.at(i).use != Slot::Posted)
 			return;
-		for (; m.ring.tail != i + 1; m.ring.tail++)
-			m.at(m.ring.tail).use = Slot::Free;
+		for (; m.ring.tail != i + 1; m.ring.tail++) {
+			Slot &s = m.at(m.ring.tail);
+
+			m.avail += 1U + s.chain;
+			s = { s.size };
+		}
 		if (!planted(Mistake::CompletedSilent))
 			pump(m);
 		goes_on(m);
@@ -510,6 +663,7 @@ private:
 		}
 		if (any) {
 			(void)take(m.at(which));
+			m.fewer = rules_.asks && (m.full || m.n_queue);
 		} else {
 			if (!rpcrdma::ring::rests(m.ring))
 				again(m);
@@ -645,18 +799,67 @@ private:
 
 	/* ---------------------------------------------------------------- */
 
+	/* A message that does not ask comes. Calls that have not begun come after it. */
+	void queue(const Model &from, u32 parts)
+	{
+		Model m = from;
+		u32 i = m.n_queue++;
+
+		for (; i && m.queue[i - 1].taken && !m.queue[i - 1].begun; i--)
+			m.queue[i] = m.queue[i - 1];
+		m.queue[i] = { static_cast<u8>(parts) };
+		pump(m);
+		reach(m);
+	}
+	/* Calls come to sunrpc. Those behind one that waits wait, too. */
+	void calls(const Model &from)
+	{
+		const bool waits = from.kept.parts || from.full ||
+				   from.n_queue >= rules_.messages;
+
+		for (u32 parts = 1; !waits && parts <= rules_.parts; parts++) {
+			for (u32 chain = 0; chain <= rules_.chain; chain++) {
+				Model m = from;
+
+				ask(m, { static_cast<u8>(parts), false,
+					 static_cast<u8>(chain) });
+				reach(m);
+			}
+		}
+		if (rules_.others && from.n_queue < rules_.messages)
+			queue(from, 1);
+		killed(from);
+	}
+	/* A task is: as rpcrdma_conn_cancel() and rpcrdma_conn_end_call(). */
+	void killed(const Model &from)
+	{
+		if (from.kept.parts && from.full) {
+			Model m = from;
+
+			m.kept = {};
+			reach(m);
+		}
+		for (u32 i = 0; i < from.n_queue; i++) {
+			Model m = from;
+
+			if (m.queue[i].begun || !m.queue[i].taken)
+				continue;
+			leaves(m, i);
+			if (m.ring.asked.sends && !planted(Mistake::CancelUntold))
+				pump(m);
+			reach(m);
+		}
+	}
+
 	/* What may happen at any moment. */
 	void around(const Model &from)
 	{
-		for (u32 parts = 1;
-		     from.n_queue < rules_.messages && parts <= rules_.parts;
-		     parts++) {
-			Model m = from;
-
-			m.queue[m.n_queue++] = { static_cast<u8>(parts) };
-			pump(m);
-			reach(m);
-		}
+		if (rules_.asks)
+			calls(from);
+		for (u32 parts = 1; !rules_.asks && parts <= rules_.parts &&
+				    from.n_queue < rules_.messages;
+		     parts++)
+			queue(from, parts);
 		if (rules_.closes) {
 			Model m = from;
 
@@ -699,6 +902,24 @@ private:
 			out_.unasked = true;
 		out_.lacking += waits;
 		out_.full += !m.ring.bare;
+		if (waits && !fits(m) && m.queue[0].taken &&
+		    !m.queue[0].begun && !rules_.others && !m.fewer)
+			out_.below = true;
+		check_kept(m, fills && (m.worker.changed || m.resizer.changed));
+	}
+	/* @pumps: somebody who makes buffers is about to */
+	void check_kept(const Model &m, bool pumps)
+	{
+		const bool fills = m.worker.fills() || m.resizer.fills();
+
+		if (!m.full || m.telling)
+			return;
+		out_.waiting++;
+		if (!m.building && !pumps && m.ring.asked.sends &&
+		    has_room(m, m.ring.asked))
+			out_.late = true;
+		if (m.ring.bare && !m.lacking && !fills && !m.kick && !m.fewer)
+			out_.unasked = true;
 	}
 
 	void expand(const Model &m)
@@ -708,11 +929,12 @@ private:
 		built(m);
 		completed(m);
 		work(m);
+		sunrpc(m);
 		if (rules_.resizes)
 			resize(m);
-		if (!any_ && m.n_queue && !m.closed)
+		if (!any_ && (m.n_queue || m.full) && !(m.n_queue && m.closed))
 			out_.stuck = true;
-		if (!any_ && !m.n_queue && !m.timer &&
+		if (!any_ && !m.n_queue && !m.full && !m.timer &&
 		    !rpcrdma::ring::rests(m.ring))
 			out_.kept = true;
 		/* Time is slow: what it does each time has to end only if nothing else goes on. */
@@ -732,7 +954,7 @@ private:
 	bool any_ = false;
 	u32 from_ = 0;
 	std::vector<Edge> edges_;
-	states::Numbers<24> seen_;
+	states::Numbers<32> seen_;
 	std::deque<Model> open_;
 };
 
@@ -752,16 +974,23 @@ void expect_sound(const Rules &rules)
 	EXPECT_FALSE(o.stuck);
 	EXPECT_FALSE(o.late);
 	EXPECT_FALSE(o.unasked);
+	EXPECT_FALSE(o.below);
+	EXPECT_FALSE(o.untrue);
 	EXPECT_FALSE(o.hasty);
 	EXPECT_FALSE(o.kept);
 	EXPECT_FALSE(o.endless);
-	EXPECT_GT(o.lacking, 0u);
+	EXPECT_GT(o.lacking + o.waiting, 0u);
 	EXPECT_GT(o.full, 0u);
-	std::printf("%u Sends, %u at rest, messages of up to %u%s%s: %zu states, "
-		    "something waits for room in %zu\n",
+	EXPECT_EQ(o.waiting > 0, rules.asks);
+	std::printf("%u Sends, %u at rest, messages of up to %u%s%s%s%s%s: %zu states, "
+		    "something waits for room in %zu, sunrpc keeps Calls in %zu\n",
 		    rules.sends, rules.rest, rules.parts,
 		    rules.groups ? " at once" : "",
-		    rules.resizes ? ", other sizes" : "", o.states, o.lacking);
+		    rules.resizes ? ", other sizes" : "",
+		    rules.asks ? ", which ask" : "",
+		    rules.others ? ", beside others" : "",
+		    rules.chain ? ", a short queue" : "", o.states, o.lacking,
+		    o.waiting);
 }
 
 Outcome with(Mistake mistake, Rules rules = {})
@@ -817,6 +1046,72 @@ TEST(ring_search, every_interleaving__room_for_all_of_a_message)
 	expect_sound(rules);
 }
 
+/* sunrpc keeps Calls for which there is no room; some need more than there ever is. */
+TEST(ring_search, every_interleaving__calls_that_ask)
+{
+	Rules rules;
+
+	rules.asks = true;
+	rules.sends = 4;
+	rules.messages = 2;
+	for (rules.rest = 4; rules.rest >= 2; rules.rest--) {
+		rules.parts = rules.rest + 1;
+		expect_sound(rules);
+		rules.closes = false;
+	}
+	rules.sends = 8;
+	rules.rest = 3;
+	rules.messages = 1;
+	rules.parts = 4;
+	expect_sound(rules);
+}
+
+/* What does not ask takes the room that Calls were promised. */
+TEST(ring_search, every_interleaving__calls_that_ask_beside_others)
+{
+	Rules rules;
+
+	rules.asks = true;
+	rules.others = true;
+	rules.sends = 4;
+	rules.rest = 3;
+	rules.messages = 2;
+	rules.parts = 2;
+	rules.closes = false;
+	expect_sound(rules);
+}
+
+/* Half of the send queue is less than a Call may need, with what goes in front of it. */
+TEST(ring_search, every_interleaving__calls_that_ask_of_a_short_queue)
+{
+	Rules rules;
+
+	rules.asks = true;
+	rules.sends = 4;
+	rules.rest = 4;
+	rules.messages = 2;
+	rules.chain = 2;
+	for (rules.depth = 6; rules.depth <= 8; rules.depth++)
+		expect_sound(rules);
+	rules.rest = 3;
+	rules.depth = 6;
+	rules.messages = 1;
+	rules.closes = false;
+	expect_sound(rules);
+}
+
+TEST(ring_search, every_interleaving__calls_that_ask_for_room_for_all)
+{
+	Rules rules;
+
+	rules.asks = true;
+	rules.groups = true;
+	rules.messages = 2;
+	rules.parts = 5;
+	rules.rest = 8;
+	expect_sound(rules);
+}
+
 TEST(ring_search, mistakes__with_what_has_a_buffer)
 {
 	EXPECT_TRUE(with(Mistake::RoomAny).in_use);
@@ -863,6 +1158,33 @@ TEST(ring_search, mistakes__with_groups)
 	rules.groups = true;
 	rules.parts = 4;
 	EXPECT_TRUE(with(Mistake::None, rules).unasked);
+}
+
+TEST(ring_search, mistakes__with_calls_that_ask)
+{
+	Rules rules;
+
+	rules.asks = true;
+	rules.sends = 4;
+	rules.rest = 3;
+	rules.messages = 2;
+	rules.parts = 5;
+	EXPECT_TRUE(with(Mistake::AskedForgotten, rules).stuck);
+	EXPECT_TRUE(with(Mistake::FullLate, rules).stuck);
+	EXPECT_TRUE(with(Mistake::RoomUntold, rules).late);
+	EXPECT_TRUE(with(Mistake::CompletedSilent, rules).late);
+	EXPECT_TRUE(with(Mistake::FillSilent, rules).late);
+	EXPECT_TRUE(with(Mistake::CancelUntold, rules).late);
+	EXPECT_TRUE(with(Mistake::ToldAlways, rules).untrue);
+	EXPECT_TRUE(with(Mistake::PromisedForgotten, rules).below);
+	EXPECT_TRUE(with(Mistake::AllOrNothing, rules).stuck);
+	EXPECT_TRUE(with(Mistake::KeptUnasked, rules).unasked);
+	rules.chain = 2;
+	rules.depth = 6;
+	rules.parts = 3;
+	EXPECT_TRUE(with(Mistake::ChainForgotten, rules).below);
+	rules.parts = 5;
+	EXPECT_TRUE(with(Mistake::BudgetWhole, rules).stuck);
 }
 
 TEST(ring_search, mistakes__with_other_sizes)
