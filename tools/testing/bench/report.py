@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Tables for people, of what has been measured."""
 
+import re
 import statistics
 
 import memory
@@ -142,6 +143,56 @@ def profile(results):
                   *samples.NATIVE_NAMES], rows) if rows else ""
 
 
+def percent(share):
+    """Of it."""
+    return f"{100 * share:.1f}"
+
+
+def waits(results):
+    """Of each cell and transport: how often processors wait, and what waits for the pump."""
+    rows = []
+    for cell, found in results.parts.get("contention", {}).items():
+        for transport in (one for one in RDMA if one in found):
+            one, locks = found[transport], found[transport]["locks"].values()
+            depth = int(re.search(r"depth (\d+)", cell)[1])
+            apart = [one["others"].get(part, 0) for part in ("sunrpc", "rxe")]
+            rows.append([
+                f"{cell_text(cell)}, {transport}", number(one["per_second"]),
+                percent(sum(lock["contended"] for lock in locks)),
+                percent(sum(lock["waited_us"] for lock in locks) * one["per_second"] / 1e6 / depth),
+                *map(percent, apart), percent(sum(one["others"].values()) - sum(apart)),
+                *(percent(one["handed"][end]) if one["handed"] else "-" for end in memory.ENDS),
+                *(number(one["handed_us"].get(end)) for end in memory.ENDS),
+                percent(one["stopped"])])
+    return table(["waits per 100 operations", "per second", "own", "% of latency", "sunrpc", "rxe",
+                  "rest", "% handed client", "server", "us client", "server", "host"],
+                 rows) if rows else ""
+
+
+def busy(results):
+    """Of each cell and transport: how long it sends, and its pumps run, for one operation."""
+    names = ("send", *(f"{end} {what}" for end in memory.ENDS for what in ("post", "build")))
+    rows = [[f"{cell_text(cell)}, {transport}"] +
+            [number(found[transport]["busy_us"].get(name)) for name in names]
+            for cell, found in results.parts.get("contention", {}).items()
+            for transport in RDMA if transport in found]
+    return table(["microseconds per operation", *names], rows) if rows else ""
+
+
+def contended(results):
+    """Of each cell and transport: its locks."""
+    rows = []
+    for cell, found in results.parts.get("contention", {}).items():
+        for transport in RDMA:
+            for name, one in sorted(found.get(transport, {}).get("locks", {}).items()):
+                if "taken" in one:
+                    rows.append([f"{cell_text(cell)}, {transport}, {name}", number(one["taken"]),
+                                 percent(one["contended"] / one["taken"]),
+                                 number(one["held_us"]), number(one["waited_us"])])
+    return table(["locks of the transport", "taken per operation", "% contended", "held us",
+                  "waited us per operation"], rows) if rows else ""
+
+
 def functions(results):
     """Where the transport spends them, of 4 KiB."""
     text = ""
@@ -245,6 +296,9 @@ def report(found, results):
         titled("Latency in microseconds", latency(results, "latency_us")),
         titled("Operations per second", latency(results, "per_second")),
         titled("Whose a processor's time is", profile(results)),
+        titled("Where processors wait for each other", waits(results)),
+        titled("Locks that processors wait for", contended(results)),
+        titled("How long one thread at a time sends", busy(results)),
         titled("Memory of a connection in KiB", memory_of(results)),
         titled("On a real adapter, by the model: microseconds of an operation",
                predictions(results)),

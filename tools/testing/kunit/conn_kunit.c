@@ -6420,35 +6420,44 @@ static void conn_keeps_its_pages(struct kunit *test)
 	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
 }
 
-/* Of a chunk of two regions the first or the second cannot be mapped: both are free again. */
+/*
+ * Of a chunk of two regions the first or the second cannot be mapped: both are free again, and
+ * that of an earlier chunk stays.
+ */
 static void conn_gives_back_unmapped_regions(struct kunit *test)
 {
 	struct rpcrdma_range range = { .offset = 100, .length = 6 * PAGE_SIZE };
+	struct rpcrdma_range before = { .length = PAGE_SIZE };
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct page **pages = conn_alloc_pages(test);
 	const int mapped = atomic_read(&conn_dma.mapped);
 	struct rpcrdma_segment segs[2];
+	struct rpcrdma_mr *first;
 	LIST_HEAD(mrs);
 	int i;
 
 	/* A region takes more, and here it is not to. */
 	conn->mr_pages = 4;
+	KUNIT_ASSERT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &before, pages, true,
+					       segs, 1), 1);
+	first = list_first_entry(&mrs, struct rpcrdma_mr, link);
 	for (i = 1; i <= 2; i++) {
 		atomic_set(&conn_dma.fails_at, i);
 		KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range,
 						       pages, true, segs, 2),
 				-ENOBUFS);
-		KUNIT_EXPECT_TRUE(test, list_empty(&mrs));
+		KUNIT_EXPECT_PTR_EQ(test, mrs.next, &first->link);
+		KUNIT_EXPECT_EQ(test, conn_count(&mrs), 1U);
 		flush_delayed_work(&conn->mr_work);
 		KUNIT_EXPECT_EQ(test, conn->mr_table.count[RPCRDMA_MR_FREE],
-				conn->n_mrs);
-		KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped);
+				conn->n_mrs - 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped + 1);
 	}
 	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, pages, true,
 					       segs, 2), 2);
 	KUNIT_EXPECT_EQ(test, segs[0].length + segs[1].length, range.length);
-	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped + 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped + 8);
 	rpcrdma_frwr_put(conn, &mrs);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_dma.mapped), mapped);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));

@@ -136,14 +136,20 @@ static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
 	return added;
 }
 
-/* Tell the owner, if it found too few regions, to try again. */
+/*
+ * Tell the owner, if it found too few regions, to try again. Nearly always it did not. The caller
+ * has held the lock since regions came: whoever found too few before that is seen, and who looks
+ * after that finds them.
+ */
 static void rpcrdma_frwr_more(struct rpcrdma_conn *conn)
 {
 	bool told;
 
+	if (!READ_ONCE(conn->mr_short))
+		return;
 	spin_lock(&conn->lock);
 	told = conn->mr_short;
-	conn->mr_short = false;
+	WRITE_ONCE(conn->mr_short, false);
 	spin_unlock(&conn->lock);
 	if (told && conn->ops->room)
 		conn->ops->room(conn);
@@ -273,13 +279,15 @@ static void rpcrdma_mr_step(struct rpcrdma_mr *mr, u32 event)
 		rpcrdma_mr_broken(conn);
 }
 
+/* A region for @mrs, or NULL. @most: bytes that the peer lets it have at most, perhaps none. */
 static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
-					 struct list_head *mrs)
+					 struct list_head *mrs, u32 *most)
 {
 	struct rpcrdma_mr *mr = NULL;
 	s32 index = -1;
 
 	spin_lock(&conn->lock);
+	*most = rpcrdma_session_max_segment_size(&conn->session);
 	if (!rpcrdma_conn_dead(conn) && conn->n_mrs)
 		index = rpcrdma_mr_take(&conn->mr_table);
 	if (index >= 0) {
@@ -287,7 +295,7 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 		list_add_tail(&mr->link, mrs);
 	} else {
 		conn->stats.no_mr++;
-		conn->mr_short = true;
+		WRITE_ONCE(conn->mr_short, true);
 	}
 	if (conn->n_mrs &&
 	    conn->mr_table.count[RPCRDMA_MR_FREE] < RPCRDMA_MR_FEW)
@@ -410,6 +418,23 @@ bool __rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 	return true;
 }
 
+/* Give back the last @count regions of @mrs, or none if rpcrdma_frwr_reclaim() has taken all. */
+static void rpcrdma_frwr_undo_last(struct rpcrdma_conn *conn,
+				   struct list_head *mrs, u32 count)
+{
+	struct rpcrdma_mr *mr, *tmp;
+	LIST_HEAD(last);
+
+	spin_lock(&conn->lock);
+	list_for_each_entry_safe_reverse(mr, tmp, mrs, link) {
+		if (!count--)
+			break;
+		list_move(&mr->link, &last);
+	}
+	spin_unlock(&conn->lock);
+	rpcrdma_frwr_undo(conn, &last);
+}
+
 static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 				   struct list_head *mrs,
 				   const struct rpcrdma_memory *memory,
@@ -417,24 +442,25 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 				   struct rpcrdma_segment *segs, u32 max_segs)
 {
 	u32 offset = memory->offset, left = memory->length;
+	u32 n = 0, taken = 0, most;
 	struct rpcrdma_mr *mr;
-	u32 n = 0, most;
 	int rc;
-	LIST_HEAD(taken);
 
-	spin_lock(&conn->lock);
-	most = rpcrdma_session_max_segment_size(&conn->session);
-	spin_unlock(&conn->lock);
 	while (left) {
+		if (n == max_segs || !conn->mr_table.capacity) {
+			rc = -EMSGSIZE;
+			goto out_undo;
+		}
+		mr = rpcrdma_mr_get(conn, mrs, &most);
+		taken += !!mr;
 		/*
 		 * It would not help to wait. The peer may have forbidden segments since this
 		 * was planned.
 		 */
-		if (n == max_segs || !most || !conn->mr_table.capacity) {
+		if (!most) {
 			rc = -EMSGSIZE;
 			goto out_undo;
 		}
-		mr = rpcrdma_mr_get(conn, &taken);
 		if (!mr) {
 			rc = -EAGAIN;
 			goto out_undo;
@@ -451,13 +477,10 @@ static int rpcrdma_frwr_map_memory(struct rpcrdma_conn *conn,
 		offset += rc;
 		left -= rc;
 	}
-	spin_lock(&conn->lock);
-	list_splice_tail(&taken, mrs);
-	spin_unlock(&conn->lock);
 	return n;
 
 out_undo:
-	rpcrdma_frwr_undo(conn, &taken);
+	rpcrdma_frwr_undo_last(conn, mrs, taken);
 	return rc;
 }
 
@@ -664,17 +687,6 @@ static void rpcrdma_frwr_wake(struct rpcrdma_inv *inv)
 	complete(&container_of(inv, struct rpcrdma_inv_wait, inv)->done);
 }
 
-static bool rpcrdma_frwr_any(struct rpcrdma_conn *conn,
-			     const struct list_head *mrs)
-{
-	bool any;
-
-	spin_lock(&conn->lock);
-	any = !list_empty(mrs);
-	spin_unlock(&conn->lock);
-	return any;
-}
-
 /**
  * rpcrdma_frwr_invalidate_wait - take regions away from the peer, and wait
  * @conn: the connection
@@ -693,7 +705,7 @@ void rpcrdma_frwr_invalidate_wait(struct rpcrdma_conn *conn,
 		if (rpcrdma_frwr_invalidate(conn, mrs, &wait.inv))
 			wait_for_completion(&wait.done);
 		rpcrdma_frwr_put(conn, mrs);
-	} while (rpcrdma_frwr_any(conn, mrs));
+	} while (!rpcrdma_frwr_none(mrs));
 }
 
 /**

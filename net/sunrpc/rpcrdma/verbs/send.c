@@ -888,6 +888,8 @@ int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 	} else {
 		tm->conn = conn;
 		tm->over = false;
+		if (conn->pumping)
+			trace_rpcrdma_wait(conn->id, tm->msg.xid, "pump");
 		if (tm->group || !rpcrdma_pump_idle(conn, tm)) {
 			rpcrdma_send_enqueue(conn, tm);
 			rpcrdma_pump(conn);
