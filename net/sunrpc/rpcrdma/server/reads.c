@@ -446,12 +446,12 @@ void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
 {
 	struct rpcrdma_svc_call *call;
 	struct rpcrdma_recv *recv;
-	unsigned int nofs;
+	unsigned int noio;
 	bool again;
 	int rc;
 
-	/* See rpcrdma_svc_payload(). */
-	nofs = memalloc_nofs_save();
+	/* See xprt.c. */
+	noio = memalloc_noio_save();
 	spin_lock(&svc->lock);
 	for (;;) {
 		while (!rpcrdma_account_calls_full(&svc->account)) {
@@ -482,7 +482,7 @@ void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
 	}
 	spin_unlock(&svc->lock);
 out:
-	memalloc_nofs_restore(nofs);
+	memalloc_noio_restore(noio);
 }
 
 /**

@@ -197,7 +197,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 {
 	enum rpcrdma_recv_verdict verdict = RPCRDMA_RECV_DONE;
 	struct rpcrdma_svc *svc = conn->context;
-	unsigned int nofs;
+	unsigned int noio;
 	int rc;
 
 	/* If a Call could not be stored before, bytes may be missing. */
@@ -208,8 +208,8 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 		return RPCRDMA_RECV_DONE;
 	}
 
-	/* Reclaim could wait for an NFS WRITE that only this thread can receive. */
-	nofs = memalloc_nofs_save();
+	/* See xprt.c. Or reclaim could wait for an NFS WRITE that only this thread can receive. */
+	noio = memalloc_noio_save();
 	if (rpcrdma_rtr_carries(rx->htype))
 		rc = rpcrdma_svc_group_payload(svc, rx, recv, &verdict);
 	else if (rx->last && !rx->stream_offset &&
@@ -217,7 +217,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 		rc = rpcrdma_svc_single(svc, rx, recv, &verdict);
 	else
 		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
-	memalloc_nofs_restore(nofs);
+	memalloc_noio_restore(noio);
 	if (rc == -ENOMEM) {
 		/* The client will send the Call again, on another connection. */
 		rpcrdma_conn_lost(conn, "no memory for a Call");

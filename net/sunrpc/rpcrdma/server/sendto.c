@@ -923,15 +923,15 @@ static bool rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
  */
 bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc)
 {
-	unsigned int nofs;
+	unsigned int noio;
 	bool some;
 
 	/* Whoever adds one calls this, too. Nearly always there is none. */
 	if (list_empty_careful(&svc->no_regions))
 		return false;
-	nofs = memalloc_nofs_save();
+	noio = memalloc_noio_save();
 	some = rpcrdma_svc_writes_prepare(svc);
-	memalloc_nofs_restore(nofs);
+	memalloc_noio_restore(noio);
 	return some;
 }
 
@@ -1023,14 +1023,14 @@ static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
 {
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
-	unsigned int nofs;
+	unsigned int noio;
 	int rc;
 
 	if (!rpcrdma_svc_enter(svc))
 		return -ENOTCONN;
-	nofs = memalloc_nofs_save();
+	noio = memalloc_noio_save();
 	rc = rpcrdma_svc_reply(svc, rqstp);
-	memalloc_nofs_restore(nofs);
+	memalloc_noio_restore(noio);
 	rpcrdma_svc_leave(svc);
 	return rc;
 }

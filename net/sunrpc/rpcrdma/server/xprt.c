@@ -25,8 +25,9 @@
  *	has_wspace, free: nfsd threads
  *	rpcrdma_svc_release()			if rpcrdma_svc_end() has not run
  *
- * What is between enter and leave is short. It does not wait for a file system
- * either: memory is allocated there without reclaim from one.
+ * What is between enter and leave is short, and so are completion handlers. Reclaim of memory could
+ * make them long: it waits for a file system, or for a disk, which may be behind this server, or have
+ * its completions on the same queue as ours. So all that they allocate is without I/O.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -420,15 +421,15 @@ static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
  */
 int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 {
-	unsigned int nofs;
+	unsigned int noio;
 	int rc = -ENODEV;
 
 	/* The device may go as soon as there is a connection, but not this cm_id. */
 	if (!rpcrdma_svc_enter(svc))
 		return rc;
-	nofs = memalloc_nofs_save();
+	noio = memalloc_noio_save();
 	rc = rpcrdma_svc_let_in(svc);
-	memalloc_nofs_restore(nofs);
+	memalloc_noio_restore(noio);
 	rpcrdma_svc_leave(svc);
 	return rc;
 }
