@@ -1348,17 +1348,18 @@ static void conn_lets_go_of_what_is_out(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->status, 0);
 }
 
-/* Messages that are queued when the one before them is out: the pump finds all of them. */
+/* Messages that are queued while one before them is built: the pump finds all of them. */
 static struct conn_msg *conn_next[3];
 
-static void conn_msg_brings_others(struct rpcrdma_txmsg *tm, int status)
+static struct ib_send_wr *conn_chain_brings_others(struct rpcrdma_txmsg *tm,
+						   struct ib_send_wr *next)
 {
 	int i;
 
+	/* This thread pumps, so they are queued. */
 	for (i = 0; i < ARRAY_SIZE(conn_next); i++)
-		if (rpcrdma_conn_send(tm->conn, &conn_next[i]->tm))
-			status = -EIO;
-	conn_msg_done(tm, status);
+		WARN_ON(rpcrdma_conn_send(tm->conn, &conn_next[i]->tm));
+	return next;
 }
 
 static void conn_make_others(struct kunit *test)
@@ -1375,7 +1376,7 @@ static void conn_send_others(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct conn_msg *first = conn_own_msg(test, 19, RPCRDMA_CALL);
 
-	first->tm.done = conn_msg_brings_others;
+	first->tm.chain = conn_chain_brings_others;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &first->tm), 0);
 	conn_wait(test, &first->done);
 	KUNIT_EXPECT_EQ(test, first->status, 0);
@@ -1522,6 +1523,48 @@ static void conn_holds_all_that_are_together(struct kunit *test)
 	}
 	flush_work(&conn_cancel.work);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+/* Told that it is out, the owner sends another one, which nothing keeps from being sent. */
+static void conn_msg_is_followed(struct rpcrdma_txmsg *tm, int status)
+{
+	struct rpcrdma_txmsg *next = &conn_next[1]->tm;
+
+	if (rpcrdma_conn_send(tm->conn, next))
+		status = -EIO;
+	else if (!rpcrdma_conn_posted(next))
+		status = -EBUSY;
+	conn_msg_done(tm, status);
+}
+
+static struct ib_send_wr *conn_chain_brings_one(struct rpcrdma_txmsg *tm,
+						struct ib_send_wr *next)
+{
+	WARN_ON(rpcrdma_conn_send(tm->conn, &conn_next[0]->tm));
+	return next;
+}
+
+/* Nobody waits for an owner that is told by the thread which has sent his message. */
+static void conn_goes_on_while_it_tells(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i, status = -EBUSY;
+	struct conn_msg *first;
+
+	/* Sometimes another thread sends at that moment, of what has come. */
+	for (i = 0; i < 20 && status == -EBUSY; i++) {
+		conn_make_others(test);
+		first = conn_own_msg(test, 19, RPCRDMA_CALL);
+		first->tm.chain = conn_chain_brings_one;
+		conn_next[0]->tm.done = conn_msg_is_followed;
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&first->tm), 0);
+		conn_wait(test, &first->done);
+		conn_wait(test, &conn_next[0]->done);
+		conn_wait(test, &conn_next[1]->done);
+		status = conn_next[0]->status;
+	}
+	KUNIT_EXPECT_EQ(test, status, 0);
 }
 
 struct conn_raw {
@@ -5355,7 +5398,7 @@ static void conn_ends_groups_at_rest(struct kunit *test)
 			conn_next[i]->tm.msg.length = 63;
 		}
 		first = conn_own_msg(test, 9, RPCRDMA_REPLY);
-		first->tm.done = conn_msg_brings_others;
+		first->tm.chain = conn_chain_brings_others;
 		WRITE_ONCE(f->client.hold, true);
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn,
 							&first->tm), 0);
@@ -6002,6 +6045,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_each_once_if_a_post_fails),
 	KUNIT_CASE(conn_ends_each_once_if_a_copy_fails),
 	KUNIT_CASE(conn_holds_all_that_are_together),
+	KUNIT_CASE(conn_goes_on_while_it_tells),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),
