@@ -81,6 +81,7 @@ static void call_exit(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 
+	cancel_delayed_work_sync(&f->svc.resume);
 	/* A case that ends early may leave some. */
 	rpcrdma_svc_drop_calls(&f->svc);
 	rpcrdma_memory_release(f->svc.account.reserve);
@@ -124,6 +125,7 @@ static int call_init(struct kunit *test)
 	kref_init(&f->svc.xprt.xpt_ref);
 	set_bit(XPT_BUSY, &f->svc.xprt.xpt_flags);
 	rpcrdma_svc_device_init(&f->svc);
+	rpcrdma_svc_resume_init(&f->svc);
 	init_completion(&f->is_shut);
 	f->svc.max_call = RPCRDMA_MAX_MESSAGE;
 	spin_lock_init(&f->svc.lock);

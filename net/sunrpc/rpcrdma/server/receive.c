@@ -28,7 +28,8 @@ static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 	    rx->payload.length > call->length - rx->stream_offset)
 		return -EPROTO;
 	if (want > have) {
-		if (!rpcrdma_svc_get_pages(call->pages, have, want))
+		if (!rpcrdma_svc_get_pages(call->pages, have, want,
+					   GFP_KERNEL))
 			return -ENOMEM;
 		call->n_pages = want;
 		rpcrdma_svc_charge(svc, call, (want - have) << PAGE_SHIFT);
@@ -125,7 +126,7 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	rc = rpcrdma_svc_read_queue(svc, call);
 	if (rc) {
 		rpcrdma_svc_call_drop(svc, call);
-		rpcrdma_svc_resume(svc);
+		rpcrdma_svc_freed(svc);
 	}
 	return rc;
 }
@@ -250,5 +251,5 @@ void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 		return;
 	svc->partial = NULL;
 	rpcrdma_svc_call_drop(svc, call);
-	rpcrdma_svc_resume(svc);
+	rpcrdma_svc_freed(svc);
 }

@@ -16,7 +16,8 @@
  * Receives, whatever is mapped for DMA):
  *
  *	accept, detach, recvfrom, sendto:	between rpcrdma_svc_enter() and
- *	nfsd threads				rpcrdma_svc_leave()
+ *	nfsd threads; work items		rpcrdma_svc_leave()
+ *	resume, forget
  *	completion handlers, callbacks		until rpcrdma_conn_destroy() has
  *	of the connection, what it posts	waited for them
  *	transport of callbacks			never itself: rpcrdma_conn_send()
@@ -147,8 +148,8 @@ void rpcrdma_svc_leave(struct rpcrdma_svc *svc)
 
 /**
  * rpcrdma_svc_shut - let nobody use the device any more
- * @svc: the caller has a reference; this is called once. If it has a connection, that is
- *	lost: those who still get in are the threads at work on its Calls.
+ * @svc: the caller has a reference, or is the last; this is called once. If it has a connection,
+ *	that is lost: those who still get in are the threads at work on its Calls.
  *
  * Context: Process context. Waits for those who use it.
  */
@@ -181,6 +182,7 @@ static void rpcrdma_svc_release(struct work_struct *work)
 
 	/* Nobody has a reference: if it is zero, rpcrdma_svc_end() has run. */
 	if (svc->conn && refcount_read(&svc->users)) {
+		rpcrdma_svc_shut(svc);
 		rpcrdma_svc_drop_sent(svc);
 		rpcrdma_conn_destroy(svc->conn);
 	} else if (svc->cm_id) {
@@ -188,6 +190,8 @@ static void rpcrdma_svc_release(struct work_struct *work)
 	}
 	rpcrdma_svc_drop_calls(svc);
 	rpcrdma_svc_drop_writes(svc);
+	/* The last handlers may have asked for it. It finds that it must not use the device. */
+	cancel_delayed_work_sync(&svc->resume);
 	if (svc->bc)
 		xprt_put(svc->bc);
 	if (svc->conn)
@@ -244,6 +248,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	INIT_WORK(&svc->release, rpcrdma_svc_release);
 	INIT_WORK(&svc->end, rpcrdma_svc_end);
 	INIT_DELAYED_WORK(&svc->forget, rpcrdma_svc_forget);
+	rpcrdma_svc_resume_init(svc);
 	rpcrdma_svc_device_init(svc);
 	spin_lock_init(&svc->lock);
 	INIT_LIST_HEAD(&svc->ready);
