@@ -6625,11 +6625,10 @@ static void conn_grows_when_it_can_map(struct kunit *test)
  * struct conn_waits - a Call of a server that waits for memory, and what it is fetched by
  * @svc: the server's side
  * @chunk: what registers the memory that it is fetched from
- * @pump: that of the client's message
- * @told: who was told that a Reply is over, and then had memory
+ * @told: who is being told that a Reply is over, and then gives back memory
  * @mapped: who mapped memory last
  * @flags: of that thread
- * @pumping: it was in the pump, or had told
+ * @busy: it was the one who is being told
  * @fails: mappings that are to fail
  */
 static struct conn_waits {

@@ -575,8 +575,8 @@ void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
  *
  * Does not wait itself.
  *
- * Context: the Receive handler. May sleep: what ib_core allocates for an operation is small, and not
- * for us to say how.
+ * Context: the Receive handler. May sleep: how ib_core allocates the little that it needs for an
+ * operation is not for us to say.
  *
  * Return: 0, and @call may be gone; or %-EPROTO if it is too large.
  */

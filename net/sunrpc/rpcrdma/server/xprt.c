@@ -26,9 +26,9 @@
  *	has_wspace, free: nfsd threads
  *	rpcrdma_svc_release()			if rpcrdma_svc_end() has not run
  *
- * What is between enter and leave is short, and so are completion handlers. Reclaim of memory could
- * make them long: it waits for a file system, or for a disk, which may be behind this server, or have
- * its completions on the same queue as ours. So all that they allocate is without I/O.
+ * What is between enter and leave is short, and so are completion handlers. Reclaim of memory
+ * could make them long: it waits for a file system or a disk, which may be behind this server, or
+ * have its completions on the same queue as ours. So all that they allocate is without I/O.
  */
 #include <linux/module.h>
 #include <linux/random.h>
