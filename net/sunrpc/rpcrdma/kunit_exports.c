@@ -14,7 +14,7 @@
 #include "budget.h"
 #include "client/client.h"
 #include "netlink.h"
-#include "server/server.h"
+#include "server/call.h"
 #include "verbs/dma.h"
 
 #if IS_ENABLED(CONFIG_KUNIT)
@@ -137,18 +137,22 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_window);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_window_change);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_stats_follow);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_abandon);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_call_alloc);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_device_init);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_drop_calls);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_enter);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_failed_answer);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_fault);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_freed);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_has_wspace);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_leave);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_payload);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_read_queue);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_recvfrom);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_release_ctxt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_reply_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_reply_take);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_resume_init);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_alloc);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_chain);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_svc_rw_free);

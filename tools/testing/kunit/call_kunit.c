@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/kthread.h>
 #include <linux/prandom.h>
+#include <linux/sched.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
@@ -50,8 +51,12 @@ struct call_fixture {
 	u8 octets[64];
 };
 
+/* What the thread may do to get memory that has made the last Call ready. */
+static unsigned int call_ready_flags;
+
 static int call_no_thread(struct svc_xprt *xprt)
 {
+	call_ready_flags = current->flags;
 	return 0;
 }
 
@@ -76,6 +81,7 @@ static void call_exit(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 
+	cancel_delayed_work_sync(&f->svc.resume);
 	/* A case that ends early may leave some. */
 	rpcrdma_svc_drop_calls(&f->svc);
 	rpcrdma_memory_release(f->svc.account.reserve);
@@ -119,6 +125,7 @@ static int call_init(struct kunit *test)
 	kref_init(&f->svc.xprt.xpt_ref);
 	set_bit(XPT_BUSY, &f->svc.xprt.xpt_flags);
 	rpcrdma_svc_device_init(&f->svc);
+	rpcrdma_svc_resume_init(&f->svc);
 	init_completion(&f->is_shut);
 	f->svc.max_call = RPCRDMA_MAX_MESSAGE;
 	spin_lock_init(&f->svc.lock);
@@ -180,6 +187,22 @@ static void call_is_counted_with_all_it_takes(struct kunit *test)
 	rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
 	KUNIT_EXPECT_NULL(test, f->svc.partial);
 	KUNIT_EXPECT_EQ(test, call_memory(f), 0U);
+}
+
+/* Others wait for the handler that takes it: no memory for that comes by I/O. */
+static void call_waits_for_no_io(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+
+	f->rx.last = true;
+	f->rx.stream_length = sizeof(f->octets);
+	clear_bit(XPT_BUSY, &f->svc.xprt.xpt_flags);
+	call_ready_flags = 0;
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv,
+						  0),
+			RPCRDMA_RECV_KEEP);
+	KUNIT_EXPECT_NE(test, call_ready_flags & PF_MEMALLOC_NOIO, 0U);
+	KUNIT_EXPECT_EQ(test, current->flags & PF_MEMALLOC_NOIO, 0U);
 }
 
 /* Extensions have any numbers: this one's is above those of groups, and it is no group. */
@@ -1248,6 +1271,7 @@ static void replies_share_their_pool(struct kunit *test)
 
 static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_is_counted_with_all_it_takes),
+	KUNIT_CASE(call_waits_for_no_io),
 	KUNIT_CASE(call_by_another_extension_is_no_group),
 	KUNIT_CASE(call_holds_its_receive),
 	KUNIT_CASE(call_of_version_1_holds_none_over_iwarp),

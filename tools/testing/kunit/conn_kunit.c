@@ -22,7 +22,7 @@
 #include "client/client.h"
 #include "netlink.h"
 #include "params.h"
-#include "server/server.h"
+#include "server/call.h"
 #include "verbs/dma.h"
 #include "verbs/verbs.h"
 
@@ -1442,17 +1442,18 @@ static void conn_lets_go_of_what_is_out(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->status, 0);
 }
 
-/* Messages that are queued when the one before them is out: the pump finds all of them. */
+/* Messages that are queued while one before them is built: the pump finds all of them. */
 static struct conn_msg *conn_next[3];
 
-static void conn_msg_brings_others(struct rpcrdma_txmsg *tm, int status)
+static struct ib_send_wr *conn_chain_brings_others(struct rpcrdma_txmsg *tm,
+						   struct ib_send_wr *next)
 {
 	int i;
 
+	/* This thread pumps, so they are queued. */
 	for (i = 0; i < ARRAY_SIZE(conn_next); i++)
-		if (rpcrdma_conn_send(tm->conn, &conn_next[i]->tm))
-			status = -EIO;
-	conn_msg_done(tm, status);
+		WARN_ON(rpcrdma_conn_send(tm->conn, &conn_next[i]->tm));
+	return next;
 }
 
 static void conn_make_others(struct kunit *test)
@@ -1469,7 +1470,7 @@ static void conn_send_others(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct conn_msg *first = conn_own_msg(test, 19, RPCRDMA_CALL);
 
-	first->tm.done = conn_msg_brings_others;
+	first->tm.chain = conn_chain_brings_others;
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &first->tm), 0);
 	conn_wait(test, &first->done);
 	KUNIT_EXPECT_EQ(test, first->status, 0);
@@ -1616,6 +1617,48 @@ static void conn_holds_all_that_are_together(struct kunit *test)
 	}
 	flush_work(&conn_cancel.work);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
+/* Told that it is out, the owner sends another one, which nothing keeps from being sent. */
+static void conn_msg_is_followed(struct rpcrdma_txmsg *tm, int status)
+{
+	struct rpcrdma_txmsg *next = &conn_next[1]->tm;
+
+	if (rpcrdma_conn_send(tm->conn, next))
+		status = -EIO;
+	else if (!rpcrdma_conn_posted(next))
+		status = -EBUSY;
+	conn_msg_done(tm, status);
+}
+
+static struct ib_send_wr *conn_chain_brings_one(struct rpcrdma_txmsg *tm,
+						struct ib_send_wr *next)
+{
+	WARN_ON(rpcrdma_conn_send(tm->conn, &conn_next[0]->tm));
+	return next;
+}
+
+/* Nobody waits for an owner that is told by the thread which has sent his message. */
+static void conn_goes_on_while_it_tells(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i, status = -EBUSY;
+	struct conn_msg *first;
+
+	/* Sometimes another thread sends at that moment, of what has come. */
+	for (i = 0; i < 20 && status == -EBUSY; i++) {
+		conn_make_others(test);
+		first = conn_own_msg(test, 19, RPCRDMA_CALL);
+		first->tm.chain = conn_chain_brings_one;
+		conn_next[0]->tm.done = conn_msg_is_followed;
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
+							&first->tm), 0);
+		conn_wait(test, &first->done);
+		conn_wait(test, &conn_next[0]->done);
+		conn_wait(test, &conn_next[1]->done);
+		status = conn_next[0]->status;
+	}
+	KUNIT_EXPECT_EQ(test, status, 0);
 }
 
 struct conn_raw {
@@ -3471,7 +3514,7 @@ static void conn_cuts_what_a_region_cannot_hold(struct kunit *test)
 		KUNIT_EXPECT_FALSE_MSG(test, IS_ERR(side.conn), "%d", i);
 		rw = IS_ERR(side.conn) ? NULL :
 		     rpcrdma_svc_rw_alloc(side.conn, 1, DMA_FROM_DEVICE, 1,
-					  mebibyte.length);
+					  mebibyte.length, GFP_KERNEL);
 		if (!rw) {
 			KUNIT_FAIL(test, "no memory");
 			conn_end(&side);
@@ -5319,7 +5362,7 @@ static void conn_send_with_writes(struct kunit *test, struct conn_msg *m,
 	int rc;
 
 	m->rw = rpcrdma_svc_rw_alloc(conn, 1, DMA_TO_DEVICE, 3,
-				     job->source.length);
+				     job->source.length, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, m->rw);
 	m->tm.chain = conn_chain_writes;
 	m->tm.chain_cost = m->rw->cost;
@@ -5458,7 +5501,7 @@ static void conn_ends_groups_at_rest(struct kunit *test)
 			conn_next[i]->tm.msg.length = 63;
 		}
 		first = conn_own_msg(test, 9, RPCRDMA_REPLY);
-		first->tm.done = conn_msg_brings_others;
+		first->tm.chain = conn_chain_brings_others;
 		WRITE_ONCE(f->client.hold, true);
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn,
 							&first->tm), 0);
@@ -6107,6 +6150,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_each_once_if_a_post_fails),
 	KUNIT_CASE(conn_ends_each_once_if_a_copy_fails),
 	KUNIT_CASE(conn_holds_all_that_are_together),
+	KUNIT_CASE(conn_goes_on_while_it_tells),
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),
@@ -6539,7 +6583,7 @@ static struct rpcrdma_svc_rw *conn_four_operations(struct kunit *test)
 
 	f->server.conn->rw_pages = 4;
 	rw = rpcrdma_svc_rw_alloc(f->server.conn, 1, DMA_FROM_DEVICE, 1,
-				  16 * PAGE_SIZE);
+				  16 * PAGE_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, rw);
 	return rw;
 }
@@ -6652,7 +6696,7 @@ static void conn_gives_back_too_few_regions(struct kunit *test)
 	for (i = 0; i <= 4 && i <= all; i++) {
 		conn_give_to_pool(qp, &taken, i);
 		rw = rpcrdma_svc_rw_alloc(side.conn, 1, DMA_FROM_DEVICE, 1,
-					  range.length);
+					  range.length, GFP_KERNEL);
 		if (!rw) {
 			KUNIT_FAIL(test, "no memory");
 			break;
@@ -6691,6 +6735,220 @@ static void conn_grows_when_it_can_map(struct kunit *test)
 	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
 }
 
+/**
+ * struct conn_waits - a Call of a server that waits for memory, and what it is fetched by
+ * @svc: the server's side
+ * @chunk: what registers the memory that it is fetched from
+ * @told: who is being told that a Reply is over, and then gives back memory
+ * @mapped: who mapped memory last
+ * @flags: of that thread
+ * @busy: it was the one who is being told
+ * @fails: mappings that are to fail
+ */
+static struct conn_waits {
+	struct rpcrdma_svc svc;
+	struct conn_chunk_call chunk;
+	struct task_struct *told;
+	struct task_struct *mapped;
+	unsigned int flags;
+	bool busy;
+	atomic_t fails;
+} *conn_waits;
+
+#define CONN_FETCHED	(4 * PAGE_SIZE)
+
+static int conn_waits_map(struct scatterlist *list, int count)
+{
+	struct conn_waits *w = conn_waits;
+
+	if (count > 0 && !list) {
+		w->mapped = current;
+		w->flags = current->flags;
+		w->busy |= w->told == current;
+		if (atomic_dec_if_positive(&w->fails) >= 0)
+			return 0;
+	}
+	return conn_dma_test(list, count);
+}
+
+static void conn_waits_free(void *context)
+{
+	struct conn_waits *w = context;
+
+	cancel_delayed_work_sync(&w->svc.resume);
+	rpcrdma_svc_drop_calls(&w->svc);
+	rpcrdma_memory_close(&w->svc.account);
+	conn_waits = NULL;
+	kfree(w);
+}
+
+/* Call 31 has come, is in memory of the client, and cannot be fetched while all of it is held. */
+static struct conn_waits *conn_call_waits(struct kunit *test, struct page **pages)
+{
+	const struct rpcrdma_range range = { .length = CONN_FETCHED };
+	const struct rpcrdma_rx rx = { .xid = 31, .stream_length = CONN_FETCHED };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_svc_call *call;
+	struct conn_waits *w;
+	__be32 *words = page_address(pages[0]);
+
+	w = kzalloc(sizeof(*w), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	conn_waits = w;
+	w->svc.conn = f->server.conn;
+	set_bit(XPT_BUSY, &w->svc.xprt.xpt_flags);
+	rpcrdma_svc_device_init(&w->svc);
+	rpcrdma_svc_resume_init(&w->svc);
+	w->svc.max_call = RPCRDMA_MAX_MESSAGE;
+	spin_lock_init(&w->svc.lock);
+	INIT_LIST_HEAD(&w->svc.ready);
+	init_llist_head(&w->svc.came);
+	INIT_LIST_HEAD(&w->svc.waiting);
+	INIT_LIST_HEAD(&w->svc.held);
+	INIT_LIST_HEAD(&w->svc.group);
+	INIT_LIST_HEAD(&w->svc.groups);
+	INIT_LIST_HEAD(&w->svc.no_regions);
+	rpcrdma_account_open(&w->svc.account, RPCRDMA_BUDGET_BATCH, 0,
+			     RPCRDMA_SVC_CALL_MEMORY, RPCRDMA_SVC_REPLY_MEMORY);
+	/* Behind conn_exit(), which ends what is under way. */
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_waits_free, w),
+			0);
+
+	words[0] = cpu_to_be32(31);
+	words[1] = cpu_to_be32(RPCRDMA_CALL);
+	call = rpcrdma_svc_call_alloc(&w->svc, &rx, 1);
+	KUNIT_ASSERT_NOT_NULL(test, call);
+	memset(&call->chunks, 0, sizeof(call->chunks));
+	call->inv_handle = 0;
+	call->external = true;
+	call->unreduced = CONN_FETCHED;
+	call->chunks.n_call = 1;
+	INIT_LIST_HEAD(&w->chunk.mrs);
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(f->client.conn, &w->chunk.mrs,
+					       &range, pages, false,
+					       &call->chunks.call[0], 1), 1);
+	w->chunk.m = conn_own_msg(test, 31, RPCRDMA_CALL);
+	w->chunk.m->tm.chain = conn_chain;
+	w->chunk.m->tm.chain_cost = 1;
+	conn_the_chunk_call = &w->chunk;
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->client.conn,
+						&w->chunk.m->tm), 0);
+	conn_wait(test, &f->server.arrived);
+
+	atomic_set(&w->svc.n_charged, 1);
+	spin_lock(&w->svc.lock);
+	rpcrdma_memory_take(&w->svc.account, RPCRDMA_BUDGET_CALLS,
+			    RPCRDMA_SVC_CALL_MEMORY);
+	spin_unlock(&w->svc.lock);
+	WRITE_ONCE(rpcrdma_dma_tested, conn_waits_map);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_read_queue(&w->svc, call), 0);
+	KUNIT_EXPECT_FALSE(test, list_empty(&w->svc.waiting));
+	return w;
+}
+
+/* Others give back their memory, as when a Reply is over. */
+static void conn_waits_no_more(struct conn_waits *w)
+{
+	atomic_set(&w->svc.n_charged, 0);
+	spin_lock(&w->svc.lock);
+	rpcrdma_memory_put(&w->svc.account, RPCRDMA_BUDGET_CALLS,
+			   RPCRDMA_SVC_CALL_MEMORY);
+	spin_unlock(&w->svc.lock);
+	WRITE_ONCE(w->told, current);
+	rpcrdma_svc_freed(&w->svc);
+}
+
+static void conn_reply_is_over(struct rpcrdma_txmsg *tm, int status)
+{
+	conn_waits_no_more(conn_waits);
+	WRITE_ONCE(conn_waits->told, NULL);
+	conn_msg_done(tm, status);
+}
+
+/* It has been fetched, and not by who was told of the memory. */
+static void conn_expect_fetched(struct kunit *test, struct conn_waits *w)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 1500 && llist_empty(&w->svc.came); i++)
+		msleep(20);
+	flush_work(&w->svc.resume.work);
+	WRITE_ONCE(rpcrdma_dma_tested, conn_dma_test);
+	KUNIT_EXPECT_FALSE(test, llist_empty(&w->svc.came));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+	KUNIT_EXPECT_NOT_NULL(test, w->mapped);
+	KUNIT_EXPECT_FALSE(test, w->busy);
+	KUNIT_EXPECT_NE(test, w->flags & PF_MEMALLOC_NOIO, 0U);
+	rpcrdma_frwr_invalidate_wait(f->client.conn, &w->chunk.mrs);
+}
+
+/* Whoever sends, or is told that something was sent, does not fetch what has waited for memory. */
+static void conn_lets_others_fetch(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page **pages = conn_alloc_pages(test);
+	struct conn_waits *w = conn_call_waits(test, pages);
+	struct conn_msg *first;
+
+	/* It is queued while this thread pumps. */
+	conn_make_others(test);
+	first = conn_own_msg(test, 19, RPCRDMA_CALL);
+	first->tm.chain = conn_chain_brings_one;
+	conn_next[0]->tm.done = conn_reply_is_over;
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->server.conn, &first->tm), 0);
+	conn_wait(test, &conn_next[0]->done);
+	conn_expect_fetched(test, w);
+}
+
+static void conn_lets_others_fetch_after_sending(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page **pages = conn_alloc_pages(test);
+	struct conn_waits *w = conn_call_waits(test, pages);
+	struct conn_msg *m = conn_own_msg(test, 19, RPCRDMA_CALL);
+
+	m->tm.hold = true;
+	m->tm.done = conn_reply_is_over;
+	KUNIT_EXPECT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	conn_expect_fetched(test, w);
+}
+
+/* There is no memory for it at first, or no bounce buffer: it is tried again. */
+static void conn_fetches_when_there_is_memory(struct kunit *test)
+{
+	struct page **pages = conn_alloc_pages(test);
+	struct conn_waits *w = conn_call_waits(test, pages);
+
+	atomic_set(&w->fails, 3);
+	conn_waits_no_more(w);
+	WRITE_ONCE(w->told, NULL);
+	conn_expect_fetched(test, w);
+	KUNIT_EXPECT_LT(test, atomic_read(&w->fails), 1);
+}
+
+/* It has been tried for long enough: the client sends it again on another connection. */
+static void conn_fetches_no_longer(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page **pages = conn_alloc_pages(test);
+	struct conn_waits *w = conn_call_waits(test, pages);
+	struct rpcrdma_svc_call *call;
+
+	call = list_first_entry(&w->svc.waiting, struct rpcrdma_svc_call, link);
+	call->short_since = (jiffies - 11 * HZ) | 1;
+	atomic_set(&w->fails, 1000);
+	conn_waits_no_more(w);
+	conn_wait(test, &f->server.lost);
+	KUNIT_EXPECT_STREQ(test, READ_ONCE(f->server.conn->loss),
+			   "no memory for a Call");
+	KUNIT_EXPECT_TRUE(test, llist_empty(&w->svc.came));
+	flush_work(&w->svc.resume.work);
+	WRITE_ONCE(rpcrdma_dma_tested, conn_dma_test);
+	rpcrdma_frwr_invalidate_wait(f->client.conn, &w->chunk.mrs);
+}
+
 static struct kunit_case conn_mapping_cases[] = {
 	KUNIT_CASE(conn_is_not_made_unmapped),
 	KUNIT_CASE(conn_copies_what_it_cannot_map),
@@ -6700,6 +6958,10 @@ static struct kunit_case conn_mapping_cases[] = {
 	KUNIT_CASE(conn_begins_no_unmapped_operation),
 	KUNIT_CASE(conn_knows_who_was_alone),
 	KUNIT_CASE(conn_gives_back_too_few_regions),
+	KUNIT_CASE(conn_lets_others_fetch),
+	KUNIT_CASE(conn_lets_others_fetch_after_sending),
+	KUNIT_CASE(conn_fetches_when_there_is_memory),
+	KUNIT_CASE(conn_fetches_no_longer),
 	{}
 };
 

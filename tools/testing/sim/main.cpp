@@ -211,10 +211,12 @@ void print_tally(const Tally &t, double seconds)
 		    "), for memory %" PRIu64
 		    ", more than the budget had %" PRIu64 ", marks %" PRIu64
 		    ", Calls sent since the way is long %" PRIu64
-		    ", Replies that had to wait for regions %" PRIu64 "\n",
+		    ", Replies that had to wait for regions %" PRIu64
+		    ", Calls behind others that wait %" PRIu64
+		    ", tried again for want of memory %" PRIu64 "\n",
 		    t.continued, t.grants, t.held, t.not_admitted, t.no_room,
 		    t.no_regions, t.looked_again, t.short_of_memory, t.forced, t.marks,
-		    t.streamed, t.writes_waited);
+		    t.streamed, t.writes_waited, t.queued_behind, t.tried_again);
 	std::printf("# posted together: Sends, %" PRIu64
 		    " times; Receives, %" PRIu64
 		    " times; Sends copied without the lock, %" PRIu64
@@ -256,6 +258,7 @@ bool reaches(const Tally &t)
 		   t.short_of_memory && t.forced && t.marks && t.not_admitted &&
 		   t.no_room &&
 		   t.no_regions && t.looked_again && t.writes_waited && t.endings &&
+		   t.queued_behind && t.tried_again &&
 		   t.regions_kept && t.streamed && t.chained &&
 		   t.batched && t.built && t.alone && t.alone_again &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&

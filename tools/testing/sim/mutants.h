@@ -187,6 +187,10 @@ inline constexpr MutantType kMutants[] = {
 	  "Receives held for memory are not given back" },
 	{ Mutant::WritesUntold, "writes-untold", "waits",
 	  "memory regions come back, and Replies that wait do not get them" },
+	{ Mutant::ReadsUntold, "reads-untold", "waits",
+	  "an RDMA Read is over, and nobody looks at the Calls that wait" },
+	{ Mutant::ShortUntold, "short-untold", "waits",
+	  "there is no memory for a Call, and nobody tries again" },
 	{ Mutant::WritesNotEnded, "writes-kept", "lost",
 	  "a Reply that waits for memory regions does not end with its "
 	  "connection" },

@@ -116,6 +116,8 @@ enum class Mutant : u8 {
 	RoundupNotZero,
 	HeldForEver,
 	WritesUntold,
+	ReadsUntold,
+	ShortUntold,
 	WritesNotEnded,
 	CallByXid,
 	RingTurnLost,

@@ -475,14 +475,48 @@ void Responder::abandon()
 		return;
 	put(kCalls, partial_->pages * kPage);
 	partial_.reset();
-	resume();
+	freed();
 }
 
+/* As rpcrdma_svc_read_queue(). */
 Error Responder::wait(CallPtr call)
 {
+	const bool first = waiting_.empty();
+
 	waiting_.push_back(std::move(call));
-	resume();
+	if (first)
+		resume();
+	else
+		conn.world.tally.queued_behind++;
 	return Error::None;
+}
+
+/* As rpcrdma_svc_freed(). */
+void Responder::freed()
+{
+	if (!gone_ && (!no_regions_.empty() || !waiting_.empty() ||
+		       !held_.empty()))
+		resume_asked_ = true;
+}
+
+/* As rpcrdma_svc_short(): the work item tries again after a while, but not for ever. */
+bool Responder::patient()
+{
+	if (conn.world.schedule.once_in(4))
+		return false;
+	if (!planted(conn, Mutant::ShortUntold))
+		resume_asked_ = true;
+	conn.world.tally.tried_again++;
+	return true;
+}
+
+/* As rpcrdma_svc_resume_worker(). */
+void Responder::work()
+{
+	resume_asked_ = false;
+	if (!planted(conn, Mutant::WritesUntold))
+		resume_writes();
+	resume();
 }
 
 /* As rpcrdma_svc_resume(). */
@@ -491,8 +525,6 @@ void Responder::resume()
 	const bool gives_back =
 		conn.world.options.mutant != Mutant::HeldForEver;
 
-	if (!planted(conn, Mutant::WritesUntold))
-		resume_writes();
 	for (;;) {
 		while (gives_back && !rpcrdma_account_calls_full(&account_) &&
 		       !held_.empty()) {
@@ -720,7 +752,7 @@ bool Responder::reads_failed(CallPtr call, bool alone, Error error)
 	Receive *r = call->receive;
 
 	if (error == Error::NoMemory || (error == Error::Again && !alone)) {
-		if (error == Error::NoMemory)
+		if (error == Error::NoMemory && !patient())
 			conn.lost("no memory for a Call");
 		put(kCalls, need);
 		waiting_.insert(waiting_.begin(), std::move(call));
@@ -766,7 +798,8 @@ void Responder::read_done(IncomingCall &job, Error error)
 		call.reset();
 	}
 	n_reading_--;
-	resume();
+	if (!planted(conn, Mutant::ReadsUntold))
+		freed();
 }
 
 /* As rpcrdma_svc_recvfrom(). */
@@ -789,7 +822,7 @@ void Responder::pick()
 		if (!planted(conn, Mutant::GroupGivenBack))
 			put_group(call->group);
 	}
-	resume();
+	freed();
 	check::memory(*this);
 	call->shape = conn.world.arrived(conn, call->octets, call->xid);
 	service.busy++;
@@ -871,11 +904,11 @@ Error Responder::send(OutgoingReply &reply, const IncomingCall &call)
 		error = no_regions_.empty() ? prepare(reply) : Error::Again;
 	if (error == Error::None)
 		return conn.send(reply);
-	if (error != Error::Again)
+	if (error != Error::Again && error != Error::NoMemory)
 		return error;
-	w.tally.writes_waited++;
+	w.tally.writes_waited += error == Error::Again;
 	no_regions_.push_back(&reply);
-	resume_writes();
+	freed();
 	return Error::None;
 }
 
@@ -891,17 +924,15 @@ Error Responder::prepare(OutgoingReply &reply)
 	return Error::None;
 }
 
-/* As rpcrdma_svc_writes_prepare(). */
+/* As rpcrdma_svc_writes_resume(). */
 void Responder::resume_writes()
 {
-	if (preparing_)
-		return;
-	preparing_ = true;
 	while (!no_regions_.empty() && !conn.lost_flag) {
 		OutgoingReply &reply = *no_regions_.front();
 		Error error = prepare(reply);
 
-		if (error == Error::Again && regions())
+		if ((error == Error::Again && regions()) ||
+		    (error == Error::NoMemory && patient()))
 			break;
 		no_regions_.erase(no_regions_.begin());
 		if (error == Error::None)
@@ -909,7 +940,6 @@ void Responder::resume_writes()
 		if (error != Error::None)
 			failed(reply, error);
 	}
-	preparing_ = false;
 }
 
 /* As rpcrdma_svc_reply_failed(). */
@@ -978,9 +1008,7 @@ void Responder::remove(OutgoingReply &reply)
 	if (conn.world.options.mutant != Mutant::ReplyMemoryForgotten)
 		put(kReplies, reply.memory);
 	(void)take_out(replies_, reply);
-	/* As rpcrdma_svc_freed(). */
-	if (!gone_)
-		resume();
+	freed();
 }
 
 /* As rpcrdma_svc_sent_take(). */
@@ -1093,7 +1121,7 @@ void Responder::reply_done(OutgoingReply &reply, Error error)
 		sent_memory_ += reply.memory;
 		hurry();
 		if (wrote)
-			resume();
+			freed();
 		return check::kept(*this);
 	}
 	if (error == Error::MessageSize && !conn.lost_flag)
@@ -1110,6 +1138,7 @@ void Responder::reply_done(OutgoingReply &reply, Error error)
 void Responder::gone()
 {
 	gone_ = true;
+	resume_asked_ = false;
 	drop_sent(true);
 	if (!planted(conn, Mutant::WritesNotEnded))
 		for (OutgoingReply *reply : no_regions_)

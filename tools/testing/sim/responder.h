@@ -138,6 +138,12 @@ public:
 		       !replies_full();
 	}
 	void pick();
+	/* A work item looks whether what waits can go on. */
+	[[nodiscard]] bool has_work() const
+	{
+		return resume_asked_;
+	}
+	void work();
 	[[nodiscard]] bool can_reply() const
 	{
 		return !executing_.empty();
@@ -204,6 +210,8 @@ private:
 	[[nodiscard]] bool too_many(u32 xid);
 	[[nodiscard]] bool answered_before(u64 call);
 	void resume();
+	void freed();
+	[[nodiscard]] bool patient();
 	[[nodiscard]] bool call(u32 octets, bool alone);
 	void take(u32 kind, u32 octets);
 	void hurry();
@@ -244,7 +252,7 @@ private:
 	std::vector<std::unique_ptr<OutgoingReply>> replies_;
 	/* Of these, those whose RDMA Writes wait for regions. */
 	std::vector<OutgoingReply *> no_regions_;
-	bool preparing_ = false; /* the first of them */
+	bool resume_asked_ = false; /* the work item is to look at what waits */
 	u32 n_reading_ = 0; /* being started, or under way */
 	u32 n_sent_ = 0; /* of replies_, those that are sent and kept */
 	u32 sent_memory_ = 0; /* octets of these */

@@ -638,6 +638,7 @@ void World::collect(Link &l, u32 side)
 		return;
 	}
 	add(end.responder.can_pick(), Pick);
+	add(end.responder.has_work(), Resume);
 	add(end.conn.builds(), Build);
 	add(end.conn.tells(), Tell);
 	add(end.conn.has_work(), end.conn.grows() ? Grow : Work);
@@ -694,6 +695,8 @@ void World::happen(const Source &s)
 		return l->ends[s.side]->responder.reply();
 	case Build:
 		return l->ends[s.side]->conn.build();
+	case Resume:
+		return l->ends[s.side]->responder.work();
 	case Tell:
 		return l->ends[s.side]->conn.tell();
 	case Work:

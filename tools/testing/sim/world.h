@@ -151,6 +151,8 @@ struct Tally {
 	u64 no_room = 0; /* of these, for Sends */
 	u64 no_regions = 0; /* Calls that waited for one */
 	u64 writes_waited = 0; /* Replies that waited for some */
+	u64 queued_behind = 0; /* Calls that others waited before */
+	u64 tried_again = 0; /* Calls and Replies that found no memory at first */
 	u64 looked_again = 0; /* and it had come back before they waited */
 	u64 endings = 0; /* connections whose owner does not wait any more */
 	u64 regions_kept = 0; /* by these */
@@ -309,6 +311,7 @@ private:
 		Reply,
 		Build,
 		Tell,
+		Resume,
 		Work,
 		Grow,
 		Disconnected,

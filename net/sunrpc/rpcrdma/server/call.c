@@ -29,7 +29,7 @@
  * lie in their Receives: they would give nothing back, and there may always be others of them.
  * When no Call waits either, and no Reply, only the partial Call is counted, which has at most M
  * bytes, what is reserved for it (rpcrdma_svc_admits()); then nothing is held back, and its
- * fragments can come. Each of these steps calls rpcrdma_svc_resume(). None of them waits for
+ * fragments can come. Each of these steps calls rpcrdma_svc_freed(). None of them waits for
  * another connection. The search of tools/testing/sim visits all states of this.
  */
 #include <linux/mm.h>
@@ -41,6 +41,8 @@
 #include "call.h"
 
 static struct kmem_cache *rpcrdma_svc_calls;
+
+struct workqueue_struct *rpcrdma_svc_calls_wq;
 
 /* Bytes of a Call of so many, wherever its item begins. */
 static u32 rpcrdma_svc_largest(u32 octets)
@@ -93,7 +95,7 @@ bool rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes)
 	if (eased)
 		rpcrdma_svc_eased(svc);
 	/* Calls for which there was no memory before may have it now. */
-	rpcrdma_svc_resume(svc);
+	rpcrdma_svc_freed(svc);
 	return true;
 }
 
@@ -128,7 +130,7 @@ void rpcrdma_svc_eased(struct rpcrdma_svc *svc)
 
 /**
  * rpcrdma_svc_uncharge - Calls take less memory
- * @svc: the connection; the caller calls rpcrdma_svc_resume() when it can
+ * @svc: the connection; the caller calls rpcrdma_svc_freed() when it can
  * @bytes: how much less
  *
  * Context: Process context, no lock held.
@@ -162,17 +164,18 @@ void rpcrdma_svc_free_pages(struct page **pages, u32 count)
  * @pages: the array
  * @have: how many it has
  * @want: how many it is to have
+ * @gfp: how to get them
  *
- * Context: Process context. May sleep.
+ * Context: Process context. May sleep, if @gfp says so.
  *
  * Return: false if there is no memory; nothing has changed then.
  */
-bool rpcrdma_svc_get_pages(struct page **pages, u32 have, u32 want)
+bool rpcrdma_svc_get_pages(struct page **pages, u32 have, u32 want, gfp_t gfp)
 {
 	u32 n = have, more;
 
 	while (n < want) {
-		more = alloc_pages_bulk(GFP_KERNEL, want - n, pages + n);
+		more = alloc_pages_bulk(gfp, want - n, pages + n);
 		if (!more) {
 			release_pages(pages + have, n - have);
 			memset(pages + have, 0, (n - have) * sizeof(*pages));
@@ -290,6 +293,7 @@ struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc,
 	call->item.length = 0;
 	call->directions.length = 0;
 	call->n_results = 0;
+	call->short_since = 0;
 	return call;
 }
 
@@ -441,8 +445,19 @@ void rpcrdma_svc_call_drop(struct rpcrdma_svc *svc,
  */
 int rpcrdma_svc_calls_init(void)
 {
+	/*
+	 * Reclaim could wait for an NFS WRITE that only this work fetches: so it has a rescuer, and
+	 * never waits for what frees connections, which takes long.
+	 */
+	rpcrdma_svc_calls_wq = alloc_workqueue("rpcrdma_calls",
+					       WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rpcrdma_svc_calls_wq)
+		return -ENOMEM;
 	rpcrdma_svc_calls = KMEM_CACHE(rpcrdma_svc_call, 0);
-	return rpcrdma_svc_calls ? 0 : -ENOMEM;
+	if (rpcrdma_svc_calls)
+		return 0;
+	destroy_workqueue(rpcrdma_svc_calls_wq);
+	return -ENOMEM;
 }
 
 /**
@@ -451,4 +466,5 @@ int rpcrdma_svc_calls_init(void)
 void rpcrdma_svc_calls_exit(void)
 {
 	kmem_cache_destroy(rpcrdma_svc_calls);
+	destroy_workqueue(rpcrdma_svc_calls_wq);
 }

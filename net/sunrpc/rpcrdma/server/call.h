@@ -46,7 +46,7 @@ void rpcrdma_svc_charge(struct rpcrdma_svc *svc, struct rpcrdma_svc_call *call,
 			u32 bytes);
 void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 bytes);
 void rpcrdma_svc_free_pages(struct page **pages, u32 count);
-bool rpcrdma_svc_get_pages(struct page **pages, u32 have, u32 want);
+bool rpcrdma_svc_get_pages(struct page **pages, u32 have, u32 want, gfp_t gfp);
 void rpcrdma_svc_copy_in(struct page **pages, u32 offset, const void *from,
 			 u32 length);
 void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call);
@@ -57,7 +57,6 @@ void rpcrdma_svc_call_drop(struct rpcrdma_svc *svc,
 
 /* reads.c */
 u32 rpcrdma_svc_read_size(u32 pages);
-void rpcrdma_svc_resume(struct rpcrdma_svc *svc);
 int rpcrdma_svc_read_queue(struct rpcrdma_svc *svc,
 			   struct rpcrdma_svc_call *call);
 

@@ -40,21 +40,22 @@ static void rpcrdma_svc_rw_failed(struct ib_cq *cq, struct ib_wc *wc)
  * @dir: %DMA_FROM_DEVICE for RDMA Reads, %DMA_TO_DEVICE for RDMA Writes
  * @max_ops: largest number of operations, without those that large ones are cut into
  * @octets: most bytes that all of them move together
+ * @gfp: how to get memory
  *
- * Context: Process context. May sleep.
+ * Context: Process context. May sleep, if @gfp says so.
  *
  * Return: the set, or NULL.
  */
 struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 					    enum dma_data_direction dir,
-					    u32 max_ops, u32 octets)
+					    u32 max_ops, u32 octets, gfp_t gfp)
 {
 	/* Each operation can begin and end inside a page. */
 	const u32 max_sge = octets / PAGE_SIZE + 2 * max_ops;
 	struct rpcrdma_svc_rw *rw;
 
 	max_ops += max_sge / conn->rw_pages;
-	rw = kzalloc(struct_size(rw, ops, max_ops), GFP_KERNEL);
+	rw = kzalloc(struct_size(rw, ops, max_ops), gfp);
 	if (!rw)
 		return NULL;
 	rw->conn = conn;
@@ -63,7 +64,7 @@ struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 	rw->dir = dir;
 	rw->max_ops = max_ops;
 	rw->max_sge = max_sge;
-	rw->sgl = kvmalloc_array(rw->max_sge, sizeof(*rw->sgl), GFP_KERNEL);
+	rw->sgl = kvmalloc_array(rw->max_sge, sizeof(*rw->sgl), gfp);
 	if (!rw->sgl) {
 		kfree(rw);
 		return NULL;

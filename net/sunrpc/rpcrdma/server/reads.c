@@ -4,6 +4,11 @@
  *
  * They start as soon as the Call is complete and there is memory for it. No thread waits for
  * them, and nfsd gets the Call when they are done.
+ *
+ * The Receive handler starts those of a Call that has just come, if nothing else waits, and if it
+ * gets the pages without waiting: it has other messages of this connection to look at, with
+ * credits and Calls. For the rest there is a work item, which also goes on with all that has
+ * waited. So the handler of completions of Sends, and who sends a message, only ask for it.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -83,7 +88,7 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	kfree(read);
 
 	/*
-	 * First ready, then no longer being read: rpcrdma_svc_resume() looks for both. Whoever
+	 * First ready, then no longer being read: rpcrdma_svc_alone() looks for both. Whoever
 	 * sees under the lock that it is not being read sees that it was made ready before.
 	 */
 	if (!status && rpcrdma_svc_call_sound(call)) {
@@ -97,8 +102,7 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 	spin_lock(&svc->lock);
 	svc->reading--;
 	spin_unlock(&svc->lock);
-	(void)rpcrdma_svc_writes_resume(svc);
-	rpcrdma_svc_resume(svc);
+	rpcrdma_svc_freed(svc);
 }
 
 /* Copy bytes of the received Payload stream of @call to @to. */
@@ -292,7 +296,7 @@ static void rpcrdma_svc_count_reads(struct rpcrdma_svc *svc,
  * does not own @call any more.
  */
 static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
-				  struct rpcrdma_svc_call *call)
+				  struct rpcrdma_svc_call *call, gfp_t gfp)
 {
 	u32 count = rpcrdma_svc_whole_pages(call);
 	struct rpcrdma_recv *recv = call->recv;
@@ -300,13 +304,13 @@ static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
 	struct page **pages;
 	int rc = -ENOMEM;
 
-	read = kzalloc(sizeof(*read), GFP_KERNEL);
-	pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
-	if (!read || !pages || !rpcrdma_svc_get_pages(pages, 0, count))
+	read = kzalloc(sizeof(*read), gfp);
+	pages = kvcalloc(count, sizeof(*pages), gfp);
+	if (!read || !pages || !rpcrdma_svc_get_pages(pages, 0, count, gfp))
 		goto out_free;
 	read->rw = rpcrdma_svc_rw_alloc(svc->conn, call->id, DMA_FROM_DEVICE,
 					rpcrdma_svc_count_ops(&call->chunks),
-					call->unreduced);
+					call->unreduced, gfp);
 	if (!read->rw)
 		goto out_pages;
 	rc = rpcrdma_svc_layout(call, read->rw, pages);
@@ -387,19 +391,54 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
 	return call;
 }
 
+/**
+ * rpcrdma_svc_resume_soon - what waits may go on, and a work item is to look
+ * @svc: the connection
+ *
+ * Context: Any.
+ */
+void rpcrdma_svc_resume_soon(struct rpcrdma_svc *svc)
+{
+	/* It may have been asked for already, for later. */
+	mod_delayed_work(rpcrdma_svc_calls_wq, &svc->resume, 0);
+}
+
+/* How long a Call or a Reply waits for memory of this machine, and how long between two tries. */
+#define RPCRDMA_SVC_SHORT_WAIT	(10 * HZ)
+#define RPCRDMA_SVC_SHORT_TRY	(HZ / 10)
+
+/**
+ * rpcrdma_svc_short - there was no memory for a Call or a Reply that is waiting
+ * @svc: the connection
+ * @since: when there first was none for it, or zero
+ *
+ * Context: the work item of what waits, under the lock of @svc, when it is in its list.
+ *
+ * Return: true if it is tried again, false if it has waited for long enough.
+ */
+bool rpcrdma_svc_short(struct rpcrdma_svc *svc, unsigned long *since)
+{
+	if (!*since)
+		*since = jiffies | 1;
+	if (time_after(jiffies, *since + RPCRDMA_SVC_SHORT_WAIT))
+		return false;
+	queue_delayed_work(rpcrdma_svc_calls_wq, &svc->resume,
+			   RPCRDMA_SVC_SHORT_TRY);
+	return true;
+}
+
 /*
  * Reads of @call could not start: wait, or refuse the Call. Return: true to go
  * on with the waiting list.
  */
 static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
-				    struct rpcrdma_svc_call *call, int rc)
+				    struct rpcrdma_svc_call *call, int rc,
+				    gfp_t gfp)
 {
 	u32 size = rpcrdma_svc_read_size(rpcrdma_svc_whole_pages(call));
 	struct rpcrdma_recv *recv = call->recv;
-	bool again, eased;
+	bool again, eased, lost = false;
 
-	if (rc == -ENOMEM)
-		rpcrdma_conn_lost(svc->conn, "no memory for a Call");
 	spin_lock(&svc->lock);
 	/* Memory regions come back when other operations end, or have already come back. */
 	if (rc == -ENOMEM ||
@@ -409,6 +448,10 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 		eased = rpcrdma_memory_put(&svc->account, RPCRDMA_BUDGET_CALLS,
 					   size);
 		list_add(&call->link, &svc->waiting);
+		if (rc == -ENOMEM && gfpflags_allow_blocking(gfp))
+			lost = !rpcrdma_svc_short(svc, &call->short_since);
+		else if (rc == -ENOMEM)
+			rpcrdma_svc_resume_soon(svc);
 		/* Pairs with the barrier in rpcrdma_svc_rw_free(). */
 		smp_mb();
 		again = !--svc->reading && rc != -ENOMEM &&
@@ -416,6 +459,8 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 		spin_unlock(&svc->lock);
 		if (eased)
 			rpcrdma_svc_eased(svc);
+		if (lost)
+			rpcrdma_conn_lost(svc->conn, "no memory for a Call");
 		return again;
 	}
 	spin_unlock(&svc->lock);
@@ -434,24 +479,15 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 	return true;
 }
 
-/**
- * rpcrdma_svc_resume - go on with what has waited for memory
- * @svc: the connection
- *
- * Gives back Receives that are held, and starts RDMA Reads, as far as there is memory now.
- *
- * Context: Process context, no lock held. May sleep.
- */
-void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
+/* Give back Receives that are held, and start RDMA Reads, as far as there is memory now. */
+static void rpcrdma_svc_resume(struct rpcrdma_svc *svc, gfp_t gfp)
 {
+	const bool waits = gfpflags_allow_blocking(gfp);
 	struct rpcrdma_svc_call *call;
 	struct rpcrdma_recv *recv;
-	unsigned int nofs;
 	bool again;
 	int rc;
 
-	/* See rpcrdma_svc_payload(). */
-	nofs = memalloc_nofs_save();
 	spin_lock(&svc->lock);
 	for (;;) {
 		while (!rpcrdma_account_calls_full(&svc->account)) {
@@ -473,31 +509,63 @@ void rpcrdma_svc_resume(struct rpcrdma_svc *svc)
 			break;
 		spin_unlock(&svc->lock);
 		rpcrdma_svc_replies_charged(svc);
-		rc = rpcrdma_svc_read_start(svc, call);
-		again = !rc || rpcrdma_svc_read_failed(svc, call, rc);
+		rc = rpcrdma_svc_read_start(svc, call, gfp);
+		again = !rc || rpcrdma_svc_read_failed(svc, call, rc, gfp);
 		/* It may have had regions for a moment. */
-		if (!rpcrdma_svc_writes_resume(svc) && !again)
-			goto out;
+		if (waits)
+			again |= rpcrdma_svc_writes_resume(svc);
+		else if (!list_empty_careful(&svc->no_regions))
+			rpcrdma_svc_resume_soon(svc);
+		if (!again)
+			return;
 		spin_lock(&svc->lock);
 	}
 	spin_unlock(&svc->lock);
-out:
-	memalloc_nofs_restore(nofs);
+}
+
+static void rpcrdma_svc_resume_worker(struct work_struct *work)
+{
+	struct rpcrdma_svc *svc = container_of(to_delayed_work(work),
+					       struct rpcrdma_svc, resume);
+	unsigned int noio;
+
+	if (!rpcrdma_svc_enter(svc))
+		return;
+	noio = memalloc_noio_save();
+	rpcrdma_svc_free_ended(svc);
+	(void)rpcrdma_svc_writes_resume(svc);
+	rpcrdma_svc_resume(svc, GFP_KERNEL);
+	memalloc_noio_restore(noio);
+	rpcrdma_svc_leave(svc);
 }
 
 /**
- * rpcrdma_svc_freed - a Reply has given back what others may wait for: memory, regions
- * @svc: the connection, not yet destroyed
+ * rpcrdma_svc_resume_init - nothing waits yet
+ * @svc: not known to anybody
+ */
+void rpcrdma_svc_resume_init(struct rpcrdma_svc *svc)
+{
+	INIT_DELAYED_WORK(&svc->resume, rpcrdma_svc_resume_worker);
+	init_llist_head(&svc->ended);
+}
+
+/**
+ * rpcrdma_svc_freed - there is more of what others may wait for: memory, regions, room for a Call
+ * @svc: the connection
  *
- * Context: Process context, no lock held. May sleep.
+ * None is overlooked that waits. Whoever adds to one of these lists looks afterwards whether it can
+ * go on, or has the work item look. If that takes a Call off its list, and puts it back since it
+ * lacks regions, it looks again for these: rpcrdma_svc_read_failed(). If the work item is at work,
+ * it runs once more.
+ *
+ * Context: Process context, no lock held. Does not sleep.
  */
 void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
 {
-	/* Whoever adds to these lists looks at the account afterwards. */
-	if (rpcrdma_svc_writes_resume(svc) ||
+	if (!list_empty_careful(&svc->no_regions) ||
 	    !list_empty_careful(&svc->waiting) ||
 	    !list_empty_careful(&svc->held))
-		rpcrdma_svc_resume(svc);
+		rpcrdma_svc_resume_soon(svc);
 }
 
 /**
@@ -507,13 +575,15 @@ void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
  *
  * Does not wait itself.
  *
- * Context: the Receive handler. May sleep.
+ * Context: the Receive handler. May sleep: how ib_core allocates the little that it needs for an
+ * operation is not for us to say.
  *
  * Return: 0, and @call may be gone; or %-EPROTO if it is too large.
  */
 int rpcrdma_svc_read_queue(struct rpcrdma_svc *svc,
 			   struct rpcrdma_svc_call *call)
 {
+	bool first;
 	u32 pages;
 
 	if (call->unreduced > svc->max_call || !call->unreduced)
@@ -522,9 +592,11 @@ int rpcrdma_svc_read_queue(struct rpcrdma_svc *svc,
 	if (!rpcrdma_svc_admits(svc, rpcrdma_svc_read_size(pages)))
 		return -EPROTO;
 	spin_lock(&svc->lock);
+	first = list_empty(&svc->waiting);
 	list_add_tail(&call->link, &svc->waiting);
 	spin_unlock(&svc->lock);
-	rpcrdma_svc_resume(svc);
+	if (first)
+		rpcrdma_svc_resume(svc, GFP_NOWAIT | __GFP_NOWARN);
 	return 0;
 }
 

@@ -28,7 +28,8 @@ static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 	    rx->payload.length > call->length - rx->stream_offset)
 		return -EPROTO;
 	if (want > have) {
-		if (!rpcrdma_svc_get_pages(call->pages, have, want))
+		if (!rpcrdma_svc_get_pages(call->pages, have, want,
+					   GFP_KERNEL))
 			return -ENOMEM;
 		call->n_pages = want;
 		rpcrdma_svc_charge(svc, call, (want - have) << PAGE_SHIFT);
@@ -125,7 +126,7 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	rc = rpcrdma_svc_read_queue(svc, call);
 	if (rc) {
 		rpcrdma_svc_call_drop(svc, call);
-		rpcrdma_svc_resume(svc);
+		rpcrdma_svc_freed(svc);
 	}
 	return rc;
 }
@@ -197,7 +198,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 {
 	enum rpcrdma_recv_verdict verdict = RPCRDMA_RECV_DONE;
 	struct rpcrdma_svc *svc = conn->context;
-	unsigned int nofs;
+	unsigned int noio;
 	int rc;
 
 	/* If a Call could not be stored before, bytes may be missing. */
@@ -208,8 +209,8 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 		return RPCRDMA_RECV_DONE;
 	}
 
-	/* Reclaim could wait for an NFS WRITE that only this thread can receive. */
-	nofs = memalloc_nofs_save();
+	/* See xprt.c. Or reclaim could wait for an NFS WRITE that only this thread can receive. */
+	noio = memalloc_noio_save();
 	if (rpcrdma_rtr_carries(rx->htype))
 		rc = rpcrdma_svc_group_payload(svc, rx, recv, &verdict);
 	else if (rx->last && !rx->stream_offset &&
@@ -217,7 +218,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 		rc = rpcrdma_svc_single(svc, rx, recv, &verdict);
 	else
 		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
-	memalloc_nofs_restore(nofs);
+	memalloc_noio_restore(noio);
 	if (rc == -ENOMEM) {
 		/* The client will send the Call again, on another connection. */
 		rpcrdma_conn_lost(conn, "no memory for a Call");
@@ -250,5 +251,5 @@ void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 		return;
 	svc->partial = NULL;
 	rpcrdma_svc_call_drop(svc, call);
-	rpcrdma_svc_resume(svc);
+	rpcrdma_svc_freed(svc);
 }

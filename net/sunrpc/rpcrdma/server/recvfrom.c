@@ -241,7 +241,7 @@ int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 	if (!list_empty(&call->group))
 		rpcrdma_svc_group_release(call);
 	if (resume)
-		rpcrdma_svc_resume(svc);
+		rpcrdma_svc_freed(svc);
 	rpcrdma_svc_leave(svc);
 
 	rpcrdma_svc_fill_arg(rqstp, call);

@@ -23,7 +23,10 @@
  *
  * If RDMA Writes take memory regions, and too few are free, the Reply waits until operations
  * under way have given some back. Those that wait go one after the other, before any later one
- * that needs regions. If nothing is under way and there are still too few, it cannot be sent.
+ * that needs regions. If nothing is under way and there are still too few, it cannot be sent. If
+ * there is no memory for what describes RDMA Writes, the Reply waits likewise, for some seconds.
+ *
+ * To free a large Reply takes longer than to look at many completions: a work item does that.
  */
 #include <linux/mm.h>
 #include <linux/nfs4.h>
@@ -36,6 +39,9 @@
 
 #include "call.h"
 
+/* Pages of a Reply that are freed at once, wherever it ends. */
+#define RPCRDMA_SVC_FEW_PAGES	32U
+
 /**
  * struct rpcrdma_svc_reply - a Reply to be sent
  * @tm: the message
@@ -44,6 +50,8 @@
  * @plan: how it travels
  * @group: how it goes by a group, if @tm says so
  * @link: in the groups of @svc, under its lock, if it goes or has gone by one
+ * @ended: in those of @svc that a work item frees
+ * @short_since: when its RDMA Writes first lacked memory, in jiffies, or zero
  * @sent: it has, and is kept; under the same lock
  * @old: it has been kept for a while; likewise
  * @refused: the client does not take it by a group; likewise
@@ -60,6 +68,8 @@ struct rpcrdma_svc_reply {
 	struct rpcrdma_reply_plan plan;
 	struct rpcrdma_rtr_group group;
 	struct list_head link;
+	struct llist_node ended;
+	unsigned long short_since;
 	bool sent;
 	bool old;
 	bool refused;
@@ -185,7 +195,7 @@ static void rpcrdma_svc_reply_charge(struct rpcrdma_svc *svc,
 		rpcrdma_svc_replies_charged(svc);
 }
 
-static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
+static void __rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 {
 	struct rpcrdma_svc *svc = reply->svc;
 	bool eased;
@@ -198,6 +208,36 @@ static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 	if (eased)
 		rpcrdma_svc_eased(svc);
 	rpcrdma_svc_freed(svc);
+}
+
+static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
+{
+	struct rpcrdma_svc *svc = reply->svc;
+
+	/* When the connection ends nobody waits, and the queue pair must not go before. */
+	if (reply->n_pages <= RPCRDMA_SVC_FEW_PAGES || !rpcrdma_svc_enter(svc)) {
+		__rpcrdma_svc_reply_free(reply);
+		return;
+	}
+	/* The first one brings the work item, which frees all. */
+	if (llist_add(&reply->ended, &svc->ended))
+		rpcrdma_svc_resume_soon(svc);
+}
+
+/**
+ * rpcrdma_svc_free_ended - free Replies that are over
+ * @svc: the connection; nobody can end its use of the device meanwhile
+ *
+ * Context: the work item of what waits. May sleep.
+ */
+void rpcrdma_svc_free_ended(struct rpcrdma_svc *svc)
+{
+	struct rpcrdma_svc_reply *reply, *next;
+
+	llist_for_each_entry_safe(reply, next, llist_del_all(&svc->ended), ended) {
+		__rpcrdma_svc_reply_free(reply);
+		rpcrdma_svc_leave(svc);
+	}
 }
 
 /* The pages of a Reply wait for the adapter then, which all others need not. */
@@ -577,6 +617,7 @@ rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp,
 	memset(&reply->tm, 0, sizeof(reply->tm));
 	INIT_LIST_HEAD(&reply->tm.link);
 	INIT_LIST_HEAD(&reply->link);
+	reply->short_since = 0;
 	reply->svc = svc;
 	reply->sent = false;
 	reply->old = false;
@@ -764,7 +805,8 @@ static int rpcrdma_svc_reply_writes(struct rpcrdma_svc_reply *reply)
 	/* The end of the head, and the end of the pages, can be inside a Write. */
 	reply->rw = rpcrdma_svc_rw_alloc(reply->svc->conn, reply->tm.call,
 					 DMA_TO_DEVICE, plan->n_jobs + 2,
-					 rpcrdma_svc_reply_octets(plan));
+					 rpcrdma_svc_reply_octets(plan),
+					 GFP_KERNEL);
 	if (!reply->rw)
 		return -ENOMEM;
 	for (i = 0; i < plan->n_jobs; i++) {
@@ -858,43 +900,49 @@ rpcrdma_svc_writes_next(struct rpcrdma_svc *svc, int *rc)
 {
 	struct rpcrdma_conn *conn = svc->conn;
 	struct rpcrdma_svc_reply *reply;
-	bool last;
+	bool last, waits;
 	u32 made;
 
 	lockdep_assert_held(&svc->lock);
-	do {
-		reply = list_first_entry_or_null(&svc->no_regions,
-						 struct rpcrdma_svc_reply, link);
-		if (!reply || test_bit(RPCRDMA_CONN_LOST, &conn->flags))
-			return NULL;
-		svc->prepare_again = false;
-		last = rpcrdma_svc_rw_none(conn, &made);
-		spin_unlock(&svc->lock);
-		*rc = rpcrdma_svc_reply_writes(reply);
-		spin_lock(&svc->lock);
-		/* If nothing else had regions it lacks none that could come back. */
-		if (*rc != -EAGAIN || (last && rpcrdma_svc_rw_only(conn, made))) {
-			list_del_init(&reply->link);
-			return reply;
-		}
-	} while (svc->prepare_again || !atomic_read(&conn->rw_sets));
-	return NULL;
+	reply = list_first_entry_or_null(&svc->no_regions,
+					 struct rpcrdma_svc_reply, link);
+	if (!reply || test_bit(RPCRDMA_CONN_LOST, &conn->flags))
+		return NULL;
+	last = rpcrdma_svc_rw_none(conn, &made);
+	spin_unlock(&svc->lock);
+	*rc = rpcrdma_svc_reply_writes(reply);
+	/* If nothing else had regions it lacks none that could come back. */
+	waits = *rc == -EAGAIN && !(last && rpcrdma_svc_rw_only(conn, made));
+	spin_lock(&svc->lock);
+	if (*rc == -ENOMEM)
+		waits = rpcrdma_svc_short(svc, &reply->short_since);
+	if (waits)
+		return NULL;
+	list_del_init(&reply->link);
+	return reply;
 }
 
-static bool rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
+/**
+ * rpcrdma_svc_writes_resume - go on with Replies that have waited for memory regions
+ * @svc: the connection
+ *
+ * One at a time, or a small Reply would take the regions that a large one waits for.
+ *
+ * Context: the work item of what waits. May sleep.
+ *
+ * Return: true if the last of them does not wait any more. Calls have let them go first, so the
+ * caller goes on with these.
+ */
+bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc)
 {
 	struct rpcrdma_svc_reply *reply;
 	bool some = false;
 	int rc;
 
-	spin_lock(&svc->lock);
-	/* One at a time, or a small Reply would take the regions that a large one waits for. */
-	svc->prepare_again = true;
-	if (svc->preparing) {
-		spin_unlock(&svc->lock);
+	/* Whoever adds one asks for this, too. Nearly always there is none. */
+	if (list_empty_careful(&svc->no_regions))
 		return false;
-	}
-	svc->preparing = true;
+	spin_lock(&svc->lock);
 	while ((reply = rpcrdma_svc_writes_next(svc, &rc))) {
 		some = true;
 		spin_unlock(&svc->lock);
@@ -906,32 +954,8 @@ static bool rpcrdma_svc_writes_prepare(struct rpcrdma_svc *svc)
 		}
 		spin_lock(&svc->lock);
 	}
-	svc->preparing = false;
 	some &= list_empty(&svc->no_regions);
 	spin_unlock(&svc->lock);
-	return some;
-}
-
-/**
- * rpcrdma_svc_writes_resume - go on with Replies that have waited for memory regions
- * @svc: the connection, not yet destroyed. A set of RDMA Reads or Writes of it has been freed.
- *
- * Context: Process context, no lock held. May sleep.
- *
- * Return: true if the last of them does not wait any more. Calls have let them go first, so the
- * caller calls rpcrdma_svc_resume().
- */
-bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc)
-{
-	unsigned int nofs;
-	bool some;
-
-	/* Whoever adds one calls this, too. Nearly always there is none. */
-	if (list_empty_careful(&svc->no_regions))
-		return false;
-	nofs = memalloc_nofs_save();
-	some = rpcrdma_svc_writes_prepare(svc);
-	memalloc_nofs_restore(nofs);
 	return some;
 }
 
@@ -963,12 +987,13 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 			rpcrdma_svc_reply_writes(reply) : -EAGAIN;
 	if (!rc)
 		return rpcrdma_svc_reply_queue(reply);
-	if (rc != -EAGAIN)
+	if (rc != -EAGAIN && rc != -ENOMEM)
 		return rc;
-	trace_rpcrdma_call(svc->conn->id, call->xid,
-			   "Reply waits for memory regions", rc);
+	trace_rpcrdma_call(svc->conn->id, call->xid, rc == -EAGAIN ?
+			   "Reply waits for memory regions" :
+			   "Reply waits for memory", rc);
 	spin_lock(&svc->conn->lock);
-	svc->conn->stats.no_mr++;
+	svc->conn->stats.no_mr += rc == -EAGAIN;
 	spin_unlock(&svc->conn->lock);
 	spin_lock(&svc->lock);
 	list_add_tail(&reply->link, &svc->no_regions);
@@ -1023,14 +1048,14 @@ static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
 {
 	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
-	unsigned int nofs;
+	unsigned int noio;
 	int rc;
 
 	if (!rpcrdma_svc_enter(svc))
 		return -ENOTCONN;
-	nofs = memalloc_nofs_save();
+	noio = memalloc_noio_save();
 	rc = rpcrdma_svc_reply(svc, rqstp);
-	memalloc_nofs_restore(nofs);
+	memalloc_noio_restore(noio);
 	rpcrdma_svc_leave(svc);
 	return rc;
 }

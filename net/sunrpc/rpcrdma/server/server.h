@@ -106,7 +106,8 @@ struct rpcrdma_listener_info {
  * @group_usable: its Call can be taken; likewise
  * @lock: guards the following; only the lock of the budget is taken inside it
  * @ready: Calls that nfsd may pick up, older than those of @came
- * @waiting: Calls whose RDMA Reads cannot start yet
+ * @waiting: Calls whose RDMA Reads have not started yet
+ * @resume: looks whether what waits can go on; all but a Call that has just come starts there
  * @held: Receives kept back because Calls hold too much memory
  * @reading: Calls whose RDMA Reads are under way
  * @alone: the Call of these that was started when no other operations were under way
@@ -117,9 +118,9 @@ struct rpcrdma_listener_info {
  * @sent_memory: bytes accounted for them
  * @keep_none: the connection ends
  * @forget: frees those that have been kept for long enough
- * @no_regions: Replies whose RDMA Writes wait for memory regions, in the order in which they came
- * @preparing: a thread prepares the first of them
- * @prepare_again: it tries again if it fails: regions have come back meanwhile
+ * @no_regions: Replies whose RDMA Writes wait for memory regions or memory, in the order in which
+ *	they came. Only @resume takes some
+ * @ended: Replies that @resume frees
  * @came: Calls that nfsd may pick up, the youngest first; only who holds @lock takes some
  * @n_ready: how many @ready and @came have, or are about to have
  * @n_charged: of these, those that hold memory in @account
@@ -168,9 +169,9 @@ struct rpcrdma_svc {
 	bool keep_none;
 	struct delayed_work forget;
 	struct list_head no_regions;
-	bool preparing;
-	bool prepare_again;
+	struct delayed_work resume;
 
+	struct llist_head ended;
 	struct llist_head came;
 	atomic_t n_ready;
 	atomic_t n_charged;
@@ -201,6 +202,7 @@ struct rpcrdma_svc {
  * @directions: what it says of data of its Reply, if it came by a group
  * @n_causes: used entries of @causes
  * @causes: where in it operations are whose results may be placed, for @directions
+ * @short_since: when its RDMA Reads first lacked memory, in jiffies, or zero
  * @n_results: used entries of @results
  * @results: DDP-eligible results of the Reply
  * @chunks: the chunk lists; valid only as far as the counts say
@@ -227,6 +229,7 @@ struct rpcrdma_svc_call {
 	struct rpcrdma_rtr_directions directions;
 	u32 n_causes;
 	u32 causes[RPCRDMA_RTR_MOST_ITEMS];
+	unsigned long short_since;
 	u32 n_results;
 	struct rpcrdma_range results[RPCRDMA_MAX_CHUNKS];
 	struct rpcrdma_chunks chunks;
@@ -294,6 +297,7 @@ static inline struct rpcrdma_svc *rpcrdma_svc_of(struct svc_xprt *xprt)
 /* listener.c */
 extern struct svc_xprt_class rpcrdma_svc_class;
 extern struct workqueue_struct *rpcrdma_svc_wq;
+extern struct workqueue_struct *rpcrdma_svc_calls_wq;
 bool rpcrdma_listener_next(const struct net *net, u64 from,
 			   struct rpcrdma_listener_info *info);
 void rpcrdma_listeners_retry(void);
@@ -331,6 +335,9 @@ int rpcrdma_svc_calls_init(void);
 void rpcrdma_svc_calls_exit(void);
 
 /* reads.c */
+void rpcrdma_svc_resume_init(struct rpcrdma_svc *svc);
+void rpcrdma_svc_resume_soon(struct rpcrdma_svc *svc);
+bool rpcrdma_svc_short(struct rpcrdma_svc *svc, unsigned long *since);
 void rpcrdma_svc_freed(struct rpcrdma_svc *svc);
 int rpcrdma_svc_call_fetch(struct rpcrdma_svc *svc,
 			   struct rpcrdma_svc_call *call);
@@ -362,6 +369,7 @@ void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
 
 /* sendto.c */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);
+void rpcrdma_svc_free_ended(struct rpcrdma_svc *svc);
 bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc);
 void rpcrdma_svc_drop_writes(struct rpcrdma_svc *svc);
 bool rpcrdma_svc_reply_take(struct rpcrdma_svc *svc, u32 octets);
@@ -392,7 +400,7 @@ bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u64 call);
 /* rdma_rw.c */
 struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,
 					    enum dma_data_direction dir,
-					    u32 max_ops, u32 octets);
+					    u32 max_ops, u32 octets, gfp_t gfp);
 bool rpcrdma_svc_rw_none(const struct rpcrdma_conn *conn, u32 *made);
 bool rpcrdma_svc_rw_only(const struct rpcrdma_conn *conn, u32 made);
 void rpcrdma_svc_rw_free(struct rpcrdma_svc_rw *rw);

@@ -16,7 +16,8 @@
  * Receives, whatever is mapped for DMA):
  *
  *	accept, detach, recvfrom, sendto:	between rpcrdma_svc_enter() and
- *	nfsd threads				rpcrdma_svc_leave()
+ *	nfsd threads; work items		rpcrdma_svc_leave()
+ *	resume, forget
  *	completion handlers, callbacks		until rpcrdma_conn_destroy() has
  *	of the connection, what it posts	waited for them
  *	transport of callbacks			never itself: rpcrdma_conn_send()
@@ -25,8 +26,9 @@
  *	has_wspace, free: nfsd threads
  *	rpcrdma_svc_release()			if rpcrdma_svc_end() has not run
  *
- * What is between enter and leave is short. It does not wait for a file system
- * either: memory is allocated there without reclaim from one.
+ * What is between enter and leave is short, and so are completion handlers. Reclaim of memory
+ * could make them long: it waits for a file system or a disk, which may be behind this server, or
+ * have its completions on the same queue as ours. So all that they allocate is without I/O.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -146,8 +148,8 @@ void rpcrdma_svc_leave(struct rpcrdma_svc *svc)
 
 /**
  * rpcrdma_svc_shut - let nobody use the device any more
- * @svc: the caller has a reference; this is called once. If it has a connection, that is
- *	lost: those who still get in are the threads at work on its Calls.
+ * @svc: the caller has a reference, or is the last; this is called once. If it has a connection,
+ *	that is lost: those who still get in are the threads at work on its Calls.
  *
  * Context: Process context. Waits for those who use it.
  */
@@ -180,6 +182,7 @@ static void rpcrdma_svc_release(struct work_struct *work)
 
 	/* Nobody has a reference: if it is zero, rpcrdma_svc_end() has run. */
 	if (svc->conn && refcount_read(&svc->users)) {
+		rpcrdma_svc_shut(svc);
 		rpcrdma_svc_drop_sent(svc);
 		rpcrdma_conn_destroy(svc->conn);
 	} else if (svc->cm_id) {
@@ -187,6 +190,8 @@ static void rpcrdma_svc_release(struct work_struct *work)
 	}
 	rpcrdma_svc_drop_calls(svc);
 	rpcrdma_svc_drop_writes(svc);
+	/* The last handlers may have asked for it. It finds that it must not use the device. */
+	cancel_delayed_work_sync(&svc->resume);
 	if (svc->bc)
 		xprt_put(svc->bc);
 	if (svc->conn)
@@ -243,6 +248,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 	INIT_WORK(&svc->release, rpcrdma_svc_release);
 	INIT_WORK(&svc->end, rpcrdma_svc_end);
 	INIT_DELAYED_WORK(&svc->forget, rpcrdma_svc_forget);
+	rpcrdma_svc_resume_init(svc);
 	rpcrdma_svc_device_init(svc);
 	spin_lock_init(&svc->lock);
 	INIT_LIST_HEAD(&svc->ready);
@@ -420,15 +426,15 @@ static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
  */
 int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 {
-	unsigned int nofs;
+	unsigned int noio;
 	int rc = -ENODEV;
 
 	/* The device may go as soon as there is a connection, but not this cm_id. */
 	if (!rpcrdma_svc_enter(svc))
 		return rc;
-	nofs = memalloc_nofs_save();
+	noio = memalloc_noio_save();
 	rc = rpcrdma_svc_let_in(svc);
-	memalloc_nofs_restore(nofs);
+	memalloc_noio_restore(noio);
 	rpcrdma_svc_leave(svc);
 	return rc;
 }

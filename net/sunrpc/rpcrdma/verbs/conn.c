@@ -589,6 +589,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	spin_lock_init(&conn->lock);
 	spin_lock_init(&conn->event_lock);
 	INIT_LIST_HEAD(&conn->tx_queue);
+	INIT_LIST_HEAD(&conn->tx_over);
 	INIT_LIST_HEAD(&conn->job_queue);
 	INIT_LIST_HEAD(&conn->jobs_posted);
 	init_waitqueue_head(&conn->pump_wait);

@@ -18,6 +18,12 @@
  * A client's Call is not queued before there are credits and room for all of it, see
  * rpcrdma_conn_admits(): until then sunrpc keeps it.
  *
+ * The pump tells no owner that his message is over: that may take long, and nothing is sent
+ * meanwhile. It puts the message into @tx_over. The thread that ran it tells the owners when it has
+ * stopped, and others can send. Only one thread tells at a time, so an owner who sends another
+ * message is not called again from there. Until the owner was told, the message is the pump's:
+ * rpcrdma_pump_has().
+ *
  * Send Work Requests complete in order. So one signaled Send in each quarter
  * of the ring completes all Sends before it. A Send is also signaled
  * when a message waits for it, or when half of the send queue's budget is in
@@ -51,18 +57,10 @@
 /* While memory waits for a completion, one Send of so many has one. A power of two. */
 #define RPCRDMA_GATHER_SENDS	4U
 
-/*
- * Only the thread that sends a message and pumps sees that it is @direct, see
- * rpcrdma_conn_send_planned().
- */
 static void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
 {
-	if (tm->direct) {
-		tm->status = status;
-		tm->over = true;
-	} else if (tm->done) {
+	if (tm->done)
 		tm->done(tm, status);
-	}
 }
 
 /* Nothing that was sent may wait for the next Send. */
@@ -274,12 +272,16 @@ bool rpcrdma_pump_has(const struct rpcrdma_conn *conn,
 		      const struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
+	const struct rpcrdma_txmsg *over;
 	u32 i;
 
-	if (conn->pump_msg == tm)
+	if (conn->pump_msg == tm || conn->telling == tm)
 		return true;
 	for (i = conn->send_told; i != conn->ring.head; i++)
 		if (rpcrdma_send_at(conn, i)->tm == tm)
+			return true;
+	list_for_each_entry(over, &conn->tx_over, over_link)
+		if (over == tm)
 			return true;
 	return false;
 }
@@ -302,16 +304,46 @@ static void rpcrdma_pump_take(struct rpcrdma_conn *conn,
 	conn->pump_msg = tm;
 }
 
-/* End the message that was taken. Drops the lock for a while. */
+/* A message is over: its owner is to be told when nothing waits for this thread any more. */
+static void rpcrdma_pump_over(struct rpcrdma_conn *conn,
+			      struct rpcrdma_txmsg *tm, int status)
+	__must_hold(&conn->lock)
+{
+	tm->status = status;
+	/* Only the thread that sends it and pumps sees that, see rpcrdma_conn_send_planned(). */
+	if (tm->direct)
+		tm->over = true;
+	else if (tm->done)
+		list_add_tail(&tm->over_link, &conn->tx_over);
+}
+
+/* Tell the owners of messages that are over. Drops the lock for a while. */
+static void rpcrdma_pump_tell(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	struct rpcrdma_txmsg *tm;
+
+	while (!conn->telling &&
+	       (tm = list_first_entry_or_null(&conn->tx_over,
+					      struct rpcrdma_txmsg,
+					      over_link))) {
+		list_del(&tm->over_link);
+		conn->telling = tm;
+		spin_unlock(&conn->lock);
+		tm->done(tm, tm->status);
+		spin_lock(&conn->lock);
+		conn->telling = NULL;
+		rpcrdma_pump_through(conn);
+	}
+}
+
+/* End the message that was taken. */
 static void rpcrdma_pump_drop(struct rpcrdma_conn *conn,
 			      struct rpcrdma_txmsg *tm, int error)
 	__must_hold(&conn->lock)
 {
-	spin_unlock(&conn->lock);
-	rpcrdma_txmsg_done(tm, error);
-	spin_lock(&conn->lock);
 	conn->pump_msg = NULL;
-	rpcrdma_pump_through(conn);
+	rpcrdma_pump_over(conn, tm, error);
 }
 
 /* The session has decided on the next Send: a part of @tm, or a control message. */
@@ -331,7 +363,7 @@ static void rpcrdma_pump_decided(struct rpcrdma_conn *conn,
 	 * After posting, the completion of its last Send, or its Reply if
 	 * it has no @done, may end the message: it may be freed.
 	 */
-	send->done = last && !send->held ? tm->done : NULL;
+	send->ends = last && !send->held && tm->done;
 	send->reply = tm && tm->msg.dir == RPCRDMA_REPLY;
 	send->call = tm ? tm->call : 0;
 	send->signaled = rpcrdma_send_signaled(conn, send);
@@ -438,18 +470,7 @@ static bool rpcrdma_pump_brief(const struct rpcrdma_conn *conn, u32 end)
 	return true;
 }
 
-/* A Send is out: is nobody to be told of it now? */
-static bool rpcrdma_pump_told(const struct rpcrdma_send *send)
-	__must_hold(&conn->lock)
-{
-	struct rpcrdma_txmsg *tm = send->tm;
-
-	if (tm->direct)
-		rpcrdma_txmsg_done(tm, 0);
-	return tm->quiet || tm->direct;
-}
-
-/* Build and post what was decided, and tell the owners of what is out now. */
+/* Build and post what was decided, and note what is over. Drops the lock for a while. */
 static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
@@ -458,7 +479,6 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	struct ib_send_wr *first;
 	struct rpcrdma_send *send;
 	u32 built, posted, i;
-	bool tell;
 	int status;
 
 	if (conn->send_told == end)
@@ -475,43 +495,29 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	posted = rpcrdma_pump_ring(conn, built, first);
 	if (built != end)
 		short_of = rpcrdma_send_at(conn, built)->tm;
-	tell = posted != end;
+	/* If the peer refused a message before it was posted, it is not quiet any more. */
 	for (i = conn->send_told; i != end; i++) {
 		send = rpcrdma_send_at(conn, i);
-		if (send->done && (s32)(i - posted) < 0 &&
-		    rpcrdma_pump_told(send))
-			send->done = NULL;
-		if (send->done)
-			tell = true;
-		else
-			send->tm = NULL;
+		status = 0;
+		if ((s32)(i - posted) >= 0)
+			status = send->tm == short_of ? -EMSGSIZE : -ENOTCONN;
+		if (send->ends && (status || !send->tm->quiet))
+			rpcrdma_pump_over(conn, send->tm, status);
+		send->tm = NULL;
 	}
-	if (!tell)
-		goto out;
+	conn->send_told = end;
+	rpcrdma_pump_through(conn);
+	if (posted == end)
+		return;
 
 	/*
 	 * Sends were counted but not posted: send nothing after them, even if another
 	 * thread has begun to end the connection.
 	 */
-	if (posted != end)
-		rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
+	rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
 	spin_unlock(&conn->lock);
-	if (posted != end)
-		rpcrdma_conn_lost(conn, "post Send");
-	/* If the peer refused a message before it was posted, that is recorded by now. */
-	for (i = conn->send_told; i != end; i++) {
-		send = rpcrdma_send_at(conn, i);
-		if (!send->done)
-			continue;
-		status = 0;
-		if ((s32)(i - posted) >= 0)
-			status = send->tm == short_of ? -EMSGSIZE : -ENOTCONN;
-		rpcrdma_txmsg_done(send->tm, status);
-	}
+	rpcrdma_conn_lost(conn, "post Send");
 	spin_lock(&conn->lock);
-out:
-	conn->send_told = end;
-	rpcrdma_pump_through(conn);
 }
 
 /* After a Send was decided: is there anything to decide on? */
@@ -676,6 +682,7 @@ void rpcrdma_pump(struct rpcrdma_conn *conn)
 		conn->ops->room(conn);
 		spin_lock(&conn->lock);
 	}
+	rpcrdma_pump_tell(conn);
 }
 
 /* Does nothing wait or go on that the pump would do before it comes to @tm? */
@@ -722,7 +729,10 @@ static bool rpcrdma_pump_alone(struct rpcrdma_conn *conn,
 	rpcrdma_pump_post(conn);
 	conn->pumping = false;
 	rpcrdma_pump_through(conn);
-	return !conn->pump_again && !rpcrdma_send_hurries(conn);
+	if (conn->pump_again || rpcrdma_send_hurries(conn))
+		return false;
+	rpcrdma_pump_tell(conn);
+	return true;
 }
 
 /**
@@ -899,7 +909,8 @@ int rpcrdma_conn_send_planned(struct rpcrdma_conn *conn,
 	}
 	/*
 	 * If another thread pumps, the lock was not left since the message was queued: that
-	 * thread has not seen it.
+	 * thread has not seen it. If this one has left it to tell others, and the message waits,
+	 * another may have posted it meanwhile: it leaves the owner to this one, too.
 	 */
 	if (direct) {
 		tm->direct = false;
@@ -1113,6 +1124,8 @@ void rpcrdma_conn_hurry(struct rpcrdma_conn *conn, bool hurry)
  * rpcrdma_send_stop - the pump posts nothing from now on
  * @conn: the connection
  *
+ * The owner of each message that is over has been told when this returns.
+ *
  * Context: Process context. May sleep.
  */
 void rpcrdma_send_stop(struct rpcrdma_conn *conn)
@@ -1121,7 +1134,9 @@ void rpcrdma_send_stop(struct rpcrdma_conn *conn)
 	rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
 	wake_up_all(&conn->pump_wait);
 	conn->pump_waiters++;
-	wait_event_cmd(conn->pump_wait, !conn->pumping,
+	wait_event_cmd(conn->pump_wait,
+		       !conn->pumping && !conn->telling &&
+			       list_empty(&conn->tx_over),
 		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
 	conn->pump_waiters--;
 	spin_unlock(&conn->lock);
@@ -1156,7 +1171,11 @@ void rpcrdma_send_flush(struct rpcrdma_conn *conn)
 	while ((tm = list_first_entry_or_null(&conn->tx_queue,
 					      struct rpcrdma_txmsg, link))) {
 		rpcrdma_pump_take(conn, tm);
-		rpcrdma_pump_drop(conn, tm, -ENOTCONN);
+		spin_unlock(&conn->lock);
+		rpcrdma_txmsg_done(tm, -ENOTCONN);
+		spin_lock(&conn->lock);
+		conn->pump_msg = NULL;
+		rpcrdma_pump_through(conn);
 	}
 	/* Failed, posted in part, or never completed: siw loses RDMA Reads. */
 	list_splice_init(&conn->jobs_posted, &conn->job_queue);

@@ -246,13 +246,14 @@ struct rpcrdma_conn_ops {
  * @group: it goes by a group of rtrext, without @removed in its stream; or NULL. If it
  *	cannot begin, @done gets -EMSGSIZE.
  * @posted: the pump has finished with it; see rpcrdma_conn_posted(). Its owner makes it false.
- * @quiet: @done need not be called if all of it has been posted, which saves the pump taking the
- *	lock once more; under the connection's lock once it is queued. Not with @hold or @gather.
+ * @quiet: @done need not be called if all of it has been posted, which saves taking the lock once
+ *	more; under the connection's lock once it is queued. Not with @hold or @gather.
  * @direct: if whoever sends it also posts the last of it, @done is called when that thread has
  *	left the lock for good, not in between. It takes care that the connection is not destroyed
  *	before. Not with @hold, @gather or @group; reset by the connection.
- * @over: for the connection: @done is to be called, with @status
- * @status: likewise
+ * @over: for the connection: @done of a @direct one is to be called, with @status
+ * @over_link: for the connection: in @tx_over
+ * @status: for the connection: argument of @done
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
  * @done: called at the end with 0 or a negative errno, once per
@@ -274,6 +275,7 @@ struct rpcrdma_txmsg {
 	bool quiet;
 	bool direct;
 	bool over;
+	struct list_head over_link;
 	int status;
 	u64 call;
 	u32 invalidate;
@@ -342,7 +344,7 @@ struct rpcrdma_send_buffer {
  * @tx: what the session decided
  * @rtr: which Send of a group it is; no size if it is none
  * @tm: its message, while the pump has it, or NULL
- * @done: of @tm, to be called when the Send is posted, or NULL
+ * @ends: with it @tm is over, and its @done is to be called, unless @held is
  * @held: message whose @done follows this Send's completion
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @reply: it is a part of a Reply
@@ -362,7 +364,7 @@ struct rpcrdma_send {
 	struct rpcrdma_tx tx;
 	struct rpcrdma_rtr_send rtr;
 	struct rpcrdma_txmsg *tm;
-	void (*done)(struct rpcrdma_txmsg *tm, int status);
+	bool ends;
 	struct rpcrdma_txmsg *held;
 	u64 call;
 	bool reply;
@@ -744,8 +746,9 @@ struct rpcrdma_resize {
  * @marking: the mark is out
  * @marked: the Sends before it, then
  * @pump_msg: a message that the pump is about to drop, or NULL
- * @send_told: Sends from here to @ring.head are the pump's: not posted yet, or the owners
- *	of their messages not told yet
+ * @tx_over: messages whose owners are to be told that they are over
+ * @telling: the message whose owner is being told, or NULL; it may be gone
+ * @send_told: Sends from here to @ring.head are the pump's: not posted yet
  * @pump_waiters: threads that wait at @pump_wait
  * @credit_waiters: bits of enum rpcrdma_credit_waiter: what waits for credit
  * @credit_since: since when anything does
@@ -858,6 +861,8 @@ struct rpcrdma_conn {
 	bool pumping;
 	bool pump_again;
 	const struct rpcrdma_txmsg *pump_msg;
+	struct list_head tx_over;
+	const struct rpcrdma_txmsg *telling;
 	wait_queue_head_t pump_wait;
 	u32 pump_waiters;
 	u32 credit_waiters;
