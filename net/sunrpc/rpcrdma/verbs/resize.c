@@ -7,7 +7,7 @@
  * One work item per connection does everything, in process context, one step after the
  * other. It runs once a second while there is traffic, after a minute of silence, and at
  * once when something has come or is needed. Then it rests, if all sizes are those of the
- * beginning: a connection without traffic uses no processor.
+ * beginning: it uses no processor while there is no traffic.
  *
  *	this side	the peer
  *	asks		REQXCH -> its work item allocates Receives of the new size, some

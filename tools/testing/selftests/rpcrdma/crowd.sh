@@ -152,25 +152,12 @@ use_one() { # NUMBER
 		cmp "/tmp/crowd$1" "/export/data$1"
 }
 
-# Messages of all connections, both ways.
-messages() {
-	sed -n 's/^messages [^:]*: sent \([0-9]*\) received \([0-9]*\)$/\1 \2/p' \
-		/sys/kernel/debug/rpcrdma/totals | awk '{ sum += $1 + $2 } END { print sum }'
-}
-
 # No message in so many seconds.
 quiet() {
 	local before
 	before=$(messages)
 	sleep 3
 	[[ $(messages) = "$before" ]]
-}
-
-# Workers have run, and none of the module's.
-no_work() {
-	echo 0 > "$tracing/events/workqueue/workqueue_execute_start/enable"
-	grep -q "workqueue_execute_start:" "$tracing/trace" || { echo "nothing was seen"; return 1; }
-	! grep "function rpcrdma_" "$tracing/trace" | head -20 | grep .
 }
 
 # The client asks nothing within the time that keepalive leaves it.

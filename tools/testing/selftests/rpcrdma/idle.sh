@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that a mount on another port than 20049 works and survives a restart of the
-# server; and that an idle connection is closed, and made again when it is needed.
+# server; what an idle connection costs with the usual settings; and that it is closed, and made
+# again when it is needed.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --shared --waits --pair
@@ -14,6 +15,7 @@ server() {
 client() {
 	begin
 	another_port
+	costs_little
 	idle
 	check "server: stop" on_server server_down
 	check "server: nothing left" on_server within 30 nothing_left
@@ -46,6 +48,48 @@ listen() { # PORT
 # Refused at first, as nobody listens on the client's port.
 restart_elsewhere() {
 	server_down && sleep 1 && server_up 4 && sleep 2 && listen 20050
+}
+
+# With the usual settings. The client looks every keepalive seconds. If nothing has come since its last
+# look, it asks, and at the next look the answer has come. So it asks at every second look.
+costs_little() {
+	local keepalive asked
+	modprobe rpcrdma
+	keepalive=$(< "$parameters/keepalive")
+	check "costs: mount" mount_rdma 3 "$SERVER4" "$dir"
+	check "costs: data" write 4096 3
+	# After a minute sizes are as at the beginning. The time from here on is less than idle_timeout.
+	sleep 100
+	check "costs: what workers do is seen" begin_to_count
+	check "costs: the same at the server" on_server begin_to_count
+	asked=$(counter keep-alives)
+	sleep $((4 * keepalive))
+	check "costs: 2 questions in $((4 * keepalive)) s" asks_since "$asked" 2
+	check "costs: each takes one message each way" counted_since
+	check "costs: at the server, too" on_server counted_since
+	check "costs: no worker of the module but that" no_work rpcrdma_keepalive_worker
+	check "costs: no worker of the module at the server" on_server no_work
+	check "costs: it is the same connection" connections 1
+	check "costs: unmount" umount "$dir"
+	check "costs: nothing left" within 30 nothing_left
+}
+
+# How many messages there were so far, both ways, is in a file: obey() starts a shell for this.
+begin_to_count() {
+	trace workqueue/workqueue_execute_start && messages > /tmp/messages
+}
+
+# In real time the sleep may take longer than it should.
+asks_since() { # BEFORE COUNT
+	local by=$(($(counter keep-alives) - $1))
+	echo "asked $by times"
+	((by == $2)) || { ! virtual_time && ((by > 0 && by <= $2 + 1)); }
+}
+
+counted_since() {
+	local by=$(($(messages) - $(< /tmp/messages)))
+	echo "messages: $by"
+	((by == 4)) || { ! virtual_time && ((by > 0 && by <= 6)); }
 }
 
 # NFSv3: a lease keeps NFSv4 talking.

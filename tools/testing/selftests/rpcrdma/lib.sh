@@ -278,6 +278,20 @@ figure() { # FILE NAME [WORD]
 	echo "$found"
 }
 
+# Messages of all connections, both ways.
+messages() {
+	sed -n 's/^messages [^:]*: sent \([0-9]*\) received \([0-9]*\)$/\1 \2/p' \
+		/sys/kernel/debug/rpcrdma/totals | awk '{ sum += $1 + $2 } END { print sum }'
+}
+
+# Workers have run since 'trace workqueue/workqueue_execute_start', and of the module's none but FUNCTION.
+no_work() { # [FUNCTION]
+	echo 0 > "$tracing/events/workqueue/workqueue_execute_start/enable"
+	grep -q "workqueue_execute_start:" "$tracing/trace" || complain "nothing was seen" || return
+	! grep "function rpcrdma_" "$tracing/trace" | grep -v "function ${1:-none} " | head -20 |
+		grep .
+}
+
 # No connection is left, nor what it had. All but the first two are counted until they
 # are freed, whether or not a connection still knows them.
 nothing_left() {

@@ -1,7 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Sourced by tests that count which way data takes: in Sends of 8192 bytes, or in chunks.
+# Sourced by tests that count which way data takes: in Sends of $octets bytes, or in chunks.
+
+octets=8192
 
 # The module's counters that matter here: what they were is 'before', what they
 # are is 'now'.
@@ -19,6 +21,7 @@ counters() {
 		"bytes by read chunk") now[read_bytes]=$value ;;
 		"bytes by write chunk") now[write_bytes]=$value ;;
 		registrations) now[registrations]=$value ;;
+		"send queue full") now[full]=$value ;;
 		*" invalidates") now[invalidates]=$((now[invalidates] + value)) ;;
 		esac
 	done < /sys/kernel/debug/rpcrdma/totals
@@ -39,12 +42,12 @@ grew() { # COUNTER BY
 	((by == $2))
 }
 
-# Sends of type MIDDLE for a message with a payload of SIZE: 8192 bytes each, of
-# which 20 are header. The last Send has 8192 less 32, or for a Reply less 20. What
+# Sends of type MIDDLE for a message with a payload of SIZE: $octets bytes each, of
+# which 20 are header. The last Send has $octets less 32, or for a Reply less 20. What
 # else is in the message, 100 to 400 bytes, tips no count for the sizes here.
 middles() { # SIZE
-	local left=$(($1 + 250 - 8160))
-	echo $((left > 0 ? (left + 8171) / 8172 : 0))
+	local left=$(($1 + 250 - (octets - 32)))
+	echo $((left > 0 ? (left + octets - 21) / (octets - 20) : 0))
 }
 
 by_stream() { # SIZE COUNT CALL|REPLY
