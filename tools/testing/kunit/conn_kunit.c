@@ -65,6 +65,7 @@ struct conn_side {
 	bool follows;	/* the module parameter says how large its window is */
 	bool bare;	/* Sends without a buffer, as mounts and nfsd have them */
 	bool wraps;	/* the numbers of its Sends do, soon */
+	u32 owner;	/* bytes that its owner has for each message in a Receive */
 	u32 offset;	/* of the payload in the last Receive */
 	u32 n_writes;
 	struct rpcrdma_spares *spares;
@@ -265,6 +266,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 				.reverse = RPCRDMA_RVRSDIR_GENL,
 			},
 		},
+		.recv_owner = side->owner,
 		.recv_pages = side->pages,
 		.gather = side->pages,
 		.grow = side->grow,
@@ -3771,7 +3773,8 @@ static void conn_holds_the_memory_it_takes(struct kunit *test,
 	struct rpcrdma_conn *conn = side->conn;
 	u64 least = conn_buffer_memory(side) + sizeof(*conn) +
 		    (u64)conn->ring.sends * sizeof(*conn->sends) +
-		    (u64)conn->n_recvs * sizeof(struct rpcrdma_recv) +
+		    (u64)conn->n_recvs *
+			(sizeof(struct rpcrdma_recv) + side->owner) +
 		    (u64)conn->n_mrs * (sizeof(struct rpcrdma_mr) +
 			conn->mr_pages * sizeof(struct scatterlist));
 
@@ -3823,6 +3826,26 @@ static void conn_pays_for_its_window(struct kunit *test)
 			-EDQUOT);
 	conn_holds_the_memory_it_takes(test, &f->server);
 	rpcrdma_memory_limit(limit);
+}
+
+/* What the owner has for messages in Receives is held with these, however many there are. */
+static void conn_holds_what_owners_have(struct kunit *test)
+{
+	struct conn_side side = { .version = 2, .owner = 10000 };
+	struct conn_fixture *f = test->priv;
+
+	conn_resolve(test, &side,
+		     (struct sockaddr *)&f->client.cm_id->route.addr.dst_addr);
+	side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+	if (!IS_ERR(side.conn)) {
+		conn_holds_the_memory_it_takes(test, &side);
+		KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(side.conn,
+							      CONN_WINDOW + 8),
+				0);
+		conn_holds_the_memory_it_takes(test, &side);
+	}
+	conn_end(&side);
 }
 
 /* Its queues are for the window that there is, if that is large; and it gets there by steps. */
@@ -6075,6 +6098,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_fits_short_queues),
 	KUNIT_CASE(conn_cuts_what_a_region_cannot_hold),
 	KUNIT_CASE(conn_has_pages_if_the_device_can),
+	KUNIT_CASE(conn_holds_what_owners_have),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
 	KUNIT_CASE(conn_leaves_no_more_than_is_needed),
 	KUNIT_CASE(conn_of_a_mount_leaves_its_buffers),
