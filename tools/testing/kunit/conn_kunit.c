@@ -64,6 +64,8 @@ struct conn_side {
 	bool late;	/* the work item of its sizes does not run */
 	bool follows;	/* the module parameter says how large its window is */
 	bool bare;	/* Sends without a buffer, as mounts and nfsd have them */
+	bool wraps;	/* the numbers of its Sends do, soon */
+	u32 owner;	/* bytes that its owner has for each message in a Receive */
 	u32 offset;	/* of the payload in the last Receive */
 	u32 n_writes;
 	struct rpcrdma_spares *spares;
@@ -233,6 +235,20 @@ static void conn_not_yet(struct work_struct *work)
 {
 }
 
+/* Nothing was sent yet. The ring goes round once before the numbers of Sends wrap at 2^32. */
+static void conn_wraps_soon(struct rpcrdma_conn *conn)
+{
+	const u32 first = -conn->ring.sends;
+
+	spin_lock(&conn->lock);
+	conn->ring.head = first;
+	conn->ring.tail = first;
+	conn->ring.moved = first;
+	conn->send_told = first;
+	conn->marked = first;
+	spin_unlock(&conn->lock);
+}
+
 static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 {
 	struct rpcrdma_conn *conn;
@@ -259,6 +275,7 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 				.reverse = RPCRDMA_RVRSDIR_GENL,
 			},
 		},
+		.recv_owner = side->owner,
 		.recv_pages = side->pages,
 		.gather = side->pages,
 		.grow = side->grow,
@@ -292,6 +309,8 @@ static struct rpcrdma_conn *conn_make(struct conn_side *side, u32 role)
 	conn = rpcrdma_conn_create(side->cm_id, &attr);
 	if (side->late && !IS_ERR(conn))
 		INIT_DELAYED_WORK(&conn->resize.work, conn_not_yet);
+	if (side->wraps && !IS_ERR(conn))
+		conn_wraps_soon(conn);
 	return conn;
 }
 
@@ -460,6 +479,7 @@ struct conn_shape {
 	bool rtr;
 	bool late;		/* nothing grows before the case says so */
 	bool bare;		/* few Sends have a buffer at first */
+	bool wraps;		/* the numbers of Sends wrap soon */
 };
 
 static int conn_open(struct kunit *test, struct conn_shape shape)
@@ -490,6 +510,8 @@ static int conn_open(struct kunit *test, struct conn_shape shape)
 	f->server.late = shape.late;
 	f->client.bare = shape.bare;
 	f->server.bare = shape.bare;
+	f->client.wraps = shape.wraps;
+	f->server.wraps = shape.wraps;
 	f->stream = conn_kvzalloc(test, CONN_MAX);
 	get_random_bytes(f->stream, CONN_MAX);
 
@@ -538,6 +560,15 @@ static int conn_init(struct kunit *test)
 static int conn_init_pages(struct kunit *test)
 {
 	return conn_open(test, (struct conn_shape){ .version2 = true, .pages = true });
+}
+
+static int conn_init_pages_wrap(struct kunit *test)
+{
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.wraps = true,
+	});
 }
 
 static int conn_init_growing(struct kunit *test)
@@ -591,6 +622,18 @@ static int conn_init_bare(struct kunit *test)
 		.client_grow = CONN_GROWN,
 		.grow = CONN_GROWN,
 		.bare = true,
+	});
+}
+
+static int conn_init_bare_wrap(struct kunit *test)
+{
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.client_grow = CONN_GROWN,
+		.grow = CONN_GROWN,
+		.bare = true,
+		.wraps = true,
 	});
 }
 
@@ -3876,7 +3919,8 @@ static void conn_holds_the_memory_it_takes(struct kunit *test,
 	struct rpcrdma_conn *conn = side->conn;
 	u64 least = conn_buffer_memory(side) + sizeof(*conn) +
 		    (u64)conn->ring.sends * sizeof(*conn->sends) +
-		    (u64)conn->n_recvs * sizeof(struct rpcrdma_recv) +
+		    (u64)conn->n_recvs *
+			(sizeof(struct rpcrdma_recv) + side->owner) +
 		    (u64)conn->n_mrs * (sizeof(struct rpcrdma_mr) +
 			conn->mr_pages * sizeof(struct scatterlist));
 
@@ -3928,6 +3972,26 @@ static void conn_pays_for_its_window(struct kunit *test)
 			-EDQUOT);
 	conn_holds_the_memory_it_takes(test, &f->server);
 	rpcrdma_memory_limit(limit);
+}
+
+/* What the owner has for messages in Receives is held with these, however many there are. */
+static void conn_holds_what_owners_have(struct kunit *test)
+{
+	struct conn_side side = { .version = 2, .owner = 10000 };
+	struct conn_fixture *f = test->priv;
+
+	conn_resolve(test, &side,
+		     (struct sockaddr *)&f->client.cm_id->route.addr.dst_addr);
+	side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), 0);
+	if (!IS_ERR(side.conn)) {
+		conn_holds_the_memory_it_takes(test, &side);
+		KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(side.conn,
+							      CONN_WINDOW + 8),
+				0);
+		conn_holds_the_memory_it_takes(test, &side);
+	}
+	conn_end(&side);
 }
 
 /* Its queues are for the window that there is, if that is large; and it gets there by steps. */
@@ -6076,6 +6140,31 @@ static void conn_leaves_as_many_sends_as_at_rest(struct kunit *test)
 			(u32)RPCRDMA_SEND_REST);
 }
 
+static u32 conn_next_send(const struct conn_side *side)
+{
+	return READ_ONCE(side->conn->ring.head);
+}
+
+/* A message of many Sends, and small ones. */
+static void conn_goes_on_when_numbers_wrap(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const u32 sends = f->client.conn->ring.sends;
+
+	conn_call_slowly(test, sends - 8);
+	KUNIT_EXPECT_GE(test, conn_next_send(&f->client), -sends);
+	KUNIT_EXPECT_GE(test, conn_next_send(&f->server), -sends);
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+	KUNIT_EXPECT_LT(test, conn_next_send(&f->client), (u32)S32_MAX);
+	KUNIT_EXPECT_LT(test, conn_next_send(&f->server), (u32)S32_MAX);
+	conn_call_slowly(test, 2 * sends);
+	conn_ring_holds(test, &f->client);
+	conn_ring_holds(test, &f->server);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
 static struct kunit_case conn_bare_cases[] = {
 	KUNIT_CASE(conn_makes_sends_when_needed),
 	KUNIT_CASE(conn_makes_sends_for_many_parts),
@@ -6096,6 +6185,38 @@ static struct kunit_suite conn_bare_suite = {
 	.init = conn_init_bare,
 	.exit = conn_exit,
 	.test_cases = conn_bare_cases,
+};
+
+static struct kunit_case conn_bare_wrap_cases[] = {
+	KUNIT_CASE(conn_goes_on_when_numbers_wrap),
+	KUNIT_CASE(conn_makes_sends_when_needed),
+	KUNIT_CASE(conn_makes_sends_for_many_parts),
+	KUNIT_CASE(conn_does_with_few_sends),
+	KUNIT_CASE(conn_grows_all_sends),
+	KUNIT_CASE(conn_leaves_as_many_sends_as_at_rest),
+	{}
+};
+
+static struct kunit_suite conn_bare_wrap_suite = {
+	.name = "rpcrdma_conn_bare_wrap",
+	.init = conn_init_bare_wrap,
+	.exit = conn_exit,
+	.test_cases = conn_bare_wrap_cases,
+};
+
+static struct kunit_case conn_pages_wrap_cases[] = {
+	KUNIT_CASE(conn_goes_on_when_numbers_wrap),
+	KUNIT_CASE(conn_sends_from_pages),
+	KUNIT_CASE(conn_waits_for_nothing_in_a_hurry),
+	KUNIT_CASE(conn_ends_in_a_hurry),
+	{}
+};
+
+static struct kunit_suite conn_pages_wrap_suite = {
+	.name = "rpcrdma_conn_pages_wrap",
+	.init = conn_init_pages_wrap,
+	.exit = conn_exit,
+	.test_cases = conn_pages_wrap_cases,
 };
 
 /* Buffers do not change their size there. */
@@ -6125,6 +6246,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_fits_short_queues),
 	KUNIT_CASE(conn_cuts_what_a_region_cannot_hold),
 	KUNIT_CASE(conn_has_pages_if_the_device_can),
+	KUNIT_CASE(conn_holds_what_owners_have),
 	KUNIT_CASE(conn_gets_the_buffers_of_the_last_one),
 	KUNIT_CASE(conn_leaves_no_more_than_is_needed),
 	KUNIT_CASE(conn_of_a_mount_leaves_its_buffers),
@@ -6987,6 +7109,7 @@ static struct kunit_suite conn_mapping_growing_suite = {
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
 		  &conn_groups_suite, &conn_resting_suite, &conn_alone_suite,
 		  &conn_late_suite, &conn_bare_suite, &conn_bare_version1_suite,
+		  &conn_bare_wrap_suite, &conn_pages_wrap_suite,
 		  &conn_version1_suite, &conn_mapping_suite,
 		  &conn_mapping_growing_suite);
 

@@ -194,7 +194,7 @@ static void rpcrdma_op_close(struct rpc_xprt *xprt)
 	     time_after(jiffies, r_xprt->established + RPCRDMA_INIT_REEST)))
 		xprt->reestablish_timeout = 0;
 	rpcrdma_disconnect(r_xprt);
-	/* An idle mount holds no memory. */
+	/* An idle mount keeps no buffers, only its slots. */
 	if (!rpcrdma_wanted(xprt))
 		rpcrdma_free_spares(r_xprt);
 	++xprt->connect_cookie;

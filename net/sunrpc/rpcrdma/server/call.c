@@ -4,8 +4,9 @@
  *
  * Bounds. The account counts the Calls of a connection, from their allocation until nfsd has
  * taken them: pages, pointers to pages, what describes RDMA Reads, and S, the size of
- * struct rpcrdma_svc_call. It does not count Calls that wait in Receives: at most W, S bytes
- * each. With C = RPCRDMA_SVC_CALL_MEMORY, M the largest Call with all that, W the
+ * struct rpcrdma_svc_call. It does not count Calls that wait in Receives, S bytes each: the
+ * connection holds so much for each Receive from its beginning. With
+ * C = RPCRDMA_SVC_CALL_MEMORY, M the largest Call with all that, W the
  * largest window, I the size of a Receive:
  *
  * - While Calls have C or more, or the account has more than the module's budget had for

@@ -322,6 +322,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 		},
 		.reserve = sizeof(*svc) + rpcrdma_svc_reserve(svc) +
 			   RPCRDMA_SVC_REPLY_POOL,
+		.recv_owner = sizeof(struct rpcrdma_svc_call),
 		.recv_pages = true,
 		.gather = true,
 		.grow = READ_ONCE(rpcrdma_grow),

@@ -634,6 +634,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	a.config.window = min_t(u32, sizes.window, RPCRDMA_WINDOW_STEP);
 	conn->max_window = sizes.max_window;
 	conn->recv_pages = sizes.recv_pages;
+	conn->recv_owner = a.recv_owner;
 	conn->gather_sge = sizes.gather_sge;
 	conn->reads_in = sizes.reads_in;
 	conn->reads_out = sizes.reads_out;

@@ -49,7 +49,7 @@ static void rpcrdma_recv_unmap(struct rpcrdma_recv *recv)
 }
 
 /**
- * rpcrdma_recv_memory - what a Receive takes
+ * rpcrdma_recv_memory - what a Receive takes, with what the owner has for a message in it
  * @conn: its connection; recv_pages is known
  * @size: bytes of its buffer
  *
@@ -61,7 +61,7 @@ u32 rpcrdma_recv_memory(const struct rpcrdma_conn *conn, u32 size)
 
 	return rpcrdma_recv_bytes(conn, size) + sizeof(struct rpcrdma_recv) +
 	       (pages ?: 1) * sizeof(struct ib_sge) +
-	       pages * sizeof(struct page *);
+	       pages * sizeof(struct page *) + conn->recv_owner;
 }
 
 /* Allocate the buffer of @recv. Return: false if there is no memory. */

@@ -514,6 +514,7 @@ enum rpcrdma_only_v1 {
  * @config: for the session; sizes are rounded to what the device can do. With a
  *	window of zero the connection follows the module parameter.
  * @reserve: bytes that the owner may hold besides, for as long as the connection exists
+ * @recv_owner: bytes that the owner allocates for a message as long as it lies in its Receive
  * @must: others wait for the connection, so it gets memory beyond the module's limit
  * @recv_pages: Receives of pages, if the device and the size of a Receive allow it: the
  *	owner calls rpcrdma_recv_swap(). @spares has none of them.
@@ -549,6 +550,7 @@ struct rpcrdma_conn_attr {
 	struct rpcrdma_spares *spares;
 	struct rpcrdma_config config;
 	u32 reserve;
+	u32 recv_owner;
 	bool must;
 	bool recv_pages;
 	bool rtr;
@@ -702,6 +704,7 @@ struct rpcrdma_resize {
  * @recv_target: what @n_recvs is to be, or is about to be
  * @recv_size: bytes of each Receive, or those that it is to have
  * @recv_pages: the same in pages, or zero if a Receive is in one piece
+ * @recv_owner: as in struct rpcrdma_conn_attr
  * @rtr: Calls and Replies may go by groups; does not change
  * @recv_base: where in its first page a Receive begins
  * @recv_whole: memory for one message in one piece, if a Receive has several pages;
@@ -833,6 +836,7 @@ struct rpcrdma_conn {
 	u32 recv_target;
 	u32 recv_size;
 	u32 recv_pages;
+	u32 recv_owner;
 	bool rtr;
 	u32 recv_base;
 	void *recv_whole;
