@@ -28,6 +28,7 @@ extern "C" {
  * @max_reads_out: RDMA Reads to a peer at once
  * @page_size: of the machine, in octets
  * @fast_reg: it registers memory by Work Requests
+ * @local_inv: it takes such memory back by Work Requests
  * @iwarp: what an RDMA Read fills must be registered
  */
 struct rpcrdma_device_limits {
@@ -43,6 +44,7 @@ struct rpcrdma_device_limits {
 	u32 max_reads_out;
 	u32 page_size;
 	bool fast_reg;
+	bool local_inv;
 	bool iwarp;
 };
 

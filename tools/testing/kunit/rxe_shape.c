@@ -141,6 +141,8 @@ static int rxe_shape_check_send(const struct rpcrdma_device_limits *l,
 			return rxe_shape_refuse("registration", 1, 0);
 		return 0;
 	case IB_WR_LOCAL_INV:
+		if (!l->local_inv)
+			return rxe_shape_refuse("invalidation", 1, 0);
 		return 0;
 	default:
 		return rxe_shape_check("elements", wr->num_sge, l->max_send_sge);
@@ -252,6 +254,9 @@ static void rxe_shape_apply(const struct rxe_shape_device *sd)
 		attrs.max_sgl_rd = l->iwarp ? 1 : l->max_sgl_rd;
 		if (!l->fast_reg)
 			attrs.device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
+		/* rpcrdma_driver() of verbs/conn.c knows of this. */
+		if (!l->local_inv)
+			attrs.vendor_part_id = RDMA_DRIVER_HNS;
 		if (!shape->sg_gaps)
 			attrs.kernel_cap_flags &= ~IBK_SG_GAPS_REG;
 	}

@@ -157,14 +157,16 @@ private:
 	}
 
 	/*
-	 * Without registration all items stay in the Payload stream.
+	 * Without registration all items stay in the Payload stream. The same if this side
+	 * cannot take memory back by itself: the peer need not do that.
 	 *
 	 * One Call can need regions for its argument and its result, or a body chunk for
 	 * each, which has a head and a tail.
 	 */
 	void regions()
 	{
-		if (!wants_.regions || !wants_.region_pages || !registers())
+		if (!wants_.regions || !wants_.region_pages || !registers() ||
+		    !limits_.local_inv)
 			return;
 		sizes.regions = least(wants_.regions, max_regions());
 		sizes.region_pages =

@@ -256,6 +256,20 @@ void rpcrdma_conn_private(struct rpcrdma_conn *conn,
 	spin_unlock(&conn->lock);
 }
 
+/*
+ * Which driver a device has. The tests make rxe look like a device of another one, but ib_core and
+ * rxe itself have to find the driver of rxe. So the other one is in a number that rxe leaves at 0.
+ */
+static u32 rpcrdma_driver(const struct ib_device *device)
+{
+	const u32 driver = device->ops.driver_id;
+
+	if (IS_ENABLED(CONFIG_KUNIT) && driver == RDMA_DRIVER_RXE &&
+	    device->attrs.vendor_part_id)
+		return device->attrs.vendor_part_id;
+	return driver;
+}
+
 /* The only place that reads the limits of the device. */
 static void rpcrdma_conn_limits(struct ib_device *device, u32 port,
 				struct rpcrdma_device_limits *limits)
@@ -278,6 +292,8 @@ static void rpcrdma_conn_limits(struct ib_device *device, u32 port,
 		.page_size = PAGE_SIZE,
 		.fast_reg = attrs->device_cap_flags &
 			    IB_DEVICE_MEM_MGT_EXTENSIONS,
+		/* No flag says that this driver lacks the opcode. */
+		.local_inv = rpcrdma_driver(device) != RDMA_DRIVER_HNS,
 		.iwarp = rdma_protocol_iwarp(device, port),
 	};
 }
