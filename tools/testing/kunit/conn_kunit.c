@@ -2934,7 +2934,7 @@ static void conn_expect_no_regions(struct kunit *test, struct conn_side *side,
 					       false, &seg, 1), -EMSGSIZE);
 }
 
-/* A device without fast registration, or that registers no page at all. */
+/* A device without fast registration, or that registers no page at all, or gives none back. */
 static void conn_does_without_registration(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
@@ -2946,9 +2946,11 @@ static void conn_does_without_registration(struct kunit *test)
 	struct conn_side side = { };
 	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		conn_resolve(test, &side, to);
-		if (i)
+		if (i == 2)
+			attrs->vendor_part_id = RDMA_DRIVER_HNS;
+		else if (i)
 			attrs->max_fast_reg_page_list_len = 0;
 		else
 			attrs->device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
