@@ -5914,6 +5914,88 @@ static void conn_streams_by_what_there_is(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, before - after, bare);
 }
 
+/* Look now whether there are too many regions. */
+static void conn_look_at_regions(struct rpcrdma_conn *conn)
+{
+	mod_delayed_work(xprtiod_workqueue, &conn->mr_rest_work, 0);
+	flush_work(&conn->mr_rest_work.work);
+}
+
+/* As many regions as there can be, and all of them taken. */
+static void conn_grow_regions(struct kunit *test, struct page *page,
+			      struct list_head *mrs)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	int n = conn_take_regions(test, page, mrs);
+
+	flush_work(&conn->mr_work.work);
+	n += conn_take_regions(test, page, mrs);
+	KUNIT_EXPECT_EQ(test, n, 8);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	conn_holds_the_memory_it_takes(test, &f->client);
+}
+
+/* Those that a connection does not begin with go when it rests, or when memory is short. */
+static void conn_frees_regions_at_rest(struct kunit *test)
+{
+	struct rpcrdma_range range = { .length = PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpcrdma_mr_table *t = &conn->mr_table;
+	struct page *page = conn_alloc_pages(test)[0];
+	const u64 before = conn->memory;
+	struct rpcrdma_budget memory;
+	struct rpcrdma_segment seg;
+	LIST_HEAD(one);
+	LIST_HEAD(mrs);
+
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&conn->mr_rest_work));
+	conn_grow_regions(test, page, &mrs);
+	KUNIT_EXPECT_PTR_EQ(test, conn->mr_rest_work.wq, xprtiod_workqueue);
+	/* They are in use, then they have been a moment ago, then they rest. */
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	rpcrdma_frwr_put(conn, &mrs);
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&conn->mr_rest_work));
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_FREE], 6U);
+	KUNIT_EXPECT_EQ(test, conn->memory, before);
+	/* A connection without work uses no processor. */
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&conn->mr_rest_work));
+
+	/* Memory is short: what is free goes at once, and what is in use stays. */
+	conn_grow_regions(test, page, &mrs);
+	list_move(mrs.next, &one);
+	rpcrdma_frwr_put(conn, &one);
+	rpcrdma_memory_info(&memory);
+	conn_keep_limit(test, memory.limit);
+	rpcrdma_memory_limit(memory.held + memory.held / 16);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_memory_short());
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 7U);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_HELD], 7U);
+	conn_holds_the_memory_it_takes(test, &f->client);
+	/* None is too many for who comes now. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &one, &range, &page, false,
+					       &seg, 1), -EAGAIN);
+	rpcrdma_frwr_put(conn, &mrs);
+	flush_work(&conn->mr_work.work);
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	KUNIT_EXPECT_EQ(test, conn->memory, before);
+	rpcrdma_memory_limit(memory.limit);
+
+	/* There is room for them again. A connection may end with many. */
+	conn_grow_regions(test, page, &mrs);
+	rpcrdma_frwr_put(conn, &mrs);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
 /* The next connection of a mount begins at rest, and its owner keeps no more than that. */
 static void conn_leaves_as_many_sends_as_at_rest(struct kunit *test)
 {
@@ -6011,6 +6093,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_pool_grows_in_time),
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),
+	KUNIT_CASE(conn_frees_regions_at_rest),
 	KUNIT_CASE(conn_stage_advances),
 	KUNIT_CASE(conn_stage_is_reached_once),
 	KUNIT_CASE(conn_ending_keeps_regions),
