@@ -6174,6 +6174,7 @@ static struct kunit_suite conn_version1_suite = {
 
 static struct {
 	atomic_t mapped;	/* entries, as they were given */
+	atomic_t tries;		/* how often something was mapped, or was to be */
 	atomic_t fails_at;	/* of those to come this one fails, if not 0 */
 	bool never;		/* none can be mapped */
 	bool merges;		/* entries that are next to each other become one */
@@ -6199,6 +6200,8 @@ static int conn_dma_merge(struct scatterlist *list, int count)
 
 static int conn_dma_test(struct scatterlist *list, int count)
 {
+	if (count > 0)
+		atomic_inc(&conn_dma.tries);
 	if (count > 0 &&
 	    (READ_ONCE(conn_dma.never) ||
 	     (atomic_read(&conn_dma.fails_at) &&
@@ -6362,6 +6365,54 @@ static void conn_copies_what_it_cannot_map(struct kunit *test)
 	WRITE_ONCE(conn_dma.never, false);
 	KUNIT_EXPECT_LT(test, conn_reply_from(test, pages), all / 2);
 	KUNIT_EXPECT_LT(test, conn_place_from(test, pages), all / 2);
+}
+
+/* Send a Reply from @pages. Return: how often memory was mapped for that. */
+static int conn_maps_of(struct kunit *test, struct page **pages, u32 base,
+			u32 page_len, u32 tail)
+{
+	struct conn_fixture *f = test->priv;
+	int before = atomic_read(&conn_dma.tries);
+	struct conn_msg *m;
+
+	m = conn_page_reply(test, pages, base, page_len, tail);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
+	conn_wait(test, &f->client.arrived);
+	KUNIT_EXPECT_EQ(test, f->client.length, m->xdr.len);
+	KUNIT_EXPECT_EQ(test, memcmp(f->client.got, f->stream, m->xdr.len), 0);
+	return atomic_read(&conn_dma.tries) - before;
+}
+
+/* If there are too few elements for all pieces of a Send, none is mapped. */
+static void conn_maps_nothing_of_too_many_pieces(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	struct page **pages = conn_alloc_pages(test);
+	const u32 elements = conn->gather_sge;
+	int i;
+
+	for (i = 0; i < CONN_PAGES; i++)
+		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
+	KUNIT_ASSERT_GT(test, elements, 4U);
+	/* The buffer, two pages, and the buffer again for the end of the third. */
+	conn->gather_sge = 3;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2000, 7000, 0), 0);
+	conn->gather_sge = 4;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2000, 7000, 0), 2);
+	/* The end of the first page lies in the buffer, beside the header. */
+	conn->gather_sge = 2;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2100, 7000, 0), 0);
+	conn->gather_sge = 3;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2100, 7000, 0), 1);
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 0, PAGE_SIZE, 0), 1);
+	/* Five pages, in several Sends. */
+	conn->gather_sge = 2;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2100, 5 * PAGE_SIZE,
+					   2000), 0);
+	conn->gather_sge = elements;
+	KUNIT_EXPECT_GT(test, conn_maps_of(test, pages, 2100, 5 * PAGE_SIZE,
+					   2000), 4);
 }
 
 /* Pages that cannot be mapped take no one's place: a Receive keeps its own. */
@@ -6665,6 +6716,7 @@ static void conn_grows_when_it_can_map(struct kunit *test)
 static struct kunit_case conn_mapping_cases[] = {
 	KUNIT_CASE(conn_is_not_made_unmapped),
 	KUNIT_CASE(conn_copies_what_it_cannot_map),
+	KUNIT_CASE(conn_maps_nothing_of_too_many_pieces),
 	KUNIT_CASE(conn_keeps_its_pages),
 	KUNIT_CASE(conn_gives_back_unmapped_regions),
 	KUNIT_CASE(conn_registers_fewer_entries),
