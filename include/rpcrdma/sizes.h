@@ -130,6 +130,7 @@ enum rpcrdma_unfit {
  * @recv_pages: pages of each Receive, an element each; zero if it is one buffer
  * @recv_most: what Receives may grow to with as many elements, in octets
  * @rw_ctxs: RDMA Read and Write contexts
+ * @rw_least: the same at least, if each takes a region of the device; or zero
  * @rw_pages: pages of an RDMA Read or Write at most; larger ones are cut
  * @largest: Work Requests of the operations of one message, at most
  * @regions: memory regions at most
@@ -156,6 +157,7 @@ struct rpcrdma_sizes {
 	u32 recv_pages;
 	u32 recv_most;
 	u32 rw_ctxs;
+	u32 rw_least;
 	u32 rw_pages;
 	u32 largest;
 	u32 regions;

@@ -2961,6 +2961,68 @@ static void conn_does_without_registration(struct kunit *test)
 	}
 }
 
+/* Regions that the device has left. A queue pair that cannot be made gives all of its own back. */
+static struct {
+	typeof_member(struct ib_device, ops.alloc_mr) make;
+	u32 limit;
+	u32 left;
+	u32 refused;
+} conn_mrs;
+
+static struct ib_mr *conn_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 n)
+{
+	if (conn_mrs.left) {
+		conn_mrs.left--;
+		return conn_mrs.make(pd, type, n);
+	}
+	conn_mrs.left = conn_mrs.limit;
+	conn_mrs.refused++;
+	return ERR_PTR(-ENOSPC);
+}
+
+/*
+ * Other connections have nearly all of the regions that a server needs for RDMA: it does with as
+ * few as one message takes at most, and with fewer it waits.
+ */
+static void conn_does_with_few_regions(struct kunit *test)
+{
+	static const struct {
+		u32 left, has;
+	} tries[] = { { 64, 64 }, { 63, 49 }, { 49, 49 }, { 48, 0 } };
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->client.cm_id->device;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	const u32 max_sgl_rd = device->attrs.max_sgl_rd;
+	struct conn_side side = { .queues = true };
+	struct list_head *at;
+	u32 i, has;
+
+	for (i = 0; i < ARRAY_SIZE(tries); i++) {
+		conn_resolve(test, &side, to);
+		conn_mrs.make = device->ops.alloc_mr;
+		conn_mrs.limit = tries[i].left;
+		conn_mrs.left = tries[i].left;
+		conn_mrs.refused = 0;
+		device->attrs.max_sgl_rd = 1;
+		device->ops.alloc_mr = conn_alloc_mr;
+		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+		device->ops.alloc_mr = conn_mrs.make;
+		device->attrs.max_sgl_rd = max_sgl_rd;
+		has = 0;
+		if (!IS_ERR(side.conn))
+			list_for_each(at, &side.conn->qp->rdma_mrs)
+				has++;
+		else
+			KUNIT_EXPECT_EQ(test, PTR_ERR(side.conn), -ENOBUFS);
+		KUNIT_EXPECT_EQ_MSG(test, has, tries[i].has, "%u left",
+				    tries[i].left);
+		KUNIT_EXPECT_EQ(test, conn_mrs.refused,
+				(tries[i].left < 64) + (tries[i].left < 49));
+		conn_end(&side);
+	}
+}
+
 static void conn_free_spares(void *spares)
 {
 	int i;
@@ -6120,6 +6182,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_replies_do_not_overtake_a_read),
 	KUNIT_CASE(conn_suspects_a_local_failure),
 	KUNIT_CASE(conn_does_without_registration),
+	KUNIT_CASE(conn_does_with_few_regions),
 	KUNIT_CASE(conn_is_found_until_destroyed),
 	KUNIT_CASE(conn_message_has_room),
 	KUNIT_CASE(conn_counts_formats),

@@ -191,10 +191,13 @@ static struct ib_mr *rxe_shape_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	struct ib_mr *mr = ERR_PTR(-EINVAL);
 	int rc;
 
-	if (shape && (rxe_shape_check("pages of a region", pages,
-				      shape->limits.max_fast_reg_pages) ||
-		      rxe_shape_check("regions", count, shape->limits.max_mr)))
+	if (shape && rxe_shape_check("pages of a region", pages,
+				     shape->limits.max_fast_reg_pages))
 		goto out;
+	if (shape && rxe_shape_check("regions", count, shape->limits.max_mr)) {
+		mr = ERR_PTR(-ENOMEM);
+		goto out;
+	}
 	mr = rxe_between_ops.alloc_mr(pd, type, pages);
 	if (IS_ERR(mr))
 		goto out;

@@ -157,6 +157,8 @@ static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 	EXPECT_LE(s.regions, w.regions);
 	EXPECT_TRUE(!l.max_mr || s.regions <= l.max_mr);
 	EXPECT_TRUE(!l.max_mr || s.rw_ctxs <= std::max(l.max_mr, w.rw_ctxs));
+	EXPECT_LE(s.rw_least, s.rw_ctxs);
+	EXPECT_TRUE(!s.rw_least || (registers(l) && (l.iwarp || l.max_sgl_rd)));
 	EXPECT_LE(s.first_regions, s.regions);
 	EXPECT_LE(s.region_pages, w.region_pages);
 	EXPECT_TRUE(!s.regions || s.region_pages <= l.max_fast_reg_pages);
@@ -524,6 +526,11 @@ TEST(sizes, size_conn__few_regions)
 	s = size_conn(l, kServer);
 	expect_sound(l, kServer, s);
 	EXPECT_EQ(s.rw_ctxs, 49u);
+	EXPECT_EQ(s.rw_least, 49u);
+	l.max_mr = 2048;
+	s = size_conn(l, kServer);
+	EXPECT_EQ(s.rw_ctxs, 64u);
+	EXPECT_EQ(s.rw_least, 49u) << "if others have most of them";
 	l.max_mr = 48;
 	EXPECT_EQ(size_conn(l, kServer).unfit, u32{ RPCRDMA_UNFIT_REGIONS });
 	/* ib_core does without where it can. */
@@ -531,6 +538,7 @@ TEST(sizes, size_conn__few_regions)
 	s = size_conn(l, kServer);
 	expect_sound(l, kServer, s);
 	EXPECT_EQ(s.rw_ctxs, 48u);
+	EXPECT_EQ(s.rw_least, 0u);
 
 	l.max_mr = 0;
 	EXPECT_EQ(size_conn(l, kClient).regions, 256u) << "it does not say";

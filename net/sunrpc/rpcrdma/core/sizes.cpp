@@ -225,6 +225,9 @@ private:
 					      max_regions());
 			if (limits_.iwarp && sizes.rw_ctxs < needed)
 				return RPCRDMA_UNFIT_REGIONS;
+			/* Other connections may have the rest of what the device has. */
+			if (limits_.iwarp || limits_.max_sgl_rd)
+				sizes.rw_least = least(needed, sizes.rw_ctxs);
 			registered = times(kRwRegisteredCost, needed);
 		}
 		sizes.largest = most(sizes.largest, registered);
