@@ -19,6 +19,7 @@ extern "C" {
  *   FREE -take-> HELD -post-> ACTIVE -remote_inv-----------------> HELD
  *                              |  \---invalidate-> INVALIDATING -done-> HELD
  *   HELD -put-> FREE
+ *   NONE -add-> FREE -remove-> NONE
  *   any  -lost-> LOST (the queue pair died: destroy it, never reuse it)
  *
  * HELD: the peer cannot reach it; it may be mapped, unmapped, posted or put.
@@ -62,12 +63,14 @@ struct rpcrdma_mr_slot {
  * @capacity: its size, under 65535
  * @free_head: internal
  * @count: slots in each state
+ * @most: regions that were in use at once, since rpcrdma_mr_rested() looked
  */
 struct rpcrdma_mr_table {
 	struct rpcrdma_mr_slot *slots;
 	u32 capacity;
 	u32 free_head;
 	u32 count[RPCRDMA_MR_STATES];
+	u32 most;
 };
 
 void rpcrdma_mr_table_init(struct rpcrdma_mr_table *t,
@@ -94,6 +97,25 @@ bool __must_check rpcrdma_mr_event(struct rpcrdma_mr_table *t, u32 index,
 
 /** rpcrdma_mr_put - give back a HELD region. Return: false if it is not HELD */
 bool __must_check rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index);
+
+/**
+ * rpcrdma_mr_rested - would fewer regions do?
+ * @t: the table
+ * @keep: so many
+ *
+ * Return: true if at no time since the last call more than @keep were in use.
+ */
+bool __must_check rpcrdma_mr_rested(struct rpcrdma_mr_table *t, u32 keep);
+
+/**
+ * rpcrdma_mr_remove - take away a region that nobody uses
+ * @t: the table
+ * @keep: so many regions stay
+ *
+ * Return: its slot, which has none any more, or -1 if no other is free, or if there are no more
+ * than @keep.
+ */
+s32 __must_check rpcrdma_mr_remove(struct rpcrdma_mr_table *t, u32 keep);
 
 #ifdef __cplusplus
 }

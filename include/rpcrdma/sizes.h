@@ -28,6 +28,7 @@ extern "C" {
  * @max_reads_out: RDMA Reads to a peer at once
  * @page_size: of the machine, in octets
  * @fast_reg: it registers memory by Work Requests
+ * @local_inv: it takes such memory back by Work Requests
  * @iwarp: what an RDMA Read fills must be registered
  */
 struct rpcrdma_device_limits {
@@ -43,6 +44,7 @@ struct rpcrdma_device_limits {
 	u32 max_reads_out;
 	u32 page_size;
 	bool fast_reg;
+	bool local_inv;
 	bool iwarp;
 };
 
@@ -128,6 +130,7 @@ enum rpcrdma_unfit {
  * @recv_pages: pages of each Receive, an element each; zero if it is one buffer
  * @recv_most: what Receives may grow to with as many elements, in octets
  * @rw_ctxs: RDMA Read and Write contexts
+ * @rw_least: the same at least, if each takes a region of the device; or zero
  * @rw_pages: pages of an RDMA Read or Write at most; larger ones are cut
  * @largest: Work Requests of the operations of one message, at most
  * @regions: memory regions at most
@@ -154,6 +157,7 @@ struct rpcrdma_sizes {
 	u32 recv_pages;
 	u32 recv_most;
 	u32 rw_ctxs;
+	u32 rw_least;
 	u32 rw_pages;
 	u32 largest;
 	u32 regions;

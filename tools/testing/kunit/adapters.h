@@ -9,6 +9,8 @@
  * of the table. Each row has all figures, even if another differs in few, so that it can be
  * compared with its driver alone.
  *
+ * local_inv is what the driver's function that posts to the send queue takes.
+ *
  * Of the kernel's flags only IBK_SG_GAPS_REG is here. The module looks at no other: ib_core
  * makes a key for local memory where a device has none (IBK_LOCAL_DMA_LKEY).
  *
@@ -68,6 +70,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_out = 16,
 			/* firmware: umr_modify_entity_size_disabled 0 */
 			.fast_reg = true,
+			.local_inv = true,
 		},
 		/* firmware: imaicl 1 */
 		.sg_gaps = true,
@@ -97,6 +100,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_out = 128,
 			/* firmware: MLX4_BMME_FLAG_LOCAL_INV and others */
 			.fast_reg = true,
+			.local_inv = true,
 		},
 	},
 	/* irdma_query_device() of hw/irdma/verbs.c: E810, which is RoCE by default. */
@@ -119,6 +123,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_in = 127,
 			.max_reads_out = 255,
 			.fast_reg = true,
+			.local_inv = true,
 		},
 	},
 	/* The same function, with what hw/irdma/i40iw_hw.c sets: X722. */
@@ -141,6 +146,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_in = 63,
 			.max_reads_out = 127,
 			.fast_reg = true,
+			.local_inv = true,
 			.iwarp = true,
 		},
 	},
@@ -167,6 +173,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_in = 126,
 			.max_reads_out = 126,
 			.fast_reg = true,
+			.local_inv = true,
 		},
 	},
 	/* The same with Work Requests of various sizes: P7. */
@@ -189,6 +196,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_in = 126,
 			.max_reads_out = 126,
 			.fast_reg = true,
+			.local_inv = true,
 		},
 	},
 	/* c4iw_query_device() of hw/cxgb4/provider.c: T4 to T6. */
@@ -217,6 +225,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_out = 32,
 			/* fastreg_support of mem.c, on by default */
 			.fast_reg = true,
+			.local_inv = true,
 			.iwarp = true,
 		},
 	},
@@ -235,6 +244,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_in = 32,
 			.max_reads_out = 32,
 			.fast_reg = true,
+			.local_inv = true,
 			.iwarp = true,
 		},
 	},
@@ -261,6 +271,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_in = 32,
 			.max_reads_out = 32,
 			.fast_reg = true,
+			.local_inv = true,
 		},
 	},
 	/*
@@ -287,6 +298,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_out = 128,
 			/* PCI_REVISION_ID_HIP09 and later; firmware agrees */
 			.fast_reg = true,
+			/* set_rc_opcode() of hns_roce_hw_v2.c refuses IB_WR_LOCAL_INV */
 		},
 	},
 	/* The same function: HIP08, which registers no memory. */
@@ -327,6 +339,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_in = 128,
 			.max_reads_out = 128,
 			.fast_reg = true,
+			.local_inv = true,
 			.iwarp = true,
 		},
 	},
@@ -351,6 +364,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_out = 128,
 			/* RXE_DEVICE_CAP_FLAGS */
 			.fast_reg = true,
+			.local_inv = true,
 		},
 	},
 	/* siw_query_device() of sw/siw/siw_verbs.c, siw_device_create() of siw_main.c */
@@ -374,6 +388,7 @@ struct rpcrdma_adapter rpcrdma_adapters[] = {
 			.max_reads_in = 128,
 			.max_reads_out = 128,
 			.fast_reg = true,
+			.local_inv = true,
 			.iwarp = true,
 		},
 	},

@@ -3123,7 +3123,7 @@ static void conn_expect_no_regions(struct kunit *test, struct conn_side *side,
 					       false, &seg, 1), -EMSGSIZE);
 }
 
-/* A device without fast registration, or that registers no page at all. */
+/* A device without fast registration, or that registers no page at all, or gives none back. */
 static void conn_does_without_registration(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
@@ -3135,15 +3135,79 @@ static void conn_does_without_registration(struct kunit *test)
 	struct conn_side side = { };
 	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		conn_resolve(test, &side, to);
-		if (i)
+		if (i == 2)
+			attrs->vendor_part_id = RDMA_DRIVER_HNS;
+		else if (i)
 			attrs->max_fast_reg_page_list_len = 0;
 		else
 			attrs->device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
 		side.conn = conn_make(&side, RPCRDMA_ROLE_CLIENT);
 		*attrs = was;
 		conn_expect_no_regions(test, &side, page);
+		conn_end(&side);
+	}
+}
+
+/* Regions that the device has left. A queue pair that cannot be made gives all of its own back. */
+static struct {
+	typeof_member(struct ib_device, ops.alloc_mr) make;
+	u32 limit;
+	u32 left;
+	u32 refused;
+} conn_mrs;
+
+static struct ib_mr *conn_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 n)
+{
+	if (conn_mrs.left) {
+		conn_mrs.left--;
+		return conn_mrs.make(pd, type, n);
+	}
+	conn_mrs.left = conn_mrs.limit;
+	conn_mrs.refused++;
+	return ERR_PTR(-ENOSPC);
+}
+
+/*
+ * Other connections have nearly all of the regions that a server needs for RDMA: it does with as
+ * few as one message takes at most, and with fewer it waits.
+ */
+static void conn_does_with_few_regions(struct kunit *test)
+{
+	static const struct {
+		u32 left, has;
+	} tries[] = { { 64, 64 }, { 63, 49 }, { 49, 49 }, { 48, 0 } };
+	struct conn_fixture *f = test->priv;
+	struct ib_device *device = f->client.cm_id->device;
+	struct sockaddr *to = (struct sockaddr *)
+		&f->client.cm_id->route.addr.dst_addr;
+	const u32 max_sgl_rd = device->attrs.max_sgl_rd;
+	struct conn_side side = { .queues = true };
+	struct list_head *at;
+	u32 i, has;
+
+	for (i = 0; i < ARRAY_SIZE(tries); i++) {
+		conn_resolve(test, &side, to);
+		conn_mrs.make = device->ops.alloc_mr;
+		conn_mrs.limit = tries[i].left;
+		conn_mrs.left = tries[i].left;
+		conn_mrs.refused = 0;
+		device->attrs.max_sgl_rd = 1;
+		device->ops.alloc_mr = conn_alloc_mr;
+		side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+		device->ops.alloc_mr = conn_mrs.make;
+		device->attrs.max_sgl_rd = max_sgl_rd;
+		has = 0;
+		if (!IS_ERR(side.conn))
+			list_for_each(at, &side.conn->qp->rdma_mrs)
+				has++;
+		else
+			KUNIT_EXPECT_EQ(test, PTR_ERR(side.conn), -ENOBUFS);
+		KUNIT_EXPECT_EQ_MSG(test, has, tries[i].has, "%u left",
+				    tries[i].left);
+		KUNIT_EXPECT_EQ(test, conn_mrs.refused,
+				(tries[i].left < 64) + (tries[i].left < 49));
 		conn_end(&side);
 	}
 }
@@ -6122,6 +6186,88 @@ static void conn_streams_by_what_there_is(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, before - after, bare);
 }
 
+/* Look now whether there are too many regions. */
+static void conn_look_at_regions(struct rpcrdma_conn *conn)
+{
+	mod_delayed_work(xprtiod_workqueue, &conn->mr_rest_work, 0);
+	flush_work(&conn->mr_rest_work.work);
+}
+
+/* As many regions as there can be, and all of them taken. */
+static void conn_grow_regions(struct kunit *test, struct page *page,
+			      struct list_head *mrs)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	int n = conn_take_regions(test, page, mrs);
+
+	flush_work(&conn->mr_work.work);
+	n += conn_take_regions(test, page, mrs);
+	KUNIT_EXPECT_EQ(test, n, 8);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	conn_holds_the_memory_it_takes(test, &f->client);
+}
+
+/* Those that a connection does not begin with go when it rests, or when memory is short. */
+static void conn_frees_regions_at_rest(struct kunit *test)
+{
+	struct rpcrdma_range range = { .length = PAGE_SIZE };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpcrdma_mr_table *t = &conn->mr_table;
+	struct page *page = conn_alloc_pages(test)[0];
+	const u64 before = conn->memory;
+	struct rpcrdma_budget memory;
+	struct rpcrdma_segment seg;
+	LIST_HEAD(one);
+	LIST_HEAD(mrs);
+
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&conn->mr_rest_work));
+	conn_grow_regions(test, page, &mrs);
+	KUNIT_EXPECT_PTR_EQ(test, conn->mr_rest_work.wq, xprtiod_workqueue);
+	/* They are in use, then they have been a moment ago, then they rest. */
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	rpcrdma_frwr_put(conn, &mrs);
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&conn->mr_rest_work));
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_FREE], 6U);
+	KUNIT_EXPECT_EQ(test, conn->memory, before);
+	/* A connection without work uses no processor. */
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&conn->mr_rest_work));
+
+	/* Memory is short: what is free goes at once, and what is in use stays. */
+	conn_grow_regions(test, page, &mrs);
+	list_move(mrs.next, &one);
+	rpcrdma_frwr_put(conn, &one);
+	rpcrdma_memory_info(&memory);
+	conn_keep_limit(test, memory.limit);
+	rpcrdma_memory_limit(memory.held + memory.held / 16);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_memory_short());
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 7U);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_HELD], 7U);
+	conn_holds_the_memory_it_takes(test, &f->client);
+	/* None is too many for who comes now. */
+	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &one, &range, &page, false,
+					       &seg, 1), -EAGAIN);
+	rpcrdma_frwr_put(conn, &mrs);
+	flush_work(&conn->mr_work.work);
+	conn_look_at_regions(conn);
+	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
+	KUNIT_EXPECT_EQ(test, conn->memory, before);
+	rpcrdma_memory_limit(memory.limit);
+
+	/* There is room for them again. A connection may end with many. */
+	conn_grow_regions(test, page, &mrs);
+	rpcrdma_frwr_put(conn, &mrs);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+}
+
 /* The next connection of a mount begins at rest, and its owner keeps no more than that. */
 static void conn_leaves_as_many_sends_as_at_rest(struct kunit *test)
 {
@@ -6280,6 +6426,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_pool_grows_in_time),
 	KUNIT_CASE(conn_pool_grows_to_its_bound),
 	KUNIT_CASE(conn_tells_of_regions),
+	KUNIT_CASE(conn_frees_regions_at_rest),
 	KUNIT_CASE(conn_stage_advances),
 	KUNIT_CASE(conn_stage_is_reached_once),
 	KUNIT_CASE(conn_ending_keeps_regions),
@@ -6306,6 +6453,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_replies_do_not_overtake_a_read),
 	KUNIT_CASE(conn_suspects_a_local_failure),
 	KUNIT_CASE(conn_does_without_registration),
+	KUNIT_CASE(conn_does_with_few_regions),
 	KUNIT_CASE(conn_is_found_until_destroyed),
 	KUNIT_CASE(conn_message_has_room),
 	KUNIT_CASE(conn_counts_formats),
@@ -6360,6 +6508,7 @@ static struct kunit_suite conn_version1_suite = {
 
 static struct {
 	atomic_t mapped;	/* entries, as they were given */
+	atomic_t tries;		/* how often something was mapped, or was to be */
 	atomic_t fails_at;	/* of those to come this one fails, if not 0 */
 	bool never;		/* none can be mapped */
 	bool merges;		/* entries that are next to each other become one */
@@ -6385,6 +6534,8 @@ static int conn_dma_merge(struct scatterlist *list, int count)
 
 static int conn_dma_test(struct scatterlist *list, int count)
 {
+	if (count > 0)
+		atomic_inc(&conn_dma.tries);
 	if (count > 0 &&
 	    (READ_ONCE(conn_dma.never) ||
 	     (atomic_read(&conn_dma.fails_at) &&
@@ -6548,6 +6699,54 @@ static void conn_copies_what_it_cannot_map(struct kunit *test)
 	WRITE_ONCE(conn_dma.never, false);
 	KUNIT_EXPECT_LT(test, conn_reply_from(test, pages), all / 2);
 	KUNIT_EXPECT_LT(test, conn_place_from(test, pages), all / 2);
+}
+
+/* Send a Reply from @pages. Return: how often memory was mapped for that. */
+static int conn_maps_of(struct kunit *test, struct page **pages, u32 base,
+			u32 page_len, u32 tail)
+{
+	struct conn_fixture *f = test->priv;
+	int before = atomic_read(&conn_dma.tries);
+	struct conn_msg *m;
+
+	m = conn_page_reply(test, pages, base, page_len, tail);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm), 0);
+	conn_wait(test, &f->client.arrived);
+	KUNIT_EXPECT_EQ(test, f->client.length, m->xdr.len);
+	KUNIT_EXPECT_EQ(test, memcmp(f->client.got, f->stream, m->xdr.len), 0);
+	return atomic_read(&conn_dma.tries) - before;
+}
+
+/* If there are too few elements for all pieces of a Send, none is mapped. */
+static void conn_maps_nothing_of_too_many_pieces(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	struct page **pages = conn_alloc_pages(test);
+	const u32 elements = conn->gather_sge;
+	int i;
+
+	for (i = 0; i < CONN_PAGES; i++)
+		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
+	KUNIT_ASSERT_GT(test, elements, 4U);
+	/* The buffer, two pages, and the buffer again for the end of the third. */
+	conn->gather_sge = 3;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2000, 7000, 0), 0);
+	conn->gather_sge = 4;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2000, 7000, 0), 2);
+	/* The end of the first page lies in the buffer, beside the header. */
+	conn->gather_sge = 2;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2100, 7000, 0), 0);
+	conn->gather_sge = 3;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2100, 7000, 0), 1);
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 0, PAGE_SIZE, 0), 1);
+	/* Five pages, in several Sends. */
+	conn->gather_sge = 2;
+	KUNIT_EXPECT_EQ(test, conn_maps_of(test, pages, 2100, 5 * PAGE_SIZE,
+					   2000), 0);
+	conn->gather_sge = elements;
+	KUNIT_EXPECT_GT(test, conn_maps_of(test, pages, 2100, 5 * PAGE_SIZE,
+					   2000), 4);
 }
 
 /* Pages that cannot be mapped take no one's place: a Receive keeps its own. */
@@ -7074,6 +7273,7 @@ static void conn_fetches_no_longer(struct kunit *test)
 static struct kunit_case conn_mapping_cases[] = {
 	KUNIT_CASE(conn_is_not_made_unmapped),
 	KUNIT_CASE(conn_copies_what_it_cannot_map),
+	KUNIT_CASE(conn_maps_nothing_of_too_many_pieces),
 	KUNIT_CASE(conn_keeps_its_pages),
 	KUNIT_CASE(conn_gives_back_unmapped_regions),
 	KUNIT_CASE(conn_registers_fewer_entries),

@@ -142,6 +142,8 @@ static int rxe_shape_check_send(const struct rpcrdma_device_limits *l,
 			return rxe_shape_refuse("registration", 1, 0);
 		return 0;
 	case IB_WR_LOCAL_INV:
+		if (!l->local_inv)
+			return rxe_shape_refuse("invalidation", 1, 0);
 		return 0;
 	default:
 		return rxe_shape_check("elements", wr->num_sge, l->max_send_sge);
@@ -190,10 +192,13 @@ static struct ib_mr *rxe_shape_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	struct ib_mr *mr = ERR_PTR(-EINVAL);
 	int rc;
 
-	if (shape && (rxe_shape_check("pages of a region", pages,
-				      shape->limits.max_fast_reg_pages) ||
-		      rxe_shape_check("regions", count, shape->limits.max_mr)))
+	if (shape && rxe_shape_check("pages of a region", pages,
+				     shape->limits.max_fast_reg_pages))
 		goto out;
+	if (shape && rxe_shape_check("regions", count, shape->limits.max_mr)) {
+		mr = ERR_PTR(-ENOMEM);
+		goto out;
+	}
 	mr = rxe_between_ops.alloc_mr(pd, type, pages);
 	if (IS_ERR(mr))
 		goto out;
@@ -253,6 +258,9 @@ static void rxe_shape_apply(const struct rxe_shape_device *sd)
 		attrs.max_sgl_rd = l->iwarp ? 1 : l->max_sgl_rd;
 		if (!l->fast_reg)
 			attrs.device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
+		/* rpcrdma_driver() of verbs/conn.c knows of this. */
+		if (!l->local_inv)
+			attrs.vendor_part_id = RDMA_DRIVER_HNS;
 		if (!shape->sg_gaps)
 			attrs.kernel_cap_flags &= ~IBK_SG_GAPS_REG;
 	}

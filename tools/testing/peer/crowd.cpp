@@ -174,13 +174,9 @@ TEST(crowd, passes_by_silent_ones)
 	EXPECT_LE(ended, std::max(crowd(), kLimit - kOthers) - (kLimit - kOthers));
 }
 
-/*
- * The server has memory for a part of them. Those that are let in stay until another one waits,
- * however fast they come. Then they go, and the others are let in; nobody is rejected.
- */
-TEST(crowd, waits_for_memory)
+/* Those that are let in stay until another one @waits, however fast they come. Then they go. */
+static void some_wait(const std::function<bool(u32 moves)> &waits)
 {
-	const u64 before = held_back();
 	std::atomic<bool> go = false;
 	/* How many have been let in or have failed; and how often one of them did, or left. */
 	std::atomic<u32> here = 0, moves = 0;
@@ -216,7 +212,7 @@ TEST(crowd, waits_for_memory)
 	};
 	const auto let_go = [&] {
 		faults.of([&] {
-			while (held_back() == before) {
+			while (!waits(moves)) {
 				if (here >= crowd())
 					throw Failure("all came, none waited");
 				usleep(100000);
@@ -227,4 +223,31 @@ TEST(crowd, waits_for_memory)
 
 	each_at_once(crowd(), client, let_go);
 	faults.expect_none();
+}
+
+/*
+ * The server has memory for a part of them. The others are let in when these have gone; nobody is
+ * rejected.
+ */
+TEST(crowd, waits_for_memory)
+{
+	const u64 before = held_back();
+
+	some_wait([&](u32) { return held_back() != before; });
+}
+
+/*
+ * The same if its device has memory regions for so many of them. Nothing counts who waits for these:
+ * so no other one has come for a while.
+ */
+TEST(crowd, waits_for_regions)
+{
+	constexpr u32 kFit = 32, kLooks = 50;
+	u32 last = 0, looks = 0;
+
+	some_wait([&](u32 moves) {
+		looks = moves == last ? looks + 1 : 0;
+		last = moves;
+		return moves >= kFit && looks > kLooks;
+	});
 }

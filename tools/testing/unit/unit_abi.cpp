@@ -347,6 +347,11 @@ TEST(abi, mr_table__one_life)
 	EXPECT_TRUE(rpcrdma_mr_event(&t, 1, RPCRDMA_MR_INV_DONE, 9));
 	EXPECT_TRUE(rpcrdma_mr_put(&t, 1));
 	EXPECT_EQ(t.count[RPCRDMA_MR_FREE], 1u);
+	EXPECT_FALSE(rpcrdma_mr_rested(&t, 0));
+	EXPECT_TRUE(rpcrdma_mr_rested(&t, 0));
+	EXPECT_EQ(rpcrdma_mr_remove(&t, 1), -1);
+	EXPECT_EQ(rpcrdma_mr_remove(&t, 0), 1);
+	EXPECT_EQ(t.count[RPCRDMA_MR_NONE], 2u);
 }
 
 TEST(abi, cm_private__round_trip)

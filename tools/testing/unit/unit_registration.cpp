@@ -186,6 +186,72 @@ TEST(registration, event__lost_from_the_middle_of_the_free_list)
 	EXPECT_EQ(take(t), -1);
 }
 
+/* What somebody uses is never taken away, nor what is lost. */
+TEST(registration, remove__only_free)
+{
+	for (u32 state = 0; state < RPCRDMA_MR_STATES; state++) {
+		One one(state);
+
+		EXPECT_EQ(remove(one.table, 1), -1) << state;
+		EXPECT_EQ(remove(one.table, 0),
+			  state == RPCRDMA_MR_FREE ? 0 : -1)
+			<< state;
+		EXPECT_EQ(one.slot.state == RPCRDMA_MR_NONE,
+			  state == RPCRDMA_MR_NONE || state == RPCRDMA_MR_FREE);
+		expect_consistent(one.table);
+	}
+}
+
+TEST(registration, remove__leaves_as_many_as_are_kept)
+{
+	Slot slots[5];
+	Table t;
+
+	init(t, slots, 5);
+	for (u32 i = 0; i < 5; i++)
+		ASSERT_TRUE(add(t, i));
+	const s32 first = take(t);
+	EXPECT_GE(remove(t, 3), 0);
+	EXPECT_GE(remove(t, 3), 0);
+	EXPECT_EQ(remove(t, 3), -1);
+	EXPECT_EQ(t.count[RPCRDMA_MR_FREE], 2u);
+	EXPECT_TRUE(put(t, static_cast<u32>(first)));
+	EXPECT_EQ(remove(t, 3), -1);
+	EXPECT_EQ(t.count[RPCRDMA_MR_FREE], 3u);
+
+	/* There is room for others, and all can be taken. */
+	u32 added = 0;
+	for (u32 i = 0; i < 5; i++)
+		added += add(t, i);
+	EXPECT_EQ(added, 2u);
+	expect_consistent(t);
+	for (u32 i = 0; i < 5; i++)
+		EXPECT_GE(take(t), 0);
+}
+
+TEST(registration, rested__counts_what_was_in_use_at_once)
+{
+	Slot slots[4];
+	Table t;
+	u32 index[3];
+
+	init(t, slots, 4);
+	for (u32 i = 0; i < 4; i++)
+		ASSERT_TRUE(add(t, i));
+	EXPECT_TRUE(rested(t, 0));
+	/* One after the other is one at once. */
+	for (u32 i = 0; i < 3; i++)
+		ASSERT_TRUE(put(t, static_cast<u32>(take(t))));
+	EXPECT_FALSE(rested(t, 0));
+	EXPECT_TRUE(rested(t, 0)) << "that was before";
+	for (u32 &i : index)
+		i = static_cast<u32>(take(t));
+	ASSERT_TRUE(put(t, index[0]));
+	EXPECT_FALSE(rested(t, 2)) << "there were three";
+	EXPECT_FALSE(rested(t, 1)) << "there are two";
+	EXPECT_TRUE(rested(t, 2));
+}
+
 TEST(registration, init__capacity_zero_and_too_large)
 {
 	Table t;
@@ -214,7 +280,10 @@ TEST(registration, random__walk_stays_consistent)
 		/* What is lost stays so. */
 		if (step % 100 == 0)
 			init(t, slots, 9);
-		switch (random() % 5) {
+		switch (random() % 6) {
+		case 5:
+			(void)remove(t, random() % 9);
+			break;
 		case 0:
 			(void)add(t, i);
 			break;

@@ -100,6 +100,12 @@ static bool registers(const rpcrdma_device_limits &l)
 	return l.fast_reg && l.max_fast_reg_pages;
 }
 
+/* A client of it lends memory to its peer. */
+static bool lends(const rpcrdma_device_limits &l)
+{
+	return registers(l) && l.local_inv;
+}
+
 /* What must be true of any sizes, whatever the device and the wishes. */
 static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 			 const rpcrdma_sizes &s)
@@ -151,10 +157,12 @@ static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 	EXPECT_LE(s.regions, w.regions);
 	EXPECT_TRUE(!l.max_mr || s.regions <= l.max_mr);
 	EXPECT_TRUE(!l.max_mr || s.rw_ctxs <= std::max(l.max_mr, w.rw_ctxs));
+	EXPECT_LE(s.rw_least, s.rw_ctxs);
+	EXPECT_TRUE(!s.rw_least || (registers(l) && (l.iwarp || l.max_sgl_rd)));
 	EXPECT_LE(s.first_regions, s.regions);
 	EXPECT_LE(s.region_pages, w.region_pages);
 	EXPECT_TRUE(!s.regions || s.region_pages <= l.max_fast_reg_pages);
-	EXPECT_TRUE(!s.regions || registers(l));
+	EXPECT_TRUE(!s.regions || lends(l));
 	EXPECT_LE(s.chunk_payload, w.max_payload);
 	EXPECT_LE(s.reads_in, l.max_reads_in);
 	EXPECT_LE(s.reads_out, l.max_reads_out);
@@ -189,9 +197,9 @@ TEST(sizes, adapters__a_mebibyte_goes_in_chunks)
 		const rpcrdma_sizes s = size_conn(l, kClient);
 
 		SCOPED_TRACE(a.name);
-		EXPECT_EQ(s.version1, registers(l));
-		EXPECT_EQ(s.chunk_payload, registers(l) ? kPayload : 0);
-		if (!registers(l))
+		EXPECT_EQ(s.version1, lends(l));
+		EXPECT_EQ(s.chunk_payload, lends(l) ? kPayload : 0);
+		if (!lends(l))
 			continue;
 
 		/* From the last octet of a page on, in pages of all its regions. */
@@ -518,6 +526,11 @@ TEST(sizes, size_conn__few_regions)
 	s = size_conn(l, kServer);
 	expect_sound(l, kServer, s);
 	EXPECT_EQ(s.rw_ctxs, 49u);
+	EXPECT_EQ(s.rw_least, 49u);
+	l.max_mr = 2048;
+	s = size_conn(l, kServer);
+	EXPECT_EQ(s.rw_ctxs, 64u);
+	EXPECT_EQ(s.rw_least, 49u) << "if others have most of them";
 	l.max_mr = 48;
 	EXPECT_EQ(size_conn(l, kServer).unfit, u32{ RPCRDMA_UNFIT_REGIONS });
 	/* ib_core does without where it can. */
@@ -525,6 +538,7 @@ TEST(sizes, size_conn__few_regions)
 	s = size_conn(l, kServer);
 	expect_sound(l, kServer, s);
 	EXPECT_EQ(s.rw_ctxs, 48u);
+	EXPECT_EQ(s.rw_least, 0u);
 
 	l.max_mr = 0;
 	EXPECT_EQ(size_conn(l, kClient).regions, 256u) << "it does not say";
@@ -562,6 +576,48 @@ TEST(sizes, size_conn__without_registration)
 	}
 }
 
+/* A client that cannot take memory back lends none. A server does not lend any. */
+TEST(sizes, size_conn__without_local_invalidate)
+{
+	const rpcrdma_device_limits with = limits("rxe");
+	rpcrdma_device_limits l = with;
+
+	l.local_inv = false;
+	for (bool iwarp : { false, true }) {
+		l.iwarp = iwarp;
+
+		const rpcrdma_sizes s = size_conn(l, kClient);
+
+		expect_sound(l, kClient, s);
+		EXPECT_EQ(s.regions, 0u);
+		EXPECT_EQ(s.first_regions, 0u);
+		EXPECT_EQ(s.chunk_payload, 0u);
+		EXPECT_FALSE(s.version1);
+		expect_sound(l, kServer, size_conn(l, kServer));
+		EXPECT_EQ(size_conn(l, kServer).rw_ctxs, kServer.rw_ctxs);
+	}
+	l.iwarp = false;
+
+	const rpcrdma_sizes server = size_conn(l, kServer);
+	const rpcrdma_sizes same = size_conn(with, kServer);
+
+	EXPECT_EQ(server.budget, same.budget);
+	EXPECT_EQ(server.largest, same.largest);
+	EXPECT_EQ(server.rw_pages, same.rw_pages);
+	EXPECT_EQ(server.send_wr, same.send_wr);
+}
+
+TEST(sizes, adapters__two_of_hns_lend_nothing)
+{
+	for (const rpcrdma_adapter &a : rpcrdma_adapters) {
+		const std::string name = a.name;
+
+		EXPECT_EQ(size_conn(limits(a), kClient).regions == 0,
+			  name == "hns" || name == "hns-hip08")
+			<< name;
+	}
+}
+
 /* The least that a device must say, and with one less it is refused. */
 TEST(sizes, size_conn__short_queues)
 {
@@ -587,7 +643,7 @@ TEST(sizes, size_conn__short_queues)
 					}
 					expect_sound(l, w, s);
 				}
-				if (!w.rw_ctxs && registers(l))
+				if (!w.rw_ctxs && lends(l))
 					EXPECT_EQ(n, 512u);
 				else
 					EXPECT_LT(n, 850u);
@@ -825,6 +881,7 @@ TEST(sizes, size_conn__extremes)
 			.max_reads_out = any(),
 			.page_size = any(),
 			.fast_reg = random() % 4 != 0,
+			.local_inv = random() % 4 != 0,
 			.iwarp = random() % 2 != 0,
 		};
 		rpcrdma_wants w = random() % 2 ? kClient : kServer;

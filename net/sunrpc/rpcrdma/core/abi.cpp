@@ -356,6 +356,16 @@ bool rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index)
 	return rpcrdma::registration::put(*t, index);
 }
 
+bool rpcrdma_mr_rested(struct rpcrdma_mr_table *t, u32 keep)
+{
+	return rpcrdma::registration::rested(*t, keep);
+}
+
+s32 rpcrdma_mr_remove(struct rpcrdma_mr_table *t, u32 keep)
+{
+	return rpcrdma::registration::remove(*t, keep);
+}
+
 u32 rpcrdma_device_limit(s64 said)
 {
 	return rpcrdma::device_limit(said);

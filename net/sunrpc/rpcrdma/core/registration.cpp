@@ -73,6 +73,17 @@ static void unlink(Table &t, u32 index)
 	s.handle = 0;
 }
 
+/* Regions that there are. */
+static u32 regions(const Table &t)
+{
+	return t.capacity - t.count[RPCRDMA_MR_NONE];
+}
+
+static u32 in_use(const Table &t)
+{
+	return regions(t) - t.count[RPCRDMA_MR_FREE];
+}
+
 static bool in_state(const Table &t, u32 index, u32 state)
 {
 	return index < t.capacity && t.slots[index].state == state;
@@ -83,6 +94,7 @@ void init(Table &t, Slot *slots, u32 capacity)
 	t.slots = slots;
 	t.capacity = capacity < kEnd ? capacity : kEnd - 1;
 	t.free_head = kEnd;
+	t.most = 0;
 	for (u32 &n : t.count)
 		n = 0;
 	t.count[RPCRDMA_MR_NONE] = t.capacity;
@@ -107,6 +119,8 @@ s32 take(Table &t)
 		return -1;
 	unlink(t, index);
 	move(t, t.slots[index], RPCRDMA_MR_HELD);
+	if (in_use(t) > t.most)
+		t.most = in_use(t);
 	return static_cast<s32>(index);
 }
 
@@ -142,6 +156,25 @@ bool put(Table &t, u32 index)
 	move(t, t.slots[index], RPCRDMA_MR_FREE);
 	push(t, index);
 	return true;
+}
+
+bool rested(Table &t, u32 keep)
+{
+	const bool few = t.most <= keep;
+
+	t.most = in_use(t);
+	return few;
+}
+
+s32 remove(Table &t, u32 keep)
+{
+	const u32 index = t.free_head;
+
+	if (index == kEnd || regions(t) <= keep)
+		return -1;
+	unlink(t, index);
+	move(t, t.slots[index], RPCRDMA_MR_NONE);
+	return static_cast<s32>(index);
 }
 
 } // namespace rpcrdma::registration

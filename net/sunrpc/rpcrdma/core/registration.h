@@ -26,6 +26,8 @@ void init(Table &t, Slot *slots, u32 capacity);
 [[nodiscard]] s32 take(Table &t);
 [[nodiscard]] bool event(Table &t, u32 index, u32 event, u32 handle);
 [[nodiscard]] bool put(Table &t, u32 index);
+[[nodiscard]] bool rested(Table &t, u32 keep);
+[[nodiscard]] s32 remove(Table &t, u32 keep);
 
 } // namespace rpcrdma::registration
 

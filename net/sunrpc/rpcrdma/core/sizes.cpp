@@ -157,14 +157,16 @@ private:
 	}
 
 	/*
-	 * Without registration all items stay in the Payload stream.
+	 * Without registration all items stay in the Payload stream. The same if this side
+	 * cannot take memory back by itself: the peer need not do that.
 	 *
 	 * One Call can need regions for its argument and its result, or a body chunk for
 	 * each, which has a head and a tail.
 	 */
 	void regions()
 	{
-		if (!wants_.regions || !wants_.region_pages || !registers())
+		if (!wants_.regions || !wants_.region_pages || !registers() ||
+		    !limits_.local_inv)
 			return;
 		sizes.regions = least(wants_.regions, max_regions());
 		sizes.region_pages =
@@ -223,6 +225,9 @@ private:
 					      max_regions());
 			if (limits_.iwarp && sizes.rw_ctxs < needed)
 				return RPCRDMA_UNFIT_REGIONS;
+			/* Other connections may have the rest of what the device has. */
+			if (limits_.iwarp || limits_.max_sgl_rd)
+				sizes.rw_least = least(needed, sizes.rw_ctxs);
 			registered = times(kRwRegisteredCost, needed);
 		}
 		sizes.largest = most(sizes.largest, registered);

@@ -6,7 +6,8 @@
  * thread accepts it. Until then the request can become void: the client gives
  * up, or the device is removed. The thread that takes the request off the list must
  * end it, or put it back, if the module has no memory for another connection. Then it waits
- * until there is some. It also waits if too many clients have only just come.
+ * until there is some. It also waits if too many clients have only just come, or if the device
+ * has no memory region left. Nobody tells of these, so it is tried again and again.
  *
  * A listener on one address is bound to a device. When the device is removed,
  * or the address moves to another device, the rdma_cm_id has to be replaced. A
@@ -23,6 +24,8 @@
 
 /* Time between two attempts to listen. */
 #define RPCRDMA_RELISTEN	HZ
+/* Between two attempts to get memory regions of a device. */
+#define RPCRDMA_REGIONS_LOOK	HZ
 
 struct workqueue_struct *rpcrdma_svc_wq;
 
@@ -303,20 +306,29 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
 }
 
 /*
- * There is no memory for @svc: it waits, and all behind it. Return: false if there is no
- * point in that any more.
+ * There is no memory for @svc: it waits, and all behind it. Or, @regions: its device has no
+ * regions; those behind it may have another device, so it is their turn first. Return: false
+ * if there is no point in that any more.
  */
 static bool rpcrdma_listener_hold(struct rpcrdma_listener *l,
-				  struct rpcrdma_svc *svc)
+				  struct rpcrdma_svc *svc, bool regions)
 {
 	bool held;
 
 	spin_lock(&l->lock);
 	held = !l->closed && !READ_ONCE(svc->gone);
 	if (held) {
-		list_add(&svc->pending, &l->pending);
+		if (regions) {
+			list_add_tail(&svc->pending, &l->pending);
+			queue_delayed_work(rpcrdma_svc_wq, &l->look,
+					   RPCRDMA_REGIONS_LOOK);
+		} else {
+			list_add(&svc->pending, &l->pending);
+		}
 		l->n_pending++;
-		trace_rpcrdma_request(svc->cm_id, "held back", l->n_pending);
+		trace_rpcrdma_request(svc->cm_id,
+				      regions ? "no regions" : "held back",
+				      l->n_pending);
 		/* There may be some by now: then nobody else wakes this listener. */
 		if (l->retry)
 			set_bit(XPT_CONN, &l->xprt.xpt_flags);
@@ -382,7 +394,8 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 
 	rc = rpcrdma_svc_accept(svc);
 	trace_rpcrdma_connect(svc->xprt.xpt_remotebuf, "accept", rc);
-	if (rc == -EDQUOT && rpcrdma_listener_hold(l, svc))
+	if ((rc == -EDQUOT || rc == -ENOBUFS) &&
+	    rpcrdma_listener_hold(l, svc, rc == -ENOBUFS))
 		return NULL;
 	if (rc) {
 		rpcrdma_svc_discard(&svc->xprt);

@@ -422,8 +422,8 @@ static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
  *
  * Context: Process context. May sleep.
  *
- * Return: 0; %-EDQUOT if there is no memory for it now, and the caller may try again; or
- * another errno, and the caller discards @svc.
+ * Return: 0; %-EDQUOT if there is no memory for it now, or %-ENOBUFS if its device has no memory
+ * regions, and the caller may try again; or another errno, and the caller discards @svc.
  */
 int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 {

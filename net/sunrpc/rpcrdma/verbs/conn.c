@@ -257,6 +257,20 @@ void rpcrdma_conn_private(struct rpcrdma_conn *conn,
 	spin_unlock(&conn->lock);
 }
 
+/*
+ * Which driver a device has. The tests make rxe look like a device of another one, but ib_core and
+ * rxe itself have to find the driver of rxe. So the other one is in a number that rxe leaves at 0.
+ */
+static u32 rpcrdma_driver(const struct ib_device *device)
+{
+	const u32 driver = device->ops.driver_id;
+
+	if (IS_ENABLED(CONFIG_KUNIT) && driver == RDMA_DRIVER_RXE &&
+	    device->attrs.vendor_part_id)
+		return device->attrs.vendor_part_id;
+	return driver;
+}
+
 /* The only place that reads the limits of the device. */
 static void rpcrdma_conn_limits(struct ib_device *device, u32 port,
 				struct rpcrdma_device_limits *limits)
@@ -279,6 +293,8 @@ static void rpcrdma_conn_limits(struct ib_device *device, u32 port,
 		.page_size = PAGE_SIZE,
 		.fast_reg = attrs->device_cap_flags &
 			    IB_DEVICE_MEM_MGT_EXTENSIONS,
+		/* No flag says that this driver lacks the opcode. */
+		.local_inv = rpcrdma_driver(device) != RDMA_DRIVER_HNS,
 		.iwarp = rdma_protocol_iwarp(device, port),
 	};
 }
@@ -392,11 +408,37 @@ void rpcrdma_conn_fit(struct ib_device *device, u32 role,
 				  sizes);
 }
 
+/* ib_core makes a region for each of the @rw_ctxs, if the device needs any. */
+static int rpcrdma_conn_try_qp(struct rpcrdma_conn *conn,
+			       const struct rpcrdma_sizes *sizes, u32 rw_ctxs)
+{
+	struct ib_qp_init_attr qp = { };
+
+	qp.event_handler = rpcrdma_qp_event;
+	qp.qp_context = conn;
+	qp.send_cq = conn->send_cq;
+	qp.recv_cq = conn->recv_cq;
+	qp.qp_type = IB_QPT_RC;
+	qp.sq_sig_type = IB_SIGNAL_REQ_WR;
+	qp.port_num = conn->cm_id->port_num;
+	qp.cap.max_rdma_ctxs = rw_ctxs;
+	qp.cap.max_send_wr = sizes->send_wr;
+	qp.cap.max_recv_wr = sizes->recv_wr;
+	qp.cap.max_send_sge = sizes->send_sge;
+	qp.cap.max_recv_sge = sizes->recv_sge;
+	return rdma_create_qp(conn->cm_id, conn->pd, &qp);
+}
+
+/* Drivers say either if they have no region left. */
+static bool rpcrdma_no_region(int rc)
+{
+	return rc == -ENOMEM || rc == -ENOSPC;
+}
+
 static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 				  const struct rpcrdma_sizes *sizes)
 {
 	struct ib_device *device = conn->cm_id->device;
-	struct ib_qp_init_attr qp = { };
 	int rc;
 
 	conn->sq_depth = sizes->budget;
@@ -417,19 +459,14 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 		return rc;
 	}
 
-	qp.event_handler = rpcrdma_qp_event;
-	qp.qp_context = conn;
-	qp.send_cq = conn->send_cq;
-	qp.recv_cq = conn->recv_cq;
-	qp.qp_type = IB_QPT_RC;
-	qp.sq_sig_type = IB_SIGNAL_REQ_WR;
-	qp.port_num = conn->cm_id->port_num;
-	qp.cap.max_rdma_ctxs = sizes->rw_ctxs;
-	qp.cap.max_send_wr = sizes->send_wr;
-	qp.cap.max_recv_wr = sizes->recv_wr;
-	qp.cap.max_send_sge = sizes->send_sge;
-	qp.cap.max_recv_sge = sizes->recv_sge;
-	rc = rdma_create_qp(conn->cm_id, conn->pd, &qp);
+	rc = rpcrdma_conn_try_qp(conn, sizes, sizes->rw_ctxs);
+	if (sizes->rw_least && rpcrdma_no_region(rc)) {
+		/* The limit is the device's, and all connections share it. */
+		if (sizes->rw_least < sizes->rw_ctxs)
+			rc = rpcrdma_conn_try_qp(conn, sizes, sizes->rw_least);
+		if (rpcrdma_no_region(rc))
+			rc = -ENOBUFS;
+	}
 	if (rc)
 		return rc;
 	conn->qp = conn->cm_id->qp;
@@ -557,7 +594,8 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
  *
  * Return: a connection with one reference, or an ERR_PTR: %-ENOMEM,
  * %-ENODEV if the device is going away, %-EINVAL if @attr makes no sense,
- * %-EDQUOT if the module may not hold so much now, %-E2BIG if it never may,
+ * %-EDQUOT if the module may not hold so much now, %-E2BIG if it never may, %-ENOBUFS if the
+ * device has too few memory regions now for what it has to register for RDMA,
  * %-ENOSPC if the device's queues are too short, %-EOPNOTSUPP if the device lacks another
  * feature (enum rpcrdma_unfit), or the errno of a verb.
  */

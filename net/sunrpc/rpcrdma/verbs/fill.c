@@ -168,6 +168,53 @@ bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length)
 	return true;
 }
 
+/* What of the @left bytes at @offset is in one piece. Return: how many bytes; 0: there is none. */
+static u32 rpcrdma_send_piece(const struct rpcrdma_txmsg *tm, u32 offset,
+			      u32 left, const void **from)
+{
+	u32 run = left, at = offset;
+	u32 piece;
+
+	if (tm->n_removed)
+		run = rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
+					 &at);
+	if (!run)
+		return 0;
+	*from = rpcrdma_xdr_piece(tm->xdr, at, &piece);
+	return min3(piece, run, left);
+}
+
+/* A small piece is copied, and what the device cannot reach. */
+static bool rpcrdma_send_takes(const struct rpcrdma_txmsg *tm, const void *from,
+			       u32 piece)
+{
+	return piece >= tm->gather && virt_addr_valid(from);
+}
+
+/* Are there enough elements for rpcrdma_send_pieces()? It is dear to find out by mapping. */
+static bool rpcrdma_send_fits(const struct rpcrdma_send *send)
+{
+	const struct rpcrdma_txmsg *tm = send->tm;
+	u32 offset = send->tx.payload.offset;
+	u32 left = send->tx.payload.length;
+	bool takes, took = false;
+	const void *from;
+	u32 count = 1;
+	u32 piece;
+
+	for (; left; left -= piece, offset += piece) {
+		piece = rpcrdma_send_piece(tm, offset, left, &from);
+		if (!piece)
+			return false;
+		takes = rpcrdma_send_takes(tm, from, piece);
+		count += takes || took;
+		if (count > send->conn->gather_sge)
+			return false;
+		took = takes;
+	}
+	return true;
+}
+
 /*
  * Make elements of the bytes that go in @send: of its buffer, which small pieces are copied
  * to, and of other memory. Return: false if there are not enough elements, or if memory
@@ -179,25 +226,17 @@ static bool rpcrdma_send_pieces(struct rpcrdma_send *send)
 	u32 offset = send->tx.payload.offset;
 	u32 left = send->tx.payload.length;
 	const void *from;
-	u32 run, piece, at;
+	u32 piece;
 	bool ok;
 
 	while (left) {
-		run = left;
-		at = offset;
-		if (tm->n_removed)
-			run = rpcrdma_stream_run(tm->removed, tm->n_removed,
-						 offset, &at);
-		if (!run)
-			return false;
-		from = rpcrdma_xdr_piece(tm->xdr, at, &piece);
-		piece = min3(piece, run, left);
+		piece = rpcrdma_send_piece(tm, offset, left, &from);
 		if (!piece)
 			return false;
-		if (piece < tm->gather || !virt_addr_valid(from))
-			ok = rpcrdma_send_copy(send, from, piece);
-		else
+		if (rpcrdma_send_takes(tm, from, piece))
 			ok = rpcrdma_send_take(send, from, piece);
+		else
+			ok = rpcrdma_send_copy(send, from, piece);
 		if (!ok)
 			return false;
 		offset += piece;
@@ -221,6 +260,11 @@ static bool rpcrdma_send_copy_all(struct rpcrdma_send *send)
 /* Gather what goes in @send, or else copy it. Return: as rpcrdma_send_fill(). */
 static noinline bool rpcrdma_send_gather(struct rpcrdma_send *send)
 {
+	const u32 pages = DIV_ROUND_UP(send->tx.payload.length, PAGE_SIZE) + 1;
+
+	/* Nearly always there are elements for the pages, and what is before and behind them. */
+	if (pages + 2 > send->conn->gather_sge && !rpcrdma_send_fits(send))
+		return rpcrdma_send_copy_all(send);
 	if (rpcrdma_send_pieces(send))
 		return true;
 	rpcrdma_send_unmap(send);

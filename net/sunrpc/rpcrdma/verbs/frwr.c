@@ -11,7 +11,8 @@
  * When no region is free, the caller leaves its item in the Payload stream, or
  * waits until ops->room says that there are more. A connection begins
  * with as many regions as one Call can need. A work item allocates more in the
- * background, up to a limit, before the last one is taken.
+ * background, up to a limit, before the last one is taken. Another one frees these when they
+ * have not been needed for a while, or when memory is short.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -19,6 +20,7 @@
 
 #include <trace/events/rpcrdma_v2.h>
 
+#include "../budget.h"
 #include "../params.h"
 #include "dma.h"
 #include "verbs.h"
@@ -27,6 +29,8 @@
 #define RPCRDMA_MR_FEW		8
 /* Pause after an allocation that failed. */
 #define RPCRDMA_MR_RETRY	(HZ / 4)
+/* Between two looks whether there are too many. */
+#define RPCRDMA_MR_LOOK		(30 * HZ)
 
 /*
  * Regions take no gaps, also with a device that has others (IB_MR_TYPE_SG_GAPS, which
@@ -74,6 +78,20 @@ static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 	kfree(mr);
 }
 
+/* The region in slot @i, or in the next slot that has one. Return: NULL if there is none. */
+static struct rpcrdma_mr *rpcrdma_mr_from(const struct rpcrdma_conn *conn, u32 i)
+{
+	for (; i < conn->mr_table.capacity; i++)
+		if (conn->mrs[i])
+			return conn->mrs[i];
+	return NULL;
+}
+
+static struct rpcrdma_mr *rpcrdma_mr_after(const struct rpcrdma_mr *mr)
+{
+	return rpcrdma_mr_from(mr->conn, mr->index + 1);
+}
+
 /*
  * Allocate more in the background, on a workqueue that works when memory is short: the
  * waiting RPC may be a WRITE that frees memory.
@@ -84,6 +102,15 @@ static void rpcrdma_mr_grow_later(struct rpcrdma_conn *conn)
 	if (!rpcrdma_conn_dead(conn) && conn->n_mrs < conn->mr_table.capacity)
 		queue_delayed_work(xprtiod_workqueue, &conn->mr_work,
 				   conn->mr_delay);
+}
+
+/* Look whether there are more regions than the connection needs, later. */
+static void rpcrdma_mr_look_later(struct rpcrdma_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (!rpcrdma_conn_dead(conn) && conn->n_mrs > conn->mr_first)
+		queue_delayed_work(xprtiod_workqueue, &conn->mr_rest_work,
+				   RPCRDMA_MR_LOOK);
 }
 
 /* What a region takes here; an adapter has some bytes more for each page. */
@@ -114,19 +141,22 @@ static u32 rpcrdma_frwr_grow(struct rpcrdma_conn *conn, u32 count)
 	struct rpcrdma_mr *mr;
 	u32 added = 0;
 
-	while (added < count && conn->n_mrs < conn->mr_table.capacity) {
+	/* Nobody else adds regions. */
+	while (added < count &&
+	       READ_ONCE(conn->n_mrs) < conn->mr_table.capacity) {
 		mr = rpcrdma_mr_alloc(conn);
 		if (!mr)
 			break;
 		spin_lock(&conn->lock);
-		mr->index = conn->n_mrs;
-		conn->mrs[mr->index] = mr;
+		while (conn->mrs[mr->index])
+			mr->index++;
 		if (!rpcrdma_mr_add(&conn->mr_table, mr->index)) {
 			spin_unlock(&conn->lock);
 			rpcrdma_mr_free(mr);
 			break;
 		}
-		conn->n_mrs++;
+		conn->mrs[mr->index] = mr;
+		WRITE_ONCE(conn->n_mrs, conn->n_mrs + 1);
 		conn->stats.regions++;
 		spin_unlock(&conn->lock);
 		added++;
@@ -161,7 +191,7 @@ static u32 rpcrdma_frwr_grow_more(struct rpcrdma_conn *conn, u32 count)
 	const u64 size = rpcrdma_mr_memory(conn);
 	u32 added;
 
-	count = min(count, conn->mr_table.capacity - conn->n_mrs);
+	count = min(count, conn->mr_table.capacity - READ_ONCE(conn->n_mrs));
 	if (rpcrdma_conn_hold(conn, count * size, conn->must)) {
 		count = 1;
 		if (rpcrdma_conn_hold(conn, size, conn->must))
@@ -185,9 +215,59 @@ static void rpcrdma_frwr_worker(struct work_struct *work)
 	memalloc_noio_restore(noio);
 	spin_lock(&conn->lock);
 	conn->mr_delay = added ? 0 : RPCRDMA_MR_RETRY;
+	rpcrdma_mr_look_later(conn);
 	spin_unlock(&conn->lock);
 	/* Even without new regions: the waiting RPC may be gone, with others behind it. */
 	rpcrdma_frwr_more(conn);
+}
+
+/* Free one region that nobody uses. Return: false if there is none, or not too many are left. */
+static bool rpcrdma_frwr_less(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_mr *mr = NULL;
+	s32 index;
+
+	spin_lock(&conn->lock);
+	index = rpcrdma_mr_remove(&conn->mr_table, conn->mr_first);
+	if (index >= 0) {
+		/* Only who takes it from the table finds it. */
+		swap(mr, conn->mrs[index]);
+		WRITE_ONCE(conn->n_mrs, conn->n_mrs - 1);
+	}
+	spin_unlock(&conn->lock);
+	if (!mr)
+		return false;
+	rpcrdma_mr_free(mr);
+	rpcrdma_conn_unhold(conn, rpcrdma_mr_memory(conn));
+	return true;
+}
+
+/* Without work it does not run for long: the first ones are left. */
+static void rpcrdma_frwr_rest_worker(struct work_struct *work)
+{
+	struct rpcrdma_conn *conn = container_of(to_delayed_work(work),
+						 struct rpcrdma_conn,
+						 mr_rest_work);
+	unsigned int noio;
+	bool rested;
+
+	spin_lock(&conn->lock);
+	rested = rpcrdma_mr_rested(&conn->mr_table, conn->mr_first);
+	spin_unlock(&conn->lock);
+	if (rested || rpcrdma_memory_short()) {
+		/* A driver may allocate memory for that. */
+		noio = memalloc_noio_save();
+		if (rpcrdma_frwr_less(conn)) {
+			while (rpcrdma_frwr_less(conn))
+				;
+			trace_rpcrdma_resize(conn->id, "number of regions",
+					     READ_ONCE(conn->n_mrs));
+		}
+		memalloc_noio_restore(noio);
+	}
+	spin_lock(&conn->lock);
+	rpcrdma_mr_look_later(conn);
+	spin_unlock(&conn->lock);
 }
 
 /**
@@ -208,6 +288,20 @@ bool rpcrdma_frwr_short(struct rpcrdma_conn *conn)
 	return missing;
 }
 
+/* Not signaled: it completes only if it fails, and before the Work Requests it flushes. */
+static void rpcrdma_frwr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_conn *conn = container_of(wc->wr_cqe,
+						 struct rpcrdma_conn,
+						 mr_reg_cqe);
+
+	if (wc->status == IB_WC_SUCCESS)
+		return;
+	if (wc->status != IB_WC_WR_FLUSH_ERR)
+		trace_rpcrdma_wc(conn->id, "Registration", wc);
+	rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
+}
+
 /**
  * rpcrdma_frwr_setup - make the pool of memory regions
  * @conn: the connection, queue pair created
@@ -219,9 +313,10 @@ int rpcrdma_frwr_setup(struct rpcrdma_conn *conn,
 		       const struct rpcrdma_sizes *sizes)
 {
 	const u32 max_mrs = sizes->regions;
-	u32 initial;
 
 	INIT_DELAYED_WORK(&conn->mr_work, rpcrdma_frwr_worker);
+	INIT_DELAYED_WORK(&conn->mr_rest_work, rpcrdma_frwr_rest_worker);
+	conn->mr_reg_cqe.done = rpcrdma_frwr_reg_done;
 	init_waitqueue_head(&conn->mr_wait);
 	conn->mr_pages = sizes->region_pages;
 	if (!max_mrs)
@@ -233,8 +328,10 @@ int rpcrdma_frwr_setup(struct rpcrdma_conn *conn,
 	if (!conn->mr_slots || !conn->mrs)
 		return -ENOMEM;
 	rpcrdma_mr_table_init(&conn->mr_table, conn->mr_slots, max_mrs);
-	initial = min(sizes->first_regions, conn->mr_table.capacity);
-	return rpcrdma_frwr_grow(conn, initial) < initial ? -ENOMEM : 0;
+	conn->mr_first = min(sizes->first_regions, conn->mr_table.capacity);
+	return rpcrdma_frwr_grow(conn, conn->mr_first) < conn->mr_first ?
+		       -ENOMEM :
+		       0;
 }
 
 /**
@@ -243,8 +340,13 @@ int rpcrdma_frwr_setup(struct rpcrdma_conn *conn,
  */
 void rpcrdma_frwr_cleanup(struct rpcrdma_conn *conn)
 {
-	while (conn->n_mrs)
-		rpcrdma_mr_free(conn->mrs[--conn->n_mrs]);
+	struct rpcrdma_mr *mr, *next;
+
+	for (mr = rpcrdma_mr_from(conn, 0); mr; mr = next) {
+		next = rpcrdma_mr_after(mr);
+		rpcrdma_mr_free(mr);
+	}
+	conn->n_mrs = 0;
 	kvfree(conn->mrs);
 	kvfree(conn->mr_slots);
 	conn->mrs = NULL;
@@ -323,19 +425,6 @@ static struct page *rpcrdma_memory_page(const struct rpcrdma_memory *memory,
 	return virt_to_page(memory->address + (offset - memory->offset));
 }
 
-/* Not signaled: it completes only if it fails, and before the Work Requests it flushes. */
-static void rpcrdma_frwr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct rpcrdma_mr *mr = container_of(wc->wr_cqe, struct rpcrdma_mr,
-					     reg_cqe);
-
-	if (wc->status == IB_WC_SUCCESS)
-		return;
-	if (wc->status != IB_WC_WR_FLUSH_ERR)
-		trace_rpcrdma_wc(mr->conn->id, "Registration", wc);
-	rpcrdma_conn_lost(mr->conn, ib_wc_status_msg(wc->status));
-}
-
 /*
  * Map bytes @offset.. of @memory. Return: bytes mapped, %-ENOBUFS if a DMA mapping
  * is not possible now, or %-EIO if the region cannot hold them.
@@ -376,8 +465,7 @@ static int rpcrdma_mr_map(struct rpcrdma_mr *mr,
 
 	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
 	memset(&mr->reg, 0, sizeof(mr->reg));
-	mr->reg_cqe.done = rpcrdma_frwr_reg_done;
-	mr->reg.wr.wr_cqe = &mr->reg_cqe;
+	mr->reg.wr.wr_cqe = &mr->conn->mr_reg_cqe;
 	mr->reg.wr.opcode = IB_WR_REG_MR;
 	mr->reg.mr = mr->mr;
 	mr->reg.key = mr->mr->rkey;
@@ -749,31 +837,31 @@ void rpcrdma_frwr_reclaim(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_inv *waiter;
 	struct rpcrdma_mr *mr;
-	u32 i;
 
 	cancel_delayed_work_sync(&conn->mr_work);
+	cancel_delayed_work_sync(&conn->mr_rest_work);
 	spin_lock(&conn->lock);
 	wait_event_cmd(conn->mr_wait, !conn->mr_unmapping,
 		       spin_unlock(&conn->lock), spin_lock(&conn->lock));
-	for (i = 0; i < conn->n_mrs; i++) {
-		mr = conn->mrs[i];
-		if (!rpcrdma_mr_event(&conn->mr_table, i, RPCRDMA_MR_LOSE,
-				      mr->mr->rkey))
-			trace_rpcrdma_mr_lost(conn->id, i, mr->mr->rkey);
-	}
+	/* Nobody adds or removes any more. */
+	for (mr = rpcrdma_mr_from(conn, 0); mr; mr = rpcrdma_mr_after(mr))
+		if (!rpcrdma_mr_event(&conn->mr_table, mr->index,
+				      RPCRDMA_MR_LOSE, mr->mr->rkey))
+			trace_rpcrdma_mr_lost(conn->id, mr->index,
+					      mr->mr->rkey);
 	spin_unlock(&conn->lock);
 
 	/* LOST: they stay in their lists, and the owners of the lists wait. */
-	for (i = 0; i < conn->n_mrs; i++)
-		rpcrdma_mr_unmap(conn->mrs[i]);
+	for (mr = rpcrdma_mr_from(conn, 0); mr; mr = rpcrdma_mr_after(mr))
+		rpcrdma_mr_unmap(mr);
 
 	spin_lock(&conn->lock);
-	for (i = 0; i < conn->n_mrs; i++)
-		list_del_init(&conn->mrs[i]->link);
+	for (mr = rpcrdma_mr_from(conn, 0); mr; mr = rpcrdma_mr_after(mr))
+		list_del_init(&mr->link);
 	/* Regions whose Local Invalidate was never posted */
-	for (i = 0; i < conn->n_mrs; i++) {
-		waiter = conn->mrs[i]->waiter;
-		conn->mrs[i]->waiter = NULL;
+	for (mr = rpcrdma_mr_from(conn, 0); mr; mr = rpcrdma_mr_after(mr)) {
+		waiter = mr->waiter;
+		mr->waiter = NULL;
 		if (!waiter)
 			continue;
 		spin_unlock(&conn->lock);

@@ -375,7 +375,6 @@ struct rpcrdma_send {
  * @index: slot in the table of the core
  * @link: list of the owner, while it has one
  * @attrs: DMA_ATTR_SKIP_CPU_SYNC to keep what the CPU wrote to the memory
- * @reg_cqe: completion of @reg, if it fails
  * @cqe: completion of @inv
  * @waiter: its @done is called when the peer cannot reach this region any more
  */
@@ -389,7 +388,6 @@ struct rpcrdma_mr {
 	enum dma_data_direction dir;
 	unsigned long attrs;
 	struct ib_reg_wr reg;
-	struct ib_cqe reg_cqe;
 	struct ib_send_wr inv;
 	struct ib_cqe cqe;
 	struct rpcrdma_inv *waiter;
@@ -760,6 +758,10 @@ struct rpcrdma_resize {
  * @round_trip: the shortest of them, in microseconds, or zero. Only that handler writes it.
  * @job_queue: jobs to be posted
  * @jobs_posted: jobs whose last Work Request has not completed successfully
+ * @mr_reg_cqe: completion of a registration, if it fails. That can come after its region is
+ *	gone: the Reply came before the Send in front of which it was posted has completed.
+ * @mr_first: regions that the connection keeps
+ * @mr_rest_work: frees others that have nothing to do
  * @mr_unmapping: threads that unmap regions which are HELD, without the lock
  * @mr_wait: waits for @mr_unmapping to become zero
  * @reads_in: RDMA Reads that the peer may have under way
@@ -894,7 +896,10 @@ struct rpcrdma_conn {
 	struct rpcrdma_mr **mrs;
 	u32 mr_pages;
 	u32 n_mrs;
+	u32 mr_first;
+	struct ib_cqe mr_reg_cqe;
 	struct delayed_work mr_work;
+	struct delayed_work mr_rest_work;
 	unsigned long mr_delay;
 	bool mr_short;		/* ops->room is to be called */
 	u32 mr_unmapping;

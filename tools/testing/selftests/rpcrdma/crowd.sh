@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that a server lets many clients in at once, and rejects none: also if it has no
-# memory for all of them, when the others wait until some are gone; and if many come and say
-# nothing. Clients are scripted peers (tools/testing/peer). And that 32 mounts with nconnect=4,
+# memory for all of them, or its adapter no memory regions, when the others wait until some are gone;
+# and if many come and say nothing. Clients are scripted peers (tools/testing/peer). And that 32 mounts with nconnect=4,
 # made at the same time, work; that all memory is given back; and that connections without work use
 # no processor, and not more memory than Documentation/sizing.rst says.
 
@@ -38,6 +38,7 @@ alone() {
 	check "some had to wait" held_back_more
 	check "all is given back again" within 60 nothing_held
 	check "memory as before" set_parameter memory 0
+	with_few_regions
 
 	check "a server's Receives begin small" set_parameter grow 32768
 	# A connection has this from its beginning: later it would ask once more before.
@@ -61,6 +62,20 @@ alone() {
 	check "stop the server" server_down
 	check "remove the module" within 10 rmmod rpcrdma
 	finish
+}
+
+# A server's connection takes 64 regions of an adapter like erdma, which has 2048 of them.
+with_few_regions() {
+	local shape=/sys/module/rxe_shape/parameters/shape
+	if ! modprobe rxe_shape; then
+		skip "few regions" "rxe_shape is for kernels with KUnit"
+		return
+	fi
+	CROWD=40
+	check "few regions: such an adapter" eval "echo erdma > $shape"
+	check "few regions: $CROWD clients wait for each other" crowd waits_for_regions
+	check "few regions: all is given back" within 60 nothing_held
+	check "few regions: rxe as before" eval "echo rxe > $shape"
 }
 
 has_test() { # TEST
