@@ -451,6 +451,7 @@ struct conn_shape {
 	bool rtr;
 	bool late;		/* nothing grows before the case says so */
 	bool bare;		/* few Sends have a buffer at first */
+	bool follows;		/* windows are as the module parameter says */
 };
 
 static int conn_open(struct kunit *test, struct conn_shape shape)
@@ -481,6 +482,8 @@ static int conn_open(struct kunit *test, struct conn_shape shape)
 	f->server.late = shape.late;
 	f->client.bare = shape.bare;
 	f->server.bare = shape.bare;
+	f->client.follows = shape.follows;
+	f->server.follows = shape.follows;
 	f->stream = conn_kvzalloc(test, CONN_MAX);
 	get_random_bytes(f->stream, CONN_MAX);
 
@@ -590,8 +593,19 @@ static int conn_init_bare_version1(struct kunit *test)
 	return conn_open(test, (struct conn_shape){ .bare = true });
 }
 
-/* rtrext takes precedence over room to grow, and over small Receives. */
+/* rtrext takes precedence over small Receives. */
 static int conn_init_groups(struct kunit *test)
+{
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.rest = PAGE_SIZE,
+		.rtr = true,
+	});
+}
+
+/* Sends and Receives are at once as large as others become. */
+static int conn_init_large_groups(struct kunit *test)
 {
 	return conn_open(test, (struct conn_shape){
 		.version2 = true,
@@ -600,6 +614,8 @@ static int conn_init_groups(struct kunit *test)
 		.grow = CONN_GROWN,
 		.rest = PAGE_SIZE,
 		.rtr = true,
+		.bare = true,
+		.follows = true,
 	});
 }
 
@@ -5531,6 +5547,126 @@ static void conn_with_groups_takes_memory(struct kunit *test)
 	conn_holds_the_memory_it_takes(test, &f->server);
 }
 
+/* Data that one Send carries, beside a head in a page of its own. */
+#define CONN_LARGE	(CONN_GROWN - PAGE_SIZE)
+
+static void conn_places_data_in_large_sends(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		conn_place(test, PAGE_SIZE, 1);
+		conn_place(test, CONN_LARGE, 1);
+		conn_place(test, CONN_LARGE + 4, 2);
+		conn_place(test, SZ_64K, 3);
+	}
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+static void conn_places_results_in_large_sends(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page **pages = conn_alloc_pages(test);
+	u32 i;
+
+	for (i = 0; i < CONN_PAGES; i++)
+		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
+	for (i = 0; i < 3; i++) {
+		conn_place_reply(test, pages, 0, PAGE_SIZE, 1);
+		conn_place_reply(test, pages, 1000, CONN_LARGE, 1);
+		conn_place_reply(test, pages, 4, CONN_LARGE + 4, 2);
+		conn_place_reply(test, pages, 0, SZ_64K, 3);
+	}
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+/* Sends have buffers of that size, but few have one; and Receives have pages. */
+static void conn_with_large_groups_takes_memory(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const u64 all = (f->client.conn->n_recvs + RPCRDMA_SEND_REST + 1ULL) *
+			CONN_GROWN;
+
+	KUNIT_EXPECT_EQ(test, f->client.conn->n_recvs,
+			READ_ONCE(rpcrdma_window) + 1);
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->client), all);
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->server), all);
+	conn_counts_its_memory(test, &f->client);
+	conn_counts_its_memory(test, &f->server);
+	conn_holds_the_memory_it_takes(test, &f->client);
+	conn_holds_the_memory_it_takes(test, &f->server);
+}
+
+/* Send until no more Sends can wait for a later one to complete. */
+static void conn_fill_a_quarter(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_ring *ring = &f->client.conn->ring;
+	const u32 quarter = ring->sends / 4;
+	int i;
+
+	do {
+		conn_call(test, 64);
+	} while (READ_ONCE(ring->head) % quarter);
+	for (i = 0; i < 100 && ring->head - READ_ONCE(ring->tail) >= quarter; i++)
+		msleep(20);
+	KUNIT_ASSERT_EQ(test, ring->head - ring->tail, quarter - 1);
+}
+
+/* A group of more Sends than there is room for: wait for its end. */
+static struct conn_msg *conn_large_group(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const u32 length = 11 * CONN_LARGE;
+	struct conn_msg *m = conn_item_msg(test, RPCRDMA_CALL, length);
+	int i;
+
+	for (i = 0; i < 100 && !conn_plan_group(f, m, length); i++)
+		msleep(20);
+	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_EXPECT_EQ(test, m->group.sends, 11U);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	return m;
+}
+
+/*
+ * A group waits for buffers that are made for it. If there is no memory for these, it does not
+ * wait: nothing else may ever make room.
+ */
+static void conn_makes_buffers_for_a_group(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpcrdma_budget budget;
+	u32 sent;
+	int i;
+
+	conn_fill_a_quarter(test);
+	rpcrdma_memory_info(&budget);
+	rpcrdma_memory_limit(budget.held);
+	sent = conn_info(&f->client).sent;
+	/* The second one does not even wait for the refusal. */
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, conn_large_group(test)->status, -EMSGSIZE);
+		KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent, sent);
+		KUNIT_EXPECT_EQ(test, conn->ring.sends - conn->ring.bare,
+				(u32)RPCRDMA_SEND_REST);
+	}
+	rpcrdma_memory_limit(budget.limit);
+	msleep(1100);
+	KUNIT_EXPECT_EQ(test, conn_large_group(test)->status, 0);
+	conn_wait(test, &f->server.arrived);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent - sent, 11U);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(conn->ring.bare), 0U);
+	conn_holds_the_memory_it_takes(test, &f->client);
+}
+
 /* Without an element for each page there is no rtrext, and all is as without. */
 static void conn_has_groups_if_the_device_can(struct kunit *test)
 {
@@ -5551,6 +5687,25 @@ static void conn_has_groups_if_the_device_can(struct kunit *test)
 		}
 		conn_end(&side);
 	}
+	/* As many pages as there are elements, up to what others grow to. */
+	side.grow = CONN_GROWN;
+	for (i = 3; i <= 9; i += 2) {
+		const u32 pages = min_t(u32, i, CONN_GROWN / PAGE_SIZE);
+
+		conn_make_with_sges(test, &side, RPCRDMA_ROLE_SERVER, i);
+		if (!IS_ERR(side.conn)) {
+			KUNIT_EXPECT_EQ(test, side.conn->recv_pages, pages);
+			KUNIT_EXPECT_EQ(test, side.conn->recv_size,
+					(u32)((pages - 1) * PAGE_SIZE +
+					      RPCRDMA_RTR_HEAD));
+			KUNIT_EXPECT_EQ(test, side.conn->send_size,
+					(u32)(CONN_LARGE + RPCRDMA_RTR_HEAD));
+			KUNIT_EXPECT_EQ(test, side.conn->resize.most_send,
+					side.conn->resize.least_send);
+		}
+		conn_end(&side);
+	}
+	side.grow = 0;
 	/* A client still sends Calls by groups. */
 	side.queues = false;
 	side.pages = false;
@@ -5594,11 +5749,11 @@ static void conn_is_made_as_was_told(struct kunit *test)
 		for (rtr = 0; rtr <= 1; rtr++) {
 			struct conn_side side = {
 				.version = 2, .queues = server, .pages = server,
-				.rtr = rtr,
+				.rtr = rtr, .grow = READ_ONCE(rpcrdma_grow),
 			};
 
 			WRITE_ONCE(rpcrdma_rtrext, rtr);
-			for (sges = 1; sges <= 4; sges++) {
+			for (sges = 1; sges <= 9; sges++) {
 				struct rpcrdma_sizes told;
 
 				device->attrs.max_recv_sge = sges;
@@ -5637,6 +5792,23 @@ static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_window_changes),
 	{}
+};
+
+static struct kunit_case conn_large_groups_cases[] = {
+	KUNIT_CASE(conn_with_large_groups_takes_memory),
+	KUNIT_CASE(conn_carries_calls),
+	KUNIT_CASE(conn_carries_replies),
+	KUNIT_CASE(conn_places_data_in_large_sends),
+	KUNIT_CASE(conn_places_results_in_large_sends),
+	KUNIT_CASE(conn_makes_buffers_for_a_group),
+	{}
+};
+
+static struct kunit_suite conn_large_groups_suite = {
+	.name = "rpcrdma_conn_large_groups",
+	.init = conn_init_large_groups,
+	.exit = conn_exit,
+	.test_cases = conn_large_groups_cases,
 };
 
 static struct kunit_suite conn_groups_suite = {
@@ -6609,7 +6781,7 @@ static struct kunit_suite conn_mapping_growing_suite = {
 };
 
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
-		  &conn_groups_suite, &conn_resting_suite, &conn_alone_suite,
+		  &conn_groups_suite, &conn_large_groups_suite, &conn_resting_suite, &conn_alone_suite,
 		  &conn_late_suite, &conn_bare_suite, &conn_bare_version1_suite,
 		  &conn_version1_suite, &conn_mapping_suite,
 		  &conn_mapping_growing_suite);
