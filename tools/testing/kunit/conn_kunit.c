@@ -5585,6 +5585,53 @@ static void conn_places_results_in_large_sends(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 }
 
+/* Can a Call go by a group that has an item of @item bytes, or a result of @result? */
+static bool conn_would_group(struct kunit *test, u32 item, u32 result, bool chunk)
+{
+	struct rpcrdma_call_shape shape = {
+		.length = CONN_ITEM + item + CONN_TAIL,
+		.item = { CONN_ITEM, item },
+		.result_max = result,
+		.reducible = true,
+		.reply_expected = true,
+	};
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpcrdma_req *req;
+	bool planned;
+
+	req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	req->plan.read_chunk = item && chunk;
+	req->plan.write_chunk = result && chunk;
+	spin_lock(&conn->lock);
+	rpcrdma_req_plan_group(req, conn, &shape);
+	spin_unlock(&conn->lock);
+	planned = req->tm.group;
+	KUNIT_EXPECT_EQ(test, req->plan.read_chunk, item && chunk && !planned);
+	KUNIT_EXPECT_EQ(test, req->plan.write_chunk, result && chunk && !planned);
+	return planned;
+}
+
+/* What has more data than pays goes by a chunk, if one was chosen. */
+static void conn_groups_what_is_cheaper(struct kunit *test)
+{
+	int i;
+
+	/* There are credits as soon as the server has said so. */
+	for (i = 0; i < 100 && !conn_would_group(test, SZ_256K, 0, false); i++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, conn_would_group(test, SZ_128K, 0, true));
+	KUNIT_EXPECT_FALSE(test, conn_would_group(test, SZ_128K + 4, 0, true));
+	KUNIT_EXPECT_TRUE(test, conn_would_group(test, SZ_128K + 4, 0, false));
+	KUNIT_EXPECT_TRUE(test, conn_would_group(test, 0, SZ_128K, true));
+	KUNIT_EXPECT_FALSE(test, conn_would_group(test, 0, SZ_128K + 4, true));
+	KUNIT_EXPECT_TRUE(test, conn_would_group(test, 0, SZ_128K + 4, false));
+	/* Not even without a chunk if it is too large for any group. */
+	KUNIT_EXPECT_FALSE(test, conn_would_group(test, 16 * CONN_LARGE + 4, 0,
+						  false));
+}
+
 /* Sends have buffers of that size, but few have one; and Receives have pages. */
 static void conn_with_large_groups_takes_memory(struct kunit *test)
 {
@@ -5800,6 +5847,7 @@ static struct kunit_case conn_large_groups_cases[] = {
 	KUNIT_CASE(conn_carries_replies),
 	KUNIT_CASE(conn_places_data_in_large_sends),
 	KUNIT_CASE(conn_places_results_in_large_sends),
+	KUNIT_CASE(conn_groups_what_is_cheaper),
 	KUNIT_CASE(conn_makes_buffers_for_a_group),
 	{}
 };

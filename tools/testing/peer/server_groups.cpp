@@ -748,6 +748,22 @@ TEST_F(server_groups, out_of_order)
 		reported(p, kBadOmt);
 	}
 	{
+		/* It begins again, and says that it has another number of Sends. */
+		const Write w(p, data);
+		w.first(p);
+		p.send(request(w.xid, { 0 }, w.sends + 1, 40) +
+		       null_call(w.xid));
+		reported(p, kBadOmt);
+	}
+	{
+		/* One Send more than it has said. */
+		const u32 xid = p.new_xid();
+		p.send(request(xid, { 0 }, 1, 40) + null_call(xid));
+		EXPECT_EQ(p.reply(xid).xid, xid);
+		p.send(next_send(xid, 1));
+		reported(p, kBadCont);
+	}
+	{
 		const Write w(p, data);
 		const u32 xid = p.new_xid();
 		w.first(p);

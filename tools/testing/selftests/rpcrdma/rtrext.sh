@@ -30,13 +30,14 @@ client() {
 	for size in 4 16 28 32 64 128; do
 		check "both: WRITE of $size KiB" places $size $(((size + 27) / 28))
 	done
+	check "both: a WRITE that is cheaper by a chunk" chunks 256
 	check "both: a file to read" prepare
 	for size in 4 16 28 32 64 128; do
 		check "both: READ of $size KiB" fetches $size $(((size + 27) / 28))
 	done
+	check "both: a READ that is cheaper by a chunk" writes_chunks 256
 	check "both: READs that begin inside of a page" fetches_unaligned
 	check "both: a READ of less than it asks for" fetches_end
-	check "both: a READ that is too large for a group" writes_chunks 256
 	check "both: many READs at once" many
 	check "both: sizes and offsets" run table table $(($(amount 16) << 20))
 	check "both: random operations" run random random 7 "$(amount 150)"
