@@ -6829,7 +6829,8 @@ static struct kunit_suite conn_mapping_growing_suite = {
 };
 
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
-		  &conn_groups_suite, &conn_large_groups_suite, &conn_resting_suite, &conn_alone_suite,
+		  &conn_groups_suite, &conn_large_groups_suite,
+		  &conn_resting_suite, &conn_alone_suite,
 		  &conn_late_suite, &conn_bare_suite, &conn_bare_version1_suite,
 		  &conn_version1_suite, &conn_mapping_suite,
 		  &conn_mapping_growing_suite);
