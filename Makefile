@@ -376,7 +376,7 @@ check:
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
+	  SEARCH_LONG=1 scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm-full selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
 	  selftests-debug selftests-smp selftests-uml kunit-kcsan selftests-kcsan \
 	  kunit-6.1 selftests-debian-6.1 matrix-6.1 \

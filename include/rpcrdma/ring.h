@@ -179,6 +179,21 @@ bool __must_check rpcrdma_ring_turn(struct rpcrdma_ring *r, bool retry,
 				    u32 *from);
 
 /**
+ * rpcrdma_ring_awaits - there is too little room for a message whose Sends go at once
+ * @r: the ring
+ * @sends: of the message
+ * @retry: as for rpcrdma_ring_turn()
+ * @look: gets whether somebody has to look, soon
+ *
+ * If buffers can be made the message waits for these. If not, it waits only if there will be room
+ * when what is under way has completed, however many of these Sends wait for a later one.
+ *
+ * Return: false if it must not wait.
+ */
+bool __must_check rpcrdma_ring_awaits(struct rpcrdma_ring *r, u32 sends,
+				      bool retry, bool *look);
+
+/**
  * rpcrdma_ring_grow - a buffer has been made
  * @r: the ring, with bare Sends
  * @early: the next Send has a buffer

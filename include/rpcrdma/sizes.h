@@ -64,10 +64,13 @@ struct rpcrdma_device_limits {
  * @recv_size: octets of a Receive
  * @recv_most: what Receives may grow to, in octets; not less than @recv_size, or zero
  * @recv_pages: Receives are to be of pages, which the owner can replace one by one
- * @recv_head: octets of a Receive that are in a page of their own, before the others
+ * @recv_head: octets of a Receive that are in a page of their own, before the others; such
+ *	Receives have at once what others may grow to
  * @send_ring: Sends outstanding
  * @send_size: octets of a Send
  * @send_most: what Sends may grow to, in octets; not less than @send_size, or zero
+ * @send_head: Sends go to Receives with a head of so many octets, and have at once what others
+ *	may grow to
  * @gather: Sends are to take data from where it is
  * @regions: memory regions that the peer reaches, zero for none
  * @region_pages: pages of each
@@ -89,6 +92,7 @@ struct rpcrdma_wants {
 	u32 send_ring;
 	u32 send_size;
 	u32 send_most;
+	u32 send_head;
 	bool gather;
 	u32 regions;
 	u32 region_pages;
@@ -128,6 +132,8 @@ enum rpcrdma_unfit {
  * @gather_sge: of them, those that a Send uses at most; one if all its data is copied
  * @recv_sge: elements of each Receive
  * @recv_pages: pages of each Receive, an element each; zero if it is one buffer
+ * @recv_size: octets of a Receive at first
+ * @send_size: octets of a Send at first
  * @recv_most: what Receives may grow to with as many elements, in octets
  * @rw_ctxs: RDMA Read and Write contexts
  * @rw_least: the same at least, if each takes a region of the device; or zero
@@ -155,6 +161,8 @@ struct rpcrdma_sizes {
 	u32 gather_sge;
 	u32 recv_sge;
 	u32 recv_pages;
+	u32 recv_size;
+	u32 send_size;
 	u32 recv_most;
 	u32 rw_ctxs;
 	u32 rw_least;

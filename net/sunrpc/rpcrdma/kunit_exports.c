@@ -133,6 +133,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_release_xprt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_reserve_xprt);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_send_spare);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spares_free);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_grow);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_window);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_window_change);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_stats_follow);

@@ -55,7 +55,7 @@ MODULE_PARM_DESC(memory,
 unsigned int rpcrdma_rtrext;
 module_param_cb(rtrext, &rpcrdma_rtrext_ops, &rpcrdma_rtrext, 0644);
 MODULE_PARM_DESC(rtrext,
-		 "1: new connections place the data of READs and WRITEs by Sends if both sides have it, and grow has no effect; 0: never");
+		 "1: new connections place the data of READs and WRITEs by Sends if both sides have it, and buffers have what grow allows at once; 0: never");
 
 /*
  * modprobe treats EEXIST as success. The kernel refuses a second module with this name

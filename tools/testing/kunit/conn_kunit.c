@@ -480,6 +480,7 @@ struct conn_shape {
 	bool late;		/* nothing grows before the case says so */
 	bool bare;		/* few Sends have a buffer at first */
 	bool wraps;		/* the numbers of Sends wrap soon */
+	bool follows;		/* windows are as the module parameter says */
 };
 
 static int conn_open(struct kunit *test, struct conn_shape shape)
@@ -512,6 +513,8 @@ static int conn_open(struct kunit *test, struct conn_shape shape)
 	f->server.bare = shape.bare;
 	f->client.wraps = shape.wraps;
 	f->server.wraps = shape.wraps;
+	f->client.follows = shape.follows;
+	f->server.follows = shape.follows;
 	f->stream = conn_kvzalloc(test, CONN_MAX);
 	get_random_bytes(f->stream, CONN_MAX);
 
@@ -642,8 +645,19 @@ static int conn_init_bare_version1(struct kunit *test)
 	return conn_open(test, (struct conn_shape){ .bare = true });
 }
 
-/* rtrext takes precedence over room to grow, and over small Receives. */
+/* rtrext takes precedence over small Receives. */
 static int conn_init_groups(struct kunit *test)
+{
+	return conn_open(test, (struct conn_shape){
+		.version2 = true,
+		.pages = true,
+		.rest = PAGE_SIZE,
+		.rtr = true,
+	});
+}
+
+/* Sends and Receives are at once as large as others become. */
+static int conn_init_large_groups(struct kunit *test)
 {
 	return conn_open(test, (struct conn_shape){
 		.version2 = true,
@@ -652,6 +666,8 @@ static int conn_init_groups(struct kunit *test)
 		.grow = CONN_GROWN,
 		.rest = PAGE_SIZE,
 		.rtr = true,
+		.bare = true,
+		.follows = true,
 	});
 }
 
@@ -5805,6 +5821,173 @@ static void conn_with_groups_takes_memory(struct kunit *test)
 	conn_holds_the_memory_it_takes(test, &f->server);
 }
 
+/* Data that one Send carries, beside a head in a page of its own. */
+#define CONN_LARGE	(CONN_GROWN - PAGE_SIZE)
+
+static void conn_places_data_in_large_sends(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		conn_place(test, PAGE_SIZE, 1);
+		conn_place(test, CONN_LARGE, 1);
+		conn_place(test, CONN_LARGE + 4, 2);
+		conn_place(test, SZ_64K, 3);
+	}
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+static void conn_places_results_in_large_sends(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct page **pages = conn_alloc_pages(test);
+	u32 i;
+
+	for (i = 0; i < CONN_PAGES; i++)
+		get_random_bytes(page_address(pages[i]), PAGE_SIZE);
+	for (i = 0; i < 3; i++) {
+		conn_place_reply(test, pages, 0, PAGE_SIZE, 1);
+		conn_place_reply(test, pages, 1000, CONN_LARGE, 1);
+		conn_place_reply(test, pages, 4, CONN_LARGE + 4, 2);
+		conn_place_reply(test, pages, 0, SZ_64K, 3);
+	}
+	conn_exchange(test, &f->server, &f->client, RPCRDMA_REPLY);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+/* Can a Call go by a group that has an item of @item bytes, or a result of @result? */
+static bool conn_would_group(struct kunit *test, u32 item, u32 result, bool chunk)
+{
+	struct rpcrdma_call_shape shape = {
+		.length = CONN_ITEM + item + CONN_TAIL,
+		.item = { CONN_ITEM, item },
+		.result_max = result,
+		.reducible = true,
+		.reply_expected = true,
+	};
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpcrdma_req *req;
+	bool planned;
+
+	req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	req->plan.read_chunk = item && chunk;
+	req->plan.write_chunk = result && chunk;
+	spin_lock(&conn->lock);
+	rpcrdma_req_plan_group(req, conn, &shape);
+	spin_unlock(&conn->lock);
+	planned = req->tm.group;
+	KUNIT_EXPECT_EQ(test, req->plan.read_chunk, item && chunk && !planned);
+	KUNIT_EXPECT_EQ(test, req->plan.write_chunk, result && chunk && !planned);
+	return planned;
+}
+
+/* What has more data than pays goes by a chunk, if one was chosen. */
+static void conn_groups_what_is_cheaper(struct kunit *test)
+{
+	int i;
+
+	/* There are credits as soon as the server has said so. */
+	for (i = 0; i < 100 && !conn_would_group(test, SZ_256K, 0, false); i++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, conn_would_group(test, SZ_128K, 0, true));
+	KUNIT_EXPECT_FALSE(test, conn_would_group(test, SZ_128K + 4, 0, true));
+	KUNIT_EXPECT_TRUE(test, conn_would_group(test, SZ_128K + 4, 0, false));
+	KUNIT_EXPECT_TRUE(test, conn_would_group(test, 0, SZ_128K, true));
+	KUNIT_EXPECT_FALSE(test, conn_would_group(test, 0, SZ_128K + 4, true));
+	KUNIT_EXPECT_TRUE(test, conn_would_group(test, 0, SZ_128K + 4, false));
+	/* Not even without a chunk if it is too large for any group. */
+	KUNIT_EXPECT_FALSE(test, conn_would_group(test, 16 * CONN_LARGE + 4, 0,
+						  false));
+}
+
+/* Sends have buffers of that size, but few have one; and Receives have pages. */
+static void conn_with_large_groups_takes_memory(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const u64 all = (f->client.conn->n_recvs + RPCRDMA_SEND_REST + 1ULL) *
+			CONN_GROWN;
+
+	KUNIT_EXPECT_EQ(test, f->client.conn->n_recvs,
+			READ_ONCE(rpcrdma_window) + 1);
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->client), all);
+	KUNIT_EXPECT_EQ(test, conn_buffer_memory(&f->server), all);
+	conn_counts_its_memory(test, &f->client);
+	conn_counts_its_memory(test, &f->server);
+	conn_holds_the_memory_it_takes(test, &f->client);
+	conn_holds_the_memory_it_takes(test, &f->server);
+}
+
+/* Send until no more Sends can wait for a later one to complete. */
+static void conn_fill_a_quarter(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_ring *ring = &f->client.conn->ring;
+	const u32 quarter = ring->sends / 4;
+	int i;
+
+	do {
+		conn_call(test, 64);
+	} while (READ_ONCE(ring->head) % quarter);
+	for (i = 0; i < 100 && ring->head - READ_ONCE(ring->tail) >= quarter; i++)
+		msleep(20);
+	KUNIT_ASSERT_EQ(test, ring->head - ring->tail, quarter - 1);
+}
+
+/* A group of more Sends than there is room for: wait for its end. */
+static struct conn_msg *conn_large_group(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const u32 length = 11 * CONN_LARGE;
+	struct conn_msg *m = conn_item_msg(test, RPCRDMA_CALL, length);
+	int i;
+
+	for (i = 0; i < 100 && !conn_plan_group(f, m, length); i++)
+		msleep(20);
+	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_EXPECT_EQ(test, m->group.sends, 11U);
+	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
+	conn_wait(test, &m->done);
+	return m;
+}
+
+/*
+ * A group waits for buffers that are made for it. If there is no memory for these, it does not
+ * wait: nothing else may ever make room.
+ */
+static void conn_makes_buffers_for_a_group(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpcrdma_budget budget;
+	u32 sent;
+	int i;
+
+	conn_fill_a_quarter(test);
+	rpcrdma_memory_info(&budget);
+	rpcrdma_memory_limit(budget.held);
+	sent = conn_info(&f->client).sent;
+	/* The second one does not even wait for the refusal. */
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, conn_large_group(test)->status, -EMSGSIZE);
+		KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent, sent);
+		KUNIT_EXPECT_EQ(test, conn->ring.sends - conn->ring.bare,
+				(u32)RPCRDMA_SEND_REST);
+	}
+	rpcrdma_memory_limit(budget.limit);
+	msleep(1100);
+	KUNIT_EXPECT_EQ(test, conn_large_group(test)->status, 0);
+	conn_wait(test, &f->server.arrived);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent - sent, 11U);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(conn->ring.bare), 0U);
+	conn_holds_the_memory_it_takes(test, &f->client);
+}
+
 /* Without an element for each page there is no rtrext, and all is as without. */
 static void conn_has_groups_if_the_device_can(struct kunit *test)
 {
@@ -5825,6 +6008,25 @@ static void conn_has_groups_if_the_device_can(struct kunit *test)
 		}
 		conn_end(&side);
 	}
+	/* As many pages as there are elements, up to what others grow to. */
+	side.grow = CONN_GROWN;
+	for (i = 3; i <= 9; i += 2) {
+		const u32 pages = min_t(u32, i, CONN_GROWN / PAGE_SIZE);
+
+		conn_make_with_sges(test, &side, RPCRDMA_ROLE_SERVER, i);
+		if (!IS_ERR(side.conn)) {
+			KUNIT_EXPECT_EQ(test, side.conn->recv_pages, pages);
+			KUNIT_EXPECT_EQ(test, side.conn->recv_size,
+					(u32)((pages - 1) * PAGE_SIZE +
+					      RPCRDMA_RTR_HEAD));
+			KUNIT_EXPECT_EQ(test, side.conn->send_size,
+					(u32)(CONN_LARGE + RPCRDMA_RTR_HEAD));
+			KUNIT_EXPECT_EQ(test, side.conn->resize.most_send,
+					side.conn->resize.least_send);
+		}
+		conn_end(&side);
+	}
+	side.grow = 0;
 	/* A client still sends Calls by groups. */
 	side.queues = false;
 	side.pages = false;
@@ -5868,11 +6070,11 @@ static void conn_is_made_as_was_told(struct kunit *test)
 		for (rtr = 0; rtr <= 1; rtr++) {
 			struct conn_side side = {
 				.version = 2, .queues = server, .pages = server,
-				.rtr = rtr,
+				.rtr = rtr, .grow = READ_ONCE(rpcrdma_grow),
 			};
 
 			WRITE_ONCE(rpcrdma_rtrext, rtr);
-			for (sges = 1; sges <= 4; sges++) {
+			for (sges = 1; sges <= 9; sges++) {
 				struct rpcrdma_sizes told;
 
 				device->attrs.max_recv_sge = sges;
@@ -5911,6 +6113,24 @@ static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_survives_bad_messages),
 	KUNIT_CASE(conn_window_changes),
 	{}
+};
+
+static struct kunit_case conn_large_groups_cases[] = {
+	KUNIT_CASE(conn_with_large_groups_takes_memory),
+	KUNIT_CASE(conn_carries_calls),
+	KUNIT_CASE(conn_carries_replies),
+	KUNIT_CASE(conn_places_data_in_large_sends),
+	KUNIT_CASE(conn_places_results_in_large_sends),
+	KUNIT_CASE(conn_groups_what_is_cheaper),
+	KUNIT_CASE(conn_makes_buffers_for_a_group),
+	{}
+};
+
+static struct kunit_suite conn_large_groups_suite = {
+	.name = "rpcrdma_conn_large_groups",
+	.init = conn_init_large_groups,
+	.exit = conn_exit,
+	.test_cases = conn_large_groups_cases,
 };
 
 static struct kunit_suite conn_groups_suite = {
@@ -7307,7 +7527,8 @@ static struct kunit_suite conn_mapping_growing_suite = {
 };
 
 kunit_test_suites(&conn_suite, &conn_pages_suite, &conn_growing_suite,
-		  &conn_groups_suite, &conn_resting_suite, &conn_alone_suite,
+		  &conn_groups_suite, &conn_large_groups_suite,
+		  &conn_resting_suite, &conn_alone_suite,
 		  &conn_late_suite, &conn_bare_suite, &conn_bare_version1_suite,
 		  &conn_bare_wrap_suite, &conn_pages_wrap_suite,
 		  &conn_version1_suite, &conn_mapping_suite,

@@ -17,6 +17,12 @@ using namespace peer;
 namespace
 {
 
+/* New connections have the extension, and Receives of kPages pages: they are not made larger. */
+struct Extension {
+	const Parameter rtrext{ "rtrext", 1 };
+	const Parameter grow{ "grow", 0 };
+};
+
 /* The parts of a Reply: what is before the data, these, and how many Sends they take. */
 struct Parts {
 	explicit Parts(const Octets &whole, u32 length)
@@ -60,14 +66,15 @@ public:
 				  Words{ 3 } + limits(kMostSends))
 	{
 	}
-	/* This property set is what it announces. */
-	explicit Server(const Words &set)
+	/* This property set is what it announces. Receives of both sides have so many pages. */
+	explicit Server(const Words &set, u32 pages = kPages)
+		: pages_(pages)
 	{
-		opening = [set](Peer &p) {
+		opening = [set, pages](Peer &p) {
 			p.take_properties(p.next());
 			EXPECT_EQ(p.property(kSupport),
 				  kTakesResponses | kTakesContinues);
-			EXPECT_EQ(p.property(2), kHead + kPages * kPage);
+			EXPECT_EQ(p.property(2), kHead + pages * kPage);
 			p.send(unit::connprop(p.new_xid(), set));
 			p.speak_extensions();
 		};
@@ -95,7 +102,7 @@ public:
 	/* A Reply by a group, its first header with these items; or its first @most Sends. */
 	static void send_group(Peer &p, u32 xid, const Parts &parts,
 			       const Words &items, u32 sends,
-			       u32 most = kMostSends)
+			       u32 most = kMostSends, u32 pages = kPages)
 	{
 		Words header =
 			unit::prefix(xid, kResponse) + items +
@@ -104,10 +111,10 @@ public:
 		for (u32 n = 0; n < std::min(sends, most); n++) {
 			Octets body = n ? Octets() : parts.stream;
 			const u32 from = std::min<u32>(
-				n * kPages * kPage,
+				n * pages * kPage,
 				static_cast<u32>(parts.data.size()));
 			const u32 to = std::min<u32>(
-				from + kPages * kPage,
+				from + pages * kPage,
 				static_cast<u32>(parts.data.size()));
 
 			if (n)
@@ -171,7 +178,7 @@ private:
 		const u32 length = first.word(6);
 		const u32 padded = (length + 3) / 4 * 4;
 		const u32 pages = (length + kPage - 1) / kPage;
-		const u32 sends = (pages + kPages - 1) / kPages;
+		const u32 sends = (pages + pages_ - 1) / pages_;
 		const u32 size = first.word(13 + pages);
 		Words header = { 1, position, length, kTbsn, 0, pages };
 		Rpc call;
@@ -229,6 +236,8 @@ private:
 			send_placed(p, call.xid, parts);
 	}
 
+	u32 pages_;
+
 public:
 	/* What follows a REPTERR about the Reply with this XID. */
 	std::function<void(Peer &, u32 xid)> refused;
@@ -273,7 +282,7 @@ Words next_send(u32 xid, u32 number, u32 began = kResponse)
 
 TEST(client_groups, reads)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Server server;
 	const u64 registrations = Nfs3::total("registrations");
 
@@ -294,6 +303,46 @@ TEST(client_groups, reads)
 	server.works_on();
 }
 
+/* The client says at once that its Receives have what others grow to, and fills the server's. */
+TEST(client_groups, large_sends)
+{
+	constexpr u32 kMore = 3;
+	constexpr u32 kSize = kHead + kMore * kPage;
+	const Parameter rtrext("rtrext", 1);
+	const Parameter grow("grow", (kMore + 1) * kPage);
+	Server server(Words{ 5, 2, 4, kSize } + Server::limits(kMostSends) +
+			      Words{ kStructure, 40, kSize, 2, 1, kHead, 4, 0,
+				     kMore, kPage, kPage, 1 },
+		      kMore);
+	u32 sends = 0;
+
+	server.refuses = [&sends](Peer &, u32, u32) {
+		sends++;
+		return false;
+	};
+	server.answer = [](Peer &p, const Rpc &call, const Parts &parts) {
+		const u32 pages = static_cast<u32>(parts.numbers().size());
+
+		Server::send_group(p, call.xid, parts,
+				   Words{ 1 } + parts.item(parts.numbers()),
+				   (pages + kMore - 1) / kMore, kMostSends,
+				   kMore);
+		return true;
+	};
+	server.mount("rsize=262144,wsize=262144");
+	for (const u32 pages : { 1u, 3u, 4u, 16u }) {
+		const u32 want = (pages + kMore - 1) / kMore;
+
+		EXPECT_EQ(server.read(4096, pages * kPage), 0) << pages;
+		EXPECT_EQ(server.promised, want);
+		sends = 0;
+		EXPECT_EQ(server.write(4096, pages * kPage), 0) << pages;
+		EXPECT_EQ(sends, want);
+	}
+	EXPECT_TRUE(server.reports.empty());
+	server.works_on();
+}
+
 /*
  * Servers that have the extension, and take no Call by a group, or say nothing of their Receives,
  * or have no place for data there. Data of WRITEs go as ever. Those of READs come by a group if
@@ -303,7 +352,7 @@ TEST(client_groups, servers_that_place_nothing)
 {
 	static constexpr u32 kLengths[] = { 1,	   4096,   8192,  16384,
 					    65536, 131072, 262144 };
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	const struct {
 		Words set;
 		u32 groups; /* READs that go so: the first of a page or more */
@@ -347,7 +396,7 @@ TEST(client_groups, servers_that_place_nothing)
 /* Any form is right. */
 TEST(client_groups, replies_in_other_forms)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Server server;
 
 	server.mount();
@@ -407,7 +456,7 @@ TEST(client_groups, replies_in_other_forms)
 /* It is told so, and takes the Reply when it comes in a form of version 2. */
 TEST(client_groups, replies_that_are_refused)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Resending server;
 	const auto group = [](const Words &segments, u32 offset = 0) {
 		return [=](Peer &p, u32 xid, const Parts &parts) {
@@ -444,7 +493,7 @@ TEST(client_groups, replies_that_are_refused)
 /* The same of what comes instead of the second Send. */
 TEST(client_groups, replies_that_are_interrupted)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Resending server;
 	const auto with = [&](u32 code, const std::function<Words(u32)> &by) {
 		server.expect_refused(
@@ -474,7 +523,7 @@ TEST(client_groups, replies_that_are_interrupted)
 /* No Reply comes, and the connection works: only time tells. The Call comes on the next one. */
 TEST(client_groups, replies_that_do_not_come_again)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Server server;
 	u32 connections = 1;
 
@@ -516,7 +565,7 @@ TEST(client_groups, replies_that_do_not_come_again)
 /* Data in memory that was not offered; no answer to the direction, and one too many. */
 TEST(client_groups, replies_that_fail)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Server server;
 
 	server.mount();
@@ -554,7 +603,7 @@ TEST(client_groups, replies_that_fail)
 /* The Call comes again in a form of version 2, and the next one by a group. */
 TEST(client_groups, calls_that_are_refused)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Server server;
 	u32 left = 1;
 
@@ -577,7 +626,7 @@ TEST(client_groups, calls_that_are_refused)
 
 TEST(client_groups, writes)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Server server(true);
 	const u64 registrations = Nfs3::total("registrations");
 
@@ -645,7 +694,7 @@ void expect_again(Server &server, u32 at)
 /* They come again in a form of version 2, once, and the next ones by groups. */
 TEST(client_groups, writes_that_are_refused)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Server server(true);
 
 	server.mount();
@@ -687,7 +736,7 @@ TEST(client_groups, writes_that_are_refused)
 /* In the other form they are as ever. */
 TEST(client_groups, writes_that_are_refused_twice)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	Server server(true);
 	const auto twice = [&](const std::function<Words(u32)> &by,
 			       const Words &body) {
@@ -735,7 +784,7 @@ TEST(client_groups, writes_that_are_refused_twice)
 /* No group comes any more. The server may say so of each Send. */
 TEST(client_groups, writes_whose_type_is_refused)
 {
-	const Parameter rtrext("rtrext", 1);
+	const Extension extension;
 	const auto by = [](u32 xid) {
 		return error(xid, { RPCRDMA2_ERR_INVAL_HTYPE });
 	};

@@ -7,11 +7,11 @@
 #include "groups.h"
 #include "headers.h"
 #include "nfs.h"
+#include "nfs3.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <numeric>
 
 using namespace peer;
@@ -19,26 +19,14 @@ using namespace peer;
 namespace
 {
 
-/* New connections have the extension, as long as this exists. */
+/*
+ * As long as this exists new connections have the extension, and Receives of kPages pages: they are
+ * not made larger.
+ */
 class server_groups : public testing::Test {
 protected:
-	server_groups()
-	{
-		set(1);
-	}
-	~server_groups() override
-	{
-		set(0);
-	}
-
-private:
-	static void set(u32 to)
-	{
-		std::ofstream f("/sys/module/rpcrdma/parameters/rtrext");
-
-		f << to << std::flush;
-		EXPECT_TRUE(f.good());
-	}
+	const Parameter rtrext{ "rtrext", 1 };
+	const Parameter grow{ "grow", 0 };
 };
 
 Peer open()
@@ -86,10 +74,10 @@ Octets body(const Words &header, const Octets &stream, const Octets &data)
 	return o;
 }
 
-Octets part(const Octets &data, u32 send)
+Octets part(const Octets &data, u32 send, u32 pages = kPages)
 {
-	const u32 from = send * kPages * kPage;
-	const u32 to = std::min<u32>(from + kPages * kPage,
+	const u32 from = send * pages * kPage;
+	const u32 to = std::min<u32>(from + pages * kPage,
 				     static_cast<u32>(data.size()));
 
 	return { data.begin() + from, data.begin() + to };
@@ -232,6 +220,38 @@ TEST_F(server_groups, data)
 	for (const u32 length : { 1u, 4095u, 4096u, 4097u, 8192u, 8196u, 30000u,
 				  65536u, kMostSends * kPages * kPage })
 		expect_placed(p, length);
+	p.expect_works();
+}
+
+/* The server says at once that its Receives have what others grow to, and so do its Sends. */
+TEST_F(server_groups, data_in_large_receives)
+{
+	constexpr u32 kMore = 3;
+	const Parameter larger("grow", (kMore + 1) * kPage);
+	Peer p = open();
+	const Nfs nfs(p);
+
+	EXPECT_EQ(p.property(2), kHead + kMore * kPage);
+	for (const u32 length : { 4096u, kMore * kPage, 30000u, 65536u }) {
+		const u32 sends = (length + kMore * kPage - 1) / (kMore * kPage);
+
+		Nfs::create("written");
+		const Write w(p, Nfs::data(5, length));
+		for (u32 n = 0; n < sends; n++) {
+			const Words header =
+				n ? next_send(w.xid, n) :
+				    request(w.xid, w.item(), sends,
+					    static_cast<u32>(w.stream.size()));
+
+			p.send(header,
+			       body(header, n ? Octets() : w.stream,
+				    part(w.data, n, kMore)));
+		}
+		expect_written(p, w);
+	}
+	/* A segment that is one too many. */
+	null_by_group(p, Words{ 1 } + placed(40, 16, 0, { kMore }), 1);
+	reported(p, kBadTbsn);
 	p.expect_works();
 }
 
@@ -726,6 +746,22 @@ TEST_F(server_groups, out_of_order)
 		w.first(p);
 		other.first(p);
 		reported(p, kBadOmt);
+	}
+	{
+		/* It begins again, and says that it has another number of Sends. */
+		const Write w(p, data);
+		w.first(p);
+		p.send(request(w.xid, { 0 }, w.sends + 1, 40) +
+		       null_call(w.xid));
+		reported(p, kBadOmt);
+	}
+	{
+		/* One Send more than it has said. */
+		const u32 xid = p.new_xid();
+		p.send(request(xid, { 0 }, 1, 40) + null_call(xid));
+		EXPECT_EQ(p.reply(xid).xid, xid);
+		p.send(next_send(xid, 1));
+		reported(p, kBadCont);
 	}
 	{
 		const Write w(p, data);

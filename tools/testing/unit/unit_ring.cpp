@@ -108,6 +108,32 @@ TEST(ring, turn__is_told_once_when_there_is_little_room)
 	EXPECT_EQ(from, r.head + r.bare);
 }
 
+/* What needs more room at once than completions make waits for buffers, or goes otherwise. */
+TEST(ring, awaits__if_there_will_be_room)
+{
+	const u32 sure = kRest - (kSends / 4 - 1);
+	rpcrdma_ring r = at_rest();
+	bool look = false;
+
+	r.head += kRest - 1;
+	EXPECT_TRUE(rpcrdma_ring_awaits(&r, sure, false, &look));
+	EXPECT_FALSE(look);
+	EXPECT_FALSE(rpcrdma_ring_awaits(&r, sure + 1, false, &look));
+	EXPECT_FALSE(look);
+	EXPECT_TRUE(rpcrdma_ring_awaits(&r, sure + 1, true, &look));
+	EXPECT_TRUE(look);
+	EXPECT_TRUE(r.wanted);
+	/* Somebody looks already. */
+	EXPECT_TRUE(rpcrdma_ring_awaits(&r, sure + 1, true, &look));
+	EXPECT_FALSE(look);
+	EXPECT_EQ(rpcrdma_ring_look(&r), u32(RPCRDMA_RING_FILL));
+	r.bare = 0;
+	EXPECT_TRUE(rpcrdma_ring_awaits(&r, kSends - kSends / 4 + 1, true, &look));
+	EXPECT_FALSE(look);
+	EXPECT_FALSE(rpcrdma_ring_awaits(&r, kSends - kSends / 4 + 2, true, &look));
+	EXPECT_FALSE(look);
+}
+
 TEST(ring, turn__is_told_after_many_sends)
 {
 	rpcrdma_ring r = at_rest();

@@ -32,6 +32,7 @@ static constexpr rpcrdma_wants kClient = {
 	.send_ring = 64,
 	.send_size = 8192,
 	.send_most = 0,
+	.send_head = 0,
 	.gather = false,
 	.regions = 256,
 	.region_pages = kPayload / kPage + 1,
@@ -54,6 +55,7 @@ static constexpr rpcrdma_wants kServer = {
 	.send_ring = 64,
 	.send_size = 8192,
 	.send_most = 0,
+	.send_head = 0,
 	.gather = true,
 	.regions = 0,
 	.region_pages = 0,
@@ -129,15 +131,20 @@ static void expect_sound(const rpcrdma_device_limits &l, const rpcrdma_wants &w,
 	EXPECT_GE(s.recv_most, w.recv_size);
 	EXPECT_LE(s.recv_most, std::max(w.recv_size, w.recv_most));
 	const u64 page = std::max(l.page_size, 1u);
-	/* The head has a page of its own, and then nothing grows. */
+	/* The head has a page of its own, and then nothing grows that is not large at once. */
 	const u64 more = w.recv_head ? page - w.recv_head : 0;
+	EXPECT_GE(s.recv_size, w.recv_size);
+	EXPECT_LE(s.recv_size, s.recv_most);
 	EXPECT_TRUE(!s.recv_pages ||
 		    u64{ s.recv_sge } * page == s.recv_most + more);
 	EXPECT_TRUE(!s.recv_pages ||
 		    (w.recv_pages && w.recv_head <= page &&
-		     u64{ s.recv_pages } * page == w.recv_size + more));
-	EXPECT_TRUE(!s.recv_pages || !w.recv_head ||
-		    s.recv_sge == s.recv_pages);
+		     u64{ s.recv_pages } * page == s.recv_size + more));
+	EXPECT_TRUE((s.recv_pages && w.recv_head) ? s.recv_sge == s.recv_pages :
+						    s.recv_size == w.recv_size);
+	EXPECT_GE(s.send_size, w.send_size);
+	EXPECT_LE(s.send_size, w.send_head ? std::max(w.send_size, w.send_most) :
+					     w.send_size);
 	/* All that can be posted has a place and, when it is flushed, a completion. */
 	EXPECT_LE(u64{ s.budget } + s.regions + 1, s.send_wr);
 	EXPECT_LE(s.send_wr, s.send_cqe);
@@ -780,6 +787,68 @@ TEST(sizes, size_conn__receives_have_a_head)
 	EXPECT_EQ(size_conn(l, w).recv_pages, 0u);
 }
 
+/* Octets of a Receive with a head, if others may grow to @most. */
+static u32 begun(u32 elements, u32 size, u32 most)
+{
+	rpcrdma_device_limits l = limits("rxe");
+	rpcrdma_wants w = kServer;
+
+	l.max_recv_sge = elements;
+	w.recv_head = 1024;
+	w.recv_size = 1024 + size;
+	w.recv_most = most;
+
+	const rpcrdma_sizes s = size_conn(l, w);
+
+	EXPECT_EQ(s.unfit, u32{ RPCRDMA_FIT });
+	EXPECT_TRUE(!s.recv_pages || s.recv_pages == s.recv_size / kPage + 1);
+	return s.recv_pages ? s.recv_size - 1024 : 0;
+}
+
+/* What has a head cannot grow: it is large from the beginning, if that costs no pages. */
+TEST(sizes, size_conn__receives_with_a_head_begin_large)
+{
+	EXPECT_EQ(begun(32, 8192, 0), 8192u);
+	EXPECT_EQ(begun(32, 8192, 8192), 8192u);
+	EXPECT_EQ(begun(32, 8192, 16384), 12288u);
+	EXPECT_EQ(begun(32, 8192, 32768), 28672u);
+	EXPECT_EQ(begun(32, 8192, 33 << 10), 28672u);
+	EXPECT_EQ(begun(32, 32768, 32768), 32768u);
+	EXPECT_EQ(begun(32, 8192, 65536), 61440u);
+	EXPECT_EQ(begun(32, 8192, 1 << 20), 61440u);
+	EXPECT_EQ(begun(6, 8192, 32768), 20480u) << "as siw has";
+	EXPECT_EQ(begun(3, 8192, 32768), 8192u);
+	EXPECT_EQ(begun(2, 8192, 32768), 0u);
+
+	/* Receives of one buffer stay as they are. */
+	rpcrdma_wants w = kClient;
+	w.recv_most = 32768;
+	EXPECT_EQ(size_conn(limits("rxe"), w).recv_size, 8192u);
+}
+
+/* Sends fill the Receives of a peer that has the same setting, whatever this device can fill. */
+TEST(sizes, size_conn__sends_to_a_head_begin_large)
+{
+	rpcrdma_device_limits l = limits("rxe");
+	rpcrdma_wants w = kServer;
+
+	w.send_most = 32768;
+	EXPECT_EQ(size_conn(l, w).send_size, 8192u);
+	w.send_head = 1024;
+	w.send_size = 1024 + 8192;
+	EXPECT_EQ(size_conn(l, w).send_size, 1024u + 28672);
+	EXPECT_EQ(size_conn(l, w).gather_sge, 8u + 3);
+	l.max_recv_sge = 2;
+	EXPECT_EQ(size_conn(l, w).send_size, 1024u + 28672);
+	w.send_most = 0;
+	EXPECT_EQ(size_conn(l, w).send_size, 1024u + 8192);
+	EXPECT_EQ(size_conn(l, w).gather_sge, 3u + 3);
+	w.send_most = 1 << 20;
+	EXPECT_EQ(size_conn(l, w).send_size, 1024u + 61440);
+	w.send_size = 1024 + 65536;
+	EXPECT_EQ(size_conn(l, w).send_size, 1024u + 65536);
+}
+
 /* Elements of Sends of @size octets. */
 static u32 gathers(rpcrdma_device_limits l, u32 page, u32 elements, u32 size)
 {
@@ -887,11 +956,11 @@ TEST(sizes, size_conn__extremes)
 		rpcrdma_wants w = random() % 2 ? kClient : kServer;
 
 		if (random() % 4 == 0)
-			w = { any(),	      any(), any(), any(),
-			      any() % 2 != 0, any(), any(), any(),
-			      any(),	      any() % 2 != 0, any(), any(),
-			      any(),	      any(), any(), any(),
-			      any(),	      any(), any() };
+			w = { any(),	      any(), any(),	     any(),
+			      any() % 2 != 0, any(), any(),	     any(),
+			      any(),	      any(), any() % 2 != 0, any(),
+			      any(),	      any(), any(),	     any(),
+			      any(),	      any(), any(),	     any() };
 
 		const rpcrdma_sizes s = size_conn(l, w);
 

@@ -487,7 +487,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 		return -ENOTCONN;
 
 	/* RFC 8797: the peer may speak version 1. */
-	private.send_size = local->send_size;
+	private.send_size = conn->send_size;
 	private.recv_size = conn->recv_size;
 	private.remote_inv = true;
 	rpcrdma_cm_private_encode(&private, private_data);

@@ -14,12 +14,30 @@
 #include "../params.h"
 #include "client.h"
 
+/*
+ * More data than this take fewer instructions by a chunk, where the planner chooses one: at a
+ * distance it does not.
+ */
+#define RPCRDMA_RTR_MOST_DATA	SZ_128K
+
 /* The data of a WRITE can be placed: they begin with a page at the server. */
-static bool rpcrdma_req_places(const struct rpcrdma_call_shape *shape)
+static bool rpcrdma_req_places(const struct rpcrdma_call_shape *shape,
+			       const struct rpcrdma_call_plan *plan)
 {
 	return shape->item.length >= PAGE_SIZE &&
+	       (!plan->read_chunk ||
+		shape->item.length <= RPCRDMA_RTR_MOST_DATA) &&
 	       shape->item.offset + xdr_align_size(shape->item.length) <=
 		       shape->length;
+}
+
+/* So can those of the Reply, which may have this much. */
+static bool rpcrdma_req_reads(const struct rpcrdma_call_shape *shape,
+			      const struct rpcrdma_call_plan *plan)
+{
+	return shape->result_max >= PAGE_SIZE &&
+	       (!plan->write_chunk ||
+		shape->result_max <= RPCRDMA_RTR_MOST_DATA);
 }
 
 /* Return: false if it cannot go so now. */
@@ -54,10 +72,10 @@ void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 			    const struct rpcrdma_call_shape *shape)
 	__must_hold(&conn->lock)
 {
-	const bool places = rpcrdma_req_places(shape);
-	const bool reads = shape->result_max >= PAGE_SIZE;
 	struct rpcrdma_message *msg = &req->tm.msg;
 	struct rpcrdma_call_plan *plan = &req->plan;
+	const bool places = rpcrdma_req_places(shape, plan);
+	const bool reads = rpcrdma_req_reads(shape, plan);
 	u32 padded = 0;
 
 	req->tm.group = NULL;

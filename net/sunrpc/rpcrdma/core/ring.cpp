@@ -22,6 +22,12 @@ bool rpcrdma_ring_turn(struct rpcrdma_ring *r, bool retry, u32 *from)
 	return ring::turn(*r, retry, *from);
 }
 
+bool rpcrdma_ring_awaits(struct rpcrdma_ring *r, u32 sends, bool retry,
+			 bool *look)
+{
+	return ring::awaits(*r, sends, retry, *look);
+}
+
 u32 rpcrdma_ring_grow(struct rpcrdma_ring *r, bool early)
 {
 	return ring::grow(*r, early);

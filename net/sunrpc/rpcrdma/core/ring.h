@@ -69,6 +69,14 @@ inline constexpr Pace kPace = { RPCRDMA_RING_NEAR, RPCRDMA_RING_BUSY,
 	return true;
 }
 
+/* Of one quarter all but one may wait for a later Send. */
+[[nodiscard]] constexpr bool awaits(Ring &r, u32 sends, bool retry, bool &look)
+{
+	look = r.bare && !r.wanted && retry;
+	r.wanted |= look;
+	return r.wanted || sends + r.sends / 4 - 1 <= r.sends - r.bare;
+}
+
 /* The last bare one: all behind it have a buffer. */
 [[nodiscard]] constexpr u32 grow(Ring &r, bool early)
 {

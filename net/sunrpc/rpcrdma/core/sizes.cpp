@@ -108,27 +108,44 @@ private:
 	}
 
 	/*
+	 * What has a head keeps its size, so it takes at once the pages that others may grow to.
+	 * The head has one of them, so that Sends and Receives fill what they are made of.
+	 */
+	[[nodiscard]] u32 with_head(u32 size, u32 head, u32 pages) const
+	{
+		if (!head || head > page_ || pages < 2)
+			return size;
+		return most(size, plus(head, times(pages - 1, page_)));
+	}
+
+	/*
 	 * A Receive of whole pages has an element for each, so that one page can be replaced
 	 * by another. Anything else is one buffer. Pages are worth more than room to grow.
-	 * The head is the end of a page, and a Receive that has one keeps its size.
+	 * The head is the end of a page.
 	 */
 	void receive_pages()
 	{
 		const u32 head = wants_.recv_head;
 		const u32 body = minus(wants_.recv_size, head);
-		const u32 pages = body / page_ + (body && head ? 1 : 0);
 		const u32 elements =
 			least(limits_.max_recv_sge, kMostRecvPages);
+		u32 pages = body / page_ + (body && head ? 1 : 0);
 
+		sizes.recv_size = wants_.recv_size;
 		sizes.recv_sge = 1;
 		sizes.recv_most = most(wants_.recv_size, wants_.recv_most);
 		if (!wants_.recv_pages || !pages || body % page_ ||
 		    head > page_ || pages > elements)
 			return;
+		if (head)
+			pages = most(pages,
+				     least(elements, wants_.recv_most / page_));
 		sizes.recv_pages = pages;
 		sizes.recv_sge = pages;
 		if (head) {
-			sizes.recv_most = wants_.recv_size;
+			sizes.recv_size =
+				with_head(wants_.recv_size, head, pages);
+			sizes.recv_most = sizes.recv_size;
 			return;
 		}
 		sizes.recv_sge = least(elements, sizes.recv_most / page_);
@@ -253,7 +270,15 @@ private:
 	 */
 	void gather()
 	{
-		const u32 largest = most(wants_.send_size, wants_.send_most);
+		const u32 head = wants_.send_head;
+
+		sizes.send_size =
+			with_head(wants_.send_size, head,
+				  least(kMostRecvPages, wants_.send_most / page_));
+
+		const u32 largest =
+			head ? sizes.send_size :
+			       most(wants_.send_size, wants_.send_most);
 		const u32 wanted = plus(parts(largest, page_), 3);
 		const u32 most_sge =
 			least(limits_.max_send_sge, RPCRDMA_MAX_GATHER);

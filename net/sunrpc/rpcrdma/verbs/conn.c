@@ -306,11 +306,12 @@ rpcrdma_conn_wants(const struct rpcrdma_conn_attr *attr)
 		.window = attr->config.window,
 		.max_window = max_t(u32, RPCRDMA_WINDOW_STEP, attr->config.window),
 		.recv_size = attr->config.local.recv_size,
-		.recv_most = attr->rtr ? 0 : attr->grow,
+		.recv_most = attr->grow,
 		.recv_pages = attr->recv_pages,
 		.recv_head = attr->recv_head,
 		.send_size = attr->config.local.send_size,
-		.send_most = attr->rtr ? 0 : attr->grow,
+		.send_most = attr->grow,
+		.send_head = attr->rtr ? RPCRDMA_RTR_HEAD : 0,
 		.gather = attr->gather,
 		.send_ring = attr->send_ring,
 		.regions = attr->max_mrs,
@@ -657,8 +658,10 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 		rc = rpcrdma_conn_unfit(device, a.config.role, sizes.unfit);
 		goto out_free;
 	}
+	a.config.local.recv_size = sizes.recv_size;
 	/* Sends never are larger than this side says: so it says what they can become. */
-	send_size = a.config.local.send_size;
+	send_size = sizes.send_size;
+	a.config.local.send_size = send_size;
 	a.config.send_room = send_size;
 	if (!a.rtr && a.grow > send_size)
 		a.config.local.send_size = a.grow;

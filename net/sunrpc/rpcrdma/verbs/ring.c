@@ -128,6 +128,27 @@ void rpcrdma_send_ask(struct rpcrdma_conn *conn,
 }
 
 /**
+ * rpcrdma_send_awaits - let a message wait until so many Sends can be decided on at once
+ * @conn: the connection, with too little room in the ring
+ * @sends: how many
+ *
+ * Context: any; the caller holds the connection's lock.
+ *
+ * Return: false if there may never be room for them.
+ */
+bool rpcrdma_send_awaits(struct rpcrdma_conn *conn, u32 sends)
+{
+	bool look, awaits;
+
+	lockdep_assert_held(&conn->lock);
+	awaits = rpcrdma_ring_awaits(&conn->ring, sends,
+				     rpcrdma_ring_retry(conn), &look);
+	if (look)
+		mod_delayed_work(xprtiod_workqueue, &conn->ring_work, 0);
+	return awaits;
+}
+
+/**
  * rpcrdma_send_turn - let the next Send have a buffer
  * @conn: the connection, with room in the ring and bare Sends
  *
@@ -220,8 +241,8 @@ int rpcrdma_ring_fill(struct rpcrdma_conn *conn)
 	spin_unlock(&conn->lock);
 	trace_rpcrdma_resize(conn->id, "number of Sends",
 			     conn->ring.sends - READ_ONCE(conn->ring.bare));
-	/* There is room in the ring. */
-	if (READ_ONCE(conn->ring.bare) != bare)
+	/* There is room in the ring, or what awaits it need not wait any longer. */
+	if (rc || READ_ONCE(conn->ring.bare) != bare)
 		rpcrdma_conn_pump(conn);
 	rpcrdma_ring_again(conn);
 	return rc;
@@ -272,9 +293,7 @@ static void rpcrdma_ring_worker(struct work_struct *work)
 void rpcrdma_ring_init(struct rpcrdma_conn *conn,
 		       const struct rpcrdma_conn_attr *attr)
 {
-	/* A group of Sends does not begin before there is room for all of it. */
-	conn->ring.rest = attr->send_rest && !attr->rtr ? attr->send_rest :
-							  attr->send_ring;
+	conn->ring.rest = attr->send_rest ?: attr->send_ring;
 	mutex_init(&conn->ring_mutex);
 	INIT_DELAYED_WORK(&conn->ring_work, rpcrdma_ring_worker);
 }

@@ -26,7 +26,8 @@ const struct kernel_param_ops rpcrdma_rtrext_ops = {
  * rpcrdma_rtr_want - let a connection speak rtrext if the module parameter says so
  * @attr: of a connection that is to be made; versions and sizes are in it, and change
  *
- * Its buffers then keep their sizes: the peer is told once how Receives are made.
+ * Its buffers then keep their sizes: the peer is told once how Receives are made. So they have at
+ * once what others grow to.
  */
 void rpcrdma_rtr_want(struct rpcrdma_conn_attr *attr)
 {
@@ -128,8 +129,9 @@ bool rpcrdma_rtr_setup(struct rpcrdma_conn *conn,
  * @tm: the message
  *
  * A group does not begin before there is room for all of it, because nothing may come in
- * between. If it cannot begin for another reason it goes in another form. One of a single
- * Send waits for its credit like any message.
+ * between. If it cannot begin for another reason, or too few Sends have buffers and there is no
+ * memory for more, it goes in another form. One of a single Send waits for its credit like any
+ * message.
  *
  * Return: as rpcrdma_session_next_send().
  */
@@ -138,6 +140,7 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 	__must_hold(&conn->lock)
 {
 	const u32 room = rpcrdma_ring_room(&conn->ring);
+	const u32 sends = tm->group->sends;
 	u32 result;
 
 	if (!tm->msg.sent) {
@@ -147,8 +150,9 @@ u32 rpcrdma_rtr_decide(struct rpcrdma_conn *conn, struct rpcrdma_send *send,
 						   &send->tx);
 		if (result != RPCRDMA_TX_NONE)
 			return result;
-		if (room < tm->group->sends ||
-		    conn->sq_avail < tm->group->sends + tm->chain_cost) {
+		if (room < sends && !rpcrdma_send_awaits(conn, sends))
+			return RPCRDMA_TX_INVALID;
+		if (room < sends || conn->sq_avail < sends + tm->chain_cost) {
 			conn->stats.sq_full++;
 			return RPCRDMA_TX_NONE;
 		}

@@ -20,6 +20,8 @@ void rpcrdma_send_turn(struct rpcrdma_conn *conn)
 void rpcrdma_send_ask(struct rpcrdma_conn *conn,
 		      const struct rpcrdma_claim *claim)
 	__must_hold(&conn->lock);
+bool rpcrdma_send_awaits(struct rpcrdma_conn *conn, u32 sends)
+	__must_hold(&conn->lock);
 
 /* The next Send to decide on, with a buffer. There is room in the ring. */
 static inline struct rpcrdma_send *rpcrdma_send_next(struct rpcrdma_conn *conn)

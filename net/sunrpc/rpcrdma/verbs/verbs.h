@@ -516,7 +516,8 @@ enum rpcrdma_only_v1 {
  * @must: others wait for the connection, so it gets memory beyond the module's limit
  * @recv_pages: Receives of pages, if the device and the size of a Receive allow it: the
  *	owner calls rpcrdma_recv_swap(). @spares has none of them.
- * @rtr: rtrext is to be used: Calls and Replies go by groups. @grow has no effect then.
+ * @rtr: rtrext is to be used: Calls and Replies go by groups. Then Sends and Receives have from the
+ *	beginning what @grow allows.
  * @recv_head: as in struct rpcrdma_wants; with @rtr there is one, for what is placed
  * @gather: Sends can take data from where it is, if the device allows it
  * @grow: what Sends and Receives may grow to while connected, if the peer takes part in
@@ -527,7 +528,7 @@ enum rpcrdma_only_v1 {
  *	authenticate each other, when it does not.
  * @send_ring: Sends that may be outstanding
  * @send_rest: as many of them have a buffer from the beginning and at rest, see ring.c; zero for
- *	all, as with @rtr
+ *	all
  * @max_mrs: memory regions at most, zero for none
  * @mr_pages: pages that one memory region can hold
  * @rw_ctxs: RDMA Read and Write contexts at once, zero for none

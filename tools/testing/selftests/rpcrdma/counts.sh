@@ -75,6 +75,8 @@ grown_by_writes() {
 with_rtrext() {
 	check "rtrext: set" set_parameter rtrext 1
 	check "rtrext: set at the server" on_server set_parameter rtrext 1
+	check "rtrext: buffers have what others grow to" set_parameter grow "$default"
+	check "rtrext: the server's, too" on_server set_parameter grow "$default"
 	check "rtrext: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
 	with="rtrext: "
 	count_again "${placed[@]}"
@@ -177,15 +179,15 @@ for size in 4 16 64 256; do
 	placed+=("READ $size KiB" "WRITE $size KiB")
 done
 
-# Groups of Sends, each of two pages: no region and no RDMA operation. The server copies no data,
-# the client once. A group is no larger than 128 KiB.
+# Groups of Sends, each of seven pages: no region and no RDMA operation. The server copies no data,
+# the client once.
 expected_of_rtrext() {
 	local size sends operation
 	for operation in GETATTR "READ 512 B" "WRITE 512 B"; do
 		both "$operation" "$one_message $received" "$one_message $received"
 	done
 	for size in 4 16 64; do
-		sends=$(((size + 7) / 8))
+		sends=$(((size + 27) / 28))
 		both "WRITE $size KiB" "$(message $sends) $received" \
 			"$one_message $(times $sends "$received")"
 		copied "WRITE $size KiB" server "to_Sends<$few" "from_Receives<$few"

@@ -24,26 +24,29 @@ client() {
 	check "both: set" set_parameter rtrext 1
 	check "both: mount" mount_rdma 4.2 "$SERVER4" "$dir"
 	check "both: it is shown" shows_it
-	# A Receive has two pages.
-	for size in 4 8 16 64 128; do
-		check "both: WRITE of $size KiB" places $size $((size < 8 ? 1 : size / 8))
+	check "both: buffers have what they may grow to" sizes_are 29696 29696
+	check "both: the server's, too" on_server sizes_are 29696 29696
+	# A Receive has seven pages besides its head.
+	for size in 4 16 28 32 64 128; do
+		check "both: WRITE of $size KiB" places $size $(((size + 27) / 28))
 	done
-	check "both: a WRITE that is too large for a group" chunks 256
+	check "both: a WRITE that is cheaper by a chunk" chunks 256
 	check "both: a file to read" prepare
-	for size in 4 8 16 32 64 128; do
-		check "both: READ of $size KiB" fetches $size $((size < 8 ? 1 : size / 8))
+	for size in 4 16 28 32 64 128; do
+		check "both: READ of $size KiB" fetches $size $(((size + 27) / 28))
 	done
+	check "both: a READ that is cheaper by a chunk" writes_chunks 256
 	check "both: READs that begin inside of a page" fetches_unaligned
 	check "both: a READ of less than it asks for" fetches_end
-	check "both: a READ that is too large for a group" writes_chunks 256
 	check "both: many READs at once" many
 	check "both: sizes and offsets" run table table $(($(amount 16) << 20))
 	check "both: random operations" run random random 7 "$(amount 150)"
-	check "both: READs whose Replies are kept" fetches 64 8
+	check "both: READs whose Replies are kept" fetches 64 3
 	check "both: they are kept" at_least 65536 "$(on_server kept)"
 	check "both: not for long" within 30 on_server forgotten
 	check "both: groups" at_least 1 "$(counter 'messages XMTREQ' sent)"
 	check "both: unmount" umount "$dir"
+	small
 	without "not the client" on_server here set_parameter rtrext 0
 	check "client again: set" set_parameter rtrext 1
 	without "not the server" here on_server set_parameter rtrext 0
@@ -51,6 +54,32 @@ client() {
 	version1 "client of version 1" on_server here rdma_max_version
 	version1 "server of version 1" here on_server svc_rdma/max_version
 	end_unloaded
+}
+
+# Buffers do not grow: a Receive has two pages besides its head. The rest of a group of many Sends
+# goes while few of them have a buffer, too.
+small() {
+	check "small: set" set_parameter grow 0
+	check "small: set at the server" on_server set_parameter grow 0
+	check "small: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "small: buffers" sizes_are 9216 9216
+	for size in 4 8 16 64 128; do
+		check "small: WRITE of $size KiB" places $size $((size < 8 ? 1 : size / 8))
+	done
+	check "small: a WRITE that is too large for a group" chunks 256
+	for size in 4 8 16 32 64 128; do
+		check "small: READ of $size KiB" fetches $size $((size < 8 ? 1 : size / 8))
+	done
+	check "small: a READ that is too large for a group" writes_chunks 256
+	check "small: unmount" umount "$dir"
+	# The client's Sends do not fill the server's Receives, and the other way round they do.
+	check "other sizes: set at the server" on_server set_parameter grow 32768
+	check "other sizes: mount" mount_rdma 4.2 "$SERVER4" "$dir"
+	check "other sizes: buffers" sizes_are 9216 9216
+	check "other sizes: a WRITE of 64 KiB" chunks 64
+	check "other sizes: a READ of 64 KiB" fetches 64 8
+	check "other sizes: unmount" umount "$dir"
+	check "small: no longer" set_parameter grow 32768
 }
 
 # One end does not have it.

@@ -12,7 +12,7 @@
  * ago. With Rules::resizes another work item gives Sends buffers of another size: it fills the
  * ring, makes a buffer for a Send that is not in use, or is refused the memory, and installs it
  * if the Send still is not. With Rules::groups a message does not begin before there is room for
- * all of it.
+ * all of it. If no buffers can be made for that, it goes otherwise, each Send when there is room.
  *
  * With Rules::asks messages are a client's Calls. A task asks for room, and its Call is queued, or
  * sunrpc keeps it and all behind it. When the pump ends it looks whether there is room; then it
@@ -213,6 +213,9 @@ enum class Mistake : u8 {
 	AllOrNothing, /* a Call waits for room for all of it, whatever there can be */
 	BudgetWhole, /* likewise for all of the send queue */
 	KeptUnasked, /* a Call waits for room, and nobody makes buffers */
+	GroupWaits, /* what needs room at once waits, whatever there is */
+	GroupUnasked, /* nobody makes buffers for it */
+	RefusedSilent, /* memory is refused, and the pump does not run */
 };
 
 struct Rules {
@@ -236,6 +239,7 @@ struct Outcome {
 	size_t lacking = 0; /* in which a message waits for buffers, or for room */
 	size_t full = 0; /* in which all Sends have a buffer */
 	size_t waiting = 0; /* in which sunrpc keeps Calls */
+	size_t otherwise = 0; /* steps in which a message does not wait for room for all of it */
 	bool complete = true;
 	bool bare = false; /* one is decided on that has none, or a small one */
 	bool in_use = false; /* one is taken away whose Send is under way */
@@ -341,6 +345,26 @@ private:
 		const u32 chain = first.begun ? 0 : first.chain;
 
 		return room(m) >= sends && m.avail >= sends + chain;
+	}
+	/* As rpcrdma_send_awaits(). */
+	bool awaits(Model &m) const
+	{
+		bool look;
+		const bool waits = rpcrdma::ring::awaits(
+			m.ring, m.queue[0].parts, m.failed != 1, look);
+
+		if (look && !planted(Mistake::GroupUnasked)) {
+			m.kick = true;
+			m.timer = false;
+		}
+		return waits || planted(Mistake::GroupWaits);
+	}
+	/* It can go so, or otherwise. */
+	[[nodiscard]] bool may_go(Model m) const
+	{
+		const bool whole = rules_.groups && !m.queue[0].begun;
+
+		return fits(m) || (whole && room(m) && !awaits(m));
 	}
 	/* As rpcrdma_send_signaled(). */
 	[[nodiscard]] bool signals(const Model &m, u32 i) const
@@ -462,8 +486,14 @@ private:
 			return false;
 		if (m.ring.bare)
 			turn(m);
-		if (m.closed || !fits(m))
+		if (m.closed)
 			return false;
+		if (!fits(m)) {
+			if (m.queue[0].begun || awaits(m))
+				return false;
+			m.queue[0].begun = true;
+			out_.otherwise++;
+		}
 
 		Slot &s = m.at(m.ring.head);
 		Message &first = m.queue[0];
@@ -525,6 +555,14 @@ private:
 		m.building = false;
 		pump_on(m, m.more);
 		goes_on(m);
+	}
+	/* Something completes, and then the pump runs. */
+	[[nodiscard]] bool completes(const Model &m) const
+	{
+		for (u32 i = m.ring.tail; i != m.ring.head; i++)
+			if (m.at(i).signaled)
+				return true;
+		return false;
 	}
 	/* As rpcrdma_send_done(). */
 	void completed(const Model &from)
@@ -605,7 +643,8 @@ private:
 			m.tries = 0;
 		else if (!m.tries)
 			m.tries = 1;
-		if (w.changed && !planted(Mistake::FillSilent))
+		if ((w.changed && !planted(Mistake::FillSilent)) ||
+		    (refused && !planted(Mistake::RefusedSilent)))
 			pump(m);
 		again(m);
 		w = {};
@@ -897,9 +936,13 @@ private:
 		if (waits && fits(m) && !(fills && (m.worker.changed ||
 						    m.resizer.changed)))
 			out_.late = true;
-		if (waits && !fits(m) && m.ring.bare && !m.lacking && !fills &&
-		    !m.kick)
-			out_.unasked = true;
+		/* What needs room at once may wait while buffers are taken away. */
+		const bool soon = fills || m.kick ||
+				  (rules_.groups && completes(m));
+		if (waits && !fits(m) && !soon) {
+			out_.late |= may_go(m);
+			out_.unasked |= m.ring.bare && !m.lacking;
+		}
 		out_.lacking += waits;
 		out_.full += !m.ring.bare;
 		if (waits && !fits(m) && m.queue[0].taken &&
@@ -982,6 +1025,10 @@ void expect_sound(const Rules &rules)
 	EXPECT_GT(o.lacking + o.waiting, 0u);
 	EXPECT_GT(o.full, 0u);
 	EXPECT_EQ(o.waiting > 0, rules.asks);
+	/* Of a quarter all but one may wait for a later Send. */
+	EXPECT_EQ(o.otherwise != 0,
+		  rules.groups &&
+			  rules.rest < rules.parts + rules.sends / 4 - 1);
 	std::printf("%u Sends, %u at rest, messages of up to %u%s%s%s%s%s: %zu states, "
 		    "something waits for room in %zu, sunrpc keeps Calls in %zu\n",
 		    rules.sends, rules.rest, rules.parts,
@@ -1044,6 +1091,10 @@ TEST(ring_search, every_interleaving__room_for_all_of_a_message)
 	rules.parts = 5;
 	rules.rest = 8;
 	expect_sound(rules);
+	rules.messages = 1;
+	rules.closes = false;
+	for (rules.rest = 3; rules.rest <= 6; rules.rest++)
+		expect_sound(rules);
 }
 
 /* sunrpc keeps Calls for which there is no room; some need more than there ever is. */
@@ -1157,7 +1208,9 @@ TEST(ring_search, mistakes__with_groups)
 
 	rules.groups = true;
 	rules.parts = 4;
-	EXPECT_TRUE(with(Mistake::None, rules).unasked);
+	EXPECT_TRUE(with(Mistake::GroupWaits, rules).stuck);
+	EXPECT_TRUE(with(Mistake::GroupUnasked, rules).unasked);
+	EXPECT_TRUE(with(Mistake::RefusedSilent, rules).late);
 }
 
 TEST(ring_search, mistakes__with_calls_that_ask)
