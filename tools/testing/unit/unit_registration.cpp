@@ -229,6 +229,22 @@ TEST(registration, remove__leaves_as_many_as_are_kept)
 		EXPECT_GE(take(t), 0);
 }
 
+TEST(registration, remove__begins_with_what_was_free_for_longest)
+{
+	Slot slots[4];
+	Table t;
+
+	init(t, slots, 4);
+	for (u32 i = 0; i < 4; i++)
+		ASSERT_TRUE(add(t, i));
+	const u32 used = static_cast<u32>(take(t));
+	ASSERT_TRUE(put(t, used));
+	for (u32 keep = 3; keep; keep--)
+		EXPECT_NE(remove(t, keep), static_cast<s32>(used));
+	EXPECT_EQ(remove(t, 0), static_cast<s32>(used));
+	expect_consistent(t);
+}
+
 TEST(registration, rested__counts_what_was_in_use_at_once)
 {
 	Slot slots[4];

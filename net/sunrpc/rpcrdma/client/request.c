@@ -36,7 +36,7 @@ static struct ib_send_wr *rpcrdma_req_chain(struct rpcrdma_txmsg *tm,
 
 /*
  * The Call has been sent, or never will be. It may have been answered and freed: then
- * @tm belongs to another Call, of which nothing is posted.
+ * @tm belongs to another Call, which may be on its way, or over as well. It is told once then.
  */
 static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 {

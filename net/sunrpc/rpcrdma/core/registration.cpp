@@ -168,10 +168,13 @@ bool rested(Table &t, u32 keep)
 
 s32 remove(Table &t, u32 keep)
 {
-	const u32 index = t.free_head;
+	u32 index = t.free_head;
 
 	if (index == kEnd || regions(t) <= keep)
 		return -1;
+	/* The one that has been free for longest: of the others the device may still know. */
+	while (t.slots[index].next != kEnd)
+		index = t.slots[index].next;
 	unlink(t, index);
 	move(t, t.slots[index], RPCRDMA_MR_NONE);
 	return static_cast<s32>(index);

@@ -307,8 +307,8 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
 
 /*
  * There is no memory for @svc: it waits, and all behind it. Or, @regions: its device has no
- * regions; those behind it may have another device, so it is their turn first. Return: false
- * if there is no point in that any more.
+ * regions; those behind it may have another device, so the next look begins with them. Return:
+ * false if there is no point in that any more.
  */
 static bool rpcrdma_listener_hold(struct rpcrdma_listener *l,
 				  struct rpcrdma_svc *svc, bool regions)
@@ -394,7 +394,8 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 
 	rc = rpcrdma_svc_accept(svc);
 	trace_rpcrdma_connect(svc->xprt.xpt_remotebuf, "accept", rc);
-	if ((rc == -EDQUOT || rc == -ENOBUFS) &&
+	/* With a connection it was rdma_accept() that has failed. */
+	if ((rc == -EDQUOT || rc == -ENOBUFS) && !svc->conn &&
 	    rpcrdma_listener_hold(l, svc, rc == -ENOBUFS))
 		return NULL;
 	if (rc) {

@@ -452,6 +452,8 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 			lost = !rpcrdma_svc_short(svc, &call->short_since);
 		else if (rc == -ENOMEM)
 			rpcrdma_svc_resume_soon(svc);
+		else
+			call->short_since = 0;
 		/* Pairs with the barrier in rpcrdma_svc_rw_free(). */
 		smp_mb();
 		again = !--svc->reading && rc != -ENOMEM &&

@@ -892,7 +892,7 @@ static int rpcrdma_svc_reply_failed(struct rpcrdma_svc *svc, u32 xid, int rc)
 /*
  * The first Reply that waits for regions: prepare its RDMA Writes. Return: the Reply, which does
  * not wait any more, with @rc as rpcrdma_svc_reply_writes() has returned it; or NULL if it has to
- * wait on, and whoever frees regions calls rpcrdma_svc_writes_resume().
+ * wait on, and whoever frees regions calls rpcrdma_svc_freed().
  */
 static struct rpcrdma_svc_reply *
 rpcrdma_svc_writes_next(struct rpcrdma_svc *svc, int *rc)
@@ -916,6 +916,8 @@ rpcrdma_svc_writes_next(struct rpcrdma_svc *svc, int *rc)
 	spin_lock(&svc->lock);
 	if (*rc == -ENOMEM)
 		waits = rpcrdma_svc_short(svc, &reply->short_since);
+	else
+		reply->short_since = 0;
 	if (waits)
 		return NULL;
 	list_del_init(&reply->link);

@@ -25,8 +25,8 @@
 #include "dma.h"
 #include "verbs.h"
 
-/* With fewer free regions than this, more are allocated. */
-#define RPCRDMA_MR_FEW		8
+/* With fewer free regions than this more are allocated, or than half of the first ones. */
+#define RPCRDMA_MR_FEW		8U
 /* Pause after an allocation that failed. */
 #define RPCRDMA_MR_RETRY	(HZ / 4)
 /* Between two looks whether there are too many. */
@@ -400,7 +400,8 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 		WRITE_ONCE(conn->mr_short, true);
 	}
 	if (conn->n_mrs &&
-	    conn->mr_table.count[RPCRDMA_MR_FREE] < RPCRDMA_MR_FEW)
+	    conn->mr_table.count[RPCRDMA_MR_FREE] <
+		    clamp(conn->mr_first / 2, 1U, RPCRDMA_MR_FEW))
 		rpcrdma_mr_grow_later(conn);
 	spin_unlock(&conn->lock);
 	return mr;
@@ -496,7 +497,8 @@ bool __rpcrdma_frwr_undo(struct rpcrdma_conn *conn, struct list_head *mrs)
 
 	spin_lock(&conn->lock);
 	list_for_each_entry_safe(mr, tmp, &held, link) {
-		list_del_init(&mr->link);
+		/* Pairs with list_empty_careful() in rpcrdma_frwr_none(). */
+		list_del_init_careful(&mr->link);
 		if (!rpcrdma_mr_put(&conn->mr_table, mr->index))
 			rpcrdma_mr_broken(conn);
 	}

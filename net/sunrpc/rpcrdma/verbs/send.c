@@ -311,10 +311,13 @@ static void rpcrdma_pump_over(struct rpcrdma_conn *conn,
 {
 	tm->status = status;
 	/* Only the thread that sends it and pumps sees that, see rpcrdma_conn_send_planned(). */
-	if (tm->direct)
+	if (tm->direct) {
 		tm->over = true;
-	else if (tm->done)
+	} else if (tm->done && !tm->ending) {
+		/* It may be there for a Call that was answered since, and whose slot this one has. */
+		tm->ending = true;
 		list_add_tail(&tm->over_link, &conn->tx_over);
+	}
 }
 
 /* Tell the owners of messages that are over. Drops the lock for a while. */
@@ -328,6 +331,7 @@ static void rpcrdma_pump_tell(struct rpcrdma_conn *conn)
 					      struct rpcrdma_txmsg,
 					      over_link))) {
 		list_del(&tm->over_link);
+		tm->ending = false;
 		conn->telling = tm;
 		spin_unlock(&conn->lock);
 		tm->done(tm, tm->status);

@@ -245,14 +245,16 @@ struct rpcrdma_conn_ops {
  *	have completed. Not for a message that may be cancelled.
  * @group: it goes by a group of rtrext, without @removed in its stream; or NULL. If it
  *	cannot begin, @done gets -EMSGSIZE.
- * @posted: the pump has finished with it; see rpcrdma_conn_posted(). Its owner makes it false.
+ * @posted: all of it is posted, or being posted; see rpcrdma_conn_posted(). Its owner makes it
+ *	false.
  * @quiet: @done need not be called if all of it has been posted, which saves taking the lock once
  *	more; under the connection's lock once it is queued. Not with @hold or @gather.
  * @direct: if whoever sends it also posts the last of it, @done is called when that thread has
  *	left the lock for good, not in between. It takes care that the connection is not destroyed
  *	before. Not with @hold, @gather or @group; reset by the connection.
  * @over: for the connection: @done of a @direct one is to be called, with @status
- * @over_link: for the connection: in @tx_over
+ * @ending: for the connection: in @tx_over, by @over_link
+ * @over_link: for the connection
  * @status: for the connection: argument of @done
  * @call: of a Reply, rpcrdma_call_id() of its Call
  * @invalidate: handle for a Send With Invalidate, or zero
@@ -275,6 +277,7 @@ struct rpcrdma_txmsg {
 	bool quiet;
 	bool direct;
 	bool over;
+	bool ending;
 	struct list_head over_link;
 	int status;
 	u64 call;
