@@ -11,8 +11,8 @@
  * When no region is free, the caller leaves its item in the Payload stream, or
  * waits until ops->room says that there are more. A connection begins
  * with as many regions as one Call can need. A work item allocates more in the
- * background, up to a limit, before the last one is taken. Another one frees these when they
- * have not been needed for a while, or when memory is short.
+ * background, up to a limit, before the last one is taken. Another one frees these when none
+ * has been in use for a while, or when memory is short.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -25,8 +25,8 @@
 #include "dma.h"
 #include "verbs.h"
 
-/* With fewer free regions than this more are allocated, or than half of the first ones. */
-#define RPCRDMA_MR_FEW		8U
+/* With fewer free regions than this, more are allocated. */
+#define RPCRDMA_MR_FEW		8
 /* Pause after an allocation that failed. */
 #define RPCRDMA_MR_RETRY	(HZ / 4)
 /* Between two looks whether there are too many. */
@@ -252,7 +252,8 @@ static void rpcrdma_frwr_rest_worker(struct work_struct *work)
 	bool rested;
 
 	spin_lock(&conn->lock);
-	rested = rpcrdma_mr_rested(&conn->mr_table, conn->mr_first);
+	/* One in use would bring the others back. */
+	rested = rpcrdma_mr_rested(&conn->mr_table, 0);
 	spin_unlock(&conn->lock);
 	if (rested || rpcrdma_memory_short()) {
 		/* A driver may allocate memory for that. */
@@ -400,8 +401,7 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_conn *conn,
 		WRITE_ONCE(conn->mr_short, true);
 	}
 	if (conn->n_mrs &&
-	    conn->mr_table.count[RPCRDMA_MR_FREE] <
-		    clamp(conn->mr_first / 2, 1U, RPCRDMA_MR_FEW))
+	    conn->mr_table.count[RPCRDMA_MR_FREE] < RPCRDMA_MR_FEW)
 		rpcrdma_mr_grow_later(conn);
 	spin_unlock(&conn->lock);
 	return mr;
