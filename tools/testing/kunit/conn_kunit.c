@@ -900,7 +900,7 @@ static int conn_ask(struct conn_side *side, struct conn_msg *m)
 static struct conn_msg *conn_fill_ring(struct kunit *test, struct conn_side *side)
 {
 	struct conn_fixture *f = test->priv;
-	struct conn_msg *m;
+	struct conn_msg *m = NULL;
 	int i, n, rc;
 
 	for (n = 0; n <= side->conn->ring.sends; n++) {

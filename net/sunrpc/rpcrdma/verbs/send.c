@@ -314,7 +314,7 @@ static void rpcrdma_pump_over(struct rpcrdma_conn *conn,
 	if (tm->direct) {
 		tm->over = true;
 	} else if (tm->done && !tm->ending) {
-		/* It may be there for a Call that was answered since, and whose slot this one has. */
+		/* It may be there for a Call that was answered since and had the same slot. */
 		tm->ending = true;
 		list_add_tail(&tm->over_link, &conn->tx_over);
 	}
