@@ -38,15 +38,21 @@ inline constexpr Pace kPace = { RPCRDMA_RING_NEAR, RPCRDMA_RING_BUSY,
 	return r.head + (r.bare && early);
 }
 
+/* All are to have a buffer. Return: true if somebody has to look, soon. */
+[[nodiscard]] constexpr bool want(Ring &r, bool retry)
+{
+	const bool look = r.bare && !r.wanted && retry;
+
+	r.wanted |= look;
+	return look;
+}
+
 /* For each see the function of the same name in <rpcrdma/ring.h>. */
 
 [[nodiscard]] constexpr bool ask(Ring &r, bool retry, const Claim &c)
 {
 	r.asked = c;
-	if (!r.bare || r.wanted || !retry)
-		return false;
-	r.wanted = true;
-	return true;
+	return want(r, retry);
 }
 
 [[nodiscard]] inline bool answers(Ring &r, const Supply &s)
@@ -72,8 +78,7 @@ inline constexpr Pace kPace = { RPCRDMA_RING_NEAR, RPCRDMA_RING_BUSY,
 /* Of one quarter all but one may wait for a later Send. */
 [[nodiscard]] constexpr bool awaits(Ring &r, u32 sends, bool retry, bool &look)
 {
-	look = r.bare && !r.wanted && retry;
-	r.wanted |= look;
+	look = want(r, retry);
 	return r.wanted || sends + r.sends / 4 - 1 <= r.sends - r.bare;
 }
 

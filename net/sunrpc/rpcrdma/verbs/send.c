@@ -272,16 +272,12 @@ bool rpcrdma_pump_has(const struct rpcrdma_conn *conn,
 		      const struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
-	const struct rpcrdma_txmsg *over;
 	u32 i;
 
-	if (conn->pump_msg == tm || conn->telling == tm)
+	if (conn->pump_msg == tm || conn->telling == tm || tm->ending)
 		return true;
 	for (i = conn->send_told; i != conn->ring.head; i++)
 		if (rpcrdma_send_at(conn, i)->tm == tm)
-			return true;
-	list_for_each_entry(over, &conn->tx_over, over_link)
-		if (over == tm)
 			return true;
 	return false;
 }
