@@ -41,10 +41,10 @@ inline constexpr Pace kPace = { RPCRDMA_RING_NEAR, RPCRDMA_RING_BUSY,
 /* All are to have a buffer. Return: true if somebody has to look, soon. */
 [[nodiscard]] constexpr bool want(Ring &r, bool retry)
 {
-	const bool look = r.bare && !r.wanted && retry;
+	const bool asks = r.bare && !r.wanted && retry;
 
-	r.wanted |= look;
-	return look;
+	r.wanted |= asks;
+	return asks;
 }
 
 /* For each see the function of the same name in <rpcrdma/ring.h>. */

@@ -5,10 +5,10 @@
  * A connection at rest has buffers for some of its Sends only. <rpcrdma/ring.h> says which, and
  * when there are to be more or fewer.
  *
- * A work item makes buffers for all when there is little room left, when a Call waits for room, or
- * after 256 Sends. It looks once a minute from then on, and takes buffers away when there was hardly
- * anything to send. Then it does not run any more. If there is no memory, the few that there are go
- * on.
+ * A work item makes buffers for all when there is little room left, when a Call waits for room,
+ * or after 256 Sends. It looks once a minute from then on, and takes buffers away when there was
+ * hardly anything to send. Then it does not run any more. If there is no memory, the few that there
+ * are go on.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
