@@ -6445,6 +6445,10 @@ static void conn_frees_regions_at_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&conn->mr_rest_work));
 	conn_grow_regions(test, page, &mrs);
+	/* Who asks for more than all there can be does not make the next one wait. */
+	mod_delayed_work(xprtiod_workqueue, &conn->mr_work, 0);
+	flush_work(&conn->mr_work.work);
+	KUNIT_EXPECT_EQ(test, conn->mr_delay, 0UL);
 	KUNIT_EXPECT_PTR_EQ(test, conn->mr_rest_work.wq, xprtiod_workqueue);
 	/* They are in use, then they have been a moment ago, then they rest. */
 	conn_look_at_regions(conn);

@@ -214,7 +214,9 @@ static void rpcrdma_frwr_worker(struct work_struct *work)
 	added = rpcrdma_frwr_grow_more(conn, RPCRDMA_MR_BATCH);
 	memalloc_noio_restore(noio);
 	spin_lock(&conn->lock);
-	conn->mr_delay = added ? 0 : RPCRDMA_MR_RETRY;
+	/* If somebody asks while it runs, it runs again and finds all made: no lack of memory. */
+	conn->mr_delay = added || conn->n_mrs == conn->mr_table.capacity ?
+			 0 : RPCRDMA_MR_RETRY;
 	rpcrdma_mr_look_later(conn);
 	spin_unlock(&conn->lock);
 	/* Even without new regions: the waiting RPC may be gone, with others behind it. */
