@@ -5,7 +5,7 @@
  * There is one budget for the module. From it comes
  *
  * - what a connection has for as long as it exists: buffers, structs, memory regions, and at
- *   a server a reserve, enough for one largest Call. See rpcrdma_budget_hold(), and
+ *   a server a reserve, enough for one largest Call. See rpcrdma_budget_charge(), and
  *   rpcrdma_budget_extend() for Calls that are larger than was thought.
  * - what the account of a server's connection draws, which pays for its Calls and Replies.
  *   They may use the reserve, which nobody else can take. With more than that the account
@@ -53,7 +53,7 @@ enum rpcrdma_budget_kind {
  * @batch: see RPCRDMA_BUDGET_BATCH
  * @held: what it holds, reserves included; beyond @limit only what could not be held back
  * @most: the largest @held
- * @wanted: the least that rpcrdma_budget_hold() has held back since it gave the word to ask
+ * @wanted: the least that rpcrdma_budget_charge() has held back since it gave the word to ask
  *	again, or zero
  * @held_back: how often @limit was why something was held back
  * @refused: how often something was refused
@@ -104,7 +104,7 @@ void rpcrdma_budget_init(struct rpcrdma_budget *b, u64 limit);
  * @b: the budget
  * @limit: what it may hold from now on; what is held stays
  *
- * Return: true if who was held back by rpcrdma_budget_hold() has to ask again.
+ * Return: true if who was held back by rpcrdma_budget_charge() has to ask again.
  */
 bool __must_check rpcrdma_budget_change(struct rpcrdma_budget *b, u64 limit);
 
@@ -117,24 +117,24 @@ bool __must_check rpcrdma_budget_change(struct rpcrdma_budget *b, u64 limit);
 bool rpcrdma_budget_short(const struct rpcrdma_budget *b);
 
 /**
- * rpcrdma_budget_hold - memory for as long as a connection exists
+ * rpcrdma_budget_charge - memory for as long as a connection exists
  * @b: the budget
  * @octets: how much
  * @must: whoever wants it cannot wait: others wait for the connection
  *
  * Return: START, HOLD_BACK or REFUSE.
  */
-u32 __must_check rpcrdma_budget_hold(struct rpcrdma_budget *b, u64 octets,
-				     bool must);
+u32 __must_check rpcrdma_budget_charge(struct rpcrdma_budget *b, u64 octets,
+				       bool must);
 
 /**
- * rpcrdma_budget_release - the opposite
+ * rpcrdma_budget_uncharge - the opposite
  * @b: the budget
  * @octets: how much of it
  *
  * Return: as rpcrdma_budget_change().
  */
-bool __must_check rpcrdma_budget_release(struct rpcrdma_budget *b, u64 octets);
+bool __must_check rpcrdma_budget_uncharge(struct rpcrdma_budget *b, u64 octets);
 
 /**
  * rpcrdma_account_open - a connection begins

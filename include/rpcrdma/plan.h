@@ -149,15 +149,15 @@ s32 __must_check rpcrdma_plan_retry(const struct rpcrdma_call_plan *plan,
 				    const struct rpcrdma_rx *rx, u32 *avoid);
 
 /**
- * rpcrdma_plan_overtaken - may a Call be planned again that was not begun?
+ * rpcrdma_plan_outdated - may a Call be planned again that was not begun?
  * @plan: how it was to travel, which the session called RPCRDMA_TX_INVALID: the
  *	peer has refused a header type meanwhile (section 7.1.3)
  * @avoid: as for rpcrdma_plan_retry(), which this is like
  *
  * Return: 0 to plan and send again, or the negative errno of the RPC.
  */
-s32 __must_check rpcrdma_plan_overtaken(const struct rpcrdma_call_plan *plan,
-					u32 *avoid);
+s32 __must_check rpcrdma_plan_outdated(const struct rpcrdma_call_plan *plan,
+				       u32 *avoid);
 
 /**
  * rpcrdma_plan_too_long - may a Call be sent again when a message that no Receive

@@ -60,35 +60,35 @@ static int rpcrdma_memory_errno(u32 verdict)
 }
 
 /**
- * rpcrdma_memory_hold - memory for as long as a connection exists
+ * rpcrdma_memory_charge - memory for as long as a connection exists
  * @octets: how much
  * @must: whoever wants it cannot wait
  *
  * Return: 0; %-EDQUOT if there is not enough now; %-E2BIG if there never is.
  */
-int rpcrdma_memory_hold(u64 octets, bool must)
+int rpcrdma_memory_charge(u64 octets, bool must)
 {
 	u32 verdict;
 
 	spin_lock(&rpcrdma_budget_lock);
-	verdict = rpcrdma_budget_hold(&rpcrdma_budget, octets, must);
+	verdict = rpcrdma_budget_charge(&rpcrdma_budget, octets, must);
 	rpcrdma_memory_changed(false);
 	spin_unlock(&rpcrdma_budget_lock);
 	return rpcrdma_memory_errno(verdict);
 }
 
 /**
- * rpcrdma_memory_release - the opposite
+ * rpcrdma_memory_uncharge - the opposite
  * @octets: how much of it
  */
-void rpcrdma_memory_release(u64 octets)
+void rpcrdma_memory_uncharge(u64 octets)
 {
 	bool tell;
 
 	if (!octets)
 		return;
 	spin_lock(&rpcrdma_budget_lock);
-	tell = rpcrdma_budget_release(&rpcrdma_budget, octets);
+	tell = rpcrdma_budget_uncharge(&rpcrdma_budget, octets);
 	rpcrdma_memory_changed(tell);
 	spin_unlock(&rpcrdma_budget_lock);
 }

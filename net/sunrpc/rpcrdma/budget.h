@@ -9,8 +9,8 @@
 
 #include <rpcrdma/budget.h>
 
-int rpcrdma_memory_hold(u64 octets, bool must);
-void rpcrdma_memory_release(u64 octets);
+int rpcrdma_memory_charge(u64 octets, bool must);
+void rpcrdma_memory_uncharge(u64 octets);
 bool rpcrdma_memory_short(void);
 void rpcrdma_memory_info(struct rpcrdma_budget *copy);
 

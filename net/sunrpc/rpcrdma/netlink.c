@@ -579,20 +579,20 @@ static int rpcrdma_nl_regions(struct sk_buff *skb, u32 total, const u32 *count)
 }
 
 static int rpcrdma_nl_memory(struct sk_buff *skb,
-			     const struct rpcrdma_held *held)
+			     const struct rpcrdma_account_info *info)
 {
 	const struct rpcrdma_nl_u64 list[] = {
-		{ RPCRDMA_A_MEMORY_CALLS, held->calls },
-		{ RPCRDMA_A_MEMORY_CALLS_LIMIT, held->calls_limit },
-		{ RPCRDMA_A_MEMORY_REPLIES, held->replies },
-		{ RPCRDMA_A_MEMORY_REPLIES_LIMIT, held->replies_limit },
-		{ RPCRDMA_A_MEMORY_RESERVE, held->reserve },
-		{ RPCRDMA_A_MEMORY_MOST, held->most },
-		{ RPCRDMA_A_MEMORY_HELD_BACK, held->held_back },
+		{ RPCRDMA_A_MEMORY_CALLS, info->calls },
+		{ RPCRDMA_A_MEMORY_CALLS_LIMIT, info->calls_limit },
+		{ RPCRDMA_A_MEMORY_REPLIES, info->replies },
+		{ RPCRDMA_A_MEMORY_REPLIES_LIMIT, info->replies_limit },
+		{ RPCRDMA_A_MEMORY_RESERVE, info->reserve },
+		{ RPCRDMA_A_MEMORY_MOST, info->most },
+		{ RPCRDMA_A_MEMORY_HELD_BACK, info->held_back },
 	};
 
 	/* Nobody has said anything. */
-	if (!held->calls_limit)
+	if (!info->calls_limit)
 		return 0;
 	return rpcrdma_nl_nest_u64s(skb, RPCRDMA_A_CONN_MEMORY,
 				    RPCRDMA_A_MEMORY_PAD, list,
@@ -848,7 +848,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	u32 regions[RPCRDMA_MR_STATES], serving = 0;
 	struct rpcrdma_session_info info;
 	struct rpcrdma_numbers numbers;
-	struct rpcrdma_held held = { };
+	struct rpcrdma_account_info account = { };
 	struct rpcrdma_conn_auth auth;
 	u64 memory, all, waited;
 	u32 round_trip;
@@ -867,8 +867,8 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 	/* Its owner is there for as long as it is not dead. */
 	if (!rpcrdma_conn_dead(conn) && conn->ops->serving)
 		serving = conn->ops->serving(conn);
-	if (!rpcrdma_conn_dead(conn) && conn->ops->held)
-		conn->ops->held(conn, &held);
+	if (!rpcrdma_conn_dead(conn) && conn->ops->account)
+		conn->ops->account(conn, &account);
 	all = conn->memory;
 	waited = rpcrdma_credit_waited(conn);
 	spin_unlock(&conn->lock);
@@ -890,7 +890,7 @@ int rpcrdma_nl_conn_put(struct sk_buff *skb, struct rpcrdma_conn *conn,
 			      RPCRDMA_A_CONN_PAD) ||
 	    nla_put_u64_64bit(skb, RPCRDMA_A_CONN_HELD_MEMORY, all,
 			      RPCRDMA_A_CONN_PAD) ||
-	    rpcrdma_nl_memory(skb, &held) ||
+	    rpcrdma_nl_memory(skb, &account) ||
 	    rpcrdma_nl_extensions(skb, numbers.extensions) ||
 	    rpcrdma_nl_counters(skb, &conn->stats)) {
 		genlmsg_cancel(skb, header);

@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	b.limit = 4 * u64{ reserve } + c.number() % (1U << 22);
 	b.batch = amount(c, 1U << 16);
 	for (Connection &one : all) {
-		FUZZ_CHECK(hold(b, reserve, false) == RPCRDMA_BUDGET_START);
+		FUZZ_CHECK(charge(b, reserve, false) == RPCRDMA_BUDGET_START);
 		open(one.account, b.batch, reserve, amount(c, 1U << 22),
 		     amount(c, 1U << 22));
 	}
@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		const u32 held = one.account.reserve;
 
 		(void)close(b, one.account);
-		(void)release(b, held);
+		(void)uncharge(b, held);
 	}
 	FUZZ_CHECK(!b.held);
 	return 0;

@@ -183,7 +183,7 @@ void ask(Choices &in, PlanningRules r)
 		const bool refused = what <= 0xc0;
 		const s32 result =
 			refused	     ? plan_retry(plan, rx, shape.avoid) :
-			what <= 0xe0 ? plan_overtaken(plan, shape.avoid) :
+			what <= 0xe0 ? plan_outdated(plan, shape.avoid) :
 				       plan_too_long(shape.avoid);
 		/* Each attempt rules out more: the eighth is the last (D14). */
 		FUZZ_CHECK(attempt <= 7);

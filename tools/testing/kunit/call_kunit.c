@@ -32,7 +32,7 @@
 
 struct call_fixture {
 	struct rpcrdma_conn conn;
-	struct rpcrdma_svc svc;
+	struct rpcrdma_svc_xprt svc;
 	struct rpcrdma_recv recv;
 	struct rpcrdma_rx rx;
 	u64 limit;	/* of the module, before the test */
@@ -72,7 +72,7 @@ static void call_account(struct call_fixture *f)
 
 	rpcrdma_memory_info(&budget);
 	f->limit = budget.limit;
-	WARN_ON(rpcrdma_memory_hold(reserve, true));
+	WARN_ON(rpcrdma_memory_charge(reserve, true));
 	rpcrdma_account_open(&f->svc.account, RPCRDMA_BUDGET_BATCH, reserve,
 			     RPCRDMA_SVC_CALL_MEMORY, RPCRDMA_SVC_REPLY_MEMORY);
 }
@@ -84,7 +84,7 @@ static void call_exit(struct kunit *test)
 	cancel_delayed_work_sync(&f->svc.resume);
 	/* A case that ends early may leave some. */
 	rpcrdma_svc_drop_calls(&f->svc);
-	rpcrdma_memory_release(f->svc.account.reserve);
+	rpcrdma_memory_uncharge(f->svc.account.reserve);
 	rpcrdma_memory_close(&f->svc.account);
 	rpcrdma_memory_limit(f->limit);
 }
@@ -1081,7 +1081,7 @@ static void replies_fill_their_pool(struct kunit *test)
 {
 	const u32 all = RPCRDMA_SVC_REPLY_POOL, part = all / 8;
 	struct call_fixture *f = test->priv;
-	struct rpcrdma_svc *svc = &f->svc;
+	struct rpcrdma_svc_xprt *svc = &f->svc;
 	struct rpcrdma_budget before, after;
 	int i;
 
@@ -1151,7 +1151,7 @@ static void replies_have_their_pool_when_all_is_held(struct kunit *test)
 static void replies_tell_when_there_is_room(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
-	struct rpcrdma_svc *svc = &f->svc;
+	struct rpcrdma_svc_xprt *svc = &f->svc;
 	int i;
 
 	for (i = 0; i <= RPCRDMA_SVC_REPLIES; i++)
@@ -1179,7 +1179,7 @@ static void replies_tell_when_there_is_room(struct kunit *test)
  * @out: and how many were not
  */
 struct call_thread {
-	struct rpcrdma_svc *svc;
+	struct rpcrdma_svc_xprt *svc;
 	atomic_t *pooled;
 	struct completion done;
 	struct rnd_state seed;

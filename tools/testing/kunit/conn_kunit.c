@@ -202,10 +202,10 @@ static void conn_no_room(struct rpcrdma_conn *conn)
 	atomic_inc(&side->no_room);
 }
 
-static void conn_held(const struct rpcrdma_conn *conn,
-		      struct rpcrdma_held *held)
+static void conn_account_info(const struct rpcrdma_conn *conn,
+			      struct rpcrdma_account_info *info)
 {
-	memset(held, 0xff, sizeof(*held));
+	memset(info, 0xff, sizeof(*info));
 }
 
 static const struct rpcrdma_conn_ops conn_ops = {
@@ -217,7 +217,7 @@ static const struct rpcrdma_conn_ops conn_ops = {
 	.fault = conn_fault,
 	.room = conn_room,
 	.no_room = conn_no_room,
-	.held = conn_held,
+	.account = conn_account_info,
 };
 
 /* list_count_nodes() is not in each kernel of 6.1. */
@@ -3340,7 +3340,7 @@ static void conn_wait_for_work(struct work_struct *work)
 	int i;
 
 	for (i = 0; i < 50; i++) {
-		rpcrdma_stats_follow();
+		rpcrdma_stats_resize_windows();
 		flush_work(&conn->window_work);
 		rpcrdma_conn_lost_later(conn, "test");
 		flush_work(&conn->lost_work);
@@ -7291,7 +7291,7 @@ static void conn_grows_when_it_can_map(struct kunit *test)
  * @fails: mappings that are to fail
  */
 static struct conn_waits {
-	struct rpcrdma_svc svc;
+	struct rpcrdma_svc_xprt svc;
 	struct conn_chunk_call chunk;
 	struct task_struct *told;
 	struct task_struct *mapped;

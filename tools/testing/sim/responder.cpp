@@ -48,7 +48,7 @@ Responder::Responder(Conn &c, Service &s, const ServiceLimits &l, u64 peer)
 
 	/* Others may have more than there is; here no connection waits for that. */
 	service.budget.limit += reserve;
-	(void)!rpcrdma_budget_hold(&service.budget, reserve, true);
+	(void)!rpcrdma_budget_charge(&service.budget, reserve, true);
 	rpcrdma_account_open(&account_, service.budget.batch, reserve,
 			     l.holds ? l.call_memory : reserve, l.reply_memory);
 }
@@ -106,7 +106,7 @@ void Responder::close_account()
 	if (!reserve)
 		return;
 	(void)!rpcrdma_account_close(&service.budget, &account_);
-	(void)!rpcrdma_budget_release(&service.budget, reserve);
+	(void)!rpcrdma_budget_uncharge(&service.budget, reserve);
 	service.budget.limit -= reserve;
 }
 

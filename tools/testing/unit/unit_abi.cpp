@@ -244,8 +244,8 @@ TEST(abi, session__window_and_retry)
 	EXPECT_EQ(rpcrdma_plan_retry(&plan, &client.rx, &avoid), 0);
 	EXPECT_EQ(avoid, u32{ RPCRDMA_AVOID_READ_CHUNK });
 	EXPECT_EQ(rpcrdma_plan_retry(&plan, &client.rx, &avoid), -EIO);
-	EXPECT_EQ(rpcrdma_plan_overtaken(&plan, &avoid), 0);
-	EXPECT_EQ(rpcrdma_plan_overtaken(&plan, &avoid), -EIO);
+	EXPECT_EQ(rpcrdma_plan_outdated(&plan, &avoid), 0);
+	EXPECT_EQ(rpcrdma_plan_outdated(&plan, &avoid), -EIO);
 	EXPECT_EQ(rpcrdma_plan_too_long(&avoid), 0);
 	EXPECT_EQ(rpcrdma_plan_too_long(&avoid), 0);
 	EXPECT_EQ(rpcrdma_plan_too_long(&avoid), -EIO);

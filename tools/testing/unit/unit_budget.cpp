@@ -55,7 +55,7 @@ rpcrdma_account opened(Memory &m, u32 reserve = kReserve)
 {
 	rpcrdma_account a;
 
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, reserve, false), kStart);
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, reserve, false), kStart);
 	rpcrdma_account_open(&a, kBatch, reserve, 8 * reserve, 16 * reserve);
 	return a;
 }
@@ -97,7 +97,7 @@ TEST(budget, waits_for_the_least_that_was_wanted)
 
 	EXPECT_EQ(a.reserve, kReserve);
 	for (const u32 octets : { 20U, 30U, 10U })
-		EXPECT_EQ(rpcrdma_budget_hold(&m.b, octets, false), kHoldBack);
+		EXPECT_EQ(rpcrdma_budget_charge(&m.b, octets, false), kHoldBack);
 	EXPECT_EQ(m.b.wanted, 10U);
 }
 
@@ -150,9 +150,9 @@ TEST(budget, short_is_less_than_an_eighth)
 	Memory m(800);
 
 	EXPECT_FALSE(rpcrdma_budget_short(&m.b));
-	ASSERT_EQ(rpcrdma_budget_hold(&m.b, 700, false), kStart);
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 700, false), kStart);
 	EXPECT_FALSE(rpcrdma_budget_short(&m.b));
-	ASSERT_EQ(rpcrdma_budget_hold(&m.b, 1, false), kStart);
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 1, false), kStart);
 	EXPECT_TRUE(rpcrdma_budget_short(&m.b));
 	EXPECT_FALSE(rpcrdma_budget_change(&m.b, 1600));
 	EXPECT_FALSE(rpcrdma_budget_short(&m.b));
@@ -209,7 +209,7 @@ TEST(budget, refuses_what_never_fits)
 
 	EXPECT_EQ(rpcrdma_account_fits(&a, kReserve), kStart);
 	EXPECT_EQ(rpcrdma_account_fits(&a, kReserve + 1), kRefuse);
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, 4 * kReserve + 1, false), kRefuse);
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 4 * kReserve + 1, false), kRefuse);
 	EXPECT_EQ(m.b.refused, 1U);
 	EXPECT_EQ(m.b.held, kReserve);
 }
@@ -270,29 +270,29 @@ TEST(budget, connections_that_wait_are_told_once)
 {
 	Memory m(100);
 
-	ASSERT_EQ(rpcrdma_budget_hold(&m.b, 90, false), kStart);
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, 30, false), kHoldBack);
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, 20, false), kHoldBack);
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 90, false), kStart);
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 30, false), kHoldBack);
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 20, false), kHoldBack);
 	EXPECT_EQ(m.b.held_back, 2U);
-	EXPECT_FALSE(rpcrdma_budget_release(&m.b, 9)) << "too few for any";
-	EXPECT_TRUE(rpcrdma_budget_release(&m.b, 1));
-	EXPECT_FALSE(rpcrdma_budget_release(&m.b, 1)) << "nobody waits";
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, 30, false), kHoldBack);
+	EXPECT_FALSE(rpcrdma_budget_uncharge(&m.b, 9)) << "too few for any";
+	EXPECT_TRUE(rpcrdma_budget_uncharge(&m.b, 1));
+	EXPECT_FALSE(rpcrdma_budget_uncharge(&m.b, 1)) << "nobody waits";
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 30, false), kHoldBack);
 	EXPECT_TRUE(rpcrdma_budget_change(&m.b, 200));
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, 30, false), kStart);
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 30, false), kStart);
 }
 
 TEST(budget, who_must_have_it_gets_it)
 {
 	Memory m(100);
 
-	ASSERT_EQ(rpcrdma_budget_hold(&m.b, 90, false), kStart);
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, 200, true), kStart);
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 90, false), kStart);
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 200, true), kStart);
 	EXPECT_EQ(m.b.held, 290U);
 	EXPECT_EQ(m.b.most, 290U);
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, 1, false), kHoldBack);
-	EXPECT_FALSE(rpcrdma_budget_release(&m.b, 190));
-	EXPECT_TRUE(rpcrdma_budget_release(&m.b, 1));
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 1, false), kHoldBack);
+	EXPECT_FALSE(rpcrdma_budget_uncharge(&m.b, 190));
+	EXPECT_TRUE(rpcrdma_budget_uncharge(&m.b, 1));
 	EXPECT_EQ(m.b.most, 290U);
 }
 
@@ -303,7 +303,7 @@ TEST(budget, account_that_is_closed_has_nothing)
 
 	ASSERT_EQ(m.call(a, kReserve), kStart);
 	ASSERT_EQ(m.call(a, kReserve), kStart);
-	EXPECT_EQ(rpcrdma_budget_hold(&m.b, 3 * kReserve, false), kHoldBack);
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 3 * kReserve, false), kHoldBack);
 	EXPECT_TRUE(rpcrdma_account_close(&m.b, &a));
 	EXPECT_EQ(m.b.held, kReserve) << "whoever holds it has the reserve";
 	EXPECT_EQ(a.used[kCalls], 0U);

@@ -474,7 +474,7 @@ TEST(planner, plan_retry__everything_else_is_permanent_D14)
 	EXPECT_LT(plan_retry(plan_with(all), rx, avoid), 0);
 }
 
-TEST(planner, plan_overtaken__another_way_D14)
+TEST(planner, plan_outdated__another_way_D14)
 {
 	rpcrdma_call_shape shape = write_call(1 << 20);
 	PlanningRules rules = kRules;
@@ -482,28 +482,28 @@ TEST(planner, plan_overtaken__another_way_D14)
 	/* EXTERNAL was refused: in parts; and if those are, in no way. */
 	shape.avoid = RPCRDMA_AVOID_READ_CHUNK;
 	ASSERT_TRUE(plan(shape).call_chunk);
-	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), 0);
+	EXPECT_EQ(plan_outdated(plan(shape), shape.avoid), 0);
 	EXPECT_EQ(shape.avoid, kAvoidRead | kAvoidCall);
 	EXPECT_FALSE(plan(shape).call_chunk);
-	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), -kEIO);
+	EXPECT_EQ(plan_outdated(plan(shape), shape.avoid), -kEIO);
 
 	/* MIDDLE was refused: by a chunk, however short it is. */
 	shape = write_call(6000);
 	shape.reducible = false;
 	ASSERT_FALSE(plan(shape).call_chunk);
-	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), 0);
+	EXPECT_EQ(plan_outdated(plan(shape), shape.avoid), 0);
 	EXPECT_TRUE(plan(shape).call_chunk);
 	/* That is refused as well. */
-	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), 0);
+	EXPECT_EQ(plan_outdated(plan(shape), shape.avoid), 0);
 	EXPECT_FALSE(plan(shape).call_chunk);
-	EXPECT_EQ(plan_overtaken(plan(shape), shape.avoid), -kEIO);
+	EXPECT_EQ(plan_outdated(plan(shape), shape.avoid), -kEIO);
 
 	/* There can be no chunk: it is not tried for ever. */
 	shape = write_call(6000);
 	rules.special = false;
-	EXPECT_EQ(plan_overtaken(plan(shape, rules), shape.avoid), 0);
+	EXPECT_EQ(plan_outdated(plan(shape, rules), shape.avoid), 0);
 	EXPECT_FALSE(plan(shape, rules).call_chunk);
-	EXPECT_EQ(plan_overtaken(plan(shape, rules), shape.avoid), -kEIO);
+	EXPECT_EQ(plan_outdated(plan(shape, rules), shape.avoid), -kEIO);
 }
 
 TEST(planner, plan_too_long__a_reply_chunk_next_time_D14)
@@ -580,7 +580,7 @@ u32 most_retries(const rpcrdma_call_shape &shape)
 		again([&](u32 &avoid) {
 			return plan_retry(p, error(code, 1, 1), avoid);
 		});
-	again([&](u32 &avoid) { return plan_overtaken(p, avoid); });
+	again([&](u32 &avoid) { return plan_outdated(p, avoid); });
 	again([&](u32 &avoid) { return plan_too_long(avoid); });
 	return most;
 }

@@ -314,7 +314,7 @@ enum rpcrdma_recv_verdict rpcrdma_client_payload(struct rpcrdma_conn *conn,
 						 u32 invalidated);
 void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx);
-void rpcrdma_client_overtaken(struct rpcrdma_txmsg *tm);
+void rpcrdma_client_outdated(struct rpcrdma_txmsg *tm);
 void rpcrdma_client_end(struct rpcrdma_txmsg *tm, int error);
 
 /* backchannel.c */

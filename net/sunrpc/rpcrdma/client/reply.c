@@ -535,12 +535,12 @@ void rpcrdma_client_failed(struct rpcrdma_conn *conn,
 }
 
 /**
- * rpcrdma_client_overtaken - a Call cannot be sent as planned; no part was sent
+ * rpcrdma_client_outdated - a Call cannot be sent as planned; no part was sent
  * @tm: the Call
  *
  * Context: the pump; process context.
  */
-void rpcrdma_client_overtaken(struct rpcrdma_txmsg *tm)
+void rpcrdma_client_outdated(struct rpcrdma_txmsg *tm)
 {
 	struct rpcrdma_conn *conn = tm->conn;
 	struct rpcrdma_req *req = rpcrdma_reply_req(conn, tm->msg.xid);
@@ -549,7 +549,7 @@ void rpcrdma_client_overtaken(struct rpcrdma_txmsg *tm)
 	if (!req)
 		return;
 	error = rpcrdma_req_ungroup(req) ?
-		0 : rpcrdma_plan_overtaken(&req->plan, &req->avoid);
+		0 : rpcrdma_plan_outdated(&req->plan, &req->avoid);
 	trace_rpcrdma_call(conn->id, tm->msg.xid, "cannot be sent as planned",
 			   error);
 	rpcrdma_reply_finish(conn, req, error ? error : RPCRDMA_REQ_AGAIN);

@@ -47,7 +47,7 @@ static void rpcrdma_req_sent(struct rpcrdma_txmsg *tm, int status)
 	 * would send again after a lost connection.
 	 */
 	if (status == -EMSGSIZE && !tm->msg.sent)
-		rpcrdma_client_overtaken(tm);
+		rpcrdma_client_outdated(tm);
 	else if (status && status != -ENOTCONN)
 		rpcrdma_client_end(tm, -EIO);
 	else if ((status || rpcrdma_conn_posted(tm)) &&

@@ -222,9 +222,9 @@ s32 rpcrdma_plan_retry(const struct rpcrdma_call_plan *plan,
 	return rpcrdma::plan_retry(*plan, *rx, *avoid);
 }
 
-s32 rpcrdma_plan_overtaken(const struct rpcrdma_call_plan *plan, u32 *avoid)
+s32 rpcrdma_plan_outdated(const struct rpcrdma_call_plan *plan, u32 *avoid)
 {
-	return rpcrdma::plan_overtaken(*plan, *avoid);
+	return rpcrdma::plan_outdated(*plan, *avoid);
 }
 
 s32 rpcrdma_plan_too_long(u32 *avoid)

@@ -38,7 +38,7 @@ bool is_short(const Budget &b)
 	return room(b) < b.limit / kShortPart;
 }
 
-Verdict hold(Budget &b, u64 octets, bool must)
+Verdict charge(Budget &b, u64 octets, bool must)
 {
 	if (!must && octets > b.limit) {
 		b.refused++;
@@ -54,7 +54,7 @@ Verdict hold(Budget &b, u64 octets, bool must)
 	return RPCRDMA_BUDGET_START;
 }
 
-bool release(Budget &b, u64 octets)
+bool uncharge(Budget &b, u64 octets)
 {
 	if (!RPCRDMA_CHECK(octets <= b.held))
 		octets = b.held;
@@ -76,7 +76,7 @@ bool close(Budget &b, Account &a)
 	const u32 drawn = a.drawn;
 
 	a = {};
-	return release(b, drawn);
+	return uncharge(b, drawn);
 }
 
 Verdict fits(const Account &a, u32 octets)
@@ -166,14 +166,14 @@ bool give(Budget &b, Account &a, u32 octets)
 	a.drawn -= octets;
 	a.forced -= octets < a.forced ? octets : a.forced;
 	(void)RPCRDMA_CHECK(invariants(a));
-	return release(b, octets);
+	return uncharge(b, octets);
 }
 
 bool extend(Budget &b, Account &a, u32 reserve)
 {
 	if (!RPCRDMA_CHECK(reserve >= a.reserve))
 		return false;
-	(void)hold(b, reserve - a.reserve, true);
+	(void)charge(b, reserve - a.reserve, true);
 	a.reserve = reserve;
 	if (a.limit[kCalls] < reserve)
 		a.limit[kCalls] = reserve;
@@ -217,14 +217,14 @@ bool rpcrdma_budget_short(const struct rpcrdma_budget *b)
 	return budget::is_short(*b);
 }
 
-u32 rpcrdma_budget_hold(struct rpcrdma_budget *b, u64 octets, bool must)
+u32 rpcrdma_budget_charge(struct rpcrdma_budget *b, u64 octets, bool must)
 {
-	return budget::hold(*b, octets, must);
+	return budget::charge(*b, octets, must);
 }
 
-bool rpcrdma_budget_release(struct rpcrdma_budget *b, u64 octets)
+bool rpcrdma_budget_uncharge(struct rpcrdma_budget *b, u64 octets)
 {
-	return budget::release(*b, octets);
+	return budget::uncharge(*b, octets);
 }
 
 void rpcrdma_account_open(struct rpcrdma_account *a, u32 batch, u32 reserve,

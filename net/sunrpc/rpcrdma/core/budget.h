@@ -55,8 +55,8 @@ using Verdict = rpcrdma_budget_verdict;
 /* For each see the function of the same name in <rpcrdma/budget.h>. */
 [[nodiscard]] bool change(Budget &b, u64 limit);
 [[nodiscard]] bool is_short(const Budget &b);
-[[nodiscard]] Verdict hold(Budget &b, u64 octets, bool must);
-[[nodiscard]] bool release(Budget &b, u64 octets);
+[[nodiscard]] Verdict charge(Budget &b, u64 octets, bool must);
+[[nodiscard]] bool uncharge(Budget &b, u64 octets);
 void open(Account &a, u32 batch, u32 reserve, u32 calls, u32 replies);
 [[nodiscard]] bool extend(Budget &b, Account &a, u32 reserve);
 [[nodiscard]] bool close(Budget &b, Account &a);

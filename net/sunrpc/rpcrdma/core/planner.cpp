@@ -393,7 +393,7 @@ s32 plan_retry(const rpcrdma_call_plan &plan, const rpcrdma_rx &rx, u32 &avoid)
 	return 0;
 }
 
-s32 plan_overtaken(const rpcrdma_call_plan &plan, u32 &avoid)
+s32 plan_outdated(const rpcrdma_call_plan &plan, u32 &avoid)
 {
 	const u32 add = plan.call_chunk ? u32{ RPCRDMA_AVOID_CALL_CHUNK } :
 					  u32{ RPCRDMA_NEED_CALL_CHUNK };

@@ -75,8 +75,8 @@ void plan_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
 [[nodiscard]] s32 plan_retry(const rpcrdma_call_plan &plan,
 			     const rpcrdma_rx &rx, u32 &avoid);
 
-/* See rpcrdma_plan_overtaken(). */
-[[nodiscard]] s32 plan_overtaken(const rpcrdma_call_plan &plan, u32 &avoid);
+/* See rpcrdma_plan_outdated(). */
+[[nodiscard]] s32 plan_outdated(const rpcrdma_call_plan &plan, u32 &avoid);
 
 /* See rpcrdma_plan_too_long(). */
 [[nodiscard]] s32 plan_too_long(u32 &avoid);

@@ -37,7 +37,7 @@ static u32 from_units(u8 units)
 	return (u32{ units } + 1) * kUnit;
 }
 
-u32 told_size(u32 octets)
+u32 announced_size(u32 octets)
 {
 	return from_units(to_units(octets));
 }

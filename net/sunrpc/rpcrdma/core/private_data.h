@@ -19,7 +19,7 @@ inline constexpr PrivateData kDefaultPrivateData = { 1024, 1024, false, false,
 						      false };
 
 /* The size that the peer decodes, in bytes: sizes travel in whole units. */
-[[nodiscard]] u32 told_size(u32 octets);
+[[nodiscard]] u32 announced_size(u32 octets);
 
 /* See rpcrdma_cm_private_encode(). @out has RPCRDMA_CM_PRIVATE_SIZE bytes. */
 void encode_private_data(const rpcrdma_cm_private &p, MutableBytes out);

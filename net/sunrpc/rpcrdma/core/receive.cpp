@@ -133,7 +133,7 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 		    p.vers == kVersion2 && p.htype >= RPCRDMA2_ERROR &&
 			    p.htype < RPCRDMA_TYPE_UNKNOWN)
 		rx.type = p.htype;
-	if (version_ ? p.vers != version_ : !spoken(p.vers))
+	if (version_ ? p.vers != version_ : !speaks(p.vers))
 		take_other_version(p, rx);
 	else if (p.vers == kVersion1)
 		take_version1(in, p, rx);
@@ -208,7 +208,7 @@ void Session::take_dialect(const Prefix &p, rpcrdma_rx &rx)
 	drop(RPCRDMA_REASON_DIALECT, "a message of the dialect of 2016", rx);
 	/* It is no GRANT. */
 	rx.type = RPCRDMA_TYPE_UNKNOWN;
-	if (spoken(kVersion1))
+	if (speaks(kVersion1))
 		answer(p, { RPCRDMA2_ERR_VERS, { kVersion1, kVersion1 } }, rx);
 	else
 		answer(p, { RPCRDMA2_ERR_BAD_XDR, {} }, rx);
@@ -411,7 +411,7 @@ rpcrdma_reason Session::call_refused(rpcrdma_message &msg, const rpcrdma_rx &rx)
 bool Session::speaks_version1(const Header &h, Parse parsed) const
 {
 	/* What has sent a property set in version 2 does not lack that version. */
-	if (!spoken(kVersion1) || version_)
+	if (!speaks(kVersion1) || version_)
 		return false;
 	if (h.error.code == RPCRDMA2_ERR_VERS)
 		return parsed == Parse::Ok && h.error.arg[0] <= kVersion1 &&
@@ -426,7 +426,7 @@ bool Session::speaks_version1(const Header &h, Parse parsed) const
  */
 bool Session::foreign_final(const Header &h) const
 {
-	return spoken(kVersion1) && (h.error.code == RPCRDMA2_ERR_BAD_XDR ||
+	return speaks(kVersion1) && (h.error.code == RPCRDMA2_ERR_BAD_XDR ||
 				     h.error.code == RPCRDMA2_ERR_INVAL_HTYPE);
 }
 

@@ -88,7 +88,7 @@ Session::Session(const rpcrdma_config &cfg, const Options &options)
 	static_cast<rpcrdma_properties &>(local_) = cfg.local;
 	announce(cfg.extensions, local_);
 	settle();
-	if (client() && !spoken(kVersion2)) {
+	if (client() && !speaks(kVersion2)) {
 		begin_version1();
 		opened_ = true;
 	}
@@ -233,8 +233,8 @@ void Session::begin_version1()
 	version_ = kVersion1;
 	auth_.version1();
 	final_sent_ = true;
-	local_.send_size = told_size(local_.send_size);
-	local_.recv_size = told_size(local_.recv_size);
+	local_.send_size = announced_size(local_.send_size);
+	local_.recv_size = announced_size(local_.recv_size);
 	static_cast<rpcrdma_properties &>(peer_) = {
 		.send_size = private_.send_size,
 		.recv_size = private_.recv_size,
@@ -301,7 +301,7 @@ bool Session::invariants() const
 		sound &= opened_ && !version1() && sending_.sent &&
 			 sending_.sent + !grouping_ <= sending_.length;
 	return sound && credits_.invariants() &&
-	       (!version_ || spoken(version_)) && (!opened_ || version_) &&
+	       (!version_ || speaks(version_)) && (!opened_ || version_) &&
 	       (!grouping_ || sending_.active) &&
 	       (!(final_received_ || middle_received_) ||
 		version_ == kVersion2);

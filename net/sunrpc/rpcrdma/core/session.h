@@ -494,7 +494,7 @@ private:
 		return version_ == kVersion1;
 	}
 	/* As configured: may this version be agreed on? */
-	[[nodiscard]] bool spoken(u32 version) const
+	[[nodiscard]] bool speaks(u32 version) const
 	{
 		return config_.min_version <= version &&
 		       version <= config_.max_version;

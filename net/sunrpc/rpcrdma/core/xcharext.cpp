@@ -38,7 +38,7 @@ u32 Xcharext::id_of(u32 i)
 }
 
 /* Return: kSpoken for any other property. */
-u32 Xcharext::spoken(u32 which)
+u32 Xcharext::index_of(u32 which)
 {
 	u32 i = 0;
 
@@ -85,7 +85,7 @@ static bool possible(u32 which, u32 number)
 
 bool Xcharext::askable(u32 which) const
 {
-	const u32 i = spoken(which);
+	const u32 i = index_of(which);
 
 	return i < kSpoken && !unknown_ && !(peer_fixed_ >> i & 1);
 }
@@ -108,7 +108,7 @@ bool Xcharext::request(Port &port, Span<const XcharNumber> wanted)
 	if (!wanted.size() || wanted.size() > kMostAsked || !port.in_use())
 		return false;
 	for (const XcharNumber &n : wanted) {
-		const u32 i = spoken(n.which);
+		const u32 i = index_of(n.which);
 
 		if (i == kSpoken || !may_ask(port, i, n.number) || all >> i & 1)
 			return false;
@@ -121,8 +121,8 @@ bool Xcharext::request(Port &port, Span<const XcharNumber> wanted)
 		const XcharNumber &n = wanted[position];
 		const u32 now = port.peer(n.which);
 
-		asked_[spoken(n.which)] = { RPCRDMA_XCHAR_QUEUED, position, xid,
-					    n.number, now };
+		asked_[index_of(n.which)] = { RPCRDMA_XCHAR_QUEUED, position,
+					      xid, n.number, now };
 		(void)!port.set_peer(n.which, lesser(now, n.number));
 		counts_.asked++;
 	}
@@ -131,7 +131,7 @@ bool Xcharext::request(Port &port, Span<const XcharNumber> wanted)
 
 u32 Xcharext::asking(u32 which) const
 {
-	const u32 i = spoken(which);
+	const u32 i = index_of(which);
 
 	return i < kSpoken ? asked_[i].state : u32{ RPCRDMA_XCHAR_IDLE };
 }
@@ -275,7 +275,7 @@ Refusal Xcharext::take_init(Bytes body, Port &port)
 	if (!m.decode(body) || !m.nochg.within(m.start.size()))
 		return why;
 	if (!m.start.each([&](const XcharValue &v) {
-		    const u32 i = spoken(v.which);
+		    const u32 i = index_of(v.which);
 		    u32 number;
 
 		    why = kBadXdr;
@@ -289,7 +289,7 @@ Refusal Xcharext::take_init(Bytes body, Port &port)
 		return why;
 
 	(void)!m.start.each_at([&](u32 position, const XcharValue &v) {
-		const u32 i = spoken(v.which);
+		const u32 i = index_of(v.which);
 		u32 number = 0;
 
 		if (i == kSpoken)
@@ -315,7 +315,7 @@ Refusal Xcharext::take_update(Bytes body, Port &port)
 
 	if (!m.decode(body))
 		return kBadXdr;
-	const u32 i = spoken(m.now.which);
+	const u32 i = index_of(m.now.which);
 	if (i == kSpoken)
 		return {};
 	if (!decode_value(i, m.now.data, value))
@@ -340,7 +340,7 @@ Refusal Xcharext::take_update(Bytes body, Port &port)
 
 bool Xcharext::allow(u32 which, u32 least, u32 most)
 {
-	const u32 i = spoken(which);
+	const u32 i = index_of(which);
 
 	if (i == kSpoken || least > most || fixed_ >> i & 1 ||
 	    !possible(which, least) || !possible(which, most))
@@ -357,7 +357,7 @@ bool Xcharext::fix(Port &port, Span<const u32> which)
 	if (!which.size() || which.size() > kMostFixed)
 		return false;
 	for (const u32 id : which) {
-		const u32 i = spoken(id);
+		const u32 i = index_of(id);
 
 		if (i == kSpoken || own_[i].pending)
 			return false;
@@ -381,7 +381,7 @@ bool Xcharext::begin(Port &port, u32 receive_size)
 
 u32 Xcharext::wanted(u32 which) const
 {
-	const u32 i = spoken(which);
+	const u32 i = index_of(which);
 
 	return i < kSpoken && own_[i].pending ? own_[i].wanted : 0;
 }
@@ -429,7 +429,7 @@ Refusal Xcharext::take_request(Xid xid, Bytes body, Port &port)
 	if (!m.decode(body))
 		return kBadXdr;
 	if (!m.want.each_at([&](u32 p, const XcharValue &v) {
-		    const u32 i = spoken(v.which);
+		    const u32 i = index_of(v.which);
 		    u32 n;
 
 		    if (i == kSpoken)
@@ -474,7 +474,7 @@ Refusal Xcharext::take_request(Xid xid, Bytes body, Port &port)
 
 bool Xcharext::changed(Port &port, u32 which, u32 number)
 {
-	const u32 i = spoken(which);
+	const u32 i = index_of(which);
 
 	if (i == kSpoken || fixed_ >> i & 1 || !possible(which, number) ||
 	    !port.in_use())

@@ -121,7 +121,7 @@ private:
 
 	enum class Answer : u8 { Done, Rejected, Pending };
 
-	[[nodiscard]] static u32 spoken(u32 which);
+	[[nodiscard]] static u32 index_of(u32 which);
 	[[nodiscard]] static u32 id_of(u32 i);
 	[[nodiscard]] static bool decode_value(u32 i, Bytes data, u32 &number);
 

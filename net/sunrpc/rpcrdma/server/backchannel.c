@@ -205,7 +205,7 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 			  const struct rpcrdma_rx *rx,
 			  struct rpcrdma_recv *recv)
 {
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
 	u32 done, run;
 	struct rpcrdma_svc_bc_call *call;
@@ -260,7 +260,7 @@ void rpcrdma_svc_bc_reply(struct rpcrdma_conn *conn,
 void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 			   const struct rpcrdma_rx *rx)
 {
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 	struct rpc_xprt *xprt = READ_ONCE(svc->bc);
 	struct rpcrdma_svc_bc_call *call;
 
@@ -474,7 +474,7 @@ static int rpcrdma_svc_bc_name(struct rpc_xprt *xprt)
 }
 
 /* Give @svc its transport. Return: false if it has one already. */
-static bool rpcrdma_svc_bc_attach(struct rpcrdma_svc *svc,
+static bool rpcrdma_svc_bc_attach(struct rpcrdma_svc_xprt *svc,
 				  struct rpc_xprt *xprt)
 {
 	bool first;
@@ -494,7 +494,7 @@ static struct rpc_xprt *rpcrdma_svc_bc_setup(struct xprt_create *args)
 {
 	struct svc_xprt *sxprt = args->bc_xprt;
 	struct rpcrdma_svc_bc *bc;
-	struct rpcrdma_svc *svc;
+	struct rpcrdma_svc_xprt *svc;
 	struct rpc_xprt *xprt;
 	int rc = -ENOMEM;
 

@@ -14,7 +14,7 @@
  *   credit. So at most W more fragments arrive, each of which takes at most
  *   I / PAGE_SIZE + 2 pages, and begins at most one Call. A Call has pointers for all its
  *   pages, P bytes at most. A client of version 1 whose adapter speaks iWARP may send W small
- *   Calls more: see rpcrdma_svc_holds().
+ *   Calls more: see rpcrdma_svc_calls_full().
  * - RDMA Reads start if Calls then have no more than C, and if the account has or gets
  *   the memory. A Call that cannot start them waits, in order of arrival, and keeps its
  *   Receive if it has one, or those of its group. It may start in any case if no other Call
@@ -59,7 +59,7 @@ static u32 rpcrdma_svc_largest(u32 octets)
  *
  * Return: bytes.
  */
-u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc)
+u32 rpcrdma_svc_reserve(const struct rpcrdma_svc_xprt *svc)
 {
 	return rpcrdma_svc_largest(min_t(u32, svc->max_call,
 					 RPCRDMA_MAX_MESSAGE));
@@ -77,7 +77,7 @@ u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc)
  *
  * Return: false if there cannot.
  */
-bool rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes)
+bool rpcrdma_svc_admits(struct rpcrdma_svc_xprt *svc, u32 bytes)
 {
 	const u32 reserve = rpcrdma_svc_largest(svc->max_call);
 	u32 before;
@@ -92,7 +92,7 @@ bool rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes)
 	before = svc->account.reserve;
 	eased = rpcrdma_memory_extend(&svc->account, reserve);
 	spin_unlock(&svc->lock);
-	rpcrdma_conn_held(svc->conn, reserve - before);
+	rpcrdma_conn_charged(svc->conn, reserve - before);
 	if (eased)
 		rpcrdma_svc_eased(svc);
 	/* Calls for which there was no memory before may have it now. */
@@ -108,8 +108,8 @@ bool rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes)
  *
  * Context: Process context, no lock held.
  */
-void rpcrdma_svc_charge(struct rpcrdma_svc *svc, struct rpcrdma_svc_call *call,
-			u32 bytes)
+void rpcrdma_svc_charge(struct rpcrdma_svc_xprt *svc,
+			struct rpcrdma_svc_call *call, u32 bytes)
 {
 	call->memory += bytes;
 	spin_lock(&svc->lock);
@@ -122,7 +122,7 @@ void rpcrdma_svc_charge(struct rpcrdma_svc *svc, struct rpcrdma_svc_call *call,
  * rpcrdma_svc_eased - a thread that has seen too many Replies may take Calls now
  * @svc: the connection
  */
-void rpcrdma_svc_eased(struct rpcrdma_svc *svc)
+void rpcrdma_svc_eased(struct rpcrdma_svc_xprt *svc)
 {
 	/* Pairs with the barrier in rpcrdma_svc_has_wspace(). */
 	smp_mb();
@@ -136,7 +136,7 @@ void rpcrdma_svc_eased(struct rpcrdma_svc *svc)
  *
  * Context: Process context, no lock held.
  */
-void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 bytes)
+void rpcrdma_svc_uncharge(struct rpcrdma_svc_xprt *svc, u32 bytes)
 {
 	bool eased;
 
@@ -271,7 +271,7 @@ void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
  *
  * Return: the Call, or NULL.
  */
-struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc,
+struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc_xprt *svc,
 						const struct rpcrdma_rx *rx,
 						u64 id)
 {
@@ -392,7 +392,7 @@ void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
  * @svc: the connection
  * @call: the Call; it may be gone when this returns
  */
-void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
+void rpcrdma_svc_call_ready(struct rpcrdma_svc_xprt *svc,
 			    struct rpcrdma_svc_call *call)
 {
 	/*
@@ -418,7 +418,7 @@ void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
  *
  * Context: Process context, no lock held.
  */
-void rpcrdma_svc_refuse(struct rpcrdma_svc *svc, u32 xid, u32 errcode,
+void rpcrdma_svc_refuse(struct rpcrdma_svc_xprt *svc, u32 xid, u32 errcode,
 			int status)
 {
 	trace_rpcrdma_call(svc->conn->id, xid, "cannot be taken", status);
@@ -432,7 +432,7 @@ void rpcrdma_svc_refuse(struct rpcrdma_svc *svc, u32 xid, u32 errcode,
  *
  * Context: Process context, no lock held.
  */
-void rpcrdma_svc_call_drop(struct rpcrdma_svc *svc,
+void rpcrdma_svc_call_drop(struct rpcrdma_svc_xprt *svc,
 			   struct rpcrdma_svc_call *call)
 {
 	rpcrdma_svc_uncharge(svc, call->memory);

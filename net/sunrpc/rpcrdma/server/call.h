@@ -34,30 +34,30 @@ rpcrdma_svc_call_has_reads(const struct rpcrdma_svc_call *call)
 }
 
 /* May the first Call that waits start in any case? For why see the head of call.c. */
-static inline bool rpcrdma_svc_alone(const struct rpcrdma_svc *svc)
+static inline bool rpcrdma_svc_alone(const struct rpcrdma_svc_xprt *svc)
 {
 	lockdep_assert_held(&svc->lock);
 	return !svc->reading && !atomic_read(&svc->n_charged);
 }
 
 /* call.c */
-bool rpcrdma_svc_admits(struct rpcrdma_svc *svc, u32 bytes);
-void rpcrdma_svc_charge(struct rpcrdma_svc *svc, struct rpcrdma_svc_call *call,
-			u32 bytes);
-void rpcrdma_svc_uncharge(struct rpcrdma_svc *svc, u32 bytes);
+bool rpcrdma_svc_admits(struct rpcrdma_svc_xprt *svc, u32 bytes);
+void rpcrdma_svc_charge(struct rpcrdma_svc_xprt *svc,
+			struct rpcrdma_svc_call *call, u32 bytes);
+void rpcrdma_svc_uncharge(struct rpcrdma_svc_xprt *svc, u32 bytes);
 void rpcrdma_svc_free_pages(struct page **pages, u32 count);
 bool rpcrdma_svc_get_pages(struct page **pages, u32 have, u32 want, gfp_t gfp);
 void rpcrdma_svc_copy_in(struct page **pages, u32 offset, const void *from,
 			 u32 length);
 void rpcrdma_svc_place_item(struct rpcrdma_svc_call *call);
-void rpcrdma_svc_refuse(struct rpcrdma_svc *svc, u32 xid, u32 errcode,
+void rpcrdma_svc_refuse(struct rpcrdma_svc_xprt *svc, u32 xid, u32 errcode,
 			int status);
-void rpcrdma_svc_call_drop(struct rpcrdma_svc *svc,
+void rpcrdma_svc_call_drop(struct rpcrdma_svc_xprt *svc,
 			   struct rpcrdma_svc_call *call);
 
 /* reads.c */
 u32 rpcrdma_svc_read_size(u32 pages);
-int rpcrdma_svc_read_queue(struct rpcrdma_svc *svc,
+int rpcrdma_svc_read_queue(struct rpcrdma_svc_xprt *svc,
 			   struct rpcrdma_svc_call *call);
 
 #endif

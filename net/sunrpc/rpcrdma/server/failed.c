@@ -47,8 +47,8 @@ static void rpcrdma_svc_failed_update(u32 now)
 	WRITE_ONCE(rpcrdma_svc_failed_until, now + RPCRDMA_RECENT_SECONDS + 1);
 }
 
-static bool rpcrdma_svc_failed_maybe(const struct rpcrdma_svc *svc, u64 call,
-				     u32 now)
+static bool rpcrdma_svc_failed_maybe(const struct rpcrdma_svc_xprt *svc,
+				     u64 call, u32 now)
 {
 	u32 bit;
 
@@ -91,7 +91,7 @@ u64 rpcrdma_svc_call_id(const struct rpcrdma_rx *rx,
  */
 void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u64 call, bool sure)
 {
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 	u32 now = rpcrdma_svc_failed_now();
 	bool known = sure;
 
@@ -125,7 +125,7 @@ void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u64 call, bool sure)
  *
  * Return: true if it is such a Call, which has been answered now.
  */
-bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u64 call)
+bool rpcrdma_svc_failed_answer(struct rpcrdma_svc_xprt *svc, u64 call)
 {
 	struct rpcrdma_conn *conn = svc->conn;
 	u32 now = rpcrdma_svc_failed_now();

@@ -43,7 +43,7 @@ static struct rpcrdma_listener *rpcrdma_listener_of(struct svc_xprt *xprt)
 
 /* Take @svc off the list. Return: false if another thread did it before. */
 static bool rpcrdma_listener_take(struct rpcrdma_listener *l,
-				  struct rpcrdma_svc *svc)
+				  struct rpcrdma_svc_xprt *svc)
 {
 	bool mine;
 
@@ -62,7 +62,7 @@ static bool rpcrdma_listener_take(struct rpcrdma_listener *l,
 static int rpcrdma_pending_event(struct rdma_cm_id *cm_id,
 				 struct rdma_cm_event *event)
 {
-	struct rpcrdma_svc *svc = cm_id->context;
+	struct rpcrdma_svc_xprt *svc = cm_id->context;
 
 	trace_rpcrdma_cm(cm_id, event);
 	WRITE_ONCE(svc->gone, true);
@@ -88,7 +88,7 @@ static int rpcrdma_connect_request(struct rpcrdma_listener *l,
 				   struct rdma_cm_id *cm_id,
 				   const struct rdma_conn_param *param)
 {
-	struct rpcrdma_svc *svc;
+	struct rpcrdma_svc_xprt *svc;
 	bool wanted;
 
 	svc = rpcrdma_svc_alloc(l, cm_id, param);
@@ -310,8 +310,9 @@ static struct svc_xprt *rpcrdma_listener_create(struct svc_serv *serv,
  * regions; those behind it may have another device, so the next look begins with them. Return:
  * false if there is no point in that any more.
  */
-static bool rpcrdma_listener_hold(struct rpcrdma_listener *l,
-				  struct rpcrdma_svc *svc, bool regions)
+static bool rpcrdma_listener_hold_back(struct rpcrdma_listener *l,
+				       struct rpcrdma_svc_xprt *svc,
+				       bool regions)
 {
 	bool held;
 
@@ -364,11 +365,11 @@ void rpcrdma_listeners_retry(void)
 static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 {
 	struct rpcrdma_listener *l = rpcrdma_listener_of(xprt);
-	struct rpcrdma_svc *svc;
+	struct rpcrdma_svc_xprt *svc;
 	int rc;
 
 	spin_lock(&l->lock);
-	svc = list_first_entry_or_null(&l->pending, struct rpcrdma_svc,
+	svc = list_first_entry_or_null(&l->pending, struct rpcrdma_svc_xprt,
 				       pending);
 	if (svc && rpcrdma_listener_crowded(l)) {
 		trace_rpcrdma_request(svc->cm_id, "waits for others",
@@ -396,7 +397,7 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 	trace_rpcrdma_connect(svc->xprt.xpt_remotebuf, "accept", rc);
 	/* With a connection it was rdma_accept() that has failed. */
 	if ((rc == -EDQUOT || rc == -ENOBUFS) && !svc->conn &&
-	    rpcrdma_listener_hold(l, svc, rc == -ENOBUFS))
+	    rpcrdma_listener_hold_back(l, svc, rc == -ENOBUFS))
 		return NULL;
 	if (rc) {
 		rpcrdma_svc_discard(&svc->xprt);
@@ -408,7 +409,7 @@ static struct svc_xprt *rpcrdma_listener_accept(struct svc_xprt *xprt)
 static void rpcrdma_listener_detach(struct svc_xprt *xprt)
 {
 	struct rpcrdma_listener *l = rpcrdma_listener_of(xprt);
-	struct rpcrdma_svc *svc;
+	struct rpcrdma_svc_xprt *svc;
 
 	spin_lock(&rpcrdma_listeners_lock);
 	list_del_init(&l->link);
@@ -426,7 +427,8 @@ static void rpcrdma_listener_detach(struct svc_xprt *xprt)
 	l->cm_id = NULL;
 
 	spin_lock(&l->lock);
-	while ((svc = list_first_entry_or_null(&l->pending, struct rpcrdma_svc,
+	while ((svc = list_first_entry_or_null(&l->pending,
+					       struct rpcrdma_svc_xprt,
 					       pending))) {
 		list_del_init(&svc->pending);
 		l->n_pending--;

@@ -66,7 +66,7 @@ static bool rpcrdma_svc_call_sound(const struct rpcrdma_svc_call *call)
 static void rpcrdma_svc_read_drop(struct rpcrdma_svc_read *read)
 {
 	struct rpcrdma_svc_call *call = read->call;
-	struct rpcrdma_svc *svc = call->svc;
+	struct rpcrdma_svc_xprt *svc = call->svc;
 
 	rpcrdma_svc_rw_free(read->rw);
 	kfree(read);
@@ -82,7 +82,7 @@ static void rpcrdma_svc_read_done(struct rpcrdma_job *job, int status)
 						     struct rpcrdma_svc_read,
 						     job);
 	struct rpcrdma_svc_call *call = read->call;
-	struct rpcrdma_svc *svc = call->svc;
+	struct rpcrdma_svc_xprt *svc = call->svc;
 
 	rpcrdma_svc_rw_free(read->rw);
 	kfree(read);
@@ -270,7 +270,7 @@ static u32 rpcrdma_svc_count_ops(const struct rpcrdma_chunks *chunks)
 	return ops;
 }
 
-static void rpcrdma_svc_count_reads(struct rpcrdma_svc *svc,
+static void rpcrdma_svc_count_reads(struct rpcrdma_svc_xprt *svc,
 				    const struct rpcrdma_svc_call *call,
 				    u32 n_ops)
 {
@@ -295,7 +295,7 @@ static void rpcrdma_svc_count_reads(struct rpcrdma_svc *svc,
  * Begin the RDMA Reads of @call, whose memory is already counted. On success the caller
  * does not own @call any more.
  */
-static int rpcrdma_svc_read_start(struct rpcrdma_svc *svc,
+static int rpcrdma_svc_read_start(struct rpcrdma_svc_xprt *svc,
 				  struct rpcrdma_svc_call *call, gfp_t gfp)
 {
 	u32 count = rpcrdma_svc_whole_pages(call);
@@ -368,7 +368,7 @@ out_free:
 
 /* Take the next Call off the waiting list if its Reads may start. */
 static struct rpcrdma_svc_call *
-rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
+rpcrdma_svc_read_next(struct rpcrdma_svc_xprt *svc)
 	__must_hold(&svc->lock)
 {
 	struct rpcrdma_svc_call *call;
@@ -397,7 +397,7 @@ rpcrdma_svc_read_next(struct rpcrdma_svc *svc)
  *
  * Context: Any.
  */
-void rpcrdma_svc_resume_soon(struct rpcrdma_svc *svc)
+void rpcrdma_svc_resume_soon(struct rpcrdma_svc_xprt *svc)
 {
 	/* It may have been asked for already, for later. */
 	mod_delayed_work(rpcrdma_svc_calls_wq, &svc->resume, 0);
@@ -416,7 +416,7 @@ void rpcrdma_svc_resume_soon(struct rpcrdma_svc *svc)
  *
  * Return: true if it is tried again, false if it has waited for long enough.
  */
-bool rpcrdma_svc_short(struct rpcrdma_svc *svc, unsigned long *since)
+bool rpcrdma_svc_short(struct rpcrdma_svc_xprt *svc, unsigned long *since)
 {
 	if (!*since)
 		*since = jiffies | 1;
@@ -431,7 +431,7 @@ bool rpcrdma_svc_short(struct rpcrdma_svc *svc, unsigned long *since)
  * Reads of @call could not start: wait, or refuse the Call. Return: true to go
  * on with the waiting list.
  */
-static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
+static bool rpcrdma_svc_read_failed(struct rpcrdma_svc_xprt *svc,
 				    struct rpcrdma_svc_call *call, int rc,
 				    gfp_t gfp)
 {
@@ -482,7 +482,7 @@ static bool rpcrdma_svc_read_failed(struct rpcrdma_svc *svc,
 }
 
 /* Give back Receives that are held, and start RDMA Reads, as far as there is memory now. */
-static void rpcrdma_svc_resume(struct rpcrdma_svc *svc, gfp_t gfp)
+static void rpcrdma_svc_resume(struct rpcrdma_svc_xprt *svc, gfp_t gfp)
 {
 	const bool waits = gfpflags_allow_blocking(gfp);
 	struct rpcrdma_svc_call *call;
@@ -527,8 +527,9 @@ static void rpcrdma_svc_resume(struct rpcrdma_svc *svc, gfp_t gfp)
 
 static void rpcrdma_svc_resume_worker(struct work_struct *work)
 {
-	struct rpcrdma_svc *svc = container_of(to_delayed_work(work),
-					       struct rpcrdma_svc, resume);
+	struct rpcrdma_svc_xprt *svc = container_of(to_delayed_work(work),
+						    struct rpcrdma_svc_xprt,
+						    resume);
 	unsigned int noio;
 
 	if (!rpcrdma_svc_enter(svc))
@@ -545,7 +546,7 @@ static void rpcrdma_svc_resume_worker(struct work_struct *work)
  * rpcrdma_svc_resume_init - nothing waits yet
  * @svc: not known to anybody
  */
-void rpcrdma_svc_resume_init(struct rpcrdma_svc *svc)
+void rpcrdma_svc_resume_init(struct rpcrdma_svc_xprt *svc)
 {
 	INIT_DELAYED_WORK(&svc->resume, rpcrdma_svc_resume_worker);
 	init_llist_head(&svc->ended);
@@ -562,7 +563,7 @@ void rpcrdma_svc_resume_init(struct rpcrdma_svc *svc)
  *
  * Context: Process context, no lock held. Does not sleep.
  */
-void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
+void rpcrdma_svc_freed(struct rpcrdma_svc_xprt *svc)
 {
 	if (!list_empty_careful(&svc->no_regions) ||
 	    !list_empty_careful(&svc->waiting) ||
@@ -582,7 +583,7 @@ void rpcrdma_svc_freed(struct rpcrdma_svc *svc)
  *
  * Return: 0, and @call may be gone; or %-EPROTO if it is too large.
  */
-int rpcrdma_svc_read_queue(struct rpcrdma_svc *svc,
+int rpcrdma_svc_read_queue(struct rpcrdma_svc_xprt *svc,
 			   struct rpcrdma_svc_call *call)
 {
 	bool first;
@@ -612,7 +613,7 @@ int rpcrdma_svc_read_queue(struct rpcrdma_svc *svc,
  *
  * Return: 0, and @call may be gone; or a negative errno.
  */
-int rpcrdma_svc_call_fetch(struct rpcrdma_svc *svc,
+int rpcrdma_svc_call_fetch(struct rpcrdma_svc_xprt *svc,
 			   struct rpcrdma_svc_call *call)
 {
 	if (call->recv)

@@ -15,7 +15,7 @@
 #include "call.h"
 
 /* Add the bytes of one Receive to a continued Call. */
-static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
+static int rpcrdma_svc_append(struct rpcrdma_svc_xprt *svc,
 			      struct rpcrdma_svc_call *call,
 			      const struct rpcrdma_rx *rx,
 			      struct rpcrdma_recv *recv)
@@ -39,7 +39,7 @@ static int rpcrdma_svc_append(struct rpcrdma_svc *svc,
 	return 0;
 }
 
-static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
+static int rpcrdma_svc_begin(struct rpcrdma_svc_xprt *svc,
 			     const struct rpcrdma_rx *rx, u64 id)
 {
 	u32 count = rpcrdma_svc_page_count(rx->stream_length);
@@ -68,8 +68,8 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc *svc,
  * connection. So there as many small Calls are taken as it may have. Those with chunks wait
  * until they are read, and are held.
  */
-static bool rpcrdma_svc_holds(const struct rpcrdma_svc *svc,
-			      const struct rpcrdma_rx *rx)
+static bool rpcrdma_svc_calls_full(const struct rpcrdma_svc_xprt *svc,
+				   const struct rpcrdma_rx *rx)
 	__must_hold(&svc->lock)
 {
 	const struct rpcrdma_conn *conn = svc->conn;
@@ -79,7 +79,7 @@ static bool rpcrdma_svc_holds(const struct rpcrdma_svc *svc,
 		atomic_read(&svc->n_ready) >= READ_ONCE(conn->n_recvs));
 }
 
-static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
+static int rpcrdma_svc_fragment(struct rpcrdma_svc_xprt *svc,
 				const struct rpcrdma_rx *rx,
 				struct rpcrdma_recv *recv,
 				enum rpcrdma_recv_verdict *verdict)
@@ -108,7 +108,7 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 
 	/* The thread that gives enough memory back checks this list. */
 	spin_lock(&svc->lock);
-	if (rpcrdma_svc_holds(svc, rx)) {
+	if (rpcrdma_svc_calls_full(svc, rx)) {
 		list_add_tail(&recv->link, &svc->held);
 		*verdict = RPCRDMA_RECV_KEEP;
 	}
@@ -131,7 +131,7 @@ static int rpcrdma_svc_fragment(struct rpcrdma_svc *svc,
 	return rc;
 }
 
-static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
+static int rpcrdma_svc_single(struct rpcrdma_svc_xprt *svc,
 			      const struct rpcrdma_rx *rx,
 			      struct rpcrdma_recv *recv,
 			      enum rpcrdma_recv_verdict *verdict)
@@ -172,7 +172,7 @@ static int rpcrdma_svc_single(struct rpcrdma_svc *svc,
 static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
 			       const struct rpcrdma_rx *rx)
 {
-	const struct rpcrdma_svc *svc = conn->context;
+	const struct rpcrdma_svc_xprt *svc = conn->context;
 	u32 kept = min_t(u32, RPCRDMA_SVC_V1_KEPT,
 			 READ_ONCE(conn->n_recvs) / 4);
 
@@ -197,7 +197,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 					      u32 invalidated)
 {
 	enum rpcrdma_recv_verdict verdict = RPCRDMA_RECV_DONE;
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 	unsigned int noio;
 	int rc;
 
@@ -241,7 +241,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
  */
 void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
 {
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 	struct rpcrdma_svc_call *call = svc->partial;
 
 	if (dir != RPCRDMA_CALL)

@@ -14,7 +14,7 @@
 #include "call.h"
 
 /* Put the Calls that have come behind those that wait already, in their order. */
-static void rpcrdma_svc_gather_calls(struct rpcrdma_svc *svc,
+static void rpcrdma_svc_gather_calls(struct rpcrdma_svc_xprt *svc,
 				     struct llist_node *came)
 {
 	struct rpcrdma_svc_call *call, *next;
@@ -30,7 +30,7 @@ static void rpcrdma_svc_gather_calls(struct rpcrdma_svc *svc,
  *
  * Context: Process context.
  */
-void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc)
+void rpcrdma_svc_drop_calls(struct rpcrdma_svc_xprt *svc)
 {
 	struct rpcrdma_svc_call *call, *next;
 
@@ -147,7 +147,8 @@ static void rpcrdma_svc_fill_arg(struct svc_rqst *rqstp,
 }
 
 /* Return: the Call that has been ready for longest, in no list any more, or NULL. */
-static struct rpcrdma_svc_call *rpcrdma_svc_first_call(struct rpcrdma_svc *svc)
+static struct rpcrdma_svc_call *
+rpcrdma_svc_first_call(struct rpcrdma_svc_xprt *svc)
 	__must_hold(&svc->lock)
 {
 	struct rpcrdma_svc_call *call;
@@ -168,7 +169,8 @@ static struct rpcrdma_svc_call *rpcrdma_svc_first_call(struct rpcrdma_svc *svc)
 }
 
 /* Return: as rpcrdma_svc_first_call(), which is not counted any more. */
-static struct rpcrdma_svc_call *rpcrdma_svc_take_call(struct rpcrdma_svc *svc)
+static struct rpcrdma_svc_call *
+rpcrdma_svc_take_call(struct rpcrdma_svc_xprt *svc)
 	__must_hold(&svc->lock)
 {
 	unsigned long *flags = &svc->xprt.xpt_flags;
@@ -203,7 +205,7 @@ static struct rpcrdma_svc_call *rpcrdma_svc_take_call(struct rpcrdma_svc *svc)
 int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp)
 {
 	struct svc_xprt *xprt = rqstp->rq_xprt;
-	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
+	struct rpcrdma_svc_xprt *svc = rpcrdma_svc_of(xprt);
 	struct rpcrdma_svc_call *call;
 	bool resume = false;
 	u32 ready;

@@ -202,13 +202,13 @@ void rpcrdma_svc_group_release(struct rpcrdma_svc_call *call)
  *
  * Context: the Receive handler.
  */
-void rpcrdma_svc_group_abandon(struct rpcrdma_svc *svc)
+void rpcrdma_svc_group_abandon(struct rpcrdma_svc_xprt *svc)
 {
 	rpcrdma_svc_group_put(svc->conn, &svc->group);
 }
 
 /* The client learns what this side cannot do, and sends the Call in another form. */
-static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
+static bool rpcrdma_svc_group_usable(struct rpcrdma_svc_xprt *svc,
 				     const struct rpcrdma_rx *rx,
 				     const struct rpcrdma_recv *recv)
 {
@@ -228,7 +228,7 @@ static bool rpcrdma_svc_group_usable(struct rpcrdma_svc *svc,
  * Begin to fetch what the items of @call name. If it came in one Send, and nothing is placed in
  * that, it is as one of version 2 in one Receive. Otherwise it goes on being a group.
  */
-static int rpcrdma_svc_group_fetch(struct rpcrdma_svc *svc,
+static int rpcrdma_svc_group_fetch(struct rpcrdma_svc_xprt *svc,
 				   struct rpcrdma_svc_call *call)
 {
 	int rc = -EPROTO;
@@ -278,7 +278,7 @@ void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
  *
  * Return: 0 or %-ENOMEM.
  */
-int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
+int rpcrdma_svc_group_payload(struct rpcrdma_svc_xprt *svc,
 			      const struct rpcrdma_rx *rx,
 			      struct rpcrdma_recv *recv,
 			      enum rpcrdma_recv_verdict *verdict)

@@ -63,7 +63,7 @@
  */
 struct rpcrdma_svc_reply {
 	struct rpcrdma_txmsg tm;
-	struct rpcrdma_svc *svc;
+	struct rpcrdma_svc_xprt *svc;
 	struct xdr_buf xdr;
 	struct rpcrdma_reply_plan plan;
 	struct rpcrdma_rtr_group group;
@@ -84,7 +84,7 @@ struct rpcrdma_svc_reply {
  * There are few Replies, none is kept that was sent, and whoever found too many is done with
  * that.
  */
-static bool rpcrdma_svc_replies_easy(const struct rpcrdma_svc *svc)
+static bool rpcrdma_svc_replies_easy(const struct rpcrdma_svc_xprt *svc)
 {
 	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
 		return false;
@@ -92,7 +92,7 @@ static bool rpcrdma_svc_replies_easy(const struct rpcrdma_svc *svc)
 	return !data_race(svc->conn->hurry || svc->n_sent);
 }
 
-static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
+static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc_xprt *svc)
 {
 	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
 		return true;
@@ -110,7 +110,7 @@ static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc *svc)
  */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
 {
-	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
+	struct rpcrdma_svc_xprt *svc = rpcrdma_svc_of(xprt);
 	bool full;
 
 	/*
@@ -141,7 +141,7 @@ int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
  *
  * Return: true if it is in the pool of small Replies, false if it is in the account.
  */
-bool rpcrdma_svc_reply_take(struct rpcrdma_svc *svc, u32 octets)
+bool rpcrdma_svc_reply_take(struct rpcrdma_svc_xprt *svc, u32 octets)
 {
 	const u32 most = RPCRDMA_SVC_REPLY_POOL;
 
@@ -168,7 +168,8 @@ bool rpcrdma_svc_reply_take(struct rpcrdma_svc *svc, u32 octets)
  * Return: true if rpcrdma_svc_eased() has to follow. Of the account and the number of
  * Replies, whichever makes room last tells.
  */
-bool rpcrdma_svc_reply_put(struct rpcrdma_svc *svc, u32 octets, bool pooled)
+bool rpcrdma_svc_reply_put(struct rpcrdma_svc_xprt *svc, u32 octets,
+			   bool pooled)
 {
 	bool eased = false;
 
@@ -186,7 +187,7 @@ bool rpcrdma_svc_reply_put(struct rpcrdma_svc *svc, u32 octets, bool pooled)
 }
 
 /* The pages of @reply are its own now, and are counted. */
-static void rpcrdma_svc_reply_charge(struct rpcrdma_svc *svc,
+static void rpcrdma_svc_reply_charge(struct rpcrdma_svc_xprt *svc,
 				     struct rpcrdma_svc_reply *reply)
 {
 	reply->pooled = rpcrdma_svc_reply_take(svc, reply->memory);
@@ -197,7 +198,7 @@ static void rpcrdma_svc_reply_charge(struct rpcrdma_svc *svc,
 
 static void __rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 {
-	struct rpcrdma_svc *svc = reply->svc;
+	struct rpcrdma_svc_xprt *svc = reply->svc;
 	bool eased;
 
 	if (reply->rw)
@@ -212,7 +213,7 @@ static void __rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 
 static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 {
-	struct rpcrdma_svc *svc = reply->svc;
+	struct rpcrdma_svc_xprt *svc = reply->svc;
 
 	/* When the connection ends nobody waits, and the queue pair must not go before. */
 	if (reply->n_pages <= RPCRDMA_SVC_FEW_PAGES || !rpcrdma_svc_enter(svc)) {
@@ -230,7 +231,7 @@ static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
  *
  * Context: the work item of what waits. May sleep.
  */
-void rpcrdma_svc_free_ended(struct rpcrdma_svc *svc)
+void rpcrdma_svc_free_ended(struct rpcrdma_svc_xprt *svc)
 {
 	struct rpcrdma_svc_reply *reply, *next;
 
@@ -253,7 +254,7 @@ static void rpcrdma_svc_reply_gather(struct rpcrdma_svc_reply *reply)
 }
 
 /* No connection could carry this Reply: the client must not send the Call again. */
-static void rpcrdma_svc_reply_refuse(struct rpcrdma_svc *svc, u32 xid,
+static void rpcrdma_svc_reply_refuse(struct rpcrdma_svc_xprt *svc, u32 xid,
 				     int status)
 {
 	trace_rpcrdma_call(svc->conn->id, xid, "Reply not possible", status);
@@ -305,7 +306,7 @@ static int rpcrdma_svc_reply_ungroup(struct rpcrdma_svc_reply *reply)
 /* Nothing more is to be done for this Reply, or it cannot be. */
 static void rpcrdma_svc_reply_end(struct rpcrdma_svc_reply *reply, int status)
 {
-	struct rpcrdma_svc *svc = reply->svc;
+	struct rpcrdma_svc_xprt *svc = reply->svc;
 
 	if (status == -EMSGSIZE && !test_bit(RPCRDMA_CONN_LOST,
 					     &svc->conn->flags))
@@ -325,7 +326,7 @@ static void rpcrdma_svc_reply_again(struct rpcrdma_svc_reply *reply)
 }
 
 /* A Reply is not kept any more. The caller frees it, or sends it again. */
-static void rpcrdma_svc_sent_take(struct rpcrdma_svc *svc,
+static void rpcrdma_svc_sent_take(struct rpcrdma_svc_xprt *svc,
 				  struct rpcrdma_svc_reply *reply)
 	__must_hold(&svc->lock)
 {
@@ -335,7 +336,8 @@ static void rpcrdma_svc_sent_take(struct rpcrdma_svc *svc,
 }
 
 /* Of the Replies that are kept, one that is too many: it is in no list then. Or NULL. */
-static struct rpcrdma_svc_reply *rpcrdma_svc_sent_surplus(struct rpcrdma_svc *svc)
+static struct rpcrdma_svc_reply *
+rpcrdma_svc_sent_surplus(struct rpcrdma_svc_xprt *svc)
 	__must_hold(&svc->lock)
 {
 	struct rpcrdma_svc_reply *reply;
@@ -365,7 +367,7 @@ static void rpcrdma_svc_sent_free(struct list_head *replies)
 }
 
 /* The account was charged: must Replies that were sent give back their memory soon? */
-static void rpcrdma_svc_hurry(struct rpcrdma_svc *svc)
+static void rpcrdma_svc_hurry(struct rpcrdma_svc_xprt *svc)
 {
 	bool full = rpcrdma_svc_replies_full(svc);
 
@@ -391,7 +393,7 @@ static void rpcrdma_svc_hurry(struct rpcrdma_svc *svc)
  *
  * Context: Process context, no lock held. May sleep.
  */
-void rpcrdma_svc_replies_charged(struct rpcrdma_svc *svc)
+void rpcrdma_svc_replies_charged(struct rpcrdma_svc_xprt *svc)
 {
 	struct rpcrdma_svc_reply *reply;
 	LIST_HEAD(surplus);
@@ -409,7 +411,7 @@ void rpcrdma_svc_replies_charged(struct rpcrdma_svc *svc)
 }
 
 /* Look again after a while at those that are kept. */
-static void rpcrdma_svc_sent_later(struct rpcrdma_svc *svc)
+static void rpcrdma_svc_sent_later(struct rpcrdma_svc_xprt *svc)
 	__must_hold(&svc->lock)
 {
 	if (svc->n_sent && !svc->keep_none)
@@ -418,7 +420,7 @@ static void rpcrdma_svc_sent_later(struct rpcrdma_svc *svc)
 }
 
 /* Free those that were there when it last looked. */
-static void rpcrdma_svc_sent_forget(struct rpcrdma_svc *svc)
+static void rpcrdma_svc_sent_forget(struct rpcrdma_svc_xprt *svc)
 {
 	struct rpcrdma_svc_reply *reply, *next;
 	LIST_HEAD(old);
@@ -444,8 +446,9 @@ static void rpcrdma_svc_sent_forget(struct rpcrdma_svc *svc)
  */
 void rpcrdma_svc_forget(struct work_struct *work)
 {
-	struct rpcrdma_svc *svc = container_of(to_delayed_work(work),
-					       struct rpcrdma_svc, forget);
+	struct rpcrdma_svc_xprt *svc = container_of(to_delayed_work(work),
+						    struct rpcrdma_svc_xprt,
+						    forget);
 
 	/* What waits for their memory may use the device. */
 	if (!rpcrdma_svc_enter(svc))
@@ -457,7 +460,7 @@ void rpcrdma_svc_forget(struct work_struct *work)
 /* A Reply by a group is out: keep it for a while. Return: false if it was refused already. */
 static bool rpcrdma_svc_reply_keep(struct rpcrdma_svc_reply *reply)
 {
-	struct rpcrdma_svc *svc = reply->svc;
+	struct rpcrdma_svc_xprt *svc = reply->svc;
 	bool refused;
 
 	spin_lock(&svc->lock);
@@ -488,7 +491,7 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 {
 	struct rpcrdma_svc_reply *reply = container_of(tm,
 						struct rpcrdma_svc_reply, tm);
-	struct rpcrdma_svc *svc = reply->svc;
+	struct rpcrdma_svc_xprt *svc = reply->svc;
 	bool wrote;
 
 	if (!tm->group) {
@@ -527,7 +530,7 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
 {
 	struct rpcrdma_svc_reply *reply, *again = NULL;
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 	bool found = false;
 
 	spin_lock(&svc->lock);
@@ -563,7 +566,7 @@ void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
  *
  * Context: Process context. May sleep.
  */
-void rpcrdma_svc_drop_sent(struct rpcrdma_svc *svc)
+void rpcrdma_svc_drop_sent(struct rpcrdma_svc_xprt *svc)
 {
 	spin_lock(&svc->lock);
 	svc->keep_none = true;
@@ -598,7 +601,7 @@ rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp,
 		RPCRDMA_MAX_SEGMENTS : call->chunks.n_write_segs;
 	const struct xdr_buf *res = &rqstp->rq_res;
 	u32 count = rqstp->rq_next_page - rqstp->rq_respages;
-	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
+	struct rpcrdma_svc_xprt *svc = rpcrdma_svc_of(rqstp->rq_xprt);
 	struct rpcrdma_svc_reply *reply;
 	int first = 0;
 
@@ -855,7 +858,7 @@ static struct ib_send_wr *rpcrdma_svc_reply_chain(struct rpcrdma_txmsg *tm,
 static int rpcrdma_svc_reply_queue(struct rpcrdma_svc_reply *reply)
 {
 	struct rpcrdma_txmsg *tm = &reply->tm;
-	struct rpcrdma_svc *svc = reply->svc;
+	struct rpcrdma_svc_xprt *svc = reply->svc;
 	int rc;
 
 	if (reply->rw) {
@@ -874,7 +877,8 @@ static int rpcrdma_svc_reply_queue(struct rpcrdma_svc_reply *reply)
 }
 
 /* A Reply is not on its way. Return: 0 if the client was told, or @rc: the connection ends. */
-static int rpcrdma_svc_reply_failed(struct rpcrdma_svc *svc, u32 xid, int rc)
+static int rpcrdma_svc_reply_failed(struct rpcrdma_svc_xprt *svc, u32 xid,
+				    int rc)
 {
 	switch (rc) {
 	case -ENOMEM:
@@ -895,7 +899,7 @@ static int rpcrdma_svc_reply_failed(struct rpcrdma_svc *svc, u32 xid, int rc)
  * wait on, and whoever frees regions calls rpcrdma_svc_freed().
  */
 static struct rpcrdma_svc_reply *
-rpcrdma_svc_writes_next(struct rpcrdma_svc *svc, int *rc)
+rpcrdma_svc_writes_next(struct rpcrdma_svc_xprt *svc, int *rc)
 	__must_hold(&svc->lock)
 {
 	struct rpcrdma_conn *conn = svc->conn;
@@ -935,7 +939,7 @@ rpcrdma_svc_writes_next(struct rpcrdma_svc *svc, int *rc)
  * Return: true if the last of them does not wait any more. Calls have let them go first, so the
  * caller goes on with these.
  */
-bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc)
+bool rpcrdma_svc_writes_resume(struct rpcrdma_svc_xprt *svc)
 {
 	struct rpcrdma_svc_reply *reply;
 	bool some = false;
@@ -967,7 +971,7 @@ bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc)
  *
  * Context: Process context. May sleep.
  */
-void rpcrdma_svc_drop_writes(struct rpcrdma_svc *svc)
+void rpcrdma_svc_drop_writes(struct rpcrdma_svc_xprt *svc)
 {
 	LIST_HEAD(all);
 
@@ -979,7 +983,7 @@ void rpcrdma_svc_drop_writes(struct rpcrdma_svc *svc)
 static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 				  const struct rpcrdma_svc_call *call)
 {
-	struct rpcrdma_svc *svc = reply->svc;
+	struct rpcrdma_svc_xprt *svc = reply->svc;
 	int rc = 0;
 
 	reply->tm.hold = reply->plan.n_jobs;
@@ -1004,7 +1008,8 @@ static int rpcrdma_svc_reply_send(struct rpcrdma_svc_reply *reply,
 	return 0;
 }
 
-static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
+static int rpcrdma_svc_reply(struct rpcrdma_svc_xprt *svc,
+			     struct svc_rqst *rqstp)
 {
 	struct rpcrdma_svc_call *call = rqstp->rq_xprt_ctxt;
 	struct rpcrdma_svc_reply *reply;
@@ -1049,7 +1054,7 @@ static int rpcrdma_svc_reply(struct rpcrdma_svc *svc, struct svc_rqst *rqstp)
  */
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
 {
-	struct rpcrdma_svc *svc = rpcrdma_svc_of(rqstp->rq_xprt);
+	struct rpcrdma_svc_xprt *svc = rpcrdma_svc_of(rqstp->rq_xprt);
 	unsigned int noio;
 	int rc;
 

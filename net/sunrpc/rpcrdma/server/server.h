@@ -2,7 +2,7 @@
 /*
  * Server side: the svc_xprt class "rdma".
  *
- * A listener turns connection requests into struct rpcrdma_svc, one for each
+ * A listener turns connection requests into struct rpcrdma_svc_xprt, one for each
  * connection. The connection's Receive handler builds Calls (receive.c); threads of nfsd
  * pick them up (recvfrom.c), and give their Replies to the connection (sendto.c).
  */
@@ -78,7 +78,7 @@ struct rpcrdma_listener_info {
 };
 
 /**
- * struct rpcrdma_svc - a connection that a client opened
+ * struct rpcrdma_svc_xprt - a connection that a client opened
  * @xprt: what nfsd sees
  * @conn: the connection, NULL until accepted; see @users
  * @cm_id: until @conn takes it over
@@ -127,7 +127,7 @@ struct rpcrdma_listener_info {
  * @replies: Replies not yet done, or kept
  * @pooled: bytes of those of them that are not in @account
  */
-struct rpcrdma_svc {
+struct rpcrdma_svc_xprt {
 	struct svc_xprt xprt;
 	struct rpcrdma_conn *conn;
 	struct rdma_cm_id *cm_id;
@@ -181,7 +181,7 @@ struct rpcrdma_svc {
 
 /**
  * struct rpcrdma_svc_call - a Call, and the parts of it that the Reply needs
- * @link: list of struct rpcrdma_svc, while it is in one
+ * @link: list of struct rpcrdma_svc_xprt, while it is in one
  * @came: likewise for those that have come
  * @svc: the connection
  * @recv: the Receive that has its bytes, or NULL
@@ -210,7 +210,7 @@ struct rpcrdma_svc {
 struct rpcrdma_svc_call {
 	struct list_head link;
 	struct llist_node came;
-	struct rpcrdma_svc *svc;
+	struct rpcrdma_svc_xprt *svc;
 	struct rpcrdma_recv *recv;
 	struct list_head group;
 	struct rpcrdma_rtr_first first;
@@ -289,9 +289,9 @@ static inline u32 rpcrdma_svc_rw_size(u32 ops, u32 pages)
 		       sizeof(struct rpcrdma_svc_op);
 }
 
-static inline struct rpcrdma_svc *rpcrdma_svc_of(struct svc_xprt *xprt)
+static inline struct rpcrdma_svc_xprt *rpcrdma_svc_of(struct svc_xprt *xprt)
 {
-	return container_of(xprt, struct rpcrdma_svc, xprt);
+	return container_of(xprt, struct rpcrdma_svc_xprt, xprt);
 }
 
 /* listener.c */
@@ -305,41 +305,41 @@ int rpcrdma_server_init(void);
 void rpcrdma_server_exit(void);
 
 /* xprt.c */
-struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
-				      struct rdma_cm_id *cm_id,
-				      const struct rdma_conn_param *param);
-int rpcrdma_svc_accept(struct rpcrdma_svc *svc);
+struct rpcrdma_svc_xprt *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
+					   struct rdma_cm_id *cm_id,
+					   const struct rdma_conn_param *param);
+int rpcrdma_svc_accept(struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_discard(struct svc_xprt *xprt);
-void rpcrdma_svc_device_init(struct rpcrdma_svc *svc);
-bool rpcrdma_svc_enter(struct rpcrdma_svc *svc);
-void rpcrdma_svc_leave(struct rpcrdma_svc *svc);
-void rpcrdma_svc_shut(struct rpcrdma_svc *svc);
+void rpcrdma_svc_device_init(struct rpcrdma_svc_xprt *svc);
+bool rpcrdma_svc_enter(struct rpcrdma_svc_xprt *svc);
+void rpcrdma_svc_leave(struct rpcrdma_svc_xprt *svc);
+void rpcrdma_svc_shut(struct rpcrdma_svc_xprt *svc);
 
 /* call.c */
-u32 rpcrdma_svc_reserve(const struct rpcrdma_svc *svc);
-void rpcrdma_svc_eased(struct rpcrdma_svc *svc);
+u32 rpcrdma_svc_reserve(const struct rpcrdma_svc_xprt *svc);
+void rpcrdma_svc_eased(struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
 			   struct rpcrdma_recv *recv, u32 from, u32 length);
 void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end);
 bool rpcrdma_svc_item_apart(const void *stream, u32 length,
 			    const struct rpcrdma_range *item);
-struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc *svc,
+struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc_xprt *svc,
 						const struct rpcrdma_rx *rx,
 						u64 id);
 void rpcrdma_svc_call_complete(struct rpcrdma_svc_call *call,
 			       const struct rpcrdma_rx *rx);
-void rpcrdma_svc_call_ready(struct rpcrdma_svc *svc,
+void rpcrdma_svc_call_ready(struct rpcrdma_svc_xprt *svc,
 			    struct rpcrdma_svc_call *call);
 void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call);
 int rpcrdma_svc_calls_init(void);
 void rpcrdma_svc_calls_exit(void);
 
 /* reads.c */
-void rpcrdma_svc_resume_init(struct rpcrdma_svc *svc);
-void rpcrdma_svc_resume_soon(struct rpcrdma_svc *svc);
-bool rpcrdma_svc_short(struct rpcrdma_svc *svc, unsigned long *since);
-void rpcrdma_svc_freed(struct rpcrdma_svc *svc);
-int rpcrdma_svc_call_fetch(struct rpcrdma_svc *svc,
+void rpcrdma_svc_resume_init(struct rpcrdma_svc_xprt *svc);
+void rpcrdma_svc_resume_soon(struct rpcrdma_svc_xprt *svc);
+bool rpcrdma_svc_short(struct rpcrdma_svc_xprt *svc, unsigned long *since);
+void rpcrdma_svc_freed(struct rpcrdma_svc_xprt *svc);
+int rpcrdma_svc_call_fetch(struct rpcrdma_svc_xprt *svc,
 			   struct rpcrdma_svc_call *call);
 
 /* receive.c */
@@ -352,14 +352,14 @@ void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 /* recvfrom.c */
 int rpcrdma_svc_recvfrom(struct svc_rqst *rqstp);
 void rpcrdma_svc_release_ctxt(struct svc_xprt *xprt, void *ctxt);
-void rpcrdma_svc_drop_calls(struct rpcrdma_svc *svc);
+void rpcrdma_svc_drop_calls(struct rpcrdma_svc_xprt *svc);
 
 /* rtr.c */
-int rpcrdma_svc_group_payload(struct rpcrdma_svc *svc,
+int rpcrdma_svc_group_payload(struct rpcrdma_svc_xprt *svc,
 			      const struct rpcrdma_rx *rx,
 			      struct rpcrdma_recv *recv,
 			      enum rpcrdma_recv_verdict *verdict);
-void rpcrdma_svc_group_abandon(struct rpcrdma_svc *svc);
+void rpcrdma_svc_group_abandon(struct rpcrdma_svc_xprt *svc);
 u32 rpcrdma_svc_group_move(struct rpcrdma_svc_call *call, struct page **pages);
 void rpcrdma_svc_group_layout(const struct rpcrdma_svc_call *call,
 			      struct page **pages);
@@ -369,15 +369,16 @@ void rpcrdma_svc_group_causes(struct rpcrdma_svc_call *call,
 
 /* sendto.c */
 int rpcrdma_svc_has_wspace(struct svc_xprt *xprt);
-void rpcrdma_svc_free_ended(struct rpcrdma_svc *svc);
-bool rpcrdma_svc_writes_resume(struct rpcrdma_svc *svc);
-void rpcrdma_svc_drop_writes(struct rpcrdma_svc *svc);
-bool rpcrdma_svc_reply_take(struct rpcrdma_svc *svc, u32 octets);
-bool rpcrdma_svc_reply_put(struct rpcrdma_svc *svc, u32 octets, bool pooled);
+void rpcrdma_svc_free_ended(struct rpcrdma_svc_xprt *svc);
+bool rpcrdma_svc_writes_resume(struct rpcrdma_svc_xprt *svc);
+void rpcrdma_svc_drop_writes(struct rpcrdma_svc_xprt *svc);
+bool rpcrdma_svc_reply_take(struct rpcrdma_svc_xprt *svc, u32 octets);
+bool rpcrdma_svc_reply_put(struct rpcrdma_svc_xprt *svc, u32 octets,
+			   bool pooled);
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp);
 void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid);
-void rpcrdma_svc_replies_charged(struct rpcrdma_svc *svc);
-void rpcrdma_svc_drop_sent(struct rpcrdma_svc *svc);
+void rpcrdma_svc_replies_charged(struct rpcrdma_svc_xprt *svc);
+void rpcrdma_svc_drop_sent(struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_forget(struct work_struct *work);
 int rpcrdma_svc_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 			       unsigned int length);
@@ -395,7 +396,7 @@ void rpcrdma_svc_bc_failed(struct rpcrdma_conn *conn,
 u64 rpcrdma_svc_call_id(const struct rpcrdma_rx *rx,
 			const struct rpcrdma_recv *recv);
 void rpcrdma_svc_fault(struct rpcrdma_conn *conn, u64 call, bool sure);
-bool rpcrdma_svc_failed_answer(struct rpcrdma_svc *svc, u64 call);
+bool rpcrdma_svc_failed_answer(struct rpcrdma_svc_xprt *svc, u64 call);
 
 /* rdma_rw.c */
 struct rpcrdma_svc_rw *rpcrdma_svc_rw_alloc(struct rpcrdma_conn *conn, u64 call,

@@ -51,7 +51,7 @@ static const struct svc_xprt_ops rpcrdma_svc_ops;
 /* The connection calls this at the first sign of trouble. */
 static void rpcrdma_svc_lost(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 
 	svc_xprt_deferred_close(&svc->xprt);
 }
@@ -59,7 +59,7 @@ static void rpcrdma_svc_lost(struct rpcrdma_conn *conn)
 /* What destroys a connection otherwise takes a thread, which may take for ever. */
 static void rpcrdma_svc_removed(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 
 	/* Else rpcrdma_svc_release() is on its way. */
 	if (kref_get_unless_zero(&svc->xprt.xpt_ref))
@@ -72,27 +72,26 @@ static void rpcrdma_svc_ready(struct rpcrdma_conn *conn)
 
 static u32 rpcrdma_svc_serving(const struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_svc *svc = conn->context;
+	struct rpcrdma_svc_xprt *svc = conn->context;
 
 	return READ_ONCE(svc->reading) + atomic_read(&svc->n_ready) +
 	       atomic_read(&svc->xprt.xpt_nr_rqsts);
 }
 
-static void rpcrdma_svc_held(const struct rpcrdma_conn *conn,
-			     struct rpcrdma_held *held)
+static void rpcrdma_svc_account_info(const struct rpcrdma_conn *conn,
+				     struct rpcrdma_account_info *info)
 {
-	const struct rpcrdma_svc *svc = conn->context;
-
+	const struct rpcrdma_svc_xprt *svc = conn->context;
 	const struct rpcrdma_account *a = &svc->account;
 
-	held->calls = READ_ONCE(a->used[RPCRDMA_BUDGET_CALLS]);
-	held->calls_limit = READ_ONCE(a->limit[RPCRDMA_BUDGET_CALLS]);
-	held->replies = READ_ONCE(a->used[RPCRDMA_BUDGET_REPLIES]) +
+	info->calls = READ_ONCE(a->used[RPCRDMA_BUDGET_CALLS]);
+	info->calls_limit = READ_ONCE(a->limit[RPCRDMA_BUDGET_CALLS]);
+	info->replies = READ_ONCE(a->used[RPCRDMA_BUDGET_REPLIES]) +
 			atomic_read(&svc->pooled);
-	held->replies_limit = a->limit[RPCRDMA_BUDGET_REPLIES];
-	held->reserve = READ_ONCE(a->reserve);
-	held->most = READ_ONCE(a->most);
-	held->held_back = READ_ONCE(a->held_back);
+	info->replies_limit = a->limit[RPCRDMA_BUDGET_REPLIES];
+	info->reserve = READ_ONCE(a->reserve);
+	info->most = READ_ONCE(a->most);
+	info->held_back = READ_ONCE(a->held_back);
 }
 
 static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
@@ -105,14 +104,14 @@ static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.reply_refused = rpcrdma_svc_reply_refused,
 	.fault = rpcrdma_svc_fault,
 	.serving = rpcrdma_svc_serving,
-	.held = rpcrdma_svc_held,
+	.account = rpcrdma_svc_account_info,
 };
 
 /**
  * rpcrdma_svc_device_init - nobody uses the device yet
  * @svc: not known to anybody
  */
-void rpcrdma_svc_device_init(struct rpcrdma_svc *svc)
+void rpcrdma_svc_device_init(struct rpcrdma_svc_xprt *svc)
 {
 	refcount_set(&svc->users, 1);
 	init_completion(&svc->unused);
@@ -129,7 +128,7 @@ void rpcrdma_svc_device_init(struct rpcrdma_svc *svc)
  *
  * Return: false if there is none any more.
  */
-bool rpcrdma_svc_enter(struct rpcrdma_svc *svc)
+bool rpcrdma_svc_enter(struct rpcrdma_svc_xprt *svc)
 {
 	return refcount_inc_not_zero(&svc->users);
 }
@@ -140,7 +139,7 @@ bool rpcrdma_svc_enter(struct rpcrdma_svc *svc)
  *
  * Context: Any.
  */
-void rpcrdma_svc_leave(struct rpcrdma_svc *svc)
+void rpcrdma_svc_leave(struct rpcrdma_svc_xprt *svc)
 {
 	if (refcount_dec_and_test(&svc->users))
 		complete(&svc->unused);
@@ -153,7 +152,7 @@ void rpcrdma_svc_leave(struct rpcrdma_svc *svc)
  *
  * Context: Process context. Waits for those who use it.
  */
-void rpcrdma_svc_shut(struct rpcrdma_svc *svc)
+void rpcrdma_svc_shut(struct rpcrdma_svc_xprt *svc)
 {
 	rpcrdma_svc_leave(svc);
 	wait_for_completion(&svc->unused);
@@ -162,7 +161,8 @@ void rpcrdma_svc_shut(struct rpcrdma_svc *svc)
 /* The device is being removed. nfsd detaches what is left when it has a thread. */
 static void rpcrdma_svc_end(struct work_struct *work)
 {
-	struct rpcrdma_svc *svc = container_of(work, struct rpcrdma_svc, end);
+	struct rpcrdma_svc_xprt *svc = container_of(work, struct rpcrdma_svc_xprt,
+						    end);
 
 	rpcrdma_svc_shut(svc);
 	/* Without one it could not be made. */
@@ -177,8 +177,8 @@ static void rpcrdma_svc_end(struct work_struct *work)
 
 static void rpcrdma_svc_release(struct work_struct *work)
 {
-	struct rpcrdma_svc *svc = container_of(work, struct rpcrdma_svc,
-					       release);
+	struct rpcrdma_svc_xprt *svc = container_of(work, struct rpcrdma_svc_xprt,
+						    release);
 
 	/* Nobody has a reference: if it is zero, rpcrdma_svc_end() has run. */
 	if (svc->conn && refcount_read(&svc->users)) {
@@ -225,12 +225,12 @@ void rpcrdma_svc_discard(struct svc_xprt *xprt)
  *
  * Return: the connection, with one reference, or NULL.
  */
-struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
-				      struct rdma_cm_id *cm_id,
-				      const struct rdma_conn_param *param)
+struct rpcrdma_svc_xprt *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
+					   struct rdma_cm_id *cm_id,
+					   const struct rdma_conn_param *param)
 {
 	struct rdma_addr *addr = &cm_id->route.addr;
-	struct rpcrdma_svc *svc;
+	struct rpcrdma_svc_xprt *svc;
 	struct sockaddr *sap;
 
 	svc = kzalloc_node(sizeof(*svc), GFP_KERNEL,
@@ -284,7 +284,7 @@ struct rpcrdma_svc *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 static int rpcrdma_svc_event(struct rdma_cm_id *cm_id,
 			     struct rdma_cm_event *event)
 {
-	struct rpcrdma_svc *svc = cm_id->context;
+	struct rpcrdma_svc_xprt *svc = cm_id->context;
 
 	trace_rpcrdma_cm(cm_id, event);
 	switch (event->event) {
@@ -297,7 +297,7 @@ static int rpcrdma_svc_event(struct rdma_cm_id *cm_id,
 	return 0;
 }
 
-static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
+static int rpcrdma_svc_create_conn(struct rpcrdma_svc_xprt *svc)
 {
 	const u32 payload = max_t(u32, RPCRDMA_MAX_PAYLOAD,
 				  svc->xprt.xpt_server->sv_max_payload);
@@ -360,7 +360,7 @@ static int rpcrdma_svc_create_conn(struct rpcrdma_svc *svc)
 	return 0;
 }
 
-static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
+static int rpcrdma_svc_let_in(struct rpcrdma_svc_xprt *svc)
 {
 	const struct ib_device_attr *attrs = &svc->cm_id->device->attrs;
 	struct rdma_cm_id *cm_id = svc->cm_id;
@@ -425,7 +425,7 @@ static int rpcrdma_svc_let_in(struct rpcrdma_svc *svc)
  * Return: 0; %-EDQUOT if there is no memory for it now, or %-ENOBUFS if its device has no memory
  * regions, and the caller may try again; or another errno, and the caller discards @svc.
  */
-int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
+int rpcrdma_svc_accept(struct rpcrdma_svc_xprt *svc)
 {
 	unsigned int noio;
 	int rc = -ENODEV;
@@ -442,7 +442,7 @@ int rpcrdma_svc_accept(struct rpcrdma_svc *svc)
 
 static void rpcrdma_svc_detach(struct svc_xprt *xprt)
 {
-	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
+	struct rpcrdma_svc_xprt *svc = rpcrdma_svc_of(xprt);
 
 	/* Without a device it has been disconnected. */
 	if (!rpcrdma_svc_enter(svc))
@@ -453,7 +453,7 @@ static void rpcrdma_svc_detach(struct svc_xprt *xprt)
 
 static void rpcrdma_svc_free(struct svc_xprt *xprt)
 {
-	struct rpcrdma_svc *svc = rpcrdma_svc_of(xprt);
+	struct rpcrdma_svc_xprt *svc = rpcrdma_svc_of(xprt);
 
 	queue_work(rpcrdma_svc_wq, &svc->release);
 }

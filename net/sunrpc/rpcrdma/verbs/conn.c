@@ -475,13 +475,13 @@ static int rpcrdma_conn_create_qp(struct rpcrdma_conn *conn,
 }
 
 /**
- * rpcrdma_conn_held - the module holds more memory for the connection already
+ * rpcrdma_conn_charged - the module holds more memory for the connection already
  * @conn: the connection, which releases it when it ends
  * @octets: how much
  *
  * Context: Process context, no lock held.
  */
-void rpcrdma_conn_held(struct rpcrdma_conn *conn, u64 octets)
+void rpcrdma_conn_charged(struct rpcrdma_conn *conn, u64 octets)
 {
 	spin_lock(&conn->lock);
 	conn->memory += octets;
@@ -489,7 +489,7 @@ void rpcrdma_conn_held(struct rpcrdma_conn *conn, u64 octets)
 }
 
 /**
- * rpcrdma_conn_hold - the connection needs more memory for as long as it exists
+ * rpcrdma_conn_charge - the connection needs more memory for as long as it exists
  * @conn: the connection
  * @octets: how much
  * @must: whoever wants it cannot wait, or gives back more soon
@@ -498,34 +498,34 @@ void rpcrdma_conn_held(struct rpcrdma_conn *conn, u64 octets)
  *
  * Return: 0, or %-EDQUOT if the module may not hold so much now.
  */
-int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets, bool must)
+int rpcrdma_conn_charge(struct rpcrdma_conn *conn, u64 octets, bool must)
 {
-	if (rpcrdma_memory_hold(octets, must))
+	if (rpcrdma_memory_charge(octets, must))
 		return -EDQUOT;
-	rpcrdma_conn_held(conn, octets);
+	rpcrdma_conn_charged(conn, octets);
 	return 0;
 }
 
 /**
- * rpcrdma_conn_unhold - the opposite of rpcrdma_conn_hold()
+ * rpcrdma_conn_uncharge - the opposite of rpcrdma_conn_charge()
  * @conn: the connection
  * @octets: how much of it
  *
  * Context: Process context, no lock held.
  */
-void rpcrdma_conn_unhold(struct rpcrdma_conn *conn, u64 octets)
+void rpcrdma_conn_uncharge(struct rpcrdma_conn *conn, u64 octets)
 {
 	spin_lock(&conn->lock);
 	octets = min(octets, conn->memory);
 	conn->memory -= octets;
 	spin_unlock(&conn->lock);
-	rpcrdma_memory_release(octets);
+	rpcrdma_memory_uncharge(octets);
 }
 
 /* What it takes to make a connection; Documentation/sizing.rst has the formula. */
-static int rpcrdma_conn_hold_all(struct rpcrdma_conn *conn,
-				 const struct rpcrdma_conn_attr *attr,
-				 const struct rpcrdma_sizes *sizes)
+static int rpcrdma_conn_charge_all(struct rpcrdma_conn *conn,
+				   const struct rpcrdma_conn_attr *attr,
+				   const struct rpcrdma_sizes *sizes)
 {
 	const struct rpcrdma_config *cfg = &attr->config;
 	u64 octets = sizeof(*conn) + attr->reserve;
@@ -538,7 +538,7 @@ static int rpcrdma_conn_hold_all(struct rpcrdma_conn *conn,
 		   rpcrdma_buffer_bytes(cfg->local.recv_size) : 0) +
 		  rpcrdma_send_memory(conn, attr->send_ring, cfg->send_room) +
 		  rpcrdma_frwr_memory(conn, sizes);
-	rc = rpcrdma_memory_hold(octets, conn->must);
+	rc = rpcrdma_memory_charge(octets, conn->must);
 	if (!rc)
 		conn->memory = octets;
 	return rc;
@@ -579,7 +579,7 @@ static void rpcrdma_conn_release_resources(struct rpcrdma_conn *conn)
 		ib_free_cq(conn->recv_cq);
 	if (conn->pd)
 		ib_dealloc_pd(conn->pd);
-	rpcrdma_memory_release(conn->memory);
+	rpcrdma_memory_uncharge(conn->memory);
 	conn->memory = 0;
 }
 
@@ -688,7 +688,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	if (!rpcrdma_session_init(&conn->session, &a.config) ||
 	    !rpcrdma_rtr_setup(conn, &a))
 		goto out_free;
-	rc = rpcrdma_conn_hold_all(conn, &a, &sizes);
+	rc = rpcrdma_conn_charge_all(conn, &a, &sizes);
 	if (rc)
 		goto out_free;
 	rc = rpcrdma_device_add(conn);
@@ -730,7 +730,7 @@ out_release:
 	rpcrdma_conn_release_resources(conn);
 	rpcrdma_device_del(conn);
 out_memory:
-	rpcrdma_memory_release(conn->memory);
+	rpcrdma_memory_uncharge(conn->memory);
 out_free:
 	rpcrdma_conn_put(conn);
 	return ERR_PTR(rc);

@@ -192,13 +192,13 @@ static u32 rpcrdma_frwr_grow_more(struct rpcrdma_conn *conn, u32 count)
 	u32 added;
 
 	count = min(count, conn->mr_table.capacity - READ_ONCE(conn->n_mrs));
-	if (rpcrdma_conn_hold(conn, count * size, conn->must)) {
+	if (rpcrdma_conn_charge(conn, count * size, conn->must)) {
 		count = 1;
-		if (rpcrdma_conn_hold(conn, size, conn->must))
+		if (rpcrdma_conn_charge(conn, size, conn->must))
 			return 0;
 	}
 	added = rpcrdma_frwr_grow(conn, count);
-	rpcrdma_conn_unhold(conn, (count - added) * size);
+	rpcrdma_conn_uncharge(conn, (count - added) * size);
 	return added;
 }
 
@@ -240,7 +240,7 @@ static bool rpcrdma_frwr_less(struct rpcrdma_conn *conn)
 	if (!mr)
 		return false;
 	rpcrdma_mr_free(mr);
-	rpcrdma_conn_unhold(conn, rpcrdma_mr_memory(conn));
+	rpcrdma_conn_uncharge(conn, rpcrdma_mr_memory(conn));
 	return true;
 }
 

@@ -468,9 +468,9 @@ static noinline const char *rpcrdma_recv_begin(struct rpcrdma_conn *conn)
 		list_add_tail(&recv->all, &fresh);
 	}
 	if (!rc)
-		rpcrdma_conn_unhold(conn,
-				    (u64)later * rpcrdma_recv_memory(conn, before) -
-				    (u64)n * rpcrdma_recv_memory(conn, size));
+		rpcrdma_conn_uncharge(conn,
+				      (u64)later * rpcrdma_recv_memory(conn, before) -
+				      (u64)n * rpcrdma_recv_memory(conn, size));
 	spin_lock(&conn->lock);
 	if (!rc && !rpcrdma_conn_dead(conn)) {
 		for (n = 0; n < later; n++) {

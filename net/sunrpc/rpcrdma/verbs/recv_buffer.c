@@ -186,7 +186,7 @@ out_empty:
  * @size: as for rpcrdma_recv_alloc(), like @spares and @gfp
  * @spares: see above
  * @gfp: see above
- * @must: as for rpcrdma_conn_hold()
+ * @must: as for rpcrdma_conn_charge()
  *
  * Context: Process context, no lock held.
  *
@@ -200,12 +200,12 @@ struct rpcrdma_recv *rpcrdma_recv_more(struct rpcrdma_conn *conn, u32 size,
 	struct rpcrdma_recv *recv;
 	int rc;
 
-	rc = rpcrdma_conn_hold(conn, memory, must);
+	rc = rpcrdma_conn_charge(conn, memory, must);
 	if (rc)
 		return ERR_PTR(rc);
 	recv = rpcrdma_recv_alloc(conn, size, spares, gfp);
 	if (IS_ERR(recv))
-		rpcrdma_conn_unhold(conn, memory);
+		rpcrdma_conn_uncharge(conn, memory);
 	return recv;
 }
 
@@ -217,8 +217,8 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv,
 	atomic_dec(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
 	atomic_long_sub(rpcrdma_recv_bytes(recv->conn, recv->size),
 			&recv->conn->buffers);
-	rpcrdma_conn_unhold(recv->conn,
-			    rpcrdma_recv_memory(recv->conn, recv->size));
+	rpcrdma_conn_uncharge(recv->conn,
+			      rpcrdma_recv_memory(recv->conn, recv->size));
 	rpcrdma_recv_empty(recv, spares);
 }
 

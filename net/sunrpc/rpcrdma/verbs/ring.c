@@ -174,13 +174,13 @@ static int rpcrdma_ring_more(struct rpcrdma_conn *conn)
 	u32 to;
 	int rc;
 
-	rc = rpcrdma_conn_hold(conn, bytes, false);
+	rc = rpcrdma_conn_charge(conn, bytes, false);
 	if (rc)
 		return rc;
 	rc = rpcrdma_send_buffer_make(conn, conn->send_size, NULL, GFP_KERNEL |
 				      __GFP_NORETRY | __GFP_NOWARN, &fresh);
 	if (rc) {
-		rpcrdma_conn_unhold(conn, bytes);
+		rpcrdma_conn_uncharge(conn, bytes);
 		return rc;
 	}
 	spin_lock(&conn->lock);
@@ -203,7 +203,7 @@ static bool rpcrdma_ring_less(struct rpcrdma_conn *conn)
 	if (!old.data)
 		return false;
 	rpcrdma_send_buffer_free(conn, &old, NULL);
-	rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(old.size));
+	rpcrdma_conn_uncharge(conn, rpcrdma_buffer_bytes(old.size));
 	return true;
 }
 
@@ -379,14 +379,14 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 	if (before == size)
 		return 0;
 	/* A smaller one takes the place of a larger one. */
-	rc = rpcrdma_conn_hold(conn, rpcrdma_buffer_bytes(size), size < before);
+	rc = rpcrdma_conn_charge(conn, rpcrdma_buffer_bytes(size), size < before);
 	if (rc)
 		return rc;
 	/* Nobody waits for it. */
 	rc = rpcrdma_send_buffer_make(conn, size, NULL, GFP_KERNEL |
 				      __GFP_NORETRY | __GFP_NOWARN, &fresh);
 	if (rc) {
-		rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(size));
+		rpcrdma_conn_uncharge(conn, rpcrdma_buffer_bytes(size));
 		return rc;
 	}
 	spin_lock(&conn->lock);
@@ -395,7 +395,7 @@ static int rpcrdma_send_renew(struct rpcrdma_conn *conn, u32 i, u32 size)
 	spin_unlock(&conn->lock);
 	/* What is not needed: the old buffer, or the new one. */
 	rpcrdma_send_buffer_free(conn, &fresh, NULL);
-	rpcrdma_conn_unhold(conn, rpcrdma_buffer_bytes(fresh.size));
+	rpcrdma_conn_uncharge(conn, rpcrdma_buffer_bytes(fresh.size));
 	return 0;
 }
 

@@ -386,11 +386,11 @@ void rpcrdma_stats_of(u32 role, struct rpcrdma_stats *sum)
 }
 
 /**
- * rpcrdma_stats_follow - the module parameter window has changed
+ * rpcrdma_stats_resize_windows - the module parameter window has changed
  *
  * Context: Process context. May sleep.
  */
-void rpcrdma_stats_follow(void)
+void rpcrdma_stats_resize_windows(void)
 {
 	struct rpcrdma_conn *conn;
 	unsigned long id;

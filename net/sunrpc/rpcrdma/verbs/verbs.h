@@ -176,7 +176,7 @@ enum rpcrdma_recv_verdict {
 	RPCRDMA_RECV_KEEP,	/* kept; comes back by rpcrdma_conn_recv_put() */
 };
 
-struct rpcrdma_held;
+struct rpcrdma_account_info;
 
 /**
  * struct rpcrdma_conn_ops - callbacks of the owner of a connection
@@ -203,9 +203,9 @@ struct rpcrdma_held;
  *	connection's lock, so @room does not come before. For rpcrdma_conn_admits() only.
  * @serving: how many Calls of the peer are being worked on. Under the connection's
  *	lock and only while it is not dead. NULL is allowed.
- * @held: how much memory these take, and may take. Called like @serving. NULL is allowed.
+ * @account: how much memory these take, and may take. Called like @serving. NULL is allowed.
  *
- * All but @lost, @removed, @fault, @room, @no_room, @serving and @held come from the Receive
+ * All but @lost, @removed, @fault, @room, @no_room, @serving and @account come from the Receive
  * handler and are serialized.
  */
 struct rpcrdma_conn_ops {
@@ -223,8 +223,8 @@ struct rpcrdma_conn_ops {
 	void (*room)(struct rpcrdma_conn *conn);
 	void (*no_room)(struct rpcrdma_conn *conn);
 	u32 (*serving)(const struct rpcrdma_conn *conn);
-	void (*held)(const struct rpcrdma_conn *conn,
-		     struct rpcrdma_held *held);
+	void (*account)(const struct rpcrdma_conn *conn,
+			struct rpcrdma_account_info *info);
 };
 
 /**
@@ -575,7 +575,7 @@ struct rpcrdma_conn_attr {
 };
 
 /**
- * struct rpcrdma_held - memory that a connection holds for RPCs, and its bounds, in bytes
+ * struct rpcrdma_account_info - memory that a connection holds for RPCs, and its bounds, in bytes
  * @calls: of Calls that no thread has taken yet and that are not in Receives
  * @calls_limit: from there on no more begin to come in
  * @replies: of Replies that are not sent yet
@@ -584,7 +584,7 @@ struct rpcrdma_conn_attr {
  * @most: the most that they have held, without Replies of a pool beside @reserve
  * @held_back: Calls that had to wait for memory
  */
-struct rpcrdma_held {
+struct rpcrdma_account_info {
 	u32 calls;
 	u32 calls_limit;
 	u32 replies;
@@ -1001,9 +1001,9 @@ static inline u32 rpcrdma_buffer_bytes(u32 size)
 }
 
 /* conn.c */
-void rpcrdma_conn_held(struct rpcrdma_conn *conn, u64 octets);
-int rpcrdma_conn_hold(struct rpcrdma_conn *conn, u64 octets, bool must);
-void rpcrdma_conn_unhold(struct rpcrdma_conn *conn, u64 octets);
+void rpcrdma_conn_charged(struct rpcrdma_conn *conn, u64 octets);
+int rpcrdma_conn_charge(struct rpcrdma_conn *conn, u64 octets, bool must);
+void rpcrdma_conn_uncharge(struct rpcrdma_conn *conn, u64 octets);
 struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 					 const struct rpcrdma_conn_attr *attr);
 void rpcrdma_conn_destroy(struct rpcrdma_conn *conn);
@@ -1291,7 +1291,7 @@ int __must_check rpcrdma_stats_init(void);
 void rpcrdma_stats_exit(void);
 int __must_check rpcrdma_stats_add(struct rpcrdma_conn *conn);
 void rpcrdma_stats_del(struct rpcrdma_conn *conn);
-void rpcrdma_stats_follow(void);
+void rpcrdma_stats_resize_windows(void);
 void rpcrdma_stats_sum(struct rpcrdma_stats *to,
 		       const struct rpcrdma_stats *from);
 void rpcrdma_stats_of(u32 role, struct rpcrdma_stats *sum);

@@ -151,7 +151,7 @@ void rpcrdma_window_change(unsigned int window)
 	WRITE_ONCE(rpcrdma_window,
 		   clamp_t(unsigned int, window, RPCRDMA_MIN_WINDOW,
 			   RPCRDMA_MAX_WINDOW));
-	rpcrdma_stats_follow();
+	rpcrdma_stats_resize_windows();
 }
 
 static int rpcrdma_window_set(const char *val, const struct kernel_param *kp)
@@ -161,7 +161,7 @@ static int rpcrdma_window_set(const char *val, const struct kernel_param *kp)
 	rc = param_set_uint_minmax(val, kp, RPCRDMA_MIN_WINDOW,
 				   RPCRDMA_MAX_WINDOW);
 	if (!rc)
-		rpcrdma_stats_follow();
+		rpcrdma_stats_resize_windows();
 	return rc;
 }
 

@@ -149,7 +149,7 @@ public:
 
 		start.budget.limit = rules.first + rules.shared;
 		start.budget.batch = 1;
-		EXPECT_EQ(hold(start.budget, rules.first, false),
+		EXPECT_EQ(rpcrdma::budget::charge(start.budget, rules.first, false),
 			  RPCRDMA_BUDGET_START);
 		open(start.c.account, 1, rules.first, kLargest + 1, 2);
 		/* Somebody else has it. */
@@ -341,14 +341,14 @@ private:
 			Model m = from;
 
 			m.others++;
-			(void)!hold(m.budget, 1, true);
+			(void)!rpcrdma::budget::charge(m.budget, 1, true);
 			reach(m);
 		}
 		if (from.others) {
 			Model m = from;
 
 			m.others--;
-			(void)!release(m.budget, 1);
+			(void)!rpcrdma::budget::uncharge(m.budget, 1);
 			reach(m);
 		}
 	}
