@@ -6,7 +6,8 @@
 # reconnects, on the client and on the server. A mount then soon
 # succeeds or fails; an existing mount goes on and has the right data; nothing is left
 # behind, and the module can be removed. The kernel must support failing allocations,
-# and should have kmemleak. Without FULL=1 fewer intervals are tried, and NFSv3 only mounts.
+# and should have kmemleak. Without FULL=1 fewer intervals are tried, connections are cut less
+# often, and NFSv3 only mounts.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --waits --pair --env PROVIDER="${PROVIDER-}" --env WHERE="${WHERE-}"
@@ -126,12 +127,14 @@ acl_reader() {
 # some dozens, of which many are tried again one by one. So at first few fail, then more.
 # In between nothing fails, and RPCs get through: no WRITE may take as long as a task that hangs.
 while_connecting() { # WHERE KIND
-	local i before failures=0 interval intervals=(331 61 13)
+	local i before failures=0 interval intervals=(331 61 13) cuts
 	[[ $2 != fail_page_alloc ]] || intervals=(17 7 3)
 	"$1" trace rpcrdma/rpcrdma_connect || return
 	for interval in "${intervals[@]}"; do
-		for ((i = 0; i < 15; i++)); do
-			((i < 5)) || ! "$1" cannot_connect || break
+		cuts=15
+		[[ -n $FULL || $interval = "${intervals[-1]}" ]] || cuts=4
+		for ((i = 0; i < cuts; i++)); do
+			((i < 4)) || ! "$1" cannot_connect || break
 			"$1" fail "$2" "$interval" 1000000 || return
 			cut_connections
 			# Some of the next ones last for so long that the client does not wait
