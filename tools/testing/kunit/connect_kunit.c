@@ -49,8 +49,55 @@ static void connect_remembers_silence_for_an_hour(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rpcrdma_forget_silent(silent));
 }
 
+static int connect_event(struct rpcrdma_xprt *rx, struct rdma_cm_id *id,
+			 enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event event = { .event = type };
+
+	rx->cm_id = id;
+	rx->cm_error = 0;
+	reinit_completion(&rx->step);
+	return rpcrdma_client_cm_event(id, &event);
+}
+
+/*
+ * While rdma_cm looks for a route, it destroys the id of a device that goes: it looks at the id
+ * once more after it has told this client of that. At any other time the client does.
+ */
+static void connect_leaves_the_id_of_a_device_that_goes(struct kunit *test)
+{
+	struct rpcrdma_xprt *rx = connect_to(test, "192.0.2.7", 20049);
+	struct rdma_cm_id *id;
+
+	spin_lock_init(&rx->conn_lock);
+	init_completion(&rx->step);
+	id = rdma_create_id(&init_net, rpcrdma_client_cm_event, rx, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
+
+	rx->routing = true;
+	KUNIT_EXPECT_NE(test, connect_event(rx, id, RDMA_CM_EVENT_DEVICE_REMOVAL),
+			0);
+	KUNIT_EXPECT_NULL(test, rx->cm_id);
+	KUNIT_EXPECT_TRUE(test, completion_done(&rx->step));
+	KUNIT_EXPECT_EQ(test, rx->cm_error, -ENOTCONN);
+	/* What else happens meanwhile does not wake the thread, which would destroy it. */
+	KUNIT_EXPECT_EQ(test, connect_event(rx, id, RDMA_CM_EVENT_ADDR_CHANGE), 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&rx->step));
+	KUNIT_EXPECT_EQ(test, rx->cm_error, -ENOTCONN);
+
+	KUNIT_EXPECT_EQ(test, connect_event(rx, id, RDMA_CM_EVENT_ROUTE_RESOLVED), 0);
+	KUNIT_EXPECT_FALSE(test, rx->routing);
+	KUNIT_EXPECT_TRUE(test, completion_done(&rx->step));
+	KUNIT_EXPECT_EQ(test, connect_event(rx, id, RDMA_CM_EVENT_DEVICE_REMOVAL), 0);
+	KUNIT_EXPECT_PTR_EQ(test, rx->cm_id, id);
+	KUNIT_EXPECT_TRUE(test, completion_done(&rx->step));
+	rdma_destroy_id(id);
+}
+
 static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_remembers_silence_for_an_hour),
+	KUNIT_CASE(connect_leaves_the_id_of_a_device_that_goes),
 	{ }
 };
 

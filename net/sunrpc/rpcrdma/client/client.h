@@ -73,7 +73,9 @@ struct rpcrdma_keepalive {
  * @softconn: the task that wants the connection fails if there is none; under the xprt's
  *	write lock
  * @cm_id: of the attempt under way or the connection; events of another cm_id are
- *	stale
+ *	stale. Its handler makes it NULL if rdma_cm destroys it: see @routing.
+ * @routing: rdma_cm looks for a route for @cm_id, and an event will end the step; under the
+ *	handler's mutex of @cm_id
  * @conn: the connection; written under the xprt's write lock and @conn_lock, read
  *	under either, and by code that ends before it: the handler of @cm_id, and
  *	@keepalive
@@ -113,6 +115,7 @@ struct rpcrdma_xprt {
 	struct delayed_work connector;
 	bool softconn;
 	struct rdma_cm_id *cm_id;
+	bool routing;
 	struct rpcrdma_conn *conn;
 	struct rpcrdma_spares spares[RPCRDMA_SPARE_KINDS];
 	spinlock_t conn_lock;	/* see above */
@@ -234,6 +237,7 @@ void rpcrdma_client_exit(void);
 
 /* connect.c */
 void rpcrdma_connect_worker(struct work_struct *work);
+int rpcrdma_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt);
 bool rpcrdma_client_give_up(struct rpcrdma_xprt *r_xprt, unsigned int cookie);
 bool rpcrdma_silent(const struct rpcrdma_xprt *r_xprt, u32 now);

@@ -161,8 +161,38 @@ static void rpcrdma_cm_failed(struct rpcrdma_xprt *r_xprt,
 	rpcrdma_step_done(r_xprt, error);
 }
 
-static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
-				   struct rdma_cm_event *event)
+/*
+ * If the device goes while rdma_cm looks for a route, rdma_cm cancels that after this event, and
+ * looks at id->device to do so. If another thread destroys the id at that moment, it is NULL. So
+ * rdma_cm destroys the id itself. The lock keeps @r_xprt until the step is over.
+ *
+ * Return: true if the waiting thread must not use the id any more.
+ */
+static bool rpcrdma_cm_gives_up(struct rpcrdma_xprt *r_xprt,
+				const struct rdma_cm_id *id)
+{
+	bool given;
+
+	spin_lock(&r_xprt->conn_lock);
+	given = r_xprt->routing && r_xprt->cm_id == id;
+	if (given) {
+		r_xprt->cm_id = NULL;
+		rpcrdma_step_done(r_xprt, -ENOTCONN);
+	}
+	spin_unlock(&r_xprt->conn_lock);
+	return given;
+}
+
+/**
+ * rpcrdma_client_cm_event - the connection manager says something
+ * @id: of a transport
+ * @event: what has happened
+ *
+ * Context: Process context, under the handler's mutex of @id. May sleep.
+ *
+ * Return: not 0 if rdma_cm is to destroy @id.
+ */
+int rpcrdma_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rpcrdma_xprt *r_xprt = id->context;
 
@@ -174,10 +204,12 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		fallthrough;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		r_xprt->routing = false;
 		rpcrdma_step_done(r_xprt, 0);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
+		r_xprt->routing = false;
 		rpcrdma_step_done(r_xprt, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -196,11 +228,16 @@ static int rpcrdma_client_cm_event(struct rdma_cm_id *id,
 		rpcrdma_cm_failed(r_xprt, id, -EHOSTUNREACH,
 				  rdma_event_msg(event->event));
 		break;
-	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		if (rpcrdma_cm_gives_up(r_xprt, id))
+			return 1;
+		fallthrough;
+	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 		rpcrdma_cm_lost(r_xprt, id, rdma_event_msg(event->event));
-		rpcrdma_step_done(r_xprt, -ENOTCONN);
+		rpcrdma_step_error(r_xprt, -ENOTCONN);
+		if (!r_xprt->routing)
+			complete(&r_xprt->step);
 		break;
 	default:
 		break;
@@ -407,6 +444,25 @@ static int rpcrdma_connect_open(struct rpcrdma_xprt *r_xprt, u32 ms)
 	return rc;
 }
 
+/*
+ * No event comes before it is known whether there will be one that ends the step. Only that one
+ * does: while rdma_cm looks for a route, this thread must not destroy the id.
+ */
+static int rpcrdma_resolve_route(struct rpcrdma_xprt *r_xprt)
+{
+	struct rdma_cm_id *id = r_xprt->cm_id;
+	int rc;
+
+	rpcrdma_step_begin(r_xprt);
+	rdma_lock_handler(id);
+	rc = READ_ONCE(r_xprt->cm_error);
+	if (!rc)
+		rc = rdma_resolve_route(id, RPCRDMA_CM_TIMEOUT_MS);
+	r_xprt->routing = !rc;
+	rdma_unlock_handler(id);
+	return rc;
+}
+
 static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 			      const struct rpcrdma_config *versions)
 {
@@ -468,8 +524,7 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 	rc = rpcrdma_step_wait(r_xprt, "address", rc, RPCRDMA_CONNECT_TIMEOUT);
 	if (rc)
 		return rc;
-	rpcrdma_step_begin(r_xprt);
-	rc = rdma_resolve_route(r_xprt->cm_id, RPCRDMA_CM_TIMEOUT_MS);
+	rc = rpcrdma_resolve_route(r_xprt);
 	rc = rpcrdma_step_wait(r_xprt, "route", rc, RPCRDMA_CONNECT_TIMEOUT);
 	if (rc)
 		return rc;
@@ -524,6 +579,7 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *r_xprt,
 	rpcrdma_disconnect(r_xprt);
 	WRITE_ONCE(r_xprt->cm_error, 0);
 	r_xprt->auth_again = false;
+	r_xprt->routing = false;
 	memset(&r_xprt->private, 0, sizeof(r_xprt->private));
 	r_xprt->cm_id = rdma_create_id(r_xprt->xprt.xprt_net, rpcrdma_client_cm_event,
 				       r_xprt, RDMA_PS_TCP, IB_QPT_RC);
@@ -717,7 +773,11 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt)
 {
 	struct rpcrdma_conn *conn = r_xprt->conn;
 	struct rpcrdma_session_info info;
+	struct rdma_cm_id *id = NULL;
 
+	spin_lock(&r_xprt->conn_lock);
+	swap(id, r_xprt->cm_id);
+	spin_unlock(&r_xprt->conn_lock);
 	if (conn) {
 		rpcrdma_conn_info(conn, &info);
 		r_xprt->refused = rpcrdma_only_refused(r_xprt, conn, &info);
@@ -736,10 +796,9 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt)
 		WRITE_ONCE(r_xprt->conn, NULL);
 		spin_unlock(&r_xprt->conn_lock);
 		rpcrdma_conn_put(conn);
-	} else if (r_xprt->cm_id) {
-		rdma_destroy_id(r_xprt->cm_id);
+	} else if (id) {
+		rdma_destroy_id(id);
 	}
-	r_xprt->cm_id = NULL;
 }
 
 /*
