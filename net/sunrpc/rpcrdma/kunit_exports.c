@@ -122,6 +122,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_get);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_spare_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_silent);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_client_cm_event);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_disconnect);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_wait_for_reply);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_fix);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_xchar_info);

@@ -73,15 +73,15 @@ struct rpcrdma_keepalive {
  * @softconn: the task that wants the connection fails if there is none; under the xprt's
  *	write lock
  * @cm_id: of the attempt under way or the connection; events of another cm_id are
- *	stale. Its handler makes it NULL if rdma_cm destroys it: see @routing.
- * @routing: rdma_cm looks for a route for @cm_id, and an event will end the step; under the
- *	handler's mutex of @cm_id
+ *	stale. NULL if there is none, or rdma_cm destroys it. Changes under @conn_lock.
+ * @routing: rdma_cm looks for a route for @cm_id, so nobody may destroy that; under @conn_lock
+ * @routed: woken when @routing ends
  * @conn: the connection; written under the xprt's write lock and @conn_lock, read
  *	under either, and by code that ends before it: the handler of @cm_id, and
  *	@keepalive
  * @spares: buffers of the connection before, for the next one; under the xprt's write
  *	lock
- * @conn_lock: keeps @conn while a thread reads it or marks it as lost;
+ * @conn_lock: of @cm_id and @routing; keeps @conn while a thread reads it or marks it as lost;
  *	taken before the transport_lock and the lock of @conn
  * @step: a step of connecting is over
  * @cm_error: first error of this attempt or after it, a negative errno; the next
@@ -116,6 +116,7 @@ struct rpcrdma_xprt {
 	bool softconn;
 	struct rdma_cm_id *cm_id;
 	bool routing;
+	wait_queue_head_t routed;
 	struct rpcrdma_conn *conn;
 	struct rpcrdma_spares spares[RPCRDMA_SPARE_KINDS];
 	spinlock_t conn_lock;	/* see above */
@@ -237,6 +238,7 @@ void rpcrdma_client_exit(void);
 
 /* connect.c */
 void rpcrdma_connect_worker(struct work_struct *work);
+void rpcrdma_connect_exit(void);
 int rpcrdma_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt);
 bool rpcrdma_client_give_up(struct rpcrdma_xprt *r_xprt, unsigned int cookie);

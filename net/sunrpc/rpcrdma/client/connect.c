@@ -25,6 +25,7 @@
  */
 #include <linux/delay.h>
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/sunrpc/addr.h>
 #include <rdma/ib_cm.h>
@@ -161,26 +162,83 @@ static void rpcrdma_cm_failed(struct rpcrdma_xprt *r_xprt,
 	rpcrdma_step_done(r_xprt, error);
 }
 
-/*
- * If the device goes while rdma_cm looks for a route, rdma_cm cancels that after this event, and
- * looks at id->device to do so. If another thread destroys the id at that moment, it is NULL. So
- * rdma_cm destroys the id itself. The lock keeps @r_xprt until the step is over.
- *
- * Return: true if the waiting thread must not use the id any more.
- */
-static bool rpcrdma_cm_gives_up(struct rpcrdma_xprt *r_xprt,
-				const struct rdma_cm_id *id)
+/* rdma_cm does not look for a route any more. @error: 0 if there is one. */
+static void rpcrdma_route_done(struct rpcrdma_xprt *r_xprt, int error)
 {
-	bool given;
+	lockdep_assert_held(&r_xprt->conn_lock);
+	r_xprt->routing = false;
+	rpcrdma_step_done(r_xprt, error);
+	wake_up(&r_xprt->routed);
+}
+
+static void rpcrdma_cm_routed(struct rpcrdma_xprt *r_xprt, int error)
+{
+	spin_lock(&r_xprt->conn_lock);
+	rpcrdma_route_done(r_xprt, error);
+	spin_unlock(&r_xprt->conn_lock);
+}
+
+/*
+ * Look for a route; NOIO, since reclaim could wait for this connection. Here no other event of @id
+ * can come meanwhile. If the connector has given up already, it destroys @id.
+ */
+static void rpcrdma_cm_route(struct rpcrdma_xprt *r_xprt, struct rdma_cm_id *id)
+{
+	unsigned int noio;
+	bool wanted;
+	int rc;
 
 	spin_lock(&r_xprt->conn_lock);
-	given = r_xprt->routing && r_xprt->cm_id == id;
-	if (given) {
+	wanted = r_xprt->cm_id == id;
+	r_xprt->routing = wanted;
+	spin_unlock(&r_xprt->conn_lock);
+	if (!wanted)
+		return;
+
+	noio = memalloc_noio_save();
+	rc = rdma_resolve_route(id, RPCRDMA_CM_TIMEOUT_MS);
+	memalloc_noio_restore(noio);
+	rpcrdma_step_done(r_xprt, 0);
+	if (rc)
+		rpcrdma_cm_routed(r_xprt, rc);
+}
+
+/* A handler may still have to return to rdma_cm when its transport is gone. */
+static bool rpcrdma_cm_gave_up;
+
+/*
+ * If the device goes while rdma_cm looks for a route, rdma_cm cancels that after this event, and
+ * looks at id->device to do so. If another thread destroyed the id at that moment, it would be
+ * NULL. So rdma_cm destroys the id itself, when it has cancelled.
+ *
+ * Return: true if the connector has no id any more.
+ */
+static bool rpcrdma_cm_gives_up(struct rpcrdma_xprt *r_xprt)
+{
+	bool routing;
+
+	spin_lock(&r_xprt->conn_lock);
+	routing = r_xprt->routing;
+	if (routing) {
+		WRITE_ONCE(rpcrdma_cm_gave_up, true);
 		r_xprt->cm_id = NULL;
-		rpcrdma_step_done(r_xprt, -ENOTCONN);
+		/* The connector waits for the lock, and may then free @r_xprt. */
+		rpcrdma_route_done(r_xprt, -ENOTCONN);
 	}
 	spin_unlock(&r_xprt->conn_lock);
-	return given;
+	return routing;
+}
+
+/**
+ * rpcrdma_connect_exit - no handler of the connection manager runs any more
+ *
+ * Context: Process context, no transport is left. May sleep.
+ */
+void rpcrdma_connect_exit(void)
+{
+	/* What destroys an id waits for its handler, unless rdma_cm destroys it. */
+	if (READ_ONCE(rpcrdma_cm_gave_up))
+		synchronize_rcu_tasks();
 }
 
 /**
@@ -201,16 +259,19 @@ int rpcrdma_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ESTABLISHED:
 		/* Before the step ends. */
 		rpcrdma_established(r_xprt, id, &event->param.conn);
-		fallthrough;
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		r_xprt->routing = false;
 		rpcrdma_step_done(r_xprt, 0);
 		break;
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		rpcrdma_cm_route(r_xprt, id);
+		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-		r_xprt->routing = false;
 		rpcrdma_step_done(r_xprt, -EHOSTUNREACH);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		rpcrdma_cm_routed(r_xprt, 0);
+		break;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		rpcrdma_cm_routed(r_xprt, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		rpcrdma_cm_failed(r_xprt, id, -ENOTCONN,
@@ -229,15 +290,13 @@ int rpcrdma_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 				  rdma_event_msg(event->event));
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		if (rpcrdma_cm_gives_up(r_xprt, id))
+		if (rpcrdma_cm_gives_up(r_xprt))
 			return 1;
 		fallthrough;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 		rpcrdma_cm_lost(r_xprt, id, rdma_event_msg(event->event));
-		rpcrdma_step_error(r_xprt, -ENOTCONN);
-		if (!r_xprt->routing)
-			complete(&r_xprt->step);
+		rpcrdma_step_done(r_xprt, -ENOTCONN);
 		break;
 	default:
 		break;
@@ -444,25 +503,6 @@ static int rpcrdma_connect_open(struct rpcrdma_xprt *r_xprt, u32 ms)
 	return rc;
 }
 
-/*
- * No event comes before it is known whether there will be one that ends the step. Only that one
- * does: while rdma_cm looks for a route, this thread must not destroy the id.
- */
-static int rpcrdma_resolve_route(struct rpcrdma_xprt *r_xprt)
-{
-	struct rdma_cm_id *id = r_xprt->cm_id;
-	int rc;
-
-	rpcrdma_step_begin(r_xprt);
-	rdma_lock_handler(id);
-	rc = READ_ONCE(r_xprt->cm_error);
-	if (!rc)
-		rc = rdma_resolve_route(id, RPCRDMA_CM_TIMEOUT_MS);
-	r_xprt->routing = !rc;
-	rdma_unlock_handler(id);
-	return rc;
-}
-
 static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 			      const struct rpcrdma_config *versions)
 {
@@ -524,8 +564,8 @@ static int rpcrdma_connect_cm(struct rpcrdma_xprt *r_xprt,
 	rc = rpcrdma_step_wait(r_xprt, "address", rc, RPCRDMA_CONNECT_TIMEOUT);
 	if (rc)
 		return rc;
-	rc = rpcrdma_resolve_route(r_xprt);
-	rc = rpcrdma_step_wait(r_xprt, "route", rc, RPCRDMA_CONNECT_TIMEOUT);
+	/* The handler has begun it. */
+	rc = rpcrdma_step_wait(r_xprt, "route", 0, RPCRDMA_CONNECT_TIMEOUT);
 	if (rc)
 		return rc;
 
@@ -579,7 +619,6 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *r_xprt,
 	rpcrdma_disconnect(r_xprt);
 	WRITE_ONCE(r_xprt->cm_error, 0);
 	r_xprt->auth_again = false;
-	r_xprt->routing = false;
 	memset(&r_xprt->private, 0, sizeof(r_xprt->private));
 	r_xprt->cm_id = rdma_create_id(r_xprt->xprt.xprt_net, rpcrdma_client_cm_event,
 				       r_xprt, RDMA_PS_TCP, IB_QPT_RC);
@@ -763,6 +802,19 @@ static int rpcrdma_connect(struct rpcrdma_xprt *r_xprt)
 	return rc;
 }
 
+/* Return: false while rdma_cm looks for a route: see rpcrdma_cm_gives_up(). */
+static bool rpcrdma_take_id(struct rpcrdma_xprt *r_xprt, struct rdma_cm_id **id)
+{
+	bool routing;
+
+	spin_lock(&r_xprt->conn_lock);
+	routing = r_xprt->routing;
+	if (!routing)
+		swap(*id, r_xprt->cm_id);
+	spin_unlock(&r_xprt->conn_lock);
+	return !routing;
+}
+
 /**
  * rpcrdma_disconnect - end the connection, or an attempt at one
  * @r_xprt: the transport; nothing of the connection is left when this returns
@@ -775,9 +827,8 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt)
 	struct rpcrdma_session_info info;
 	struct rdma_cm_id *id = NULL;
 
-	spin_lock(&r_xprt->conn_lock);
-	swap(id, r_xprt->cm_id);
-	spin_unlock(&r_xprt->conn_lock);
+	/* For some seconds at most. */
+	wait_event(r_xprt->routed, rpcrdma_take_id(r_xprt, &id));
 	if (conn) {
 		rpcrdma_conn_info(conn, &info);
 		r_xprt->refused = rpcrdma_only_refused(r_xprt, conn, &info);

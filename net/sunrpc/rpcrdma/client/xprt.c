@@ -365,6 +365,7 @@ static struct rpc_xprt *rpcrdma_setup(struct xprt_create *args)
 	INIT_LIST_HEAD(&r_xprt->bc_spare);
 	spin_lock_init(&r_xprt->conn_lock);
 	init_completion(&r_xprt->step);
+	init_waitqueue_head(&r_xprt->routed);
 	INIT_DELAYED_WORK(&r_xprt->connector, rpcrdma_connect_worker);
 	rpcrdma_keepalive_init(r_xprt);
 
@@ -403,4 +404,5 @@ int rpcrdma_client_init(void)
 void rpcrdma_client_exit(void)
 {
 	xprt_unregister_transport(&rpcrdma_xprt_class);
+	rpcrdma_connect_exit();
 }
