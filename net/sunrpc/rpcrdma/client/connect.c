@@ -4,7 +4,8 @@
  *
  * One worker per transport takes all steps, one after the other, under the
  * xprt's write lock: resolve the address, resolve the route, create the queue
- * pair, connect by rdma_cm, exchange properties (section 4.3). A step ends
+ * pair, connect by rdma_cm, exchange properties (section 4.3). But for the route
+ * it only waits: the handler that is told of the address begins it. A step ends
  * when its event comes, on an error, or after its time-out. If a step fails,
  * the worker undoes the whole attempt.
  *
@@ -184,7 +185,8 @@ static void rpcrdma_cm_routed(struct rpcrdma_xprt *r_xprt, int error)
  */
 static void rpcrdma_cm_route(struct rpcrdma_xprt *r_xprt, struct rdma_cm_id *id)
 {
-	unsigned int noio;
+	unsigned int noreclaim = 0, noio;
+	bool swapper = atomic_read(&r_xprt->xprt.swapper);
 	bool wanted;
 	int rc;
 
@@ -195,12 +197,17 @@ static void rpcrdma_cm_route(struct rpcrdma_xprt *r_xprt, struct rdma_cm_id *id)
 	if (!wanted)
 		return;
 
+	if (swapper)
+		noreclaim = memalloc_noreclaim_save();
 	noio = memalloc_noio_save();
 	rc = rdma_resolve_route(id, RPCRDMA_CM_TIMEOUT_MS);
 	memalloc_noio_restore(noio);
-	rpcrdma_step_done(r_xprt, 0);
+	if (swapper)
+		memalloc_noreclaim_restore(noreclaim);
 	if (rc)
 		rpcrdma_cm_routed(r_xprt, rc);
+	else
+		rpcrdma_step_done(r_xprt, 0);
 }
 
 /* A handler may still have to return to rdma_cm when its transport is gone. */
@@ -613,6 +620,7 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *r_xprt,
 			   const struct rpcrdma_config *versions,
 			   bool *unanswered)
 {
+	struct rdma_cm_id *id;
 	int rc;
 
 	*unanswered = false;
@@ -620,12 +628,14 @@ static int rpcrdma_attempt(struct rpcrdma_xprt *r_xprt,
 	WRITE_ONCE(r_xprt->cm_error, 0);
 	r_xprt->auth_again = false;
 	memset(&r_xprt->private, 0, sizeof(r_xprt->private));
-	r_xprt->cm_id = rdma_create_id(r_xprt->xprt.xprt_net, rpcrdma_client_cm_event,
-				       r_xprt, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(r_xprt->cm_id)) {
-		rc = PTR_ERR(r_xprt->cm_id);
-		r_xprt->cm_id = NULL;
+	id = rdma_create_id(r_xprt->xprt.xprt_net, rpcrdma_client_cm_event,
+			    r_xprt, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		rc = PTR_ERR(id);
 	} else {
+		spin_lock(&r_xprt->conn_lock);
+		r_xprt->cm_id = id;
+		spin_unlock(&r_xprt->conn_lock);
 		rc = rpcrdma_connect_cm(r_xprt, versions);
 	}
 	if (rc) {
@@ -827,7 +837,7 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *r_xprt)
 	struct rpcrdma_session_info info;
 	struct rdma_cm_id *id = NULL;
 
-	/* For some seconds at most. */
+	/* Until rdma_cm gives up, after RPCRDMA_CM_TIMEOUT_MS. */
 	wait_event(r_xprt->routed, rpcrdma_take_id(r_xprt, &id));
 	if (conn) {
 		rpcrdma_conn_info(conn, &info);
