@@ -644,6 +644,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	strscpy(conn->device_name, device->name, sizeof(conn->device_name));
 	conn->port = cm_id->port_num;
 	conn->iwarp = rdma_protocol_iwarp(device, conn->port);
+	conn->signals_all = rpcrdma_driver(device) == RDMA_DRIVER_SIW;
 	conn->max_version = 2;
 	if (a.only_v1 != RPCRDMA_V1_DIALECT && a.config.max_version)
 		conn->max_version = a.config.max_version;

@@ -35,6 +35,9 @@
  * waits for the next Send. If the owner lacks memory, or waits for a message to send it again,
  * nothing waits at rest: such Sends are signaled then, and what is out already is followed by
  * a mark, an RDMA Write of no bytes, whose completion says that all before it has completed.
+ *
+ * siw gives a Send of a page or more to TCP without a copy, unless it is signaled, and a later
+ * completion does not wait until TCP has sent it. So with siw every Send is signaled.
  */
 #include <trace/events/rpcrdma_v2.h>
 
@@ -75,7 +78,7 @@ static bool rpcrdma_send_signaled(struct rpcrdma_conn *conn,
 	__must_hold(&conn->lock)
 {
 	const bool gathers = send->tm && send->tm->gather;
-	bool signaled = (send->held && !gathers) ||
+	bool signaled = conn->signals_all || (send->held && !gathers) ||
 			rpcrdma_ring_signals(&conn->ring, send->index) ||
 			conn->sq_avail < conn->sq_depth / 2;
 

@@ -726,6 +726,7 @@ struct rpcrdma_resize {
  * @device_name: name of the device then
  * @port: port of the device
  * @iwarp: the device speaks iWARP
+ * @signals_all: each Send is signaled
  * @max_version: highest version that this side may speak to peers
  * @only_v1: as in struct rpcrdma_conn_attr
  * @auth: hosts authenticate each other; guarded by @lock
@@ -806,6 +807,7 @@ struct rpcrdma_conn {
 	char device_name[IB_DEVICE_NAME_MAX];
 	u32 port;
 	bool iwarp;
+	bool signals_all;
 	u32 max_version;
 	enum rpcrdma_only_v1 only_v1;
 
