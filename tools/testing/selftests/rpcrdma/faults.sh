@@ -134,7 +134,7 @@ while_connecting() { # WHERE KIND
 		cuts=15
 		[[ -n $FULL || $interval = "${intervals[-1]}" ]] || cuts=4
 		for ((i = 0; i < cuts; i++)); do
-			((i < 4)) || ! "$1" cannot_connect || break
+			((i < 5)) || ! "$1" cannot_connect || break
 			"$1" fail "$2" "$interval" 1000000 || return
 			cut_connections
 			# Some of the next ones last for so long that the client does not wait
