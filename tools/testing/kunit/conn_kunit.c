@@ -4331,6 +4331,37 @@ static u64 conn_call(struct kunit *test, u32 length)
 	return READ_ONCE(types[RPCRDMA2_CALL_MIDDLE]) - before + 1;
 }
 
+/* How many of the last @sends Sends of @side were not signaled. */
+static u32 conn_unsignaled(struct conn_side *side, u32 sends)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	u32 i, unsignaled = 0;
+
+	spin_lock(&conn->lock);
+	for (i = conn->ring.head - sends; i != conn->ring.head; i++)
+		unsignaled += !conn->sends[i % conn->ring.sends].signaled;
+	spin_unlock(&conn->lock);
+	return unsignaled;
+}
+
+/* siw completes a later Send before it has sent an earlier one that was not signaled. */
+static void conn_signals_all(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	u64 sends;
+
+	sends = conn_call(test, SZ_64K);
+	KUNIT_EXPECT_GT(test, conn_unsignaled(&f->client, sends), sends / 2);
+	KUNIT_EXPECT_FALSE(test, conn->signals_all);
+
+	spin_lock(&conn->lock);
+	conn->signals_all = true;
+	spin_unlock(&conn->lock);
+	sends = conn_call(test, SZ_64K) + conn_call(test, 64);
+	KUNIT_EXPECT_EQ(test, conn_unsignaled(&f->client, sends), 0U);
+}
+
 /*
  * Send Calls of @length bytes until @done says so of both ends. If not zero, the client
  * wants the server to have Receives of @wish bytes. The server rejects that while it has not
@@ -6647,6 +6678,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_ends_with_what_cannot_go_on),
 	KUNIT_CASE(conn_goes_on_without_what_is_refused),
 	KUNIT_CASE(conn_lets_go_of_what_is_out),
+	KUNIT_CASE(conn_signals_all),
 	KUNIT_CASE(conn_rings_once_for_a_message),
 	KUNIT_CASE(conn_rings_once_for_what_waits),
 	KUNIT_CASE(conn_sends_what_is_around_a_bad_one),

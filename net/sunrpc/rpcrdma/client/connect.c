@@ -179,14 +179,42 @@ static void rpcrdma_cm_routed(struct rpcrdma_xprt *r_xprt, int error)
 	spin_unlock(&r_xprt->conn_lock);
 }
 
+/* How a thread got memory before rpcrdma_memalloc_save(). */
+struct rpcrdma_memalloc {
+	bool swapper;
+	unsigned int noreclaim, noio;
+};
+
 /*
- * Look for a route; NOIO, since reclaim could wait for this connection. Here no other event of @id
- * can come meanwhile. If the connector has given up already, it destroys @id.
+ * Memory for a connection: reclaim could wait for an RPC that waits for the connection, so NOIO.
+ * With swap over it, from the reserves, too.
+ */
+static struct rpcrdma_memalloc rpcrdma_memalloc_save(struct rpc_xprt *xprt)
+{
+	struct rpcrdma_memalloc saved = {
+		.swapper = atomic_read(&xprt->swapper),
+	};
+
+	if (saved.swapper)
+		saved.noreclaim = memalloc_noreclaim_save();
+	saved.noio = memalloc_noio_save();
+	return saved;
+}
+
+static void rpcrdma_memalloc_restore(struct rpcrdma_memalloc saved)
+{
+	memalloc_noio_restore(saved.noio);
+	if (saved.swapper)
+		memalloc_noreclaim_restore(saved.noreclaim);
+}
+
+/*
+ * Look for a route. Here no other event of @id can come meanwhile. If the connector has given up
+ * already, it destroys @id.
  */
 static void rpcrdma_cm_route(struct rpcrdma_xprt *r_xprt, struct rdma_cm_id *id)
 {
-	unsigned int noreclaim = 0, noio;
-	bool swapper = atomic_read(&r_xprt->xprt.swapper);
+	struct rpcrdma_memalloc saved;
 	bool wanted;
 	int rc;
 
@@ -197,13 +225,9 @@ static void rpcrdma_cm_route(struct rpcrdma_xprt *r_xprt, struct rdma_cm_id *id)
 	if (!wanted)
 		return;
 
-	if (swapper)
-		noreclaim = memalloc_noreclaim_save();
-	noio = memalloc_noio_save();
+	saved = rpcrdma_memalloc_save(&r_xprt->xprt);
 	rc = rdma_resolve_route(id, RPCRDMA_CM_TIMEOUT_MS);
-	memalloc_noio_restore(noio);
-	if (swapper)
-		memalloc_noreclaim_restore(noreclaim);
+	rpcrdma_memalloc_restore(saved);
 	if (rc)
 		rpcrdma_cm_routed(r_xprt, rc);
 	else
@@ -901,15 +925,10 @@ void rpcrdma_connect_worker(struct work_struct *work)
 	struct rpcrdma_xprt *r_xprt = container_of(work, struct rpcrdma_xprt,
 						   connector.work);
 	struct rpc_xprt *xprt = &r_xprt->xprt;
-	unsigned int noreclaim = 0, noio;
-	bool swapper = atomic_read(&xprt->swapper);
+	struct rpcrdma_memalloc saved = rpcrdma_memalloc_save(xprt);
 	bool failed;
 	int rc;
 
-	if (swapper)
-		noreclaim = memalloc_noreclaim_save();
-	/* Reclaim could wait for an RPC that waits for this connection. */
-	noio = memalloc_noio_save();
 	rc = rpcrdma_connect(r_xprt);
 	failed = rc;
 	xprt_clear_connecting(xprt);
@@ -944,7 +963,5 @@ void rpcrdma_connect_worker(struct work_struct *work)
 			xprt_wake_pending_tasks(xprt, rc);
 		rpcrdma_write_space(xprt);
 	}
-	memalloc_noio_restore(noio);
-	if (swapper)
-		memalloc_noreclaim_restore(noreclaim);
+	rpcrdma_memalloc_restore(saved);
 }
