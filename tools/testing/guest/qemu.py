@@ -108,19 +108,25 @@ def accelerator(image, cache, *words):
     return "tcg" if refused(image, cache, *words) else "kvm"
 
 
-def own_cmdline(name):
-    """Words for the kernel of a guest with this accelerator.
+def own_cmdline(name, icount):
+    """Words for the kernel of a guest with this accelerator. icount: as for accel_arguments().
 
     An emulated processor that gets no time of a busy host looks to its guest as if it
     were stuck. What is stuck for good is still found, only later. The limits of stalls are
     the largest that the kernel takes. A task counts as hung as soon as in other guests:
-    Documentation/testing.rst says how long tasks have waited.
+    Documentation/testing.rst says how long tasks have waited. Such a guest also takes the timer
+    for dead (and panics at boot) or the TSC for unstable (and asks the emulator for the time by a
+    port, which takes long), so it is told that both are right.
 
     TCG keeps what it translated by address. If each program is at addresses of its own, it
     translates libraries again for each: to start a program then takes three times as long.
+    It speculates about nothing, so mitigations only cost time. Where instructions are counted
+    they count, as on a real processor.
     """
-    return "" if name == "kvm" else (" norandmaps rcupdate.rcu_cpu_stall_timeout=300"
-                                     " watchdog_thresh=60")
+    if name == "kvm":
+        return ""
+    return (" norandmaps rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60"
+            " no_timer_check tsc=reliable" + " mitigations=off" * (not icount))
 
 
 def accel_arguments(name, icount):
@@ -157,7 +163,7 @@ def start(guest, accel, sockets):
     archive = initramfs(guest.directory, guest.modules, guest.kernel.release)
     return Process(
         common(guest.kernel.image, archive, guest.console,
-               guest.cmdline + own_cmdline(accel))
+               guest.cmdline + own_cmdline(accel, guest.options.icount))
         + accel_arguments(accel, guest.options.icount)
         + ["-smp", guest.cpus, "-m", guest.memory]
         + share("root", "/", False)
