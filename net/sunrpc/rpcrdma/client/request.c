@@ -4,7 +4,8 @@
  *
  * The planner says which items travel in chunks, and whether the whole stream does. It gets
  * the round-trip time that reply.c has measured. An item for which there is no region stays
- * in the Payload stream.
+ * in the Payload stream. If its message is longer than special_threshold, or in version 1, the
+ * Call waits for a region.
  *
  * A Call is taken from sunrpc when it can go: when the connection has the credits that it needs,
  * and room for all its Work Requests. Until then it waits in sunrpc's queue, which knows

@@ -42,7 +42,7 @@ static MutableBytes bytes(void *p, u32 size)
 
 /*
  * A session, to which something happens. Kernels that check themselves look afterwards whether
- * what holds between two events does (Kbuild: RPCRDMA_CHECKED).
+ * what holds between two events does (cxx.mk: RPCRDMA_CHECKED).
  */
 class Event {
 public:
