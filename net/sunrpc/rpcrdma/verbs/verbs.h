@@ -442,17 +442,9 @@ struct rpcrdma_device {
  *	region is taken or made
  *
  * A connection goes on through these stages and never back; it may leave some out. From CLOSED
- * on, each forbids what those before it forbid. Who may do what:
- *
- *	stage	post messages,	post		post Receives,	cancel a	free
- *		RDMA		Invalidates	take regions	message		resources
- *	to UP	yes		yes		yes		yes		no
- *	CLOSED	no		yes		yes		yes		no
- *	ENDING	no		no		yes		yes		no
- *	DEAD	no		no		no		yes		when drained
- *
- * Who waits for a message or for credit is woken once the stage is CLOSED or beyond.
- * Documentation/architecture.rst has all of it drawn.
+ * on, each forbids what those before it forbid. "Stages of a connection" in
+ * Documentation/architecture.rst has them drawn, and a table of what may be done, and who may be
+ * woken, in which stage.
  */
 enum rpcrdma_conn_stage {
 	RPCRDMA_CONN_CREATED,
