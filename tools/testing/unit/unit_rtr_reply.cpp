@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 using namespace rpcrdma;
@@ -292,4 +293,135 @@ TEST(rtr_reply, what_cannot_be)
 	EXPECT_EQ(odd.types(), (Types{ Placement::Tbsn, Placement::NoItem }));
 	EXPECT_EQ(odd.items[0].position, 60u);
 	EXPECT_FALSE(many.ok);
+}
+
+namespace
+{
+
+constexpr Segment kOffered[] = { { 7, 100, 0x1000 }, { 8, 300, 0x2000 } };
+constexpr u32 kLeast = 50;
+constexpr u32 kItem = 200;
+
+/* A Requester that may have memory registered for the one item of its Reply. */
+struct Requester {
+	explicit Requester(Placement type)
+		: direction{ kLeast, type, kItem + 1, {} }
+	{
+		if (type != Placement::Tbsn)
+			direction.segments = kOffered;
+		for (const Segment &s : direction.segments)
+			registered.push_back(s.handle);
+	}
+	/* The RPC has its Reply, and this is in it. Return: it is an answer. */
+	bool answered(const PlacedItem &item)
+	{
+		const DirectionRange range = { 0, 100, { &direction, 1 } };
+		std::vector<u8> xdr(256);
+		XdrWriter w({ xdr.data(), 256 });
+		MessageItems items;
+
+		encode_items({ &item, 1 }, w);
+		XdrReader r(Bytes(xdr.data(), w.size()));
+		EXPECT_TRUE(items.decode(r));
+		/* Whatever it is: nobody may write there any more. */
+		given_back.swap(registered);
+		return answers_valid(items, { &range, 1 });
+	}
+	[[nodiscard]] bool has(u32 handle) const
+	{
+		return std::find(registered.begin(), registered.end(),
+				 handle) != registered.end();
+	}
+
+	Direction direction;
+	std::vector<u32> registered;
+	std::vector<u32> given_back;
+};
+
+/* What a Responder answers, if the result has this length and there is room for @targets pages. */
+Answered respond(const Requester &to, u32 length, u32 targets)
+{
+	const Direction &d = to.direction;
+	std::vector<rpcrdma_rtr_result> results;
+
+	if (length)
+		results.push_back(result(64, length));
+	return { { { 0,
+		     100,
+		     { { d.least, d.type, d.rdma_from,
+			 { d.segments.begin(), d.segments.end() } } } } },
+		 results, 400, targets };
+}
+
+} // namespace
+
+/*
+ * Table 2, cell by cell. All that was registered is given back when the Reply has come, and not
+ * before: RDMA Writes are to memory that is still there. That is so too where the table has NDR
+ * and memory was offered: there nothing was written, but the peer knows the handles.
+ */
+TEST(rtr_reply, table2__what_memory_is_given_back)
+{
+	constexpr Placement kRows[] = { Placement::Exrw, Placement::Tbsn,
+					Placement::Choice, Placement::BySize };
+	constexpr Placement kColumns[] = { Placement::Exrw, Placement::Tbsn,
+					   Placement::TooShort,
+					   Placement::NoItem };
+	enum class Cell { Inv, Ndr, Dr };
+	constexpr Cell kPrinted[4][4] = {
+		{ Cell::Dr, Cell::Inv, Cell::Dr, Cell::Dr },
+		{ Cell::Inv, Cell::Ndr, Cell::Ndr, Cell::Ndr },
+		{ Cell::Dr, Cell::Ndr, Cell::Dr, Cell::Dr },
+		{ Cell::Dr, Cell::Ndr, Cell::Dr, Cell::Dr },
+	};
+	/* What leads to each: the length of the result, and room for it in Sends. */
+	constexpr struct {
+		u32 length;
+		u32 targets;
+	} kCauses[] = {
+		{ kItem, 0 }, { kItem, 1 }, { kLeast - 1, 1 }, { 0, 1 }
+	};
+
+	for (u32 row = 0; row < 4; row++) {
+		for (u32 column = 0; column < 4; column++) {
+			const Cell printed = kPrinted[row][column];
+			const auto &[length, targets] = kCauses[column];
+			Requester requester(kRows[row]);
+			const bool offers = kRows[row] != Placement::Tbsn;
+			const Answered a = respond(requester, length, targets);
+
+			SCOPED_TRACE(testing::Message()
+				     << row << " " << column);
+			ASSERT_TRUE(a.ok);
+			EXPECT_EQ(a.plan.errcode, u32{ RPCRDMA2_ERR_NONE });
+			ASSERT_EQ(a.out.count, 1u);
+			PlacedItem item = a.items[0];
+			EXPECT_EQ(item.type == kColumns[column],
+				  printed != Cell::Inv);
+			for (u32 i = 0; i < a.plan.n_jobs; i++)
+				EXPECT_TRUE(requester.has(
+					a.plan.jobs[i].target.handle));
+			EXPECT_EQ(a.plan.n_jobs,
+				  item.type == Placement::Exrw ? 2u : 0u);
+			/* One that no Responder of ours sends. */
+			if (printed == Cell::Inv)
+				item = { .position = 64,
+					 .length = kItem,
+					 .type = kColumns[column],
+					 .segments = {} };
+			EXPECT_EQ(requester.registered.size(),
+				  offers ? 2u : 0u);
+			EXPECT_EQ(requester.answered(item),
+				  printed != Cell::Inv);
+			EXPECT_TRUE(requester.registered.empty());
+			EXPECT_EQ(requester.given_back,
+				  offers ? (std::vector<u32>{ 7, 8 }) :
+					   std::vector<u32>{});
+			/* The table agrees, but for these two. */
+			if (printed != Cell::Inv &&
+			    !(row >= 2 && kColumns[column] == Placement::Tbsn))
+				EXPECT_EQ(!requester.given_back.empty(),
+					  printed == Cell::Dr);
+		}
+	}
 }
