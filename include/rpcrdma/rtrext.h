@@ -73,6 +73,9 @@ u32 __must_check rpcrdma_rtr_extension(void);
  *	placed in them
  * @takes: RPCRDMA_RTR_CALLS and RPCRDMA_RTR_REPLIES; zero if it only sends groups
  *
+ * Without RPCRDMA_RTR_CALLS this side takes no Call of several Sends, and sends no such Reply: its
+ * limits are one Send then (sections 8.4 and 8.5).
+ *
  * Return: false if @shape is not so, or the extension is not in @s.
  */
 bool __must_check rpcrdma_rtr_declare(struct rpcrdma_session *s,

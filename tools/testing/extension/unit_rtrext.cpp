@@ -2573,6 +2573,35 @@ TEST(rtrext, c__declare__what_makes_no_sense)
 }
 
 /* The peer has been told already. */
+/* Limits are about Calls that come and Replies to them (8.4, 8.5): who takes none has none. */
+TEST(rtrext, c__declare__limits_of_what_this_side_takes)
+{
+	const auto limits = [](rpcrdma_role role,
+			       const rpcrdma_rtr_shape *shape, u32 takes) {
+		Caller c(role, shape, takes);
+		Words w;
+
+		(void)rpcrdma::ask<Rtrext>(&c.s, [&](Rtrext &, Port &port) {
+			w = { port.local(kRequestReceiveLimit),
+			      port.local(kResponseSendLimit) };
+			return true;
+		});
+		return w;
+	};
+	constexpr u32 kBoth = RPCRDMA_RTR_CALLS | RPCRDMA_RTR_REPLIES;
+
+	for (const rpcrdma_role role :
+	     { RPCRDMA_ROLE_CLIENT, RPCRDMA_ROLE_SERVER }) {
+		EXPECT_EQ(limits(role, &kShape, RPCRDMA_RTR_REPLIES),
+			  (Words{ 1, 1 }));
+		EXPECT_EQ(limits(role, nullptr, 0), (Words{ 1, 1 }));
+		EXPECT_EQ(limits(role, &kShape, RPCRDMA_RTR_CALLS),
+			  (Words{ kMostSends, kMostSends }));
+		EXPECT_EQ(limits(role, &kShape, kBoth),
+			  (Words{ kMostSends, kMostSends }));
+	}
+}
+
 TEST(rtrext, c__declare__too_late)
 {
 	Pair p;

@@ -23,6 +23,19 @@ struct Extension {
 	const Parameter grow{ "grow", 0 };
 };
 
+/* A property is in the set of a CONNPROP. */
+bool announces(const Message &m, u32 which)
+{
+	u32 at = 5;
+
+	for (u32 n = m.word(4); n; n--) {
+		if (m.word(at) == which)
+			return true;
+		at += 2 + (m.word(at + 1) + 3) / 4;
+	}
+	return false;
+}
+
 /* The parts of a Reply: what is before the data, these, and how many Sends they take. */
 struct Parts {
 	explicit Parts(const Octets &whole, u32 length)
@@ -71,9 +84,14 @@ public:
 		: pages_(pages)
 	{
 		opening = [set, pages](Peer &p) {
-			p.take_properties(p.next());
+			const Message m = p.next();
+
+			p.take_properties(m);
 			EXPECT_EQ(p.property(kSupport),
 				  kTakesResponses | kTakesContinues);
+			/* It takes no Calls: one Send, as of who says nothing. */
+			EXPECT_FALSE(announces(m, kRequestLimit));
+			EXPECT_FALSE(announces(m, kReplyLimit));
 			EXPECT_EQ(p.property(2), kHead + pages * kPage);
 			p.send(unit::connprop(p.new_xid(), set));
 			p.speak_extensions();

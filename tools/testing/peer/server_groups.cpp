@@ -177,6 +177,8 @@ TEST_F(server_groups, announced)
 	Peer p = open();
 
 	EXPECT_EQ(p.property(kSupport), kTakesRequests | kTakesContinues);
+	EXPECT_EQ(p.property(kRequestLimit), kMostSends);
+	EXPECT_EQ(p.property(kReplyLimit), kMostSends);
 	EXPECT_EQ(p.property(2), kHead + kPages * kPage);
 	p.expect_works();
 }

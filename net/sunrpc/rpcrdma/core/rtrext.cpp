@@ -824,9 +824,15 @@ u32 rpcrdma_rtr_extension(void)
 bool rpcrdma_rtr_declare(struct rpcrdma_session *s,
 			 const struct rpcrdma_rtr_shape *shape, u32 takes)
 {
+	/* Who takes no Call by a group sends no Reply of several Sends either. */
+	const u32 most = takes & RPCRDMA_RTR_CALLS ? rpcrdma::kMostSends : 1;
+
 	return ask<Rtrext>(s, [&](Rtrext &, Port &port) {
 		return (!shape || Rtrext::declare(port, made(*shape))) &&
-		       Rtrext::declare(port, takes | rpcrdma::kTakesContinues);
+		       Rtrext::declare(port,
+				       takes | rpcrdma::kTakesContinues) &&
+		       port.declare(rpcrdma::kRequestReceiveLimit, most) &&
+		       port.declare(rpcrdma::kResponseSendLimit, most);
 	});
 }
 
