@@ -1270,7 +1270,7 @@ TEST(rtrext, refused__a_reply_and_what_led_to_it)
 namespace
 {
 
-/* What follows the numbers of a Reply in a REPTERR about it, for each code (9.5). */
+/* What follows the numbers of a message in a REPTERR about it, for each code (9.5). */
 const Words kEachFault[] = {
 	{ 1, kXmtCont, RPCRDMA2_REPLY_INLINE },
 	{ 2, kXmtCont, kXmtResp },
@@ -1318,6 +1318,47 @@ TEST(rtrext, refused__a_reply_for_each_code)
 		e.receive(report);
 		expect_dropped(e, RPCRDMA_REASON_XID);
 		EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+	}
+}
+
+/* So it is of Calls, whether something else is said to have led to it or not. */
+TEST(rtrext, refused__a_call_for_each_code)
+{
+	u32 code = 0;
+
+	for (const Words &fault : kEachFault) {
+		code++;
+		for (const Words &lead :
+		     { Words{ 0 }, Words{ 1, kXid, RPCRDMA_CALL, 0 } }) {
+			Endpoint e = client();
+			Outgoing o(RPCRDMA_CALL, 40);
+			const Words report =
+				prefix(kXid, kReptErr) +
+				Words{ kXid, RPCRDMA_CALL, 0 } + lead + fault;
+
+			EXPECT_EQ(send(e, o), kSent);
+			EXPECT_EQ(e.tx.htype, kXmtReq);
+			e.receive(report);
+			EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+			EXPECT_FALSE(e.rx.abandon);
+			ASSERT_EQ(state(e).refused_count(), 1u);
+			EXPECT_EQ(state(e).refused_message(0),
+				  (TransmissionId{ to_xid(kXid), RPCRDMA_CALL,
+						   0 }));
+			EXPECT_EQ(static_cast<u32>(state(e).refused_why().code),
+				  code);
+			for (u32 i = 1; i < fault.size(); i++)
+				EXPECT_EQ(state(e).refused_why().words[i - 1],
+					  fault[i]);
+			e.receive(report);
+			expect_dropped(e, RPCRDMA_REASON_XID);
+			rpcrdma_message again = message(kXid, RPCRDMA_CALL, 40);
+			EXPECT_EQ(e.next(&again), kSent);
+			EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_INLINE });
+			e.receive(report);
+			expect_dropped(e, RPCRDMA_REASON_XID);
+			EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+		}
 	}
 }
 

@@ -670,11 +670,28 @@ namespace
 constexpr u32 kWritten = 65536;
 constexpr u32 kLast = kWritten / (kPages * kPage) - 1;
 
+/* Each code with its words (9.5), and its name. */
+const struct {
+	Words body;
+	const char *name;
+} kEachFault[] = {
+	{ { kBadHmt, kContinue, RPCRDMA2_CALL_INLINE }, "BADHMT" },
+	{ { kBadOmt, kContinue, kRequest }, "BADOMT" },
+	{ { kBadCont }, "BADCONT" },
+	{ { kBadSeq, 1, 2 }, "BADSEQ" },
+	{ { kBadXid, 3, 4 }, "BADXID" },
+	{ { kBadOff, kPage, 0, kPage - 1 }, "BADOFF" },
+	{ { kBadTbsn, 9, 0, 5 }, "BADTBSN" },
+	{ { kBadPl, 44, 0, 40 }, "BADPL" },
+};
+
 /* A REPTERR about a Send of a Call. */
-Words report(u32 xid, u32 number)
+Words report(u32 xid, u32 number,
+	     const Words &fault = { kBadTbsn, 1, 0, 0 },
+	     const Words &lead = { 0 })
 {
 	return unit::prefix(xid, kReport) +
-	       Words{ xid, RPCRDMA_CALL, number, 0, kBadTbsn, number, 0, 0 };
+	       Words{ xid, RPCRDMA_CALL, number } + lead + fault;
 }
 
 Words error(u32 xid, const Words &body)
@@ -729,7 +746,17 @@ TEST(client_groups, writes_that_are_refused)
 			EXPECT_EQ(server.count(kWrite3), 1u);
 		};
 
-		again([at](u32 xid) { return report(xid, at); });
+		for (const auto &[body, name] : kEachFault) {
+			SCOPED_TRACE(name);
+			again([&, at](u32 xid) {
+				return report(xid, at, body);
+			});
+			/* What led to it is the same Call. */
+			again([&, at](u32 xid) {
+				return report(xid, at, body,
+					      { 1, xid, RPCRDMA_CALL, 0 });
+			});
+		}
 		for (const Words &body :
 		     { Words{ RPCRDMA2_ERR_BAD_XDR },
 		       Words{ RPCRDMA2_ERR_INVAL_CONT },
