@@ -350,7 +350,8 @@ struct rpcrdma_rtr_refused {
 /**
  * rpcrdma_rtr_reported - a REPTERR has been taken
  * @s: the session
- * @rx: of rpcrdma_session_receive(). If a Call was refused it becomes
+ * @rx: of rpcrdma_session_receive(). Its detail becomes the name of the error code, and its
+ *	errargs the first words that came with it. If a Call was refused it becomes
  *	RPCRDMA_RX_FAIL_RPC about that Call, the first if there are two.
  * @refused: RPCRDMA_RTR_MOST_REFUSED of them; filled in
  *

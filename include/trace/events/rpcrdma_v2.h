@@ -108,6 +108,11 @@ TRACE_EVENT(rpcrdma_refuse,
 		  __get_str(errcode), __entry->arg0, __entry->arg1)
 );
 
+/* A REPTERR has no code of version 2: the core names its own. */
+#define rpcrdma_rx_errcode(rx)						\
+	((rx)->reported && !(rx)->errcode && (rx)->detail ?		\
+	 (rx)->detail : rpcrdma_errcode_name((rx)->errcode))
+
 TRACE_EVENT(rpcrdma_retry,
 	TP_PROTO(u32 conn, const struct rpcrdma_rx *rx, u32 avoid, int status),
 	TP_ARGS(conn, rx, avoid, status),
@@ -118,7 +123,7 @@ TRACE_EVENT(rpcrdma_retry,
 		__field(u32, arg1)
 		__field(u32, avoid)
 		__field(int, status)
-		__string(errcode, rpcrdma_errcode_name(rx->errcode))
+		__string(errcode, rpcrdma_rx_errcode(rx))
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
@@ -127,7 +132,7 @@ TRACE_EVENT(rpcrdma_retry,
 		__entry->arg1 = rx->errargs[1];
 		__entry->avoid = avoid;
 		__entry->status = status;
-		rpcrdma_assign_str(errcode, rpcrdma_errcode_name(rx->errcode));
+		rpcrdma_assign_str(errcode, rpcrdma_rx_errcode(rx));
 	),
 	TP_printk("conn=%u xid=0x%08x %s %u %u avoid=0x%x status=%d",
 		  __entry->conn, __entry->xid, __get_str(errcode),

@@ -2918,6 +2918,59 @@ TEST(rtrext, c__two_calls_that_are_refused)
 	EXPECT_EQ(p.client.rx.xid, kXid + 1);
 }
 
+namespace
+{
+
+/* A message of one Send, without data. */
+void send_one(Caller &c, rpcrdma_dir dir)
+{
+	Outgoing o(dir, 40);
+	Octets out(kReceive);
+	rpcrdma_tx tx;
+
+	EXPECT_TRUE(rpcrdma::ask<Rtrext>(&c.s, [&](Rtrext &x, Port &port) {
+		return x.send(port, o.m, { out.data(), kReceive }, tx) == kSent;
+	}));
+}
+
+} // namespace
+
+/* Code and words that the peer tells are there for whoever looks for the fault. */
+TEST(rtrext, c__why_a_message_is_refused)
+{
+	for (const rpcrdma_dir dir : { RPCRDMA_CALL, RPCRDMA_REPLY }) {
+		for (const Words &fault : kEachFault) {
+			Pair p(&kShape);
+			Caller &c = dir == RPCRDMA_CALL ? p.client : p.server;
+			const Octets report =
+				octets(prefix(kXid, kReptErr) +
+				       Words{ kXid, dir, 0, 0 } + fault);
+			rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
+			const size_t n = fault.size();
+
+			send_one(c, dir);
+			c.take(report);
+			EXPECT_EQ(c.rx.detail, nullptr);
+			ASSERT_EQ(rpcrdma_rtr_reported(&c.s, &c.rx, refused),
+				  1u);
+			EXPECT_STREQ(c.rx.detail,
+				     rtr_error_type(fault[0])->name);
+			EXPECT_EQ(c.rx.errargs[0], n > 1 ? fault[1] : 0);
+			EXPECT_EQ(c.rx.errargs[1], n > 2 ? fault[2] : 0);
+			EXPECT_EQ(c.rx.errcode, u32{ RPCRDMA2_ERR_NONE });
+			EXPECT_EQ(c.rx.reason, u32{ RPCRDMA_REASON_NONE });
+			/* The second is about nothing. */
+			c.take(report);
+			EXPECT_EQ(rpcrdma_rtr_reported(&c.s, &c.rx, refused),
+				  0u);
+			EXPECT_EQ(c.rx.reason, u32{ RPCRDMA_REASON_XID });
+			EXPECT_STRNE(c.rx.detail,
+				     rtr_error_type(fault[0])->name);
+			EXPECT_EQ(c.rx.errargs[0], 0u);
+		}
+	}
+}
+
 /* Once: then its sender has to know what to do. */
 TEST(rtrext, c__a_reply_that_is_refused)
 {

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <string>
 
 using namespace peer;
 
@@ -685,6 +687,34 @@ const struct {
 	{ { kBadPl, 44, 0, 40 }, "BADPL" },
 };
 
+/* The first two of its words as events have them. */
+std::string words(const Words &fault)
+{
+	std::string text;
+
+	for (u32 i = 1; i < 3; i++)
+		text += " " + std::to_string(i < fault.size() ? fault[i] : 0);
+	return text;
+}
+
+/* What the last event of this test says of an error, and of what follows. */
+std::string retry()
+{
+	std::ifstream file("/sys/kernel/tracing/trace");
+	std::string line, found;
+
+	while (std::getline(file, line)) {
+		const size_t at = line.find(" rpcrdma_retry: conn=");
+
+		if (line.find(" tracing_mark_write: ") != std::string::npos)
+			found.clear();
+		if (at != std::string::npos)
+			found = line.substr(
+				line.find(' ', line.find(" xid=", at) + 1) + 1);
+	}
+	return found;
+}
+
 /* A REPTERR about a Send of a Call. */
 Words report(u32 xid, u32 number,
 	     const Words &fault = { kBadTbsn, 1, 0, 0 },
@@ -756,6 +786,8 @@ TEST(client_groups, writes_that_are_refused)
 				return report(xid, at, body,
 					      { 1, xid, RPCRDMA_CALL, 0 });
 			});
+			EXPECT_EQ(retry(), std::string(name) + words(body) +
+						   " avoid=0x0 status=0");
 		}
 		for (const Words &body :
 		     { Words{ RPCRDMA2_ERR_BAD_XDR },

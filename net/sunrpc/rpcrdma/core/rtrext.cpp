@@ -685,7 +685,9 @@ using rpcrdma::Port;
 using rpcrdma::Range;
 using rpcrdma::ReceiveShape;
 using rpcrdma::ReplyItems;
+using rpcrdma::rtr_error_type;
 using rpcrdma::Rtrext;
+using rpcrdma::RtrFault;
 using rpcrdma::Targets;
 using rpcrdma::TransmissionId;
 using rpcrdma::word_of;
@@ -1106,6 +1108,11 @@ u32 rpcrdma_rtr_reported(const struct rpcrdma_session *s, struct rpcrdma_rx *rx,
 	if (rx->action != RPCRDMA_RX_CONTROL)
 		return 0;
 	return look<Rtrext>(s, [&](const Rtrext &x) {
+		const RtrFault &why = x.refused_why();
+
+		rx->detail = rtr_error_type(static_cast<u32>(why.code))->name;
+		rx->errargs[0] = why.words[0];
+		rx->errargs[1] = why.words[1];
 		for (u32 i = x.refused_count(); i--;) {
 			const TransmissionId &id = x.refused_message(i);
 

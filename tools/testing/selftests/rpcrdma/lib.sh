@@ -778,7 +778,7 @@ events_came() { # SYSTEM/EVENT...
 
 # How they come and go, and whose Calls fail.
 trace_connections() {
-	trace rpcrdma/rpcrdma_{cm,connect,lost} sunrpc/xprt_disconnect_{auto,force} \
+	trace rpcrdma/rpcrdma_{cm,connect,lost,retry} sunrpc/xprt_disconnect_{auto,force} \
 		sunrpc/rpc_call_rpcerror
 }
 
