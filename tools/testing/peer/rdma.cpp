@@ -155,7 +155,7 @@ void Link::setup()
 	if (rdma_create_qp(id_, nullptr, &attr))
 		fail("rdma_create_qp");
 
-	buffers_.resize((receives_ + 1) * kReceiveSize);
+	buffers_.resize(receives_ * kReceiveSize + kSendSize);
 	mr_ = ibv_reg_mr(id_->pd, buffers_.data(), buffers_.size(),
 			 IBV_ACCESS_LOCAL_WRITE);
 	if (!mr_)
@@ -305,7 +305,7 @@ bool Link::send(const Octets &octets, std::optional<u32> invalidate)
 	ibv_send_wr wr = {};
 	ibv_sge sge = {};
 
-	if (octets.size() > kReceiveSize)
+	if (octets.size() > kSendSize)
 		throw Failure("too large to send");
 	std::copy(octets.begin(), octets.end(), buffer);
 	sge.addr = reinterpret_cast<uintptr_t>(buffer);

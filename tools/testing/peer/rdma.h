@@ -57,6 +57,8 @@ public:
 	 */
 	static constexpr u32 kReceives = 96;
 	static constexpr u32 kReceiveSize = 16384;
+	/* The largest message that can be sent. */
+	static constexpr u32 kSendSize = 32768;
 
 	/*
 	 * Connect, within @patience milliseconds, and as many again whenever

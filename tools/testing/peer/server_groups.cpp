@@ -225,36 +225,66 @@ TEST_F(server_groups, data)
 	p.expect_works();
 }
 
+namespace
+{
+
+/* Of any length. */
+Octets much_data(u32 length)
+{
+	Octets o;
+
+	for (u32 i = 0; o.size() < length; i++) {
+		const Octets more = Nfs::data(
+			i, std::min<u32>(Nfs::kSize - i,
+					 length - static_cast<u32>(o.size())));
+
+		o.insert(o.end(), more.begin(), more.end());
+	}
+	return o;
+}
+
+/* A WRITE of so many octets to Receives of so many pages. */
+void expect_placed_in_pages(Peer &p, u32 length, u32 pages)
+{
+	const u32 sends = (length + pages * kPage - 1) / (pages * kPage);
+
+	Nfs::create("written");
+	const Write w(p, much_data(length));
+	for (u32 n = 0; n < sends; n++) {
+		const Words header =
+			n ? next_send(w.xid, n) :
+			    request(w.xid, w.item(), sends,
+				    static_cast<u32>(w.stream.size()));
+
+		p.send(header, body(header, n ? Octets() : w.stream,
+				    part(w.data, n, pages)));
+	}
+	expect_written(p, w);
+}
+
+} // namespace
+
 /* The server says at once that its Receives have what others grow to, and so do its Sends. */
 TEST_F(server_groups, data_in_large_receives)
 {
-	constexpr u32 kMore = 3;
-	const Parameter larger("grow", (kMore + 1) * kPage);
-	Peer p = open();
-	const Nfs nfs(p);
+	for (const u32 pages : { 3u, 7u }) {
+		const Parameter larger("grow", (pages + 1) * kPage);
+		Peer p = open();
+		const Nfs nfs(p);
 
-	EXPECT_EQ(p.property(2), kHead + kMore * kPage);
-	for (const u32 length : { 4096u, kMore * kPage, 30000u, 65536u }) {
-		const u32 sends = (length + kMore * kPage - 1) / (kMore * kPage);
-
-		Nfs::create("written");
-		const Write w(p, Nfs::data(5, length));
-		for (u32 n = 0; n < sends; n++) {
-			const Words header =
-				n ? next_send(w.xid, n) :
-				    request(w.xid, w.item(), sends,
-					    static_cast<u32>(w.stream.size()));
-
-			p.send(header,
-			       body(header, n ? Octets() : w.stream,
-				    part(w.data, n, kMore)));
-		}
-		expect_written(p, w);
+		EXPECT_EQ(p.property(2), kHead + pages * kPage);
+		for (const u32 length : { 4096u, pages * kPage, 30000u, 65536u,
+					  kMostSends * pages * kPage })
+			expect_placed_in_pages(p, length, pages);
+		/* The server has copied no data of the largest one. */
+		const u64 before = total("bytes copied", "received");
+		expect_placed_in_pages(p, kMostSends * pages * kPage, pages);
+		EXPECT_LT(total("bytes copied", "received") - before, 2048u);
+		/* A segment that is one too many. */
+		null_by_group(p, Words{ 1 } + placed(40, 16, 0, { pages }), 1);
+		reported(p, kBadTbsn);
+		p.expect_works();
 	}
-	/* A segment that is one too many. */
-	null_by_group(p, Words{ 1 } + placed(40, 16, 0, { kMore }), 1);
-	reported(p, kBadTbsn);
-	p.expect_works();
 }
 
 /* It is copied then: nfsd gets whole pages otherwise. */
