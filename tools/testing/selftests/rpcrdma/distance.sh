@@ -6,11 +6,15 @@
 # connected. The client measures that. WRITEs of 64 and 256 KiB then need no memory region
 # and no RDMA Read, and the server copies their data once; READs go as before. Many at once take no
 # more credits than there are, so none waits for credit. The setting switches it off. The same with
-# the usual window and buffers that grow; then hardly any waits for a Send buffer.
+# the usual window and buffers that grow; then hardly any waits for a Send buffer. With rtrext
+# at both ends WRITEs of up to 448 KiB go by groups of Sends there, and the server copies none of
+# their data; READs of more than 128 KiB go by RDMA as ever, since that costs no round trip.
 
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tools/testing/selftests/rpcrdma/ways.sh
 . "$SELFTESTS/ways.sh"
+# shellcheck source=tools/testing/selftests/rpcrdma/groups.sh
+. "$SELFTESTS/groups.sh"
 in_guests --shared --waits --pair
 
 ctl=$SELFTESTS/../../../../build/tools/rpcrdmactl
@@ -57,6 +61,7 @@ client() {
 	late 0
 	check "off: unmount" umount "$dir"
 	as_usual
+	with_rtrext
 	end
 }
 
@@ -86,6 +91,35 @@ as_usual() {
 		few_waits $((now[full] - before[full]))
 	late 0
 	check "usual: unmount" umount "$dir"
+}
+
+# With the usual settings, too. A Receive has seven pages besides its head, and a group 16 Sends.
+with_rtrext() {
+	local size
+	check "rtrext: set" set_parameter rtrext 1
+	check "rtrext: set at the server" on_server set_parameter rtrext 1
+	check "rtrext: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=0
+	check "rtrext: buffers" both_are 29696 29696
+	late 10
+	check "rtrext: 10 ms are noticed" within 60 measured 10000 1000000
+	for size in 128 256 448; do
+		check "rtrext: WRITE of $size KiB" places $size $(((size + 27) / 28))
+	done
+	check "rtrext: a WRITE that is too large for a group" streams 512
+	check "rtrext: a file to read" prepare
+	check "rtrext: READ of 128 KiB" fetches 128 5
+	for size in 256 448; do
+		check "rtrext: READ of $size KiB by chunk" writes_chunks $size
+	done
+	late 0
+	check "rtrext: unmount" umount "$dir"
+}
+
+# In messages that are no groups.
+streams() { # KIB
+	writes "$1" || return
+	((change[requests] == 0 && change[registrations] == 0 && change[reads] == 0)) &&
+		((change[copied] >= $(number "$1") * $1 * 1024))
 }
 
 # The client's Sends, and the server's Receives.

@@ -7,6 +7,8 @@
 # does not have it, or speaks version 1 alone.
 
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tools/testing/selftests/rpcrdma/groups.sh
+. "$SELFTESTS/groups.sh"
 [[ -z ${INTREE-} ]] || exit 4
 in_guests --shared --pair
 
@@ -121,80 +123,6 @@ forgotten() {
 	(($(kept) == 0))
 }
 
-counts() {
-	echo "requests $(counter 'messages XMTREQ' sent)"
-	echo "continues $(counter 'messages XMTCONT' sent)"
-	echo "responses $(counter 'messages XMTRESP' received)"
-	echo "continued $(counter 'messages XMTCONT' received)"
-	echo "registrations $(counter registrations)"
-	on_server server_counts
-}
-
-server_counts() {
-	echo "reads $(counter 'RDMA operations' read)"
-	echo "writes $(counter 'RDMA operations' write)"
-	echo "copied $(counter 'bytes copied' received)"
-	echo "sent $(counter 'bytes copied' sent)"
-}
-
-# What a command changes.
-declare -A change
-changes() { # COMMAND...
-	local name before after i=0
-	readarray -t before < <(counts)
-	"$@" || return
-	readarray -t after < <(counts)
-	for ((i = 0; i < ${#after[@]}; i++)); do
-		name=${after[i]% *}
-		change[$name]=$((${after[i]##* } - ${before[i]##* }))
-		echo "$name ${change[$name]}"
-	done
-}
-
-# WRITEs or READs of so many KiB.
-number() { # KIB
-	echo $((1024 / $1 < 16 ? 1024 / $1 : 16))
-}
-
-writes() { # KIB
-	changes dd if=/tmp/data of="$dir/placed" bs="$1K" count="$(number "$1")" \
-		oflag=direct status=none conv=notrunc || return
-	cmp -n $(($1 * 1024)) /tmp/data "$dir/placed"
-}
-
-places() { # KIB SENDS
-	local n
-	n=$(number "$1")
-	writes "$1" || return
-	# What goes with each WRITE besides its data is copied.
-	((change[requests] == n && change[continues] == n * ($2 - 1))) &&
-		((change[registrations] == 0 && change[reads] == 0)) &&
-		((change[copied] < n * 2048))
-}
-
-prepare() {
-	cp /tmp/data "$dir/read" && sync "$dir/read"
-}
-
-reads() { # KIB
-	rm -f /tmp/back
-	changes dd if="$dir/read" of=/tmp/back bs="$1K" count="$(number "$1")" \
-		iflag=direct status=none || return
-	cmp -n $(($(number "$1") * $1 * 1024)) /tmp/data /tmp/back
-}
-
-# The Calls, and what goes with each Reply besides its data, are copied.
-placed() { # READS SENDS
-	((change[requests] == $1 && change[responses] == $1)) &&
-		((change[continues] == 0 && change[continued] == $1 * ($2 - 1))) &&
-		((change[registrations] == 0 && change[writes] == 0)) &&
-		((change[sent] < $1 * 2048))
-}
-
-fetches() { # KIB SENDS
-	reads "$1" && placed "$(number "$1")" "$2"
-}
-
 # Of each page of the file a part is in one page of the client, and the rest in the next.
 fetches_unaligned() {
 	rm -f /tmp/back
@@ -215,11 +143,6 @@ fetches_end() {
 	((change[responses] >= 1 && change[registrations] == 0 && change[writes] == 0))
 }
 
-writes_chunks() { # KIB
-	reads "$1" || return
-	((change[responses] == 0 && change[registrations] >= 4 && change[writes] > 0))
-}
-
 # They want more Receives together than there are: some go by RDMA.
 many() {
 	local i pids=()
@@ -231,11 +154,6 @@ many() {
 	for ((i = 0; i < 16; i++)); do
 		cmp /tmp/data "/tmp/back$i" || return
 	done
-}
-
-chunks() { # KIB
-	writes "$1" || return
-	((change[requests] == 0 && change[registrations] >= 4))
 }
 
 "$GUEST_ROLE"
