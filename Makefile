@@ -518,8 +518,9 @@ help:
 	@echo '  demo             show it working; FILES=150: with so many files'
 	@echo '  demo-check       what demo prints and how it ends, with few files'
 	@echo '  bench            measure it beside the kernel'"'"'s own transport and TCP;'
-	@echo '                   PART="core counts instructions latency memory profile" picks,'
-	@echo '                   TRANSPORTS="v2 fixed rtrext v1 intree tcp" too, FULL=1 measures more'
+	@echo '                   PART="core counts latency memory instructions profile contention"'
+	@echo '                   picks, TRANSPORTS="v2 fixed rtrext v1 intree tcp" too; CPUS=4: contention'
+	@echo '                   with four processors; FULL=1 measures more, for two and a half hours'
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'
 	@echo

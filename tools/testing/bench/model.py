@@ -22,6 +22,17 @@ class Costs:
     sent_kib: float = 0.08          # on a link of 100 Gbit/s
 
 
+# Costs that are guesses, or that differ most between adapters.
+GROUPS = {"registration": ("registration",), "wake-up": ("wake", "wake_processor"),
+          "doorbell": ("post",)}
+
+
+def changed(group, factor):
+    """All costs, with those of a group so many times as much."""
+    return dataclasses.replace(Costs(), **{
+        name: factor * getattr(Costs(), name) for name in GROUPS[group]})
+
+
 @dataclasses.dataclass(frozen=True)
 class Prediction:
     """In microseconds, for one operation, without what NFS and sunrpc take."""
@@ -62,3 +73,20 @@ def microseconds(results, transport, operation, costs=Costs()):
         latency=2 * (calls + reads) * costs.one_way + wakes * costs.wake +
         sent * costs.sent_kib + work - aside,
         processor=work + wakes * costs.wake_processor)
+
+
+def sensitivity(results, ours, theirs):
+    """{operation: {costs, in words: (ratio of latencies, ratio of processors)}}"""
+    costs = {"as above": Costs()} | {f"{group} x{factor:g}": changed(group, factor)
+                                     for group in GROUPS for factor in (0.5, 2)}
+    counted = results.parts.get("counts", {})
+    found = {}
+    for operation in counted.get(ours, {}):
+        if operation not in counted.get(theirs, {}):
+            continue
+        found[operation] = {}
+        for name, one in costs.items():
+            a, b = (microseconds(results, transport, operation, one)
+                    for transport in (ours, theirs))
+            found[operation][name] = a.latency / b.latency, a.processor / b.processor
+    return found

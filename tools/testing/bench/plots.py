@@ -6,13 +6,15 @@ import statistics
 import matplotlib
 import matplotlib.pyplot as plt
 import memory
+import model
 import samples
-from marks import KIB, MARKS, MET, MIB, RDMA, TRANSPORTS, Cell, size_name
+from marks import KIB, MARKS, MET, MIB, OURS, RDMA, THEIRS, TRANSPORTS, Cell, size_name
 
 matplotlib.use("Agg")
 SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
 DELAYS = (0, 1, 10)
 DEPTHS = (1, 4, 16)
+CONNECTIONS = {1: "-", 4: "--"}
 
 
 def save(figure, out, name):
@@ -71,6 +73,55 @@ def depths(results, out):
         axis.minorticks_off()
         axis.legend(fontsize="small", loc="lower right")
     save(figure, out, "depths")
+
+
+def operations(results, out, delay):
+    """Operations per second, by size, with as many under way as there ever are; a line for each
+    number of connections."""
+    measured = results.parts.get("latency", {})
+
+    def found(work, size, nconnect):
+        return measured.get(Cell(delay, work, size, DEPTHS[-1], nconnect).key())
+
+    if not all(found(work, size, 1) for work in ("READ", "WRITE") for size in SIZES):
+        return
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    for axis, work in zip(axes, ("READ", "WRITE")):
+        for transport in found(work, SIZES[0], 1):
+            line = None
+            for nconnect, style in CONNECTIONS.items():
+                there = [size for size in SIZES if found(work, size, nconnect)]
+                line, = axis.plot(there, [
+                    statistics.median(found(work, size, nconnect)[transport]["per_second"])
+                    for size in there], style, marker="o", color=line and line.get_color(),
+                    label=f"{transport}, nconnect {nconnect}" if there else None)
+        axis.set(xscale="log", yscale="log", title=f"{work}, {delay} ms added, depth {DEPTHS[-1]}",
+                 xticks=SIZES, xticklabels=[size_name(size) for size in SIZES],
+                 ylabel="operations per second")
+        axis.minorticks_off()
+        axis.legend(fontsize="small")
+    save(figure, out, f"operations-{delay}ms")
+
+
+def prediction(results, out):
+    """What the model says of a real adapter, and how far one cost at half or at double moves it."""
+    found = model.sensitivity(results, OURS, THEIRS)
+    if not found:
+        return
+    figure, axis = plt.subplots(figsize=(10, 1.5 + 0.35 * len(found)))
+    for number, what in enumerate(("latency", "processor, both ends")):
+        ratios = [[one[number] for one in costs.values()] for costs in found.values()]
+        middle = [one[0] for one in ratios]
+        axis.barh([at + 0.4 * number for at in range(len(found))], middle, height=0.4, label=what,
+                  capsize=3, xerr=[[m - min(one) for m, one in zip(middle, ratios)],
+                                   [max(one) - m for m, one in zip(middle, ratios)]])
+    axis.axvline(1, color="black")
+    axis.set_yticks([at + 0.2 for at in range(len(found))], list(found))
+    axis.invert_yaxis()
+    axis.set(xlabel=f"{OURS} / {THEIRS} on a real adapter, by the model; lines: one cost at half or "
+                    "at double")
+    axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, out, "prediction")
 
 
 def instructions(results, out):
@@ -168,8 +219,10 @@ def plot(results, out):
     """Those for which there are figures."""
     for delay in DELAYS:
         latency(results, out, delay)
+        operations(results, out, delay)
     depths(results, out)
     instructions(results, out)
     memories(results, out)
     counts(results, out)
+    prediction(results, out)
     marks(results, out)

@@ -49,12 +49,13 @@ def marks(results):
         rows.append([mark.name, number(value), limit, verdict + spread(mark.rounds(results))])
         verdicts.append(verdict)
     return table(["mark", "figure", "limit", ""], rows) + "\n" + ", ".join(
-        f"{verdicts.count(what)} {what}" for what in (MET, MISSED, UNKNOWN)) + "\n"
+        f"{sum(verdict.startswith(what) for verdict in verdicts)} {what}" for what in (MET, MISSED, UNKNOWN)) + "\n"
 
 
 # A column: its head, and for each end the counters that are added up.
 COLUMNS = (
     ("Sends", SENDS),
+    ("Receives", ("Receives posted",)),
     ("RDMA Reads", ("RDMA Reads",)),
     ("RDMA Writes", ("RDMA Writes",)),
     ("registr.", ("registrations",)),
@@ -211,7 +212,7 @@ def locks(results):
     rows = []
     for transport, lines in results.parts.get("counts", {}).items():
         for operation, line in lines.items():
-            if "locks" in line and operation in ("READ 4 KiB", "WRITE 4 KiB"):
+            if "locks" in line:
                 rows.append([f"{operation}, {transport}"] + [
                     ", ".join(f"{name} {number(taken / line['n'])}" + held_for(line, end, name)
                               for name, taken in sorted(line["locks"][end].items()))
@@ -235,28 +236,32 @@ def figure(values):
 
 def latency(results, name):
     """A row for each cell."""
+    measured = results.parts.get("latency", {})
+    shown = [t for t in TRANSPORTS if any(t in found for found in measured.values())]
     rows = []
-    for cell, found in results.parts.get("latency", {}).items():
+    for cell, found in measured.items():
         theirs = found.get(THEIRS, {}).get(name)
-        rows.append([cell_text(cell)] + [figure(found.get(t, {}).get(name)) for t in TRANSPORTS] + [
+        rows.append([cell_text(cell)] + [figure(found.get(t, {}).get(name)) for t in shown] + [
             number(statistics.median(found[t][name]) / statistics.median(theirs))
             if theirs and found.get(t, {}).get(name) else "-"
-            for t in TRANSPORTS if t != THEIRS])
-    return table(["cell", *TRANSPORTS] + [f"{t}/{THEIRS}" for t in TRANSPORTS if t != THEIRS],
+            for t in shown if t != THEIRS])
+    return table(["cell", *shown] + [f"{t}/{THEIRS}" for t in shown if t != THEIRS],
                  rows) if rows else ""
 
 
 def memory_of(results):
     """A row for each number of connections, at rest and busy; KiB of one of them."""
     measured = results.parts.get("memory", {})
+    shown = [t for t in RDMA if any(t in transports for ends in measured.values()
+                                    for moment in ends.values() for transports in moment.values())]
     rows = []
     for count in sorted(map(int, measured)):
         for moment, ends in measured[str(count)].items():
             rows.append([f"{count}, {moment}"] + [
                 figure([octets / 1024 for octets in ends[end].get(transport, [])])
-                for end in memory.ENDS for transport in RDMA])
+                for end in memory.ENDS for transport in shown])
     return table(["connections"] + [f"{end}, {transport}" for end in memory.ENDS
-                                    for transport in RDMA], rows) if rows else ""
+                                    for transport in shown], rows) if rows else ""
 
 
 def cell_text(key):
@@ -283,6 +288,17 @@ def predictions(results):
                   THEIRS, "ratio"], rows) if rows else ""
 
 
+def sensitivity(results):
+    """The model's ratios as its costs are, and with one of them changed: those that stay on the
+    same side of 1 do not hang on a guess."""
+    found = model.sensitivity(results, OURS, THEIRS)
+    rows = [[operation] + [f"{latency_ratio:.2f} / {processor_ratio:.2f}"
+                           for latency_ratio, processor_ratio in ratios.values()]
+            for operation, ratios in found.items()]
+    return table(["latency / processor, ratios", *next(iter(found.values()))],
+                 rows) if rows else ""
+
+
 def report(found, results):
     """All of it."""
     return ", ".join([f"commit {found['commit']}", *found["kernels"]]) + "\n" + "".join((
@@ -302,4 +318,5 @@ def report(found, results):
         titled("Memory of a connection in KiB", memory_of(results)),
         titled("On a real adapter, by the model: microseconds of an operation",
                predictions(results)),
+        titled("The same with one cost at half, and at double", sensitivity(results)),
         titled("Marks", marks(results))))
