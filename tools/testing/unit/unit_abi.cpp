@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The C functions do the same as the C++ functions; this calls each of them once.
+ * The C functions do the same as the C++ functions; this calls each of them once. And each that
+ * may change something looks whether it is sound afterwards.
  */
 #include "support.h"
+#include "abi.h"
 
+#include <rpcrdma/auth.h>
+#include <rpcrdma/budget.h>
 #include <rpcrdma/names.h>
 #include <rpcrdma/recent.h>
 #include <rpcrdma/regions.h>
+#include <rpcrdma/ring.h>
+#include <rpcrdma/rtrext.h>
 #include <rpcrdma/sizes.h>
+#include <rpcrdma/xcharext.h>
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
 
 using namespace unit;
+using rpcrdma::Xcharext;
 
 namespace
 {
@@ -45,7 +60,238 @@ struct Peer {
 	}
 };
 
+/* Counts of Xcharext, which nothing mends. An explicit instantiation may name what is private. */
+struct Counts {
+	friend auto member(Counts);
+};
+
+template <auto counts> struct Reveal {
+	friend auto member(Counts)
+	{
+		return counts;
+	}
+};
+
+template struct Reveal<&Xcharext::counts_>;
+
+/* What the functions below are called with: a client whose session is open, and others. */
+struct Objects {
+	Peer client{ RPCRDMA_ROLE_CLIENT };
+	rpcrdma_session *s = &client.s;
+	rpcrdma_ring ring = {};
+	rpcrdma_mr_slot slots[3] = {};
+	rpcrdma_mr_table table = {};
+	rpcrdma_budget budget = {};
+	rpcrdma_account account = {};
+
+	rpcrdma_message msg = message(7, RPCRDMA_CALL, 40);
+	rpcrdma_rx rx = {};
+	rpcrdma_tx tx = {};
+	rpcrdma_cm_private cm = { 2048, 2048, true, true, false };
+	u8 buffer[4096] = {};
+	u8 secret[RPCRDMA_AUTH_LEAST] = {};
+	rpcrdma_rtr_group group = {};
+	rpcrdma_rtr_send send = {};
+	rpcrdma_rtr_directions directions = {};
+	rpcrdma_reply_plan plan = {};
+	rpcrdma_xchar_number number = { 1, 4096 };
+	rpcrdma_claim claim = { 1, 0 };
+	rpcrdma_supply supply = { 64, 64, 0, 0 };
+	u32 from = 0;
+	bool look = false;
+
+	Objects()
+	{
+		Peer server(RPCRDMA_ROLE_SERVER);
+
+		EXPECT_EQ(client.next(), u32{ RPCRDMA_TX_CONTROL });
+		server.receive(client);
+		EXPECT_EQ(server.next(), u32{ RPCRDMA_TX_CONTROL });
+		client.receive(server);
+		EXPECT_TRUE(client.rx.opened);
+		/* A count of none. */
+		directions.length = sizeof(u32);
+		ring.sends = 16;
+		ring.rest = 8;
+		ring.bare = 8;
+		rpcrdma_mr_table_init(&table, slots, 3);
+		EXPECT_TRUE(rpcrdma_mr_add(&table, 0));
+		EXPECT_TRUE(rpcrdma_mr_add(&table, 1));
+		rpcrdma_budget_init(&budget, 1000);
+		EXPECT_EQ(rpcrdma_budget_charge(&budget, 100, false),
+			  u32{ RPCRDMA_BUDGET_START });
+		rpcrdma_account_open(&account, 10, 100, 100, 100);
+	}
+
+	void damage()
+	{
+		rpcrdma::session(s).with<Xcharext>(
+			[](Xcharext &x, rpcrdma::Port &) {
+				(x.*member(Counts{})).lost++;
+			});
+		ring.bare = 12;
+		table.count[RPCRDMA_MR_LOST]++;
+		budget.most = 0;
+		budget.wanted = 1;
+		account.forced = 1;
+	}
+};
+
+struct Change {
+	const char *name;
+	u32 reports; /* if everything that it can change is not sound */
+	void (*call)(Objects &o);
+};
+
+/* As if it returned nothing. */
+#define CHANGE(name, reports, ...)                                         \
+	{                                                                  \
+		#name, reports,                                            \
+			[](Objects &o) { std::invoke(name, __VA_ARGS__); } \
+	}
+
+const Change kChanges[] = {
+	CHANGE(rpcrdma_session_receive, 1, o.s, o.buffer, 4, &o.rx),
+	CHANGE(rpcrdma_session_release, 1, o.s, 0),
+	CHANGE(rpcrdma_session_next_send, 1, o.s, nullptr, o.buffer,
+	       sizeof(o.buffer), &o.tx),
+	CHANGE(rpcrdma_session_admit, 1, o.s, &o.msg),
+	CHANGE(rpcrdma_session_put_back, 1, o.s, &o.msg),
+	CHANGE(rpcrdma_session_room, 1, o.s),
+	CHANGE(rpcrdma_session_call_refused, 1, o.s, &o.msg, &o.rx),
+	CHANGE(rpcrdma_session_end_call, 1, o.s, &o.msg),
+	CHANGE(rpcrdma_session_refuse, 1, o.s, 7, RPCRDMA2_ERR_SYSTEM, 0, 0),
+	CHANGE(rpcrdma_session_set_window, 1, o.s, 100),
+	CHANGE(rpcrdma_session_send_room, 1, o.s, 0),
+	CHANGE(rpcrdma_session_retire, 1, o.s),
+	CHANGE(rpcrdma_session_private, 1, o.s, &o.cm),
+
+	CHANGE(rpcrdma_session_auth_key, 1, o.s, o.secret, sizeof(o.secret),
+	       o.secret),
+	CHANGE(rpcrdma_session_auth_late, 1, o.s),
+	CHANGE(rpcrdma_session_auth_end, 1, o.s),
+
+	CHANGE(rpcrdma_rtr_declare, 1, o.s, nullptr, 0),
+	CHANGE(rpcrdma_rtr_plan, 1, o.s, &o.msg, nullptr, 0, 0, &o.group),
+	CHANGE(rpcrdma_rtr_plan_reply, 1, o.s, &o.directions, nullptr, 0, 40,
+	       &o.msg, &o.plan, &o.group),
+	CHANGE(rpcrdma_rtr_admit, 1, o.s, &o.msg, &o.group),
+	CHANGE(rpcrdma_rtr_next_send, 1, o.s, &o.group, &o.msg, o.buffer,
+	       sizeof(o.buffer), &o.tx, &o.send),
+
+	CHANGE(rpcrdma_xchar_request, 1, o.s, &o.number, 1),
+	CHANGE(rpcrdma_xchar_allow, 1, o.s, 1, 4096, 4096),
+	CHANGE(rpcrdma_xchar_fix, 1, o.s, &o.number.which, 1),
+	CHANGE(rpcrdma_xchar_begin, 1, o.s, 4096),
+	CHANGE(rpcrdma_xchar_changed, 1, o.s, 1, 4096),
+
+	CHANGE(rpcrdma_ring_ask, 1, &o.ring, true, &o.claim),
+	CHANGE(rpcrdma_ring_answers, 1, &o.ring, &o.supply),
+	CHANGE(rpcrdma_ring_turn, 1, &o.ring, true, &o.from),
+	CHANGE(rpcrdma_ring_awaits, 1, &o.ring, 1, true, &o.look),
+	CHANGE(rpcrdma_ring_grow, 1, &o.ring, true),
+	CHANGE(rpcrdma_ring_shrink, 1, &o.ring, true, &o.from),
+	CHANGE(rpcrdma_ring_look, 1, &o.ring),
+
+	CHANGE(rpcrdma_mr_add, 1, &o.table, 2),
+	CHANGE(rpcrdma_mr_take, 1, &o.table),
+	CHANGE(rpcrdma_mr_event, 1, &o.table, 1, RPCRDMA_MR_LOSE, 0),
+	CHANGE(rpcrdma_mr_put, 1, &o.table, 1),
+	CHANGE(rpcrdma_mr_rested, 1, &o.table, 1),
+	CHANGE(rpcrdma_mr_remove, 1, &o.table, 1),
+
+	/* What an account uses is looked at besides, on all kernels. */
+	CHANGE(rpcrdma_budget_change, 1, &o.budget, 2000),
+	CHANGE(rpcrdma_budget_charge, 1, &o.budget, 10, false),
+	CHANGE(rpcrdma_budget_uncharge, 1, &o.budget, 10),
+	CHANGE(rpcrdma_budget_draw, 3, &o.budget, &o.account,
+	       RPCRDMA_BUDGET_CALLS, 0, true),
+	CHANGE(rpcrdma_budget_give, 3, &o.budget, &o.account, 0),
+	/* A budget that takes and gets back something is sound. */
+	CHANGE(rpcrdma_budget_extend, 2, &o.budget, &o.account, 110),
+	CHANGE(rpcrdma_account_call, 2, &o.account, 10, false),
+	CHANGE(rpcrdma_account_take, 2, &o.account, RPCRDMA_BUDGET_CALLS, 10),
+	CHANGE(rpcrdma_account_put, 1, &o.account, RPCRDMA_BUDGET_CALLS, 0,
+	       false),
+	/* An account that is closed is sound. */
+	CHANGE(rpcrdma_account_close, 1, &o.budget, &o.account),
+};
+
+/* What these have made is sound, whatever was there before. */
+const char *const kMade[] = {
+	"rpcrdma_session_init",
+	"rpcrdma_mr_table_init",
+	"rpcrdma_budget_init",
+	"rpcrdma_account_open",
+};
+
+/* What has invariants. */
+const char *const kSound[] = {
+	"struct rpcrdma_session *", "struct rpcrdma_ring *",
+	"struct rpcrdma_mr_table *", "struct rpcrdma_budget *",
+	"struct rpcrdma_account *",
+};
+
+/* Functions in the headers for C that may change their first argument, which is that. */
+std::set<std::string> changes_in_headers()
+{
+	const std::filesystem::path here =
+		std::filesystem::path(__FILE__).parent_path();
+	std::set<std::string> names;
+
+	for (const auto &file : std::filesystem::directory_iterator(
+		     here / "../../../include/rpcrdma")) {
+		std::ifstream in(file.path());
+		const std::string text(std::istreambuf_iterator<char>(in), {});
+
+		for (size_t i = text.find('('); i != text.npos;
+		     i = text.find('(', i + 1)) {
+			const size_t first =
+				text.find_first_not_of(" \t\n", i + 1);
+			size_t name = i;
+
+			while (name && (std::isalnum(text[name - 1]) ||
+					text[name - 1] == '_'))
+				name--;
+			for (const std::string of : kSound)
+				if (!text.compare(first, of.size(), of))
+					names.insert(
+						text.substr(name, i - name));
+		}
+	}
+	return names;
+}
+
 } // namespace
+
+TEST(abi, changes__each_sees_what_is_not_sound)
+{
+	for (const Change &c : kChanges) {
+		Objects o;
+
+		/* What is sound stays so, or this ends here. */
+		c.call(o);
+
+		Objects broken;
+		broken.damage();
+		tolerated_breaks = 10;
+		c.call(broken);
+		EXPECT_EQ(10 - tolerated_breaks, c.reports) << c.name;
+		tolerated_breaks = 0;
+	}
+}
+
+TEST(abi, changes__are_all_there_are)
+{
+	std::set<std::string> here(std::begin(kMade), std::end(kMade));
+
+	for (const Change &c : kChanges)
+		EXPECT_TRUE(here.insert(c.name).second) << c.name;
+	for (const std::string &name : changes_in_headers())
+		EXPECT_EQ(here.erase(name), 1u) << name << " is missing here";
+	for (const std::string &name : here)
+		ADD_FAILURE() << name << " is in no header";
+}
 
 TEST(abi, session__exchange_call_and_refusal)
 {

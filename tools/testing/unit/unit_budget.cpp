@@ -357,6 +357,38 @@ TEST(budget, account_that_is_extended_by_little)
 	EXPECT_EQ(m.b.held, kReserve + 100);
 }
 
+TEST(budget, invariants__fail_if_the_budget_was_damaged)
+{
+	Memory m(100);
+
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 90, false), kStart);
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 20, false), kHoldBack);
+	ASSERT_TRUE(budget::invariants(m.b));
+
+	rpcrdma_budget unseen = m.b;
+	unseen.held++;
+	EXPECT_FALSE(budget::invariants(unseen)) << "of more than the most";
+	rpcrdma_budget untold = m.b;
+	untold.limit += 10;
+	EXPECT_FALSE(budget::invariants(untold)) << "there is room for it";
+}
+
+TEST(budget, invariants__of_an_account_that_gives_back)
+{
+	Memory m(2 * kReserve);
+	rpcrdma_account a = opened(m);
+
+	m.take(a, kReplies, 3 * kReserve);
+	ASSERT_EQ(a.forced, kReserve);
+	const u32 back = rpcrdma_account_put(&a, kReplies, kReserve + 1, false);
+	EXPECT_EQ(back, kReserve + 1);
+	EXPECT_TRUE(budget::invariants(a, back));
+	EXPECT_FALSE(budget::invariants(a)) << "it keeps what was forced";
+	EXPECT_FALSE(budget::invariants(a, back + 1)) << "it uses that";
+	(void)!rpcrdma_budget_give(&m.b, &a, back);
+	EXPECT_TRUE(budget::invariants(a));
+}
+
 /* Any order of events of several connections: each octet is held once. */
 TEST(budget, adds_up_whatever_happens)
 {
@@ -395,6 +427,7 @@ TEST(budget, adds_up_whatever_happens)
 
 			u64 sum = 0;
 
+			ASSERT_TRUE(budget::invariants(m.b));
 			for (const rpcrdma_account &each : accounts) {
 				ASSERT_TRUE(budget::invariants(each));
 				sum += each.reserve + each.drawn;

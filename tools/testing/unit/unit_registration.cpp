@@ -42,6 +42,8 @@ struct One {
 /* The free list, the counts and the states tell the same story. */
 void expect_consistent(const Table &t)
 {
+	EXPECT_TRUE(invariants(t));
+
 	u32 count[RPCRDMA_MR_STATES] = {};
 	std::set<u32> free;
 	u32 before = kEnd;
@@ -282,6 +284,47 @@ TEST(registration, init__capacity_zero_and_too_large)
 	for (u32 i = 0; i < t.capacity; i++)
 		ASSERT_GE(take(t), 0);
 	EXPECT_EQ(take(t), -1);
+}
+
+TEST(registration, invariants__fail_if_the_table_was_damaged)
+{
+	void (*const damages[])(Table & t) = {
+		/* Of 4 slots 0 is held, 2 and 1 are free, and 3 has no region. */
+		[](Table &t) { t.count[RPCRDMA_MR_HELD]++; },
+		[](Table &t) { t.slots[0].state = RPCRDMA_MR_ACTIVE; },
+		[](Table &t) { t.slots[0].state = RPCRDMA_MR_STATES; },
+		[](Table &t) { t.slots[0].state = RPCRDMA_MR_FREE; },
+		[](Table &t) { t.slots[1].state = RPCRDMA_MR_HELD; },
+		[](Table &t) { t.slots[0].next = 2; },
+		[](Table &t) { t.slots[3].next = 2; },
+		[](Table &t) { t.slots[1].next = 2; },
+		[](Table &t) { t.slots[2].next = kEnd; },
+		[](Table &t) { t.slots[2].next = 4; },
+		[](Table &t) { t.slots[1].handle = 0; },
+		[](Table &t) { t.free_head = 1; },
+		[](Table &t) { t.free_head = kEnd; },
+		[](Table &t) { t.free_head = 4; },
+		/* One more is free than is in the list. */
+		[](Table &t) {
+			t.slots[3].state = RPCRDMA_MR_FREE;
+			t.count[RPCRDMA_MR_NONE]--;
+			t.count[RPCRDMA_MR_FREE]++;
+		},
+	};
+
+	for (const auto &damage : damages) {
+		Slot slots[4];
+		Table t;
+
+		init(t, slots, 4);
+		ASSERT_TRUE(add(t, 1));
+		ASSERT_TRUE(add(t, 2));
+		ASSERT_TRUE(add(t, 0));
+		ASSERT_EQ(take(t), 0);
+		expect_consistent(t);
+		damage(t);
+		EXPECT_FALSE(invariants(t)) << &damage - damages;
+	}
 }
 
 TEST(registration, random__walk_stays_consistent)

@@ -17,6 +17,7 @@
 #include "sizes.h"
 
 using rpcrdma::Bytes;
+using rpcrdma::Event;
 using rpcrdma::MutableBytes;
 using rpcrdma::Range;
 using rpcrdma::session;
@@ -40,34 +41,12 @@ static MutableBytes bytes(void *p, u32 size)
 	return MutableBytes(static_cast<u8 *>(p), size);
 }
 
-/*
- * A session, to which something happens. Kernels that check themselves look afterwards whether
- * what holds between two events does (cxx.mk: RPCRDMA_CHECKED).
- */
-class Event {
-public:
-	explicit Event(rpcrdma_session *s)
-		: session_(session(s))
-	{
-	}
-	Event(const Event &) = delete;
-	Event(Event &&) = delete;
-	Event &operator=(const Event &) = delete;
-	Event &operator=(Event &&) = delete;
-	~Event()
-	{
-#ifdef RPCRDMA_CHECKED
-		(void)RPCRDMA_CHECK(session_.invariants());
-#endif
-	}
-	Session *operator->() const
-	{
-		return &session_;
-	}
+static void check(const rpcrdma_mr_table &t)
+{
+	(void)RPCRDMA_CHECK(rpcrdma::registration::invariants(t));
+}
 
-private:
-	Session &session_;
-};
+using Regions = rpcrdma::EventOf<rpcrdma_mr_table, check>;
 
 extern "C" {
 
@@ -77,6 +56,7 @@ bool rpcrdma_session_init(struct rpcrdma_session *s,
 	if (!Session::valid(*cfg))
 		return false;
 	::new (static_cast<void *>(s->opaque)) Session(*cfg);
+	(void)Event(s);
 	return true;
 }
 
@@ -332,38 +312,38 @@ void rpcrdma_recent_filter(const struct rpcrdma_recent *t, u32 now,
 void rpcrdma_mr_table_init(struct rpcrdma_mr_table *t,
 			   struct rpcrdma_mr_slot *slots, u32 capacity)
 {
-	rpcrdma::registration::init(*t, slots, capacity);
+	rpcrdma::registration::init(*Regions(*t), slots, capacity);
 }
 
 bool rpcrdma_mr_add(struct rpcrdma_mr_table *t, u32 index)
 {
-	return rpcrdma::registration::add(*t, index);
+	return rpcrdma::registration::add(*Regions(*t), index);
 }
 
 s32 rpcrdma_mr_take(struct rpcrdma_mr_table *t)
 {
-	return rpcrdma::registration::take(*t);
+	return rpcrdma::registration::take(*Regions(*t));
 }
 
 bool rpcrdma_mr_event(struct rpcrdma_mr_table *t, u32 index, u32 event,
 		      u32 handle)
 {
-	return rpcrdma::registration::event(*t, index, event, handle);
+	return rpcrdma::registration::event(*Regions(*t), index, event, handle);
 }
 
 bool rpcrdma_mr_put(struct rpcrdma_mr_table *t, u32 index)
 {
-	return rpcrdma::registration::put(*t, index);
+	return rpcrdma::registration::put(*Regions(*t), index);
 }
 
 bool rpcrdma_mr_rested(struct rpcrdma_mr_table *t, u32 keep)
 {
-	return rpcrdma::registration::rested(*t, keep);
+	return rpcrdma::registration::rested(*Regions(*t), keep);
 }
 
 s32 rpcrdma_mr_remove(struct rpcrdma_mr_table *t, u32 keep)
 {
-	return rpcrdma::registration::remove(*t, keep);
+	return rpcrdma::registration::remove(*Regions(*t), keep);
 }
 
 u32 rpcrdma_device_limit(s64 said)
@@ -398,7 +378,7 @@ u32 rpcrdma_opening_wait(const struct rpcrdma_cm_private *p, u32 round_trip)
 void rpcrdma_session_private(struct rpcrdma_session *s,
 			     const struct rpcrdma_cm_private *p)
 {
-	session(s).peer_private(*p);
+	Event(s)->peer_private(*p);
 }
 
 u32 rpcrdma_silence_look(struct rpcrdma_silence *s,

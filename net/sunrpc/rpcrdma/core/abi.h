@@ -5,6 +5,8 @@
 #ifndef _RPCRDMA_CORE_ABI_H
 #define _RPCRDMA_CORE_ABI_H
 
+#include "check.h"
+#include "event.h"
 #include "session.h"
 
 namespace rpcrdma
@@ -20,13 +22,27 @@ inline const Session &session(const rpcrdma_session *s)
 	return *__builtin_launder(reinterpret_cast<const Session *>(s));
 }
 
+inline void check_session(const Session &s)
+{
+	(void)RPCRDMA_CHECK(s.invariants());
+}
+
+/* Whatever may change a session is one. */
+class Event : public EventOf<Session, check_session> {
+public:
+	explicit Event(rpcrdma_session *s)
+		: EventOf(session(s))
+	{
+	}
+};
+
 /* What @f says of extension E; false, zero, if this build's list is without it. */
 template <typename E, typename F>
 auto ask(rpcrdma_session *s, F f)
 	-> decltype(f(*static_cast<E *>(nullptr), *static_cast<Port *>(nullptr)))
 {
 	if constexpr (Extensions::place<E>() != 0)
-		return session(s).with<E>(f);
+		return Event(s)->with<E>(f);
 	else
 		return {};
 }

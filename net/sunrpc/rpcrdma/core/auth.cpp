@@ -5,6 +5,7 @@
 #include "abi.h"
 
 using rpcrdma::Bytes;
+using rpcrdma::Event;
 using rpcrdma::session;
 
 extern "C" {
@@ -39,18 +40,18 @@ u32 rpcrdma_session_auth_name(const struct rpcrdma_session *s, u8 *name)
 bool rpcrdma_session_auth_key(struct rpcrdma_session *s, const u8 *secret,
 			      u32 size, const u8 *decoy)
 {
-	return session(s).auth_key({ secret, size },
-				   { decoy, RPCRDMA_AUTH_LEAST });
+	return Event(s)->auth_key({ secret, size },
+				  { decoy, RPCRDMA_AUTH_LEAST });
 }
 
 bool rpcrdma_session_auth_late(struct rpcrdma_session *s)
 {
-	return session(s).auth_late();
+	return Event(s)->auth_late();
 }
 
 void rpcrdma_session_auth_end(struct rpcrdma_session *s)
 {
-	session(s).auth_end();
+	Event(s)->auth_end();
 }
 
 } /* extern "C" */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "budget.h"
 #include "check.h"
+#include "event.h"
 
 namespace rpcrdma::budget
 {
@@ -198,18 +199,33 @@ bool replies_full(const Account &a)
 
 using namespace rpcrdma;
 
+static void check(const budget::Budget &b)
+{
+	(void)RPCRDMA_CHECK(budget::invariants(b));
+}
+
+static void check(const budget::Account &a)
+{
+	(void)RPCRDMA_CHECK(budget::invariants(a));
+}
+
+using BudgetEvent = EventOf<budget::Budget, check>;
+using AccountEvent = EventOf<budget::Account, check>;
+
 extern "C" {
 
 void rpcrdma_budget_init(struct rpcrdma_budget *b, u64 limit)
 {
-	*b = {};
-	b->limit = limit;
-	b->batch = RPCRDMA_BUDGET_BATCH;
+	const BudgetEvent event(*b);
+
+	*event = {};
+	event->limit = limit;
+	event->batch = RPCRDMA_BUDGET_BATCH;
 }
 
 bool rpcrdma_budget_change(struct rpcrdma_budget *b, u64 limit)
 {
-	return budget::change(*b, limit);
+	return budget::change(*BudgetEvent(*b), limit);
 }
 
 bool rpcrdma_budget_short(const struct rpcrdma_budget *b)
@@ -219,29 +235,29 @@ bool rpcrdma_budget_short(const struct rpcrdma_budget *b)
 
 u32 rpcrdma_budget_charge(struct rpcrdma_budget *b, u64 octets, bool must)
 {
-	return budget::charge(*b, octets, must);
+	return budget::charge(*BudgetEvent(*b), octets, must);
 }
 
 bool rpcrdma_budget_uncharge(struct rpcrdma_budget *b, u64 octets)
 {
-	return budget::uncharge(*b, octets);
+	return budget::uncharge(*BudgetEvent(*b), octets);
 }
 
 void rpcrdma_account_open(struct rpcrdma_account *a, u32 batch, u32 reserve,
 			  u32 calls, u32 replies)
 {
-	budget::open(*a, batch, reserve, calls, replies);
+	budget::open(*AccountEvent(*a), batch, reserve, calls, replies);
 }
 
 bool rpcrdma_budget_extend(struct rpcrdma_budget *b, struct rpcrdma_account *a,
 			   u32 reserve)
 {
-	return budget::extend(*b, *a, reserve);
+	return budget::extend(*BudgetEvent(*b), *AccountEvent(*a), reserve);
 }
 
 bool rpcrdma_account_close(struct rpcrdma_budget *b, struct rpcrdma_account *a)
 {
-	return budget::close(*b, *a);
+	return budget::close(*BudgetEvent(*b), *AccountEvent(*a));
 }
 
 u32 rpcrdma_account_fits(const struct rpcrdma_account *a, u32 octets)
@@ -251,30 +267,36 @@ u32 rpcrdma_account_fits(const struct rpcrdma_account *a, u32 octets)
 
 u32 rpcrdma_account_call(struct rpcrdma_account *a, u32 octets, bool alone)
 {
-	return budget::call(*a, octets, alone);
+	return budget::call(*AccountEvent(*a), octets, alone);
 }
 
 u32 rpcrdma_account_take(struct rpcrdma_account *a, u32 kind, u32 octets)
 {
-	return budget::take(*a, kind, octets);
+	return budget::take(*AccountEvent(*a), kind, octets);
 }
 
 u32 rpcrdma_budget_draw(struct rpcrdma_budget *b, struct rpcrdma_account *a,
 			u32 kind, u32 octets, bool must)
 {
-	return budget::draw(*b, *a, kind, octets, must);
+	return budget::draw(*BudgetEvent(*b), *AccountEvent(*a), kind, octets,
+			    must);
 }
 
 u32 rpcrdma_account_put(struct rpcrdma_account *a, u32 kind, u32 octets,
 			bool scarce)
 {
-	return budget::put(*a, kind, octets, scarce);
+	const u32 back = budget::put(*a, kind, octets, scarce);
+
+#ifdef RPCRDMA_CHECKED
+	(void)RPCRDMA_CHECK(budget::invariants(*a, back));
+#endif
+	return back;
 }
 
 bool rpcrdma_budget_give(struct rpcrdma_budget *b, struct rpcrdma_account *a,
 			 u32 octets)
 {
-	return budget::give(*b, *a, octets);
+	return budget::give(*BudgetEvent(*b), *AccountEvent(*a), octets);
 }
 
 bool rpcrdma_account_calls_full(const struct rpcrdma_account *a)

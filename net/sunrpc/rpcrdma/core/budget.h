@@ -42,14 +42,21 @@ using Verdict = rpcrdma_budget_verdict;
 	return b.held < b.limit ? b.limit - b.held : 0;
 }
 
+/* What is true of the budget at all times: whoever was held back still lacks room. */
+[[nodiscard]] constexpr bool invariants(const Budget &b)
+{
+	return b.held <= b.most && (!b.wanted || room(b) < b.wanted);
+}
+
 /*
  * What is true of an account at all times: it uses what it has. What it was forced to draw it
- * still needs.
+ * still needs, when the budget has @back of it: what put() has returned, until give().
  */
-[[nodiscard]] constexpr bool invariants(const Account &a)
+[[nodiscard]] constexpr bool invariants(const Account &a, u32 back = 0)
 {
-	return used(a) <= a.reserve + a.drawn && a.forced <= a.drawn &&
-	       used(a) <= a.most && (!a.forced || !spare(a));
+	return used(a) <= a.reserve + a.drawn && back <= spare(a) &&
+	       back <= a.drawn && a.forced <= a.drawn && used(a) <= a.most &&
+	       (a.forced <= back || spare(a) == back);
 }
 
 /* For each see the function of the same name in <rpcrdma/budget.h>. */

@@ -89,6 +89,40 @@ static bool in_state(const Table &t, u32 index, u32 state)
 	return index < t.capacity && t.slots[index].state == state;
 }
 
+/* Each free region is in the list once, and what is there besides is in no list. */
+static bool free_list_is_sound(const Table &t)
+{
+	u32 before = kEnd;
+	u32 n = 0;
+
+	for (u32 i = t.free_head; i != kEnd; i = t.slots[i].next) {
+		if (!in_state(t, i, RPCRDMA_MR_FREE) ||
+		    t.slots[i].handle != before)
+			return false;
+		before = i;
+		n++;
+	}
+	return n == t.count[RPCRDMA_MR_FREE];
+}
+
+bool invariants(const Table &t)
+{
+	u32 count[RPCRDMA_MR_STATES] = {};
+
+	for (u32 i = 0; i < t.capacity; i++) {
+		const Slot &s = t.slots[i];
+
+		if (s.state >= RPCRDMA_MR_STATES ||
+		    (s.state != RPCRDMA_MR_FREE && s.next != kEnd))
+			return false;
+		count[s.state]++;
+	}
+	for (u32 state = 0; state < RPCRDMA_MR_STATES; state++)
+		if (count[state] != t.count[state])
+			return false;
+	return free_list_is_sound(t);
+}
+
 void init(Table &t, Slot *slots, u32 capacity)
 {
 	t.slots = slots;

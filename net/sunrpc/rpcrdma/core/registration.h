@@ -20,6 +20,9 @@ inline constexpr u16 kEnd = UINT16_MAX;
 /* The state after @event in @state, or @state itself if it cannot happen. */
 [[nodiscard]] u32 next_state(u32 state, u32 event);
 
+/* What is true of a table at all times. Whoever asks reads all of it. */
+[[nodiscard]] bool invariants(const Table &t);
+
 /* For each see the function of the same name in <rpcrdma/regions.h>. */
 void init(Table &t, Slot *slots, u32 capacity);
 [[nodiscard]] bool add(Table &t, u32 index);

@@ -1053,7 +1053,7 @@ bool rpcrdma_rtr_plan_reply(struct rpcrdma_session *s,
 bool rpcrdma_rtr_admit(struct rpcrdma_session *s, struct rpcrdma_message *msg,
 		       const struct rpcrdma_rtr_group *g)
 {
-	return rpcrdma::session(s).admit(msg, g->sends);
+	return rpcrdma::Event(s)->admit(msg, g->sends);
 }
 
 u32 rpcrdma_rtr_next_send(struct rpcrdma_session *s,
