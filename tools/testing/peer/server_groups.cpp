@@ -1287,6 +1287,196 @@ TEST_F(server_groups, results_by_explicit_rdma)
 	expect_reads(p, 0, kLength);
 }
 
+namespace
+{
+
+/*
+ * Two READs, whose data are to be written or to come by Sends as directed. The first is so long
+ * that nfsd puts the data of the second in the right page.
+ */
+struct TwoReads {
+	static constexpr u32 kFirst = 3 * kPage - 16 - 3;
+	static constexpr u32 kSecond = 30000;
+	static constexpr u32 kOffset = 100000;
+
+	explicit TwoReads(Peer &peer)
+		: p(peer)
+	{
+	}
+	/* The answers are of @types. What is not placed by Sends is in memory, and nowhere else. */
+	void expect(const Words &one, const Words &other, const Words &types)
+	{
+		const Answer a(p, send_directed(
+					  p, c,
+					  { range(0, c.position(),
+						  { one, other }) },
+					  kMostSends));
+		const Region *const to[] = { &first, &second };
+		u32 pages = 0;
+
+		ASSERT_EQ(a.types(), types);
+		for (u32 i = 0; i < 2; i++) {
+			const u32 length = static_cast<u32>(data[i].size());
+			const bool written = types[i] == kExrw;
+
+			SCOPED_TRACE(i);
+			EXPECT_EQ(a.items[i].length, length);
+			EXPECT_EQ(a.items[i].data,
+				  written ? Octets() : data[i]);
+			EXPECT_EQ(a.items[i].segments,
+				  written ? to[i]->segment(0, length) :
+					    Words());
+			if (written)
+				EXPECT_EQ(to[i]->content(0, length), data[i]);
+			else
+				pages += (length + kPage - 1) / kPage;
+			EXPECT_TRUE(to[i]->untouched_from(written ? length :
+								    0));
+		}
+		EXPECT_EQ(a.sends, (pages + kPages - 1) / kPages);
+		const std::vector<Result> r =
+			Nfs::results(a.stream, { true, true });
+		ASSERT_GE(r.size(), 2u);
+		EXPECT_EQ(r[r.size() - 2].length, kFirst);
+		EXPECT_EQ(r.back().length, kSecond);
+	}
+
+	Peer &p;
+	Compound c = Nfs::read("data", 0, kFirst).read(kOffset, kSecond);
+	Octets data[2] = { Nfs::data(0, kFirst), Nfs::data(kOffset, kSecond) };
+	Region first{ p.link(), 2 * kFirst, Access::Write };
+	Region second{ p.link(), 2 * kSecond, Access::Write };
+};
+
+} // namespace
+
+/* RDMA Writes go before the first Send of the group, and the Sends have the other data. */
+TEST_F(server_groups, results_by_explicit_rdma_and_by_sends)
+{
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	const u64 writes = total("RDMA operations", "write");
+
+	for (u32 i = 0; i < 4; i++) {
+		{
+			TwoReads r(p);
+			r.expect(exrw(r.first.segment()), tbsn(),
+				 { kExrw, kTbsn });
+		}
+		{
+			TwoReads r(p);
+			r.expect(tbsn(kPage), exrw(r.second.segment()),
+				 { kTbsn, kExrw });
+		}
+		/* There is room for all of it, and the second is large enough for RDMA. */
+		{
+			TwoReads r(p);
+			r.expect(choice(r.first.segment()),
+				 by_size(TwoReads::kSecond, r.second.segment()),
+				 { kTbsn, kExrw });
+		}
+		{
+			TwoReads r(p);
+			r.expect(by_size(TwoReads::kFirst, r.first.segment()),
+				 choice(r.second.segment()), { kExrw, kTbsn });
+		}
+	}
+	EXPECT_EQ(total("RDMA operations", "write") - writes, 16u);
+	expect_reads(p, 0, 30000);
+}
+
+/* All of its data come again, in a form of version 2, if the client refuses the Sends. */
+TEST_F(server_groups, results_by_explicit_rdma_and_by_sends_that_are_refused)
+{
+	Peer p = open_for_replies();
+	const Nfs nfs(p);
+	TwoReads r(p);
+	const u32 xid = send_directed(
+		p, r.c,
+		{ range(0, r.c.position(),
+			{ exrw(r.first.segment()), tbsn() }) },
+		kMostSends);
+
+	EXPECT_EQ(Answer(p, xid).types(), (Words{ kExrw, kTbsn }));
+	refuse_reply(p, xid);
+	const std::vector<Result> all = Nfs::results(p.reply(xid).stream);
+	ASSERT_GE(all.size(), 2u);
+	EXPECT_EQ(all[all.size() - 2].data, r.data[0]);
+	EXPECT_EQ(all.back().data, r.data[1]);
+	expect_reads(p, 0, 30000);
+}
+
+/* As with Write chunks: it ends the connection, and on the next one the Call is refused. */
+TEST_F(server_groups, results_to_memory_that_is_not_there)
+{
+	constexpr u32 kLength = 20000;
+	const Compound c = Nfs::read("data", 0, kLength);
+	const Words nowhere = { 0xbad, kLength, 0, 0x1000 };
+
+	for (const Words &direction :
+	     { exrw(nowhere), by_size(kLength, nowhere) }) {
+		const std::vector<Words> sets = { range(0, c.position(),
+							{ direction }) };
+		const u32 xid = Peer::new_xid();
+		{
+			Peer p = open_for_replies();
+			const Nfs nfs(p);
+
+			try {
+				send_directed(p, xid, c, sets, 1);
+			} catch (const Failure &) {
+				EXPECT_FALSE(p.link().alive());
+			}
+			p.expect_closed();
+		}
+		Peer q = open_for_replies();
+		for (u32 i = 0; i < 2; i++) {
+			send_directed(q, xid, c, sets, 1);
+			q.expect_error(xid, kSystem);
+		}
+		/* Memory that is there: it is about that Call alone. */
+		Region to(q.link(), kLength, Access::Write);
+		const Answer a(q, send_directed(
+					  q, c,
+					  { range(0, c.position(),
+						  { exrw(to.segment()) }) },
+					  1));
+		EXPECT_EQ(a.types(), Words{ kExrw });
+		EXPECT_EQ(to.content(0, kLength), Nfs::data(0, kLength));
+		expect_reads(q, 0, kLength);
+	}
+}
+
+/* The same of a Reply with further data in its Sends. */
+TEST_F(server_groups, results_by_sends_and_to_memory_that_is_not_there)
+{
+	const u32 xid = Peer::new_xid();
+	const auto send = [xid](Peer &p, const Compound &c) {
+		send_directed(p, xid, c,
+			      { range(0, c.position(),
+				      { tbsn(), exrw({ 0xbad, TwoReads::kSecond,
+						       0, 0x1000 }) }) },
+			      kMostSends);
+	};
+	{
+		Peer p = open_for_replies();
+		const Nfs nfs(p);
+		const TwoReads r(p);
+
+		try {
+			send(p, r.c);
+		} catch (const Failure &) {
+			EXPECT_FALSE(p.link().alive());
+		}
+		p.expect_closed();
+	}
+	Peer q = open_for_replies();
+	TwoReads r(q);
+	send(q, r.c);
+	q.expect_error(xid, kSystem);
+	r.expect(tbsn(), exrw(r.second.segment()), { kTbsn, kExrw });
+}
+
 TEST_F(server_groups, results_that_do_not_fit)
 {
 	Peer p = open_for_replies();
