@@ -4,6 +4,8 @@
 # Sourced by tests that count Sends, regions, RDMA Reads and Writes, and copied bytes of WRITEs and
 # READs with rtrext. Their data is the first MiB of /tmp/data, and the file "read" has that.
 
+dir=${dir-/mnt/nfs}
+
 counts() {
 	echo "requests $(counter 'messages XMTREQ' sent)"
 	echo "continues $(counter 'messages XMTCONT' sent)"
