@@ -195,9 +195,10 @@ idle() {
 }
 
 # Buffers by Documentation/sizing.rst: 24 Sends, and one Receive more than the window has; at a
-# server small ones, and one buffer more.
+# server small ones, and one buffer more. With rtrext both have what others grow to, and one more.
 as_sizing_says() { # WHEN WINDOW
 	local client=$((($2 + 1) * 8 + 24 * 8)) server=$((($2 + 1) * 4 + 8 + 24 * 8))
+	! both_have_rtrext || client=$((($2 + 2 + 24) * 32)) server=$((($2 + 2 + 24) * 32))
 	check "$1: a client's connections have $client KiB" all_have client $((client * 1024))
 	check "$1: a server's connections have $server KiB" all_have server $((server * 1024))
 	besides[$2]=$(held_besides)
