@@ -4040,6 +4040,22 @@ static void conn_takes_the_memory_it_should(struct kunit *test)
 	}
 }
 
+/* The memory of the module has its limit again, also if the case ends early. */
+static void conn_restore_limit(void *limit)
+{
+	rpcrdma_memory_limit(*(u64 *)limit);
+}
+
+static void conn_keep_limit(struct kunit *test, u64 now)
+{
+	u64 *limit = kunit_kzalloc(test, sizeof(*limit), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, limit);
+	*limit = now;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_restore_limit,
+							limit), 0);
+}
+
 /* A larger window is paid for, and a smaller one gives back as its Receives go. */
 static void conn_pays_for_its_window(struct kunit *test)
 {
@@ -4063,6 +4079,28 @@ static void conn_pays_for_its_window(struct kunit *test)
 			-EDQUOT);
 	conn_holds_the_memory_it_takes(test, &f->server);
 	rpcrdma_memory_limit(limit);
+}
+
+/* What is larger than the whole budget is refused, and the module counts that. It holds nothing. */
+static void conn_is_refused_if_too_large(struct kunit *test)
+{
+	struct conn_side side = { .version = 2, .owner = SZ_2M };
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_budget before, after;
+
+	rpcrdma_memory_info(&before);
+	conn_keep_limit(test, before.limit);
+	conn_resolve(test, &side,
+		     (struct sockaddr *)&f->client.cm_id->route.addr.dst_addr);
+	rpcrdma_memory_limit(SZ_16M);
+	side.conn = conn_make(&side, RPCRDMA_ROLE_SERVER);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(side.conn), -E2BIG);
+	conn_end(&side);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.refused, before.refused + 1);
+	KUNIT_EXPECT_EQ(test, after.held_back, before.held_back);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+	rpcrdma_memory_limit(before.limit);
 }
 
 /* What the owner has for messages in Receives is held with these, however many there are. */
@@ -4547,22 +4585,6 @@ static void conn_sends_less_for_want_of_memory(struct kunit *test)
 	conn_call_until(test, 64, conn_client_may_send, CONN_GROWN);
 	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, CONN_GROWN));
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
-}
-
-/* The memory of the module has its limit again, also if the case ends early. */
-static void conn_restore_limit(void *limit)
-{
-	rpcrdma_memory_limit(*(u64 *)limit);
-}
-
-static void conn_keep_limit(struct kunit *test, u64 now)
-{
-	u64 *limit = kunit_kzalloc(test, sizeof(*limit), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, limit);
-	*limit = now;
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, conn_restore_limit,
-							limit), 0);
 }
 
 /* Let memory be short. Return: the limit as it was; it comes back when the case ends. */
@@ -6470,6 +6492,21 @@ static void conn_grow_regions(struct kunit *test, struct page *page,
 	conn_holds_the_memory_it_takes(test, &f->client);
 }
 
+/* What regions take, by Documentation/sizing.rst: a region 33 bytes for each page. */
+static void conn_holds_regions(struct kunit *test, struct rpcrdma_conn *conn,
+			       u64 bytes, u32 regions)
+{
+	const u64 pages = regions * RPCRDMA_MR_PAGES;
+	const u32 page = sizeof(struct scatterlist) + 1;
+
+	KUNIT_EXPECT_EQ(test, conn->mr_pages, RPCRDMA_MR_PAGES);
+	KUNIT_EXPECT_LE(test, bytes, pages * page);
+	KUNIT_EXPECT_GT(test, bytes, pages * (page - 1));
+	/* Elsewhere, as in user-mode Linux, the kernel's struct is smaller. */
+	if (IS_ENABLED(CONFIG_NEED_SG_DMA_LENGTH))
+		KUNIT_EXPECT_EQ(test, page, 33U);
+}
+
 /* Those that a connection does not begin with go when it rests, or when memory is short. */
 static void conn_frees_regions_at_rest(struct kunit *test)
 {
@@ -6487,6 +6524,7 @@ static void conn_frees_regions_at_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 6U);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&conn->mr_rest_work));
 	conn_grow_regions(test, page, &mrs);
+	conn_holds_regions(test, conn, conn->memory - before, 2);
 	/* Who asks for more than all there can be does not make the next one wait. */
 	mod_delayed_work(xprtiod_workqueue, &conn->mr_work, 0);
 	flush_work(&conn->mr_work.work);
@@ -6700,6 +6738,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_unmaps_before_it_tells),
 	KUNIT_CASE(conn_unmaps_before_it_tells_of_a_failure),
 	KUNIT_CASE(conn_pays_for_its_window),
+	KUNIT_CASE(conn_is_refused_if_too_large),
 	KUNIT_CASE(conn_has_a_large_window),
 	KUNIT_CASE(conn_takes_memory_back_before_an_rpc_ends),
 	KUNIT_CASE(conn_unmaps_memory_before_an_rpc_ends),
