@@ -768,7 +768,7 @@ void rpcrdma_conn_destroy(struct rpcrdma_conn *conn)
 	rpcrdma_stats_del(conn);
 	/* The connection is in no list, so nobody schedules window_work again. */
 	cancel_work_sync(&conn->window_work);
-	/* It is dead, so nothing schedules this again. */
+	/* It is dead, so nobody schedules this again but itself, which ends here. */
 	cancel_delayed_work_sync(&conn->resize.work);
 	cancel_delayed_work_sync(&conn->ring_work);
 	rpcrdma_conn_release_resources(conn);

@@ -33,6 +33,9 @@
  * long, or for ever. What this side does by itself waits for no answer.
  *
  * What cannot be allocated ends the change: the peer hears that nothing has changed.
+ *
+ * A look at a connection takes its lock once, if nothing has to change: under it the look reads
+ * all that decides. What has to change takes the lock again, and reads again what it is about.
  */
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
@@ -62,6 +65,30 @@
 
 /* Bytes that the Receives of one connection may take together. */
 u64 rpcrdma_recv_limit = U64_MAX;
+
+/**
+ * struct rpcrdma_resize_look - what a look finds, all of the same moment
+ * @info: of the session
+ * @lost: answers of the peer's that made no sense
+ * @recv_wanted: larger Receives that the peer waits for, or zero
+ * @send_wanted: larger Sends that it waits for, or zero
+ * @asking_recv: the peer has been asked for other Receives, and that is not over
+ * @asking_send: likewise for other Sends
+ * @sends_askable: it can be asked for these, now or later
+ * @wished: an administrator has asked for something
+ * @recvs_change: Receives of another size are there, or those that are to replace them
+ */
+struct rpcrdma_resize_look {
+	struct rpcrdma_session_info info;
+	u32 lost;
+	u32 recv_wanted;
+	u32 send_wanted;
+	bool asking_recv;
+	bool asking_send;
+	bool sends_askable;
+	bool wished;
+	bool recvs_change;
+};
 
 static int rpcrdma_grow_set(const char *val, const struct kernel_param *kp)
 {
@@ -104,12 +131,17 @@ void rpcrdma_resize_wake(struct rpcrdma_conn *conn)
 	mod_delayed_work(xprtiod_workqueue, &r->work, RPCRDMA_RESIZE_RETRY);
 }
 
+/* The largest Receives that the peer may ask for. */
+static u32 rpcrdma_resize_allowed(const struct rpcrdma_resize *r)
+{
+	return clamp(min(r->affordable, r->cap), r->least_recv, r->most_recv);
+}
+
 /* Say what the peer may ask for. Called with @conn->lock held. */
 static void rpcrdma_resize_allow(struct rpcrdma_conn *conn)
 {
-	const struct rpcrdma_resize *r = &conn->resize;
-	const u32 most = clamp(min(r->affordable, r->cap), r->least_recv,
-			       r->most_recv);
+	struct rpcrdma_resize *r = &conn->resize;
+	const u32 most = rpcrdma_resize_allowed(r);
 
 	lockdep_assert_held(&conn->lock);
 	/* It fails only for a number that is not possible, or for what this side has fixed. */
@@ -117,6 +149,7 @@ static void rpcrdma_resize_allow(struct rpcrdma_conn *conn)
 				   r->least_recv, most);
 	(void)!rpcrdma_xchar_allow(&conn->session, RPCRDMA_RESIZE_SBSIZ,
 				   r->least_send, r->most_send);
+	r->allowed = most;
 }
 
 /* ------------------------------------------------------------------ */
@@ -132,6 +165,17 @@ static u32 rpcrdma_resize_needed(const struct rpcrdma_resize *r,
 {
 	return min(info->local.recv_size,
 		   max3(r->limit, r->lift, info->peer.send_size));
+}
+
+/* The size that Receives are to have. @number: larger ones that somebody waits for, or zero. */
+static u32 rpcrdma_resize_recv_size(const struct rpcrdma_conn *conn,
+				    const struct rpcrdma_session_info *info,
+				    u32 number)
+{
+	const struct rpcrdma_resize *r = &conn->resize;
+	const u32 size = max(number, rpcrdma_resize_needed(r, info));
+
+	return min(rpcrdma_recv_rounded(conn, size), r->most_recv);
 }
 
 /* There is no memory for larger Receives. */
@@ -173,8 +217,7 @@ static bool rpcrdma_resize_receives(struct rpcrdma_conn *conn)
 	rpcrdma_session_info(s, &info);
 	number = max(rpcrdma_xchar_wanted(s, RPCRDMA_RESIZE_RBSIZ), r->goal);
 	larger = number > info.local.recv_size;
-	size = max(number, rpcrdma_resize_needed(r, &info));
-	size = min(rpcrdma_recv_rounded(conn, size), r->most_recv);
+	size = rpcrdma_resize_recv_size(conn, &info, number);
 	before = conn->recv_size;
 	rpcrdma_recv_retarget(conn, size, &old);
 	ready = !conn->n_recv_small;
@@ -206,13 +249,23 @@ static bool rpcrdma_resize_receives(struct rpcrdma_conn *conn)
 /* Sends                                                              */
 /* ------------------------------------------------------------------ */
 
-/* Let Sends have the size that pays and that the peer can receive. Return: as above. */
+/* The size that Sends are to have: one that pays, and that the peer can receive. */
+static u32 rpcrdma_resize_send_size(const struct rpcrdma_conn *conn,
+				    const struct rpcrdma_session_info *info)
+{
+	const struct rpcrdma_resize *r = &conn->resize;
+	u32 size = r->small_sends ? r->least_send : r->wanted_send;
+
+	size = min3(size, info->peer.recv_size, info->local.send_size);
+	return clamp(round_up(size, 8), r->least_send, r->most_send);
+}
+
+/* Let Sends have that size. Return: as above. */
 static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_resize *r = &conn->resize;
 	struct rpcrdma_session_info info;
-	u32 size = r->small_sends ? r->least_send : r->wanted_send;
-	u32 before, wanted;
+	u32 size, before, wanted;
 	bool due = false;
 	int left = 0;
 
@@ -224,8 +277,7 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 	if (wanted)
 		due = rpcrdma_xchar_changed(&conn->session,
 					    RPCRDMA_RESIZE_SBSIZ, wanted);
-	size = min3(size, info.peer.recv_size, info.local.send_size);
-	size = clamp(round_up(size, 8), r->least_send, r->most_send);
+	size = rpcrdma_resize_send_size(conn, &info);
 	before = conn->send_size;
 	if (size < before) {
 		conn->send_size = size;
@@ -249,6 +301,8 @@ static bool rpcrdma_resize_sends(struct rpcrdma_conn *conn)
 		rpcrdma_session_send_room(&conn->session, size);
 		spin_unlock(&conn->lock);
 	}
+	/* Further buffers get the size that Sends have then. */
+	r->sends_even = !left;
 	mutex_unlock(&conn->ring_mutex);
 	if (conn->send_size != before)
 		trace_rpcrdma_resize(conn->id, "Sends", conn->send_size);
@@ -297,33 +351,15 @@ static bool rpcrdma_resize_request(struct rpcrdma_conn *conn, u32 which,
 	return true;
 }
 
-/* Can the peer be asked, now or later, for Sends of another size? */
-static bool rpcrdma_resize_sends_askable(struct rpcrdma_conn *conn)
-{
-	bool askable;
-
-	spin_lock(&conn->lock);
-	askable = rpcrdma_xchar_askable(&conn->session, RPCRDMA_RESIZE_SBSIZ);
-	spin_unlock(&conn->lock);
-	return askable;
-}
-
 /* Learn from requests of this side's that are over. */
 static void rpcrdma_resize_settle(struct rpcrdma_conn *conn,
-				  struct rpcrdma_session_info *info)
+				  const struct rpcrdma_resize_look *look)
 {
+	const struct rpcrdma_session_info *info = &look->info;
 	struct rpcrdma_resize *r = &conn->resize;
-	u32 asked_recv = r->asked_recv, asked_send = r->asked_send;
-	struct rpcrdma_xchar_info counts;
+	const u32 asked_recv = look->asking_recv ? 0 : r->asked_recv;
+	const u32 asked_send = look->asking_send ? 0 : r->asked_send;
 
-	spin_lock(&conn->lock);
-	rpcrdma_xchar_info(&conn->session, &counts);
-	if (rpcrdma_xchar_asking(&conn->session, RPCRDMA_RESIZE_RBSIZ))
-		asked_recv = 0;
-	if (rpcrdma_xchar_asking(&conn->session, RPCRDMA_RESIZE_SBSIZ))
-		asked_send = 0;
-	rpcrdma_session_info(&conn->session, info);
-	spin_unlock(&conn->lock);
 	if (asked_recv) {
 		r->asked_recv = 0;
 		rpcrdma_adapt_answered(&r->rule,
@@ -337,7 +373,7 @@ static void rpcrdma_resize_settle(struct rpcrdma_conn *conn,
 		return;
 	r->asked_send = 0;
 	/* An answer that makes no sense promises nothing. */
-	if (info->peer.send_size <= asked_send && counts.lost == r->lost)
+	if (info->peer.send_size <= asked_send && look->lost == r->lost)
 		r->limit = info->peer.send_size;
 	else
 		r->refused = jiffies | 1;
@@ -367,8 +403,9 @@ static bool rpcrdma_resize_measure(struct rpcrdma_resize *r,
 }
 
 static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
-				  const struct rpcrdma_session_info *info)
+				  const struct rpcrdma_resize_look *look)
 {
+	const struct rpcrdma_session_info *info = &look->info;
 	struct rpcrdma_resize *r = &conn->resize;
 	const u64 *types = conn->stats.tx_type;
 	const bool idle = r->idle >= RPCRDMA_ADAPT_IDLE_MS;
@@ -387,8 +424,7 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 		.now = jiffies_to_msecs(jiffies),
 		.scarce = rpcrdma_memory_short(),
 		.asked_receive = r->asked_recv != 0,
-		.asked_send = r->asked_send ||
-			      !rpcrdma_resize_sends_askable(conn),
+		.asked_send = r->asked_send || !look->sends_askable,
 	};
 	struct rpcrdma_adapt_advice advice;
 	u32 receive;
@@ -469,8 +505,9 @@ static void rpcrdma_resize_wishes(struct rpcrdma_conn *conn,
 
 /* Ask the peer to send more, once Receives are large enough. */
 static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
-				const struct rpcrdma_session_info *info)
+				const struct rpcrdma_resize_look *look)
 {
+	const struct rpcrdma_session_info *info = &look->info;
 	struct rpcrdma_resize *r = &conn->resize;
 	u32 number;
 	bool ready;
@@ -480,8 +517,7 @@ static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
 		r->lift = min(r->lift, info->local.recv_size);
 	number = r->lift;
 	/* Or it may have said since that it never sends more. */
-	if (number <= info->peer.send_size ||
-	    !rpcrdma_resize_sends_askable(conn)) {
+	if (number <= info->peer.send_size || !look->sends_askable) {
 		r->lift = 0;
 		return;
 	}
@@ -500,42 +536,89 @@ static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
 /* The work item                                                      */
 /* ------------------------------------------------------------------ */
 
+/*
+ * Read all that decides whether there is anything to do. What changes after that wakes the work
+ * item again. Return: false if sizes do not change, or not yet.
+ */
+static bool rpcrdma_resize_read(struct rpcrdma_conn *conn,
+				struct rpcrdma_resize_look *look)
+{
+	const struct rpcrdma_session *s = &conn->session;
+	const struct rpcrdma_resize *r = &conn->resize;
+	struct rpcrdma_xchar_info counts;
+	bool in_use;
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(s, &look->info);
+	rpcrdma_xchar_info(s, &counts);
+	look->lost = counts.lost;
+	look->recv_wanted = rpcrdma_xchar_wanted(s, RPCRDMA_RESIZE_RBSIZ);
+	look->send_wanted = rpcrdma_xchar_wanted(s, RPCRDMA_RESIZE_SBSIZ);
+	look->asking_recv = rpcrdma_xchar_asking(s, RPCRDMA_RESIZE_RBSIZ);
+	look->asking_send = rpcrdma_xchar_asking(s, RPCRDMA_RESIZE_SBSIZ);
+	look->sends_askable = rpcrdma_xchar_askable(s, RPCRDMA_RESIZE_SBSIZ);
+	look->wished = r->wish || r->peer_wish;
+	look->recvs_change = conn->n_recv_old || conn->n_recv_fresh ||
+			     !list_empty(&conn->recv_old);
+	in_use = !rpcrdma_conn_dead(conn) && rpcrdma_xchar_in_use(s);
+	spin_unlock(&conn->lock);
+	return in_use;
+}
+
+/* Is all as it is to be? Requests that are under way bound what this side does. */
+static bool rpcrdma_resize_done(const struct rpcrdma_conn *conn,
+				const struct rpcrdma_resize_look *look)
+{
+	const struct rpcrdma_session_info *info = &look->info;
+	const struct rpcrdma_resize *r = &conn->resize;
+
+	return !r->asked_recv && !r->asked_send && !r->goal &&
+	       !look->recv_wanted && !look->send_wanted &&
+	       !look->recvs_change && r->sends_even &&
+	       rpcrdma_resize_recv_size(conn, info, 0) == conn->recv_size &&
+	       rpcrdma_resize_send_size(conn, info) == conn->send_size;
+}
+
 /* Return: when there is something to do again, in jiffies; zero for never. */
 static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 {
 	struct rpcrdma_resize *r = &conn->resize;
-	struct rpcrdma_session_info info;
-	bool in_use, done, measured, send_due, recv_due;
+	const struct rpcrdma_session_info *info;
+	struct rpcrdma_resize_look look;
+	bool done, measured, send_due, recv_due;
 
-	spin_lock(&conn->lock);
-	rpcrdma_session_info(&conn->session, &info);
-	in_use = rpcrdma_xchar_in_use(&conn->session);
-	spin_unlock(&conn->lock);
 	/* The last properties of either side, if they are still due, wake the work item. */
-	if (!in_use)
+	if (!rpcrdma_resize_read(conn, &look))
 		return 0;
 
+	info = &look.info;
 	if (!r->begun) {
 		r->begun = true;
 		/* What the peer has now, it goes back to. */
 		rpcrdma_adapt_init(&r->rule,
-				   max_t(u32, info.peer.recv_size,
+				   max_t(u32, info->peer.recv_size,
 					 RPCRDMA_MIN_RECV_SIZE),
 				   r->least_recv,
 				   max(r->most_recv, r->most_send));
 	}
-	measured = rpcrdma_resize_measure(r, &info);
-	rpcrdma_resize_settle(conn, &info);
-	rpcrdma_resize_wishes(conn, &info);
+	measured = rpcrdma_resize_measure(r, info);
+	rpcrdma_resize_settle(conn, &look);
+	if (look.wished)
+		rpcrdma_resize_wishes(conn, info);
 	if (r->lift && !r->asked_send)
-		rpcrdma_resize_lift(conn, &info);
+		rpcrdma_resize_lift(conn, &look);
 	if (measured)
-		rpcrdma_resize_advise(conn, &info);
-	spin_lock(&conn->lock);
-	rpcrdma_resize_allow(conn);
-	spin_unlock(&conn->lock);
-	done = rpcrdma_resize_receives(conn);
-	done &= rpcrdma_resize_sends(conn);
+		rpcrdma_resize_advise(conn, &look);
+	if (rpcrdma_resize_allowed(r) != r->allowed) {
+		spin_lock(&conn->lock);
+		rpcrdma_resize_allow(conn);
+		spin_unlock(&conn->lock);
+	}
+	done = rpcrdma_resize_done(conn, &look);
+	if (!done) {
+		done = rpcrdma_resize_receives(conn);
+		done &= rpcrdma_resize_sends(conn);
+	}
 	/* Nothing becomes free while nothing moves. */
 	if (!done && !r->idle)
 		return RPCRDMA_RESIZE_RETRY;
@@ -551,7 +634,7 @@ static unsigned long rpcrdma_resize(struct rpcrdma_conn *conn)
 			     msecs_to_jiffies(RPCRDMA_ADAPT_IDLE_MS - r->idle));
 	/* Whatever becomes of memory, there is nothing to give. */
 	if (done && r->content && !r->sends_failed &&
-	    info.local.recv_size <= r->least_recv)
+	    info->local.recv_size <= r->least_recv)
 		return 0;
 	return RPCRDMA_RESIZE_REST;
 }
@@ -572,13 +655,12 @@ static void rpcrdma_resize_worker(struct work_struct *work)
 	noio = memalloc_noio_save();
 	delay = rpcrdma_resize(conn);
 	memalloc_noio_restore(noio);
-	if (!delay)
-		return;
-	spin_lock(&conn->lock);
-	/* It may have been kicked: then it runs sooner. */
-	if (r->on && !rpcrdma_conn_dead(conn))
+	/*
+	 * It may have been kicked: then it runs sooner. The lock is not needed: whoever cancels the
+	 * work item waits for this, and until then it cannot be queued.
+	 */
+	if (delay && READ_ONCE(r->on))
 		queue_delayed_work(xprtiod_workqueue, &r->work, delay);
-	spin_unlock(&conn->lock);
 }
 
 /**

@@ -613,6 +613,7 @@ union rpcrdma_sockaddr {
  * @most_send: bytes of the largest Sends
  * @affordable: Receives that the peer may ask for, by the memory that there is
  * @cap: the same, by the administrator
+ * @allowed: what the session was told of both
  * @wanted_send: Sends that pay
  * @small_sends: memory is short, so they are as at the beginning
  * @limit: what the peer sends at once at most because this side has asked for it, or
@@ -627,6 +628,7 @@ union rpcrdma_sockaddr {
  * @content: of the sizes of the peer there is nothing to ask for while nothing happens
  * @sends_left: Sends are in use whose buffers are to have another size: the completion of Sends
  *	calls rpcrdma_resize_kick(); guarded by the connection's lock
+ * @sends_even: the buffers of all Sends have the size that the connection says
  * @sends_failed: there was no memory for smaller ones
  * @measured: that was measured
  * @looked: when, in jiffies
@@ -650,6 +652,7 @@ struct rpcrdma_resize {
 	u32 most_send;
 	u32 affordable;
 	u32 cap;
+	u32 allowed;
 	u32 wanted_send;
 	bool small_sends;
 	u32 limit;
@@ -662,6 +665,7 @@ struct rpcrdma_resize {
 	u32 idle;
 	bool content;
 	bool sends_left;
+	bool sends_even;
 	bool sends_failed;
 	bool measured;
 	unsigned long looked;
