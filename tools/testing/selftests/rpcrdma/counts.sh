@@ -3,9 +3,9 @@
 #
 # Proves what NFS operations ask of the adapter in version 2, with buffers of a fixed size, with
 # those that have grown, and with rtrext, and in version 1, counted beneath the transport by the module
-# rxe_count, at both ends. What is not named is nothing. Octets
-# are left out: they depend on the lengths of names and handles. But what is copied is so
-# much, or less. Where the kernel can tell, the transport takes no more locks than it should.
+# rxe_count, at both ends. All counters that are not named have to be zero, except octets: these
+# depend on the lengths of names and handles. But what is copied is so much, or less. Where the
+# kernel can tell, the transport takes no more locks than it should.
 #
 # All Work Requests go through what is counted; so if a change of the module needs more
 # of them, or fewer, this test has to be changed with it.
@@ -38,9 +38,11 @@ client() {
 	default=$(< $parameters/grow)
 	check "sizes stay" set_parameter grow 0
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
-	LOCKS=$(can_trace_locks) check "count" /usr/bin/python3 -S "$count" run "$dir" /tmp/counts
+	LOCKS=$(can_trace_locks) count_all
 	expected
 	locked 7.9 7.7
+	locks_of GETATTR 6.7 7.5
+	judge
 	check "unmount" umount "$dir"
 	with_grown_buffers
 	with_rtrext
@@ -57,10 +59,12 @@ with_grown_buffers() {
 	with="grown: "
 	check "grown: WRITEs" within 60 work_until write 16K grown_by_writes
 	check "grown: READs" within 60 work_until read_back 16K both_are "$default" "$default"
-	LOCKS=$(can_trace_locks) count_again "${sent[@]}"
+	LOCKS=$(can_trace_locks) count_all
 	expected_of_grown
 	locked 8 7.7
 	check "grown: they still have that size" both_are "$default" "$default"
+	locks_of GETATTR 7.3 7.5
+	judge
 	check "grown: unmount" umount "$dir"
 	check "grown: no longer" set_parameter grow 0
 	check "grown: no longer at the server" on_server set_parameter grow 0
@@ -79,8 +83,9 @@ with_rtrext() {
 	check "rtrext: the server's, too" on_server set_parameter grow "$default"
 	check "rtrext: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
 	with="rtrext: "
-	count_again "${placed[@]}"
+	count_all "${placed[@]}"
 	expected_of_rtrext
+	judge
 	check "rtrext: unmount" umount "$dir"
 }
 
@@ -91,13 +96,16 @@ in_version_1() {
 	check "version 1: mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
 	check "version 1: spoken" speaks 1
 	with="version 1: "
-	count_again GETATTR "READ 4 KiB" "READ 64 KiB" "WRITE 4 KiB" "WRITE 64 KiB"
+	count_all
 	expected_of_version_1
+	judge
 	check "version 1: unmount" umount "$dir"
 }
 
-count_again() { # OPERATION...
-	rm /tmp/counts
+# All operations, or these.
+count_all() { # [OPERATION]...
+	rm -f /tmp/counts /tmp/wanted
+	wanted=()
 	check "${with}count" /usr/bin/python3 -S "$count" run "$dir" /tmp/counts "$@"
 }
 
@@ -120,133 +128,158 @@ received_alone="Receives_posted=1 receive_doorbells=1 receive_completions=1"
 # All but data: what is in front of it, and messages that have none.
 few=1024
 
-# What a Call and its Reply take at most.
+# Sends of 8192 octets. With what else is in the message, 16 KiB take three of them.
 expected() {
-	local size operation end
-	# Each fits one Send of 8192 octets.
-	for operation in GETATTR LOOKUP CREATE "READ 512 B" "WRITE 512 B" "WRITE 4 KiB"; do
-		both "$operation" "$one_message $received" "$one_message $received"
+	local operation
+	small
+	for operation in "WRITE 4 KiB" "WRITE 16 KiB"; do
+		write_in_stream "$operation" "$(fixed_sends "$operation")"
+		moved "$operation" client to_Sends
 	done
-	both "READ 4 KiB" "$one_message $received" "$(message 1 4) $received"
-	# With what else is in the message, 16 KiB take three Sends.
-	both "READ 16 KiB" "$one_message $(times 3 "$received")" \
-		"$(message 3 4) $received"
-	both "WRITE 16 KiB" "$(message 3) $received" \
-		"$one_message $(times 3 "$received")"
-	both "GETACL 16 KiB" "$one_message $(times 3 "$received")" \
-		"$(message 3 4) $received"
-	# A chunk: one region, which the Reply invalidates. A Work Request takes 64 KiB.
-	# The last Write of a chunk is signaled, its Send goes with it. What a Read brings
-	# has to be there before nfsd gets the Call, so the Reply has a doorbell of its own.
-	for size in 64 256 1024; do
-		operation="$size KiB"
-		((size < 1024)) || operation="1 MiB"
-		both "READ $operation" "registrations=1 $one_message $received" \
-			"RDMA_Writes=$((size / 64)) Sends_with_invalidate=1 send_doorbells=1
-			send_completions=1 $received"
-		both "WRITE $operation" "registrations=1 $one_message $received" \
-			"RDMA_Reads=$((size / 64)) Sends_with_invalidate=1 send_doorbells=2
-			send_completions=1.0625 $received"
+	copied "WRITE 4 KiB" server "to_Sends<$few" from_Receives=0
+	moved "WRITE 16 KiB" server from_Receives
+	for operation in "READ 4 KiB" "READ 16 KiB"; do
+		read_in_stream "$operation" "$(fixed_sends "$operation")"
 	done
-	copies
-	# Two Calls, whose Replies are continued: no region, whatever they become.
-	check "READDIR of 1000 entries: no chunk" no_chunk "READDIR 1000"
-	both "READDIR 1000" "Sends=2 send_doorbells=2 send_completions=0..0.25
-		$(received_at_times 15)" "Sends=15 send_doorbells=2 send_completions=3.5..4
-		$(received_at_times 2)"
+	getacl 3
+	by_chunk 32 64 256 1024
+	readdir 15
 }
 
-# Of what follows READs one Send more is signaled, for the memory that the last of them were sent
-# from: that is the small WRITE.
-sent=("READ 4 KiB" "READ 16 KiB" "WRITE 512 B" "WRITE 4 KiB" "WRITE 16 KiB")
+fixed_sends() { # OPERATION
+	[[ $1 = *" 4 KiB" ]] && echo 1 || echo 3
+}
 
-# Each message fits one Send: no region, no RDMA operation, and the server copies no data of a
-# WRITE, since nfsd gets the pages of the one Receive.
+# Each message but those of READDIR fits one Send of 32 KiB: no region, no RDMA operation, and the
+# server copies no data of a WRITE, since nfsd gets the pages of the one Receive.
 expected_of_grown() {
-	local size
-	for size in 4 16; do
-		both "WRITE $size KiB" "$one_message $received" "$one_message $received"
-		moved WRITE "$size" client to_Sends
-		copied "WRITE $size KiB" server "to_Sends<$few" from_Receives=0
-		both "READ $size KiB" "$one_message $received" "$(message 1 4) $received"
-		copied "READ $size KiB" server "to_Sends<$few" "from_Receives<$few"
-		moved READ "$size" client from_Receives
+	local operation
+	small
+	for operation in "WRITE 4 KiB" "WRITE 16 KiB"; do
+		write_in_stream "$operation" 1
+		moved "$operation" client to_Sends
+		copied "$operation" server "to_Sends<$few" from_Receives=0
 	done
+	for operation in "READ 4 KiB" "READ 16 KiB"; do
+		read_in_stream "$operation" 1
+	done
+	getacl 1
+	by_chunk 32 64 256 1024
+	readdir 4
 }
 
-placed=(GETATTR "READ 512 B" "WRITE 512 B")
-for size in 4 16 64 256; do
+placed=(GETATTR LOOKUP CREATE "READ 512 B" "WRITE 512 B")
+for size in 4 16 32 64 256; do
 	placed+=("READ $size KiB" "WRITE $size KiB")
 done
 
 # Groups of Sends, each of seven pages: no region and no RDMA operation. The server copies no data,
 # the client once.
 expected_of_rtrext() {
-	local size sends operation
-	for operation in GETATTR "READ 512 B" "WRITE 512 B"; do
+	local size sends
+	small
+	for size in 4 16 32 64; do
+		sends=$(((size + 27) / 28))
+		write_in_stream "WRITE $size KiB" $sends
+		moved "WRITE $size KiB" client to_Sends
+		copied "WRITE $size KiB" server "to_Sends<$few" "from_Receives<$few"
+		read_in_stream "READ $size KiB" $sends
+	done
+	by_chunk 256
+}
+
+# Sends of 8192 octets, and no message in parts: all that does not fit one has a chunk, also
+# a Reply.
+expected_of_version_1() {
+	local received=$received_alone
+	small
+	write_in_stream "WRITE 4 KiB" 1
+	read_in_stream "READ 4 KiB" 1
+	by_chunk 16 32 64 256 1024
+	reply_by_chunk "GETACL 16 KiB" 1
+	reply_by_chunk "READDIR 1000" 2
+}
+
+# Those without data, or with less than a page, and what they take at most.
+small() {
+	local operation
+	for operation in GETATTR LOOKUP CREATE "READ 512 B" "WRITE 512 B"; do
 		both "$operation" "$one_message $received" "$one_message $received"
 	done
-	for size in 4 16 64; do
-		sends=$(((size + 27) / 28))
-		both "WRITE $size KiB" "$(message $sends) $received" \
-			"$one_message $(times $sends "$received")"
-		copied "WRITE $size KiB" server "to_Sends<$few" "from_Receives<$few"
-		moved WRITE $size client to_Sends
-		both "READ $size KiB" "$one_message $(times $sends "$received")" \
-			"$(message $sends 4) $received"
-		copied "READ $size KiB" server "to_Sends<$few" "from_Receives<$few"
-		moved READ $size client from_Receives
-	done
-	both "READ 256 KiB" "registrations=1 $one_message $received" \
-		"RDMA_Writes=4 Sends_with_invalidate=1 send_doorbells=1 send_completions=1 $received"
-	both "WRITE 256 KiB" "registrations=1 $one_message $received" \
-		"RDMA_Reads=4 Sends_with_invalidate=1 send_doorbells=2 send_completions=1.0625 $received"
 }
 
-# As in version 2, but for Receives.
-expected_of_version_1() {
-	local operation
-	for operation in GETATTR "WRITE 4 KiB"; do
-		both "$operation" "$one_message $received_alone" "$one_message $received_alone"
-	done
-	both "READ 4 KiB" "$one_message $received_alone" "$(message 1 4) $received_alone"
-	both "READ 64 KiB" "registrations=1 $one_message $received_alone" \
-		"RDMA_Writes=1 Sends_with_invalidate=1 send_doorbells=1 send_completions=1
-		$received_alone"
-	both "WRITE 64 KiB" "registrations=1 $one_message $received_alone" \
-		"RDMA_Reads=1 Sends_with_invalidate=1 send_doorbells=2 send_completions=1.0625
-		$received_alone"
+# A client copies data into its Sends.
+write_in_stream() { # OPERATION SENDS
+	both "$1" "$(message "$2") $received" "$one_message $(times "$2" "$received")"
 }
 
-# A client copies data into Sends, a server sends it from where it is. A Reply is copied to
-# where the client wants it. A Call that came in one Receive is in pages, which nfsd gets;
-# only what came in parts is copied together.
-copies() {
-	moved WRITE 4 client to_Sends
-	copied "WRITE 4 KiB" server "to_Sends<$few" from_Receives=0
-	moved WRITE 16 client to_Sends
-	moved WRITE 16 server from_Receives
-	copied "READ 4 KiB" server "to_Sends<$few" "from_Receives<$few"
-	moved READ 4 client from_Receives
-	copied "READ 16 KiB" server "to_Sends<$few" "from_Receives<$few"
-	moved READ 16 client from_Receives
-	for operation in "READ 64 KiB" "WRITE 64 KiB" "READ 1 MiB" "WRITE 1 MiB"; do
-		for end in client server; do
-			copied "$operation" "$end" "to_Sends<$few" "from_Receives<$few"
+# The server sends data from where they are, the client copies them to where they shall be.
+read_in_stream() { # OPERATION SENDS
+	both "$1" "$one_message $(times "$2" "$received")" "$(message "$2" 4) $received"
+	copied "$1" server "to_Sends<$few" "from_Receives<$few"
+	moved "$1" client from_Receives
+}
+
+# As a READ, but there is a GETATTR besides. So sixteen Receives may be posted once more while 32 of
+# these are counted.
+getacl() { # SENDS
+	both "GETACL 16 KiB" "$one_message $(times "$1" "$received") Receives_posted=$1..$1.5" \
+		"$(message "$1" 4) $received Receives_posted=1..1.5"
+	copied "GETACL 16 KiB" server "to_Sends<$few" "from_Receives<$few"
+	moved "GETACL 16 KiB" client from_Receives
+}
+
+# One region, which the Reply invalidates. A Work Request takes 64 KiB. The last Write of a
+# chunk is signaled, its Send goes with it. What a Read brings has to be there before nfsd gets
+# the Call, so the Reply has a doorbell of its own. Nobody copies data.
+by_chunk() { # KIB...
+	local size name requests work end
+	for size in "$@"; do
+		name="$size KiB" requests=$(((size + 63) / 64))
+		((size < 1024)) || name="1 MiB"
+		both "READ $name" "registrations=1 $one_message $received" \
+			"RDMA_Writes=$requests Sends_with_invalidate=1 send_doorbells=1
+			send_completions=1 $received"
+		both "WRITE $name" "registrations=1 $one_message $received" \
+			"RDMA_Reads=$requests Sends_with_invalidate=1 send_doorbells=2
+			send_completions=1.0625 $received"
+		for work in READ WRITE; do
+			for end in client server; do
+				copied "$work $name" "$end" "to_Sends<$few" "from_Receives<$few"
+			done
 		done
 	done
 }
 
-# All data is copied once there, and nothing else.
-moved() { # READ|WRITE KIB END to_Sends|from_Receives
-	local other=to_Sends octets=$(($2 * 1024))
-	[[ $4 != to_Sends ]] || other=from_Receives
-	copied "$1 $2 KiB" "$3" "$4>$octets" "$4<$((octets + few))" "$other<$few"
+# Two Calls, whose Replies are continued: no region, whatever they become.
+readdir() { # SENDS
+	both "READDIR 1000" "Sends=2 send_doorbells=2 send_completions=0..0.25
+		$(received_at_times "$1")" "Sends=$1 send_doorbells=2
+		send_completions=$(awk -v n="$1" 'BEGIN { print n / 4 - 0.25 ".." n / 4 + 0.25 }')
+		$(received_at_times 2)"
+	copied "READDIR 1000" server "to_Sends<$((2 * few))" "from_Receives<$((2 * few))"
 }
 
-copied() { # OPERATION END NAME=NUMBER|NAME<NUMBER|NAME>NUMBER...
-	check "$with$1: copied by the $2" /usr/bin/python3 -S "$count" copied /tmp/counts "$1" "$2" \
-		"${@:3}"
+# What has room for a whole Reply are three regions: for its head, its pages, and its tail. The Reply
+# invalidates one of them, the client the two others.
+reply_by_chunk() { # OPERATION CALLS
+	local end
+	both "$1" "registrations=$((3 * $2)) local_invalidates=$((2 * $2)) Sends=$2
+		send_doorbells=$((2 * $2)) send_completions=$((2 * $2))..$((2 * $2)).25
+		$(times "$2" "$received")" "RDMA_Writes=$((3 * $2)) Sends_with_invalidate=$2
+		send_doorbells=$2 send_completions=$2 $(times "$2" "$received")"
+	for end in client server; do
+		copied "$1" "$end" "to_Sends<$(($2 * few))" "from_Receives<$(($2 * few))"
+	done
+}
+
+# All data is copied once there, and nothing else.
+moved() { # "READ|WRITE SIZE KiB" END to_Sends|from_Receives
+	local other=to_Sends octets
+	read -r _ octets _ <<< "$1"
+	octets=$((octets * 1024))
+	[[ $3 != to_Sends ]] || other=from_Receives
+	copied "$1" "$2" "$3>$octets" "$3<$((octets + few))" "$other<$few"
 }
 
 # An emulated kernel has more events of locks than a trace can keep.
@@ -261,14 +294,18 @@ locked() { # READS WRITES, less than
 	local operation most_locks=$1
 	for operation in "READ 4 KiB" "WRITE 4 KiB"; do
 		[[ $operation = READ* ]] || most_locks=$2
-		virtual_time || most_locks=9
-		if grep -q '"locks"' /tmp/counts; then
-			check "$with$operation: locks, both ends" /usr/bin/python3 -S "$count" locked \
-				/tmp/counts "$operation" "$most_locks"
-		else
-			skip "$with$operation: locks, both ends" "for user-mode Linux with lockdep"
-		fi
+		locks_of "$operation" "$most_locks" 9
 	done
+}
+
+locks_of() { # OPERATION LESS-THAN LESS-THAN-IN-REAL-TIME
+	local most_locks=$2
+	virtual_time || most_locks=$3
+	if grep -q '"locks"' /tmp/counts; then
+		want "$1: locks, both ends" locked "$1" "$most_locks"
+	else
+		skip "$with$1: locks, both ends" "for user-mode Linux with lockdep"
+	fi
 }
 
 # So many times as much of everything.
@@ -281,19 +318,34 @@ times() { # FACTOR NAME=NUMBER...
 
 both() { # OPERATION CLIENT SERVER
 	# shellcheck disable=SC2086 # several words
-	check "$with$1: client" counted "$1" client $2
+	want "$1: client" numbers "$1" client $2
 	# shellcheck disable=SC2086 # several words
-	check "$with$1: server" counted "$1" server $3
+	want "$1: server" numbers "$1" server $3
 }
 
-counted() { # OPERATION END NAME=NUMBER...
-	/usr/bin/python3 -S "$count" check /tmp/counts "$1" "$2" "${@:3}"
+copied() { # OPERATION END NAME=NUMBER|NAME<NUMBER|NAME>NUMBER...
+	want "$1: copied by the $2" copied "$@"
 }
 
-no_chunk() { # OPERATION
-	local line
-	line=$(grep "\"operation\": \"$1\"" /tmp/counts) && echo "$line" &&
-		! grep -E 'registrations|invalidate|RDMA' <<< "$line"
+# The numbers are looked at later, all by one program.
+want() { # NAME WHAT OPERATION WORD...
+	local IFS=$'\t'
+	wanted+=("$1")
+	echo "${*:2}" >> /tmp/wanted
+}
+
+judge() {
+	local i
+	rm -rf /tmp/judged
+	mkdir /tmp/judged && /usr/bin/python3 -S "$count" judge /tmp/counts /tmp/judged < /tmp/wanted
+	for i in "${!wanted[@]}"; do
+		check "$with${wanted[i]}" judged_right "$i"
+	done
+}
+
+judged_right() { # NUMBER
+	local text
+	text=$(< "/tmp/judged/$1") && echo "$text" && [[ $text = right* ]]
 }
 
 "$GUEST_ROLE"
