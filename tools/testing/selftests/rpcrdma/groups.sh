@@ -87,5 +87,6 @@ fetches() { # KIB SENDS
 
 writes_chunks() { # KIB
 	reads "$1" || return
-	((change[responses] == 0 && change[registrations] >= $(number "$1") && change[writes] > 0))
+	((change[responses] == 0 && change[writes] > 0)) &&
+		((change[registrations] >= $(number "$1")))
 }
