@@ -2,6 +2,7 @@
 #include "checkers.h"
 #include "abi.h"
 #include "pings.h"
+#include "registration.h"
 #include "world.h"
 
 #include <cstdarg>
@@ -268,6 +269,9 @@ void memory(const Conn &c)
 	if (c.regions() > c.config.max_mrs)
 		fail("memory", "%u regions, bound %u", c.regions(),
 		     c.config.max_mrs);
+	if (!rpcrdma::registration::invariants(c.table()))
+		fail("memory", "%s: the table of regions is not sound",
+		     c.link.name(c.side));
 	if (c.qp().exposed() > c.config.max_mrs * c.config.mr_octets)
 		fail("memory", "%u octets can be reached, bound %u",
 		     c.qp().exposed(), c.config.max_mrs * c.config.mr_octets);
@@ -275,6 +279,8 @@ void memory(const Conn &c)
 
 void memory(const Responder &r)
 {
+	if (!r.memory_sound())
+		fail("memory", "the account or the budget is not sound");
 	if (r.call_memory() > r.call_bound())
 		fail("memory", "%u octets of Calls, bound %u", r.call_memory(),
 		     r.call_bound());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "responder.h"
+#include "budget.h"
 #include "checkers.h"
 #include "core.h"
 #include "world.h"
@@ -108,6 +109,12 @@ void Responder::close_account()
 	(void)!rpcrdma_account_close(&service.budget, &account_);
 	(void)!rpcrdma_budget_uncharge(&service.budget, reserve);
 	service.budget.limit -= reserve;
+}
+
+bool Responder::memory_sound() const
+{
+	return rpcrdma::budget::invariants(account_) &&
+	       rpcrdma::budget::invariants(service.budget);
 }
 
 u32 Responder::call_bound() const

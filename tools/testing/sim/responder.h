@@ -159,6 +159,8 @@ public:
 	{
 		return account_.used[RPCRDMA_BUDGET_CALLS];
 	}
+	/* What holds between two events of the account and the budget. */
+	[[nodiscard]] bool memory_sound() const;
 	[[nodiscard]] u32 call_bound() const;
 	[[nodiscard]] u32 reply_memory() const
 	{

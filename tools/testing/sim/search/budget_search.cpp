@@ -370,7 +370,7 @@ private:
 	{
 		const Account &a = m.c.account;
 
-		out_.unsound |= !invariants(a) ||
+		out_.unsound |= !invariants(a) || !invariants(m.budget) ||
 				m.budget.held !=
 					(rules_.reserve ? a.reserve : kLargest) +
 						a.drawn + m.others;
