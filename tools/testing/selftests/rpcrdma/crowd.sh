@@ -16,26 +16,31 @@ export RPCRDMACTL=$SELFTESTS/../../../../build/tools/rpcrdmactl
 
 besides=()
 alone() {
-	: "${CROWD:=$((FULL ? 500 : 96))}"
-	export CROWD
+	local all=${CROWD:-$((FULL ? 500 : 96))}
+	export CROWD=24
 	# Both are more than the 64 new ones that sunrpc of 6.12 has at a time. That of 6.1 ends
 	# connections when there are more than 20 for each thread.
 	if ! { rdma_up rxe && largest_blocks && server_up $((FULL ? 32 : 8)); }; then
 		bail "no server"
 	fi
 	check "program" has_test comes_back_at_once
+	# The most that is held counts from the beginning: so this comes first.
+	check "the server has room for some clients" set_parameter memory 1
+	check "1 MiB means 16" limit_is $((16 * 1024 * 1024))
+	check "$CROWD clients wait for each other" crowd waits_for_memory
+	check "some had to wait" held_back_more
+	check "no more was held than may be" most_is_at_most $((16 * 1024 * 1024))
+	check "all is given back at first" within 60 nothing_held
+	local waited
+	waited=$(budget held-back)
+	CROWD=$all
 	check "the server has room for $CROWD clients" set_parameter memory 2048
 	check "$CROWD clients come at once, and come back at once" crowd comes_back_at_once
 	check "the budget was used" most_is_at_least $((CROWD * 1024 * 1024))
 	check "all is given back" within 60 nothing_held
 	CROWD=80
 	check "$CROWD silent clients do not keep others out" crowd passes_by_silent_ones
-	check "nothing had to wait for memory" held_back 0
-
-	CROWD=24
-	check "the server has room for some clients" set_parameter memory 16
-	check "$CROWD clients wait for each other" crowd waits_for_memory
-	check "some had to wait" held_back_more
+	check "nothing had to wait for memory" held_back "$waited"
 	check "all is given back again" within 60 nothing_held
 	check "memory as before" set_parameter memory 0
 	with_few_regions
@@ -48,6 +53,7 @@ alone() {
 	check "each has its connections" all_connected
 	check "data by all of them" at_once use_one
 	idle
+	holds_as_sizing_says
 	check "unmount" umount_all
 	check "nothing left" within 60 nothing_left
 	check "a smaller window" set_parameter window 16
@@ -62,6 +68,16 @@ alone() {
 	check "stop the server" server_down
 	check "remove the module" within 10 rmmod rpcrdma
 	finish
+}
+
+limit_is() { # BYTES
+	echo "limit: $(budget limit)"
+	[[ $(budget limit) = "$1" ]]
+}
+
+most_is_at_most() { # BYTES
+	echo "most: $(budget most), should be $1 at most"
+	(($(budget most) <= $1))
 }
 
 # A server's connection takes 64 regions of an adapter like erdma, which has 2048 of them.
@@ -209,6 +225,24 @@ held_besides() {
 	"$RPCRDMACTL" show -j | /usr/bin/python3 -S -c 'import json, sys
 print(min(conn["held-memory"] - conn["buffer-memory"]
           for conn in json.load(sys.stdin) if conn["role"] == "server"))'
+}
+
+# All of it by Documentation/sizing.rst, while a connection is at rest.
+holds_as_sizing_says() {
+	check "idle: a client's connections hold 0.8 MiB" all_hold client held-memory 8
+	check "idle: a server's connections hold 1.8 MiB" all_hold server held-memory 18
+	check "idle: 1.1 MiB of that is a reserve" all_hold server reserve 11
+}
+
+# Of each connection with this role; structs may be larger on a kernel with checks.
+all_hold() { # ROLE NAME TENTHS_OF_MIB
+	"$RPCRDMACTL" show -j | /usr/bin/python3 -S -c 'import json, sys
+role, name, tenths = sys.argv[1:]
+found = [conn.get(name, conn.get("memory", {}).get(name))
+         for conn in json.load(sys.stdin) if conn["role"] == role]
+mib = int(tenths) / 10 * 2 ** 20
+print(f"from {min(found)} to {max(found)}, should be about {mib:.0f}")
+sys.exit(not all(0.9 * mib <= each <= 1.1 * mib for each in found))' "$1" "$2" "$3"
 }
 
 # So many Receives more. Structs may be larger on a kernel with checks, and each has a few of these.
