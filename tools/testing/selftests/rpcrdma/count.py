@@ -316,10 +316,6 @@ def count_each(operations, file):
     """Of each a line in the file."""
     traced = LOCKED if os.environ.get("LOCKS") and \
         (TRACING / "events/lock/lock_acquire").exists() else ()
-    if traced:
-        # To begin takes long the first time, and what passes by the clock takes locks, too.
-        at_both_ends("begin")
-        at_both_ends("end")
     # What the first to be counted finds is what it leaves.
     for function, _, warm_up in reversed(operations.values()):
         for _ in range(warm_up):

@@ -41,7 +41,6 @@ client() {
 	LOCKS=$(can_trace_locks) count_all
 	expected
 	locked 7.9 7.7
-	locks_of GETATTR 6.7 7.5
 	judge
 	check "unmount" umount "$dir"
 	with_grown_buffers
@@ -63,7 +62,6 @@ with_grown_buffers() {
 	expected_of_grown
 	locked 8 7.7
 	check "grown: they still have that size" both_are "$default" "$default"
-	locks_of GETATTR 7.3 7.5
 	judge
 	check "grown: unmount" umount "$dir"
 	check "grown: no longer" set_parameter grow 0
@@ -294,18 +292,13 @@ locked() { # READS WRITES, less than
 	local operation most_locks=$1
 	for operation in "READ 4 KiB" "WRITE 4 KiB"; do
 		[[ $operation = READ* ]] || most_locks=$2
-		locks_of "$operation" "$most_locks" 9
+		virtual_time || most_locks=9
+		if grep -q '"locks"' /tmp/counts; then
+			want "$operation: locks, both ends" locked "$operation" "$most_locks"
+		else
+			skip "$with$operation: locks, both ends" "for user-mode Linux with lockdep"
+		fi
 	done
-}
-
-locks_of() { # OPERATION LESS-THAN LESS-THAN-IN-REAL-TIME
-	local most_locks=$2
-	virtual_time || most_locks=$3
-	if grep -q '"locks"' /tmp/counts; then
-		want "$1: locks, both ends" locked "$1" "$most_locks"
-	else
-		skip "$with$1: locks, both ends" "for user-mode Linux with lockdep"
-	fi
 }
 
 # So many times as much of everything.
