@@ -221,7 +221,8 @@ u32 __must_check rpcrdma_budget_draw(struct rpcrdma_budget *b,
  * @octets: how much
  * @scarce: rpcrdma_budget_short(), perhaps of a moment ago
  *
- * Return: how much the budget gets back, by rpcrdma_budget_give(); often zero.
+ * Return: how much the budget gets back, by rpcrdma_budget_give(), before anything else happens
+ * to the account; often zero.
  */
 u32 __must_check rpcrdma_account_put(struct rpcrdma_account *a, u32 kind,
 				     u32 octets, bool scarce);

@@ -289,8 +289,8 @@ RPCRDMA_ENUM(rpcrdma_rx_action) {
  *	was sent in answer
  * @reported: FAIL_RPC: the peer sent an ERROR about it; false if a Reply was
  *	malformed
- * @errargs: FAIL_RPC, if @reported: the words that came with rdma_err
- * @detail: with a @reason, what of the message is wrong, in words that last; NULL without
+ * @errargs: FAIL_RPC, if @reported: the words with rdma_err, or of rpcrdma_rtr_reported()
+ * @detail: with a @reason, what of the message is wrong, in words that last; or of that function
  * @detail_at: of an RPC message's header so many octets could be read; zero if nobody can say
  * @kick: something may be sent now that could not be before
  * @credits: Sends that the peer allows now

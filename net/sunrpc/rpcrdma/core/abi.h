@@ -22,7 +22,7 @@ inline const Session &session(const rpcrdma_session *s)
 	return *__builtin_launder(reinterpret_cast<const Session *>(s));
 }
 
-inline void check_session(const Session &s)
+[[gnu::always_inline]] inline void check_session(const Session &s)
 {
 	(void)RPCRDMA_CHECK(s.invariants());
 }

@@ -445,7 +445,7 @@ static void rpcrdma_resize_advise(struct rpcrdma_conn *conn,
 		  time_after(jiffies, r->refused + RPCRDMA_RESIZE_REST)))
 		rpcrdma_resize_request(conn, RPCRDMA_RESIZE_SBSIZ,
 				       advice.peer_send);
-	if (r->held)
+	if (READ_ONCE(r->held))
 		return;
 	receive = advice.peer_receive;
 	if (idle)
@@ -537,8 +537,8 @@ static void rpcrdma_resize_lift(struct rpcrdma_conn *conn,
 /* ------------------------------------------------------------------ */
 
 /*
- * Read all that decides whether there is anything to do. What changes after that wakes the work
- * item again. Return: false if sizes do not change, or not yet.
+ * Read all that decides whether there is anything to do. What changes after that is seen by the
+ * next look. Return: false if sizes do not change, or not yet.
  */
 static bool rpcrdma_resize_read(struct rpcrdma_conn *conn,
 				struct rpcrdma_resize_look *look)
