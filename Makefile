@@ -296,10 +296,12 @@ storm:
 	$(SUBMAKE) stage KERNEL=$$kernels && $(call alone,tools/testing/clock) && \
 	KERNEL=$$kernels scripts/storm --jobs $(or $(JOBS),$(shell nproc)) $(STORM)
 
-# In 25 seeds devices go, servers die, and memory is refused. 1054 found that siw spoils data.
+# In 25 seeds devices go, servers die, and memory is refused. 1054 found that siw spoils data; in 2010
+# all memory is refused while a server dies.
 storm-full: storm
 	+@$(SUBMAKE) storm STORM="--from 100 --count 25"
 	+@$(SUBMAKE) storm STORM="--from 1054 --count 1"
+	+@$(SUBMAKE) storm STORM="--from 2010 --count 1"
 
 # New seeds each time, until one fails.
 storm-soak:
