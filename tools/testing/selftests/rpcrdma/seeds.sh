@@ -239,15 +239,21 @@ device() { # MILLISECONDS
 	rdma_up "$provider"
 }
 
-nfsd() { # MILLISECONDS
-	server_down && pause "$1" && within 60 server_up 4
+# It fails for as long as each allocation is refused, so that comes to its end.
+at_last() { # COMMAND...
+	within 10 "$@" && return
+	grant failslab
+	grant fail_page_alloc
+	within 60 "$@"
 }
 
-# To ask the module what is left takes memory, too.
+nfsd() { # MILLISECONDS
+	server_down && pause "$1" && at_last server_up 4
+}
+
 dies() { # MILLISECONDS
-	lossy 100 && server_down || return
-	grant failslab
-	within 60 nothing_left && pause "$1" && within 60 server_up 4 && lossy 0
+	lossy 100 && server_down && at_last nothing_left && pause "$1" &&
+		at_last server_up 4 && lossy 0
 }
 
 silence() { # MILLISECONDS
