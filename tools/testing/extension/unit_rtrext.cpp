@@ -1282,6 +1282,19 @@ const Words kEachFault[] = {
 	{ 8, 44, 0, 40 },
 };
 
+/* The only message that was sent has just been refused for that. */
+void expect_refused(Endpoint &e, rpcrdma_dir dir, const Words &fault)
+{
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	EXPECT_FALSE(e.rx.abandon);
+	ASSERT_EQ(state(e).refused_count(), 1u);
+	EXPECT_EQ(state(e).refused_message(0),
+		  (TransmissionId{ to_xid(kXid), dir, 0 }));
+	EXPECT_EQ(static_cast<u32>(state(e).refused_why().code), fault[0]);
+	for (u32 i = 1; i < fault.size(); i++)
+		EXPECT_EQ(state(e).refused_why().words[i - 1], fault[i]);
+}
+
 } // namespace
 
 /* Whatever is wrong with it: it is sent again, once, by a type of -07. */
@@ -1295,19 +1308,11 @@ TEST(rtrext, refused__a_reply_for_each_code)
 		const Words report =
 			prefix(kXid, kReptErr) + Words{ kXid, 1, 0, 0 } + fault;
 
-		code++;
+		EXPECT_EQ(fault[0], ++code);
 		EXPECT_EQ(send(e, o), kSent);
 		EXPECT_EQ(e.tx.htype, kXmtResp);
 		e.receive(report);
-		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
-		EXPECT_FALSE(e.rx.abandon);
-		ASSERT_EQ(state(e).refused_count(), 1u);
-		EXPECT_EQ(state(e).refused_message(0),
-			  (TransmissionId{ to_xid(kXid), RPCRDMA_REPLY, 0 }));
-		EXPECT_EQ(static_cast<u32>(state(e).refused_why().code), code);
-		for (u32 i = 1; i < fault.size(); i++)
-			EXPECT_EQ(state(e).refused_why().words[i - 1],
-				  fault[i]);
+		ASSERT_NO_FATAL_FAILURE(expect_refused(e, RPCRDMA_REPLY, fault));
 		/* The second report is about nothing, also when it has been sent again. */
 		e.receive(report);
 		expect_dropped(e, RPCRDMA_REASON_XID);
@@ -1327,7 +1332,7 @@ TEST(rtrext, refused__a_call_for_each_code)
 	u32 code = 0;
 
 	for (const Words &fault : kEachFault) {
-		code++;
+		EXPECT_EQ(fault[0], ++code);
 		for (const Words &lead :
 		     { Words{ 0 }, Words{ 1, kXid, RPCRDMA_CALL, 0 } }) {
 			Endpoint e = client();
@@ -1339,17 +1344,8 @@ TEST(rtrext, refused__a_call_for_each_code)
 			EXPECT_EQ(send(e, o), kSent);
 			EXPECT_EQ(e.tx.htype, kXmtReq);
 			e.receive(report);
-			EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
-			EXPECT_FALSE(e.rx.abandon);
-			ASSERT_EQ(state(e).refused_count(), 1u);
-			EXPECT_EQ(state(e).refused_message(0),
-				  (TransmissionId{ to_xid(kXid), RPCRDMA_CALL,
-						   0 }));
-			EXPECT_EQ(static_cast<u32>(state(e).refused_why().code),
-				  code);
-			for (u32 i = 1; i < fault.size(); i++)
-				EXPECT_EQ(state(e).refused_why().words[i - 1],
-					  fault[i]);
+			ASSERT_NO_FATAL_FAILURE(
+				expect_refused(e, RPCRDMA_CALL, fault));
 			e.receive(report);
 			expect_dropped(e, RPCRDMA_REASON_XID);
 			rpcrdma_message again = message(kXid, RPCRDMA_CALL, 40);
