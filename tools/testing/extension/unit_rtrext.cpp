@@ -1282,9 +1282,14 @@ const Words kEachFault[] = {
 	{ 8, 44, 0, 40 },
 };
 
-/* The only message that was sent has just been refused for that. */
-void expect_refused(Endpoint &e, rpcrdma_dir dir, const Words &fault)
+/*
+ * The only message that was sent is refused, for @fault. It is sent again, once, by a type of -07:
+ * a second report is about nothing, also after that.
+ */
+void expect_refused_once(Endpoint &e, rpcrdma_dir dir, const Words &report,
+			 const Words &fault, u32 htype)
 {
+	e.receive(report);
 	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
 	EXPECT_FALSE(e.rx.abandon);
 	ASSERT_EQ(state(e).refused_count(), 1u);
@@ -1293,6 +1298,16 @@ void expect_refused(Endpoint &e, rpcrdma_dir dir, const Words &fault)
 	EXPECT_EQ(static_cast<u32>(state(e).refused_why().code), fault[0]);
 	for (u32 i = 1; i < fault.size(); i++)
 		EXPECT_EQ(state(e).refused_why().words[i - 1], fault[i]);
+
+	e.receive(report);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	EXPECT_EQ(state(e).refused_count(), 0u);
+	rpcrdma_message again = message(kXid, dir, 40);
+	EXPECT_EQ(e.next(&again), kSent);
+	EXPECT_EQ(e.tx.htype, htype);
+	e.receive(report);
+	expect_dropped(e, RPCRDMA_REASON_XID);
+	EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
 }
 
 } // namespace
@@ -1311,18 +1326,9 @@ TEST(rtrext, refused__a_reply_for_each_code)
 		EXPECT_EQ(fault[0], ++code);
 		EXPECT_EQ(send(e, o), kSent);
 		EXPECT_EQ(e.tx.htype, kXmtResp);
-		e.receive(report);
-		ASSERT_NO_FATAL_FAILURE(expect_refused(e, RPCRDMA_REPLY, fault));
-		/* The second report is about nothing, also when it has been sent again. */
-		e.receive(report);
-		expect_dropped(e, RPCRDMA_REASON_XID);
-		EXPECT_EQ(state(e).refused_count(), 0u);
-		rpcrdma_message again = message(kXid, RPCRDMA_REPLY, 40);
-		EXPECT_EQ(e.next(&again), kSent);
-		EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_REPLY_INLINE });
-		e.receive(report);
-		expect_dropped(e, RPCRDMA_REASON_XID);
-		EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+		ASSERT_NO_FATAL_FAILURE(
+			expect_refused_once(e, RPCRDMA_REPLY, report, fault,
+					    RPCRDMA2_REPLY_INLINE));
 	}
 }
 
@@ -1343,17 +1349,10 @@ TEST(rtrext, refused__a_call_for_each_code)
 
 			EXPECT_EQ(send(e, o), kSent);
 			EXPECT_EQ(e.tx.htype, kXmtReq);
-			e.receive(report);
 			ASSERT_NO_FATAL_FAILURE(
-				expect_refused(e, RPCRDMA_CALL, fault));
-			e.receive(report);
-			expect_dropped(e, RPCRDMA_REASON_XID);
-			rpcrdma_message again = message(kXid, RPCRDMA_CALL, 40);
-			EXPECT_EQ(e.next(&again), kSent);
-			EXPECT_EQ(e.tx.htype, u32{ RPCRDMA2_CALL_INLINE });
-			e.receive(report);
-			expect_dropped(e, RPCRDMA_REASON_XID);
-			EXPECT_EQ(e.peek(), u32{ RPCRDMA_TX_NONE });
+				expect_refused_once(e, RPCRDMA_CALL, report,
+						    fault,
+						    RPCRDMA2_CALL_INLINE));
 		}
 	}
 }
@@ -2609,7 +2608,6 @@ TEST(rtrext, c__declare__what_makes_no_sense)
 	EXPECT_FALSE(declares(&kShape, kOurs, kReceive + 4));
 }
 
-/* The peer has been told already. */
 /* Limits are about Calls that come and Replies to them (8.4, 8.5): who takes none has none. */
 TEST(rtrext, c__declare__limits_of_what_this_side_takes)
 {
@@ -2639,6 +2637,7 @@ TEST(rtrext, c__declare__limits_of_what_this_side_takes)
 	}
 }
 
+/* The peer has been told already. */
 TEST(rtrext, c__declare__too_late)
 {
 	Pair p;
