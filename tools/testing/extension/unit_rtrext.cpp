@@ -1000,6 +1000,25 @@ TEST(rtrext, report__counts)
 	}
 }
 
+/* The first Send of a group has a word of its message at least. */
+TEST(rtrext, report__a_first_send_without_payload)
+{
+	for (const u32 count : { 1u, 2u }) {
+		Endpoint e = server();
+
+		e.receive(request(kXid, count, {}));
+		expect_dropped(e, RPCRDMA_REASON_CONTINUATION);
+		EXPECT_FALSE(state(e).incoming().active());
+		expect_report(e, { kXid, 0, 0, 0, 8, 0, 4, 0 });
+		for (u32 n = 1; n < count; n++) {
+			e.receive(go_on(kXid, n, call()));
+			expect_dropped(e, RPCRDMA_REASON_DISCARDING);
+		}
+		e.receive(request(kXid, 1, call()));
+		EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_PAYLOAD });
+	}
+}
+
 /* The interloper is refused as between parts of -07, and the group is over. */
 TEST(rtrext, report__another_message_in_between)
 {
@@ -1249,6 +1268,28 @@ TEST(rtrext, refused__a_call_once)
 	e.receive(report);
 	expect_dropped(e, RPCRDMA_REASON_XID);
 	EXPECT_EQ(state(e).refused_count(), 0u);
+}
+
+/* 5.4: whoever sends groups takes a REPTERR, even if it takes no groups. */
+TEST(rtrext, refused__a_call_of_a_side_that_takes_no_replies_by_groups)
+{
+	Endpoint e(grouping(RPCRDMA_ROLE_CLIENT));
+	Outgoing o(RPCRDMA_CALL, 40);
+
+	EXPECT_TRUE(declare(e.session));
+	EXPECT_TRUE(e.session.with<Rtrext>([](Rtrext &, Port &port) {
+		return Rtrext::declare(port, kTakesContinues);
+	}));
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_CONTROL });
+	e.receive(connprop(kServerXid, announcing()));
+	EXPECT_EQ(send(e, o), kSent);
+	e.receive(response(kXid, 1, rpc(kXid, RPCRDMA_REPLY, 40)));
+	expect_dropped(e, RPCRDMA_REASON_HTYPE);
+	expect_error(e, RPCRDMA2_ERR_INVAL_HTYPE);
+	e.receive(prefix(kXid, kReptErr) + Words{ kXid, 0, 0, 0, 8, 40, 0, 36 });
+	EXPECT_EQ(e.rx.action, u32{ RPCRDMA_RX_CONTROL });
+	ASSERT_EQ(state(e).refused_count(), 1u);
+	EXPECT_EQ(state(e).refused_why().code, RtrError::BadPl);
 }
 
 TEST(rtrext, refused__a_reply_and_what_led_to_it)

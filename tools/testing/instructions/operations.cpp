@@ -33,8 +33,10 @@ constexpr u32 kWindow = 64;
 constexpr u32 kThreshold = 16 * kKib;
 constexpr u32 kSpecial = 64 * kKib;
 constexpr u32 kPage = 4 * kKib;
-/* With rtrext, what comes before the pages of a Receive. */
+/* With rtrext, what comes before the pages of a Receive, and how many those are. */
 constexpr u32 kHead = kKib;
+constexpr u32 kTargets = 7;
+constexpr u32 kGroupSend = kHead + kTargets * kPage;
 /* About what NFSv4.2 has around the data of a READ or a WRITE. */
 constexpr u32 kCall = 228;
 constexpr u32 kReply = 136;
@@ -66,8 +68,8 @@ constexpr Operation kOperations[] = {
 	{ "WRITE 4 KiB, v1", 1, 4 * kKib, 0, 2, false },
 	{ "READ 4 KiB, rtrext", 2, 0, 4 * kKib, 2, false, true },
 	{ "WRITE 4 KiB, rtrext", 2, 4 * kKib, 0, 2, false, true },
-	{ "READ 64 KiB, rtrext", 2, 0, 64 * kKib, 9, false, true },
-	{ "WRITE 64 KiB, rtrext", 2, 64 * kKib, 0, 9, false, true },
+	{ "READ 64 KiB, rtrext", 2, 0, 64 * kKib, 4, false, true },
+	{ "WRITE 64 KiB, rtrext", 2, 64 * kKib, 0, 4, false, true },
 };
 
 /* Figures of an operation that went wrong mean nothing. */
@@ -95,12 +97,12 @@ struct End {
 	bool server;
 	bool group = false; /* its message goes by @rtr */
 	rpcrdma_rtr_shape shape;
-	alignas(8) u8 buffer[kInline + kHead];
+	alignas(8) u8 buffer[kGroupSend];
 
 	void begin(const Operation &op, rpcrdma_role role)
 	{
 		const bool client = role == RPCRDMA_ROLE_CLIENT;
-		const u32 size = kInline + (op.rtrext ? kHead : 0);
+		const u32 size = op.rtrext ? kGroupSend : kInline;
 		const rpcrdma_cm_private given = { size, size, true, true,
 						   false };
 		rpcrdma_config c = {};
@@ -123,7 +125,7 @@ struct End {
 			    client ? u32{ RPCRDMA_RVRSDIR_CONT } :
 				     u32{ RPCRDMA_RVRSDIR_NONE } };
 		MUST(rpcrdma_session_init(&session, &c));
-		shape = { kHead, kPage, kInline / kPage };
+		shape = { kHead, kPage, kTargets };
 		if (op.rtrext)
 			MUST(rpcrdma_rtr_declare(&session, &shape,
 						 client ? RPCRDMA_RTR_REPLIES :
