@@ -96,7 +96,7 @@ in_the_middle() { # WHERE KIND READER
 	for ((i = 0; i < 8; i++)); do
 		start "$3"
 	done
-	sleep 10
+	sleep "$(for_a_while)"
 	within 60 one_has_failed "$1" "$2"
 	failures=$("$1" stop_failing "$2" 1000000)
 	# What fails on the client is its own to mend.
@@ -105,6 +105,11 @@ in_the_middle() { # WHERE KIND READER
 	echo "$failures failed"
 	within 30 all_ended "${pids[@]}" || return
 	((failures > 0 && status == 0))
+}
+
+# In virtual time readers begin at once, and read all the time.
+for_a_while() {
+	[[ -z $FULL ]] && virtual_time && echo 2 || echo 10
 }
 
 none_ended() { # PID...
@@ -139,7 +144,7 @@ while_connecting() { # WHERE KIND
 			cut_connections
 			# Some of the next ones last for so long that the client does not wait
 			# before it connects again.
-			sleep 6
+			rest 6
 			failures=$((failures + $("$1" stop_failing "$2" 1000000)))
 			before=$(replies)
 			within 45 gone_on "$before" || { what_happened; listens; return 1; }

@@ -35,6 +35,8 @@ LONGEST = 2 * MIB
 # Between operations until a file appears, in seconds at most. Without a pause such a
 # program does as much as the machine can, which in virtual time is a lot.
 PAUSE = 0.04
+# The same while there is a file with that name and ".rest": see rest() of lib.sh.
+REST_PAUSE = 0.5
 
 
 class Different(Exception):
@@ -267,7 +269,8 @@ def shuffle(path, seed, count, step=one):
             step(file, dice)
             number += 1
             if not count.isdigit():
-                time.sleep(pauses.uniform(0, PAUSE))
+                time.sleep(pauses.uniform(
+                    0, REST_PAUSE if os.path.exists(f"{count}.rest") else PAUSE))
         print(file.finish())
     except Different as different:
         raise Different(f"{checksum(file.copy)}, operation {number}: {different}") from None

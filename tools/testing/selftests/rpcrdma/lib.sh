@@ -393,7 +393,7 @@ sync_first() { # COMMAND...
 # The program runs before, while and after the command does.
 during() { # WHAT COMMAND...
 	local pid before
-	rm -f /tmp/stop /tmp/output
+	rm -f /tmp/stop /tmp/stop.rest /tmp/output
 	sync_first "${@:2}"
 	/usr/bin/python3 -S "$integrity" random "$dir/file" "${SEED:-$ran}" /tmp/stop \
 		> /tmp/output 2>&1 &
@@ -405,6 +405,15 @@ during() { # WHAT COMMAND...
 	touch /tmp/stop
 	check "$1: the same data here" ends_well "$pid"
 	check "$1: the same data there" same_there
+}
+
+# Wait for SECONDS. Programs of integrity.py that go on until /tmp/stop do little meanwhile, except
+# in the last second: what comes next finds them at work, and with $FULL all of this.
+rest() { # SECONDS
+	[[ -n $FULL ]] || : > /tmp/stop.rest
+	sleep $(($1 - 1))
+	rm -f /tmp/stop.rest
+	sleep 1
 }
 
 # The last events that are traced, here and there, and who listens.
@@ -866,7 +875,7 @@ break_connections() { # [COUNT]
 		before=$(connects)
 		cut_each || break
 		within 60 connected_since "$before" || break
-		sleep 6
+		rest 6
 	done
 	echo "connected again $i times"
 	((i == ${1:-3}))
