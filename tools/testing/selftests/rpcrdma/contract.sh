@@ -267,7 +267,7 @@ set_knobs() { # [NAME VALUE]...
 round_trip() {
 	dd if=/tmp/data of="$dir/data" bs=1M oflag=direct &&
 		head -c 300001 /tmp/data > "$dir/some" && sync -f "$dir" &&
-		echo 3 > /proc/sys/vm/drop_caches && cmp /tmp/data "$dir/data" &&
+		forget "$dir/data" "$dir/some" && cmp /tmp/data "$dir/data" &&
 		cmp -n 300001 /tmp/data "$dir/some"
 }
 

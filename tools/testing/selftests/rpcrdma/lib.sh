@@ -630,6 +630,15 @@ all_ended() { # PID...
 	done
 }
 
+# These files are not in the page cache any more, so who reads them asks the server. They have to be
+# written back. /proc/sys/vm/drop_caches would forget all programs, too, which guests then read again.
+forget() { # FILE...
+	local file
+	for file; do
+		dd if="$file" iflag=nocache count=0 status=none || return
+	done
+}
+
 # From /tmp/data to the file, or back; and what the server has of it.
 
 write_direct() { # SIZE COUNT
@@ -851,7 +860,6 @@ lists() { # ENTRIES
 # The NFSv4 ACL here means what the POSIX ACL of the server's file system does.
 same_acl() { # FILE ENTRIES
 	local here there
-	echo 3 > /proc/sys/vm/drop_caches
 	here=$("${tree[@]}" granted "$dir/$1") || return
 	there=$(on_server "${tree[@]}" granted "/export/$1") || return
 	echo "here $here"

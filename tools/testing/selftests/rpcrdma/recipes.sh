@@ -44,9 +44,9 @@ client() {
 # One that lasts for less than five seconds lets the next wait for longer.
 works_without_end() {
 	local next=$((SECONDS + 6))
-	while head -c 1M /dev/urandom > "$dir/file" && echo 3 > /proc/sys/vm/drop_caches &&
+	while head -c 1M /dev/urandom > "$dir/file" && forget "$dir/file" &&
 		cat "$dir/file" > /dev/null && ls "$dir" > /dev/null; do
-		nap 0.5
+		nap 1
 		((SECONDS < next)) && continue
 		cut_connections
 		next=$((SECONDS + 6))

@@ -103,7 +103,7 @@ mount_speaks() { # VERSION
 }
 
 works_and_reads() {
-	head -c 3M /dev/urandom > "$dir/data" && echo 3 > /proc/sys/vm/drop_caches &&
+	head -c 3M /dev/urandom > "$dir/data" && forget "$dir/data" &&
 		cat "$dir/data" > /dev/null && ls "$dir" > /dev/null
 }
 

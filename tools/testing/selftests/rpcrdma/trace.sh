@@ -58,7 +58,7 @@ says() { # STATUS TEXT COMMAND...
 # ---- what is recorded
 
 works_secretly() {
-	head -c 3M /dev/urandom > "$dir/$secret" && echo 3 > /proc/sys/vm/drop_caches &&
+	head -c 3M /dev/urandom > "$dir/$secret" && forget "$dir/$secret" &&
 		cp /bin/cat "/tmp/$secret" && "/tmp/$secret" "$dir/$secret" > /dev/null &&
 		ls "$dir" > /dev/null
 }
