@@ -28,7 +28,7 @@ counters of rxe_count (tools/testing/kunit) at both ends by how much they grew, 
 of rpcrdma for what it has copied. With LOCKS
 in the environment, and where lockdep is, some of the lines have as well how often locks of
 the transport were taken, and for how many microseconds each is held; the names of its locks are
-in rpcrdma.ko.
+in rpcrdma.ko. LOCKS names these operations, with commas between them, or is 1.
 """
 
 import contextlib
@@ -41,7 +41,6 @@ import re
 import shlex
 import statistics
 import struct
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -54,8 +53,8 @@ COPIED = re.compile(r"^bytes copied: sent (\d+) received (\d+)$", re.M)
 COPIED_NAMES = ("octets copied to Sends", "octets copied from Receives")
 # What another small message than those counted has copied at either end, at most.
 OTHER_OCTETS = 1024
-READ_ALL = ("/bin/sh", "-c", f"cat {COUNTERS}; [ ! -e {TOTALS} ] || "
-            f"grep '^bytes copied: ' {TOTALS}")
+# bash does that without a program, which would take a guest long.
+READ_ALL = f'echo "$(< {COUNTERS})"; [[ ! -e {TOTALS} ]] || echo "$(< {TOTALS})"'
 TRACING = Path("/sys/kernel/tracing")
 ACL, ACL4 = "system.posix_acl_access", b"system.nfs4_acl"
 SIZES = (512, 4 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, MIB)
@@ -71,7 +70,7 @@ ANSWER_SECONDS = 120
 AT_EMPTY_PATH, AT_STATX_FORCE_SYNC = 0x1000, 0x2000
 # What a small message never asks for.
 CHUNKS = {"registrations", "local invalidates", "RDMA Reads", "RDMA Writes", "Sends with invalidate"}
-# Operations for which locks are traced.
+# Operations for which locks are traced, unless LOCKS names others.
 LOCKED = ("GETATTR", *(f"{work} {size} KiB" for size in (4, 16, 64) for work in ("READ", "WRITE")))
 # What a completion waits by has this name in every module.
 EVERYWHERE = {"&x->wait"}
@@ -188,15 +187,16 @@ def lock_names():
 
 
 def trace(on):
-    """Trace locks from now on, or no longer."""
+    """Trace locks of the transport from now on, or no longer."""
     if on:
+        ours = " || ".join(f'name == "{name}"' for name in sorted(lock_names()))
         (TRACING / "trace").write_text("", encoding="ascii")
         (TRACING / "buffer_size_kb").write_text("16384", encoding="ascii")
         # The usual clock of user-mode Linux goes by ticks.
         (TRACING / "trace_clock").write_text("mono", encoding="ascii")
     for event in (TRACING / "events/lock" / name for name in ("lock_acquire", "lock_release")):
         if on:
-            (event / "filter").write_text('name ~ "&*"', encoding="ascii")
+            (event / "filter").write_text(ours, encoding="ascii")
         (event / "enable").write_text(str(int(on)), encoding="ascii")
 
 
@@ -248,17 +248,24 @@ def counters(text):
 
 
 def all_counters(text):
-    """The same of both files together."""
+    """The same of both files together. Of the second one, which begins by the connections, only
+    what is named here."""
     copied = COPIED.search(text)
-    return counters(COPIED.sub("", text).strip()) | (
+    return counters(text.partition("connections: ")[0].strip()) | (
         dict(zip(COPIED_NAMES, map(int, copied.groups()))) if copied else {})
 
 
-def on_server(*command):
-    """Ask the server's obey() (lib.sh); what the command has to say."""
+def read_all():
+    """Both files, of this end."""
+    return COUNTERS.read_text(encoding="ascii") + (
+        TOTALS.read_text(encoding="ascii") if TOTALS.exists() else "")
+
+
+def on_server(command):
+    """Ask the server's obey() (lib.sh), a bash; what the command has to say."""
     shared = Path(os.environ["GUEST_SHARED"])
     name = f"count-{time.monotonic_ns()}"
-    (shared / f"command.{name}").write_text(f"{shlex.join(command)}\n", encoding="ascii")
+    (shared / f"command.{name}").write_text(f"{command}\n", encoding="ascii")
     (shared / f"ask.{name}").touch()
     end = time.monotonic() + ANSWER_SECONDS
     while not (shared / f"answered.{name}").exists():
@@ -270,7 +277,8 @@ def on_server(*command):
 
 def at_both_ends(what):
     """locks() here and there."""
-    theirs = on_server("/usr/bin/python3", str(Path(__file__).resolve()), "locks", what)
+    theirs = on_server(shlex.join(("/usr/bin/python3", "-S", str(Path(__file__).resolve()),
+                                   "locks", what)))
     ends = {"client": locks(what), "server": json.loads(theirs)}
     return {of: {end: found[number] for end, found in ends.items()}
             for number, of in enumerate(("locks", "held"))} if what == "end" else {}
@@ -295,9 +303,8 @@ def snapshot():
     """Everything that is counted, when nothing happens any more."""
     time.sleep(SETTLE_SECONDS)
     return {"nfs": procedures(),
-            "client": all_counters(subprocess.run(READ_ALL, check=True, text=True,
-                                                  stdout=subprocess.PIPE).stdout),
-            "server": all_counters(on_server(*READ_ALL))}
+            "client": all_counters(read_all()),
+            "server": all_counters(on_server(READ_ALL))}
 
 
 def run(directory, file, *names):
@@ -314,8 +321,10 @@ def few(directory, file, name):
 
 def count_each(operations, file):
     """Of each a line in the file."""
-    traced = LOCKED if os.environ.get("LOCKS") and \
-        (TRACING / "events/lock/lock_acquire").exists() else ()
+    traced = os.environ.get("LOCKS", "").split(",") \
+        if (TRACING / "events/lock/lock_acquire").exists() else ()
+    if "1" in traced:
+        traced = LOCKED
     # What the first to be counted finds is what it leaves.
     for function, _, warm_up in reversed(operations.values()):
         for _ in range(warm_up):

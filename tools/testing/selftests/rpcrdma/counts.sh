@@ -15,6 +15,7 @@ in_guests --waits --pair
 
 count=$SELFTESTS/count.py
 with=
+operations_with_locks=("READ 4 KiB" "WRITE 4 KiB")
 
 server() {
 	modprobe rpcrdma && set_parameter grow 0 && rdma_up rxe && largest_blocks || exit
@@ -38,7 +39,7 @@ client() {
 	default=$(< $parameters/grow)
 	check "sizes stay" set_parameter grow 0
 	check "mount" mount_rdma 4.2 "$SERVER4" "$dir" actimeo=600
-	LOCKS=$(can_trace_locks) count_all
+	LOCKS=$(traced_locks) count_all
 	expected
 	locked 7.9 7.7
 	judge
@@ -58,7 +59,7 @@ with_grown_buffers() {
 	with="grown: "
 	check "grown: WRITEs" within 60 work_until write 16K grown_by_writes
 	check "grown: READs" within 60 work_until read_back 16K both_are "$default" "$default"
-	LOCKS=$(can_trace_locks) count_all
+	LOCKS=$(traced_locks) count_all
 	expected_of_grown
 	locked 8 7.7
 	check "grown: they still have that size" both_are "$default" "$default"
@@ -110,8 +111,13 @@ count_all() { # [OPERATION]...
 # A message has one doorbell, however many Sends it takes. Every 16th Send is signaled; every
 # fourth, if memory that it was sent from waits for that.
 message() { # SENDS [SIGNALED]
-	awk -v n="$1" -v every="${2:-16}" \
-		'BEGIN { print "Sends=" n " send_doorbells=1 send_completions=" n / every }'
+	echo "Sends=$1 send_doorbells=1 send_completions=$(part "$1" "${2:-16}")"
+}
+
+# To start a program takes a guest long, so bash calculates: by four decimals.
+part() { # NUMBER OF
+	local n=$(($1 * 10000 / $2))
+	printf '%d.%04d\n' $((n / 10000)) $((n % 10000))
 }
 one_message=$(message 1)
 # Sixteen Receives are posted together.
@@ -253,7 +259,7 @@ by_chunk() { # KIB...
 readdir() { # SENDS
 	both "READDIR 1000" "Sends=2 send_doorbells=2 send_completions=0..0.25
 		$(received_at_times "$1")" "Sends=$1 send_doorbells=2
-		send_completions=$(awk -v n="$1" 'BEGIN { print n / 4 - 0.25 ".." n / 4 + 0.25 }')
+		send_completions=$(part $(($1 - 1)) 4)..$(part $(($1 + 1)) 4)
 		$(received_at_times 2)"
 	copied "READDIR 1000" server "to_Sends<$((2 * few))" "from_Receives<$((2 * few))"
 }
@@ -280,9 +286,9 @@ moved() { # "READ|WRITE SIZE KiB" END to_Sends|from_Receives
 	copied "$1" "$2" "$3>$octets" "$3<$((octets + few))" "$other<$few"
 }
 
-# An emulated kernel has more events of locks than a trace can keep.
-can_trace_locks() {
-	! grep -q 'User Mode Linux' /proc/cpuinfo || echo 1
+# Of which operations. An emulated kernel has more events of locks than a trace can keep.
+traced_locks() {
+	! has_text /proc/cpuinfo 'User Mode Linux' || (IFS=, && echo "${operations_with_locks[*]}")
 }
 
 # In virtual time the counts of a run are always the same. In real time they depend on what comes
@@ -290,7 +296,7 @@ can_trace_locks() {
 # If they stay, that takes one lock. In virtual time two seconds pass while 64 READs are counted.
 locked() { # READS WRITES, less than
 	local operation most_locks=$1
-	for operation in "READ 4 KiB" "WRITE 4 KiB"; do
+	for operation in "${operations_with_locks[@]}"; do
 		[[ $operation = READ* ]] || most_locks=$2
 		virtual_time || most_locks=9
 		if grep -q '"locks"' /tmp/counts; then
@@ -303,9 +309,12 @@ locked() { # READS WRITES, less than
 
 # So many times as much of everything.
 times() { # FACTOR NAME=NUMBER...
-	local word
+	local word number decimals
 	for word in $2; do
-		awk -v factor="$1" -F = '{ print $1 "=" factor * $2 }' <<< "$word"
+		number=${word#*=}.0
+		decimals=${number#*.}0000
+		number=$((10000 * ${number%%.*} + 10#${decimals:0:4}))
+		echo "${word%%=*}=$(part $(($1 * number)) 10000)"
 	done
 }
 
