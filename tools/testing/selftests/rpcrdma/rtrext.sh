@@ -96,7 +96,8 @@ without() { # WHAT END-THAT-HAS-IT END-THAT-HAS-NOT COMMAND...
 # Both have it, and one cannot say so.
 version1() { # WHAT END OTHER-END KNOB
 	check "$1: set" "$3" set_knob "$4" 1
-	beside_rtrext "$1" 4.2 "$2" 1
+	# version1_*.sh have all with the kernel's own transport, which speaks no other version.
+	beside_rtrext "$1" 4.2 "$2" 1 data
 	check "$1: no longer" "$3" set_knob "$4" 2
 }
 

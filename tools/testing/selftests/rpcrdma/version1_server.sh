@@ -40,9 +40,8 @@ client() {
 	check "version 1 alone: as before" set_knob rdma_max_version 2
 
 	check "with rtrext: set" set_parameter rtrext 1
-	for vers in 3 4.2; do
-		beside_rtrext "with rtrext, v$vers" "$vers" here 1
-	done
+	beside_rtrext "with rtrext, v3" 3 here 1 data
+	beside_rtrext "with rtrext, v4.2" 4.2 here 1
 	check "with rtrext: no longer" set_parameter rtrext 0
 
 	check "forbidden" set_knob rdma_min_version 2
