@@ -200,7 +200,8 @@ obey() {
 # Run a command in the server: one of its programs, or a function of the script. What it
 # prints is text.
 on_server() { # COMMAND...
-	local name=$BASHPID-$EPOCHREALTIME text
+	# In virtual time programs go on while this one waits.
+	local name=$BASHPID-$EPOCHREALTIME text glance=0.2
 	echo "${@@Q}" > "$GUEST_SHARED/command.$name"
 	signal "ask.$name"
 	await "answered.$name" $((300 * PATIENCE)) || return
