@@ -205,10 +205,11 @@ same_events() {
 # Each file, its mode, and the values that it takes. What a counter takes is not
 # compared: it means nothing. The kernel's own module has no choice of versions.
 probe() {
-	local file value was
-	find $sysctls -name 'rdma_*' -o -path '*/svc_rdma/*' | grep -v '_version$' |
-		sort | while read -r file; do
-		echo "$file $(stat -c '%a %U' "$file")"
+	local files file value was
+	mapfile -t files < <(find $sysctls -name 'rdma_*' -o -path '*/svc_rdma/*' |
+		grep -v '_version$' | sort)
+	stat -c '%n %a %U' "${files[@]}"
+	for file in "${files[@]}"; do
 		[[ ${file##*/} = rdma_stat_@(read|recv|write|sq_starve) ]] && continue
 		was=$(< "$file")
 		for value in -1 0 1 3 4 6 7 255 256 1023 1024 4095 4096 4097 16384 \
@@ -438,8 +439,14 @@ mountstats_columns() {
 
 # What the columns and counters are, in the caller's array.
 remember() {
-	local name
-	for name in "${columns[@]}" "${totals[@]}"; do
+	local name i words
+	while read -ra words; do
+		[[ ${words[*]:0:2} != "xprt: rdma" ]] || break
+	done < /proc/self/mountstats
+	for ((i = 0; i < ${#columns[@]}; i++)); do
+		before[${columns[i]}]=${words[i + 2]}
+	done
+	for name in "${totals[@]}"; do
 		before[$name]=$(column "$name")
 	done
 }

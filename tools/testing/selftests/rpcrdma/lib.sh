@@ -33,14 +33,21 @@ provider=rxe # or siw; see rdma_up
 ran=0 failed=0
 
 # SLOW and PATIENCE for a kernel: checkers take time, and emulation takes more. The machine
-# may have other work.
+# may have other work. Whether Debian's kernel is emulated its guest knows.
 pace() { # KERNEL
 	case $1 in
-	stock*) echo 1 3 ;;
+	stock*) echo 0 3 ;;
 	uml-[0-9]*) echo 1 2 ;;
 	uml-debug*) echo 2 3 ;;
 	*) echo 8 3 ;;
 	esac
+}
+
+# Of Debian's kernel, where it is emulated, as much as of a kernel with checks; all of it with FULL=1.
+settle_pace() {
+	((SLOW == 0)) || return
+	SLOW=1
+	[[ -n $FULL ]] || ! has_text /proc/cpuinfo "QEMU TCG CPU" || SLOW=8
 }
 
 # --shared is for a test that others may precede and follow in the same guests: see 'run' and
@@ -71,6 +78,7 @@ in_guests() { # [--shared] [--waits] [OPTION OF guest]...
 	fi
 	# shellcheck source=tools/testing/guest/guest-lib.sh
 	. "$GUEST_LIB"
+	settle_pace
 	settle_parameters
 	[[ $GUEST_ROLE = server ]] || echo "TAP version 13"
 }
@@ -858,7 +866,8 @@ lists() { # ENTRIES
 	((found == $1))
 }
 
-# The NFSv4 ACL here means what the POSIX ACL of the server's file system does.
+# The NFSv4 ACL here means what the POSIX ACL of the server's file system does. Either this client has
+# not asked for it yet, or it is what tree.py has just got from the server.
 same_acl() { # FILE ENTRIES
 	local here there
 	here=$("${tree[@]}" granted "$dir/$1") || return

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Proves that mounts over RDMA work, with each version of NFS and each address family,
-# and that data moves in both directions.
+# and that data moves in both directions. Without FULL=1 there is one address for NFSv4.1.
 
 . "$(dirname "$0")/lib.sh"
 in_guests --shared --pair
@@ -21,6 +21,7 @@ client() {
 	done
 	for vers in 4.2 4.1 3; do
 		for address in "$SERVER4" "$SERVER6"; do
+			[[ -n $FULL || $vers != 4.1 || $address = "$SERVER6" ]] || continue
 			round_trip "$vers" "$address"
 		done
 	done
