@@ -10,7 +10,7 @@
 # often, and NFSv3 only mounts.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair --env PROVIDER="${PROVIDER-}" --env WHERE="${WHERE-}"
+in_guests --needs checks --waits --pair --env WHERE="${WHERE-}"
 
 # A connection that is given up while messages arrive is too much for rxe: in 6.12
 # do_complete() of rxe_resp.c returns to RESPST_CHK_RESOURCE when it finds the queue

@@ -13,7 +13,7 @@
 
 . "$(dirname "$0")/lib.sh"
 . "$SELFTESTS/kerberos.sh"
-in_guests --pair
+in_guests --shared --pair
 
 server() {
 	rdma_up rxe && largest_blocks || exit

@@ -51,14 +51,19 @@ settle_pace() {
 }
 
 # --shared is for a test that others may precede and follow in the same guests: see 'run' and
-# 'together'. --waits is for one that mostly waits: it runs in virtual time if the kernel and
-# the host have that.
-in_guests() { # [--shared] [--waits] [OPTION OF guest]...
-	local slow patience virtual=()
+# 'together'. --needs is for one that can only skip itself on other kernels than 'choose' has for that
+# word; it counts if no KERNEL is named. --waits is for one that mostly waits: it runs in virtual time
+# if the kernel and the host have that.
+in_guests() { # [--shared] [--needs WORD] [--waits] [OPTION OF guest]...
+	local slow patience virtual=() needs=selftests
 	[[ ${1-} != --shared ]] || shift
 	if [[ -z ${GUEST_ROLE-} ]]; then
+		if [[ ${1-} = --needs ]]; then
+			needs=$2
+			shift 2
+		fi
 		if [[ -z ${KERNEL-} ]]; then
-			KERNEL=$("$SELFTESTS/../../guest/choose" selftests) || exit
+			KERNEL=$("$SELFTESTS/../../guest/choose" "$needs") || exit
 			export KERNEL
 		fi
 		read -r slow patience < <(pace "$KERNEL")
@@ -72,6 +77,8 @@ in_guests() { # [--shared] [--waits] [OPTION OF guest]...
 			${VIRTUAL:+--virtual-time "$VIRTUAL"} "${virtual[@]}" \
 			--env KERNEL="$KERNEL" --env SLOW="${SLOW:-$slow}" --env SEED="${SEED-}" \
 			--env FULL="${FULL-}" ${CPUS:+--cpus "$CPUS"} ${OUT:+--out "$OUT"} \
+			--env FILTER="${FILTER-}" --env CLIENT_FILTER="${CLIENT_FILTER-}" \
+			--env SERVER_FILTER="${SERVER_FILTER-}" --env PROVIDER="${PROVIDER-}" \
 			--env CLIENT_PARAMETERS="${PARAMETERS-} ${CLIENT_PARAMETERS-}" \
 			--env SERVER_PARAMETERS="${PARAMETERS-} ${SERVER_PARAMETERS-}" \
 			--env PATIENCE="${PATIENCE:-$patience}" "$@" "$(realpath "$0")"

@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --waits --pair
+in_guests --shared --needs checks --waits --pair
 
 faults=/sys/module/dma_faults/parameters
 # A client maps what it registers. A server's connection begins with some hundred mappings, and

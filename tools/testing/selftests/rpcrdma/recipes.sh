@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --waits --env FILTER="${FILTER-}" --pair
+in_guests --waits --pair
 
 texts=$SELFTESTS/../../docs/texts.py
 PATH=$(realpath "$SELFTESTS/../../../../build/tools"):$PATH

@@ -16,7 +16,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SELFTESTS/kerberos.sh"
 . "$SELFTESTS/operations.sh"
-in_guests --pair
+in_guests --shared --needs checks --pair
 
 shape=/sys/module/rxe_shape/parameters
 

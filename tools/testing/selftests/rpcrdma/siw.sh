@@ -7,7 +7,7 @@
 # removed and have come back; nothing is left behind. Without FULL=1 nothing is removed under NFSv3.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --waits --pair
+in_guests --shared --waits --pair
 
 provider=siw
 

@@ -13,7 +13,7 @@
 # reconnect, and that the module cannot be removed while it is in use, but afterwards.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --pair --env PROVIDER="${PROVIDER-}"
+in_guests --pair
 
 provider=${PROVIDER:-siw}
 rounds=3

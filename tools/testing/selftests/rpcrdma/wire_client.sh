@@ -9,7 +9,9 @@
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport does not speak version 2.
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --waits --env FILTER="${FILTER-}"
+in_guests --shared --waits
+
+filter=${FILTER:-$CLIENT_FILTER}
 
 # What a client does seldom, and here has to.
 provoked=(rpcrdma/rpcrdma_{abandon,chunks,mr_invalidated,retry,wait} rpcrdma/xprtrdma_mr_localinv)
@@ -21,8 +23,8 @@ alone() {
 	# The program speaks version 2, and its tests say where another is wanted.
 	check "version 2 alone" set_knob rdma_min_version 2
 	follow_events "${provoked[@]}"
-	peer_tests "${FILTER:-client_*}"
-	[[ -n ${FILTER-} ]] || check "trace events" events_came "${provoked[@]}"
+	peer_tests "${filter:-client_*}"
+	[[ -n $filter ]] || check "trace events" events_came "${provoked[@]}"
 	check "nothing left" within 30 nothing_left
 	sed 's/^/# /' /sys/kernel/debug/rpcrdma/totals
 	check "remove the module" within 30 rmmod rpcrdma

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport has no extensions.
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --env FILTER="${FILTER-}"
+in_guests --shared
 
 top=$SELFTESTS/../../../..
 extended=$top/build/$KERNEL/extended/lib/modules/$(uname -r)/updates/rpcrdma.ko

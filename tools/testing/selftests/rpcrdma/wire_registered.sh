@@ -10,7 +10,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --append ib_core.force_mr=1 --env FILTER="${FILTER-}"
+in_guests --append ib_core.force_mr=1
 
 alone() {
 	modprobe lockd nlm_grace_period=3 nlm_timeout=3

@@ -8,7 +8,9 @@
 . "$(dirname "$0")/lib.sh"
 # The kernel's own transport does not speak version 2.
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --env FILTER="${FILTER-}"
+in_guests --shared
+
+filter=${FILTER:-$SERVER_FILTER}
 
 export RPCRDMACTL=$SELFTESTS/../../../../build/tools/rpcrdmactl
 
@@ -17,7 +19,8 @@ provoked=(rpcrdma/rpcrdma_{abandon,refuse,request,serve,wait})
 
 alone() {
 	# nfsd gives no delegation while lockd lets locks be reclaimed.
-	modprobe lockd nlm_grace_period=3 nlm_timeout=3
+	modprobe lockd && echo 3 > /proc/sys/fs/nfs/nlm_grace_period &&
+		echo 3 > /proc/sys/fs/nfs/nlm_timeout
 	# A kernel that has no 4 MiB takes what it has.
 	if ! { rdma_up rxe && largest_blocks &&
 		echo 4194304 > /proc/fs/nfsd/max_block_size && server_up 4; }; then
@@ -27,8 +30,8 @@ alone() {
 	check "buffers grow" set_parameter grow 32768
 	end_grace
 	follow_events "${provoked[@]}"
-	peer_tests "${FILTER:-server_*}"
-	[[ -n ${FILTER-} ]] || check "trace events" events_came "${provoked[@]}"
+	peer_tests "${filter:-server_*}"
+	[[ -n $filter ]] || check "trace events" events_came "${provoked[@]}"
 	check "nothing left" within 30 nothing_left
 	sed 's/^/# /' /sys/kernel/debug/rpcrdma/totals
 	check "stop the server" server_down
