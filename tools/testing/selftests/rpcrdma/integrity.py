@@ -9,6 +9,8 @@
   integrity.py direct FILE SEED COUNT  the same, but nothing goes through the page cache,
                                        for which a task may wait that cannot be killed
   integrity.py cached FILE SEED COUNT  the same, but everything does, with many an fsync()
+  integrity.py ends FILE               files that end in the middle of what is asked for, past
+                                       the page cache
   integrity.py same FILE CRC           the file has this content
 
 Writes and reads go through the page cache, past it (O_DIRECT, from memory at any
@@ -31,6 +33,7 @@ SIZES = (1, 2, 3, 4, 5, 511, 513, 4095, 4096, 4097, 7900, 7996, 8100, 8131, 8160
          8191, 8192, 8193, 16341, 16383, 16384, 16385, 65535, 65536, 65537,
          MIB - 1, MIB, MIB + 1)
 OFFSETS = (0, 1, 0, 4093)
+ENDS = (0, 1, 3, 4095, 4097, 65535, 65537, 131071)
 LONGEST = 2 * MIB
 # Between operations until a file appears, in seconds at most. Without a pause such a
 # program does as much as the machine can, which in virtual time is a lot.
@@ -286,6 +289,22 @@ def cached(path, seed, count):
     shuffle(path, seed, count, one_cached)
 
 
+def ends(path):
+    """Results that are shorter than what was asked for, and empty ones."""
+    memory = mmap.mmap(-1, MIB)
+    for size in ENDS:
+        data, got = os.urandom(size), b""
+        with open(path, "wb") as file:
+            file.write(data)
+        file = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        while part := os.preadv(file, [memory], len(got)):
+            got += memory[:part]
+        os.close(file)
+        if got != data:
+            raise Different(f"{len(got)} octets of {size}, or other ones")
+        os.unlink(path)
+
+
 def same(path, want):
     """The file has this content."""
     with open(path, "rb") as file:
@@ -298,7 +317,7 @@ def main(what, *arguments):
     """Do it; the exit status."""
     try:
         {"table": table, "random": shuffle, "direct": direct,
-         "cached": cached, "same": same}[what](*arguments)
+         "cached": cached, "ends": ends, "same": same}[what](*arguments)
     except Different as different:
         print(different)
         return 1

@@ -33,12 +33,13 @@ provider=rxe # or siw; see rdma_up
 ran=0 failed=0
 
 # SLOW and PATIENCE for a kernel: checkers take time, and emulation takes more. The machine
-# may have other work. Whether Debian's kernel is emulated its guest knows.
+# may have other work. With FULL=1 there is more where that takes least. Whether Debian's kernel is
+# emulated its guest knows.
 pace() { # KERNEL
 	case $1 in
 	stock*) echo 0 3 ;;
 	uml-[0-9]*) echo 1 2 ;;
-	uml-debug*) echo 2 3 ;;
+	uml-debug*) [[ -n ${FULL-} ]] && echo 2 3 || echo 3 3 ;;
 	*) echo 8 3 ;;
 	esac
 }
