@@ -44,7 +44,7 @@ pace() { # KERNEL
 	esac
 }
 
-# Of Debian's kernel, where it is emulated, as much as of a kernel with checks; all of it with FULL=1.
+# Where Debian's kernel is emulated, it does as much as one with checks; with FULL=1 all of it.
 settle_pace() {
 	((SLOW == 0)) || return
 	SLOW=1
@@ -52,9 +52,9 @@ settle_pace() {
 }
 
 # --shared is for a test that others may precede and follow in the same guests: see 'run' and
-# 'together'. --needs is for one that can only skip itself on other kernels than 'choose' has for that
-# word; it counts if no KERNEL is named. --waits is for one that mostly waits: it runs in virtual time
-# if the kernel and the host have that.
+# 'together'. --needs is for one that would skip itself on other kernels than those that 'choose'
+# has for that word; it counts if no KERNEL is named. --waits is for one that mostly waits: it
+# runs in virtual time if the kernel and the host have that.
 in_guests() { # [--shared] [--needs WORD] [--waits] [OPTION OF guest]...
 	local slow patience virtual=() needs=selftests
 	[[ ${1-} != --shared ]] || shift
@@ -647,8 +647,8 @@ all_ended() { # PID...
 	done
 }
 
-# These files are not in the page cache any more, so who reads them asks the server. They have to be
-# written back. /proc/sys/vm/drop_caches would forget all programs, too, which guests then read again.
+# These files, which are written back, leave the page cache, so who reads them asks the server.
+# /proc/sys/vm/drop_caches would forget all programs, too, which guests then read again.
 forget() { # FILE...
 	local file
 	for file; do
@@ -874,8 +874,8 @@ lists() { # ENTRIES
 	((found == $1))
 }
 
-# The NFSv4 ACL here means what the POSIX ACL of the server's file system does. Either this client has
-# not asked for it yet, or it is what tree.py has just got from the server.
+# The NFSv4 ACL here means what the POSIX ACL of the server's file system does. Either this client
+# has not asked for it yet, or it is what tree.py has just got from the server.
 same_acl() { # FILE ENTRIES
 	local here there
 	here=$("${tree[@]}" granted "$dir/$1") || return
