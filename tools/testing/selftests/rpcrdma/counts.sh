@@ -337,17 +337,14 @@ want() { # NAME WHAT OPERATION WORD...
 }
 
 judge() {
-	local i
+	local i text right
 	rm -rf /tmp/judged
 	mkdir /tmp/judged && /usr/bin/python3 -S "$count" judge /tmp/counts /tmp/judged < /tmp/wanted
 	for i in "${!wanted[@]}"; do
-		check "$with${wanted[i]}" judged_right "$i"
+		text=$(< "/tmp/judged/$i") && [[ $text = right* ]]
+		right=$?
+		found "$with${wanted[i]}" "$right" "$text" judge
 	done
-}
-
-judged_right() { # NUMBER
-	local text
-	text=$(< "/tmp/judged/$1") && echo "$text" && [[ $text = right* ]]
 }
 
 "$GUEST_ROLE"
