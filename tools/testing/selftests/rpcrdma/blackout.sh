@@ -58,7 +58,7 @@ blackout() { # VERSION direct|cached
 	check "$what: $connections connections" within 30 connections "$connections"
 	check "$what: spoken" speaks "$1"
 	trace rpcrdma/rpcrdma_{up,lost} && on_server trace rpcrdma/rpcrdma_{up,lost}
-	rm -f /tmp/stop /tmp/output.*
+	rm -f /tmp/stop /tmp/stop.rest /tmp/output.*
 	each_transport > /tmp/before
 	ls /sys/kernel/debug/rpcrdma/conn > /tmp/conns
 	# Not by check, which would start them in a shell of its own.
@@ -88,8 +88,11 @@ blackout() { # VERSION direct|cached
 	check "$what: nothing left" within 30 nothing_left
 }
 
+# Then programs on the first connections that come back do little until the last one is there.
 network_away() {
-	away && sleep "$outage" && back
+	away || return
+	[[ -n $FULL ]] || : > /tmp/stop.rest
+	sleep "$outage" && back
 }
 
 # For each transport of the mount: how often it has connected, and its Replies.

@@ -144,7 +144,7 @@ in_guest() { # COMMAND
 }
 
 first_id() {
-	rpcrdmactl show -j | python3 -c 'import json, sys
+	rpcrdmactl show -j | python3 -S -c 'import json, sys
 print(json.load(sys.stdin)[0]["id"])'
 }
 

@@ -56,7 +56,7 @@ mounted() { # WHAT WHERE
 # Files are written and read until so many have failed.
 some_fail() { # WHERE
 	local least status=0
-	least=$(($("$1" cat "$faults/failed") + 10))
+	least=$(($("$1" cat "$faults/failed") + (FULL ? 10 : 5)))
 	"$1" set_every "${every[$1]}" || return
 	while ((status == 0 && $("$1" cat "$faults/failed") < least)); do
 		table && same_table

@@ -95,9 +95,8 @@ has_all() {
 		{before,after}/{connections,settings,metrics,mounts,server}.txt; do
 		[[ -e $unpacked/$file ]] || { echo "no $file"; return 1; }
 	done
-	for file in "$unpacked"/*.json "$unpacked"/*/*.json; do
-		python3 -m json.tool "$file" > /dev/null || return
-	done
+	/usr/bin/python3 -S -c 'import json, sys
+for name in sys.argv[1:]: json.load(open(name))' "$unpacked"/*.json "$unpacked"/*/*.json
 }
 
 tells() {
@@ -224,7 +223,7 @@ settings_change() {
 	local name value
 	"$ctl" set > /tmp/settings
 	check "set: list" grep '^window  *64  *64  *3-16384  *messages  *both  *at once$' /tmp/settings
-	check "set: JSON" bash -c "'$ctl' set -j | python3 -m json.tool"
+	check "set: JSON" bash -c "'$ctl' set -j | python3 -S -m json.tool"
 	check "set: no privileges" says 1 "window: only root may set it" nobody "$ctl" set window=32
 	check "set: who may not set may list" nobody "$ctl" set
 	while read -r name value _; do
@@ -271,7 +270,7 @@ many_messages() {
 }
 
 window_is() { # VALUE
-	"$ctl" show -j | python3 -c 'import json, sys
+	"$ctl" show -j | python3 -S -c 'import json, sys
 for c in json.load(sys.stdin):
     if c["credits"]["window"] != int(sys.argv[1]): sys.exit(str(c["credits"]))' "$1"
 }
@@ -298,7 +297,7 @@ becomes_unfit() {
 
 says_unfit() {
 	local why
-	why=$("$ctl" show -j devices | python3 -c 'import json, sys
+	why=$("$ctl" show -j devices | python3 -S -c 'import json, sys
 print(json.load(sys.stdin)[0]["server-unfit"])')
 	echo rxe > "$shape"
 	echo 0 > "$tracing/events/rpcrdma/rpcrdma_unfit/enable"
