@@ -105,7 +105,8 @@ in_version_1() {
 count_all() { # [OPERATION]...
 	rm -f /tmp/counts /tmp/wanted
 	wanted=()
-	check "${with}count" /usr/bin/python3 -S "$count" run "$dir" /tmp/counts "$@"
+	FEWER=$([[ -n $FULL ]] || echo 1) check "${with}count" \
+		/usr/bin/python3 -S "$count" run "$dir" /tmp/counts "$@"
 }
 
 # A message has one doorbell, however many Sends it takes. Every 16th Send is signaled; every
