@@ -15,7 +15,7 @@ in_guests --shared --waits --pair
 outage=90
 connections=4
 # More than connections, so that each of these always has a Call under way.
-programs=8
+programs=$((FULL ? 8 : 6))
 hung=/proc/sys/kernel/hung_task_timeout_secs
 # Less than the 60 s after which an RPC begins to be late.
 usual_wait=45
