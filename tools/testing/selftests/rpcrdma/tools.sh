@@ -13,7 +13,7 @@
 in_guests --shared --pair
 
 # lib.sh has variables with the names "status" and "ask".
-program=(/usr/bin/python3 -S "$SELFTESTS/status.py")
+program=(/usr/bin/python3 "$SELFTESTS/status.py")
 # Whoever has no privileges may not look into the tree.
 ctl=/tmp/rpcrdmactl
 cp "$SELFTESTS/../../../../build/tools/rpcrdmactl" "$ctl" || exit
