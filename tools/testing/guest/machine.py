@@ -4,6 +4,10 @@ which kinds work here."""
 
 import contextlib
 import fcntl
+import functools
+import importlib.machinery
+import importlib.util
+import io
 import os
 import re
 import signal
@@ -14,6 +18,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+TOP = HERE.parent.parent.parent
 # A guest's kernel says little on its console and everything in its log. KUnit of 7.3 runs tests
 # only when it is asked, if it is configured as Debian's.
 CMDLINE = ("loglevel=5 oops=panic panic=-1 log_buf_len=4M cryptomgr.notests "
@@ -63,6 +68,32 @@ def output(*command):
     except subprocess.CalledProcessError as error:
         raise Failure(f"'{' '.join(map(str, command))}' "
                       f"ended with status {error.returncode}") from None
+
+
+@functools.lru_cache(maxsize=None)
+def kernels():
+    """scripts/kernel as a module. To start the program takes longer than most of its answers."""
+    loader = importlib.machinery.SourceFileLoader("scripts_kernel", str(TOP / "scripts/kernel"))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(loader.name, loader))
+    sys.modules[loader.name] = module
+    loader.exec_module(module)
+    return module
+
+
+@functools.lru_cache(maxsize=None)
+def ask_kernels(*arguments):
+    """What scripts/kernel prints, without the last newline; Failure if it does not succeed. What it
+    has once said it says again."""
+    module, said = kernels(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            module.main([str(word) for word in arguments])
+    except (module.Failure, OSError, SystemExit) as error:
+        if not isinstance(error, SystemExit):
+            print(f"kernel: {module.in_words(error)}", file=sys.stderr)
+        raise Failure(f"'scripts/kernel {' '.join(map(str, arguments))}' failed") from None
+    return said.getvalue().strip()
 
 
 def forget_probes(cache):
