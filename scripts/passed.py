@@ -1,7 +1,7 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -SE
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Notes of what has passed, and with which tree and settings: for scripts/tally, and for 'run' of
-the self-tests.
+the self-tests; and with which files, for scripts/once and scripts/made.
 
     scripts/passed.py       prints the tree that is checked out, without its texts, or nothing if
                             files are changed
@@ -47,13 +47,47 @@ def tree(texts=False):
     return hashlib.sha256("\0".join(counting).encode()).hexdigest()
 
 
+def contents(paths):
+    """What these files are, and those in these directories: by name, content and whether they can
+    be run. A link in a directory is what it says. None if something is not there."""
+    known = hashlib.blake2b()
+
+    def add(name, path):
+        known.update(f"{name}\0{os.stat(path).st_mode & 0o111:o}\0".encode())
+        with open(path, "rb") as file:
+            known.update(hashlib.file_digest(file, "blake2b").digest())
+
+    try:
+        for path in paths:
+            if not os.path.isdir(path):
+                add(path, path)
+                continue
+            for directory, below, files in os.walk(path):
+                below.sort()
+                for name in sorted(below + files):
+                    name = os.path.join(directory, name)
+                    if os.path.islink(name):
+                        known.update(f"{name}\0 -> {os.readlink(name)}\0".encode())
+                    elif os.path.isfile(name):
+                        add(name, name)
+                    else:
+                        known.update(f"{name}\0/\0".encode())
+    except FileNotFoundError:
+        return None
+    return known.hexdigest()
+
+
+def of_settings(settings):
+    """A short name for these settings, a mapping."""
+    return hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()
+
+
 def inputs(settings, texts, **others):
     """What a result depends on: the tree, with or without TEXTS, these settings, a mapping, and
     others, as they are; or None if that cannot be told."""
     found = tree(texts)
-    counting = sorted(item for item in settings.items() if item[0] not in INDIFFERENT)
-    return found and {"tree": found, **others, "settings": hashlib.sha256(
-        repr(counting).encode()).hexdigest()}
+    return found and {"tree": found, **others, "settings": of_settings(
+        {name: settings[name] for name in settings if name not in INDIFFERENT})}
 
 
 def remember(path, with_what, **result):
@@ -68,9 +102,9 @@ def remembered(path, with_what):
     """What was noted there, if that was with these inputs; or None."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return found if with_what and found["inputs"] == with_what else None
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return found if with_what and found["inputs"] == with_what else None
 
 
 if __name__ == "__main__":
