@@ -63,7 +63,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 		   $(SUBMAKE) -C $(1))
 
 .DEFAULT_GOAL := modules
-.PHONY: all modules modules_install stage extended clean distclean help kdir deps \
+.PHONY: all modules modules_install stage stage-anew extended extended-anew kernels clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-smp selftests-rtrext \
 	selftests-kcsan kunit-kcsan selftests-uml selftests-6.1 kunit-6.1 \
@@ -114,12 +114,22 @@ endif
 FOR_GUESTS = $(SUBMAKE) modules_install KERNEL=$(KERNEL) DEPMOD=true INSTALL_MOD_STRIP=1 \
 	     CONFIG_MODULE_COMPRESS_XZ=
 
+# A build that has nothing to do takes seconds. It is not begun if all that it reads is as it was,
+# and so is what it made, to the octet: what decides besides sources is which kernel and compiler.
+unless_made = scripts/made $(1).made --of $(SOURCES) $(2) Makefile scripts/kernel scripts/place \
+	      scripts/debian $(KDIR)/Module.symvers $(KDIR)/include/config/auto.conf \
+	      --with "$(KDIR) $$(gcc --version; g++ --version; ld --version)" --makes $(3) -- \
+	      $(SUBMAKE) $@-anew KERNEL=$(KERNEL)
+
 # The /lib/modules of a guest that boots KERNEL. Only changed files are replaced: a guest
 # may be using them. One at a time for each kernel.
 stage:
 	@test -n "$(KERNEL)" || { echo "make stage needs KERNEL=" >&2; exit 1; }
 	@mkdir -p $(STAGE)
-	+@exec 8> $(STAGE).lock && flock 8 && rm -rf $(STAGE).new && \
+	+@exec 8> $(STAGE).lock && flock 8 && $(call unless_made,$(STAGE),,$(STAGE))
+
+stage-anew:
+	+@rm -rf $(STAGE).new && \
 	  $(FOR_GUESTS) INSTALL_MOD_PATH=$(CURDIR)/$(STAGE).new && \
 	  (cd $(STAGE).new && rsync -rpcR --delete ./lib/modules/*/updates ../stage/) && \
 	  scripts/kernel stage $(KERNEL) $(STAGE)
@@ -131,7 +141,10 @@ extended:
 	@test -n "$(KERNEL)" || { echo "make extended needs KERNEL=" >&2; exit 1; }
 	@mkdir -p $(EXTENDED)
 	+@exec 8> $(EXTENDED).lock && flock 8 && \
-	  $(FOR_GUESTS) INSTALL_MOD_PATH=$(CURDIR)/$(EXTENDED) MIRROR=$(EXTENDED)/src \
+	  $(call unless_made,$(EXTENDED),tools/testing/extension,$(EXTENDED)/lib)
+
+extended-anew:
+	+@$(FOR_GUESTS) INSTALL_MOD_PATH=$(CURDIR)/$(EXTENDED) MIRROR=$(EXTENDED)/src \
 	  RPCRDMA_EXTENSIONS=tools/testing/extension/extensions.h
 
 clean:
@@ -158,7 +171,7 @@ sim:
 
 # The same with new seeds each time, and for longer.
 sim-soak:
-	+@$(SUBMAKE) -C tools/testing/sim check SEED=$$(date +%s)000000 \
+	+@AGAIN=1 $(SUBMAKE) -C tools/testing/sim check SEED=$$(date +%s)000000 \
 	  SIM_SECONDS=$(or $(SIM_SECONDS),1800)
 
 # On the fastest checking kernel, and on one with several processors.
@@ -372,15 +385,22 @@ coverage:
 # Tests with random choices run longer in check-full, and as long as you like in soak.
 # Two parts with guests at a time: a part sometimes waits. Those without take what is left of the
 # processors; not fuzz, which has so many seconds.
+# First of all kernels are fetched and built that are not there yet, with all processors: the parts
+# wait for them, and would be in their way.
 CHECK_BESIDE	= unit,instructions,codec,tools-check,wireshark,conformance,style,clock,docs-check,sim
 check:
-	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),4) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
-	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --jobs 2 \
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),2) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
+	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --first kernels --jobs 2 \
 	  --beside $(CHECK_BESIDE) $(RESUMED) $(ASKED) selftests selftests-debian kunit harness fuzz
+
+kernels:
+	+@kernels="$$($(choose) --skip $@ $(addprefix --kernel ,$(TEST_KERNEL) $(CHECK_KERNEL)) \
+	  $(if $(TEST_KERNEL),,selftests) $(if $(CHECK_KERNEL),,checks cpus) debian)" || \
+	  { [ $$? = 4 ]; exit; }; printf 'ok - kernel %s\n' $$kernels
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
-	  SEARCH_LONG=1 scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
+	  AGAIN=1 SEARCH_LONG=1 scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
 	  kunit storm-full selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
 	  selftests-debug selftests-smp selftests-uml kunit-kcsan selftests-kcsan \
 	  kunit-6.1 selftests-debian-6.1 matrix-6.1 \
@@ -433,7 +453,7 @@ packaging:
 # Tests with random choices, again and again, until something fails, until Ctrl-C, or
 # until the end of the round in which MINUTES= pass.
 soak:
-	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) \
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) AGAIN=1 \
 	  scripts/tally --minutes $(or $(MINUTES),inf) $(ASKED) fuzz sim-soak storm-soak selftests-soak
 
 # FILES= of the more than 5,000.

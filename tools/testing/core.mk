@@ -13,6 +13,8 @@ export CCACHE_DIR	?= $(or $(RPCRDMA_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache
 export CCACHE_BASEDIR	?= $(abspath $(TOP))
 export CCACHE_NOHASHDIR	?= 1
 export CCACHE_MAXSIZE	?= 5G
+# Of tests that do the same each time: what they printed when the same program last passed.
+ONCE		:= $(TOP)/scripts/once
 CORE		:= $(TOP)/net/sunrpc/rpcrdma/core
 INCLUDE		:= $(TOP)/include
 BUILD		?= build
