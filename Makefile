@@ -546,6 +546,7 @@ help:
 	@echo '                   with four processors; FULL=1 measures more, for two and a half hours'
 	@echo 'Set-up'
 	@echo '  deps             install the Debian packages that all of this needs'
+	@echo '  kernels          fetch and build the kernels of check that are not there yet'
 	@echo
 	@echo 'GUEST=qemu or GUEST=uml overrides the kind of guest; the default is the fastest.'
 	@echo 'KERNEL is a name that scripts/kernel --help explains, or a line of kernels, such as'
