@@ -16,6 +16,10 @@
  * it was held back because that connection holds something, and whoever gives this back has
  * to ask again. Nobody waits for another connection's memory, except for new connections.
  *
+ * Small Replies have a pool: bytes that are held when the connection is made, and in no account.
+ * So nearly all Replies need no lock. Too many Replies, or too much memory of theirs in the
+ * account, and no Call is begun: see struct rpcrdma_replies.
+ *
  * The rules of <rpcrdma/core.h> hold: no function sleeps, allocates or locks. A function that
  * gets the budget needs a lock for it; a function that gets an account needs one for that.
  * All numbers are bytes.
@@ -54,7 +58,7 @@ enum rpcrdma_budget_kind {
  * @held: what it holds, reserves included; beyond @limit only what could not be held back
  * @most: the largest @held
  * @wanted: the least that rpcrdma_budget_charge() has held back since it gave the word to ask
- *	again, or zero
+ *	again, or zero; never more than @limit
  * @held_back: how often @limit was why something was held back
  * @refused: how often something was refused
  */
@@ -93,6 +97,29 @@ struct rpcrdma_account {
 };
 
 /**
+ * struct rpcrdma_replies - the Replies of a connection that are not over, or kept
+ * @number: how many
+ * @pooled: bytes of those in the pool
+ *
+ * It is one word: threads can change it without a lock. Each makes the new value of the one that
+ * it has read, and puts it there if that one still is.
+ */
+struct rpcrdma_replies {
+	u32 number;
+	u32 pooled;
+};
+
+/**
+ * struct rpcrdma_replies_limits - what Replies may be, besides what their account says
+ * @number: with so many no further Call is begun
+ * @pool: bytes of the pool
+ */
+struct rpcrdma_replies_limits {
+	u32 number;
+	u32 pool;
+};
+
+/**
  * rpcrdma_budget_init - nothing is held
  * @b: the budget
  * @limit: what it may hold
@@ -104,7 +131,8 @@ void rpcrdma_budget_init(struct rpcrdma_budget *b, u64 limit);
  * @b: the budget
  * @limit: what it may hold from now on; what is held stays
  *
- * Return: true if who was held back by rpcrdma_budget_charge() has to ask again.
+ * Return: true if who was held back by rpcrdma_budget_charge() has to ask again: there is room, or
+ * the limit is less, and there may never be.
  */
 bool __must_check rpcrdma_budget_change(struct rpcrdma_budget *b, u64 limit);
 
@@ -255,6 +283,59 @@ bool rpcrdma_account_calls_full(const struct rpcrdma_account *a);
  * there is no Reply.
  */
 bool rpcrdma_account_replies_full(const struct rpcrdma_account *a);
+
+/**
+ * rpcrdma_replies_take - there is one Reply more
+ * @r: the Replies
+ * @limits: of them
+ * @octets: its memory
+ *
+ * Return: true if it is in the pool; false if the account has to take it.
+ */
+bool __must_check
+rpcrdma_replies_take(struct rpcrdma_replies *r,
+		     const struct rpcrdma_replies_limits *limits, u32 octets);
+
+/**
+ * rpcrdma_replies_put - the opposite
+ * @r: the Replies
+ * @limits: of them
+ * @octets: as before
+ * @pooled: what rpcrdma_replies_take() has returned; if false, the account has got them back
+ *
+ * Return: true if there were too many, and now are not. Of this and the account, whichever makes
+ * room last has to have threads look again that have found none: so each does when it makes some.
+ */
+bool __must_check
+rpcrdma_replies_put(struct rpcrdma_replies *r,
+		    const struct rpcrdma_replies_limits *limits, u32 octets,
+		    bool pooled);
+
+/**
+ * rpcrdma_replies_full - may no further Call be begun?
+ * @r: the Replies
+ * @limits: of them
+ * @a: their account
+ *
+ * Return: true if there are too many, or if they hold too much.
+ */
+bool rpcrdma_replies_full(const struct rpcrdma_replies *r,
+			  const struct rpcrdma_replies_limits *limits,
+			  const struct rpcrdma_account *a);
+
+/**
+ * rpcrdma_replies_charged - a Reply was taken: is there anything to be done about those that are
+ *	sent?
+ * @r: the Replies
+ * @limits: of them
+ * @pooled: what rpcrdma_replies_take() has returned
+ * @kept: Replies are kept that were sent, or it was found before that they hold too much
+ *
+ * Return: false if none of them need give back memory.
+ */
+bool rpcrdma_replies_charged(const struct rpcrdma_replies *r,
+			     const struct rpcrdma_replies_limits *limits,
+			     bool pooled, bool kept);
 
 #ifdef __cplusplus
 }

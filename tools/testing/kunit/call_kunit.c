@@ -1038,18 +1038,26 @@ static void call_passes_without_the_lock_of_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->conn.stats.failed_calls_answered, 1ULL);
 }
 
+/* So many, and nothing of the pool. */
+static void call_has_replies(struct call_fixture *f, u32 number)
+{
+	const union rpcrdma_svc_replies replies = { .are.number = number };
+
+	atomic64_set(&f->svc.replies, replies.word);
+}
+
 /* A peer that takes no Replies: nfsd takes no more of its Calls. */
 static void call_waits_while_replies_pile_up(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 
-	atomic_set(&f->svc.replies, RPCRDMA_SVC_REPLIES - 1);
+	call_has_replies(f, RPCRDMA_SVC_REPLIES - 1);
 	call_take_memory(f, RPCRDMA_BUDGET_REPLIES,
 			 RPCRDMA_SVC_REPLY_MEMORY - 1);
 	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
-	atomic_inc(&f->svc.replies);
+	call_has_replies(f, RPCRDMA_SVC_REPLIES);
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
-	atomic_dec(&f->svc.replies);
+	call_has_replies(f, RPCRDMA_SVC_REPLIES - 1);
 	call_take_memory(f, RPCRDMA_BUDGET_REPLIES, 1);
 	KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
 }
@@ -1088,14 +1096,14 @@ static void replies_fill_their_pool(struct kunit *test)
 	rpcrdma_memory_info(&before);
 	for (i = 0; i < 8; i++)
 		KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_take(svc, part));
-	KUNIT_EXPECT_EQ(test, atomic_read(&svc->pooled), (int)all);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(svc).pooled, all);
 	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 0U);
 
 	/* It is full, to the last byte. */
 	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_reply_take(svc, 1));
-	KUNIT_EXPECT_EQ(test, atomic_read(&svc->pooled), (int)all);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(svc).pooled, all);
 	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 1U);
-	KUNIT_EXPECT_EQ(test, atomic_read(&svc->replies), 9);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(svc).number, 9U);
 
 	/* Each gives back where it has taken. */
 	rpcrdma_svc_reply_put(svc, part, true);
@@ -1107,13 +1115,13 @@ static void replies_fill_their_pool(struct kunit *test)
 	rpcrdma_svc_reply_put(svc, part - 1, true);
 	for (i = 0; i < 7; i++)
 		rpcrdma_svc_reply_put(svc, part, true);
-	KUNIT_EXPECT_EQ(test, atomic_read(&svc->pooled), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&svc->replies), 0);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(svc).pooled, 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(svc).number, 0U);
 	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 0U);
 
 	/* What it can never have does not disturb the others. */
 	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_reply_take(svc, all + 1));
-	KUNIT_EXPECT_EQ(test, atomic_read(&svc->pooled), 0);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(svc).pooled, 0U);
 	KUNIT_EXPECT_EQ(test, call_replies_memory(f), all + 1);
 	rpcrdma_svc_reply_put(svc, all + 1, false);
 	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_take(svc, all));
@@ -1147,6 +1155,49 @@ static void replies_have_their_pool_when_all_is_held(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, after.held, before.held);
 }
 
+#define CALL_SERVING	4
+
+/*
+ * All is held. Threads that have begun a Call before can each add one largest Reply, and no more:
+ * L + T x R of sizing.rst. After that none begins.
+ */
+static void replies_hold_no_more_than_the_formula(struct kunit *test)
+{
+	const u32 reply = RPCRDMA_MAX_MESSAGE;
+	struct call_fixture *f = test->priv;
+	const u32 reserve = f->svc.account.reserve;
+	struct rpcrdma_budget before, after;
+	int i;
+
+	rpcrdma_memory_info(&before);
+	rpcrdma_memory_limit(before.held);
+	call_take_memory(f, RPCRDMA_BUDGET_CALLS, reserve);
+	for (i = 0; i < CALL_SERVING; i++)
+		KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	for (i = 0; i < CALL_SERVING; i++) {
+		KUNIT_EXPECT_FALSE(test, rpcrdma_svc_reply_take(&f->svc, reply));
+		KUNIT_EXPECT_EQ(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	}
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held,
+			before.held + CALL_SERVING * (u64)reply);
+	/* Small ones have the pool, which was held before. */
+	KUNIT_EXPECT_TRUE(test, rpcrdma_svc_reply_take(&f->svc, PAGE_SIZE));
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held,
+			before.held + CALL_SERVING * (u64)reply);
+
+	KUNIT_EXPECT_FALSE(test, rpcrdma_svc_reply_put(&f->svc, PAGE_SIZE, true));
+	for (i = 0; i < CALL_SERVING; i++)
+		KUNIT_EXPECT_EQ(test, rpcrdma_svc_reply_put(&f->svc, reply,
+							    false),
+				i == CALL_SERVING - 1);
+	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&f->svc.xprt), 0);
+	call_put_memory(f, RPCRDMA_BUDGET_CALLS, reserve);
+	rpcrdma_memory_info(&after);
+	KUNIT_EXPECT_EQ(test, after.held, before.held);
+}
+
 /* As many as there may be: only the one that makes room says that threads can go on. */
 static void replies_tell_when_there_is_room(struct kunit *test)
 {
@@ -1161,7 +1212,7 @@ static void replies_tell_when_there_is_room(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rpcrdma_svc_reply_put(svc, 1, true),
 				i == 1);
 	KUNIT_EXPECT_NE(test, rpcrdma_svc_has_wspace(&svc->xprt), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&svc->replies), 0);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(svc).number, 0U);
 }
 
 #define CALL_THREADS	4
@@ -1262,8 +1313,8 @@ static void replies_share_their_pool(struct kunit *test)
 		KUNIT_EXPECT_GT(test, threads[i].out, 0U);
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&pooled), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&f->svc.pooled), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&f->svc.replies), 0);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(&f->svc).pooled, 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_svc_replies(&f->svc).number, 0U);
 	KUNIT_EXPECT_EQ(test, call_replies_memory(f), 0U);
 	rpcrdma_memory_info(&after);
 	KUNIT_EXPECT_EQ(test, after.held, before.held);
@@ -1293,6 +1344,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_looks_twice_for_room),
 	KUNIT_CASE(replies_fill_their_pool),
 	KUNIT_CASE(replies_have_their_pool_when_all_is_held),
+	KUNIT_CASE(replies_hold_no_more_than_the_formula),
 	KUNIT_CASE(replies_tell_when_there_is_room),
 	KUNIT_CASE(replies_share_their_pool),
 	KUNIT_CASE(call_passes_without_the_lock_of_all),

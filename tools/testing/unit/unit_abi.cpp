@@ -83,6 +83,8 @@ struct Objects {
 	rpcrdma_mr_table table = {};
 	rpcrdma_budget budget = {};
 	rpcrdma_account account = {};
+	rpcrdma_replies replies = {};
+	const rpcrdma_replies_limits limits = { 8, 100 };
 
 	rpcrdma_message msg = message(7, RPCRDMA_CALL, 40);
 	rpcrdma_rx rx = {};
@@ -121,6 +123,7 @@ struct Objects {
 		EXPECT_EQ(rpcrdma_budget_charge(&budget, 100, false),
 			  u32{ RPCRDMA_BUDGET_START });
 		rpcrdma_account_open(&account, 10, 100, 100, 100);
+		EXPECT_TRUE(rpcrdma_replies_take(&replies, &limits, 10));
 	}
 
 	void damage()
@@ -134,6 +137,7 @@ struct Objects {
 		budget.most = 0;
 		budget.wanted = 1;
 		account.forced = 1;
+		replies.number = 0;
 	}
 };
 
@@ -215,6 +219,10 @@ const Change kChanges[] = {
 	       false),
 	/* An account that is closed is sound. */
 	CHANGE(rpcrdma_account_close, 1, &o.budget, &o.account),
+	/* With one more there is one that can have it. */
+	CHANGE(rpcrdma_replies_take, 0, &o.replies, &o.limits, 10),
+	/* There is none to be put back, which is looked at besides, on all kernels. */
+	CHANGE(rpcrdma_replies_put, 2, &o.replies, &o.limits, 10, true),
 };
 
 /* What these have made is sound, whatever was there before. */
@@ -229,7 +237,7 @@ const char *const kMade[] = {
 const char *const kSound[] = {
 	"struct rpcrdma_session *", "struct rpcrdma_ring *",
 	"struct rpcrdma_mr_table *", "struct rpcrdma_budget *",
-	"struct rpcrdma_account *",
+	"struct rpcrdma_account *", "struct rpcrdma_replies *",
 };
 
 /* Functions in the headers for C that may change their first argument, which is that. */

@@ -5,6 +5,7 @@
 #include <random>
 
 using namespace rpcrdma;
+using unit::tolerated_breaks;
 
 namespace
 {
@@ -282,6 +283,34 @@ TEST(budget, connections_that_wait_are_told_once)
 	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 30, false), kStart);
 }
 
+/* It would wait for what there never will be: it has to ask again, and is refused. */
+TEST(budget, connections_that_wait_are_told_of_a_lower_limit)
+{
+	Memory m(100);
+
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 90, false), kStart);
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 30, false), kHoldBack);
+	EXPECT_TRUE(rpcrdma_budget_change(&m.b, 29));
+	EXPECT_TRUE(budget::invariants(m.b));
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 30, false), kRefuse);
+	EXPECT_EQ(m.b.refused, 1U);
+	EXPECT_FALSE(rpcrdma_budget_change(&m.b, 28)) << "nobody waits";
+}
+
+/* Only the least is known of what they want. */
+TEST(budget, connections_that_wait_are_all_told_of_a_lower_limit)
+{
+	Memory m(100);
+
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 90, false), kStart);
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 30, false), kHoldBack);
+	ASSERT_EQ(rpcrdma_budget_charge(&m.b, 20, false), kHoldBack);
+	EXPECT_TRUE(rpcrdma_budget_change(&m.b, 25));
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 30, false), kRefuse);
+	EXPECT_EQ(rpcrdma_budget_charge(&m.b, 20, false), kHoldBack);
+	EXPECT_TRUE(rpcrdma_budget_uncharge(&m.b, 85));
+}
+
 TEST(budget, who_must_have_it_gets_it)
 {
 	Memory m(100);
@@ -371,6 +400,115 @@ TEST(budget, invariants__fail_if_the_budget_was_damaged)
 	rpcrdma_budget untold = m.b;
 	untold.limit += 10;
 	EXPECT_FALSE(budget::invariants(untold)) << "there is room for it";
+	rpcrdma_budget never = m.b;
+	never.limit = 19;
+	EXPECT_FALSE(budget::invariants(never)) << "there never will be";
+}
+
+TEST(budget, replies__small_ones_fill_their_pool)
+{
+	const rpcrdma_replies_limits limits = { 100, 80 };
+	rpcrdma_replies r = {};
+
+	for (u32 i = 0; i < 8; i++)
+		EXPECT_TRUE(rpcrdma_replies_take(&r, &limits, 10));
+	EXPECT_FALSE(rpcrdma_replies_take(&r, &limits, 1)) << "it is full";
+	EXPECT_EQ(r.pooled, 80U);
+	EXPECT_EQ(r.number, 9U) << "they are counted all the same";
+	EXPECT_FALSE(rpcrdma_replies_put(&r, &limits, 1, false));
+	EXPECT_EQ(r.pooled, 80U) << "it had nothing of it";
+	EXPECT_FALSE(rpcrdma_replies_put(&r, &limits, 10, true));
+	EXPECT_FALSE(rpcrdma_replies_take(&r, &limits, 11));
+	EXPECT_TRUE(rpcrdma_replies_take(&r, &limits, 10));
+	EXPECT_EQ(r.pooled, 80U);
+}
+
+TEST(budget, replies__one_that_is_too_large_for_their_pool)
+{
+	const rpcrdma_replies_limits limits = { 100, 80 };
+	rpcrdma_replies r = {};
+
+	EXPECT_FALSE(rpcrdma_replies_take(&r, &limits, 81));
+	EXPECT_FALSE(rpcrdma_replies_take(&r, &limits, UINT32_MAX));
+	EXPECT_EQ(r.pooled, 0U);
+	EXPECT_TRUE(rpcrdma_replies_take(&r, &limits, 80));
+	EXPECT_FALSE(rpcrdma_replies_take(&r, &limits, UINT32_MAX))
+		<< "no sum overflows";
+}
+
+/* Only the one that makes room says so. */
+TEST(budget, replies__tell_once_when_they_are_few)
+{
+	const rpcrdma_replies_limits limits = { 3, 80 };
+	const rpcrdma_account a = {};
+	rpcrdma_replies r = {};
+
+	for (u32 i = 0; i < 5; i++) {
+		EXPECT_EQ(rpcrdma_replies_full(&r, &limits, &a), i >= 3) << i;
+		EXPECT_TRUE(rpcrdma_replies_take(&r, &limits, 1));
+	}
+	for (u32 left = 5; left--;) {
+		EXPECT_EQ(rpcrdma_replies_put(&r, &limits, 1, true), left == 2)
+			<< left;
+		EXPECT_EQ(rpcrdma_replies_full(&r, &limits, &a), left >= 3);
+	}
+	EXPECT_EQ(r.pooled, 0U);
+}
+
+/* Few Replies in number can hold too much. */
+TEST(budget, replies__are_full_if_their_account_is)
+{
+	const rpcrdma_replies_limits limits = { 3, 80 };
+	Memory m(kReserve);
+	rpcrdma_account a = opened(m);
+	rpcrdma_replies r = {};
+
+	EXPECT_FALSE(rpcrdma_replies_take(&r, &limits, kReserve));
+	m.take(a, kReplies, kReserve);
+	EXPECT_FALSE(rpcrdma_replies_full(&r, &limits, &a));
+	m.take(a, kReplies, 1);
+	EXPECT_TRUE(rpcrdma_replies_full(&r, &limits, &a)) << "it was forced";
+	m.put(a, kReplies, 1);
+	EXPECT_FALSE(rpcrdma_replies_full(&r, &limits, &a));
+	m.put(a, kReplies, kReserve);
+}
+
+/* The fast path: a small Reply of few, and none that is kept. */
+TEST(budget, replies__charge_nothing_if_they_are_few_and_small)
+{
+	const rpcrdma_replies_limits limits = { 3, 80 };
+	rpcrdma_replies r = {};
+
+	EXPECT_TRUE(rpcrdma_replies_take(&r, &limits, 80));
+	EXPECT_FALSE(rpcrdma_replies_charged(&r, &limits, true, false));
+	EXPECT_TRUE(rpcrdma_replies_charged(&r, &limits, false, false));
+	EXPECT_TRUE(rpcrdma_replies_charged(&r, &limits, true, true));
+	r.number = 3;
+	EXPECT_TRUE(rpcrdma_replies_charged(&r, &limits, true, false));
+}
+
+TEST(budget, replies__what_was_not_taken_cannot_be_put_back)
+{
+	const rpcrdma_replies_limits limits = { 3, 80 };
+	rpcrdma_replies r = {};
+
+	tolerated_breaks = 2;
+	EXPECT_FALSE(rpcrdma_replies_put(&r, &limits, 1, true));
+	EXPECT_EQ(r.number, 0U);
+	EXPECT_EQ(tolerated_breaks, 1U);
+	EXPECT_TRUE(rpcrdma_replies_take(&r, &limits, 10));
+	EXPECT_FALSE(rpcrdma_replies_put(&r, &limits, 11, true));
+	EXPECT_EQ(r.pooled, 0U);
+	EXPECT_EQ(tolerated_breaks, 0U);
+}
+
+TEST(budget, invariants__of_replies)
+{
+	EXPECT_TRUE(budget::invariants(rpcrdma_replies{}));
+	EXPECT_TRUE(budget::invariants(rpcrdma_replies{ 1, 0 }));
+	EXPECT_TRUE(budget::invariants(rpcrdma_replies{ 1, 5 }));
+	EXPECT_FALSE(budget::invariants(rpcrdma_replies{ 0, 5 }))
+		<< "nobody has these bytes";
 }
 
 TEST(budget, invariants__of_an_account_that_gives_back)

@@ -30,8 +30,15 @@ static bool tell(Budget &b)
 
 bool change(Budget &b, u64 limit)
 {
+	const bool waits = b.wanted;
+	const bool less = limit < b.limit;
+
 	b.limit = limit;
-	return tell(b);
+	if (!less || !waits)
+		return tell(b);
+	/* There may never be so much any more: who waits has to learn that. */
+	b.wanted = 0;
+	return true;
 }
 
 bool is_short(const Budget &b)
@@ -195,6 +202,48 @@ bool replies_full(const Account &a)
 	       (a.forced || a.used[kReplies] >= a.limit[kReplies]);
 }
 
+static bool too_many(const Replies &r, const RepliesLimits &limits)
+{
+	return r.number >= limits.number;
+}
+
+bool take(Replies &r, const RepliesLimits &limits, u32 octets)
+{
+	const bool pooled = octets <= limits.pool &&
+			    r.pooled <= limits.pool - octets;
+
+	r.number++;
+	if (pooled)
+		r.pooled += octets;
+	return pooled;
+}
+
+bool put(Replies &r, const RepliesLimits &limits, u32 octets, bool pooled)
+{
+	const bool before = too_many(r, limits);
+
+	if (!RPCRDMA_CHECK(r.number))
+		return false;
+	if (pooled && !RPCRDMA_CHECK(octets <= r.pooled))
+		octets = r.pooled;
+	r.number--;
+	if (pooled)
+		r.pooled -= octets;
+	return before && !too_many(r, limits);
+}
+
+bool full(const Replies &r, const RepliesLimits &limits, const Account &a)
+{
+	return too_many(r, limits) || replies_full(a);
+}
+
+/* What is in the pool has not charged the account. */
+bool charged(const Replies &r, const RepliesLimits &limits, bool pooled,
+	     bool kept)
+{
+	return !pooled || kept || too_many(r, limits);
+}
+
 } // namespace rpcrdma::budget
 
 using namespace rpcrdma;
@@ -209,8 +258,14 @@ static void check(const budget::Account &a)
 	(void)RPCRDMA_CHECK(budget::invariants(a));
 }
 
+static void check(const budget::Replies &r)
+{
+	(void)RPCRDMA_CHECK(budget::invariants(r));
+}
+
 using BudgetEvent = EventOf<budget::Budget, check>;
 using AccountEvent = EventOf<budget::Account, check>;
+using RepliesEvent = EventOf<budget::Replies, check>;
 
 extern "C" {
 
@@ -307,6 +362,34 @@ bool rpcrdma_account_calls_full(const struct rpcrdma_account *a)
 bool rpcrdma_account_replies_full(const struct rpcrdma_account *a)
 {
 	return budget::replies_full(*a);
+}
+
+bool rpcrdma_replies_take(struct rpcrdma_replies *r,
+			  const struct rpcrdma_replies_limits *limits,
+			  u32 octets)
+{
+	return budget::take(*RepliesEvent(*r), *limits, octets);
+}
+
+bool rpcrdma_replies_put(struct rpcrdma_replies *r,
+			 const struct rpcrdma_replies_limits *limits,
+			 u32 octets, bool pooled)
+{
+	return budget::put(*RepliesEvent(*r), *limits, octets, pooled);
+}
+
+bool rpcrdma_replies_full(const struct rpcrdma_replies *r,
+			  const struct rpcrdma_replies_limits *limits,
+			  const struct rpcrdma_account *a)
+{
+	return budget::full(*r, *limits, *a);
+}
+
+bool rpcrdma_replies_charged(const struct rpcrdma_replies *r,
+			     const struct rpcrdma_replies_limits *limits,
+			     bool pooled, bool kept)
+{
+	return budget::charged(*r, *limits, pooled, kept);
 }
 
 } /* extern "C" */

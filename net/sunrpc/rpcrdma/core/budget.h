@@ -23,7 +23,12 @@ namespace rpcrdma::budget
 
 using Budget = rpcrdma_budget;
 using Account = rpcrdma_account;
+using Replies = rpcrdma_replies;
+using RepliesLimits = rpcrdma_replies_limits;
 using Verdict = rpcrdma_budget_verdict;
+
+/* It can be changed in one step. */
+static_assert(sizeof(Replies) == sizeof(u64));
 
 [[nodiscard]] constexpr u32 used(const Account &a)
 {
@@ -42,10 +47,14 @@ using Verdict = rpcrdma_budget_verdict;
 	return b.held < b.limit ? b.limit - b.held : 0;
 }
 
-/* What is true of the budget at all times: whoever was held back still lacks room. */
+/*
+ * What is true of the budget at all times: whoever was held back still lacks room, and may get
+ * some.
+ */
 [[nodiscard]] constexpr bool invariants(const Budget &b)
 {
-	return b.held <= b.most && (!b.wanted || room(b) < b.wanted);
+	return b.held <= b.most &&
+	       (!b.wanted || (room(b) < b.wanted && b.wanted <= b.limit));
 }
 
 /*
@@ -57,6 +66,12 @@ using Verdict = rpcrdma_budget_verdict;
 	return used(a) <= a.reserve + a.drawn && back <= spare(a) &&
 	       back <= a.drawn && a.forced <= a.drawn && used(a) <= a.most &&
 	       (a.forced <= back || spare(a) == back);
+}
+
+/* What is true of Replies at all times: only they have something of the pool. */
+[[nodiscard]] constexpr bool invariants(const Replies &r)
+{
+	return r.number || !r.pooled;
 }
 
 /* For each see the function of the same name in <rpcrdma/budget.h>. */
@@ -76,6 +91,13 @@ void open(Account &a, u32 batch, u32 reserve, u32 calls, u32 replies);
 [[nodiscard]] bool give(Budget &b, Account &a, u32 octets);
 [[nodiscard]] bool calls_full(const Account &a);
 [[nodiscard]] bool replies_full(const Account &a);
+[[nodiscard]] bool take(Replies &r, const RepliesLimits &limits, u32 octets);
+[[nodiscard]] bool put(Replies &r, const RepliesLimits &limits, u32 octets,
+		       bool pooled);
+[[nodiscard]] bool full(const Replies &r, const RepliesLimits &limits,
+			const Account &a);
+[[nodiscard]] bool charged(const Replies &r, const RepliesLimits &limits,
+			   bool pooled, bool kept);
 
 } // namespace rpcrdma::budget
 

@@ -80,24 +80,19 @@ struct rpcrdma_svc_reply {
 	struct page *pages[];
 };
 
-/*
- * There are few Replies, none is kept that was sent, and whoever found too many is done with
- * that.
- */
-static bool rpcrdma_svc_replies_easy(const struct rpcrdma_svc_xprt *svc)
-{
-	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
-		return false;
-	/* As in rpcrdma_svc_replies_charged(), without a lock. */
-	return !data_race(svc->conn->hurry || svc->n_sent);
-}
+static const struct rpcrdma_replies_limits rpcrdma_svc_replies_limits = {
+	.number = RPCRDMA_SVC_REPLIES,
+	.pool = RPCRDMA_SVC_REPLY_POOL,
+};
 
 static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc_xprt *svc)
 {
-	if (atomic_read(&svc->replies) >= RPCRDMA_SVC_REPLIES)
-		return true;
+	const struct rpcrdma_replies replies = rpcrdma_svc_replies(svc);
+
 	/* Without the lock in has_wspace: see there. */
-	return data_race(rpcrdma_account_replies_full(&svc->account));
+	return data_race(rpcrdma_replies_full(&replies,
+					      &rpcrdma_svc_replies_limits,
+					      &svc->account));
 }
 
 /**
@@ -143,14 +138,19 @@ int rpcrdma_svc_has_wspace(struct svc_xprt *xprt)
  */
 bool rpcrdma_svc_reply_take(struct rpcrdma_svc_xprt *svc, u32 octets)
 {
-	const u32 most = RPCRDMA_SVC_REPLY_POOL;
+	union rpcrdma_svc_replies next, now = {
+		.word = atomic64_read(&svc->replies),
+	};
+	bool pooled;
 
-	atomic_inc(&svc->replies);
-	if (octets <= most) {
-		if (atomic_add_return(octets, &svc->pooled) <= most)
-			return true;
-		atomic_sub(octets, &svc->pooled);
-	}
+	do {
+		next = now;
+		pooled = rpcrdma_replies_take(&next.are,
+					      &rpcrdma_svc_replies_limits,
+					      octets);
+	} while (!atomic64_try_cmpxchg(&svc->replies, &now.word, next.word));
+	if (pooled)
+		return true;
 	spin_lock(&svc->lock);
 	rpcrdma_memory_take(&svc->account, RPCRDMA_BUDGET_REPLIES, octets);
 	spin_unlock(&svc->lock);
@@ -165,34 +165,42 @@ bool rpcrdma_svc_reply_take(struct rpcrdma_svc_xprt *svc, u32 octets)
  *
  * Context: as there.
  *
- * Return: true if rpcrdma_svc_eased() has to follow. Of the account and the number of
- * Replies, whichever makes room last tells.
+ * Return: true if rpcrdma_svc_eased() has to follow.
  */
 bool rpcrdma_svc_reply_put(struct rpcrdma_svc_xprt *svc, u32 octets,
 			   bool pooled)
 {
-	bool eased = false;
+	union rpcrdma_svc_replies next, now;
+	bool eased = false, few;
 
-	if (pooled) {
-		atomic_sub(octets, &svc->pooled);
-	} else {
+	if (!pooled) {
 		spin_lock(&svc->lock);
 		eased = rpcrdma_memory_put(&svc->account,
 					   RPCRDMA_BUDGET_REPLIES, octets);
 		spin_unlock(&svc->lock);
 	}
-	if (atomic_dec_return(&svc->replies) == RPCRDMA_SVC_REPLIES - 1)
-		eased = true;
-	return eased;
+	now.word = atomic64_read(&svc->replies);
+	do {
+		next = now;
+		few = rpcrdma_replies_put(&next.are,
+					  &rpcrdma_svc_replies_limits, octets,
+					  pooled);
+	} while (!atomic64_try_cmpxchg(&svc->replies, &now.word, next.word));
+	return eased || few;
 }
 
 /* The pages of @reply are its own now, and are counted. */
 static void rpcrdma_svc_reply_charge(struct rpcrdma_svc_xprt *svc,
 				     struct rpcrdma_svc_reply *reply)
 {
+	struct rpcrdma_replies replies;
+
 	reply->pooled = rpcrdma_svc_reply_take(svc, reply->memory);
-	/* What is in the pool has not charged the account. */
-	if (!reply->pooled || !rpcrdma_svc_replies_easy(svc))
+	replies = rpcrdma_svc_replies(svc);
+	/* As in rpcrdma_svc_replies_charged(), without a lock. */
+	if (rpcrdma_replies_charged(&replies, &rpcrdma_svc_replies_limits,
+				    reply->pooled,
+				    data_race(svc->conn->hurry || svc->n_sent)))
 		rpcrdma_svc_replies_charged(svc);
 }
 

@@ -124,8 +124,7 @@ struct rpcrdma_listener_info {
  * @came: Calls that nfsd may pick up, the youngest first; only who holds @lock takes some
  * @n_ready: how many @ready and @came have, or are about to have
  * @n_charged: of these, those that hold memory in @account
- * @replies: Replies not yet done, or kept
- * @pooled: bytes of those of them that are not in @account
+ * @replies: Replies not yet done, or kept: union rpcrdma_svc_replies
  */
 struct rpcrdma_svc_xprt {
 	struct svc_xprt xprt;
@@ -175,8 +174,7 @@ struct rpcrdma_svc_xprt {
 	struct llist_head came;
 	atomic_t n_ready;
 	atomic_t n_charged;
-	atomic_t replies;
-	atomic_t pooled;
+	atomic64_t replies;
 };
 
 /**
@@ -287,6 +285,25 @@ static inline u32 rpcrdma_svc_rw_size(u32 ops, u32 pages)
 	       elements * sizeof(struct scatterlist) +
 	       (ops + elements / RPCRDMA_LEAST_RW_PAGES) *
 		       sizeof(struct rpcrdma_svc_op);
+}
+
+/* Replies of a connection, as they change without a lock. */
+union rpcrdma_svc_replies {
+	struct rpcrdma_replies are;
+	s64 word;
+};
+
+static_assert(sizeof(union rpcrdma_svc_replies) == sizeof(s64));
+
+/* What they are at this moment. */
+static inline struct rpcrdma_replies
+rpcrdma_svc_replies(const struct rpcrdma_svc_xprt *svc)
+{
+	const union rpcrdma_svc_replies now = {
+		.word = atomic64_read(&svc->replies),
+	};
+
+	return now.are;
 }
 
 static inline struct rpcrdma_svc_xprt *rpcrdma_svc_of(struct svc_xprt *xprt)

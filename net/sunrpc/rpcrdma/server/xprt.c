@@ -87,7 +87,7 @@ static void rpcrdma_svc_account_info(const struct rpcrdma_conn *conn,
 	info->calls = READ_ONCE(a->used[RPCRDMA_BUDGET_CALLS]);
 	info->calls_limit = READ_ONCE(a->limit[RPCRDMA_BUDGET_CALLS]);
 	info->replies = READ_ONCE(a->used[RPCRDMA_BUDGET_REPLIES]) +
-			atomic_read(&svc->pooled);
+			rpcrdma_svc_replies(svc).pooled;
 	info->replies_limit = a->limit[RPCRDMA_BUDGET_REPLIES];
 	info->reserve = READ_ONCE(a->reserve);
 	info->most = READ_ONCE(a->most);
