@@ -7,6 +7,111 @@
 using namespace rpcrdma;
 using namespace unit;
 
+namespace
+{
+
+/* What is private of a session: an explicit instantiation may name it. */
+struct OfPhase {
+	friend auto member(OfPhase);
+};
+struct OfExchange {
+	friend auto member(OfExchange);
+};
+
+template <typename Of, auto what> struct Reveal {
+	friend auto member(Of)
+	{
+		return what;
+	}
+};
+
+template struct Reveal<OfPhase, &Session::phase_>;
+template struct Reveal<OfExchange, &Session::exchange_>;
+
+constexpr Phase kAllPhases[] = { Phase::Agreeing, Phase::Open, Phase::Closed };
+constexpr Told kAllTold[] = { Told::Nothing, Told::Middle, Told::Final };
+
+} // namespace
+
+/* From each phase only a later one can be reached, and nothing comes back from the last. */
+TEST(session, phases__only_go_on)
+{
+	static_assert(std::size(kAllPhases) == kPhases);
+	for (const Phase from : kAllPhases)
+		for (const Phase to : kAllPhases) {
+			const bool may = kNextPhases[static_cast<u32>(from)] &
+					 phase_bit(to);
+
+			EXPECT_EQ(may, to > from || (from == Phase::Closed &&
+						     to == Phase::Closed));
+		}
+}
+
+/* A session that is somewhere else than its phase allows is not sound, and in version 1 neither. */
+TEST(session, invariants__of_the_phase_and_the_exchange)
+{
+	for (const rpcrdma_role role :
+	     { RPCRDMA_ROLE_CLIENT, RPCRDMA_ROLE_SERVER }) {
+		Session s = role == RPCRDMA_ROLE_CLIENT ?
+				    open_client().session :
+				    open_server().session;
+		u32 sound = 0;
+
+		for (const Phase phase : { Phase::Agreeing, Phase::Open })
+			for (const Told sent : kAllTold)
+				for (const Told received : kAllTold) {
+					s.*member(OfPhase{}) = phase;
+					s.*member(OfExchange{}) = { sent,
+								    received };
+					const bool may =
+						kExchanges[role][static_cast<u32>(
+							phase)] &
+						exchange_bit(sent, received);
+
+					EXPECT_EQ(s.invariants(), may);
+					sound += may;
+				}
+		EXPECT_GT(sound, 9u);
+		EXPECT_LT(sound, 18u);
+		s.*member(OfPhase{}) = Phase::Closed;
+		EXPECT_FALSE(s.invariants()) << "for what reason?";
+	}
+}
+
+TEST(session, invariants__of_version_1_has_no_exchange)
+{
+	rpcrdma_config c = config(RPCRDMA_ROLE_CLIENT);
+
+	c.min_version = c.max_version = 1;
+	Session s(c);
+	ASSERT_TRUE(s.ready());
+	ASSERT_TRUE(s.invariants());
+	s.*member(OfExchange{}) = { Told::Final, Told::Final };
+	EXPECT_FALSE(s.invariants());
+	s.*member(OfExchange{}) = { Told::Middle, Told::Nothing };
+	EXPECT_FALSE(s.invariants());
+}
+
+/* What has closed begins nothing, and stays closed. */
+TEST(session, closed__begins_nothing)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(1, RPCRDMA_CALL, 100);
+
+	ASSERT_TRUE(e.session.admit(&msg));
+	e.session.put_back(msg);
+	const u32 never = e.info().sent + 0x7fffffff;
+	ASSERT_EQ(e.receive(prefix(0, RPCRDMA2_GRANT, never)).action,
+		  u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_FALSE(e.session.ready());
+	EXPECT_FALSE(e.session.admit(&msg));
+	EXPECT_EQ(msg.reserved, 0u);
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_NONE });
+	EXPECT_EQ(e.receive(connprop(kServerXid)).action,
+		  u32{ RPCRDMA_RX_CLOSE });
+	EXPECT_FALSE(e.session.ready());
+}
+
 TEST(session, valid__config)
 {
 	const rpcrdma_config good = config(RPCRDMA_ROLE_CLIENT);

@@ -131,7 +131,7 @@ inline constexpr u32 kBareMsg =
 	const Plain &types = terms_.plain_in;
 	Continuation &incoming = incoming_[dir];
 
-	if (!types.last || !opened_ || middle_received_ ||
+	if (!types.last || !opened() || middle_received() ||
 	    in.size() < kSmallestPlain || word_in(in, kAtVersion) != version_)
 		return false;
 

@@ -42,7 +42,7 @@ static void drop(rpcrdma_reason reason, const char *detail, rpcrdma_rx &rx)
 
 void Session::close(rpcrdma_reason reason, const char *detail, rpcrdma_rx &rx)
 {
-	closed_ = reason;
+	end(reason);
 	control_.clear();
 	rx.action = RPCRDMA_RX_CLOSE;
 	rx.reason = reason;
@@ -52,9 +52,9 @@ void Session::close(rpcrdma_reason reason, const char *detail, rpcrdma_rx &rx)
 
 void Session::open(rpcrdma_rx &rx)
 {
-	if (opened_)
+	if (phase_ != Phase::Agreeing)
 		return;
-	opened_ = true;
+	advance(Phase::Open);
 	rx.opened = true;
 }
 
@@ -84,7 +84,7 @@ void Session::abandon(rpcrdma_dir direction, Xid xid, bool last, u32 left,
 
 void Session::receive(Bytes in, rpcrdma_rx &rx)
 {
-	if (closed_ != RPCRDMA_REASON_NONE) {
+	if (closed()) {
 		reset(rx);
 		close(closed_, "the connection has ended before", rx);
 		return;
@@ -101,7 +101,7 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 	rx.credits = available();
 	rx.taken_back = credits_.taken_back() != taken_back;
 	rx.ample = version_ == kVersion2 && credits_.ample();
-	if (closed_ != RPCRDMA_REASON_NONE) {
+	if (closed()) {
 		rx.kick = last_words_due();
 		return;
 	}
@@ -115,7 +115,7 @@ void Session::take(Bytes in, rpcrdma_rx &rx)
 {
 	Prefix p = {};
 
-	if (client() && !final_sent_ && !middle_sent_)
+	if (client() && exchange_.sent == Told::Nothing)
 		return close(RPCRDMA_REASON_EARLY,
 			     "a server sends before its client", rx);
 	if (!decode_prefix(in, p)) {
@@ -165,7 +165,7 @@ void Session::take_other_version(const Prefix &p, rpcrdma_rx &rx)
 			return close(RPCRDMA_REASON_CREDIT, kOverrun, rx);
 		if (gathering())
 			interrupt(p.htype, nullptr, rx);
-		if (closed_ != RPCRDMA_REASON_NONE)
+		if (closed())
 			return;
 		drop(RPCRDMA_REASON_VERSION_MISMATCH, kOtherVersion, rx);
 		if (answerable)
@@ -259,7 +259,7 @@ void Session::take_version2(Bytes in, const Prefix &p, rpcrdma_rx &rx)
 	interloper_ = false;
 	if (gathering())
 		interrupt(p.htype, type, rx);
-	if (closed_ != RPCRDMA_REASON_NONE)
+	if (closed())
 		return;
 	if (!type || !known(*type)) {
 		drop(RPCRDMA_REASON_HTYPE,
@@ -343,7 +343,7 @@ void Session::take_grant(Bytes in, rpcrdma_rx &rx)
 		return drop(RPCRDMA_REASON_XDR, "something follows a GRANT",
 			    rx);
 	rx.action = RPCRDMA_RX_CONTROL;
-	if (!middle_received_ && auth_over())
+	if (!middle_received() && auth_over())
 		open(rx);
 }
 
@@ -388,9 +388,8 @@ void Session::type_refused(rpcrdma_message &msg)
 		types_refused_ |= bit;
 		settle();
 		/* A server has more to do than its own Calls. */
-		if (htype == RPCRDMA2_CALL_INLINE && client() &&
-		    closed_ == RPCRDMA_REASON_NONE)
-			closed_ = RPCRDMA_REASON_HTYPE;
+		if (htype == RPCRDMA2_CALL_INLINE && client() && !closed())
+			end(RPCRDMA_REASON_HTYPE);
 		break;
 	}
 }
@@ -402,8 +401,8 @@ rpcrdma_reason Session::call_refused(rpcrdma_message &msg, const rpcrdma_rx &rx)
 	if (rx.errcode == RPCRDMA2_ERR_INVAL_HTYPE)
 		type_refused(msg);
 	/* No other version is spoken here, so there is nothing left to say. */
-	if (version_refused(rx) && closed_ == RPCRDMA_REASON_NONE)
-		closed_ = RPCRDMA_REASON_NO_VERSION;
+	if (version_refused(rx) && !closed())
+		end(RPCRDMA_REASON_NO_VERSION);
 	return closed_;
 }
 
@@ -484,7 +483,7 @@ void Session::take_first_error(const Header &h, Parse parsed, rpcrdma_rx &rx)
 	if (!limit(h.prefix.credit))
 		return close(RPCRDMA_REASON_CREDIT_LIMIT, kNoLimit, rx);
 	properties_refused(rx);
-	if (closed_ == RPCRDMA_REASON_NONE)
+	if (!closed())
 		open(rx);
 }
 
@@ -526,20 +525,21 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 
 	if (error_type(h.error.code))
 		rx.errcode = h.error.code;
-	if (client() && !opened_)
+	if (client() && !opened())
 		return take_first_error(h, parsed, rx);
 	if (version1())
 		h.error.code = error_code_v1(h.error);
 	const ErrorType *type = error_type(h.error.code);
 	if (!type)
 		return unknown_error(parsed, rx);
-	if (!auth_over() && middle_sent_ && h.prefix.xid == first_xid()) {
+	if (!auth_over() && exchange_.sent != Told::Nothing &&
+	    h.prefix.xid == first_xid()) {
 		auth_.refuse(HostAuthReason::Refused);
 		return close(RPCRDMA_REASON_AUTH,
 			     "the peer has refused host authentication", rx);
 	}
-	if (type->code == RPCRDMA2_ERR_BAD_PROPVAL && final_sent_ &&
-	    h.prefix.xid == first_xid())
+	if (type->code == RPCRDMA2_ERR_BAD_PROPVAL &&
+	    exchange_.sent == Told::Final && h.prefix.xid == first_xid())
 		return properties_refused(rx);
 	if (extension_refused(h.prefix.xid, type->code)) {
 		rx.action = RPCRDMA_RX_CONTROL;
@@ -604,16 +604,18 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 		 * Only that message of the sequence is discarded (7.2.2). If it was
 		 * the last, the sequence has ended.
 		 */
-		if (!h.type->last || !middle_received_)
+		if (!h.type->last || !middle_received())
 			return;
-		middle_received_ = false;
+		exchange_.received = Told::Nothing;
 		properties_settled(rx);
 	};
 
-	if (final_received_ || continuing()) {
+	const bool ended = exchange_.received == Told::Final;
+
+	if (ended || continuing()) {
 		drop(RPCRDMA_REASON_CONTINUATION,
-		     final_received_ ? "a CONNPROP after the last one" :
-				       "a CONNPROP between parts of a message",
+		     ended ? "a CONNPROP after the last one" :
+			     "a CONNPROP between parts of a message",
 		     rx);
 		return answer(h.prefix, { RPCRDMA2_ERR_INVAL_CONT, {} }, rx);
 	}
@@ -637,12 +639,10 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	staged_ = p;
 	receive_told_ = told;
 	rx.action = RPCRDMA_RX_CONTROL;
-	middle_received_ = !h.type->last;
-	if (h.type->last) {
-		final_received_ = true;
+	exchange_.received = h.type->last ? Told::Final : Told::Middle;
+	if (h.type->last)
 		properties_settled(rx);
-	}
-	if (closed_ != RPCRDMA_REASON_NONE)
+	if (closed())
 		return;
 	/*
 	 * A client with more to say needs credit for it, so a server answers
@@ -860,7 +860,7 @@ bool Session::interrupts(const Header &h) const
 {
 	const Continuation &incoming = incoming_[h.type->direction()];
 
-	return middle_received_ || interloper_ ||
+	return middle_received() || interloper_ ||
 	       (incoming.active() &&
 		(h.type->external() || !incoming.active(h.prefix.xid)));
 }
@@ -1095,10 +1095,10 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 
 bool Session::release(u32 count)
 {
-	if (closed_ != RPCRDMA_REASON_NONE)
+	if (closed())
 		return false;
 	if (!RPCRDMA_CHECK(credits_.release(count))) {
-		closed_ = RPCRDMA_REASON_INVARIANT;
+		end(RPCRDMA_REASON_INVARIANT);
 		return false;
 	}
 	return grant_due();

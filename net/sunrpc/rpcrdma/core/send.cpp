@@ -28,7 +28,7 @@ bool Session::has_room(u32 sends) const
 {
 	const u32 kept = outstanding_ || reserved_ ? config_.reserve : 0;
 
-	if (!opened_ || !may_begin())
+	if (!opened() || !may_begin())
 		return false;
 	return !reserved_ || u64{ reserved_ } + sends + kept <= available();
 }
@@ -67,7 +67,7 @@ bool Session::room()
 void Session::unreserve(rpcrdma_message &msg)
 {
 	if (!RPCRDMA_CHECK(msg.reserved <= reserved_))
-		closed_ = RPCRDMA_REASON_INVARIANT;
+		end(RPCRDMA_REASON_INVARIANT);
 	else
 		reserved_ -= msg.reserved;
 	msg.reserved = 0;
@@ -77,7 +77,7 @@ void Session::unreserve(rpcrdma_message &msg)
 void Session::use_reserved(rpcrdma_message &msg, bool last)
 {
 	if (!RPCRDMA_CHECK(msg.reserved <= reserved_)) {
-		closed_ = RPCRDMA_REASON_INVARIANT;
+		end(RPCRDMA_REASON_INVARIANT);
 		msg.reserved = 0;
 		return;
 	}
@@ -96,7 +96,7 @@ bool Session::end_call(rpcrdma_message &msg)
 	if (!msg.outstanding)
 		return ready() && has_wanted_room();
 	if (!RPCRDMA_CHECK(outstanding_)) {
-		closed_ = RPCRDMA_REASON_INVARIANT;
+		end(RPCRDMA_REASON_INVARIANT);
 		return false;
 	}
 	msg.outstanding = false;
@@ -107,7 +107,7 @@ bool Session::end_call(rpcrdma_message &msg)
 
 bool Session::exchange_due() const
 {
-	return auth_.final() ? client() || opened_ : auth_.due();
+	return auth_.final() ? client() || opened() : auth_.due();
 }
 
 /* The session is closed. */
@@ -123,7 +123,7 @@ inline rpcrdma_tx_result
 Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 {
 	reset(tx);
-	if (closed_ != RPCRDMA_REASON_NONE)
+	if (closed())
 		return send_last(out, tx);
 	/* The peer has taken credits back, and may need this to give any (D20). */
 	if (grouping() && grant_due() && !available())
@@ -136,13 +136,13 @@ Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 			return send_properties(out, tx);
 		if (!control_.empty() && !sending_.active)
 			return send_control(out, tx);
-		if (msg && opened_ && may_go(*msg)) {
+		if (msg && opened() && may_go(*msg)) {
 			if (send_plain(*msg, out, tx))
 				return RPCRDMA_TX_MESSAGE;
 			return send_message(*msg, out, tx);
 		}
 	}
-	if (msg && opened_ && !waiting_) {
+	if (msg && opened() && !waiting_) {
 		waiting_ = true;
 		blocked_++;
 	}
@@ -155,15 +155,13 @@ rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
 				     rpcrdma_tx &tx)
 {
 	/* Often asked, when a group may begin: is there anything else? */
-	if (!msg && closed_ == RPCRDMA_REASON_NONE && !control_due() &&
-	    !grant_due()) {
+	if (!msg && !closed() && !control_due() && !grant_due()) {
 		reset(tx);
 		return RPCRDMA_TX_NONE;
 	}
 	const rpcrdma_tx_result result = decide(msg, out, tx);
 
-	tx.more = closed_ != RPCRDMA_REASON_NONE || control_due() ||
-		  grant_due();
+	tx.more = closed() || control_due() || grant_due();
 	return result;
 }
 
@@ -212,11 +210,12 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 		.type = header_type(htype),
 	};
 	const u32 head = encode(h, nullptr, out);
-	u32 set = middle_sent_ ? encode_no_properties(out.after(head)) :
-				 encode_properties(local_, out.after(head));
+	u32 set = exchange_.sent == Told::Nothing ?
+			  encode_properties(local_, out.after(head)) :
+			  encode_no_properties(out.after(head));
 
 	/* A peer with Receives as small as can be is told what is needed alone. */
-	if (opened_ && set > kPropertiesSize && head + set > terms_.max_send) {
+	if (opened() && set > kPropertiesSize && head + set > terms_.max_send) {
 		withdraw();
 		set = encode_properties(local_, out.after(head));
 	}
@@ -231,10 +230,7 @@ rpcrdma_tx_result Session::send_properties(MutableBytes out, rpcrdma_tx &tx)
 			return RPCRDMA_TX_INVALID;
 		}
 	}
-	if (h.type->last)
-		final_sent_ = true;
-	else
-		middle_sent_ = true;
+	exchange_.sent = h.type->last ? Told::Final : Told::Middle;
 	settle();
 	credits_.sent();
 	return control(h, size, tx);
@@ -270,7 +266,7 @@ rpcrdma_tx_result Session::send_extension(MutableBytes out, rpcrdma_tx &tx)
 	if (!head || !w.ok())
 		return RPCRDMA_TX_INVALID;
 	if (!RPCRDMA_CHECK(w.size() <= Extensions::largest_body())) {
-		closed_ = RPCRDMA_REASON_INVARIANT;
+		end(RPCRDMA_REASON_INVARIANT);
 		return RPCRDMA_TX_INVALID;
 	}
 	control_.pop();
@@ -447,7 +443,7 @@ rpcrdma_tx_result Session::send_part(rpcrdma_message &msg, MutableBytes out,
 	if (!size)
 		return RPCRDMA_TX_INVALID;
 	if (!RPCRDMA_CHECK(size == head && part)) {
-		closed_ = RPCRDMA_REASON_INVARIANT;
+		end(RPCRDMA_REASON_INVARIANT);
 		return RPCRDMA_TX_INVALID;
 	}
 

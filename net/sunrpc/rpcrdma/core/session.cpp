@@ -84,14 +84,29 @@ Session::Session(const rpcrdma_config &cfg, const Options &options)
 	if (auth_.policy() == HostAuthPolicy::Required)
 		config_.min_version = kVersion2;
 	if (auth_.failed())
-		closed_ = RPCRDMA_REASON_AUTH;
+		end(RPCRDMA_REASON_AUTH);
 	static_cast<rpcrdma_properties &>(local_) = cfg.local;
 	announce(cfg.extensions, local_);
 	settle();
 	if (client() && !speaks(kVersion2)) {
 		begin_version1();
-		opened_ = true;
+		if (!closed())
+			advance(Phase::Open);
 	}
+}
+
+void Session::advance(Phase to)
+{
+	if (!RPCRDMA_CHECK(kNextPhases[static_cast<u32>(phase_)] &
+			   phase_bit(to)))
+		return;
+	phase_ = to;
+}
+
+void Session::end(rpcrdma_reason why)
+{
+	closed_ = why;
+	advance(Phase::Closed);
 }
 
 /*
@@ -103,7 +118,8 @@ u32 Session::extensions_in_use() const
 	u32 all = 0;
 
 	static_assert(Extensions::kOthers < 32);
-	if (version_ != kVersion2 || !final_sent_ || !final_received_)
+	if (version_ != kVersion2 ||
+	    exchange_ != Agreement{ Told::Final, Told::Final })
 		return 0;
 	for (u32 e = 1; e <= Extensions::kOthers; e++)
 		if (announced(local_, e) && announced(peer_, e))
@@ -124,8 +140,8 @@ bool Port::opening() const
 {
 	const Session &s = session_;
 
-	return s.closed_ == RPCRDMA_REASON_NONE && s.version_ == kVersion2 &&
-	       s.final_received_ && !s.middle_sent_ && !s.final_sent_ &&
+	return !s.closed() && s.version_ == kVersion2 &&
+	       s.exchange_ == Agreement{ Told::Nothing, Told::Final } &&
 	       announced(s.local_, extension_) &&
 	       announced(s.peer_, extension_);
 }
@@ -209,7 +225,8 @@ bool Port::declare(u32 which, u32 number)
 {
 	const u32 i = property_index(which);
 
-	if (i >= Extensions::kProperties || session_.final_sent_)
+	if (i >= Extensions::kProperties ||
+	    session_.exchange_.sent == Told::Final)
 		return false;
 	const PropertyType &t = kPropertyTypes[i];
 	if (t.extension != extension_ || number < t.least || number > t.most ||
@@ -232,7 +249,7 @@ void Session::begin_version1()
 {
 	version_ = kVersion1;
 	auth_.version1();
-	final_sent_ = true;
+	exchange_.sent = Told::Final;
 	local_.send_size = announced_size(local_.send_size);
 	local_.recv_size = announced_size(local_.recv_size);
 	static_cast<rpcrdma_properties &>(peer_) = {
@@ -278,7 +295,13 @@ u32 Session::receives_for(rpcrdma_dir dir) const
 
 bool Session::invariants() const
 {
-	bool sound = control_.invariants() && terms_ == terms();
+	const u32 there_can_be =
+		version1() ? exchange_bit(Told::Final, Told::Nothing) :
+			     kExchanges[config_.role][static_cast<u32>(phase_)];
+	bool sound =
+		control_.invariants() && terms_ == terms() &&
+		closed() == (closed_ != RPCRDMA_REASON_NONE) &&
+		there_can_be & exchange_bit(exchange_.sent, exchange_.received);
 
 	for (u32 e = 1; e <= Extensions::kOthers; e++)
 		Extensions::visit(e, [&](auto which) {
@@ -289,7 +312,7 @@ bool Session::invariants() const
 						 .invariants();
 		});
 	/* A peer that has overrun its credits, for instance. */
-	if (closed_ != RPCRDMA_REASON_NONE)
+	if (closed())
 		return sound;
 	for (const Continuation &c : incoming_)
 		sound &= c.invariants() && !(c.active() && version1());
@@ -298,21 +321,20 @@ bool Session::invariants() const
 	 * perhaps nothing but placed data.
 	 */
 	if (sending_.active)
-		sound &= opened_ && !version1() && sending_.sent &&
+		sound &= opened() && !version1() && sending_.sent &&
 			 sending_.sent + !grouping_ <= sending_.length;
 	return sound && credits_.invariants() &&
-	       (!version_ || speaks(version_)) && (!opened_ || version_) &&
+	       (!version_ || speaks(version_)) && (!opened() || version_) &&
 	       (!grouping_ || sending_.active) &&
-	       (!(final_received_ || middle_received_) ||
-		version_ == kVersion2);
+	       (exchange_.received == Told::Nothing || version_ == kVersion2);
 }
 
 bool Session::refuse(Xid xid, const ErrorBody &body)
 {
-	if (closed_ != RPCRDMA_REASON_NONE)
+	if (closed())
 		return false;
 	if (!RPCRDMA_CHECK(error_type(body.code))) {
-		closed_ = RPCRDMA_REASON_INVARIANT;
+		end(RPCRDMA_REASON_INVARIANT);
 		return false;
 	}
 	/* What more comes of it, or comes instead, is as if refused here. */
@@ -325,11 +347,11 @@ bool Session::refuse(Xid xid, const ErrorBody &body)
 
 bool Session::set_window(u32 window)
 {
-	if (closed_ != RPCRDMA_REASON_NONE)
+	if (closed())
 		return false;
 	if (!RPCRDMA_CHECK(window >= RPCRDMA_MIN_WINDOW &&
 			   window <= Credits::kLimitMax)) {
-		closed_ = RPCRDMA_REASON_INVARIANT;
+		end(RPCRDMA_REASON_INVARIANT);
 		return false;
 	}
 	const bool could_begin = may_begin();
@@ -381,8 +403,7 @@ rpcrdma_auth_state Session::auth_state() const
 
 bool Session::auth_key(Bytes secret, Bytes decoy)
 {
-	if (closed_ != RPCRDMA_REASON_NONE ||
-	    auth_.state() != HostAuth::State::WantsKey)
+	if (closed() || auth_.state() != HostAuth::State::WantsKey)
 		return false;
 	auth_.key(secret, decoy);
 	if (auth_.failed())
@@ -393,7 +414,7 @@ bool Session::auth_key(Bytes secret, Bytes decoy)
 /* A client that cannot say that it goes on without has to connect again. */
 bool Session::auth_late()
 {
-	if (closed_ != RPCRDMA_REASON_NONE || auth_over())
+	if (closed() || auth_over())
 		return false;
 	auth_.late();
 	if (!auth_.failed() && may_send())
@@ -404,7 +425,7 @@ bool Session::auth_late()
 
 bool Session::ready() const
 {
-	return opened_ && closed_ == RPCRDMA_REASON_NONE;
+	return opened();
 }
 
 void Session::info(struct rpcrdma_session_info &info) const

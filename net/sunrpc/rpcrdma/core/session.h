@@ -72,6 +72,83 @@ struct Terms {
 	bool operator==(const Terms &) const = default;
 };
 
+/* The life of a session. It only goes on: kNextPhases. */
+enum class Phase : u8 {
+	Agreeing, /* the exchange of section 4.3 */
+	Open, /* RPC messages may flow */
+	Closed, /* and there is a reason */
+};
+
+inline constexpr u32 kPhases = 3;
+
+[[nodiscard]] constexpr u32 phase_bit(Phase p)
+{
+	return 1U << static_cast<u32>(p);
+}
+
+/* For each phase, those that may follow. What has closed may find another reason. */
+inline constexpr u32 kNextPhases[kPhases] = {
+	phase_bit(Phase::Open) | phase_bit(Phase::Closed),
+	phase_bit(Phase::Closed),
+	phase_bit(Phase::Closed),
+};
+
+/* What a side has said of its properties: its last CONNPROP that counts. */
+enum class Told : u8 {
+	Nothing,
+	Middle,
+	Final,
+};
+
+/* What both sides have said. In version 1 there is nothing to say: all has been sent. */
+struct Agreement {
+	Told sent = Told::Nothing;
+	Told received = Told::Nothing; /* Nothing again if the FINAL was refused */
+
+	bool operator==(const Agreement &) const = default;
+};
+
+[[nodiscard]] constexpr u32 exchange_bit(Told sent, Told received)
+{
+	return 1U << (static_cast<u32>(sent) * 3 + static_cast<u32>(received));
+}
+
+/*
+ * How far the exchange can be in each phase, for a client and a server. A client sends first. A
+ * MIDDLE is sent for host authentication alone. A server without it is open when the first
+ * message has come, a client with the FINAL, or with a message that is no CONNPROP. A closed one
+ * is where it was.
+ */
+inline constexpr u32 kExchanges[2][kPhases] = {
+	{
+		exchange_bit(Told::Nothing, Told::Nothing) |
+			exchange_bit(Told::Middle, Told::Nothing) |
+			exchange_bit(Told::Middle, Told::Middle) |
+			exchange_bit(Told::Final, Told::Nothing) |
+			exchange_bit(Told::Final, Told::Middle),
+		exchange_bit(Told::Middle, Told::Nothing) |
+			exchange_bit(Told::Middle, Told::Middle) |
+			exchange_bit(Told::Middle, Told::Final) |
+			exchange_bit(Told::Final, Told::Nothing) |
+			exchange_bit(Told::Final, Told::Middle) |
+			exchange_bit(Told::Final, Told::Final),
+		UINT32_MAX,
+	},
+	{
+		exchange_bit(Told::Nothing, Told::Nothing) |
+			exchange_bit(Told::Nothing, Told::Middle) |
+			exchange_bit(Told::Middle, Told::Middle),
+		exchange_bit(Told::Nothing, Told::Nothing) |
+			exchange_bit(Told::Nothing, Told::Middle) |
+			exchange_bit(Told::Nothing, Told::Final) |
+			exchange_bit(Told::Middle, Told::Final) |
+			exchange_bit(Told::Final, Told::Nothing) |
+			exchange_bit(Told::Final, Told::Middle) |
+			exchange_bit(Told::Final, Told::Final),
+		UINT32_MAX,
+	},
+};
+
 /* Section 7.2: the RPC message's own first words, as far as they are here. */
 [[nodiscard]] rpcrdma_reason check_first_words(Bytes stream, Xid xid, rpcrdma_dir dir);
 
@@ -100,7 +177,8 @@ struct Terms {
  * version; only then does its credit word mean anything, and may an ERROR go
  * back. A property set that is refused does not open the connection at its
  * receiver; the side whose set was refused goes on with the defaults. A session that
- * has closed stays closed, and gives the reason.
+ * has closed stays closed, and gives the reason. Of all this Phase and Agreement are the state, and
+ * kNextPhases and kExchanges say what of it there can be; Documentation/drawings has a drawing.
  *
  * With host authentication (hostauth.h) the exchange has four messages, and the session is
  * open when the client has the last one and the server has sent it. If that fails, the
@@ -267,7 +345,7 @@ private:
 	/* It has failed: what waits to be sent stays here (11.4.7). */
 	void auth_close()
 	{
-		closed_ = RPCRDMA_REASON_AUTH;
+		end(RPCRDMA_REASON_AUTH);
 		control_.clear();
 	}
 	[[nodiscard]] bool auth_open(const Prefix &p, rpcrdma_rx &rx);
@@ -377,7 +455,7 @@ private:
 	/* A CONNPROP of this side is to be sent. */
 	[[nodiscard]] bool properties_due() const
 	{
-		return !final_sent_ && exchange_due();
+		return exchange_.sent != Told::Final && exchange_due();
 	}
 	[[nodiscard]] bool exchange_due() const;
 	/* The ERROR that tells the peer why authentication has failed. */
@@ -444,7 +522,7 @@ private:
 	}
 	[[nodiscard]] bool grant_due() const
 	{
-		return version_ == kVersion2 && final_sent_ &&
+		return version_ == kVersion2 && exchange_.sent == Told::Final &&
 		       // cppcheck does not see that messages of the peer change it.
 		       // cppcheck-suppress knownConditionTrueFalse
 		       credits_.grant_due() && credits_.may_grant();
@@ -456,6 +534,21 @@ private:
 	}
 
 	/* session.cpp */
+	void advance(Phase to);
+	void end(rpcrdma_reason why);
+	[[nodiscard]] bool opened() const
+	{
+		return phase_ == Phase::Open;
+	}
+	[[nodiscard]] bool closed() const
+	{
+		return phase_ == Phase::Closed;
+	}
+	/* The peer has sent a MIDDLE, and its FINAL is still to come. */
+	[[nodiscard]] bool middle_received() const
+	{
+		return exchange_.received == Told::Middle;
+	}
 	void begin_version1();
 	void begin_version2();
 	[[nodiscard]] Plain plain(rpcrdma_dir dir, u32 max, u32 refused) const;
@@ -530,13 +623,10 @@ private:
 	u32 wanted_ = 0; /* Sends of a Call that was not admitted */
 	u32 types_refused_ = 0; /* of Calls, by INVAL_HTYPE, by bit */
 	u32 version_ = 0; /* agreed on, once the peer has shown it */
-	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE;
+	rpcrdma_reason closed_ = RPCRDMA_REASON_NONE; /* why */
 	HostAuth auth_;
-	bool opened_ = false; /* RPC messages may flow */
-	bool middle_sent_ = false;
-	bool final_sent_ = false;
-	bool final_received_ = false;
-	bool middle_received_ = false; /* and its FINAL not yet */
+	Phase phase_ = Phase::Agreeing;
+	Agreement exchange_ = {};
 	bool waiting_ = false; /* a message waits for credit */
 	bool general_ = false; /* see Options */
 	bool grouping_ = false;
@@ -611,8 +701,7 @@ inline void Session::post_part(rpcrdma_message &msg, u32 part,
 /* Always inline: all of it is short, and several objects use it. */
 [[gnu::always_inline]] inline bool Port::in_use() const
 {
-	return session_.closed_ == RPCRDMA_REASON_NONE &&
-	       session_.in_use(extension_);
+	return !session_.closed() && session_.in_use(extension_);
 }
 
 [[gnu::always_inline]] inline u32 Port::local_at(u32 index) const
@@ -668,7 +757,7 @@ Port::credits(const rpcrdma_message &msg) const
 	const u32 available = session_.available();
 	u32 kept = 0;
 
-	if (!session_.opened_ ||
+	if (!session_.opened() ||
 	    (session_.sending_.active && !session_.grouping_))
 		return 0;
 	if (session_.grouping_)
