@@ -87,6 +87,7 @@ EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_up);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_next);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_pump);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_put);
+EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_recv_again);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_recv_put);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_refuse);
 EXPORT_SYMBOL_IF_KUNIT(rpcrdma_conn_send);

@@ -1038,6 +1038,151 @@ static void call_passes_without_the_lock_of_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->conn.stats.failed_calls_answered, 1ULL);
 }
 
+static void call_lost(struct rpcrdma_conn *conn)
+{
+	struct call_fixture *f = container_of(conn, struct call_fixture, conn);
+
+	complete(&f->is_shut);
+}
+
+static const struct rpcrdma_conn_ops call_conn_ops = {
+	.lost = call_lost,
+};
+
+/* The connection can be lost. */
+static void call_has_owner(struct call_fixture *f)
+{
+	f->conn.ops = &call_conn_ops;
+	f->conn.net = &init_net;
+	init_waitqueue_head(&f->conn.pump_wait);
+}
+
+#ifdef CONFIG_FAULT_INJECTION
+
+enum call_kind {
+	CALL_FRAGMENT,
+	CALL_SINGLE,
+	CALL_GROUP,
+};
+
+/* A Call, or the first part of one, comes. */
+static int call_comes(struct kunit *test, enum call_kind kind)
+{
+	struct call_fixture *f = test->priv;
+
+	if (kind == CALL_GROUP)
+		return call_come_by_group(test, CALL_TBSN, 64, 0, 0);
+	f->rx.htype = 0;
+	f->rx.last = kind == CALL_SINGLE;
+	f->rx.stream_length = kind == CALL_SINGLE ? sizeof(f->octets) :
+						    CALL_LENGTH;
+	f->rx.payload.length = sizeof(f->octets);
+	return rpcrdma_svc_payload(&f->conn, &f->rx, &f->recv, 0);
+}
+
+/* It is dropped. Return: whether it was there, once. */
+static bool call_goes(struct call_fixture *f)
+{
+	const bool partial = f->svc.partial;
+	const bool ready = atomic_read(&f->svc.n_ready) == 1 &&
+			   !llist_empty(&f->svc.came);
+
+	if (partial)
+		rpcrdma_svc_abandon(&f->conn, RPCRDMA_CALL);
+	rpcrdma_svc_drop_calls(&f->svc);
+	INIT_LIST_HEAD(&f->recv.link);
+	atomic_set(&f->svc.n_ready, 0);
+	return partial != ready && !call_memory(f);
+}
+
+/*
+ * Whichever allocation fails in the Receive handler: the connection goes on. The Receive comes
+ * again, to somebody who may wait, and then the Call is there as if nothing had happened.
+ */
+static void call_waits_for_memory_in_its_receive(struct kunit *test)
+{
+	static const struct {
+		enum call_kind kind;
+		int verdict;
+		int least; /* allocations that it needs */
+	} kinds[] = {
+		{ CALL_FRAGMENT, RPCRDMA_RECV_DONE, 3 },
+		{ CALL_SINGLE, RPCRDMA_RECV_KEEP, 1 },
+		{ CALL_GROUP, RPCRDMA_RECV_KEEP, 1 },
+	};
+	struct call_fixture *f = test->priv;
+	int i, at, left, failed, verdict;
+
+	call_has_owner(f);
+	call_recv_pages(test);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		failed = 0;
+		left = 0;
+		for (at = 1; at < 100 && !left; at++) {
+			current->fail_nth = at;
+			verdict = call_comes(test, kinds[i].kind);
+			left = current->fail_nth;
+			current->fail_nth = 0;
+			/* kmemleak gets along without its own. */
+			if (verdict == RPCRDMA_RECV_AGAIN) {
+				failed++;
+				KUNIT_EXPECT_TRUE(test, list_empty(&f->recv.link));
+				f->conn.stalled = &f->recv;
+				verdict = call_comes(test, kinds[i].kind);
+				f->conn.stalled = NULL;
+			}
+			KUNIT_EXPECT_EQ_MSG(test, verdict, kinds[i].verdict,
+					    "%d %d", i, at);
+			KUNIT_EXPECT_TRUE_MSG(test, call_goes(f), "%d %d", i, at);
+			KUNIT_EXPECT_FALSE(test, test_bit(RPCRDMA_CONN_LOST,
+							  &f->conn.flags));
+		}
+		KUNIT_EXPECT_GE_MSG(test, failed, kinds[i].least, "%d", i);
+	}
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->is_shut));
+	KUNIT_EXPECT_EQ(test, f->svc.stalled_since, 0UL);
+}
+
+/* The next attempts fail, too: for a while it is tried again, then the connection is over. */
+static void call_waits_for_memory_no_longer(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+
+	call_has_owner(f);
+	f->conn.stalled = &f->recv;
+	current->fail_nth = 1;
+	KUNIT_EXPECT_EQ(test, call_comes(test, CALL_SINGLE),
+			(int)RPCRDMA_RECV_AGAIN);
+	KUNIT_EXPECT_NE(test, f->svc.stalled_since, 0UL);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&f->svc.resume));
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->is_shut));
+	cancel_delayed_work_sync(&f->svc.resume);
+
+	f->svc.stalled_since = (jiffies - 11 * HZ) | 1;
+	current->fail_nth = 1;
+	KUNIT_EXPECT_EQ(test, call_comes(test, CALL_SINGLE),
+			(int)RPCRDMA_RECV_DONE);
+	current->fail_nth = 0;
+	KUNIT_EXPECT_TRUE(test, completion_done(&f->is_shut));
+	KUNIT_EXPECT_STREQ(test, f->conn.loss, "no memory for a Call");
+	f->conn.stalled = NULL;
+	KUNIT_EXPECT_FALSE(test, call_goes(f));
+}
+
+#else
+
+static void call_waits_for_memory_in_its_receive(struct kunit *test)
+{
+	kunit_skip(test, "not in this kernel");
+}
+
+static void call_waits_for_memory_no_longer(struct kunit *test)
+{
+	kunit_skip(test, "not in this kernel");
+}
+
+#endif
+
 /* So many, and nothing of the pool. */
 static void call_has_replies(struct call_fixture *f, u32 number)
 {
@@ -1340,6 +1485,8 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_ends_in_its_pages),
 	KUNIT_CASE(call_by_group_with_too_much_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
+	KUNIT_CASE(call_waits_for_memory_in_its_receive),
+	KUNIT_CASE(call_waits_for_memory_no_longer),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
 	KUNIT_CASE(call_looks_twice_for_room),
 	KUNIT_CASE(replies_fill_their_pool),

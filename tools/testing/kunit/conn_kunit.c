@@ -73,6 +73,11 @@ struct conn_side {
 	atomic_t room;
 	atomic_t no_room;
 	atomic_t receiving;	/* messages that are on their way to @held */
+	atomic_t again;	/* Receives that are not taken at first */
+	struct completion stalled;
+	u32 stalls_at;	/* nor is this one, by its XID */
+	u32 last_xid;
+	u32 disorder;	/* how often XIDs did not ascend */
 	u8 *got;
 };
 
@@ -121,6 +126,14 @@ static enum rpcrdma_recv_verdict conn_payload(struct rpcrdma_conn *conn,
 	u32 done, run;
 	bool hold;
 
+	if (atomic_add_unless(&side->again, -1, 0))
+		return RPCRDMA_RECV_AGAIN;
+	if (side->stalls_at && side->stalls_at == rx->xid) {
+		side->stalls_at = 0;
+		return RPCRDMA_RECV_AGAIN;
+	}
+	side->disorder += rx->xid < side->last_xid;
+	side->last_xid = rx->xid;
 	for (done = 0; done < rx->payload.length; done += run) {
 		from = rpcrdma_recv_at(recv, rx->payload.offset + done, &run);
 		run = min(run, rx->payload.length - done);
@@ -165,6 +178,14 @@ static void conn_let_go(struct conn_side *side)
 		spin_lock(&side->lock);
 	}
 	spin_unlock(&side->lock);
+}
+
+/* The case goes on with it. */
+static void conn_stalled(struct rpcrdma_conn *conn)
+{
+	struct conn_side *side = conn->context;
+
+	complete(&side->stalled);
 }
 
 static void conn_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir)
@@ -212,6 +233,7 @@ static const struct rpcrdma_conn_ops conn_ops = {
 	.ready = conn_ready,
 	.lost = conn_lost,
 	.payload = conn_payload,
+	.stalled = conn_stalled,
 	.abandon = conn_abandon,
 	.failed = conn_failed,
 	.fault = conn_fault,
@@ -363,6 +385,7 @@ static void conn_side_init(struct kunit *test, struct conn_side *side,
 	init_completion(&side->ready);
 	init_completion(&side->lost);
 	init_completion(&side->arrived);
+	init_completion(&side->stalled);
 	spin_lock_init(&side->lock);
 	INIT_LIST_HEAD(&side->held);
 	side->got = conn_kvzalloc(test, CONN_MAX);
@@ -983,6 +1006,104 @@ static struct conn_msg *conn_own_msg(struct kunit *test, u32 xid, enum rpcrdma_d
 	memcpy(stream, m->xdr.head[0].iov_base, m->xdr.len);
 	m->xdr.head[0].iov_base = stream;
 	return m;
+}
+
+#define CONN_STALLED	5
+
+/* The server does not take the first of some Calls: all of them wait. */
+static void conn_stall(struct kunit *test, int again)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	struct conn_msg *m;
+	u32 i, behind = 0;
+
+	atomic_set(&f->server.again, again);
+	for (i = 0; i < CONN_STALLED; i++) {
+		m = conn_own_msg(test, 20 + i, RPCRDMA_CALL);
+		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm),
+				0);
+	}
+	conn_wait(test, &f->server.stalled);
+	for (i = 0; i < 1500 && behind < CONN_STALLED - 1; i++) {
+		msleep(20);
+		spin_lock(&conn->lock);
+		behind = conn_count(&conn->behind);
+		spin_unlock(&conn->lock);
+	}
+	KUNIT_EXPECT_EQ(test, behind, (u32)CONN_STALLED - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);
+}
+
+/* There is no memory for a message at first: it and all behind it come later, in order. */
+static void conn_takes_in_order_what_has_stalled(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	u32 i;
+
+	conn_stall(test, 2);
+	/* Nor is there now. */
+	rpcrdma_conn_recv_again(conn);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_stalled(conn));
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);
+	KUNIT_EXPECT_EQ(test, f->server.last_xid, 0U);
+
+	rpcrdma_conn_recv_again(conn);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_stalled(conn));
+	KUNIT_EXPECT_TRUE(test, list_empty(&conn->behind));
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), CONN_STALLED);
+	KUNIT_EXPECT_EQ(test, f->server.last_xid, 19U + CONN_STALLED);
+	KUNIT_EXPECT_EQ(test, f->server.disorder, 0U);
+	for (i = 0; i < CONN_STALLED; i++)
+		conn_wait(test, &f->server.arrived);
+
+	/* All Receives are there again, and the handler takes what comes. */
+	rpcrdma_conn_recv_again(conn);
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.stalled));
+}
+
+/* Of those that waited one stalls, too. What came before it is not given twice. */
+static void conn_takes_once_what_has_stalled(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+	u32 i;
+
+	conn_stall(test, 1);
+	f->server.hold = true;
+	atomic_set(&f->server.again, 0);
+	f->server.stalls_at = 22;
+	rpcrdma_conn_recv_again(conn);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_conn_stalled(conn));
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 2);
+	KUNIT_EXPECT_EQ(test, conn_count(&f->server.held), 2U);
+	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.stalled));
+	conn_let_go(&f->server);
+
+	rpcrdma_conn_recv_again(conn);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_conn_stalled(conn));
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), CONN_STALLED);
+	KUNIT_EXPECT_EQ(test, f->server.disorder, 0U);
+	for (i = 0; i < CONN_STALLED; i++)
+		conn_wait(test, &f->server.arrived);
+	conn_exchange(test, &f->client, &f->server, RPCRDMA_CALL);
+}
+
+/* What has stalled ends with its connection. */
+static void conn_ends_what_has_stalled(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const int before = atomic_read(&rpcrdma_live[RPCRDMA_LIVE_RECVS]);
+	const int here = f->server.conn->n_recvs;
+
+	conn_stall(test, 1);
+	rpcrdma_conn_lost(f->server.conn, "fault injected");
+	conn_end(&f->server);
+	KUNIT_EXPECT_EQ(test, atomic_read(&rpcrdma_live[RPCRDMA_LIVE_RECVS]),
+			before - here);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);
 }
 
 /* What the Calls wait for may depend on the Reply. */
@@ -6725,6 +6846,9 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_holds_all_that_are_together),
 	KUNIT_CASE(conn_goes_on_while_it_tells),
 	KUNIT_CASE(conn_survives_bad_messages),
+	KUNIT_CASE(conn_takes_in_order_what_has_stalled),
+	KUNIT_CASE(conn_takes_once_what_has_stalled),
+	KUNIT_CASE(conn_ends_what_has_stalled),
 	KUNIT_CASE(conn_invalidates),
 	KUNIT_CASE(conn_distrusts_foreign_invalidation),
 	KUNIT_CASE(conn_maps_what_there_is),
@@ -6784,6 +6908,7 @@ static struct kunit_case conn_pages_cases[] = {
 	KUNIT_CASE(conn_waits_for_nothing_in_a_hurry),
 	KUNIT_CASE(conn_ends_in_a_hurry),
 	KUNIT_CASE(conn_survives_bad_messages),
+	KUNIT_CASE(conn_takes_in_order_what_has_stalled),
 	KUNIT_CASE(conn_window_changes),
 	{}
 };

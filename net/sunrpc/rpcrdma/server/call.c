@@ -264,10 +264,27 @@ void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
 }
 
 /**
+ * rpcrdma_svc_gfp - how to allocate what a Call needs that comes in
+ * @svc: the connection
+ *
+ * Others wait for the Receive handler. So it takes what is there. If that is too little, the work
+ * item of what waits tries, for which nobody waits but the messages behind this one.
+ *
+ * Return: flags.
+ */
+gfp_t rpcrdma_svc_gfp(const struct rpcrdma_svc_xprt *svc)
+{
+	return rpcrdma_conn_stalled(svc->conn) ? GFP_KERNEL :
+						 GFP_NOWAIT | __GFP_NOWARN;
+}
+
+/**
  * rpcrdma_svc_call_alloc - begin a Call
  * @svc: the connection
  * @rx: the part of it that has come
  * @id: rpcrdma_svc_call_id()
+ *
+ * Context: see rpcrdma_svc_gfp().
  *
  * Return: the Call, or NULL.
  */
@@ -277,7 +294,7 @@ struct rpcrdma_svc_call *rpcrdma_svc_call_alloc(struct rpcrdma_svc_xprt *svc,
 {
 	struct rpcrdma_svc_call *call;
 
-	call = kmem_cache_alloc(rpcrdma_svc_calls, GFP_KERNEL);
+	call = kmem_cache_alloc(rpcrdma_svc_calls, rpcrdma_svc_gfp(svc));
 	if (!call)
 		return NULL;
 	INIT_LIST_HEAD(&call->link);

@@ -8,7 +8,8 @@
  * The Receive handler starts those of a Call that has just come, if nothing else waits, and if it
  * gets the pages without waiting: it has other messages of this connection to look at, with
  * credits and Calls. For the rest there is a work item, which also goes on with all that has
- * waited. So the handler of completions of Sends, and who sends a message, only ask for it.
+ * waited, Receives included for which the handler got no memory. So the handler of completions of
+ * Sends, and who sends a message, only ask for it.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -412,7 +413,8 @@ void rpcrdma_svc_resume_soon(struct rpcrdma_svc_xprt *svc)
  * @svc: the connection
  * @since: when there first was none for it, or zero
  *
- * Context: the work item of what waits, under the lock of @svc, when it is in its list.
+ * Context: the work item of what waits, under the lock of @svc, when it is in its list, or when its
+ * Receive is stalled.
  *
  * Return: true if it is tried again, false if it has waited for long enough.
  */
@@ -538,6 +540,7 @@ static void rpcrdma_svc_resume_worker(struct work_struct *work)
 	rpcrdma_svc_free_ended(svc);
 	(void)rpcrdma_svc_writes_resume(svc);
 	rpcrdma_svc_resume(svc, GFP_KERNEL);
+	rpcrdma_conn_recv_again(svc->conn);
 	memalloc_noio_restore(noio);
 	rpcrdma_svc_leave(svc);
 }

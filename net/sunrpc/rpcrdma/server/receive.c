@@ -6,6 +6,12 @@
  * thread of nfsd takes it (recvfrom.c). So at most a window of such Calls can exist. In version 1
  * fewer Calls stay there; the others are handled like continued Calls. A continued Call is copied
  * to its own pages, fragment by fragment. What bounds their memory is in call.c.
+ *
+ * What the handler allocates it gets at once, or not at all. Then the Receive is stalled, and all
+ * that come after it, until the work item of what waits has got the memory, which it may wait for
+ * (verbs/recv.c). After ten seconds without any it ends the connection, and the client sends its
+ * Calls again on the next one. An attempt that fails changes nothing but what the next one begins
+ * with: it abandons a Call that it finds begun.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -29,7 +35,7 @@ static int rpcrdma_svc_append(struct rpcrdma_svc_xprt *svc,
 		return -EPROTO;
 	if (want > have) {
 		if (!rpcrdma_svc_get_pages(call->pages, have, want,
-					   GFP_KERNEL))
+					   rpcrdma_svc_gfp(svc)))
 			return -ENOMEM;
 		call->n_pages = want;
 		rpcrdma_svc_charge(svc, call, (want - have) << PAGE_SHIFT);
@@ -51,7 +57,8 @@ static int rpcrdma_svc_begin(struct rpcrdma_svc_xprt *svc,
 	call = rpcrdma_svc_call_alloc(svc, rx, id);
 	if (!call)
 		return -ENOMEM;
-	call->pages = kvcalloc(count, sizeof(*call->pages), GFP_KERNEL);
+	call->pages = kvcalloc(count, sizeof(*call->pages),
+			       rpcrdma_svc_gfp(svc));
 	if (!call->pages) {
 		rpcrdma_svc_call_free(call);
 		return -ENOMEM;
@@ -180,6 +187,39 @@ static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
 	       atomic_read(&svc->n_ready) >= kept;
 }
 
+/* There is no memory for what has come. */
+static enum rpcrdma_recv_verdict
+rpcrdma_svc_recv_short(struct rpcrdma_svc_xprt *svc,
+		       const struct rpcrdma_rx *rx)
+{
+	bool again;
+
+	if (!rpcrdma_conn_stalled(svc->conn)) {
+		trace_rpcrdma_call(svc->conn->id, rx->xid,
+				   "Call waits for memory", -ENOMEM);
+		return RPCRDMA_RECV_AGAIN;
+	}
+	spin_lock(&svc->lock);
+	again = rpcrdma_svc_short(svc, &svc->stalled_since);
+	spin_unlock(&svc->lock);
+	if (again)
+		return RPCRDMA_RECV_AGAIN;
+	/* The client will send the Call again, on another connection. */
+	rpcrdma_conn_lost(svc->conn, "no memory for a Call");
+	return RPCRDMA_RECV_DONE;
+}
+
+/**
+ * rpcrdma_svc_stalled - the Receive handler got no memory: the work item tries, and may wait
+ * @conn: the connection
+ *
+ * Context: the Receive handler.
+ */
+void rpcrdma_svc_stalled(struct rpcrdma_conn *conn)
+{
+	rpcrdma_svc_resume_soon(conn->context);
+}
+
 /**
  * rpcrdma_svc_payload - bytes of an RPC message have come
  * @conn: the connection
@@ -187,9 +227,9 @@ static bool rpcrdma_svc_copies(const struct rpcrdma_conn *conn,
  * @recv: holds them
  * @invalidated: not used: a server offers no memory that could be invalidated
  *
- * Context: the Receive handler. May sleep.
+ * Context: the Receive handler, or rpcrdma_conn_recv_again(). May sleep.
  *
- * Return: whether this keeps @recv.
+ * Return: whether this keeps @recv, or has to get it again.
  */
 enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 					      const struct rpcrdma_rx *rx,
@@ -219,10 +259,11 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 	else
 		rc = rpcrdma_svc_fragment(svc, rx, recv, &verdict);
 	memalloc_noio_restore(noio);
-	if (rc == -ENOMEM) {
-		/* The client will send the Call again, on another connection. */
-		rpcrdma_conn_lost(conn, "no memory for a Call");
-	} else if (rc) {
+	if (rc == -ENOMEM)
+		return rpcrdma_svc_recv_short(svc, rx);
+	if (unlikely(svc->stalled_since))
+		svc->stalled_since = 0;
+	if (rc) {
 		rpcrdma_svc_refuse(svc, rx->xid, RPCRDMA2_ERR_SYSTEM, rc);
 		if (svc->partial)
 			trace_rpcrdma_abandon(conn->id, rx->xid, RPCRDMA_CALL,

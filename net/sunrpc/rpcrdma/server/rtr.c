@@ -283,7 +283,7 @@ int rpcrdma_svc_group_payload(struct rpcrdma_svc_xprt *svc,
 			      struct rpcrdma_recv *recv,
 			      enum rpcrdma_recv_verdict *verdict)
 {
-	struct rpcrdma_svc_call *call;
+	struct rpcrdma_svc_call *call = NULL;
 
 	if (rx->htype == RPCRDMA_RTR_XMTREQ) {
 		rpcrdma_svc_abandon(svc->conn, RPCRDMA_CALL);
@@ -292,14 +292,16 @@ int rpcrdma_svc_group_payload(struct rpcrdma_svc_xprt *svc,
 	}
 	if (!svc->group_usable)
 		return 0;
+	if (rx->last) {
+		call = rpcrdma_svc_call_alloc(svc, rx, svc->group_id);
+		if (!call)
+			return -ENOMEM;
+	}
 	recv->part = rx->payload;
 	list_add_tail(&recv->link, &svc->group);
 	*verdict = RPCRDMA_RECV_KEEP;
-	if (!rx->last)
-		return 0;
-	call = rpcrdma_svc_call_alloc(svc, rx, svc->group_id);
 	if (!call)
-		return -ENOMEM;
+		return 0;
 	rpcrdma_svc_call_complete(call, rx);
 	call->first = svc->group_first;
 	/* They are in the first Receive, which does not wait for the Reply. */

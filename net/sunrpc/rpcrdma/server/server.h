@@ -104,6 +104,8 @@ struct rpcrdma_listener_info {
  * @group_id: rpcrdma_svc_call_id() of its Call; likewise
  * @group_first: what its first Send says, if it can be taken; likewise
  * @group_usable: its Call can be taken; likewise
+ * @stalled_since: when there first was no memory for what a Receive has brought, in jiffies, or
+ *	zero; likewise
  * @lock: guards the following; only the lock of the budget is taken inside it
  * @ready: Calls that nfsd may pick up, older than those of @came
  * @waiting: Calls whose RDMA Reads have not started yet
@@ -153,6 +155,7 @@ struct rpcrdma_svc_xprt {
 	u64 group_id;
 	struct rpcrdma_rtr_first group_first;
 	bool group_usable;
+	unsigned long stalled_since;
 
 	spinlock_t lock;	/* see above */
 	struct list_head ready;
@@ -335,6 +338,7 @@ void rpcrdma_svc_shut(struct rpcrdma_svc_xprt *svc);
 /* call.c */
 u32 rpcrdma_svc_reserve(const struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_eased(struct rpcrdma_svc_xprt *svc);
+gfp_t rpcrdma_svc_gfp(const struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
 			   struct rpcrdma_recv *recv, u32 from, u32 length);
 void rpcrdma_svc_zero(struct page **pages, u32 offset, u32 end);
@@ -364,6 +368,7 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 					      const struct rpcrdma_rx *rx,
 					      struct rpcrdma_recv *recv,
 					      u32 invalidated);
+void rpcrdma_svc_stalled(struct rpcrdma_conn *conn);
 void rpcrdma_svc_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 
 /* recvfrom.c */

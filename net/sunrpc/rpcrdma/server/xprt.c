@@ -99,6 +99,7 @@ static const struct rpcrdma_conn_ops rpcrdma_svc_conn_ops = {
 	.lost = rpcrdma_svc_lost,
 	.removed = rpcrdma_svc_removed,
 	.payload = rpcrdma_svc_payload,
+	.stalled = rpcrdma_svc_stalled,
 	.abandon = rpcrdma_svc_abandon,
 	.failed = rpcrdma_svc_bc_failed,
 	.reply_refused = rpcrdma_svc_reply_refused,

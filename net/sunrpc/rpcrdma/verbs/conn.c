@@ -634,6 +634,7 @@ struct rpcrdma_conn *rpcrdma_conn_create(struct rdma_cm_id *cm_id,
 	init_waitqueue_head(&conn->pump_wait);
 	INIT_WORK(&conn->lost_work, rpcrdma_lost_worker);
 	INIT_LIST_HEAD(&conn->recvs);
+	INIT_LIST_HEAD(&conn->behind);
 	init_llist_head(&conn->recv_back);
 	INIT_WORK(&conn->window_work, rpcrdma_window_worker);
 	INIT_DELAYED_WORK(&conn->auth_work, rpcrdma_auth_worker);

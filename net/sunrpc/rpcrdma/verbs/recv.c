@@ -18,6 +18,11 @@
  * nor the rule: its handler has nothing to check. While the number or the size of Receives
  * changes nothing waits so, but for what was given back before.
  *
+ * The owner may be unable to take a message, for want of memory. Then a work item of the owner goes
+ * on with that message, and with all that comes until it has caught up: the handler only puts
+ * that behind. So messages stay in order, the handler waits for no memory, and what waits is in
+ * Receives that the peer cannot use meanwhile.
+ *
  * The window can change. To make it larger, buffers are allocated and posted
  * before the peer is told. To make it smaller, buffers are freed instead of
  * being posted again: the peer keeps the credits that it has, so a window shrinks by
@@ -571,40 +576,40 @@ static noinline void rpcrdma_recv_failed(struct rpcrdma_conn *conn,
 	rpcrdma_conn_lost(conn, ib_wc_status_msg(wc->status));
 }
 
-/**
- * rpcrdma_recv_done - a Receive has completed
- * @cq: of Receives
- * @wc: the completion
- *
- * Nearly always it has a part of an RPC message, which has no other effect and after which
- * Receives that wait go on waiting. All else is in functions that are not inlined.
- *
- * Context: the handler of Receives; process context, no lock held.
- */
-void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+/* Let the owner have what has come. Return: false if it cannot take that yet. */
+static inline bool rpcrdma_recv_give(struct rpcrdma_conn *conn,
+				     struct rpcrdma_recv *recv, u32 invalidated)
 {
-	struct rpcrdma_recv *recv = container_of(wc->wr_cqe,
-						 struct rpcrdma_recv, cqe);
 	enum rpcrdma_recv_verdict verdict = RPCRDMA_RECV_DONE;
-	struct rpcrdma_conn *conn = recv->conn;
+	const struct rpcrdma_rx *rx = &conn->rx;
+	bool due;
+
+	if (likely(rx->action == RPCRDMA_RX_PAYLOAD))
+		verdict = conn->ops->payload(conn, rx, recv, invalidated);
+
+	due = verdict == RPCRDMA_RECV_DONE && rpcrdma_recv_put(conn, recv);
+	if (due || rx->kick || rx->opened)
+		rpcrdma_conn_pump(conn);
+	return likely(verdict != RPCRDMA_RECV_AGAIN);
+}
+
+/*
+ * A message has come; @invalidated is the handle that it came with. Nearly always it has a part of
+ * an RPC message, which has no other effect and after which Receives that wait go on waiting. All
+ * else is in functions that are not inlined. Return: false if the owner cannot take it yet.
+ */
+static bool rpcrdma_recv_take(struct rpcrdma_conn *conn,
+			      struct rpcrdma_recv *recv, u32 invalidated)
+{
 	struct rpcrdma_rx *rx = &conn->rx;
 	const char *why = NULL;
 	const void *message;
-	u32 invalidated = 0;
 	int due = 0;
 
-	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		rpcrdma_recv_failed(conn, wc);
-		return;
-	}
-
-	recv->len = wc->byte_len;
-	if (rpcrdma_recv_syncs(conn))
-		rpcrdma_recv_sync_for_cpu(recv);
 	message = rpcrdma_recv_message(recv);
 	if (unlikely(!message)) {
 		rpcrdma_conn_lost(conn, "no memory for a message");
-		return;
+		return true;
 	}
 
 	spin_lock(&conn->lock);
@@ -629,7 +634,7 @@ void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(due)) {
 		if (why) {
 			rpcrdma_conn_lost(conn, why);
-			return;
+			return true;
 		}
 		/* The owner may be long, and the peer may wait for this GRANT. */
 		rpcrdma_conn_pump(conn);
@@ -642,15 +647,102 @@ void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(rx->action != RPCRDMA_RX_PAYLOAD || rx->opened ||
 		     rx->abandon) &&
 	    !rpcrdma_recv_effects(conn, rx))
+		return true;
+	return rpcrdma_recv_give(conn, recv, invalidated);
+}
+
+/* The owner has no memory for @recv: what comes from now on waits behind it. */
+static noinline void rpcrdma_recv_stall(struct rpcrdma_conn *conn,
+					struct rpcrdma_recv *recv,
+					u32 invalidated)
+{
+	recv->invalidated = invalidated;
+	/* Pairs with rpcrdma_conn_recv_again(), which goes on with @conn->rx. */
+	smp_store_release(&conn->stalled, recv);
+	conn->ops->stalled(conn);
+}
+
+/* Return: false if nothing is stalled any more. */
+static noinline bool rpcrdma_recv_wait(struct rpcrdma_conn *conn,
+				       struct rpcrdma_recv *recv,
+				       u32 invalidated)
+{
+	bool waits;
+
+	recv->invalidated = invalidated;
+	spin_lock(&conn->lock);
+	waits = conn->stalled;
+	if (waits)
+		list_add_tail(&recv->link, &conn->behind);
+	spin_unlock(&conn->lock);
+	return waits;
+}
+
+/* The next one that waits is stalled now, or none is. */
+static struct rpcrdma_recv *rpcrdma_recv_next(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_recv *recv;
+
+	spin_lock(&conn->lock);
+	recv = list_first_entry_or_null(&conn->behind, struct rpcrdma_recv,
+					link);
+	if (recv)
+		list_del_init(&recv->link);
+	/* Pairs with rpcrdma_recv_done(), which goes on with @conn->rx. */
+	smp_store_release(&conn->stalled, recv);
+	spin_unlock(&conn->lock);
+	return recv;
+}
+
+/**
+ * rpcrdma_conn_recv_again - go on with what ops->payload could not take
+ * @conn: the connection, not yet destroyed
+ *
+ * And with all that has come since then, in order, until that function returns AGAIN once more.
+ *
+ * Context: Process context, no lock held; may sleep. One caller at a time.
+ */
+void rpcrdma_conn_recv_again(struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_recv *recv = smp_load_acquire(&conn->stalled);
+
+	if (likely(!recv) ||
+	    !rpcrdma_recv_give(conn, recv, recv->invalidated))
 		return;
+	do {
+		recv = rpcrdma_recv_next(conn);
+	} while (recv && rpcrdma_recv_take(conn, recv, recv->invalidated));
+}
+
+/**
+ * rpcrdma_recv_done - a Receive has completed
+ * @cq: of Receives
+ * @wc: the completion
+ *
+ * Context: the handler of Receives; process context, no lock held.
+ */
+void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_recv *recv = container_of(wc->wr_cqe,
+						 struct rpcrdma_recv, cqe);
+	struct rpcrdma_conn *conn = recv->conn;
+	u32 invalidated = 0;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		rpcrdma_recv_failed(conn, wc);
+		return;
+	}
+
+	recv->len = wc->byte_len;
+	if (rpcrdma_recv_syncs(conn))
+		rpcrdma_recv_sync_for_cpu(recv);
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
 		invalidated = wc->ex.invalidate_rkey;
-	if (likely(rx->action == RPCRDMA_RX_PAYLOAD))
-		verdict = conn->ops->payload(conn, rx, recv, invalidated);
-
-	due = verdict == RPCRDMA_RECV_DONE && rpcrdma_recv_put(conn, recv);
-	if (due || rx->kick || rx->opened)
-		rpcrdma_conn_pump(conn);
+	if (unlikely(smp_load_acquire(&conn->stalled)) &&
+	    rpcrdma_recv_wait(conn, recv, invalidated))
+		return;
+	if (unlikely(!rpcrdma_recv_take(conn, recv, invalidated)))
+		rpcrdma_recv_stall(conn, recv, invalidated);
 }
 
 /**

@@ -274,6 +274,8 @@ void rpcrdma_recv_cleanup(struct rpcrdma_conn *conn)
 		rpcrdma_recv_free(recv,
 				  rpcrdma_spares(conn, RPCRDMA_SPARE_RECVS));
 	INIT_LIST_HEAD(&conn->recvs);
+	INIT_LIST_HEAD(&conn->behind);
+	conn->stalled = NULL;
 	conn->n_recvs = 0;
 	init_llist_head(&conn->recv_back);
 	rpcrdma_recv_free_list(&conn->recv_fresh);

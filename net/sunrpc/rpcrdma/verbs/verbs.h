@@ -146,6 +146,7 @@ extern atomic_t rpcrdma_live[RPCRDMA_LIVE_KINDS];
  * @len: bytes received
  * @part: of a group that its user gathers: what of the Payload stream is here
  * @copied: bytes that its user has copied from it
+ * @invalidated: the handle that came with its message, if that waits to be taken
  * @sge: elements, one for each page; DMA mapped while they exist
  */
 struct rpcrdma_recv {
@@ -161,6 +162,7 @@ struct rpcrdma_recv {
 	u32 len;
 	struct rpcrdma_range part;
 	u32 copied;
+	u32 invalidated;
 	struct ib_sge *sge;
 };
 
@@ -174,6 +176,7 @@ enum rpcrdma_credit_waiter {
 enum rpcrdma_recv_verdict {
 	RPCRDMA_RECV_DONE,	/* free: to be posted and offered to the peer again */
 	RPCRDMA_RECV_KEEP,	/* kept; comes back by rpcrdma_conn_recv_put() */
+	RPCRDMA_RECV_AGAIN,	/* not taken yet: see ops->stalled */
 };
 
 struct rpcrdma_account_info;
@@ -189,6 +192,9 @@ struct rpcrdma_account_info;
  *	context, must not sleep. NULL if @lost brings it about as surely.
  * @payload: bytes of an RPC message have come; @invalidated is the handle
  *	that a Send With Invalidate named, or zero. May sleep.
+ * @stalled: @payload has returned AGAIN to the Receive handler. The owner soon calls
+ *	rpcrdma_conn_recv_again(), which gives it the same bytes again; what has come meanwhile waits
+ *	behind them. Process context, must not sleep. NULL if @payload never returns AGAIN.
  * @abandon: the parts of the message in this direction that @payload got are void
  * @failed: the Call with rx->xid cannot succeed; rx->error says why
  * @reply_refused: the Reply with this XID, which went by a group, was refused, and can be sent
@@ -206,7 +212,7 @@ struct rpcrdma_account_info;
  * @account: how much memory these take, and may take. Called like @serving. NULL is allowed.
  *
  * All but @lost, @removed, @fault, @room, @no_room, @serving and @account come from the Receive
- * handler and are serialized.
+ * handler, or from rpcrdma_conn_recv_again() in its place, and are serialized.
  */
 struct rpcrdma_conn_ops {
 	void (*ready)(struct rpcrdma_conn *conn);
@@ -216,6 +222,7 @@ struct rpcrdma_conn_ops {
 					     const struct rpcrdma_rx *rx,
 					     struct rpcrdma_recv *recv,
 					     u32 invalidated);
+	void (*stalled)(struct rpcrdma_conn *conn);
 	void (*abandon)(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 	void (*failed)(struct rpcrdma_conn *conn, const struct rpcrdma_rx *rx);
 	void (*reply_refused)(struct rpcrdma_conn *conn, u32 xid);
@@ -709,7 +716,10 @@ struct rpcrdma_resize {
  *	belongs to the Receive handler
  * @whole_size: bytes of @recv_whole
  * @buffers: bytes of all Sends and Receives, and of @recv_whole
- * @rx: what the message means that the Receive handler is at
+ * @rx: what the message means that the Receive handler is at, or @stalled
+ * @stalled: the Receive that the owner could not take yet, or NULL. Set by the Receive handler;
+ *	while it is set, all that the handler does is done by rpcrdma_conn_recv_again()
+ * @behind: Receives that have completed since then, in order
  * @refused: if that is a REPTERR, the messages that it is about
  * @n_refused: how many
  * @resize: changes @recv_size and @send_size
@@ -860,6 +870,8 @@ struct rpcrdma_conn {
 	bool version1;
 	struct work_struct window_work;
 	struct rpcrdma_rx rx;
+	struct rpcrdma_recv *stalled;
+	struct list_head behind;
 	struct rpcrdma_rtr_refused refused[RPCRDMA_RTR_MOST_REFUSED];
 	u32 n_refused;
 
@@ -1044,6 +1056,20 @@ int rpcrdma_recv_supply(struct rpcrdma_conn *conn, u32 count, bool must);
 int rpcrdma_recv_post_all(struct rpcrdma_conn *conn);
 void rpcrdma_conn_recv_put(struct rpcrdma_conn *conn,
 			   struct rpcrdma_recv *recv);
+void rpcrdma_conn_recv_again(struct rpcrdma_conn *conn);
+
+/**
+ * rpcrdma_conn_stalled - is this a try to take bytes that could not be taken at first?
+ * @conn: the connection; the caller is called by ops->payload
+ *
+ * Return: false in the Receive handler; true in rpcrdma_conn_recv_again(), where only the rest of
+ * this connection's messages waits for the caller.
+ */
+static inline bool rpcrdma_conn_stalled(const struct rpcrdma_conn *conn)
+{
+	return READ_ONCE(conn->stalled);
+}
+
 bool rpcrdma_recv_swap(struct rpcrdma_recv *recv, u32 first, u32 count,
 		       struct page **pages);
 void rpcrdma_recv_read(const struct rpcrdma_recv *recv, u32 offset, void *to,
