@@ -180,16 +180,16 @@ void receives(const Conn &c)
 	if (c.receives() != i.window + 1)
 		fail("lost", "%u Receives for a window of %u", c.receives(),
 		     i.window);
-	const u32 in_hand = c.begins();
+	const u32 in_hand = c.begins() + c.stalled();
 	if (qp.receives() + qp.receives_completed() + c.kept() + c.waiting() +
-		    c.later() + in_hand !=
+		    c.later() + in_hand + c.behind() !=
 	    c.receives())
 		fail("lost",
 		     "%u Receives: %u posted, %u completed, %u kept, %u "
 		     "waiting, "
-		     "%u to be made",
+		     "%u to be made, %u behind one that has stalled",
 		     c.receives(), qp.receives(), qp.receives_completed(),
-		     c.kept(), c.waiting(), c.later());
+		     c.kept(), c.waiting(), c.later(), c.behind());
 	if (i.window_used != c.kept() + c.waiting() + in_hand)
 		fail("lost", "%u Receives kept, %u waiting, %u not advertised",
 		     c.kept(), c.waiting(), i.window_used);
@@ -207,7 +207,8 @@ void gone(const Conn &c)
 void responder_gone(const Responder &r)
 {
 	kept(r);
-	if (r.replies() || r.reading())
+	if (r.replies() || r.reading() || r.counted().number ||
+	    r.counted().pooled)
 		fail("lost", "%u Replies and %u Calls without a connection",
 		     r.replies(), r.reading());
 }
@@ -229,7 +230,7 @@ void quiet(const Link &l)
 			     l.name(side), c.regions(),
 			     t.count[RPCRDMA_MR_FREE]);
 		if (!l.ends[side]->responder.idle() || c.kept() ||
-		    c.resting() >= kGatherSends)
+		    c.stalled() || c.behind() || c.resting() >= kGatherSends)
 			fail("lost", "%s has kept something", l.name(side));
 		if (c.budget() != c.config.sq_depth)
 			fail("lost", "%s: a budget of %u, of %u", l.name(side),
@@ -237,7 +238,7 @@ void quiet(const Link &l)
 		const Responder &r = l.ends[side]->responder;
 
 		if (r.call_memory() ||
-		    r.reply_memory() != r.octets_of_replies())
+		    r.reply_memory() != r.octets_of_replies(false))
 			fail("lost", "%s: %u octets of Calls, %u of Replies",
 			     l.name(side), r.call_memory(), r.reply_memory());
 		if (here.sent != there.received)
@@ -290,6 +291,14 @@ void memory(const Responder &r)
 
 	if (r.replies() > bound)
 		fail("memory", "%u Replies, bound %u", r.replies(), bound);
+	if (r.counted().number != r.replies() ||
+	    r.counted().pooled != r.octets_of_replies(true))
+		fail("memory", "%u Replies, of %u octets in the pool; counted: %u, of %u",
+		     r.replies(), r.octets_of_replies(true), r.counted().number,
+		     r.counted().pooled);
+	if (r.counted().pooled > r.limits.pool)
+		fail("memory", "%u octets of Replies in the pool, bound %u",
+		     r.counted().pooled, r.limits.pool);
 	if (r.reply_memory() > r.reply_bound())
 		fail("memory", "%u octets of Replies, bound %u",
 		     r.reply_memory(), r.reply_bound());

@@ -1132,8 +1132,22 @@ void Conn::received(Receive &r, const Completion &c)
 	if (c.status != Status::Success)
 		return lost("Receive flushed");
 	r.length = c.length;
-	r.sending = sending = c.sending;
-	core::receive(*this, r.buffer.get(), c.length, rx_);
+	r.sending = c.sending;
+	r.invalidated = c.invalidated;
+	if (stalled_ && !planted(*this, Mutant::StallOvertaken)) {
+		world.tally.behind++;
+		behind_.push_back(&r);
+		return;
+	}
+	if (!take(r))
+		stall(r);
+}
+
+/* As rpcrdma_recv_take(). Return: false if the owner cannot take it yet. */
+bool Conn::take(Receive &r)
+{
+	sending = r.sending;
+	core::receive(*this, r.buffer.get(), r.length, rx_);
 	const bool due = !receives_wait() && push_receives();
 	const u32 may_come = static_cast<u32>(waiting_.size()) + slack_;
 	if (!dead() && may_come &&
@@ -1142,12 +1156,12 @@ void Conn::received(Receive &r, const Completion &c)
 	if (!later_) {
 		if (due)
 			pump();
-		return taken(r, c.invalidated);
+		return taken(r);
 	}
 	beginning_ = &r;
-	begun_by_ = c.invalidated;
 	/* Some other thread does. */
 	pump();
+	return true;
 }
 
 /* As rpcrdma_recv_begin(), while others do other things. */
@@ -1169,14 +1183,56 @@ void Conn::begin()
 		post_receive(*fresh);
 	}
 	pump();
-	taken(r, begun_by_);
+	if (!taken(r))
+		stall(r);
 }
 
-/* The rest of the Receive handler. */
-void Conn::taken(Receive &r, u32 invalidated)
+void Conn::stall(Receive &r)
+{
+	stalled_ = &r;
+	owner.stalled();
+}
+
+/* As rpcrdma_recv_next(). */
+bool Conn::next_behind()
+{
+	stalled_ = nullptr;
+	if (behind_.empty())
+		return false;
+	stalled_ = behind_.front();
+	behind_.erase(behind_.begin());
+	return true;
+}
+
+/* As rpcrdma_conn_recv_again(). */
+void Conn::again()
+{
+	if (!stalled_ || !give(*stalled_))
+		return;
+	while (next_behind())
+		if (!take(*stalled_))
+			return;
+	check::receives(*this);
+}
+
+/* As rpcrdma_recv_give(). */
+bool Conn::give(Receive &r)
+{
+	Taken verdict = Taken::No;
+
+	if (rx_.action == RPCRDMA_RX_PAYLOAD)
+		verdict = owner.payload(rx_, r, r.invalidated);
+	if (verdict == Taken::No)
+		put_receive(r);
+	if (rx_.kick || rx_.opened)
+		pump();
+	return verdict != Taken::Again;
+}
+
+/* The rest of the Receive handler. Return: as take(). */
+bool Conn::taken(Receive &r)
 {
 	const rpcrdma_rx &rx = rx_;
-	bool kept = false;
 
 	sending = r.sending;
 	world.trace("%s receives %s xid %08x action %u reason %u",
@@ -1199,7 +1255,6 @@ void Conn::taken(Receive &r, u32 invalidated)
 	case RPCRDMA_RX_CONTROL:
 		break;
 	case RPCRDMA_RX_PAYLOAD:
-		kept = owner.payload(rx, r, invalidated);
 		break;
 	case RPCRDMA_RX_FAIL_RPC:
 		/* A REPTERR has been counted. */
@@ -1210,13 +1265,14 @@ void Conn::taken(Receive &r, u32 invalidated)
 		owner.failed(rx);
 		break;
 	case RPCRDMA_RX_CLOSE:
-		return lost(rpcrdma_reason_name(rx.reason));
+		lost(rpcrdma_reason_name(rx.reason));
+		return true;
 	}
-	if (!kept)
-		put_receive(r);
-	if (rx.kick || rx.opened)
-		pump();
-	check::receives(*this);
+	if (!give(r))
+		return false;
+	if (!stalled_)
+		check::receives(*this);
+	return true;
 }
 
 /* As rpcrdma_conn_set_window(), in one step. */
@@ -1552,6 +1608,8 @@ void Conn::destroy()
 	check::drained(*this);
 	reclaim();
 	flush();
+	stalled_ = nullptr;
+	behind_.clear();
 	life = Life::Gone;
 	owner.gone();
 	check::gone(*this);
@@ -1568,6 +1626,8 @@ void Conn::crash()
 	credit_waiters_ = 0;
 	ring_.asked = {};
 	beginning_ = nullptr;
+	stalled_ = nullptr;
+	behind_.clear();
 	for (Send &s : sends_)
 		s.held = nullptr;
 	for (u32 i = 0; i < tx_queue_.size(); i++)

@@ -119,6 +119,7 @@ struct Receive final : Completer {
 	u32 size = 0;
 	u32 length = 0;
 	u32 sending = 0; /* of what has come: see Outgoing */
+	u32 invalidated = 0; /* likewise */
 	bool kept = false;
 
 	void complete(const Completion &c) override;
@@ -146,13 +147,20 @@ struct MemoryRegion final : Completer {
 
 using Regions = std::vector<MemoryRegion *>;
 
+/* What the owner did with a Receive: rpcrdma_recv_verdict. */
+enum class Taken : u8 {
+	No, /* it is free */
+	Kept,
+	Again,
+};
+
 /* What a connection tells its owner: rpcrdma_conn_ops. */
 class Owner {
 public:
 	virtual void ready() = 0;
-	/* Return: the Receive is kept. */
-	virtual bool payload(const rpcrdma_rx &rx, Receive &r,
-			     u32 invalidated) = 0;
+	virtual Taken payload(const rpcrdma_rx &rx, Receive &r,
+			      u32 invalidated) = 0;
+	virtual void stalled() = 0;
 	virtual void abandon(rpcrdma_dir dir) = 0;
 	virtual void failed(const rpcrdma_rx &rx) = 0;
 	/* The peer has refused a Reply that went by a group. */
@@ -337,6 +345,17 @@ public:
 		return has_work() && beginning_;
 	}
 	void work();
+	/* The owner goes on with what it could not take, and with what has come since. */
+	void again();
+	[[nodiscard]] bool stalled() const
+	{
+		return stalled_;
+	}
+	/* Receives that wait behind that one, and the session has not seen. */
+	[[nodiscard]] u32 behind() const
+	{
+		return static_cast<u32>(behind_.size());
+	}
 	/* The ring of Sends is to be looked at, or gets buffers, or loses some. */
 	[[nodiscard]] bool works_on_ring() const
 	{
@@ -398,6 +417,10 @@ public:
 	[[nodiscard]] u32 resting() const;
 	/* As rpcrdma_conn_hurry(). */
 	void hurry(bool on);
+	[[nodiscard]] bool in_a_hurry() const
+	{
+		return hurry_;
+	}
 	/* As rpcrdma_send_hurries(). */
 	[[nodiscard]] bool hurries() const
 	{
@@ -537,7 +560,11 @@ private:
 	void flush();
 	void received(Receive &r, const Completion &c);
 	void begin();
-	void taken(Receive &r, u32 invalidated);
+	[[nodiscard]] bool take(Receive &r);
+	[[nodiscard]] bool taken(Receive &r);
+	[[nodiscard]] bool give(Receive &r);
+	void stall(Receive &r);
+	[[nodiscard]] bool next_behind();
 	[[nodiscard]] Receive *new_receive();
 	[[nodiscard]] QueuePair::Posted posted(Receive &r) const;
 	void post_receive(Receive &r);
@@ -594,7 +621,8 @@ private:
 	u32 kept_ = 0;
 	u32 later_ = 0;
 	Receive *beginning_ = nullptr;
-	u32 begun_by_ = 0; /* what came with it was invalidated */
+	Receive *stalled_ = nullptr; /* what the owner could not take yet */
+	std::vector<Receive *> behind_; /* what has come since then */
 	std::vector<Receive *> waiting_;
 	std::vector<Receive *> back_; /* given back without the lock */
 	u32 slack_ = 0; /* so many may be there */

@@ -213,10 +213,17 @@ void print_tally(const Tally &t, double seconds)
 		    ", Calls sent since the way is long %" PRIu64
 		    ", Replies that had to wait for regions %" PRIu64
 		    ", Calls behind others that wait %" PRIu64
-		    ", tried again for want of memory %" PRIu64 "\n",
+		    ", tried again for want of memory %" PRIu64
+		    ", Receives without memory %" PRIu64
+		    ", and behind such %" PRIu64 "\n",
 		    t.continued, t.grants, t.held, t.not_admitted, t.no_room,
 		    t.no_regions, t.looked_again, t.short_of_memory, t.forced, t.marks,
-		    t.streamed, t.writes_waited, t.queued_behind, t.tried_again);
+		    t.streamed, t.writes_waited, t.queued_behind, t.tried_again,
+		    t.stalled, t.behind);
+	std::printf("# Replies in the pool %" PRIu64 ", in the account %" PRIu64
+		    ", threads that found too many or too large ones %" PRIu64
+		    "\n",
+		    t.pooled[1], t.pooled[0], t.looked_in_vain);
 	std::printf("# posted together: Sends, %" PRIu64
 		    " times; Receives, %" PRIu64
 		    " times; Sends copied without the lock, %" PRIu64
@@ -258,7 +265,8 @@ bool reaches(const Tally &t)
 		   t.short_of_memory && t.forced && t.marks && t.not_admitted &&
 		   t.no_room &&
 		   t.no_regions && t.looked_again && t.writes_waited && t.endings &&
-		   t.queued_behind && t.tried_again &&
+		   t.queued_behind && t.tried_again && t.stalled && t.behind &&
+		   t.pooled[0] && t.pooled[1] && t.looked_in_vain &&
 		   t.regions_kept && t.streamed && t.chained &&
 		   t.batched && t.built && t.alone && t.alone_again &&
 		   t.links_v1 && t.lost_sends && t.lost_reads &&

@@ -191,6 +191,14 @@ inline constexpr MutantType kMutants[] = {
 	  "an RDMA Read is over, and nobody looks at the Calls that wait" },
 	{ Mutant::ShortUntold, "short-untold", "waits",
 	  "there is no memory for a Call, and nobody tries again" },
+	{ Mutant::PoolUntold, "pool-untold", "waits",
+	  "Replies are few and small again, and whoever makes room last does not "
+	  "tell" },
+	{ Mutant::StallUntold, "stall-untold", "waits",
+	  "there is no memory for what a Receive has brought, and nobody tries "
+	  "again" },
+	{ Mutant::StallOvertaken, "stall-overtaken", "answers",
+	  "a message overtakes one for which there was no memory" },
 	{ Mutant::WritesNotEnded, "writes-kept", "lost",
 	  "a Reply that waits for memory regions does not end with its "
 	  "connection" },

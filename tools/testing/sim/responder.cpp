@@ -91,13 +91,55 @@ void Responder::hurry()
 	conn.hurry(replies_full());
 }
 
-void Responder::put(u32 kind, u32 octets)
+/* As rpcrdma_memory_put(). */
+bool Responder::put(u32 kind, u32 octets)
 {
+	const bool much = rpcrdma_account_replies_full(&account_);
 	const u32 back = rpcrdma_account_put(
 		&account_, kind, octets, rpcrdma_budget_short(&service.budget));
 
 	if (back)
 		(void)!rpcrdma_budget_give(&service.budget, &account_, back);
+	return much && !rpcrdma_account_replies_full(&account_);
+}
+
+/* As rpcrdma_svc_uncharge(). */
+void Responder::put_call(u32 octets)
+{
+	enqueued_ |= put(kCalls, octets);
+}
+
+/* As rpcrdma_svc_reply_take(). */
+void Responder::take_reply(OutgoingReply &reply)
+{
+	const rpcrdma_replies_limits most = replies_limits();
+
+	reply.pooled = rpcrdma_replies_take(&counted_, &most, reply.memory);
+	if (!reply.pooled)
+		take(kReplies, reply.memory);
+	conn.world.tally.pooled[reply.pooled]++;
+}
+
+/* As rpcrdma_svc_reply_put(), and rpcrdma_svc_eased() behind it. */
+void Responder::put_reply(const OutgoingReply &reply)
+{
+	const rpcrdma_replies_limits most = replies_limits();
+	const Mutant mutant = conn.world.options.mutant;
+	bool eased = false;
+
+	if (!reply.pooled && mutant != Mutant::ReplyMemoryForgotten)
+		eased = put(kReplies, reply.memory);
+	if (rpcrdma_replies_put(&counted_, &most, reply.memory, reply.pooled))
+		eased = true;
+	if (mutant != Mutant::PoolUntold)
+		enqueued_ |= eased;
+}
+
+/* As rpcrdma_svc_call_ready(): if it is not the first, whoever has added that one enqueues. */
+void Responder::make_ready(CallPtr call)
+{
+	enqueued_ |= !came_++;
+	ready_.push_back(std::move(call));
 }
 
 void Responder::close_account()
@@ -114,6 +156,7 @@ void Responder::close_account()
 bool Responder::memory_sound() const
 {
 	return rpcrdma::budget::invariants(account_) &&
+	       rpcrdma::budget::invariants(counted_) &&
 	       rpcrdma::budget::invariants(service.budget);
 }
 
@@ -133,12 +176,12 @@ u32 Responder::reply_bound() const
 			      limits.slots * largest;
 }
 
-u32 Responder::octets_of_replies() const
+u32 Responder::octets_of_replies(bool pooled) const
 {
 	u32 octets = 0;
 
 	for (const auto &reply : replies_)
-		octets += reply->memory;
+		octets += reply->pooled == pooled ? reply->memory : 0;
 	return octets;
 }
 
@@ -269,13 +312,13 @@ void Responder::fault(u64 call, bool sure)
 }
 
 /* As rpcrdma_svc_payload(). */
-bool Responder::payload(const rpcrdma_rx &rx, Receive &r)
+Taken Responder::payload(const rpcrdma_rx &rx, Receive &r)
 {
 	bool kept = false;
 	Error error;
 
 	if (conn.lost_flag)
-		return false;
+		return Taken::No;
 	/* As rpcrdma_svc_copies(). */
 	const bool copies =
 		rx.vers == 1 && !rx.external && ready_.size() >= limits.kept_v1;
@@ -285,6 +328,9 @@ bool Responder::payload(const rpcrdma_rx &rx, Receive &r)
 		error = single(rx, r, kept);
 	else
 		error = fragment(rx, r, kept);
+	check::memory(*this);
+	if (error == Error::NoMemory && limits.holds)
+		return no_memory();
 	if (error == Error::NoMemory) {
 		conn.lost("no memory for a Call");
 	} else if (error != Error::None) {
@@ -292,7 +338,25 @@ bool Responder::payload(const rpcrdma_rx &rx, Receive &r)
 		abandon();
 	}
 	check::memory(*this);
-	return kept;
+	return kept ? Taken::Kept : Taken::No;
+}
+
+/* As rpcrdma_svc_recv_short(). */
+Taken Responder::no_memory()
+{
+	if (!conn.stalled() || patient()) {
+		conn.world.tally.stalled++;
+		return Taken::Again;
+	}
+	conn.lost("no memory for a Call");
+	return Taken::No;
+}
+
+/* As rpcrdma_svc_stalled(). */
+void Responder::stalled()
+{
+	if (!planted(conn, Mutant::StallUntold))
+		resume_asked_ = true;
 }
 
 /* As rpcrdma_bc_call_get(). */
@@ -338,7 +402,7 @@ Error Responder::single(const rpcrdma_rx &rx, Receive &r, bool &kept)
 	if (has_reads(*call))
 		return wait(std::move(call));
 	call->length = rx.payload.length;
-	ready_.push_back(std::move(call));
+	make_ready(std::move(call));
 	return Error::None;
 }
 
@@ -353,6 +417,10 @@ Error Responder::group(const rpcrdma_rx &rx, Receive &r, bool &kept)
 	}
 	if (!group_usable_)
 		return Error::None;
+	CallPtr call = rx.last ? new_call(rx, group_id_) : nullptr;
+
+	if (rx.last && !call)
+		return Error::NoMemory;
 	group_.push_back({ &r, rx.payload });
 	conn.keep(r);
 	kept = true;
@@ -360,10 +428,6 @@ Error Responder::group(const rpcrdma_rx &rx, Receive &r, bool &kept)
 		return Error::None;
 	if (rx.unreduced_length > limits.max_call)
 		return Error::Io;
-	CallPtr call = new_call(rx, group_id_);
-
-	if (!call)
-		return Error::NoMemory;
 	complete_call(*call, rx);
 	call->group.swap(group_);
 	call->directions = pings::directions(conn, *call->group[0].receive);
@@ -384,7 +448,7 @@ Error Responder::group(const rpcrdma_rx &rx, Receive &r, bool &kept)
 		for (const Part &p : call->group)
 			conn.put_receive(*p.receive);
 	}
-	ready_.push_back(std::move(call));
+	make_ready(std::move(call));
 	return Error::None;
 }
 
@@ -465,7 +529,7 @@ Error Responder::fragment(const rpcrdma_rx &rx, Receive &r, bool &kept)
 
 	complete_call(call, rx);
 	if (!has_reads(call)) {
-		ready_.push_back(std::move(partial_));
+		make_ready(std::move(partial_));
 		return Error::None;
 	}
 	if (call.unreduced > limits.max_call || !call.unreduced)
@@ -480,7 +544,7 @@ void Responder::abandon()
 	put_group(group_);
 	if (!partial_)
 		return;
-	put(kCalls, partial_->pages * kPage);
+	put_call(partial_->pages * kPage);
 	partial_.reset();
 	freed();
 }
@@ -524,6 +588,7 @@ void Responder::work()
 	if (!planted(conn, Mutant::WritesUntold))
 		resume_writes();
 	resume();
+	conn.again();
 }
 
 /* As rpcrdma_svc_resume(). */
@@ -718,7 +783,7 @@ Error Responder::start_reads(CallPtr &call)
 	if (!conn.fits(static_cast<u32>(call->operations.size())))
 		return Error::NoSpace;
 
-	put(kCalls, call->pages * kPage);
+	put_call(call->pages * kPage);
 	call->pages = page_count(call->unreduced);
 	call->octets.swap(call->laid_out);
 	call->length = call->unreduced;
@@ -731,7 +796,7 @@ Error Responder::start_reads(CallPtr &call)
 	call->cost = static_cast<u32>(call->operations.size());
 	check::memory(*this);
 	if (!call->cost) {
-		ready_.push_back(std::move(call));
+		make_ready(std::move(call));
 		n_reading_--;
 		if (r)
 			conn.put_receive(*r);
@@ -745,7 +810,7 @@ Error Responder::start_reads(CallPtr &call)
 		conn.put_receive(*r);
 	put_group(group);
 	if (conn.start(job) != Error::None) {
-		put(kCalls, job.pages * kPage);
+		put_call(job.pages * kPage);
 		n_reading_--;
 		(void)take_out(reading_, job);
 	}
@@ -761,7 +826,7 @@ bool Responder::reads_failed(CallPtr call, bool alone, Error error)
 	if (error == Error::NoMemory || (error == Error::Again && !alone)) {
 		if (error == Error::NoMemory && !patient())
 			conn.lost("no memory for a Call");
-		put(kCalls, need);
+		put_call(need);
 		waiting_.insert(waiting_.begin(), std::move(call));
 		return !--n_reading_ && error != Error::NoMemory &&
 		       !regions();
@@ -774,11 +839,11 @@ bool Responder::reads_failed(CallPtr call, bool alone, Error error)
 	conn.world.tally.fetch_failed += call->fetched;
 	if (!planted(conn, Mutant::GroupReadRefused))
 		put_group(call->group);
-	put(kCalls, call->pages * kPage);
+	put_call(call->pages * kPage);
 	call.reset();
 	if (r)
 		conn.put_receive(*r);
-	put(kCalls, need);
+	put_call(need);
 	n_reading_--;
 	return true;
 }
@@ -796,12 +861,12 @@ void Responder::read_done(IncomingCall &job, Error error)
 	CallPtr call = take_out(reading_, job);
 
 	if (error == Error::None && sound(job)) {
-		ready_.push_back(std::move(call));
+		make_ready(std::move(call));
 	} else {
 		if (error == Error::None)
 			conn.refuse(job.xid, RPCRDMA2_ERR_BAD_XDR, 0, 0);
 		conn.world.tally.fetch_broken += job.fetched;
-		put(kCalls, job.pages * kPage);
+		put_call(job.pages * kPage);
 		call.reset();
 	}
 	n_reading_--;
@@ -809,13 +874,21 @@ void Responder::read_done(IncomingCall &job, Error error)
 		freed();
 }
 
-/* As rpcrdma_svc_recvfrom(). */
+/* As rpcrdma_svc_has_wspace() and rpcrdma_svc_recvfrom(). */
 void Responder::pick()
 {
+	enqueued_ = false;
+	if (replies_full()) {
+		conn.world.tally.looked_in_vain++;
+		return;
+	}
+	if (came_ == ready_.size())
+		came_ = 0;
 	CallPtr call = take_out(ready_, 0);
 
+	enqueued_ = !ready_.empty();
 	if (conn.world.options.mutant != Mutant::CallMemoryForgotten)
-		put(kCalls, call->pages * kPage);
+		(void)put(kCalls, call->pages * kPage);
 	if (call->receive) {
 		const u8 *from = &call->receive->buffer[call->payload.offset];
 
@@ -842,11 +915,13 @@ void Responder::pick()
 
 bool Responder::replies_full() const
 {
-	return limits.holds &&
-	       conn.world.options.mutant != Mutant::RepliesWithoutBound &&
-	       (replies_.size() >= limits.replies ||
-		(rpcrdma_account_replies_full(&account_) &&
-		 conn.world.options.mutant != Mutant::RepliesTooLarge));
+	const rpcrdma_replies_limits most = replies_limits();
+
+	if (!limits.holds || planted(conn, Mutant::RepliesWithoutBound))
+		return false;
+	if (planted(conn, Mutant::RepliesTooLarge))
+		return counted_.number >= most.number;
+	return rpcrdma_replies_full(&counted_, &most, &account_);
 }
 
 void OutgoingReply::chain()
@@ -982,8 +1057,13 @@ void Responder::reply()
 	reply.responder = this;
 	build(s, call->xid, RPCRDMA_REPLY, reply.message);
 	reply.memory = page_count(s.reply_length) * kPage;
-	take(kReplies, reply.memory);
-	hurry();
+	take_reply(reply);
+	/* As rpcrdma_svc_reply_charge(). */
+	const rpcrdma_replies_limits most = replies_limits();
+
+	if (rpcrdma_replies_charged(&counted_, &most, reply.pooled,
+				    n_sent_ || conn.in_a_hurry()))
+		hurry();
 	check::memory(*this);
 
 	reply.msg.xid = call->xid;
@@ -1012,8 +1092,7 @@ void Responder::reply()
 
 void Responder::remove(OutgoingReply &reply)
 {
-	if (conn.world.options.mutant != Mutant::ReplyMemoryForgotten)
-		put(kReplies, reply.memory);
+	put_reply(reply);
 	(void)take_out(replies_, reply);
 	freed();
 }
@@ -1092,7 +1171,7 @@ void Responder::send_again(OutgoingReply &reply)
 		replies_.push_back(std::make_unique<OutgoingReply>(reply));
 		OutgoingReply &other = *replies_.back();
 
-		take(kReplies, other.memory);
+		take_reply(other);
 		other.octets = other.message.data();
 		other.no_group = true;
 		send_again(other);
@@ -1154,6 +1233,7 @@ void Responder::gone()
 	group_.clear();
 	partial_.reset();
 	ready_.clear();
+	came_ = 0;
 	waiting_.clear();
 	held_.clear();
 	close_account();
@@ -1164,6 +1244,7 @@ void Responder::crash()
 {
 	reading_.clear();
 	replies_.clear();
+	counted_ = {};
 	no_regions_.clear();
 	n_reading_ = 0;
 	n_sent_ = 0;

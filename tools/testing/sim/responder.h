@@ -52,6 +52,7 @@ struct ServiceLimits {
 	u32 reads; /* RDMA Reads that the device has room for at a time */
 	/* Its memory regions for RDMA Reads and Writes. A message that needs more has as many. */
 	u32 regions;
+	u32 pool = 0; /* octets of Replies that are in no account */
 };
 
 /* Octets that RDMA Read or Write moves. */
@@ -105,6 +106,7 @@ struct OutgoingReply final : public Outgoing, public Completer {
 	Shape shape = {};
 	rpcrdma_reply_plan plan = {};
 	u32 memory = 0;
+	bool pooled = false; /* which is not in the account */
 	u32 regions = 0; /* that its RDMA Writes have */
 	bool sent = false; /* by a group, and is kept */
 	bool refused = false;
@@ -122,7 +124,9 @@ public:
 	~Responder();
 
 	/* What the connection reports. */
-	[[nodiscard]] bool payload(const rpcrdma_rx &rx, Receive &r);
+	[[nodiscard]] Taken payload(const rpcrdma_rx &rx, Receive &r);
+	/* payload() has returned Again: the work item tries. */
+	void stalled();
 	void abandon();
 	void fault(u64 call, bool sure);
 	/* A Reply that went by a group. Return: it is sent again. */
@@ -131,11 +135,11 @@ public:
 	/* The machine has stopped. */
 	void crash();
 
-	/* What may happen next: a thread picks up a Call, or has its Reply. */
+	/* What may happen next: a thread looks for a Call, or has its Reply. */
 	[[nodiscard]] bool can_pick() const
 	{
-		return !ready_.empty() && service.busy < service.threads &&
-		       !replies_full();
+		return enqueued_ && !ready_.empty() &&
+		       service.busy < service.threads;
 	}
 	void pick();
 	/* A work item looks whether what waits can go on. */
@@ -167,11 +171,16 @@ public:
 		return account_.used[RPCRDMA_BUDGET_REPLIES];
 	}
 	[[nodiscard]] u32 reply_bound() const;
-	/* What the account should have of them. */
-	[[nodiscard]] u32 octets_of_replies() const;
+	/* What the account should have of them, or the pool. */
+	[[nodiscard]] u32 octets_of_replies(bool pooled) const;
 	[[nodiscard]] u32 replies() const
 	{
 		return static_cast<u32>(replies_.size());
+	}
+	/* What is counted of them. */
+	[[nodiscard]] const rpcrdma_replies &counted() const
+	{
+		return counted_;
 	}
 	/* Calls whose Reads are under way. */
 	[[nodiscard]] u32 reading() const
@@ -209,6 +218,7 @@ private:
 	[[nodiscard]] Error fetch(CallPtr call, bool placed);
 	[[nodiscard]] Error wait(CallPtr call);
 	[[nodiscard]] CallPtr new_call(const rpcrdma_rx &rx, u64 id);
+	[[nodiscard]] Taken no_memory();
 	[[nodiscard]] bool too_many(u32 xid);
 	[[nodiscard]] bool answered_before(u64 call);
 	void resume();
@@ -217,8 +227,16 @@ private:
 	[[nodiscard]] bool call(u32 octets, bool alone);
 	void take(u32 kind, u32 octets);
 	void hurry();
-	void put(u32 kind, u32 octets);
+	[[nodiscard]] bool put(u32 kind, u32 octets);
+	void put_call(u32 octets);
+	[[nodiscard]] rpcrdma_replies_limits replies_limits() const
+	{
+		return { limits.replies, limits.pool };
+	}
+	void take_reply(OutgoingReply &reply);
+	void put_reply(const OutgoingReply &reply);
 	void close_account();
+	void make_ready(CallPtr call);
 	[[nodiscard]] CallPtr next_to_read(bool &alone);
 	[[nodiscard]] Error start_reads(CallPtr &call);
 	[[nodiscard]] Error lay_out(IncomingCall &call);
@@ -247,6 +265,8 @@ private:
 		directed_first_;
 	bool group_usable_ = false;
 	std::vector<CallPtr> ready_; /* in order of arrival */
+	size_t came_ = 0; /* of these, since a thread has taken all that had come */
+	bool enqueued_ = false; /* a thread is to look at them */
 	std::vector<CallPtr> waiting_;
 	std::vector<CallPtr> reading_;
 	std::vector<CallPtr> executing_;
@@ -259,6 +279,7 @@ private:
 	u32 n_sent_ = 0; /* of replies_, those that are sent and kept */
 	u32 sent_memory_ = 0; /* octets of these */
 	rpcrdma_account account_ = {};
+	rpcrdma_replies counted_ = {};
 	bool gone_ = false;
 };
 

@@ -56,7 +56,7 @@ void Link::End::ready()
 		link.pair.requester[side].use(conn);
 }
 
-bool Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
+Taken Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 {
 	if (rx.dir == RPCRDMA_CALL)
 		return responder.payload(rx, r);
@@ -66,23 +66,23 @@ bool Link::End::payload(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 					  invalidated);
 	if (rx.last && link.world.options.mutant == Mutant::ReplyTwice)
 		link.pair.requester[side].payload(conn, rx, r.buffer.get(), 0);
-	return false;
+	return Taken::No;
 }
 
 /* As rpcrdma_reply_group_keep() and rpcrdma_reply_group_take(). */
-bool Link::End::reply_group(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
+Taken Link::End::reply_group(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 {
 	rpcrdma_rx one = rx;
 
 	reply.push_back({ &r, rx.payload });
 	conn.keep(r);
 	if (!rx.last)
-		return true;
+		return Taken::Kept;
 	if (!pings::answers(conn, *reply[0].receive, one.chunks)) {
 		one.error = -EIO;
 		link.pair.requester[side].failed(conn, one);
 		put_reply();
-		return true;
+		return Taken::Kept;
 	}
 	const Octets whole = pings::lay_out(conn, reply, rx.unreduced_length);
 	one.stream_offset = 0;
@@ -90,7 +90,7 @@ bool Link::End::reply_group(const rpcrdma_rx &rx, Receive &r, u32 invalidated)
 	one.payload = { 0, one.stream_length };
 	link.pair.requester[side].payload(conn, one, whole.data(), invalidated);
 	put_reply();
-	return true;
+	return Taken::Kept;
 }
 
 void Link::End::put_reply()
@@ -238,6 +238,7 @@ World::World(const Options &o)
 			auth::configure(hosts, *pairs.back());
 	}
 	configure_rings(addresses);
+	configure_pools(addresses);
 	if (config.once_in(2))
 		slow_ = config.next() & config.next() & config.next();
 	/* Calls pile up when the server's only thread is slow. */
@@ -268,6 +269,13 @@ void World::configure_rings(Random &r)
 					 c.sends / 4 + 2 :
 					 c.sends;
 		}
+}
+
+/* None, or enough for some small Replies. */
+void World::configure_pools(Random &r)
+{
+	for (auto &p : pairs)
+		p->limits[1].pool = kPage * r.below(5);
 }
 
 void World::configure(Random &r, Pair &p)

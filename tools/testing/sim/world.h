@@ -36,8 +36,12 @@ public:
 		End(Link &l, u32 s);
 
 		void ready() override;
-		bool payload(const rpcrdma_rx &rx, Receive &r,
-			     u32 invalidated) override;
+		Taken payload(const rpcrdma_rx &rx, Receive &r,
+			      u32 invalidated) override;
+		void stalled() override
+		{
+			responder.stalled();
+		}
 		void abandon(rpcrdma_dir dir) override;
 		void failed(const rpcrdma_rx &rx) override;
 		void reply_refused(u32 xid) override;
@@ -55,8 +59,8 @@ public:
 		std::vector<Part> reply; /* that comes by a group */
 
 	private:
-		[[nodiscard]] bool reply_group(const rpcrdma_rx &rx, Receive &r,
-					       u32 invalidated);
+		[[nodiscard]] Taken reply_group(const rpcrdma_rx &rx,
+						Receive &r, u32 invalidated);
 		void put_reply();
 	};
 
@@ -153,6 +157,10 @@ struct Tally {
 	u64 writes_waited = 0; /* Replies that waited for some */
 	u64 queued_behind = 0; /* Calls that others waited before */
 	u64 tried_again = 0; /* Calls and Replies that found no memory at first */
+	u64 stalled = 0; /* Receives that did */
+	u64 behind = 0; /* and others waited for them */
+	u64 pooled[2] = {}; /* Replies that are in the account, and in the pool */
+	u64 looked_in_vain = 0; /* threads, since Replies were too many or too large */
 	u64 looked_again = 0; /* and it had come back before they waited */
 	u64 endings = 0; /* connections whose owner does not wait any more */
 	u64 regions_kept = 0; /* by these */
@@ -336,6 +344,7 @@ private:
 
 	void configure(Random &random, Pair &p);
 	void configure_rings(Random &random);
+	void configure_pools(Random &random);
 	void configure_versions(Random &random, Pair &p);
 	void populate(Random &random, Pair &p);
 	[[nodiscard]] Shape shape(Random &random, const Pair &p, u32 side);
