@@ -4,6 +4,8 @@
  */
 #include <kunit/test.h>
 #include <linux/inet.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
 
 #include "client/client.h"
@@ -47,6 +49,16 @@ static void connect_remembers_silence_for_an_hour(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rpcrdma_forget_silent(silent));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_silent(silent, now));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_forget_silent(silent));
+}
+
+/* sizing.rst has both numbers, of 6.12. */
+static void connect_slot_takes_what_sizing_says(struct kunit *test)
+{
+	const size_t size = sizeof(struct rpcrdma_req);
+
+	KUNIT_EXPECT_GE(test, size, (size_t)2150);
+	KUNIT_EXPECT_LE(test, size, (size_t)2350);
+	KUNIT_EXPECT_EQ(test, kmalloc_size_roundup(size), (size_t)SZ_4K);
 }
 
 static int connect_event(struct rpcrdma_xprt *rx, struct rdma_cm_id *id,
@@ -147,6 +159,7 @@ static void connect_keeps_the_id_while_there_is_no_route(struct kunit *test)
 
 static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_remembers_silence_for_an_hour),
+	KUNIT_CASE(connect_slot_takes_what_sizing_says),
 	KUNIT_CASE(connect_leaves_the_id_of_a_device_that_goes),
 	KUNIT_CASE(connect_keeps_the_id_while_there_is_no_route),
 	{ }
