@@ -11,7 +11,7 @@
 # of them, or fewer, this test has to be changed with it.
 
 . "$(dirname "$0")/lib.sh"
-in_guests --needs checks --waits --pair
+in_guests --shared --needs checks --waits --pair
 
 count=$SELFTESTS/count.py
 with=
