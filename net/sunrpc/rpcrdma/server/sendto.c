@@ -194,13 +194,14 @@ static void rpcrdma_svc_reply_charge(struct rpcrdma_svc_xprt *svc,
 				     struct rpcrdma_svc_reply *reply)
 {
 	struct rpcrdma_replies replies;
+	bool kept;
 
 	reply->pooled = rpcrdma_svc_reply_take(svc, reply->memory);
 	replies = rpcrdma_svc_replies(svc);
 	/* As in rpcrdma_svc_replies_charged(), without a lock. */
+	kept = data_race(svc->conn->hurry || svc->n_sent);
 	if (rpcrdma_replies_charged(&replies, &rpcrdma_svc_replies_limits,
-				    reply->pooled,
-				    data_race(svc->conn->hurry || svc->n_sent)))
+				    reply->pooled, kept))
 		rpcrdma_svc_replies_charged(svc);
 }
 

@@ -704,8 +704,10 @@ static struct rpcrdma_recv *rpcrdma_recv_next(struct rpcrdma_conn *conn)
  */
 void rpcrdma_conn_recv_again(struct rpcrdma_conn *conn)
 {
-	struct rpcrdma_recv *recv = smp_load_acquire(&conn->stalled);
+	struct rpcrdma_recv *recv;
 
+	/* Pairs with rpcrdma_recv_stall(). */
+	recv = smp_load_acquire(&conn->stalled);
 	if (likely(!recv) ||
 	    !rpcrdma_recv_give(conn, recv, recv->invalidated))
 		return;
@@ -738,6 +740,7 @@ void rpcrdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_recv_sync_for_cpu(recv);
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
 		invalidated = wc->ex.invalidate_rkey;
+	/* Pairs with rpcrdma_recv_next(). */
 	if (unlikely(smp_load_acquire(&conn->stalled)) &&
 	    rpcrdma_recv_wait(conn, recv, invalidated))
 		return;

@@ -193,8 +193,8 @@ struct rpcrdma_account_info;
  * @payload: bytes of an RPC message have come; @invalidated is the handle
  *	that a Send With Invalidate named, or zero. May sleep.
  * @stalled: @payload has returned AGAIN to the Receive handler. The owner soon calls
- *	rpcrdma_conn_recv_again(), which gives it the same bytes again; what has come meanwhile waits
- *	behind them. Process context, must not sleep. NULL if @payload never returns AGAIN.
+ *	rpcrdma_conn_recv_again(), which gives it the same bytes again; what has come since then
+ *	waits behind them. Process context, must not sleep. NULL if @payload never returns AGAIN.
  * @abandon: the parts of the message in this direction that @payload got are void
  * @failed: the Call with rx->xid cannot succeed; rx->error says why
  * @reply_refused: the Reply with this XID, which went by a group, was refused, and can be sent
