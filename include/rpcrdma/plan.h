@@ -106,6 +106,7 @@ enum rpcrdma_chunk_reason {
 	RPCRDMA_CHUNK_TOO_LONG,		/* a message was too long for its Receive */
 	RPCRDMA_CHUNK_PLACED,		/* none: Sends place it (rtrext) */
 	RPCRDMA_CHUNK_ROUND_TRIP,	/* none: fetching it would take longer */
+	RPCRDMA_CHUNK_OFFERED,		/* none: memory is in a direction (rtrext) */
 	RPCRDMA_CHUNK_REASONS,
 };
 

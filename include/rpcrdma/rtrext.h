@@ -91,7 +91,32 @@ bool __must_check rpcrdma_rtr_declare(struct rpcrdma_session *s,
 struct rpcrdma_rtr_group {
 	u32 sends;
 	u32 placed;
-	u64 opaque[56];
+	u64 opaque[60];
+};
+
+/* How an item of a Reply shall come (section 7.4), with their numbers of xmdp_type. */
+enum rpcrdma_rtr_place {
+	RPCRDMA_RTR_EXRW = 1,	/* by RDMA Write, to memory that is offered */
+	RPCRDMA_RTR_TBSN,	/* by Sends */
+	RPCRDMA_RTR_CHOICE,	/* by either, as the Responder chooses */
+	RPCRDMA_RTR_BYSIZE,	/* by Sends if it is short, else by RDMA Write */
+	RPCRDMA_RTR_PLACES,
+};
+
+/**
+ * struct rpcrdma_rtr_direction - what a Call directs for the item of its Reply
+ * @place: enum rpcrdma_rtr_place
+ * @least: a shorter item stays in the Payload stream
+ * @rdma_from: of RPCRDMA_RTR_BYSIZE: an item of so many octets goes by RDMA Write
+ * @segments: memory that is offered; of all but RPCRDMA_RTR_TBSN
+ * @n_segments: how many, at most RPCRDMA_MAX_SEGMENTS
+ */
+struct rpcrdma_rtr_direction {
+	u32 place;
+	u32 least;
+	u32 rdma_from;
+	const struct rpcrdma_segment *segments;
+	u32 n_segments;
 };
 
 /**
@@ -101,21 +126,24 @@ struct rpcrdma_rtr_group {
  *	stream without the item and its XDR padding
  * @item: data that are to be placed, their place in the whole message, without XDR
  *	padding; NULL if there are none
- * @least: an item of the Reply that has so many octets is to be placed; zero if none is
- * @most: octets that this item may have
+ * @direction: how the item of the Reply shall come; NULL if the Call says nothing of it. Its
+ *	segments stay as long as @g.
+ * @most: octets that this item may have if it comes by Sends; zero: none are reserved for it
  * @g: filled in
  *
  * The Payload stream is in the first Send, before the first page: then the data begin there.
- * With @least the Call directs the Responder to place the item by Sends, and reserves
- * Receives for that.
+ * With @direction the Call reserves Receives for an item of @most octets. Without, and with
+ * @most zero, its Reply may have one Send, as each may.
  *
  * Return: false if the peer does not take it, it would have too many Sends, there are
- * not credits for all of them (D20), or the Reply cannot be promised enough Receives.
+ * not credits for all of them (D20), or the Reply cannot be promised enough Receives; with
+ * @direction also if this side does not take Replies by groups.
  */
-bool __must_check rpcrdma_rtr_plan(struct rpcrdma_session *s,
-				   struct rpcrdma_message *msg,
-				   const struct rpcrdma_range *item, u32 least,
-				   u32 most, struct rpcrdma_rtr_group *g);
+bool __must_check
+rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
+		 const struct rpcrdma_range *item,
+		 const struct rpcrdma_rtr_direction *direction, u32 most,
+		 struct rpcrdma_rtr_group *g);
 
 /**
  * struct rpcrdma_rtr_first - what the first Send of a group says, read once
@@ -325,14 +353,19 @@ rpcrdma_rtr_each_piece(const struct rpcrdma_rtr_group *g, u32 number,
 /**
  * rpcrdma_rtr_answers - does a Reply that has come by a group answer its Call?
  * @first: its first Send
- * @directed: rpcrdma_rtr_plan() had an item to place
+ * @direction: that of rpcrdma_rtr_plan(), with the memory that is still offered
+ * @written: set to the place of the item in the whole message, without XDR padding, if the peer
+ *	has written it to the memory; else no length
  *
- * A Responder answers each direction, as table 2 allows, and nothing else (section 7.4).
+ * A Responder answers each direction, as table 2 allows, and nothing else (section 7.4). It says
+ * to which of the segments it has written, in their order, and how much.
  *
  * Return: true if it has done so.
  */
-bool __must_check rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first,
-				      bool directed);
+bool __must_check
+rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first,
+		    const struct rpcrdma_rtr_direction *direction,
+		    struct rpcrdma_range *written);
 
 /* Messages that a REPTERR can be about. */
 #define RPCRDMA_RTR_MOST_REFUSED	2

@@ -38,6 +38,8 @@ constexpr Setting kSettings[] = {
 	  "both", Takes::Connections },
 	{ "rtrext", Where::Parameter, "switch", 0, 0, 1,
 	  "both", Takes::Connections },
+	{ "rtrext_offer", Where::Parameter, "kind", 0, 0, 3,
+	  "client", Takes::AtOnce },
 	{ "keepalive", Where::Parameter, "seconds", 30, 0, kMost,
 	  "client", Takes::NextTime },
 	{ "idle_timeout", Where::Parameter, "seconds", 300, 0, kMost,

@@ -57,6 +57,12 @@ module_param_cb(rtrext, &rpcrdma_rtrext_ops, &rpcrdma_rtrext, 0644);
 MODULE_PARM_DESC(rtrext,
 		 "1: new connections place the data of READs and WRITEs by Sends if both sides have it, and buffers have what grow allows at once; 0: never");
 
+unsigned int rpcrdma_rtrext_offer;
+module_param_cb(rtrext_offer, &rpcrdma_rtrext_offer_ops, &rpcrdma_rtrext_offer,
+		0644);
+MODULE_PARM_DESC(rtrext_offer,
+		 "With rtrext, what a client tells the server to do with the memory of a Write chunk: 1: write the data there; 2: as it likes; 3: write there what has more than 128 KiB; 0: memory is for Write chunks alone");
+
 /*
  * modprobe treats EEXIST as success. The kernel refuses a second module with this name
  * before it gets here, so the other module has another name.

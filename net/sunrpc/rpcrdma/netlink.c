@@ -196,6 +196,8 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 		  READ_ONCE(rpcrdma_stream_from) },
 		{ RPCRDMA_A_PARAMETERS_GROW, READ_ONCE(rpcrdma_grow) },
 		{ RPCRDMA_A_PARAMETERS_RTREXT, READ_ONCE(rpcrdma_rtrext) },
+		{ RPCRDMA_A_PARAMETERS_RTREXT_OFFER,
+		  READ_ONCE(rpcrdma_rtrext_offer) },
 	};
 	const struct rpcrdma_nl_u32 defaults[] = {
 		{ RPCRDMA_A_PARAMETERS_DDP_THRESHOLD, RPCRDMA_DEF_THRESHOLD },
@@ -215,6 +217,7 @@ static int rpcrdma_nl_module_put(struct sk_buff *skb)
 		{ RPCRDMA_A_PARAMETERS_STREAM_FROM, RPCRDMA_DEF_STREAM_FROM },
 		{ RPCRDMA_A_PARAMETERS_GROW, RPCRDMA_DEF_GROW },
 		{ RPCRDMA_A_PARAMETERS_RTREXT, 0 },
+		{ RPCRDMA_A_PARAMETERS_RTREXT_OFFER, 0 },
 	};
 	struct rpcrdma_budget budget;
 

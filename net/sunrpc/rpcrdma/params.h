@@ -158,6 +158,11 @@
 #define RPCRDMA_SVC_SENT_SECONDS	10
 /* The module parameter rtrext is a switch. */
 #define RPCRDMA_MAX_RTREXT	1
+/* Client: what it does with the memory of a Write chunk, see rtrext_offer in module.c. */
+#define RPCRDMA_OFFER_EXRW	1
+#define RPCRDMA_OFFER_CHOICE	2
+#define RPCRDMA_OFFER_BYSIZE	3
+#define RPCRDMA_MAX_RTREXT_OFFER	RPCRDMA_OFFER_BYSIZE
 
 /* Sysctls; new mounts and connections use them. sysctl.c */
 extern unsigned int rpcrdma_slots;
@@ -172,6 +177,8 @@ void rpcrdma_sysctl_exit(void);
 /* module.c, with what sets them in verbs/rtr.c and verbs/window.c */
 extern unsigned int rpcrdma_rtrext;
 extern const struct kernel_param_ops rpcrdma_rtrext_ops;
+extern unsigned int rpcrdma_rtrext_offer;
+extern const struct kernel_param_ops rpcrdma_rtrext_offer_ops;
 extern unsigned int rpcrdma_window;
 void rpcrdma_window_change(unsigned int window);
 extern const struct kernel_param_ops rpcrdma_window_ops;

@@ -2448,6 +2448,16 @@ namespace
 {
 
 constexpr rpcrdma_rtr_shape kShape = { 512, 1024, kPages };
+constexpr rpcrdma_rtr_direction kPlacing = { RPCRDMA_RTR_TBSN, 100, 0, nullptr,
+					     0 };
+constexpr rpcrdma_segment kOffered[] = { { 0x71, 1000, 0x5000 },
+					 { 0x72, 3000, 0x123456789000 } };
+
+/* The same with memory, of which an item of 2000 octets and more is to be written to it. */
+constexpr rpcrdma_rtr_direction offering(rpcrdma_rtr_place place)
+{
+	return { place, 100, 2000, kOffered, 2 };
+}
 
 /* One that C calls for, of one side. */
 struct Caller {
@@ -2509,7 +2519,7 @@ bool plan(Caller &c, rpcrdma_message &msg, u32 length, rpcrdma_rtr_group &g)
 {
 	const rpcrdma_range item = { 36, length };
 
-	return rpcrdma_rtr_plan(&c.s, &msg, &item, 0, 0, &g);
+	return rpcrdma_rtr_plan(&c.s, &msg, &item, nullptr, 0, &g);
 }
 
 /* A Call of one Send, with data. */
@@ -2594,14 +2604,15 @@ rpcrdma_rtr_first read(const Octets &send, u32 length)
 }
 
 /* A Call without data that wants an item of up to @most octets placed. */
-rpcrdma_rtr_directions directed(Pair &p, u32 most)
+rpcrdma_rtr_directions
+directed(Pair &p, u32 most, const rpcrdma_rtr_direction &direction = kPlacing)
 {
 	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
 	rpcrdma_rtr_directions d;
 	rpcrdma_rtr_group g;
 
-	EXPECT_TRUE(
-		rpcrdma_rtr_plan(&p.client.s, &msg, nullptr, 100, most, &g));
+	EXPECT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, nullptr, &direction,
+				     most, &g));
 	EXPECT_EQ(g.sends, 1u);
 	EXPECT_EQ(g.placed, 0u);
 	const std::vector<Octets> sends =
@@ -2860,7 +2871,8 @@ TEST(rtrext, c__a_call_that_cannot_promise_so_much)
 	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
 	rpcrdma_rtr_group g;
 	const auto can = [&](Caller &c, u32 most) {
-		return rpcrdma_rtr_plan(&c.s, &msg, nullptr, 100, most, &g);
+		return rpcrdma_rtr_plan(&c.s, &msg, nullptr, &kPlacing, most,
+					&g);
 	};
 	const u32 all = RPCRDMA_RTR_MOST_SENDS * kPages * 1024;
 
@@ -2888,7 +2900,7 @@ TEST(rtrext, c__what_does_not_go_by_a_group)
 	rpcrdma_message reply = message(kXid, RPCRDMA_REPLY, 40);
 	const u32 most = RPCRDMA_RTR_MOST_SENDS * kPages * 1024;
 	const auto bare = [&](Caller &c, rpcrdma_message &m) {
-		return rpcrdma_rtr_plan(&c.s, &m, nullptr, 0, 0, &g);
+		return rpcrdma_rtr_plan(&c.s, &m, nullptr, nullptr, 0, &g);
 	};
 
 	EXPECT_FALSE(plan(p.client, large, 1024, g));
@@ -3035,18 +3047,35 @@ TEST(rtrext, c__a_reply_that_is_refused)
 	EXPECT_EQ(rpcrdma_rtr_reported(&p.server.s, &p.server.rx, refused), 0u);
 }
 
+namespace
+{
+
+/* A Reply with these items is an answer to this direction. */
+bool answers(const Words &items, const rpcrdma_rtr_direction *direction,
+	     rpcrdma_range &written)
+{
+	const Octets o = octets(
+		response(kXid, 1, rpc(kXid, RPCRDMA_REPLY, 40), items));
+	const rpcrdma_rtr_first first = read(o, static_cast<u32>(o.size()));
+
+	return rpcrdma_rtr_answers(&first, direction, &written);
+}
+
+} // namespace
+
 /* A client asks for one item at most, by Sends. */
 TEST(rtrext, c__a_reply_that_does_not_answer)
 {
 	const Words tbsn = { 28, 1024, kTbsn, 0, 1, 0 };
 	const Words reply = rpc(kXid, RPCRDMA_REPLY, 40);
+	rpcrdma_range written;
 	const auto answers = [&](const Words &items, bool directed) {
-		const Octets o = octets(response(kXid, 1, reply, items));
+		const bool ok = ::answers(items,
+					  directed ? &kPlacing : nullptr,
+					  written);
 
-		const rpcrdma_rtr_first first =
-			read(o, static_cast<u32>(o.size()));
-
-		return rpcrdma_rtr_answers(&first, directed);
+		EXPECT_EQ(written.length, 0u);
+		return ok;
 	};
 
 	EXPECT_TRUE(answers(Words{ 1 } + tbsn, true));
@@ -3065,10 +3094,63 @@ TEST(rtrext, c__a_reply_that_does_not_answer)
 	EXPECT_FALSE(rpcrdma_rtr_read(o.data(), kXmtRespBare - 4, &first));
 	const Octets c = octets(request(kXid, 1, call()));
 	first = read(c, static_cast<u32>(c.size()));
-	EXPECT_FALSE(rpcrdma_rtr_answers(&first, false));
+	EXPECT_FALSE(rpcrdma_rtr_answers(&first, nullptr, &written));
 	const Octets rest = octets(go_on(kXid, 1, {}));
 	EXPECT_FALSE(rpcrdma_rtr_read(rest.data(),
 				      static_cast<u32>(rest.size()), &first));
+}
+
+/* The server says where it has written: there where memory is offered, and in its order. */
+TEST(rtrext, c__a_reply_to_a_call_that_offers_memory)
+{
+	const Words tbsn = { 28, 1024, kTbsn, 0, 1, 0 };
+	const Words all = { 28, 1500, kExrw, 2,	     0x71,   1000,
+			    0,	0x5000, 0x72,  500, 0x1234, 0x56789000 };
+	rpcrdma_range written;
+	const auto answered = [&](const Words &item, rpcrdma_rtr_place place) {
+		const rpcrdma_rtr_direction d = offering(place);
+
+		return answers(Words{ 1 } + item, &d, written);
+	};
+	const auto segments = [&](u32 length, const Words &w) {
+		return answered(Words{ 28, length, kExrw,
+				       static_cast<u32>(w.size() / 4) } +
+					w,
+				RPCRDMA_RTR_CHOICE);
+	};
+
+	for (const rpcrdma_rtr_place place :
+	     { RPCRDMA_RTR_EXRW, RPCRDMA_RTR_CHOICE, RPCRDMA_RTR_BYSIZE }) {
+		EXPECT_TRUE(answered(all, place));
+		EXPECT_EQ(written.offset, 28u);
+		EXPECT_EQ(written.length, 1500u);
+		EXPECT_EQ(answered(tbsn, place), place != RPCRDMA_RTR_EXRW);
+		EXPECT_EQ(written.length, 0u);
+		EXPECT_TRUE(answered({ 28, 16, 5 }, place));
+		EXPECT_TRUE(answered({ 0, 0, 6 }, place));
+		EXPECT_EQ(written.length, 0u);
+		/* The memory has been taken back. */
+		rpcrdma_rtr_direction none = offering(place);
+		none.n_segments = 0;
+		EXPECT_FALSE(answers(Words{ 1 } + all, &none, written));
+	}
+	EXPECT_TRUE(segments(0, {}));
+	EXPECT_TRUE(segments(1000, { 0x71, 1000, 0, 0x5000 }));
+	EXPECT_TRUE(segments(4, { 0x71, 4, 0, 0x5000, 0x72, 0, 0x1234,
+				  0x56789000 }));
+	/* Another length than it says, memory of another handle or place, too much of it. */
+	EXPECT_FALSE(segments(1004, { 0x71, 1000, 0, 0x5000 }));
+	EXPECT_FALSE(segments(4, {}));
+	EXPECT_FALSE(segments(1000, { 0x70, 1000, 0, 0x5000 }));
+	EXPECT_FALSE(segments(1000, { 0x71, 1000, 0, 0x5004 }));
+	EXPECT_FALSE(segments(1000, { 0x71, 1000, 1, 0x5000 }));
+	EXPECT_FALSE(segments(1001, { 0x71, 1001, 0, 0x5000 }));
+	/* The second first, or while there is room in the first, and a third. */
+	EXPECT_FALSE(segments(1000, { 0x72, 1000, 0x1234, 0x56789000 }));
+	EXPECT_FALSE(segments(1000, { 0x71, 996, 0, 0x5000, 0x72, 4, 0x1234,
+				      0x56789000 }));
+	EXPECT_FALSE(segments(4, { 0x71, 4, 0, 0x5000, 0x72, 0, 0x1234,
+				   0x56789000, 0x73, 0, 0, 0 }));
 }
 
 /* Data that fill the pages of two Receives. */
@@ -3099,8 +3181,8 @@ TEST(rtrext, c__a_plan_is_made_again_for_other_sends)
 {
 	SentByHand c(1200);
 
-	ASSERT_TRUE(
-		rpcrdma_rtr_plan(&c.p.client.s, &c.msg, nullptr, 0, 0, &c.g));
+	ASSERT_TRUE(rpcrdma_rtr_plan(&c.p.client.s, &c.msg, nullptr, nullptr, 0,
+				     &c.g));
 	EXPECT_EQ(c.g.sends, 1u);
 	rpcrdma_session_send_room(&c.p.client.s, RPCRDMA_MIN_RECV_SIZE);
 	ASSERT_EQ(c.next(), u32{ RPCRDMA_TX_MESSAGE });
@@ -3759,14 +3841,140 @@ TEST(rtrext, request__numbers_of_segments_without_data)
 	expect_report(e, { kXid, 0, 1, 1, kXid, 0, 0, 7, 3, 0, 1 });
 }
 
-/* A client never directs a server to memory, so it has none to deregister after an answer. */
-TEST(rtrext, c__a_call_exposes_no_memory)
+/* Unless a client has some to offer, it has none to deregister after an answer. */
+TEST(rtrext, c__a_call_that_offers_no_memory)
 {
 	Pair p(&kShape);
 	const rpcrdma_rtr_directions d = directed(p, 2 * kPages * 1024);
 
 	EXPECT_EQ(Octets(d.xdr, d.xdr + d.length),
 		  octets({ 1, 0, 40, 1, 100, kTbsn }));
+}
+
+/* All of it, for all of the Call. Receives are reserved for what may come by Sends. */
+TEST(rtrext, c__a_call_that_offers_memory)
+{
+	const Words memory = { 2,      0x71,   1000,	   0,	    0x5000,
+			       0x72,   3000,   0x1234,	   0x56789000 };
+	const struct {
+		rpcrdma_rtr_place place;
+		Words type;
+		u32 most;
+		u32 sends;
+	} calls[] = {
+		{ RPCRDMA_RTR_EXRW, { 1 }, 0, 1 },
+		{ RPCRDMA_RTR_CHOICE, { 3 }, 0, 1 },
+		{ RPCRDMA_RTR_CHOICE, { 3 }, 2 * kPages * 1024, 2 },
+		{ RPCRDMA_RTR_BYSIZE, { 4, 2000 }, 2000, 1 },
+	};
+
+	for (const auto &[place, type, most, sends] : calls) {
+		Pair p(&kShape);
+		const rpcrdma_rtr_directions d =
+			directed(p, most, offering(place));
+
+		EXPECT_EQ(Octets(d.xdr, d.xdr + d.length),
+			  octets(Words{ 1, 0, 40, 1, 100 } + type + memory));
+		EXPECT_EQ(d.sends, sends);
+		EXPECT_EQ(p.client.reserved(), sends > 1 ? sends : 0u);
+	}
+}
+
+/* Also beside data of its own, which are placed. */
+TEST(rtrext, c__a_call_with_data_that_offers_memory)
+{
+	Pair p(&kShape);
+	const rpcrdma_rtr_direction direction = offering(RPCRDMA_RTR_BYSIZE);
+	const rpcrdma_range item = { 36, 3000 };
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	Octets whole = octets(call());
+	rpcrdma_rtr_group g;
+
+	whole.insert(whole.begin() + 36, 3000, 7);
+	ASSERT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, &item, &direction, 2000,
+				     &g));
+	EXPECT_EQ(g.placed, 1u);
+	EXPECT_EQ(g.sends, 2u);
+	const std::vector<Octets> sends = send_all(p.client, p.server, msg, g,
+						   whole, { item });
+	const rpcrdma_rtr_first first = read(sends[0], 512);
+	rpcrdma_rtr_directions d;
+	rpcrdma_rtr_get_directions(&first, &d);
+	EXPECT_EQ(first.item.offset, 36u);
+	EXPECT_EQ(first.item.length, 3000u);
+	/* The whole Call is its range. */
+	EXPECT_EQ(Octets(d.xdr + 4, d.xdr + 16), octets({ 0, 3040, 1 }));
+	EXPECT_EQ(d.length, 4 * (1 + 3 + 3 + 1 + 2 * 4u));
+}
+
+/* From the Call to the answer, by each of both ends. */
+TEST(rtrext, c__a_result_goes_where_the_direction_says)
+{
+	constexpr u32 kShort = 1999, kLong = 2001, kLeast = 99;
+	const struct {
+		rpcrdma_rtr_place place;
+		u32 length;
+		u32 most;
+		Placement answer;
+	} cases[] = {
+		{ RPCRDMA_RTR_EXRW, kShort, 0, Placement::Exrw },
+		{ RPCRDMA_RTR_EXRW, kLeast, 0, Placement::TooShort },
+		{ RPCRDMA_RTR_CHOICE, kLong, 2048, Placement::Tbsn },
+		/* There is no room for more than a Send has. */
+		{ RPCRDMA_RTR_CHOICE, 2052, 0, Placement::Exrw },
+		{ RPCRDMA_RTR_BYSIZE, kShort, 2048, Placement::Tbsn },
+		{ RPCRDMA_RTR_BYSIZE, kLong, 2048, Placement::Exrw },
+		{ RPCRDMA_RTR_BYSIZE, kLeast, 2048, Placement::TooShort },
+	};
+
+	for (const auto &[place, length, most, answer] : cases) {
+		SCOPED_TRACE(testing::Message() << place << " " << length);
+		Pair p(&kShape);
+		const rpcrdma_rtr_direction direction = offering(place);
+		const rpcrdma_rtr_directions d = directed(p, most, direction);
+		const rpcrdma_rtr_result r = { { 28, length },
+					       RPCRDMA_RTR_NOWHERE };
+		rpcrdma_message msg = message(kXid, RPCRDMA_REPLY, 0);
+		Octets whole = octets(rpc(kXid, RPCRDMA_REPLY, 40));
+		rpcrdma_reply_plan plan;
+		rpcrdma_rtr_group g;
+		rpcrdma_range written;
+
+		whole.insert(whole.begin() + 28, (length + 3) & ~3U, 5);
+		ASSERT_TRUE(rpcrdma_rtr_plan_reply(
+			&p.server.s, &d, &r, 1, static_cast<u32>(whole.size()),
+			&msg, &plan, &g));
+		ASSERT_EQ(plan.errcode, u32{ RPCRDMA2_ERR_NONE });
+		EXPECT_EQ(g.placed, answer == Placement::Tbsn ? 1u : 0u);
+		EXPECT_EQ(plan.n_jobs, answer == Placement::Exrw ? 2u : 0u);
+		const std::vector<Octets> sends = send_all(
+			p.server, p.client, msg, g, whole,
+			{ plan.removed, plan.removed + plan.n_removed });
+		const rpcrdma_rtr_first first = read(sends[0], 512);
+		EXPECT_TRUE(rpcrdma_rtr_answers(&first, &direction, &written));
+		EXPECT_EQ(written.length,
+			  answer == Placement::Exrw ? length : 0u);
+		EXPECT_EQ(p.client.rx.unreduced_length, whole.size());
+		EXPECT_EQ(p.client.reserved(), 0u);
+	}
+}
+
+/* Who has not said that it takes Replies by groups would get none, and no memory filled. */
+TEST(rtrext, c__who_takes_no_replies_offers_no_memory)
+{
+	Pair p(&kShape), other;
+	const rpcrdma_rtr_direction d = offering(RPCRDMA_RTR_EXRW);
+	rpcrdma_message msg = message(kXid, RPCRDMA_CALL, 40);
+	rpcrdma_rtr_group g;
+
+	EXPECT_TRUE(rpcrdma_rtr_plan(&p.client.s, &msg, nullptr, &d, 0, &g));
+	EXPECT_FALSE(
+		rpcrdma_rtr_plan(&other.client.s, &msg, nullptr, &d, 0, &g));
+	EXPECT_TRUE(rpcrdma_rtr_plan(&other.client.s, &msg, nullptr, nullptr, 0,
+				     &g));
+	/* And none to a Call that has no Reply. */
+	msg.call_only = true;
+	EXPECT_FALSE(rpcrdma_rtr_plan(&p.client.s, &msg, nullptr, &d, 0, &g));
 }
 
 /* Two of three Sends is too few. */

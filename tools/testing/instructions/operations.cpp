@@ -33,6 +33,9 @@ constexpr u32 kWindow = 64;
 constexpr u32 kThreshold = 16 * kKib;
 constexpr u32 kSpecial = 64 * kKib;
 constexpr u32 kPage = 4 * kKib;
+/* As the module's client directs a result of a page or more. */
+constexpr rpcrdma_rtr_direction kBySends = { RPCRDMA_RTR_TBSN, kPage, 0,
+					     nullptr, 0 };
 /* With rtrext, what comes before the pages of a Receive, and how many those are. */
 constexpr u32 kHead = kKib;
 constexpr u32 kTargets = 7;
@@ -266,8 +269,8 @@ private:
 		call_.length = length - item.length;
 		MUST(rpcrdma_rtr_plan(&client_.session, &call_,
 				      item.length ? &item : nullptr,
-				      op_.result ? kPage : 0, op_.result,
-				      &client_.rtr));
+				      op_.result ? &kBySends : nullptr,
+				      op_.result, &client_.rtr));
 		client_.group = true;
 		MUST(rpcrdma_rtr_admit(&client_.session, &call_, &client_.rtr));
 	}
@@ -408,7 +411,8 @@ private:
 		send_group(server_, client_, reply,
 			   [](const u8 *, const rpcrdma_rx &) {});
 		look_at_parts(client_);
-		MUST(rpcrdma_rtr_answers(&group_, true));
+		rpcrdma_range written;
+		MUST(rpcrdma_rtr_answers(&group_, &kBySends, &written));
 		return true;
 	}
 

@@ -5373,7 +5373,7 @@ static bool conn_plan_group(struct conn_fixture *f, struct conn_msg *m,
 	bool planned;
 
 	spin_lock(&conn->lock);
-	planned = rpcrdma_rtr_plan(&conn->session, &m->tm.msg, &item, 0, 0,
+	planned = rpcrdma_rtr_plan(&conn->session, &m->tm.msg, &item, NULL, 0,
 				   &m->group);
 	spin_unlock(&conn->lock);
 	m->tm.group = planned ? &m->group : NULL;
@@ -5514,14 +5514,14 @@ static void conn_place(struct kunit *test, u32 length, u32 sends)
 	conn_let_go(&f->server);
 }
 
-/* What a Call says that wants an item of up to @most bytes placed. */
-static void conn_direct(struct kunit *test, u32 most,
-			struct rpcrdma_rtr_directions *d)
+/* Send a Call that directs how its result comes, which may have @most bytes in Sends. */
+static void conn_send_direction(struct kunit *test, struct conn_msg *call,
+				const struct rpcrdma_rtr_direction *direction,
+				u32 most, struct rpcrdma_rtr_directions *d)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct conn_placed p = { .test = test };
-	struct conn_msg *call = conn_own_msg(test, 7, RPCRDMA_CALL);
 	struct rpcrdma_rtr_first first;
 	bool planned = false;
 	int i;
@@ -5531,7 +5531,7 @@ static void conn_direct(struct kunit *test, u32 most,
 			msleep(20);
 		spin_lock(&conn->lock);
 		planned = rpcrdma_rtr_plan(&conn->session, &call->tm.msg, NULL,
-					   PAGE_SIZE, most, &call->group);
+					   direction, most, &call->group);
 		spin_unlock(&conn->lock);
 	}
 	KUNIT_ASSERT_TRUE(test, planned);
@@ -5546,6 +5546,52 @@ static void conn_direct(struct kunit *test, u32 most,
 	rpcrdma_rtr_get_directions(&first, d);
 	conn_let_go(&f->server);
 	rpcrdma_conn_end_call(conn, &call->tm);
+}
+
+/* What a Call says that wants an item of up to @most bytes placed. */
+static void conn_direct(struct kunit *test, u32 most,
+			struct rpcrdma_rtr_directions *d)
+{
+	const struct rpcrdma_rtr_direction direction = {
+		.place = RPCRDMA_RTR_TBSN,
+		.least = PAGE_SIZE,
+	};
+
+	conn_send_direction(test, conn_own_msg(test, 7, RPCRDMA_CALL),
+			    &direction, most, d);
+}
+
+/* A Call that offers memory by a group. It is registered with the Call, and not before. */
+static struct conn_chunk_call *
+conn_offer_by_group(struct kunit *test, struct page **pages, u32 length,
+		    struct rpcrdma_rtr_directions *d)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_range range = { .offset = 100, .length = length };
+	struct rpcrdma_mr_table *t = &f->client.conn->mr_table;
+	struct rpcrdma_rtr_direction direction = {
+		.place = RPCRDMA_RTR_EXRW,
+		.least = PAGE_SIZE,
+		.n_segments = 1,
+	};
+	struct conn_chunk_call *call;
+
+	call = kunit_kzalloc(test, sizeof(*call), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, call);
+	INIT_LIST_HEAD(&call->mrs);
+	direction.segments = call->chunks.write_segs;
+	KUNIT_ASSERT_EQ(test, rpcrdma_frwr_map(f->client.conn, &call->mrs,
+					       &range, pages, true,
+					       call->chunks.write_segs, 1), 1);
+	call->m = conn_own_msg(test, 7, RPCRDMA_CALL);
+	call->m->tm.chain = conn_chain;
+	call->m->tm.chain_cost = 1;
+	conn_the_chunk_call = call;
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 0U);
+	conn_send_direction(test, call->m, &direction, 0, d);
+	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_ACTIVE], 1U);
+	KUNIT_EXPECT_EQ(test, d->sends, 1U);
+	return call;
 }
 
 /* Plan a Reply whose item, @length bytes, is placed. Return: false if it cannot be. */
@@ -5756,7 +5802,7 @@ struct conn_written {
 };
 
 /* A result is in the memory that the Call names for it before its Reply has come. */
-static void conn_writes_results(struct kunit *test)
+static void conn_write_result(struct kunit *test, bool group)
 {
 	const u32 length = PAGE_SIZE + 904, at = 100;
 	const struct rpcrdma_rtr_result result = {
@@ -5777,8 +5823,12 @@ static void conn_writes_results(struct kunit *test)
 	get_random_bytes(page_address(from[0]), PAGE_SIZE);
 	get_random_bytes(page_address(from[1]), PAGE_SIZE);
 	/* Its memory is registered then. */
-	call = conn_offer(test, to, length);
-	conn_direct_to(&call->chunks.write_segs[0], &w->directions);
+	if (group) {
+		call = conn_offer_by_group(test, to, length, &w->directions);
+	} else {
+		call = conn_offer(test, to, length);
+		conn_direct_to(&call->chunks.write_segs[0], &w->directions);
+	}
 
 	m = conn_page_reply(test, from, 0, length, CONN_TAIL);
 	spin_lock(&conn->lock);
@@ -5808,8 +5858,21 @@ static void conn_writes_results(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->status, 0);
 
 	rpcrdma_frwr_invalidate_wait(f->client.conn, &call->mrs);
+	KUNIT_EXPECT_EQ(test,
+			f->client.conn->mr_table.count[RPCRDMA_MR_ACTIVE], 0U);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
+}
+
+static void conn_writes_results(struct kunit *test)
+{
+	conn_write_result(test, false);
+}
+
+/* The same when the Call itself comes by a group, and says so in a direction. */
+static void conn_writes_results_as_directed(struct kunit *test)
+{
+	conn_write_result(test, true);
 }
 
 /*
@@ -5965,20 +6028,19 @@ static void conn_groups_what_cannot_promise(struct kunit *test)
 		spin_unlock(&conn->lock);
 	}
 	KUNIT_ASSERT_PTR_EQ(test, req->tm.group, &req->group);
-	KUNIT_EXPECT_FALSE(test, req->directed);
+	KUNIT_EXPECT_EQ(test, req->directed, RPCRDMA_REQ_UNDIRECTED);
 	shape.result_max = PAGE_SIZE;
 	spin_lock(&conn->lock);
 	rpcrdma_req_plan_group(req, conn, &shape);
 	KUNIT_EXPECT_PTR_EQ(test, req->tm.group, &req->group);
-	KUNIT_EXPECT_TRUE(test, req->directed);
-	req->directed = false;
-	req->undirected = false;
+	KUNIT_EXPECT_EQ(test, req->directed,
+			RPCRDMA_REQ_UNDIRECTED | BIT(RPCRDMA_RTR_TBSN));
+	req->directed = 0;
 	shape.result_max = most + PAGE_SIZE;
 	rpcrdma_req_plan_group(req, conn, &shape);
 	KUNIT_EXPECT_PTR_EQ(test, req->tm.group, &req->group);
 	KUNIT_EXPECT_EQ(test, req->group.placed, 1U);
-	KUNIT_EXPECT_FALSE(test, req->directed);
-	KUNIT_EXPECT_TRUE(test, req->undirected);
+	KUNIT_EXPECT_EQ(test, req->directed, RPCRDMA_REQ_UNDIRECTED);
 	req->plan.write_chunk = true;
 	rpcrdma_req_plan_group(req, conn, &shape);
 	KUNIT_EXPECT_NULL(test, req->tm.group);
@@ -5988,6 +6050,149 @@ static void conn_groups_what_cannot_promise(struct kunit *test)
 	rpcrdma_req_plan_group(req, conn, &shape);
 	KUNIT_EXPECT_NULL(test, req->tm.group);
 	spin_unlock(&conn->lock);
+}
+
+/* The module parameter is as it was, also if the case ends early. */
+static void conn_restore_offer(void *was)
+{
+	WRITE_ONCE(rpcrdma_rtrext_offer, (uintptr_t)was);
+}
+
+static void conn_set_offer(struct kunit *test)
+{
+	const uintptr_t was = READ_ONCE(rpcrdma_rtrext_offer);
+
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, conn_restore_offer,
+						  (void *)was), 0);
+}
+
+/* What comes of a Call that the planner wants chunks for. */
+struct conn_offered {
+	u32 knob;
+	u32 item;
+	u32 result;
+	u32 offer;	/* in which direction the memory shall be; 0: none is needed */
+	u32 place;	/* in which it is; 0: it has a Write chunk */
+};
+
+/* Plan it, then with its Write chunk, as the client does. */
+static void conn_plan_offered(struct kunit *test, const struct conn_offered *o)
+{
+	const struct rpcrdma_call_shape shape = {
+		.length = CONN_ITEM + o->item + CONN_TAIL,
+		.item = { CONN_ITEM, o->item },
+		.result_max = o->result,
+		.reducible = true,
+		.reply_expected = true,
+	};
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->client.conn;
+	struct rpcrdma_req *req;
+	bool planned = false;
+
+	req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	req->plan.read_chunk = o->item;
+	req->plan.write_chunk = true;
+	req->plan.stream_length = CONN_ITEM + CONN_TAIL;
+	WRITE_ONCE(rpcrdma_rtrext_offer, o->knob);
+	spin_lock(&conn->lock);
+	rpcrdma_req_plan_group(req, conn, &shape);
+	KUNIT_EXPECT_EQ(test, (u32)req->offer, o->offer);
+	KUNIT_EXPECT_EQ(test, req->plan.write_chunk, !req->tm.group);
+	if (req->offer) {
+		/* Not before there is memory to offer. */
+		KUNIT_EXPECT_NULL(test, req->tm.group);
+		KUNIT_EXPECT_EQ(test, req->directed, 0);
+		req->chunks.writes[0].count = 1;
+		req->chunks.n_writes = 1;
+		req->chunks.n_write_segs = 1;
+		req->chunks.write_segs[0].length = o->result;
+		planned = rpcrdma_req_plan_offer(req, conn, &shape);
+		KUNIT_EXPECT_EQ(test, planned, !!o->place);
+		KUNIT_EXPECT_TRUE(test, req->plan.write_chunk);
+	}
+	spin_unlock(&conn->lock);
+	KUNIT_EXPECT_EQ(test, (u32)req->offer, o->place);
+	KUNIT_EXPECT_EQ(test, req->directed,
+			o->place ? BIT(o->place) :
+			o->offer ? 0 :
+			req->tm.group ? BIT(RPCRDMA_RTR_TBSN) : 0);
+	KUNIT_EXPECT_EQ(test, req->plan.read_chunk, o->item && !req->tm.group);
+	if (o->offer)
+		KUNIT_EXPECT_PTR_EQ(test, req->tm.group,
+				    planned ? &req->group : NULL);
+	if (req->tm.group) {
+		KUNIT_EXPECT_EQ(test, req->group.placed, o->item ? 1U : 0U);
+		KUNIT_EXPECT_EQ(test, req->plan.removed.length, o->item);
+		KUNIT_EXPECT_EQ(test, req->plan.stream_length,
+				(u32)CONN_ITEM + CONN_TAIL);
+	}
+}
+
+static void conn_plan_all_offered(struct kunit *test,
+				  const struct conn_offered *o, u32 count)
+{
+	struct conn_fixture *f = test->priv;
+	struct conn_msg *m = conn_item_msg(test, RPCRDMA_CALL, PAGE_SIZE);
+	u32 i;
+
+	conn_set_offer(test);
+	/* There are credits as soon as the server has said so. */
+	for (i = 0; i < 100 && !conn_plan_group(f, m, PAGE_SIZE); i++)
+		msleep(20);
+	for (i = 0; i < count; i++)
+		conn_plan_offered(test, &o[i]);
+}
+
+/* No Receives can be reserved for 128 KiB: where the size decides, nothing is offered. */
+static void conn_offers_without_receives(struct kunit *test)
+{
+	static const struct conn_offered calls[] = {
+		{ 0, 0, SZ_128K, 0, 0 },
+		{ RPCRDMA_OFFER_EXRW, 0, SZ_1M, RPCRDMA_RTR_EXRW,
+		  RPCRDMA_RTR_EXRW },
+		{ RPCRDMA_OFFER_EXRW, 0, SZ_32K, RPCRDMA_RTR_EXRW,
+		  RPCRDMA_RTR_EXRW },
+		{ RPCRDMA_OFFER_EXRW, SZ_8K, SZ_64K, RPCRDMA_RTR_EXRW,
+		  RPCRDMA_RTR_EXRW },
+		{ RPCRDMA_OFFER_CHOICE, 0, SZ_128K, RPCRDMA_RTR_CHOICE,
+		  RPCRDMA_RTR_CHOICE },
+		{ RPCRDMA_OFFER_CHOICE, SZ_8K, SZ_1M, RPCRDMA_RTR_CHOICE,
+		  RPCRDMA_RTR_CHOICE },
+		{ RPCRDMA_OFFER_BYSIZE, 0, SZ_1M, RPCRDMA_RTR_BYSIZE, 0 },
+		{ RPCRDMA_OFFER_BYSIZE, 0, SZ_128K, 0, 0 },
+		/* Rather than to let the server fetch the data of the Call. */
+		{ RPCRDMA_OFFER_BYSIZE, SZ_8K, SZ_1M, RPCRDMA_RTR_BYSIZE,
+		  RPCRDMA_RTR_EXRW },
+		{ RPCRDMA_OFFER_BYSIZE, SZ_8K, SZ_128K, RPCRDMA_RTR_EXRW,
+		  RPCRDMA_RTR_EXRW },
+		/* Less than a page stays in the stream: no memory helps. */
+		{ RPCRDMA_OFFER_CHOICE, 0, 2048, 0, 0 },
+		/* The group would be too large. */
+		{ RPCRDMA_OFFER_EXRW, SZ_256K, SZ_64K, 0, 0 },
+	};
+
+	conn_plan_all_offered(test, calls, ARRAY_SIZE(calls));
+}
+
+/* With large Receives, some can. */
+static void conn_offers_with_receives(struct kunit *test)
+{
+	static const struct conn_offered calls[] = {
+		{ 0, 0, SZ_1M, 0, 0 },
+		{ 0, 0, SZ_128K, 0, 0 },
+		{ RPCRDMA_OFFER_CHOICE, 0, SZ_1M, RPCRDMA_RTR_CHOICE,
+		  RPCRDMA_RTR_CHOICE },
+		{ RPCRDMA_OFFER_BYSIZE, 0, SZ_128K, 0, 0 },
+		{ RPCRDMA_OFFER_BYSIZE, 0, SZ_128K + 4, RPCRDMA_RTR_BYSIZE,
+		  RPCRDMA_RTR_BYSIZE },
+		{ RPCRDMA_OFFER_BYSIZE, SZ_16K, SZ_1M, RPCRDMA_RTR_BYSIZE,
+		  RPCRDMA_RTR_BYSIZE },
+	};
+
+	conn_plan_all_offered(test, calls, ARRAY_SIZE(calls));
 }
 
 /* A Receive of a head and two pages. */
@@ -6287,8 +6492,10 @@ static struct kunit_case conn_groups_cases[] = {
 	KUNIT_CASE(conn_places_data),
 	KUNIT_CASE(conn_begins_no_group_without_credit),
 	KUNIT_CASE(conn_groups_what_cannot_promise),
+	KUNIT_CASE(conn_offers_without_receives),
 	KUNIT_CASE(conn_places_results),
 	KUNIT_CASE(conn_writes_results),
+	KUNIT_CASE(conn_writes_results_as_directed),
 	KUNIT_CASE(conn_ends_groups_at_rest),
 	KUNIT_CASE(conn_begins_no_reply_without_credit),
 	KUNIT_CASE(conn_with_groups_takes_memory),
@@ -6307,6 +6514,7 @@ static struct kunit_case conn_large_groups_cases[] = {
 	KUNIT_CASE(conn_places_data_in_large_sends),
 	KUNIT_CASE(conn_places_results_in_large_sends),
 	KUNIT_CASE(conn_groups_what_is_cheaper),
+	KUNIT_CASE(conn_offers_with_receives),
 	KUNIT_CASE(conn_makes_buffers_for_a_group),
 	{}
 };

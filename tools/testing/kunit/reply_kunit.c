@@ -162,6 +162,8 @@ static void reply_external_reduced(struct kunit *test)
 #define GROUP_SENDS	2
 #define GROUP_HEAD	1024
 #define GROUP_PAGES	2
+/* Of the memory that a Call offers, what is in its first segment. */
+#define GROUP_FIRST	4000
 
 struct reply_group {
 	struct rpcrdma_xprt x;
@@ -187,7 +189,7 @@ static u32 reply_group_header(u8 *to, const struct rpcrdma_range *item,
 			      u32 type, u32 stream)
 {
 	const u32 numbers = DIV_ROUND_UP(item->length, PAGE_SIZE);
-	u32 words[16] = { 5, 2, 1, RPCRDMA_RTR_XMTRESP, 1, item->offset,
+	u32 words[24] = { 5, 2, 1, RPCRDMA_RTR_XMTRESP, 1, item->offset,
 			  item->length, type };
 	u32 n = 8, i;
 
@@ -198,7 +200,18 @@ static u32 reply_group_header(u8 *to, const struct rpcrdma_range *item,
 		for (i = 0; i < numbers; i++)
 			words[n++] = i;
 	} else if (type == 1) {
+		/* The segments of reply_offered(), as far as they are used. */
+		words[n++] = 1 + (item->length > GROUP_FIRST);
+		words[n++] = 7;
+		words[n++] = min_t(u32, item->length, GROUP_FIRST);
 		words[n++] = 0;
+		words[n++] = 0x1000;
+		if (item->length > GROUP_FIRST) {
+			words[n++] = 8;
+			words[n++] = item->length - GROUP_FIRST;
+			words[n++] = 0;
+			words[n++] = 0x3000;
+		}
 	}
 	words[n++] = GROUP_SENDS;
 	words[n++] = stream;
@@ -214,7 +227,7 @@ static struct reply_group *reply_group(struct kunit *test,
 {
 	struct reply_fixture *f = test->priv;
 	struct reply_group *g = kunit_kzalloc(test, sizeof(*g), GFP_KERNEL);
-	const u32 padded = type == 2 ? xdr_align_size(item.length) : 0;
+	const u32 padded = type <= 2 ? xdr_align_size(item.length) : 0;
 	const u32 behind = length - item.offset - padded;
 	struct rpcrdma_recv *recv;
 	u32 i, j, at = 0, run;
@@ -225,6 +238,7 @@ static struct reply_group *reply_group(struct kunit *test,
 							g), 0);
 	g->conn.recv_pages = 1 + GROUP_PAGES;
 	g->conn.recv_base = PAGE_SIZE - GROUP_HEAD;
+	spin_lock_init(&g->conn.lock);
 	INIT_LIST_HEAD(&g->x.group);
 	for (i = 0; i < GROUP_SENDS; i++) {
 		recv = &g->recvs[i];
@@ -236,7 +250,7 @@ static struct reply_group *reply_group(struct kunit *test,
 		recv->pages = g->pages[i];
 		recv->buf = page_address(g->pages[i][0]) + g->conn.recv_base;
 		recv->len = GROUP_HEAD + GROUP_PAGES * PAGE_SIZE;
-		for (j = 0; padded && j < GROUP_PAGES && at < item.length;
+		for (j = 0; type == 2 && j < GROUP_PAGES && at < item.length;
 		     j++, at += run) {
 			run = min_t(u32, PAGE_SIZE, item.length - at);
 			memcpy(page_address(g->pages[i][1 + j]),
@@ -265,8 +279,50 @@ static struct rpcrdma_req *reply_directed(struct kunit *test)
 	struct rpcrdma_req *req = rpcrdma_req(reply_rqst(test));
 
 	req->tm.group = &req->group;
-	req->directed = true;
+	req->directed = BIT(RPCRDMA_RTR_TBSN);
 	return req;
+}
+
+/* The same, and it has offered memory: all that the pages have, in two segments. */
+static struct rpcrdma_req *reply_offered(struct kunit *test, u32 place)
+{
+	struct rpcrdma_req *req = reply_directed(test);
+	const u32 all = req->rqst.rq_rcv_buf.page_len;
+	struct rpcrdma_chunks *c = &req->chunks;
+
+	c->writes[0].count = 2;
+	c->n_writes = 1;
+	c->n_write_segs = 2;
+	c->write_segs[0] = (struct rpcrdma_segment) {
+		.handle = 7, .length = GROUP_FIRST, .offset = 0x1000,
+	};
+	c->write_segs[1] = (struct rpcrdma_segment) {
+		.handle = 8, .length = all - GROUP_FIRST, .offset = 0x3000,
+	};
+	req->offer = place;
+	req->directed = BIT(place);
+	INIT_LIST_HEAD(&req->mrs);
+	return req;
+}
+
+/* What the server has written of them is in the pages. */
+static void reply_write(struct kunit *test, const struct rpcrdma_range *item)
+{
+	struct reply_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_reply_place(&f->buf, sizeof(f->head),
+						  f->from + item->offset,
+						  item->length), item->length);
+}
+
+/* Of a Reply in which nothing is said to be written. */
+static int reply_take(struct reply_group *g, struct rpcrdma_req *req)
+{
+	u32 written = 0;
+	int rc;
+
+	rc = rpcrdma_reply_group_take(&g->x, req, &g->rx, &written);
+	return written ? -EPROTO : rc;
 }
 
 /* The pages have the item from their beginning on, and the rest is as in any stream. */
@@ -294,8 +350,7 @@ static void reply_by_group(struct kunit *test)
 		g = reply_group(test, sizes[i].item, 2, sizes[i].length);
 		req = reply_directed(test);
 		rqst = &req->rqst;
-		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req,
-							       &g->rx),
+		KUNIT_EXPECT_EQ(test, reply_take(g, req),
 				(int)sizes[i].length);
 		KUNIT_EXPECT_EQ(test, rqst->rq_private_buf.head[0].iov_len,
 				(size_t)sizes[i].item.offset);
@@ -316,8 +371,7 @@ static void reply_by_group_that_is_long(struct kunit *test)
 	struct rpcrdma_req *req = reply_directed(test);
 	struct reply_group *g = reply_group(test, item, 2, ROOM);
 
-	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req, &g->rx),
-			ROOM);
+	KUNIT_EXPECT_EQ(test, reply_take(g, req), ROOM);
 	KUNIT_EXPECT_EQ(test, req->rqst.rq_private_buf.head[0].iov_len,
 			(size_t)100);
 	reply_expect(test, ROOM);
@@ -330,28 +384,144 @@ static void reply_by_group_without_data(struct kunit *test)
 	struct rpcrdma_req *req = reply_directed(test);
 	struct reply_group *g = reply_group(test, item, 5, 200);
 
-	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req, &g->rx),
-			200);
+	KUNIT_EXPECT_EQ(test, reply_take(g, req), 200);
 	reply_expect(test, 200);
 	/* It should have been written to memory that was not offered. */
 	g = reply_group(test, item, 1, 200);
-	KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req, &g->rx),
-			-EIO);
+	KUNIT_EXPECT_EQ(test, reply_take(g, req), -EIO);
+}
+
+/* The server has written the item: only what is around it is placed, and the pages stay. */
+static void reply_by_group_around_what_is_written(struct kunit *test)
+{
+	static const struct {
+		struct rpcrdma_range item;
+		u32 length;
+		bool fits;
+	} sizes[] = {
+		{ { 60, 5000 }, 60 + 5000 + 20, true },
+		{ { 100, 5000 }, ROOM, true },
+		{ { 8, 4999 }, 8 + 5000 + 60, true },
+		{ { 60, 5000 }, 60 + 5000, true },
+		{ { 60, 4096 }, 60 + 4096, true },
+		{ { 60, 40 }, 60 + 40, true },
+		/* The upper layer would look for the rest behind it. */
+		{ { 60, 4096 }, 60 + 4096 + 4, false },
+		/* The data would not be where it looks. */
+		{ { 104, 4096 }, 104 + 4096, false },
+		/* The tail has no room. */
+		{ { 60, 5000 }, 60 + 5000 + 64, false },
+	};
+	u8 *got = kunit_kzalloc(test, ROOM, GFP_KERNEL);
+	struct reply_fixture *f = test->priv;
+	struct rpcrdma_req *req;
+	struct rpc_rqst *rqst;
+	struct reply_group *g;
+	u32 i, end, written;
+
+	KUNIT_ASSERT_NOT_NULL(test, got);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		end = sizes[i].item.offset + sizes[i].item.length;
+		memset(f->from + end, 0, xdr_align_size(end) - end);
+		memset(page_address(f->pages[1]), 0, PAGE_SIZE);
+		req = reply_offered(test, RPCRDMA_RTR_BYSIZE);
+		rqst = &req->rqst;
+		reply_write(test, &sizes[i].item);
+		g = reply_group(test, sizes[i].item, 1, sizes[i].length);
+		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req,
+							       &g->rx,
+							       &written),
+				sizes[i].fits ? (int)sizes[i].length : -EIO);
+		KUNIT_EXPECT_EQ(test, written, sizes[i].item.length);
+		if (!sizes[i].fits)
+			continue;
+		KUNIT_EXPECT_EQ(test, rqst->rq_private_buf.head[0].iov_len,
+				(size_t)sizes[i].item.offset);
+		KUNIT_EXPECT_EQ(test, rqst->rq_rcv_buf.head[0].iov_len,
+				(size_t)sizes[i].item.offset);
+		/* Nothing is copied into the pages. */
+		KUNIT_EXPECT_EQ(test, g->recvs[0].copied + g->recvs[1].copied,
+				g->rx.stream_length);
+		rqst->rq_private_buf.len = ROOM;
+		KUNIT_EXPECT_EQ(test, read_bytes_from_xdr_buf(&rqst->rq_private_buf,
+							      0, got,
+							      sizes[i].length), 0);
+		KUNIT_EXPECT_MEMEQ(test, got, f->from, sizes[i].length);
+	}
+}
+
+/* Table 2, for a Call that has offered memory, and that offers it no more. */
+static void reply_by_group_to_an_offer(struct kunit *test)
+{
+	static const u32 places[] = {
+		RPCRDMA_RTR_EXRW, RPCRDMA_RTR_CHOICE, RPCRDMA_RTR_BYSIZE,
+	};
+	/* By their types; the last two leave the item in the stream. */
+	static const struct {
+		struct rpcrdma_range item;
+		u32 length;
+	} answers[] = {
+		[1] = { { 60, 5000 }, 60 + 5000 + 20 },
+		[2] = { { 60, 5000 }, 60 + 5000 + 20 },
+		[5] = { { 60, 40 }, 200 },
+		[6] = { { 60, 40 }, 200 },
+	};
+	struct rpcrdma_req *req;
+	struct reply_group *g;
+	u32 i, type, written;
+	int want;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		for (type = 1; type < ARRAY_SIZE(answers); type++) {
+			if (!answers[type].length)
+				continue;
+			want = answers[type].length;
+			if (places[i] == RPCRDMA_RTR_EXRW && type == 2)
+				want = -EIO;
+			req = reply_offered(test, places[i]);
+			g = reply_group(test, answers[type].item, type,
+					answers[type].length);
+			written = 0;
+			KUNIT_EXPECT_EQ(test,
+					rpcrdma_reply_group_take(&g->x, req,
+								 &g->rx,
+								 &written),
+					want);
+			KUNIT_EXPECT_EQ(test, written, type == 1 ? 5000U : 0U);
+			/* Sent again in a form of version 2: its Write chunk is for others. */
+			req = reply_offered(test, places[i]);
+			req->tm.group = NULL;
+			req->offer = 0;
+			g = reply_group(test, answers[type].item, type,
+					answers[type].length);
+			KUNIT_EXPECT_EQ(test, reply_take(g, req),
+					type == 1 ? -EIO : want);
+			/* Or by a group that offers no memory. */
+			req = reply_offered(test, places[i]);
+			req->offer = 0;
+			g = reply_group(test, answers[type].item, type,
+					answers[type].length);
+			KUNIT_EXPECT_EQ(test, reply_take(g, req),
+					type == 1 ? -EIO : want);
+		}
+	}
 }
 
 /* Each direction has an answer, and there are no others. */
 static void reply_by_group_that_does_not_answer(struct kunit *test)
 {
 	static const struct {
-		bool group, directed, undirected, fits;
+		bool group;
+		u8 directed;
+		bool fits;
 	} calls[] = {
-		{ true, true, false, true },
-		{ true, false, true, false },
+		{ true, BIT(RPCRDMA_RTR_TBSN), true },
+		{ true, RPCRDMA_REQ_UNDIRECTED, false },
 		/* Sent again: the Reply may be to the first one. */
-		{ true, true, true, true },
-		{ false, true, false, true },
+		{ true, RPCRDMA_REQ_UNDIRECTED | BIT(RPCRDMA_RTR_TBSN), true },
+		{ false, BIT(RPCRDMA_RTR_TBSN), true },
 		/* In a form of version 2. */
-		{ false, false, false, false },
+		{ false, 0, false },
 	};
 	struct reply_fixture *f = test->priv;
 	struct rpcrdma_range item = { 60, 5000 };
@@ -364,10 +534,8 @@ static void reply_by_group_that_does_not_answer(struct kunit *test)
 		req = rpcrdma_req(reply_rqst(test));
 		req->tm.group = calls[i].group ? &req->group : NULL;
 		req->directed = calls[i].directed;
-		req->undirected = calls[i].undirected;
 		g = reply_group(test, item, 2, 5100);
-		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req,
-							       &g->rx),
+		KUNIT_EXPECT_EQ(test, reply_take(g, req),
 				calls[i].fits ? 5100 : -EIO);
 		/* The same without an item. */
 		g = reply_group(test, item, 6, 200);
@@ -377,10 +545,9 @@ static void reply_by_group_that_does_not_answer(struct kunit *test)
 		put_unaligned_be32(item.offset, head + 24);
 		memcpy(head + 28, f->from, item.offset);
 		g->recvs[0].part.offset = 28;
-		KUNIT_EXPECT_EQ(test, rpcrdma_reply_group_take(&g->x, req,
-							       &g->rx),
-				calls[i].undirected || !calls[i].group ? 200 :
-									-EIO);
+		KUNIT_EXPECT_EQ(test, reply_take(g, req),
+				calls[i].directed & RPCRDMA_REQ_UNDIRECTED ||
+				!calls[i].group ? 200 : -EIO);
 	}
 }
 
@@ -431,6 +598,8 @@ static struct kunit_case reply_cases[] = {
 	KUNIT_CASE(reply_by_group),
 	KUNIT_CASE(reply_by_group_that_is_long),
 	KUNIT_CASE(reply_by_group_without_data),
+	KUNIT_CASE(reply_by_group_around_what_is_written),
+	KUNIT_CASE(reply_by_group_to_an_offer),
 	KUNIT_CASE(reply_by_group_that_does_not_answer),
 	KUNIT_CASE(reply_by_another_extension_is_no_group),
 	{ }

@@ -176,7 +176,7 @@ const Change kChanges[] = {
 	CHANGE(rpcrdma_session_auth_end, 1, o.s),
 
 	CHANGE(rpcrdma_rtr_declare, 1, o.s, nullptr, 0),
-	CHANGE(rpcrdma_rtr_plan, 1, o.s, &o.msg, nullptr, 0, 0, &o.group),
+	CHANGE(rpcrdma_rtr_plan, 1, o.s, &o.msg, nullptr, nullptr, 0, &o.group),
 	CHANGE(rpcrdma_rtr_plan_reply, 1, o.s, &o.directions, nullptr, 0, 40,
 	       &o.msg, &o.plan, &o.group),
 	CHANGE(rpcrdma_rtr_admit, 1, o.s, &o.msg, &o.group),

@@ -688,7 +688,9 @@ TEST(rtr_place, directions__each_has_one_answer)
 
 TEST(rtr_place, answers__one_for_each_direction)
 {
-	static constexpr Segment kMemory[] = { { 1, 600, 0 }, { 2, 400, 0 } };
+	/* As by_rdma() has them. */
+	static constexpr Segment kMemory[] = { { 0x77, 600, 0x1000 },
+					       { 0x77, 400, 0x1000 } };
 	const Direction first[] = { { 0, Placement::Choice, 0, kMemory },
 				    { 0, Placement::Tbsn, 0, {} } };
 	const Direction second[] = { { 0, Placement::Exrw, 0, kMemory } };
@@ -704,8 +706,8 @@ TEST(rtr_place, answers__one_for_each_direction)
 	const Words sent = placed(40, 8, 0, { 0 });
 
 	EXPECT_TRUE(valid(Words{ 3 } + none + none + none));
-	EXPECT_TRUE(
-		valid(Words{ 3 } + by_rdma(40, 1000, { 1000 }) + sent + none));
+	EXPECT_TRUE(valid(Words{ 3 } + by_rdma(40, 1000, { 600, 400 }) + sent +
+			  none));
 	EXPECT_TRUE(valid(Words{ 3 } + sent + Words{ 0, 0, kTooShort } +
 			  by_rdma(80, 4, { 4 })));
 	/* One too few, one too many, Inv. of table 2, more than there was room for. */
@@ -713,8 +715,13 @@ TEST(rtr_place, answers__one_for_each_direction)
 	EXPECT_FALSE(valid(Words{ 4 } + none + none + none + none));
 	EXPECT_FALSE(valid(Words{ 3 } + none + by_rdma(40, 4, { 4 }) + none));
 	EXPECT_FALSE(valid(Words{ 3 } + none + none + sent));
+	EXPECT_FALSE(valid(Words{ 3 } + by_rdma(40, 1001, { 600, 401 }) + none +
+			   none));
+	/* Not in the segments as they are, or not one after the other. */
 	EXPECT_FALSE(
-		valid(Words{ 3 } + by_rdma(40, 1001, { 1001 }) + none + none));
+		valid(Words{ 3 } + by_rdma(40, 1000, { 1000 }) + none + none));
+	EXPECT_FALSE(
+		valid(Words{ 3 } + by_rdma(40, 400, { 0, 400 }) + none + none));
 }
 
 /* It is told where a header ends, or what of it cannot be. */

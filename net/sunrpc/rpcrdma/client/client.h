@@ -155,6 +155,9 @@ enum {
 	RPCRDMA_REQ_ENDED,	/* bit: answered or refused; nothing more counts */
 };
 
+/* No enum rpcrdma_rtr_place is zero. */
+#define RPCRDMA_REQ_UNDIRECTED	BIT(0)
+
 /**
  * struct rpcrdma_req - an RPC
  * @rqst: what sunrpc sees; first member, so that sunrpc can free it
@@ -170,8 +173,10 @@ enum {
  * @avoid: enum rpcrdma_avoid, set by failures of earlier attempts
  * @group: how it goes by a group, if @tm says so
  * @no_group: it does not go by a group, because that has failed
- * @directed: it has gone by a group, or was to, that directs how its Reply comes
- * @undirected: likewise without directions. Both, if it was sent again.
+ * @offer: enum rpcrdma_rtr_place: if it can go by a group, the memory of its Write chunk is in
+ *	such a direction, and there is no chunk; or zero
+ * @directed: how groups by which it has gone, or was to go, direct its Reply: bits of enum
+ *	rpcrdma_rtr_place, or %RPCRDMA_REQ_UNDIRECTED. Several, if it was sent again.
  * @flags: RPCRDMA_REQ_ENDED
  * @status: of the Reply: bytes, a negative errno, or RPCRDMA_REQ_AGAIN
  * @external: the Reply's stream is in the Reply chunk
@@ -193,8 +198,8 @@ struct rpcrdma_req {
 	u32 avoid;
 	struct rpcrdma_rtr_group group;
 	bool no_group;
-	bool directed;
-	bool undirected;
+	u8 offer;
+	u8 directed;
 	unsigned long flags;
 	int status;
 	bool external;
@@ -257,6 +262,8 @@ void rpcrdma_wait_for_reply(struct rpc_task *task);
 /* rtr.c */
 void rpcrdma_req_plan_group(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
 			    const struct rpcrdma_call_shape *shape);
+bool rpcrdma_req_plan_offer(struct rpcrdma_req *req, struct rpcrdma_conn *conn,
+			    const struct rpcrdma_call_shape *shape);
 bool rpcrdma_req_ungroup(struct rpcrdma_req *req);
 bool rpcrdma_req_group_refused(struct rpcrdma_req *req,
 			       const struct rpcrdma_rx *rx);
@@ -264,7 +271,7 @@ void rpcrdma_reply_group_keep(struct rpcrdma_xprt *r_xprt,
 			      const struct rpcrdma_rx *rx,
 			      struct rpcrdma_recv *recv);
 int rpcrdma_reply_group_take(struct rpcrdma_xprt *r_xprt, struct rpcrdma_req *req,
-			     const struct rpcrdma_rx *rx);
+			     const struct rpcrdma_rx *rx, u32 *written);
 void rpcrdma_reply_group_put(struct rpcrdma_conn *conn);
 void rpcrdma_client_abandon(struct rpcrdma_conn *conn, enum rpcrdma_dir dir);
 
@@ -308,6 +315,8 @@ rpcrdma_keepalive_answered(struct rpcrdma_conn *conn,
 }
 
 /* reply.c */
+void rpcrdma_reply_keep(struct rpcrdma_conn *conn, struct rpcrdma_req *req,
+			const struct rpcrdma_write_chunk *chunk);
 u32 rpcrdma_reply_place(const struct xdr_buf *to, u32 offset,
 			const void *from, u32 length);
 void rpcrdma_reply_place_recv(const struct xdr_buf *to, u32 offset,

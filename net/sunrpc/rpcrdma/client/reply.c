@@ -8,8 +8,8 @@
  * transport. With a Write chunk the pages hold the result already: the stream
  * fills the head, the head is cut to the bytes that have arrived, and the rest of the
  * stream goes to the tail. A Reply by a group of Sends stays in its Receives until it is whole
- * (rtr.c). A Reply chunk covers the same memory in the same
- * order, and the server has written the bytes there itself.
+ * (rtr.c). It says itself what the pages hold already. A Reply chunk covers the same memory in
+ * the same order, and the server has written the bytes there itself.
  *
  * An RPC is complete when the server can no longer reach its memory: at once
  * if it had no regions or if the Reply invalidated them, otherwise after a
@@ -230,6 +230,9 @@ static bool rpcrdma_reply_written(struct rpcrdma_req *req,
 	*written = 0;
 	if (!req->chunks.n_writes || !rx->chunks.n_writes)
 		return true;
+	/* Its Call has offered the memory in a direction, which this form does not answer. */
+	if (req->tm.group)
+		return false;
 	if (!rpcrdma_written(&req->chunks, &rx->chunks, 0, written))
 		return false;
 	return *written <= req->rqst.rq_rcv_buf.page_len;
@@ -280,10 +283,14 @@ rpcrdma_write_segs(const struct rpcrdma_chunks *c,
 	return &c->write_segs[chunk->first];
 }
 
-/* What the processor writes where the server could have written is to stay. */
-static void rpcrdma_reply_keep(struct rpcrdma_conn *conn,
-			       struct rpcrdma_req *req,
-			       const struct rpcrdma_write_chunk *chunk)
+/**
+ * rpcrdma_reply_keep - keep what the processor writes where the server could have written
+ * @conn: the connection
+ * @req: the RPC
+ * @chunk: a chunk of its Call, or the memory that it has offered
+ */
+void rpcrdma_reply_keep(struct rpcrdma_conn *conn, struct rpcrdma_req *req,
+			const struct rpcrdma_write_chunk *chunk)
 {
 	rpcrdma_frwr_keep_cpu(conn, &req->mrs,
 			      rpcrdma_write_segs(&req->chunks, chunk),
@@ -297,13 +304,18 @@ static int rpcrdma_reply_take_group(struct rpcrdma_conn *conn,
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
 	struct rpcrdma_xprt *r_xprt = conn->context;
+	u32 written = 0;
+	int rc;
 
-	r_xprt->stats.fixed_up_bytes += rx->unreduced_length;
 	if (c->has_reply)
 		rpcrdma_reply_keep(conn, req, &c->reply);
-	if (c->n_writes)
-		rpcrdma_reply_keep(conn, req, &c->writes[0]);
-	return rpcrdma_reply_group_take(r_xprt, req, rx);
+	rc = rpcrdma_reply_group_take(r_xprt, req, rx, &written);
+	r_xprt->stats.fixed_up_bytes += rx->unreduced_length -
+					xdr_align_size(written);
+	r_xprt->stats.written_bytes += written;
+	if (written)
+		rpcrdma_reply_count(conn, written, false, 0);
+	return rc;
 }
 
 /* A part of a Reply. Return: bytes of the message so far, or an errno. */
@@ -334,9 +346,10 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 	/*
 	 * The Write list comes with the last bytes. Until then assume that an
 	 * offered Write chunk is used, as the binding requires of the peer. With a
-	 * single Send the Write list is there at once.
+	 * single Send the Write list is there at once. Memory in a direction is no chunk.
 	 */
-	reduced = c->n_writes && (written || !rx->last || rx->stream_offset);
+	reduced = c->n_writes && !req->tm.group &&
+		  (written || !rx->last || rx->stream_offset);
 	if (c->has_reply)
 		rpcrdma_reply_keep(conn, req, &c->reply);
 	if (reduced)

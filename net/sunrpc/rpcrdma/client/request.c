@@ -389,6 +389,10 @@ static void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
 		why.call = RPCRDMA_CHUNK_PLACED;
 	else if (req->tm.group)
 		why.result = RPCRDMA_CHUNK_PLACED;
+	if (req->tm.group && req->offer) {
+		why.result = RPCRDMA_CHUNK_OFFERED;
+		why.chunks &= ~RPCRDMA_AVOID_WRITE_CHUNK;
+	}
 	trace_rpcrdma_chunks(conn->id, be32_to_cpu(req->rqst.rq_xid), shape,
 			     &why);
 }
@@ -435,7 +439,11 @@ static void rpcrdma_req_fill(struct rpcrdma_req *req)
 	/* No region has a handle, then. */
 	if (list_empty(&req->mrs))
 		return;
-	tm->msg.inv_handle = rpcrdma_inv_handle(&req->chunks);
+	/* What is offered in a direction is in no chunk, and cannot be named. */
+	if (tm->group)
+		tm->msg.chunks = NULL;
+	else
+		tm->msg.inv_handle = rpcrdma_inv_handle(&req->chunks);
 	tm->chain = rpcrdma_req_chain;
 	tm->chain_cost = rpcrdma_req_regions(req);
 }
@@ -470,10 +478,12 @@ static int rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	spin_lock(&conn->lock);
 	shape.sends = rpcrdma_send_spare(conn);
 	rpcrdma_plan_call(&conn->session, &shape, &req->plan);
-	if (conn->rtr)
+	if (conn->rtr) {
 		rpcrdma_req_plan_group(req, conn, &shape);
-	else
+	} else {
 		req->tm.group = NULL;
+		req->offer = 0;
+	}
 	rpcrdma_req_trace_plan(req, conn, &shape);
 	if (!rpcrdma_req_has_chunks(req)) {
 		rpcrdma_req_fill(req);
@@ -486,10 +496,26 @@ static int rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 	return rc;
 }
 
+/* Can it go by a group, with its Write chunk's memory in a direction? */
+static noinline bool rpcrdma_req_offer(struct rpcrdma_req *req,
+				       struct rpcrdma_conn *conn)
+{
+	struct rpcrdma_call_shape shape;
+	bool planned;
+
+	rpcrdma_req_shape(req, &shape);
+	spin_lock(&conn->lock);
+	planned = rpcrdma_req_plan_offer(req, conn, &shape);
+	if (planned)
+		rpcrdma_req_trace_plan(req, conn, &shape);
+	spin_unlock(&conn->lock);
+	return planned;
+}
+
 /*
  * Prepare the regions of the plan. If there are too few, a small Call goes without chunks,
  * and a large one waits. In version 1 a Call always waits for a region, or fails if there
- * will never be one.
+ * will never be one. A Call by a group needs no Read chunk.
  */
 static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 			       struct rpcrdma_conn *conn)
@@ -502,6 +528,14 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	req->max_segs = min3(plan->max_segments, (u32)RPCRDMA_MAX_SEGMENTS,
 			     conn->mr_table.capacity);
 
+	rc = plan->write_chunk ? rpcrdma_req_write_chunk(req, conn) : 0;
+	if (rpcrdma_req_without(req, conn, RPCRDMA_AVOID_WRITE_CHUNK,
+				plan->result_waits, rc))
+		plan->write_chunk = false;
+	else if (rc)
+		return rc;
+	if (req->offer && plan->write_chunk && rpcrdma_req_offer(req, conn))
+		return 0;
 	rc = plan->read_chunk ?
 		rpcrdma_req_read_chunk(req, conn, snd->head[0].iov_len) : 0;
 	if (rpcrdma_req_without(req, conn, RPCRDMA_AVOID_READ_CHUNK,
@@ -512,12 +546,6 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 	} else if (rc) {
 		return rc;
 	}
-	rc = plan->write_chunk ? rpcrdma_req_write_chunk(req, conn) : 0;
-	if (rpcrdma_req_without(req, conn, RPCRDMA_AVOID_WRITE_CHUNK,
-				plan->result_waits, rc))
-		plan->write_chunk = false;
-	else if (rc)
-		return rc;
 	rc = plan->call_chunk ? rpcrdma_req_call_chunk(req, conn) : 0;
 	if (rpcrdma_req_without(req, conn, RPCRDMA_AVOID_CALL_CHUNK,
 				plan->call_waits, rc))

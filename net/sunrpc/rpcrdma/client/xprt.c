@@ -133,8 +133,7 @@ static void rpcrdma_op_buf_free(struct rpc_task *task)
 	/* The slot's next user is another RPC. */
 	req->avoid = 0;
 	req->no_group = false;
-	req->directed = false;
-	req->undirected = false;
+	req->directed = 0;
 	req->failure = 0;
 	rpcrdma_buf_free(task);
 }

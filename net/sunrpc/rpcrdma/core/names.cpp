@@ -62,6 +62,7 @@ static constexpr const char *kChunkReasons[] = {
 	"too-long",
 	"placed",
 	"round-trip",
+	"offered",
 };
 // clang-format on
 static_assert(sizeof(kReasons) / sizeof(kReasons[0]) == RPCRDMA_REASON_COUNT);

@@ -284,17 +284,35 @@ bool ranges_valid(const DirectionSets &sets)
 	});
 }
 
-/* One answer, and what it leaves of the memory that was given. */
+/* All of the item is in memory that was given, in the order of its segments. */
+static bool is_in(const MessageItem &item, Span<const Segment> given)
+{
+	bool full = true; /* every segment so far */
+	u64 sum = 0;
+	u32 next = 0;
+
+	return item.where.segments.size() <= given.size() &&
+	       item.where.segments.each([&](const XdrSegment &x) {
+		       const Segment &s = x.segment;
+		       const Segment &g = given[next++];
+
+		       if (s.handle != g.handle || s.offset != g.offset ||
+			   s.length > g.length || (!full && s.length))
+			       return false;
+		       full = full && s.length == g.length;
+		       sum += s.length;
+		       return true;
+	       }) &&
+	       sum == item.length;
+}
+
+/* One answer. */
 static bool answer_valid(const MessageItem &item, const Direction &d)
 {
 	const Placement type = item.where.type;
-	u64 room = 0;
 
-	if (!may_answer(d.type, type))
-		return false;
-	for (const Segment &s : d.segments)
-		room += s.length;
-	return type != Placement::Exrw || item.length <= room;
+	return may_answer(d.type, type) &&
+	       (type != Placement::Exrw || is_in(item, d.segments));
 }
 
 bool answers_valid(const MessageItems &items,

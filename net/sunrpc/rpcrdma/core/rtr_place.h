@@ -311,7 +311,7 @@ each_piece(const MessageItem &item, const Targets &targets, F f)
 
 /*
  * Table 2: this direction may have this answer, that is, it has not Inv. there. Its other two
- * say when a Requester deregisters memory; ours registers none for a direction (D20).
+ * say when a Requester deregisters memory: here always, if it has any registered (D20).
  *
  * @direction and @answer are what they can be in these places.
  */
@@ -420,7 +420,7 @@ template <typename Sends, typename F>
 
 /**
  * A Reply's items answer the directions of its Call: one for each, in order, as table 2
- * allows, and of explicit RDMA no more than there was memory for.
+ * allows, and what was written is in the memory that was given for it, from its beginning on.
  */
 [[nodiscard]] bool answers_valid(const MessageItems &items,
 				 Span<const DirectionRange> directions);

@@ -60,6 +60,12 @@ static bool takes_continues(const Port &port)
 	return port.local_at(kSupportAt) & kTakesContinues;
 }
 
+/* And be the first Send of a Reply, or all of it. */
+static bool takes_responses(const Port &port)
+{
+	return port.local_at(kSupportAt) & kTakesResponses;
+}
+
 bool Rtrext::declare(Port &port, const ReceiveShape &shape)
 {
 	const u32 told = shape_number(shape);
@@ -699,6 +705,10 @@ static_assert(RPCRDMA_RTR_REPTERR == rpcrdma::kReptErr);
 static_assert(RPCRDMA_RTR_CALLS == rpcrdma::kTakesRequests);
 static_assert(RPCRDMA_RTR_REPLIES == rpcrdma::kTakesResponses);
 static_assert(RPCRDMA_RTR_MOST_SENDS == rpcrdma::kMostSends);
+static_assert(RPCRDMA_RTR_EXRW == static_cast<u32>(Placement::Exrw));
+static_assert(RPCRDMA_RTR_TBSN == static_cast<u32>(Placement::Tbsn));
+static_assert(RPCRDMA_RTR_CHOICE == static_cast<u32>(Placement::Choice));
+static_assert(RPCRDMA_RTR_BYSIZE == static_cast<u32>(Placement::BySize));
 static_assert(RPCRDMA_BARE_OCTETS >= rpcrdma::kXmtContSize + 2 * kWordSize);
 
 /* What is in a rpcrdma_rtr_group. There are @count items, and nothing behind them. */
@@ -708,7 +718,8 @@ struct GroupState {
 	u32 count = 0; /* of items */
 	u32 next = 0;
 	u32 reply_count = 1;
-	u32 least = 0; /* of a Call: it directs that such an item be placed */
+	bool directs = false; /* it is a Call with a direction */
+	Direction direction; /* for an item of its Reply */
 	u32 end = 0; /* octets of the whole Call */
 
 	[[nodiscard]] rpcrdma::Span<const PlacedItem> all() const
@@ -739,7 +750,8 @@ static GroupState &begin_state(rpcrdma_rtr_group &g)
 	state.count = 0;
 	state.next = 0;
 	state.reply_count = 1;
-	state.least = 0;
+	state.directs = false;
+	state.direction = {};
 	state.end = 0;
 	return state;
 }
@@ -752,14 +764,13 @@ class Message {
 public:
 	Message(rpcrdma_message &msg, GroupState &state)
 		: state_(state)
-		, direction_{ state.least, Placement::Tbsn, 0, {} }
-		, range_{ 0, state.end, { &direction_, 1 } }
+		, range_{ 0, state.end, { &state.direction, 1 } }
 		, m{ msg, {}, state.reply_count, state.plan, state.next }
 	{
 		m.content.dir = msg.dir;
 		m.content.stream = msg.length;
 		m.content.items = { state.items, state.count };
-		if (state.least)
+		if (state.directs)
 			m.content.directions = { &range_, 1 };
 	}
 	Message(const Message &) = delete;
@@ -779,7 +790,6 @@ public:
 
 private:
 	GroupState &state_;
-	Direction direction_;
 	DirectionRange range_;
 
 public:
@@ -915,18 +925,39 @@ bool rpcrdma_rtr_get_reads(const struct rpcrdma_rtr_first *first,
 	});
 }
 
-bool rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first, bool directed)
+static Direction direction_of(const rpcrdma_rtr_direction &d)
 {
-	const Direction direction = { 0, Placement::Tbsn, 0, {} };
-	const DirectionRange range = { 0, UINT32_MAX, { &direction, 1 } };
+	return { d.least,
+		 static_cast<Placement>(d.place),
+		 d.rdma_from,
+		 { d.segments, d.n_segments } };
+}
 
-	return first->reply &&
-	       answers_valid(items_of(*first), { &range, directed ? 1U : 0U });
+bool rpcrdma_rtr_answers(const struct rpcrdma_rtr_first *first,
+			 const struct rpcrdma_rtr_direction *direction,
+			 struct rpcrdma_range *written)
+{
+	const Direction d = direction ? direction_of(*direction) : Direction{};
+	const DirectionRange range = { 0, UINT32_MAX, { &d, 1 } };
+
+	*written = {};
+	if (!first->reply ||
+	    !answers_valid(items_of(*first), { &range, direction ? 1U : 0U }))
+		return false;
+	if (!d.segments.size())
+		return true;
+	return items_of(*first).each([&](const MessageItem &i) {
+		if (i.where.type == Placement::Exrw)
+			*written = { i.position, i.length };
+		return true;
+	});
 }
 
 /* Sends that a Reply may need whose item has so many octets; zero if it cannot be. */
 static u32 sends_for(u32 octets, const Targets &t)
 {
+	if (!octets)
+		return 1;
 	const u64 targets = t.size ? (u64{ octets } + t.size - 1) / t.size : 0;
 
 	return t.count ? static_cast<u32>((targets + t.count - 1) / t.count) :
@@ -934,7 +965,8 @@ static u32 sends_for(u32 octets, const Targets &t)
 }
 
 bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
-		      const struct rpcrdma_range *item, u32 least, u32 most,
+		      const struct rpcrdma_range *item,
+		      const struct rpcrdma_rtr_direction *direction, u32 most,
 		      struct rpcrdma_rtr_group *g)
 {
 	return ask<Rtrext>(s, [&](const Rtrext &x, const Port &port) {
@@ -952,11 +984,13 @@ bool rpcrdma_rtr_plan(struct rpcrdma_session *s, struct rpcrdma_message *msg,
 			state.end += static_cast<u32>(
 				rpcrdma::xdr_roundup(item->length));
 		}
-		if (least) {
-			state.least = least;
+		if (direction) {
+			state.directs = true;
+			state.direction = direction_of(*direction);
 			state.reply_count =
 				sends_for(most, local_targets(port));
 			if (!state.reply_count || msg->call_only ||
+			    !takes_responses(port) ||
 			    !x.may_reserve(port, state.reply_count))
 				return false;
 		}

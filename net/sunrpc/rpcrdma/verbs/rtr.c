@@ -22,6 +22,17 @@ const struct kernel_param_ops rpcrdma_rtrext_ops = {
 	.get = param_get_uint,
 };
 
+static int rpcrdma_rtrext_offer_set(const char *val,
+				    const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 0, RPCRDMA_MAX_RTREXT_OFFER);
+}
+
+const struct kernel_param_ops rpcrdma_rtrext_offer_ops = {
+	.set = rpcrdma_rtrext_offer_set,
+	.get = param_get_uint,
+};
+
 /**
  * rpcrdma_rtr_want - let a connection speak rtrext if the module parameter says so
  * @attr: of a connection that is to be made; versions and sizes are in it, and change
