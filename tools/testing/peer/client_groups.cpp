@@ -64,6 +64,27 @@ struct Parts {
 			      offset, static_cast<u32>(segments.size()) } +
 		       segments;
 	}
+	/* The same of data that have been written there. */
+	[[nodiscard]] Words written(const Chunk &memory) const
+	{
+		return Words{ position, static_cast<u32>(data.size()), kExrw } +
+		       words_of(memory);
+	}
+	/* A result of @length octets: to NFS a short READ, whose rest it asks for. */
+	[[nodiscard]] Parts first(u32 length) const
+	{
+		Parts p = *this;
+
+		/* count, end of file, length */
+		for (const u32 back : { 12U, 4U })
+			for (u32 i = 0; i < 4; i++)
+				p.stream[position - back + i] =
+					static_cast<u8>(length >> (24 - 8 * i));
+		p.data.resize(length);
+		p.sends = std::max(1U, (length + kPages * kPage - 1) /
+					       (kPages * kPage));
+		return p;
+	}
 
 	u32 position;
 	Octets stream;
@@ -116,6 +137,9 @@ public:
 	u32 groups = 0; /* Calls that have come so */
 	u32 group = 0; /* XID of the last */
 	u32 promised = 0; /* to it */
+	u32 direction = 0; /* of the last READ */
+	u32 rdma_from = 0; /* if it is by size */
+	Chunk offered; /* and its memory */
 	u32 dropped = 0; /* Sends of WRITEs that were refused */
 	std::vector<u32> reports; /* codes of REPTERR that have come */
 
@@ -156,6 +180,52 @@ public:
 	static void send_placed(Peer &p, u32 xid, const Parts &parts)
 	{
 		send_some(p, xid, parts, parts.sends, parts.sends);
+	}
+	/* With this answer, and all of the Payload stream. */
+	static void send_answers(Peer &p, u32 xid, const Words &answers,
+				 const Octets &stream)
+	{
+		p.send(unit::prefix(xid, kResponse) + answers +
+			       Words{ 1, static_cast<u32>(stream.size()) },
+		       stream);
+	}
+	/* The data stay in the Payload stream. */
+	static void send_inline(Peer &p, u32 xid, const Parts &parts, u32 type)
+	{
+		Octets whole = parts.stream;
+
+		whole.insert(whole.end(), parts.data.begin(), parts.data.end());
+		whole.resize((whole.size() + 3) & ~3UL);
+		send_answers(p, xid,
+			     { 1, parts.position,
+			       static_cast<u32>(parts.data.size()), type },
+			     whole);
+	}
+	/* Write the data to what is offered. Return: what of it is used. */
+	[[nodiscard]] Chunk write_data(Peer &p, const Parts &parts) const
+	{
+		Chunk used;
+
+		EXPECT_TRUE(write_chunk(p, offered, parts.data, used));
+		while (!used.empty() && !used.back().length)
+			used.pop_back();
+		return used;
+	}
+	void send_written(Peer &p, u32 xid, const Parts &parts) const
+	{
+		const Chunk used = write_data(p, parts);
+
+		send_answers(p, xid, Words{ 1 } + parts.written(used),
+			     parts.stream);
+	}
+	/* As its Call directs; by Sends rather than not. */
+	void send_directed(Peer &p, u32 xid, const Parts &parts) const
+	{
+		if (direction == kExrw || parts.sends > promised ||
+		    (direction == kBySize && parts.data.size() >= rdma_from))
+			send_written(p, xid, parts);
+		else
+			send_placed(p, xid, parts);
 	}
 	/* In a form of version 2. */
 	void send_usual(Peer &p, const Rpc &call)
@@ -236,24 +306,35 @@ private:
 	}
 	void take_read(Peer &p, const Message &m)
 	{
-		/* No items, one range, one direction: all of it, TBSN from a page on. */
-		const u32 length = m.word(13);
-		EXPECT_EQ(m.words(4), (Words{ 0, 1, 0, length, 1, kPage, kTbsn,
-					      1, m.word(12), length } +
-				       m.words(14)));
-		promised = m.word(12);
+		u32 at = 11;
+
+		direction = m.word(10);
+		rdma_from = direction == kBySize ? m.word(at++) : 0;
+		offered.clear();
+		if (direction != kTbsn)
+			for (u32 n = m.word(at++); n; n--, at += 4)
+				offered.push_back(
+					{ m.word(at), m.word(at + 1),
+					  u64{ m.word(at + 2) } << 32 |
+						  m.word(at + 3) });
+		/* No items, one range, one direction: all of it, from a page on. */
+		const u32 length = m.word(at + 2);
+		EXPECT_EQ(m.words(4), (Words{ 0, 1, 0, length, 1, kPage } +
+				       m.words(10)));
+		EXPECT_EQ(m.word(at), 1u);
+		promised = m.word(at + 1);
 		Rpc call;
 		call.xid = m.xid();
 		call.pieces = 1;
-		call.stream.assign(m.octets.begin() + 56,
-				   m.octets.begin() + 56 + length);
+		const auto stream = m.octets.begin() + 4 * (at + 3);
+		call.stream.assign(stream, stream + length);
 		EXPECT_EQ(call.word(5), u32{ kRead3 });
 		last = call;
 		const Octets whole = result(p, call);
 		/* status, attributes, count, end of file, length */
 		const Parts parts(whole, unit::word_at(whole, 6 + 1 + 22 + 2));
 		if (!answer || !answer(p, call, parts))
-			send_placed(p, call.xid, parts);
+			send_directed(p, call.xid, parts);
 	}
 
 	u32 pages_;
@@ -431,17 +512,7 @@ TEST(client_groups, replies_in_other_forms)
 	for (const u32 type : { kTooShort, kNoItem }) {
 		server.answer = [&, type](Peer &p, const Rpc &call,
 					  const Parts &parts) {
-			Octets whole = parts.stream;
-
-			whole.insert(whole.end(), parts.data.begin(),
-				     parts.data.end());
-			p.send(unit::prefix(call.xid, kResponse) +
-				       Words{ 1, parts.position,
-					      static_cast<u32>(
-						      parts.data.size()),
-					      type, 1,
-					      static_cast<u32>(whole.size()) },
-			       whole);
+			Server::send_inline(p, call.xid, parts, type);
 			return true;
 		};
 		EXPECT_EQ(server.read(4096, 4096), 0);
@@ -608,10 +679,7 @@ TEST(client_groups, replies_that_fail)
 
 			whole.insert(whole.end(), parts.data.begin(),
 				     parts.data.end());
-			p.send(unit::prefix(call.xid, kResponse) + answers +
-				       Words{ 1,
-					      static_cast<u32>(whole.size()) },
-			       whole);
+			Server::send_answers(p, call.xid, answers, whole);
 			return true;
 		};
 		EXPECT_EQ(server.read(4096, 4096), EIO);
@@ -882,6 +950,387 @@ TEST(client_groups, writes_whose_type_is_refused)
 		EXPECT_EQ(server.write(0, kWritten), 0);
 		EXPECT_EQ(server.read(4096, kWritten), 0);
 		EXPECT_EQ(server.groups, 1u);
+		server.works_on();
+	}
+}
+
+/* ------------------------------------------------------------------ */
+/* Memory that is offered in directions                               */
+/* ------------------------------------------------------------------ */
+
+namespace
+{
+
+/* Values of rtrext_offer. */
+constexpr u32 kOfferExrw = 1;
+constexpr u32 kOfferChoice = 2;
+constexpr u32 kOfferBySize = 3;
+constexpr u32 kWays[] = { kOfferExrw, kOfferChoice, kOfferBySize };
+constexpr u32 kDirections[] = { 0, kExrw, kChoice, kBySize };
+/* Results that are longer come by RDMA with the last. */
+constexpr u32 kShort = 131072;
+constexpr u32 kLong = 262144;
+constexpr const char *kMount = "rsize=262144,wsize=262144";
+
+/* A client that offers the memory of Write chunks in this way. */
+struct Offers : Extension {
+	explicit Offers(u32 way)
+		: offer("rtrext_offer", way)
+	{
+	}
+	const Parameter offer;
+};
+
+u32 octets_of(const Chunk &chunk)
+{
+	u32 sum = 0;
+
+	for (const Segment &s : chunk)
+		sum += s.length;
+	return sum;
+}
+
+/* Regions that were registered since, all of which were taken back by their owner. */
+class Regions {
+public:
+	void expect(u64 count) const
+	{
+		EXPECT_EQ(Nfs3::total("registrations") - registered_, count);
+		EXPECT_EQ(Nfs3::total("local invalidates") - invalidated_,
+			  count);
+	}
+
+private:
+	u64 registered_ = Nfs3::total("registrations");
+	u64 invalidated_ = Nfs3::total("local invalidates");
+};
+
+/* This is the answer to the next READ; the others are answered as they direct. */
+void answer_once(
+	Server &server,
+	const std::function<void(Peer &, const Rpc &, const Parts &)> &by)
+{
+	server.groups = 0;
+	server.answer = [by, done = false](Peer &p, const Rpc &call,
+					   const Parts &parts) mutable {
+		if (done)
+			return false;
+		done = true;
+		by(p, call, parts);
+		return true;
+	};
+}
+
+/* The server writes to memory, which it cannot any more: that ends the connection. */
+void expect_taken_back(Server &server, const Segment &memory)
+{
+	const u32 before = server.connections();
+	bool tried = false;
+
+	server.on(kGetattr3, [&](Peer &p, const Rpc &) {
+		if (tried)
+			return false;
+		tried = true;
+		EXPECT_FALSE(p.link().write(memory.handle, memory.offset,
+					    Octets(64, 0xee)));
+		p.link().disconnect();
+		return true;
+	});
+	EXPECT_EQ(server.stat(), 0);
+	EXPECT_TRUE(tried);
+	EXPECT_GT(server.connections(), before);
+	server.usual_answers();
+}
+
+} // namespace
+
+/* What would be in a Write chunk is in a direction. What needs none is directed as ever. */
+TEST(client_groups, memory_that_is_offered)
+{
+	for (const u32 way : kWays) {
+		SCOPED_TRACE(way);
+		const Offers offers(way);
+		Server server;
+
+		server.mount(kMount);
+		for (const u32 length :
+		     { 4096u, 8192u, 65536u, kShort, kLong }) {
+			const u32 most = way == kOfferBySize ? kShort : 16384;
+			const bool offered = length > most;
+			const u32 sends = (std::min(length, kShort) +
+					   kPages * kPage - 1) /
+					  (kPages * kPage);
+			const Regions regions;
+
+			SCOPED_TRACE(length);
+			server.groups = 0;
+			EXPECT_EQ(server.read(4096, length), 0);
+			EXPECT_EQ(server.groups, 1u);
+			EXPECT_EQ(server.direction,
+				  offered ? kDirections[way] : kTbsn);
+			EXPECT_EQ(octets_of(server.offered),
+				  offered ? length : 0);
+			EXPECT_EQ(server.rdma_from,
+				  offered && way == kOfferBySize ? kShort + 1 :
+								   0);
+			EXPECT_EQ(server.promised,
+				  offered && way == kOfferExrw ? 1 : sends);
+			regions.expect(offered);
+		}
+		EXPECT_TRUE(server.reports.empty());
+		server.works_on();
+	}
+}
+
+/* Each answer, to a part of what was asked for. The rest is as it was, and regions come back. */
+TEST(client_groups, answers_to_an_offer)
+{
+	for (const u32 way : kWays) {
+		const Offers offers(way);
+		Server server;
+
+		server.mount(kMount);
+		for (const u32 type : { kExrw, kTbsn, kTooShort, kNoItem }) {
+			if (way == kOfferExrw && type == kTbsn)
+				continue;
+			SCOPED_TRACE(testing::Message() << way << " " << type);
+			const Regions regions;
+
+			answer_once(server, [&](Peer &p, const Rpc &call,
+						const Parts &parts) {
+				/* No whole pages, unless in the stream. */
+				const Parts some =
+					parts.first(type == kExrw ? 40962 :
+						    type == kTbsn ? 12292 :
+								    4096);
+
+				if (type == kExrw)
+					server.send_written(p, call.xid, some);
+				else if (type == kTbsn)
+					Server::send_placed(p, call.xid, some);
+				else
+					Server::send_inline(p, call.xid, some,
+							    type);
+			});
+			EXPECT_EQ(server.read(4096, kLong), 0);
+			EXPECT_EQ(server.groups, 2u);
+			regions.expect(2);
+		}
+		EXPECT_TRUE(server.reports.empty());
+		server.works_on();
+	}
+}
+
+/* What comes in a form of version 2 is whole: there was no Write chunk. */
+TEST(client_groups, other_forms_that_answer_an_offer)
+{
+	for (const u32 way : kWays) {
+		SCOPED_TRACE(way);
+		const Offers offers(way);
+		const Regions regions;
+		Server server;
+
+		server.mount(kMount);
+		answer_once(server, [&](Peer &p, const Rpc &call,
+					const Parts &) {
+			server.send_usual(p, call);
+		});
+		EXPECT_EQ(server.read(4096, kLong), 0);
+		EXPECT_EQ(server.groups, 1u);
+		/* Though it could be written there. */
+		answer_once(server, [&](Peer &p, const Rpc &call,
+					const Parts &parts) {
+			const Chunk used = server.write_data(p, parts);
+
+			p.send(unit::prefix(call.xid, RPCRDMA2_REPLY_INLINE) +
+				       write_list(used),
+			       parts.stream);
+		});
+		EXPECT_EQ(server.read(4096, kLong), EIO);
+		regions.expect(2);
+		server.works_on();
+	}
+}
+
+/* Memory that was not offered so, or as much as is not written; no answer, and one too many. */
+TEST(client_groups, wrong_answers_to_an_offer)
+{
+	const std::function<Words(const Parts &, const Chunk &)> wrong[] = {
+		[](const Parts &parts, Chunk c) {
+			c[0].handle++;
+			return Words{ 1 } + parts.written(c);
+		},
+		[](const Parts &parts, Chunk c) {
+			c[0].offset += 4;
+			return Words{ 1 } + parts.written(c);
+		},
+		[](const Parts &parts, Chunk c) {
+			c[0].length += 4;
+			return Words{ 1 } + parts.written(c);
+		},
+		[](const Parts &parts, Chunk c) {
+			c[0].length -= 4;
+			return Words{ 1 } + parts.written(c);
+		},
+		[](const Parts &parts, Chunk c) {
+			c.push_back({ c[0].handle, 0, c[0].offset });
+			return Words{ 1 } + parts.written(c);
+		},
+		[](const Parts &parts, const Chunk &) {
+			return Words{ 1 } + parts.written({});
+		},
+		/* One answer too many, and one too few. */
+		[](const Parts &parts, const Chunk &c) {
+			return Words{ 2 } + parts.written(c) +
+			       Words{ 0, 0, kNoItem };
+		},
+		[](const Parts &, const Chunk &) { return Words{ 0 }; },
+	};
+
+	for (const u32 way : kWays) {
+		const Offers offers(way);
+		Server server;
+
+		server.mount(kMount);
+		for (const auto &answers : wrong) {
+			SCOPED_TRACE(testing::Message()
+				     << way << " " << &answers - wrong);
+			const Regions regions;
+
+			answer_once(server, [&](Peer &p, const Rpc &call,
+						const Parts &parts) {
+				const Chunk used = server.write_data(p, parts);
+
+				Server::send_answers(p, call.xid,
+						     answers(parts, used),
+						     parts.stream);
+			});
+			EXPECT_EQ(server.read(4096, kLong), EIO);
+			regions.expect(1);
+		}
+		if (way != kOfferExrw) {
+			server.works_on();
+			continue;
+		}
+		/* Inv. in table 2. */
+		answer_once(server, [&](Peer &p, const Rpc &call,
+					const Parts &parts) {
+			Server::send_placed(p, call.xid, parts.first(8192));
+		});
+		EXPECT_EQ(server.read(4096, kLong), EIO);
+		server.works_on();
+	}
+}
+
+/* Whatever the answer is, nobody writes there when the READ is over. */
+TEST(client_groups, memory_is_taken_back)
+{
+	const Offers offers(kOfferChoice);
+	Server server;
+
+	server.mount(kMount);
+	for (const u32 type : { kExrw, kTbsn, kTooShort }) {
+		Chunk memory;
+
+		SCOPED_TRACE(type);
+		answer_once(server, [&](Peer &p, const Rpc &call,
+					const Parts &parts) {
+			memory = server.offered;
+			if (type == kExrw)
+				server.send_written(p, call.xid, parts);
+			else if (type == kTbsn)
+				Server::send_placed(p, call.xid, parts);
+			else
+				Server::send_inline(p, call.xid,
+						    parts.first(4096), type);
+		});
+		EXPECT_EQ(server.read(4096, 65536), 0);
+		ASSERT_FALSE(memory.empty());
+		expect_taken_back(server, memory[0]);
+	}
+	server.works_again();
+}
+
+/* The Call comes again with a Write chunk, and that has other memory. */
+TEST(client_groups, offers_that_are_refused)
+{
+	for (const u32 way : kWays) {
+		SCOPED_TRACE(way);
+		const Offers offers(way);
+		const Regions regions;
+		Server server;
+
+		server.mount(kMount);
+		for (const bool reported : { true, false }) {
+			Chunk memory;
+
+			answer_once(server, [&](Peer &p, const Rpc &call,
+						const Parts &) {
+				memory = server.offered;
+				p.send(reported ?
+					       report(call.xid, 0) :
+					       error(call.xid,
+						     { RPCRDMA2_ERR_SEGMENTS,
+						       0 }));
+			});
+			EXPECT_EQ(server.read(4096, kLong), 0);
+			EXPECT_EQ(server.groups, 1u);
+			ASSERT_EQ(server.last.writes.size(), 1u);
+			EXPECT_EQ(octets_of(server.last.writes[0]), kLong);
+			ASSERT_FALSE(memory.empty());
+			EXPECT_NE(server.last.writes[0][0].handle,
+				  memory[0].handle);
+		}
+		/* The next one offers memory again. */
+		EXPECT_EQ(server.read(4096, kLong), 0);
+		EXPECT_EQ(server.groups, 2u);
+		regions.expect(5);
+		server.works_on();
+	}
+}
+
+/* The connection ends with it. */
+TEST(client_groups, offers_that_are_lost)
+{
+	for (const u32 way : kWays) {
+		SCOPED_TRACE(way);
+		const Offers offers(way);
+		Server server;
+
+		server.mount(kMount);
+		answer_once(server, [&](Peer &p, const Rpc &, const Parts &) {
+			EXPECT_FALSE(server.offered.empty());
+			p.link().disconnect();
+		});
+		EXPECT_EQ(server.read(4096, kLong), 0);
+		EXPECT_EQ(server.groups, 2u);
+		EXPECT_EQ(server.direction, kDirections[way]);
+		server.works_again();
+	}
+}
+
+/*
+ * A server that sends Replies of one Send only: it may choose, but where the size decides there
+ * is nothing to choose, and the memory is in a Write chunk.
+ */
+TEST(client_groups, offers_without_receives)
+{
+	for (const u32 way : kWays) {
+		SCOPED_TRACE(way);
+		const Offers offers(way);
+		Server server(Words{ 3 } + Server::limits(1));
+
+		server.mount(kMount);
+		for (const u32 length : { 65536u, kLong }) {
+			server.groups = 0;
+			EXPECT_EQ(server.read(4096, length), 0) << length;
+			EXPECT_EQ(server.groups, way == kOfferBySize ? 0u : 1u);
+			if (way == kOfferBySize)
+				EXPECT_EQ(server.last.writes.size(), 1u);
+			else
+				EXPECT_EQ(server.promised, 1u);
+		}
+		EXPECT_TRUE(server.reports.empty());
 		server.works_on();
 	}
 }
