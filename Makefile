@@ -238,15 +238,18 @@ selftests-smp:
 	+@$(call find_kernels,,cpus); \
 	CPUS=2 $(SUBMAKE) selftests-on KERNEL=$$kernels TESTS="$(or $(TESTS),$(SMP_TESTS))"
 
-# Tests with rtrext at both ends, and some of them with it at one. rtrext.sh and distance.sh turn it
-# on themselves.
+# Tests with rtrext at both ends, some of them with memory offered in directions, and some with it
+# at one end. rtrext.sh and distance.sh turn it on themselves.
 RTREXT_TESTS	?= data.sh versions.sh load.sh recovery.sh delegation.sh life.sh remount.sh transports.sh \
 		   many.sh signals.sh busy.sh keepalive.sh krb5.sh siw.sh crowd.sh storm.sh
+RTREXT_OFFERS	?= data.sh load.sh recovery.sh signals.sh
 RTREXT_ONE_END	?= data.sh load.sh recovery.sh
 selftests-rtrext:
 	+@$(call find_kernels,$(TEST_KERNEL),selftests); status=0; \
 	PARAMETERS=rtrext=1 $(SUBMAKE) selftests-on KERNEL=$$kernels \
 	  TESTS="$(or $(TESTS),$(RTREXT_TESTS))" || status=1; \
+	PARAMETERS="rtrext=1 rtrext_offer=2" $(SUBMAKE) selftests-on KERNEL=$$kernels \
+	  TESTS="$(RTREXT_OFFERS)" || status=1; \
 	for end in CLIENT SERVER; do \
 	  env $${end}_PARAMETERS=rtrext=1 $(SUBMAKE) selftests-on KERNEL=$$kernels \
 	    TESTS="$(RTREXT_ONE_END)" || status=1; \

@@ -3,8 +3,9 @@
 #
 # Proves that the module goes on when memory cannot be mapped for the adapter, as where an IOMMU
 # or bounce buffers are used up. The module dma_faults lets one of so many mappings fail, at the
-# client and at the server, without and with rtrext. What is read is what was written, and when
-# the mount is gone nothing is mapped at either end.
+# client and at the server, without and with rtrext, and with memory that is offered in its
+# directions. What is read is what was written, and when the mount is gone nothing is mapped at
+# either end.
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
@@ -25,17 +26,22 @@ server() {
 }
 
 client() {
-	local where placed
+	local where placed offer what
 	begin
 	if ! modprobe dma_faults; then
 		skip "mappings that fail" "dma_faults is for kernels with KUnit"
 		finish
 	fi
-	for placed in 0 1; do
-		check "rtrext $placed: set" set_parameter rtrext "$placed"
-		check "rtrext $placed: set at the server" on_server set_parameter rtrext "$placed"
+	for what in 'rtrext 0' 'rtrext 1' 'rtrext 1, offer 2'; do
+		placed=${what#rtrext }
+		placed=${placed%,*}
+		offer=0
+		[[ $what != *offer* ]] || offer=${what##* }
+		check "$what: set" set_parameter rtrext "$placed"
+		check "$what: set at the server" on_server set_parameter rtrext "$placed"
+		check "$what: offer" set_parameter rtrext_offer "$offer"
 		for where in here on_server; do
-			mounted "rtrext $placed, $where" "$where"
+			mounted "$what, $where" "$where"
 		done
 	done
 	check "remove dma_faults" rmmod dma_faults

@@ -3,8 +3,9 @@
 #
 # Proves that with rtrext at both ends the data of WRITEs and READs are placed by Sends: no
 # memory is registered, the server reads and writes nothing by RDMA and copies no data; that a
-# client reads what it has written then; and that nothing of this is used if one of the ends
-# does not have it, or speaks version 1 alone.
+# client reads what it has written then; that a client offers memory for READs as rtrext_offer
+# says, and the server does with it what it shall; and that nothing of this is used if one of
+# the ends does not have it, or speaks version 1 alone.
 
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tools/testing/selftests/rpcrdma/groups.sh
@@ -47,6 +48,7 @@ client() {
 	check "both: they are kept" at_least 65536 "$(on_server kept)"
 	check "both: not for long" within 30 on_server forgotten
 	check "both: groups" at_least 1 "$(counter 'messages XMTREQ' sent)"
+	offers
 	check "both: unmount" umount "$dir"
 	small
 	without "not the client" on_server here set_parameter rtrext 0
@@ -56,6 +58,29 @@ client() {
 	version1 "client of version 1" on_server here rdma_max_version
 	version1 "server of version 1" here on_server svc_rdma/max_version
 	end_unloaded
+}
+
+# A client registers memory as for a Write chunk, and the server learns of it in a direction.
+offers() {
+	check "offers, EXRW: set" set_parameter rtrext_offer 1
+	check "offers, EXRW: a READ of 16 KiB needs none" fetches 16 1
+	for size in 32 128 256; do
+		check "offers, EXRW: READ of $size KiB" writes_offered $size
+	done
+	check "offers, CHOICE: set" set_parameter rtrext_offer 2
+	for size in 32 128; do
+		check "offers, CHOICE: READ of $size KiB" chooses_sends $size $(((size + 27) / 28))
+	done
+	check "offers, CHOICE: READ of 256 KiB" writes_offered 256
+	check "offers, BYSIZE: set" set_parameter rtrext_offer 3
+	check "offers, BYSIZE: a READ of 128 KiB needs none" fetches 128 5
+	check "offers, BYSIZE: READ of 256 KiB" writes_offered 256
+	check "offers, BYSIZE: READs of less than they ask for" offers_end
+	check "offers, BYSIZE: many READs at once" many
+	check "offers, BYSIZE: sizes and offsets" run table table $(($(amount 16) << 20))
+	check "offers, BYSIZE: random operations" run random random 8 "$(amount 150)"
+	check "offers: no longer" set_parameter rtrext_offer 0
+	check "offers: as before" fetches 64 3
 }
 
 # Buffers do not grow: a Receive has two pages besides its head. The rest of a group of many Sends
@@ -142,6 +167,38 @@ fetches_end() {
 	changes dd if="$dir/short" of=/tmp/back bs=8K iflag=direct status=none || return
 	cmp /tmp/back <(head -c 10240 /tmp/data) || return
 	((change[responses] >= 1 && change[registrations] == 0 && change[writes] == 0))
+}
+
+# What was written is not in the Replies, and all regions are the client's again.
+writes_offered() { # KIB
+	local n
+	n=$(number "$1")
+	reads "$1" || return
+	((change[requests] == n && change[responses] == n)) &&
+		((change[continues] == 0 && change[continued] == 0)) &&
+		((change[registrations] == n && change[writes] >= n)) &&
+		((change[sent] < n * 2048))
+}
+
+# The memory is not used.
+chooses_sends() { # KIB SENDS
+	local n
+	n=$(number "$1")
+	reads "$1" || return
+	((change[requests] == n && change[responses] == n)) &&
+		((change[continues] == 0 && change[continued] == n * ($2 - 1))) &&
+		((change[registrations] == n && change[writes] == 0)) &&
+		((change[sent] < n * 2048))
+}
+
+# READs of 256 KiB from a file of 10 KiB: one gets that by Sends, and perhaps one gets nothing.
+offers_end() {
+	head -c 10240 /tmp/data > "$dir/short" && sync "$dir/short" || return
+	rm -f /tmp/back
+	changes dd if="$dir/short" of=/tmp/back bs=256K iflag=direct status=none || return
+	cmp /tmp/back <(head -c 10240 /tmp/data) || return
+	((change[requests] >= 1 && change[responses] >= 1)) &&
+		((change[registrations] >= 1 && change[writes] == 0))
 }
 
 # They want more Receives together than there are: some go by RDMA.

@@ -178,6 +178,8 @@ draw_parameters() {
 	# The guests are neighbours: 1 has much travel as it does on a long way.
 	pick 0 1 500
 	drawn_parameters+=" stream_from=$picked"
+	# It is no draw of its own: each seed has the other parameters and events that it always had.
+	drawn_parameters+=" rtrext_offer=$((state >> 8 & 3))"
 }
 
 # As 'name=value name=value'.
