@@ -179,10 +179,8 @@ kunit:
 	+@$(call find_kernels,$(CHECK_KERNEL),checks cpus); \
 	for kernel in $$kernels; do $(SUBMAKE) kunit-on KERNEL=$$kernel || exit; done
 
-# An emulated guest takes ten seconds longer to come up, and to look for leaks, with twice the memory.
 kunit-on: stage
-	@tools/testing/guest/guest --kernel $(KERNEL) $(if $(filter debug-%,$(KERNEL)),--memory 768) \
-	  tools/testing/guest/kunit
+	@tools/testing/guest/guest --kernel $(KERNEL) tools/testing/guest/kunit
 
 # INTREE=both (or server, client) runs the kernel's own transport instead.
 selftests:
