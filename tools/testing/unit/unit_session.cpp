@@ -14,6 +14,9 @@ namespace
 struct OfPhase {
 	friend auto member(OfPhase);
 };
+struct OfReason {
+	friend auto member(OfReason);
+};
 struct OfExchange {
 	friend auto member(OfExchange);
 };
@@ -26,6 +29,7 @@ template <typename Of, auto what> struct Reveal {
 };
 
 template struct Reveal<OfPhase, &Session::phase_>;
+template struct Reveal<OfReason, &Session::closed_>;
 template struct Reveal<OfExchange, &Session::exchange_>;
 
 constexpr Phase kAllPhases[] = { Phase::Agreeing, Phase::Open, Phase::Closed };
@@ -110,6 +114,19 @@ TEST(session, closed__begins_nothing)
 	EXPECT_EQ(e.receive(connprop(kServerXid)).action,
 		  u32{ RPCRDMA_RX_CLOSE });
 	EXPECT_FALSE(e.session.ready());
+}
+
+/* What this side has found wrong with itself is told to whoever sends next. */
+TEST(session, closed__by_an_invariant_is_learnt_by_sending)
+{
+	Endpoint e = open_client();
+	rpcrdma_message msg = message(1, RPCRDMA_CALL, 100);
+
+	e.session.*member(OfPhase{}) = Phase::Closed;
+	e.session.*member(OfReason{}) = RPCRDMA_REASON_INVARIANT;
+	EXPECT_TRUE(e.session.admit(&msg));
+	EXPECT_EQ(e.next(&msg), u32{ RPCRDMA_TX_INVALID });
+	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_INVALID });
 }
 
 TEST(session, valid__config)

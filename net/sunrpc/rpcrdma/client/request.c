@@ -484,7 +484,9 @@ static int rpcrdma_req_plan(struct rpcrdma_req *req, struct rpcrdma_conn *conn)
 		req->tm.group = NULL;
 		req->offer = 0;
 	}
-	rpcrdma_req_trace_plan(req, conn, &shape);
+	/* With an offer it is not yet decided. */
+	if (!req->offer)
+		rpcrdma_req_trace_plan(req, conn, &shape);
 	if (!rpcrdma_req_has_chunks(req)) {
 		rpcrdma_req_fill(req);
 		rpcrdma_req_outstanding(req, conn);
@@ -505,9 +507,9 @@ static noinline bool rpcrdma_req_offer(struct rpcrdma_req *req,
 
 	rpcrdma_req_shape(req, &shape);
 	spin_lock(&conn->lock);
-	planned = rpcrdma_req_plan_offer(req, conn, &shape);
-	if (planned)
-		rpcrdma_req_trace_plan(req, conn, &shape);
+	planned = req->plan.write_chunk &&
+		  rpcrdma_req_plan_offer(req, conn, &shape);
+	rpcrdma_req_trace_plan(req, conn, &shape);
 	spin_unlock(&conn->lock);
 	return planned;
 }
@@ -534,7 +536,7 @@ static int rpcrdma_req_prepare(struct rpcrdma_req *req,
 		plan->write_chunk = false;
 	else if (rc)
 		return rc;
-	if (req->offer && plan->write_chunk && rpcrdma_req_offer(req, conn))
+	if (req->offer && rpcrdma_req_offer(req, conn))
 		return 0;
 	rc = plan->read_chunk ?
 		rpcrdma_req_read_chunk(req, conn, snd->head[0].iov_len) : 0;

@@ -28,6 +28,9 @@ bool Session::has_room(u32 sends) const
 {
 	const u32 kept = outstanding_ || reserved_ ? config_.reserve : 0;
 
+	/* Whoever then sends learns of it, and ends the connection: nobody else might. */
+	if (closed_ == RPCRDMA_REASON_INVARIANT)
+		return true;
 	if (!opened() || !may_begin())
 		return false;
 	return !reserved_ || u64{ reserved_ } + sends + kept <= available();

@@ -268,13 +268,13 @@ void rpcrdma_svc_call_free(struct rpcrdma_svc_call *call)
  * @svc: the connection
  *
  * Others wait for the Receive handler. So it takes what is there. If that is too little, the work
- * item of what waits tries, for which nobody waits but the messages behind this one.
+ * item of what waits tries.
  *
  * Return: flags.
  */
 gfp_t rpcrdma_svc_gfp(const struct rpcrdma_svc_xprt *svc)
 {
-	return rpcrdma_conn_stalled(svc->conn) ? GFP_KERNEL :
+	return rpcrdma_conn_stalled(svc->conn) ? RPCRDMA_SVC_GFP_TRY :
 						 GFP_NOWAIT | __GFP_NOWARN;
 }
 

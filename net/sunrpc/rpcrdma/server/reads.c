@@ -539,7 +539,7 @@ static void rpcrdma_svc_resume_worker(struct work_struct *work)
 	noio = memalloc_noio_save();
 	rpcrdma_svc_free_ended(svc);
 	(void)rpcrdma_svc_writes_resume(svc);
-	rpcrdma_svc_resume(svc, GFP_KERNEL);
+	rpcrdma_svc_resume(svc, RPCRDMA_SVC_GFP_TRY);
 	rpcrdma_conn_recv_again(svc->conn);
 	memalloc_noio_restore(noio);
 	rpcrdma_svc_leave(svc);

@@ -244,6 +244,11 @@ enum rpcrdma_recv_verdict rpcrdma_svc_payload(struct rpcrdma_conn *conn,
 	/* If a Call could not be stored before, bytes may be missing. */
 	if (test_bit(RPCRDMA_CONN_LOST, &conn->flags))
 		return RPCRDMA_RECV_DONE;
+	/* The work item has more to do than to catch up with the peer. */
+	if (rpcrdma_conn_stalled(conn)) {
+		rpcrdma_svc_free_ended(svc);
+		(void)rpcrdma_svc_writes_resume(svc);
+	}
 	if (rx->dir != RPCRDMA_CALL) {
 		rpcrdma_svc_bc_reply(conn, rx, recv);
 		return RPCRDMA_RECV_DONE;

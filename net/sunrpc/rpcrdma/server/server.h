@@ -338,6 +338,8 @@ void rpcrdma_svc_shut(struct rpcrdma_svc_xprt *svc);
 /* call.c */
 u32 rpcrdma_svc_reserve(const struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_eased(struct rpcrdma_svc_xprt *svc);
+/* For who may sleep, but has work to do that frees memory: not until there is some. */
+#define RPCRDMA_SVC_GFP_TRY	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
 gfp_t rpcrdma_svc_gfp(const struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_copy_recv(struct page **pages, u32 offset,
 			   struct rpcrdma_recv *recv, u32 from, u32 length);

@@ -20,8 +20,8 @@
  *
  * The owner may be unable to take a message, for want of memory. Then a work item of the owner goes
  * on with that message, and with all that comes until it has caught up: the handler only puts
- * that behind. So messages stay in order, the handler waits for no memory, and what waits is in
- * Receives that the peer cannot use meanwhile.
+ * that behind. So messages stay in order, the handler waits for no memory of the owner's, and what
+ * waits is in Receives that the peer cannot use meanwhile.
  *
  * The window can change. To make it larger, buffers are allocated and posted
  * before the peer is told. To make it smaller, buffers are freed instead of

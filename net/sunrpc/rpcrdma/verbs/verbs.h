@@ -1062,8 +1062,8 @@ void rpcrdma_conn_recv_again(struct rpcrdma_conn *conn);
  * rpcrdma_conn_stalled - is this a try to take bytes that could not be taken at first?
  * @conn: the connection; the caller is called by ops->payload
  *
- * Return: false in the Receive handler; true in rpcrdma_conn_recv_again(), where only the rest of
- * this connection's messages waits for the caller.
+ * Return: false in the Receive handler; true in rpcrdma_conn_recv_again(), for whose caller only
+ * this connection waits.
  */
 static inline bool rpcrdma_conn_stalled(const struct rpcrdma_conn *conn)
 {
