@@ -199,6 +199,7 @@ mounted() { # VERS WHAT [OPTIONS]
 unmounted() { # WHAT
 	rm -rf "${dir:?}"/*
 	check "$1: nothing left of the files" on_server empty
+	[[ $client_is = ours ]] || look_for_many
 	check "$1: unmount" umount "$dir"
 	[[ $client_is != ours ]] || check "$1: nothing left" within 30 nothing_left
 	[[ $server_is != ours ]] || check "$1: server: nothing left" \

@@ -1028,6 +1028,7 @@ beside_rtrext() { # WHAT VERS WHERE SPOKEN [data]
 	check "$1: no groups" no_groups_since "$groups" "$3"
 	check "$1: it is the same connection" connected_no_more "$connects"
 	check "$1: works" works
+	look_for_many
 	check "$1: unmount" umount "$dir"
 }
 

@@ -37,6 +37,7 @@ client() {
 	check "with version 2: data of that" on_server own_works
 	during "with version 2: frames lost for 9 s" lose 9
 	check "with version 2: that leaves" on_server umount "$own"
+	look_for_many
 	check "with version 2: unmount" umount "$dir"
 
 	check "forbidden" on_server set_knob svc_rdma/min_version 2
