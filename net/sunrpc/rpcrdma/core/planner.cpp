@@ -89,6 +89,7 @@
  * default: the Reply is sent, as the kernel's own server does.
  */
 #include "planner.h"
+#include "filling.h"
 #include "linux_errno.h"
 #include "xdr.h"
 
@@ -629,22 +630,16 @@ u32 stream_run(Span<const Range> removed, u32 offset, u32 &unreduced)
 /* Bytes in a returned chunk, if it is the offered one, filled in order. */
 static bool filled(Span<const Segment> out, Span<const Segment> in, u32 &length)
 {
-	u64 sum = 0;
-	bool full = true; /* every segment so far */
+	Filling filling;
 
 	if (in.size() != out.size())
 		return false;
-	for (u32 i = 0; i < in.size(); i++) {
-		if (in[i].handle != out[i].handle ||
-		    in[i].offset != out[i].offset ||
-		    in[i].length > out[i].length || (!full && in[i].length))
+	for (u32 i = 0; i < in.size(); i++)
+		if (!filling.take(out[i], in[i]))
 			return false;
-		full = full && in[i].length == out[i].length;
-		sum += in[i].length;
-	}
-	if (sum > UINT32_MAX)
+	if (filling.octets() > UINT32_MAX)
 		return false;
-	length = static_cast<u32>(sum);
+	length = static_cast<u32>(filling.octets());
 	return true;
 }
 

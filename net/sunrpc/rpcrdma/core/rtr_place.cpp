@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "rtr_place.h"
 
+#include "filling.h"
+
 namespace rpcrdma
 {
 
@@ -287,23 +289,14 @@ bool ranges_valid(const DirectionSets &sets)
 /* All of the item is in memory that was given, in the order of its segments. */
 static bool is_in(const MessageItem &item, Span<const Segment> given)
 {
-	bool full = true; /* every segment so far */
-	u64 sum = 0;
+	Filling filling;
 	u32 next = 0;
 
 	return item.where.segments.size() <= given.size() &&
 	       item.where.segments.each([&](const XdrSegment &x) {
-		       const Segment &s = x.segment;
-		       const Segment &g = given[next++];
-
-		       if (s.handle != g.handle || s.offset != g.offset ||
-			   s.length > g.length || (!full && s.length))
-			       return false;
-		       full = full && s.length == g.length;
-		       sum += s.length;
-		       return true;
+		       return filling.take(given[next++], x.segment);
 	       }) &&
-	       sum == item.length;
+	       filling.octets() == item.length;
 }
 
 /* One answer. */
