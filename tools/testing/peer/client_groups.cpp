@@ -218,6 +218,16 @@ public:
 		send_answers(p, xid, Words{ 1 } + parts.written(used),
 			     parts.stream);
 	}
+	/* With this answer to its Call. */
+	void send_as(Peer &p, u32 xid, const Parts &parts, u32 type) const
+	{
+		if (type == kExrw)
+			send_written(p, xid, parts);
+		else if (type == kTbsn)
+			send_placed(p, xid, parts);
+		else
+			send_inline(p, xid, parts, type);
+	}
 	/* As its Call directs; by Sends rather than not. */
 	void send_directed(Peer &p, u32 xid, const Parts &parts) const
 	{
@@ -1104,13 +1114,7 @@ TEST(client_groups, answers_to_an_offer)
 						    type == kTbsn ? 12292 :
 								    4096);
 
-				if (type == kExrw)
-					server.send_written(p, call.xid, some);
-				else if (type == kTbsn)
-					Server::send_placed(p, call.xid, some);
-				else
-					Server::send_inline(p, call.xid, some,
-							    type);
+				server.send_as(p, call.xid, some, type);
 			});
 			EXPECT_EQ(server.read(4096, kLong), 0);
 			EXPECT_EQ(server.groups, 2u);
@@ -1236,13 +1240,10 @@ TEST(client_groups, memory_is_taken_back)
 		answer_once(server, [&](Peer &p, const Rpc &call,
 					const Parts &parts) {
 			memory = server.offered;
-			if (type == kExrw)
-				server.send_written(p, call.xid, parts);
-			else if (type == kTbsn)
-				Server::send_placed(p, call.xid, parts);
-			else
-				Server::send_inline(p, call.xid,
-						    parts.first(4096), type);
+			server.send_as(p, call.xid,
+				       type == kTooShort ? parts.first(4096) :
+							   parts,
+				       type);
 		});
 		EXPECT_EQ(server.read(4096, 65536), 0);
 		ASSERT_FALSE(memory.empty());
