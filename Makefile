@@ -18,7 +18,7 @@ ifeq ($(KERNEL),$(LINE))
 override KERNEL := stock-$(LINE)
 else
 TEST_KERNEL	?= $(KERNEL)
-CHECK_KERNEL	?= $(filter debug-% kcsan-% uml-debug-%,$(KERNEL))
+CHECK_KERNEL	?= $(filter debug-% kasan-% kcsan-% uml-debug-%,$(KERNEL))
 endif
 ifneq ($(KERNEL),)
 # Asked once, by who needs it.
@@ -50,7 +50,7 @@ KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(or $(PLACE),$(CURDIR))/$(M
 # headers and checkpatch of STYLE_KERNEL.
 TEST_KERNEL	?=
 CHECK_KERNEL	?=
-STYLE_KERNEL	?= debug-6.12
+STYLE_KERNEL	?= kasan-6.12
 choose		= tools/testing/guest/choose --line $(LINE)
 SUBMAKE		= $(MAKE) --no-print-directory
 # $$kernels are those in (1), or what 'choose' finds for the needs in (2). It says which kind of
@@ -66,7 +66,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 .PHONY: all modules modules_install stage stage-anew extended extended-anew kernels clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-smp selftests-rtrext \
-	selftests-kcsan kunit-kcsan selftests-uml selftests-6.1 kunit-6.1 \
+	selftests-kcsan kunit-kcsan kunit-debug selftests-uml selftests-6.1 kunit-6.1 \
 	kunit-7.3 selftests-7.3 selftests-debian-7.3 selftests-debian-6.1 \
 	matrix-6.1 matrix-7.3 matrix-trixie host-trixie \
 	selftests-soak storm storm-full storm-soak harness harness-full style style-full conformance codec fuzz \
@@ -176,8 +176,12 @@ sim-soak:
 
 # On the fastest checking kernel, and on one with several processors.
 kunit:
-	+@$(call find_kernels,$(CHECK_KERNEL),checks cpus); \
+	+@$(call find_kernels,$(CHECK_KERNEL),checks kunit); \
 	for kernel in $$kernels; do $(SUBMAKE) kunit-on KERNEL=$$kernel || exit; done
+
+# With several processors and all checkers, however slow they are there.
+kunit-debug:
+	+@$(call find_kernels,,cpus); $(SUBMAKE) kunit-on KERNEL=$$kernels
 
 kunit-on: stage
 	@tools/testing/guest/guest --kernel $(KERNEL) tools/testing/guest/kunit
@@ -329,7 +333,7 @@ clock:
 
 # Tests of the test harness itself.
 harness:
-	+@$(call find_kernels,$(CHECK_KERNEL),checks cpus $(if $(FULL),races)); \
+	+@$(call find_kernels,$(CHECK_KERNEL),checks $(if $(FULL),kunit cpus races)); \
 	for kernel in $$kernels; do $(SUBMAKE) stage KERNEL=$$kernel || exit; done; \
 	$(call alone,tools/testing/clock) && tools/testing/guest/selftest $$kernels
 
@@ -398,13 +402,13 @@ check:
 
 kernels:
 	+@kernels="$$($(choose) --skip $@ $(addprefix --kernel ,$(TEST_KERNEL) $(CHECK_KERNEL)) \
-	  $(if $(TEST_KERNEL),,selftests) $(if $(CHECK_KERNEL),,checks cpus) debian)" || \
+	  $(if $(TEST_KERNEL),,selftests) $(if $(CHECK_KERNEL),,checks kunit) debian)" || \
 	  { [ $$? = 4 ]; exit; }; printf 'ok - kernel %s\n' $$kernels
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  AGAIN=1 SEARCH_LONG=1 scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
-	  kunit storm-full selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
+	  kunit kunit-debug storm-full selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
 	  selftests-debug selftests-smp selftests-uml kunit-kcsan selftests-kcsan \
 	  kunit-6.1 selftests-debian-6.1 matrix-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 matrix-7.3 matrix-trixie host-trixie \
@@ -504,7 +508,7 @@ help:
 	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm-full, packaging,'
 	@echo '                   interfaces, demo-check, and self-tests:'
 	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -smp, -uml, -kcsan,'
-	@echo '                   -7.3; and kunit-kcsan, kunit-6.1, kunit-7.3,'
+	@echo '                   -7.3; and kunit-debug, kunit-kcsan, kunit-6.1, kunit-7.3,'
 	@echo '                   selftests-debian-6.1, selftests-debian-7.3,'
 	@echo '                   matrix-6.1, matrix-7.3, matrix-trixie, host-trixie. RESUME=1:'
 	@echo '                   not again what has passed with the same tree: parts, and programs'
