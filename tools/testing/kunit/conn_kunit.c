@@ -31,6 +31,8 @@ module_param(addr, charp, 0444);
 MODULE_PARM_DESC(addr, "IPv4 address of an RDMA device of this machine");
 
 #define CONN_TIMEOUT	(120 * HZ)
+/* Look again after so many milliseconds. */
+#define CONN_LOOK	20
 #define CONN_WINDOW	8
 #define CONN_MAX	SZ_1M
 #define CONN_PAGES	17
@@ -39,6 +41,22 @@ MODULE_PARM_DESC(addr, "IPv4 address of an RDMA device of this machine");
 #define CONN_GROWN	SZ_32K
 /* Parts of a message that shows it, with small Sends and with large ones. */
 #define CONN_WRITE	SZ_16K
+
+/*
+ * Waits until @cond holds. Only a failure takes as long as CONN_TIMEOUT: how fast a guest is, on
+ * whatever machine, decides nothing. Return: it holds.
+ */
+#define conn_becomes(cond)						\
+({									\
+	const unsigned long end_ = jiffies + CONN_TIMEOUT;		\
+	bool last_ = false, holds_;					\
+									\
+	while (!(holds_ = (cond)) && !last_) {				\
+		msleep(CONN_LOOK);					\
+		last_ = time_after(jiffies, end_);			\
+	}								\
+	holds_;								\
+})
 
 struct conn_side {
 	struct rdma_cm_id *cm_id;
@@ -168,7 +186,7 @@ static void conn_let_go(struct conn_side *side)
 
 	WRITE_ONCE(side->hold, false);
 	while (atomic_read(&side->receiving))
-		msleep(20);
+		msleep(CONN_LOOK);
 	spin_lock(&side->lock);
 	while ((recv = list_first_entry_or_null(&side->held,
 						struct rpcrdma_recv, link))) {
@@ -451,13 +469,28 @@ static void conn_wait(struct kunit *test, struct completion *c)
 	KUNIT_ASSERT_TRUE(test, done);
 }
 
+static u32 conn_n_held(struct conn_side *side)
+{
+	u32 count;
+
+	spin_lock(&side->lock);
+	count = conn_count(&side->held);
+	spin_unlock(&side->lock);
+	return count;
+}
+
+/* Receives of @side wait for others, or are held, or are posted; none is in its handler. */
+static bool conn_recvs_are_back(struct conn_side *side)
+{
+	const u32 back = conn_free(side->conn) + conn_n_held(side);
+
+	return conn_info(side).window_used == back;
+}
+
 /* Its owner hears that there is room again, once. */
 static void conn_wait_room(struct kunit *test, struct conn_side *side)
 {
-	int i;
-
-	for (i = 0; i < 100 && !atomic_read(&side->room); i++)
-		msleep(100);
+	conn_becomes(atomic_read(&side->room));
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 1);
 }
 
@@ -936,11 +969,11 @@ static struct conn_msg *conn_fill_ring(struct kunit *test, struct conn_side *sid
 {
 	struct conn_fixture *f = test->priv;
 	struct conn_msg *m = NULL;
-	int i, n, rc;
+	int n, rc;
 
 	for (n = 0; n <= side->conn->ring.sends; n++) {
-		for (i = 0; i < 100 && conn_info(side).peer_credits < 2; i++)
-			msleep(20);
+		KUNIT_ASSERT_TRUE(test,
+				  conn_becomes(conn_info(side).peer_credits >= 2));
 		m = conn_msg(test, 7, RPCRDMA_CALL, 64);
 		rc = conn_ask(side, m);
 		if (rc) {
@@ -1022,13 +1055,23 @@ static struct conn_msg *conn_own_msg(struct kunit *test, u32 xid, enum rpcrdma_d
 
 #define CONN_STALLED	5
 
+static u32 conn_n_behind(struct rpcrdma_conn *conn)
+{
+	u32 count;
+
+	spin_lock(&conn->lock);
+	count = conn_count(&conn->behind);
+	spin_unlock(&conn->lock);
+	return count;
+}
+
 /* The server does not take the first of some Calls: all of them wait. */
 static void conn_stall(struct kunit *test, int again)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->server.conn;
 	struct conn_msg *m;
-	u32 i, behind = 0;
+	u32 i;
 
 	atomic_set(&f->server.again, again);
 	for (i = 0; i < CONN_STALLED; i++) {
@@ -1037,13 +1080,8 @@ static void conn_stall(struct kunit *test, int again)
 				0);
 	}
 	conn_wait(test, &f->server.stalled);
-	for (i = 0; i < 1500 && behind < CONN_STALLED - 1; i++) {
-		msleep(20);
-		spin_lock(&conn->lock);
-		behind = conn_count(&conn->behind);
-		spin_unlock(&conn->lock);
-	}
-	KUNIT_EXPECT_EQ(test, behind, (u32)CONN_STALLED - 1);
+	conn_becomes(conn_n_behind(conn) >= CONN_STALLED - 1);
+	KUNIT_EXPECT_EQ(test, conn_n_behind(conn), (u32)CONN_STALLED - 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->server.messages), 0);
 }
 
@@ -1934,20 +1972,16 @@ static void conn_survives_bad_messages(struct kunit *test)
 	struct rpcrdma_stats *client = &f->client.conn->stats;
 	u64 refused, answers;
 	struct conn_msg *m;
-	int i, wait;
+	int i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		refused = server->rx_refused[bad[i].reason];
 		answers = client->rx_type[RPCRDMA2_ERROR];
 		conn_send_raw(test, bad[i].words, bad[i].length);
-		for (wait = 0; wait < 200; wait++) {
-			if (READ_ONCE(client->rx_type[RPCRDMA2_ERROR]) -
-			    answers == bad[i].answered &&
-			    READ_ONCE(server->rx_refused[bad[i].reason]) !=
-			    refused)
-				break;
-			msleep(20);
-		}
+		conn_becomes(READ_ONCE(client->rx_type[RPCRDMA2_ERROR]) -
+			     answers == bad[i].answered &&
+			     READ_ONCE(server->rx_refused[bad[i].reason]) !=
+			     refused);
 		KUNIT_EXPECT_EQ_MSG(test, server->rx_refused[bad[i].reason],
 				    refused + 1, "case %d", i);
 		KUNIT_EXPECT_EQ_MSG(test, client->rx_type[RPCRDMA2_ERROR],
@@ -2144,15 +2178,17 @@ static void conn_pool_grows_to_its_bound(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_segment seg;
 	struct page *page = conn_alloc_pages(test)[0];
+	const unsigned long end = jiffies + CONN_TIMEOUT;
 	LIST_HEAD(mrs);
-	int i, rc;
+	int rc;
 
-	for (i = 0; i < 100 && f->client.conn->n_mrs < 8; i++) {
+	while (READ_ONCE(f->client.conn->n_mrs) < 8 &&
+	       time_before(jiffies, end)) {
 		rc = rpcrdma_frwr_map(f->client.conn, &mrs, &range, &page,
 				      false, &seg, 1);
 		KUNIT_EXPECT_TRUE(test, rc == 1 || rc == -EAGAIN);
 		if (rc < 0)
-			msleep(20);
+			msleep(CONN_LOOK);
 	}
 	do {
 		rc = rpcrdma_frwr_map(f->client.conn, &mrs, &range, &page,
@@ -2207,14 +2243,12 @@ static void conn_maps_nothing_into_no_segments(struct kunit *test)
 	struct rpcrdma_conn *conn = f->server.conn;
 	struct rpcrdma_segment seg;
 	LIST_HEAD(mrs);
-	int i;
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, pages, true,
 					       &seg, 1), 1);
 	rpcrdma_frwr_put(conn, &mrs);
 	conn_send_raw(test, update, sizeof(update));
-	for (i = 0; i < 200 && conn_info(&f->server).max_segment_size; i++)
-		msleep(20);
+	conn_becomes(!conn_info(&f->server).max_segment_size);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->server).max_segment_size, 0U);
 	KUNIT_EXPECT_EQ(test, rpcrdma_frwr_map(conn, &mrs, &range, pages, true,
 					       &seg, 1), -EMSGSIZE);
@@ -2627,14 +2661,12 @@ static void conn_takes_memory_back_before_an_rpc_ends(struct kunit *test)
 	struct conn_chunk_call *call;
 	struct page **pages = conn_alloc_pages(test);
 	struct conn_rpc *rpc;
-	int i;
 
 	call = conn_offer_chunks(test, pages, 65536, 2);
 	rpc = conn_rpc(test, call);
 	rqst = &rpc->req.rqst;
 	conn_rpc_reply(test, rpc, 0);
-	for (i = 0; i < 500 && !READ_ONCE(rqst->rq_reply_bytes_recvd); i++)
-		msleep(20);
+	conn_becomes(READ_ONCE(rqst->rq_reply_bytes_recvd));
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 2ULL);
 	KUNIT_EXPECT_EQ(test, rpc->told, 1);
 	KUNIT_EXPECT_EQ(test, rpc->before, 0U);
@@ -2755,22 +2787,24 @@ static u32 conn_window(struct conn_fixture *f)
 	return conn_server_info(f).window;
 }
 
-/*
- * What has arrived holds its Receive for a little longer. Return: Receives that wait then
- * to be posted with others.
- */
-static u32 conn_wait_free(struct kunit *test)
+/* What has arrived holds its Receive for a little longer. */
+static void conn_wait_back(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	u32 free = conn_free(f->server.conn);
-	int i;
 
-	for (i = 0; i < 100 && conn_server_info(f).window_used != free; i++) {
-		msleep(20);
-		free = conn_free(f->server.conn);
-	}
-	KUNIT_EXPECT_EQ(test, conn_server_info(f).window_used, free);
-	return free;
+	KUNIT_EXPECT_TRUE(test, conn_becomes(conn_recvs_are_back(&f->server)));
+}
+
+/* So many Receives wait then to be posted with others. */
+static void conn_expect_free(struct kunit *test, u32 count)
+{
+	struct conn_fixture *f = test->priv;
+	struct rpcrdma_conn *conn = f->server.conn;
+
+	/* All that are to be posted wait as well for a moment. */
+	conn_becomes(conn_free(conn) == count && conn_recvs_are_back(&f->server));
+	KUNIT_EXPECT_EQ(test, conn_free(conn), count);
+	KUNIT_EXPECT_EQ(test, conn_server_info(f).window_used, count);
 }
 
 static void conn_send_small(struct kunit *test, int count)
@@ -2789,11 +2823,8 @@ static void conn_send_small(struct kunit *test, int count)
 static void conn_expect_recvs(struct kunit *test, u32 count)
 {
 	struct conn_fixture *f = test->priv;
-	int i;
 
-	for (i = 0; i < 100 && READ_ONCE(f->server.conn->n_recvs) != count;
-	     i++)
-		msleep(20);
+	conn_becomes(READ_ONCE(f->server.conn->n_recvs) == count);
 	KUNIT_EXPECT_EQ(test, f->server.conn->n_recvs, count);
 }
 
@@ -2820,7 +2851,9 @@ static void conn_window_changes(struct kunit *test)
 	for (; i < 24; i++)
 		conn_wait(test, &f->server.arrived);
 
-	KUNIT_EXPECT_LT(test, conn_wait_free(test), 20U / 4);
+	conn_becomes(conn_free(server) < 20 / 4 &&
+		     conn_recvs_are_back(&f->server));
+	KUNIT_EXPECT_LT(test, conn_free(server), 20U / 4);
 
 	/* Smaller: the buffers go as messages come. */
 	KUNIT_EXPECT_EQ(test, rpcrdma_conn_set_window(server, 4), 0);
@@ -2919,17 +2952,17 @@ static void conn_posts_receives_together(struct kunit *test)
 	struct rpcrdma_conn *server = f->server.conn;
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_expect_free(test, 0);
 	conn_count_recvs(test, server->qp);
 	conn_take_small(test, 15);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
+	conn_expect_free(test, 15);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 0);
 	conn_take_small(test, 1);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_expect_free(test, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_posted), 16);
 	conn_take_small(test, 15);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
+	conn_expect_free(test, 15);
 	conn_count_no_recvs(server->qp->device);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 1);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
@@ -2943,9 +2976,9 @@ static void conn_leaves_no_receive_behind(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_expect_free(test, 0);
 	conn_take_small(test, 15);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
+	conn_expect_free(test, 15);
 	WRITE_ONCE(f->server.hold, true);
 	conn_send_small(test, 64);
 	for (i = 0; i < 64; i++)
@@ -2959,21 +2992,20 @@ static void conn_leaves_no_receive_behind(struct kunit *test)
 static void conn_hold_small(struct kunit *test, u32 count)
 {
 	struct conn_fixture *f = test->priv;
-	u32 held = 0;
 	u32 i;
 
 	WRITE_ONCE(f->server.hold, true);
 	conn_send_small(test, count);
 	for (i = 0; i < count; i++)
 		conn_wait(test, &f->server.arrived);
-	/* The handler may still be about to put the last one into the list. */
-	for (i = 0; i < 100 && held < count; i++) {
-		msleep(20);
-		spin_lock(&f->server.lock);
-		held = conn_count(&f->server.held);
-		spin_unlock(&f->server.lock);
-	}
-	KUNIT_ASSERT_EQ(test, held, count);
+	/*
+	 * The handler may still be about to put the last one into the list, or may just have done
+	 * so: who lets them go must not have to wait for it.
+	 */
+	conn_becomes(conn_n_held(&f->server) >= count &&
+		     !atomic_read(&f->server.receiving));
+	KUNIT_ASSERT_EQ(test, atomic_read(&f->server.receiving), 0);
+	KUNIT_ASSERT_EQ(test, conn_n_held(&f->server), count);
 }
 
 /*
@@ -2986,7 +3018,7 @@ static void conn_gives_receives_back_without_the_lock(struct kunit *test)
 	struct rpcrdma_conn *server = f->server.conn;
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_expect_free(test, 0);
 	conn_hold_small(test, 2);
 	spin_lock(&server->lock);
 	conn_let_go(&f->server);
@@ -2995,9 +3027,9 @@ static void conn_gives_receives_back_without_the_lock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, server->n_recv_free, 0U);
 
 	conn_take_small(test, 13);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 15U);
+	conn_expect_free(test, 15);
 	conn_take_small(test, 1);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_expect_free(test, 0);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 }
 
@@ -3011,14 +3043,14 @@ static void conn_posts_a_receive_beside_a_stopped_thread(struct kunit *test)
 	struct rpcrdma_conn *server = f->server.conn;
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_expect_free(test, 0);
 	conn_hold_small(test, 1);
 	WRITE_ONCE(server->recv_slack, 0);
 	atomic_dec(&server->n_recv_back);
 	conn_let_go(&f->server);
 	KUNIT_EXPECT_TRUE(test, llist_empty(&server->recv_back));
 	atomic_inc(&server->n_recv_back);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 1U);
+	conn_expect_free(test, 1);
 }
 
 /* A window that grows makes scarce what was ample. */
@@ -3029,9 +3061,9 @@ static void conn_posts_what_waits_for_a_larger_window(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 16), 0);
 	conn_take_small(test, 3);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 3U);
+	conn_expect_free(test, 3);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_expect_free(test, 0);
 }
 
 /* The client may send the next Call when the Reply has come. */
@@ -3043,7 +3075,7 @@ static void conn_posts_receives_at_once(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_set_window(server, 64), 0);
 	conn_count_recvs(test, server->qp);
 	conn_take_small(test, 1);
-	KUNIT_EXPECT_EQ(test, conn_wait_free(test), 0U);
+	conn_expect_free(test, 0);
 	conn_count_no_recvs(server->qp->device);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_doorbells), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&conn_recv_posted), 1);
@@ -3719,8 +3751,7 @@ static void conn_of_a_mount_leaves_its_buffers(struct kunit *test)
 	}
 	rpc_shutdown_client(clnt);
 	/* sunrpc frees the transport later. */
-	for (i = 0; i < 500 && module_refcount(owner) >= refs; i++)
-		msleep(20);
+	conn_becomes(module_refcount(owner) < refs);
 	KUNIT_EXPECT_LT(test, module_refcount(owner), refs);
 }
 
@@ -3977,18 +4008,12 @@ static void conn_is_not_up_once_it_is_lost(struct kunit *test)
 static struct rpcrdma_recv *conn_kept_recv(struct kunit *test,
 					   struct conn_side *side)
 {
-	struct rpcrdma_recv *recv = NULL;
-	int i;
+	struct rpcrdma_recv *recv;
 
-	for (i = 0; i < 100 && !recv; i++) {
-		if (i)
-			msleep(20);
-		spin_lock(&side->lock);
-		recv = list_first_entry_or_null(&side->held,
-						struct rpcrdma_recv, link);
-		spin_unlock(&side->lock);
-	}
-	KUNIT_ASSERT_NOT_NULL(test, recv);
+	KUNIT_ASSERT_TRUE(test, conn_becomes(conn_n_held(side)));
+	spin_lock(&side->lock);
+	recv = list_first_entry(&side->held, struct rpcrdma_recv, link);
+	spin_unlock(&side->lock);
 	return recv;
 }
 
@@ -4072,14 +4097,14 @@ static void conn_joins_what_has_chunks(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 
 	conn_send_chunks(test, CONN_SPANS);
-	conn_wait_free(test);
+	conn_wait_back(test);
 	KUNIT_EXPECT_GE(test, READ_ONCE(f->server.conn->stats.recv_copied_bytes),
 			(u64)CONN_SPANS);
 
 	/* Others are not. */
 	WRITE_ONCE(f->server.conn->stats.recv_copied_bytes, 0);
 	conn_send_pages(test);
-	conn_wait_free(test);
+	conn_wait_back(test);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(f->server.conn->stats.recv_copied_bytes),
 			0ULL);
 }
@@ -4114,10 +4139,9 @@ static void conn_expect_memory(struct kunit *test, struct conn_side *side,
 			       u64 memory)
 {
 	atomic_long_t *buffers = &side->conn->buffers;
-	int i;
 
-	for (i = 0; i < 100 && (u64)atomic_long_read(buffers) != memory; i++)
-		msleep(20);
+	conn_becomes((u64)atomic_long_read(buffers) == memory &&
+		     conn_buffer_memory(side) == memory);
 	KUNIT_EXPECT_EQ(test, (u64)atomic_long_read(buffers), memory);
 	KUNIT_EXPECT_EQ(test, conn_buffer_memory(side), memory);
 }
@@ -4125,17 +4149,14 @@ static void conn_expect_memory(struct kunit *test, struct conn_side *side,
 /* Receives above a smaller window may still go, so both sums are taken anew each time. */
 static void conn_counts_its_memory(struct kunit *test, struct conn_side *side)
 {
-	u64 counted = 0, memory = 0;
-	int i;
+	atomic_long_t *buffers = &side->conn->buffers;
 
-	for (i = 0; i < 100; i++) {
-		memory = conn_buffer_memory(side);
-		counted = atomic_long_read(&side->conn->buffers);
-		if (counted == memory)
-			break;
-		msleep(20);
-	}
-	KUNIT_EXPECT_EQ(test, counted, memory);
+	KUNIT_EXPECT_TRUE_MSG(test,
+			      conn_becomes((u64)atomic_long_read(buffers) ==
+					   conn_buffer_memory(side)),
+			      "%ld counted, %llu there",
+			      atomic_long_read(buffers),
+			      conn_buffer_memory(side));
 }
 
 /* What the budget holds for a connection is at least what can be counted of it. */
@@ -4544,16 +4565,17 @@ static void conn_wish_until(struct kunit *test, u32 length,
 			    bool (*done)(struct conn_fixture *f, u32 size),
 			    u32 size, u32 wish)
 {
+	const unsigned long end = jiffies + CONN_TIMEOUT;
 	struct conn_fixture *f = test->priv;
 	int i;
 
-	for (i = 0; i < 1000 && !done(f, size); i++) {
+	for (i = 0; !done(f, size) && time_before(jiffies, end); i++) {
 		if (wish && !(i % 100))
 			KUNIT_EXPECT_EQ(test,
 					rpcrdma_resize_wish(f->client.conn, 0,
 							    wish), 0);
 		conn_call(test, length);
-		msleep(20);
+		msleep(CONN_LOOK);
 	}
 	KUNIT_ASSERT_TRUE(test, done(f, size));
 }
@@ -4570,11 +4592,11 @@ static void conn_reply_until(struct kunit *test, u32 length,
 			     bool (*done)(struct conn_fixture *f, u32 size),
 			     u32 size)
 {
+	const unsigned long end = jiffies + CONN_TIMEOUT;
 	struct conn_fixture *f = test->priv;
 	struct conn_msg *m;
-	int i;
 
-	for (i = 0; i < 1000 && !done(f, size); i++) {
+	while (!done(f, size) && time_before(jiffies, end)) {
 		m = conn_msg(test, 7, RPCRDMA_REPLY, length);
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->server.conn, &m->tm),
 				0);
@@ -4584,7 +4606,7 @@ static void conn_reply_until(struct kunit *test, u32 length,
 		KUNIT_EXPECT_EQ(test, f->client.length, length);
 		KUNIT_EXPECT_EQ(test, memcmp(f->client.got, f->stream, length),
 				0);
-		msleep(20);
+		msleep(CONN_LOOK);
 	}
 	KUNIT_ASSERT_TRUE(test, done(f, size));
 }
@@ -4672,33 +4694,39 @@ static void conn_rest(struct conn_side *side)
 	spin_unlock(&side->conn->lock);
 }
 
+/* Small Calls until @side has buffers of so many bytes: those in use are replaced later. */
+static void conn_call_until_memory(struct kunit *test, struct conn_side *side,
+				   u64 memory)
+{
+	const unsigned long end = jiffies + CONN_TIMEOUT;
+
+	while ((u64)atomic_long_read(&side->conn->buffers) != memory &&
+	       time_before(jiffies, end)) {
+		KUNIT_EXPECT_EQ(test, conn_call(test, 64), 1ULL);
+		msleep(CONN_LOOK);
+	}
+	conn_expect_memory(test, side, memory);
+}
+
 static void conn_shrinks_when_idle(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	u64 memory = atomic_long_read(&f->client.conn->buffers);
-	int i;
 
 	conn_grow(test);
 	msleep(2500);
 	conn_rest(&f->client);
-	for (i = 0; i < 200 &&
-	     !(conn_client_may_send(f, RPCRDMA_DEF_INLINE) &&
-	       conn_server_takes(f, RPCRDMA_DEF_INLINE)); i++)
-		msleep(50);
-	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, RPCRDMA_DEF_INLINE));
-	KUNIT_EXPECT_TRUE(test, conn_server_takes(f, RPCRDMA_DEF_INLINE));
+	KUNIT_EXPECT_TRUE(test,
+			  conn_becomes(conn_client_may_send(f, RPCRDMA_DEF_INLINE)));
+	KUNIT_EXPECT_TRUE(test,
+			  conn_becomes(conn_server_takes(f, RPCRDMA_DEF_INLINE)));
 	/* Those that are posted go as messages come. */
 	KUNIT_EXPECT_FALSE(test, conn_recvs_are(&f->server,
 						RPCRDMA_DEF_INLINE));
 	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
 	conn_counts_its_memory(test, &f->server);
 	/* Sends that are in use are replaced when they have completed. */
-	for (i = 0; i < 100 &&
-	     (u64)atomic_long_read(&f->client.conn->buffers) != memory; i++) {
-		KUNIT_EXPECT_EQ(test, conn_call(test, 64), 1ULL);
-		msleep(20);
-	}
-	conn_expect_memory(test, &f->client, memory);
+	conn_call_until_memory(test, &f->client, memory);
 	/* And it can grow again. */
 	conn_grow(test);
 }
@@ -4774,7 +4802,6 @@ static void conn_asks_in_vain(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *client = f->client.conn, *server = f->server.conn;
-	int i;
 
 	conn_wish_until(test, 64, conn_sends_are, SZ_16K, SZ_16K);
 	spin_lock(&server->lock);
@@ -4782,8 +4809,7 @@ static void conn_asks_in_vain(struct kunit *test)
 	spin_unlock(&server->lock);
 	cancel_delayed_work_sync(&server->resize.work);
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 0, CONN_GROWN), 0);
-	for (i = 0; i < 1000 && !READ_ONCE(client->resize.asked_recv); i++)
-		msleep(20);
+	conn_becomes(READ_ONCE(client->resize.asked_recv));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(client->resize.asked_recv),
 			(u32)CONN_GROWN);
 }
@@ -4792,15 +4818,29 @@ static void conn_asks_in_vain(struct kunit *test)
 static void conn_shrinks_while_it_asks(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	int i;
 
 	conn_asks_in_vain(test);
 	conn_make_memory_short(test);
-	for (i = 0; i < 1000 && !conn_client_may_send(f, RPCRDMA_DEF_INLINE); i++)
-		msleep(20);
-	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, RPCRDMA_DEF_INLINE));
+	KUNIT_EXPECT_TRUE(test,
+			  conn_becomes(conn_client_may_send(f, RPCRDMA_DEF_INLINE)));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(f->client.conn->resize.asked_recv),
 			(u32)CONN_GROWN);
+}
+
+static struct rpcrdma_xchar_info conn_changes(struct conn_side *side)
+{
+	struct rpcrdma_xchar_info info;
+
+	spin_lock(&side->conn->lock);
+	rpcrdma_xchar_info(&side->conn->session, &info);
+	spin_unlock(&side->conn->lock);
+	return info;
+}
+
+/* What the server lets the client ask for. */
+static bool conn_server_allows(struct conn_fixture *f, u32 size)
+{
+	return READ_ONCE(f->server.conn->resize.allowed) == size;
 }
 
 /* A server that has no memory for more does not grow, and goes on. */
@@ -4808,19 +4848,20 @@ static void conn_does_not_grow_without_memory(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
 	u64 memory = rpcrdma_recv_limit;
-	struct rpcrdma_xchar_info info = {};
+	unsigned long end;
 	int i;
 
 	rpcrdma_recv_limit = 1;
-	for (i = 0; i < 1500 && (i < 150 || !info.rejected); i++) {
+	/* Its work item has to see that before it is asked for more. */
+	conn_call_until(test, 64, conn_server_allows, RPCRDMA_DEF_INLINE);
+	end = jiffies + CONN_TIMEOUT;
+	for (i = 0; i < 150 || (!conn_changes(&f->client).rejected &&
+				time_before(jiffies, end)); i++) {
 		KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 3ULL);
-		msleep(20);
-		spin_lock(&f->client.conn->lock);
-		rpcrdma_xchar_info(&f->client.conn->session, &info);
-		spin_unlock(&f->client.conn->lock);
+		msleep(CONN_LOOK);
 	}
 	rpcrdma_recv_limit = memory;
-	KUNIT_EXPECT_GE(test, info.rejected, 1U);
+	KUNIT_EXPECT_GE(test, conn_changes(&f->client).rejected, 1U);
 	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, RPCRDMA_DEF_INLINE));
 }
 
@@ -4862,16 +4903,6 @@ static void conn_follows_wishes(struct kunit *test)
 #define CONN_RECEIVE_SIZE	2
 #define CONN_REVERSE		5
 
-static struct rpcrdma_xchar_info conn_changes(struct conn_side *side)
-{
-	struct rpcrdma_xchar_info info;
-
-	spin_lock(&side->conn->lock);
-	rpcrdma_xchar_info(&side->conn->session, &info);
-	spin_unlock(&side->conn->lock);
-	return info;
-}
-
 /* Nothing leaves while @held, as if the peer gave no credit. */
 static void conn_hold(struct conn_side *side, bool held)
 {
@@ -4882,7 +4913,7 @@ static void conn_hold(struct conn_side *side, bool held)
 		if (!held || !conn->pumping)
 			break;
 		spin_unlock(&conn->lock);
-		msleep(20);
+		msleep(CONN_LOOK);
 	}
 	conn->pumping = held;
 	spin_unlock(&conn->lock);
@@ -4922,8 +4953,7 @@ static void conn_asks_when_there_is_room(struct kunit *test)
 	msleep(2500);
 	KUNIT_EXPECT_EQ(test, conn_changes(&f->client).asked, asked);
 	conn_hold(&f->client, false);
-	for (i = 0; i < 500 && conn_changes(&f->client).asked < asked + 2; i++)
-		msleep(20);
+	conn_becomes(conn_changes(&f->client).asked >= asked + 2);
 	KUNIT_EXPECT_EQ(test, conn_changes(&f->client).asked, asked + 2);
 	conn_call_until(test, 64, conn_client_recvs_are, RPCRDMA_DEF_INLINE);
 }
@@ -4937,8 +4967,8 @@ static void conn_forgets_a_larger_wish(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
 	/* Small ones are posted until messages have come. */
-	for (i = 0; i < 500 && READ_ONCE(client->recv_size) != SZ_16K; i++)
-		msleep(20);
+	KUNIT_EXPECT_TRUE(test,
+			  conn_becomes(READ_ONCE(client->recv_size) == SZ_16K));
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).local.recv_size,
 			(u32)RPCRDMA_DEF_INLINE);
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, RPCRDMA_DEF_INLINE,
@@ -4959,7 +4989,6 @@ static void conn_cannot_wish_what_never_changes(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *client = f->client.conn, *server = f->server.conn;
 	bool told;
-	int i;
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
 	conn_call_until(test, 64, conn_client_recvs_are, SZ_16K);
@@ -4968,8 +4997,7 @@ static void conn_cannot_wish_what_never_changes(struct kunit *test)
 	spin_unlock(&server->lock);
 	KUNIT_EXPECT_TRUE(test, told);
 	rpcrdma_conn_pump(server);
-	for (i = 0; i < 500 && conn_changes(&f->client).heard < 2; i++)
-		msleep(20);
+	KUNIT_EXPECT_TRUE(test, conn_becomes(conn_changes(&f->client).heard >= 2));
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, 0, SZ_16K),
 			-EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, RPCRDMA_DEF_INLINE,
@@ -4987,29 +5015,23 @@ static void conn_fix_sends(struct kunit *test, struct conn_side *side,
 	const u32 heard = conn_changes(other).heard;
 	const u32 which = CONN_SEND_SIZE;
 	bool told;
-	int i;
 
 	spin_lock(&side->conn->lock);
 	told = rpcrdma_xchar_fix(&side->conn->session, &which, 1);
 	spin_unlock(&side->conn->lock);
 	KUNIT_EXPECT_TRUE(test, told);
 	rpcrdma_conn_pump(side->conn);
-	for (i = 0; i < 500 && conn_changes(other).heard == heard; i++)
-		msleep(20);
-	KUNIT_EXPECT_GT(test, conn_changes(other).heard, heard);
+	KUNIT_EXPECT_TRUE(test, conn_becomes(conn_changes(other).heard > heard));
 }
 
 /* As if it had been silent for a minute: nothing is left to be done. */
 static void conn_expect_rest(struct kunit *test, struct conn_side *side)
 {
 	const struct rpcrdma_resize *r = &side->conn->resize;
-	int i;
 
 	msleep(2500);
 	conn_rest(side);
-	for (i = 0; i < 200 && !READ_ONCE(r->slow); i++)
-		msleep(20);
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(r->slow));
+	KUNIT_EXPECT_TRUE(test, conn_becomes(READ_ONCE(r->slow)));
 	KUNIT_EXPECT_EQ(test, r->lift, 0U);
 }
 
@@ -5072,17 +5094,19 @@ static void conn_gives_up_what_memory_allows(struct kunit *test)
 static void conn_ends_while_it_changes(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
+	const unsigned long end = jiffies + CONN_TIMEOUT;
 	struct rpcrdma_conn *client = f->client.conn;
 	int i;
 
 	/* The server may refuse, while the memory of an earlier connection is not yet free. */
-	for (i = 0; i < 1000 && !READ_ONCE(f->server.conn->n_recv_fresh); i++) {
+	for (i = 0; !READ_ONCE(f->server.conn->n_recv_fresh) &&
+	     time_before(jiffies, end); i++) {
 		if (!(i % 100))
 			KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client,
 								  CONN_GROWN,
 								  CONN_GROWN),
 					0);
-		msleep(20);
+		msleep(CONN_LOOK);
 	}
 	KUNIT_EXPECT_GT(test, f->server.conn->n_recv_fresh, 0U);
 	conn_call(test, 64);
@@ -5167,7 +5191,6 @@ static void conn_begins_small(struct kunit *test)
 	const u64 size = PAGE_SIZE, others = 17 * RPCRDMA_DEF_INLINE;
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *server = f->server.conn;
-	int i;
 
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).peer.recv_size, (u32)size);
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).local.recv_size,
@@ -5187,9 +5210,7 @@ static void conn_begins_small(struct kunit *test)
 
 	msleep(2500);
 	conn_rest(&f->client);
-	for (i = 0; i < 200 && !conn_client_may_send(f, size); i++)
-		msleep(50);
-	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, size));
+	KUNIT_EXPECT_TRUE(test, conn_becomes(conn_client_may_send(f, size)));
 	conn_call_until(test, 64, conn_server_recvs_are, size);
 	conn_counts_its_memory(test, &f->server);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
@@ -5300,15 +5321,13 @@ static struct kunit_suite conn_alone_suite = {
 static void conn_ask_early(struct kunit *test, u32 deferred, u32 refused)
 {
 	struct conn_fixture *f = test->priv;
-	struct rpcrdma_xchar_info counts = { };
-	int i;
+	struct rpcrdma_xchar_info counts;
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(f->client.conn, 0, CONN_GROWN),
 			0);
-	for (i = 0; i < 1000 && !counts.deferred && !counts.refused; i++) {
-		msleep(20);
-		counts = conn_changes(&f->server);
-	}
+	conn_becomes(conn_changes(&f->server).deferred ||
+		     conn_changes(&f->server).refused);
+	counts = conn_changes(&f->server);
 	KUNIT_EXPECT_EQ(test, counts.deferred, deferred);
 	KUNIT_EXPECT_EQ(test, counts.refused, refused);
 }
@@ -5464,18 +5483,13 @@ static void conn_get_held(struct kunit *test, struct conn_side *side,
 {
 	struct rpcrdma_recv *recv;
 	u32 n = 0;
-	int i;
 
-	for (i = 0; i < 500 && n < count; i++) {
-		n = 0;
-		spin_lock(&side->lock);
-		list_for_each_entry(recv, &side->held, link)
-			if (n < ARRAY_SIZE(p->recvs))
-				p->recvs[n++] = recv;
-		spin_unlock(&side->lock);
-		if (n < count)
-			msleep(20);
-	}
+	conn_becomes(conn_n_held(side) >= count);
+	spin_lock(&side->lock);
+	list_for_each_entry(recv, &side->held, link)
+		if (n < ARRAY_SIZE(p->recvs))
+			p->recvs[n++] = recv;
+	spin_unlock(&side->lock);
 	KUNIT_ASSERT_EQ(test, n, count);
 }
 
@@ -5509,13 +5523,10 @@ static void conn_place(struct kunit *test, u32 length, u32 sends)
 	struct conn_fixture *f = test->priv;
 	struct conn_msg *m;
 	u32 sent;
-	int i;
 
 	get_random_bytes(f->stream, CONN_ITEM + length + CONN_TAIL);
 	m = conn_item_msg(test, RPCRDMA_CALL, length);
-	for (i = 0; i < 100 && !conn_plan_group(f, m, length); i++)
-		msleep(20);
-	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_ASSERT_TRUE(test, conn_becomes(conn_plan_group(f, m, length)));
 	KUNIT_EXPECT_EQ(test, m->group.sends, sends);
 	sent = conn_info(&f->client).sent;
 	WRITE_ONCE(f->server.hold, true);
@@ -5528,6 +5539,21 @@ static void conn_place(struct kunit *test, u32 length, u32 sends)
 	conn_let_go(&f->server);
 }
 
+/* Plan a Call that says how its result shall come. Return: false if it cannot now. */
+static bool conn_plan_direction(struct conn_fixture *f, struct conn_msg *call,
+				const struct rpcrdma_rtr_direction *direction,
+				u32 most)
+{
+	struct rpcrdma_conn *conn = f->client.conn;
+	bool planned;
+
+	spin_lock(&conn->lock);
+	planned = rpcrdma_rtr_plan(&conn->session, &call->tm.msg, NULL,
+				   direction, most, &call->group);
+	spin_unlock(&conn->lock);
+	return planned;
+}
+
 /* Send a Call that directs how its result comes, which may have @most bytes in Sends. */
 static void conn_send_direction(struct kunit *test, struct conn_msg *call,
 				const struct rpcrdma_rtr_direction *direction,
@@ -5537,18 +5563,10 @@ static void conn_send_direction(struct kunit *test, struct conn_msg *call,
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct conn_placed p = { .test = test };
 	struct rpcrdma_rtr_first first;
-	bool planned = false;
-	int i;
 
-	for (i = 0; i < 100 && !planned; i++) {
-		if (i)
-			msleep(20);
-		spin_lock(&conn->lock);
-		planned = rpcrdma_rtr_plan(&conn->session, &call->tm.msg, NULL,
-					   direction, most, &call->group);
-		spin_unlock(&conn->lock);
-	}
-	KUNIT_ASSERT_TRUE(test, planned);
+	KUNIT_ASSERT_TRUE(test, conn_becomes(conn_plan_direction(f, call,
+								 direction,
+								 most)));
 	call->tm.group = &call->group;
 	WRITE_ONCE(f->server.hold, true);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &call->tm), 0);
@@ -5640,7 +5658,6 @@ static struct conn_msg *conn_group_reply(struct kunit *test, struct page **pages
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_rtr_directions d;
 	struct conn_msg *m;
-	int i;
 
 	conn_direct(test, length, &d);
 	KUNIT_EXPECT_EQ(test, d.sends, sends);
@@ -5652,9 +5669,8 @@ static struct conn_msg *conn_group_reply(struct kunit *test, struct page **pages
 	m->item.length = length;
 	m->tm.removed = &m->item;
 	m->tm.n_removed = 1;
-	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, length); i++)
-		msleep(20);
-	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_ASSERT_TRUE(test,
+			  conn_becomes(conn_plan_reply(f, m, &d, length)));
 	KUNIT_EXPECT_EQ(test, m->group.sends, sends);
 	return m;
 }
@@ -5942,9 +5958,8 @@ static void conn_begins_no_reply_without_credit(struct kunit *test)
 
 	conn_direct(test, length, &d);
 	m = conn_item_msg(test, RPCRDMA_REPLY, length);
-	for (i = 0; i < 100 && !conn_plan_reply(f, m, &d, length); i++)
-		msleep(20);
-	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_ASSERT_TRUE(test,
+			  conn_becomes(conn_plan_reply(f, m, &d, length)));
 	f->client.hold = true;
 	for (i = 0; i < CONN_WINDOW / 2; i++) {
 		small = conn_own_msg(test, 8, RPCRDMA_REPLY);
@@ -5996,9 +6011,7 @@ static void conn_begins_no_group_without_credit(struct kunit *test)
 	int i;
 
 	m = conn_item_msg(test, RPCRDMA_CALL, length);
-	for (i = 0; i < 100 && !conn_plan_group(f, m, length); i++)
-		msleep(20);
-	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_ASSERT_TRUE(test, conn_becomes(conn_plan_group(f, m, length)));
 	f->server.hold = true;
 	for (i = 0; i < CONN_WINDOW / 2; i++) {
 		small = conn_own_msg(test, 8, RPCRDMA_CALL);
@@ -6012,6 +6025,16 @@ static void conn_begins_no_group_without_credit(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, conn_plan_group(f, m, length));
 	conn_let_go(&f->server);
 	conn_place(test, 8 * PAGE_SIZE, 4);
+}
+
+static bool conn_plan_req_group(struct rpcrdma_conn *conn,
+				struct rpcrdma_req *req,
+				const struct rpcrdma_call_shape *shape)
+{
+	spin_lock(&conn->lock);
+	rpcrdma_req_plan_group(req, conn, shape);
+	spin_unlock(&conn->lock);
+	return req->tm.group;
 }
 
 /*
@@ -6030,17 +6053,10 @@ static void conn_groups_what_cannot_promise(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct rpcrdma_req *req;
-	int i;
 
 	req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, req);
-	for (i = 0; i < 100 && !req->tm.group; i++) {
-		if (i)
-			msleep(20);
-		spin_lock(&conn->lock);
-		rpcrdma_req_plan_group(req, conn, &shape);
-		spin_unlock(&conn->lock);
-	}
+	conn_becomes(conn_plan_req_group(conn, req, &shape));
 	KUNIT_ASSERT_PTR_EQ(test, req->tm.group, &req->group);
 	KUNIT_EXPECT_EQ(test, req->directed, RPCRDMA_REQ_UNDIRECTED);
 	shape.result_max = PAGE_SIZE;
@@ -6154,8 +6170,7 @@ static void conn_plan_all_offered(struct kunit *test,
 
 	conn_set_offer(test);
 	/* There are credits as soon as the server has said so. */
-	for (i = 0; i < 100 && !conn_plan_group(f, m, PAGE_SIZE); i++)
-		msleep(20);
+	KUNIT_ASSERT_TRUE(test, conn_becomes(conn_plan_group(f, m, PAGE_SIZE)));
 	for (i = 0; i < count; i++)
 		conn_plan_offered(test, &o[i]);
 }
@@ -6294,11 +6309,9 @@ static bool conn_would_group(struct kunit *test, u32 item, u32 result, bool chun
 /* What has more data than pays goes by a chunk, if one was chosen. */
 static void conn_groups_what_is_cheaper(struct kunit *test)
 {
-	int i;
-
 	/* There are credits as soon as the server has said so. */
-	for (i = 0; i < 100 && !conn_would_group(test, SZ_256K, 0, false); i++)
-		msleep(20);
+	KUNIT_ASSERT_TRUE(test, conn_becomes(conn_would_group(test, SZ_256K, 0,
+							      false)));
 	KUNIT_EXPECT_TRUE(test, conn_would_group(test, SZ_128K, 0, true));
 	KUNIT_EXPECT_FALSE(test, conn_would_group(test, SZ_128K + 4, 0, true));
 	KUNIT_EXPECT_TRUE(test, conn_would_group(test, SZ_128K + 4, 0, false));
@@ -6333,13 +6346,11 @@ static void conn_fill_a_quarter(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_ring *ring = &f->client.conn->ring;
 	const u32 quarter = ring->sends / 4;
-	int i;
 
 	do {
 		conn_call(test, 64);
 	} while (READ_ONCE(ring->head) % quarter);
-	for (i = 0; i < 100 && ring->head - READ_ONCE(ring->tail) >= quarter; i++)
-		msleep(20);
+	conn_becomes(ring->head - READ_ONCE(ring->tail) < quarter);
 	KUNIT_ASSERT_EQ(test, ring->head - ring->tail, quarter - 1);
 }
 
@@ -6349,11 +6360,8 @@ static struct conn_msg *conn_large_group(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	const u32 length = 11 * CONN_LARGE;
 	struct conn_msg *m = conn_item_msg(test, RPCRDMA_CALL, length);
-	int i;
 
-	for (i = 0; i < 100 && !conn_plan_group(f, m, length); i++)
-		msleep(20);
-	KUNIT_ASSERT_NOT_NULL(test, m->tm.group);
+	KUNIT_ASSERT_TRUE(test, conn_becomes(conn_plan_group(f, m, length)));
 	KUNIT_EXPECT_EQ(test, m->group.sends, 11U);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
 	conn_wait(test, &m->done);
@@ -6586,13 +6594,11 @@ static u32 conn_bare(struct conn_side *side)
 /* No more Sends are out than may wait for one completion. */
 static void conn_let_complete(struct kunit *test, struct conn_side *side)
 {
-	struct rpcrdma_conn *conn = side->conn;
-	const unsigned long end = jiffies + CONN_TIMEOUT;
+	const struct rpcrdma_ring *ring = &side->conn->ring;
 
-	while (READ_ONCE(conn->ring.head) - READ_ONCE(conn->ring.tail) >
-		       RPCRDMA_SEND_RING / 4 && time_before(jiffies, end))
-		msleep(20);
-	KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+	KUNIT_ASSERT_TRUE(test,
+			  conn_becomes(READ_ONCE(ring->head) - READ_ONCE(ring->tail) <=
+				       RPCRDMA_SEND_RING / 4));
 }
 
 /* A message of 100 bytes, and what comes is what was sent. */
@@ -6642,10 +6648,7 @@ static void conn_ring_rests(struct kunit *test, struct conn_side *side)
 
 static void conn_ring_fills(struct kunit *test, struct conn_side *side)
 {
-	int i;
-
-	for (i = 0; i < 1000 && conn_bare(side); i++)
-		msleep(20);
+	conn_becomes(!conn_bare(side));
 	KUNIT_EXPECT_EQ(test, conn_bare(side), 0U);
 	conn_ring_holds(test, side);
 }
@@ -6737,7 +6740,6 @@ static void conn_grows_all_sends(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct conn_side *side = &f->client;
 	const u64 buffers = atomic_long_read(&side->conn->buffers);
-	int i;
 
 	conn_grow(test);
 	KUNIT_EXPECT_EQ(test, conn_bare(side), 0U);
@@ -6748,15 +6750,9 @@ static void conn_grows_all_sends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_call(test, CONN_WRITE), 1ULL);
 	msleep(2500);
 	conn_rest(side);
-	for (i = 0; i < 200 && !conn_client_may_send(f, RPCRDMA_DEF_INLINE); i++)
-		msleep(50);
-	KUNIT_EXPECT_TRUE(test, conn_client_may_send(f, RPCRDMA_DEF_INLINE));
-	for (i = 0; i < 100 &&
-	     (u64)atomic_long_read(&side->conn->buffers) != buffers; i++) {
-		KUNIT_EXPECT_EQ(test, conn_call(test, 64), 1ULL);
-		msleep(20);
-	}
-	conn_expect_memory(test, side, buffers);
+	KUNIT_EXPECT_TRUE(test,
+			  conn_becomes(conn_client_may_send(f, RPCRDMA_DEF_INLINE)));
+	conn_call_until_memory(test, side, buffers);
 	conn_ring_holds(test, side);
 	conn_grow(test);
 	conn_ring_fills(test, side);
@@ -7235,7 +7231,7 @@ static u32 conn_make_unmapped(struct kunit *test, struct conn_side *side,
 	struct sockaddr *to = (struct sockaddr *)
 		&f->client.cm_id->route.addr.dst_addr;
 	const atomic_t *conns = &rpcrdma_live[RPCRDMA_LIVE_CONNS];
-	int mapped, live[RPCRDMA_LIVE_KINDS], kind, i;
+	int mapped, live[RPCRDMA_LIVE_KINDS], kind;
 	struct rpcrdma_budget before, after;
 	bool made = false;
 	u32 at;
@@ -7255,9 +7251,7 @@ static u32 conn_make_unmapped(struct kunit *test, struct conn_side *side,
 					    "mapping %u", at);
 		conn_end(side);
 		/* One that was made is freed later. */
-		for (i = 0; i < 500 && atomic_read(conns) >
-		     live[RPCRDMA_LIVE_CONNS]; i++)
-			msleep(20);
+		conn_becomes(atomic_read(conns) <= live[RPCRDMA_LIVE_CONNS]);
 		rpcrdma_memory_info(&after);
 		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&conn_dma.mapped), mapped,
 				    "mapping %u", at);
@@ -7697,15 +7691,11 @@ static void conn_grows_when_it_can_map(struct kunit *test)
 	WRITE_ONCE(conn_dma.never, true);
 	for (i = 0; i < 150; i++) {
 		conn_call(test, CONN_WRITE);
-		msleep(20);
+		msleep(CONN_LOOK);
 	}
 	/* They are to be larger while that is tried. */
-	for (i = 0; i < 500; i++) {
-		if (conn_recvs_are(&f->server, RPCRDMA_DEF_INLINE))
-			break;
-		msleep(20);
-	}
-	KUNIT_EXPECT_TRUE(test, i < 500);
+	KUNIT_EXPECT_TRUE(test, conn_becomes(conn_recvs_are(&f->server,
+							    RPCRDMA_DEF_INLINE)));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->client.lost));
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->server.lost));
 	WRITE_ONCE(conn_dma.never, false);
@@ -7849,10 +7839,8 @@ static void conn_reply_is_over(struct rpcrdma_txmsg *tm, int status)
 static void conn_expect_fetched(struct kunit *test, struct conn_waits *w)
 {
 	struct conn_fixture *f = test->priv;
-	int i;
 
-	for (i = 0; i < 1500 && llist_empty(&w->svc.came); i++)
-		msleep(20);
+	conn_becomes(!llist_empty(&w->svc.came));
 	flush_work(&w->svc.resume.work);
 	WRITE_ONCE(rpcrdma_dma_tested, conn_dma_test);
 	KUNIT_EXPECT_FALSE(test, llist_empty(&w->svc.came));
