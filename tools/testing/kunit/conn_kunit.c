@@ -30,7 +30,8 @@ static char *addr = "192.0.2.1";
 module_param(addr, charp, 0444);
 MODULE_PARM_DESC(addr, "IPv4 address of an RDMA device of this machine");
 
-#define CONN_TIMEOUT	(120 * HZ)
+#define CONN_TIMEOUT_MS	120000
+#define CONN_TIMEOUT	(CONN_TIMEOUT_MS / MSEC_PER_SEC * HZ)
 /* Look again after so many milliseconds. */
 #define CONN_LOOK	20
 #define CONN_WINDOW	8
@@ -164,6 +165,8 @@ static enum rpcrdma_recv_verdict conn_payload(struct rpcrdma_conn *conn,
 	if (invalidated)
 		side->invalidated = invalidated;
 	atomic_inc(&side->receiving);
+	/* Pairs with conn_let_go(): either that waits for this, or @hold is not set any more. */
+	smp_mb__after_atomic();
 	if (rx->last) {
 		atomic_inc(&side->messages);
 		complete(&side->arrived);
@@ -185,6 +188,8 @@ static void conn_let_go(struct conn_side *side)
 	struct rpcrdma_recv *recv;
 
 	WRITE_ONCE(side->hold, false);
+	/* Pairs with conn_payload(). */
+	smp_mb();
 	while (atomic_read(&side->receiving))
 		msleep(CONN_LOOK);
 	spin_lock(&side->lock);
@@ -487,6 +492,51 @@ static bool conn_recvs_are_back(struct conn_side *side)
 	return conn_info(side).window_used == back;
 }
 
+/* What @from has sent has come. */
+static bool conn_all_came(struct conn_side *from, struct conn_side *to)
+{
+	return conn_info(from).sent == conn_info(to).received;
+}
+
+static u32 conn_all_sent(struct conn_fixture *f)
+{
+	return conn_info(&f->client).sent + conn_info(&f->server).sent;
+}
+
+/*
+ * Is nothing under way, and nothing due? All that was sent before this began has come, and its
+ * handlers have given their Receives back. They may still be about to pump: this does so for them.
+ * If nothing is sent meanwhile, there is nothing to send.
+ */
+static bool conn_is_settled(struct conn_fixture *f)
+{
+	const u32 sent = conn_all_sent(f);
+
+	if (!conn_all_came(&f->client, &f->server) ||
+	    !conn_all_came(&f->server, &f->client) ||
+	    !conn_recvs_are_back(&f->client) ||
+	    !conn_recvs_are_back(&f->server))
+		return false;
+	rpcrdma_conn_pump(f->client.conn);
+	rpcrdma_conn_pump(f->server.conn);
+	return !READ_ONCE(f->client.conn->pumping) &&
+	       !READ_ONCE(f->server.conn->pumping) &&
+	       conn_all_sent(f) == sent;
+}
+
+/* Both sides have as much credit as they get before another message is sent. */
+static void conn_settle(struct kunit *test)
+{
+	struct conn_fixture *f = test->priv;
+	const bool settled = conn_becomes(conn_is_settled(f));
+
+	if (!settled) {
+		conn_tell(test, "client", &f->client);
+		conn_tell(test, "server", &f->server);
+	}
+	KUNIT_ASSERT_TRUE(test, settled);
+}
+
 /* Its owner hears that there is room again, once. */
 static void conn_wait_room(struct kunit *test, struct conn_side *side)
 {
@@ -517,7 +567,7 @@ static void conn_resolve(struct kunit *test, struct conn_side *side,
 	side->cm_id = rdma_create_id(&init_net, conn_cm_event, f, RDMA_PS_TCP,
 				     IB_QPT_RC);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(side->cm_id));
-	resolved = !rdma_resolve_addr(side->cm_id, NULL, to, 5000) &&
+	resolved = !rdma_resolve_addr(side->cm_id, NULL, to, CONN_TIMEOUT_MS) &&
 		   wait_for_completion_timeout(&f->step, CONN_TIMEOUT) &&
 		   side->cm_id->device;
 	if (!resolved)
@@ -585,7 +635,8 @@ static int conn_open(struct kunit *test, struct conn_shape shape)
 			&f->listener->route.addr.src_addr)->sin_port;
 
 	conn_resolve(test, &f->client, (struct sockaddr *)&sin);
-	KUNIT_ASSERT_EQ(test, rdma_resolve_route(f->client.cm_id, 5000), 0);
+	KUNIT_ASSERT_EQ(test, rdma_resolve_route(f->client.cm_id, CONN_TIMEOUT_MS),
+			0);
 	conn_wait(test, &f->step);
 	f->client.conn = conn_make(&f->client, RPCRDMA_ROLE_CLIENT);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->client.conn));
@@ -608,6 +659,8 @@ static int conn_open(struct kunit *test, struct conn_shape shape)
 		return 0;
 	conn_wait(test, &f->client.ready);
 	conn_wait(test, &f->server.ready);
+	/* The handlers that have said so are over. */
+	conn_settle(test);
 	return 0;
 }
 
@@ -926,7 +979,7 @@ static void conn_tells_of_room(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct conn_side *side = &f->client;
 	struct conn_msg *m;
-	int i, n;
+	int n;
 
 	f->server.hold = true;
 	for (n = 0; n <= CONN_WINDOW; n++) {
@@ -935,11 +988,12 @@ static void conn_tells_of_room(struct kunit *test)
 			break;
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(side->conn, &m->tm), 0);
 		conn_wait(test, &m->done);
+		conn_wait(test, &f->server.arrived);
+		/* The credit that the server gives for it comes before the next one asks. */
+		conn_settle(test);
 	}
 	KUNIT_EXPECT_GT(test, n, 0);
 	KUNIT_EXPECT_LE(test, n, CONN_WINDOW);
-	for (i = 0; i < n; i++)
-		conn_wait(test, &f->server.arrived);
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->room), 0);
 
 	conn_let_go(&f->server);
@@ -1169,6 +1223,9 @@ static void conn_lets_replies_pass(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn,
 							&call->tm), 0);
 	}
+	/* They have taken all credit, also what comes for the first of them. */
+	conn_settle(test);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->client).peer_credits, 0U);
 	call = conn_own_msg(test, 8, RPCRDMA_CALL);
 	reply = conn_own_msg(test, 9, RPCRDMA_REPLY);
 	call->tm.done = conn_msg_in_order;
@@ -1383,7 +1440,8 @@ static void conn_ends_with_errors_that_cannot_go(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(server, &m->tm), 0);
 	}
 	/* Until all that may go has gone. */
-	msleep(200);
+	conn_settle(test);
+	KUNIT_EXPECT_EQ(test, conn_info(&f->server).peer_credits, 0U);
 	for (i = 0; i < RPCRDMA_MAX_CONTROL; i++)
 		KUNIT_EXPECT_TRUE(test,
 				  rpcrdma_conn_refuse(server, i,
@@ -1877,6 +1935,7 @@ static void conn_goes_on_while_it_tells(struct kunit *test)
 
 	/* Sometimes another thread sends at that moment, of what has come. */
 	for (i = 0; i < 20 && status == -EBUSY; i++) {
+		conn_settle(test);
 		conn_make_others(test);
 		first = conn_own_msg(test, 19, RPCRDMA_CALL);
 		first->tm.chain = conn_chain_brings_one;
@@ -2282,10 +2341,12 @@ static void conn_tells_of_regions(struct kunit *test)
 	LIST_HEAD(mrs);
 
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
-	/* Those that are made, once those that there are have been taken. */
-	conn->mr_delay = HZ / 2;
+	/* Those that are made, once those that there are have been taken, and not before. */
+	conn->mr_delay = CONN_TIMEOUT;
 	conn_take_regions(test, page, &others);
 	KUNIT_EXPECT_EQ(test, conn->stats.no_mr, 1ULL);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&conn->mr_work));
+	flush_delayed_work(&conn->mr_work);
 	conn_wait_room(test, side);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_frwr_short(conn));
 	KUNIT_EXPECT_GT(test, conn_take_regions(test, page, &mrs), 0);
@@ -2770,7 +2831,9 @@ static void conn_ends_with_what_cannot_be_invalidated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->client.conn->stats.local_invalidates, 1ULL);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&away->over, HZ / 5),
 			0UL);
-	KUNIT_EXPECT_EQ(test, t->count[RPCRDMA_MR_LOST], 1U);
+	/* The end is told of before that. */
+	KUNIT_EXPECT_TRUE(test,
+			  conn_becomes(READ_ONCE(t->count[RPCRDMA_MR_LOST]) == 1));
 	KUNIT_EXPECT_PTR_EQ(test, conn_region(call), mr);
 	KUNIT_EXPECT_NE(test, mr->nents, 0);
 	conn_end_taking_away(test, away);
@@ -3689,7 +3752,7 @@ static void conn_ends_who_cannot_wait(struct kunit *test)
 	struct rpc_xprt *xprt;
 	unsigned int cookie;
 	bool active;
-	int i, j;
+	int i;
 
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
 		clnt = conn_refused_mount(test);
@@ -3698,17 +3761,18 @@ static void conn_ends_who_cannot_wait(struct kunit *test)
 		task = conn_call_null(clnt, flags[i]);
 		KUNIT_EXPECT_FALSE(test, IS_ERR(task));
 		if (!IS_ERR(task)) {
-			for (j = 0; j < 500 && RPC_IS_ACTIVATED(task) &&
-			     READ_ONCE(xprt->connect_cookie) == cookie; j++)
-				msleep(20);
+			conn_becomes(READ_ONCE(xprt->connect_cookie) != cookie);
+			/* Before another attempt, for which it waits some seconds. */
+			KUNIT_EXPECT_EQ(test, READ_ONCE(xprt->connect_cookie),
+					cookie + 1);
 			/* It may be about to end. */
-			for (j = 0; j < 100 && RPC_IS_ACTIVATED(task); j++)
-				msleep(20);
+			if (flags[i])
+				conn_becomes(!RPC_IS_ACTIVATED(task));
+			else
+				msleep(500);
 			active = RPC_IS_ACTIVATED(task);
 			KUNIT_EXPECT_EQ_MSG(test, active, !flags[i],
 					    "status %d", task->tk_rpc_status);
-			KUNIT_EXPECT_EQ(test, READ_ONCE(xprt->connect_cookie),
-					cookie + 1);
 			if (flags[i])
 				KUNIT_EXPECT_EQ(test, task->tk_rpc_status,
 						-ECONNREFUSED);
@@ -4426,15 +4490,15 @@ static struct conn_msg *conn_waits_at_rest(struct kunit *test,
 	struct rpcrdma_conn *conn = f->server.conn;
 	struct conn_msg *m;
 	bool waits;
-	u32 last;
 
 	do {
 		m = conn_page_reply(test, pages, 0, PAGE_SIZE, 0);
 		KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(conn, &m->tm), 0);
 		conn_wait(test, &f->client.arrived);
+		/* A GRANT may follow, which is a Send as well. */
+		conn_settle(test);
 		spin_lock(&conn->lock);
-		last = conn->ring.head - 1;
-		waits = !conn->sends[last % conn->ring.sends].signaled;
+		waits = conn->gathered;
 		spin_unlock(&conn->lock);
 	} while (!waits);
 	return m;
@@ -4688,10 +4752,15 @@ static void conn_joins_large_messages(struct kunit *test)
 /* As if it had been silent for a minute. */
 static void conn_rest(struct conn_side *side)
 {
-	WRITE_ONCE(side->conn->resize.idle, RPCRDMA_ADAPT_IDLE_MS);
+	struct rpcrdma_resize *r = &side->conn->resize;
+
+	/* Its work item counts there, too. */
+	cancel_delayed_work_sync(&r->work);
+	r->idle = RPCRDMA_ADAPT_IDLE_MS;
 	spin_lock(&side->conn->lock);
 	rpcrdma_resize_kick(side->conn);
 	spin_unlock(&side->conn->lock);
+	flush_work(&r->work.work);
 }
 
 /* Small Calls until @side has buffers of so many bytes: those in use are replaced later. */
@@ -4771,7 +4840,9 @@ static void conn_shrinks_when_all_is_held(struct kunit *test)
 	held = f->server.conn->memory;
 	limit = conn_make_memory_short(test);
 	conn_call_until(test, 64, conn_server_recvs_are, RPCRDMA_DEF_INLINE);
-	KUNIT_EXPECT_LT(test, f->server.conn->memory, held);
+	/* The work item frees what has been replaced. */
+	KUNIT_EXPECT_TRUE(test,
+			  conn_becomes(READ_ONCE(f->server.conn->memory) < held));
 	KUNIT_EXPECT_EQ(test, conn_info(&f->client).max_send,
 			(u32)RPCRDMA_DEF_INLINE);
 	rpcrdma_memory_limit(limit);
@@ -4939,6 +5010,7 @@ static void conn_asks_when_there_is_room(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_resize_wish(client, SZ_16K, 0), 0);
 	conn_call_until(test, 64, conn_client_told, SZ_16K);
+	conn_settle(test);
 	asked = conn_changes(&f->client).asked;
 	conn_hold(&f->client, true);
 	spin_lock(&client->lock);
@@ -5199,7 +5271,7 @@ static void conn_begins_small(struct kunit *test)
 	/* Those of the opening are replaced by the second message. */
 	conn_call(test, 64);
 	conn_call(test, 64);
-	KUNIT_EXPECT_TRUE(test, conn_recvs_are(&f->server, size));
+	KUNIT_EXPECT_TRUE(test, conn_becomes(conn_recvs_are(&f->server, size)));
 	conn_expect_memory(test, &f->server, others + (CONN_WINDOW + 1) * size);
 	conn_holds_the_memory_it_takes(test, &f->server);
 
@@ -5517,24 +5589,41 @@ static void conn_expect_placed(struct kunit *test, struct conn_side *side,
 	conn_expect_zeros(test, &p, sends);
 }
 
+/*
+ * Messages that @side has sent. Those that do no more than give credit do not count: how many of
+ * them there are depends on who runs when.
+ */
+static u64 conn_sent(struct conn_side *side)
+{
+	struct rpcrdma_conn *conn = side->conn;
+	struct rpcrdma_session_info info;
+	u64 grants;
+
+	spin_lock(&conn->lock);
+	rpcrdma_session_info(&conn->session, &info);
+	grants = conn->stats.tx_type[RPCRDMA2_GRANT];
+	spin_unlock(&conn->lock);
+	return info.sent - grants;
+}
+
 /* Data of so many bytes take @sends Sends, and are in whole pages. */
 static void conn_place(struct kunit *test, u32 length, u32 sends)
 {
 	struct conn_fixture *f = test->priv;
 	struct conn_msg *m;
-	u32 sent;
+	u64 sent;
 
 	get_random_bytes(f->stream, CONN_ITEM + length + CONN_TAIL);
 	m = conn_item_msg(test, RPCRDMA_CALL, length);
 	KUNIT_ASSERT_TRUE(test, conn_becomes(conn_plan_group(f, m, length)));
 	KUNIT_EXPECT_EQ(test, m->group.sends, sends);
-	sent = conn_info(&f->client).sent;
+	sent = conn_sent(&f->client);
 	WRITE_ONCE(f->server.hold, true);
 	KUNIT_ASSERT_EQ(test, rpcrdma_conn_send(f->client.conn, &m->tm), 0);
 	conn_wait(test, &f->server.arrived);
 	conn_wait(test, &m->done);
 	KUNIT_EXPECT_EQ(test, m->status, 0);
-	KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent - sent, sends);
+	KUNIT_EXPECT_EQ(test, conn_sent(&f->client) - sent, (u64)sends);
 	conn_expect_placed(test, &f->server, length, sends);
 	conn_let_go(&f->server);
 }
@@ -6349,6 +6438,8 @@ static void conn_fill_a_quarter(struct kunit *test)
 
 	do {
 		conn_call(test, 64);
+		/* A GRANT is a Send, too. */
+		conn_settle(test);
 	} while (READ_ONCE(ring->head) % quarter);
 	conn_becomes(ring->head - READ_ONCE(ring->tail) < quarter);
 	KUNIT_ASSERT_EQ(test, ring->head - ring->tail, quarter - 1);
@@ -6377,17 +6468,17 @@ static void conn_makes_buffers_for_a_group(struct kunit *test)
 	struct conn_fixture *f = test->priv;
 	struct rpcrdma_conn *conn = f->client.conn;
 	struct rpcrdma_budget budget;
-	u32 sent;
+	u64 sent;
 	int i;
 
 	conn_fill_a_quarter(test);
 	rpcrdma_memory_info(&budget);
 	rpcrdma_memory_limit(budget.held);
-	sent = conn_info(&f->client).sent;
+	sent = conn_sent(&f->client);
 	/* The second one does not even wait for the refusal. */
 	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_EQ(test, conn_large_group(test)->status, -EMSGSIZE);
-		KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent, sent);
+		KUNIT_EXPECT_EQ(test, conn_sent(&f->client), sent);
 		KUNIT_EXPECT_EQ(test, conn->ring.sends - conn->ring.bare,
 				(u32)RPCRDMA_SEND_REST);
 	}
@@ -6395,8 +6486,9 @@ static void conn_makes_buffers_for_a_group(struct kunit *test)
 	msleep(1100);
 	KUNIT_EXPECT_EQ(test, conn_large_group(test)->status, 0);
 	conn_wait(test, &f->server.arrived);
-	KUNIT_EXPECT_EQ(test, conn_info(&f->client).sent - sent, 11U);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(conn->ring.bare), 0U);
+	KUNIT_EXPECT_EQ(test, conn_sent(&f->client) - sent, 11ULL);
+	/* It may go before the last ones have a buffer. */
+	KUNIT_EXPECT_TRUE(test, conn_becomes(!READ_ONCE(conn->ring.bare)));
 	conn_holds_the_memory_it_takes(test, &f->client);
 }
 
@@ -6731,7 +6823,8 @@ static void conn_does_with_few_sends(struct kunit *test)
 	msleep(1100);
 	conn_call_slowly(test, 5 * RPCRDMA_SEND_RING);
 	conn_ring_fills(test, side);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(conn->ring_failed), 0UL);
+	/* That is set when the last one is there. */
+	KUNIT_EXPECT_TRUE(test, conn_becomes(!READ_ONCE(conn->ring_failed)));
 }
 
 /* Buffers grow for all Sends, or for none. At rest there are few and small ones again. */
@@ -6824,7 +6917,8 @@ static void conn_grow_regions(struct kunit *test, struct page *page,
 	struct rpcrdma_conn *conn = f->client.conn;
 	int n = conn_take_regions(test, page, mrs);
 
-	flush_work(&conn->mr_work.work);
+	/* It may have a delay. */
+	flush_delayed_work(&conn->mr_work);
 	n += conn_take_regions(test, page, mrs);
 	KUNIT_EXPECT_EQ(test, n, 8);
 	KUNIT_EXPECT_EQ(test, conn->n_mrs, 8U);
