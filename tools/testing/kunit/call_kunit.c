@@ -1143,20 +1143,30 @@ static void call_waits_for_memory_in_its_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->svc.stalled_since, 0UL);
 }
 
+static bool call_is_tried_again;
+
+static void call_try_again(struct work_struct *work)
+{
+	WRITE_ONCE(call_is_tried_again, true);
+}
+
 /* The next attempts fail, too: for a while it is tried again, then the connection is over. */
 static void call_waits_for_memory_no_longer(struct kunit *test)
 {
 	struct call_fixture *f = test->priv;
 
 	call_has_owner(f);
+	/* Here the connection has nothing that could come again, however soon that is. */
+	call_is_tried_again = false;
+	INIT_DELAYED_WORK(&f->svc.resume, call_try_again);
 	f->conn.stalled = &f->recv;
 	current->fail_nth = 1;
 	KUNIT_EXPECT_EQ(test, call_comes(test, CALL_SINGLE),
 			(int)RPCRDMA_RECV_AGAIN);
 	KUNIT_EXPECT_NE(test, f->svc.stalled_since, 0UL);
-	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&f->svc.resume));
+	flush_delayed_work(&f->svc.resume);
+	KUNIT_EXPECT_TRUE(test, call_is_tried_again);
 	KUNIT_EXPECT_FALSE(test, completion_done(&f->is_shut));
-	cancel_delayed_work_sync(&f->svc.resume);
 
 	f->svc.stalled_since = (jiffies - 11 * HZ) | 1;
 	current->fail_nth = 1;
