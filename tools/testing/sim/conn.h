@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * One end of a connection: it does the work of the module's verbs/, over the simulated
- * fabric. Its parts are those of verbs/: send.c with fill.c, cancel.c and job.c; ring.c; recv.c
- * with window.c; and frwr.c. They have the same names and the same order of steps.
+ * fabric. Its parts are those of verbs/: send.c with pump.c, sent.c, fill.c, cancel.c and job.c;
+ * ring.c; recv.c with window.c; and frwr.c. They have the same names and the same order of steps.
  */
 #ifndef _RPCRDMA_SIM_CONN_H
 #define _RPCRDMA_SIM_CONN_H

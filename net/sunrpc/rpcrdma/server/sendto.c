@@ -29,63 +29,29 @@
  * To free a large Reply takes longer than to look at many completions: a work item does that.
  */
 #include <linux/mm.h>
-#include <linux/nfs4.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/sunrpc/svcauth.h>
 
 #include <trace/events/rpcrdma_v2.h>
 
-#include "call.h"
+#include "reply.h"
 
 /* Pages of a Reply that are freed at once, wherever it ends. */
 #define RPCRDMA_SVC_FEW_PAGES	32U
-
-/**
- * struct rpcrdma_svc_reply - a Reply to be sent
- * @tm: the message
- * @svc: the connection
- * @xdr: its bytes, in @pages
- * @plan: how it travels
- * @group: how it goes by a group, if @tm says so
- * @link: in the groups of @svc, under its lock, if it goes or has gone by one
- * @ended: in those of @svc that a work item frees
- * @short_since: when its RDMA Writes first lacked memory, in jiffies, or zero
- * @sent: it has, and is kept; under the same lock
- * @old: it has been kept for a while; likewise
- * @refused: the client does not take it by a group; likewise
- * @rw: RDMA Writes, or NULL
- * @memory: bytes accounted for it
- * @pooled: they are not in the account of @svc
- * @n_pages: length of @pages
- * @pages: the pages that hold @xdr
- */
-struct rpcrdma_svc_reply {
-	struct rpcrdma_txmsg tm;
-	struct rpcrdma_svc_xprt *svc;
-	struct xdr_buf xdr;
-	struct rpcrdma_reply_plan plan;
-	struct rpcrdma_rtr_group group;
-	struct list_head link;
-	struct llist_node ended;
-	unsigned long short_since;
-	bool sent;
-	bool old;
-	bool refused;
-	struct rpcrdma_svc_rw *rw;
-	u32 memory;
-	bool pooled;
-	u32 n_pages;
-	struct page *pages[];
-};
 
 static const struct rpcrdma_replies_limits rpcrdma_svc_replies_limits = {
 	.number = RPCRDMA_SVC_REPLIES,
 	.pool = RPCRDMA_SVC_REPLY_POOL,
 };
 
-static bool rpcrdma_svc_replies_full(const struct rpcrdma_svc_xprt *svc)
+/**
+ * rpcrdma_svc_replies_full - are there too many Replies for one more Call?
+ * @svc: the connection
+ *
+ * Context: any. Under the lock of @svc the answer holds until it is released.
+ */
+bool rpcrdma_svc_replies_full(const struct rpcrdma_svc_xprt *svc)
 {
 	const struct rpcrdma_replies replies = rpcrdma_svc_replies(svc);
 
@@ -235,6 +201,22 @@ static void rpcrdma_svc_reply_free(struct rpcrdma_svc_reply *reply)
 }
 
 /**
+ * rpcrdma_svc_replies_free - free all Replies of a list
+ * @replies: the list, which is empty then
+ *
+ * Context: Process context, no lock held. May sleep.
+ */
+void rpcrdma_svc_replies_free(struct list_head *replies)
+{
+	struct rpcrdma_svc_reply *reply, *next;
+
+	list_for_each_entry_safe(reply, next, replies, link) {
+		list_del_init(&reply->link);
+		rpcrdma_svc_reply_free(reply);
+	}
+}
+
+/**
  * rpcrdma_svc_free_ended - free Replies that are over
  * @svc: the connection; nobody can end its use of the device meanwhile
  *
@@ -326,174 +308,20 @@ static void rpcrdma_svc_reply_end(struct rpcrdma_svc_reply *reply, int status)
 	rpcrdma_svc_reply_free(reply);
 }
 
-static void rpcrdma_svc_reply_again(struct rpcrdma_svc_reply *reply)
+/**
+ * rpcrdma_svc_reply_again - send a Reply that could not go by a group in a form of version 2
+ * @reply: the Reply, in no list
+ *
+ * If that fails, too, the client gets an error or the connection ends.
+ *
+ * Context: Process context, no lock held.
+ */
+void rpcrdma_svc_reply_again(struct rpcrdma_svc_reply *reply)
 {
 	const int status = rpcrdma_svc_reply_ungroup(reply);
 
 	if (status)
 		rpcrdma_svc_reply_end(reply, status);
-}
-
-/* A Reply is not kept any more. The caller frees it, or sends it again. */
-static void rpcrdma_svc_sent_take(struct rpcrdma_svc_xprt *svc,
-				  struct rpcrdma_svc_reply *reply)
-	__must_hold(&svc->lock)
-{
-	list_del_init(&reply->link);
-	svc->n_sent--;
-	svc->sent_memory -= reply->memory;
-}
-
-/* Of the Replies that are kept, one that is too many: it is in no list then. Or NULL. */
-static struct rpcrdma_svc_reply *
-rpcrdma_svc_sent_surplus(struct rpcrdma_svc_xprt *svc)
-	__must_hold(&svc->lock)
-{
-	struct rpcrdma_svc_reply *reply;
-
-	if (!svc->n_sent ||
-	    (!svc->keep_none && svc->n_sent <= RPCRDMA_SVC_SENT &&
-	     svc->sent_memory <= RPCRDMA_SVC_SENT_MEMORY &&
-	     !rpcrdma_memory_short() && !rpcrdma_svc_replies_full(svc)))
-		return NULL;
-	list_for_each_entry(reply, &svc->groups, link) {
-		if (!reply->sent)
-			continue;
-		rpcrdma_svc_sent_take(svc, reply);
-		return reply;
-	}
-	return NULL;
-}
-
-static void rpcrdma_svc_sent_free(struct list_head *replies)
-{
-	struct rpcrdma_svc_reply *reply, *next;
-
-	list_for_each_entry_safe(reply, next, replies, link) {
-		list_del_init(&reply->link);
-		rpcrdma_svc_reply_free(reply);
-	}
-}
-
-/* The account was charged: must Replies that were sent give back their memory soon? */
-static void rpcrdma_svc_hurry(struct rpcrdma_svc_xprt *svc)
-{
-	bool full = rpcrdma_svc_replies_full(svc);
-
-	if (!full) {
-		/* Whoever finds it full after this says so. */
-		if (!data_race(svc->conn->hurry))
-			return;
-		rpcrdma_conn_hurry(svc->conn, false);
-		/* Another thread may have charged it, and called with true before. */
-		full = rpcrdma_svc_replies_full(svc);
-	}
-	if (full)
-		rpcrdma_conn_hurry(svc->conn, true);
-}
-
-/**
- * rpcrdma_svc_replies_charged - get memory of Replies back, if they hold too much
- * @svc: the connection, not yet destroyed
- *
- * Whoever has charged the account calls it: memory of Replies that are kept comes back by
- * nothing else. That of Replies that were sent and are not known to have arrived comes back by
- * the next one, which nobody makes while Replies hold too much.
- *
- * Context: Process context, no lock held. May sleep.
- */
-void rpcrdma_svc_replies_charged(struct rpcrdma_svc_xprt *svc)
-{
-	struct rpcrdma_svc_reply *reply;
-	LIST_HEAD(surplus);
-
-	rpcrdma_svc_hurry(svc);
-	/* Nearly always zero; whoever makes it larger calls this, too. */
-	if (!data_race(svc->n_sent))
-		return;
-	/* Freeing one may lead here again, which must find nothing then. */
-	spin_lock(&svc->lock);
-	while ((reply = rpcrdma_svc_sent_surplus(svc)))
-		list_add_tail(&reply->link, &surplus);
-	spin_unlock(&svc->lock);
-	rpcrdma_svc_sent_free(&surplus);
-}
-
-/* Look again after a while at those that are kept. */
-static void rpcrdma_svc_sent_later(struct rpcrdma_svc_xprt *svc)
-	__must_hold(&svc->lock)
-{
-	if (svc->n_sent && !svc->keep_none)
-		queue_delayed_work(rpcrdma_svc_wq, &svc->forget,
-				   RPCRDMA_SVC_SENT_SECONDS * HZ);
-}
-
-/* Free those that were there when it last looked. */
-static void rpcrdma_svc_sent_forget(struct rpcrdma_svc_xprt *svc)
-{
-	struct rpcrdma_svc_reply *reply, *next;
-	LIST_HEAD(old);
-
-	spin_lock(&svc->lock);
-	list_for_each_entry_safe(reply, next, &svc->groups, link) {
-		if (!reply->sent)
-			continue;
-		if (reply->old) {
-			rpcrdma_svc_sent_take(svc, reply);
-			list_add_tail(&reply->link, &old);
-		}
-		reply->old = true;
-	}
-	rpcrdma_svc_sent_later(svc);
-	spin_unlock(&svc->lock);
-	rpcrdma_svc_sent_free(&old);
-}
-
-/**
- * rpcrdma_svc_forget - free Replies that have been kept for long enough
- * @work: of a connection
- */
-void rpcrdma_svc_forget(struct work_struct *work)
-{
-	struct rpcrdma_svc_xprt *svc = container_of(to_delayed_work(work),
-						    struct rpcrdma_svc_xprt,
-						    forget);
-
-	/* What waits for their memory may use the device. */
-	if (!rpcrdma_svc_enter(svc))
-		return;
-	rpcrdma_svc_sent_forget(svc);
-	rpcrdma_svc_leave(svc);
-}
-
-/* A Reply by a group is out: keep it for a while. Return: false if it was refused already. */
-static bool rpcrdma_svc_reply_keep(struct rpcrdma_svc_reply *reply)
-{
-	struct rpcrdma_svc_xprt *svc = reply->svc;
-	bool refused;
-
-	spin_lock(&svc->lock);
-	refused = reply->refused;
-	if (refused) {
-		list_del_init(&reply->link);
-		atomic_dec(&svc->conn->awaited);
-	} else {
-		reply->sent = true;
-		svc->n_sent++;
-		svc->sent_memory += reply->memory;
-		rpcrdma_svc_sent_later(svc);
-	}
-	spin_unlock(&svc->lock);
-	return !refused;
-}
-
-static void rpcrdma_svc_reply_unlink(struct rpcrdma_svc_reply *reply)
-{
-	spin_lock(&reply->svc->lock);
-	list_del_init(&reply->link);
-	if (reply->refused)
-		atomic_dec(&reply->svc->conn->awaited);
-	spin_unlock(&reply->svc->lock);
 }
 
 static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
@@ -524,64 +352,6 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 		rpcrdma_svc_reply_again(reply);
 	else
 		rpcrdma_svc_reply_end(reply, status);
-}
-
-/**
- * rpcrdma_svc_reply_refused - the client cannot take a Reply that went by a group
- * @conn: the connection
- * @xid: of the Reply
- *
- * It is sent again in a form of version 2. If it is not kept any more the client sends its
- * Call again, when it has waited for long enough.
- *
- * Context: the Receive handler.
- */
-void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid)
-{
-	struct rpcrdma_svc_reply *reply, *again = NULL;
-	struct rpcrdma_svc_xprt *svc = conn->context;
-	bool found = false;
-
-	spin_lock(&svc->lock);
-	/* If the Call has come twice, one of its Replies may still wait to be sent. */
-	list_for_each_entry_reverse(reply, &svc->groups, link) {
-		if (reply->tm.msg.xid != xid || reply->refused)
-			continue;
-		/* It does not change back, and what the client has seen was sent before. */
-		if (!reply->sent && !data_race(reply->tm.msg.sent))
-			continue;
-		found = true;
-		reply->refused = true;
-		if (reply->sent) {
-			rpcrdma_svc_sent_take(svc, reply);
-			again = reply;
-		} else {
-			/* It has memory mapped until its last Send completes. */
-			atomic_inc(&conn->awaited);
-		}
-		break;
-	}
-	spin_unlock(&svc->lock);
-	trace_rpcrdma_call(conn->id, xid, "Reply refused", found ? 0 : -ENOENT);
-	if (again)
-		rpcrdma_svc_reply_again(again);
-	else if (found)
-		rpcrdma_conn_pump(conn);
-}
-
-/**
- * rpcrdma_svc_drop_sent - free Replies that are kept, and keep none from now on
- * @svc: its connection is about to be destroyed
- *
- * Context: Process context. May sleep.
- */
-void rpcrdma_svc_drop_sent(struct rpcrdma_svc_xprt *svc)
-{
-	spin_lock(&svc->lock);
-	svc->keep_none = true;
-	spin_unlock(&svc->lock);
-	cancel_delayed_work_sync(&svc->forget);
-	rpcrdma_svc_replies_charged(svc);
 }
 
 /*
@@ -654,73 +424,6 @@ rpcrdma_svc_reply_alloc(struct svc_rqst *rqstp,
 						     count);
 	rpcrdma_svc_reply_charge(svc, reply);
 	return reply;
-}
-
-/* Integrity and privacy protect the results inside the message (D9). */
-static bool rpcrdma_svc_reducible(const struct svc_rqst *rqstp)
-{
-	u32 flavor = rqstp->rq_cred.cr_flavor;
-
-	return flavor < RPC_AUTH_GSS || flavor == RPC_AUTH_TLS ||
-	       flavor == RPC_AUTH_GSS_KRB5;
-}
-
-static bool rpcrdma_svc_word_is(const struct xdr_buf *xdr, u32 offset,
-				u32 value)
-{
-	__be32 word;
-
-	return !read_bytes_from_xdr_buf(xdr, offset, &word, sizeof(word)) &&
-	       word == cpu_to_be32(value);
-}
-
-/* The result of an operation of NFSv4 that begins at @offset. */
-static bool rpcrdma_svc_op_is(const struct svc_rqst *rqstp,
-			      const struct xdr_buf *xdr, u32 offset, u32 op)
-{
-	return rqstp->rq_vers < 4 || (rpcrdma_svc_word_is(xdr, offset, op) &&
-				      rpcrdma_svc_word_is(xdr, offset + XDR_UNIT,
-							  NFS4_OK));
-}
-
-/*
- * A result is the content of a variable-length opaque, so its length is the
- * word before it. nfsd's READLINK of NFSv4 reports the offset of that word
- * instead of the next one; this function corrects it. READ_PLUS reports
- * data that is not DDP-eligible; it is skipped. Any other result stays in the
- * Payload stream, with all later ones.
- */
-static u32 rpcrdma_svc_results(const struct svc_rqst *rqstp,
-			       struct rpcrdma_svc_call *call,
-			       const struct xdr_buf *xdr)
-{
-	struct rpcrdma_range *r;
-	u32 i, n = 0;
-
-	if (!(call->chunks.n_writes || call->directions.length) ||
-	    !rpcrdma_svc_reducible(rqstp))
-		return 0;
-	for (i = 0; i < call->n_results; i++) {
-		r = &call->results[i];
-		if (r->offset >= 4 * XDR_UNIT &&
-		    rpcrdma_svc_word_is(xdr, r->offset - XDR_UNIT, r->length)) {
-			/* operation, status, end of file, length */
-			if (rpcrdma_svc_op_is(rqstp, xdr,
-					      r->offset - 4 * XDR_UNIT,
-					      OP_READ))
-				call->results[n++] = *r;
-			continue;
-		}
-		/* operation, status, length */
-		if (r->offset < 2 * XDR_UNIT ||
-		    !rpcrdma_svc_word_is(xdr, r->offset, r->length) ||
-		    !rpcrdma_svc_op_is(rqstp, xdr, r->offset - 2 * XDR_UNIT,
-				       OP_READLINK))
-			break;
-		call->results[n] = *r;
-		call->results[n++].offset += XDR_UNIT;
-	}
-	return n;
 }
 
 static void rpcrdma_svc_reply_fill(struct rpcrdma_svc_reply *reply,
@@ -985,7 +688,7 @@ void rpcrdma_svc_drop_writes(struct rpcrdma_svc_xprt *svc)
 	LIST_HEAD(all);
 
 	list_splice_init(&svc->no_regions, &all);
-	rpcrdma_svc_sent_free(&all);
+	rpcrdma_svc_replies_free(&all);
 }
 
 /* Return: 0 if a Reply is on its way, or waits for memory regions; or a negative errno. */
@@ -1074,34 +777,4 @@ int rpcrdma_svc_sendto(struct svc_rqst *rqstp)
 	memalloc_noio_restore(noio);
 	rpcrdma_svc_leave(svc);
 	return rc;
-}
-
-/**
- * rpcrdma_svc_result_payload - nfsd has encoded a DDP-eligible result
- * @rqstp: the Call
- * @offset: where it is in the Reply
- * @length: bytes without XDR padding
- *
- * Results come in the order of the Reply. If the offset does not grow, nfsd encodes
- * the Reply again, after a deferral.
- *
- * Return: 0.
- */
-int rpcrdma_svc_result_payload(struct svc_rqst *rqstp, unsigned int offset,
-			       unsigned int length)
-{
-	struct rpcrdma_svc_call *call = rqstp->rq_xprt_ctxt;
-	struct rpcrdma_range *r;
-
-	if (!call)
-		return 0;
-	if (call->n_results && offset <= call->results[call->n_results - 1].offset)
-		call->n_results = 0;
-	/* Further ones stay in the Payload stream. */
-	if (call->n_results == RPCRDMA_MAX_CHUNKS)
-		return 0;
-	r = &call->results[call->n_results++];
-	r->offset = offset;
-	r->length = length;
-	return 0;
 }

@@ -400,10 +400,14 @@ bool rpcrdma_svc_reply_take(struct rpcrdma_svc_xprt *svc, u32 octets);
 bool rpcrdma_svc_reply_put(struct rpcrdma_svc_xprt *svc, u32 octets,
 			   bool pooled);
 int rpcrdma_svc_sendto(struct svc_rqst *rqstp);
+
+/* sent.c */
 void rpcrdma_svc_reply_refused(struct rpcrdma_conn *conn, u32 xid);
 void rpcrdma_svc_replies_charged(struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_drop_sent(struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_forget(struct work_struct *work);
+
+/* results.c */
 int rpcrdma_svc_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 			       unsigned int length);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the files that send have in common: send.c, fill.c, ring.c, cancel.c, job.c.
+ * What the files that send have in common: send.c, pump.c, sent.c, fill.c, ring.c,
+ * cancel.c, job.c.
  */
 #ifndef _RPCRDMA_SEND_H
 #define _RPCRDMA_SEND_H
@@ -33,13 +34,45 @@ static inline struct rpcrdma_send *rpcrdma_send_next(struct rpcrdma_conn *conn)
 }
 
 /* send.c */
+void rpcrdma_send_supply(const struct rpcrdma_conn *conn,
+			 struct rpcrdma_supply *supply)
+	__must_hold(&conn->lock);
+
+/* pump.c */
 void rpcrdma_pump(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock);
+bool rpcrdma_pump_alone(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock);
+void rpcrdma_pump_full(struct rpcrdma_conn *conn, u32 xid)
 	__must_hold(&conn->lock);
 bool rpcrdma_pump_has(const struct rpcrdma_conn *conn,
 		      const struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock);
+void rpcrdma_pump_take(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock);
+void rpcrdma_pump_through(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock);
+
+/* Does nothing wait or go on that the pump would do before it comes to @tm? */
+static inline bool rpcrdma_pump_idle(const struct rpcrdma_conn *conn,
+				     const struct rpcrdma_txmsg *tm)
+	__must_hold(&conn->lock)
+{
+	return !conn->pumping && !conn->n_recv_later && !conn->credit_waiters &&
+	       list_empty(&conn->tx_queue) && list_empty(&conn->job_queue) &&
+	       rpcrdma_ring_room(&conn->ring) &&
+	       conn->sq_avail > tm->chain_cost;
+}
+
+/* sent.c */
 void rpcrdma_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void rpcrdma_mark_done(struct ib_cq *cq, struct ib_wc *wc);
+
+static inline void rpcrdma_txmsg_done(struct rpcrdma_txmsg *tm, int status)
+{
+	if (tm->done)
+		tm->done(tm, status);
+}
 
 /* fill.c */
 bool rpcrdma_send_fill(struct rpcrdma_send *send);

@@ -1113,11 +1113,9 @@ bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length);
 void rpcrdma_send_unmap(struct rpcrdma_send *send);
 
 /* send.c */
-void rpcrdma_send_stop(struct rpcrdma_conn *conn);
 void rpcrdma_credit_wait(struct rpcrdma_conn *conn,
 			 enum rpcrdma_credit_waiter who, bool waits);
 u64 rpcrdma_credit_waited(const struct rpcrdma_conn *conn);
-void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 bool __must_check rpcrdma_conn_admits(struct rpcrdma_conn *conn,
 				      struct rpcrdma_txmsg *tm, u32 xid);
 int rpcrdma_conn_send(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);
@@ -1130,10 +1128,16 @@ u32 rpcrdma_conn_call_refused(struct rpcrdma_conn *conn,
 void rpcrdma_conn_end_call(struct rpcrdma_conn *conn,
 			   struct rpcrdma_txmsg *tm);
 bool rpcrdma_conn_fits(const struct rpcrdma_conn *conn, u32 cost);
-void rpcrdma_conn_pump(struct rpcrdma_conn *conn);
-void rpcrdma_conn_hurry(struct rpcrdma_conn *conn, bool hurry);
 bool rpcrdma_conn_refuse(struct rpcrdma_conn *conn, u32 xid, u32 errcode,
 			 u32 index, u32 needed);
+
+/* pump.c */
+void rpcrdma_conn_pump(struct rpcrdma_conn *conn);
+
+/* sent.c */
+void rpcrdma_conn_hurry(struct rpcrdma_conn *conn, bool hurry);
+void rpcrdma_send_stop(struct rpcrdma_conn *conn);
+void rpcrdma_send_flush(struct rpcrdma_conn *conn);
 
 /* cancel.c */
 bool rpcrdma_conn_cancel(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm);

@@ -4,7 +4,7 @@
  * the client's side of the module around one of them, and every interleaving.
  *
  * The sessions are the core's, by its C names: messages are encoded and decoded. Around the
- * client's there is what verbs/send.c, verbs/cancel.c, verbs/recv.c and client/request.c do between
+ * client's there is what verbs/ (send.c, pump.c, cancel.c, recv.c) and client/request.c do between
  * two places where they leave a lock. One step is:
  * - an RPC begins; the task that has the write lock asks for admission, and its Call goes to the
  *   connection, or sunrpc keeps this Call and all behind it;
@@ -220,7 +220,7 @@ struct Model {
 	u8 n_calls;
 	u8 n_answers;
 
-	/* The client's connection: send.c. */
+	/* The client's connection: pump.c. */
 	Decided decided[kChain + 1];
 	u8 n_decided;
 	u8 queue[kMostRpcs + 1];
@@ -663,7 +663,7 @@ private:
 	}
 
 	/* ---------------------------------------------------------------- */
-	/* The client's connection: send.c                                  */
+	/* The client's connection: pump.c                                  */
 	/* ---------------------------------------------------------------- */
 
 	/* Nothing takes credits but Calls that ask, and the peer takes none back. */
