@@ -42,7 +42,7 @@ SOURCES	:= $(wildcard Kbuild include net $(if $(findstring command,$(origin RPCR
 	   $(dir $(RPCRDMA_EXTENSIONS)),tools/testing/kunit))
 KEEP	:= *.o *.ko *.a *.d *.mod *.mod.c .*.cmd Module.symvers modules.order
 # 6.1 leaves UBSAN out of a directory that does not ask for it.
-UBSAN	:= $(if $(findstring debug,$(LABEL)),UBSAN_SANITIZE=y)
+UBSAN	:= $(if $(findstring debug,$(LABEL))$(findstring kasan,$(LABEL)),UBSAN_SANITIZE=y)
 KBUILD	= $(KMAKE) --no-print-directory -C $(KDIR) M=$(or $(PLACE),$(CURDIR))/$(MIRROR) \
 	  $(KBUILD_ARCH) $(UBSAN)
 
@@ -344,7 +344,7 @@ style:
 	@scripts/style $(STYLE_KERNEL)
 
 style-full:
-	+@$(SUBMAKE) style FULL=1
+	+@$(SUBMAKE) style FULL=1 STYLE_KERNEL=debug-6.12
 
 # Every normative sentence of the drafts has code and a test. DRAFTS is the directory of
 # the drafts.
@@ -403,7 +403,8 @@ check:
 kernels:
 	+@kernels="$$($(choose) --skip $@ $(addprefix --kernel ,$(TEST_KERNEL) $(CHECK_KERNEL)) \
 	  $(if $(TEST_KERNEL),,selftests) $(if $(CHECK_KERNEL),,checks kunit) debian)" || \
-	  { [ $$? = 4 ]; exit; }; printf 'ok - kernel %s\n' $$kernels
+	  { [ $$? = 4 ]; exit; }; scripts/kernel fetch $(STYLE_KERNEL) && \
+	  printf 'ok - kernel %s\n' $$kernels
 
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
@@ -520,6 +521,7 @@ help:
 	@echo '  selftests-debian-full  the same on Debian'"'"'s kernel'
 	@echo '  selftests-6.1    twelve self-tests on the kernel of Debian 12; FULL=1: all'
 	@echo '  kunit-6.1        kunit with KERNEL=6.1'
+	@echo '  kunit-debug      kunit under QEMU with all checkers'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
 	@echo '  selftests-smp    six self-tests there, with two processors in each guest'
 	@echo '  selftests-kcsan  four self-tests on the kernel that finds data races, with two processors'

@@ -46,7 +46,7 @@ static bool rpcrdma_svc_op_is(const struct svc_rqst *rqstp,
  * data that is not DDP-eligible; it is skipped. Any other result stays in the
  * Payload stream, with all later ones.
  *
- * Return: so many are the first ones of @call->results now.
+ * Return: how many; they are the first ones of @call->results then.
  */
 u32 rpcrdma_svc_results(const struct svc_rqst *rqstp,
 			struct rpcrdma_svc_call *call,

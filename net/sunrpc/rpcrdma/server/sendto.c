@@ -49,7 +49,7 @@ static const struct rpcrdma_replies_limits rpcrdma_svc_replies_limits = {
  * rpcrdma_svc_replies_full - are there too many Replies for one more Call?
  * @svc: the connection
  *
- * Context: any. Under the lock of @svc the answer holds until it is released.
+ * Context: any. Under the lock of @svc the account does not change; the number of Replies may.
  */
 bool rpcrdma_svc_replies_full(const struct rpcrdma_svc_xprt *svc)
 {

@@ -176,7 +176,7 @@ static u32 rpcrdma_send_refused(const struct rpcrdma_conn *conn, u32 i,
  * @conn: the connection, with its lock held
  * @xid: what it belongs to, host order
  *
- * That is until the device has finished with earlier Work Requests, or more Sends have buffers.
+ * It waits until the device has finished with earlier Work Requests, or more Sends have buffers.
  */
 void rpcrdma_pump_full(struct rpcrdma_conn *conn, u32 xid)
 	__must_hold(&conn->lock)
@@ -249,10 +249,9 @@ void rpcrdma_pump_through(struct rpcrdma_conn *conn)
 /**
  * rpcrdma_pump_take - a message is not to be sent: take it from the queue
  * @conn: the connection, with its lock held
- * @tm: the message; rpcrdma_pump_has() it until the caller says otherwise
+ * @tm: the message; rpcrdma_pump_has() says so until the caller clears pump_msg
  */
-void rpcrdma_pump_take(struct rpcrdma_conn *conn,
-			      struct rpcrdma_txmsg *tm)
+void rpcrdma_pump_take(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
 	list_del_init(&tm->link);
@@ -636,8 +635,7 @@ void rpcrdma_pump(struct rpcrdma_conn *conn)
  *
  * Return: false if the pump has to go on; @tm is queued then, unless all of it has been decided on.
  */
-bool rpcrdma_pump_alone(struct rpcrdma_conn *conn,
-			       struct rpcrdma_txmsg *tm)
+bool rpcrdma_pump_alone(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
 	struct rpcrdma_send *send = rpcrdma_send_next(conn);

@@ -61,7 +61,7 @@ u64 rpcrdma_credit_waited(const struct rpcrdma_conn *conn)
  * @supply: gets that, and what is promised to Calls that wait for the pump
  */
 void rpcrdma_send_supply(const struct rpcrdma_conn *conn,
-				struct rpcrdma_supply *supply)
+			 struct rpcrdma_supply *supply)
 	__must_hold(&conn->lock)
 {
 	const struct rpcrdma_txmsg *tm;

@@ -220,7 +220,7 @@ struct Model {
 	u8 n_calls;
 	u8 n_answers;
 
-	/* The client's connection: pump.c. */
+	/* The client's connection: send.c, pump.c. */
 	Decided decided[kChain + 1];
 	u8 n_decided;
 	u8 queue[kMostRpcs + 1];
@@ -663,7 +663,7 @@ private:
 	}
 
 	/* ---------------------------------------------------------------- */
-	/* The client's connection: pump.c                                  */
+	/* The client's connection: send.c, pump.c                          */
 	/* ---------------------------------------------------------------- */
 
 	/* Nothing takes credits but Calls that ask, and the peer takes none back. */

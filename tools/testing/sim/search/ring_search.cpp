@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The ring of a connection's Sends, as core/ring.h has it, with what verbs/ring.c and
- * verbs/pump.c do around it between two places where they leave the lock, and every interleaving.
+ * The ring of a connection's Sends, as core/ring.h has it, with what ring.c, pump.c, send.c and
+ * sent.c do around it between two places where they leave the lock, and every interleaving.
  * What is decided is the core's; who carries it out is a model of that C code.
  *
  * A ring has four or eight Sends, of which one in each quarter is signaled. One step is: a message
@@ -327,7 +327,7 @@ private:
 	}
 
 	/* ---------------------------------------------------------------- */
-	/* pump.c                                                           */
+	/* pump.c, send.c, sent.c                                           */
 	/* ---------------------------------------------------------------- */
 
 	[[nodiscard]] u32 room(const Model &m) const
