@@ -465,10 +465,10 @@ static void conn_tell(struct kunit *test, const char *name,
 		   info.window, info.window_used);
 }
 
-static void conn_wait(struct kunit *test, struct completion *c)
+/* What was awaited has happened; if not, how far both ends have come is of interest. */
+static void conn_assert(struct kunit *test, bool done)
 {
 	struct conn_fixture *f = test->priv;
-	const bool done = wait_for_completion_timeout(c, CONN_TIMEOUT);
 
 	if (!done) {
 		conn_tell(test, "client", &f->client);
@@ -477,14 +477,25 @@ static void conn_wait(struct kunit *test, struct completion *c)
 	KUNIT_ASSERT_TRUE(test, done);
 }
 
-static u32 conn_n_held(struct conn_side *side)
+static void conn_wait(struct kunit *test, struct completion *c)
+{
+	conn_assert(test, wait_for_completion_timeout(c, CONN_TIMEOUT));
+}
+
+/* The entries of a list that others change under @lock. */
+static u32 conn_count_under(spinlock_t *lock, const struct list_head *list)
 {
 	u32 count;
 
-	spin_lock(&side->lock);
-	count = conn_count(&side->held);
-	spin_unlock(&side->lock);
+	spin_lock(lock);
+	count = conn_count(list);
+	spin_unlock(lock);
 	return count;
+}
+
+static u32 conn_n_held(struct conn_side *side)
+{
+	return conn_count_under(&side->lock, &side->held);
 }
 
 /* Receives of @side wait for others, or are held, or are posted; none is in its handler. */
@@ -531,13 +542,8 @@ static bool conn_is_settled(struct conn_fixture *f)
 static void conn_settle(struct kunit *test)
 {
 	struct conn_fixture *f = test->priv;
-	const bool settled = conn_becomes(conn_is_settled(f));
 
-	if (!settled) {
-		conn_tell(test, "client", &f->client);
-		conn_tell(test, "server", &f->server);
-	}
-	KUNIT_ASSERT_TRUE(test, settled);
+	conn_assert(test, conn_becomes(conn_is_settled(f)));
 }
 
 /* Its owner hears that there is room again, once. */
@@ -1114,12 +1120,7 @@ static struct conn_msg *conn_own_msg(struct kunit *test, u32 xid, enum rpcrdma_d
 
 static u32 conn_n_behind(struct rpcrdma_conn *conn)
 {
-	u32 count;
-
-	spin_lock(&conn->lock);
-	count = conn_count(&conn->behind);
-	spin_unlock(&conn->lock);
-	return count;
+	return conn_count_under(&conn->lock, &conn->behind);
 }
 
 /* The server does not take the first of some Calls: all of them wait. */
