@@ -391,14 +391,15 @@ coverage:
 
 # Tests with random choices run longer in check-full, and as long as you like in soak.
 # Two parts with guests at a time: a part sometimes waits. Those without take what is left of the
-# processors; not fuzz, which has so many seconds.
+# processors; not fuzz, which has so many seconds. kunit comes late: its emulated guest has several
+# processors, and can use those that nobody else needs any more.
 # First of all kernels are fetched and built that are not there yet, with all processors: the parts
 # wait for them, and would be in their way.
 CHECK_BESIDE	= unit,instructions,codec,tools-check,wireshark,conformance,style,clock,docs-check,sim
 check:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),2) SIM_SECONDS=$(or $(SIM_SECONDS),10) \
 	  SANITIZED_SEEDS=$(or $(SANITIZED_SEEDS),3000) scripts/tally --first kernels --jobs 2 \
-	  --beside $(CHECK_BESIDE) $(RESUMED) $(ASKED) selftests selftests-debian kunit harness fuzz
+	  --beside $(CHECK_BESIDE) $(RESUMED) $(ASKED) selftests harness selftests-debian kunit fuzz
 
 kernels:
 	+@kernels="$$($(choose) --skip $@ $(addprefix --kernel ,$(TEST_KERNEL) $(CHECK_KERNEL)) \
