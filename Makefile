@@ -520,7 +520,7 @@ help:
 	@echo '  harness-full     harness with every check on every kind of guest'
 	@echo '  selftests-full   selftests with the tests that take long'
 	@echo '  selftests-debian-full  the same on Debian'"'"'s kernel'
-	@echo '  selftests-6.1    twelve self-tests on the kernel of Debian 12; FULL=1: all'
+	@echo '  selftests-6.1    thirteen self-tests on the kernel of Debian 12; FULL=1: all'
 	@echo '  kunit-6.1        kunit with KERNEL=6.1'
 	@echo '  kunit-debug      kunit under QEMU with all checkers'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
