@@ -303,8 +303,8 @@ def report(found, results):
     """All of it."""
     return ", ".join([f"commit {found['commit']}", *found["kernels"]]) + "\n" + "".join((
         titled("Instructions of the protocol core", core(results)),
-        titled("Instructions, by samples", instructions(results)),
-        titled("Functions of the transport, by samples", functions(results)),
+        titled("Instructions", instructions(results)),
+        titled("Functions of the transport", functions(results)),
         titled("Counts", counts(results, COLUMNS)),
         titled("Octets", counts(results, OCTETS)),
         titled("Not one Call for one operation", procedures(results)),

@@ -68,10 +68,26 @@ class Symbols:
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
         found = collections.Counter(self.of(int(word, 16)) for word in told.split())
         each = total / max(found.total(), 1)
+        return {"samples": found.total(), "parts": self.by_part(found, each)}
+
+    def counted(self, before, after, operations):
+        """As shares(), of two files of exact.c: in @before so many operations were done, in
+        @after as many more. What is around the operations is in both."""
+        found = collections.Counter()
+        for path, sign in ((after, 1), (before, -1)):
+            for line in path.read_text(encoding="ascii").splitlines():
+                address, times = (int(word, 16) for word in line.split())
+                found[self.of(address)] += sign * times
+        return {"samples": operations, "parts": self.by_part(found, 1 / operations)}
+
+    @staticmethod
+    def by_part(found, each):
+        """{part: {function: figure}}, the largest first, of the Counter found."""
         parts = {name: {} for name in NAMES}
         for (part, function), n in found.most_common():
-            parts[part][function] = n * each
-        return {"samples": found.total(), "parts": parts}
+            if n:
+                parts[part][function] = n * each
+        return parts
 
 
 def native_parts(told, ends, each):

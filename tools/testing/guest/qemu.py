@@ -169,4 +169,6 @@ def start(guest, accel, sockets):
         + share("root", "/", False)
         + share("modules", guest.modules, False)
         + share("out", guest.out, True)
-        + network(guest.role, sockets), guest.directory / "machine")
+        + network(guest.role, sockets)
+        + (["-plugin", guest.options.plugin] if guest.options.plugin else []),
+        guest.directory / "machine")
