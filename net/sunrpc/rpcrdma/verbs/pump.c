@@ -276,7 +276,7 @@ static void rpcrdma_pump_over(struct rpcrdma_conn *conn,
 }
 
 /* Tell the owners of messages that are over. Drops the lock for a while. */
-static void rpcrdma_pump_tell(struct rpcrdma_conn *conn)
+static noinline void rpcrdma_pump_tell_all(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
 	struct rpcrdma_txmsg *tm;
@@ -294,6 +294,14 @@ static void rpcrdma_pump_tell(struct rpcrdma_conn *conn)
 		conn->telling = NULL;
 		rpcrdma_pump_through(conn);
 	}
+}
+
+/* Mostly there are none: of one Send its own thread tells, see rpcrdma_conn_send_planned(). */
+static void rpcrdma_pump_tell(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	if (unlikely(!list_empty(&conn->tx_over)))
+		rpcrdma_pump_tell_all(conn);
 }
 
 /* End the message that was taken. */
@@ -381,6 +389,13 @@ static u32 rpcrdma_pump_decide(struct rpcrdma_conn *conn,
 	return result;
 }
 
+/* The Send is about to be posted: from now on answers may come. */
+static void rpcrdma_pump_answerable(const struct rpcrdma_send *send)
+{
+	if (send->tm && send->tx.last)
+		WRITE_ONCE(send->tm->posted, true);
+}
+
 /*
  * Post the Sends up to @built, of which @first is the first Work Request. Holds the lock
  * while it posts: the Receive handler must not invalidate regions before they are
@@ -391,28 +406,32 @@ static u32 rpcrdma_pump_ring(struct rpcrdma_conn *conn, u32 built,
 	__must_hold(&conn->lock)
 {
 	const struct ib_send_wr *bad = first;
-	struct rpcrdma_send *send;
 	u32 i;
 
 	if (!first)
 		return built;
 	conn->stats.tx_doorbells++;
-	/* From now on answers may come. */
-	for (i = conn->send_told; i != built; i++) {
-		send = rpcrdma_send_at(conn, i);
-		if (send->tm && send->tx.last)
-			WRITE_ONCE(send->tm->posted, true);
-	}
+	for (i = conn->send_told; i != built; i++)
+		rpcrdma_pump_answerable(rpcrdma_send_at(conn, i));
 	if (!ib_post_send(conn->qp, first, &bad))
 		return built;
 	return rpcrdma_send_refused(conn, conn->send_told, first, bad);
 }
 
 /*
- * Can all that was decided be built under the lock? Then nothing is to be mapped or
- * registered, and no more copied than a header.
+ * Can this Send be built under the lock, and others of so many @octets? Then nothing is to be
+ * mapped or registered, and no more copied than a header.
  */
-static bool rpcrdma_pump_brief(const struct rpcrdma_conn *conn, u32 end)
+static bool rpcrdma_pump_brief(const struct rpcrdma_send *send, u32 octets)
+{
+	const struct rpcrdma_txmsg *tm = send->tm;
+
+	return octets + send->tx.payload.length <= RPCRDMA_SEND_BRIEF &&
+	       !send->rtr.size && !(tm && (tm->chain || tm->gather));
+}
+
+/* The same of all that was decided. */
+static bool rpcrdma_pump_all_brief(const struct rpcrdma_conn *conn, u32 end)
 	__must_hold(&conn->lock)
 {
 	const struct rpcrdma_send *send;
@@ -420,29 +439,80 @@ static bool rpcrdma_pump_brief(const struct rpcrdma_conn *conn, u32 end)
 
 	for (i = conn->send_told; i != end; i++) {
 		send = rpcrdma_send_at(conn, i);
+		if (!rpcrdma_pump_brief(send, octets))
+			return false;
 		octets += send->tx.payload.length;
-		if (octets > RPCRDMA_SEND_BRIEF || send->rtr.size)
-			return false;
-		if (send->tm && (send->tm->chain || send->tm->gather))
-			return false;
 	}
 	return true;
 }
 
-/* Build and post what was decided, and note what is over. Drops the lock for a while. */
-static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
+/*
+ * A Send was posted, or was not for the reason @status. If the peer refused its message before
+ * it was posted, that is not quiet any more.
+ */
+static inline void rpcrdma_pump_posted(struct rpcrdma_conn *conn,
+				       struct rpcrdma_send *send, int status)
 	__must_hold(&conn->lock)
 {
-	const u32 end = conn->ring.head;
+	if (send->ends && (status || !send->tm->quiet))
+		rpcrdma_pump_over(conn, send->tm, status);
+	send->tm = NULL;
+}
+
+/*
+ * Sends were counted but not posted: send nothing after them, even if another thread has begun
+ * to end the connection.
+ */
+static noinline void rpcrdma_pump_failed(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
+	spin_unlock(&conn->lock);
+	rpcrdma_conn_lost(conn, "post Send");
+	spin_lock(&conn->lock);
+}
+
+/* As rpcrdma_pump_post() of more than one, of the only Send that was decided: mostly it is. */
+static __always_inline void rpcrdma_pump_post_one(struct rpcrdma_conn *conn,
+						  struct rpcrdma_send *send)
+	__must_hold(&conn->lock)
+{
+	struct ib_send_wr *first;
+	int status = 0;
+
+	if (rpcrdma_pump_brief(send, 0)) {
+		first = rpcrdma_send_build(conn, send);
+	} else {
+		spin_unlock(&conn->lock);
+		first = rpcrdma_send_build(conn, send);
+		spin_lock(&conn->lock);
+	}
+	if (first) {
+		conn->stats.tx_doorbells++;
+		rpcrdma_pump_answerable(send);
+		if (ib_post_send(conn->qp, first, NULL))
+			status = -ENOTCONN;
+	} else {
+		status = -EMSGSIZE;
+	}
+	rpcrdma_pump_posted(conn, send, status);
+	conn->send_told++;
+	rpcrdma_pump_through(conn);
+	if (unlikely(status))
+		rpcrdma_pump_failed(conn);
+}
+
+/* The same of all that was decided, as one chain. */
+static void rpcrdma_pump_post_all(struct rpcrdma_conn *conn, u32 end)
+	__must_hold(&conn->lock)
+{
 	struct rpcrdma_txmsg *short_of = NULL;
 	struct ib_send_wr *first;
 	struct rpcrdma_send *send;
 	u32 built, posted, i;
 	int status;
 
-	if (conn->send_told == end)
-		return;
-	if (rpcrdma_pump_brief(conn, end)) {
+	if (rpcrdma_pump_all_brief(conn, end)) {
 		built = rpcrdma_send_build_all(conn, conn->send_told, end,
 					       &first);
 	} else {
@@ -454,29 +524,29 @@ static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	posted = rpcrdma_pump_ring(conn, built, first);
 	if (built != end)
 		short_of = rpcrdma_send_at(conn, built)->tm;
-	/* If the peer refused a message before it was posted, it is not quiet any more. */
 	for (i = conn->send_told; i != end; i++) {
 		send = rpcrdma_send_at(conn, i);
 		status = 0;
 		if ((s32)(i - posted) >= 0)
 			status = send->tm == short_of ? -EMSGSIZE : -ENOTCONN;
-		if (send->ends && (status || !send->tm->quiet))
-			rpcrdma_pump_over(conn, send->tm, status);
-		send->tm = NULL;
+		rpcrdma_pump_posted(conn, send, status);
 	}
 	conn->send_told = end;
 	rpcrdma_pump_through(conn);
-	if (posted == end)
-		return;
+	if (posted != end)
+		rpcrdma_pump_failed(conn);
+}
 
-	/*
-	 * Sends were counted but not posted: send nothing after them, even if another
-	 * thread has begun to end the connection.
-	 */
-	rpcrdma_conn_advance(conn, RPCRDMA_CONN_CLOSED);
-	spin_unlock(&conn->lock);
-	rpcrdma_conn_lost(conn, "post Send");
-	spin_lock(&conn->lock);
+/* Build and post what was decided, and note what is over. Drops the lock for a while. */
+static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	const u32 end = conn->ring.head;
+
+	if (end - conn->send_told > 1)
+		rpcrdma_pump_post_all(conn, end);
+	else if (end != conn->send_told)
+		rpcrdma_pump_post_one(conn, rpcrdma_send_at(conn, conn->send_told));
 }
 
 /* After a Send was decided: is there anything to decide on? */
@@ -587,7 +657,7 @@ static bool rpcrdma_pump_room(struct rpcrdma_conn *conn)
 		room = true;
 	}
 	if (unlikely(conn->ring.asked.sends)) {
-		rpcrdma_send_supply(conn, &supply);
+		supply = rpcrdma_send_supply(conn);
 		room |= rpcrdma_ring_answers(&conn->ring, &supply);
 	}
 	return room;
@@ -657,7 +727,7 @@ bool rpcrdma_pump_alone(struct rpcrdma_conn *conn, struct rpcrdma_txmsg *tm)
 
 	conn->pumping = true;
 	conn->pump_again = false;
-	rpcrdma_pump_post(conn);
+	rpcrdma_pump_post_one(conn, send);
 	conn->pumping = false;
 	rpcrdma_pump_through(conn);
 	if (conn->pump_again || rpcrdma_send_hurries(conn))

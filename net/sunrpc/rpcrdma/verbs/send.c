@@ -56,26 +56,25 @@ u64 rpcrdma_credit_waited(const struct rpcrdma_conn *conn)
 }
 
 /**
- * rpcrdma_send_supply - what there is of the send queue
+ * rpcrdma_send_promised - what there is of the send queue while messages wait for the pump
  * @conn: the connection, with its lock held
- * @supply: gets that, and what is promised to Calls that wait for the pump
+ *
+ * Return: that, and what is promised to the Calls among them.
  */
-void rpcrdma_send_supply(const struct rpcrdma_conn *conn,
-			 struct rpcrdma_supply *supply)
+struct rpcrdma_supply rpcrdma_send_promised(const struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
+	struct rpcrdma_supply supply = {
+		.depth = conn->sq_depth,
+		.avail = conn->sq_avail,
+		.sends = rpcrdma_session_reserved(&conn->session),
+	};
 	const struct rpcrdma_txmsg *tm;
 
-	supply->depth = conn->sq_depth;
-	supply->avail = conn->sq_avail;
-	supply->sends = 0;
-	supply->chain = 0;
-	if (likely(list_empty(&conn->tx_queue)))
-		return;
-	supply->sends = rpcrdma_session_reserved(&conn->session);
 	list_for_each_entry(tm, &conn->tx_queue, link)
 		if (!tm->msg.sent)
-			supply->chain += tm->chain_cost;
+			supply.chain += tm->chain_cost;
+	return supply;
 }
 
 /* The order of messages: lower ranks are sent first. */
@@ -147,15 +146,25 @@ static bool rpcrdma_send_has_credit(struct rpcrdma_conn *conn,
 	return rpcrdma_session_admit(&conn->session, tm ? &tm->msg : NULL);
 }
 
+/* There is no room for a Call. Not inlined, so that its caller need not guard its stack. */
+static noinline void rpcrdma_send_lacks(struct rpcrdma_conn *conn,
+					struct rpcrdma_txmsg *tm,
+					struct rpcrdma_claim claim)
+	__must_hold(&conn->lock)
+{
+	if (tm)
+		rpcrdma_session_put_back(&conn->session, &tm->msg);
+	rpcrdma_send_ask(conn, &claim);
+}
+
 /* Can all Work Requests of a Call be posted, which has credits? */
 static bool rpcrdma_send_has_room(struct rpcrdma_conn *conn,
 				  struct rpcrdma_txmsg *tm)
 	__must_hold(&conn->lock)
 {
 	struct rpcrdma_claim claim = { .sends = 1 };
-	struct rpcrdma_supply supply;
+	struct rpcrdma_supply supply = rpcrdma_send_supply(conn);
 
-	rpcrdma_send_supply(conn, &supply);
 	if (tm) {
 		claim.sends = tm->msg.reserved;
 		claim.chain = tm->chain_cost;
@@ -164,9 +173,7 @@ static bool rpcrdma_send_has_room(struct rpcrdma_conn *conn,
 	}
 	if (likely(rpcrdma_ring_fits(&conn->ring, &supply, &claim)))
 		return true;
-	if (tm)
-		rpcrdma_session_put_back(&conn->session, &tm->msg);
-	rpcrdma_send_ask(conn, &claim);
+	rpcrdma_send_lacks(conn, tm, claim);
 	return false;
 }
 

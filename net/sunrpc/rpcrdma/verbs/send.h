@@ -34,9 +34,21 @@ static inline struct rpcrdma_send *rpcrdma_send_next(struct rpcrdma_conn *conn)
 }
 
 /* send.c */
-void rpcrdma_send_supply(const struct rpcrdma_conn *conn,
-			 struct rpcrdma_supply *supply)
+struct rpcrdma_supply rpcrdma_send_promised(const struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock);
+
+/* What there is of the send queue, and what is promised of it. Mostly no message waits. */
+static inline struct rpcrdma_supply
+rpcrdma_send_supply(const struct rpcrdma_conn *conn)
+	__must_hold(&conn->lock)
+{
+	if (unlikely(!list_empty(&conn->tx_queue)))
+		return rpcrdma_send_promised(conn);
+	return (struct rpcrdma_supply) {
+		.depth = conn->sq_depth,
+		.avail = conn->sq_avail,
+	};
+}
 
 /* pump.c */
 void rpcrdma_pump(struct rpcrdma_conn *conn)
