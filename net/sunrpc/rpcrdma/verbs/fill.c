@@ -9,8 +9,8 @@
 #include "send.h"
 
 /* Copy bytes of a message, nearly always of its head alone. Return: false if it lacks some. */
-static bool rpcrdma_xdr_copy(const struct xdr_buf *xdr, u32 offset, void *to,
-			     u32 length)
+static inline bool rpcrdma_xdr_copy(const struct xdr_buf *xdr, u32 offset,
+				    void *to, u32 length)
 {
 	const struct kvec *head = &xdr->head[0];
 
@@ -21,9 +21,8 @@ static bool rpcrdma_xdr_copy(const struct xdr_buf *xdr, u32 offset, void *to,
 }
 
 /*
- * As rpcrdma_txmsg_copy(), of a message of which chunks carry a part. Not inlined, and
- * rpcrdma_send_gather() neither: a variable whose address is taken makes a function guard its
- * stack, and others would do that for nothing.
+ * As rpcrdma_txmsg_copy(), of a message of which chunks carry a part. Not inlined: a variable
+ * whose address is taken makes a function guard its stack, and others would do that for nothing.
  */
 static noinline int rpcrdma_txmsg_copy_reduced(const struct rpcrdma_txmsg *tm,
 					       u32 offset, void *to, u32 length)
@@ -64,6 +63,43 @@ int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
 }
 
 /**
+ * struct rpcrdma_stretch - bytes of a message that are in one piece of memory
+ * @from: where they are
+ * @length: how many
+ */
+struct rpcrdma_stretch {
+	const void *from;
+	u32 length;
+};
+
+/* The bytes at @offset. Return: none if the message ends before. */
+static inline struct rpcrdma_stretch
+rpcrdma_piece_at(const struct xdr_buf *xdr, u32 offset)
+{
+	const struct kvec *vec = &xdr->head[0];
+	u32 at;
+
+	if (offset >= vec->iov_len) {
+		offset -= vec->iov_len;
+		if (offset < xdr->page_len) {
+			at = xdr->page_base + offset;
+			return (struct rpcrdma_stretch) {
+				.from = page_address(xdr->pages[at >> PAGE_SHIFT]) +
+					offset_in_page(at),
+				.length = min_t(u32, xdr->page_len - offset,
+						PAGE_SIZE - offset_in_page(at)),
+			};
+		}
+		offset -= xdr->page_len;
+		vec = &xdr->tail[0];
+	}
+	return (struct rpcrdma_stretch) {
+		.from = vec->iov_base + offset,
+		.length = offset < vec->iov_len ? vec->iov_len - offset : 0,
+	};
+}
+
+/**
  * rpcrdma_xdr_piece - what of a message is in one piece of memory
  * @xdr: the message
  * @offset: from here on
@@ -74,23 +110,10 @@ int rpcrdma_txmsg_copy(const struct rpcrdma_txmsg *tm, u32 offset, void *to,
 const void *rpcrdma_xdr_piece(const struct xdr_buf *xdr, u32 offset,
 			      u32 *length)
 {
-	const struct kvec *vec = &xdr->head[0];
-	u32 at;
+	const struct rpcrdma_stretch piece = rpcrdma_piece_at(xdr, offset);
 
-	if (offset >= vec->iov_len) {
-		offset -= vec->iov_len;
-		if (offset < xdr->page_len) {
-			at = xdr->page_base + offset;
-			*length = min_t(u32, xdr->page_len - offset,
-					PAGE_SIZE - offset_in_page(at));
-			return page_address(xdr->pages[at >> PAGE_SHIFT]) +
-			       offset_in_page(at);
-		}
-		offset -= xdr->page_len;
-		vec = &xdr->tail[0];
-	}
-	*length = offset < vec->iov_len ? vec->iov_len - offset : 0;
-	return vec->iov_base + offset;
+	*length = piece.length;
+	return piece.from;
 }
 
 /**
@@ -168,27 +191,40 @@ bool rpcrdma_send_take(struct rpcrdma_send *send, const void *from, u32 length)
 	return true;
 }
 
-/* What of the @left bytes at @offset is in one piece. Return: how many bytes; 0: there is none. */
-static u32 rpcrdma_send_piece(const struct rpcrdma_txmsg *tm, u32 offset,
-			      u32 left, const void **from)
+/* As rpcrdma_send_piece(), of a message of which chunks carry a part. */
+static noinline struct rpcrdma_stretch
+rpcrdma_send_piece_reduced(const struct rpcrdma_txmsg *tm, u32 offset)
 {
-	u32 run = left, at = offset;
-	u32 piece;
+	struct rpcrdma_stretch piece = {};
+	u32 run, at;
 
-	if (tm->n_removed)
-		run = rpcrdma_stream_run(tm->removed, tm->n_removed, offset,
-					 &at);
-	if (!run)
-		return 0;
-	*from = rpcrdma_xdr_piece(tm->xdr, at, &piece);
-	return min3(piece, run, left);
+	run = rpcrdma_stream_run(tm->removed, tm->n_removed, offset, &at);
+	if (run) {
+		piece = rpcrdma_piece_at(tm->xdr, at);
+		piece.length = min(piece.length, run);
+	}
+	return piece;
+}
+
+/* What of the @left bytes at @offset of the stream is in one piece. Return: none if they lack. */
+static inline struct rpcrdma_stretch
+rpcrdma_send_piece(const struct rpcrdma_txmsg *tm, u32 offset, u32 left)
+{
+	struct rpcrdma_stretch piece;
+
+	if (unlikely(tm->n_removed))
+		piece = rpcrdma_send_piece_reduced(tm, offset);
+	else
+		piece = rpcrdma_piece_at(tm->xdr, offset);
+	piece.length = min(piece.length, left);
+	return piece;
 }
 
 /* A small piece is copied, and what the device cannot reach. */
-static bool rpcrdma_send_takes(const struct rpcrdma_txmsg *tm, const void *from,
-			       u32 piece)
+static bool rpcrdma_send_takes(const struct rpcrdma_txmsg *tm,
+			       struct rpcrdma_stretch piece)
 {
-	return piece >= tm->gather && virt_addr_valid(from);
+	return piece.length >= tm->gather && virt_addr_valid(piece.from);
 }
 
 /* Are there enough elements for rpcrdma_send_pieces()? It is dear to find out by mapping. */
@@ -198,15 +234,14 @@ static bool rpcrdma_send_fits(const struct rpcrdma_send *send)
 	u32 offset = send->tx.payload.offset;
 	u32 left = send->tx.payload.length;
 	bool takes, took = false;
-	const void *from;
+	struct rpcrdma_stretch piece;
 	u32 count = 1;
-	u32 piece;
 
-	for (; left; left -= piece, offset += piece) {
-		piece = rpcrdma_send_piece(tm, offset, left, &from);
-		if (!piece)
+	for (; left; left -= piece.length, offset += piece.length) {
+		piece = rpcrdma_send_piece(tm, offset, left);
+		if (!piece.length)
 			return false;
-		takes = rpcrdma_send_takes(tm, from, piece);
+		takes = rpcrdma_send_takes(tm, piece);
 		count += takes || took;
 		if (count > send->conn->gather_sge)
 			return false;
@@ -225,22 +260,19 @@ static bool rpcrdma_send_pieces(struct rpcrdma_send *send)
 	const struct rpcrdma_txmsg *tm = send->tm;
 	u32 offset = send->tx.payload.offset;
 	u32 left = send->tx.payload.length;
-	const void *from;
-	u32 piece;
+	struct rpcrdma_stretch piece;
 	bool ok;
 
-	while (left) {
-		piece = rpcrdma_send_piece(tm, offset, left, &from);
-		if (!piece)
+	for (; left; left -= piece.length, offset += piece.length) {
+		piece = rpcrdma_send_piece(tm, offset, left);
+		if (!piece.length)
 			return false;
-		if (rpcrdma_send_takes(tm, from, piece))
-			ok = rpcrdma_send_take(send, from, piece);
+		if (rpcrdma_send_takes(tm, piece))
+			ok = rpcrdma_send_take(send, piece.from, piece.length);
 		else
-			ok = rpcrdma_send_copy(send, from, piece);
+			ok = rpcrdma_send_copy(send, piece.from, piece.length);
 		if (!ok)
 			return false;
-		offset += piece;
-		left -= piece;
 	}
 	return true;
 }
@@ -257,7 +289,10 @@ static bool rpcrdma_send_copy_all(struct rpcrdma_send *send)
 				   tx->payload.length);
 }
 
-/* Gather what goes in @send, or else copy it. Return: as rpcrdma_send_fill(). */
+/*
+ * Gather what goes in @send, or else copy it. Not inlined: what is copied needs few registers.
+ * Return: as rpcrdma_send_fill().
+ */
 static noinline bool rpcrdma_send_gather(struct rpcrdma_send *send)
 {
 	const u32 pages = DIV_ROUND_UP(send->tx.payload.length, PAGE_SIZE) + 1;
