@@ -140,7 +140,7 @@ static noinline const void *rpcrdma_recv_whole(struct rpcrdma_recv *recv)
  * page, so nearly nothing is copied here. Return: NULL if there is no memory; the caller
  * frees what is neither the Receive's nor the connection's.
  */
-static const void *rpcrdma_recv_message(struct rpcrdma_recv *recv)
+static inline const void *rpcrdma_recv_message(struct rpcrdma_recv *recv)
 {
 	const u32 first = PAGE_SIZE - recv->conn->recv_base;
 
@@ -421,8 +421,8 @@ static noinline void rpcrdma_recv_count_other(struct rpcrdma_stats *stats,
 		stats->rx_errors[rpcrdma_errcode_slot(rx->errcode)]++;
 }
 
-static void rpcrdma_recv_count(struct rpcrdma_conn *conn,
-			       const struct rpcrdma_rx *rx, u32 len)
+static inline void rpcrdma_recv_count(struct rpcrdma_conn *conn,
+				      const struct rpcrdma_rx *rx, u32 len)
 {
 	struct rpcrdma_stats *stats = &conn->stats;
 
@@ -598,8 +598,9 @@ static inline bool rpcrdma_recv_give(struct rpcrdma_conn *conn,
  * an RPC message, which has no other effect and after which Receives that wait go on waiting. All
  * else is in functions that are not inlined. Return: false if the owner cannot take it yet.
  */
-static bool rpcrdma_recv_take(struct rpcrdma_conn *conn,
-			      struct rpcrdma_recv *recv, u32 invalidated)
+static __always_inline bool rpcrdma_recv_take(struct rpcrdma_conn *conn,
+					      struct rpcrdma_recv *recv,
+					      u32 invalidated)
 {
 	struct rpcrdma_rx *rx = &conn->rx;
 	const char *why = NULL;
@@ -678,6 +679,13 @@ static noinline bool rpcrdma_recv_wait(struct rpcrdma_conn *conn,
 	return waits;
 }
 
+/* The same of a message that has waited behind others. */
+static noinline bool rpcrdma_recv_take_late(struct rpcrdma_conn *conn,
+					    struct rpcrdma_recv *recv)
+{
+	return rpcrdma_recv_take(conn, recv, recv->invalidated);
+}
+
 /* The next one that waits is stalled now, or none is. */
 static struct rpcrdma_recv *rpcrdma_recv_next(struct rpcrdma_conn *conn)
 {
@@ -713,7 +721,7 @@ void rpcrdma_conn_recv_again(struct rpcrdma_conn *conn)
 		return;
 	do {
 		recv = rpcrdma_recv_next(conn);
-	} while (recv && rpcrdma_recv_take(conn, recv, recv->invalidated));
+	} while (recv && rpcrdma_recv_take_late(conn, recv));
 }
 
 /**
