@@ -556,25 +556,6 @@ void rpcrdma_svc_resume_init(struct rpcrdma_svc_xprt *svc)
 }
 
 /**
- * rpcrdma_svc_freed - there is more of what others may wait for: memory, regions, room for a Call
- * @svc: the connection
- *
- * None is overlooked that waits. Whoever adds to one of these lists looks afterwards whether it can
- * go on, or has the work item look. If that takes a Call off its list, and puts it back since it
- * lacks regions, it looks again for these: rpcrdma_svc_read_failed(). If the work item is at work,
- * it runs once more.
- *
- * Context: Process context, no lock held. Does not sleep.
- */
-void rpcrdma_svc_freed(struct rpcrdma_svc_xprt *svc)
-{
-	if (!list_empty_careful(&svc->no_regions) ||
-	    !list_empty_careful(&svc->waiting) ||
-	    !list_empty_careful(&svc->held))
-		rpcrdma_svc_resume_soon(svc);
-}
-
-/**
  * rpcrdma_svc_read_queue - start the RDMA Reads of a Call, or let them wait for memory
  * @svc: the connection
  * @call: the Call, whole but for its Read chunks

@@ -37,7 +37,8 @@ static bool rpcrdma_svc_op_is(const struct svc_rqst *rqstp,
 /**
  * rpcrdma_svc_results - which results of a Reply may leave its Payload stream?
  * @rqstp: the Call
- * @call: the same; what nfsd has said of its results, see rpcrdma_svc_result_payload()
+ * @call: the same; what nfsd has said of its results, see rpcrdma_svc_result_payload(). The
+ *	client takes some of them apart
  * @xdr: the Reply
  *
  * A result is the content of a variable-length opaque, so its length is the
@@ -55,8 +56,7 @@ u32 rpcrdma_svc_results(const struct svc_rqst *rqstp,
 	struct rpcrdma_range *r;
 	u32 i, n = 0;
 
-	if (!(call->chunks.n_writes || call->directions.length) ||
-	    !rpcrdma_svc_reducible(rqstp))
+	if (!rpcrdma_svc_reducible(rqstp))
 		return 0;
 	for (i = 0; i < call->n_results; i++) {
 		r = &call->results[i];

@@ -331,8 +331,11 @@ static void rpcrdma_svc_reply_done(struct rpcrdma_txmsg *tm, int status)
 	struct rpcrdma_svc_xprt *svc = reply->svc;
 	bool wrote;
 
-	if (!tm->group) {
-		rpcrdma_svc_reply_end(reply, status);
+	if (likely(!tm->group)) {
+		if (likely(!status))
+			rpcrdma_svc_reply_free(reply);
+		else
+			rpcrdma_svc_reply_end(reply, status);
 		return;
 	}
 	if (!status) {
@@ -477,10 +480,12 @@ static int rpcrdma_svc_reply_plan(const struct svc_rqst *rqstp,
 				  struct rpcrdma_svc_call *call,
 				  struct rpcrdma_svc_reply *reply)
 {
-	u32 n_results = rpcrdma_svc_results(rqstp, call, &reply->xdr);
 	struct rpcrdma_conn *conn = reply->svc->conn;
 	struct rpcrdma_txmsg *tm = &reply->tm;
+	u32 n_results = 0;
 
+	if (call->chunks.n_writes || call->directions.length)
+		n_results = rpcrdma_svc_results(rqstp, call, &reply->xdr);
 	tm->msg.xid = call->xid;
 	tm->msg.dir = RPCRDMA_REPLY;
 	spin_lock(&conn->lock);

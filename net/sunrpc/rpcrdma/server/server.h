@@ -331,8 +331,35 @@ struct rpcrdma_svc_xprt *rpcrdma_svc_alloc(struct rpcrdma_listener *listener,
 int rpcrdma_svc_accept(struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_discard(struct svc_xprt *xprt);
 void rpcrdma_svc_device_init(struct rpcrdma_svc_xprt *svc);
-bool rpcrdma_svc_enter(struct rpcrdma_svc_xprt *svc);
-void rpcrdma_svc_leave(struct rpcrdma_svc_xprt *svc);
+
+/**
+ * rpcrdma_svc_enter - begin to use the device of a connection
+ * @svc: the caller has a reference
+ *
+ * Until rpcrdma_svc_leave() the removal of the device waits. The caller must not
+ * wait for anything that could wait for that, nor for a file system.
+ *
+ * Context: Any.
+ *
+ * Return: false if there is none any more.
+ */
+static inline bool rpcrdma_svc_enter(struct rpcrdma_svc_xprt *svc)
+{
+	return refcount_inc_not_zero(&svc->users);
+}
+
+/**
+ * rpcrdma_svc_leave - end what rpcrdma_svc_enter() began
+ * @svc: the caller still has a reference
+ *
+ * Context: Any.
+ */
+static inline void rpcrdma_svc_leave(struct rpcrdma_svc_xprt *svc)
+{
+	if (refcount_dec_and_test(&svc->users))
+		complete(&svc->unused);
+}
+
 void rpcrdma_svc_shut(struct rpcrdma_svc_xprt *svc);
 
 /* call.c */
@@ -361,7 +388,26 @@ void rpcrdma_svc_calls_exit(void);
 void rpcrdma_svc_resume_init(struct rpcrdma_svc_xprt *svc);
 void rpcrdma_svc_resume_soon(struct rpcrdma_svc_xprt *svc);
 bool rpcrdma_svc_short(struct rpcrdma_svc_xprt *svc, unsigned long *since);
-void rpcrdma_svc_freed(struct rpcrdma_svc_xprt *svc);
+
+/**
+ * rpcrdma_svc_freed - there is more of what others may wait for: memory, regions, room for a Call
+ * @svc: the connection
+ *
+ * None is overlooked that waits. Whoever adds to one of these lists looks afterwards whether it can
+ * go on, or has the work item look. If that takes a Call off its list, and puts it back since it
+ * lacks regions, it looks again for these: rpcrdma_svc_read_failed(). If the work item is at work,
+ * it runs once more.
+ *
+ * Context: Process context, no lock held. Does not sleep.
+ */
+static inline void rpcrdma_svc_freed(struct rpcrdma_svc_xprt *svc)
+{
+	if (!list_empty_careful(&svc->no_regions) ||
+	    !list_empty_careful(&svc->waiting) ||
+	    !list_empty_careful(&svc->held))
+		rpcrdma_svc_resume_soon(svc);
+}
+
 int rpcrdma_svc_call_fetch(struct rpcrdma_svc_xprt *svc,
 			   struct rpcrdma_svc_call *call);
 

@@ -119,34 +119,6 @@ void rpcrdma_svc_device_init(struct rpcrdma_svc_xprt *svc)
 }
 
 /**
- * rpcrdma_svc_enter - begin to use the device of a connection
- * @svc: the caller has a reference
- *
- * Until rpcrdma_svc_leave() the removal of the device waits. The caller must not
- * wait for anything that could wait for that, nor for a file system.
- *
- * Context: Any.
- *
- * Return: false if there is none any more.
- */
-bool rpcrdma_svc_enter(struct rpcrdma_svc_xprt *svc)
-{
-	return refcount_inc_not_zero(&svc->users);
-}
-
-/**
- * rpcrdma_svc_leave - end what rpcrdma_svc_enter() began
- * @svc: the caller still has a reference
- *
- * Context: Any.
- */
-void rpcrdma_svc_leave(struct rpcrdma_svc_xprt *svc)
-{
-	if (refcount_dec_and_test(&svc->users))
-		complete(&svc->unused);
-}
-
-/**
  * rpcrdma_svc_shut - let nobody use the device any more
  * @svc: the caller has a reference, or is the last; this is called once. If it has a connection,
  *	that is lost: those who still get in are the threads at work on its Calls.
