@@ -282,7 +282,12 @@ bool rpcrdma_account_calls_full(const struct rpcrdma_account *a);
  * Return: true if so. It becomes false at some rpcrdma_account_put(), at the latest when
  * there is no Reply.
  */
-bool rpcrdma_account_replies_full(const struct rpcrdma_account *a);
+static inline bool rpcrdma_account_replies_full(const struct rpcrdma_account *a)
+{
+	const u32 used = a->used[RPCRDMA_BUDGET_REPLIES];
+
+	return used && (a->forced || used >= a->limit[RPCRDMA_BUDGET_REPLIES]);
+}
 
 /**
  * rpcrdma_replies_take - there is one Reply more
@@ -312,6 +317,20 @@ rpcrdma_replies_put(struct rpcrdma_replies *r,
 		    bool pooled);
 
 /**
+ * rpcrdma_replies_many - are there too many, whatever they hold?
+ * @r: the Replies
+ * @limits: of them
+ *
+ * Return: true if so.
+ */
+static inline bool
+rpcrdma_replies_many(const struct rpcrdma_replies *r,
+		     const struct rpcrdma_replies_limits *limits)
+{
+	return r->number >= limits->number;
+}
+
+/**
  * rpcrdma_replies_full - may no further Call be begun?
  * @r: the Replies
  * @limits: of them
@@ -319,9 +338,14 @@ rpcrdma_replies_put(struct rpcrdma_replies *r,
  *
  * Return: true if there are too many, or if they hold too much.
  */
-bool rpcrdma_replies_full(const struct rpcrdma_replies *r,
-			  const struct rpcrdma_replies_limits *limits,
-			  const struct rpcrdma_account *a);
+static inline bool
+rpcrdma_replies_full(const struct rpcrdma_replies *r,
+		     const struct rpcrdma_replies_limits *limits,
+		     const struct rpcrdma_account *a)
+{
+	return rpcrdma_replies_many(r, limits) ||
+	       rpcrdma_account_replies_full(a);
+}
 
 /**
  * rpcrdma_replies_charged - a Reply was taken: is there anything to be done about those that are
@@ -331,11 +355,17 @@ bool rpcrdma_replies_full(const struct rpcrdma_replies *r,
  * @pooled: what rpcrdma_replies_take() has returned
  * @kept: Replies are kept that were sent, or it was found before that they hold too much
  *
+ * What is in the pool has not charged the account.
+ *
  * Return: false if none of them need give back memory.
  */
-bool rpcrdma_replies_charged(const struct rpcrdma_replies *r,
-			     const struct rpcrdma_replies_limits *limits,
-			     bool pooled, bool kept);
+static inline bool
+rpcrdma_replies_charged(const struct rpcrdma_replies *r,
+			const struct rpcrdma_replies_limits *limits,
+			bool pooled, bool kept)
+{
+	return !pooled || kept || rpcrdma_replies_many(r, limits);
+}
 
 #ifdef __cplusplus
 }

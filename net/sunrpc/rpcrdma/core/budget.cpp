@@ -196,17 +196,6 @@ bool calls_full(const Account &a)
 	return a.forced || a.used[kCalls] >= a.limit[kCalls];
 }
 
-bool replies_full(const Account &a)
-{
-	return a.used[kReplies] &&
-	       (a.forced || a.used[kReplies] >= a.limit[kReplies]);
-}
-
-static bool too_many(const Replies &r, const RepliesLimits &limits)
-{
-	return r.number >= limits.number;
-}
-
 bool take(Replies &r, const RepliesLimits &limits, u32 octets)
 {
 	const bool pooled = octets <= limits.pool &&
@@ -220,7 +209,7 @@ bool take(Replies &r, const RepliesLimits &limits, u32 octets)
 
 bool put(Replies &r, const RepliesLimits &limits, u32 octets, bool pooled)
 {
-	const bool before = too_many(r, limits);
+	const bool before = rpcrdma_replies_many(&r, &limits);
 
 	if (!RPCRDMA_CHECK(r.number))
 		return false;
@@ -229,19 +218,7 @@ bool put(Replies &r, const RepliesLimits &limits, u32 octets, bool pooled)
 	r.number--;
 	if (pooled)
 		r.pooled -= octets;
-	return before && !too_many(r, limits);
-}
-
-bool full(const Replies &r, const RepliesLimits &limits, const Account &a)
-{
-	return too_many(r, limits) || replies_full(a);
-}
-
-/* What is in the pool has not charged the account. */
-bool charged(const Replies &r, const RepliesLimits &limits, bool pooled,
-	     bool kept)
-{
-	return !pooled || kept || too_many(r, limits);
+	return before && !rpcrdma_replies_many(&r, &limits);
 }
 
 } // namespace rpcrdma::budget
@@ -359,11 +336,6 @@ bool rpcrdma_account_calls_full(const struct rpcrdma_account *a)
 	return budget::calls_full(*a);
 }
 
-bool rpcrdma_account_replies_full(const struct rpcrdma_account *a)
-{
-	return budget::replies_full(*a);
-}
-
 bool rpcrdma_replies_take(struct rpcrdma_replies *r,
 			  const struct rpcrdma_replies_limits *limits,
 			  u32 octets)
@@ -376,20 +348,6 @@ bool rpcrdma_replies_put(struct rpcrdma_replies *r,
 			 u32 octets, bool pooled)
 {
 	return budget::put(*RepliesEvent(*r), *limits, octets, pooled);
-}
-
-bool rpcrdma_replies_full(const struct rpcrdma_replies *r,
-			  const struct rpcrdma_replies_limits *limits,
-			  const struct rpcrdma_account *a)
-{
-	return budget::full(*r, *limits, *a);
-}
-
-bool rpcrdma_replies_charged(const struct rpcrdma_replies *r,
-			     const struct rpcrdma_replies_limits *limits,
-			     bool pooled, bool kept)
-{
-	return budget::charged(*r, *limits, pooled, kept);
 }
 
 } /* extern "C" */

@@ -90,14 +90,9 @@ void open(Account &a, u32 batch, u32 reserve, u32 calls, u32 replies);
 [[nodiscard]] u32 put(Account &a, u32 kind, u32 octets, bool scarce);
 [[nodiscard]] bool give(Budget &b, Account &a, u32 octets);
 [[nodiscard]] bool calls_full(const Account &a);
-[[nodiscard]] bool replies_full(const Account &a);
 [[nodiscard]] bool take(Replies &r, const RepliesLimits &limits, u32 octets);
 [[nodiscard]] bool put(Replies &r, const RepliesLimits &limits, u32 octets,
 		       bool pooled);
-[[nodiscard]] bool full(const Replies &r, const RepliesLimits &limits,
-			const Account &a);
-[[nodiscard]] bool charged(const Replies &r, const RepliesLimits &limits,
-			   bool pooled, bool kept);
 
 } // namespace rpcrdma::budget
 

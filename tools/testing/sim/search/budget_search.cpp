@@ -213,12 +213,12 @@ private:
 	/* Return: nfsd has to look again. */
 	bool uncharge(Model &m, Connection &c, u32 kind, u32 size) const
 	{
-		const bool much = replies_full(c.account);
+		const bool much = rpcrdma_account_replies_full(&c.account);
 		const u32 back = put(c.account, kind, size, is_short(m.budget));
 
 		if (back)
 			(void)give(m.budget, c.account, back);
-		return much && !replies_full(c.account) && rules_.eased;
+		return much && !rpcrdma_account_replies_full(&c.account) && rules_.eased;
 	}
 	/* As the kernel's sendto.c. */
 	static void begin_reply(Model &m, Connection &c, u32 size)
@@ -254,7 +254,7 @@ private:
 	}
 	void admit(Model &m, Connection &c, u32 size) const
 	{
-		const bool much = replies_full(c.account);
+		const bool much = rpcrdma_account_replies_full(&c.account);
 
 		/* Somebody else has the reserve. */
 		if (!rules_.reserve || fits(c.account, size) == RPCRDMA_BUDGET_START)
@@ -262,7 +262,7 @@ private:
 		(void)extend(m.budget, c.account, kLargest);
 		if (!rules_.told)
 			return;
-		if (much && !replies_full(c.account))
+		if (much && !rpcrdma_account_replies_full(&c.account))
 			c.enqueued = true;
 		resume(m, c);
 	}
@@ -341,7 +341,7 @@ private:
 
 			c.enqueued = false;
 			if (c.ready.n &&
-			    !full(c.counted, kRepliesLimits, c.account)) {
+			    !rpcrdma_replies_full(&c.counted, &kRepliesLimits, &c.account)) {
 				const u32 size = c.ready.pop();
 
 				(void)uncharge(m, c, kCalls, size);
