@@ -318,11 +318,23 @@ static int rpcrdma_reply_take_group(struct rpcrdma_conn *conn,
 	return rc;
 }
 
-/* A part of a Reply. Return: bytes of the message so far, or an errno. */
-static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
-			      struct rpcrdma_req *req,
-			      const struct rpcrdma_rx *rx,
-			      struct rpcrdma_recv *recv)
+/* Place a part of a Reply of which nothing is anywhere else. Return: as rpcrdma_reply_take(). */
+static int rpcrdma_reply_take_stream(struct rpc_rqst *rqst,
+				     const struct rpcrdma_rx *rx,
+				     struct rpcrdma_recv *recv)
+{
+	struct xdr_buf *buf = &rqst->rq_private_buf;
+
+	rpcrdma_reply_place_recv(buf, rx->stream_offset, recv,
+				 rx->payload.offset, rx->payload.length);
+	return min_t(u32, rx->stream_length, rpcrdma_xdr_room(buf));
+}
+
+/* As rpcrdma_reply_take(), if there may be chunks. */
+static noinline int rpcrdma_reply_take_chunks(struct rpcrdma_conn *conn,
+					      struct rpcrdma_req *req,
+					      const struct rpcrdma_rx *rx,
+					      struct rpcrdma_recv *recv)
 {
 	const struct rpcrdma_chunks *c = &req->chunks;
 	struct rpcrdma_xprt *r_xprt = conn->context;
@@ -330,7 +342,6 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 	u32 written = 0, replied = 0;
 	bool reduced;
 
-	r_xprt->stats.fixed_up_bytes += rx->payload.length;
 	if (rx->last && !rpcrdma_reply_written(req, rx, &written))
 		return -EIO;
 	if (rx->external && !rpcrdma_replied(c, &rx->chunks, &replied))
@@ -356,10 +367,23 @@ static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
 		return rpcrdma_reply_place_reduced(rqst, rx, recv, written);
 	if (c->n_writes)
 		rpcrdma_reply_keep(conn, req, &c->writes[0]);
-	rpcrdma_reply_place_recv(&rqst->rq_private_buf, rx->stream_offset, recv,
-				 rx->payload.offset, rx->payload.length);
-	return min_t(u32, rx->stream_length,
-		     rpcrdma_xdr_room(&rqst->rq_private_buf));
+	return rpcrdma_reply_take_stream(rqst, rx, recv);
+}
+
+/* A part of a Reply. Return: bytes of the message so far, or an errno. */
+static int rpcrdma_reply_take(struct rpcrdma_conn *conn,
+			      struct rpcrdma_req *req,
+			      const struct rpcrdma_rx *rx,
+			      struct rpcrdma_recv *recv)
+{
+	const struct rpcrdma_chunks *c = &req->chunks;
+	struct rpcrdma_xprt *r_xprt = conn->context;
+
+	r_xprt->stats.fixed_up_bytes += rx->payload.length;
+	if (c->n_writes || c->has_reply || rx->external)
+		return rpcrdma_reply_take_chunks(conn, req, rx, recv);
+	req->external = false;
+	return rpcrdma_reply_take_stream(&req->rqst, rx, recv);
 }
 
 /*

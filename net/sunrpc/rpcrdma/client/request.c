@@ -375,15 +375,13 @@ static bool rpcrdma_req_has_chunks(const struct rpcrdma_req *req)
 	       plan->reply_chunk;
 }
 
-/* Why it travels so is worked out for those who look. */
-static void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
-				   const struct rpcrdma_conn *conn,
-				   const struct rpcrdma_call_shape *shape)
+/* Why it travels so. */
+static noinline void rpcrdma_req_trace_why(const struct rpcrdma_req *req,
+					   const struct rpcrdma_conn *conn,
+					   const struct rpcrdma_call_shape *shape)
 {
 	struct rpcrdma_plan_reasons why;
 
-	if (!trace_rpcrdma_chunks_enabled())
-		return;
 	rpcrdma_plan_why(&conn->session, shape, &req->plan, &why);
 	if (req->tm.group && req->plan.removed.length)
 		why.call = RPCRDMA_CHUNK_PLACED;
@@ -395,6 +393,15 @@ static void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
 	}
 	trace_rpcrdma_chunks(conn->id, be32_to_cpu(req->rqst.rq_xid), shape,
 			     &why);
+}
+
+/* That is worked out for those who look. */
+static inline void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
+					  const struct rpcrdma_conn *conn,
+					  const struct rpcrdma_call_shape *shape)
+{
+	if (trace_rpcrdma_chunks_enabled())
+		rpcrdma_req_trace_why(req, conn, shape);
 }
 
 /* What of the Call does not depend on how it travels. Nobody else has it. */
