@@ -44,19 +44,16 @@ public:
 	/* Two numbers at a time, since this is done for each Call. */
 	void add(Bytes in)
 	{
-		constexpr u32 kTwo = 2 * sizeof(u64);
 		const u32 rest = in.size() % kTwo;
 		const u8 *end = in.end() - rest;
-		u8 last[kTwo] = {};
 
 		add(u64{ in.size() });
-#pragma GCC unroll 4
 		for (const u8 *at = in.begin(); at != end; at += kTwo)
 			add(number(at), number(at + sizeof(u64)));
 		if (!rest)
 			return;
-		__builtin_memcpy(last, end, rest);
-		add(number(last), number(last + sizeof(u64)));
+		const Two last = padded(end, rest);
+		add(last.a, last.b);
 	}
 	/* Both halves of the product together depend on all octets of both factors. */
 	void add(u64 a, u64 b)
@@ -80,13 +77,28 @@ public:
 	}
 
 private:
+	struct Two {
+		u64 a;
+		u64 b;
+	};
+	static constexpr u32 kTwo = sizeof(Two);
+
+	/* Apart, since an array makes a function guard its stack. */
+	[[gnu::noinline]] static Two padded(const u8 *from, u32 octets)
+	{
+		u8 last[kTwo] = {};
+
+		__builtin_memcpy(last, from, octets);
+		return { number(last), number(last + sizeof(u64)) };
+	}
+
 	u64 state_;
 	u64 factor_;
 };
 
 } // namespace
 
-static bool get_auth(XdrReader &r, u32 &flavor, Bytes &body)
+[[gnu::always_inline]] static inline bool get_auth(XdrReader &r, u32 &flavor, Bytes &body)
 {
 	u32 length;
 
@@ -94,7 +106,8 @@ static bool get_auth(XdrReader &r, u32 &flavor, Bytes &body)
 	       r.opaque(length, body);
 }
 
-static bool parse(Bytes stream, CallHeader &h)
+/* Inline, as all that looks at each Call: what it has found stays in registers then. */
+[[gnu::always_inline]] static inline bool parse(Bytes stream, CallHeader &h)
 {
 	XdrReader r(stream);
 	u32 word;
@@ -112,19 +125,23 @@ static bool parse(Bytes stream, CallHeader &h)
  * Only the RPC program reads the arguments. With integrity or privacy, or while a context
  * is made, RPCSEC_GSS reads them, too; an unknown flavor or service may do the same.
  */
-static bool arguments_are_plain(const CallHeader &h)
+[[gnu::noinline]] static bool gss_arguments_are_plain(Bytes credential)
 {
-	XdrReader r(h.credential);
+	XdrReader r(credential);
 	u32 version;
 	u32 procedure;
 	u32 sequence;
 	u32 service;
 
-	if (h.flavor != kFlavorGss)
-		return true;
 	return r.word(version) && version == kGssVersion && r.word(procedure) &&
 	       procedure == kGssProcData && r.word(sequence) &&
 	       r.word(service) && service == kGssServiceNone;
+}
+
+[[gnu::always_inline]] static inline bool
+arguments_are_plain(const CallHeader &h)
+{
+	return h.flavor != kFlavorGss || gss_arguments_are_plain(h.credential);
 }
 
 /*
@@ -132,7 +149,8 @@ static bool arguments_are_plain(const CallHeader &h)
  * AUTH_SYS may have a time in it. RPCSEC_GSS uses a new sequence number each time, so all that
  * it protects differs then; what comes behind that number in the credential does not.
  */
-static void add_telling(const CallHeader &h, Bytes telling, Sum &sum)
+[[gnu::always_inline]] static inline void
+add_telling(const CallHeader &h, Bytes telling, Sum &sum)
 {
 	static_assert(u64{ kFixedWords } * kXdrUnit == 3 * sizeof(u64));
 	const u8 *const fixed = telling.data();

@@ -171,20 +171,25 @@ inline constexpr u32 kBareMsg =
 			return false;
 	}
 
+	/* Read before @rx is written, for all that the compiler knows. */
+	const u32 index = type.index;
+	const u32 header = type.bare;
+	const u32 vers = version_;
+
 	reset(rx);
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.htype = htype;
-	rx.type = type.index;
-	rx.vers = version_;
+	rx.type = index;
+	rx.vers = vers;
 	rx.xid = word_of(xid);
 	rx.last = last;
 	rx.dir = dir;
-	rx.payload = { type.bare, payload.size() };
+	rx.payload = { header, payload.size() };
 	rx.stream_offset = place.offset;
 	rx.stream_length = total;
 	rx.unreduced_length = last ? total : 0;
 	if (version1() && client())
-		answered({ xid, version_, credit, htype });
+		answered(xid, credit);
 	else if (last && client())
 		tell_answered(xid);
 	return true;

@@ -66,11 +66,11 @@ void Session::answer(const Prefix &p, const ErrorBody &body, rpcrdma_rx &rx)
 }
 
 /* Version 1 counts Calls, and a Reply says how many are allowed. */
-void Session::answered(const Prefix &p)
+void Session::answered(Xid xid, u32 credit)
 {
-	if (version1() && requests_.answered(p.xid))
-		requests_.grant(p.credit);
-	tell_answered(p.xid);
+	if (version1() && requests_.answered(xid))
+		requests_.grant(credit);
+	tell_answered(xid);
 }
 
 void Session::abandon(rpcrdma_dir direction, Xid xid, bool last, u32 left,
@@ -559,7 +559,7 @@ void Session::take_error(Bytes in, Header &h, rpcrdma_rx &rx)
 		rx.errargs[0] = h.error.arg[0];
 		rx.errargs[1] = h.error.arg[1];
 	}
-	answered(h.prefix);
+	answered(h.prefix.xid, h.prefix.credit);
 	const Continuation &replies = incoming_[RPCRDMA_REPLY];
 	if (replies.active(h.prefix.xid)) {
 		/* A Reply that ends in the middle is an answer, too. */
@@ -1053,7 +1053,7 @@ void Session::take_rpc(Bytes in, Header &h, rpcrdma_rx &rx)
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.last = h.type->last;
 	if (rx.last && h.type->kind == Kind::Reply)
-		answered(h.prefix);
+		answered(h.prefix.xid, h.prefix.credit);
 	rx.external = h.type->external();
 	rx.inv_handle = h.inv_handle;
 	/* Version 1 leaves it to the Responder (RFC 8797). */
@@ -1082,7 +1082,7 @@ void Session::refuse_rpc(const Header &h, const Refusal &why, rpcrdma_rx &rx)
 		rx.action = RPCRDMA_RX_DROP;
 		return answer(h.prefix, body, rx);
 	}
-	answered(h.prefix);
+	answered(h.prefix.xid, h.prefix.credit);
 	/* So has the one that it has broken into. */
 	if (broke)
 		tell_answered(h.prefix.xid);

@@ -24,6 +24,18 @@
 namespace rpcrdma
 {
 
+/* As send_part() divides it. What cannot be sent counts as one. */
+inline u32 Session::sends_for(const rpcrdma_message &msg) const
+{
+	const Plain &types = terms_.plain_out;
+
+	if (client() && types.last && !msg.external &&
+	    (!msg.chunks || unused(*msg.chunks)) &&
+	    msg.length <= types.max - types.last->bare)
+		return 1;
+	return sends_in_general(msg);
+}
+
 bool Session::has_room(u32 sends) const
 {
 	const u32 kept = outstanding_ || reserved_ ? config_.reserve : 0;
@@ -36,12 +48,8 @@ bool Session::has_room(u32 sends) const
 	return !reserved_ || u64{ reserved_ } + sends + kept <= available();
 }
 
-bool Session::admit(rpcrdma_message *msg)
-{
-	return admit(msg, msg ? sends_for(*msg) : 1);
-}
-
-bool Session::admit(rpcrdma_message *msg, u32 sends)
+/* What a message needs of @sends Sends is kept for it, if it is there. */
+inline bool Session::keep_room(rpcrdma_message *msg, u32 sends)
 {
 	if (msg)
 		unreserve(*msg);
@@ -56,6 +64,16 @@ bool Session::admit(rpcrdma_message *msg, u32 sends)
 		reserved_ += sends;
 	}
 	return true;
+}
+
+bool Session::admit(rpcrdma_message *msg)
+{
+	return keep_room(msg, msg ? sends_for(*msg) : 1);
+}
+
+bool Session::admit(rpcrdma_message *msg, u32 sends)
+{
+	return keep_room(msg, sends);
 }
 
 bool Session::room()
@@ -384,15 +402,9 @@ static const HeaderType &middle_of(const rpcrdma_message &msg)
 						      RPCRDMA2_REPLY_MIDDLE);
 }
 
-/* As send_part() divides it. What cannot be sent counts as one. */
-u32 Session::sends_for(const rpcrdma_message &msg) const
+/* Of what is not plain. */
+u32 Session::sends_in_general(const rpcrdma_message &msg) const
 {
-	const Plain &types = terms_.plain_out;
-	if (client() && types.last && !msg.external &&
-	    (!msg.chunks || unused(*msg.chunks)) &&
-	    msg.length <= types.max - types.last->bare)
-		return 1;
-
 	const u32 max = terms_.max_send & ~(kXdrUnit - 1);
 	const u32 last = header_size(type_of(msg), msg.chunks);
 

@@ -568,4 +568,9 @@ Terms Session::terms() const
 	return t;
 }
 
+void Session::settle()
+{
+	terms_ = terms();
+}
+
 } // namespace rpcrdma

@@ -329,7 +329,8 @@ private:
 				      rpcrdma_tx &tx);
 
 	/* receive.cpp */
-	void take(Bytes in, rpcrdma_rx &rx);
+	/* What is not plain: apart, so that what is need not guard its stack. */
+	[[gnu::noinline]] void take(Bytes in, rpcrdma_rx &rx);
 	void take_other_version(const Prefix &p, rpcrdma_rx &rx);
 	[[nodiscard]] static bool in_dialect(Bytes in, const Prefix &p,
 					     rpcrdma_rx &rx);
@@ -412,6 +413,8 @@ private:
 	void close(rpcrdma_reason reason, const char *detail, rpcrdma_rx &rx);
 
 	/* send.cpp */
+	[[nodiscard, gnu::always_inline]] inline bool
+	keep_room(rpcrdma_message *msg, u32 sends);
 	[[nodiscard, gnu::always_inline]] inline rpcrdma_tx_result
 	decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result send_properties(MutableBytes out,
@@ -476,6 +479,7 @@ private:
 		return wanted_ && has_room(wanted_);
 	}
 	[[nodiscard]] u32 sends_for(const rpcrdma_message &msg) const;
+	[[nodiscard]] u32 sends_in_general(const rpcrdma_message &msg) const;
 	void unreserve(rpcrdma_message &msg);
 	void use_reserved(rpcrdma_message &msg, bool last);
 	/* A message that is no Call to begin with. */
@@ -507,7 +511,7 @@ private:
 				    credits_.credit();
 	}
 	void parts_refused(Xid xid);
-	void answered(const Prefix &p);
+	void answered(Xid xid, u32 credit);
 	/* What extensions have kept for the Call is free. */
 	void tell_answered([[maybe_unused]] Xid xid)
 	{
@@ -554,10 +558,7 @@ private:
 	[[nodiscard]] Plain plain(rpcrdma_dir dir, u32 max, u32 refused) const;
 	[[nodiscard]] Terms terms() const;
 	/* What terms() depends on has changed. */
-	void settle()
-	{
-		terms_ = terms();
-	}
+	void settle();
 	/* The credit word of version 2 that has come. Return: false if it is impossible. */
 	[[nodiscard]] bool limit(u32 credit)
 	{
@@ -688,12 +689,18 @@ inline void Session::post_part(rpcrdma_message &msg, u32 part,
 			       const HeaderType &type, bool last, u32 header,
 			       rpcrdma_tx &tx)
 {
-	tx.xid = msg.xid;
-	tx.htype = type.htype;
-	tx.type = type.index;
+	/* Read before @tx is written, for all that the compiler knows. */
+	const u32 xid = msg.xid;
+	const u32 sent = msg.sent;
+	const u32 htype = type.htype;
+	const u32 index = type.index;
+
+	tx.xid = xid;
+	tx.htype = htype;
+	tx.type = index;
 	tx.header_length = header;
-	tx.payload = { msg.sent, part };
-	tx.first = !msg.sent;
+	tx.payload = { sent, part };
+	tx.first = !sent;
 	tx.last = last;
 	account(msg, part, type, last);
 }
