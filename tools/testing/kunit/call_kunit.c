@@ -1143,6 +1143,45 @@ static void call_waits_for_memory_in_its_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->svc.stalled_since, 0UL);
 }
 
+/*
+ * A Call of version 1 is copied while many wait for threads. There is no memory for that, and when
+ * it comes again, its Receive can hold it. Nothing of the copy is left.
+ */
+static void call_is_held_where_it_was_to_be_copied(struct kunit *test)
+{
+	struct call_fixture *f = test->priv;
+	int at, left = 0, failed = 0, verdict;
+
+	call_has_owner(f);
+	call_recv_pages(test);
+	f->rx.vers = 1;
+	f->conn.n_recvs = 4 * RPCRDMA_SVC_V1_KEPT;
+	for (at = 1; at < 100 && !left; at++) {
+		atomic_set(&f->svc.n_ready, RPCRDMA_SVC_V1_KEPT);
+		current->fail_nth = at;
+		verdict = call_comes(test, CALL_SINGLE);
+		left = current->fail_nth;
+		current->fail_nth = 0;
+		if (verdict == RPCRDMA_RECV_AGAIN) {
+			failed++;
+			atomic_set(&f->svc.n_ready, 0);
+			f->conn.stalled = &f->recv;
+			verdict = call_comes(test, CALL_SINGLE);
+			f->conn.stalled = NULL;
+			KUNIT_EXPECT_EQ_MSG(test, verdict,
+					    (int)RPCRDMA_RECV_KEEP, "%d", at);
+		} else {
+			KUNIT_EXPECT_EQ_MSG(test, verdict,
+					    (int)RPCRDMA_RECV_DONE, "%d", at);
+			atomic_sub(RPCRDMA_SVC_V1_KEPT, &f->svc.n_ready);
+			/* Who drops Calls ends the account, too. */
+			call_put_memory(f, RPCRDMA_BUDGET_CALLS, call_memory(f));
+		}
+		KUNIT_EXPECT_TRUE_MSG(test, call_goes(f), "%d", at);
+	}
+	KUNIT_EXPECT_GE(test, failed, 2);
+}
+
 static bool call_is_tried_again;
 
 static void call_try_again(struct work_struct *work)
@@ -1182,6 +1221,11 @@ static void call_waits_for_memory_no_longer(struct kunit *test)
 #else
 
 static void call_waits_for_memory_in_its_receive(struct kunit *test)
+{
+	kunit_skip(test, "not in this kernel");
+}
+
+static void call_is_held_where_it_was_to_be_copied(struct kunit *test)
 {
 	kunit_skip(test, "not in this kernel");
 }
@@ -1496,6 +1540,7 @@ static struct kunit_case call_cases[] = {
 	KUNIT_CASE(call_by_group_with_too_much_to_read_is_refused),
 	KUNIT_CASE(call_by_group_is_abandoned),
 	KUNIT_CASE(call_waits_for_memory_in_its_receive),
+	KUNIT_CASE(call_is_held_where_it_was_to_be_copied),
 	KUNIT_CASE(call_waits_for_memory_no_longer),
 	KUNIT_CASE(call_waits_while_replies_pile_up),
 	KUNIT_CASE(call_looks_twice_for_room),

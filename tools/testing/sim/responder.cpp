@@ -375,6 +375,8 @@ Error Responder::single(const rpcrdma_rx &rx, Receive &r, bool &kept)
 {
 	const u64 id = conn.world.call_id(rx, r.buffer.get());
 
+	if (partial_)
+		abandon();
 	if (answered_before(id) || too_many(rx.xid))
 		return Error::None;
 	if (rx.payload.length > limits.max_call)

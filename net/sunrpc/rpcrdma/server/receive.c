@@ -147,6 +147,9 @@ static int rpcrdma_svc_single(struct rpcrdma_svc_xprt *svc,
 	struct rpcrdma_svc_call *call;
 	int rc;
 
+	/* The same Call was to be copied when it came first, and then there was no memory. */
+	if (unlikely(svc->partial))
+		rpcrdma_svc_abandon(svc->conn, RPCRDMA_CALL);
 	if (rpcrdma_svc_failed_answer(svc, id))
 		return 0;
 	if (rx->payload.length > svc->max_call)
