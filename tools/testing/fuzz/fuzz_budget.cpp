@@ -56,7 +56,7 @@ void send_reply(Budget &b, Connection &c, u32 octets, u64 &forced)
 void end_reply(Budget &b, Connection &c, bool &told)
 {
 	const Reply reply = c.sending.back();
-	const bool much = replies_full(c.account);
+	const bool much = rpcrdma_account_replies_full(&c.account);
 	bool eased = false;
 
 	c.sending.pop_back();
@@ -66,7 +66,7 @@ void end_reply(Budget &b, Connection &c, bool &told)
 
 		if (back)
 			told |= give(b, c.account, back);
-		eased = much && !replies_full(c.account);
+		eased = much && !rpcrdma_account_replies_full(&c.account);
 	}
 	eased |= put(c.replies, c.limits, reply.octets, reply.pooled);
 	c.told |= eased;
@@ -75,7 +75,8 @@ void end_reply(Budget &b, Connection &c, bool &told)
 /* All that is true of a connection's Replies, after each event. */
 void check_replies(Connection &c)
 {
-	const bool none = full(c.replies, c.limits, c.account);
+	const bool none = rpcrdma_replies_full(&c.replies, &c.limits,
+					       &c.account);
 	u64 pooled = 0;
 
 	for (const Reply &reply : c.sending)
@@ -126,10 +127,10 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		const u32 wanted = amount(c, reserve);
 
 		if (what == kKinds) {
-			const bool much = replies_full(a);
+			const bool much = rpcrdma_account_replies_full(&a);
 
 			told |= extend(b, a, a.reserve + wanted);
-			one.told |= much && !replies_full(a);
+			one.told |= much && !rpcrdma_account_replies_full(&a);
 			forced += wanted;
 		} else if (what == kKinds + 1) {
 			if (c.flip() && !one.sending.empty())
@@ -150,14 +151,14 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			/* What was held before stays. */
 			forced += less;
 		} else if (c.flip() && !mine.empty()) {
-			const bool had_much = replies_full(a);
+			const bool had_much = rpcrdma_account_replies_full(&a);
 			const u32 back = put(a, kind, mine.back(), is_short(b));
 
 			mine.pop_back();
 			FUZZ_CHECK(invariants(a, back));
 			if (back)
 				told |= give(b, a, back);
-			one.told |= had_much && !replies_full(a);
+			one.told |= had_much && !rpcrdma_account_replies_full(&a);
 		} else if (mine.size() < 64) {
 			const bool must = kind || mine.empty();
 			Verdict v = kind ? take(a, kind, wanted) :
@@ -182,7 +183,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 		for (Connection &each : all) {
 			FUZZ_CHECK(invariants(each.account));
-			FUZZ_CHECK(!replies_full(each.account) ||
+			FUZZ_CHECK(!rpcrdma_account_replies_full(&each.account) ||
 				   !each.held[kReplies].empty() ||
 				   !each.sending.empty());
 			check_replies(each);

@@ -248,7 +248,7 @@ bool Conn::pump_has(const Outgoing &m) const
 	return false;
 }
 
-/* As rpcrdma_pump_brief(). */
+/* As rpcrdma_pump_all_brief(). */
 bool Conn::pump_brief() const
 {
 	u32 octets = 0;

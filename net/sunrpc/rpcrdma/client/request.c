@@ -376,9 +376,10 @@ static bool rpcrdma_req_has_chunks(const struct rpcrdma_req *req)
 }
 
 /* Why it travels so. */
-static noinline void rpcrdma_req_trace_why(const struct rpcrdma_req *req,
-					   const struct rpcrdma_conn *conn,
-					   const struct rpcrdma_call_shape *shape)
+static noinline void
+rpcrdma_req_trace_why(const struct rpcrdma_req *req,
+		      const struct rpcrdma_conn *conn,
+		      const struct rpcrdma_call_shape *shape)
 {
 	struct rpcrdma_plan_reasons why;
 
@@ -396,9 +397,10 @@ static noinline void rpcrdma_req_trace_why(const struct rpcrdma_req *req,
 }
 
 /* That is worked out for those who look. */
-static inline void rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
-					  const struct rpcrdma_conn *conn,
-					  const struct rpcrdma_call_shape *shape)
+static inline void
+rpcrdma_req_trace_plan(const struct rpcrdma_req *req,
+		       const struct rpcrdma_conn *conn,
+		       const struct rpcrdma_call_shape *shape)
 {
 	if (trace_rpcrdma_chunks_enabled())
 		rpcrdma_req_trace_why(req, conn, shape);

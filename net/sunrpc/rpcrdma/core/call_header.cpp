@@ -98,7 +98,8 @@ private:
 
 } // namespace
 
-[[gnu::always_inline]] static inline bool get_auth(XdrReader &r, u32 &flavor, Bytes &body)
+[[gnu::always_inline]] static inline bool
+get_auth(XdrReader &r, u32 &flavor, Bytes &body)
 {
 	u32 length;
 

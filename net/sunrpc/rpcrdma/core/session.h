@@ -478,7 +478,7 @@ private:
 	{
 		return wanted_ && has_room(wanted_);
 	}
-	[[nodiscard]] u32 sends_for(const rpcrdma_message &msg) const;
+	[[nodiscard]] inline u32 sends_for(const rpcrdma_message &msg) const;
 	[[nodiscard]] u32 sends_in_general(const rpcrdma_message &msg) const;
 	void unreserve(rpcrdma_message &msg);
 	void use_reserved(rpcrdma_message &msg, bool last);

@@ -37,8 +37,8 @@ static bool rpcrdma_svc_op_is(const struct svc_rqst *rqstp,
 /**
  * rpcrdma_svc_results - which results of a Reply may leave its Payload stream?
  * @rqstp: the Call
- * @call: the same; what nfsd has said of its results, see rpcrdma_svc_result_payload(). The
- *	client takes some of them apart
+ * @call: the same; what nfsd has said of its results, see rpcrdma_svc_result_payload(). It has
+ *	Write chunks or directions
  * @xdr: the Reply
  *
  * A result is the content of a variable-length opaque, so its length is the

@@ -84,8 +84,8 @@ rpcrdma_piece_at(const struct xdr_buf *xdr, u32 offset)
 		if (offset < xdr->page_len) {
 			at = xdr->page_base + offset;
 			return (struct rpcrdma_stretch) {
-				.from = page_address(xdr->pages[at >> PAGE_SHIFT]) +
-					offset_in_page(at),
+				.from = offset_in_page(at) +
+					page_address(xdr->pages[at >> PAGE_SHIFT]),
 				.length = min_t(u32, xdr->page_len - offset,
 						PAGE_SIZE - offset_in_page(at)),
 			};
@@ -290,8 +290,8 @@ static bool rpcrdma_send_copy_all(struct rpcrdma_send *send)
 }
 
 /*
- * Gather what goes in @send, or else copy it. Not inlined: what is copied needs few registers.
- * Return: as rpcrdma_send_fill().
+ * Gather what goes in @send, or else copy it. Not inlined, since most is copied, and that need not
+ * save the registers that this uses. Return: as rpcrdma_send_fill().
  */
 static noinline bool rpcrdma_send_gather(struct rpcrdma_send *send)
 {

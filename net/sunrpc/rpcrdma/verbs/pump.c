@@ -472,7 +472,7 @@ static noinline void rpcrdma_pump_failed(struct rpcrdma_conn *conn)
 	spin_lock(&conn->lock);
 }
 
-/* As rpcrdma_pump_post() of more than one, of the only Send that was decided: mostly it is. */
+/* Build and post the only Send that was decided. Mostly there is no other. */
 static __always_inline void rpcrdma_pump_post_one(struct rpcrdma_conn *conn,
 						  struct rpcrdma_send *send)
 	__must_hold(&conn->lock)
@@ -541,12 +541,12 @@ static void rpcrdma_pump_post_all(struct rpcrdma_conn *conn, u32 end)
 static void rpcrdma_pump_post(struct rpcrdma_conn *conn)
 	__must_hold(&conn->lock)
 {
-	const u32 end = conn->ring.head;
+	const u32 begin = conn->send_told, end = conn->ring.head;
 
-	if (end - conn->send_told > 1)
+	if (end - begin > 1)
 		rpcrdma_pump_post_all(conn, end);
-	else if (end != conn->send_told)
-		rpcrdma_pump_post_one(conn, rpcrdma_send_at(conn, conn->send_told));
+	else if (end != begin)
+		rpcrdma_pump_post_one(conn, rpcrdma_send_at(conn, begin));
 }
 
 /* After a Send was decided: is there anything to decide on? */
