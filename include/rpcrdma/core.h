@@ -317,26 +317,27 @@ struct rpcrdma_rx {
 	u32 type;
 	u32 vers;
 	u32 xid;
+	/* Of a plain message all of these are zero: the compiler clears several at a time. */
+	const char *detail;
+	u32 detail_at;
 	s32 error;
 	u32 errcode;
 	u32 errargs[2];
-	const char *detail;
-	u32 detail_at;
+	u32 inv_handle;
 	bool reported;
-	bool kick;
-	u32 credits;
-	bool taken_back;
-	bool ample;
 	bool opened;
 	bool abandon;
-	bool last;
 	bool external;
+	bool kick;
+	bool taken_back;
+	bool ample;
+	bool last;
+	u32 credits;
 	enum rpcrdma_dir dir;
 	struct rpcrdma_range payload;
 	u32 stream_offset;
 	u32 stream_length;
 	u32 unreduced_length;
-	u32 inv_handle;
 	struct rpcrdma_chunks chunks;
 };
 
@@ -397,10 +398,10 @@ struct rpcrdma_tx {
 	u32 type;
 	u32 header_length;
 	struct rpcrdma_range payload;
-	bool first;
-	bool last;
 	u32 errcode;
 	u32 errargs[2];
+	bool first;
+	bool last;
 	bool more;
 };
 

@@ -51,6 +51,11 @@ public:
 	{
 		return active_ && xid_ == xid;
 	}
+	/* That, or one is discarded. */
+	[[nodiscard]] bool busy() const
+	{
+		return active_ || discarding_;
+	}
 	/* Bytes received of the message that is being put together. */
 	[[nodiscard]] u32 taken() const
 	{
@@ -83,15 +88,6 @@ public:
 	 */
 	[[nodiscard]] Verdict take(const Fragment &f, u32 max, Range &place,
 				   u32 &total);
-
-	/* The same, of a message in one fragment, while no other is being put together. */
-	[[nodiscard]] bool take_whole(u32 length, u32 max)
-	{
-		if (length > max)
-			return false;
-		discarding_ = false;
-		return true;
-	}
 
 	/**
 	 * A fragment of @xid was refused: its message is void, and the rest of the

@@ -42,37 +42,63 @@ inline constexpr u32 kSmallestPlain = kLargestPlain + kFirstWords;
 	return load_be32(in.data() + at);
 }
 
-[[nodiscard]] inline bool all_zero(const u8 *at, const u8 *end)
-{
-	for (; at != end; at += kWordSize)
-		if (load_be32(at))
-			return false;
-	return true;
-}
-
 /* Headers without chunks, of the types that end a message. */
 inline constexpr u32 kBareCall = kLargestPlain;
 inline constexpr u32 kBareReply = bare_size(kFieldWrites);
 inline constexpr u32 kBareMsg =
 	bare_size(kFieldReads | kFieldWrites | kFieldReply);
 
+/* Behind the first four words is one word more, or what two numbers cover. */
+[[nodiscard]] constexpr bool one_word(u32 header)
+{
+	return header == kAtRest + kWordSize;
+}
+[[nodiscard]] constexpr bool two_cover(u32 header)
+{
+	return header - kAtRest >= sizeof(u64) &&
+	       header - kAtRest <= 2 * sizeof(u64);
+}
+static_assert(two_cover(kBareCall) && one_word(kBareReply) &&
+	      two_cover(kBareMsg));
+
+[[nodiscard]] inline bool no_lists(const u8 *in, u32 header)
+{
+	u64 first;
+	u64 last;
+
+	if (one_word(header))
+		return !load_be32(in + kAtRest);
+	__builtin_memcpy(&first, in + kAtRest, sizeof(first));
+	__builtin_memcpy(&last, in + header - sizeof(last), sizeof(last));
+	return !(first | last);
+}
+
+inline void put_no_lists(u8 *out, u32 header)
+{
+	constexpr u64 none = 0;
+
+	if (one_word(header))
+		return store_be32(out + kAtRest, 0);
+	__builtin_memcpy(out + kAtRest, &none, sizeof(none));
+	__builtin_memcpy(out + header - sizeof(none), &none, sizeof(none));
+}
+
 /* See rpcrdma_header_is_bare(). @in is the first octets of a message of any session. */
 [[nodiscard]] inline bool bare(Bytes in)
 {
 	const u32 vers = word_in(in, kAtVersion);
 	const u32 htype = word_in(in, kAtType);
-	u32 end = 0;
 
-	if (vers == kVersion2 && htype == RPCRDMA2_CALL_INLINE)
-		end = kBareCall;
-	else if (vers == kVersion2 && htype == RPCRDMA2_REPLY_INLINE)
-		end = kBareReply;
-	else if (vers == kVersion1 && htype == RPCRDMA1_MSG)
-		end = kBareMsg;
-	else
-		return vers == kVersion2 && (htype == RPCRDMA2_CALL_MIDDLE ||
-					     htype == RPCRDMA2_REPLY_MIDDLE);
-	return all_zero(in.data() + kAtRest, in.data() + end);
+	if (vers == kVersion2) {
+		if (htype == RPCRDMA2_CALL_INLINE)
+			return no_lists(in.data(), kBareCall);
+		if (htype == RPCRDMA2_REPLY_INLINE)
+			return no_lists(in.data(), kBareReply);
+		return htype == RPCRDMA2_CALL_MIDDLE ||
+		       htype == RPCRDMA2_REPLY_MIDDLE;
+	}
+	return vers == kVersion1 && htype == RPCRDMA1_MSG &&
+	       no_lists(in.data(), kBareMsg);
 }
 
 /* Nothing has come of it. */
@@ -84,27 +110,27 @@ inline constexpr u32 kBareMsg =
 	rx.type = RPCRDMA_TYPE_UNKNOWN;
 	rx.vers = 0;
 	rx.xid = 0;
+	rx.detail = nullptr;
+	rx.detail_at = 0;
 	rx.error = 0;
 	rx.errcode = RPCRDMA2_ERR_NONE;
 	rx.errargs[0] = 0;
 	rx.errargs[1] = 0;
-	rx.detail = nullptr;
-	rx.detail_at = 0;
+	rx.inv_handle = 0;
 	rx.reported = false;
-	rx.kick = false;
-	rx.credits = 0;
-	rx.taken_back = false;
-	rx.ample = false;
 	rx.opened = false;
 	rx.abandon = false;
-	rx.last = false;
 	rx.external = false;
+	rx.kick = false;
+	rx.taken_back = false;
+	rx.ample = false;
+	rx.last = false;
+	rx.credits = 0;
 	rx.dir = RPCRDMA_CALL;
 	rx.payload = {};
 	rx.stream_offset = 0;
 	rx.stream_length = 0;
 	rx.unreduced_length = 0;
-	rx.inv_handle = 0;
 	clear(rx.chunks);
 }
 
@@ -116,82 +142,76 @@ inline constexpr u32 kBareMsg =
 	tx.type = 0;
 	tx.header_length = 0;
 	tx.payload = {};
-	tx.first = false;
-	tx.last = false;
 	tx.errcode = RPCRDMA2_ERR_NONE;
 	tx.errargs[0] = 0;
 	tx.errargs[1] = 0;
+	tx.first = false;
+	tx.last = false;
 	tx.more = false;
 }
 
-/* Return: false if the general code has to look at it; nothing is lost then. */
-[[gnu::always_inline]] inline bool Session::take_plain(Bytes in, rpcrdma_rx &rx)
+/* To take in the same word again changes nothing. */
+[[gnu::always_inline]] inline bool Session::take_plain_credit(Bytes in)
 {
-	const rpcrdma_dir dir = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
-	const Plain &types = terms_.plain_in;
-	Continuation &incoming = incoming_[dir];
+	return version1() || (!credits_.overrun(false) &&
+			      limit(word_in(in, kAtCredit)));
+}
 
-	if (!types.last || !opened() || middle_received() ||
-	    in.size() < kSmallestPlain || word_in(in, kAtVersion) != version_)
-		return false;
-
-	const u32 htype = word_in(in, kAtType);
-	const bool last = htype == types.last->htype;
-	if (!last && (!types.middle || htype != types.middle->htype))
-		return false;
-	const HeaderType &type = last ? *types.last : *types.middle;
-	const Xid xid = to_xid(word_in(in, kAtXid));
-	const Bytes payload = in.part(type.bare, in.size() - type.bare);
-	if ((last && !all_zero(in.data() + kAtRest, payload.data())) ||
-	    !xdr_aligned(payload.size()) || incoming.discarding(xid))
-		return false;
-
-	/* It begins a message, or goes on with the one that has begun. */
-	const bool begins = !incoming.active();
-	if (begins ? to_xid(word_in(payload, 0)) != xid ||
-			     word_in(payload, kWordSize) != dir :
-		     !incoming.active(xid) || incoming.taken() < kFirstWords)
-		return false;
-	/* To take in the same word again changes nothing. */
-	const u32 credit = word_in(in, kAtCredit);
-	if (!version1() && (credits_.overrun(false) || !limit(credit)))
-		return false;
-
-	Range place = { 0, payload.size() };
-	u32 total = payload.size();
-	if (begins && last) {
-		if (!incoming.take_whole(total, config_.max_message))
-			return false;
-	} else {
-		const Fragment f = { xid, payload.size(),
-				     last ? 0 : word_in(in, kAtRest), last };
-
-		if (incoming.take(f, config_.max_message, place, total) !=
-		    Continuation::Verdict::Accept)
-			return false;
-	}
-
+/* @in is a plain message of this type, and @place what it has of a stream of @total octets. */
+[[gnu::always_inline]] inline void
+Session::took_plain(Bytes in, const HeaderType &type, bool last, Range place,
+		    u32 total, rpcrdma_rx &rx)
+{
 	/* Read before @rx is written, for all that the compiler knows. */
+	const u32 xid = word_in(in, kAtXid);
+	const u32 credit = word_in(in, kAtCredit);
+	const u32 vers = version_;
+	const u32 htype = type.htype;
 	const u32 index = type.index;
 	const u32 header = type.bare;
-	const u32 vers = version_;
+	const bool reply = client();
 
 	reset(rx);
 	rx.action = RPCRDMA_RX_PAYLOAD;
 	rx.htype = htype;
 	rx.type = index;
 	rx.vers = vers;
-	rx.xid = word_of(xid);
+	rx.xid = xid;
 	rx.last = last;
-	rx.dir = dir;
-	rx.payload = { header, payload.size() };
+	rx.dir = reply ? RPCRDMA_REPLY : RPCRDMA_CALL;
+	rx.payload = { header, place.length };
 	rx.stream_offset = place.offset;
 	rx.stream_length = total;
 	rx.unreduced_length = last ? total : 0;
-	if (version1() && client())
-		answered(xid, credit);
-	else if (last && client())
-		tell_answered(xid);
+	if (!reply)
+		return;
+	if (vers == kVersion1)
+		answered(to_xid(xid), credit);
+	else if (last)
+		tell_answered(to_xid(xid));
+}
+
+/* Return: false if the general code has to look at it; nothing is lost then. */
+[[gnu::always_inline]] inline bool Session::take_plain(Bytes in, rpcrdma_rx &rx)
+{
+	const HeaderType *type = terms_.plain_in.last;
+
+	if (!type || in.size() < kSmallestPlain || !xdr_aligned(in.size()) ||
+	    word_in(in, kAtVersion) != version_)
+		return false;
+
+	const rpcrdma_dir dir = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
+	if (incoming_[dir].busy() || word_in(in, kAtType) != type->htype)
+		return take_plain_part(in, rx);
+
+	const u32 header = type->bare;
+	const u32 size = in.size() - header;
+	const u8 *const payload = in.data() + header;
+	if (!no_lists(in.data(), header) || size > config_.max_message ||
+	    load_be32(payload) != word_in(in, kAtXid) ||
+	    load_be32(payload + kWordSize) != dir || !take_plain_credit(in))
+		return false;
+	took_plain(in, *type, true, { 0, size }, size, rx);
 	return true;
 }
 
@@ -202,33 +222,43 @@ Session::send_plain(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx)
 	const Plain &types = terms_.plain_out;
 	const rpcrdma_dir dir = client() ? RPCRDMA_CALL : RPCRDMA_REPLY;
 	const HeaderType *type = types.last;
-	u32 part = msg.length - msg.sent;
+	const u32 sent = msg.sent;
+	u32 part = msg.length - sent;
 
 	if (!type || msg.dir != dir || msg.external || msg.inv_handle ||
 	    (msg.chunks && !unused(*msg.chunks)) || out.size() < kLargestPlain)
 		return false;
-	if (msg.sent >= msg.length || !xdr_aligned(msg.length) ||
-	    (sending_.active ? !goes_on(msg) || sending_.refused : msg.sent))
+	if (sent >= msg.length || !xdr_aligned(msg.length) ||
+	    (sending_.active ? !goes_on(msg) || sending_.refused : sent))
 		return false;
-	if (part > types.max - type->bare) {
+
+	u8 *const to = out.data();
+	const u32 most = types.max - type->bare;
+	if (part <= most) {
+		put_no_lists(to, type->bare);
+	} else {
+		const u32 left = part;
+
 		type = types.middle;
 		if (!type)
 			return false;
-		part = middle_part(part, types.max - type->bare);
+		part = middle_part(left, types.max - type->bare);
+		store_be32(to + kAtRest, left - part);
 	}
 
 	/* Read before the buffer is written, for all that the compiler knows. */
 	const u32 header = type->bare;
-	const u32 remaining = msg.length - msg.sent - part;
+	const u32 xid = msg.xid;
+	const u32 vers = version_;
+	const u32 credit = credit_word(dir);
 
-	u8 *const to = out.data();
-	store_be32(to + kAtXid, msg.xid);
-	store_be32(to + kAtVersion, version_);
-	store_be32(to + kAtCredit, credit_word(dir));
+	store_be32(to + kAtXid, xid);
+	store_be32(to + kAtVersion, vers);
+	store_be32(to + kAtCredit, credit);
 	store_be32(to + kAtType, type->htype);
-	store_be32(to + kAtRest, remaining);
-	for (u32 at = kAtRest + kWordSize; at != header; at += kWordSize)
-		store_be32(to + at, 0);
+	tx.errcode = RPCRDMA2_ERR_NONE;
+	tx.errargs[0] = 0;
+	tx.errargs[1] = 0;
 	post_part(msg, part, *type, type->last, header, tx);
 	return true;
 }

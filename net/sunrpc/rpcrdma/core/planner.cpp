@@ -131,9 +131,9 @@ static bool fits(u32 header, u32 stream, u32 max)
 	return u64{ header } + stream <= max;
 }
 
-static void plan_call_v1(const PlanningRules &rules,
-			 const rpcrdma_call_shape &shape,
-			 rpcrdma_call_plan &plan)
+[[gnu::noinline]] static void
+plan_call_v1(const PlanningRules &rules, const rpcrdma_call_shape &shape,
+	     rpcrdma_call_plan &plan)
 {
 	const bool chunks = rules.chunks && shape.reply_expected;
 	const bool reduce = chunks && shape.reducible;
@@ -214,9 +214,9 @@ u32 stream_reach(const PlanningRules &rules, u32 round_trip, u32 sends)
 	return lesser(stream_of(rules, sends), lesser(worth, rules.max_stream));
 }
 
-static void plan_large_call(const PlanningRules &rules,
-			    const rpcrdma_call_shape &shape,
-			    rpcrdma_call_plan &plan, u32 sends)
+[[gnu::noinline]] static void
+plan_large_call(const PlanningRules &rules, const rpcrdma_call_shape &shape,
+		rpcrdma_call_plan &plan, u32 sends)
 {
 	const u32 avoid = shape.avoid;
 	const bool chunks = rules.chunks && shape.reply_expected;
@@ -521,9 +521,9 @@ static void empty_reply_chunk(rpcrdma_reply_plan &plan)
 }
 
 /* The Call has offered something, or one Send may not have room. */
-static void plan_large_reply(const PlanningRules &rules, const Chunks &call,
-			     u32 length, Span<const Range> results,
-			     rpcrdma_reply_plan &plan)
+[[gnu::noinline]] static void
+plan_large_reply(const PlanningRules &rules, const Chunks &call, u32 length,
+		 Span<const Range> results, rpcrdma_reply_plan &plan)
 {
 	const bool version1 = rules.version == kVersion1;
 	const HeaderType &simple =

@@ -82,6 +82,49 @@ void Session::abandon(rpcrdma_dir direction, Xid xid, bool last, u32 left,
 	rx.dir = direction;
 }
 
+/*
+ * A part of a plain message, or a whole one while something is discarded. Return: as
+ * take_plain().
+ */
+bool Session::take_plain_part(Bytes in, rpcrdma_rx &rx)
+{
+	const rpcrdma_dir dir = client() ? RPCRDMA_REPLY : RPCRDMA_CALL;
+	Continuation &incoming = incoming_[dir];
+	const u32 htype = word_in(in, kAtType);
+	const HeaderType *type = terms_.plain_in.last;
+	if (htype != type->htype) {
+		type = terms_.plain_in.middle;
+		if (!type || htype != type->htype)
+			return false;
+	} else if (!no_lists(in.data(), type->bare)) {
+		return false;
+	}
+
+	const Xid xid = to_xid(word_in(in, kAtXid));
+	const Bytes payload = in.after(type->bare);
+	if (incoming.discarding(xid))
+		return false;
+	/* It begins a message, or goes on with the one that has begun. */
+	if (incoming.active() ?
+		    !incoming.active(xid) || incoming.taken() < kFirstWords :
+		    to_xid(word_in(payload, 0)) != xid ||
+			    word_in(payload, kWordSize) != dir)
+		return false;
+	if (!take_plain_credit(in))
+		return false;
+
+	const Fragment f = { xid, payload.size(),
+			     type->last ? 0 : word_in(in, kAtRest),
+			     type->last };
+	Range place = {};
+	u32 total = 0;
+	if (incoming.take(f, config_.max_message, place, total) !=
+	    Continuation::Verdict::Accept)
+		return false;
+	took_plain(in, *type, type->last, place, total, rx);
+	return true;
+}
+
 void Session::receive(Bytes in, rpcrdma_rx &rx)
 {
 	if (closed()) {
@@ -107,7 +150,8 @@ void Session::receive(Bytes in, rpcrdma_rx &rx)
 	}
 	/* A Call may be begun that could not be before, or at least a probe. */
 	rx.kick = (before <= kept && rx.credits > kept) ||
-		  (!before && rx.credits) || rx.opened || grant_due() ||
+		  (!before && rx.credits) || rx.opened ||
+		  (!rx.ample && grant_due()) ||
 		  (control_due() && may_send()) || has_wanted_room();
 }
 
@@ -642,6 +686,8 @@ void Session::take_connprop(Bytes in, const Header &h, rpcrdma_rx &rx)
 	exchange_.received = h.type->last ? Told::Final : Told::Middle;
 	if (h.type->last)
 		properties_settled(rx);
+	else
+		settle();
 	if (closed())
 		return;
 	/*
@@ -1101,7 +1147,7 @@ bool Session::release(u32 count)
 		end(RPCRDMA_REASON_INVARIANT);
 		return false;
 	}
-	return grant_due();
+	return !credits_.ample() && grant_due();
 }
 
 } // namespace rpcrdma

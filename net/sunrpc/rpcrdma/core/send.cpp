@@ -38,14 +38,13 @@ inline u32 Session::sends_for(const rpcrdma_message &msg) const
 
 bool Session::has_room(u32 sends) const
 {
-	const u32 kept = outstanding_ || reserved_ ? config_.reserve : 0;
-
 	/* Whoever then sends learns of it, and ends the connection: nobody else might. */
-	if (closed_ == RPCRDMA_REASON_INVARIANT)
-		return true;
-	if (!opened() || !may_begin())
-		return false;
-	return !reserved_ || u64{ reserved_ } + sends + kept <= available();
+	if (!opened())
+		return closed_ == RPCRDMA_REASON_INVARIANT;
+	const u32 credits = available();
+	if (!reserved_)
+		return credits > (outstanding_ ? config_.reserve : 0);
+	return u64{ reserved_ } + sends + config_.reserve <= credits;
 }
 
 /* What a message needs of @sends Sends is kept for it, if it is there. */
@@ -94,36 +93,24 @@ void Session::unreserve(rpcrdma_message &msg)
 	msg.reserved = 0;
 }
 
-/* A Send of @msg takes one of the credits that are kept for it. */
-void Session::use_reserved(rpcrdma_message &msg, bool last)
-{
-	if (!RPCRDMA_CHECK(msg.reserved <= reserved_)) {
-		end(RPCRDMA_REASON_INVARIANT);
-		msg.reserved = 0;
-		return;
-	}
-	msg.reserved--;
-	reserved_--;
-	/* It may have become shorter than it was planned. */
-	if (last)
-		unreserve(msg);
-}
-
 bool Session::end_call(rpcrdma_message &msg)
 {
-	const bool could_begin = may_begin();
-
 	unreserve(msg);
 	if (!msg.outstanding)
-		return ready() && has_wanted_room();
+		return opened() && has_wanted_room();
 	if (!RPCRDMA_CHECK(outstanding_)) {
 		end(RPCRDMA_REASON_INVARIANT);
 		return false;
 	}
 	msg.outstanding = false;
 	outstanding_--;
-	return ready() &&
-	       ((!could_begin && may_begin()) || has_wanted_room());
+	if (!opened())
+		return false;
+	/* No probe is needed any more, so the reserve is for whoever comes. */
+	const u32 credits = available();
+	const bool freed = !outstanding_ && credits &&
+			   credits <= config_.reserve;
+	return freed || has_wanted_room();
 }
 
 bool Session::exchange_due() const
@@ -140,10 +127,9 @@ rpcrdma_tx_result Session::send_last(MutableBytes out, rpcrdma_tx &tx)
 						     RPCRDMA_TX_NONE;
 }
 
-inline rpcrdma_tx_result
-Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
+rpcrdma_tx_result Session::decide(rpcrdma_message *msg, MutableBytes out,
+				  rpcrdma_tx &tx)
 {
-	reset(tx);
 	if (closed())
 		return send_last(out, tx);
 	/* The peer has taken credits back, and may need this to give any (D20). */
@@ -157,11 +143,8 @@ Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 			return send_properties(out, tx);
 		if (!control_.empty() && !sending_.active)
 			return send_control(out, tx);
-		if (msg && opened() && may_go(*msg)) {
-			if (send_plain(*msg, out, tx))
-				return RPCRDMA_TX_MESSAGE;
+		if (msg && opened() && may_go(*msg))
 			return send_message(*msg, out, tx);
-		}
 	}
 	if (msg && opened() && !waiting_) {
 		waiting_ = true;
@@ -172,18 +155,32 @@ Session::decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx)
 	return msg || control_due() ? RPCRDMA_TX_BLOCKED : RPCRDMA_TX_NONE;
 }
 
-rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
-				     rpcrdma_tx &tx)
+rpcrdma_tx_result Session::send_any(rpcrdma_message *msg, MutableBytes out,
+				    rpcrdma_tx &tx)
 {
-	/* Often asked, when a group may begin: is there anything else? */
-	if (!msg && !closed() && !control_due() && !grant_due()) {
-		reset(tx);
-		return RPCRDMA_TX_NONE;
-	}
+	reset(tx);
 	const rpcrdma_tx_result result = decide(msg, out, tx);
 
 	tx.more = closed() || control_due() || grant_due();
 	return result;
+}
+
+rpcrdma_tx_result Session::next_send(rpcrdma_message *msg, MutableBytes out,
+				     rpcrdma_tx &tx)
+{
+	if (msg) {
+		if (control_.empty() && !grouping() && may_send() &&
+		    may_go(*msg) && send_plain(*msg, out, tx)) {
+			/* It carried the credit word, and nothing else waits. */
+			tx.more = closed();
+			return RPCRDMA_TX_MESSAGE;
+		}
+	} else if (!closed() && !control_due() && !grant_due()) {
+		/* Often asked, when a group may begin: is there anything else? */
+		reset(tx);
+		return RPCRDMA_TX_NONE;
+	}
+	return send_any(msg, out, tx);
 }
 
 rpcrdma_tx_result Session::send_message(rpcrdma_message &msg, MutableBytes out,

@@ -101,6 +101,7 @@ void Session::advance(Phase to)
 			   phase_bit(to)))
 		return;
 	phase_ = to;
+	settle();
 }
 
 void Session::end(rpcrdma_reason why)
@@ -470,14 +471,14 @@ static u32 lesser(u32 a, u32 b)
 
 /*
  * The types of plain messages in direction @dir, for Sends of at most @max octets: none
- * before there is a version, and none of @refused.
+ * before the session is open, and none of @refused.
  */
 Plain Session::plain(rpcrdma_dir dir, u32 max, u32 refused) const
 {
 	const bool call = dir == RPCRDMA_CALL;
 	Plain types = { .max = max };
 
-	if (general_ || !version_ || max < kLargestPlain + kXdrUnit)
+	if (general_ || !opened() || max < kLargestPlain + kXdrUnit)
 		return {};
 	if (version1()) {
 		types.last = &header_type_v1(RPCRDMA1_MSG, dir);
@@ -560,11 +561,15 @@ Terms Session::terms() const
 		.max_bare_reply = t.max_bare_reply,
 		.read_pads = v1 && !private_.given,
 	};
-	t.plain_in =
-		plain(client() ? RPCRDMA_REPLY : RPCRDMA_CALL, UINT32_MAX, 0);
-	t.plain_out = client() ?
-			      plain(RPCRDMA_CALL, t.max_send, types_refused_) :
-			      plain(RPCRDMA_REPLY, t.max_bare_reply, 0);
+	if (!middle_received())
+		t.plain_in = plain(client() ? RPCRDMA_REPLY : RPCRDMA_CALL,
+				   UINT32_MAX, 0);
+	/* Until then its properties go first. */
+	if (exchange_.sent == Told::Final)
+		t.plain_out =
+			client() ?
+				plain(RPCRDMA_CALL, t.max_send, types_refused_) :
+				plain(RPCRDMA_REPLY, t.max_bare_reply, 0);
 	return t;
 }
 

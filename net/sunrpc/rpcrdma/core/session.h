@@ -5,6 +5,7 @@
 #ifndef _RPCRDMA_CORE_SESSION_H
 #define _RPCRDMA_CORE_SESSION_H
 
+#include "check.h"
 #include "continuation.h"
 #include "control.h"
 #include "credits.h"
@@ -325,6 +326,11 @@ private:
 
 	/* plain.h */
 	[[nodiscard]] bool take_plain(Bytes in, rpcrdma_rx &rx);
+	[[nodiscard, gnu::noinline]] bool take_plain_part(Bytes in,
+							  rpcrdma_rx &rx);
+	[[nodiscard]] bool take_plain_credit(Bytes in);
+	void took_plain(Bytes in, const HeaderType &type, bool last,
+			Range place, u32 total, rpcrdma_rx &rx);
 	[[nodiscard]] bool send_plain(rpcrdma_message &msg, MutableBytes out,
 				      rpcrdma_tx &tx);
 
@@ -415,8 +421,11 @@ private:
 	/* send.cpp */
 	[[nodiscard, gnu::always_inline]] inline bool
 	keep_room(rpcrdma_message *msg, u32 sends);
-	[[nodiscard, gnu::always_inline]] inline rpcrdma_tx_result
+	[[nodiscard]] rpcrdma_tx_result
 	decide(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx);
+	/* What is not plain, or may have to wait for something: apart, as take(). */
+	[[nodiscard, gnu::noinline]] rpcrdma_tx_result
+	send_any(rpcrdma_message *msg, MutableBytes out, rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result send_properties(MutableBytes out,
 							rpcrdma_tx &tx);
 	[[nodiscard]] rpcrdma_tx_result send_control(MutableBytes out,
@@ -447,8 +456,10 @@ private:
 	[[nodiscard]] static u32 middle_part(u32 left, u32 room);
 	void post_part(rpcrdma_message &msg, u32 part, const HeaderType &type,
 		       bool last, u32 header, rpcrdma_tx &tx);
-	void account(rpcrdma_message &msg, u32 part, const HeaderType &type,
-		     bool last);
+	[[gnu::always_inline]] inline void account(rpcrdma_message &msg,
+						   u32 part,
+						   const HeaderType &type,
+						   bool last);
 	[[nodiscard]] bool sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool chunks_sendable(const rpcrdma_message &msg) const;
 	[[nodiscard]] bool control_due() const
@@ -481,7 +492,8 @@ private:
 	[[nodiscard]] inline u32 sends_for(const rpcrdma_message &msg) const;
 	[[nodiscard]] u32 sends_in_general(const rpcrdma_message &msg) const;
 	void unreserve(rpcrdma_message &msg);
-	void use_reserved(rpcrdma_message &msg, bool last);
+	[[gnu::always_inline]] inline void use_reserved(rpcrdma_message &msg,
+							bool last);
 	/* A message that is no Call to begin with. */
 	[[nodiscard]] bool may_send() const
 	{
@@ -642,6 +654,21 @@ inline u32 Session::middle_part(u32 left, u32 room)
 	const u32 most = left - kXdrUnit;
 
 	return most > room ? room & ~(kXdrUnit - 1) : most;
+}
+
+/* A Send of @msg takes one of the credits that are kept for it. */
+inline void Session::use_reserved(rpcrdma_message &msg, bool last)
+{
+	if (!RPCRDMA_CHECK(msg.reserved <= reserved_)) {
+		end(RPCRDMA_REASON_INVARIANT);
+		msg.reserved = 0;
+		return;
+	}
+	/* It may have become shorter than it was planned. */
+	const u32 used = last ? msg.reserved : 1;
+
+	msg.reserved -= used;
+	reserved_ -= used;
 }
 
 /* A part of a message is being posted. */
