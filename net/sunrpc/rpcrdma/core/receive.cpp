@@ -83,8 +83,8 @@ void Session::abandon(rpcrdma_dir direction, Xid xid, bool last, u32 left,
 }
 
 /*
- * A part of a plain message, or a whole one while something is discarded. Return: as
- * take_plain().
+ * A part of a plain message, or a whole one while something is discarded, of which take_plain() has
+ * seen the size and the version. Return: as take_plain().
  */
 bool Session::take_plain_part(Bytes in, rpcrdma_rx &rx)
 {
