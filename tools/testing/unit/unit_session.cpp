@@ -100,6 +100,58 @@ TEST(session, invariants__of_version_1_has_no_exchange)
 	EXPECT_FALSE(s.invariants());
 }
 
+/* Another message has opened the client. Between its server's MIDDLE and FINAL nothing comes. */
+TEST(session, client__a_middle_after_it_has_opened)
+{
+	for (const bool general : { false, true }) {
+		Endpoint c(config(RPCRDMA_ROLE_CLIENT),
+			   Session::Options{ .general = general });
+
+		EXPECT_EQ(c.next(), u32{ RPCRDMA_TX_CONTROL });
+		EXPECT_EQ(c.receive(reply_inline(7, rpc(7, RPCRDMA_REPLY, 40))).action,
+			  u32{ RPCRDMA_RX_PAYLOAD });
+		EXPECT_TRUE(c.rx.opened);
+		EXPECT_EQ(c.receive(connprop(kServerXid, { 0 },
+					     RPCRDMA2_CONNPROP_MIDDLE))
+				  .action,
+			  u32{ RPCRDMA_RX_CONTROL });
+		EXPECT_EQ(c.receive(reply_inline(8, rpc(8, RPCRDMA_REPLY, 40))).reason,
+			  u32{ RPCRDMA_REASON_CONTINUATION });
+		EXPECT_EQ(c.receive(connprop(kServerXid)).action,
+			  u32{ RPCRDMA_RX_CONTROL });
+		EXPECT_EQ(c.receive(reply_inline(9, rpc(9, RPCRDMA_REPLY, 40))).action,
+			  u32{ RPCRDMA_RX_PAYLOAD });
+	}
+}
+
+/* A message takes fewer Sends than were kept for it: others have the credits. */
+TEST(session, admit__a_message_that_is_shorter_than_planned)
+{
+	Endpoint c = open_client();
+	rpcrdma_message msg = message(7, RPCRDMA_CALL, 100);
+
+	ASSERT_TRUE(c.session.admit(&msg, 3));
+	EXPECT_EQ(c.session.reserved(), 3u);
+	EXPECT_EQ(c.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_TRUE(c.tx.last);
+	EXPECT_EQ(c.session.reserved(), 0u);
+	EXPECT_EQ(msg.reserved, 0u);
+}
+
+/* What a bug has closed while it sent says so at once. */
+TEST(session, closed__while_it_sends)
+{
+	Endpoint c = open_client();
+	rpcrdma_message msg = message(7, RPCRDMA_CALL, 100);
+
+	msg.reserved = 1;
+	tolerated_breaks = 1;
+	EXPECT_EQ(c.next(&msg), u32{ RPCRDMA_TX_MESSAGE });
+	EXPECT_EQ(tolerated_breaks, 0u);
+	EXPECT_TRUE(c.tx.more);
+	EXPECT_EQ(c.next(), u32{ RPCRDMA_TX_INVALID });
+}
+
 /* What has closed begins nothing, and stays closed. */
 TEST(session, closed__begins_nothing)
 {
