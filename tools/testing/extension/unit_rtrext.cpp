@@ -2133,7 +2133,8 @@ TEST(rtrext, send__several_and_nothing_in_between_D20)
 	EXPECT_EQ(word_at(e.sent, 6), 2u);
 	EXPECT_EQ(e.tx.payload.length, room);
 	EXPECT_FALSE(e.tx.last);
-	/* Neither another message, nor an ERROR that is due. */
+	/* Not its rest in another form, not another message, not an ERROR that is due. */
+	EXPECT_EQ(e.next(&o.msg), u32{ RPCRDMA_TX_BLOCKED });
 	e.receive(prefix(0x77, 99));
 	EXPECT_EQ(e.next(&other), u32{ RPCRDMA_TX_BLOCKED });
 	EXPECT_EQ(e.next(), u32{ RPCRDMA_TX_BLOCKED });
