@@ -317,7 +317,7 @@ struct rpcrdma_rx {
 	u32 type;
 	u32 vers;
 	u32 xid;
-	/* Of a plain message all of these are zero: the compiler clears several at a time. */
+	/* Together, so that the compiler clears several of them at a time. */
 	const char *detail;
 	u32 detail_at;
 	s32 error;

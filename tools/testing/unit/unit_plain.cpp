@@ -495,6 +495,8 @@ TEST(plain, bare__a_message_without_chunks)
 	EXPECT_EQ(kBareReply, header_type(RPCRDMA2_REPLY_INLINE)->bare);
 	EXPECT_EQ(kBareMsg, header_type_v1(RPCRDMA1_MSG, RPCRDMA_CALL).bare);
 	EXPECT_EQ(kBareMsg, header_type_v1(RPCRDMA1_MSG, RPCRDMA_REPLY).bare);
+	for (const u32 htype : { RPCRDMA2_CALL_MIDDLE, RPCRDMA2_REPLY_MIDDLE })
+		EXPECT_TRUE(one_word(header_type(htype)->bare));
 	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA2_CALL_INLINE)));
 	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA2_REPLY_INLINE)));
 	EXPECT_TRUE(is_bare(prefix(7, RPCRDMA2_CALL_MIDDLE) + Words{ 8000 }));

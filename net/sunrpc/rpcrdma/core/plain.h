@@ -11,7 +11,8 @@
  * changed anything that the general code would not change in the same way. unit_plain.cpp
  * compares both.
  *
- * Each is part of the one function that calls it: it is executed for every message.
+ * Both are inline in the one function that calls them, since it is executed for every message.
+ * take_plain_part(), in receive.cpp, is a function of its own: most messages have one part.
  */
 #ifndef _RPCRDMA_CORE_PLAIN_H
 #define _RPCRDMA_CORE_PLAIN_H
@@ -215,7 +216,7 @@ Session::took_plain(Bytes in, const HeaderType &type, bool last, Range place,
 	return true;
 }
 
-/* Return: false if the general code has to decide; nothing has changed then. */
+/* Return: false if the general code has to decide; nothing has changed then. tx.more is the caller's. */
 [[gnu::always_inline]] inline bool
 Session::send_plain(rpcrdma_message &msg, MutableBytes out, rpcrdma_tx &tx)
 {

@@ -83,8 +83,9 @@ void Session::abandon(rpcrdma_dir direction, Xid xid, bool last, u32 left,
 }
 
 /*
- * A part of a plain message, or a whole one while something is discarded, of which take_plain() has
- * seen the size and the version. Return: as take_plain().
+ * What take_plain() does not take by itself: a message of another type than that of whole ones, or
+ * any that comes while a message is put together or discarded. take_plain() has seen that its size
+ * is aligned and large enough, and its version. Return: as take_plain().
  */
 bool Session::take_plain_part(Bytes in, rpcrdma_rx &rx)
 {

@@ -471,7 +471,7 @@ static u32 lesser(u32 a, u32 b)
 
 /*
  * The types of plain messages in direction @dir, for Sends of at most @max octets: none
- * before the session is open, and none of @refused.
+ * unless the session is open, and none of @refused.
  */
 Plain Session::plain(rpcrdma_dir dir, u32 max, u32 refused) const
 {
@@ -564,7 +564,7 @@ Terms Session::terms() const
 	if (!middle_received())
 		t.plain_in = plain(client() ? RPCRDMA_REPLY : RPCRDMA_CALL,
 				   UINT32_MAX, 0);
-	/* Until then its properties go first. */
+	/* Before, this side has its own CONNPROP to send. */
 	if (exchange_.sent == Told::Final)
 		t.plain_out =
 			client() ?

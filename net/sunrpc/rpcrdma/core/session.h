@@ -44,8 +44,9 @@ struct Plain {
 };
 
 /**
- * What follows from the configuration, the properties, the version and the most credits
- * that there have been, until one of them changes.
+ * What follows from the configuration, the phase, the properties and which of them have been
+ * told, the version, the types that the peer has refused, and the most credits that there have
+ * been, until one of them changes.
  * @max_send: the inline threshold towards the peer (section 4.2.2)
  * @max_bare_reply: the same for a Reply without a Reply chunk
  * @max_segment_size: largest segment in Calls of this side

@@ -826,7 +826,7 @@ same_raw() {
 	done
 }
 
-# Kept for what looks at it: a guest takes long for a program in Python.
+# Runs nfsiostat once. iostat_numbers() reads the file. A guest takes long for a program in Python.
 iostat() {
 	nfsiostat "$dir" > /run/iostat && cat /run/iostat
 }
