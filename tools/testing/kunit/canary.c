@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/timer.h>
 
 #include "canary_core.h"
 
@@ -57,6 +58,28 @@ static noinline void canary_freed(void)
 	kfree(octets);
 	if (octets)
 		canary_lost = canary_core_read(octets);
+}
+
+struct canary_timed {
+	u8 in_front[CANARY_LOST];
+	struct timer_list timer;
+};
+
+static void canary_rings(struct timer_list *timer)
+{
+}
+
+/* The kernel's code uses it after this module has freed it. KASAN keeps what is in it for a while. */
+static noinline void canary_timer(void)
+{
+	struct canary_timed *timed = kzalloc(sizeof(*timed), GFP_KERNEL);
+
+	if (!timed)
+		return;
+	timer_setup(&timed->timer, canary_rings, 0);
+	mod_timer(&timed->timer, jiffies + 1);
+	kfree(timed);
+	schedule_timeout_uninterruptible(4);
 }
 
 static noinline void canary_shift(void)
@@ -208,6 +231,7 @@ static const struct {
 	{ "sleep", canary_sleep },     { "list", canary_list },
 	{ "chain", canary_chain },     { "hang", canary_hang },
 	{ "refused", canary_refused }, { "race", canary_race },
+	{ "timer", canary_timer },
 };
 
 static int __init canary_init(void)
