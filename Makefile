@@ -196,7 +196,7 @@ selftests:
 ifneq ($(filter selftests-on,$(MAKECMDGOALS)),)
 export BUILT_OF := $(shell scripts/passed.py)
 endif
-# User-mode Linux waits half of the time: run two guests per processor.
+# User-mode Linux sometimes waits: run three guests, or pairs of guests, for each processor.
 selftests-on: $(if $(filter both,$(INTREE)),,stage) $(if $(INTREE),,$(if $(if $(TESTS),$\
 		$(filter %wire_ping.sh,$(TESTS)),$(MOST)$(FULL)),extended))
 	+@$(call alone,tools/testing/peer)
@@ -204,7 +204,7 @@ selftests-on: $(if $(filter both,$(INTREE)),,stage) $(if $(INTREE),,$(if $(if $(
 	$(if $(filter uml%,$(KERNEL)),+@$(call alone,tools/testing/clock))
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
 	  KERNEL=$(KERNEL) TESTS="$(TESTS)" FULL=$(FULL) \
-	  JOBS=$(or $(JOBS),$(if $(filter uml%,$(KERNEL)),$(shell expr 2 \* $$(nproc)),1))
+	  JOBS=$(or $(JOBS),$(if $(filter uml%,$(KERNEL)),$(shell expr 3 \* $$(nproc)),1))
 
 selftests-full:
 	+@$(SUBMAKE) selftests FULL=1
