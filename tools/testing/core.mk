@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # For programs in user space that contain the protocol core: how to compile the core and
-# the sources of their own directory to BUILD. FLAGS are further flags of a program. TOP is
-# the top of the tree, as seen from its directory.
+# the sources of their own directory to BUILD. FLAGS are further flags of a program, OWNFLAGS those
+# of its own sources alone. TOP is the top of the tree, as seen from its directory.
 
 TOP		?= ../../..
 CXX		?= g++
@@ -61,7 +61,7 @@ $(BUILD)/extended/core/%.o: $(CORE)/%.cpp Makefile $(TOP)/tools/testing/core.mk
 $(BUILD)/extended/%.o: %.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
-	@$(CCACHE) $(CXX) $(CXXFLAGS) $(EXTENDED) -c -o $@ $<
+	@$(CCACHE) $(CXX) $(CXXFLAGS) $(EXTENDED) $(OWNFLAGS) -c -o $@ $<
 
 $(BUILD)/extended/%.o: ../extension/%.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
@@ -71,4 +71,4 @@ $(BUILD)/extended/%.o: ../extension/%.cpp Makefile $(TOP)/tools/testing/core.mk
 $(BUILD)/%.o: %.cpp Makefile $(TOP)/tools/testing/core.mk
 	@mkdir -p $(@D)
 	@echo '  CXX   $@'
-	@$(CCACHE) $(CXX) $(CXXFLAGS) -c -o $@ $<
+	@$(CCACHE) $(CXX) $(CXXFLAGS) $(OWNFLAGS) -c -o $@ $<
