@@ -69,7 +69,7 @@ static void canary_rings(struct timer_list *timer)
 {
 }
 
-/* The kernel's code uses it after this module has freed it. KASAN keeps what is in it for a while. */
+/* The kernel uses it after this module has freed it. KASAN keeps what is in it for a while. */
 static noinline void canary_timer(void)
 {
 	struct canary_timed *timed = kzalloc(sizeof(*timed), GFP_KERNEL);
