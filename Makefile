@@ -174,14 +174,14 @@ sim-soak:
 	+@AGAIN=1 $(SUBMAKE) -C tools/testing/sim check SEED=$$(date +%s)000000 \
 	  SIM_SECONDS=$(or $(SIM_SECONDS),1800)
 
-# On the fastest checking kernel, and on one with several processors. Meanwhile: the first one mostly
-# waits.
+# On the fastest checking kernel, and on one with several processors. With -j2 at the same time: the
+# first one mostly waits.
 kunit:
-	+@$(call find_kernels,$(CHECK_KERNEL),checks kunit); set -- $$kernels; first=$$1; shift; \
-	mkdir -p build; \
-	for kernel; do $(SUBMAKE) kunit-on KERNEL=$$kernel || exit; done > build/kunit.log 2>&1 & \
-	$(SUBMAKE) kunit-on KERNEL=$$first; status=$$?; \
-	wait $$! || status=$$?; cat build/kunit.log; exit $$status
+	+@$(call find_kernels,$(CHECK_KERNEL),checks kunit); \
+	$(SUBMAKE) -Otarget $$(printf 'kunit-on-%s ' $$kernels)
+
+kunit-on-%:
+	+@$(SUBMAKE) kunit-on KERNEL=$*
 
 # With several processors and all checkers, however slow they are there.
 kunit-debug:
