@@ -66,7 +66,7 @@ alone		= (mkdir -p build && exec 7> build/$(notdir $(1)).lock && flock 7 && \
 .PHONY: all modules modules_install stage stage-anew extended extended-anew kernels clean distclean help kdir deps \
 	unit instructions sim sim-soak kunit kunit-on selftests selftests-on selftests-full \
 	selftests-debian selftests-debian-full selftests-debug selftests-smp selftests-rtrext \
-	selftests-kcsan kunit-kcsan kunit-debug selftests-uml selftests-6.1 kunit-6.1 \
+	selftests-siw selftests-kcsan kunit-kcsan kunit-debug selftests-uml selftests-6.1 kunit-6.1 \
 	kunit-7.3 selftests-7.3 selftests-debian-7.3 selftests-debian-6.1 \
 	matrix-6.1 matrix-7.3 matrix-trixie host-trixie \
 	selftests-soak storm storm-full storm-soak harness harness-full style style-full conformance codec fuzz \
@@ -200,8 +200,6 @@ selftests:
 ifneq ($(filter selftests-on,$(MAKECMDGOALS)),)
 export BUILT_OF := $(shell scripts/passed.py)
 endif
-# User-mode Linux is fast enough for one guest, or pair of guests, for each processor. With more of
-# them at a time each takes more of the processors: three times as many took a sixth more.
 selftests-on: $(if $(filter both,$(INTREE)),,stage) $(if $(INTREE),,$(if $(if $(TESTS),$\
 		$(filter %wire_ping.sh,$(TESTS)),$(MOST)$(FULL)),extended))
 	+@$(call alone,tools/testing/peer)
@@ -209,7 +207,7 @@ selftests-on: $(if $(filter both,$(INTREE)),,stage) $(if $(INTREE),,$(if $(if $(
 	$(if $(filter uml%,$(KERNEL)),+@$(call alone,tools/testing/clock))
 	+@$(SUBMAKE) -C tools/testing/selftests/rpcrdma run_tests \
 	  KERNEL=$(KERNEL) TESTS="$(TESTS)" FULL=$(FULL) \
-	  JOBS=$(or $(JOBS),$(if $(filter uml%,$(KERNEL)),$(shell nproc),1))
+	  JOBS=$(JOBS)
 
 selftests-full:
 	+@$(SUBMAKE) selftests FULL=1
@@ -238,6 +236,12 @@ selftests-debian-full:
 selftests-debug:
 	+@$(call find_kernels,,cpus); \
 	$(SUBMAKE) selftests-on KERNEL=$$kernels FULL=1
+
+# Over siw, where all Sends are signaled, and the side that connects has to send first.
+SIW_TESTS	?= data.sh load.sh recovery.sh window.sh blackout.sh many.sh
+selftests-siw:
+	+@$(call find_kernels,$(TEST_KERNEL),selftests); \
+	PROVIDER=siw $(SUBMAKE) selftests-on KERNEL=$$kernels TESTS="$(or $(TESTS),$(SIW_TESTS))"
 
 # With two processors in each guest, those that do many things at a time.
 SMP_TESTS	?= data.sh load.sh recovery.sh busy.sh signals.sh many.sh
@@ -415,7 +419,7 @@ kernels:
 check-full:
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) SIM_SECONDS=$(or $(SIM_SECONDS),300) \
 	  AGAIN=1 SEARCH_LONG=1 scripts/tally --jobs 2 $(RESUMED) $(ASKED) style-full unit instructions codec tools-check wireshark hostauth fuzz sim clock coverage harness-full conformance \
-	  kunit kunit-debug storm-full selftests-full selftests-rtrext selftests-debian-full selftests-6.1 \
+	  kunit kunit-debug storm-full selftests-full selftests-rtrext selftests-siw selftests-debian-full selftests-6.1 \
 	  selftests-debug selftests-smp selftests-uml kunit-kcsan selftests-kcsan \
 	  kunit-6.1 selftests-debian-6.1 matrix-6.1 \
 	  kunit-7.3 selftests-7.3 selftests-debian-7.3 matrix-7.3 matrix-trixie host-trixie \
@@ -514,7 +518,7 @@ help:
 	@echo '  selftests-debian tests that Debian'"'"'s own kernel serves and mounts'
 	@echo '  check-full       check with style-full, harness-full, coverage, hostauth, storm-full, packaging,'
 	@echo '                   interfaces, demo-check, and self-tests:'
-	@echo '                   selftests-full, -rtrext, -debian-full, -6.1, -debug, -smp, -uml, -kcsan,'
+	@echo '                   selftests-full, -rtrext, -siw, -debian-full, -6.1, -debug, -smp, -uml, -kcsan,'
 	@echo '                   -7.3; and kunit-debug, kunit-kcsan, kunit-6.1, kunit-7.3,'
 	@echo '                   selftests-debian-6.1, selftests-debian-7.3,'
 	@echo '                   matrix-6.1, matrix-7.3, matrix-trixie, host-trixie. RESUME=1:'
@@ -529,6 +533,7 @@ help:
 	@echo '  kunit-6.1        kunit with KERNEL=6.1'
 	@echo '  kunit-debug      kunit under QEMU with all checkers'
 	@echo '  selftests-debug  all on the checking kernel of QEMU'
+	@echo '  selftests-siw    six self-tests over siw'
 	@echo '  selftests-smp    six self-tests there, with two processors in each guest'
 	@echo '  selftests-kcsan  four self-tests on the kernel that finds data races, with two processors'
 	@echo '                   in each guest; kunit-kcsan: kunit there'

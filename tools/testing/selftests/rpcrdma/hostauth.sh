@@ -10,7 +10,7 @@
 
 . "$(dirname "$0")/lib.sh"
 [[ -z ${INTREE-} ]] || exit 4
-in_guests --pair
+in_guests --shared --waits --pair
 
 auth=/proc/sys/net/rpcrdma
 ctl=$SELFTESTS/../../../../build/tools/rpcrdmactl

@@ -29,7 +29,7 @@ other=/mnt/other
 apart4=192.0.2.3
 parameters=/sys/module/rpcrdma/parameters
 tracing=/sys/kernel/tracing
-provider=rxe # or siw; see rdma_up
+provider=${PROVIDER:-rxe} # or siw; see rdma_up
 ran=0 failed=0
 
 # SLOW and PATIENCE for a kernel: checkers take time, and emulation takes more. The machine
